@@ -1,0 +1,22 @@
+#pragma once
+
+#include "analysis/model.h"
+#include "analysis/progress.h"
+#include "analysis/session.h"
+
+#include <functional>
+#include <memory>
+#include <string>
+
+namespace secateur {
+
+/// The doors to files that the window needs, filled in by the program that wires it to the backends.
+/// All are called on a worker thread, throw Error and Cancelled, and hold no state.
+struct Engine {
+    std::function<std::shared_ptr<const Model>(const std::string& path, const Progress&)> openModel;
+    std::function<Session(const std::string& path)> readSession;
+    /// Writes aside and renames; replaces what was there.
+    std::function<void(const Session&, const std::string& path)> writeSession;
+};
+
+} // namespace secateur

@@ -1,0 +1,70 @@
+#pragma once
+
+#include "analysis/matrix.h"
+#include "analysis/session.h"
+
+#include <map>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace secateur {
+
+enum class FigureKind { heatMap, series };
+
+struct FigureAxis {
+    std::string label; ///< quantity and unit: "gate norm", "layer"
+    bool logarithmic = false;
+};
+
+/// One line of a series figure; x is the position (layer).
+struct FigureSeries {
+    std::string label;
+    std::vector<double> values; ///< NaN = a gap
+    std::vector<double> errors; ///< standard errors, or empty
+    bool rightAxis = false;
+};
+
+/// How numbers become colours.
+struct ColourScale {
+    std::string map = "viridis"; ///< id in the colour map table
+    bool logarithmic = false;
+    double clipPercent = 1; ///< range from this percentile to its mirror; 0 = from the least to the greatest value
+    bool operator==(const ColourScale&) const = default;
+};
+
+/// A picture as a value: drawn alike in the window, in `plot` and in the report.
+struct Figure {
+    FigureKind kind = FigureKind::heatMap;
+    std::string title;
+    FigureAxis x;
+    FigureAxis y;
+    FigureAxis rightY;
+    FigureAxis colour;   ///< heat map: what the colour bar measures
+    Matrix cells;        ///< heat map: row 0 is drawn at the top
+    ColourScale scale;   ///< heat map
+    std::vector<FigureSeries> series;
+    std::string caption; ///< model, metric and data, in a sentence
+    std::string command; ///< the command line that draws it again
+};
+
+/// One row of the figure table.
+struct FigureInfo {
+    std::string_view id;
+    std::string_view summary;
+    std::span<const OptionInfo> options;
+    /// Options are validated and completed with defaults. @throws Error when the session lacks what it needs
+    Figure (*make)(const Session&, const std::map<std::string, std::string>& options);
+};
+
+std::span<const FigureInfo> allFigures();
+
+/// Draws "id[:key=value]..." from a session. @throws UsageError, Error
+Figure makeFigure(const Session& session, std::string_view request);
+
+/// The numbers behind a figure as RFC 4180 CSV with one header line.
+std::string toCsv(const Figure& figure);
+
+} // namespace secateur

@@ -1,0 +1,14 @@
+#pragma once
+
+#include <compare>
+
+namespace secateur {
+
+/// A query head, both counted from 0.
+struct HeadId {
+    int layer = 0;
+    int head = 0;
+    auto operator<=>(const HeadId&) const = default;
+};
+
+} // namespace secateur

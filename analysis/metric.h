@@ -1,0 +1,88 @@
+#pragma once
+
+#include "analysis/matrix.h"
+#include "analysis/model_spec.h"
+
+#include <map>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace secateur {
+
+enum class Scope { layer, head, kvGroup, neuron };
+enum class Needs { weights, forward, gradient, ablation };
+enum class PruneFirst { low, high, neither };
+
+std::string_view name(Scope scope);
+std::string_view name(Needs needs);
+std::string_view name(PruneFirst end);
+
+struct OptionInfo {
+    std::string_view name;
+    std::string_view type; ///< "bool", "integer", "number" or "text"
+    std::string_view defaultValue;
+    std::string_view meaning;
+};
+
+/// One row of the metric table: everything the lists, the tooltips and the documentation say of a metric.
+struct MetricInfo {
+    std::string_view id;
+    std::string_view title;
+    std::string_view summary;
+    std::string_view formula;
+    std::string_view unit; ///< empty = a pure number
+    std::string_view source;
+    Scope scope;
+    Needs needs;
+    PruneFirst pruneFirst;
+    std::span<const OptionInfo> options;
+};
+
+/// All metrics this build knows, in the order of the contract.
+std::span<const MetricInfo* const> allMetrics();
+/// nullptr when there is none of that id
+const MetricInfo* findMetric(std::string_view id);
+
+/// A metric with its options. Holds only options that differ from their defaults.
+struct MetricRequest {
+    const MetricInfo* info = nullptr;
+    std::map<std::string, std::string> options;
+
+    /// "gate_norm:fold_norm=true": the key of a result everywhere (contract.md).
+    std::string resultId() const;
+    bool flag(std::string_view option) const;
+};
+
+/// Reads "id[:key=value]..." by comma; `weights`, `forward`, `gradient`, `ablation` and `all` stand for their groups.
+/// @throws UsageError (usage_error.h) listing what is known
+std::vector<MetricRequest> parseMetricRequests(std::string_view text);
+
+/// What a measurement was made of; with the result id it tells measurements apart (contract.md).
+struct Measurement {
+    std::string fingerprint;
+    std::string maskDigest = "dense";
+    std::string dataDigest; ///< empty for metrics that need no data
+    std::string dtype = "float32";
+    std::string device = "cpu";
+    std::string created; ///< ISO 8601, UTC
+    bool operator==(const Measurement&) const = default;
+};
+
+struct MetricResult {
+    MetricRequest request;
+    Matrix values;                       ///< rows = layers, columns by scope; NaN = no such cell or not measured yet
+    std::optional<Matrix> standardError; ///< only where values are estimates
+    Measurement measurement;
+    double seconds = 0;
+    std::vector<std::string> warnings;
+};
+
+/// Columns of a metric's matrix for this model.
+std::size_t columnsFor(Scope scope, const ModelSpec& spec);
+/// Cells in a layer: heads, KV groups, neurons or 1.
+std::size_t cellsInLayer(Scope scope, const LayerSpec& layer);
+
+} // namespace secateur

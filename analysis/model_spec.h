@@ -1,0 +1,77 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace secateur {
+
+enum class Family { decoder, encoder };
+
+/// What a layer's attention does. `none`: the sublayer is absent. `valueOnly`: each token attends to itself (HARP),
+/// scaled by LayerSpec::alpha. `linear`: the sublayer is one matrix.
+enum class AttentionKind { full, none, valueOnly, linear };
+
+enum class NormKind { rms, layer };
+enum class Activation { silu, geluTanh, geluErf, relu };
+enum class RopeScaling { none, linear, llama3 };
+
+/// Rotary positions in the half-rotation layout: pair i is (x[i], x[i + dims/2]) (architectures.md 1.5).
+struct RotarySpec {
+    int dims = 0; ///< rotary dimensions of a head; 0 = none; the rest of the head passes through
+    double theta = 10000;
+    RopeScaling scaling = RopeScaling::none;
+    double factor = 1;
+    double lowFrequencyFactor = 1;
+    double highFrequencyFactor = 4;
+    int originalContext = 0;
+    bool operator==(const RotarySpec&) const = default;
+};
+
+/// One layer. A pruned model is ragged, so everything that a cut can change is said per layer.
+struct LayerSpec {
+    int heads = 0;
+    int kvHeads = 0;
+    int headDim = 0;
+    int ffn = 0;
+    AttentionKind attention = AttentionKind::full;
+    double alpha = 1;
+    int window = 0; ///< visible keys, the token itself included; 0 = all
+    RotarySpec rotary;
+    bool queryBias = false;
+    bool keyBias = false;
+    bool valueBias = false;
+    bool outputBias = false;
+    bool mlpBias = false;
+
+    /// KV group that query head `head` reads: groups are contiguous.
+    int kvGroup(int head) const { return head / (heads / kvHeads); }
+    bool operator==(const LayerSpec&) const = default;
+};
+
+/// What a transformer is, apart from its numbers. Layers and heads count from 0.
+struct ModelSpec {
+    std::string architecture; ///< id in the architecture table
+    Family family = Family::decoder;
+    int hidden = 0;
+    int vocab = 0;
+    int context = 0; ///< longest sequence it was made for; 0 = not stated
+    std::vector<LayerSpec> layers;
+    NormKind norm = NormKind::rms;
+    double normEpsilon = 1e-6;
+    double normWeightOffset = 0; ///< 1 where the norm multiplies by (1 + w)
+    Activation activation = Activation::silu;
+    bool gatedMlp = true;
+    bool tiedEmbeddings = false;
+
+    int layerCount() const { return static_cast<int>(layers.size()); }
+    int maxHeads() const;
+    int maxKvHeads() const;
+    /// "30x9/3x64+1536": layers x heads / KV heads x head size + MLP width; runs of unlike layers joined by commas.
+    std::string structure() const;
+};
+
+std::string_view name(Family family);
+std::string_view name(AttentionKind kind);
+
+} // namespace secateur

@@ -1,0 +1,24 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace secateur {
+
+/// "0.0123", "1.23e-07", "134": a number for a label; "–" for NaN.
+std::string significant(double value, int digits = 3);
+/// The shortest text that reads back as the same double; "nan" for NaN.
+std::string exactly(double value);
+/// "134.5 M", "8.03 B"
+std::string shortCount(double count);
+/// "98.2 MB", decimal as disks count
+std::string shortBytes(double bytes);
+/// "L12.H3"
+std::string headName(int layer, int head);
+/// ISO 8601 in UTC, to the second
+std::string utcNow();
+std::vector<std::string> split(std::string_view text, char separator);
+std::string join(const std::vector<std::string>& parts, std::string_view separator);
+
+} // namespace secateur
