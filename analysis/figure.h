@@ -42,9 +42,9 @@ struct Figure {
     FigureAxis x;
     FigureAxis y;
     FigureAxis rightY;
-    FigureAxis colour;   ///< heat map: what the colour bar measures
-    Matrix cells;        ///< heat map: row 0 is drawn at the top
-    ColourScale scale;   ///< heat map
+    FigureAxis colour; ///< heat map: what the colour bar measures
+    Matrix cells;      ///< heat map: row 0 is drawn at the top
+    ColourScale scale; ///< heat map
     std::vector<FigureSeries> series;
     std::string caption; ///< model, metric and data, in a sentence
     std::string command; ///< the command line that draws it again
@@ -63,6 +63,13 @@ std::span<const FigureInfo> allFigures();
 
 /// Draws "id[:key=value]..." from a session. @throws UsageError, Error
 Figure makeFigure(const Session& session, std::string_view request);
+
+/// Layers x heads (or KV groups, or one column) of one result. Also what the window draws.
+Figure headMap(const ModelCard& model, const MetricResult& result, const ColourScale& scale);
+
+/// One line per result over the layers; results of several cells per layer are averaged over them. A result whose
+/// range is more than ten times away from the first one's goes to the right axis.
+Figure layerSeries(const ModelCard& model, std::span<const MetricResult* const> results, bool logarithmic);
 
 /// The numbers behind a figure as RFC 4180 CSV with one header line.
 std::string toCsv(const Figure& figure);

@@ -1,0 +1,157 @@
+#include "analysis/figure.h"
+#include "analysis/statistics.h"
+#include "analysis/text.h"
+#include "analysis/usage_error.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cmath>
+
+namespace secateur {
+
+namespace {
+
+using Options = std::map<std::string, std::string>;
+
+std::string axisLabel(const MetricResult& result) {
+    const MetricInfo& info = *result.request.info;
+    std::string label(info.title);
+    for (const auto& [name, value] : result.request.options)
+        label += value == "true" ? fmt::format(", {}", name) : fmt::format(", {}={}", name, value);
+    return info.unit.empty() ? label : fmt::format("{} ({})", label, info.unit);
+}
+
+std::string caption(const ModelCard& model, const std::string& what) {
+    const LayerSpec widest = model.spec.layers.empty() ? LayerSpec{} : model.spec.layers.front();
+    return fmt::format("{} of {} ({}, {} layers, {} heads, {} KV heads).", what, model.name, model.spec.architecture,
+                       model.spec.layerCount(), widest.heads, widest.kvHeads);
+}
+
+/// A result by its id, written either as in the contract or in its file form.
+const MetricResult& find(const Session& session, const std::string& id) {
+    const MetricResult* found = nullptr;
+    std::vector<std::string> known;
+    for (const MetricResult& result : session.results) {
+        known.push_back(result.request.resultId());
+        if (known.back() == id || fileForm(known.back()) == id)
+            found = &result;
+    }
+    if (!found)
+        throw Error(fmt::format("holds no result \"{}\"", id), session.model.name,
+                    known.empty() ? "It holds none at all: measure something first"
+                                  : fmt::format("It holds {}", join(known, ", ")));
+    return *found;
+}
+
+double number(const Options& options, const std::string& name) {
+    const std::string& text = options.at(name);
+    double value = 0;
+    std::from_chars(text.data(), text.data() + text.size(), value);
+    return value;
+}
+
+Figure heads(const Session& session, const Options& options) {
+    const double clip = number(options, "clip");
+    if (clip < 0 || clip >= 50)
+        throw UsageError("clip should be at least 0 and less than 50 percent", options.at("clip"));
+    return headMap(session.model, find(session, options.at("metric")),
+                   {options.at("colours"), options.at("log") == "true", clip});
+}
+
+Figure layers(const Session& session, const Options& options) {
+    std::vector<const MetricResult*> results;
+    for (const std::string& id : split(options.at("metrics"), '/'))
+        results.push_back(&find(session, id));
+    return layerSeries(session.model, results, options.at("log") == "true");
+}
+
+constexpr std::array headsOptions{
+    OptionInfo{"metric", "text", "gate_norm_head", "result id, with '.' and '-' for ':' and '=' in its options"},
+    OptionInfo{"colours", "text", "viridis", "viridis, cividis, magma, or the diverging vik"},
+    OptionInfo{"log", "bool", "false", "logarithmic colours"},
+    OptionInfo{"clip", "number", "1", "percentile at which the colour range ends on either side"},
+};
+
+constexpr std::array layersOptions{
+    OptionInfo{"metrics", "text", "gate_norm/gate_norm_headwise", "result ids, separated by '/'"},
+    OptionInfo{"log", "bool", "false", "logarithmic axis"},
+};
+
+constexpr std::array table{
+    FigureInfo{"heads", "one metric over layers and heads, as a heat map", headsOptions, heads},
+    FigureInfo{"layers", "metrics over the layers, as lines", layersOptions, layers},
+};
+
+std::string columnLabel(Scope scope) {
+    return scope == Scope::kvGroup ? "KV group" : scope == Scope::head ? "head" : "";
+}
+
+/// The typical size of a result's values, for choosing its axis.
+double typicalSize(const FigureSeries& series) {
+    const auto [least, greatest] = finiteRange(series.values);
+    return std::max(std::abs(least), std::abs(greatest));
+}
+
+void useRightAxisForUnlikeSizes(Figure& figure) {
+    const double reference = typicalSize(figure.series.front());
+    for (FigureSeries& series : figure.series) {
+        const double ratio = typicalSize(series) / reference;
+        series.rightAxis = ratio > 10 || ratio < 0.1;
+    }
+}
+
+std::string axisLabelOf(const std::vector<FigureSeries>& series, bool right) {
+    std::vector<std::string> labels;
+    for (const FigureSeries& line : series)
+        if (line.rightAxis == right)
+            labels.push_back(line.label);
+    return join(labels, ", ");
+}
+
+} // namespace
+
+std::span<const FigureInfo> allFigures() {
+    return table;
+}
+
+Figure headMap(const ModelCard& model, const MetricResult& result, const ColourScale& scale) {
+    Figure figure;
+    figure.kind = FigureKind::heatMap;
+    figure.title = model.name;
+    figure.x.label = columnLabel(result.request.info->scope);
+    figure.y.label = "layer";
+    figure.colour = {axisLabel(result), scale.logarithmic};
+    figure.cells = result.values;
+    figure.scale = scale;
+    figure.caption = caption(model, axisLabel(result));
+    return figure;
+}
+
+Figure layerSeries(const ModelCard& model, std::span<const MetricResult* const> results, bool logarithmic) {
+    Figure figure;
+    figure.kind = FigureKind::series;
+    figure.title = model.name;
+    figure.x.label = "layer";
+    for (const MetricResult* result : results) {
+        FigureSeries series;
+        const bool isMean = result->request.info->scope != Scope::layer;
+        series.label = isMean ? "mean " + axisLabel(*result) : axisLabel(*result);
+        for (std::size_t layer = 0; layer < result->values.rows(); ++layer)
+            series.values.push_back(finiteMean(result->values.row(layer)));
+        if (result->standardError && !isMean)
+            series.errors.assign(result->standardError->values().begin(), result->standardError->values().end());
+        figure.series.push_back(std::move(series));
+    }
+    if (!figure.series.empty())
+        useRightAxisForUnlikeSizes(figure);
+    figure.y = {axisLabelOf(figure.series, false), logarithmic};
+    figure.rightY = {axisLabelOf(figure.series, true), logarithmic};
+    figure.caption =
+        caption(model, figure.rightY.label.empty() ? figure.y.label : figure.y.label + ", " + figure.rightY.label);
+    return figure;
+}
+
+} // namespace secateur

@@ -2,6 +2,7 @@
 
 #include "analysis/matrix.h"
 #include "analysis/model_spec.h"
+#include "analysis/options.h"
 
 #include <map>
 #include <optional>
@@ -19,13 +20,6 @@ enum class PruneFirst { low, high, neither };
 std::string_view name(Scope scope);
 std::string_view name(Needs needs);
 std::string_view name(PruneFirst end);
-
-struct OptionInfo {
-    std::string_view name;
-    std::string_view type; ///< "bool", "integer", "number" or "text"
-    std::string_view defaultValue;
-    std::string_view meaning;
-};
 
 /// One row of the metric table: everything the lists, the tooltips and the documentation say of a metric.
 struct MetricInfo {
@@ -56,8 +50,11 @@ struct MetricRequest {
     bool flag(std::string_view option) const;
 };
 
+/// The result id as HDF5 links and file names spell it: ':', '=' and '/' become '.', '-' and '_'.
+std::string fileForm(std::string_view resultId);
+
 /// Reads "id[:key=value]..." by comma; `weights`, `forward`, `gradient`, `ablation` and `all` stand for their groups.
-/// @throws UsageError (usage_error.h) listing what is known
+/// Each request comes once, in the order first named. @throws UsageError (usage_error.h) listing what is known
 std::vector<MetricRequest> parseMetricRequests(std::string_view text);
 
 /// What a measurement was made of; with the result id it tells measurements apart (contract.md).

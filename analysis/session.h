@@ -19,7 +19,7 @@ struct Session {
     const MetricResult* latest(std::string_view resultId) const;
 };
 
-/// Adds a result; one with the same id and measurement is replaced.
+/// Adds a result as the latest; one with the same id, measured in the same way at whatever time, is replaced.
 void add(Session& session, MetricResult result);
 
 } // namespace secateur

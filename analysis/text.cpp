@@ -1,0 +1,72 @@
+#include "analysis/text.h"
+
+#include <fmt/chrono.h>
+#include <fmt/format.h>
+
+#include <array>
+#include <chrono>
+#include <cmath>
+#include <ctime>
+
+namespace secateur {
+
+namespace {
+
+std::string scaled(double value, std::initializer_list<const char*> units) {
+    auto unit = units.begin();
+    while (std::abs(value) >= 1000 && unit + 1 != units.end()) {
+        value /= 1000;
+        ++unit;
+    }
+    const int decimals = unit == units.begin() ? 0 : value < 10 ? 2 : 1;
+    return fmt::format("{:.{}f}{}{}", value, decimals, **unit ? " " : "", *unit);
+}
+
+} // namespace
+
+std::string significant(double value, int digits) {
+    if (std::isnan(value))
+        return "–";
+    const double size = std::abs(value);
+    if (size != 0 && (size < 1e-3 || size >= 1e6))
+        return fmt::format("{:.{}e}", value, digits - 1);
+    const int whole = size < 1 ? 1 : static_cast<int>(std::floor(std::log10(size))) + 1;
+    if (size >= 1)
+        return fmt::format("{:.{}f}", value, std::max(0, digits - whole));
+    return fmt::format("{:#.{}g}", value, digits);
+}
+
+std::string exactly(double value) {
+    return std::isnan(value) ? "nan" : fmt::format("{}", value);
+}
+
+std::string shortCount(double count) {
+    return scaled(count, {"", "k", "M", "B", "T"});
+}
+
+std::string shortBytes(double bytes) {
+    return scaled(bytes, {"B", "kB", "MB", "GB", "TB"});
+}
+
+std::string headName(int layer, int head) {
+    return fmt::format("L{}.H{}", layer, head);
+}
+
+std::string utcNow() {
+    return fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(std::chrono::system_clock::now()));
+}
+
+std::vector<std::string> split(std::string_view text, char separator) {
+    std::vector<std::string> parts;
+    std::size_t begin = 0;
+    for (std::size_t end; (end = text.find(separator, begin)) != std::string_view::npos; begin = end + 1)
+        parts.emplace_back(text.substr(begin, end - begin));
+    parts.emplace_back(text.substr(begin));
+    return parts;
+}
+
+std::string join(const std::vector<std::string>& parts, std::string_view separator) {
+    return fmt::format("{}", fmt::join(parts, separator));
+}
+
+} // namespace secateur

@@ -1,0 +1,174 @@
+#include "analysis/weight_metrics.h"
+
+#include "analysis/query_key.h"
+
+#include <ATen/ATen.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+namespace secateur {
+
+namespace {
+
+// --- gate-norm: || sum_h Wq_h^T Wk_g(h) ||_F (Gate-Norm paper; methods.md 1)
+// ------------------------------------------
+
+constexpr std::array gateNormOptions{
+    OptionInfo{"augmented", "bool", "false", "append the query and key biases to the weights as one more column"},
+    OptionInfo{"fold_norm", "bool", "false", "multiply the columns of W_q and W_k by the input norm's weight"},
+    OptionInfo{"rope_averaged", "bool", "false", "root mean square over all rotary phases instead of offset 0"},
+};
+
+double frobenius(const at::Tensor& a, const at::Tensor& b) {
+    return (a * b).sum().item<double>();
+}
+
+/// Gram matrices of the rows of each head. [heads, rows, columns] -> [heads, rows, rows]
+at::Tensor grams(const at::Tensor& heads) {
+    return heads.bmm(heads.transpose(1, 2));
+}
+
+/// The rows that rotary positions turn, as the first and second of each pair, and those that pass through.
+struct RotaryRows {
+    at::Tensor first;  // [heads, dims / 2, columns]
+    at::Tensor second; // [heads, dims / 2, columns]
+    at::Tensor rest;   // [heads, headDim - dims, columns]
+};
+
+RotaryRows rotaryRows(const at::Tensor& heads, int dims) {
+    return {heads.narrow(1, 0, dims / 2), heads.narrow(1, dims / 2, dims / 2),
+            heads.narrow(1, dims, heads.size(1) - dims)};
+}
+
+/// Squared norm of query_h^T key_h for each head; both [heads, headDim, columns].
+at::Tensor squaredHeadNorms(const at::Tensor& query, const at::Tensor& key) {
+    return (grams(query) * grams(key)).sum({1, 2});
+}
+
+/// The same as a mean over independent uniform rotary phases: the pairs need their row norms alone (methods.md 1.5).
+at::Tensor meanSquaredHeadNorms(const at::Tensor& query, const at::Tensor& key, int rotaryDims) {
+    const RotaryRows q = rotaryRows(query, rotaryDims);
+    const RotaryRows k = rotaryRows(key, rotaryDims);
+    const at::Tensor qPairs = q.first.square().sum(2) + q.second.square().sum(2);
+    const at::Tensor kPairs = k.first.square().sum(2) + k.second.square().sum(2);
+    return (qPairs * kPairs).sum(1) / 2 + squaredHeadNorms(q.rest, k.rest);
+}
+
+/// Squared norm of the sum over all groups; both [kvHeads, headDim, columns].
+double squaredLayerNorm(const at::Tensor& groupQuery, const at::Tensor& key) {
+    const at::Tensor query = groupQuery.flatten(0, 1); // [rows, columns]
+    const at::Tensor keys = key.flatten(0, 1);
+    const std::int64_t rows = query.size(0);
+    const std::int64_t columns = query.size(1);
+    if (rows < columns / 2)
+        return frobenius(query.mm(query.t()), keys.mm(keys.t()));
+    // Wide keys: the product itself is cheaper. float32 is exact enough here, its squares are summed in float64.
+    const at::Tensor queryT = query.to(at::kFloat).t().contiguous();
+    const at::Tensor keyBlocks = keys.to(at::kFloat);
+    constexpr std::int64_t blockRows = 640;
+    double sum = 0;
+    for (std::int64_t begin = 0; begin < columns; begin += blockRows) {
+        const at::Tensor block = queryT.narrow(0, begin, std::min(blockRows, columns - begin)).mm(keyBlocks);
+        sum += block.to(at::kDouble).square_().sum().item<double>();
+    }
+    return sum;
+}
+
+/// The same as a mean over rotary phases, which all heads share: cross terms between groups stay (methods.md 1.5).
+double meanSquaredLayerNorm(const at::Tensor& groupQuery, const at::Tensor& key, int rotaryDims) {
+    const auto byPair = [](const at::Tensor& rows) { return rows.transpose(0, 1).contiguous(); };
+    const RotaryRows q = rotaryRows(groupQuery, rotaryDims);
+    const RotaryRows k = rotaryRows(key, rotaryDims);
+    const at::Tensor q1 = byPair(q.first); // [pairs, kvHeads, columns]
+    const at::Tensor q2 = byPair(q.second);
+    const at::Tensor k1 = byPair(k.first);
+    const at::Tensor k2 = byPair(k.second);
+    const at::Tensor turn = q1.bmm(q2.transpose(1, 2));
+    const double pairs = frobenius(grams(q1) + grams(q2), grams(k1) + grams(k2)) / 2 +
+                         frobenius(turn - turn.transpose(1, 2), k1.bmm(k2.transpose(1, 2)));
+    return pairs + squaredLayerNorm(q.rest, k.rest);
+}
+
+QueryKeyVariant variant(const MetricRequest& request) {
+    return {request.flag("fold_norm"), request.flag("augmented")};
+}
+
+bool averagesPhases(const LayerWeights& weights, const MetricRequest& request) {
+    return request.flag("rope_averaged") && weights.spec().rotary.dims > 0;
+}
+
+/// Sums of signed terms can end a rounding error below zero.
+double root(double square) {
+    return std::sqrt(std::max(square, 0.0));
+}
+
+void fillRoots(const at::Tensor& squares, std::span<double> cells) {
+    const at::Tensor values = squares.contiguous();
+    std::transform(values.data_ptr<double>(), values.data_ptr<double>() + values.numel(), cells.begin(), root);
+}
+
+void gateNorm(LayerWeights& weights, const MetricRequest& request, std::span<double> cells) {
+    const QueryKey& qk = weights.queryKey(variant(request));
+    cells[0] =
+        root(averagesPhases(weights, request) ? meanSquaredLayerNorm(qk.groupQuery, qk.key, weights.spec().rotary.dims)
+                                              : squaredLayerNorm(qk.groupQuery, qk.key));
+}
+
+void gateNormOfHeads(LayerWeights& weights, const MetricRequest& request, std::span<double> cells) {
+    const QueryKey& qk = weights.queryKey(variant(request));
+    const LayerSpec& layer = weights.spec();
+    const at::Tensor keys = qk.key.repeat_interleave(layer.heads / layer.kvHeads, 0); // one for each query head
+    fillRoots(averagesPhases(weights, request) ? meanSquaredHeadNorms(qk.query, keys, layer.rotary.dims)
+                                               : squaredHeadNorms(qk.query, keys),
+              cells);
+}
+
+void gateNormOfGroups(LayerWeights& weights, const MetricRequest& request, std::span<double> cells) {
+    const QueryKey& qk = weights.queryKey(variant(request));
+    fillRoots(averagesPhases(weights, request) ? meanSquaredHeadNorms(qk.groupQuery, qk.key, weights.spec().rotary.dims)
+                                               : squaredHeadNorms(qk.groupQuery, qk.key),
+              cells);
+}
+
+void headwiseGateNorm(LayerWeights& weights, const MetricRequest& request, std::span<double> cells) {
+    std::vector<double> heads(static_cast<std::size_t>(weights.spec().heads));
+    gateNormOfHeads(weights, request, heads);
+    double squares = 0;
+    for (const double value : heads)
+        squares += value * value;
+    cells[0] = std::sqrt(squares);
+}
+
+// --- the table -------------------------------------------------------------------------------------------------------
+
+constexpr std::string_view gateNormPaper = "Gate-Norm: data-free attention pruning";
+constexpr std::string_view ours = "Secateur's generalisation of Gate-Norm";
+
+const std::array table{
+    WeightMetric{{"gate_norm", "gate-norm",
+                  "How strongly a layer's queries and keys are coupled: small means near-uniform attention",
+                  "‖Σ_h W_q⁽ʰ⁾ᵀ W_k⁽ᵍ⁽ʰ⁾⁾‖_F", "", gateNormPaper, Scope::layer, Needs::weights, PruneFirst::low,
+                  gateNormOptions},
+                 gateNorm},
+    WeightMetric{{"gate_norm_headwise", "gate-norm, headwise",
+                  "The gate-norm of a layer without cancellation between its heads", "√(Σ_h ‖W_q⁽ʰ⁾ᵀ W_k⁽ᵍ⁽ʰ⁾⁾‖_F²)",
+                  "", ours, Scope::layer, Needs::weights, PruneFirst::low, gateNormOptions},
+                 headwiseGateNorm},
+    WeightMetric{{"gate_norm_head", "gate-norm per head", "How strongly a head's queries and keys are coupled",
+                  "‖W_q⁽ʰ⁾ᵀ W_k⁽ᵍ⁽ʰ⁾⁾‖_F", "", ours, Scope::head, Needs::weights, PruneFirst::low, gateNormOptions},
+                 gateNormOfHeads},
+    WeightMetric{{"gate_norm_group", "gate-norm per KV group",
+                  "The gate-norm of a KV group, the queries of its heads summed", "‖(Σ_{h∈g} W_q⁽ʰ⁾)ᵀ W_k⁽ᵍ⁾‖_F", "",
+                  ours, Scope::kvGroup, Needs::weights, PruneFirst::low, gateNormOptions},
+                 gateNormOfGroups},
+};
+
+} // namespace
+
+std::span<const WeightMetric> weightMetrics() {
+    return table;
+}
+
+} // namespace secateur

@@ -1,0 +1,36 @@
+#pragma once
+
+#include "analysis/model.h"
+
+#include <map>
+#include <memory>
+#include <utility>
+
+namespace secateur {
+
+/// Variants of what enters a gate-norm (methods.md 1.5).
+struct QueryKeyVariant {
+    bool foldNorm = false;  ///< columns multiplied by the input norm's weight: logits as a function of the plain stream
+    bool augmented = false; ///< biases appended as one more column
+    auto operator<=>(const QueryKeyVariant&) const = default;
+};
+
+/// The projections of one variant in float64; heads of a group stand side by side.
+struct QueryKey;
+
+/// The weights of one layer, read and converted once for all metrics that look at them. Not thread-safe.
+class LayerWeights {
+public:
+    LayerWeights(const Model& model, int layer);
+    ~LayerWeights();
+
+    const LayerSpec& spec() const;
+    const QueryKey& queryKey(QueryKeyVariant variant);
+
+private:
+    const Model& m_model;
+    int m_layer;
+    std::map<QueryKeyVariant, std::unique_ptr<QueryKey>> m_queryKey;
+};
+
+} // namespace secateur
