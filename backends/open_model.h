@@ -1,0 +1,31 @@
+#pragma once
+
+#include "analysis/model.h"
+#include "analysis/progress.h"
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace secateur {
+
+/// Opens a Hugging Face directory (config.json with model.safetensors or its sharded index), a .safetensors file beside
+/// its config.json, or a .gguf file. Reads headers only: weights are mapped and read when asked for.
+/// @throws Error naming the file, the place in it and the reason; Cancelled
+std::shared_ptr<const Model> openModel(const std::string& path, const Progress& progress = {});
+
+/// A tensor as a file lists it.
+struct TensorInfo {
+    std::string name;
+    std::string dtype;               ///< as the format calls it: "BF16", "Q4_1"
+    std::vector<std::int64_t> shape; ///< slowest dimension first, whatever the format's own order
+    std::int64_t bytes = 0;
+    std::string file; ///< the file it lies in, without directory
+};
+
+/// Everything in the checkpoint's directory of tensors, by name, whether the architecture is known or not.
+/// @throws Error
+std::vector<TensorInfo> listTensors(const std::string& path);
+
+} // namespace secateur
