@@ -10,8 +10,8 @@
 
 namespace secateur {
 
-/// Runs work on two threads, one working at a time: a background job waits inside Progress::report while an
-/// interactive one runs. Every signal arrives on the runner's own thread, none after a job was dropped.
+/// Runs work on two threads. An interactive job starts at once; a background job waits in its next Progress::report
+/// until no interactive job is left. Every signal arrives on the runner's own thread, one after another.
 class JobRunner : public QObject {
     Q_OBJECT
 
@@ -22,14 +22,15 @@ public:
     using Work = std::function<std::function<void()>(const Progress&)>;
 
     explicit JobRunner(QObject* parent = nullptr);
-    /// Asks all work to stop and waits for it.
+    /// Asks all work to stop and waits for it: as long as work takes to look at its Progress.
     ~JobRunner() override;
 
     /// @param title shown to the person
     Id start(const QString& title, Priority priority, Work work);
-    /// Asks a job to stop. Its delivery does not run; finished() still comes, as cancelled.
+    /// Asks a job to stop. Its delivery does not run, even if the work is already done; cancelled() still comes.
     void cancel(Id id);
     void cancelAll();
+    /// Whether every job's last signal was sent.
     bool isIdle() const;
 
 signals:
@@ -41,10 +42,23 @@ signals:
     /// @param message the sentence for the person
     void failed(quint64 id, const QString& message);
 
+protected:
+    bool event(QEvent* event) override;
+    void timerEvent(QTimerEvent* event) override;
+
 private:
-    class Lane;
+    struct Job;
+    struct Outcome;
     struct State;
-    std::shared_ptr<State> m_state;
+
+    void work(Priority lane, const std::stop_token& stop);
+    Outcome run(Job& job);
+    void waitForInteractive(Job& job);
+    void hand(Outcome outcome);
+    void deliver();
+    void reportProgress();
+
+    std::unique_ptr<State> m_state;
 };
 
 } // namespace secateur
