@@ -7,7 +7,9 @@
 #include <vector>
 
 /// A static library's resources come along only when they are asked for; the macro wants to be outside namespaces.
-static void loadResources() { Q_INIT_RESOURCE(resources); }
+static void loadResources() {
+    Q_INIT_RESOURCE(resources);
+}
 
 namespace secateur {
 
@@ -60,8 +62,12 @@ QStringList colourMapIds() {
     return ids;
 }
 
-const ColourMap& colourMap(const QString& id) { return find(id).colours; }
+const ColourMap& colourMap(const QString& id) {
+    return find(id).colours;
+}
 
-bool isDiverging(const QString& id) { return find(id).diverging; }
+bool isDiverging(const QString& id) {
+    return find(id).diverging;
+}
 
 } // namespace secateur

@@ -1,0 +1,245 @@
+#include "widgets/figure_painter.h"
+
+#include "analysis/statistics.h"
+#include "widgets/plot_axes.h"
+#include "widgets/plot_cells.h"
+
+#include <qcustomplot.h>
+
+#include <algorithm>
+#include <cmath>
+
+namespace secateur {
+
+namespace {
+
+constexpr double stretchNothing = 0.0001; ///< as small as its contents allow
+
+/// A grid without margins of its own.
+QCPLayoutGrid* addGrid(QCPLayoutGrid& layout, int row) {
+    auto* grid = new QCPLayoutGrid;
+    layout.addElement(row, 0, grid);
+    grid->setMargins({});
+    return grid;
+}
+
+void addTitle(QCustomPlot& plot, const QString& title, const PlotTheme& theme) {
+    if (title.isEmpty())
+        return;
+    const int room = plot.viewport().width() - theme.length(12);
+    const QString text = QFontMetrics(theme.font).elidedText(title, Qt::ElideMiddle, std::max(room, 0));
+    auto* element = new QCPTextElement(&plot, text, theme.font);
+    element->setTextColor(theme.text);
+    element->setLayer("axes");
+    QCPLayoutGrid& layout = *plot.plotLayout();
+    layout.addElement(0, 0, element);
+    layout.setRowStretchFactor(0, stretchNothing);
+}
+
+void paintHeatMap(QCustomPlot& plot, QCPLayoutGrid& layout, const Figure& figure, const PlotTheme& theme) {
+    QCPAxisRect* rect = addAxisRect(layout, 0, 0);
+    QCPAxis* columns = rect->addAxis(QCPAxis::atBottom);
+    QCPAxis* rows = rect->addAxis(QCPAxis::atLeft);
+    const auto count = [](std::size_t cells) { return static_cast<double>(cells); };
+    for (QCPAxis* axis : {columns, rows}) {
+        styleAxis(*axis, theme);
+        useIndexTicks(*axis, {});
+        axis->setBasePen(Qt::NoPen);
+        axis->grid()->setVisible(false);
+    }
+    columns->setLabel(QString::fromStdString(figure.x.label));
+    columns->setTicks(!figure.x.label.empty());
+    columns->setTickLabels(!figure.x.label.empty());
+    columns->setRange(-0.5, count(figure.cells.columns()) - 0.5);
+    rows->setLabel(QString::fromStdString(figure.y.label));
+    rows->setRange(-0.5, count(figure.cells.rows()) - 0.5);
+    rows->setRangeReversed(true);
+
+    const ColourRange range(figure.cells.values(), figure.scale);
+    PlotCells(columns, rows, theme).setCells(figure.cells, range);
+    PlotColourBar bar(layout, 0, 1, theme);
+    bar.setRange(range, QString::fromStdString(figure.colour.label));
+    auto* sameHeight = new QCPMarginGroup(&plot);
+    for (QCPAxisRect* element : {rect, bar.rect()}) {
+        element->setMarginGroup(QCP::msTop | QCP::msBottom, sameHeight);
+        element->setMinimumMargins({0, theme.length(10), 0, theme.length(10)}); // the tips of the bar
+    }
+    layout.setColumnSpacing(theme.length(10));
+    layout.setColumnStretchFactor(1, stretchNothing);
+}
+
+QColor lineColour(std::size_t index) {
+    return lineColours()[index % lineColours().size()];
+}
+
+/// Discs; squares where the colours come round again. Hollow on the right axis.
+QCPScatterStyle::ScatterShape pointShape(std::size_t index, bool hollow) {
+    if (index / lineColours().size() % 2 == 1)
+        return QCPScatterStyle::ssSquare;
+    return hollow ? QCPScatterStyle::ssCircle : QCPScatterStyle::ssDisc;
+}
+
+QString legendText(const FigureSeries& series) {
+    const QString label = QString::fromStdString(series.label);
+    return series.rightAxis ? label + " (right)" : label;
+}
+
+QVector<double> drawable(const std::vector<double>& values, bool logarithmic) {
+    QVector<double> kept(values.begin(), values.end());
+    for (double& value : kept)
+        if (!std::isfinite(value) || (logarithmic && value <= 0))
+            value = std::numeric_limits<double>::quiet_NaN();
+    return kept;
+}
+
+void addLine(QCPAxis& x, QCPAxis& y, const FigureSeries& series, std::size_t index, const PlotTheme& theme) {
+    constexpr int fewPoints = 64;
+    const QColor colour = lineColour(index);
+    QCPGraph* line = x.parentPlot()->addGraph(&x, &y);
+    const QVector<double> values = drawable(series.values, y.scaleType() == QCPAxis::stLogarithmic);
+    QVector<double> layers(values.size());
+    std::iota(layers.begin(), layers.end(), 0.0);
+    line->setData(layers, values, true);
+    QPen pen = theme.pen(colour, 1.3);
+    if (series.rightAxis)
+        pen.setDashPattern({4, 2});
+    line->setPen(pen);
+    QCPScatterStyle points(pointShape(index, series.rightAxis), (values.size() <= fewPoints ? 4.5 : 3) * theme.unit);
+    points.setPen(theme.pen(colour));
+    points.setBrush(series.rightAxis ? theme.background : colour);
+    line->setScatterStyle(points);
+    line->setName(legendText(series));
+    if (series.errors.empty())
+        return;
+    auto* errors = new QCPErrorBars(&x, &y);
+    errors->setDataPlottable(line);
+    errors->setData(QVector<double>(series.errors.begin(), series.errors.end()));
+    errors->setPen(theme.pen(colour, 0.8));
+    errors->setWhiskerWidth(4 * theme.unit);
+    errors->removeFromLegend();
+}
+
+/// From a little under the least to a little over the greatest value; from 0 where that is not far.
+QCPRange valueRange(const std::vector<FigureSeries>& series, bool right, bool logarithmic) {
+    std::vector<double> values;
+    for (const FigureSeries& line : series) {
+        if (line.rightAxis != right)
+            continue;
+        for (std::size_t i = 0; i < line.values.size(); ++i) {
+            const double error = i < line.errors.size() && std::isfinite(line.errors[i]) ? line.errors[i] : 0;
+            for (const double value : {line.values[i] - error, line.values[i] + error})
+                if (!logarithmic || value > 0)
+                    values.push_back(value);
+        }
+    }
+    auto [least, greatest] = finiteRange(values);
+    if (std::isnan(least))
+        return {logarithmic ? 0.1 : 0, 1};
+    if (logarithmic) {
+        const double room = std::max(std::pow(greatest / least, 0.06), 1.05);
+        return {least / room, greatest * room};
+    }
+    const double room = greatest > least ? 0.06 * (greatest - least) : std::max(std::abs(least) / 2, 0.5);
+    const bool nearZero = least >= 0 && least < 0.4 * greatest;
+    return {nearZero ? 0 : least - room, greatest + room};
+}
+
+/// Breaks an axis' label between words where it would be longer than the axis.
+QString brokenLabel(const std::string& text, const QFont& font, int room) {
+    const QFontMetrics metrics(font);
+    QString label;
+    QString line;
+    for (const QString& word : QString::fromStdString(text).split(' ')) {
+        if (!line.isEmpty() && metrics.horizontalAdvance(line + ' ' + word) > room) {
+            label += line + '\n';
+            line.clear();
+        }
+        line += line.isEmpty() ? word : ' ' + word;
+    }
+    return label + line;
+}
+
+void setUpValueAxis(QCPAxis& axis, const Figure& figure, bool right, const PlotTheme& theme) {
+    const FigureAxis& described = right ? figure.rightY : figure.y;
+    styleAxis(axis, theme);
+    useValueTicks(axis, described.logarithmic);
+    axis.setRange(valueRange(figure.series, right, described.logarithmic));
+    const int room = axis.parentPlot()->viewport().height() / 2;
+    axis.setLabel(brokenLabel(described.label, theme.font, room));
+    axis.grid()->setVisible(!right);
+}
+
+/// Above the axes, so that it never covers data, in as many columns as have room.
+void addLegend(QCustomPlot& plot, QCPLayoutGrid& row, const PlotTheme& theme) {
+    auto* legend = new QCPLegend;
+    row.addElement(0, 0, legend);
+    row.addElement(0, 1, new QCPLayoutElement(&plot));
+    row.setColumnStretchFactor(0, stretchNothing);
+    legend->setLayer("legend");
+    legend->setBorderPen(Qt::NoPen);
+    legend->setBrush(Qt::NoBrush);
+    legend->setFont(theme.font);
+    legend->setTextColor(theme.text);
+    legend->setIconSize(theme.length(22), QFontMetrics(theme.font).height());
+    legend->setIconTextPadding(theme.length(4));
+    legend->setMargins({theme.length(6), 0, 0, 0});
+    legend->setColumnSpacing(theme.length(12));
+    legend->setRowSpacing(0);
+    int widest = 1;
+    for (int i = 0; i < plot.graphCount(); ++i)
+        widest = std::max(widest, QFontMetrics(theme.font).horizontalAdvance(plot.graph(i)->name()));
+    const int room = plot.viewport().width() / (widest + theme.length(22 + 4 + 12));
+    legend->setFillOrder(QCPLayoutGrid::foColumnsFirst);
+    legend->setWrap(std::clamp(room, 1, plot.graphCount()));
+    for (int i = 0; i < plot.graphCount(); ++i)
+        plot.graph(i)->addToLegend(legend);
+}
+
+void paintSeries(QCustomPlot& plot, QCPLayoutGrid& layout, const Figure& figure, const PlotTheme& theme) {
+    QCPAxisRect* rect = addAxisRect(layout, 1, 0);
+    QCPAxis* x = rect->addAxis(QCPAxis::atBottom);
+    QCPAxis* left = rect->addAxis(QCPAxis::atLeft);
+    styleAxis(*x, theme);
+    useIndexTicks(*x, {});
+    x->setLabel(QString::fromStdString(figure.x.label));
+    x->grid()->setVisible(false);
+    std::size_t length = 1;
+    for (const FigureSeries& series : figure.series)
+        length = std::max(length, series.values.size());
+    x->setRange(-0.5, static_cast<double>(length) - 0.5);
+
+    setUpValueAxis(*left, figure, false, theme);
+    QCPAxis* right = nullptr;
+    if (std::any_of(figure.series.begin(), figure.series.end(), [](const auto& series) { return series.rightAxis; })) {
+        right = rect->addAxis(QCPAxis::atRight);
+        setUpValueAxis(*right, figure, true, theme);
+    }
+    for (std::size_t i = 0; i < figure.series.size(); ++i)
+        addLine(*x, figure.series[i].rightAxis ? *right : *left, figure.series[i], i, theme);
+    rect->setMinimumMargins({0, theme.length(6), theme.length(6), 0});
+    if (figure.series.size() > 1) {
+        addLegend(plot, *addGrid(layout, 0), theme);
+        layout.setRowStretchFactor(0, stretchNothing);
+    }
+    layout.setRowSpacing(0);
+    layout.simplify();
+}
+
+} // namespace
+
+void paintFigure(QCustomPlot& plot, const Figure& figure, const PlotTheme& theme) {
+    clearPlot(plot);
+    plot.setBackground(QBrush(theme.background));
+    plot.setAutoAddPlottableToLegend(false);
+    const int edge = theme.length(4);
+    plot.plotLayout()->setMargins({edge, edge, edge, edge});
+    plot.plotLayout()->setRowSpacing(theme.length(2));
+    addTitle(plot, QString::fromStdString(figure.title), theme);
+    QCPLayoutGrid* layout = addGrid(*plot.plotLayout(), plot.plotLayout()->rowCount());
+    if (figure.kind == FigureKind::heatMap)
+        paintHeatMap(plot, *layout, figure, theme);
+    else
+        paintSeries(plot, *layout, figure, theme);
+}
+
+} // namespace secateur

@@ -1,0 +1,31 @@
+#pragma once
+
+class QCPAxis;
+class QCPAxisRect;
+class QCPLayoutGrid;
+class QCustomPlot;
+class QString;
+
+namespace secateur {
+
+struct PlotTheme;
+
+/// Takes everything out of a plot, the axis rects too.
+void clearPlot(QCustomPlot& plot);
+
+/// Places everything for the plot's viewport. Ticks are chosen from where the axes were before, so this goes round
+/// until they agree; call it before drawing whenever the size or the contents changed.
+void layOut(QCustomPlot& plot);
+
+/// An axis rect without axes.
+QCPAxisRect* addAxisRect(QCPLayoutGrid& layout, int row, int column);
+
+void styleAxis(QCPAxis& axis, const PlotTheme& theme);
+
+/// Ticks at whole numbers: each when their labels have room, else every second, fifth, tenth...
+void useIndexTicks(QCPAxis& axis, const QString& prefix);
+
+/// Ticks at round values, as many as have room; the axis becomes linear or logarithmic.
+void useValueTicks(QCPAxis& axis, bool logarithmic);
+
+} // namespace secateur
