@@ -1,0 +1,35 @@
+#!/usr/bin/env bash
+# Installs what building and testing Secateur needs on Debian 12. Silent when everything is there already.
+set -euo pipefail
+
+packages=(
+    build-essential cmake ninja-build pkg-config ccache
+    qt6-base-dev libqt6svg6-dev libqcustomplot-dev libgl-dev
+    libtorch-dev libopenblas0-openmp libdnnl-dev
+    libhdf5-dev libspdlog-dev libfmt-dev nlohmann-json3-dev libcli11-dev libssl-dev
+    fonts-dejavu-core python3-pip ca-certificates
+)
+
+missing=()
+for package in "${packages[@]}"; do
+    dpkg-query -W -f='${Status}' "$package" 2>/dev/null | grep -q 'ok installed' || missing+=("$package")
+done
+[ ${#missing[@]} -eq 0 ] && exit 0
+
+if ! command -v apt-get >/dev/null; then
+    echo "Secateur needs these packages (named as in Debian 12), which this system cannot install by apt-get: ${missing[*]}" >&2
+    exit 1
+fi
+sudo=()
+[ "$(id -u)" -eq 0 ] || sudo=(sudo)
+
+echo "Installing ${#missing[@]} packages: ${missing[*]}" >&2
+log=$(mktemp)
+trap 'rm -f "$log"' EXIT
+if ! { "${sudo[@]}" apt-get update &&
+       "${sudo[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends "${missing[@]}"; } \
+       >"$log" 2>&1; then
+    tail -n 20 "$log" >&2
+    echo "Installing the packages failed; the lines above say why." >&2
+    exit 1
+fi

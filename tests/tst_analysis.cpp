@@ -1,0 +1,213 @@
+#include "analysis/error.h"
+#include "analysis/figure.h"
+#include "analysis/metric.h"
+#include "analysis/model_spec.h"
+#include "analysis/session.h"
+#include "analysis/statistics.h"
+#include "analysis/text.h"
+#include "analysis/usage_error.h"
+
+#include <QtTest>
+
+#include <array>
+#include <cmath>
+#include <limits>
+
+using namespace secateur;
+
+namespace {
+
+constexpr double missing = std::numeric_limits<double>::quiet_NaN();
+
+QString ids(const std::vector<MetricRequest>& requests) {
+    QStringList list;
+    for (const MetricRequest& request : requests)
+        list << QString::fromStdString(request.resultId());
+    return list.join(' ');
+}
+
+/// Two layers of three and two heads; the second row's last cell does not exist.
+Session smallSession() {
+    Session session;
+    session.model.path = "m.gguf";
+    session.model.name = "m";
+    session.model.spec.architecture = "llama";
+    session.model.spec.layers.assign(2, LayerSpec{});
+    session.model.spec.layers[0].heads = 3;
+    session.model.spec.layers[1].heads = 2;
+    MetricResult heads;
+    heads.request = parseMetricRequests("gate_norm_head:fold_norm=true").front();
+    heads.values = Matrix(2, 3);
+    double value = 0.5;
+    for (double& cell : heads.values.values())
+        cell = value++;
+    heads.values(1, 2) = missing;
+    add(session, heads);
+    MetricResult layers;
+    layers.request = parseMetricRequests("gate_norm").front();
+    layers.values = Matrix(2, 1, 100);
+    add(session, layers);
+    return session;
+}
+
+} // namespace
+
+class TestAnalysis : public QObject {
+    Q_OBJECT
+
+private slots:
+    void errorsReadFromTheOutsideIn() {
+        const Error inner("is cut short", "header", "Fetch it again");
+        const Error outer = inner.within("model.safetensors");
+        QCOMPARE(QString(outer.what()), "model.safetensors: header: is cut short. Fetch it again");
+        QCOMPARE(QString::fromStdString(outer.message()), "is cut short");
+    }
+
+    void requestsNameTheirNonDefaultOptionsInOrder() {
+        QCOMPARE(ids(parseMetricRequests("gate_norm:rope_averaged=true:augmented=true:fold_norm=false")),
+                 "gate_norm:augmented=true:rope_averaged=true");
+    }
+    void groupsStandForTheirMetricsAndNothingComesTwice() {
+        const QString all = "gate_norm gate_norm_headwise gate_norm_head gate_norm_group";
+        QCOMPARE(ids(parseMetricRequests("weights")), all);
+        QCOMPARE(ids(parseMetricRequests("gate_norm,weights,all")), all);
+    }
+    void wrongRequestsSayWhatIsKnown_data() {
+        QTest::addColumn<QString>("request");
+        QTest::addColumn<QString>("sentence");
+        QTest::newRow("metric") << "gate_nrom"
+                                << "unknown metric; the known ones are gate_norm, ";
+        QTest::newRow("option") << "gate_norm:fold=true"
+                                << "its options are augmented, fold_norm, rope_averaged";
+        QTest::newRow("type") << "gate_norm:fold_norm=yes"
+                              << "should be a value of type bool";
+        QTest::newRow("form") << "gate_norm:fold_norm"
+                              << "is not of the form key=value";
+        QTest::newRow("twice") << "gate_norm:fold_norm=true:fold_norm=true"
+                               << "comes twice";
+        QTest::newRow("empty") << ""
+                               << "unknown metric";
+    }
+    void wrongRequestsSayWhatIsKnown() {
+        QFETCH(QString, request);
+        QFETCH(QString, sentence);
+        try {
+            parseMetricRequests(request.toStdString());
+            QFAIL("was accepted");
+        } catch (const UsageError& error) {
+            QVERIFY2(QString(error.what()).contains(sentence), error.what());
+        }
+    }
+    void resultIdsHaveAFileForm() {
+        QCOMPARE(QString::fromStdString(fileForm("sink_cv:lengths=64/128:key=3")), "sink_cv.lengths-64_128.key-3");
+    }
+
+    void percentilesAreNumpys() {
+        const std::array values{4.0, missing, 1.0, 3.0, 2.0};
+        QCOMPARE(percentile(values, 0), 1.0);
+        QCOMPARE(percentile(values, 50), 2.5);
+        QCOMPARE(percentile(values, 90), 3.7);
+        QCOMPARE(percentile(values, 100), 4.0);
+        QVERIFY(std::isnan(percentile(std::array<double, 1>{missing}, 50)));
+    }
+    void ranksBreakTiesByPositionAndSkipMissingCells() {
+        const std::array values{2.0, 1.0, missing, 2.0};
+        QCOMPARE(ranks(values, true), (std::vector{2, 1, 0, 3}));
+        QCOMPARE(ranks(values, false), (std::vector{1, 3, 0, 2}));
+    }
+    void rangesAndMeansSkipMissingCells() {
+        const std::array values{missing, 2.0, 4.0};
+        QCOMPARE(finiteMean(values), 3.0);
+        QCOMPARE(finiteRange(values), std::pair(2.0, 4.0));
+    }
+
+    void numbersForLabelsHaveThreeDigits_data() {
+        QTest::addColumn<double>("value");
+        QTest::addColumn<QString>("text");
+        QTest::newRow("plain") << 18.94 << "18.9";
+        QTest::newRow("fraction") << 0.0912 << "0.0912";
+        QTest::newRow("trailing zero") << 0.5 << "0.500";
+        QTest::newRow("tiny") << 1.234e-7 << "1.23e-07";
+        QTest::newRow("hundreds") << 3456.7 << "3457";
+        QTest::newRow("huge") << 1.5e9 << "1.50e+09";
+        QTest::newRow("zero") << 0.0 << "0.00";
+        QTest::newRow("negative") << -2.5 << "-2.50";
+        QTest::newRow("rounds up to the next size") << 9.996 << "10.0";
+        QTest::newRow("infinite") << std::numeric_limits<double>::infinity() << "inf";
+        QTest::newRow("missing") << missing << "–";
+    }
+    void numbersForLabelsHaveThreeDigits() {
+        QFETCH(double, value);
+        QFETCH(QString, text);
+        QCOMPARE(QString::fromStdString(significant(value)), text);
+    }
+    void countsAndBytesAreShort() {
+        QCOMPARE(QString::fromStdString(shortCount(134515008)), "134.5 M");
+        QCOMPARE(QString::fromStdString(shortCount(8030261248)), "8.03 B");
+        QCOMPARE(QString::fromStdString(shortCount(999)), "999");
+        QCOMPARE(QString::fromStdString(shortBytes(98362432)), "98.4 MB");
+    }
+    void timesAreIsoInUtc() {
+        const QString now = QString::fromStdString(utcNow());
+        QVERIFY(QDateTime::fromString(now, Qt::ISODate).isValid());
+        QVERIFY(now.endsWith('Z'));
+    }
+
+    void structuresJoinEqualLayers() {
+        ModelSpec spec;
+        LayerSpec layer;
+        layer.heads = 9;
+        layer.kvHeads = 3;
+        layer.headDim = 64;
+        layer.ffn = 1536;
+        spec.layers.assign(30, layer);
+        QCOMPARE(QString::fromStdString(spec.structure()), "30x9/3x64+1536");
+        spec.layers[29].heads = 6;
+        QCOMPARE(QString::fromStdString(spec.structure()), "29x9/3x64+1536,1x6/3x64+1536");
+        QCOMPARE(layer.kvGroup(3), 1);
+    }
+
+    void sessionsKeepTheLatestAndReplaceTheSameMeasurement() {
+        Session session = smallSession();
+        MetricResult again = *session.latest("gate_norm");
+        again.measurement.created = "2026-01-01T00:00:00Z";
+        add(session, again);
+        QCOMPARE(session.results.size(), std::size_t(2));
+        again.measurement.maskDigest = "sha256:1";
+        add(session, again);
+        QCOMPARE(session.results.size(), std::size_t(3));
+        QCOMPARE(QString::fromStdString(session.latest("gate_norm")->measurement.maskDigest), "sha256:1");
+        QVERIFY(!session.latest("gate_norm_group"));
+    }
+
+    void figuresTakeResultIdsInFileForm() {
+        const Figure figure = makeFigure(smallSession(), "heads:metric=gate_norm_head.fold_norm-true:log=true");
+        QCOMPARE(QString::fromStdString(figure.colour.label), "gate-norm per head, fold_norm");
+        QVERIFY(figure.scale.logarithmic);
+        QVERIFY(QString::fromStdString(figure.command).startsWith("secateur-cli plot m.gguf --figure heads:"));
+        QCOMPARE(
+            QString::fromStdString(toCsv(figure)),
+            "layer,head,\"gate-norm per head, fold_norm\"\r\n0,0,0.5\r\n0,1,1.5\r\n0,2,2.5\r\n1,0,3.5\r\n1,1,4.5\r\n");
+    }
+    void seriesOfUnlikeSizesGetTwoAxes() {
+        const Figure figure = makeFigure(smallSession(), "layers:metrics=gate_norm_head.fold_norm-true/gate_norm");
+        QCOMPARE(figure.series.size(), std::size_t(2));
+        QVERIFY(!figure.series[0].rightAxis);
+        QVERIFY(figure.series[1].rightAxis);
+        QCOMPARE(figure.series[0].values, (std::vector{1.5, 4.0}));
+    }
+    void figuresSayWhatTheyLack() {
+        try {
+            makeFigure(smallSession(), "heads");
+            QFAIL("was drawn");
+        } catch (const Error& error) {
+            QCOMPARE(QString(error.what()), "m: holds no result \"gate_norm_head\". It holds "
+                                            "gate_norm_head:fold_norm=true, gate_norm");
+        }
+        QVERIFY_EXCEPTION_THROWN(makeFigure(smallSession(), "bars"), UsageError);
+        QVERIFY_EXCEPTION_THROWN(makeFigure(smallSession(), "heads:clip=50"), Error);
+    }
+};
+
+QTEST_APPLESS_MAIN(TestAnalysis)
+#include "tst_analysis.moc"
