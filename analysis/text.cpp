@@ -27,13 +27,13 @@ std::string scaled(double value, std::initializer_list<const char*> units) {
 std::string significant(double value, int digits) {
     if (std::isnan(value))
         return "–";
-    const double size = std::abs(value);
-    if (size != 0 && (size < 1e-3 || size >= 1e6))
-        return fmt::format("{:.{}e}", value, digits - 1);
-    const int whole = size < 1 ? 1 : static_cast<int>(std::floor(std::log10(size))) + 1;
-    if (size >= 1)
-        return fmt::format("{:.{}f}", value, std::max(0, digits - whole));
-    return fmt::format("{:#.{}g}", value, digits);
+    const std::string scientific = fmt::format("{:.{}e}", value, digits - 1);
+    if (value == 0 || !std::isfinite(value))
+        return fmt::format("{:.{}f}", value, digits - 1);
+    const int exponent = std::stoi(scientific.substr(scientific.find('e') + 1)); // after rounding
+    if (exponent < -3 || exponent > 5)
+        return scientific;
+    return fmt::format("{:.{}f}", value, std::max(0, digits - 1 - exponent));
 }
 
 std::string exactly(double value) {

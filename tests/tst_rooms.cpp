@@ -41,7 +41,7 @@ const std::array rooms{
 };
 
 QList<Include> includesOf(const QString& room) {
-    static const QRegularExpression line(R"(^\s*#\s*include\s*[<"]([^>"]+)[>"])");
+    static const QRegularExpression line("^\\s*#\\s*include\\s*[<\"]([^>\"]+)[>\"]");
     QList<Include> includes;
     const QDir root(SECATEUR_SOURCE_DIR);
     QDirIterator sources(root.filePath(room), {"*.h", "*.cpp"}, QDir::Files, QDirIterator::Subdirectories);
