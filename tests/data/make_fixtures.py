@@ -33,7 +33,7 @@ MHA = dict(hidden_size=48, num_hidden_layers=2, num_attention_heads=3, num_key_v
 MQA = dict(hidden_size=40, num_hidden_layers=2, num_attention_heads=5, num_key_value_heads=1, head_dim=12,
            intermediate_size=56, vocab_size=31, max_position_embeddings=32, rms_norm_eps=1e-5,
            tie_word_embeddings=True)
-SUPER = dict(hidden_size=256, num_hidden_layers=1, num_attention_heads=4, num_key_value_heads=2, head_dim=32,
+SUPER = dict(hidden_size=256, num_hidden_layers=1, num_attention_heads=4, num_key_value_heads=2, head_dim=64,
              intermediate_size=256, vocab_size=16, max_position_embeddings=32, rms_norm_eps=1e-5)
 
 
