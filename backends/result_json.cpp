@@ -1,0 +1,145 @@
+#include "backends/result_json.h"
+
+#include <nlohmann/json.hpp>
+
+#include <cmath>
+
+namespace secateur {
+
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+/// Text from files and paths need not be UTF-8; whatever is not is replaced rather than refused.
+std::string print(const Json& document) { return document.dump(2, ' ', false, Json::error_handler_t::replace); }
+
+Json number(double value) { return std::isfinite(value) ? Json(value) : Json(nullptr); }
+
+template <typename Get>
+Json perLayer(const ModelSpec& spec, Get get) {
+    Json list = Json::array();
+    for (const LayerSpec& layer : spec.layers)
+        list.push_back(get(layer));
+    return list;
+}
+
+Json cardFields(const ModelCard& card) {
+    const ModelSpec& spec = card.spec;
+    return {{"path", card.path},
+            {"format", card.format},
+            {"name", card.name},
+            {"architecture", spec.architecture},
+            {"family", name(spec.family)},
+            {"structure", spec.structure()},
+            {"layers", spec.layerCount()},
+            {"hidden", spec.hidden},
+            {"heads", perLayer(spec, [](const LayerSpec& l) { return l.heads; })},
+            {"kv_heads", perLayer(spec, [](const LayerSpec& l) { return l.kvHeads; })},
+            {"head_dim", perLayer(spec, [](const LayerSpec& l) { return l.headDim; })},
+            {"ffn", perLayer(spec, [](const LayerSpec& l) { return l.ffn; })},
+            {"attention", perLayer(spec, [](const LayerSpec& l) { return name(l.attention); })},
+            {"vocab", spec.vocab},
+            {"context", spec.context},
+            {"tied_embeddings", spec.tiedEmbeddings},
+            {"parameters", card.parameters},
+            {"bytes", card.bytes},
+            {"dtype", card.dtype},
+            {"tokenizer", card.tokenizer},
+            {"fingerprint", card.fingerprint},
+            {"warnings", card.warnings}};
+}
+
+/// One number per layer, or one list of the cells that the layer has.
+Json values(const Matrix& matrix, Scope scope, const ModelSpec& spec) {
+    Json rows = Json::array();
+    for (std::size_t layer = 0; layer < matrix.rows(); ++layer) {
+        if (scope == Scope::layer) {
+            rows.push_back(number(matrix(layer, 0)));
+            continue;
+        }
+        Json cells = Json::array();
+        for (std::size_t cell = 0; cell < cellsInLayer(scope, spec.layers[layer]); ++cell)
+            cells.push_back(number(matrix(layer, cell)));
+        rows.push_back(std::move(cells));
+    }
+    return rows;
+}
+
+Json metricFields(const MetricResult& result, const ModelSpec& spec) {
+    const MetricInfo& info = *result.request.info;
+    Json fields{{"scope", name(info.scope)},
+                {"prune_first", name(info.pruneFirst)},
+                {"unit", info.unit},
+                {"values", values(result.values, info.scope, spec)}};
+    if (result.standardError)
+        fields["standard_error"] = values(*result.standardError, info.scope, spec);
+    fields["options"] = Json::object();
+    for (const auto& [option, value] : result.request.options)
+        fields["options"][option] = value;
+    fields["seconds"] = result.seconds;
+    return fields;
+}
+
+} // namespace
+
+std::string inspectJson(const ModelCard& card) { return print(cardFields(card)); }
+
+std::string inspectJson(const ModelCard& card, const std::vector<TensorInfo>& tensors) {
+    Json document = cardFields(card);
+    Json list = Json::array();
+    for (const TensorInfo& tensor : tensors)
+        list.push_back({{"name", tensor.name},
+                        {"dtype", tensor.dtype},
+                        {"shape", tensor.shape},
+                        {"bytes", tensor.bytes},
+                        {"file", tensor.file}});
+    document["tensors"] = std::move(list);
+    return print(document);
+}
+
+std::string measureJson(const ModelCard& card, std::span<const MetricResult> results, double seconds,
+                        std::int64_t peakBytes) {
+    Json metrics = Json::object();
+    std::vector<std::string> warnings = card.warnings;
+    for (const MetricResult& result : results) {
+        metrics[result.request.resultId()] = metricFields(result, card.spec);
+        for (const std::string& warning : result.warnings)
+            warnings.push_back(result.request.resultId() + ": " + warning);
+    }
+    const Measurement measurement = results.empty() ? Measurement{} : results.front().measurement;
+    return print({{"model",
+                   {{"path", card.path}, {"architecture", card.spec.architecture}, {"fingerprint", card.fingerprint}}},
+                  {"mask", nullptr},
+                  {"data", nullptr},
+                  {"dtype", measurement.dtype},
+                  {"device", measurement.device},
+                  {"seconds", seconds},
+                  {"peak_bytes", peakBytes},
+                  {"metrics", std::move(metrics)},
+                  {"warnings", warnings}});
+}
+
+std::string errorJson(const Error& error) {
+    return print(
+        {{"error", {{"message", error.message()}, {"subject", error.subject()}, {"hint", error.hint()}}}});
+}
+
+std::string listJson(std::string_view kind, const std::vector<ListItem>& items) {
+    Json list = Json::array();
+    for (const ListItem& item : items) {
+        Json options = Json::array();
+        for (const OptionInfo& option : item.options)
+            options.push_back({{"name", option.name},
+                               {"type", option.type},
+                               {"default", option.defaultValue},
+                               {"meaning", option.meaning}});
+        Json fields{{"id", item.id}, {"summary", item.summary}, {"source", item.source}};
+        for (const auto& [name, text] : item.fields)
+            fields[name] = text;
+        fields["options"] = std::move(options);
+        list.push_back(std::move(fields));
+    }
+    return print({{"kind", kind}, {"items", std::move(list)}});
+}
+
+} // namespace secateur

@@ -1,0 +1,41 @@
+#pragma once
+
+#include "analysis/error.h"
+#include "analysis/metric.h"
+#include "analysis/model_card.h"
+#include "backends/open_model.h"
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace secateur {
+
+// What `--json` prints: one document each, indented, fields as the contract names them. Numbers keep every digit; a cell
+// that does not exist or has no value is null.
+
+std::string inspectJson(const ModelCard& card);
+/// The card with one more field, "tensors".
+std::string inspectJson(const ModelCard& card, const std::vector<TensorInfo>& tensors);
+
+/// @param peakBytes the process's greatest resident memory
+std::string measureJson(const ModelCard& card, std::span<const MetricResult> results, double seconds,
+                        std::int64_t peakBytes);
+
+std::string errorJson(const Error& error);
+
+/// One line of `list KIND`.
+struct ListItem {
+    std::string id;
+    std::string summary;
+    std::string source; ///< may be empty
+    std::vector<OptionInfo> options;
+    /// Further fields, name and text.
+    std::vector<std::pair<std::string, std::string>> fields;
+};
+
+std::string listJson(std::string_view kind, const std::vector<ListItem>& items);
+
+} // namespace secateur
