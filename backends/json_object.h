@@ -1,0 +1,44 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace secateur {
+
+/// A JSON object out of a file that nobody vouches for: no key twice, little depth, every value asked for by its type.
+/// An absent key and null both read as nothing; a value of another type is an Error that names file and key.
+class JsonObject {
+public:
+    /// @param subject the file, for messages. @throws Error when the text is not one JSON object
+    static JsonObject parse(std::string_view text, const std::string& subject);
+
+    const std::string& subject() const { return m_subject; }
+    std::vector<std::string> keys() const;
+    bool has(const std::string& key) const; ///< also when it is null
+
+    /// @throws Error outside least..most
+    std::optional<std::int64_t> integer(const std::string& key, std::int64_t least, std::int64_t most) const;
+    std::optional<double> number(const std::string& key) const;
+    std::optional<bool> flag(const std::string& key) const;
+    std::optional<std::string> text(const std::string& key) const;
+    std::optional<JsonObject> object(const std::string& key) const;
+    /// Whole numbers from 0. nothing when absent
+    std::optional<std::vector<std::int64_t>> sizes(const std::string& key) const;
+
+    /// A failure at a key of this object.
+    [[noreturn]] void refuse(const std::string& key, const std::string& message) const;
+
+private:
+    struct Value;
+    JsonObject(std::shared_ptr<const Value> value, std::string subject);
+
+    std::shared_ptr<const Value> m_value;
+    std::string m_subject; ///< "config.json: rope_scaling"
+};
+
+} // namespace secateur

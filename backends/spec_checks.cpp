@@ -1,0 +1,31 @@
+#include "backends/spec_checks.h"
+
+#include "analysis/error.h"
+
+#include <fmt/format.h>
+
+namespace secateur {
+
+int headDimOf(int hidden, int heads, const std::string& subject) {
+    if (heads < 1 || hidden % heads != 0)
+        throw Error(fmt::format("states no head size, and {} heads do not divide the width {}", heads, hidden),
+                    subject);
+    return hidden / heads;
+}
+
+void checkLayers(const ModelSpec& spec, const std::string& subject) {
+    for (int index = 0; index < spec.layerCount(); ++index) {
+        const LayerSpec& layer = spec.layers[static_cast<std::size_t>(index)];
+        if (layer.attention == AttentionKind::none)
+            continue;
+        if (layer.kvHeads < 1 || layer.heads % layer.kvHeads != 0)
+            throw Error(fmt::format("layer {} has {} heads, which {} KV heads do not divide", index, layer.heads,
+                                    layer.kvHeads),
+                        subject);
+        if (layer.rotary.dims % 2 != 0)
+            throw Error(fmt::format("layer {} has {} rotary dimensions, an odd number", index, layer.rotary.dims),
+                        subject);
+    }
+}
+
+} // namespace secateur
