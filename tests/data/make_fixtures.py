@@ -9,6 +9,7 @@ biases too: a freshly initialised model (biases 0, norms 1) hides mistakes.
 
 expected.json beside each model:
     file      what to open, relative to the folder ("." = the folder itself)
+    fingerprint  by the description in backends/fingerprint.h
     tensors   by Hugging Face name, after reading: shape, SHA-256 of the float32 bytes in the half-rotation layout
     metrics   by result id: one number, or one list, per layer; float64, by forming the matrices themselves
 """
@@ -18,12 +19,14 @@ import hashlib
 import itertools
 import json
 import pathlib
+import struct
 
 import gguf
 import numpy as np
 import torch
 from safetensors import safe_open
 from transformers import LlamaConfig, LlamaForCausalLM, MistralConfig, MistralForCausalLM
+from transformers.modeling_rope_utils import ROPE_INIT_FUNCTIONS
 
 HERE = pathlib.Path(__file__).parent
 GQA = dict(hidden_size=64, num_hidden_layers=2, num_attention_heads=8, num_key_value_heads=2, head_dim=12,
@@ -33,8 +36,12 @@ MHA = dict(hidden_size=48, num_hidden_layers=2, num_attention_heads=3, num_key_v
 MQA = dict(hidden_size=40, num_hidden_layers=2, num_attention_heads=5, num_key_value_heads=1, head_dim=12,
            intermediate_size=56, vocab_size=31, max_position_embeddings=32, rms_norm_eps=1e-5,
            tie_word_embeddings=True)
-SUPER = dict(hidden_size=256, num_hidden_layers=1, num_attention_heads=4, num_key_value_heads=2, head_dim=64,
-             intermediate_size=256, vocab_size=16, max_position_embeddings=32, rms_norm_eps=1e-5)
+SUPER = dict(hidden_size=256, num_hidden_layers=1, num_attention_heads=4, num_key_value_heads=2, head_dim=16,
+             intermediate_size=32, vocab_size=16, max_position_embeddings=32, rms_norm_eps=1e-5,
+             tie_word_embeddings=True)
+# Of the six wavelengths (6 to 13,500) two lie between the bounds 400 and 3200, so that divisors tell the bounds.
+LLAMA3 = dict(rope_type="llama3", rope_theta=10000.0, factor=8.0, low_freq_factor=1.0, high_freq_factor=8.0,
+              original_max_position_embeddings=3200)
 
 
 # --- the judge: gate-norms in float64, from their definitions (design: methods.md 1) ---------------------------------
@@ -150,6 +157,9 @@ def read_gguf(path):
     config["rotary"] = field.get("llama.rope.dimension_count", config["head_dim"])
     tensors = {}
     for tensor in reader.tensors:
+        if tensor.name == "rope_freqs.weight":
+            continue
+        config["bias"] = config["bias"] or tensor.name.endswith("attn_q.bias")
         shape = [int(n) for n in reversed(tensor.shape)]
         values = gguf.quants.dequantize(tensor.data, tensor.tensor_type).astype(np.float32).reshape(shape)
         if ".attn_q." in tensor.name:
@@ -178,8 +188,38 @@ def redraw(model, seed):
             layer.self_attn.q_proj.weight.mul_(scales[:, None])
 
 
-def write_expected(folder, file, tensors, config):
+def fingerprint(stored):
+    """stored: (name, shape, bytes) of each tensor as the file keeps it."""
+    digest = hashlib.sha256()
+    for name, shape, data in sorted(stored, key=lambda tensor: tensor[0].encode()):
+        digest.update(name.encode() + b"\0" + struct.pack(f"<{1 + len(shape)}q", len(shape), *shape))
+        if len(data) <= 4096:
+            digest.update(data)
+        else:
+            for piece in range(16):
+                start = (len(data) - 256) * piece // 15
+                digest.update(data[start:start + 256])
+    return "sha256:" + digest.hexdigest()
+
+
+def stored_safetensors(folder):
+    for file in sorted(folder.glob("*.safetensors")):
+        raw = file.read_bytes()
+        start = 8 + int.from_bytes(raw[:8], "little")
+        for name, info in json.loads(raw[8:start]).items():
+            if name != "__metadata__":
+                begin, end = info["data_offsets"]
+                yield name, info["shape"], raw[start + begin:start + end]
+
+
+def stored_gguf(path):
+    for tensor in gguf.GGUFReader(path).tensors:
+        yield tensor.name, [int(n) for n in reversed(tensor.shape)], tensor.data.tobytes()
+
+
+def write_expected(folder, file, stored, tensors, config):
     record = {"file": file,
+              "fingerprint": fingerprint(stored),
               "tensors": {name: {"shape": list(t.shape), "sum": float(t.astype(np.float64).sum()),
                                  "sha256": hashlib.sha256(np.ascontiguousarray(t, np.float32).tobytes()).hexdigest()}
                           for name, t in sorted(tensors.items())},
@@ -201,7 +241,7 @@ def write_hugging_face(name, shape, dtype, seed, kind=(LlamaConfig, LlamaForCaus
         rope = config.pop("rope_parameters")
         config |= {"rope_theta": rope["rope_theta"], "rope_scaling": None, "torch_dtype": config.pop("dtype")}
         (folder / "config.json").write_text(json.dumps(config, indent=2) + "\n")
-    write_expected(folder, ".", read_safetensors(folder), shape_of(settings))
+    write_expected(folder, ".", stored_safetensors(folder), read_safetensors(folder), shape_of(settings))
 
 
 def encode(values, kind, random):
@@ -215,6 +255,22 @@ def encode(values, kind, random):
     if kind == gguf.GGMLQuantizationType.F16:
         return values.astype(np.float16)
     return gguf.quants.quantize(values, kind)
+
+
+def storage_kind(values, kind):
+    """Vectors stay float32, and rows that are no whole blocks of 256 become Q8_0, as llama.cpp's converter does."""
+    if values.ndim == 1:
+        return gguf.GGMLQuantizationType.F32
+    if kind == gguf.GGMLQuantizationType.Q6_K and values.shape[1] % 256:
+        return gguf.GGMLQuantizationType.Q8_0
+    return kind
+
+
+def rope_divisors(config):
+    """What llama.cpp keeps of llama3 scaling: the plain frequencies divided by the scaled ones."""
+    scaled, _ = ROPE_INIT_FUNCTIONS["llama3"](config, "cpu")
+    plain = config.rope_parameters["rope_theta"] ** (-np.arange(0, config.head_dim, 2) / config.head_dim)
+    return (plain / scaled.double().numpy()).astype(np.float32)
 
 
 def write_gguf(name, tensors, shape, kind):
@@ -239,6 +295,8 @@ def write_gguf(name, tensors, shape, kind):
     names = {v: k for k, v in GGUF_NAMES.items()}
     top = {v: k for k, v in GGUF_TOP.items()}
     random = np.random.default_rng(11)
+    if "rope_parameters" in shape:
+        writer.add_tensor("rope_freqs.weight", rope_divisors(LlamaConfig(**shape)))
     for tensor_name, values in tensors.items():
         if tensor_name in top:
             target = top[tensor_name]
@@ -249,28 +307,30 @@ def write_gguf(name, tensors, shape, kind):
             values = permute(values, shape["num_attention_heads"])
         if "k_proj" in tensor_name:
             values = permute(values, shape["num_key_value_heads"])
-        stored = gguf.GGMLQuantizationType.F32 if values.ndim == 1 else kind
+        stored = storage_kind(values, kind)
         writer.add_tensor(target, encode(np.ascontiguousarray(values), stored, random), raw_dtype=stored)
     writer.write_header_to_file()
     writer.write_kv_data_to_file()
     writer.write_tensors_to_file()
     writer.close()
     read, config = read_gguf(path)
-    write_expected(folder, "model.gguf", read, config)
+    write_expected(folder, "model.gguf", stored_gguf(path), read, config)
 
 
 def small_models():
     mistral = (MistralConfig, MistralForCausalLM)
     write_hugging_face("mha-f32", MHA, torch.float32, 1, old_spelling=True)
-    write_hugging_face("gqa-f32", GQA, torch.float32, 2)
-    write_hugging_face("gqa-bf16", GQA, torch.bfloat16, 2)
+    scaled = GQA | {"rope_parameters": LLAMA3, "max_position_embeddings": 25600}
+    write_hugging_face("gqa-f32", scaled, torch.float32, 2)
+    write_hugging_face("gqa-bf16", scaled, torch.bfloat16, 2)
     write_hugging_face("gqa-f16-mistral", GQA, torch.float16, 3, kind=mistral, sliding_window=None)
     write_hugging_face("gqa-f32-bias", GQA | {"num_hidden_layers": 1}, torch.float32, 4, attention_bias=True)
     write_hugging_face("mqa-f32-sharded", MQA, torch.float32, 5, shards="40KB")
     kinds = gguf.GGMLQuantizationType
     gqa = read_safetensors(HERE / "gqa-f32")
     for kind in (kinds.F32, kinds.F16, kinds.BF16, kinds.Q8_0, kinds.Q4_0, kinds.Q4_1):
-        write_gguf("gqa", gqa, GQA, kind)
+        write_gguf("gqa", gqa, scaled, kind)
+    write_gguf("bias", read_safetensors(HERE / "gqa-f32-bias"), GQA | {"num_hidden_layers": 1}, kinds.F16)
     wide = LlamaForCausalLM(LlamaConfig(**SUPER))
     redraw(wide, 6)
     write_gguf("wide", {n: p.detach().numpy() for n, p in wide.named_parameters()}, SUPER, kinds.Q6_K)
