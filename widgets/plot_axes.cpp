@@ -113,6 +113,18 @@ private:
 
 } // namespace
 
+QCustomPlot* addPlot(QWidget* parent) {
+    auto* plot = new QCustomPlot(parent);
+    plot->setAttribute(Qt::WA_TransparentForMouseEvents);
+    plot->setFocusPolicy(Qt::NoFocus);
+    clearPlot(*plot);
+    QObject::connect(plot, &QCustomPlot::beforeReplot, plot, [plot] {
+        plot->setBufferDevicePixelRatio(plot->devicePixelRatioF()); // the window may have moved to another screen
+        layOut(*plot);
+    });
+    return plot;
+}
+
 void clearPlot(QCustomPlot& plot) {
     plot.clearPlottables();
     plot.clearItems();

@@ -5,10 +5,15 @@ class QCPAxisRect;
 class QCPLayoutGrid;
 class QCustomPlot;
 class QString;
+class QWidget;
 
 namespace secateur {
 
 struct PlotTheme;
+
+/// An empty plot for a widget of ours: mouse and keys pass through to the parent, and it lays itself out before it
+/// draws.
+QCustomPlot* addPlot(QWidget* parent);
 
 /// Takes everything out of a plot, the axis rects too.
 void clearPlot(QCustomPlot& plot);

@@ -1,0 +1,48 @@
+#pragma once
+
+#include "analysis/figure.h"
+#include "widgets/figure_painter.h"
+
+#include <QAction>
+#include <QList>
+#include <QObject>
+
+#include <functional>
+
+class QWidget;
+
+namespace secateur {
+
+/// What can be done with the picture that a view shows: copied as an image or as CSV, saved as PNG, SVG, PDF or CSV.
+class FigureActions : public QObject {
+    Q_OBJECT
+
+public:
+    /// @param figure gives what the view shows when an action is triggered
+    FigureActions(QWidget* view, std::function<Figure()> figure);
+
+    /// For menus: copy image, copy CSV, save in column width, save in page width.
+    const QList<QAction*>& actions() const { return m_actions; }
+    void setEnabled(bool enabled);
+    /// What saveAs does once the person has chosen a file; the extension decides the format.
+    void save(const QString& path, FigureWidth width);
+
+public slots:
+    void copyImage();
+    void copyCsv();
+    void saveAs(secateur::FigureWidth width);
+
+signals:
+    void saved(const QString& path);
+    void failed(const QString& message);
+
+private:
+    QString suggestedName(const Figure& figure) const;
+
+    QWidget* m_view;
+    std::function<Figure()> m_figure;
+    QList<QAction*> m_actions;
+    QString m_folder; ///< where the last picture was saved
+};
+
+} // namespace secateur

@@ -1,0 +1,336 @@
+#include "widgets/heads_grid.h"
+
+#include "widgets/selection.h"
+
+#include <QHelpEvent>
+#include <QKeyEvent>
+#include <QMouseEvent>
+#include <QWheelEvent>
+
+#include <algorithm>
+#include <cmath>
+
+namespace secateur {
+
+namespace {
+
+constexpr double wheelNotch = 120;
+constexpr double pixelsPerNotch = 60;
+constexpr double zoomPerNotch = 0.8;
+
+} // namespace
+
+HeadsGrid::HeadsGrid(Selection* selection, QWidget* parent)
+    : QWidget(parent)
+    , m_selection(selection)
+    , m_picture(this) {
+    setFocusPolicy(Qt::StrongFocus);
+    setMouseTracking(true);
+    setMinimumSize(240, 120);
+    setAccessibleName(tr("Heat map of heads by layer"));
+    connect(selection, &Selection::changed, this, &HeadsGrid::followSelection);
+    connect(selection, &Selection::hoverChanged, this, &HeadsGrid::followHover);
+}
+
+void HeadsGrid::setModel(const ModelSpec& spec) {
+    m_gesture = Gesture::none;
+    m_anchor = {};
+    m_spec = spec;
+    m_picture.setModel(spec);
+}
+
+void HeadsGrid::setValues(const Matrix& values, const ColourScale& scale, const QString& label, bool byGroup) {
+    m_byGroup = byGroup;
+    m_picture.setValues(values, scale, label);
+}
+
+void HeadsGrid::resetZoom() {
+    m_picture.resetZoom();
+}
+
+void HeadsGrid::selectAll() {
+    if (m_spec.layers.empty())
+        return;
+    m_selection->select(headsBetween({0, 0}, {m_spec.layerCount() - 1, 0}, HeadsPlace::Kind::layerHeader),
+                        Selection::Mode::replace);
+}
+
+void HeadsGrid::followSelection() {
+    m_picture.setSelected(m_selection->heads(), m_selection->active());
+}
+
+void HeadsGrid::followHover() {
+    std::optional<HeadId> hovered = m_selection->hovered();
+    if (hovered && !exists(*hovered))
+        hovered.reset();
+    if (hovered && m_byGroup)
+        hovered = unitStart(*hovered);
+    m_picture.setHovered(hovered, hovered ? unit(hovered->layer) : 1);
+}
+
+bool HeadsGrid::event(QEvent* event) {
+    if (event->type() != QEvent::ToolTip)
+        return QWidget::event(event);
+    emit toolTipRequested(static_cast<QHelpEvent*>(event)->globalPos());
+    return true;
+}
+
+void HeadsGrid::changeEvent(QEvent* event) {
+    if (event->type() == QEvent::PaletteChange || event->type() == QEvent::FontChange)
+        m_picture.setTheme(themeOf(*this));
+    QWidget::changeEvent(event);
+}
+
+void HeadsGrid::resizeEvent(QResizeEvent* event) {
+    m_picture.resize(event->size());
+}
+
+// ---- mouse
+
+void HeadsGrid::mousePressEvent(QMouseEvent* event) {
+    if (m_gesture != Gesture::none)
+        return;
+    const Qt::KeyboardModifiers modifiers = event->modifiers();
+    const bool lassoKeys = modifiers.testFlag(Qt::ControlModifier) && modifiers.testFlag(Qt::ShiftModifier);
+    m_lastPoint = event->position();
+    if (event->button() == Qt::MiddleButton) {
+        m_gesture = Gesture::pan;
+        setCursor(Qt::ClosedHandCursor);
+        return;
+    }
+    if (event->button() != Qt::LeftButton) {
+        event->ignore();
+        return;
+    }
+    const std::optional<HeadsPlace> place = m_picture.placeAt(event->position());
+    const bool onHeader = place && place->kind != HeadsPlace::Kind::cell;
+    if ((lassoKeys || m_lassoTool) && !onHeader)
+        beginLasso(event->position(), modifiers.testFlag(Qt::ControlModifier));
+    else if (place)
+        beginGesture(*place, modifiers);
+}
+
+void HeadsGrid::mouseDoubleClickEvent(QMouseEvent* event) {
+    if (event->button() == Qt::LeftButton && !m_picture.placeAt(event->position()))
+        m_picture.resetZoom();
+    else
+        mousePressEvent(event);
+}
+
+void HeadsGrid::mouseMoveEvent(QMouseEvent* event) {
+    if (m_gesture != Gesture::none)
+        continueGesture(event->position());
+    const std::optional<HeadsPlace> place = m_picture.placeAt(event->position());
+    const bool onCell = place && place->kind == HeadsPlace::Kind::cell;
+    m_selection->hover(onCell ? std::optional(place->head) : std::nullopt);
+}
+
+void HeadsGrid::mouseReleaseEvent(QMouseEvent*) {
+    if (m_gesture == Gesture::pan)
+        unsetCursor();
+    m_gesture = Gesture::none;
+    m_lasso.clear();
+    m_picture.setLasso({});
+}
+
+void HeadsGrid::leaveEvent(QEvent*) {
+    m_selection->hover({});
+}
+
+void HeadsGrid::wheelEvent(QWheelEvent* event) {
+    const QPointF turn = QPointF(event->angleDelta()) / wheelNotch;
+    if (event->modifiers().testFlag(Qt::ControlModifier)) {
+        m_picture.zoom(std::pow(zoomPerNotch, turn.y()), event->position());
+    } else if (!m_picture.showsEverything()) {
+        const QPointF pixels = turn * pixelsPerNotch;
+        m_picture.pan(event->modifiers().testFlag(Qt::ShiftModifier) ? pixels.transposed() : pixels);
+    } else {
+        event->ignore();
+    }
+}
+
+void HeadsGrid::beginGesture(const HeadsPlace& place, Qt::KeyboardModifiers modifiers) {
+    m_before = m_selection->heads();
+    m_activeBefore = m_selection->active();
+    m_gesture = Gesture::rectangle;
+    const bool extends = modifiers.testFlag(Qt::ShiftModifier) && m_activeBefore;
+    if (extends && m_anchor.kind != place.kind)
+        m_anchor = {place.kind, *m_activeBefore};
+    if (!extends)
+        m_anchor = place;
+    const std::set<HeadId> pressed = headsBetween(place.head, place.head, place.kind);
+    m_adds = modifiers.testFlag(Qt::ControlModifier);
+    m_removes = m_adds && std::includes(m_before.begin(), m_before.end(), pressed.begin(), pressed.end());
+    applyRectangle(place.head);
+}
+
+void HeadsGrid::beginLasso(QPointF point, bool adds) {
+    m_before = m_selection->heads();
+    m_activeBefore = m_selection->active();
+    m_gesture = Gesture::lasso;
+    m_adds = adds;
+    m_removes = false;
+    m_lasso = QPolygonF({point});
+}
+
+void HeadsGrid::continueGesture(QPointF point) {
+    const QPointF moved = point - std::exchange(m_lastPoint, point);
+    if (m_gesture == Gesture::pan) {
+        m_picture.pan(moved);
+    } else if (m_gesture == Gesture::rectangle) {
+        applyRectangle(m_picture.nearest(point));
+    } else if (m_gesture == Gesture::lasso) {
+        m_lasso << point;
+        m_picture.setLasso(m_lasso);
+        std::set<HeadId> heads = m_adds ? m_before : std::set<HeadId>();
+        heads.merge(m_picture.headsIn(m_lasso));
+        m_selection->select(heads, Selection::Mode::replace);
+    }
+}
+
+void HeadsGrid::cancelGesture() {
+    const bool selected = m_gesture != Gesture::pan;
+    mouseReleaseEvent(nullptr);
+    if (selected)
+        m_selection->select(m_before, Selection::Mode::replace, m_activeBefore);
+}
+
+void HeadsGrid::applyRectangle(HeadId to) {
+    std::set<HeadId> heads = headsBetween(m_anchor.head, to, m_anchor.kind);
+    std::optional<HeadId> active = heads.contains(to) ? std::optional(to) : std::nullopt;
+    if (m_removes) {
+        std::set<HeadId> left;
+        std::set_difference(m_before.begin(), m_before.end(), heads.begin(), heads.end(),
+                            std::inserter(left, left.end()));
+        heads = std::move(left);
+        active.reset();
+    } else if (m_adds) {
+        heads.insert(m_before.begin(), m_before.end());
+    }
+    m_selection->select(heads, Selection::Mode::replace, active);
+}
+
+// ---- keyboard
+
+void HeadsGrid::keyPressEvent(QKeyEvent* event) {
+    const QPointF middle = QRectF(rect()).center();
+    if (event->key() == Qt::Key_Escape && m_gesture != Gesture::none)
+        cancelGesture();
+    else if (event->key() == Qt::Key_Escape && !m_selection->heads().empty())
+        m_selection->clear();
+    else if (event->matches(QKeySequence::SelectAll))
+        selectAll();
+    else if (event->matches(QKeySequence::ZoomIn))
+        m_picture.zoom(zoomPerNotch, middle);
+    else if (event->matches(QKeySequence::ZoomOut))
+        m_picture.zoom(1 / zoomPerNotch, middle);
+    else if (event->key() == Qt::Key_0 && event->modifiers().testFlag(Qt::ControlModifier))
+        m_picture.resetZoom();
+    else if (!navigate(event))
+        QWidget::keyPressEvent(event);
+}
+
+bool HeadsGrid::navigate(QKeyEvent* event) {
+    if (m_spec.layers.empty() || m_spec.maxHeads() == 0)
+        return false;
+    const bool toEdge = event->modifiers().testFlag(Qt::ControlModifier);
+    const HeadId from = m_selection->active().value_or(m_anchor.head);
+    const int page = std::max(1, m_picture.layersOnScreen() / 2);
+    const int all = m_spec.layerCount() + m_spec.maxHeads();
+    HeadId to = from;
+    switch (event->key()) {
+    case Qt::Key_Up:
+        to = stepped(from, toEdge ? -all : -1, 0);
+        break;
+    case Qt::Key_Down:
+        to = stepped(from, toEdge ? all : 1, 0);
+        break;
+    case Qt::Key_PageUp:
+        to = stepped(from, -page, 0);
+        break;
+    case Qt::Key_PageDown:
+        to = stepped(from, page, 0);
+        break;
+    case Qt::Key_Left:
+        to = stepped(from, 0, toEdge ? -all : -1);
+        break;
+    case Qt::Key_Right:
+        to = stepped(from, 0, toEdge ? all : 1);
+        break;
+    case Qt::Key_Home:
+        to = stepped(from, toEdge ? -all : 0, -all);
+        break;
+    case Qt::Key_End:
+        to = stepped(from, toEdge ? all : 0, all);
+        break;
+    default:
+        return false;
+    }
+    const bool isStep = !toEdge && event->key() != Qt::Key_Home && event->key() != Qt::Key_End;
+    if (isStep && !m_selection->active())
+        to = stepped(from, 0, 0); // the first step shows where one is instead of leaving it
+    moveTo(to, event->modifiers().testFlag(Qt::ShiftModifier));
+    return true;
+}
+
+void HeadsGrid::moveTo(HeadId head, bool extend) {
+    if (!extend || !m_selection->active())
+        m_anchor = {HeadsPlace::Kind::cell, head};
+    else if (m_anchor.kind != HeadsPlace::Kind::cell || !m_selection->heads().contains(m_anchor.head))
+        m_anchor = {HeadsPlace::Kind::cell, *m_selection->active()};
+    m_selection->select(headsBetween(m_anchor.head, head, HeadsPlace::Kind::cell), Selection::Mode::replace, head);
+    m_picture.reveal(head);
+}
+
+/// Some layers down and units (heads or KV groups) to the right, as far as there are any; passes over layers without
+/// heads.
+HeadId HeadsGrid::stepped(HeadId from, int layers, int units) const {
+    HeadId to{std::clamp(from.layer + layers, 0, m_spec.layerCount() - 1), from.head};
+    const int onwards = layers < 0 ? -1 : 1;
+    while (headCount(to.layer) == 0 && to.layer + onwards >= 0 && to.layer + onwards < m_spec.layerCount())
+        to.layer += onwards;
+    if (headCount(to.layer) == 0)
+        return from;
+    to.head = std::clamp(unitStart(to).head + units * unit(to.layer), 0, headCount(to.layer) - 1);
+    return unitStart(to);
+}
+
+// ---- cells
+
+int HeadsGrid::headCount(int layer) const {
+    return m_spec.layers[static_cast<std::size_t>(layer)].heads;
+}
+
+bool HeadsGrid::exists(HeadId head) const {
+    return head.layer >= 0 && head.layer < m_spec.layerCount() && head.head >= 0 && head.head < headCount(head.layer);
+}
+
+/// Cells that are selected together.
+int HeadsGrid::unit(int layer) const {
+    const LayerSpec& spec = m_spec.layers[static_cast<std::size_t>(layer)];
+    return m_byGroup && spec.kvHeads > 0 ? spec.heads / spec.kvHeads : 1;
+}
+
+HeadId HeadsGrid::unitStart(HeadId head) const {
+    return {head.layer, head.head - head.head % std::max(1, unit(head.layer))};
+}
+
+std::set<HeadId> HeadsGrid::headsBetween(HeadId from, HeadId to, HeadsPlace::Kind kind) const {
+    const bool wholeLayers = kind == HeadsPlace::Kind::layerHeader;
+    const bool wholeColumns = kind == HeadsPlace::Kind::headHeader;
+    const auto [top, bottom] = std::minmax(from.layer, to.layer);
+    const auto [left, right] = std::minmax(from.head, to.head);
+    const int firstLayer = wholeColumns ? 0 : top;
+    const int lastLayer = std::min(wholeColumns ? m_spec.layerCount() : bottom, m_spec.layerCount() - 1);
+    std::set<HeadId> heads;
+    for (int layer = firstLayer; layer <= lastLayer; ++layer) {
+        const int count = headCount(layer);
+        const int first = wholeLayers ? 0 : unitStart({layer, left}).head;
+        const int last = wholeLayers ? count - 1 : unitStart({layer, right}).head + unit(layer) - 1;
+        for (int head = first; head <= std::min(last, count - 1); ++head)
+            heads.insert(heads.end(), {layer, head});
+    }
+    return heads;
+}
+
+} // namespace secateur

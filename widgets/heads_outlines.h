@@ -1,0 +1,32 @@
+#pragma once
+
+#include "analysis/head_id.h"
+#include "widgets/plot_theme.h"
+
+#include <QPolygonF>
+
+#include <optional>
+#include <set>
+
+class QCPAxis;
+
+namespace secateur {
+
+/// What is drawn over the cells of the heads' grid: the contour of the selection, the active and the hovered cell, the
+/// lasso. Lies on the plot's overlay layer, which is drawn without the rest. A handle: the drawing belongs to the plot.
+class HeadsOutlines {
+public:
+    HeadsOutlines(QCPAxis* columns, QCPAxis* rows, const PlotTheme& theme);
+
+    void setTheme(const PlotTheme& theme);
+    void setSelected(const std::set<HeadId>& heads, std::optional<HeadId> active);
+    /// @param count cells from this one on
+    void setHovered(std::optional<HeadId> head, int count);
+    void setLasso(const QPolygonF& lasso);
+
+private:
+    class Drawing;
+    Drawing* m_drawing;
+};
+
+} // namespace secateur

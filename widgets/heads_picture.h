@@ -1,0 +1,74 @@
+#pragma once
+
+#include "analysis/head_id.h"
+#include "analysis/matrix.h"
+#include "analysis/model_spec.h"
+#include "widgets/plot_scale.h"
+#include "widgets/plot_theme.h"
+
+#include <QPolygonF>
+#include <QRect>
+#include <QString>
+
+#include <memory>
+#include <optional>
+#include <set>
+#include <utility>
+
+class QWidget;
+
+namespace secateur {
+
+/// What of the heads' picture a point is on. A header stands for its whole row or column.
+struct HeadsPlace {
+    enum class Kind { cell, layerHeader, headHeader };
+    Kind kind = Kind::cell;
+    HeadId head; ///< for a header, the first cell behind it
+};
+
+/// The drawn grid of heads: cells, headers, a bar of the mean beside each layer, the colour bar, and the outlines of
+/// selected and hovered cells. Knows where everything is, decides nothing.
+class HeadsPicture {
+public:
+    /// Fills its parent; mouse and keys pass through it.
+    explicit HeadsPicture(QWidget* parent);
+    ~HeadsPicture();
+
+    void setTheme(const PlotTheme& theme);
+    /// Rows and columns; shows all of them again.
+    void setModel(const ModelSpec& spec);
+    /// @param values [layers, heads]; NaN = not known
+    void setValues(const Matrix& values, const ColourScale& scale, const QString& label);
+    void setSelected(const std::set<HeadId>& heads, std::optional<HeadId> active);
+    /// @param count cells from this one on, for a KV group
+    void setHovered(std::optional<HeadId> head, int count);
+    void setLasso(const QPolygonF& lasso);
+
+    std::optional<HeadsPlace> placeAt(QPointF point) const;
+    /// The cell under or nearest to a point; of headers and points outside too.
+    HeadId nearest(QPointF point) const;
+    QRect cellRect(HeadId head) const;
+    std::set<HeadId> headsIn(const QPolygonF& polygon) const;
+    int layersOnScreen() const;
+
+    void resize(const QSize& size);
+    void zoom(double factor, QPointF about);
+    void pan(QPointF pixels);
+    /// Scrolls only as far as needed.
+    void reveal(HeadId head);
+    void resetZoom();
+    /// Whether no scrolling is needed.
+    bool showsEverything() const;
+
+private:
+    struct Parts;
+    void arrange();
+    void setRanges(double firstColumn, double columns, double firstRow, double rows);
+    std::pair<double, double> mostVisible() const;
+    void replot();
+    void replotOutlines();
+
+    std::unique_ptr<Parts> m_parts;
+};
+
+} // namespace secateur

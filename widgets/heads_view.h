@@ -1,0 +1,89 @@
+#pragma once
+
+#include "analysis/figure.h"
+#include "analysis/head_id.h"
+#include "analysis/metric.h"
+
+#include <QWidget>
+
+#include <optional>
+#include <string>
+#include <vector>
+
+class QAction;
+class QCheckBox;
+class QComboBox;
+class QHBoxLayout;
+class QStackedWidget;
+class QTimer;
+
+namespace secateur {
+
+class Document;
+class FigureActions;
+class HeadsGrid;
+class Selection;
+
+/// The layers x heads heat map of one metric, with the shared selection drawn on it and made in it.
+class HeadsView : public QWidget {
+    Q_OBJECT
+
+public:
+    HeadsView(Document* document, Selection* selection, QWidget* parent = nullptr);
+
+    /// What is on screen, as a value to copy, save or draw elsewhere; without cells when nothing is measured.
+    Figure currentFigure() const;
+    /// Id of the result on screen, measured or not.
+    std::string resultId() const;
+    /// Copying and saving, for the window's menus; they are also in the context menu.
+    FigureActions* figureActions() const { return m_actions; }
+    HeadsGrid* grid() const { return m_grid; }
+
+public slots:
+    void showMetric(const QString& resultId);
+    void selectAll();
+    /// The numbers of the selected cells at full precision, as CSV; a single cell as the bare number.
+    void copyValues();
+    void resetZoom();
+
+signals:
+    /// One line on the cell under the pointer, else on the active cell; empty when there is neither.
+    void hoverText(const QString& text);
+    /// Saving a picture did not work.
+    void failed(const QString& message);
+
+protected:
+    void contextMenuEvent(QContextMenuEvent* event) override;
+
+private:
+    void buildControls(QHBoxLayout& row);
+    void connectAll();
+    void restore();
+    void keep();
+    void listMetrics();
+    void refresh();
+    void offerScales(const MetricResult* result);
+    ColourScale scale() const;
+    const MetricResult* result() const;
+    /// Cell of the result's matrix behind a head.
+    std::size_t column(HeadId head) const;
+    std::optional<double> value(HeadId head) const;
+    QString cellName(HeadId head) const;
+    QString describe(HeadId head) const;
+    void showToolTip(const QPoint& globalPosition);
+
+    Document* m_document;
+    Selection* m_selection;
+    QComboBox* m_metric;
+    QComboBox* m_colours;
+    QCheckBox* m_logarithmic;
+    QComboBox* m_clip;
+    QAction* m_lasso;
+    QStackedWidget* m_stack;
+    HeadsGrid* m_grid;
+    FigureActions* m_actions;
+    QTimer* m_refresh;
+    std::vector<int> m_ranks; ///< of the result on screen, cell by cell
+};
+
+} // namespace secateur

@@ -1,0 +1,227 @@
+#include "widgets/layers_plot.h"
+
+#include "widgets/figure_painter.h"
+#include "widgets/plot_axes.h"
+#include "widgets/selection.h"
+
+#include <QHelpEvent>
+#include <QKeyEvent>
+#include <QMouseEvent>
+
+#include <qcustomplot.h>
+
+#include <algorithm>
+#include <cmath>
+#include <iterator>
+
+namespace secateur {
+
+/// Bands behind the lines for selected layers, a line for the hovered one.
+class LayersPlot::Marks : public QCPLayerable {
+public:
+    Marks(QCPAxisRect* rect, const PlotTheme& colours)
+        : QCPLayerable(rect->parentPlot(), "grid", rect)
+        , theme(colours)
+        , m_rect(rect) {
+        setParent(rect);
+    }
+
+    PlotTheme theme;
+    std::set<int> layers;
+    std::optional<int> hovered;
+
+    QCPAxis* axis() const { return m_rect->axis(QCPAxis::atBottom); }
+
+protected:
+    QRect clipRect() const override { return m_rect->rect(); }
+    void applyDefaultAntialiasingHint(QCPPainter* painter) const override { painter->setAntialiasing(false); }
+    void draw(QCPPainter* painter) override {
+        QColor band = theme.accent;
+        band.setAlphaF(0.2F);
+        for (const int layer : layers)
+            painter->fillRect(column(layer), band);
+        if (hovered) {
+            const QRect whole = column(*hovered);
+            const int x = whole.center().x();
+            painter->fillRect(QRect(x, whole.top(), theme.length(1), whole.height()), theme.muted);
+        }
+    }
+
+private:
+    QRect column(int layer) const {
+        const int left = static_cast<int>(std::lround(axis()->coordToPixel(layer - 0.5)));
+        const int right = static_cast<int>(std::lround(axis()->coordToPixel(layer + 0.5)));
+        return {left, m_rect->top(), right - left, m_rect->height()};
+    }
+
+    QCPAxisRect* m_rect;
+};
+
+LayersPlot::LayersPlot(Selection* selection, QWidget* parent)
+    : QWidget(parent)
+    , m_selection(selection)
+    , m_plot(addPlot(this)) {
+    setFocusPolicy(Qt::StrongFocus);
+    setMouseTracking(true);
+    setMinimumSize(240, 120);
+    setAccessibleName(tr("Metrics by layer"));
+    connect(selection, &Selection::changed, this, &LayersPlot::followSelection);
+}
+
+void LayersPlot::setModel(const ModelSpec& spec) {
+    m_spec = spec;
+    m_dragging = false;
+    m_anchor = 0;
+    hover({});
+}
+
+void LayersPlot::setFigure(const Figure& figure) {
+    m_figure = figure;
+    paint();
+}
+
+QPoint LayersPlot::position(int layer) const {
+    const QCPAxis* axis = m_marks->axis();
+    return {static_cast<int>(std::lround(axis->coordToPixel(layer))), axis->axisRect()->center().y()};
+}
+
+void LayersPlot::paint() {
+    const PlotTheme theme = themeOf(*this);
+    paintFigure(*m_plot, m_figure, theme);
+    layOut(*m_plot);
+    m_marks = new Marks(m_plot->axisRect(), theme);
+    m_marks->hovered = m_hovered;
+    followSelection();
+}
+
+void LayersPlot::followSelection() {
+    if (!m_marks)
+        return;
+    m_marks->layers.clear();
+    for (const HeadId& head : m_selection->heads())
+        m_marks->layers.insert(head.layer);
+    m_plot->replot(QCustomPlot::rpQueuedReplot);
+}
+
+void LayersPlot::hover(std::optional<int> layer) {
+    if (layer == m_hovered)
+        return;
+    m_hovered = layer;
+    if (m_marks)
+        m_marks->hovered = layer;
+    m_plot->replot(QCustomPlot::rpQueuedReplot);
+    emit layerHovered();
+}
+
+bool LayersPlot::event(QEvent* event) {
+    if (event->type() != QEvent::ToolTip)
+        return QWidget::event(event);
+    emit toolTipRequested(static_cast<QHelpEvent*>(event)->globalPos());
+    return true;
+}
+
+void LayersPlot::changeEvent(QEvent* event) {
+    if (event->type() == QEvent::PaletteChange || event->type() == QEvent::FontChange)
+        paint();
+    QWidget::changeEvent(event);
+}
+
+void LayersPlot::resizeEvent(QResizeEvent* event) {
+    m_plot->setGeometry({QPoint(), event->size()});
+    m_plot->setViewport({QPoint(), event->size()});
+    paint(); // legend and axis labels break lines by the room there is
+}
+
+std::optional<int> LayersPlot::layerAt(QPointF point) const {
+    if (!m_marks || m_spec.layers.empty())
+        return {};
+    const QRect rect = m_marks->axis()->axisRect()->rect();
+    if (point.x() < rect.left() || point.x() > rect.right() || point.y() < rect.top())
+        return {};
+    const int layer = static_cast<int>(std::lround(m_marks->axis()->pixelToCoord(point.x())));
+    return std::clamp(layer, 0, m_spec.layerCount() - 1);
+}
+
+void LayersPlot::mousePressEvent(QMouseEvent* event) {
+    const std::optional<int> layer = layerAt(event->position());
+    if (event->button() != Qt::LeftButton || !layer) {
+        event->ignore();
+        return;
+    }
+    m_restore = m_selection->heads();
+    m_dragging = true;
+    press(*layer, event->modifiers());
+}
+
+void LayersPlot::mouseMoveEvent(QMouseEvent* event) {
+    const std::optional<int> layer = layerAt(event->position());
+    hover(layer);
+    if (m_dragging && layer)
+        selectUpTo(*layer);
+}
+
+void LayersPlot::mouseReleaseEvent(QMouseEvent*) {
+    m_dragging = false;
+}
+
+void LayersPlot::leaveEvent(QEvent*) {
+    hover({});
+}
+
+void LayersPlot::press(int layer, Qt::KeyboardModifiers modifiers) {
+    const std::set<HeadId> pressed = headsOf(layer, layer);
+    const std::set<HeadId>& selected = m_selection->heads();
+    const bool keeps = modifiers.testFlag(Qt::ControlModifier);
+    m_removes = keeps && std::includes(selected.begin(), selected.end(), pressed.begin(), pressed.end());
+    m_before = keeps ? selected : std::set<HeadId>();
+    if (!modifiers.testFlag(Qt::ShiftModifier))
+        m_anchor = layer;
+    selectUpTo(layer);
+}
+
+void LayersPlot::selectUpTo(int layer) {
+    const std::set<HeadId> heads = headsOf(m_anchor, layer);
+    std::set<HeadId> result;
+    if (m_removes)
+        std::set_difference(m_before.begin(), m_before.end(), heads.begin(), heads.end(),
+                            std::inserter(result, result.end()));
+    else
+        std::set_union(m_before.begin(), m_before.end(), heads.begin(), heads.end(),
+                       std::inserter(result, result.end()));
+    const HeadId first{layer, 0};
+    m_selection->select(result, Selection::Mode::replace, result.contains(first) ? std::optional(first) : std::nullopt);
+}
+
+void LayersPlot::keyPressEvent(QKeyEvent* event) {
+    const int last = m_spec.layerCount() - 1;
+    const std::optional<HeadId> active = m_selection->active();
+    const int from = active ? active->layer : -1;
+    int to = -1;
+    if (event->key() == Qt::Key_Escape && !m_selection->heads().empty())
+        m_selection->select(std::exchange(m_dragging, false) ? m_restore : std::set<HeadId>(),
+                            Selection::Mode::replace);
+    else if (event->matches(QKeySequence::SelectAll))
+        m_selection->select(headsOf(0, last), Selection::Mode::replace);
+    else if (event->key() == Qt::Key_Left)
+        to = from - 1;
+    else if (event->key() == Qt::Key_Right)
+        to = from + 1;
+    else if (event->key() == Qt::Key_Home)
+        to = 0;
+    else if (event->key() == Qt::Key_End)
+        to = last;
+    else
+        QWidget::keyPressEvent(event);
+    if (to >= 0 && to <= last)
+        press(to, event->modifiers() & Qt::ShiftModifier);
+}
+
+std::set<HeadId> LayersPlot::headsOf(int from, int to) const {
+    std::set<HeadId> heads;
+    for (int layer = std::min(from, to); layer <= std::max(from, to) && layer < m_spec.layerCount(); ++layer)
+        for (int head = 0; head < m_spec.layers[static_cast<std::size_t>(layer)].heads; ++head)
+            heads.insert(heads.end(), {layer, head});
+    return heads;
+}
+
+} // namespace secateur

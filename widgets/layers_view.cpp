@@ -1,0 +1,235 @@
+#include "widgets/layers_view.h"
+
+#include "analysis/text.h"
+#include "widgets/document.h"
+#include "widgets/figure_actions.h"
+#include "widgets/layers_plot.h"
+#include "widgets/metric_names.h"
+#include "widgets/plot_scale.h"
+
+#include <QCheckBox>
+#include <QContextMenuEvent>
+#include <QHBoxLayout>
+#include <QLabel>
+#include <QMenu>
+#include <QMouseEvent>
+#include <QStackedWidget>
+#include <QTimer>
+#include <QToolButton>
+#include <QToolTip>
+
+#include <algorithm>
+#include <cmath>
+
+namespace secateur {
+
+namespace {
+
+constexpr int frameMs = 16;
+constexpr int metricsAtFirst = 2;
+
+/// Stays open while boxes are ticked.
+class TickMenu : public QMenu {
+public:
+    using QMenu::QMenu;
+
+protected:
+    void mouseReleaseEvent(QMouseEvent* event) override {
+        QAction* action = activeAction();
+        if (action && action->isEnabled() && action->isCheckable())
+            action->trigger();
+        else
+            QMenu::mouseReleaseEvent(event);
+    }
+};
+
+QStringList usualMetrics() {
+    QStringList ids;
+    for (const MetricInfo* info : allMetrics())
+        if (info->scope == Scope::layer && ids.size() < metricsAtFirst)
+            ids << toQString(info->id);
+    return ids;
+}
+
+} // namespace
+
+LayersView::LayersView(Document* document, Selection* selection, QWidget* parent)
+    : QWidget(parent)
+    , m_document(document)
+    , m_metrics(new QToolButton)
+    , m_menu(new TickMenu(this))
+    , m_logarithmic(new QCheckBox(tr("&Log")))
+    , m_stack(new QStackedWidget)
+    , m_plot(new LayersPlot(selection, m_stack))
+    , m_actions(new FigureActions(this, [this] { return currentFigure(); }))
+    , m_refresh(new QTimer(this)) {
+    m_metrics->setPopupMode(QToolButton::InstantPopup);
+    m_metrics->setMenu(m_menu);
+    m_metrics->setToolTip(tr("Metrics to draw over one another"));
+    m_logarithmic->setAccessibleName(tr("Logarithmic values"));
+    m_menu->setToolTipsVisible(true);
+
+    auto* row = new QHBoxLayout;
+    row->setContentsMargins(8, 6, 8, 6);
+    row->addWidget(m_metrics);
+    row->addSpacing(8);
+    row->addWidget(m_logarithmic);
+    row->addStretch();
+    auto* empty = new QLabel(tr("Drop a model folder or a .gguf here"));
+    empty->setAlignment(Qt::AlignCenter);
+    empty->setEnabled(false);
+    auto* none = new QLabel(tr("Choose a metric above, or measure one"));
+    none->setAlignment(Qt::AlignCenter);
+    none->setEnabled(false);
+    for (QWidget* page : {static_cast<QWidget*>(empty), static_cast<QWidget*>(none), static_cast<QWidget*>(m_plot)})
+        m_stack->addWidget(page);
+    auto* layout = new QVBoxLayout(this);
+    layout->setContentsMargins(0, 0, 0, 0);
+    layout->setSpacing(0);
+    layout->addLayout(row);
+    layout->addWidget(m_stack, 1);
+    m_refresh->setSingleShot(true);
+    m_refresh->setInterval(frameMs);
+    connectAll();
+    restore();
+}
+
+void LayersView::connectAll() {
+    connect(m_refresh, &QTimer::timeout, this, &LayersView::refresh);
+    connect(m_document, &Document::opened, this, &LayersView::restore);
+    connect(m_document, &Document::resultChanged, this, [this](const QString& id) {
+        if (m_chosen.contains(id) && !m_refresh->isActive())
+            m_refresh->start();
+    });
+    connect(m_document, &Document::stateChanged, this, &LayersView::listMetrics);
+    connect(m_logarithmic, &QCheckBox::clicked, this, [this] {
+        keep();
+        refresh();
+    });
+    connect(m_plot, &LayersPlot::toolTipRequested, this, &LayersView::showToolTip);
+    connect(m_plot, &LayersPlot::layerHovered, this, [this] {
+        const std::optional<int> layer = m_plot->hoveredLayer();
+        QStringList parts = layer ? valuesAt(*layer, [](double value) { return significant(value); }) : QStringList();
+        if (layer)
+            parts.prepend(QString("L%1").arg(*layer));
+        emit hoverText(parts.join(" · "));
+    });
+    connect(m_actions, &FigureActions::failed, this, &LayersView::failed);
+}
+
+/// Takes over what is open now and how it was looked at.
+void LayersView::restore() {
+    const auto& view = m_document->session().view;
+    const auto chosen = view.find("layers.metrics");
+    const auto logarithmic = view.find("layers.log");
+    m_chosen =
+        chosen == view.end() ? usualMetrics() : QString::fromStdString(chosen->second).split(',', Qt::SkipEmptyParts);
+    m_logarithmic->setChecked(logarithmic != view.end() && logarithmic->second == "true");
+    m_plot->setModel(m_document->spec());
+    listMetrics();
+    refresh();
+}
+
+void LayersView::keep() {
+    if (!m_document->isOpen())
+        return;
+    m_document->setView("layers.metrics", m_chosen.join(',').toStdString());
+    m_document->setView("layers.log", m_logarithmic->isChecked() ? "true" : "false");
+}
+
+void LayersView::listMetrics() {
+    m_menu->clear();
+    for (const MetricRequest& request : knownRequests(*m_document)) {
+        if (request.info->scope == Scope::neuron)
+            continue;
+        const QString id = QString::fromStdString(request.resultId());
+        const bool isMean = request.info->scope != Scope::layer;
+        const QString title = isMean ? tr("mean %1").arg(metricTitle(request)) : metricTitle(request);
+        const bool computed = m_document->state(request.resultId()) != MetricState::notComputed;
+        QAction* action = m_menu->addAction(computed ? title : tr("%1 (not measured)").arg(title));
+        action->setCheckable(true);
+        action->setChecked(m_chosen.contains(id));
+        action->setToolTip(metricHelp(request));
+        connect(action, &QAction::toggled, this, [this, id](bool on) {
+            QStringList ids = m_chosen;
+            if (on)
+                ids << id;
+            else
+                ids.removeAll(id);
+            chooseMetrics(ids);
+        });
+    }
+    m_metrics->setText(tr("Metrics (%1)").arg(m_chosen.size()));
+}
+
+void LayersView::chooseMetrics(const QStringList& resultIds) {
+    m_chosen = resultIds;
+    m_metrics->setText(tr("Metrics (%1)").arg(m_chosen.size()));
+    keep();
+    refresh();
+}
+
+void LayersView::refresh() {
+    Figure figure = currentFigure();
+    std::vector<double> values;
+    for (const FigureSeries& series : figure.series)
+        values.insert(values.end(), series.values.begin(), series.values.end());
+    m_logarithmic->setEnabled(spreadsWidely(values));
+    m_logarithmic->setToolTip(m_logarithmic->isEnabled()
+                                  ? tr("Logarithmic values")
+                                  : tr("For values that are positive and spread over 100 times"));
+    figure.y.logarithmic = figure.rightY.logarithmic = m_logarithmic->isEnabled() && m_logarithmic->isChecked();
+    figure.title.clear(); // the window says which model it is
+    m_actions->setEnabled(!figure.series.empty());
+    m_stack->setCurrentIndex(!m_document->isOpen() ? 0 : figure.series.empty() ? 1 : 2);
+    m_plot->setFigure(figure);
+}
+
+Figure LayersView::currentFigure() const {
+    std::vector<const MetricResult*> results;
+    std::vector<std::string> ids;
+    for (const QString& id : m_chosen) {
+        const MetricResult* result = m_document->result(id.toStdString());
+        if (!result)
+            continue;
+        results.push_back(result);
+        ids.push_back(fileForm(id.toStdString()));
+    }
+    if (results.empty()) {
+        Figure none;
+        none.kind = FigureKind::series;
+        return none;
+    }
+    const ModelCard& model = m_document->session().model;
+    const bool logarithmic = m_logarithmic->isEnabled() && m_logarithmic->isChecked();
+    Figure figure = layerSeries(model, results, logarithmic);
+    figure.command = "secateur-cli plot " + model.path + " --figure layers:metrics=" + join(ids, "/") +
+                     ":log=" + (logarithmic ? "true" : "false");
+    return figure;
+}
+
+QStringList LayersView::valuesAt(int layer, std::string (*format)(double)) const {
+    QStringList parts;
+    for (const FigureSeries& series : currentFigure().series)
+        if (static_cast<std::size_t>(layer) < series.values.size())
+            parts << QString::fromStdString(series.label + " = " +
+                                            format(series.values[static_cast<std::size_t>(layer)]));
+    return parts;
+}
+
+void LayersView::showToolTip(const QPoint& globalPosition) {
+    if (const std::optional<int> layer = m_plot->hoveredLayer())
+        QToolTip::showText(globalPosition, QString("L%1\n").arg(*layer) + valuesAt(*layer, exactly).join('\n'), m_plot);
+    else
+        QToolTip::hideText();
+}
+
+void LayersView::contextMenuEvent(QContextMenuEvent* event) {
+    if (!m_document->isOpen())
+        return;
+    QMenu menu(this);
+    menu.addActions(m_actions->actions());
+    menu.exec(event->globalPos());
+}
+
+} // namespace secateur

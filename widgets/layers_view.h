@@ -1,0 +1,69 @@
+#pragma once
+
+#include "analysis/figure.h"
+
+#include <QStringList>
+#include <QWidget>
+
+class QCheckBox;
+class QMenu;
+class QStackedWidget;
+class QTimer;
+class QToolButton;
+
+namespace secateur {
+
+class Document;
+class FigureActions;
+class LayersPlot;
+class Selection;
+
+/// Values per layer, several metrics over one another; a click on a layer selects its heads.
+class LayersView : public QWidget {
+    Q_OBJECT
+
+public:
+    LayersView(Document* document, Selection* selection, QWidget* parent = nullptr);
+
+    /// What is on screen, as a value to copy, save or draw elsewhere; without series when nothing is measured.
+    Figure currentFigure() const;
+    /// Copying and saving, for the window's menus; they are also in the context menu.
+    FigureActions* figureActions() const { return m_actions; }
+    /// Result ids.
+    const QStringList& chosenMetrics() const { return m_chosen; }
+    LayersPlot* plot() const { return m_plot; }
+
+public slots:
+    void chooseMetrics(const QStringList& resultIds);
+
+signals:
+    /// One line on the layer under the pointer; empty when there is none.
+    void hoverText(const QString& text);
+    /// Saving a picture did not work.
+    void failed(const QString& message);
+
+protected:
+    void contextMenuEvent(QContextMenuEvent* event) override;
+
+private:
+    void connectAll();
+    void restore();
+    void keep();
+    void listMetrics();
+    void refresh();
+    /// "gate-norm = 3.21" for each line at the hovered layer.
+    QStringList valuesAt(int layer, std::string (*format)(double)) const;
+    void showToolTip(const QPoint& globalPosition);
+
+    Document* m_document;
+    QToolButton* m_metrics;
+    QMenu* m_menu;
+    QCheckBox* m_logarithmic;
+    QStackedWidget* m_stack;
+    LayersPlot* m_plot;
+    FigureActions* m_actions;
+    QTimer* m_refresh;
+    QStringList m_chosen;
+};
+
+} // namespace secateur
