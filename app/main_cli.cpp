@@ -1,1 +1,76 @@
-int main() { return 0; }
+#include "analysis/usage_error.h"
+#include "app/cli_common.h"
+#include "backends/result_json.h"
+
+#include <fmt/core.h>
+#include <spdlog/sinks/stdout_color_sinks.h>
+#include <spdlog/spdlog.h>
+
+#include <csignal>
+#include <thread>
+
+namespace {
+
+using namespace secateur;
+
+enum ExitStatus { ok = 0, failed = 1, wrongUsage = 2 };
+
+/// Ctrl+C asks the work to stop; a second one ends the program at once. Files are written aside, so neither leaves half
+/// of one. Signals are taken by a thread of their own: a handler could not do anything safely.
+void stopOnInterrupt(std::stop_source stop) {
+    sigset_t signals;
+    sigemptyset(&signals);
+    sigaddset(&signals, SIGINT);
+    sigaddset(&signals, SIGTERM);
+    pthread_sigmask(SIG_BLOCK, &signals, nullptr);
+    std::thread([signals, stop = std::move(stop)]() mutable {
+        int signal = 0;
+        while (sigwait(&signals, &signal) == 0)
+            if (!stop.request_stop())
+                _exit(128 + signal);
+    }).detach();
+}
+
+int fail(const Error& error, int status, const cli::Console& console) {
+    if (console.json)
+        fmt::print("{}\n", errorJson(error));
+    else
+        fmt::print(stderr, "secateur-cli: {}\n", error.what());
+    return status;
+}
+
+void build(CLI::App& program, cli::Console& console) {
+    program.require_subcommand(1);
+    program.set_version_flag("--version", "secateur " SECATEUR_VERSION);
+    program.footer("Each verb has its own --help. Layers and heads count from 0. "
+                   "Exit status: 0 ok, 1 the work failed, 2 wrong usage.");
+    cli::addInspect(program, console);
+    cli::addMeasure(program, console);
+    cli::addPlot(program, console);
+    cli::addList(program, console);
+    program.parse_complete_callback([&console] { spdlog::set_level(spdlog::level::from_str(console.logLevel)); });
+}
+
+} // namespace
+
+int main(int count, char** values) {
+    spdlog::set_default_logger(spdlog::stderr_color_mt("secateur"));
+    cli::Console console;
+    stopOnInterrupt(console.stop);
+    CLI::App program("Secateur, headless: look into transformers and prune them", "secateur-cli");
+    build(program, console);
+    try {
+        program.parse(count, values);
+        return ok;
+    } catch (const CLI::ParseError& error) {
+        return program.exit(error) == 0 ? ok : wrongUsage;
+    } catch (const UsageError& error) {
+        return fail(error, wrongUsage, console);
+    } catch (const Error& error) {
+        return fail(error, failed, console);
+    } catch (const Cancelled&) {
+        return fail(Error("cancelled"), failed, console);
+    } catch (const std::exception& error) {
+        return fail(Error(error.what()), failed, console);
+    }
+}

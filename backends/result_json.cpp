@@ -11,9 +11,13 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 /// Text from files and paths need not be UTF-8; whatever is not is replaced rather than refused.
-std::string print(const Json& document) { return document.dump(2, ' ', false, Json::error_handler_t::replace); }
+std::string print(const Json& document) {
+    return document.dump(2, ' ', false, Json::error_handler_t::replace);
+}
 
-Json number(double value) { return std::isfinite(value) ? Json(value) : Json(nullptr); }
+Json number(double value) {
+    return std::isfinite(value) ? Json(value) : Json(nullptr);
+}
 
 template <typename Get>
 Json perLayer(const ModelSpec& spec, Get get) {
@@ -82,7 +86,9 @@ Json metricFields(const MetricResult& result, const ModelSpec& spec) {
 
 } // namespace
 
-std::string inspectJson(const ModelCard& card) { return print(cardFields(card)); }
+std::string inspectJson(const ModelCard& card) {
+    return print(cardFields(card));
+}
 
 std::string inspectJson(const ModelCard& card, const std::vector<TensorInfo>& tensors) {
     Json document = cardFields(card);
@@ -107,21 +113,20 @@ std::string measureJson(const ModelCard& card, std::span<const MetricResult> res
             warnings.push_back(result.request.resultId() + ": " + warning);
     }
     const Measurement measurement = results.empty() ? Measurement{} : results.front().measurement;
-    return print({{"model",
-                   {{"path", card.path}, {"architecture", card.spec.architecture}, {"fingerprint", card.fingerprint}}},
-                  {"mask", nullptr},
-                  {"data", nullptr},
-                  {"dtype", measurement.dtype},
-                  {"device", measurement.device},
-                  {"seconds", seconds},
-                  {"peak_bytes", peakBytes},
-                  {"metrics", std::move(metrics)},
-                  {"warnings", warnings}});
+    return print(
+        {{"model", {{"path", card.path}, {"architecture", card.spec.architecture}, {"fingerprint", card.fingerprint}}},
+         {"mask", nullptr},
+         {"data", nullptr},
+         {"dtype", measurement.dtype},
+         {"device", measurement.device},
+         {"seconds", seconds},
+         {"peak_bytes", peakBytes},
+         {"metrics", std::move(metrics)},
+         {"warnings", warnings}});
 }
 
 std::string errorJson(const Error& error) {
-    return print(
-        {{"error", {{"message", error.message()}, {"subject", error.subject()}, {"hint", error.hint()}}}});
+    return print({{"error", {{"message", error.message()}, {"subject", error.subject()}, {"hint", error.hint()}}}});
 }
 
 std::string listJson(std::string_view kind, const std::vector<ListItem>& items) {

@@ -13,8 +13,8 @@
 
 namespace secateur {
 
-// What `--json` prints: one document each, indented, fields as the contract names them. Numbers keep every digit; a cell
-// that does not exist or has no value is null.
+// What `--json` prints: one document each, indented, fields as the contract names them. Numbers keep every digit; a
+// cell that does not exist or has no value is null.
 
 std::string inspectJson(const ModelCard& card);
 /// The card with one more field, "tensors".

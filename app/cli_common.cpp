@@ -1,0 +1,136 @@
+#include "app/cli_common.h"
+
+#include "analysis/measure.h"
+#include "analysis/text.h"
+#include "backends/open_model.h"
+#include "backends/runtime.h"
+
+#include <fmt/core.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <cmath>
+#include <fstream>
+#include <mutex>
+
+namespace secateur::cli {
+
+namespace {
+
+enum class Style { live, plain, json, none };
+
+Style styleOf(const std::string& mode) {
+    if (mode == "auto")
+        return isatty(STDERR_FILENO) != 0 ? Style::live : Style::none;
+    return mode == "plain" ? Style::plain : mode == "json" ? Style::json : Style::none;
+}
+
+/// Prints at most ten times a second, and always the end.
+class Printer {
+public:
+    explicit Printer(Style style)
+        : m_style(style) {}
+    ~Printer() {
+        if (m_style == Style::live && m_printed)
+            fmt::print(stderr, "\r\x1b[K");
+    }
+
+    void operator()(double fraction, std::string_view text) {
+        const auto now = std::chrono::steady_clock::now();
+        const std::lock_guard lock(m_mutex);
+        if (m_style == Style::none || (m_printed && fraction < 1 && now - m_last < std::chrono::milliseconds(100)))
+            return;
+        m_last = now;
+        m_printed = true;
+        if (m_style == Style::live)
+            fmt::print(stderr, "\r\x1b[K{:3.0f} %  {}", fraction * 100, text);
+        else if (m_style == Style::plain)
+            fmt::print(stderr, "{:3.0f} %  {}\n", fraction * 100, text);
+        else
+            fmt::print(stderr, "{{\"fraction\": {:.4f}, \"text\": \"{}\"}}\n", fraction, text);
+        std::fflush(stderr);
+    }
+
+private:
+    Style m_style;
+    std::mutex m_mutex;
+    std::chrono::steady_clock::time_point m_last;
+    bool m_printed = false;
+};
+
+/// Columns as wide as what is seen: UTF-8 continuation bytes take no room.
+std::size_t width(const std::string& text) {
+    std::size_t count = 0;
+    for (const char c : text)
+        count += (static_cast<unsigned char>(c) & 0xC0U) != 0x80U ? 1U : 0U;
+    return count;
+}
+
+} // namespace
+
+Progress Console::progress() const {
+    const auto printer = std::make_shared<Printer>(styleOf(progressMode));
+    return Progress([printer](double fraction, std::string_view text) { (*printer)(fraction, text); },
+                    stop.get_token());
+}
+
+void addCommonOptions(CLI::App& verb, Console& console) {
+    verb.add_flag("--json", console.json, "Print one JSON document on standard output");
+    verb.add_option("--progress", console.progressMode, "Progress on standard error")
+        ->check(CLI::IsMember({"auto", "plain", "json", "none"}))
+        ->capture_default_str();
+    verb.add_option("--threads", console.threads, "Threads to work with; 0 = one per core")
+        ->check(CLI::Range(0, 1024))
+        ->capture_default_str();
+    verb.add_option("--log-level", console.logLevel, "What to log on standard error")
+        ->check(CLI::IsMember({"debug", "info", "warn", "error", "off"}))
+        ->capture_default_str();
+}
+
+bool isSession(const std::string& path) {
+    char signature[8] = {};
+    std::ifstream(path, std::ios::binary).read(signature, sizeof signature);
+    return std::string_view(signature, sizeof signature) == std::string_view("\x89HDF\r\n\x1a\n", 8);
+}
+
+std::shared_ptr<const Model> open(const std::string& path, const Console& console, const Progress& progress) {
+    initialiseRuntime(console.threads);
+    return openModel(path, progress);
+}
+
+ModelCard fullCard(const Model& model) {
+    ModelCard card = model.card();
+    card.fingerprint = model.fingerprint();
+    return card;
+}
+
+std::vector<MetricResult> measured(const Model& model, const std::vector<MetricRequest>& requests,
+                                   const Progress& progress) {
+    std::vector<MetricResult> results = measure(model, requests, progress);
+    for (MetricResult& result : results) {
+        result.measurement.fingerprint = model.fingerprint();
+        result.measurement.created = utcNow();
+    }
+    return results;
+}
+
+std::string table(const std::vector<std::vector<std::string>>& rows) {
+    std::vector<std::size_t> widths;
+    for (const auto& row : rows)
+        for (std::size_t column = 0; column < row.size(); ++column) {
+            widths.resize(std::max(widths.size(), column + 1));
+            widths[column] = std::max(widths[column], width(row[column]));
+        }
+    std::string text;
+    for (const auto& row : rows) {
+        for (std::size_t column = 0; column < row.size(); ++column) {
+            text += row[column];
+            if (column + 1 < row.size())
+                text += std::string(widths[column] - width(row[column]) + 2, ' ');
+        }
+        text += '\n';
+    }
+    return text;
+}
+
+} // namespace secateur::cli

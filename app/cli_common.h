@@ -1,0 +1,51 @@
+#pragma once
+
+#include "analysis/error.h"
+#include "analysis/model.h"
+#include "analysis/progress.h"
+#include "analysis/session.h"
+
+#include <CLI/CLI.hpp>
+
+#include <memory>
+#include <stop_token>
+#include <string>
+
+namespace secateur::cli {
+
+/// What every verb is given: how to speak and when to stop.
+struct Console {
+    bool json = false;
+    std::string progressMode = "auto";
+    std::string logLevel = "warn";
+    int threads = 0;
+    std::stop_source stop;
+
+    /// Reports to standard error: live on a terminal, a line at a time for logs, or as JSON lines.
+    Progress progress() const;
+};
+
+/// --json, --progress, --threads, --log-level
+void addCommonOptions(CLI::App& verb, Console& console);
+
+/// True for an HDF5 file.
+bool isSession(const std::string& path);
+
+std::shared_ptr<const Model> open(const std::string& path, const Console& console, const Progress& progress);
+
+/// The card with its fingerprint.
+ModelCard fullCard(const Model& model);
+
+/// Measures and fills in what the measurement was made of.
+std::vector<MetricResult> measured(const Model& model, const std::vector<MetricRequest>& requests,
+                                   const Progress& progress);
+
+/// Left-aligned columns, two spaces apart; the first row is the header.
+std::string table(const std::vector<std::vector<std::string>>& rows);
+
+void addInspect(CLI::App& program, Console& console);
+void addMeasure(CLI::App& program, Console& console);
+void addPlot(CLI::App& program, Console& console);
+void addList(CLI::App& program, Console& console);
+
+} // namespace secateur::cli

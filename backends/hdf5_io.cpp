@@ -1,0 +1,279 @@
+#include "backends/hdf5_io.h"
+
+#include "analysis/error.h"
+
+#include <fmt/core.h>
+#include <hdf5.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <fstream>
+#include <limits>
+#include <numeric>
+#include <system_error>
+
+namespace secateur::hdf5 {
+
+namespace {
+
+static_assert(std::is_same_v<hid_t, std::int64_t>);
+
+/// Attributes are small by nature (HDF5 keeps them in 64 kB headers); more means a damaged file.
+constexpr hsize_t mostAttributeElements = 1 << 20;
+constexpr std::size_t mostTextBytes = 1 << 24;
+
+std::int64_t check(std::int64_t result, std::string_view what, const std::string& place) {
+    if (result < 0)
+        throw Error(fmt::format("cannot {}", what), place, "The file is damaged, or the disk is full");
+    return result;
+}
+
+/// HDF5 prints its error stack unless told otherwise, thread by thread.
+void silence() {
+    H5Eset_auto2(H5E_DEFAULT, nullptr, nullptr);
+}
+
+Handle textType() {
+    Handle type(H5Tcopy(H5T_C_S1), H5Tclose);
+    H5Tset_size(type.id(), H5T_VARIABLE);
+    H5Tset_cset(type.id(), H5T_CSET_UTF8);
+    return type;
+}
+
+Handle space(hsize_t count, bool scalar) {
+    return {scalar ? H5Screate(H5S_SCALAR) : H5Screate_simple(1, &count, nullptr), H5Sclose};
+}
+
+void writeAttribute(const Handle& object, const std::string& name, hid_t type, hsize_t count, bool scalar,
+                    const void* values) {
+    if (H5Aexists(object.id(), name.c_str()) > 0)
+        check(H5Adelete(object.id(), name.c_str()), "replace an attribute", name);
+    const Handle extent = space(count, scalar);
+    const Handle attribute(
+        check(H5Acreate2(object.id(), name.c_str(), type, extent.id(), H5P_DEFAULT, H5P_DEFAULT), "write", name),
+        H5Aclose);
+    if (count > 0)
+        check(H5Awrite(attribute.id(), type, values), "write", name);
+}
+
+Handle openAttribute(const Handle& object, const std::string& name) {
+    if (H5Aexists(object.id(), name.c_str()) <= 0)
+        throw Error("is missing", name);
+    return {check(H5Aopen(object.id(), name.c_str(), H5P_DEFAULT), "read", name), H5Aclose};
+}
+
+std::size_t elements(const Handle& attribute, const std::string& name) {
+    const Handle extent(check(H5Aget_space(attribute.id()), "read", name), H5Sclose);
+    const hssize_t count = check(H5Sget_simple_extent_npoints(extent.id()), "read", name);
+    if (static_cast<hsize_t>(count) > mostAttributeElements)
+        throw Error(fmt::format("has {} elements, which no session has", count), name);
+    return static_cast<std::size_t>(count);
+}
+
+template <typename Number>
+std::vector<Number> readAttribute(const Handle& object, const std::string& name, hid_t type, H5T_class_t kind) {
+    const Handle attribute = openAttribute(object, name);
+    const Handle stored(H5Aget_type(attribute.id()), H5Tclose);
+    if (H5Tget_class(stored.id()) != kind)
+        throw Error("has another type than a session's", name);
+    std::vector<Number> values(elements(attribute, name));
+    if (!values.empty())
+        check(H5Aread(attribute.id(), type, values.data()), "read", name);
+    return values;
+}
+
+std::vector<std::string> readVariableTexts(const Handle& attribute, const std::string& name, std::size_t count) {
+    const Handle type = textType();
+    std::vector<char*> pointers(count, nullptr);
+    check(H5Aread(attribute.id(), type.id(), pointers.data()), "read", name);
+    std::vector<std::string> texts;
+    for (const char* text : pointers)
+        texts.emplace_back(text ? text : "");
+    const Handle extent(H5Aget_space(attribute.id()), H5Sclose);
+    H5Dvlen_reclaim(type.id(), extent.id(), H5P_DEFAULT, pointers.data());
+    return texts;
+}
+
+std::vector<std::string> readFixedTexts(const Handle& attribute, hid_t type, const std::string& name,
+                                        std::size_t count) {
+    const std::size_t size = H5Tget_size(type);
+    if (size == 0 || count > mostTextBytes / size)
+        throw Error("is longer than any session's", name);
+    std::vector<char> bytes(size * count);
+    check(H5Aread(attribute.id(), type, bytes.data()), "read", name);
+    std::vector<std::string> texts;
+    for (std::size_t i = 0; i < count; ++i)
+        texts.emplace_back(bytes.data() + i * size, strnlen(bytes.data() + i * size, size));
+    return texts;
+}
+
+template <typename Values>
+auto single(Values values, const std::string& name) {
+    if (values.size() != 1)
+        throw Error(fmt::format("should hold one value and holds {}", values.size()), name);
+    return values.front();
+}
+
+} // namespace
+
+Handle openFile(const std::string& path, bool writable) {
+    silence();
+    if (!std::ifstream(path, std::ios::binary))
+        throw Error("cannot be opened: " + std::system_category().message(errno));
+    if (H5Fis_hdf5(path.c_str()) <= 0)
+        throw Error("is not an HDF5 file");
+    const hid_t file = H5Fopen(path.c_str(), writable ? H5F_ACC_RDWR : H5F_ACC_RDONLY, H5P_DEFAULT);
+    if (file < 0)
+        throw Error("cannot be opened as HDF5: it is cut short, damaged or being written");
+    return {file, H5Fclose};
+}
+
+Handle createFile(const std::string& path) {
+    silence();
+    return {check(H5Fcreate(path.c_str(), H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT), "create the file", path), H5Fclose};
+}
+
+Handle group(const Handle& parent, const std::string& name) {
+    if (exists(parent, name))
+        return openGroup(parent, name);
+    return {check(H5Gcreate2(parent.id(), name.c_str(), H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT), "write", name),
+            H5Gclose};
+}
+
+Handle openGroup(const Handle& parent, const std::string& name) {
+    return {check(H5Gopen2(parent.id(), name.c_str(), H5P_DEFAULT), "read", name), H5Gclose};
+}
+
+bool exists(const Handle& parent, const std::string& name) {
+    return H5Lexists(parent.id(), name.c_str(), H5P_DEFAULT) > 0;
+}
+
+std::vector<std::string> children(const Handle& parent) {
+    std::vector<std::string> names;
+    const auto collect = [](hid_t, const char* name, const H5L_info_t*, void* list) -> herr_t {
+        static_cast<std::vector<std::string>*>(list)->emplace_back(name);
+        return 0;
+    };
+    check(H5Literate(parent.id(), H5_INDEX_NAME, H5_ITER_INC, nullptr, collect, &names), "list", "a group");
+    return names;
+}
+
+std::vector<std::string> attributeNames(const Handle& object) {
+    std::vector<std::string> names;
+    const auto collect = [](hid_t, const char* name, const H5A_info_t*, void* list) -> herr_t {
+        static_cast<std::vector<std::string>*>(list)->emplace_back(name);
+        return 0;
+    };
+    check(H5Aiterate2(object.id(), H5_INDEX_NAME, H5_ITER_INC, nullptr, collect, &names), "list", "attributes");
+    return names;
+}
+
+void remove(const Handle& parent, const std::string& name) {
+    check(H5Ldelete(parent.id(), name.c_str(), H5P_DEFAULT), "replace", name);
+}
+
+void hardLink(const Handle& parent, const std::string& from, const std::string& to) {
+    if (exists(parent, to))
+        remove(parent, to);
+    check(H5Lcreate_hard(parent.id(), from.c_str(), parent.id(), to.c_str(), H5P_DEFAULT, H5P_DEFAULT), "write", to);
+}
+
+void flush(const Handle& file) {
+    check(H5Fflush(file.id(), H5F_SCOPE_GLOBAL), "write", "the file");
+}
+
+void writeText(const Handle& object, const std::string& name, std::string_view text) {
+    const std::string terminated(text);
+    const char* pointer = terminated.c_str();
+    writeAttribute(object, name, textType().id(), 1, true, &pointer);
+}
+
+void writeTexts(const Handle& object, const std::string& name, const std::vector<std::string>& texts) {
+    std::vector<const char*> pointers;
+    for (const std::string& text : texts)
+        pointers.push_back(text.c_str());
+    writeAttribute(object, name, textType().id(), texts.size(), false, pointers.data());
+}
+
+void writeIntegers(const Handle& object, const std::string& name, const std::vector<std::int64_t>& values) {
+    writeAttribute(object, name, H5T_NATIVE_INT64, values.size(), false, values.data());
+}
+
+void writeNumbers(const Handle& object, const std::string& name, const std::vector<double>& values) {
+    writeAttribute(object, name, H5T_NATIVE_DOUBLE, values.size(), false, values.data());
+}
+
+void writeInteger(const Handle& object, const std::string& name, std::int64_t value) {
+    writeAttribute(object, name, H5T_NATIVE_INT64, 1, true, &value);
+}
+
+void writeNumber(const Handle& object, const std::string& name, double value) {
+    writeAttribute(object, name, H5T_NATIVE_DOUBLE, 1, true, &value);
+}
+
+std::vector<std::string> readTexts(const Handle& object, const std::string& name) {
+    const Handle attribute = openAttribute(object, name);
+    const Handle type(H5Aget_type(attribute.id()), H5Tclose);
+    if (H5Tget_class(type.id()) != H5T_STRING)
+        throw Error("has another type than a session's", name);
+    const std::size_t count = elements(attribute, name);
+    if (count == 0)
+        return {};
+    return H5Tis_variable_str(type.id()) > 0 ? readVariableTexts(attribute, name, count)
+                                             : readFixedTexts(attribute, type.id(), name, count);
+}
+
+std::vector<std::int64_t> readIntegers(const Handle& object, const std::string& name) {
+    return readAttribute<std::int64_t>(object, name, H5T_NATIVE_INT64, H5T_INTEGER);
+}
+
+std::vector<double> readNumbers(const Handle& object, const std::string& name) {
+    return readAttribute<double>(object, name, H5T_NATIVE_DOUBLE, H5T_FLOAT);
+}
+
+std::string readText(const Handle& object, const std::string& name) {
+    return single(readTexts(object, name), name);
+}
+
+std::int64_t readInteger(const Handle& object, const std::string& name) {
+    return single(readIntegers(object, name), name);
+}
+
+double readNumber(const Handle& object, const std::string& name) {
+    return single(readNumbers(object, name), name);
+}
+
+Handle writeMatrix(const Handle& parent, const std::string& name, const Matrix& matrix, bool flat) {
+    if (exists(parent, name))
+        remove(parent, name);
+    const hsize_t extents[] = {matrix.rows(), matrix.columns()};
+    const Handle extent(H5Screate_simple(flat ? 1 : 2, extents, nullptr), H5Sclose);
+    Handle dataset(
+        check(H5Dcreate2(parent.id(), name.c_str(), H5T_IEEE_F64LE, extent.id(), H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT),
+              "write", name),
+        H5Dclose);
+    if (!matrix.empty())
+        check(H5Dwrite(dataset.id(), H5T_NATIVE_DOUBLE, H5S_ALL, H5S_ALL, H5P_DEFAULT, matrix.values().data()), "write",
+              name);
+    return dataset;
+}
+
+Handle openDataset(const Handle& parent, const std::string& name) {
+    return {check(H5Dopen2(parent.id(), name.c_str(), H5P_DEFAULT), "read", name), H5Dclose};
+}
+
+Matrix readMatrix(const Handle& dataset, std::size_t rows, std::size_t columns) {
+    const Handle extent(check(H5Dget_space(dataset.id()), "read", "a dataset"), H5Sclose);
+    const int dimensions = H5Sget_simple_extent_ndims(extent.id());
+    hsize_t sizes[2] = {0, 1};
+    if (dimensions < 1 || dimensions > 2 || H5Sget_simple_extent_dims(extent.id(), sizes, nullptr) < 0 ||
+        sizes[0] != rows || sizes[1] != columns)
+        throw Error(fmt::format("should be {} x {} as its model has them", rows, columns));
+    Matrix matrix(rows, columns);
+    if (!matrix.empty())
+        check(H5Dread(dataset.id(), H5T_NATIVE_DOUBLE, H5S_ALL, H5S_ALL, H5P_DEFAULT, matrix.values().data()), "read",
+              "a dataset");
+    return matrix;
+}
+
+} // namespace secateur::hdf5

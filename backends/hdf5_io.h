@@ -1,0 +1,70 @@
+#pragma once
+
+#include "analysis/matrix.h"
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace secateur::hdf5 {
+
+/// Owns an HDF5 identifier of any kind. The identifier's type is hid_t, spelled out to keep hdf5.h out of headers.
+class Handle {
+public:
+    using Close = int (*)(std::int64_t);
+    Handle(std::int64_t id, Close close)
+        : m_id(id)
+        , m_close(close) {}
+    Handle(Handle&& other) noexcept
+        : m_id(std::exchange(other.m_id, -1))
+        , m_close(other.m_close) {}
+    Handle& operator=(Handle&&) = delete;
+    ~Handle() {
+        if (m_id >= 0)
+            m_close(m_id);
+    }
+    std::int64_t id() const { return m_id; }
+
+private:
+    std::int64_t m_id;
+    Close m_close;
+};
+
+// Every function throws Error, its subject the place inside the file. None prints HDF5's own error stack.
+
+Handle openFile(const std::string& path, bool writable);
+Handle createFile(const std::string& path);
+/// Opens, or makes, a group.
+Handle group(const Handle& parent, const std::string& name);
+Handle openGroup(const Handle& parent, const std::string& name);
+bool exists(const Handle& parent, const std::string& name);
+/// Names of what a group holds, in order.
+std::vector<std::string> children(const Handle& group);
+std::vector<std::string> attributeNames(const Handle& object);
+void remove(const Handle& parent, const std::string& name);
+void hardLink(const Handle& parent, const std::string& from, const std::string& to);
+void flush(const Handle& file);
+
+void writeText(const Handle& object, const std::string& name, std::string_view text);
+void writeTexts(const Handle& object, const std::string& name, const std::vector<std::string>& texts);
+void writeIntegers(const Handle& object, const std::string& name, const std::vector<std::int64_t>& values);
+void writeNumbers(const Handle& object, const std::string& name, const std::vector<double>& values);
+void writeInteger(const Handle& object, const std::string& name, std::int64_t value);
+void writeNumber(const Handle& object, const std::string& name, double value);
+
+std::vector<std::string> readTexts(const Handle& object, const std::string& name);
+std::vector<std::int64_t> readIntegers(const Handle& object, const std::string& name);
+std::vector<double> readNumbers(const Handle& object, const std::string& name);
+std::string readText(const Handle& object, const std::string& name);
+std::int64_t readInteger(const Handle& object, const std::string& name);
+double readNumber(const Handle& object, const std::string& name);
+
+/// A float64 dataset [rows] where the matrix has one column and `flat`, else [rows, columns].
+Handle writeMatrix(const Handle& group, const std::string& name, const Matrix& matrix, bool flat);
+Handle openDataset(const Handle& group, const std::string& name);
+/// @throws Error unless the dataset has this shape
+Matrix readMatrix(const Handle& dataset, std::size_t rows, std::size_t columns);
+
+} // namespace secateur::hdf5
