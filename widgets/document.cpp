@@ -71,7 +71,8 @@ Document::Document(Engine engine, JobRunner* jobs, QObject* parent)
     , m_engine(std::move(engine))
     , m_jobs(jobs) {
     connect(jobs, &JobRunner::progressed, this, &Document::onProgressed);
-    connect(jobs, &JobRunner::cancelled, this, &Document::end);
+    connect(jobs, &JobRunner::finished, this, &Document::onFinished);
+    connect(jobs, &JobRunner::cancelled, this, &Document::onCancelled);
     connect(jobs, &JobRunner::failed, this, &Document::onFailed);
 }
 
@@ -152,7 +153,7 @@ void Document::locateModel(const QString& path) {
             emit modelLocated();
         };
     };
-    m_others.insert(
+    m_locating.insert(
         m_jobs->start(tr("Looking at %1").arg(QFileInfo(path).fileName()), JobRunner::Priority::interactive, work));
 }
 
@@ -168,11 +169,10 @@ void Document::saveSession(const QString& path) {
             m_session.model.fingerprint = fingerprint;
             setSessionPath(QString::fromStdString(file));
             setModified(revision != m_revision);
-            emit noticed(tr("The session was saved as %1.").arg(file.c_str()));
         };
     };
-    m_others.insert(
-        m_jobs->start(tr("Saving %1").arg(QFileInfo(path).fileName()), JobRunner::Priority::interactive, work));
+    const QString title = tr("Saving %1").arg(QFileInfo(path).fileName());
+    m_saving.emplace(m_jobs->start(title, JobRunner::Priority::interactive, work), path);
 }
 
 void Document::measure(const std::vector<MetricRequest>& requests) {
@@ -247,7 +247,8 @@ void Document::takeResults(JobRunner::Id job, std::vector<MetricResult> results,
 }
 
 void Document::end(JobRunner::Id job) {
-    m_others.erase(job);
+    m_saving.erase(job);
+    m_locating.erase(job);
     if (job == m_opening)
         m_opening = 0;
     const auto measuring = m_measuring.extract(job);
@@ -261,8 +262,23 @@ void Document::end(JobRunner::Id job) {
     }
 }
 
+void Document::onFinished(quint64 job) {
+    const auto saving = m_saving.extract(job);
+    end(job);
+    if (!saving.empty())
+        emit saved(saving.mapped());
+}
+
+void Document::onCancelled(quint64 job) {
+    const auto saving = m_saving.extract(job);
+    end(job);
+    if (!saving.empty())
+        emit failed(tr("Saving was cancelled: %1 is as it was.").arg(saving.mapped()));
+}
+
 void Document::onFailed(quint64 job, const QString& message) {
-    const bool own = job == m_opening || m_others.contains(job) || m_measuring.contains(job);
+    const bool own =
+        job == m_opening || m_saving.contains(job) || m_locating.contains(job) || m_measuring.contains(job);
     end(job);
     if (own)
         emit failed(message);

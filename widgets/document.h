@@ -36,6 +36,8 @@ public:
     const QString& sessionPath() const { return m_sessionPath; }
     /// Whether a session that has a file differs from it. What a freshly opened model shows is cheap to make again.
     bool isModified() const { return m_modified; }
+    bool isOpening() const { return m_opening != 0; }
+    bool isSaving() const { return !m_saving.empty(); }
 
     /// A model or a session; what is open stays until the new one is read. Then a model's weight metrics start by
     /// themselves. A second call abandons the first.
@@ -61,6 +63,7 @@ signals:
     void resultChanged(const QString& resultId);
     void stateChanged(const QString& resultId);
     void sessionPathChanged();
+    void saved(const QString& path);
     void modifiedChanged();
     /// Something the person asked for did not work; what was open is unharmed.
     void failed(const QString& message);
@@ -82,6 +85,8 @@ private:
     /// Forgets a job that brought nothing, or nothing more.
     void end(JobRunner::Id job);
     void onProgressed(quint64 job);
+    void onFinished(quint64 job);
+    void onCancelled(quint64 job);
     void onFailed(quint64 job, const QString& message);
     void setSessionPath(const QString& path);
     void setModified(bool modified);
@@ -98,7 +103,8 @@ private:
     JobRunner::Id m_opening = 0;
     std::map<JobRunner::Id, Measuring> m_measuring;
     std::map<std::string, MetricResult> m_partial; ///< by result id, from its first layer to its last
-    std::set<JobRunner::Id> m_others;              ///< saving, locating
+    std::map<JobRunner::Id, QString> m_saving;     ///< to which file
+    std::set<JobRunner::Id> m_locating;
 };
 
 } // namespace secateur

@@ -1,0 +1,145 @@
+#include "widgets/command_palette.h"
+
+#include "widgets/fuzzy.h"
+
+#include <QCoreApplication>
+#include <QKeyEvent>
+#include <QLineEdit>
+#include <QListWidget>
+#include <QPainter>
+#include <QStyledItemDelegate>
+#include <QVBoxLayout>
+
+#include <algorithm>
+#include <utility>
+
+namespace secateur {
+
+namespace {
+
+constexpr int detailRole = Qt::UserRole;
+constexpr int indexRole = Qt::UserRole + 1;
+constexpr std::size_t mostShown = 50;
+constexpr int rowsOnScreen = 12;
+
+/// The title at the left, the shortcut in a quiet colour at the right.
+class CommandDelegate : public QStyledItemDelegate {
+public:
+    using QStyledItemDelegate::QStyledItemDelegate;
+
+    void paint(QPainter* painter, const QStyleOptionViewItem& option, const QModelIndex& index) const override {
+        QStyledItemDelegate::paint(painter, option, index);
+        painter->setPen(option.palette.color(QPalette::PlaceholderText));
+        painter->drawText(option.rect.adjusted(0, 0, -option.fontMetrics.averageCharWidth(), 0),
+                          Qt::AlignRight | Qt::AlignVCenter, index.data(detailRole).toString());
+    }
+
+    QSize sizeHint(const QStyleOptionViewItem& option, const QModelIndex& index) const override {
+        const QSize size = QStyledItemDelegate::sizeHint(option, index);
+        return {size.width(), option.fontMetrics.height() * 3 / 2};
+    }
+};
+
+} // namespace
+
+CommandPalette::CommandPalette(QWidget* parent)
+    : QFrame(parent)
+    , m_input(new QLineEdit)
+    , m_list(new QListWidget) {
+    setFrameShape(QFrame::StyledPanel);
+    setAutoFillBackground(true);
+    setAccessibleName(tr("Commands"));
+    m_input->setPlaceholderText(tr("Search commands, metrics, heads (L12.H3)…"));
+    m_input->setAccessibleName(tr("Search commands"));
+    m_list->setAccessibleName(tr("Commands found"));
+    m_list->setFrameShape(QFrame::NoFrame);
+    m_list->setFocusPolicy(Qt::NoFocus);
+    m_list->setUniformItemSizes(true);
+    m_list->setItemDelegate(new CommandDelegate(m_list));
+    auto* column = new QVBoxLayout(this);
+    column->setContentsMargins(6, 6, 6, 6);
+    column->addWidget(m_input);
+    column->addWidget(m_list);
+    m_input->installEventFilter(this);
+    parent->installEventFilter(this);
+    connect(m_input, &QLineEdit::textChanged, this, &CommandPalette::filter);
+    connect(m_list, &QListWidget::itemClicked, this, &CommandPalette::runCurrent);
+    hide();
+}
+
+void CommandPalette::open(std::vector<Command> commands) {
+    m_commands = std::move(commands);
+    m_input->clear();
+    filter({});
+    place();
+    show();
+    raise();
+    m_input->setFocus(Qt::PopupFocusReason);
+}
+
+bool CommandPalette::eventFilter(QObject* watched, QEvent* event) {
+    if (watched == parent() && event->type() == QEvent::Resize && isVisible())
+        place();
+    if (watched != m_input)
+        return false;
+    if (event->type() == QEvent::FocusOut) {
+        hide();
+        return false;
+    }
+    if (event->type() != QEvent::KeyPress)
+        return false;
+    auto* key = static_cast<QKeyEvent*>(event);
+    switch (key->key()) {
+    case Qt::Key_Escape:
+        hide();
+        parentWidget()->setFocus();
+        return true;
+    case Qt::Key_Return:
+    case Qt::Key_Enter:
+        runCurrent();
+        return true;
+    case Qt::Key_Up:
+    case Qt::Key_Down:
+    case Qt::Key_PageUp:
+    case Qt::Key_PageDown:
+        QCoreApplication::sendEvent(m_list, event);
+        return true;
+    default:
+        return false;
+    }
+}
+
+void CommandPalette::filter(const QString& typed) {
+    std::vector<std::pair<int, std::size_t>> found; // what sorts first, index
+    for (std::size_t i = 0; i < m_commands.size(); ++i)
+        if (const auto score = fuzzyScore(typed, m_commands[i].title))
+            found.emplace_back(-*score, i);
+    std::ranges::stable_sort(found, {}, &std::pair<int, std::size_t>::first);
+    found.resize(std::min(found.size(), mostShown));
+    m_list->clear();
+    for (const auto& [score, index] : found) {
+        auto* item = new QListWidgetItem(m_commands[index].title, m_list);
+        item->setData(detailRole, m_commands[index].detail);
+        item->setData(indexRole, static_cast<qulonglong>(index));
+    }
+    m_list->setCurrentRow(0);
+}
+
+void CommandPalette::runCurrent() {
+    const QListWidgetItem* item = m_list->currentItem();
+    if (!item)
+        return;
+    const auto run = m_commands[item->data(indexRole).toULongLong()].run; // a copy: it may open the palette again
+    hide();
+    parentWidget()->setFocus();
+    run();
+}
+
+void CommandPalette::place() {
+    const QSize room = parentWidget()->size();
+    const int width = std::min(room.width() * 9 / 10, fontMetrics().averageCharWidth() * 80);
+    const int rows = fontMetrics().height() * 3 / 2 * (rowsOnScreen + 2);
+    setGeometry((room.width() - width) / 2, fontMetrics().height() * 2, width, std::min(room.height() * 8 / 10, rows));
+}
+
+} // namespace secateur

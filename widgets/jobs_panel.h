@@ -1,0 +1,38 @@
+#pragma once
+
+#include <QScrollArea>
+
+#include <map>
+
+class QLabel;
+class QVBoxLayout;
+
+namespace secateur {
+
+class JobRunner;
+
+/// What is being worked on: progress, time left, a button that stops it; and how the latest ones ended.
+class JobsPanel : public QScrollArea {
+    Q_OBJECT
+
+public:
+    explicit JobsPanel(JobRunner* jobs, QWidget* parent = nullptr);
+
+signals:
+    /// The work in progress in a few words; empty when there is none.
+    void summaryChanged(const QString& summary);
+
+private:
+    class Row;
+    void add(quint64 id, const QString& title);
+    void update(quint64 id, double fraction, const QString& text, double secondsLeft);
+    void end(quint64 id, const QString& how, const QString& tip = {});
+    void summarise();
+
+    JobRunner* m_jobs;
+    QVBoxLayout* m_column;
+    QLabel* m_empty;
+    std::map<quint64, Row*> m_rows; ///< of jobs that are not over
+};
+
+} // namespace secateur

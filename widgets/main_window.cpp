@@ -1,0 +1,350 @@
+#include "widgets/main_window.h"
+
+#include "widgets/document.h"
+#include "widgets/heads_view.h"
+#include "widgets/job_runner.h"
+#include "widgets/jobs_panel.h"
+#include "widgets/layers_view.h"
+#include "widgets/log_panel.h"
+#include "widgets/message_bar.h"
+#include "widgets/metric_list.h"
+#include "widgets/model_card_panel.h"
+#include "widgets/recent_files.h"
+#include "widgets/selection_inspector.h"
+#include "widgets/shortcut_sheet.h"
+#include "widgets/theme.h"
+#include "widgets/welcome_page.h"
+
+#include <QActionGroup>
+#include <QCloseEvent>
+#include <QDockWidget>
+#include <QFileInfo>
+#include <QLabel>
+#include <QMessageBox>
+#include <QMimeData>
+#include <QSettings>
+#include <QStackedWidget>
+#include <QStatusBar>
+#include <QTabWidget>
+#include <QToolButton>
+#include <QVBoxLayout>
+
+#include <utility>
+
+namespace secateur {
+
+namespace {
+
+constexpr int layoutVersion = 1;
+constexpr QSize defaultSize(1440, 900);
+constexpr int statusMs = 5000;
+
+/// What can be dropped: a model's folder or file, or a session. Empty = something else.
+QString openablePath(const QMimeData* data) {
+    const QList<QUrl> urls = data->urls();
+    if (urls.size() != 1 || !urls.first().isLocalFile())
+        return {};
+    const QFileInfo file(urls.first().toLocalFile());
+    static const QStringList suffixes{"gguf", "safetensors", "h5", "hdf5"};
+    return file.isDir() || suffixes.contains(file.suffix().toLower()) ? file.filePath() : QString();
+}
+
+} // namespace
+
+MainWindow::MainWindow(Document* document, JobRunner* jobs, QWidget* parent)
+    : QMainWindow(parent)
+    , m_document(document)
+    , m_jobs(jobs)
+    , m_selection(new Selection(this)) {
+    setObjectName("MainWindow");
+    setAcceptDrops(true);
+    setDockNestingEnabled(true);
+    applyTheme(QSettings().value("theme", "system").toString());
+    // Before any view hears of another model: cells of the old one may not exist in it.
+    connect(document, &Document::opened, m_selection, [this] {
+        m_selection->hover({});
+        m_selection->clear();
+    });
+    buildCentre();
+    buildDocks();
+    buildStatusBar();
+    buildMenus();
+    connectDocument();
+    restoreLayout();
+    showCentre();
+    updateTitle();
+    updateActions();
+}
+
+MainWindow::~MainWindow() = default;
+
+void MainWindow::buildCentre() {
+    m_messages = new MessageBar;
+    m_welcome = new WelcomePage;
+    m_opening = new QLabel;
+    m_opening->setAlignment(Qt::AlignCenter);
+    m_opening->setForegroundRole(QPalette::PlaceholderText);
+    m_heads = new HeadsView(m_document, m_selection);
+    m_layers = new LayersView(m_document, m_selection);
+    m_tabs = new QTabWidget;
+    m_tabs->setDocumentMode(true);
+    m_tabs->addTab(m_heads, tr("Heads"));
+    m_tabs->addTab(m_layers, tr("Layers"));
+    m_tabs->setAccessibleName(tr("Pictures"));
+    m_centre = new QStackedWidget;
+    for (QWidget* page :
+         {static_cast<QWidget*>(m_welcome), static_cast<QWidget*>(m_opening), static_cast<QWidget*>(m_tabs)})
+        m_centre->addWidget(page);
+    auto* content = new QWidget;
+    auto* column = new QVBoxLayout(content);
+    column->setContentsMargins(0, 0, 0, 0);
+    column->setSpacing(0);
+    column->addWidget(m_messages);
+    column->addWidget(m_centre, 1);
+    setCentralWidget(content);
+
+    connect(m_welcome, &WelcomePage::openModelWanted, this, &MainWindow::chooseModelFile);
+    connect(m_welcome, &WelcomePage::openFolderWanted, this, &MainWindow::chooseFolder);
+    connect(m_welcome, &WelcomePage::openSessionWanted, this, &MainWindow::chooseSession);
+    connect(m_welcome, &WelcomePage::openWanted, this, &MainWindow::open);
+    connect(m_heads, &HeadsView::failed, this, &MainWindow::fail);
+    connect(m_layers, &LayersView::failed, this, &MainWindow::fail);
+}
+
+void MainWindow::buildDocks() {
+    m_card = new ModelCardPanel(m_document);
+    m_metrics = new MetricList(m_document);
+    m_jobsPanel = new JobsPanel(m_jobs);
+    m_log = new LogPanel;
+    QDockWidget* card = addDock(tr("Model"), "model", Qt::LeftDockWidgetArea, m_card);
+    m_metricsDock = addDock(tr("Metrics"), "metrics", Qt::LeftDockWidgetArea, m_metrics);
+    QDockWidget* inspector =
+        addDock(tr("Selection"), "selection", Qt::RightDockWidgetArea, new SelectionInspector(m_document, m_selection));
+    m_jobsDock = addDock(tr("Jobs"), "jobs", Qt::BottomDockWidgetArea, m_jobsPanel);
+    QDockWidget* log = addDock(tr("Log"), "log", Qt::BottomDockWidgetArea, m_log);
+    tabifyDockWidget(m_jobsDock, log);
+    m_jobsDock->hide(); // the status bar says what is being worked on, and a click there brings them
+    log->hide();
+
+    const int character = fontMetrics().averageCharWidth();
+    resize(defaultSize);
+    resizeDocks({card, inspector}, {character * 31, character * 36}, Qt::Horizontal);
+    resizeDocks({card, m_metricsDock}, {fontMetrics().height() * 10, fontMetrics().height() * 30}, Qt::Vertical);
+    resizeDocks({m_jobsDock}, {fontMetrics().height() * 7}, Qt::Vertical);
+    m_defaultLayout = saveState(layoutVersion);
+    connect(m_card, &ModelCardPanel::locateModelWanted, this, &MainWindow::chooseModelForSession);
+    connect(m_metrics, &MetricList::chosen, this, &MainWindow::showResult);
+}
+
+QDockWidget* MainWindow::addDock(const QString& title, const QString& name, Qt::DockWidgetArea area, QWidget* content) {
+    auto* dock = new QDockWidget(title);
+    dock->setObjectName(name);
+    dock->setWidget(content);
+    addDockWidget(area, dock);
+    m_docks << dock;
+    return dock;
+}
+
+void MainWindow::buildStatusBar() {
+    m_hover = new QLabel;
+    m_hover->setAccessibleName(tr("Cell under the pointer"));
+    m_hover->setTextFormat(Qt::PlainText);
+    m_working = new QToolButton;
+    m_working->setAutoRaise(true);
+    m_working->setAccessibleName(tr("Work in progress"));
+    m_working->setToolTip(tr("Show the jobs"));
+    m_working->hide();
+    statusBar()->addWidget(m_hover, 1);
+    statusBar()->addPermanentWidget(m_working);
+    connect(m_working, &QToolButton::clicked, this, [this] {
+        m_jobsDock->show();
+        m_jobsDock->raise();
+    });
+    connect(m_jobsPanel, &JobsPanel::summaryChanged, this, [this](const QString& summary) {
+        m_working->setText(summary);
+        m_working->setVisible(!summary.isEmpty());
+    });
+    connect(m_heads, &HeadsView::hoverText, m_hover, &QLabel::setText);
+    connect(m_layers, &LayersView::hoverText, m_hover, &QLabel::setText);
+}
+
+void MainWindow::connectDocument() {
+    connect(m_document, &Document::opened, this, &MainWindow::showOpened);
+    connect(m_document, &Document::modelLocated, this, [this] {
+        m_messages->dismissAll();
+        updateActions();
+    });
+    connect(m_document, &Document::sessionPathChanged, this, &MainWindow::updateTitle);
+    connect(m_document, &Document::modifiedChanged, this, &MainWindow::updateTitle);
+    connect(m_document, &Document::failed, this, [this](const QString& message) {
+        m_afterSave = nullptr;
+        fail(message);
+        showCentre();
+    });
+    connect(m_jobs, &JobRunner::cancelled, this, &MainWindow::showCentre);
+    connect(m_document, &Document::noticed, this, [this](const QString& message) {
+        m_messages->say(MessageBar::Kind::notice, message);
+        m_log->add("notice", message);
+    });
+    connect(m_document, &Document::saved, this, [this](const QString& path) {
+        statusBar()->showMessage(tr("Saved %1").arg(path), statusMs);
+        rememberRecentFile(path);
+        if (const auto next = std::exchange(m_afterSave, nullptr))
+            next();
+    });
+}
+
+void MainWindow::open(const QString& path) {
+    whenNothingIsLost([this, path] {
+        m_messages->dismissAll();
+        m_opening->setText(tr("Opening %1…").arg(QFileInfo(path).fileName()));
+        m_document->open(path);
+        showCentre();
+    });
+}
+
+void MainWindow::showOpened() {
+    const QString session = m_document->sessionPath();
+    const QString path = QString::fromStdString(m_document->session().model.path);
+    rememberRecentFile(session.isEmpty() ? path : session);
+    m_log->add("info", tr("opened %1").arg(session.isEmpty() ? path : session));
+    showCentre();
+    updateTitle();
+    updateActions();
+}
+
+void MainWindow::showCentre() {
+    m_welcome->refresh();
+    QWidget* otherwise = m_document->isOpening() ? static_cast<QWidget*>(m_opening) : m_welcome;
+    m_centre->setCurrentWidget(m_document->isOpen() ? m_tabs : otherwise);
+}
+
+void MainWindow::updateTitle() {
+    QString title = tr("Secateur");
+    if (m_document->isOpen()) {
+        QString name = QString::fromStdString(m_document->session().model.name);
+        if (!m_document->sessionPath().isEmpty())
+            name = tr("%1 in %2").arg(name, QFileInfo(m_document->sessionPath()).fileName());
+        title = tr("%1[*] – Secateur").arg(name);
+    }
+    setWindowTitle(title);
+    setWindowModified(m_document->isModified());
+}
+
+void MainWindow::updateActions() {
+    for (QAction* action : m_needDocument)
+        action->setEnabled(m_document->isOpen());
+    for (QAction* action : m_needModel)
+        action->setEnabled(m_document->model() != nullptr);
+    m_locate->setEnabled(m_document->isOpen() && !m_document->model());
+}
+
+void MainWindow::showTab(const QString& id) {
+    m_tabs->setCurrentWidget(id == "layers" ? static_cast<QWidget*>(m_layers) : m_heads);
+}
+
+void MainWindow::showResult(const QString& resultId) {
+    const MetricResult* result = m_document->result(resultId.toStdString());
+    if (!result)
+        return;
+    if (result->request.info->scope == Scope::layer) {
+        QStringList chosen = m_layers->chosenMetrics();
+        if (!chosen.contains(resultId))
+            m_layers->chooseMetrics(chosen << resultId);
+        m_tabs->setCurrentWidget(m_layers);
+    } else {
+        m_heads->showMetric(resultId);
+        m_tabs->setCurrentWidget(m_heads);
+    }
+}
+
+void MainWindow::goTo(HeadId head) {
+    m_selection->select({head}, Selection::Mode::replace, head);
+    m_tabs->setCurrentWidget(m_heads);
+    m_heads->setFocus();
+}
+
+void MainWindow::setTheme(const QString& id) {
+    applyTheme(id);
+    for (QAction* action : m_themes->actions())
+        action->setChecked(action->data().toString() == id);
+}
+
+void MainWindow::restoreLayout() {
+    const QSettings settings;
+    restoreGeometry(settings.value("window/geometry").toByteArray());
+    restoreState(settings.value("window/layout").toByteArray(), layoutVersion);
+}
+
+void MainWindow::resetLayout() {
+    restoreState(m_defaultLayout, layoutVersion);
+}
+
+void MainWindow::fail(const QString& message) {
+    m_messages->say(MessageBar::Kind::error, message);
+    m_log->add("error", message);
+}
+
+void MainWindow::whenNothingIsLost(std::function<void()> next) {
+    if (!m_document->isModified()) {
+        next();
+        return;
+    }
+    auto* question =
+        new QMessageBox(QMessageBox::Question, tr("Secateur"),
+                        tr("%1 has results that are not saved.").arg(QFileInfo(m_document->sessionPath()).fileName()),
+                        QMessageBox::Save | QMessageBox::Discard | QMessageBox::Cancel, this);
+    question->setAttribute(Qt::WA_DeleteOnClose);
+    question->setObjectName("unsaved");
+    connect(question, &QMessageBox::finished, this, [this, next = std::move(next)](int answer) {
+        if (answer == QMessageBox::Save)
+            save(m_document->sessionPath(), next);
+        else if (answer == QMessageBox::Discard)
+            next();
+    });
+    question->open();
+}
+
+void MainWindow::save(const QString& path, std::function<void()> next) {
+    m_afterSave = std::move(next);
+    m_document->saveSession(path);
+}
+
+void MainWindow::changeEvent(QEvent* event) {
+    QMainWindow::changeEvent(event);
+    if (event->type() == QEvent::ThemeChange && m_themes && m_themes->checkedAction()->data() == "system")
+        applyTheme("system");
+}
+
+void MainWindow::closeEvent(QCloseEvent* event) {
+    QSettings settings;
+    settings.setValue("window/geometry", saveGeometry());
+    settings.setValue("window/layout", saveState(layoutVersion));
+    if (m_document->isSaving()) { // closes by itself when the file is written
+        m_afterSave = [this] { close(); };
+        event->ignore();
+    } else if (m_document->isModified() && !m_closing) {
+        event->ignore();
+        whenNothingIsLost([this] {
+            m_closing = true;
+            close();
+        });
+    } else {
+        event->accept();
+    }
+}
+
+void MainWindow::dragEnterEvent(QDragEnterEvent* event) {
+    if (!openablePath(event->mimeData()).isEmpty())
+        event->acceptProposedAction();
+}
+
+void MainWindow::dropEvent(QDropEvent* event) {
+    const QString path = openablePath(event->mimeData());
+    if (path.isEmpty())
+        return;
+    event->acceptProposedAction();
+    open(path);
+}
+
+} // namespace secateur

@@ -1,0 +1,133 @@
+#pragma once
+
+#include "analysis/head_id.h"
+#include "widgets/command_palette.h"
+#include "widgets/selection.h"
+
+#include <QKeySequence>
+#include <QList>
+#include <QMainWindow>
+
+#include <functional>
+#include <vector>
+
+class QActionGroup;
+class QDockWidget;
+class QLabel;
+class QStackedWidget;
+class QTabWidget;
+class QToolButton;
+
+namespace secateur {
+
+class Document;
+class FigureActions;
+class HeadsView;
+class JobRunner;
+class JobsPanel;
+class LayersView;
+class LogPanel;
+class MessageBar;
+class MetricList;
+class ModelCardPanel;
+class ShortcutSheet;
+class WelcomePage;
+
+/// The one window: pictures in the centre, what they are of and what can be done around them.
+class MainWindow : public QMainWindow {
+    Q_OBJECT
+
+public:
+    /// Layout, theme and recent files are kept in QSettings.
+    MainWindow(Document* document, JobRunner* jobs, QWidget* parent = nullptr);
+    ~MainWindow() override;
+
+    /// Asks first when something saved was changed since.
+    void open(const QString& path);
+    /// @param id "heads" or "layers"
+    void showTab(const QString& id);
+    /// For this run only; the menu's choice is kept.
+    void setTheme(const QString& id);
+    HeadsView* headsView() const { return m_heads; }
+    LogPanel* log() const { return m_log; }
+    /// Everything the palette offers now.
+    std::vector<Command> commands();
+
+protected:
+    void changeEvent(QEvent* event) override;
+    void closeEvent(QCloseEvent* event) override;
+    void dragEnterEvent(QDragEnterEvent* event) override;
+    void dropEvent(QDropEvent* event) override;
+
+private:
+    // main_window.cpp
+    void buildCentre();
+    void buildDocks();
+    QDockWidget* addDock(const QString& title, const QString& name, Qt::DockWidgetArea area, QWidget* content);
+    void buildStatusBar();
+    void connectDocument();
+    void showOpened();
+    void showCentre();
+    void updateTitle();
+    void updateActions();
+    void showResult(const QString& resultId);
+    void goTo(HeadId head);
+    void restoreLayout();
+    void resetLayout();
+    void fail(const QString& message);
+    void whenNothingIsLost(std::function<void()> next);
+    void save(const QString& path, std::function<void()> next = {});
+
+    // main_window_menus.cpp
+    QAction* add(QMenu* menu, const QString& text, const QKeySequence& keys, std::function<void()> run);
+    void buildMenus();
+    void buildFileMenu();
+    void buildEditMenu();
+    void buildMeasureMenu();
+    void buildViewMenu();
+    void buildThemeMenu(QMenu* menu);
+    void buildHelpMenu();
+    void listRecent(QMenu* menu);
+    void chooseModelFile();
+    void chooseFolder();
+    void chooseSession();
+    void chooseModelForSession();
+    void chooseSessionFile();
+    void saveSession();
+    void openPalette();
+    void openShortcutSheet();
+    void about();
+    FigureActions* figureActions() const;
+
+    Document* m_document;
+    JobRunner* m_jobs;
+    Selection* m_selection;
+    MessageBar* m_messages = nullptr;
+    QStackedWidget* m_centre = nullptr;
+    WelcomePage* m_welcome = nullptr;
+    QLabel* m_opening = nullptr;
+    QTabWidget* m_tabs = nullptr;
+    HeadsView* m_heads = nullptr;
+    LayersView* m_layers = nullptr;
+    MetricList* m_metrics = nullptr;
+    ModelCardPanel* m_card = nullptr;
+    JobsPanel* m_jobsPanel = nullptr;
+    LogPanel* m_log = nullptr;
+    QList<QDockWidget*> m_docks;
+    QDockWidget* m_metricsDock = nullptr;
+    QDockWidget* m_jobsDock = nullptr;
+    QLabel* m_hover = nullptr;
+    QToolButton* m_working = nullptr;
+    CommandPalette* m_palette = nullptr;
+    ShortcutSheet* m_sheet = nullptr;
+    QActionGroup* m_themes = nullptr;
+    QList<QAction*> m_commands;     ///< all of the menus
+    QList<QAction*> m_needDocument; ///< enabled while something is open
+    QList<QAction*> m_needModel;    ///< enabled while its weights are there
+    QAction* m_locate = nullptr;
+    QByteArray m_defaultLayout;
+    std::function<void()> m_afterSave;
+    bool m_closing = false; ///< the person let changes go
+};
+
+} // namespace secateur

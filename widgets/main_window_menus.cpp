@@ -1,0 +1,259 @@
+#include "analysis/text.h"
+#include "widgets/document.h"
+#include "widgets/figure_actions.h"
+#include "widgets/heads_view.h"
+#include "widgets/layers_view.h"
+#include "widgets/main_window.h"
+#include "widgets/metric_list.h"
+#include "widgets/recent_files.h"
+#include "widgets/shortcut_sheet.h"
+#include "widgets/theme.h"
+
+#include <QActionGroup>
+#include <QDir>
+#include <QDockWidget>
+#include <QFileDialog>
+#include <QMenuBar>
+#include <QMessageBox>
+#include <QSettings>
+#include <QTabWidget>
+#include <QToolButton>
+
+namespace secateur {
+
+namespace {
+
+/// A file dialog that does not stop the window; the folder is remembered.
+void choose(QWidget* parent, QFileDialog::AcceptMode mode, QFileDialog::FileMode files, const QString& title,
+            const QString& filter, const QString& suggestion, std::function<void(const QString&)> chosen) {
+    auto* dialog = new QFileDialog(parent, title, QSettings().value("folder").toString(), filter);
+    dialog->setAttribute(Qt::WA_DeleteOnClose);
+    dialog->setAcceptMode(mode);
+    dialog->setFileMode(files);
+    if (!suggestion.isEmpty())
+        dialog->selectFile(suggestion);
+    QObject::connect(dialog, &QFileDialog::fileSelected, parent, [dialog, chosen](const QString& path) {
+        QSettings().setValue("folder", dialog->directory().absolutePath());
+        chosen(path);
+    });
+    dialog->open();
+}
+
+QString sessionFilter() {
+    return MainWindow::tr("Sessions (*.h5 *.hdf5);;All files (*)");
+}
+
+QString modelFilter() {
+    return MainWindow::tr("Models (*.gguf *.safetensors);;All files (*)");
+}
+
+} // namespace
+
+QAction* MainWindow::add(QMenu* menu, const QString& text, const QKeySequence& keys, std::function<void()> run) {
+    QAction* action = menu->addAction(text);
+    action->setShortcut(keys);
+    connect(action, &QAction::triggered, this, [run = std::move(run)] { run(); });
+    m_commands << action;
+    return action;
+}
+
+void MainWindow::buildMenus() {
+    buildFileMenu();
+    buildEditMenu();
+    buildMeasureMenu();
+    buildViewMenu();
+    buildHelpMenu();
+    m_palette = new CommandPalette(this);
+    auto* search = new QToolButton;
+    search->setText(tr("Search commands…  Ctrl+Shift+P"));
+    search->setAutoRaise(true);
+    search->setForegroundRole(QPalette::PlaceholderText);
+    search->setAccessibleName(tr("Search commands"));
+    connect(search, &QToolButton::clicked, this, &MainWindow::openPalette);
+    menuBar()->setCornerWidget(search);
+}
+
+void MainWindow::buildFileMenu() {
+    QMenu* menu = menuBar()->addMenu(tr("&File"));
+    add(menu, tr("&Open model…"), QKeySequence::Open, [this] { chooseModelFile(); });
+    add(menu, tr("Open model &folder…"), tr("Ctrl+Shift+O"), [this] { chooseFolder(); });
+    add(menu, tr("Open s&ession…"), {}, [this] { chooseSession(); });
+    QMenu* recent = menu->addMenu(tr("Open &recent"));
+    connect(recent, &QMenu::aboutToShow, this, [this, recent] { listRecent(recent); });
+    m_locate = add(menu, tr("&Locate model…"), {}, [this] { chooseModelForSession(); });
+    menu->addSeparator();
+    m_needDocument << add(menu, tr("&Save session"), QKeySequence::Save, [this] { saveSession(); });
+    m_needDocument << add(menu, tr("Save session &as…"), tr("Ctrl+Shift+S"), [this] { chooseSessionFile(); });
+    menu->addSeparator();
+    m_needDocument << add(menu, tr("Save figure, column &width…"), tr("Ctrl+G"),
+                          [this] { figureActions()->saveAs(FigureWidth::column); });
+    m_needDocument << add(menu, tr("Save figure, &page width…"), tr("Ctrl+Shift+G"),
+                          [this] { figureActions()->saveAs(FigureWidth::page); });
+    menu->addSeparator();
+    add(menu, tr("&Quit"), QKeySequence::Quit, [this] { close(); });
+}
+
+void MainWindow::buildEditMenu() {
+    QMenu* menu = menuBar()->addMenu(tr("&Edit"));
+    m_needDocument << add(menu, tr("&Copy selected values"), QKeySequence::Copy, [this] { m_heads->copyValues(); });
+    m_needDocument << add(menu, tr("Copy figure as &image"), tr("Ctrl+Shift+C"),
+                          [this] { figureActions()->copyImage(); });
+    m_needDocument << add(menu, tr("Copy figure as CS&V"), tr("Ctrl+Alt+C"), [this] { figureActions()->copyCsv(); });
+    menu->addSeparator();
+    m_needDocument << add(menu, tr("Select &all heads"), QKeySequence::SelectAll, [this] { m_heads->selectAll(); });
+    m_needDocument << add(menu, tr("&Clear selection"), tr("Ctrl+Shift+A"), [this] { m_selection->clear(); });
+}
+
+void MainWindow::buildMeasureMenu() {
+    QMenu* menu = menuBar()->addMenu(tr("&Measure"));
+    m_needModel << add(menu, tr("All &weight metrics"), tr("Ctrl+M"),
+                       [this] { m_document->measure(parseMetricRequests("weights")); });
+    m_needModel << add(menu, tr("With &options…"), tr("Ctrl+Shift+M"), [this] {
+        m_metricsDock->show();
+        m_metricsDock->raise();
+        m_metrics->editOptions(std::string(m_metrics->request().info->id));
+    });
+}
+
+void MainWindow::buildViewMenu() {
+    QMenu* menu = menuBar()->addMenu(tr("&View"));
+    for (int tab = 0; tab < m_tabs->count(); ++tab)
+        add(menu, tr("Show %1").arg(m_tabs->tabText(tab)), tr("Ctrl+%1").arg(tab + 1),
+            [this, tab] { m_tabs->setCurrentIndex(tab); });
+    m_needDocument << add(menu, tr("&Reset zoom"), tr("Ctrl+0"), [this] { m_heads->resetZoom(); });
+    menu->addSeparator();
+    for (QDockWidget* dock : m_docks) {
+        QAction* toggle = dock->toggleViewAction();
+        toggle->setText(tr("Panel: %1").arg(dock->windowTitle()));
+        menu->addAction(toggle);
+        m_commands << toggle;
+    }
+    add(menu, tr("Reset &layout"), {}, [this] { resetLayout(); });
+    menu->addSeparator();
+    buildThemeMenu(menu->addMenu(tr("&Theme")));
+}
+
+void MainWindow::buildThemeMenu(QMenu* menu) {
+    const QMap<QString, QString> texts{
+        {"system", tr("Theme: follow the &system")}, {"light", tr("Theme: &light")}, {"dark", tr("Theme: &dark")}};
+    m_themes = new QActionGroup(this);
+    const QString current = QSettings().value("theme", "system").toString();
+    for (const QString& id : themeIds()) {
+        QAction* action = add(menu, texts[id], {}, [id] {
+            QSettings().setValue("theme", id);
+            applyTheme(id);
+        });
+        action->setData(id);
+        action->setCheckable(true);
+        action->setChecked(id == current);
+        m_themes->addAction(action);
+    }
+}
+
+void MainWindow::buildHelpMenu() {
+    QMenu* menu = menuBar()->addMenu(tr("&Help"));
+    add(menu, tr("Search &commands…"), tr("Ctrl+Shift+P"), [this] { openPalette(); });
+    add(menu, tr("&Shortcuts"), QKeySequence(Qt::Key_F1), [this] { openShortcutSheet(); });
+    add(menu, tr("&About Secateur"), {}, [this] { about(); });
+}
+
+void MainWindow::listRecent(QMenu* menu) {
+    menu->clear();
+    const QStringList files = recentFiles();
+    for (const QString& path : files)
+        menu->addAction(QDir::toNativeSeparators(path), this, [this, path] { open(path); });
+    menu->addSeparator();
+    QAction* forget = menu->addAction(tr("&Clear this list"), this, [] { forgetRecentFiles(); });
+    forget->setEnabled(!files.isEmpty());
+}
+
+void MainWindow::chooseModelFile() {
+    choose(this, QFileDialog::AcceptOpen, QFileDialog::ExistingFile, tr("Open model"), modelFilter(), {},
+           [this](const QString& path) { open(path); });
+}
+
+void MainWindow::chooseFolder() {
+    choose(this, QFileDialog::AcceptOpen, QFileDialog::Directory, tr("Open model folder"), {}, {},
+           [this](const QString& path) { open(path); });
+}
+
+void MainWindow::chooseSession() {
+    choose(this, QFileDialog::AcceptOpen, QFileDialog::ExistingFile, tr("Open session"), sessionFilter(), {},
+           [this](const QString& path) { open(path); });
+}
+
+void MainWindow::chooseModelForSession() {
+    const QFileInfo stored(QString::fromStdString(m_document->session().model.path));
+    const bool isFile = stored.suffix() == "gguf" || stored.suffix() == "safetensors";
+    choose(this, QFileDialog::AcceptOpen, isFile ? QFileDialog::ExistingFile : QFileDialog::Directory,
+           tr("Locate %1").arg(stored.fileName()), isFile ? modelFilter() : QString(), {},
+           [this](const QString& path) { m_document->locateModel(path); });
+}
+
+void MainWindow::chooseSessionFile() {
+    const QString name = QString::fromStdString(m_document->session().model.name) + ".h5";
+    choose(this, QFileDialog::AcceptSave, QFileDialog::AnyFile, tr("Save session"), sessionFilter(), name,
+           [this](const QString& path) { save(QFileInfo(path).suffix().isEmpty() ? path + ".h5" : path); });
+}
+
+void MainWindow::saveSession() {
+    if (m_document->sessionPath().isEmpty())
+        chooseSessionFile();
+    else
+        save(m_document->sessionPath());
+}
+
+void MainWindow::openPalette() {
+    m_palette->open(commands());
+}
+
+std::vector<Command> MainWindow::commands() {
+    std::vector<Command> commands;
+    for (QAction* action : m_commands)
+        if (action->isEnabled())
+            commands.push_back({action->text().remove('&'), action->shortcut().toString(QKeySequence::NativeText),
+                                [action] { action->trigger(); }});
+    if (!m_document->isOpen())
+        return commands;
+    for (const std::string& id : m_document->resultIds()) {
+        const QString name = QString::fromStdString(id);
+        commands.push_back({tr("Show %1").arg(name), tr("metric"), [this, name] { showResult(name); }});
+    }
+    if (m_document->model())
+        for (const MetricInfo* info : allMetrics())
+            commands.push_back(
+                {tr("Measure %1").arg(QString::fromStdString(std::string(info->id))), tr("metric"), [this, info] {
+                     m_document->measure({{info, {}}});
+                 }});
+    const ModelSpec& spec = m_document->spec();
+    for (int layer = 0; layer < spec.layerCount(); ++layer)
+        for (int head = 0; head < spec.layers[static_cast<std::size_t>(layer)].heads; ++head)
+            commands.push_back({QString::fromStdString(headName(layer, head)), tr("head"), [this, layer, head] {
+                                    goTo({layer, head});
+                                }});
+    return commands;
+}
+
+void MainWindow::openShortcutSheet() {
+    if (!m_sheet)
+        m_sheet = new ShortcutSheet(m_commands, this);
+    m_sheet->show();
+    m_sheet->raise();
+    m_sheet->activateWindow();
+}
+
+void MainWindow::about() {
+    auto* box = new QMessageBox(QMessageBox::NoIcon, tr("About Secateur"),
+                                tr("Secateur %1, a workbench for studying and pruning transformers.\n\n"
+                                   "Free software under the GNU General Public License, version 3 or later.")
+                                    .arg(SECATEUR_VERSION),
+                                QMessageBox::Close, this);
+    box->setAttribute(Qt::WA_DeleteOnClose);
+    box->open();
+}
+
+FigureActions* MainWindow::figureActions() const {
+    return m_tabs->currentWidget() == m_layers ? m_layers->figureActions() : m_heads->figureActions();
+}
+
+} // namespace secateur

@@ -1,0 +1,130 @@
+#include "widgets/model_card_panel.h"
+
+#include "analysis/text.h"
+#include "widgets/document.h"
+
+#include <QLabel>
+#include <QPushButton>
+#include <QVBoxLayout>
+
+#include <algorithm>
+#include <map>
+
+namespace secateur {
+
+namespace {
+
+/// The layer that most others are like, to describe a model in a few lines; ragged ones say so.
+const LayerSpec& typicalLayer(const ModelSpec& spec) {
+    const auto count = [&](const LayerSpec& layer) { return std::ranges::count(spec.layers, layer); };
+    return *std::ranges::max_element(spec.layers, {}, count);
+}
+
+bool isRagged(const ModelSpec& spec) {
+    const LayerSpec& first = spec.layers.front();
+    return !std::ranges::all_of(spec.layers, [&](const LayerSpec& layer) {
+        return layer.heads == first.heads && layer.kvHeads == first.kvHeads && layer.headDim == first.headDim &&
+               layer.ffn == first.ffn;
+    });
+}
+
+QString shapeLine(const ModelSpec& spec) {
+    if (spec.layers.empty())
+        return ModelCardPanel::tr("no layers");
+    const LayerSpec& layer = typicalLayer(spec);
+    QString heads = ModelCardPanel::tr("%1 heads").arg(layer.heads);
+    if (layer.kvHeads != layer.heads)
+        heads += ModelCardPanel::tr(" / %1 KV").arg(layer.kvHeads);
+    const QString layers = ModelCardPanel::tr("%1 layers").arg(spec.layerCount());
+    return isRagged(spec)
+               ? ModelCardPanel::tr("%1, unlike one another\nmost have %2 of %3").arg(layers, heads).arg(layer.headDim)
+               : ModelCardPanel::tr("%1 × %2 of %3").arg(layers, heads).arg(layer.headDim);
+}
+
+QString facts(const ModelCard& card) {
+    const ModelSpec& spec = card.spec;
+    QStringList lines;
+    lines << ModelCardPanel::tr("%1 · %2 parameters")
+                 .arg(spec.architecture.c_str(), shortCount(static_cast<double>(card.parameters)).c_str());
+    lines << shapeLine(spec);
+    QString widths = ModelCardPanel::tr("hidden %1").arg(spec.hidden);
+    if (!spec.layers.empty())
+        widths += ModelCardPanel::tr(" · MLP %1").arg(typicalLayer(spec).ffn);
+    lines << widths;
+    QString text = ModelCardPanel::tr("vocabulary %1").arg(spec.vocab);
+    if (spec.context > 0)
+        text += ModelCardPanel::tr(" · context %1").arg(spec.context);
+    lines << text;
+    lines << ModelCardPanel::tr("%1 · %2 · %3")
+                 .arg(card.format.c_str(), card.dtype.c_str(), shortBytes(static_cast<double>(card.bytes)).c_str());
+    return lines.join('\n');
+}
+
+QString details(const ModelCard& card) {
+    QStringList lines{QString::fromStdString(card.path), QString::fromStdString(card.spec.structure())};
+    if (!card.tokenizer.empty())
+        lines << ModelCardPanel::tr("tokenizer %1").arg(card.tokenizer.c_str());
+    if (!card.fingerprint.empty())
+        lines << QString::fromStdString(card.fingerprint);
+    return lines.join('\n');
+}
+
+} // namespace
+
+ModelCardPanel::ModelCardPanel(Document* document, QWidget* parent)
+    : QWidget(parent)
+    , m_document(document)
+    , m_name(new QLabel)
+    , m_facts(new QLabel)
+    , m_warnings(new QLabel)
+    , m_locate(new QPushButton(tr("&Locate model…"))) {
+    QFont bold = font();
+    bold.setBold(true);
+    m_name->setFont(bold);
+    m_name->setAccessibleName(tr("Name of the model"));
+    m_facts->setAccessibleName(tr("Facts about the model"));
+    m_warnings->setAccessibleName(tr("Warnings about the model"));
+    auto* column = new QVBoxLayout(this);
+    column->setContentsMargins(8, 6, 8, 6);
+    column->setSpacing(4);
+    for (QLabel* label : {m_name, m_facts, m_warnings}) {
+        label->setWordWrap(true);
+        label->setTextFormat(Qt::PlainText);
+        label->setTextInteractionFlags(Qt::TextSelectableByMouse);
+        column->addWidget(label);
+    }
+    column->addWidget(m_locate);
+    column->addStretch();
+    connect(m_locate, &QPushButton::clicked, this, &ModelCardPanel::locateModelWanted);
+    connect(document, &Document::opened, this, &ModelCardPanel::refresh);
+    connect(document, &Document::modelLocated, this, &ModelCardPanel::refresh);
+    refresh();
+}
+
+void ModelCardPanel::refresh() {
+    const bool open = m_document->isOpen();
+    const bool isMissing = open && !m_document->model();
+    m_facts->setVisible(open);
+    m_locate->setVisible(isMissing);
+    if (!open) {
+        m_name->setText(tr("No model is open."));
+        m_warnings->hide();
+        return;
+    }
+    const ModelCard& card = m_document->session().model;
+    // Long names break at their own joints, not in the middle of a word.
+    m_name->setText(QString::fromStdString(card.name)
+                        .replace('-', QStringLiteral("-\u200b"))
+                        .replace('.', QStringLiteral(".\u200b")));
+    m_facts->setText(facts(card));
+    m_facts->setToolTip(details(card));
+    QStringList warnings;
+    if (isMissing)
+        warnings << tr("The checkpoint is not here: stored results only.");
+    for (const std::string& warning : card.warnings)
+        warnings << QString::fromStdString(warning);
+    m_warnings->setText(warnings.join('\n'));
+    m_warnings->setVisible(!warnings.isEmpty());
+}
+
+} // namespace secateur

@@ -1,0 +1,32 @@
+#pragma once
+
+#include <QWidget>
+
+class QLabel;
+class QPushButton;
+
+namespace secateur {
+
+class Document;
+
+/// What can be said of the open model without touching its weights.
+class ModelCardPanel : public QWidget {
+    Q_OBJECT
+
+public:
+    explicit ModelCardPanel(Document* document, QWidget* parent = nullptr);
+
+signals:
+    void locateModelWanted();
+
+private:
+    void refresh();
+
+    Document* m_document;
+    QLabel* m_name;
+    QLabel* m_facts;
+    QLabel* m_warnings;
+    QPushButton* m_locate;
+};
+
+} // namespace secateur

@@ -1,0 +1,196 @@
+#include "widgets/selection_inspector.h"
+
+#include "analysis/statistics.h"
+#include "analysis/text.h"
+#include "widgets/document.h"
+#include "widgets/selection.h"
+
+#include <QHeaderView>
+#include <QLabel>
+#include <QTimer>
+#include <QTreeWidget>
+#include <QVBoxLayout>
+
+#include <algorithm>
+#include <cmath>
+#include <optional>
+
+namespace secateur {
+
+namespace {
+
+struct Cell {
+    std::size_t row;
+    std::size_t column;
+    auto operator<=>(const Cell&) const = default;
+};
+
+/// Where a head's value stands in a metric of that scope; nothing where heads are not what it measures.
+std::optional<Cell> cellOf(Scope scope, const ModelSpec& spec, HeadId head) {
+    const auto row = static_cast<std::size_t>(head.layer);
+    switch (scope) {
+    case Scope::layer:
+        return Cell{row, 0};
+    case Scope::head:
+        return Cell{row, static_cast<std::size_t>(head.head)};
+    case Scope::kvGroup:
+        return Cell{row, static_cast<std::size_t>(spec.layers[row].kvGroup(head.head))};
+    case Scope::neuron:
+        return {};
+    }
+    return {};
+}
+
+/// Share of the row's values that are not above this one, in percent.
+double percentileIn(std::span<const double> row, double value) {
+    const auto finite = std::ranges::count_if(row, [](double v) { return !std::isnan(v); });
+    const auto notAbove = std::ranges::count_if(row, [value](double v) { return v <= value; });
+    return 100.0 * static_cast<double>(notAbove) / static_cast<double>(finite);
+}
+
+QString shortNumber(double value) {
+    return QString::fromStdString(significant(value));
+}
+
+QString fullNumber(double value) {
+    return QString::fromStdString(exactly(value));
+}
+
+} // namespace
+
+SelectionInspector::SelectionInspector(Document* document, Selection* selection, QWidget* parent)
+    : QWidget(parent)
+    , m_document(document)
+    , m_selection(selection)
+    , m_title(new QLabel)
+    , m_hint(new QLabel)
+    , m_table(new QTreeWidget)
+    , m_refresh(new QTimer(this)) {
+    QFont bold = font();
+    bold.setBold(true);
+    m_title->setFont(bold);
+    m_title->setContentsMargins(8, 6, 8, 2);
+    m_title->setAccessibleName(tr("Selected cells"));
+    m_hint->setContentsMargins(8, 0, 8, 0);
+    m_hint->setWordWrap(true);
+    m_hint->setForegroundRole(QPalette::PlaceholderText);
+    m_table->setAccessibleName(tr("Values of the selected cells"));
+    m_table->setFrameShape(QFrame::NoFrame);
+    m_table->setRootIsDecorated(false);
+    m_table->setUniformRowHeights(true);
+    m_table->setSelectionMode(QAbstractItemView::NoSelection);
+    m_table->setTextElideMode(Qt::ElideMiddle);
+    auto* column = new QVBoxLayout(this);
+    column->setContentsMargins(0, 0, 0, 0);
+    column->setSpacing(2);
+    column->addWidget(m_title);
+    column->addWidget(m_hint);
+    column->addWidget(m_table, 1);
+
+    m_refresh->setSingleShot(true);
+    m_refresh->setInterval(0);
+    connect(m_refresh, &QTimer::timeout, this, &SelectionInspector::refresh);
+    const auto later = [this] { m_refresh->start(); };
+    connect(selection, &Selection::changed, this, later);
+    connect(document, &Document::opened, this, [this, later] {
+        m_ranks.clear();
+        later();
+    });
+    connect(document, &Document::resultChanged, this, [this, later](const QString& id) {
+        m_ranks.erase(id.toStdString());
+        later();
+    });
+    refresh();
+}
+
+void SelectionInspector::refresh() {
+    m_table->clear();
+    const auto& heads = m_selection->heads();
+    m_hint->setVisible(heads.empty());
+    m_table->setVisible(!heads.empty());
+    if (heads.empty()) {
+        m_title->setText(tr("Nothing is selected."));
+        m_hint->setText(m_document->isOpen() ? tr("Click a cell, drag over several, or move with the arrow keys.")
+                                             : QString());
+        return;
+    }
+    heads.size() == 1 ? showOne(*heads.begin()) : showMany();
+    QHeaderView* header = m_table->header();
+    header->setMinimumSectionSize(0);
+    header->setStretchLastSection(false);
+    for (int column = 0; column < m_table->columnCount(); ++column)
+        header->setSectionResizeMode(column, column == 0 ? QHeaderView::Stretch : QHeaderView::ResizeToContents);
+}
+
+void SelectionInspector::showOne(HeadId head) {
+    const ModelSpec& spec = m_document->spec();
+    const LayerSpec& layer = spec.layers[static_cast<std::size_t>(head.layer)];
+    QString title = QString::fromStdString(headName(head.layer, head.head));
+    if (layer.kvHeads > 0 && layer.kvHeads < layer.heads)
+        title += tr("  (KV group %1)").arg(layer.kvGroup(head.head));
+    m_title->setText(title);
+    m_table->setHeaderLabels({tr("metric"), tr("value"), tr("rank"), tr("in layer")});
+    m_table->headerItem()->setToolTip(2, tr("Place among all cells of the model: 1 is the first to be cut"));
+    m_table->headerItem()->setToolTip(3, tr("Percentile among the cells of its layer"));
+    for (const std::string& id : m_document->resultIds()) {
+        const MetricResult* result = m_document->result(id);
+        const auto cell = result ? cellOf(result->request.info->scope, spec, head) : std::nullopt;
+        if (!cell)
+            continue;
+        const double value = result->values(cell->row, cell->column);
+        const auto& ranks = ranksOf(id, *result);
+        const int rank = ranks[cell->row * result->values.columns() + cell->column];
+        const auto count = std::ranges::count_if(ranks, [](int r) { return r > 0; });
+        const auto row = result->values.row(cell->row);
+        const bool hasNeighbours = std::ranges::count_if(row, [](double v) { return !std::isnan(v); }) > 1;
+        const QString name = QString::fromStdString(id);
+        const QString place = rank > 0 ? tr("%1/%2").arg(rank).arg(count) : QString();
+        const QString percent =
+            hasNeighbours && rank > 0 ? tr("%1 %").arg(std::lround(percentileIn(row, value))) : QString();
+        addRow({name, shortNumber(value), place, percent},
+               {name, fullNumber(value), tr("rank %1 of %2").arg(rank).arg(count), QString()});
+    }
+}
+
+void SelectionInspector::showMany() {
+    const ModelSpec& spec = m_document->spec();
+    m_title->setText(tr("%1 heads selected").arg(m_selection->heads().size()));
+    m_table->setHeaderLabels({tr("metric"), tr("least"), tr("mean"), tr("greatest")});
+    for (const std::string& id : m_document->resultIds()) {
+        const MetricResult* result = m_document->result(id);
+        std::set<Cell> cells; // a layer or a group of several selected heads counts once
+        for (const HeadId& head : m_selection->heads())
+            if (const auto cell = result ? cellOf(result->request.info->scope, spec, head) : std::nullopt)
+                cells.insert(*cell);
+        if (cells.empty())
+            continue;
+        std::vector<double> values;
+        for (const Cell& cell : cells)
+            values.push_back(result->values(cell.row, cell.column));
+        const auto [least, greatest] = finiteRange(values);
+        const double mean = finiteMean(values);
+        const QString name = QString::fromStdString(id);
+        addRow({name, shortNumber(least), shortNumber(mean), shortNumber(greatest)},
+               {tr("%1, of %2 values").arg(name).arg(values.size()), fullNumber(least), fullNumber(mean),
+                fullNumber(greatest)});
+    }
+}
+
+void SelectionInspector::addRow(const QStringList& texts, const QStringList& tips) {
+    auto* item = new QTreeWidgetItem(m_table, texts);
+    for (int column = 0; column < texts.size(); ++column) {
+        item->setToolTip(column, tips[column]);
+        if (column > 0)
+            item->setTextAlignment(column, Qt::AlignRight | Qt::AlignVCenter);
+    }
+}
+
+const std::vector<int>& SelectionInspector::ranksOf(const std::string& resultId, const MetricResult& result) {
+    const auto known = m_ranks.find(resultId);
+    if (known != m_ranks.end())
+        return known->second;
+    const bool lowFirst = result.request.info->pruneFirst != PruneFirst::high;
+    return m_ranks[resultId] = ranks(result.values.values(), lowFirst);
+}
+
+} // namespace secateur

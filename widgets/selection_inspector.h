@@ -1,0 +1,44 @@
+#pragma once
+
+#include "analysis/head_id.h"
+#include "analysis/metric.h"
+
+#include <QWidget>
+
+#include <map>
+#include <string>
+#include <vector>
+
+class QLabel;
+class QTimer;
+class QTreeWidget;
+
+namespace secateur {
+
+class Document;
+class Selection;
+
+/// Every computed metric of the selected cells: value and place of one, spread of many.
+class SelectionInspector : public QWidget {
+    Q_OBJECT
+
+public:
+    SelectionInspector(Document* document, Selection* selection, QWidget* parent = nullptr);
+
+private:
+    void refresh();
+    void showOne(HeadId head);
+    void showMany();
+    void addRow(const QStringList& texts, const QStringList& tips);
+    const std::vector<int>& ranksOf(const std::string& resultId, const MetricResult& result);
+
+    Document* m_document;
+    Selection* m_selection;
+    QLabel* m_title;
+    QLabel* m_hint;
+    QTreeWidget* m_table;
+    QTimer* m_refresh;
+    std::map<std::string, std::vector<int>> m_ranks; ///< by result id, until the result changes
+};
+
+} // namespace secateur

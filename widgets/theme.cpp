@@ -1,0 +1,64 @@
+#include "widgets/theme.h"
+
+#include <QApplication>
+#include <QPalette>
+#include <QStyle>
+#include <QStyleFactory>
+
+namespace secateur {
+
+namespace {
+
+/// Two sets of greys and the one accent.
+struct Colours {
+    QColor window, base, alternate, button, text, muted, disabled, line, highlight, link;
+};
+
+const Colours light{"#f3f3f2", "#ffffff", "#f7f7f6", "#fbfbfa", "#1f2226",
+                    "#6b6f76", "#a3a6ab", "#c9c9c7", "#f6cdb8", "#b23a08"};
+const Colours dark{"#26282b", "#1c1e20", "#212326", "#323539", "#e2e3e5",
+                   "#9a9da3", "#6a6d73", "#45484d", "#7a3d21", "#ff9a70"};
+
+QPalette paletteFrom(const Colours& colours) {
+    QPalette palette(colours.button, colours.window);
+    palette.setColor(QPalette::Window, colours.window);
+    palette.setColor(QPalette::WindowText, colours.text);
+    palette.setColor(QPalette::Base, colours.base);
+    palette.setColor(QPalette::AlternateBase, colours.alternate);
+    palette.setColor(QPalette::Text, colours.text);
+    palette.setColor(QPalette::PlaceholderText, colours.muted);
+    palette.setColor(QPalette::Button, colours.button);
+    palette.setColor(QPalette::ButtonText, colours.text);
+    palette.setColor(QPalette::BrightText, colours.text);
+    palette.setColor(QPalette::ToolTipBase, colours.base);
+    palette.setColor(QPalette::ToolTipText, colours.text);
+    palette.setColor(QPalette::Mid, colours.line);
+    palette.setColor(QPalette::Highlight, colours.highlight);
+    palette.setColor(QPalette::HighlightedText, colours.text);
+    palette.setColor(QPalette::Link, colours.link);
+    palette.setColor(QPalette::LinkVisited, colours.link);
+    for (QPalette::ColorRole role : {QPalette::WindowText, QPalette::Text, QPalette::ButtonText})
+        palette.setColor(QPalette::Disabled, role, colours.disabled);
+    return palette;
+}
+
+bool platformIsDark() {
+    QApplication::setPalette(QPalette()); // lets the platform's own show through
+    const QPalette platform = QApplication::palette();
+    return platform.color(QPalette::Window).lightness() < platform.color(QPalette::WindowText).lightness();
+}
+
+} // namespace
+
+QStringList themeIds() {
+    return {"system", "light", "dark"};
+}
+
+void applyTheme(const QString& id) {
+    if (QApplication::style()->name() != "fusion")
+        QApplication::setStyle(QStyleFactory::create("Fusion"));
+    const bool isDark = id == "dark" || (id != "light" && platformIsDark());
+    QApplication::setPalette(paletteFrom(isDark ? dark : light));
+}
+
+} // namespace secateur

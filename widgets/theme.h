@@ -1,0 +1,15 @@
+#pragma once
+
+#include <QString>
+#include <QStringList>
+
+namespace secateur {
+
+/// Ids in the order of the menu: system, light, dark.
+QStringList themeIds();
+
+/// Gives the whole application its style and colours; everything on screen follows at once. `system` takes light or
+/// dark from the platform, as it is now.
+void applyTheme(const QString& id);
+
+} // namespace secateur
