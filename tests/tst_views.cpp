@@ -463,6 +463,23 @@ private slots:
         QVERIFY(timer.elapsed() / frames < 100);
     }
 
+    void cellsStayLargeEnoughByScrolling() {
+        Bench bench;
+        bench.open(session(shape(128, 8, 8)));
+        bench.heads.resize(600, 320);
+        Bench::settle();
+        QVERIFY(bench.heads.grid()->cellRect({0, 0}).height() >= 3);
+        QVERIFY(!bench.heads.grid()->rect().contains(bench.cell(127, 0)));
+        const QPoint at = bench.cell(20, 4);
+        const int top = bench.cell(20, 4).y();
+        QWheelEvent wheel(at, bench.heads.grid()->mapToGlobal(at), {}, {0, -120}, {}, {}, Qt::NoScrollPhase, false);
+        QApplication::sendEvent(bench.heads.grid(), &wheel);
+        QCOMPARE(bench.cell(20, 4).y(), top - 60);
+        bench.press(Qt::Key_End, Qt::ControlModifier);
+        QVERIFY(bench.heads.grid()->rect().contains(bench.cell(127, 7)));
+        screenshot(bench.heads, "heads_scrolled");
+    }
+
     void oneCellIsDrawn() {
         Bench bench;
         bench.open(session(shape(1, 1, 1)));

@@ -42,6 +42,8 @@ void HeadsGrid::setModel(const ModelSpec& spec) {
 void HeadsGrid::setValues(const Matrix& values, const ColourScale& scale, const QString& label, bool byGroup) {
     m_byGroup = byGroup;
     m_picture.setValues(values, scale, label);
+    followSelection();
+    followHover();
 }
 
 void HeadsGrid::resetZoom() {
@@ -56,15 +58,13 @@ void HeadsGrid::selectAll() {
 }
 
 void HeadsGrid::followSelection() {
-    m_picture.setSelected(m_selection->heads(), m_selection->active());
+    m_picture.setSelected(m_selection->heads());
+    const std::optional<HeadId> active = shownUnit(m_selection->active());
+    m_picture.setActive(active, active ? unit(active->layer) : 1);
 }
 
 void HeadsGrid::followHover() {
-    std::optional<HeadId> hovered = m_selection->hovered();
-    if (hovered && !exists(*hovered))
-        hovered.reset();
-    if (hovered && m_byGroup)
-        hovered = unitStart(*hovered);
+    const std::optional<HeadId> hovered = shownUnit(m_selection->hovered());
     m_picture.setHovered(hovered, hovered ? unit(hovered->layer) : 1);
 }
 
@@ -313,6 +313,11 @@ int HeadsGrid::unit(int layer) const {
 
 HeadId HeadsGrid::unitStart(HeadId head) const {
     return {head.layer, head.head - head.head % std::max(1, unit(head.layer))};
+}
+
+/// Where the outline of a head begins; nothing for one that another model had.
+std::optional<HeadId> HeadsGrid::shownUnit(std::optional<HeadId> head) const {
+    return head && exists(*head) ? std::optional(unitStart(*head)) : std::nullopt;
 }
 
 std::set<HeadId> HeadsGrid::headsBetween(HeadId from, HeadId to, HeadsPlace::Kind kind) const {

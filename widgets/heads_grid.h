@@ -61,6 +61,7 @@ private:
     HeadId stepped(HeadId from, int layers, int units) const;
     int unit(int layer) const;
     HeadId unitStart(HeadId head) const;
+    std::optional<HeadId> shownUnit(std::optional<HeadId> head) const;
     bool exists(HeadId head) const;
     int headCount(int layer) const;
     std::set<HeadId> headsBetween(HeadId from, HeadId to, HeadsPlace::Kind kind) const;

@@ -22,6 +22,7 @@ public:
     std::set<HeadId> heads;
     std::optional<HeadId> active;
     std::optional<HeadId> hovered;
+    int activeCount = 1;
     int hoveredCount = 1;
     QPolygonF lasso;
 
@@ -34,18 +35,17 @@ protected:
     void draw(QCPPainter* painter) override {
         drawContour(*painter);
         if (hovered)
-            drawFrame(*painter, hoveredPixels(), 1, theme.text);
+            drawFrame(*painter, pixels(*hovered, hoveredCount), 1, theme.text);
         if (active)
-            drawFrame(*painter, pixels(*active), 3, theme.accent);
+            drawFrame(*painter, pixels(*active, activeCount), 3, theme.accent);
         if (!lasso.isEmpty())
             drawLasso(*painter);
     }
 
 private:
-    QRect pixels(HeadId head) const { return cellPixels(*m_columns, *m_rows, head.layer, head.head); }
-
-    QRect hoveredPixels() const {
-        return pixels(*hovered).united(pixels({hovered->layer, hovered->head + hoveredCount - 1}));
+    QRect pixels(HeadId head, int count = 1) const {
+        return cellPixels(*m_columns, *m_rows, head.layer, head.head)
+            .united(cellPixels(*m_columns, *m_rows, head.layer, head.head + count - 1));
     }
 
     /// The edges between selected and other cells.
@@ -122,9 +122,13 @@ void HeadsOutlines::setTheme(const PlotTheme& theme) {
     m_drawing->theme = theme;
 }
 
-void HeadsOutlines::setSelected(const std::set<HeadId>& heads, std::optional<HeadId> active) {
+void HeadsOutlines::setSelected(const std::set<HeadId>& heads) {
     m_drawing->heads = heads;
-    m_drawing->active = active;
+}
+
+void HeadsOutlines::setActive(std::optional<HeadId> head, int count) {
+    m_drawing->active = head;
+    m_drawing->activeCount = count;
 }
 
 void HeadsOutlines::setHovered(std::optional<HeadId> head, int count) {

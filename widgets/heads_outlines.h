@@ -19,8 +19,9 @@ public:
     HeadsOutlines(QCPAxis* columns, QCPAxis* rows, const PlotTheme& theme);
 
     void setTheme(const PlotTheme& theme);
-    void setSelected(const std::set<HeadId>& heads, std::optional<HeadId> active);
+    void setSelected(const std::set<HeadId>& heads);
     /// @param count cells from this one on
+    void setActive(std::optional<HeadId> head, int count);
     void setHovered(std::optional<HeadId> head, int count);
     void setLasso(const QPolygonF& lasso);
 

@@ -52,6 +52,7 @@ struct HeadsPicture::Parts {
     PlotCells cells;
     PlotColourBar bar;
     HeadsOutlines outlines;
+    QString label;            ///< of the colour bar
     std::vector<int> lengths; ///< heads of each layer
     int width = 0;            ///< heads of the widest layer
     bool zoomed = false;
@@ -126,7 +127,8 @@ void HeadsPicture::setValues(const Matrix& values, const ColourScale& scale, con
     Parts& parts = *m_parts;
     const ColourRange range(values.values(), scale);
     parts.cells.setCells(values, range);
-    parts.bar.setRange(range, label);
+    parts.label = label;
+    parts.bar.setRange(range, fittingLabel());
 
     QVector<double> layers;
     QVector<double> means;
@@ -151,8 +153,13 @@ void HeadsPicture::setValues(const Matrix& values, const ColourScale& scale, con
     replot();
 }
 
-void HeadsPicture::setSelected(const std::set<HeadId>& heads, std::optional<HeadId> active) {
-    m_parts->outlines.setSelected(heads, active);
+void HeadsPicture::setSelected(const std::set<HeadId>& heads) {
+    m_parts->outlines.setSelected(heads);
+    replotOutlines();
+}
+
+void HeadsPicture::setActive(std::optional<HeadId> head, int count) {
+    m_parts->outlines.setActive(head, count);
     replotOutlines();
 }
 
@@ -252,6 +259,7 @@ void HeadsPicture::arrange() {
     place(*parts.rect, width, {left, line, 0, line});
     place(*parts.meansRect, means, {0, line, 0, line});
     place(*parts.bar.rect(), parts.bar.rect()->minimumSize().width(), {0, line, scaleWidth, line});
+    parts.bar.axis()->setLabel(fittingLabel());
     parts.plot->plotLayout()->setColumnSpacing(gap);
     parts.plot->plotLayout()->setMargins(QMargins(1, 1, 1, 1) * theme.length(6));
     layOut(*parts.plot);
@@ -259,6 +267,13 @@ void HeadsPicture::arrange() {
         zoom(1, QRectF(parts.rect->rect()).center());
     else
         resetZoom();
+}
+
+/// The colour bar's label, cut where it would be longer than the bar and its margins.
+QString HeadsPicture::fittingLabel() const {
+    const QFontMetrics metrics(m_parts->theme.font);
+    const int room = m_parts->bar.rect()->minimumSize().height() + 2 * metrics.height();
+    return metrics.elidedText(m_parts->label, Qt::ElideRight, room);
 }
 
 std::pair<double, double> HeadsPicture::mostVisible() const {
@@ -328,8 +343,12 @@ void HeadsPicture::replot() {
     m_parts->plot->replot(QCustomPlot::rpQueuedReplot);
 }
 
+/// Draws the overlay alone, unless nobody sees it yet.
 void HeadsPicture::replotOutlines() {
-    m_parts->plot->layer("overlay")->replot();
+    if (m_parts->plot->isVisible())
+        m_parts->plot->layer("overlay")->replot();
+    else
+        replot();
 }
 
 } // namespace secateur

@@ -39,8 +39,9 @@ public:
     void setModel(const ModelSpec& spec);
     /// @param values [layers, heads]; NaN = not known
     void setValues(const Matrix& values, const ColourScale& scale, const QString& label);
-    void setSelected(const std::set<HeadId>& heads, std::optional<HeadId> active);
+    void setSelected(const std::set<HeadId>& heads);
     /// @param count cells from this one on, for a KV group
+    void setActive(std::optional<HeadId> head, int count);
     void setHovered(std::optional<HeadId> head, int count);
     void setLasso(const QPolygonF& lasso);
 
@@ -64,6 +65,7 @@ private:
     struct Parts;
     void arrange();
     void setRanges(double firstColumn, double columns, double firstRow, double rows);
+    QString fittingLabel() const;
     std::pair<double, double> mostVisible() const;
     void replot();
     void replotOutlines();

@@ -96,6 +96,7 @@ HeadsView::HeadsView(Document* document, Selection* selection, QWidget* parent)
     : QWidget(parent)
     , m_document(document)
     , m_selection(selection)
+    , m_controls(new QWidget)
     , m_lasso(new QAction(tr("Lasso"), this))
     , m_stack(new QStackedWidget)
     , m_grid(new HeadsGrid(selection, m_stack))
@@ -104,17 +105,18 @@ HeadsView::HeadsView(Document* document, Selection* selection, QWidget* parent)
     auto* layout = new QVBoxLayout(this);
     layout->setContentsMargins(0, 0, 0, 0);
     layout->setSpacing(0);
-    auto* row = new QHBoxLayout;
+    auto* row = new QHBoxLayout(m_controls);
     row->setContentsMargins(8, 6, 8, 6);
     row->setSpacing(6);
     buildControls(*row);
-    layout->addLayout(row);
+    layout->addWidget(m_controls);
     auto* empty = new QLabel(tr("Drop a model folder or a .gguf here"));
     empty->setAlignment(Qt::AlignCenter);
     empty->setEnabled(false);
     m_stack->addWidget(empty);
     m_stack->addWidget(m_grid);
     layout->addWidget(m_stack, 1);
+    setFocusProxy(m_grid);
     m_refresh->setSingleShot(true);
     m_refresh->setInterval(frameMs);
     connectAll();
@@ -168,7 +170,9 @@ void HeadsView::connectAll() {
     connect(m_actions, &FigureActions::failed, this, &HeadsView::failed);
     const auto say = [this] {
         const std::optional<HeadId> head = m_selection->hovered() ? m_selection->hovered() : m_selection->active();
-        emit hoverText(head ? describe(*head) : QString());
+        const QString text = head ? describe(*head) : QString();
+        m_grid->setAccessibleDescription(text);
+        emit hoverText(text);
     };
     connect(m_selection, &Selection::hoverChanged, this, say);
     connect(m_selection, &Selection::changed, this, say);
@@ -189,6 +193,7 @@ void HeadsView::restore() {
     listMetrics();
     m_metric->setCurrentIndex(std::max(0, m_metric->findData(kept("heads.metric", {}))));
     m_grid->setModel(m_document->spec());
+    m_controls->setEnabled(m_document->isOpen());
     m_stack->setCurrentIndex(m_document->isOpen() ? 1 : 0);
     refresh();
 }

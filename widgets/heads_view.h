@@ -74,6 +74,7 @@ private:
 
     Document* m_document;
     Selection* m_selection;
+    QWidget* m_controls;
     QComboBox* m_metric;
     QComboBox* m_colours;
     QCheckBox* m_logarithmic;

@@ -56,6 +56,7 @@ QStringList usualMetrics() {
 LayersView::LayersView(Document* document, Selection* selection, QWidget* parent)
     : QWidget(parent)
     , m_document(document)
+    , m_controls(new QWidget)
     , m_metrics(new QToolButton)
     , m_menu(new TickMenu(this))
     , m_logarithmic(new QCheckBox(tr("&Log")))
@@ -69,7 +70,7 @@ LayersView::LayersView(Document* document, Selection* selection, QWidget* parent
     m_logarithmic->setAccessibleName(tr("Logarithmic values"));
     m_menu->setToolTipsVisible(true);
 
-    auto* row = new QHBoxLayout;
+    auto* row = new QHBoxLayout(m_controls);
     row->setContentsMargins(8, 6, 8, 6);
     row->addWidget(m_metrics);
     row->addSpacing(8);
@@ -86,8 +87,9 @@ LayersView::LayersView(Document* document, Selection* selection, QWidget* parent
     auto* layout = new QVBoxLayout(this);
     layout->setContentsMargins(0, 0, 0, 0);
     layout->setSpacing(0);
-    layout->addLayout(row);
+    layout->addWidget(m_controls);
     layout->addWidget(m_stack, 1);
+    setFocusProxy(m_plot);
     m_refresh->setSingleShot(true);
     m_refresh->setInterval(frameMs);
     connectAll();
@@ -125,6 +127,7 @@ void LayersView::restore() {
     m_chosen =
         chosen == view.end() ? usualMetrics() : QString::fromStdString(chosen->second).split(',', Qt::SkipEmptyParts);
     m_logarithmic->setChecked(logarithmic != view.end() && logarithmic->second == "true");
+    m_controls->setEnabled(m_document->isOpen());
     m_plot->setModel(m_document->spec());
     listMetrics();
     refresh();

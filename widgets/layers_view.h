@@ -56,6 +56,7 @@ private:
     void showToolTip(const QPoint& globalPosition);
 
     Document* m_document;
+    QWidget* m_controls;
     QToolButton* m_metrics;
     QMenu* m_menu;
     QCheckBox* m_logarithmic;
