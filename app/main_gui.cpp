@@ -1,3 +1,156 @@
-int main() {
-    return 0;
+#include "analysis/engine.h"
+#include "app/process_age.h"
+#include "backends/open_model.h"
+#include "backends/runtime.h"
+#include "backends/session_hdf5.h"
+#include "widgets/document.h"
+#include "widgets/first_picture.h"
+#include "widgets/job_runner.h"
+#include "widgets/log_panel.h"
+#include "widgets/main_window.h"
+
+#include <spdlog/sinks/base_sink.h>
+#include <spdlog/sinks/stdout_color_sinks.h>
+#include <spdlog/spdlog.h>
+
+#include <QApplication>
+#include <QCommandLineParser>
+#include <QIcon>
+#include <QPointer>
+#include <QTimer>
+
+#include <memory>
+#include <mutex>
+
+namespace {
+
+using namespace secateur;
+
+/// Brings the log's lines to the window, from whatever thread.
+class PanelSink : public spdlog::sinks::base_sink<std::mutex> {
+public:
+    explicit PanelSink(LogPanel* panel)
+        : m_panel(panel) {}
+
+protected:
+    void sink_it_(const spdlog::details::log_msg& message) override {
+        const auto level = spdlog::level::to_string_view(message.level);
+        const QString levelText = QString::fromUtf8(level.data(), static_cast<qsizetype>(level.size()));
+        const QString text = QString::fromUtf8(message.payload.data(), static_cast<qsizetype>(message.payload.size()));
+        QMetaObject::invokeMethod(qApp, [panel = m_panel, levelText, text] {
+            if (panel)
+                panel->add(levelText, text);
+        });
+    }
+    void flush_() override {}
+
+private:
+    QPointer<LogPanel> m_panel; ///< looked at on the GUI thread only
+};
+
+Engine engine() {
+    Engine engine;
+    engine.openModel = [](const std::string& path, const Progress& progress) {
+        static std::once_flag once;
+        std::call_once(once, [] { initialiseRuntime(0); });
+        return openModel(path, progress);
+    };
+    engine.readSession = [](const std::string& path) { return readSession(path); };
+    engine.writeSession = [](const Session& session, const std::string& path) { writeSession(session, path); };
+    return engine;
+}
+
+struct Arguments {
+    QString path;
+    QString screenshot;
+    QString theme;
+    QString tab;
+    QSize size;
+};
+
+QCommandLineOption hidden(const QString& name, const QString& value) {
+    QCommandLineOption option(name, {}, value);
+    option.setFlags(QCommandLineOption::HiddenFromHelp);
+    return option;
+}
+
+Arguments parse(const QCoreApplication& application) {
+    QCommandLineParser parser;
+    parser.setApplicationDescription("A workbench for studying and pruning transformers.");
+    parser.addPositionalArgument("MODEL", "A model folder, a .gguf or .safetensors file, or a session (.h5).",
+                                 "[MODEL]");
+    parser.addHelpOption();
+    parser.addVersionOption();
+    // For pictures in documentation that can be made again.
+    const QCommandLineOption screenshot = hidden("screenshot", "FILE");
+    const QCommandLineOption theme = hidden("theme", "light|dark");
+    const QCommandLineOption tab = hidden("tab", "heads|layers");
+    const QCommandLineOption size = hidden("size", "WxH");
+    parser.addOptions({screenshot, theme, tab, size});
+    parser.process(application);
+    if (parser.positionalArguments().size() > 1)
+        parser.showHelp(2);
+    Arguments arguments;
+    arguments.path = parser.positionalArguments().value(0);
+    arguments.screenshot = parser.value(screenshot);
+    arguments.theme = parser.value(theme);
+    arguments.tab = parser.value(tab);
+    const QStringList sides = parser.value(size).split('x');
+    if (sides.size() == 2)
+        arguments.size = {sides[0].toInt(), sides[1].toInt()};
+    return arguments;
+}
+
+/// Grabs the window once nothing is being worked on and everything is drawn, then ends the program.
+void takeScreenshot(MainWindow* window, const JobRunner* jobs, const QString& file) {
+    constexpr int settleMs = 400;
+    auto* timer = new QTimer(window);
+    timer->setInterval(settleMs);
+    QObject::connect(timer, &QTimer::timeout, window, [window, jobs, file, timer] {
+        if (!jobs->isIdle())
+            return;
+        timer->stop();
+        const bool saved = window->grab().save(file);
+        if (!saved)
+            spdlog::error("{}: could not be written", file.toStdString());
+        QCoreApplication::exit(saved ? 0 : 1);
+    });
+    timer->start();
+}
+
+} // namespace
+
+int main(int count, char** values) {
+    const double before = processAge();
+    QApplication application(count, values);
+    QApplication::setApplicationName("secateur");
+    QApplication::setOrganizationName("secateur");
+    QApplication::setApplicationDisplayName("Secateur");
+    QApplication::setApplicationVersion(SECATEUR_VERSION);
+    QApplication::setDesktopFileName("secateur");
+    QApplication::setWindowIcon(QIcon(":/icons/secateur.svg"));
+    const Arguments arguments = parse(application);
+
+    spdlog::set_default_logger(spdlog::stderr_color_mt("secateur"));
+    JobRunner jobs;
+    Document document(engine(), &jobs);
+    MainWindow window(&document, &jobs);
+    spdlog::default_logger()->sinks().push_back(std::make_shared<PanelSink>(window.log()));
+    FirstPicture firstPicture(&document, window.headsView());
+    QObject::connect(&firstPicture, &FirstPicture::shown, &window, [&document] {
+        spdlog::info("gate-norm heatmap of {} shown {:.2f} s after launch", document.session().model.name,
+                     processAge());
+    });
+    if (!arguments.theme.isEmpty())
+        window.setTheme(arguments.theme);
+    if (arguments.size.isValid())
+        window.resize(arguments.size);
+    window.showTab(arguments.tab);
+    window.show();
+    spdlog::debug("window shown {:.2f} s after launch, main() entered after {:.2f} s", processAge(), before);
+    if (!arguments.path.isEmpty())
+        window.open(arguments.path);
+    if (!arguments.screenshot.isEmpty())
+        takeScreenshot(&window, &jobs, arguments.screenshot);
+    return QApplication::exec();
 }

@@ -1,0 +1,37 @@
+#pragma once
+
+#include <QObject>
+#include <QString>
+
+class QWidget;
+
+namespace secateur {
+
+class Document;
+class HeadsView;
+
+/// Waits until a complete picture of the heads was on screen for the first time: how long a launch takes.
+class FirstPicture : public QObject {
+    Q_OBJECT
+
+public:
+    FirstPicture(const Document* document, HeadsView* view, QObject* parent = nullptr);
+
+signals:
+    /// @param resultId whose picture it is
+    void shown(const QString& resultId);
+
+protected:
+    bool eventFilter(QObject* watched, QEvent* event) override;
+
+private:
+    void look(const QString& resultId);
+    void awaitPaint();
+
+    const Document* m_document;
+    HeadsView* m_view;
+    QString m_resultId;
+    bool m_isComplete = false;
+};
+
+} // namespace secateur
