@@ -69,7 +69,7 @@ RotarySpec scalingFromDivisors(RotarySpec unscaled, std::span<const float> divis
         return unscaled;
     RotarySpec llama3 = unscaled;
     llama3.scaling = RopeScaling::llama3;
-    llama3.factor = std::ranges::max(divisors);
+    llama3.factor = std::round(std::ranges::max(divisors) * 1e4) / 1e4; // free of float32's noise
     llama3.lowFrequencyFactor = 1;
     llama3.highFrequencyFactor = 4;
     llama3.originalContext = statedContext > 0 ? statedContext : 8192; // of the released Llama 3.1 and 3.2

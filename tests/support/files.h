@@ -1,0 +1,49 @@
+#pragma once
+
+#include "analysis/error.h"
+
+#include <QByteArray>
+#include <QFile>
+#include <QString>
+#include <QTemporaryDir>
+
+#include <stdexcept>
+#include <string>
+#include <utility>
+
+namespace secateur::test {
+
+/// A number as the little-endian bytes of a file.
+template <typename T>
+QByteArray little(T value) {
+    return QByteArray(reinterpret_cast<const char*>(&value), sizeof value);
+}
+
+/// A folder of handmade files that goes away with the test.
+class Scratch {
+public:
+    QString path(const QString& name = {}) const { return name.isEmpty() ? m_folder.path() : m_folder.filePath(name); }
+
+    std::string write(const QString& name, const QByteArray& bytes) const {
+        QFile file(path(name));
+        if (!file.open(QIODevice::WriteOnly) || file.write(bytes) != bytes.size())
+            throw std::runtime_error("cannot write " + file.fileName().toStdString());
+        return file.fileName().toStdString();
+    }
+
+    /// What an Error says, without the folder's own path; "accepted" when nothing is thrown.
+    template <typename Work>
+    QString refusal(Work work) const {
+        try {
+            std::forward<Work>(work)();
+        } catch (const Error& error) {
+            return QString::fromUtf8(error.what()).remove(path() + "/").replace(path(), "FOLDER");
+        }
+        return "accepted";
+    }
+
+private:
+    QTemporaryDir m_folder;
+};
+
+} // namespace secateur::test
