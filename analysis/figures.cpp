@@ -103,12 +103,30 @@ void useRightAxisForUnlikeSizes(Figure& figure) {
     }
 }
 
+/// What all labels begin with, up to the end of one of them or a comma; empty when they have nothing in common.
+std::string sharedLabel(const std::vector<std::string>& labels) {
+    std::string shared = labels.front();
+    for (const std::string& label : labels) {
+        const auto differs = std::mismatch(shared.begin(), shared.end(), label.begin(), label.end());
+        const bool labelEnds = differs.second == label.end() || *differs.second == ',';
+        const bool sharedEnds = differs.first == shared.end() || *differs.first == ',';
+        shared.erase(differs.first, shared.end());
+        if (!labelEnds || !sharedEnds)
+            shared.erase(std::min(shared.size(), shared.rfind(',')));
+    }
+    return shared.find_first_not_of(", ") == std::string::npos ? std::string() : shared;
+}
+
+/// The axis says what its lines share; the legend tells them apart.
 std::string axisLabelOf(const std::vector<FigureSeries>& series, bool right) {
     std::vector<std::string> labels;
     for (const FigureSeries& line : series)
         if (line.rightAxis == right)
             labels.push_back(line.label);
-    return join(labels, ", ");
+    if (labels.empty())
+        return {};
+    const std::string shared = sharedLabel(labels);
+    return shared.empty() ? join(labels, "; ") : shared;
 }
 
 } // namespace

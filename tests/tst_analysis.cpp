@@ -196,6 +196,33 @@ private slots:
         QVERIFY(figure.series[1].rightAxis);
         QCOMPARE(figure.series[0].values, (std::vector{1.5, 4.0}));
     }
+    void anAxisSaysWhatItsLinesShare_data() {
+        QTest::addColumn<QString>("metrics");
+        QTest::addColumn<QString>("label");
+        QTest::newRow("one") << "gate_norm"
+                             << "gate-norm";
+        QTest::newRow("one is the other's beginning") << "gate_norm/gate_norm_headwise"
+                                                      << "gate-norm";
+        QTest::newRow("options") << "gate_norm_headwise.fold_norm-true/gate_norm_headwise"
+                                 << "gate-norm, headwise";
+        QTest::newRow("nothing") << "gate_norm/gate_norm_group"
+                                 << "gate-norm; mean gate-norm per KV group";
+    }
+    void anAxisSaysWhatItsLinesShare() {
+        QFETCH(QString, metrics);
+        QFETCH(QString, label);
+        Session session = smallSession();
+        session.results.clear();
+        for (const char* id :
+             {"gate_norm", "gate_norm_headwise", "gate_norm_headwise:fold_norm=true", "gate_norm_group"}) {
+            MetricResult result;
+            result.request = parseMetricRequests(id).front();
+            result.values = Matrix(2, 1, 1);
+            add(session, result);
+        }
+        const Figure figure = makeFigure(session, "layers:metrics=" + metrics.toStdString());
+        QCOMPARE(QString::fromStdString(figure.y.label), label);
+    }
     void figuresSayWhatTheyLack() {
         try {
             makeFigure(smallSession(), "heads");

@@ -182,7 +182,7 @@ void addLegend(QCustomPlot& plot, QCPLayoutGrid& row, const PlotTheme& theme) {
     legend->setTextColor(theme.text);
     legend->setIconSize(theme.length(22), QFontMetrics(theme.font).height());
     legend->setIconTextPadding(theme.length(4));
-    legend->setMargins({theme.length(6), 0, 0, 0});
+    legend->setMargins({theme.length(6), 0, 0, theme.length(2)}); // descenders
     legend->setColumnSpacing(theme.length(12));
     legend->setRowSpacing(0);
     int widest = 1;

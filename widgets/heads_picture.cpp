@@ -17,6 +17,7 @@ namespace {
 constexpr double smallestCell = 3; ///< pixels; below that the picture scrolls
 constexpr double tallestCell = 56;
 constexpr double widestShape = 3.2; ///< of a cell: width to height
+constexpr double alwaysAllowedWidth = 24;
 constexpr double fewestOnScreen = 4;
 constexpr double narrowestMeans = 64;
 constexpr double widestMeans = 220;
@@ -246,7 +247,8 @@ void HeadsPicture::arrange() {
     const double cellHeight = std::clamp(roomDown / rows, smallestCell, tallestCell);
     const double height = std::max(1.0, std::min(roomDown, std::round(rows * cellHeight)));
     const double width =
-        std::max(1.0, std::min(roomAcross - narrowestMeans, std::round(columns * widestShape * cellHeight)));
+        std::max(1.0, std::min(roomAcross - narrowestMeans,
+                               std::round(columns * std::max(alwaysAllowedWidth, widestShape * cellHeight))));
     const double means = std::clamp(roomAcross - width, narrowestMeans, widestMeans);
 
     const auto place = [&](QCPAxisRect& rect, double inner, const QMargins& margins) {
