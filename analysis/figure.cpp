@@ -36,27 +36,30 @@ std::string heatMapCsv(const Figure& figure) {
     return csv;
 }
 
+/// A line of fields, already quoted.
+std::string csvLine(const std::vector<std::string>& fields) {
+    return fmt::format("{}\r\n", join(fields, ","));
+}
+
 std::string seriesCsv(const Figure& figure) {
-    std::string csv = csvField(figure.x.label);
+    std::vector<std::string> header{csvField(figure.x.label)};
+    std::vector<const std::vector<double>*> columns;
     std::size_t length = 0;
     for (const FigureSeries& series : figure.series) {
-        csv += "," + csvField(series.label);
-        if (!series.errors.empty())
-            csv += "," + csvField(series.label + " standard error");
+        header.push_back(csvField(series.label));
+        columns.push_back(&series.values);
+        if (!series.errors.empty()) {
+            header.push_back(csvField(fmt::format("{} standard error", series.label)));
+            columns.push_back(&series.errors);
+        }
         length = std::max(length, series.values.size());
     }
-    csv += "\r\n";
-    const auto at = [](const std::vector<double>& values, std::size_t i) {
-        return i < values.size() ? csvNumber(values[i]) : std::string();
-    };
-    for (std::size_t i = 0; i < length; ++i) {
-        csv += std::to_string(i);
-        for (const FigureSeries& series : figure.series) {
-            csv += "," + at(series.values, i);
-            if (!series.errors.empty())
-                csv += "," + at(series.errors, i);
-        }
-        csv += "\r\n";
+    std::string csv = csvLine(header);
+    for (std::size_t row = 0; row < length; ++row) {
+        std::vector<std::string> fields{std::to_string(row)};
+        for (const std::vector<double>* column : columns)
+            fields.push_back(row < column->size() ? csvNumber((*column)[row]) : std::string());
+        csv += csvLine(fields);
     }
     return csv;
 }
