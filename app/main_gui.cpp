@@ -21,6 +21,7 @@
 
 #include <memory>
 #include <mutex>
+#include <utility>
 
 namespace {
 
@@ -65,6 +66,7 @@ struct Arguments {
     QString screenshot;
     QString theme;
     QString tab;
+    QStringList head; ///< layer and head to select
     QSize size;
 };
 
@@ -85,8 +87,9 @@ Arguments parse(const QCoreApplication& application) {
     const QCommandLineOption screenshot = hidden("screenshot", "FILE");
     const QCommandLineOption theme = hidden("theme", "light|dark");
     const QCommandLineOption tab = hidden("tab", "heads|layers");
+    const QCommandLineOption select = hidden("select", "LAYER.HEAD");
     const QCommandLineOption size = hidden("size", "WxH");
-    parser.addOptions({screenshot, theme, tab, size});
+    parser.addOptions({screenshot, theme, tab, select, size});
     parser.process(application);
     if (parser.positionalArguments().size() > 1)
         parser.showHelp(2);
@@ -95,6 +98,7 @@ Arguments parse(const QCoreApplication& application) {
     arguments.screenshot = parser.value(screenshot);
     arguments.theme = parser.value(theme);
     arguments.tab = parser.value(tab);
+    arguments.head = parser.value(select).split('.');
     const QStringList sides = parser.value(size).split('x');
     if (sides.size() == 2)
         arguments.size = {sides[0].toInt(), sides[1].toInt()};
@@ -106,13 +110,13 @@ void takeScreenshot(MainWindow* window, const JobRunner* jobs, const QString& fi
     constexpr int settleMs = 400;
     auto* timer = new QTimer(window);
     timer->setInterval(settleMs);
-    QObject::connect(timer, &QTimer::timeout, window, [window, jobs, file, timer] {
-        if (!jobs->isIdle())
+    QObject::connect(timer, &QTimer::timeout, window, [window, jobs, file, timer, wasIdle = false]() mutable {
+        if (!std::exchange(wasIdle, jobs->isIdle()) || !wasIdle)
             return;
         timer->stop();
         const bool saved = window->grab().save(file);
         if (!saved)
-            spdlog::error("{}: could not be written", file.toStdString());
+            spdlog::error("{}: the picture could not be written", file.toStdString());
         QCoreApplication::exit(saved ? 0 : 1);
     });
     timer->start();
@@ -150,6 +154,10 @@ int main(int count, char** values) {
     spdlog::debug("window shown {:.2f} s after launch, main() entered after {:.2f} s", processAge(), before);
     if (!arguments.path.isEmpty())
         window.open(arguments.path);
+    if (arguments.head.size() == 2)
+        QObject::connect(&document, &Document::opened, &window, [&window, head = arguments.head] {
+            window.goTo({head[0].toInt(), head[1].toInt()});
+        });
     if (!arguments.screenshot.isEmpty())
         takeScreenshot(&window, &jobs, arguments.screenshot);
     return QApplication::exec();

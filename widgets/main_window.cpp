@@ -127,8 +127,9 @@ void MainWindow::buildDocks() {
     log->hide();
 
     const int character = fontMetrics().averageCharWidth();
+    m_card->setMinimumWidth(character * 31);
     resize(defaultSize);
-    resizeDocks({card, inspector}, {character * 31, character * 36}, Qt::Horizontal);
+    resizeDocks({card, inspector}, {character * 31, character * 33}, Qt::Horizontal);
     resizeDocks({card, m_metricsDock}, {fontMetrics().height() * 10, fontMetrics().height() * 30}, Qt::Vertical);
     resizeDocks({m_jobsDock}, {fontMetrics().height() * 7}, Qt::Vertical);
     m_defaultLayout = saveState(layoutVersion);
@@ -213,8 +214,22 @@ void MainWindow::showOpened() {
     updateActions();
 }
 
+/// Panels have nothing to say on the welcome page: they wait for something to open.
+void MainWindow::showPanels(bool wanted) {
+    if (wanted == m_hiddenLayout.isEmpty())
+        return;
+    if (wanted) {
+        restoreState(std::exchange(m_hiddenLayout, {}), layoutVersion);
+    } else {
+        m_hiddenLayout = saveState(layoutVersion);
+        for (QDockWidget* dock : m_docks)
+            dock->hide();
+    }
+}
+
 void MainWindow::showCentre() {
     m_welcome->refresh();
+    showPanels(m_document->isOpen() || m_document->isOpening());
     QWidget* otherwise = m_document->isOpening() ? static_cast<QWidget*>(m_opening) : m_welcome;
     m_centre->setCurrentWidget(m_document->isOpen() ? m_tabs : otherwise);
 }
@@ -278,6 +293,8 @@ void MainWindow::restoreLayout() {
 
 void MainWindow::resetLayout() {
     restoreState(m_defaultLayout, layoutVersion);
+    m_hiddenLayout.clear();
+    showCentre();
 }
 
 void MainWindow::fail(const QString& message) {
@@ -319,7 +336,7 @@ void MainWindow::changeEvent(QEvent* event) {
 void MainWindow::closeEvent(QCloseEvent* event) {
     QSettings settings;
     settings.setValue("window/geometry", saveGeometry());
-    settings.setValue("window/layout", saveState(layoutVersion));
+    settings.setValue("window/layout", m_hiddenLayout.isEmpty() ? saveState(layoutVersion) : m_hiddenLayout);
     if (m_document->isSaving()) { // closes by itself when the file is written
         m_afterSave = [this] { close(); };
         event->ignore();

@@ -46,6 +46,8 @@ public:
     void open(const QString& path);
     /// @param id "heads" or "layers"
     void showTab(const QString& id);
+    /// Selects one head and shows it.
+    void goTo(HeadId head);
     /// For this run only; the menu's choice is kept.
     void setTheme(const QString& id);
     HeadsView* headsView() const { return m_heads; }
@@ -68,10 +70,10 @@ private:
     void connectDocument();
     void showOpened();
     void showCentre();
+    void showPanels(bool wanted);
     void updateTitle();
     void updateActions();
     void showResult(const QString& resultId);
-    void goTo(HeadId head);
     void restoreLayout();
     void resetLayout();
     void fail(const QString& message);
@@ -126,6 +128,7 @@ private:
     QList<QAction*> m_needModel;    ///< enabled while its weights are there
     QAction* m_locate = nullptr;
     QByteArray m_defaultLayout;
+    QByteArray m_hiddenLayout; ///< what the panels come back to; empty while they are there
     std::function<void()> m_afterSave;
     bool m_closing = false; ///< the person let changes go
 };

@@ -10,6 +10,8 @@
 #include <QTreeWidget>
 #include <QVBoxLayout>
 
+#include <algorithm>
+
 namespace secateur {
 
 namespace {
@@ -61,6 +63,13 @@ QString explanation(const MetricRequest& request) {
     return html;
 }
 
+/// What the picture shows at first, too.
+const MetricInfo* firstOfHeads() {
+    const auto table = allMetrics();
+    const auto found = std::ranges::find(table, Scope::head, &MetricInfo::scope);
+    return found == table.end() ? table.front() : *found;
+}
+
 QString variantName(const MetricRequest& request) {
     QStringList parts;
     for (const auto& [name, value] : request.options)
@@ -76,7 +85,8 @@ MetricList::MetricList(Document* document, QWidget* parent)
     , m_tree(new QTreeWidget)
     , m_formTitle(new QLabel)
     , m_form(new QVBoxLayout)
-    , m_measure(new QPushButton) {
+    , m_measure(new QPushButton)
+    , m_formInfo(firstOfHeads()) {
     m_tree->setAccessibleName(tr("Metrics"));
     m_tree->setColumnCount(3);
     m_tree->setHeaderHidden(true);
@@ -86,6 +96,8 @@ MetricList::MetricList(Document* document, QWidget* parent)
     m_tree->setUniformRowHeights(true);
     m_tree->setIndentation(m_tree->fontMetrics().averageCharWidth() * 2);
     m_tree->setSizeAdjustPolicy(QAbstractScrollArea::AdjustToContents);
+    m_tree->setSizePolicy(QSizePolicy::Preferred, QSizePolicy::Maximum);
+    m_tree->viewport()->setAutoFillBackground(false); // one surface with the panel
     QHeaderView* header = m_tree->header();
     header->setMinimumSectionSize(0);
     header->setStretchLastSection(false);
@@ -96,14 +108,15 @@ MetricList::MetricList(Document* document, QWidget* parent)
     m_form->setSpacing(2);
 
     auto* below = new QVBoxLayout;
-    below->setContentsMargins(8, 2, 8, 8);
+    below->setContentsMargins(4, 8, 4, 8);
     below->addWidget(m_formTitle);
     below->addLayout(m_form);
     below->addWidget(m_measure);
     auto* column = new QVBoxLayout(this);
-    column->setContentsMargins(0, 0, 0, 0);
-    column->addWidget(m_tree, 1);
+    column->setContentsMargins(4, 4, 4, 0);
+    column->addWidget(m_tree);
     column->addLayout(below);
+    column->addStretch(1);
 
     connect(m_tree, &QTreeWidget::currentItemChanged, this, [this] {
         if (const MetricRequest* row = currentRequest()) {
@@ -141,7 +154,7 @@ void MetricList::editOptions(const std::string& metricId) {
 }
 
 void MetricList::refresh() {
-    const std::string current = m_formInfo ? std::string(m_formInfo->id) : std::string(allMetrics().front()->id);
+    const QString current = toQString(m_formInfo->id);
     {
         const QSignalBlocker quiet(m_tree);
         m_tree->clear();
@@ -151,7 +164,7 @@ void MetricList::refresh() {
         if (m_document->isOpen())
             for (const std::string& id : m_document->resultIds())
                 updateRow(QString::fromStdString(id));
-        const auto row = m_rows.find(QString::fromStdString(current));
+        const auto row = m_rows.find(current);
         m_tree->setCurrentItem(row->second.first);
         buildForm(row->second.second);
     }
@@ -164,6 +177,7 @@ void MetricList::addRow(const MetricRequest& request, QTreeWidgetItem* parent) {
     item->setText(nameColumn, parent ? variantName(request) : id);
     item->setText(needsColumn, parent ? QString() : costLetter(request.info->needs));
     item->setData(nameColumn, idRole, id);
+    item->setSizeHint(nameColumn, {0, m_tree->fontMetrics().height() * 3 / 2});
     item->setToolTip(nameColumn, explanation(request));
     item->setToolTip(needsColumn, costWords(request.info->needs));
     if (parent)

@@ -50,7 +50,7 @@ private:
     QVBoxLayout* m_form;
     QPushButton* m_measure;
     std::vector<QCheckBox*> m_options; ///< object name = the option's name
-    const MetricInfo* m_formInfo = nullptr;
+    const MetricInfo* m_formInfo;
     std::map<QString, std::pair<QTreeWidgetItem*, MetricRequest>> m_rows; ///< by result id
 };
 

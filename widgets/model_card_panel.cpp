@@ -28,33 +28,31 @@ bool isRagged(const ModelSpec& spec) {
     });
 }
 
-QString shapeLine(const ModelSpec& spec) {
+/// Layers and heads, widths, sizes of the text: a line each.
+QStringList shapeLines(const ModelSpec& spec) {
     if (spec.layers.empty())
-        return ModelCardPanel::tr("no layers");
+        return {ModelCardPanel::tr("no layers")};
     const LayerSpec& layer = typicalLayer(spec);
     QString heads = ModelCardPanel::tr("%1 heads").arg(layer.heads);
     if (layer.kvHeads != layer.heads)
         heads += ModelCardPanel::tr(" / %1 KV").arg(layer.kvHeads);
-    const QString layers = ModelCardPanel::tr("%1 layers").arg(spec.layerCount());
-    return isRagged(spec)
-               ? ModelCardPanel::tr("%1, unlike one another\nmost have %2 of %3").arg(layers, heads).arg(layer.headDim)
-               : ModelCardPanel::tr("%1 × %2 of %3").arg(layers, heads).arg(layer.headDim);
+    QStringList lines;
+    if (isRagged(spec))
+        lines << ModelCardPanel::tr("%1 layers of several kinds").arg(spec.layerCount())
+              << ModelCardPanel::tr("most have %1").arg(heads);
+    else
+        lines << ModelCardPanel::tr("%1 layers × %2").arg(spec.layerCount()).arg(heads);
+    return lines << ModelCardPanel::tr("hidden %1 · MLP %2").arg(spec.hidden).arg(layer.ffn)
+                 << ModelCardPanel::tr("head %1 · vocab %2").arg(layer.headDim).arg(spec.vocab);
 }
 
 QString facts(const ModelCard& card) {
-    const ModelSpec& spec = card.spec;
     QStringList lines;
     lines << ModelCardPanel::tr("%1 · %2 parameters")
-                 .arg(spec.architecture.c_str(), shortCount(static_cast<double>(card.parameters)).c_str());
-    lines << shapeLine(spec);
-    QString widths = ModelCardPanel::tr("hidden %1").arg(spec.hidden);
-    if (!spec.layers.empty())
-        widths += ModelCardPanel::tr(" · MLP %1").arg(typicalLayer(spec).ffn);
-    lines << widths;
-    QString text = ModelCardPanel::tr("vocabulary %1").arg(spec.vocab);
-    if (spec.context > 0)
-        text += ModelCardPanel::tr(" · context %1").arg(spec.context);
-    lines << text;
+                 .arg(card.spec.architecture.c_str(), shortCount(static_cast<double>(card.parameters)).c_str());
+    lines << shapeLines(card.spec);
+    if (card.spec.context > 0)
+        lines << ModelCardPanel::tr("context %1").arg(card.spec.context);
     lines << ModelCardPanel::tr("%1 · %2 · %3")
                  .arg(card.format.c_str(), card.dtype.c_str(), shortBytes(static_cast<double>(card.bytes)).c_str());
     return lines.join('\n');

@@ -5,6 +5,7 @@
 #include "widgets/document.h"
 #include "widgets/selection.h"
 
+#include <QEvent>
 #include <QHeaderView>
 #include <QLabel>
 #include <QTimer>
@@ -41,11 +42,13 @@ std::optional<Cell> cellOf(Scope scope, const ModelSpec& spec, HeadId head) {
     return {};
 }
 
-/// Share of the row's values that are not above this one, in percent.
-double percentileIn(std::span<const double> row, double value) {
-    const auto finite = std::ranges::count_if(row, [](double v) { return !std::isnan(v); });
-    const auto notAbove = std::ranges::count_if(row, [value](double v) { return v <= value; });
-    return 100.0 * static_cast<double>(notAbove) / static_cast<double>(finite);
+/// How much of the row lies below a value, in percent, as the picture of the heads says it; nothing for a row of one.
+std::optional<int> percentileIn(std::span<const double> row, double value) {
+    const auto others = std::ranges::count_if(row, [](double v) { return !std::isnan(v); }) - 1;
+    if (others < 1)
+        return {};
+    const auto below = std::ranges::count_if(row, [value](double v) { return v < value; });
+    return static_cast<int>(std::lround(100.0 * static_cast<double>(below) / static_cast<double>(others)));
 }
 
 QString shortNumber(double value) {
@@ -76,16 +79,24 @@ SelectionInspector::SelectionInspector(Document* document, Selection* selection,
     m_hint->setForegroundRole(QPalette::PlaceholderText);
     m_table->setAccessibleName(tr("Values of the selected cells"));
     m_table->setFrameShape(QFrame::NoFrame);
+    m_table->viewport()->setAutoFillBackground(false); // one surface with the panel
     m_table->setRootIsDecorated(false);
-    m_table->setUniformRowHeights(true);
     m_table->setSelectionMode(QAbstractItemView::NoSelection);
     m_table->setTextElideMode(Qt::ElideMiddle);
+    m_table->setColumnCount(2);
+    m_table->setHeaderHidden(true);
+    m_table->setItemsExpandable(false);
+    m_table->setIndentation(m_table->fontMetrics().averageCharWidth());
+    m_table->header()->setStretchLastSection(false);
+    m_table->header()->setSectionResizeMode(0, QHeaderView::Stretch);
+    m_table->header()->setSectionResizeMode(1, QHeaderView::ResizeToContents);
     auto* column = new QVBoxLayout(this);
     column->setContentsMargins(0, 0, 0, 0);
     column->setSpacing(2);
     column->addWidget(m_title);
     column->addWidget(m_hint);
     column->addWidget(m_table, 1);
+    column->addStretch();
 
     m_refresh->setSingleShot(true);
     m_refresh->setInterval(0);
@@ -115,11 +126,13 @@ void SelectionInspector::refresh() {
         return;
     }
     heads.size() == 1 ? showOne(*heads.begin()) : showMany();
-    QHeaderView* header = m_table->header();
-    header->setMinimumSectionSize(0);
-    header->setStretchLastSection(false);
-    for (int column = 0; column < m_table->columnCount(); ++column)
-        header->setSectionResizeMode(column, column == 0 ? QHeaderView::Stretch : QHeaderView::ResizeToContents);
+    m_table->expandAll();
+}
+
+void SelectionInspector::changeEvent(QEvent* event) {
+    QWidget::changeEvent(event);
+    if (event->type() == QEvent::PaletteChange)
+        m_refresh->start(); // quiet lines hold a colour of the old theme
 }
 
 void SelectionInspector::showOne(HeadId head) {
@@ -129,9 +142,6 @@ void SelectionInspector::showOne(HeadId head) {
     if (layer.kvHeads > 0 && layer.kvHeads < layer.heads)
         title += tr("  (KV group %1)").arg(layer.kvGroup(head.head));
     m_title->setText(title);
-    m_table->setHeaderLabels({tr("metric"), tr("value"), tr("rank"), tr("in layer")});
-    m_table->headerItem()->setToolTip(2, tr("Place among all cells of the model: 1 is the first to be cut"));
-    m_table->headerItem()->setToolTip(3, tr("Percentile among the cells of its layer"));
     for (const std::string& id : m_document->resultIds()) {
         const MetricResult* result = m_document->result(id);
         const auto cell = result ? cellOf(result->request.info->scope, spec, head) : std::nullopt;
@@ -141,21 +151,20 @@ void SelectionInspector::showOne(HeadId head) {
         const auto& ranks = ranksOf(id, *result);
         const int rank = ranks[cell->row * result->values.columns() + cell->column];
         const auto count = std::ranges::count_if(ranks, [](int r) { return r > 0; });
-        const auto row = result->values.row(cell->row);
-        const bool hasNeighbours = std::ranges::count_if(row, [](double v) { return !std::isnan(v); }) > 1;
-        const QString name = QString::fromStdString(id);
-        const QString place = rank > 0 ? tr("%1/%2").arg(rank).arg(count) : QString();
-        const QString percent =
-            hasNeighbours && rank > 0 ? tr("%1 %").arg(std::lround(percentileIn(row, value))) : QString();
-        addRow({name, shortNumber(value), place, percent},
-               {name, fullNumber(value), tr("rank %1 of %2").arg(rank).arg(count), QString()});
+        const auto percentile = rank > 0 ? percentileIn(result->values.row(cell->row), value) : std::nullopt;
+        QString place = rank > 0 ? tr("rank %1 of %2").arg(rank).arg(count) : tr("no value");
+        QString tip = tr("Among all cells of the model: 1 is the first to be cut");
+        if (percentile) {
+            place += tr(" · layer p%1").arg(*percentile);
+            tip += tr("\n%1 % of the layer's other cells lie below").arg(*percentile);
+        }
+        addRow(id, {shortNumber(value), fullNumber(value)}, {place, tip});
     }
 }
 
 void SelectionInspector::showMany() {
     const ModelSpec& spec = m_document->spec();
     m_title->setText(tr("%1 heads selected").arg(m_selection->heads().size()));
-    m_table->setHeaderLabels({tr("metric"), tr("least"), tr("mean"), tr("greatest")});
     for (const std::string& id : m_document->resultIds()) {
         const MetricResult* result = m_document->result(id);
         std::set<Cell> cells; // a layer or a group of several selected heads counts once
@@ -169,20 +178,24 @@ void SelectionInspector::showMany() {
             values.push_back(result->values(cell.row, cell.column));
         const auto [least, greatest] = finiteRange(values);
         const double mean = finiteMean(values);
-        const QString name = QString::fromStdString(id);
-        addRow({name, shortNumber(least), shortNumber(mean), shortNumber(greatest)},
-               {tr("%1, of %2 values").arg(name).arg(values.size()), fullNumber(least), fullNumber(mean),
-                fullNumber(greatest)});
+        const QString range = tr("%1 values from %2 to %3");
+        addRow(id, {tr("mean %1").arg(shortNumber(mean)), fullNumber(mean)},
+               {range.arg(values.size()).arg(shortNumber(least), shortNumber(greatest)),
+                range.arg(values.size()).arg(fullNumber(least), fullNumber(greatest))});
     }
 }
 
-void SelectionInspector::addRow(const QStringList& texts, const QStringList& tips) {
-    auto* item = new QTreeWidgetItem(m_table, texts);
-    for (int column = 0; column < texts.size(); ++column) {
-        item->setToolTip(column, tips[column]);
-        if (column > 0)
-            item->setTextAlignment(column, Qt::AlignRight | Qt::AlignVCenter);
-    }
+void SelectionInspector::addRow(const std::string& resultId, const Words& value, const Words& place) {
+    const QString name = QString::fromStdString(resultId);
+    auto* item = new QTreeWidgetItem(m_table, {name, value.text});
+    item->setToolTip(0, name);
+    item->setToolTip(1, value.tip);
+    item->setTextAlignment(1, Qt::AlignRight | Qt::AlignVCenter);
+    item->setSizeHint(0, {0, m_table->fontMetrics().height() * 3 / 2});
+    auto* below = new QTreeWidgetItem(item, {place.text});
+    below->setToolTip(0, place.tip);
+    below->setForeground(0, palette().brush(QPalette::PlaceholderText));
+    below->setFirstColumnSpanned(true);
 }
 
 const std::vector<int>& SelectionInspector::ranksOf(const std::string& resultId, const MetricResult& result) {

@@ -25,11 +25,19 @@ class SelectionInspector : public QWidget {
 public:
     SelectionInspector(Document* document, Selection* selection, QWidget* parent = nullptr);
 
+protected:
+    void changeEvent(QEvent* event) override;
+
 private:
+    struct Words {
+        QString text;
+        QString tip;
+    };
     void refresh();
     void showOne(HeadId head);
     void showMany();
-    void addRow(const QStringList& texts, const QStringList& tips);
+    /// A metric with its value, and below it how that compares.
+    void addRow(const std::string& resultId, const Words& value, const Words& place);
     const std::vector<int>& ranksOf(const std::string& resultId, const MetricResult& result);
 
     Document* m_document;

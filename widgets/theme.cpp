@@ -1,9 +1,10 @@
 #include "widgets/theme.h"
 
 #include <QApplication>
+#include <QPainter>
 #include <QPalette>
-#include <QStyle>
-#include <QStyleFactory>
+#include <QProxyStyle>
+#include <QStyleOption>
 
 namespace secateur {
 
@@ -48,6 +49,23 @@ bool platformIsDark() {
     return platform.color(QPalette::Window).lightness() < platform.color(QPalette::WindowText).lightness();
 }
 
+/// Fusion draws the frame of a check box darker than the window, which on a dark one is not there to be seen.
+class Style : public QProxyStyle {
+public:
+    Style()
+        : QProxyStyle("Fusion") {}
+
+    void drawPrimitive(PrimitiveElement element, const QStyleOption* option, QPainter* painter,
+                       const QWidget* widget) const override {
+        QProxyStyle::drawPrimitive(element, option, painter, widget);
+        if (element != PE_IndicatorCheckBox || option->palette.window().color().lightness() > 127)
+            return;
+        painter->setPen(option->palette.color(QPalette::Mid).lighter());
+        painter->setBrush(Qt::NoBrush);
+        painter->drawRect(option->rect.adjusted(0, 0, -1, -1));
+    }
+};
+
 } // namespace
 
 QStringList themeIds() {
@@ -55,8 +73,8 @@ QStringList themeIds() {
 }
 
 void applyTheme(const QString& id) {
-    if (QApplication::style()->name() != "fusion")
-        QApplication::setStyle(QStyleFactory::create("Fusion"));
+    if (!dynamic_cast<Style*>(QApplication::style()))
+        QApplication::setStyle(new Style);
     const bool isDark = id == "dark" || (id != "light" && platformIsDark());
     QApplication::setPalette(paletteFrom(isDark ? dark : light));
 }
