@@ -7,7 +7,7 @@ packages=(
     qt6-base-dev libqt6svg6-dev libqcustomplot-dev libgl-dev
     libtorch-dev libopenblas0-openmp libdnnl-dev
     libhdf5-dev libspdlog-dev libfmt-dev nlohmann-json3-dev libcli11-dev libssl-dev
-    fonts-dejavu-core python3-pip ca-certificates
+    fonts-liberation fonts-dejavu-core python3-pip ca-certificates
 )
 
 missing=()
