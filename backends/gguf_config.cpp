@@ -178,6 +178,11 @@ std::string tokenizerOf(const GgufMetadata& metadata) {
     return model.empty() || !tokens ? model : fmt::format("{} ({} tokens)", model, grouped(*tokens));
 }
 
+void refuseExperts(const Keys& keys) {
+    if (keys.integer("expert_count", 0, mostWidth).value_or(0) > 0)
+        keys.metadata().refuse(keys.key("expert_count"), "mixtures of experts are not read");
+}
+
 void refuseSplit(const GgufMetadata& metadata, const std::string& path) {
     const auto parts = metadata.integer("split.count", 0, 65535).value_or(0);
     if (parts > 1)
@@ -195,9 +200,11 @@ CheckpointDescription describeGguf(const std::string& path, const GgufMetadata& 
         metadata.refuse("general.architecture", "is missing, so the architecture is not known");
     try {
         const ArchitectureInfo& architecture = architectureOfGguf(*name);
+        const Keys keys(metadata, *name);
+        refuseExperts(keys);
         return {.architecture = &architecture,
                 .tensors = architecture.ggufTensors,
-                .spec = readSpec(path, Keys(metadata, *name), architecture, checkpoint),
+                .spec = readSpec(path, keys, architecture, checkpoint),
                 .name = std::filesystem::path(path).stem().string(),
                 .tokenizer = tokenizerOf(metadata),
                 .pairsRotaryRows = architecture.ggufPairsRotaryRows};

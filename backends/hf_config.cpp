@@ -147,11 +147,13 @@ ModelSpec readSpec(const JsonObject& config, const ArchitectureInfo& architectur
     return spec;
 }
 
-/// The directory's name; in the hub's cache, where that is a hash, the repository's.
+/// The directory's name, as files in it are all called model; in the hub's cache, where it is a hash, the repository's.
 std::string nameOf(const fs::path& path) {
-    if (!fs::is_directory(path))
-        return path.stem().string();
-    fs::path directory = fs::absolute(path).lexically_normal();
+    const bool isDirectory = fs::is_directory(path);
+    if (const std::string stem = path.stem().string(); !isDirectory && !stem.starts_with("model"))
+        return stem;
+    const fs::path absolute = fs::absolute(path).lexically_normal();
+    fs::path directory = isDirectory ? absolute : absolute.parent_path();
     if (!directory.has_filename())
         directory = directory.parent_path();
     const std::string repository = directory.parent_path().parent_path().filename().string();

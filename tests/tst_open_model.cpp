@@ -320,6 +320,66 @@ private slots:
         QCOMPARE(scratch.refusal([&] { openModel(scratch.path().toStdString()); }), sentence);
     }
 
+    void aGgufThatDoesNotFitIsRefused_data() {
+        QTest::addColumn<QByteArray>("from");
+        QTest::addColumn<QByteArray>("to");
+        QTest::addColumn<QString>("sentence");
+        const auto row = [](const char* name, const QByteArray& from, const QByteArray& to, const char* sentence) {
+            QTest::newRow(name) << from << to << QString("model.gguf: ") + sentence;
+        };
+        const auto u32 = [](const QByteArray& key, quint32 value) { return key + little<quint32>(4) + little(value); };
+        const QByteArray text = little<quint32>(8) + little<quint64>(5);
+        row("unknown architecture", "general.architecture" + text + "llama", "general.architecture" + text + "lhama",
+            "is of the unknown architecture \"lhama\". Known are: llama");
+        row("no architecture", "general.architecture", "general.architektur_",
+            "general.architecture: is missing, so the architecture is not known");
+        row("no width", "llama.embedding_length", "llama.embedding_breadt", "llama.embedding_length: is missing");
+        row("no layers", u32("llama.block_count", 2), u32("llama.block_count", 0),
+            "llama.block_count: expected a whole number from 1 to 10000, found 0");
+        row("uneven groups", u32("head_count_kv", 2), u32("head_count_kv", 3),
+            "layer 0 has 8 heads, which 3 KV heads do not divide");
+        row("another head size", u32("attention.key_length", 12), u32("attention.key_length", 16),
+            "llama.attention.value_length: values of 12 numbers beside keys of 16 are not read");
+        row("part of a head turns", u32("rope.dimension_count", 12), u32("rope.dimension_count", 6),
+            "llama.rope.dimension_count: expected the size of a head, 12, found 6");
+        row("more layers", u32("llama.block_count", 2), u32("llama.block_count", 3),
+            "has no tensor blk.2.attn_norm.weight. The checkpoint is incomplete or its configuration is another "
+            "model's");
+        row("a norm that is a matrix", "output_norm.weight" + little<quint32>(1) + little<quint64>(64),
+            "output_norm.weight" + little<quint32>(1) + little<quint64>(63),
+            "output_norm.weight: has shape [63], but the configuration asks for [64]");
+        row("divisors of no scaling", little(7.290994167327881F), little(1.125F),
+            "rope_freqs.weight: holds rotary divisors that follow no known scaling");
+    }
+    void aGgufThatDoesNotFitIsRefused() {
+        QFETCH(QByteArray, from);
+        QFETCH(QByteArray, to);
+        QFETCH(QString, sentence);
+        QFile file(data().filePath("gqa-f32-gguf/model.gguf"));
+        QVERIFY(file.open(QIODevice::ReadOnly));
+        QByteArray bytes = file.readAll();
+        QVERIFY(from.size() == to.size() && bytes.contains(from));
+        const Scratch scratch;
+        const std::string path = scratch.write("model.gguf", bytes.replace(from, to));
+        QCOMPARE(scratch.refusal([&] { openModel(path); }), sentence);
+    }
+
+    void aMixtureOfExpertsIsRefused() {
+        QFile file(data().filePath("gqa-f32-gguf/model.gguf"));
+        QVERIFY(file.open(QIODevice::ReadOnly));
+        const auto key = [](const QByteArray& name) {
+            return little<quint64>(static_cast<quint64>(name.size())) + name;
+        };
+        // Two other names, one shorter and one longer: what follows stays where it is.
+        QByteArray bytes = file.readAll();
+        bytes.replace(key("llama.context_length"), key("llama.expert_count"));
+        bytes.replace(key("llama.vocab_size"), key("llama.vocabulary_n"));
+        const Scratch scratch;
+        const std::string path = scratch.write("model.gguf", bytes);
+        QCOMPARE(scratch.refusal([&] { openModel(path); }),
+                 "model.gguf: llama.expert_count: mixtures of experts are not read");
+    }
+
     void whatIsNoCheckpointIsRefused() {
         const Scratch scratch;
         const auto refused = [&](const QString& name) {
@@ -356,6 +416,7 @@ private slots:
         const auto folder = fixture("mqa-f32-sharded");
         const auto file = openModel(data().filePath("mqa-f32-sharded/model-00002-of-00003.safetensors").toStdString());
         QCOMPARE(file->fingerprint(), folder->fingerprint());
+        QCOMPARE(file->card().name, "mqa-f32-sharded");
         QVERIFY(haveEqualTensors(*file, *folder));
     }
 
