@@ -1,0 +1,126 @@
+#pragma once
+
+// ATen before Qt: tests may see both, product code never does.
+#include <ATen/ATen.h>
+
+#include "analysis/engine.h"
+#include "analysis/error.h"
+
+#include <atomic>
+#include <chrono>
+#include <fstream>
+#include <map>
+#include <mutex>
+#include <thread>
+
+namespace secateur::test {
+
+/// A small llama-like model of random numbers that can be made to wait at any layer.
+class FakeModel : public Model {
+public:
+    FakeModel(const std::string& path, int layers, const std::string& fingerprint = "sha256:fake") {
+        LayerSpec layer;
+        layer.heads = 4;
+        layer.kvHeads = 2;
+        layer.headDim = 3;
+        layer.ffn = 16;
+        m_card.path = path;
+        m_card.format = "fake";
+        m_card.name = path.substr(path.rfind('/') + 1);
+        m_card.dtype = "F32";
+        m_card.parameters = 1234567;
+        m_card.bytes = 4 * m_card.parameters;
+        m_card.spec.architecture = "llama";
+        m_card.spec.hidden = 12;
+        m_card.spec.vocab = 100;
+        m_card.spec.layers.assign(static_cast<std::size_t>(layers), layer);
+        m_fingerprint = fingerprint;
+        at::manual_seed(layers);
+        for (int i = 0; i < layers; ++i) {
+            m_query.push_back(at::randn({12, 12}));
+            m_key.push_back(at::randn({6, 12}));
+        }
+    }
+
+    const ModelCard& card() const override { return m_card; }
+    bool has(int, Which which) const override { return which == Which::query || which == Which::key; }
+    at::Tensor tensor(int layer, Which which) const override {
+        while (layer >= layersFree)
+            std::this_thread::sleep_for(std::chrono::milliseconds(1));
+        const auto index = static_cast<std::size_t>(layer);
+        return which == Which::query ? m_query[index] : which == Which::key ? m_key[index] : at::ones({12});
+    }
+    std::string fingerprint() const override { return m_fingerprint; }
+
+    mutable std::atomic<int> layersFree = 1000; ///< layers from this one on are not given yet
+
+private:
+    ModelCard m_card;
+    std::string m_fingerprint;
+    std::vector<at::Tensor> m_query;
+    std::vector<at::Tensor> m_key;
+};
+
+/// Doors to files that are not there. What it hands out is prepared before, or under the mutex.
+struct FakeEngine {
+    std::map<std::string, std::shared_ptr<const Model>> models;
+    std::map<std::string, Session> sessions;
+    std::atomic<bool> opensSlowly = false; ///< opening looks at its progress until this is false
+    std::atomic<bool> diskIsFull = false;
+    std::mutex mutex;
+    std::map<std::string, Session> written;
+
+    /// The engine refers to this object.
+    Engine engine() {
+        Engine engine;
+        engine.openModel = [this](const std::string& path, const Progress& progress) {
+            while (opensSlowly) {
+                progress.report(0.5, "opening");
+                std::this_thread::sleep_for(std::chrono::milliseconds(1));
+            }
+            const auto found = models.find(path);
+            if (found == models.end())
+                throw Error("is no model", path, "Choose another file");
+            return found->second;
+        };
+        engine.readSession = [this](const std::string& path) {
+            const auto found = sessions.find(path);
+            if (found == sessions.end())
+                throw Error("is no session", path);
+            return found->second;
+        };
+        engine.writeSession = [this](const Session& session, const std::string& path) {
+            if (diskIsFull)
+                throw Error("could not be written: no space left", path);
+            const std::lock_guard lock(mutex);
+            written[path] = session;
+        };
+        return engine;
+    }
+
+    std::shared_ptr<const FakeModel> addModel(const std::string& path, int layers,
+                                              const std::string& fingerprint = "sha256:fake") {
+        std::ofstream(path) << "a checkpoint";
+        auto model = std::make_shared<const FakeModel>(path, layers, fingerprint);
+        models[path] = model;
+        return model;
+    }
+
+    /// A session with gate_norm_head of a model with that card.
+    void addSession(const std::string& path, const ModelCard& card, const std::string& fingerprint = "sha256:fake") {
+        std::ofstream(path, std::ios::binary) << "\x89HDF\r\n\x1a\n and more";
+        Session session;
+        session.model = card;
+        session.model.fingerprint = fingerprint;
+        MetricResult result;
+        result.request = parseMetricRequests("gate_norm_head").front();
+        result.values = Matrix(card.spec.layers.size(), static_cast<std::size_t>(card.spec.maxHeads()));
+        double value = 1;
+        for (double& cell : result.values.values())
+            cell = value++;
+        session.results.push_back(std::move(result));
+        sessions[path] = std::move(session);
+    }
+};
+
+} // namespace secateur::test
