@@ -47,7 +47,7 @@ void writeCsv(const std::string& folder, const std::vector<MetricResult>& result
     if (failure)
         throw Error("the folder cannot be made: " + failure.message(), folder);
     for (const MetricResult& result : results)
-        writeTextFile((std::filesystem::path(folder) / (fileForm(result.request.resultId()) + ".csv")).string(),
+        writeWhole((std::filesystem::path(folder) / (fileForm(result.request.resultId()) + ".csv")).string(),
                       csvText(result, spec));
 }
 

@@ -60,7 +60,7 @@ void plot(const Arguments& arguments, const Console& console) {
                          arguments.out);
     const Figure figure = makeFigure(source(arguments.path, console), arguments.figure);
     if (extension == ".csv")
-        writeTextFile(arguments.out, toCsv(figure));
+        writeWhole(arguments.out, toCsv(figure));
     else
         draw(figure, arguments);
 }

@@ -6,11 +6,12 @@
 namespace secateur {
 
 /// A file written beside its target and renamed into place by commit(): whoever reads the target sees the old file or
-/// the whole new one. Without commit() the target stays as it was.
+/// the whole new one. Without commit() the target stays as it was and nothing is left beside it.
 class AtomicFile {
 public:
-    /// Makes an empty file in the target's folder. @throws Error naming the target
-    explicit AtomicFile(std::string target);
+    /// Makes an empty file in the target's folder, with the target's permissions where there is one.
+    /// @throws Error naming the target when there is no such folder, no permission, or something else of that name
+    explicit AtomicFile(const std::string& target);
     ~AtomicFile();
     AtomicFile(const AtomicFile&) = delete;
     AtomicFile& operator=(const AtomicFile&) = delete;
@@ -21,11 +22,15 @@ public:
     void commit();
 
 private:
-    std::string m_target;
-    std::string m_path; ///< empty once committed
+    std::string m_name;   ///< the target as the person called it
+    std::string m_target; ///< the same with links followed
+    std::string m_path;   ///< empty once committed
 };
 
-/// @throws Error
-void writeTextFile(const std::string& target, std::string_view text);
+/// Puts bytes in a file, beside its target, and renames. @throws Error
+void writeWhole(const std::string& target, std::string_view bytes);
+
+/// Refuses at once what would only fail after the work: makes a file beside the target and removes it. @throws Error
+void checkCanWrite(const std::string& target);
 
 } // namespace secateur

@@ -4,17 +4,18 @@
 
 namespace secateur {
 
-/// Keeps other Secateurs from changing a file while it lives. Waits for ten seconds at most.
-/// @throws Error when the file cannot be opened or stays locked
+/// Keeps other Secateurs from changing a file while it lives, also one that does not exist yet. Others wait.
 class FileLock {
 public:
+    /// Waits for ten seconds at most. @throws Error when the file stays locked, or its folder cannot be written
     explicit FileLock(const std::string& path);
     ~FileLock();
     FileLock(const FileLock&) = delete;
     FileLock& operator=(const FileLock&) = delete;
 
 private:
-    int m_file;
+    std::string m_lockPath; ///< a file beside the one it guards, which is renamed over and cannot carry a lock itself
+    int m_file = -1;
 };
 
 } // namespace secateur

@@ -21,16 +21,47 @@ static_assert(std::is_same_v<hid_t, std::int64_t>);
 /// Attributes are small by nature (HDF5 keeps them in 64 kB headers); more means a damaged file.
 constexpr hsize_t mostAttributeElements = 1 << 20;
 constexpr std::size_t mostTextBytes = 1 << 24;
+/// 512 MB of doubles: a neuron metric of the largest models has a tenth of it.
+constexpr std::size_t mostCells = std::size_t{1} << 26;
 
 std::int64_t check(std::int64_t result, std::string_view what, const std::string& place) {
     if (result < 0)
-        throw Error(fmt::format("cannot {}", what), place, "The file is damaged, or the disk is full");
+        throw Error(fmt::format("cannot {}", what), place, "The file is damaged");
     return result;
 }
 
 /// HDF5 prints its error stack unless told otherwise, thread by thread.
 void silence() {
     H5Eset_auto2(H5E_DEFAULT, nullptr, nullptr);
+}
+
+/// Sessions are renamed into place and never written where they lie, so HDF5 need not lock them; its locks fail on many
+/// network file systems.
+Handle withoutLocks() {
+    Handle access(H5Pcreate(H5P_FILE_ACCESS), H5Pclose);
+#if H5_VERSION_GE(1, 10, 7)
+    H5Pset_file_locking(access.id(), false, true);
+#endif
+    return access;
+}
+
+Handle inMemory() {
+    constexpr std::size_t growth = 1 << 20;
+    Handle access(H5Pcreate(H5P_FILE_ACCESS), H5Pclose);
+    H5Pset_fapl_core(access.id(), growth, false);
+    return access;
+}
+
+Handle open(const std::string& path, unsigned mode, const Handle& access) {
+    silence();
+    if (!std::ifstream(path, std::ios::binary))
+        throw Error("cannot be opened: " + std::system_category().message(errno));
+    if (H5Fis_hdf5(path.c_str()) <= 0)
+        throw Error("is not an HDF5 file");
+    const hid_t file = H5Fopen(path.c_str(), mode, access.id());
+    if (file < 0)
+        throw Error("cannot be opened as HDF5: it is cut short or damaged");
+    return {file, H5Fclose};
 }
 
 Handle textType() {
@@ -116,21 +147,25 @@ auto single(Values values, const std::string& name) {
 
 } // namespace
 
-Handle openFile(const std::string& path, bool writable) {
-    silence();
-    if (!std::ifstream(path, std::ios::binary))
-        throw Error("cannot be opened: " + std::system_category().message(errno));
-    if (H5Fis_hdf5(path.c_str()) <= 0)
-        throw Error("is not an HDF5 file");
-    const hid_t file = H5Fopen(path.c_str(), writable ? H5F_ACC_RDWR : H5F_ACC_RDONLY, H5P_DEFAULT);
-    if (file < 0)
-        throw Error("cannot be opened as HDF5: it is cut short, damaged or being written");
-    return {file, H5Fclose};
+Handle openFile(const std::string& path) {
+    return open(path, H5F_ACC_RDONLY, withoutLocks());
 }
 
-Handle createFile(const std::string& path) {
+Handle createInMemory() {
     silence();
-    return {check(H5Fcreate(path.c_str(), H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT), "create the file", path), H5Fclose};
+    return {check(H5Fcreate("session", H5F_ACC_TRUNC, H5P_DEFAULT, inMemory().id()), "make a file", {}), H5Fclose};
+}
+
+Handle openInMemory(const std::string& path) {
+    return open(path, H5F_ACC_RDWR, inMemory());
+}
+
+std::string image(const Handle& file) {
+    check(H5Fflush(file.id(), H5F_SCOPE_GLOBAL), "put the file together", {});
+    const ssize_t size = check(H5Fget_file_image(file.id(), nullptr, 0), "put the file together", {});
+    std::string bytes(static_cast<std::size_t>(size), '\0');
+    check(H5Fget_file_image(file.id(), bytes.data(), bytes.size()), "put the file together", {});
+    return bytes;
 }
 
 Handle group(const Handle& parent, const std::string& name) {
@@ -176,10 +211,6 @@ void hardLink(const Handle& parent, const std::string& from, const std::string& 
     if (exists(parent, to))
         remove(parent, to);
     check(H5Lcreate_hard(parent.id(), from.c_str(), parent.id(), to.c_str(), H5P_DEFAULT, H5P_DEFAULT), "write", to);
-}
-
-void flush(const Handle& file) {
-    check(H5Fflush(file.id(), H5F_SCOPE_GLOBAL), "write", "the file");
 }
 
 void writeText(const Handle& object, const std::string& name, std::string_view text) {
@@ -262,13 +293,32 @@ Handle openDataset(const Handle& parent, const std::string& name) {
     return {check(H5Dopen2(parent.id(), name.c_str(), H5P_DEFAULT), "read", name), H5Dclose};
 }
 
+namespace {
+
+/// Whether the numbers lie in the file: an extent alone costs nothing to claim. Compressed ones may take any room.
+bool isStored(const Handle& dataset, std::size_t cells) {
+    const Handle creation(H5Dget_create_plist(dataset.id()), H5Pclose);
+    const Handle type(H5Dget_type(dataset.id()), H5Tclose);
+    return H5Pget_nfilters(creation.id()) > 0 ||
+           H5Dget_storage_size(dataset.id()) / std::max<std::size_t>(H5Tget_size(type.id()), 1) >= cells;
+}
+
+} // namespace
+
 Matrix readMatrix(const Handle& dataset, std::size_t rows, std::size_t columns) {
+    const Handle type(check(H5Dget_type(dataset.id()), "read", "a dataset"), H5Tclose);
+    if (H5Tget_class(type.id()) != H5T_FLOAT)
+        throw Error("holds something else than floating-point numbers");
     const Handle extent(check(H5Dget_space(dataset.id()), "read", "a dataset"), H5Sclose);
     const int dimensions = H5Sget_simple_extent_ndims(extent.id());
     hsize_t sizes[2] = {0, 1};
     if (dimensions < 1 || dimensions > 2 || H5Sget_simple_extent_dims(extent.id(), sizes, nullptr) < 0 ||
         sizes[0] != rows || sizes[1] != columns)
         throw Error(fmt::format("should be {} x {} as its model has them", rows, columns));
+    if (columns > 0 && rows > mostCells / columns)
+        throw Error(fmt::format("has {} x {} cells, more than any session", rows, columns));
+    if (!isStored(dataset, rows * columns))
+        throw Error("claims more numbers than the file holds");
     Matrix matrix(rows, columns);
     if (!matrix.empty())
         check(H5Dread(dataset.id(), H5T_NATIVE_DOUBLE, H5S_ALL, H5S_ALL, H5P_DEFAULT, matrix.values().data()), "read",

@@ -34,8 +34,14 @@ private:
 
 // Every function throws Error, its subject the place inside the file. None prints HDF5's own error stack.
 
-Handle openFile(const std::string& path, bool writable);
-Handle createFile(const std::string& path);
+/// For reading.
+Handle openFile(const std::string& path);
+/// A file that lives in memory until somebody writes its image: HDF5 1.10 does not survive a failed write.
+Handle createInMemory();
+/// A copy of the file in memory, to be changed.
+Handle openInMemory(const std::string& path);
+/// The bytes of the whole file.
+std::string image(const Handle& file);
 /// Opens, or makes, a group.
 Handle group(const Handle& parent, const std::string& name);
 Handle openGroup(const Handle& parent, const std::string& name);
@@ -45,7 +51,6 @@ std::vector<std::string> children(const Handle& group);
 std::vector<std::string> attributeNames(const Handle& object);
 void remove(const Handle& parent, const std::string& name);
 void hardLink(const Handle& parent, const std::string& from, const std::string& to);
-void flush(const Handle& file);
 
 void writeText(const Handle& object, const std::string& name, std::string_view text);
 void writeTexts(const Handle& object, const std::string& name, const std::vector<std::string>& texts);
@@ -64,7 +69,7 @@ double readNumber(const Handle& object, const std::string& name);
 /// A float64 dataset [rows] where the matrix has one column and `flat`, else [rows, columns].
 Handle writeMatrix(const Handle& group, const std::string& name, const Matrix& matrix, bool flat);
 Handle openDataset(const Handle& group, const std::string& name);
-/// @throws Error unless the dataset has this shape
+/// @throws Error unless the dataset has this shape and the file holds that many numbers
 Matrix readMatrix(const Handle& dataset, std::size_t rows, std::size_t columns);
 
 } // namespace secateur::hdf5

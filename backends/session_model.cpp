@@ -1,6 +1,7 @@
 #include "backends/session_model.h"
 
 #include "analysis/error.h"
+#include "backends/spec_checks.h"
 
 #include <fmt/core.h>
 
@@ -92,14 +93,15 @@ Values sized(Values values, std::size_t count, const std::string& name) {
     return values;
 }
 
-int smallCount(std::int64_t value, const std::string& name) {
-    if (value < 0 || value > 1 << 24)
+int smallCount(std::int64_t value, const std::string& name, std::int64_t most = mostWidth) {
+    if (value < 0 || value > most)
         throw Error(fmt::format("cannot be {}", value), name);
     return static_cast<int>(value);
 }
 
 std::vector<LayerSpec> readLayers(const Handle& group) {
-    std::vector<LayerSpec> layers(static_cast<std::size_t>(smallCount(hdf5::readInteger(group, "layers"), "layers")));
+    const int count = smallCount(hdf5::readInteger(group, "layers"), "layers", mostLayers);
+    std::vector<LayerSpec> layers(static_cast<std::size_t>(count));
     const auto each = [&](const auto& values, auto set) {
         for (std::size_t i = 0; i < layers.size(); ++i)
             set(layers[i], values[i]);
@@ -177,6 +179,7 @@ ModelCard readModelCard(const Handle& group) {
     card.fingerprint = hdf5::readText(group, "fingerprint");
     card.warnings = hdf5::readTexts(group, "warnings");
     spec.layers = readLayers(group);
+    checkLayers(spec, "layers");
     return card;
 }
 

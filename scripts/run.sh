@@ -4,7 +4,7 @@
 set -euo pipefail
 root=$(cd "$(dirname "$0")/.." && pwd)
 "$root/scripts/install-deps.sh"
-"$root/scripts/build.sh" release
+"$root/scripts/build.sh" release secateur secateur-cli
 if [ $# -eq 0 ]; then
     # Without the demo model the window opens on its welcome page, which says how to get one.
     model=$("$root/scripts/fetch-demo-model.sh") && set -- "$model"
