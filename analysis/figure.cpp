@@ -66,22 +66,24 @@ std::string seriesCsv(const Figure& figure) {
 
 } // namespace
 
+const FigureInfo& figureOf(std::string_view id) {
+    std::vector<std::string> known;
+    for (const FigureInfo& figure : allFigures()) {
+        if (figure.id == id)
+            return figure;
+        known.emplace_back(figure.id);
+    }
+    throw UsageError(fmt::format("unknown figure; the known ones are {}", join(known, ", ")), std::string(id));
+}
+
 Figure makeFigure(const Session& session, std::string_view request) {
     ParsedRequest parsed = parseRequest(request);
-    const auto figures = allFigures();
-    const auto info =
-        std::find_if(figures.begin(), figures.end(), [&](const FigureInfo& f) { return f.id == parsed.id; });
-    if (info == figures.end()) {
-        std::vector<std::string> known;
-        for (const FigureInfo& figure : figures)
-            known.emplace_back(figure.id);
-        throw UsageError(fmt::format("unknown figure; the known ones are {}", join(known, ", ")), parsed.id);
-    }
-    validateOptions(parsed, info->options);
+    const FigureInfo& info = figureOf(parsed.id);
+    validateOptions(parsed, info.options);
     std::map<std::string, std::string> complete;
-    for (const OptionInfo& option : info->options)
-        complete[std::string(option.name)] = optionValue(parsed.options, info->options, option.name);
-    Figure figure = info->make(session, complete);
+    for (const OptionInfo& option : info.options)
+        complete[std::string(option.name)] = optionValue(parsed.options, info.options, option.name);
+    Figure figure = info.make(session, complete);
     figure.command = fmt::format("secateur-cli plot {} --figure {}", session.model.path, request);
     return figure;
 }

@@ -60,6 +60,8 @@ struct FigureInfo {
 };
 
 std::span<const FigureInfo> allFigures();
+/// @throws UsageError listing what is known
+const FigureInfo& figureOf(std::string_view id);
 
 /// Draws "id[:key=value]..." from a session. @throws UsageError, Error
 Figure makeFigure(const Session& session, std::string_view request);

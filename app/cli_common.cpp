@@ -3,13 +3,14 @@
 #include "analysis/measure.h"
 #include "analysis/text.h"
 #include "backends/open_model.h"
+#include "backends/result_json.h"
 #include "backends/runtime.h"
 
 #include <fmt/core.h>
 #include <unistd.h>
 
 #include <chrono>
-#include <cmath>
+#include <filesystem>
 #include <fstream>
 #include <mutex>
 
@@ -25,7 +26,7 @@ Style styleOf(const std::string& mode) {
     return mode == "plain" ? Style::plain : mode == "json" ? Style::json : Style::none;
 }
 
-/// Prints at most ten times a second, and always the end.
+/// Prints at most ten times a second, lines for a person's log once a second, and always the first and the end.
 class Printer {
 public:
     explicit Printer(Style style)
@@ -38,7 +39,8 @@ public:
     void operator()(double fraction, std::string_view text) {
         const auto now = std::chrono::steady_clock::now();
         const std::lock_guard lock(m_mutex);
-        if (m_style == Style::none || (m_printed && fraction < 1 && now - m_last < std::chrono::milliseconds(100)))
+        const auto pause = std::chrono::milliseconds(m_style == Style::plain ? 1000 : 100);
+        if (m_style == Style::none || (m_printed && fraction < 1 && now - m_last < pause))
             return;
         m_last = now;
         m_printed = true;
@@ -47,7 +49,7 @@ public:
         else if (m_style == Style::plain)
             fmt::print(stderr, "{:3.0f} %  {}\n", fraction * 100, text);
         else
-            fmt::print(stderr, "{{\"fraction\": {:.4f}, \"text\": \"{}\"}}\n", fraction, text);
+            fmt::print(stderr, "{}\n", progressJson(fraction, text));
         std::fflush(stderr);
     }
 
@@ -88,12 +90,17 @@ void addCommonOptions(CLI::App& verb, Console& console) {
 }
 
 bool isSession(const std::string& path) {
+    const std::filesystem::path extension = std::filesystem::path(path).extension();
+    if ((extension == ".h5" || extension == ".hdf5") && !std::filesystem::is_directory(path))
+        return true; // also one that is damaged or not there: then that is what has to be said
     char signature[8] = {};
     std::ifstream(path, std::ios::binary).read(signature, sizeof signature);
     return std::string_view(signature, sizeof signature) == std::string_view("\x89HDF\r\n\x1a\n", 8);
 }
 
 std::shared_ptr<const Model> open(const std::string& path, const Console& console, const Progress& progress) {
+    if (isSession(path))
+        throw Error("is a session, which holds no weights", path, "Name the checkpoint itself");
     initialiseRuntime(console.threads);
     return openModel(path, progress);
 }

@@ -28,7 +28,7 @@ struct Console {
 /// --json, --progress, --threads, --log-level
 void addCommonOptions(CLI::App& verb, Console& console);
 
-/// True for an HDF5 file.
+/// True for an HDF5 file, by its first bytes or its name.
 bool isSession(const std::string& path);
 
 std::shared_ptr<const Model> open(const std::string& path, const Console& console, const Progress& progress);

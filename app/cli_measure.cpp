@@ -48,7 +48,7 @@ void writeCsv(const std::string& folder, const std::vector<MetricResult>& result
         throw Error("the folder cannot be made: " + failure.message(), folder);
     for (const MetricResult& result : results)
         writeWhole((std::filesystem::path(folder) / (fileForm(result.request.resultId()) + ".csv")).string(),
-                      csvText(result, spec));
+                   csvText(result, spec));
 }
 
 /// A row per layer; metrics of several cells as their mean and range.
@@ -78,8 +78,10 @@ void measureVerb(const Arguments& arguments, const Console& console) {
     {
         const Progress progress = console.progress();
         const auto model = open(arguments.path, console, progress.part(0, 0));
-        session.results = measured(*model, requests, progress);
         session.model = fullCard(*model);
+        if (!arguments.out.empty())
+            checkCanAdd(session.model, arguments.out);
+        session.results = measured(*model, requests, progress);
         session.created = utcNow();
     }
     const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();

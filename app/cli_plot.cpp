@@ -3,9 +3,11 @@
 #include "analysis/usage_error.h"
 #include "app/cli_common.h"
 #include "backends/atomic_file.h"
+#include "backends/result_json.h"
 #include "backends/session_hdf5.h"
 
 #include <fmt/core.h>
+#include <spdlog/spdlog.h>
 
 #ifdef SECATEUR_WITH_QT
 #include "widgets/figure_painter.h"
@@ -13,6 +15,8 @@
 #include <QApplication>
 #endif
 
+#include <algorithm>
+#include <array>
 #include <filesystem>
 
 namespace secateur::cli {
@@ -26,43 +30,89 @@ struct Arguments {
     std::string width = "page";
 };
 
-void draw([[maybe_unused]] const Figure& figure, [[maybe_unused]] const Arguments& arguments) {
 #ifdef SECATEUR_WITH_QT
+void checkCanDraw(const std::string&) {}
+
+void draw(const Figure& figure, const Arguments& arguments) {
     qputenv("QT_QPA_PLATFORM", "offscreen");
+    qInstallMessageHandler([](QtMsgType, const QMessageLogContext&, const QString& text) {
+        spdlog::debug("{}", text.toStdString()); // Qt talks about desktops that a server does not have
+    });
     int count = 1;
     char name[] = "secateur-cli";
     char* values[] = {name, nullptr};
     const QApplication application(count, values);
     saveFigure(figure, QString::fromStdString(arguments.out),
                arguments.width == "column" ? FigureWidth::column : FigureWidth::page);
+}
 #else
-    throw Error("this build has no Qt and cannot draw", arguments.out,
-                "Name a .csv file to get the figure's numbers, or use the build with Qt");
-#endif
+[[noreturn]] void checkCanDraw(const std::string& out) {
+    throw Error("drawing needs the build with Qt, and this one is without", out,
+                "Name a .csv or .json file to get the figure's numbers");
 }
 
-/// A session as it is; of a model, everything that its weights alone tell.
-Session source(const std::string& path, const Console& console) {
+void draw(const Figure&, const Arguments&) {}
+#endif
+
+/// The results that a figure names in its options, as what would have to be measured. A result id may come in its file
+/// form, "gate_norm.fold_norm-true". @throws UsageError
+std::vector<MetricRequest> requestsFor(std::string_view figure) {
+    ParsedRequest parsed = parseRequest(figure);
+    const FigureInfo& info = figureOf(parsed.id);
+    validateOptions(parsed, info.options);
+    std::vector<std::string> metrics;
+    for (const OptionInfo& option : info.options) {
+        if (option.name != "metric" && option.name != "metrics")
+            continue;
+        for (const std::string& id : split(optionValue(parsed.options, info.options, option.name), '/')) {
+            std::vector<std::string> parts = split(id, '.');
+            for (std::size_t i = 1; i < parts.size(); ++i)
+                if (const std::size_t dash = parts[i].find('-'); dash != std::string::npos)
+                    parts[i][dash] = '=';
+            metrics.push_back(join(parts, ":"));
+        }
+    }
+    return parseMetricRequests(join(metrics, ","));
+}
+
+/// A session as it is; of a model, what the figure needs.
+Session source(const std::string& path, std::string_view figure, const Console& console) {
     if (isSession(path))
         return readSession(path);
+    const std::vector<MetricRequest> requests = requestsFor(figure);
     const Progress progress = console.progress();
     const auto model = open(path, console, progress.part(0, 0));
     Session session;
     session.model = fullCard(*model);
-    session.results = measured(*model, parseMetricRequests("weights"), progress);
+    session.results = measured(*model, requests, progress);
     return session;
 }
 
+/// The kind of file that is asked for, ".png". @throws UsageError
+std::string kindOf(const std::string& out) {
+    std::string kind = std::filesystem::path(out).extension().string();
+    for (char& c : kind)
+        c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+    constexpr std::array known{".png", ".svg", ".pdf", ".csv", ".json"};
+    if (std::find(known.begin(), known.end(), kind) == known.end())
+        throw UsageError(fmt::format("cannot write \"{}\"; the known kinds are .png, .svg, .pdf, .csv and .json", kind),
+                         out);
+    return kind;
+}
+
 void plot(const Arguments& arguments, const Console& console) {
-    const std::string extension = std::filesystem::path(arguments.out).extension().string();
-    if (extension != ".png" && extension != ".svg" && extension != ".pdf" && extension != ".csv")
-        throw UsageError(fmt::format("cannot write \"{}\"; the known kinds are .png, .svg, .pdf and .csv", extension),
-                         arguments.out);
-    const Figure figure = makeFigure(source(arguments.path, console), arguments.figure);
-    if (extension == ".csv")
-        writeWhole(arguments.out, toCsv(figure));
-    else
+    const std::string kind = kindOf(arguments.out);
+    const bool isDrawn = kind != ".csv" && kind != ".json";
+    if (isDrawn)
+        checkCanDraw(arguments.out);
+    checkCanWrite(arguments.out);
+    const Figure figure = makeFigure(source(arguments.path, arguments.figure, console), arguments.figure);
+    if (isDrawn)
         draw(figure, arguments);
+    else
+        writeWhole(arguments.out, kind == ".csv" ? toCsv(figure) : figureJson(figure) + "\n");
+    if (console.json)
+        fmt::print("{}\n", figureJson(figure));
 }
 
 } // namespace
@@ -70,10 +120,10 @@ void plot(const Arguments& arguments, const Console& console) {
 void addPlot(CLI::App& program, Console& console) {
     auto arguments = std::make_shared<Arguments>();
     CLI::App* verb = program.add_subcommand("plot", "Draw a figure from a session, or straight from a checkpoint");
-    verb->add_option("SESSION", arguments->path, "Session .h5; of a MODEL the weight metrics are measured first")
+    verb->add_option("SESSION", arguments->path, "Session .h5; of a MODEL, what the figure needs is measured first")
         ->required();
     verb->add_option("--figure", arguments->figure, "ID[:key=value]... (see: list figures)")->required();
-    verb->add_option("--out", arguments->out, "FILE.png, .svg, .pdf, or .csv for the numbers")->required();
+    verb->add_option("--out", arguments->out, "FILE.png, .svg, .pdf, or .csv or .json for the numbers")->required();
     verb->add_option("--width", arguments->width, "column (8.4 cm) or page (17.4 cm)")
         ->check(CLI::IsMember({"column", "page"}))
         ->capture_default_str();

@@ -61,6 +61,8 @@ int main(int count, char** values) {
     build(program, console);
     try {
         program.parse(count, values);
+        if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0)
+            return fmt::print(stderr, "secateur-cli: standard output cannot be written\n"), failed;
         return ok;
     } catch (const CLI::ParseError& error) {
         return program.exit(error) == 0 ? ok : wrongUsage;

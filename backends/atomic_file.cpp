@@ -26,7 +26,8 @@ namespace fs = std::filesystem;
                                                      : "Nothing was changed");
 }
 
-/// Renaming over a target that may not be replaced would work all the same. @return the permissions the new file should get
+/// Renaming over a target that may not be replaced would work all the same. @return the permissions the new file should
+/// get
 mode_t checkTarget(const std::string& name, const fs::path& target) {
     const fs::path folder = target.parent_path();
     if (!folder.empty() && !fs::is_directory(folder))

@@ -45,6 +45,7 @@ Json cardFields(const ModelCard& card) {
             {"vocab", spec.vocab},
             {"context", spec.context},
             {"tied_embeddings", spec.tiedEmbeddings},
+            {"tied_groups", nullptr}, // of architectures whose layers share weights
             {"parameters", card.parameters},
             {"bytes", card.bytes},
             {"dtype", card.dtype},
@@ -127,6 +128,45 @@ std::string measureJson(const ModelCard& card, std::span<const MetricResult> res
 
 std::string errorJson(const Error& error) {
     return print({{"error", {{"message", error.message()}, {"subject", error.subject()}, {"hint", error.hint()}}}});
+}
+
+std::string figureJson(const Figure& figure) {
+    const auto axis = [](const FigureAxis& a) { return Json{{"label", a.label}, {"logarithmic", a.logarithmic}}; };
+    const auto list = [](std::span<const double> values) {
+        Json numbers = Json::array();
+        for (const double value : values)
+            numbers.push_back(number(value));
+        return numbers;
+    };
+    Json document{{"kind", figure.kind == FigureKind::heatMap ? "heat_map" : "series"},
+                  {"title", figure.title},
+                  {"caption", figure.caption},
+                  {"command", figure.command},
+                  {"x", axis(figure.x)},
+                  {"y", axis(figure.y)}};
+    if (figure.kind == FigureKind::heatMap) {
+        document["colour"] = axis(figure.colour);
+        document["colour"]["map"] = figure.scale.map;
+        document["colour"]["clip_percent"] = figure.scale.clipPercent;
+        document["cells"] = Json::array();
+        for (std::size_t row = 0; row < figure.cells.rows(); ++row)
+            document["cells"].push_back(list(figure.cells.row(row)));
+        return print(document);
+    }
+    document["right_y"] = axis(figure.rightY);
+    document["series"] = Json::array();
+    for (const FigureSeries& series : figure.series) {
+        Json line{
+            {"label", series.label}, {"axis", series.rightAxis ? "right" : "left"}, {"values", list(series.values)}};
+        if (!series.errors.empty())
+            line["standard_error"] = list(series.errors);
+        document["series"].push_back(std::move(line));
+    }
+    return print(document);
+}
+
+std::string progressJson(double fraction, std::string_view text) {
+    return Json{{"fraction", fraction}, {"text", text}}.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
 std::string listJson(std::string_view kind, const std::vector<ListItem>& items) {

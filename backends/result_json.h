@@ -1,6 +1,7 @@
 #pragma once
 
 #include "analysis/error.h"
+#include "analysis/figure.h"
 #include "analysis/metric.h"
 #include "analysis/model_card.h"
 #include "backends/open_model.h"
@@ -25,6 +26,12 @@ std::string measureJson(const ModelCard& card, std::span<const MetricResult> res
                         std::int64_t peakBytes);
 
 std::string errorJson(const Error& error);
+
+/// The numbers behind a figure and what it says of them.
+std::string figureJson(const Figure& figure);
+
+/// One line, for logs.
+std::string progressJson(double fraction, std::string_view text);
 
 /// One line of `list KIND`.
 struct ListItem {

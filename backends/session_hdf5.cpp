@@ -110,9 +110,10 @@ void checkIsOf(const ModelCard& wanted, const ModelCard& stored) {
 }
 
 std::string grownSession(const Session& additions, const std::string& path) {
-    checkIsOf(additions.model, readModel(openChecked(path)));
+    const ModelCard model = readModel(openChecked(path));
+    checkIsOf(additions.model, model);
     const Handle file = hdf5::openInMemory(path);
-    writeResultsAndView(file, additions, readResults(file, additions.model.spec));
+    writeResultsAndView(file, additions, readResults(file, model.spec));
     return sealedImage(file);
 }
 

@@ -1,0 +1,473 @@
+// Sessions on disk: what is written comes back, and what cannot be right is refused by name.
+
+#include "analysis/session.h"
+#include "backends/atomic_file.h"
+#include "backends/hdf5_io.h"
+#include "backends/session_hdf5.h"
+#include "tests/support/files.h"
+
+#include <QtTest>
+
+#include <fcntl.h>
+#include <sys/file.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <cmath>
+#include <csignal>
+#include <functional>
+#include <future>
+#include <limits>
+#include <thread>
+
+using namespace secateur;
+using test::Scratch;
+
+Q_DECLARE_METATYPE(std::function<void(const hdf5::Handle&)>)
+
+namespace {
+
+constexpr double missing = std::numeric_limits<double>::quiet_NaN();
+
+MetricResult result(const char* request, const ModelSpec& spec, double first) {
+    MetricResult made;
+    made.request = parseMetricRequests(request).front();
+    made.values = Matrix(spec.layers.size(), columnsFor(made.request.info->scope, spec));
+    for (std::size_t layer = 0; layer < spec.layers.size(); ++layer)
+        for (std::size_t cell = 0; cell < cellsInLayer(made.request.info->scope, spec.layers[layer]); ++cell)
+            made.values(layer, cell) = first += 0.1;
+    made.measurement.fingerprint = "sha256:feed";
+    made.measurement.created = "2026-11-21T10:00:00Z";
+    made.seconds = 0.25;
+    return made;
+}
+
+/// Three unlike layers, every field away from its default.
+ModelCard raggedModel() {
+    ModelCard card{"models/Ragged é",  "gguf", "Ragged é", {}, 12'345'678'901, 9'876, "Q4_1", "gpt2", "sha256:feed",
+                   {"first", "second"}};
+    card.spec = {"llama", Family::encoder,     64,    37,  2048, {}, NormKind::layer, 1e-5,
+                 1,       Activation::geluErf, false, true};
+    const RotarySpec rotary{6, 500000, RopeScaling::llama3, 8, 1.5, 4.5, 8192};
+    card.spec.layers = {
+        {8, 2, 12, 32, AttentionKind::full, 1, 16, rotary, true, false, true, false, true},
+        {6, 3, 12, 24, AttentionKind::valueOnly, 0.2, 0, {}, false, true, false, true, false},
+        {0, 0, 0, 8, AttentionKind::none, 1, 0, {}, false, false, false, false, false},
+    };
+    return card;
+}
+
+Session raggedSession() {
+    Session session;
+    session.model = raggedModel();
+    session.created = "2026-11-20T09:00:00Z";
+    session.view = {{"colours", "magma"}, {"layout", std::string(200'000, 'x')}, {"title", "grün"}, {"empty", ""}};
+    const ModelSpec& spec = session.model.spec;
+    session.results = {result("gate_norm_head", spec, 1), result("gate_norm", spec, 2),
+                       result("gate_norm_group:fold_norm=true", spec, 3), result("gate_norm_head", spec, 4)};
+    session.results[1].values(2, 0) = missing;
+    session.results[2].standardError = result("gate_norm_group", spec, 0.001).values;
+    session.results[2].warnings = {"a word"};
+    session.results[3].measurement = {"sha256:feed", "sha256:mask", "sha256:data",
+                                      "bfloat16",    "cuda:0",      "2026-11-21T10:00:00Z"};
+    return session;
+}
+
+bool same(const Matrix& a, const Matrix& b) {
+    const auto equal = [](double x, double y) { return x == y || (std::isnan(x) && std::isnan(y)); };
+    return a.rows() == b.rows() && a.columns() == b.columns() &&
+           std::equal(a.values().begin(), a.values().end(), b.values().begin(), equal);
+}
+
+void compare(const MetricResult& a, const MetricResult& b) {
+    QCOMPARE(QString::fromStdString(a.request.resultId()), QString::fromStdString(b.request.resultId()));
+    QCOMPARE(a.request.info, b.request.info);
+    QVERIFY(same(a.values, b.values));
+    QCOMPARE(a.standardError.has_value(), b.standardError.has_value());
+    QVERIFY(!a.standardError || same(*a.standardError, *b.standardError));
+    QVERIFY(a.measurement == b.measurement);
+    QCOMPARE(a.seconds, b.seconds);
+    QCOMPARE(a.warnings, b.warnings);
+}
+
+void compare(const ModelCard& a, const ModelCard& b) {
+    QCOMPARE(a.path, b.path);
+    QCOMPARE(a.format, b.format);
+    QCOMPARE(a.name, b.name);
+    QCOMPARE(a.parameters, b.parameters);
+    QCOMPARE(a.bytes, b.bytes);
+    QCOMPARE(a.dtype, b.dtype);
+    QCOMPARE(a.tokenizer, b.tokenizer);
+    QCOMPARE(a.fingerprint, b.fingerprint);
+    QCOMPARE(a.warnings, b.warnings);
+    QCOMPARE(a.spec.architecture, b.spec.architecture);
+    QCOMPARE(a.spec.family, b.spec.family);
+    QCOMPARE(a.spec.hidden, b.spec.hidden);
+    QCOMPARE(a.spec.vocab, b.spec.vocab);
+    QCOMPARE(a.spec.context, b.spec.context);
+    QVERIFY(a.spec.layers == b.spec.layers);
+    QCOMPARE(a.spec.norm, b.spec.norm);
+    QCOMPARE(a.spec.normEpsilon, b.spec.normEpsilon);
+    QCOMPARE(a.spec.normWeightOffset, b.spec.normWeightOffset);
+    QCOMPARE(a.spec.activation, b.spec.activation);
+    QCOMPARE(a.spec.gatedMlp, b.spec.gatedMlp);
+    QCOMPARE(a.spec.tiedEmbeddings, b.spec.tiedEmbeddings);
+}
+
+/// A valid session file, changed by hand.
+void change(const std::string& path, const std::function<void(const hdf5::Handle&)>& work) {
+    const hdf5::Handle file = hdf5::openInMemory(path);
+    work(file);
+    writeWhole(path, hdf5::image(file));
+}
+
+QByteArray contents(const std::string& path) {
+    QFile file(QString::fromStdString(path));
+    return file.open(QIODevice::ReadOnly) ? file.readAll() : QByteArray();
+}
+
+/// What lies in a folder, hidden files too.
+QStringList listing(const Scratch& scratch) {
+    return QDir(scratch.path()).entryList(QDir::AllEntries | QDir::Hidden | QDir::NoDotAndDotDot);
+}
+
+} // namespace
+
+class TestSession : public QObject {
+    Q_OBJECT
+
+private slots:
+    void everythingComesBackInTheOrderItWasMade() {
+        const Scratch scratch;
+        const Session written = raggedSession();
+        const std::string path = scratch.path("s.h5").toStdString();
+        writeSession(written, path);
+        const Session read = readSession(path);
+        compare(read.model, written.model);
+        QCOMPARE(read.created, written.created);
+        QCOMPARE(read.view, written.view);
+        QCOMPARE(read.results.size(), written.results.size());
+        for (std::size_t i = 0; i < read.results.size(); ++i)
+            compare(read.results[i], written.results[i]);
+        compare(*read.latest("gate_norm_head"), written.results[3]);
+        QCOMPARE(listing(scratch), QStringList{"s.h5"});
+    }
+
+    void writingAgainReplacesTheSession() {
+        const Scratch scratch;
+        const std::string path = scratch.path("s.h5").toStdString();
+        Session session = raggedSession();
+        writeSession(session, path);
+        session.results.resize(1);
+        session.view.clear();
+        writeSession(session, path);
+        QCOMPARE(readSession(path).results.size(), 1);
+        QVERIFY(readSession(path).view.empty());
+    }
+
+    void resultsAreAddedAndTheSameMeasurementReplaced() {
+        const Scratch scratch;
+        const std::string path = scratch.path("s.h5").toStdString();
+        const Session first = raggedSession();
+        addToSession(first, path); // makes it
+        Session more;
+        more.model = first.model;
+        more.results = {result("gate_norm_head", first.model.spec, 9),       // measured again
+                        result("gate_norm_headwise", first.model.spec, 10)}; // new
+        more.results[0].measurement.created = "2026-11-22T00:00:00Z";
+        addToSession(more, path);
+
+        const Session read = readSession(path);
+        QCOMPARE(read.results.size(), 5);
+        compare(read.results[2], first.results[3]);
+        compare(read.results[3], more.results[0]);
+        compare(read.results[4], more.results[1]);
+        compare(*read.latest("gate_norm_head"), more.results[0]);
+        QCOMPARE(read.view, first.view);
+        QCOMPARE(read.created, first.created);
+    }
+
+    void aReplacedStandardErrorDoesNotStay() {
+        const Scratch scratch;
+        const std::string path = scratch.path("s.h5").toStdString();
+        Session session = raggedSession();
+        writeSession(session, path);
+        session.results = {session.results[2]};
+        session.results[0].standardError.reset();
+        addToSession(session, path);
+        QVERIFY(!readSession(path).latest("gate_norm_group:fold_norm=true")->standardError);
+    }
+
+    void addingKeepsWhatThisVersionDoesNotKnow() {
+        const Scratch scratch;
+        const std::string path = scratch.path("s.h5").toStdString();
+        writeSession(raggedSession(), path);
+        change(path, [](const hdf5::Handle& file) { hdf5::writeText(hdf5::group(file, "notes"), "text", "by hand"); });
+        addToSession(raggedSession(), path);
+        QCOMPARE(hdf5::readText(hdf5::openGroup(hdf5::openFile(path), "notes"), "text"), "by hand");
+    }
+
+    void aMetricOfAnotherVersionIsKeptWithItsDescription() {
+        const Scratch scratch;
+        const std::string path = scratch.path("s.h5").toStdString();
+        Session session = raggedSession();
+        session.results.resize(1);
+        writeSession(session, path);
+        change(path, [](const hdf5::Handle& file) {
+            const hdf5::Handle group = hdf5::openGroup(hdf5::openGroup(file, "metrics"), "gate_norm_head");
+            const hdf5::Handle dataset = hdf5::openDataset(group, "0");
+            hdf5::writeText(dataset, "result_id", "sink_head:key=3:visible_only=true");
+            hdf5::writeText(dataset, "title", "sink score");
+            hdf5::writeText(dataset, "needs", "forward");
+            hdf5::writeText(dataset, "prune_first", "high");
+        });
+        const Session read = readSession(path);
+        const std::string copy = scratch.path("copy.h5").toStdString();
+        writeSession(read, copy);
+        const Session again = readSession(copy);
+        const MetricResult* sink = again.latest("sink_head:key=3:visible_only=true");
+        QVERIFY(sink);
+        QCOMPARE(sink->request.info->title, "sink score");
+        QCOMPARE(sink->request.info->needs, Needs::forward);
+        QCOMPARE(sink->request.info->pruneFirst, PruneFirst::high);
+        QCOMPARE(sink->request.info, read.results[0].request.info); // one row, however often it is read
+        QVERIFY(same(sink->values, session.results[0].values));
+    }
+
+    void aSessionOfAnotherModelIsRefusedAndUnharmed() {
+        const Scratch scratch;
+        const std::string path = scratch.path("s.h5").toStdString();
+        writeSession(raggedSession(), path);
+        const QByteArray before = contents(path);
+        Session other = raggedSession();
+        other.model.name = "Other";
+        other.model.fingerprint = "sha256:beef";
+        const QString expected = "s.h5: is a session of Ragged é (sha256:feed), not of Other (sha256:beef). Write to "
+                                 "another file";
+        QCOMPARE(scratch.refusal([&] { addToSession(other, path); }), expected);
+        QCOMPARE(scratch.refusal([&] { checkCanAdd(other.model, path); }), expected);
+        QCOMPARE(contents(path), before);
+        QCOMPARE(listing(scratch), QStringList{"s.h5"});
+        QCOMPARE(scratch.refusal([&] { checkCanAdd(raggedModel(), path); }), "accepted");
+    }
+
+    void whatIsNoSessionIsRefused_data() {
+        using Change = std::function<void(const hdf5::Handle&)>;
+        QTest::addColumn<Change>("work");
+        QTest::addColumn<QString>("expected");
+        const auto model = [](auto work) {
+            return Change([work](const hdf5::Handle& file) { work(hdf5::openGroup(file, "model")); });
+        };
+        const auto first = [](auto work) {
+            return Change([work](const hdf5::Handle& file) {
+                const hdf5::Handle metrics = hdf5::openGroup(file, "metrics");
+                work(hdf5::openGroup(metrics, "gate_norm"));
+            });
+        };
+        const auto text = [first](const char* name, const char* value) {
+            return first([name, value](const hdf5::Handle& group) {
+                hdf5::writeText(hdf5::openDataset(group, "0"), name, value);
+            });
+        };
+        QTest::newRow("another program's file")
+            << Change([](const hdf5::Handle& file) { hdf5::writeText(file, "format", "keras"); })
+            << "is an HDF5 file, but not a Secateur session";
+        QTest::newRow("format of another type")
+            << Change([](const hdf5::Handle& file) { hdf5::writeInteger(file, "format", 3); })
+            << "is an HDF5 file, but not a Secateur session";
+        QTest::newRow("newer") << Change([](const hdf5::Handle& file) { hdf5::writeInteger(file, "version", 2); })
+                               << "is a session of version 2; this program reads up to version 1. Open it with a newer "
+                                  "Secateur";
+        QTest::newRow("no model") << Change([](const hdf5::Handle& file) { hdf5::remove(file, "model"); })
+                                  << "is a session without its model";
+        QTest::newRow("arrays shorter than the model")
+            << model([](const hdf5::Handle& group) { hdf5::writeInteger(group, "layers", 4); })
+            << "/model: heads: should hold a value for each of 4 layers and holds 3";
+        QTest::newRow("absurd layers") << model([](const hdf5::Handle& group) {
+            hdf5::writeInteger(group, "layers", 1LL << 40);
+        }) << "/model: layers: cannot be 1099511627776";
+        QTest::newRow("negative heads") << model([](const hdf5::Handle& group) {
+            hdf5::writeIntegers(group, "heads", {8, -6, 0});
+        }) << "/model: heads: cannot be -6";
+        QTest::newRow("broken groups") << model([](const hdf5::Handle& group) {
+            hdf5::writeIntegers(group, "kv_heads", {3, 3, 0});
+        }) << "/model: layers: layer 0 has 8 heads, which 3 KV heads do not divide";
+        QTest::newRow("unknown attention") << model([](const hdf5::Handle& group) {
+            hdf5::writeTexts(group, "attention", {"full", "odd", "none"});
+        }) << "/model: attention: holds the unknown word \"odd\"";
+        QTest::newRow("text for a number")
+            << model([](const hdf5::Handle& group) { hdf5::writeText(group, "hidden", "64"); })
+            << "/model: hidden: has another type than a session's";
+        QTest::newRow("two values for one") << model([](const hdf5::Handle& group) {
+            hdf5::writeIntegers(group, "hidden", {1, 2});
+        }) << "/model: hidden: should hold one value and holds 2";
+        QTest::newRow("other shape") << first([](const hdf5::Handle& group) {
+            hdf5::writeMatrix(group, "1", Matrix(2, 1, 0.5), true);
+        }) << "/metrics/gate_norm/1: order: is missing";
+        QTest::newRow("one layer too few") << model([](const hdf5::Handle& group) {
+            for (const char* name : {"heads", "kv_heads", "head_dim"})
+                hdf5::writeIntegers(group, name, {2, 2, 2});
+        }) << "/metrics/gate_norm_group.fold_norm-true/0: should be 3 x 2 as its model has them";
+        QTest::newRow("unknown scope") << text("scope", "token")
+                                       << "/metrics/gate_norm/0: scope: holds the unknown word \"token\". Open it with "
+                                          "a newer Secateur";
+        QTest::newRow("another metric's scope")
+            << text("scope", "head") << "/metrics/gate_norm/0: scope: is \"head\", and gate_norm is one of each layer";
+        QTest::newRow("malformed result id")
+            << text("result_id", "gate_norm:fold")
+            << "/metrics/gate_norm/0: gate_norm:fold: option \"fold\" is not of the form key=value";
+    }
+    void whatIsNoSessionIsRefused() {
+        QFETCH(std::function<void(const hdf5::Handle&)>, work);
+        QFETCH(QString, expected);
+        const Scratch scratch;
+        const std::string path = scratch.path("s.h5").toStdString();
+        writeSession(raggedSession(), path);
+        change(path, work);
+        QCOMPARE(scratch.refusal([&] { readSession(path); }), "s.h5: " + expected);
+    }
+
+    void whatIsNoWholeFileIsRefused() {
+        const Scratch scratch;
+        const auto refusal = [&](const std::string& path) { return scratch.refusal([&] { readSession(path); }); };
+        QCOMPARE(refusal(scratch.path("none.h5").toStdString()),
+                 "none.h5: cannot be opened: No such file or directory");
+        QCOMPARE(refusal(scratch.write("empty.h5", {})), "empty.h5: is not an HDF5 file");
+        QCOMPARE(refusal(scratch.write("text.h5", "not a session\n")), "text.h5: is not an HDF5 file");
+        QCOMPARE(refusal(scratch.path().toStdString()), "FOLDER: is not an HDF5 file");
+        const std::string whole = scratch.path("whole.h5").toStdString();
+        writeSession(raggedSession(), whole);
+        const QByteArray bytes = contents(whole);
+        QCOMPARE(refusal(scratch.write("half.h5", bytes.first(bytes.size() / 2))),
+                 "half.h5: cannot be opened as HDF5: it is cut short or damaged");
+    }
+
+    void aFailedWriteLeavesTheOldFile() {
+        const Scratch scratch;
+        const std::string path = scratch.write("kept.csv", "old");
+        {
+            const AtomicFile abandoned(path);
+            QFile half(QString::fromStdString(abandoned.path()));
+            QVERIFY(half.open(QIODevice::WriteOnly) && half.write("new") == 3);
+        }
+        QCOMPARE(contents(path), "old");
+        QCOMPARE(listing(scratch), QStringList{"kept.csv"});
+        writeWhole(path, "new");
+        QCOMPARE(contents(path), "new");
+        QCOMPARE(listing(scratch), QStringList{"kept.csv"});
+    }
+
+    void aFullDiskLeavesTheOldFile() {
+        const Scratch scratch;
+        const std::string path = scratch.path("s.h5").toStdString();
+        writeSession(raggedSession(), path);
+        const QByteArray before = contents(path);
+        // A limit on file sizes fails as a full disk does, at whatever write crosses it.
+        rlimit usual{};
+        getrlimit(RLIMIT_FSIZE, &usual);
+        const auto ignored = std::signal(SIGXFSZ, SIG_IGN);
+        const rlimit tight{4096, usual.rlim_max};
+        setrlimit(RLIMIT_FSIZE, &tight);
+        const QString session = scratch.refusal([&] { writeSession(raggedSession(), path); });
+        const QString text = scratch.refusal([&] { writeWhole(path, std::string(5000, 'x')); });
+        setrlimit(RLIMIT_FSIZE, &usual);
+        std::signal(SIGXFSZ, ignored);
+        QCOMPARE(session, "s.h5: cannot be written: File too large. Nothing was changed");
+        QCOMPARE(text, "s.h5: cannot be written: File too large. Nothing was changed");
+        QCOMPARE(contents(path), before);
+        QCOMPARE(listing(scratch), QStringList{"s.h5"});
+        writeSession(raggedSession(), path); // and the library goes on working
+    }
+
+    void placesThatCannotBeWrittenAreRefusedAtOnce() {
+        const Scratch scratch;
+        const auto refusal = [&](const QString& name) {
+            return scratch.refusal([&] { AtomicFile(scratch.path(name).toStdString()); });
+        };
+        QCOMPARE(refusal("no/s.h5"), "no/s.h5: cannot be written: there is no folder no. Make it first");
+        QVERIFY(QDir(scratch.path()).mkdir("folder"));
+        QCOMPARE(refusal("folder"), "folder: cannot be written: it is a folder. Name a file");
+        QCOMPARE(scratch.refusal([] { AtomicFile("/dev/null"); }),
+                 "/dev/null: cannot be written: it is not a regular file. Name another file");
+        if (geteuid() == 0)
+            return; // everything is allowed to the administrator
+        const std::string path = scratch.write("locked.h5", "old");
+        QFile::setPermissions(QString::fromStdString(path), QFile::ReadOwner);
+        QCOMPARE(refusal("locked.h5"), "locked.h5: cannot be written: Permission denied. Nothing was changed");
+    }
+
+    void linksAndPermissionsStayAsTheyWere() {
+        const Scratch scratch;
+        const std::string path = scratch.write("real.csv", "old");
+        const auto mode = QFile::ReadOwner | QFile::WriteOwner | QFile::ReadUser | QFile::WriteUser;
+        QVERIFY(QFile::setPermissions(QString::fromStdString(path), mode));
+        QVERIFY(QFile::link("real.csv", scratch.path("link.csv")));
+        writeWhole(scratch.path("link.csv").toStdString(), "new");
+        QCOMPARE(contents(path), "new");
+        QVERIFY(QFileInfo(scratch.path("link.csv")).isSymLink());
+        QCOMPARE(QFile::permissions(QString::fromStdString(path)), mode);
+    }
+
+    void writersWaitForEachOther() {
+        const Scratch scratch;
+        const std::string path = scratch.path("s.h5").toStdString();
+        const int other = open(scratch.path(".s.h5.lock").toUtf8().constData(), O_RDWR | O_CREAT, 0600);
+        QCOMPARE(flock(other, LOCK_EX), 0);
+        auto writing = std::async(std::launch::async, [&] { addToSession(raggedSession(), path); });
+        QCOMPARE(writing.wait_for(std::chrono::milliseconds(300)), std::future_status::timeout);
+        QVERIFY(!QFile::exists(QString::fromStdString(path)));
+        QVERIFY(QFile::remove(scratch.path(".s.h5.lock")));
+        close(other);
+        writing.get();
+        QCOMPARE(readSession(path).results.size(), 4);
+        QCOMPARE(listing(scratch), QStringList{"s.h5"});
+    }
+
+    void manyWritersLoseNothing() {
+        const Scratch scratch;
+        const std::string path = scratch.path("s.h5").toStdString();
+        std::vector<std::jthread> writers;
+        for (int i = 0; i < 8; ++i)
+            writers.emplace_back([&path, i] {
+                Session session = raggedSession();
+                session.results.resize(1);
+                session.results[0].measurement.dataDigest = std::to_string(i);
+                addToSession(session, path);
+            });
+        writers.clear();
+        QCOMPARE(readSession(path).results.size(), 8);
+    }
+
+    void everyDamagedByteIsNoticed() {
+        const Scratch scratch;
+        const std::string path = scratch.path("s.h5").toStdString();
+        Session session = raggedSession();
+        session.view.erase("layout");
+        writeSession(session, path);
+        const QByteArray whole = contents(path);
+        std::uint32_t state = 1;
+        const auto next = [&state] { return state = state * 1664525 + 1013904223; };
+        constexpr int sealBytes = 82;
+        for (int round = 0; round < 300; ++round) {
+            QByteArray bytes = whole;
+            char& byte = bytes.data()[static_cast<qsizetype>(next() >> 8) % (bytes.size() - sealBytes)];
+            byte = static_cast<char>(byte ^ (1 << (round % 8)));
+            const std::string damaged = scratch.write("damaged.h5", bytes);
+            QCOMPARE(
+                scratch.refusal([&] { readSession(damaged); }),
+                "damaged.h5: is damaged: its bytes do not fit its checksum. Copy it again from where it came from");
+        }
+        QCOMPARE(scratch.refusal([&] { readSession(scratch.write("bare.h5", whole.chopped(sealBytes))); }), "accepted");
+    }
+
+    void whatAnotherProgramChangedStillOpens() {
+        const Scratch scratch;
+        const std::string path = scratch.path("s.h5").toStdString();
+        writeSession(raggedSession(), path);
+        change(path, [](const hdf5::Handle& file) { hdf5::writeText(file, "created", "2027-01-01T00:00:00Z"); });
+        QCOMPARE(readSession(path).created, "2027-01-01T00:00:00Z");
+    }
+};
+
+QTEST_APPLESS_MAIN(TestSession)
+#include "tst_session.moc"
