@@ -9,6 +9,7 @@
 #include <atomic>
 #include <chrono>
 #include <fstream>
+#include <limits>
 #include <map>
 #include <mutex>
 #include <thread>
@@ -52,7 +53,8 @@ public:
     }
     std::string fingerprint() const override { return m_fingerprint; }
 
-    mutable std::atomic<int> layersFree = 1000; ///< layers from this one on are not given yet
+    mutable std::atomic<int> layersFree =
+        std::numeric_limits<int>::max(); ///< layers from this one on are not given yet
 
 private:
     ModelCard m_card;

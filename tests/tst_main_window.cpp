@@ -1,0 +1,530 @@
+#ifndef Q_MOC_RUN // moc cannot read ATen
+#include "tests/support/fake_engine.h"
+#endif
+
+#include "widgets/command_palette.h"
+#include "widgets/document.h"
+#include "widgets/fuzzy.h"
+#include "widgets/heads_view.h"
+#include "widgets/job_runner.h"
+#include "widgets/jobs_panel.h"
+#include "widgets/log_panel.h"
+#include "widgets/main_window.h"
+#include "widgets/message_bar.h"
+#include "widgets/metric_list.h"
+#include "widgets/model_card_panel.h"
+#include "widgets/recent_files.h"
+#include "widgets/selection_inspector.h"
+#include "widgets/shortcut_sheet.h"
+#include "widgets/welcome_page.h"
+
+#include <QAction>
+#include <QApplication>
+#include <QCheckBox>
+#include <QDockWidget>
+#include <QDropEvent>
+#include <QLabel>
+#include <QLineEdit>
+#include <QListWidget>
+#include <QMenu>
+#include <QMenuBar>
+#include <QMessageBox>
+#include <QMimeData>
+#include <QPushButton>
+#include <QSettings>
+#include <QSignalSpy>
+#include <QStackedWidget>
+#include <QTabWidget>
+#include <QTemporaryDir>
+#include <QTest>
+#include <QToolButton>
+#include <QTreeWidget>
+
+#include <memory>
+#include <set>
+
+using namespace secateur;
+using namespace secateur::test;
+
+namespace {
+
+/// The program without its files.
+struct Program {
+    QTemporaryDir folder;
+    FakeEngine engine;
+    JobRunner jobs;
+    Document document{engine.engine(), &jobs};
+    std::unique_ptr<MainWindow> window;
+
+    Program() { launch(); }
+
+    void launch() {
+        window.reset();
+        window = std::make_unique<MainWindow>(&document, &jobs);
+        window->show();
+    }
+    std::string path(const char* name) const { return folder.filePath(name).toStdString(); }
+    void settle() {
+        QTRY_VERIFY(jobs.isIdle());
+        QTest::qWait(40); // views take up results with their next frame
+    }
+    void openModel(int layers = 3) {
+        engine.addModel(path("small.gguf"), layers);
+        window->open(QString::fromStdString(path("small.gguf")));
+        settle();
+    }
+    void openSession() {
+        const FakeModel model("/nowhere/small.gguf", 3);
+        engine.addSession(path("work.h5"), model.card());
+        window->open(QString::fromStdString(path("work.h5")));
+        settle();
+    }
+
+    template <typename Widget>
+    Widget* find(const QString& name = {}) const {
+        return window->findChild<Widget*>(name);
+    }
+    /// An action of the menus by a part of its text, without mnemonics.
+    QAction* action(const QString& text) const {
+        for (const QMenu* menu : window->menuBar()->findChildren<QMenu*>())
+            for (QAction* action : menu->actions())
+                if (action->text().remove('&').contains(text))
+                    return action;
+        return nullptr;
+    }
+    QString allText(const QWidget* widget) const {
+        QString text;
+        for (const QLabel* label : widget->findChildren<QLabel*>())
+            if (label->isVisible())
+                text += label->text() + '\n';
+        return text;
+    }
+};
+
+QStringList rowsOf(const QTreeWidget* tree) {
+    QStringList rows;
+    for (QTreeWidgetItemIterator item(const_cast<QTreeWidget*>(tree)); *item; ++item)
+        rows << (*item)->text(0) + '|' + (*item)->text(1);
+    return rows;
+}
+
+bool drop(QWidget* target, const QString& path) {
+    QMimeData data;
+    data.setUrls({QUrl::fromLocalFile(path)});
+    QDragEnterEvent enter({10, 10}, Qt::CopyAction, &data, Qt::LeftButton, Qt::NoModifier);
+    enter.ignore();
+    QApplication::sendEvent(target, &enter);
+    if (!enter.isAccepted())
+        return false;
+    QDropEvent event({10, 10}, Qt::CopyAction, &data, Qt::LeftButton, Qt::NoModifier);
+    QApplication::sendEvent(target, &event);
+    return true;
+}
+
+} // namespace
+
+class TestMainWindow : public QObject {
+    Q_OBJECT
+
+private slots:
+    void initTestCase();
+    void init();
+
+    void opensOnTheWelcomePage();
+    void openedModelFillsThePanels();
+    void sessionWithoutItsModelShowsWhatIsStored();
+    void modelIsOpenedByDroppingIt();
+    void otherFilesAreNotTaken();
+    void errorsStayUntilDismissed();
+    void failedOpeningLeadsBackToTheWelcomePage();
+    void cancelledOpeningLeadsBackToTheWelcomePage();
+    void inspectorFollowsTheSelection();
+    void metricIsMeasuredWithOptions();
+    void stoppedVariantLeavesTheList();
+    void jobIsCancelledByItsButton();
+    void paletteFindsAnythingByAFewLetters();
+    void paletteJumpsToAHead();
+    void fuzzySearchPrefersWordStarts();
+    void themeChangesAtOnce();
+    void sheetListsEveryShortcut();
+    void shortcutsAreUnique();
+    void everyControlHasAName();
+    void layoutIsRestored();
+    void recentFilesAreListed();
+    void closingAsksOnlyWhenSomethingIsLost();
+    void savedOnClosing();
+    void nothingOpenDisablesWhatNeedsIt();
+    void pictureHasTwoThirdsOfTheWidth();
+};
+
+void TestMainWindow::initTestCase() {
+    QCoreApplication::setOrganizationName("secateur");
+    QCoreApplication::setApplicationName("secateur");
+    static QTemporaryDir settings;
+    QSettings::setPath(QSettings::NativeFormat, QSettings::UserScope, settings.path());
+}
+
+void TestMainWindow::init() {
+    QSettings().clear();
+}
+
+void TestMainWindow::opensOnTheWelcomePage() {
+    const Program program;
+    QVERIFY(program.find<WelcomePage>()->isVisible());
+    QVERIFY(!program.find<HeadsView>()->isVisible());
+    QVERIFY(program.allText(program.find<WelcomePage>()).contains("Drop a model folder"));
+    QVERIFY(!program.find<QDockWidget>("metrics")->isVisible());
+    QCOMPARE(program.window->windowTitle(), "Secateur");
+}
+
+void TestMainWindow::openedModelFillsThePanels() {
+    Program program;
+    program.openModel();
+    QVERIFY(program.find<HeadsView>()->isVisible());
+    QVERIFY(program.find<QDockWidget>("metrics")->isVisible());
+    QVERIFY(program.window->windowTitle().startsWith("small.gguf"));
+    const QString card = program.allText(program.find<ModelCardPanel>());
+    for (const char* fact : {"llama", "1.23 M parameters", "3 layers × 4 heads / 2 KV", "hidden 12", "F32", "4.94 MB"})
+        QVERIFY2(card.contains(fact), qPrintable(card));
+    const QStringList rows = rowsOf(program.find<MetricList>()->findChild<QTreeWidget*>());
+    const QStringList expected{"gate_norm|W", "gate_norm_headwise|W", "gate_norm_head|W", "gate_norm_group|W"};
+    QCOMPARE(rows, expected);
+    QCOMPARE(program.find<HeadsView>()->currentFigure().cells.rows(), 3U);
+}
+
+void TestMainWindow::sessionWithoutItsModelShowsWhatIsStored() {
+    Program program;
+    program.openSession();
+    QVERIFY(program.find<HeadsView>()->isVisible());
+    QCOMPARE(program.find<HeadsView>()->currentFigure().cells(2, 3), 12.0);
+    QVERIFY(program.find<MessageBar>()->isVisible());
+    QVERIFY(program.find<MessageBar>()->text().contains("/nowhere/small.gguf"));
+    QVERIFY(program.window->windowTitle().contains("work.h5"));
+    QVERIFY(program.action("Locate model")->isEnabled());
+    QVERIFY(!program.action("All weight metrics")->isEnabled());
+    QVERIFY(program.action("Save figure, column")->isEnabled());
+    QVERIFY(program.allText(program.find<ModelCardPanel>()).contains("stored results only"));
+}
+
+void TestMainWindow::modelIsOpenedByDroppingIt() {
+    Program program;
+    program.engine.addModel(program.path("small.gguf"), 3);
+    QVERIFY(drop(program.window.get(), QString::fromStdString(program.path("small.gguf"))));
+    program.settle();
+    QCOMPARE(program.document.session().model.name, "small.gguf");
+    QVERIFY(drop(program.window.get(), program.folder.path())); // a folder may be a model
+    program.settle();
+}
+
+void TestMainWindow::otherFilesAreNotTaken() {
+    const Program program;
+    QVERIFY(!drop(program.window.get(), program.folder.filePath("letter.odt")));
+    QVERIFY(program.jobs.isIdle());
+}
+
+void TestMainWindow::errorsStayUntilDismissed() {
+    Program program;
+    program.openModel();
+    program.window->open("/tmp/one.gguf");
+    program.settle();
+    program.window->open("/tmp/two.gguf");
+    program.settle();
+    auto* bar = program.find<MessageBar>();
+    QVERIFY(bar->text().contains("two.gguf: is no model. Choose another file"));
+    QVERIFY(program.find<LogPanel>()->toPlainText().contains("one.gguf: is no model"));
+    QVERIFY(program.find<HeadsView>()->isVisible()); // what was open still is
+    QTest::mouseClick(bar->findChild<QToolButton*>(), Qt::LeftButton);
+    QVERIFY(!bar->isVisible());
+
+    bar->say(MessageBar::Kind::notice, "first");
+    bar->say(MessageBar::Kind::error, "second, which matters more");
+    QCOMPARE(bar->text(), "second, which matters more");
+    bar->dismiss();
+    QCOMPARE(bar->text(), "first");
+}
+
+void TestMainWindow::failedOpeningLeadsBackToTheWelcomePage() {
+    Program program;
+    program.window->open("/tmp/none.gguf");
+    QVERIFY(!program.find<WelcomePage>()->isVisible());
+    program.settle();
+    QVERIFY(program.find<WelcomePage>()->isVisible());
+    QVERIFY(program.find<MessageBar>()->isVisible());
+}
+
+void TestMainWindow::cancelledOpeningLeadsBackToTheWelcomePage() {
+    Program program;
+    program.engine.opensSlowly = true;
+    program.window->open("/tmp/slow.gguf");
+    QTest::qWait(20);
+    program.jobs.cancelAll();
+    program.settle();
+    QVERIFY(program.find<WelcomePage>()->isVisible());
+    QVERIFY(!program.find<MessageBar>()->isVisible());
+}
+
+void TestMainWindow::inspectorFollowsTheSelection() {
+    Program program;
+    program.openSession();
+    auto* selection = program.find<Selection>();
+    auto* inspector = program.find<SelectionInspector>();
+    auto* table = inspector->findChild<QTreeWidget*>();
+    QVERIFY(program.allText(inspector).contains("Nothing is selected"));
+    program.window->goTo({1, 2}); // the seventh of the cells 1 to 12
+    QTest::qWait(1);
+    QVERIFY(program.allText(inspector).contains("L1.H2  (KV group 1)"));
+    QStringList expected{"gate_norm_head|7.00", "rank 7 of 12 · layer p67|"};
+    QCOMPARE(rowsOf(table), expected);
+    selection->select({{0, 0}, {0, 1}, {2, 3}}, Selection::Mode::replace);
+    QTest::qWait(1);
+    QVERIFY(program.allText(inspector).contains("3 heads selected"));
+    expected = {"gate_norm_head|mean 5.00", "3 values from 1.00 to 12.0|"};
+    QCOMPARE(rowsOf(table), expected);
+    program.openModel(2); // another model has other cells
+    QVERIFY(selection->heads().empty());
+    QVERIFY(program.allText(inspector).contains("Nothing is selected"));
+}
+
+void TestMainWindow::metricIsMeasuredWithOptions() {
+    Program program;
+    program.openModel();
+    auto* list = program.find<MetricList>();
+    program.action("With options")->trigger();
+    auto* fold = list->findChild<QCheckBox*>("fold_norm");
+    QVERIFY(fold);
+    fold->click();
+    auto* measure = list->findChild<QPushButton*>();
+    QCOMPARE(measure->text(), "Measure");
+    QTest::mouseClick(measure, Qt::LeftButton);
+    program.settle();
+    QCOMPARE(program.document.state("gate_norm_head:fold_norm=true"), MetricState::done);
+    QVERIFY(rowsOf(list->findChild<QTreeWidget*>()).contains("fold_norm|"));
+    QCOMPARE(measure->text(), "Measure again");
+    QVERIFY(!program.window->isWindowModified());
+}
+
+void TestMainWindow::stoppedVariantLeavesTheList() {
+    Program program;
+    program.openModel();
+    const auto& model = dynamic_cast<const FakeModel&>(*program.document.model());
+    model.layersFree = 0;
+    program.document.measure(parseMetricRequests("gate_norm:fold_norm=true"));
+    auto* tree = program.find<MetricList>()->findChild<QTreeWidget*>();
+    QVERIFY(rowsOf(tree).contains("fold_norm|"));
+    program.jobs.cancelAll();
+    model.layersFree = 100;
+    program.settle();
+    QVERIFY(!rowsOf(tree).contains("fold_norm|"));
+    QCOMPARE(program.document.state("gate_norm"), MetricState::done);
+}
+
+void TestMainWindow::jobIsCancelledByItsButton() {
+    Program program;
+    program.openModel();
+    const auto& model = dynamic_cast<const FakeModel&>(*program.document.model());
+    model.layersFree = 1;
+    program.document.measure(parseMetricRequests("gate_norm:fold_norm=true"));
+    auto* panel = program.find<JobsPanel>();
+    program.find<QDockWidget>("jobs")->show();
+    QToolButton* cancel = nullptr;
+    for (QToolButton* button : panel->findChildren<QToolButton*>())
+        if (button->isVisible())
+            cancel = button;
+    QVERIFY(cancel);
+    QVERIFY(cancel->accessibleName().contains("gate_norm:fold_norm=true"));
+    QTest::mouseClick(cancel, Qt::LeftButton);
+    model.layersFree = 100;
+    QTRY_VERIFY_WITH_TIMEOUT(program.jobs.isIdle(), 500);
+    QVERIFY(program.allText(panel).contains("cancelled after"));
+    QVERIFY(program.allText(panel).contains("done after"));
+}
+
+void TestMainWindow::paletteFindsAnythingByAFewLetters() {
+    Program program;
+    program.openModel();
+    std::set<QString> titles;
+    for (const Command& command : program.window->commands())
+        QVERIFY2(titles.insert(command.title).second, qPrintable(command.title));
+    for (const char* title : {"Open model…", "Save session", "All weight metrics", "Show gate_norm_head", "L2.H3",
+                              "Measure gate_norm_group", "Theme: dark", "Panel: Log", "Show Layers"})
+        QVERIFY2(titles.contains(title), title);
+
+    auto* palette = program.find<CommandPalette>();
+    QTest::keyClick(program.window.get(), Qt::Key_P, Qt::ControlModifier | Qt::ShiftModifier);
+    QTRY_VERIFY(palette->isVisible());
+    auto* input = palette->findChild<QLineEdit*>();
+    QTest::keyClicks(input, "shlay");
+    QCOMPARE(palette->findChild<QListWidget*>()->currentItem()->text(), "Show Layers");
+    QTest::keyClick(input, Qt::Key_Return);
+    QVERIFY(!palette->isVisible());
+    QCOMPARE(program.find<QTabWidget>()->tabText(program.find<QTabWidget>()->currentIndex()), "Layers");
+}
+
+void TestMainWindow::paletteJumpsToAHead() {
+    Program program;
+    program.openModel();
+    program.window->showTab("layers");
+    auto* palette = program.find<CommandPalette>();
+    program.action("Search commands")->trigger();
+    auto* input = palette->findChild<QLineEdit*>();
+    QTest::keyClicks(input, "l2.h3");
+    QTest::keyClick(input, Qt::Key_Return);
+    QCOMPARE(program.find<Selection>()->active(), (HeadId{2, 3}));
+    QVERIFY(program.find<HeadsView>()->isVisible());
+    program.action("Search commands")->trigger();
+    QTest::keyClicks(input, "zzzz");
+    QTest::keyClick(input, Qt::Key_Return); // nothing found, nothing done
+    QTest::keyClick(input, Qt::Key_Escape);
+    QVERIFY(!palette->isVisible());
+}
+
+void TestMainWindow::fuzzySearchPrefersWordStarts() {
+    QVERIFY(!fuzzyScore("xyz", "Save session"));
+    QVERIFY(!fuzzyScore("sess save", "Save session")); // in order
+    QCOMPARE(fuzzyScore("", "anything"), std::optional(0));
+    QVERIFY(*fuzzyScore("ss", "Save session") > *fuzzyScore("ss", "Classes"));
+    QVERIFY(*fuzzyScore("ses", "Save session") > *fuzzyScore("ses", "Save easy things"));
+    QVERIFY(*fuzzyScore("L1.H2", "l1.h2") > *fuzzyScore("L1.H2", "L1.H20"));
+}
+
+void TestMainWindow::themeChangesAtOnce() {
+    Program program;
+    program.openModel();
+    const auto background = [&] { return program.find<HeadsView>()->palette().color(QPalette::Base).lightness(); };
+    program.action("Theme: dark")->trigger();
+    QTRY_VERIFY(background() < 60);
+    const QImage dark = program.window->grab().toImage();
+    program.action("Theme: light")->trigger();
+    QTRY_VERIFY(background() > 200);
+    const QImage light = program.window->grab().toImage();
+    const QPoint inPanel(40, program.window->height() - 60);
+    QVERIFY(dark.pixelColor(inPanel * dark.devicePixelRatio()).lightness() < 80);
+    QVERIFY(light.pixelColor(inPanel * light.devicePixelRatio()).lightness() > 200);
+    QCOMPARE(QSettings().value("theme").toString(), "light");
+    program.window->setTheme("dark"); // for this run only
+    QCOMPARE(QSettings().value("theme").toString(), "light");
+    program.launch();
+    QTRY_VERIFY(background() > 200);
+}
+
+void TestMainWindow::sheetListsEveryShortcut() {
+    Program program;
+    program.action("Shortcuts")->trigger();
+    auto* sheet = program.find<ShortcutSheet>();
+    QVERIFY(sheet->isVisible());
+    const QString listed = rowsOf(sheet->findChild<QTreeWidget*>()).join('\n');
+    int withKeys = 0;
+    for (const QAction* action : program.window->findChildren<QAction*>())
+        for (const QKeySequence& keys : action->shortcuts()) {
+            ++withKeys;
+            QVERIFY2(listed.contains(keys.toString(QKeySequence::NativeText)), qPrintable(action->text()));
+        }
+    QVERIFY(withKeys > 10);
+    QVERIFY(listed.contains("F1"));
+    QVERIFY(listed.contains("lasso"));
+}
+
+void TestMainWindow::shortcutsAreUnique() {
+    const Program program;
+    std::set<QString> seen;
+    for (const QAction* action : program.window->findChildren<QAction*>())
+        for (const QKeySequence& keys : action->shortcuts())
+            QVERIFY2(seen.insert(keys.toString()).second, qPrintable(keys.toString() + " " + action->text()));
+}
+
+void TestMainWindow::everyControlHasAName() {
+    Program program;
+    program.openModel();
+    for (const QWidget* widget : program.window->findChildren<QWidget*>()) {
+        const bool isControl = qobject_cast<const QAbstractButton*>(widget) || qobject_cast<const QLineEdit*>(widget) ||
+                               qobject_cast<const QTreeView*>(widget) || qobject_cast<const QListView*>(widget);
+        if (!isControl || widget->focusPolicy() == Qt::NoFocus || !widget->isVisible())
+            continue;
+        const auto* button = qobject_cast<const QAbstractButton*>(widget);
+        const bool named = !widget->accessibleName().isEmpty() || (button && !button->text().isEmpty());
+        QVERIFY2(named, qPrintable(widget->metaObject()->className() + QString(" in ") +
+                                   widget->parentWidget()->metaObject()->className()));
+    }
+}
+
+void TestMainWindow::layoutIsRestored() {
+    Program program;
+    program.openModel();
+    program.find<QDockWidget>("metrics")->hide();
+    program.find<QDockWidget>("log")->show();
+    program.window->resize(1234, 777);
+    program.window->close();
+    program.launch();
+    QVERIFY(!program.find<QDockWidget>("metrics")->isVisible());
+    QVERIFY(program.find<QDockWidget>("log")->isVisible());
+    QCOMPARE(program.window->size(), QSize(1234, 777));
+    program.action("Reset layout")->trigger();
+    QVERIFY(program.find<QDockWidget>("metrics")->isVisible());
+    QVERIFY(!program.find<QDockWidget>("log")->isVisible());
+}
+
+void TestMainWindow::recentFilesAreListed() {
+    Program program;
+    program.openModel();
+    const QString model = QString::fromStdString(program.path("small.gguf"));
+    QCOMPARE(recentFiles(), QStringList{model});
+    program.openSession();
+    QCOMPARE(recentFiles().first(), QString::fromStdString(program.path("work.h5")));
+    QVERIFY(QFile::remove(model));
+    QCOMPARE(recentFiles().size(), 1);
+    forgetRecentFiles();
+    QVERIFY(recentFiles().isEmpty());
+}
+
+void TestMainWindow::closingAsksOnlyWhenSomethingIsLost() {
+    Program program;
+    program.openModel();
+    QVERIFY(program.window->close()); // a model's own metrics are quickly made again
+    program.window->show();
+
+    program.document.saveSession(QString::fromStdString(program.path("work.h5")));
+    program.settle();
+    program.document.measure(parseMetricRequests("gate_norm:fold_norm=true"));
+    program.settle();
+    QVERIFY(program.window->isWindowModified());
+    QVERIFY(!program.window->close());
+    auto* question = program.find<QMessageBox>("unsaved");
+    QVERIFY(question);
+    question->button(QMessageBox::Cancel)->click();
+    QTRY_VERIFY(!program.find<QMessageBox>("unsaved"));
+    QVERIFY(program.window->isVisible());
+
+    QVERIFY(!program.window->close());
+    program.find<QMessageBox>("unsaved")->button(QMessageBox::Discard)->click();
+    QTRY_VERIFY(!program.window->isVisible());
+}
+
+void TestMainWindow::savedOnClosing() {
+    Program program;
+    program.openModel();
+    program.document.saveSession(QString::fromStdString(program.path("work.h5")));
+    program.settle();
+    program.document.measure(parseMetricRequests("gate_norm:fold_norm=true"));
+    program.settle();
+    QVERIFY(!program.window->close());
+    program.find<QMessageBox>("unsaved")->button(QMessageBox::Save)->click();
+    QTRY_VERIFY(!program.window->isVisible());
+    QCOMPARE(program.engine.written.at(program.path("work.h5")).results.size(), 5U);
+}
+
+void TestMainWindow::nothingOpenDisablesWhatNeedsIt() {
+    const Program program;
+    for (const char* text : {"Save session", "Save figure, column", "Select all heads", "All weight metrics", "Locate"})
+        QVERIFY2(!program.action(text)->isEnabled(), text);
+    QVERIFY(program.action("Open model")->isEnabled());
+}
+
+void TestMainWindow::pictureHasTwoThirdsOfTheWidth() {
+    Program program;
+    program.openModel();
+    const int width = program.find<QTabWidget>()->width();
+    QVERIFY2(width * 3 >= program.window->width() * 2, qPrintable(QString::number(width)));
+}
+
+QTEST_MAIN(TestMainWindow)
+#include "tst_main_window.moc"
