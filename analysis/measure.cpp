@@ -2,13 +2,16 @@
 
 #include "analysis/weight_metrics.h"
 
+#include <ATen/Parallel.h>
 #include <fmt/core.h>
 #include <spdlog/spdlog.h>
 
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <cmath>
 #include <limits>
+#include <mutex>
 
 namespace secateur {
 
@@ -35,24 +38,91 @@ void noteIdleOptions(const ModelSpec& spec, MetricResult& result) {
         result.warnings.emplace_back("rope_averaged=true changes nothing here: this model has no rotary positions");
 }
 
-void measureLayer(const Model& model, int layer, std::vector<MetricResult>& results) {
+/// What one layer gave one request.
+struct LayerValues {
+    std::vector<double> cells;
+    double seconds = 0;
+    bool finite = true;
+};
+
+std::vector<LayerValues> measureLayer(const Model& model, int layer, std::span<const MetricRequest> requests) {
     const LayerSpec& spec = model.spec().layers[static_cast<std::size_t>(layer)];
+    std::vector<LayerValues> values(requests.size());
     if (!hasQueryAndKey(spec))
-        return;
+        return values;
     LayerWeights weights(model, layer);
-    for (MetricResult& result : results) {
+    for (std::size_t i = 0; i < requests.size(); ++i) {
         const auto begin = Clock::now();
-        const std::span<double> cells =
-            result.values.row(static_cast<std::size_t>(layer)).first(cellsInLayer(result.request.info->scope, spec));
-        weightMetric(result.request).compute(weights, result.request, cells);
-        if (!std::all_of(cells.begin(), cells.end(), [](double value) { return std::isfinite(value); })) {
-            result.warnings.push_back(fmt::format("layer {} has query or key weights that are not finite", layer));
-            std::replace_if(
-                cells.begin(), cells.end(), [](double value) { return !std::isfinite(value); },
-                std::numeric_limits<double>::quiet_NaN());
+        std::vector<double>& cells = values[i].cells;
+        cells.resize(cellsInLayer(requests[i].info->scope, spec));
+        weightMetric(requests[i]).compute(weights, requests[i], cells);
+        for (double& value : cells) {
+            values[i].finite = values[i].finite && std::isfinite(value);
+            if (!std::isfinite(value))
+                value = std::numeric_limits<double>::quiet_NaN();
         }
-        result.seconds += std::chrono::duration<double>(Clock::now() - begin).count();
+        values[i].seconds = std::chrono::duration<double>(Clock::now() - begin).count();
     }
+    return values;
+}
+
+/// Collects layers from several threads and passes them on one at a time.
+class Collector {
+public:
+    Collector(const ModelSpec& spec, std::vector<MetricResult>& results, const Progress& progress,
+              const LayerSink& layerDone)
+        : m_spec(spec)
+        , m_results(results)
+        , m_progress(progress)
+        , m_layerDone(layerDone)
+        , m_finite(results.size(), std::vector<bool>(spec.layers.size(), true)) {}
+
+    void add(int layer, const std::vector<LayerValues>& values) {
+        const std::lock_guard lock(m_mutex);
+        const auto row = static_cast<std::size_t>(layer);
+        for (std::size_t i = 0; i < values.size(); ++i) {
+            std::copy(values[i].cells.begin(), values[i].cells.end(), m_results[i].values.row(row).begin());
+            m_results[i].seconds += values[i].seconds;
+            m_finite[i][row] = values[i].finite;
+            if (m_layerDone)
+                m_layerDone(i, layer, m_results[i].values.row(row));
+        }
+        ++m_done;
+        m_progress.report(static_cast<double>(m_done) / m_spec.layerCount(),
+                          fmt::format("{} of {} layers", m_done, m_spec.layerCount()));
+        spdlog::debug("measured the weights of layer {}", layer);
+    }
+
+    void warnOfLayersThatAreNotFinite() {
+        for (std::size_t i = 0; i < m_results.size(); ++i)
+            for (std::size_t layer = 0; layer < m_finite[i].size(); ++layer)
+                if (!m_finite[i][layer])
+                    m_results[i].warnings.push_back(
+                        fmt::format("layer {} has query or key weights that are not finite", layer));
+    }
+
+private:
+    const ModelSpec& m_spec;
+    std::vector<MetricResult>& m_results;
+    const Progress& m_progress;
+    const LayerSink& m_layerDone;
+    std::mutex m_mutex;
+    std::vector<std::vector<bool>> m_finite; ///< by request and layer
+    int m_done = 0;
+};
+
+/// Whole layers to each thread: their operations are too small to be worth splitting, and on a busy machine threads
+/// that wait for each other after every one of them wait for most of the time.
+void walkLayers(const Model& model, std::span<const MetricRequest> requests, const Progress& progress,
+                Collector& collector) {
+    const int layers = model.spec().layerCount();
+    std::atomic<int> next = 0;
+    at::parallel_for(0, std::min(layers, at::get_num_threads()), 1, [&](std::int64_t, std::int64_t) {
+        for (int layer = next++; layer < layers; layer = next++) {
+            progress.check();
+            collector.add(layer, measureLayer(model, layer, requests));
+        }
+    });
 }
 
 } // namespace
@@ -67,17 +137,10 @@ std::vector<MetricResult> measure(const Model& model, std::span<const MetricRequ
         result.values = Matrix(spec.layers.size(), columnsFor(request.info->scope, spec));
         noteIdleOptions(spec, result);
     }
-    for (int layer = 0; layer < spec.layerCount(); ++layer) {
-        progress.report(static_cast<double>(layer) / spec.layerCount(),
-                        fmt::format("layer {} of {}", layer, spec.layerCount()));
-        measureLayer(model, layer, results);
-        spdlog::debug("measured the weights of layer {}", layer);
-        if (!layerDone)
-            continue;
-        for (std::size_t i = 0; i < results.size(); ++i)
-            layerDone(i, layer, results[i].values.row(static_cast<std::size_t>(layer)));
-    }
-    progress.report(1, "done");
+    progress.report(0, "reading weights");
+    Collector collector(spec, results, progress, layerDone);
+    walkLayers(model, requests, progress, collector);
+    collector.warnOfLayersThatAreNotFinite();
     return results;
 }
 

@@ -10,7 +10,7 @@
 
 namespace secateur {
 
-/// Hears of each finished layer of each request, on the thread that measures.
+/// Hears of each finished layer of each request: one call at a time, from any thread, in about the order of the layers.
 using LayerSink = std::function<void(std::size_t request, int layer, std::span<const double> values)>;
 
 /// Computes all requests from as few passes as their needs allow: weight metrics share one walk over the layers.
