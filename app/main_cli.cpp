@@ -1,3 +1,4 @@
+#include "analysis/text.h"
 #include "analysis/usage_error.h"
 #include "app/cli_common.h"
 #include "backends/result_json.h"
@@ -6,6 +7,7 @@
 #include <spdlog/sinks/stdout_color_sinks.h>
 #include <spdlog/spdlog.h>
 
+#include <algorithm>
 #include <csignal>
 #include <thread>
 
@@ -51,6 +53,17 @@ void build(CLI::App& program, cli::Console& console) {
     program.parse_complete_callback([&console] { spdlog::set_level(spdlog::level::from_str(console.logLevel)); });
 }
 
+/// CLI11 would only say that a verb is missing.
+void checkVerb(const CLI::App& program, int count, char** values) {
+    if (count < 2 || values[1][0] == '-')
+        return;
+    std::vector<std::string> known;
+    for (const CLI::App* verb : program.get_subcommands(nullptr))
+        known.push_back(verb->get_name());
+    if (std::find(known.begin(), known.end(), values[1]) == known.end())
+        throw UsageError(fmt::format("unknown verb; the known ones are {}", join(known, ", ")), values[1]);
+}
+
 } // namespace
 
 int main(int count, char** values) {
@@ -60,6 +73,7 @@ int main(int count, char** values) {
     CLI::App program("Secateur, headless: look into transformers and prune them", "secateur-cli");
     build(program, console);
     try {
+        checkVerb(program, count, values);
         program.parse(count, values);
         if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0)
             return fmt::print(stderr, "secateur-cli: standard output cannot be written\n"), failed;

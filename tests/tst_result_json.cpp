@@ -1,0 +1,149 @@
+// The documents that --json prints have the fields of the contract, in every case.
+
+#include "backends/result_json.h"
+
+#include <nlohmann/json.hpp>
+
+#include <QtTest>
+
+#include <cmath>
+#include <limits>
+
+using namespace secateur;
+using Json = nlohmann::ordered_json;
+
+namespace {
+
+constexpr double missing = std::numeric_limits<double>::quiet_NaN();
+
+/// Layers of three, two and no heads.
+ModelCard raggedModel() {
+    ModelCard card;
+    card.path = "ragged.gguf";
+    card.format = "gguf";
+    card.name = "ragged";
+    card.parameters = 5'000'000'000;
+    card.bytes = 10;
+    card.dtype = "Q4_1";
+    card.fingerprint = "sha256:feed";
+    card.warnings = {"of the model"};
+    card.spec.architecture = "llama";
+    card.spec.layers.resize(3);
+    card.spec.layers[0].heads = card.spec.layers[0].kvHeads = 3;
+    card.spec.layers[1].heads = card.spec.layers[1].kvHeads = 2;
+    card.spec.layers[2].attention = AttentionKind::none;
+    return card;
+}
+
+MetricResult raggedHeads(const ModelSpec& spec) {
+    MetricResult result;
+    result.request = parseMetricRequests("gate_norm_head:fold_norm=true").front();
+    result.values = Matrix(3, columnsFor(Scope::head, spec));
+    result.values(0, 0) = 0.1 + 0.2; // needs all 17 digits
+    result.values(0, 1) = 1e-300;
+    result.values(1, 0) = -2;
+    result.values(1, 1) = missing;
+    result.seconds = 0.5;
+    result.warnings = {"of the result"};
+    return result;
+}
+
+std::vector<std::string> keys(const Json& object) {
+    std::vector<std::string> names;
+    for (const auto& [name, _] : object.items())
+        names.push_back(name);
+    return names;
+}
+
+} // namespace
+
+class TestResultJson : public QObject {
+    Q_OBJECT
+
+private slots:
+    void inspectHasTheFieldsOfTheContract() {
+        const Json card = Json::parse(inspectJson(raggedModel()));
+        const std::vector<std::string> expected{
+            "path",      "format", "name",      "architecture",    "family",      "structure",
+            "layers",    "hidden", "heads",     "kv_heads",        "head_dim",    "ffn",
+            "attention", "vocab",  "context",   "tied_embeddings", "tied_groups", "parameters",
+            "bytes",     "dtype",  "tokenizer", "fingerprint",     "warnings"};
+        QCOMPARE(keys(card), expected);
+        QCOMPARE(card["heads"], Json({3, 2, 0}));
+        QCOMPARE(card["attention"], Json({"full", "full", "none"}));
+        QCOMPARE(card["parameters"], Json(5'000'000'000));
+        QCOMPARE(card["tied_groups"], Json(nullptr));
+    }
+
+    void inspectListsTensors() {
+        const Json card = Json::parse(inspectJson(raggedModel(), {{"a.weight", "BF16", {2, 3}, 12, "m.gguf"}}));
+        QCOMPARE(card["tensors"].dump(),
+                 R"([{"name":"a.weight","dtype":"BF16","shape":[2,3],"bytes":12,"file":"m.gguf"}])");
+    }
+
+    void measureHoldsEveryCellThatExistsAndEveryDigit() {
+        const ModelCard card = raggedModel();
+        const std::vector<MetricResult> results{raggedHeads(card.spec)};
+        const std::string text = measureJson(card, results, 1.5, 4096);
+        const Json document = Json::parse(text);
+        const std::vector<std::string> expected{"model",   "mask",       "data",    "dtype",   "device",
+                                                "seconds", "peak_bytes", "metrics", "warnings"};
+        QCOMPARE(keys(document), expected);
+        QCOMPARE(document["model"].dump(),
+                 R"({"path":"ragged.gguf","architecture":"llama","fingerprint":"sha256:feed"})");
+        QCOMPARE(document["warnings"], Json({"of the model", "gate_norm_head:fold_norm=true: of the result"}));
+        const Json& metric = document["metrics"]["gate_norm_head:fold_norm=true"];
+        const std::vector<std::string> fields{"scope", "prune_first", "unit", "values", "options", "seconds"};
+        QCOMPARE(keys(metric), fields);
+        QCOMPARE(metric["values"].dump(), "[[0.30000000000000004,1e-300,null],[-2.0,null],[]]");
+        QCOMPARE(metric["options"].dump(), R"({"fold_norm":"true"})");
+        QCOMPARE(metric["prune_first"], Json("low"));
+    }
+
+    void layerMetricsAreAFlatListAndEstimatesHaveErrors() {
+        const ModelCard card = raggedModel();
+        MetricResult result;
+        result.request = parseMetricRequests("gate_norm").front();
+        result.values = Matrix(3, 1, 2.5);
+        result.values(2, 0) = missing;
+        result.standardError = Matrix(3, 1, 0.5);
+        const std::vector<MetricResult> results{result};
+        const Json metric = Json::parse(measureJson(card, results, 0, 0))["metrics"]["gate_norm"];
+        QCOMPARE(metric["values"].dump(), "[2.5,2.5,null]");
+        QCOMPARE(metric["standard_error"].dump(), "[0.5,0.5,0.5]");
+    }
+
+    void errorsSayWhatOnWhatAndWhatToDo() {
+        QCOMPARE(Json::parse(errorJson(Error("is cut short", "m.gguf", "Fetch it again"))).dump(),
+                 R"({"error":{"message":"is cut short","subject":"m.gguf","hint":"Fetch it again"}})");
+    }
+
+    void textThatIsNotUtf8IsShownRatherThanRefused() {
+        QCOMPARE(Json::parse(errorJson(Error("is odd", "\xff.gguf")))["error"]["subject"], Json("\xef\xbf\xbd.gguf"));
+        QCOMPARE(Json::parse(progressJson(0.5, "reading \"a\xff\"")).size(), 2);
+    }
+
+    void listsAreSelfDescribing() {
+        const std::vector<ListItem> items{
+            {"heads", "a map", "", {{"log", "bool", "false", "logarithmic colours"}}, {{"unit", "nats"}}}};
+        QCOMPARE(Json::parse(listJson("figures", items)).dump(),
+                 R"({"kind":"figures","items":[{"id":"heads","summary":"a map","source":"","unit":"nats",)"
+                 R"("options":[{"name":"log","type":"bool","default":"false","meaning":"logarithmic colours"}]}]})");
+    }
+
+    void figuresCarryTheirNumbers() {
+        Figure map;
+        map.cells = Matrix(1, 2, 1.5);
+        map.cells(0, 1) = missing;
+        QCOMPARE(Json::parse(figureJson(map))["cells"].dump(), "[[1.5,null]]");
+        Figure lines;
+        lines.kind = FigureKind::series;
+        lines.series = {{"a", {1, missing}, {}, false}, {"b", {2}, {0.5}, true}};
+        QCOMPARE(Json::parse(figureJson(lines))["series"].dump(),
+                 R"([{"label":"a","axis":"left","values":[1.0,null]},)"
+                 R"({"label":"b","axis":"right","values":[2.0],"standard_error":[0.5]}])");
+    }
+};
+
+QTEST_APPLESS_MAIN(TestResultJson)
+#include "tst_result_json.moc"
