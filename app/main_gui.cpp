@@ -19,8 +19,11 @@
 #include <QPointer>
 #include <QTimer>
 
+#include <algorithm>
+#include <array>
 #include <memory>
 #include <mutex>
+#include <string_view>
 #include <utility>
 
 namespace {
@@ -122,10 +125,19 @@ void takeScreenshot(MainWindow* window, const JobRunner* jobs, const QString& fi
     timer->start();
 }
 
+/// Help and version are for terminals, also those without a display.
+bool needsDisplay(int count, char** values) {
+    static constexpr std::array<std::string_view, 5> answeredAtOnce{"-h", "--help", "--help-all", "-v", "--version"};
+    return std::find_first_of(values + 1, values + count, answeredAtOnce.begin(), answeredAtOnce.end()) ==
+           values + count;
+}
+
 } // namespace
 
 int main(int count, char** values) {
     const double before = processAge();
+    if (!needsDisplay(count, values))
+        qputenv("QT_QPA_PLATFORM", "offscreen");
     QApplication application(count, values);
     QApplication::setApplicationName("secateur");
     QApplication::setOrganizationName("secateur");
@@ -155,8 +167,9 @@ int main(int count, char** values) {
     if (!arguments.path.isEmpty())
         window.open(arguments.path);
     if (arguments.head.size() == 2)
-        QObject::connect(&document, &Document::opened, &window, [&window, head = arguments.head] {
-            window.goTo({head[0].toInt(), head[1].toInt()});
+        QObject::connect(&document, &Document::opened, &window, [&window, &arguments] {
+            window.goTo({arguments.head[0].toInt(), arguments.head[1].toInt()});
+            window.showTab(arguments.tab);
         });
     if (!arguments.screenshot.isEmpty())
         takeScreenshot(&window, &jobs, arguments.screenshot);
