@@ -4,7 +4,7 @@ set -euo pipefail
 
 packages=(
     build-essential cmake ninja-build pkg-config ccache
-    qt6-base-dev libqt6svg6-dev libqcustomplot-dev libgl-dev
+    qt6-base-dev qt6-svg-dev libqcustomplot-dev libgl-dev
     libtorch-dev libopenblas0-openmp libdnnl-dev
     libhdf5-dev libspdlog-dev libfmt-dev nlohmann-json3-dev libcli11-dev libssl-dev
     fonts-liberation fonts-dejavu-core python3-pip ca-certificates
@@ -23,7 +23,7 @@ fi
 sudo=()
 [ "$(id -u)" -eq 0 ] || sudo=(sudo)
 
-echo "Installing ${#missing[@]} packages: ${missing[*]}" >&2
+echo "Installing: ${missing[*]}" >&2
 log=$(mktemp)
 trap 'rm -f "$log"' EXIT
 if ! { "${sudo[@]}" apt-get update &&
