@@ -201,7 +201,7 @@ void TestMainWindow::sessionWithoutItsModelShowsWhatIsStored() {
     QVERIFY(program.find<MessageBar>()->text().contains("/nowhere/small.gguf"));
     QVERIFY(program.window->windowTitle().contains("work.h5"));
     QVERIFY(program.action("Locate model")->isEnabled());
-    QVERIFY(!program.action("All weight metrics")->isEnabled());
+    QVERIFY(!program.action("Measure all weight metrics")->isEnabled());
     QVERIFY(program.action("Save figure, column")->isEnabled());
     QVERIFY(program.allText(program.find<ModelCardPanel>()).contains("stored results only"));
 }
@@ -289,7 +289,7 @@ void TestMainWindow::metricIsMeasuredWithOptions() {
     Program program;
     program.openModel();
     auto* list = program.find<MetricList>();
-    program.action("With options")->trigger();
+    program.action("Measure with options")->trigger();
     auto* fold = list->findChild<QCheckBox*>("fold_norm");
     QVERIFY(fold);
     fold->click();
@@ -345,8 +345,8 @@ void TestMainWindow::paletteFindsAnythingByAFewLetters() {
     std::set<QString> titles;
     for (const Command& command : program.window->commands())
         QVERIFY2(titles.insert(command.title).second, qPrintable(command.title));
-    for (const char* title : {"Open model…", "Save session", "All weight metrics", "Show gate_norm_head", "L2.H3",
-                              "Measure gate_norm_group", "Theme: dark", "Panel: Log", "Show Layers"})
+    for (const char* title : {"Open model…", "Save session", "Measure all weight metrics", "Show gate_norm_head",
+                              "L2.H3", "Measure gate_norm_group", "Theme: dark", "Panel: Log", "Show Layers"})
         QVERIFY2(titles.contains(title), title);
 
     auto* palette = program.find<CommandPalette>();
@@ -514,7 +514,8 @@ void TestMainWindow::savedOnClosing() {
 
 void TestMainWindow::nothingOpenDisablesWhatNeedsIt() {
     const Program program;
-    for (const char* text : {"Save session", "Save figure, column", "Select all heads", "All weight metrics", "Locate"})
+    for (const char* text :
+         {"Save session", "Save figure, column", "Select all heads", "Measure all weight metrics", "Locate"})
         QVERIFY2(!program.action(text)->isEnabled(), text);
     QVERIFY(program.action("Open model")->isEnabled());
 }

@@ -135,10 +135,14 @@ void JobsPanel::summarise() {
         emit summaryChanged({});
         return;
     }
-    const Row* latest = m_rows.rbegin()->second;
-    QString text = latest->title();
-    if (latest->percent() >= 0)
-        text += tr(" · %1 %").arg(latest->percent());
+    // Those in the queue, or waiting for another, say nothing of themselves.
+    const Row* told = m_rows.begin()->second;
+    for (const auto& [id, row] : m_rows)
+        if (row->percent() >= 0)
+            told = row;
+    QString text = told->title();
+    if (told->percent() >= 0)
+        text += tr(" · %1 %").arg(told->percent());
     if (m_rows.size() > 1)
         text += tr(" (and %1 more)").arg(m_rows.size() - 1);
     emit summaryChanged(text);

@@ -90,7 +90,7 @@ void MainWindow::buildFileMenu() {
     m_needDocument << add(menu, tr("Save figure, &page width…"), tr("Ctrl+Shift+G"),
                           [this] { figureActions()->saveAs(FigureWidth::page); });
     menu->addSeparator();
-    add(menu, tr("&Quit"), QKeySequence::Quit, [this] { close(); });
+    add(menu, tr("&Quit"), tr("Ctrl+Q"), [this] { close(); });
 }
 
 void MainWindow::buildEditMenu() {
@@ -106,9 +106,9 @@ void MainWindow::buildEditMenu() {
 
 void MainWindow::buildMeasureMenu() {
     QMenu* menu = menuBar()->addMenu(tr("&Measure"));
-    m_needModel << add(menu, tr("All &weight metrics"), tr("Ctrl+M"),
+    m_needModel << add(menu, tr("Measure all &weight metrics"), tr("Ctrl+M"),
                        [this] { m_document->measure(parseMetricRequests("weights")); });
-    m_needModel << add(menu, tr("With &options…"), tr("Ctrl+Shift+M"), [this] {
+    m_needModel << add(menu, tr("Measure with &options…"), tr("Ctrl+Shift+M"), [this] {
         m_metricsDock->show();
         m_metricsDock->raise();
         m_metrics->editOptions(std::string(m_metrics->request().info->id));

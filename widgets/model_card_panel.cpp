@@ -99,6 +99,16 @@ ModelCardPanel::ModelCardPanel(Document* document, QWidget* parent)
     refresh();
 }
 
+void ModelCardPanel::resizeEvent(QResizeEvent* event) {
+    QWidget::resizeEvent(event);
+    keepRoom();
+}
+
+/// Lines that wrap do not ask for their height by themselves, and a dock would cut them off.
+void ModelCardPanel::keepRoom() {
+    setMinimumHeight(layout()->heightForWidth(width()));
+}
+
 void ModelCardPanel::refresh() {
     const bool open = m_document->isOpen();
     const bool isMissing = open && !m_document->model();
@@ -107,6 +117,7 @@ void ModelCardPanel::refresh() {
     if (!open) {
         m_name->setText(tr("No model is open."));
         m_warnings->hide();
+        keepRoom();
         return;
     }
     const ModelCard& card = m_document->session().model;
@@ -123,6 +134,7 @@ void ModelCardPanel::refresh() {
         warnings << QString::fromStdString(warning);
     m_warnings->setText(warnings.join('\n'));
     m_warnings->setVisible(!warnings.isEmpty());
+    keepRoom();
 }
 
 } // namespace secateur

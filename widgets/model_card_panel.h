@@ -19,8 +19,12 @@ public:
 signals:
     void locateModelWanted();
 
+protected:
+    void resizeEvent(QResizeEvent* event) override;
+
 private:
     void refresh();
+    void keepRoom();
 
     Document* m_document;
     QLabel* m_name;

@@ -17,21 +17,37 @@ struct ViewKey {
 
 constexpr ViewKey headsKeys[]{
     {"Arrows", "Move the active cell"},
-    {"Shift+Arrows", "Select from where the movement began to here"},
-    {"Home, End", "First and last head of the layer"},
+    {"Ctrl+Arrows", "Move it to the edge"},
+    {"Page Up, Page Down", "Move it by half a screen"},
+    {"Home, End", "First and last head; with Ctrl, of the model"},
+    {"Shift with these", "Select from where the movement began to here"},
     {"Esc", "Give up what is being dragged, then the selection"},
     {"Click", "Select a cell; a header selects its layer or column"},
     {"Ctrl+Click", "Add a cell to the selection, or take it out"},
-    {"Shift+Click", "Select everything between the active cell and this one"},
+    {"Shift+Click", "Select everything from the first cell to this one"},
     {"Drag", "Select a rectangle"},
     {"Ctrl+Shift+Drag", "Select with a lasso"},
-    {"Wheel", "Scroll, when zoomed in"},
-    {"Ctrl+Wheel", "Zoom"},
-    {"Middle button", "Move the picture"},
+    {"Ctrl+Wheel, Ctrl++, Ctrl+-", "Zoom"},
+    {"Wheel, middle button", "Move the picture when it is zoomed in"},
 };
 
+constexpr ViewKey layersKeys[]{
+    {"Left, Right, Home, End", "Move to another layer"},
+    {"Click", "Select the heads of a layer"},
+    {"Ctrl+Click", "Add a layer's heads"},
+    {"Shift+Click", "Select the layers from the first to this one"},
+    {"Esc", "Clear the selection"},
+};
+
+int rowHeight(const QWidget& widget) {
+    return widget.fontMetrics().height() * 4 / 3;
+}
+
 void addRow(QTreeWidgetItem* group, const QString& keys, const QString& meaning) {
-    new QTreeWidgetItem(group, {keys, meaning});
+    auto* row = new QTreeWidgetItem(group, {keys, meaning});
+    const QWidget& sheet = *group->treeWidget();
+    const int width = sheet.fontMetrics().horizontalAdvance(keys) + 3 * sheet.fontMetrics().averageCharWidth();
+    row->setSizeHint(0, {width, rowHeight(sheet)});
 }
 
 QString withoutMnemonic(QString text) {
@@ -51,6 +67,9 @@ ShortcutSheet::ShortcutSheet(const QList<QAction*>& actions, QWidget* parent)
     sheet->setRootIsDecorated(false);
     sheet->setItemsExpandable(false);
     sheet->setSelectionMode(QAbstractItemView::NoSelection);
+    sheet->setFocusPolicy(Qt::ClickFocus);
+    sheet->setIndentation(fontMetrics().averageCharWidth() * 2);
+    sheet->setUniformRowHeights(true);
     auto* everywhere = new QTreeWidgetItem(sheet, {tr("Everywhere")});
     for (const QAction* action : actions) {
         QStringList keys;
@@ -62,19 +81,24 @@ ShortcutSheet::ShortcutSheet(const QList<QAction*>& actions, QWidget* parent)
     auto* heads = new QTreeWidgetItem(sheet, {tr("In the picture of the heads")});
     for (const ViewKey& key : headsKeys)
         addRow(heads, tr(key.keys), tr(key.meaning));
-    for (QTreeWidgetItem* group : {everywhere, heads}) {
+    auto* layers = new QTreeWidgetItem(sheet, {tr("In the picture of the layers")});
+    for (const ViewKey& key : layersKeys)
+        addRow(layers, tr(key.keys), tr(key.meaning));
+    for (QTreeWidgetItem* group : {everywhere, heads, layers}) {
         QFont bold = font();
         bold.setBold(true);
         group->setFont(0, bold);
         group->setFirstColumnSpanned(true);
+        group->setSizeHint(0, {0, rowHeight(*sheet)});
     }
     sheet->expandAll();
     sheet->resizeColumnToContents(0);
     auto* column = new QVBoxLayout(this);
-    column->setContentsMargins(0, 0, 0, 0);
     column->addWidget(sheet);
-    const int rows = everywhere->childCount() + heads->childCount() + 3;
-    resize(fontMetrics().averageCharWidth() * 90, fontMetrics().height() * 3 / 2 * rows);
+    setBackgroundRole(QPalette::Base);
+    setAutoFillBackground(true);
+    const int rows = everywhere->childCount() + heads->childCount() + layers->childCount() + 4;
+    resize(fontMetrics().averageCharWidth() * 90, rowHeight(*this) * rows + 2 * column->contentsMargins().top());
 }
 
 } // namespace secateur
