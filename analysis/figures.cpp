@@ -53,12 +53,19 @@ double number(const Options& options, const std::string& name) {
     return value;
 }
 
+/// Their colours are in the painter's table, under the same ids.
+constexpr std::array<std::string_view, 4> colourMaps{"viridis", "cividis", "magma", "vik"};
+
 Figure heads(const Session& session, const Options& options) {
+    const std::string& colours = options.at("colours");
+    if (std::find(colourMaps.begin(), colourMaps.end(), colours) == colourMaps.end())
+        throw UsageError(fmt::format("unknown colour map; the known ones are {}",
+                                     join({colourMaps.begin(), colourMaps.end()}, ", ")),
+                         colours);
     const double clip = number(options, "clip");
     if (clip < 0 || clip >= 50)
         throw UsageError("clip should be at least 0 and less than 50 percent", options.at("clip"));
-    return headMap(session.model, find(session, options.at("metric")),
-                   {options.at("colours"), options.at("log") == "true", clip});
+    return headMap(session.model, find(session, options.at("metric")), {colours, options.at("log") == "true", clip});
 }
 
 Figure layers(const Session& session, const Options& options) {

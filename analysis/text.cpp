@@ -44,6 +44,13 @@ std::string shortCount(double count) {
     return scaled(count, {"", "k", "M", "B", "T"});
 }
 
+std::string grouped(std::uint64_t count) {
+    std::string digits = std::to_string(count);
+    for (std::ptrdiff_t at = std::ssize(digits) - 3; at > 0; at -= 3)
+        digits.insert(static_cast<std::size_t>(at), ",");
+    return digits;
+}
+
 std::string shortBytes(double bytes) {
     return scaled(bytes, {"B", "kB", "MB", "GB", "TB"});
 }

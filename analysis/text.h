@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -12,6 +13,8 @@ std::string significant(double value, int digits = 3);
 std::string exactly(double value);
 /// "134.5 M", "8.03 B"
 std::string shortCount(double count);
+/// "134,515,008"
+std::string grouped(std::uint64_t count);
 /// "98.2 MB", decimal as disks count
 std::string shortBytes(double bytes);
 /// "L12.H3"

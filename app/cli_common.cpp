@@ -9,6 +9,7 @@
 #include <fmt/core.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
 #include <filesystem>
 #include <fstream>
@@ -68,6 +69,19 @@ std::size_t width(const std::string& text) {
     return count;
 }
 
+/// Fills numbers up behind, so that their decimal points meet once the column stands to the right.
+void alignPoints(std::vector<std::vector<std::string>>& rows, std::size_t column) {
+    const auto tail = [&](const std::vector<std::string>& row) {
+        const std::size_t point = row[column].find('.');
+        return point == std::string::npos ? 0 : row[column].size() - point;
+    };
+    std::size_t longest = 0;
+    for (std::size_t i = 1; i < rows.size(); ++i)
+        longest = std::max(longest, tail(rows[i]));
+    for (std::size_t i = 1; i < rows.size(); ++i)
+        rows[i][column].append(longest - tail(rows[i]), ' ');
+}
+
 } // namespace
 
 Progress Console::progress() const {
@@ -121,8 +135,11 @@ std::vector<MetricResult> measured(const Model& model, const std::vector<MetricR
     return results;
 }
 
-std::string table(const std::vector<std::vector<std::string>>& rows) {
+std::string table(std::vector<std::vector<std::string>> rows, const std::vector<Align>& alignment) {
     std::vector<std::size_t> widths;
+    for (std::size_t column = 0; column < alignment.size(); ++column)
+        if (alignment[column] == Align::point)
+            alignPoints(rows, column);
     for (const auto& row : rows)
         for (std::size_t column = 0; column < row.size(); ++column) {
             widths.resize(std::max(widths.size(), column + 1));
@@ -131,10 +148,11 @@ std::string table(const std::vector<std::vector<std::string>>& rows) {
     std::string text;
     for (const auto& row : rows) {
         for (std::size_t column = 0; column < row.size(); ++column) {
-            text += row[column];
-            if (column + 1 < row.size())
-                text += std::string(widths[column] - width(row[column]) + 2, ' ');
+            const std::string space(widths[column] - width(row[column]), ' ');
+            const bool isLeft = column >= alignment.size() || alignment[column] == Align::left;
+            text += (column > 0 ? "  " : "") + (isLeft ? row[column] + space : space + row[column]);
         }
+        text.erase(text.find_last_not_of(' ') + 1);
         text += '\n';
     }
     return text;

@@ -40,8 +40,11 @@ ModelCard fullCard(const Model& model);
 std::vector<MetricResult> measured(const Model& model, const std::vector<MetricRequest>& requests,
                                    const Progress& progress);
 
-/// Left-aligned columns, two spaces apart; the first row is the header.
-std::string table(const std::vector<std::vector<std::string>>& rows);
+/// How a column stands; `point` puts decimal points under each other.
+enum class Align { left, right, point };
+
+/// Columns two spaces apart; the first row is the header. Columns that `alignment` does not reach are left-aligned.
+std::string table(std::vector<std::vector<std::string>> rows, const std::vector<Align>& alignment = {});
 
 void addInspect(CLI::App& program, Console& console);
 void addMeasure(CLI::App& program, Console& console);

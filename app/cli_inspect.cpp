@@ -27,6 +27,21 @@ std::string range(const ModelSpec& spec, int LayerSpec::*member) {
                                                : fmt::format("{} to {}", (*least).*member, (*most).*member);
 }
 
+/// Sorts as a person counts: "blk.2" before "blk.10".
+std::string naturalKey(const std::string& name) {
+    constexpr std::size_t digits = 9;
+    std::string key;
+    for (std::size_t i = 0; i < name.size();) {
+        const std::size_t end = std::min(name.find_first_not_of("0123456789", i), name.size());
+        if (end > i)
+            key += std::string(digits - std::min(digits, end - i), '0') + name.substr(i, end - i);
+        else
+            key += name[i];
+        i = std::max(end, i + 1);
+    }
+    return key;
+}
+
 std::string shapeText(const TensorInfo& tensor) {
     std::vector<std::string> sizes;
     for (const std::int64_t size : tensor.shape)
@@ -42,46 +57,79 @@ void printCard(const ModelCard& card) {
         {"format", card.format},
         {"architecture", fmt::format("{} ({})", spec.architecture, name(spec.family))},
         {"layers", std::to_string(spec.layerCount())},
-        {"hidden", std::to_string(spec.hidden)},
-        {"heads", fmt::format("{} of {}, {} KV", range(spec, &LayerSpec::heads), range(spec, &LayerSpec::headDim),
-                              range(spec, &LayerSpec::kvHeads))},
-        {"MLP", range(spec, &LayerSpec::ffn)},
-        {"vocabulary", std::to_string(spec.vocab)},
-        {"context", std::to_string(spec.context)},
+        {"hidden size", std::to_string(spec.hidden)},
+        {"heads", fmt::format("{}, in {} KV groups", range(spec, &LayerSpec::heads), range(spec, &LayerSpec::kvHeads))},
+        {"head size", range(spec, &LayerSpec::headDim)},
+        {"MLP width", range(spec, &LayerSpec::ffn)},
+        {"vocabulary", fmt::format("{} tokens", grouped(static_cast<std::uint64_t>(spec.vocab)))},
+        {"context",
+         spec.context > 0 ? fmt::format("{} tokens", grouped(static_cast<std::uint64_t>(spec.context))) : "not stated"},
         {"embeddings", spec.tiedEmbeddings ? "tied" : "separate"},
-        {"parameters", fmt::format("{} ({})", shortCount(static_cast<double>(card.parameters)), card.parameters)},
+        {"parameters", fmt::format("{} ({})", shortCount(static_cast<double>(card.parameters)),
+                                   grouped(static_cast<std::uint64_t>(card.parameters)))},
         {"size", fmt::format("{}, {}", shortBytes(static_cast<double>(card.bytes)), card.dtype)},
         {"tokenizer", card.tokenizer.empty() ? "none" : card.tokenizer},
         {"fingerprint", card.fingerprint}};
     fmt::print("{}", table(rows));
 }
 
-void inspect(const Arguments& arguments, const Console& console) {
-    const bool stored = isSession(arguments.path);
-    const ModelCard card =
-        stored ? readSession(arguments.path).model : fullCard(*open(arguments.path, console, console.progress()));
-    if (!arguments.tensors) {
-        if (console.json)
-            fmt::print("{}\n", inspectJson(card));
-        else
-            printCard(card);
-    } else {
-        if (stored)
-            throw Error("is a session, which holds no tensors", arguments.path, "Name the checkpoint itself");
-        const std::vector<TensorInfo> tensors = listTensors(arguments.path);
-        if (console.json) {
-            fmt::print("{}\n", inspectJson(card, tensors));
-            return;
-        }
-        std::vector<std::vector<std::string>> rows{{"tensor", "type", "shape", "size", "file"}};
-        for (const TensorInfo& tensor : tensors)
-            rows.push_back({tensor.name, tensor.dtype, shapeText(tensor), shortBytes(static_cast<double>(tensor.bytes)),
-                            tensor.file});
-        fmt::print("{}", table(rows));
+void printResults(const Session& session) {
+    std::vector<std::vector<std::string>> rows{{"result", "one per", "measured (UTC)", "in", "on"}};
+    for (const MetricResult& result : session.results)
+        rows.push_back({result.request.resultId(), std::string(name(result.request.info->scope)),
+                        result.measurement.created, result.measurement.dtype, result.measurement.device});
+    if (session.results.empty())
+        fmt::print("\nno results\n");
+    else
+        fmt::print("\n{}", table(rows));
+}
+
+void printTensors(const std::vector<TensorInfo>& tensors) {
+    std::vector<std::vector<std::string>> rows{{"tensor", "type", "shape", "size", "file"}};
+    for (const TensorInfo& tensor : tensors)
+        rows.push_back(
+            {tensor.name, tensor.dtype, shapeText(tensor), shortBytes(static_cast<double>(tensor.bytes)), tensor.file});
+    fmt::print("{}", table(rows, {Align::left, Align::left, Align::right, Align::right}));
+}
+
+std::vector<TensorInfo> sortedTensors(const std::string& path) {
+    std::vector<TensorInfo> tensors = listTensors(path);
+    std::ranges::sort(tensors, {}, [](const TensorInfo& tensor) { return naturalKey(tensor.name); });
+    return tensors;
+}
+
+void printNotes(const ModelCard& card) {
+    for (const std::string& warning : card.warnings)
+        fmt::print(stderr, "note: {}\n", warning);
+}
+
+void inspectSession(const std::string& path, bool json) {
+    const Session session = readSession(path);
+    if (json) {
+        fmt::print("{}\n", inspectJson(session.model));
+        return;
     }
+    printCard(session.model);
+    printResults(session);
+    printNotes(session.model);
+}
+
+void inspect(const Arguments& arguments, const Console& console) {
+    if (isSession(arguments.path) && arguments.tensors)
+        throw Error("is a session, which holds no tensors", arguments.path, "Name the checkpoint itself");
+    if (isSession(arguments.path))
+        return inspectSession(arguments.path, console.json);
+    const ModelCard card = fullCard(*open(arguments.path, console, console.progress()));
+    if (console.json && arguments.tensors)
+        fmt::print("{}\n", inspectJson(card, sortedTensors(arguments.path)));
+    else if (console.json)
+        fmt::print("{}\n", inspectJson(card));
+    else if (arguments.tensors)
+        printTensors(sortedTensors(arguments.path));
+    else
+        printCard(card);
     if (!console.json)
-        for (const std::string& warning : card.warnings)
-            fmt::print(stderr, "note: {}\n", warning);
+        printNotes(card);
 }
 
 } // namespace

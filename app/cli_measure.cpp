@@ -41,34 +41,45 @@ std::string csvText(const MetricResult& result, const ModelSpec& spec) {
     return csv;
 }
 
-void writeCsv(const std::string& folder, const std::vector<MetricResult>& results, const ModelSpec& spec) {
+/// Before the work, so that hours of it are not lost to a folder that cannot be made.
+void makeFolder(const std::string& folder) {
     std::error_code failure;
     std::filesystem::create_directories(folder, failure);
     if (failure)
         throw Error("the folder cannot be made: " + failure.message(), folder);
+    checkCanWrite((std::filesystem::path(folder) / "trial.csv").string());
+}
+
+void writeCsv(const std::string& folder, const std::vector<MetricResult>& results, const ModelSpec& spec) {
     for (const MetricResult& result : results)
         writeWhole((std::filesystem::path(folder) / (fileForm(result.request.resultId()) + ".csv")).string(),
                    csvText(result, spec));
 }
 
-/// A row per layer; metrics of several cells as their mean and range.
+/// A row per layer; metrics of several cells as their mean, least and greatest.
 void printTable(const std::vector<MetricResult>& results, const ModelSpec& spec) {
     std::vector<std::vector<std::string>> rows(spec.layers.size() + 1);
-    rows[0] = {"layer"};
-    for (std::size_t layer = 0; layer < spec.layers.size(); ++layer)
-        rows[layer + 1] = {std::to_string(layer)};
+    const auto addColumn = [&](const std::string& header, auto textOf) {
+        rows[0].push_back(header);
+        for (std::size_t layer = 0; layer < spec.layers.size(); ++layer)
+            rows[layer + 1].push_back(textOf(layer));
+    };
+    addColumn("layer", [](std::size_t layer) { return std::to_string(layer); });
     for (const MetricResult& result : results) {
-        const bool single = result.request.info->scope == Scope::layer;
-        rows[0].push_back(result.request.resultId() + (single ? "" : " mean (range)"));
-        for (std::size_t layer = 0; layer < spec.layers.size(); ++layer) {
-            const auto cells = result.values.row(layer);
-            const auto [least, greatest] = finiteRange(cells);
-            rows[layer + 1].push_back(single ? significant(cells[0], 4)
-                                             : fmt::format("{} ({} to {})", significant(finiteMean(cells)),
-                                                           significant(least), significant(greatest)));
+        const MetricInfo& info = *result.request.info;
+        const auto cells = [&](std::size_t layer) { return result.values.row(layer); };
+        const auto number = [](double value) { return significant(value, 4); };
+        const std::string header =
+            result.request.resultId() + (info.unit.empty() ? "" : fmt::format(" ({})", info.unit));
+        if (info.scope == Scope::layer) {
+            addColumn(header, [&](std::size_t layer) { return number(cells(layer)[0]); });
+            continue;
         }
+        addColumn(header + " mean", [&](std::size_t layer) { return number(finiteMean(cells(layer))); });
+        addColumn("min", [&](std::size_t layer) { return number(finiteRange(cells(layer)).first); });
+        addColumn("max", [&](std::size_t layer) { return number(finiteRange(cells(layer)).second); });
     }
-    fmt::print("{}", table(rows));
+    fmt::print("{}", table(rows, std::vector<Align>(rows[0].size(), Align::point)));
 }
 
 void measureVerb(const Arguments& arguments, const Console& console) {
@@ -81,6 +92,8 @@ void measureVerb(const Arguments& arguments, const Console& console) {
         session.model = fullCard(*model);
         if (!arguments.out.empty())
             checkCanAdd(session.model, arguments.out);
+        if (!arguments.csv.empty())
+            makeFolder(arguments.csv);
         session.results = measured(*model, requests, progress);
         session.created = utcNow();
     }

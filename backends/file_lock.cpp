@@ -8,7 +8,6 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <chrono>
 #include <filesystem>
 #include <system_error>
 #include <thread>
@@ -36,9 +35,9 @@ std::string lockPathFor(const std::string& path) {
 
 } // namespace
 
-FileLock::FileLock(const std::string& path)
+FileLock::FileLock(const std::string& path, std::chrono::milliseconds patience)
     : m_lockPath(lockPathFor(path)) {
-    const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(10);
+    const auto until = std::chrono::steady_clock::now() + patience;
     do {
         m_file = open(m_lockPath.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666);
         if (m_file < 0)

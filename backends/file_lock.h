@@ -1,5 +1,6 @@
 #pragma once
 
+#include <chrono>
 #include <string>
 
 namespace secateur {
@@ -7,8 +8,9 @@ namespace secateur {
 /// Keeps other Secateurs from changing a file while it lives, also one that does not exist yet. Others wait.
 class FileLock {
 public:
-    /// Waits for ten seconds at most. @throws Error when the file stays locked, or its folder cannot be written
-    explicit FileLock(const std::string& path);
+    /// @param patience how long to wait for another one
+    /// @throws Error when the file stays locked, or its folder cannot be written
+    explicit FileLock(const std::string& path, std::chrono::milliseconds patience = std::chrono::seconds(10));
     ~FileLock();
     FileLock(const FileLock&) = delete;
     FileLock& operator=(const FileLock&) = delete;

@@ -1,6 +1,7 @@
 #include "backends/gguf_config.h"
 
 #include "analysis/error.h"
+#include "analysis/text.h"
 #include "backends/architectures.h"
 #include "backends/gguf_metadata.h"
 #include "backends/rope_divisors.h"
@@ -163,13 +164,6 @@ ModelSpec readSpec(const std::string& path, const Keys& keys, const Architecture
     spec.tiedEmbeddings = checkpoint.find(names.name(-1, Which::readOut)) == nullptr;
     checkLayers(spec, path);
     return spec;
-}
-
-std::string grouped(std::uint64_t count) {
-    std::string digits = std::to_string(count);
-    for (std::ptrdiff_t at = std::ssize(digits) - 3; at > 0; at -= 3)
-        digits.insert(static_cast<std::size_t>(at), ",");
-    return digits;
 }
 
 std::string tokenizerOf(const GgufMetadata& metadata) {

@@ -148,7 +148,8 @@ private slots:
     void inspectShowsTheCardOfAModel() {
         const Outcome shown = run({"inspect", model});
         QCOMPARE(shown.status, 0);
-        for (const char* words : {"gqa-f32", "llama (decoder)", "48.1 k", "sha256:4c84cef0"})
+        for (const char* words :
+             {"gqa-f32", "llama (decoder)", "48.1 k (48,064)", "8, in 2 KV groups", "sha256:4c84cef0"})
             QVERIFY2(shown.out.contains(words), words);
         const Json card = run({"inspect", model, "--json"}).json();
         QCOMPARE(card.at("layers").get<int>(), 2);

@@ -2,6 +2,7 @@
 
 #include "analysis/session.h"
 #include "backends/atomic_file.h"
+#include "backends/file_lock.h"
 #include "backends/hdf5_io.h"
 #include "backends/session_hdf5.h"
 #include "tests/support/files.h"
@@ -301,10 +302,10 @@ private slots:
         QTest::newRow("two values for one") << model([](const hdf5::Handle& group) {
             hdf5::writeIntegers(group, "hidden", {1, 2});
         }) << "/model: hidden: should hold one value and holds 2";
-        QTest::newRow("other shape") << first([](const hdf5::Handle& group) {
-            hdf5::writeMatrix(group, "1", Matrix(2, 1, 0.5), true);
-        }) << "/metrics/gate_norm/1: order: is missing";
-        QTest::newRow("one layer too few") << model([](const hdf5::Handle& group) {
+        QTest::newRow("a dataset that says nothing of itself")
+            << first([](const hdf5::Handle& group) { hdf5::writeMatrix(group, "1", Matrix(2, 1, 0.5), true); })
+            << "/metrics/gate_norm/1: order: is missing";
+        QTest::newRow("another shape") << model([](const hdf5::Handle& group) {
             for (const char* name : {"heads", "kv_heads", "head_dim"})
                 hdf5::writeIntegers(group, name, {2, 2, 2});
         }) << "/metrics/gate_norm_group.fold_norm-true/0: should be 3 x 2 as its model has them";
@@ -338,8 +339,10 @@ private slots:
         const std::string whole = scratch.path("whole.h5").toStdString();
         writeSession(raggedSession(), whole);
         const QByteArray bytes = contents(whole);
-        QCOMPARE(refusal(scratch.write("half.h5", bytes.first(bytes.size() / 2))),
-                 "half.h5: cannot be opened as HDF5: it is cut short or damaged");
+        for (const qsizetype size : {qsizetype{8}, qsizetype{60}, qsizetype{96}, bytes.size() / 2, bytes.size() - 200})
+            QCOMPARE(refusal(scratch.write("cut.h5", bytes.first(size))),
+                     "cut.h5: cannot be opened as HDF5: it is cut short or damaged");
+        QCOMPARE(refusal(scratch.write("cut.h5", bytes.first(7))), "cut.h5: is not an HDF5 file");
     }
 
     void aFailedWriteLeavesTheOldFile() {
@@ -421,6 +424,15 @@ private slots:
         writing.get();
         QCOMPARE(readSession(path).results.size(), 4);
         QCOMPARE(listing(scratch), QStringList{"s.h5"});
+    }
+
+    void aWriterThatDoesNotEndIsNamed() {
+        const Scratch scratch;
+        const std::string path = scratch.write("s.h5", "old");
+        const FileLock other(path);
+        QCOMPARE(scratch.refusal([&] { FileLock(path, std::chrono::milliseconds(60)); }),
+                 "s.h5: is being written by another Secateur. Try again when it is done");
+        QVERIFY(QFile::exists(scratch.path(".s.h5.lock"))); // still the other's
     }
 
     void manyWritersLoseNothing() {
