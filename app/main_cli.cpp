@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <csignal>
+#include <string_view>
 #include <thread>
 
 namespace {
@@ -69,6 +70,8 @@ void checkVerb(const CLI::App& program, int count, char** values) {
 int main(int count, char** values) {
     spdlog::set_default_logger(spdlog::stderr_color_mt("secateur"));
     cli::Console console;
+    // Wrong usage is told in JSON too, also where parsing ends before it comes to this flag.
+    console.json = std::find(values, values + count, std::string_view("--json")) != values + count;
     stopOnInterrupt(console.stop);
     CLI::App program("Secateur, headless: look into transformers and prune them", "secateur-cli");
     build(program, console);
@@ -79,6 +82,8 @@ int main(int count, char** values) {
             return fmt::print(stderr, "secateur-cli: standard output cannot be written\n"), failed;
         return ok;
     } catch (const CLI::ParseError& error) {
+        if (error.get_exit_code() != 0 && console.json)
+            return fail(UsageError(error.what(), {}, "Run with --help for more information"), wrongUsage, console);
         return program.exit(error) == 0 ? ok : wrongUsage;
     } catch (const UsageError& error) {
         return fail(error, wrongUsage, console);

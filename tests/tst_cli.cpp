@@ -119,6 +119,12 @@ private slots:
                                         << "the known ones are heads";
         QTest::newRow("unknown picture") << QStringList{"plot", model, "--figure", "heads", "--out", "cat.gif"} << 2
                                          << ".gif";
+        QTest::newRow("unknown colours") << QStringList{"plot",  model,    "--figure", "heads:colours=jet",
+                                                        "--out", "cat.csv"}
+                                         << 2 << "jet: unknown colour map; the known ones are viridis";
+        QTest::newRow("a file for a folder")
+            << QStringList{"measure", model, "--metric", "weights", "--csv", model + "/config.json"} << 1
+            << "config.json: the folder cannot be made";
         QTest::newRow("model not there") << QStringList{"inspect", "/nonexistent/model"} << 1 << "/nonexistent/model";
         QTest::newRow("session not there") << QStringList{"inspect", "/nonexistent.h5"} << 1
                                            << "/nonexistent.h5: cannot be opened: No such file or directory";
@@ -143,6 +149,14 @@ private slots:
         const Json error = outcome.json().at("error");
         QCOMPARE(error.at("subject").get<std::string>(), "/nonexistent/model");
         QVERIFY(!error.at("message").get<std::string>().empty() && error.contains("hint"));
+        for (const QStringList& usage :
+             {QStringList{"inspect", model, "--fast", "--json"}, QStringList{"cut", "--json"},
+              QStringList{"measure", model, "--metric", "gate", "--json"}}) {
+            const Outcome wrong = run(usage);
+            QCOMPARE(wrong.status, 2);
+            QCOMPARE(wrong.error, QString());
+            QVERIFY(!wrong.json().at("error").at("message").get<std::string>().empty());
+        }
     }
 
     void inspectShowsTheCardOfAModel() {
@@ -158,6 +172,14 @@ private slots:
         const Json tensors = run({"inspect", model, "--tensors", "--json"}).json().at("tensors");
         QCOMPARE(tensors.size(), std::size_t{21});
         QVERIFY(run({"inspect", model, "--tensors"}).out.contains("model.layers.1.self_attn.q_proj.weight"));
+    }
+
+    void tensorsAreListedAsOneCounts() {
+        const Scratch scratch;
+        writeLongModel(scratch);
+        const QByteArray list = run({"inspect", scratch.path(), "--tensors"}).out;
+        const auto at = [&](const char* layer) { return list.indexOf(QByteArray("layers.") + layer + "."); };
+        QVERIFY(at("0") > 0 && at("2") > at("0") && at("10") > at("2") && at("59") > at("10"));
     }
 
     void measurementsAreTheSameInJsonSessionAndCsv() {
@@ -196,6 +218,8 @@ private slots:
         }
         const Json stored = run({"inspect", scratch.path("s.h5"), "--json"}).json();
         QCOMPARE(stored, run({"inspect", model, "--json"}).json());
+        const QString shown = run({"inspect", scratch.path("s.h5")}).out.simplified();
+        QVERIFY(shown.contains("gate_norm_head:fold_norm=true head 2"));
     }
 
     void measureShowsARowPerLayer() {
