@@ -64,6 +64,17 @@ std::string seriesCsv(const Figure& figure) {
     return csv;
 }
 
+/// As a shell takes it, whatever is in it.
+std::string quoted(const std::string& word) {
+    constexpr std::string_view plain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_./:=@%+,";
+    if (!word.empty() && word.find_first_not_of(plain) == std::string::npos)
+        return word;
+    std::string text = "'";
+    for (const char c : word)
+        text += c == '\'' ? std::string("'\\''") : std::string(1, c);
+    return text + "'";
+}
+
 } // namespace
 
 const FigureInfo& figureOf(std::string_view id) {
@@ -84,7 +95,8 @@ Figure makeFigure(const Session& session, std::string_view request) {
     for (const OptionInfo& option : info.options)
         complete[std::string(option.name)] = optionValue(parsed.options, info.options, option.name);
     Figure figure = info.make(session, complete);
-    figure.command = fmt::format("secateur-cli plot {} --figure {}", session.model.path, request);
+    figure.command = fmt::format("secateur-cli plot {} --figure {} --out figure.pdf", quoted(session.model.path),
+                                 quoted(std::string(request)));
     return figure;
 }
 

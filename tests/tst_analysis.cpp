@@ -184,10 +184,19 @@ private slots:
         const Figure figure = makeFigure(smallSession(), "heads:metric=gate_norm_head.fold_norm-true:log=true");
         QCOMPARE(QString::fromStdString(figure.colour.label), "gate-norm per head, fold_norm");
         QVERIFY(figure.scale.logarithmic);
-        QVERIFY(QString::fromStdString(figure.command).startsWith("secateur-cli plot m.gguf --figure heads:"));
+        QCOMPARE(
+            QString::fromStdString(figure.command),
+            "secateur-cli plot m.gguf --figure heads:metric=gate_norm_head.fold_norm-true:log=true --out figure.pdf");
         QCOMPARE(
             QString::fromStdString(toCsv(figure)),
             "layer,head,\"gate-norm per head, fold_norm\"\r\n0,0,0.5\r\n0,1,1.5\r\n0,2,2.5\r\n1,0,3.5\r\n1,1,4.5\r\n");
+    }
+    void commandsOfFiguresQuoteWhatAShellWouldTakeApart() {
+        Session session = smallSession();
+        session.model.path = "it's a model.gguf";
+        const Figure figure = makeFigure(session, "layers:metrics=gate_norm");
+        QCOMPARE(QString::fromStdString(figure.command),
+                 "secateur-cli plot 'it'\\''s a model.gguf' --figure layers:metrics=gate_norm --out figure.pdf");
     }
     void seriesOfUnlikeSizesGetTwoAxes() {
         const Figure figure = makeFigure(smallSession(), "layers:metrics=gate_norm_head.fold_norm-true/gate_norm");

@@ -225,9 +225,9 @@ void TestMainWindow::otherFilesAreNotTaken() {
 void TestMainWindow::errorsStayUntilDismissed() {
     Program program;
     program.openModel();
-    program.window->open("/tmp/one.gguf");
+    program.window->open("/models/one.gguf");
     program.settle();
-    program.window->open("/tmp/two.gguf");
+    program.window->open("/models/two.gguf");
     program.settle();
     auto* bar = program.find<MessageBar>();
     QVERIFY(bar->text().contains("two.gguf: is no model. Choose another file"));
@@ -245,7 +245,7 @@ void TestMainWindow::errorsStayUntilDismissed() {
 
 void TestMainWindow::failedOpeningLeadsBackToTheWelcomePage() {
     Program program;
-    program.window->open("/tmp/none.gguf");
+    program.window->open("/models/none.gguf");
     QVERIFY(!program.find<WelcomePage>()->isVisible());
     program.settle();
     QVERIFY(program.find<WelcomePage>()->isVisible());
@@ -255,7 +255,7 @@ void TestMainWindow::failedOpeningLeadsBackToTheWelcomePage() {
 void TestMainWindow::cancelledOpeningLeadsBackToTheWelcomePage() {
     Program program;
     program.engine.opensSlowly = true;
-    program.window->open("/tmp/slow.gguf");
+    program.window->open("/models/slow.gguf");
     QTest::qWait(20);
     program.jobs.cancelAll();
     program.settle();
