@@ -168,14 +168,15 @@ void HeadsView::connectAll() {
     connect(m_lasso, &QAction::toggled, m_grid, &HeadsGrid::setLassoTool);
     connect(m_grid, &HeadsGrid::toolTipRequested, this, &HeadsView::showToolTip);
     connect(m_actions, &FigureActions::failed, this, &HeadsView::failed);
-    const auto say = [this] {
-        const std::optional<HeadId> head = m_selection->hovered() ? m_selection->hovered() : m_selection->active();
-        const QString text = head ? describe(*head) : QString();
-        m_grid->setAccessibleDescription(text);
-        emit hoverText(text);
-    };
-    connect(m_selection, &Selection::hoverChanged, this, say);
-    connect(m_selection, &Selection::changed, this, say);
+    connect(m_selection, &Selection::hoverChanged, this, &HeadsView::tellHead);
+    connect(m_selection, &Selection::changed, this, &HeadsView::tellHead);
+}
+
+void HeadsView::tellHead() {
+    const std::optional<HeadId> head = m_selection->hovered() ? m_selection->hovered() : m_selection->active();
+    const QString text = head ? describe(*head) : QString();
+    m_grid->setAccessibleDescription(text);
+    emit hoverText(text);
 }
 
 /// Takes over what is open now and how it was looked at.
@@ -248,6 +249,7 @@ void HeadsView::refresh() {
     const bool byGroup = shown && shown->request.info->scope == Scope::kvGroup;
     const QString label = shown ? QString::fromStdString(currentFigure().colour.label) : QString();
     m_grid->setValues(perHead(shown, m_document->spec()), scale(), label, byGroup);
+    tellHead();
 }
 
 void HeadsView::offerScales(const MetricResult* shown) {

@@ -62,6 +62,8 @@ private:
     void keep();
     void listMetrics();
     void refresh();
+    /// Says what the hovered head, or else the active one, has.
+    void tellHead();
     void offerScales(const MetricResult* result);
     ColourScale scale() const;
     const MetricResult* result() const;
