@@ -1,6 +1,9 @@
 #include "backends/mapped_file.h"
 
 #include "analysis/error.h"
+#include "backends/mapping_guard.h"
+
+#include <fmt/core.h>
 
 #include <fcntl.h>
 #include <sys/mman.h>
@@ -14,45 +17,71 @@ namespace secateur {
 
 namespace {
 
-struct Descriptor {
-    int number;
-    ~Descriptor() {
-        if (number >= 0)
-            ::close(number);
-    }
-};
-
 Error systemError(const char* what, const std::string& path) {
     return Error(std::string(what) + ": " + std::strerror(errno), path);
+}
+
+/// Bytes of an open file. @throws Error
+std::size_t sizeOf(int descriptor, const std::string& path) {
+    struct stat status {};
+    if (::fstat(descriptor, &status) != 0)
+        throw systemError("cannot be examined", path);
+    if (!S_ISREG(status.st_mode))
+        throw Error("is not a regular file", path);
+    return static_cast<std::size_t>(status.st_size);
 }
 
 } // namespace
 
 std::shared_ptr<const MappedFile> MappedFile::open(const std::string& path) {
     // Not blocking: a named pipe is refused below instead of waiting for its writer.
-    const Descriptor file{::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)};
-    if (file.number < 0)
+    const int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    if (descriptor < 0)
         throw systemError("cannot be opened", path);
-    struct stat status {};
-    if (::fstat(file.number, &status) != 0)
-        throw systemError("cannot be examined", path);
-    if (!S_ISREG(status.st_mode))
-        throw Error("is not a regular file", path);
-    if (status.st_size == 0)
+    const std::shared_ptr<MappedFile> file(new MappedFile(path, descriptor));
+    const std::size_t size = sizeOf(descriptor, path);
+    if (size == 0)
         throw Error("is empty", path);
-    const auto size = static_cast<std::size_t>(status.st_size);
-    void* start = ::mmap(nullptr, size, PROT_READ, MAP_SHARED, file.number, 0);
+    void* start = ::mmap(nullptr, size, PROT_READ, MAP_SHARED, descriptor, 0);
     if (start == MAP_FAILED) // NOLINT: the macro is a C cast
         throw systemError("cannot be mapped into memory", path);
-    return std::shared_ptr<const MappedFile>(new MappedFile(path, {static_cast<const std::byte*>(start), size}));
+    file->m_bytes = {static_cast<const std::byte*>(start), size};
+    file->m_guard = std::make_unique<const MappingGuard>(file->m_bytes);
+    return file;
 }
 
-MappedFile::MappedFile(std::string path, std::span<const std::byte> bytes)
+std::shared_ptr<const MappedFile> MappedFile::inMemory(std::string path, std::vector<std::byte> bytes) {
+    if (bytes.empty())
+        throw Error("is empty", path);
+    const std::shared_ptr<MappedFile> file(new MappedFile(std::move(path), -1));
+    file->m_owned = std::move(bytes);
+    file->m_bytes = file->m_owned;
+    return file;
+}
+
+MappedFile::MappedFile(std::string path, int descriptor)
     : m_path(std::move(path))
-    , m_bytes(bytes) {}
+    , m_descriptor(descriptor) {}
 
 MappedFile::~MappedFile() {
-    ::munmap(const_cast<std::byte*>(m_bytes.data()), m_bytes.size());
+    m_guard.reset();
+    if (m_descriptor < 0)
+        return;
+    if (!m_bytes.empty())
+        ::munmap(const_cast<std::byte*>(m_bytes.data()), m_bytes.size());
+    ::close(m_descriptor);
+}
+
+void MappedFile::checkWhole() const {
+    if (m_descriptor < 0)
+        return;
+    // The open file is asked, not the path: another file may bear its name by now, and this one lives on.
+    if (const std::size_t size = sizeOf(m_descriptor, m_path); size < m_bytes.size())
+        throw Error(fmt::format("was cut short while it was open: it had {} bytes and has {}", m_bytes.size(), size),
+                    m_path, "Open it again when it is whole");
+    if (m_guard->wasHit())
+        throw Error("could not be read everywhere: it changed, or its disk failed, while it was open", m_path,
+                    "Open it again");
 }
 
 } // namespace secateur

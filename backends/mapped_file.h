@@ -4,14 +4,21 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <vector>
 
 namespace secateur {
 
+class MappingGuard;
+
 /// A file mapped for reading, shared by everything that views it. Symbolic links are followed.
+/// When the file is cut short while it is mapped, or the disk fails, what is missing reads as zeros on every thread,
+/// and checkWhole() says so afterwards.
 class MappedFile {
 public:
-    /// @throws Error when it cannot be opened or is not a regular file
+    /// @throws Error when it cannot be opened, is not a regular file, or is empty
     static std::shared_ptr<const MappedFile> open(const std::string& path);
+    /// Bytes in memory that pass for a file of that path. @throws Error when there are none
+    static std::shared_ptr<const MappedFile> inMemory(std::string path, std::vector<std::byte> bytes);
 
     ~MappedFile();
     MappedFile(const MappedFile&) = delete;
@@ -19,12 +26,18 @@ public:
 
     const std::string& path() const { return m_path; }
     std::span<const std::byte> bytes() const { return m_bytes; }
+    /// To be asked after numbers were read from bytes(); costs a system call. A file that another one took the name of
+    /// stays whole. @throws Error when the file is shorter than it was, or some of it could not be read
+    void checkWhole() const;
 
 private:
-    MappedFile(std::string path, std::span<const std::byte> bytes);
+    MappedFile(std::string path, int descriptor);
 
     std::string m_path;
+    int m_descriptor; ///< -1 in memory
+    std::vector<std::byte> m_owned;
     std::span<const std::byte> m_bytes;
+    std::unique_ptr<const MappingGuard> m_guard; ///< of a mapping
 };
 
 } // namespace secateur
