@@ -1,5 +1,7 @@
 #pragma once
 
+#include <cstddef>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -10,7 +12,8 @@ namespace secateur {
 
 /// The line to put behind these bytes.
 std::string sealOf(std::string_view bytes);
-/// A file without the line passes: another program wrote or changed it. @throws Error when it no longer fits
-void checkSeal(const std::string& path);
+/// Whether a file ends with the line; without it, another program wrote or changed it.
+/// @throws Error when the line does not fit the bytes before it
+bool isSealed(std::span<const std::byte> file);
 
 } // namespace secateur

@@ -6,11 +6,8 @@
 #include <hdf5.h>
 
 #include <algorithm>
-#include <cerrno>
-#include <fstream>
-#include <limits>
-#include <numeric>
-#include <system_error>
+#include <atomic>
+#include <cstring>
 
 namespace secateur::hdf5 {
 
@@ -30,19 +27,11 @@ std::int64_t check(std::int64_t result, std::string_view what, const std::string
     return result;
 }
 
-/// HDF5 prints its error stack unless told otherwise, thread by thread.
+/// HDF5 prints its error stack unless told otherwise, thread by thread; a filter that it does not know it would load
+/// from a folder that the environment names.
 void silence() {
     H5Eset_auto2(H5E_DEFAULT, nullptr, nullptr);
-}
-
-/// Sessions are renamed into place and never written where they lie, so HDF5 need not lock them; its locks fail on many
-/// network file systems.
-Handle withoutLocks() {
-    Handle access(H5Pcreate(H5P_FILE_ACCESS), H5Pclose);
-#if H5_VERSION_GE(1, 10, 7)
-    H5Pset_file_locking(access.id(), false, true);
-#endif
-    return access;
+    H5PLset_loading_state(0);
 }
 
 Handle inMemory() {
@@ -52,16 +41,10 @@ Handle inMemory() {
     return access;
 }
 
-Handle open(const std::string& path, unsigned mode, const Handle& access) {
-    silence();
-    if (!std::ifstream(path, std::ios::binary))
-        throw Error("cannot be opened: " + std::system_category().message(errno));
-    if (H5Fis_hdf5(path.c_str()) <= 0)
-        throw Error("is not an HDF5 file");
-    const hid_t file = H5Fopen(path.c_str(), mode, access.id());
-    if (file < 0)
-        throw Error("cannot be opened as HDF5: it is cut short or damaged");
-    return {file, H5Fclose};
+/// HDF5 takes two open files of one name for the same file, also in memory.
+std::string unusedName() {
+    static std::atomic<unsigned> count = 0;
+    return fmt::format("session {}", count++);
 }
 
 Handle textType() {
@@ -147,17 +130,24 @@ auto single(Values values, const std::string& name) {
 
 } // namespace
 
-Handle openFile(const std::string& path) {
-    return open(path, H5F_ACC_RDONLY, withoutLocks());
-}
-
 Handle createInMemory() {
     silence();
-    return {check(H5Fcreate("session", H5F_ACC_TRUNC, H5P_DEFAULT, inMemory().id()), "make a file", {}), H5Fclose};
+    return {check(H5Fcreate(unusedName().c_str(), H5F_ACC_TRUNC, H5P_DEFAULT, inMemory().id()), "make a file", {}),
+            H5Fclose};
 }
 
-Handle openInMemory(const std::string& path) {
-    return open(path, H5F_ACC_RDWR, inMemory());
+Handle openImage(std::span<const std::byte> bytes) {
+    constexpr std::string_view signature = "\x89HDF\r\n\x1a\n";
+    if (!std::string_view(reinterpret_cast<const char*>(bytes.data()), bytes.size()).starts_with(signature))
+        throw Error("is not an HDF5 file");
+    silence();
+    const Handle access = inMemory();
+    // HDF5 copies what it is given; its parameter is not const because other drivers do not.
+    check(H5Pset_file_image(access.id(), const_cast<std::byte*>(bytes.data()), bytes.size()), "be read", {});
+    const hid_t file = H5Fopen(unusedName().c_str(), H5F_ACC_RDWR, access.id());
+    if (file < 0)
+        throw Error("cannot be opened as HDF5: it is cut short or damaged");
+    return {file, H5Fclose};
 }
 
 std::string image(const Handle& file) {
@@ -175,7 +165,20 @@ Handle group(const Handle& parent, const std::string& name) {
             H5Gclose};
 }
 
+namespace {
+
+/// A soft or external link leads elsewhere, to another file perhaps, or nowhere.
+void checkLiesHere(const Handle& parent, const std::string& name) {
+    H5L_info_t info{};
+    check(H5Lget_info(parent.id(), name.c_str(), &info, H5P_DEFAULT), "read", name);
+    if (info.type != H5L_TYPE_HARD)
+        throw Error("is a link that leads elsewhere; a session holds everything itself", name);
+}
+
+} // namespace
+
 Handle openGroup(const Handle& parent, const std::string& name) {
+    checkLiesHere(parent, name);
     return {check(H5Gopen2(parent.id(), name.c_str(), H5P_DEFAULT), "read", name), H5Gclose};
 }
 
@@ -289,21 +292,29 @@ Handle writeMatrix(const Handle& parent, const std::string& name, const Matrix& 
     return dataset;
 }
 
-Handle openDataset(const Handle& parent, const std::string& name) {
-    return {check(H5Dopen2(parent.id(), name.c_str(), H5P_DEFAULT), "read", name), H5Dclose};
-}
-
 namespace {
 
-/// Whether the numbers lie in the file: an extent alone costs nothing to claim. Compressed ones may take any room.
-bool isStored(const Handle& dataset, std::size_t cells) {
-    const Handle creation(H5Dget_create_plist(dataset.id()), H5Pclose);
+/// Numbers may lie in other files, which would be opened without asking.
+void checkHoldsItsNumbers(const Handle& creation) {
+    if (H5Pget_layout(creation.id()) == H5D_VIRTUAL || H5Pget_external_count(creation.id()) != 0)
+        throw Error("keeps its numbers in another file; a session holds everything itself");
+}
+
+/// Whether so many numbers can lie in the file: an extent alone costs nothing to claim.
+bool areStored(const Handle& dataset, const Handle& creation, std::size_t cells) {
+    constexpr hsize_t mostCompression = 1032; // of deflate
     const Handle type(H5Dget_type(dataset.id()), H5Tclose);
-    return H5Pget_nfilters(creation.id()) > 0 ||
-           H5Dget_storage_size(dataset.id()) / std::max<std::size_t>(H5Tget_size(type.id()), 1) >= cells;
+    const hsize_t bytes = H5Dget_storage_size(dataset.id());
+    const hsize_t room = H5Pget_nfilters(creation.id()) > 0 ? bytes * mostCompression : bytes;
+    return room / std::max<std::size_t>(H5Tget_size(type.id()), 1) >= cells;
 }
 
 } // namespace
+
+Handle openDataset(const Handle& parent, const std::string& name) {
+    checkLiesHere(parent, name);
+    return {check(H5Dopen2(parent.id(), name.c_str(), H5P_DEFAULT), "read", name), H5Dclose};
+}
 
 Matrix readMatrix(const Handle& dataset, std::size_t rows, std::size_t columns) {
     const Handle type(check(H5Dget_type(dataset.id()), "read", "a dataset"), H5Tclose);
@@ -317,7 +328,9 @@ Matrix readMatrix(const Handle& dataset, std::size_t rows, std::size_t columns) 
         throw Error(fmt::format("should be {} x {} as its model has them", rows, columns));
     if (columns > 0 && rows > mostCells / columns)
         throw Error(fmt::format("has {} x {} cells, more than any session", rows, columns));
-    if (!isStored(dataset, rows * columns))
+    const Handle creation(check(H5Dget_create_plist(dataset.id()), "read", "a dataset"), H5Pclose);
+    checkHoldsItsNumbers(creation);
+    if (!areStored(dataset, creation, rows * columns))
         throw Error("claims more numbers than the file holds");
     Matrix matrix(rows, columns);
     if (!matrix.empty())

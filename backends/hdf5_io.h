@@ -2,7 +2,9 @@
 
 #include "analysis/matrix.h"
 
+#include <cstddef>
 #include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -34,12 +36,12 @@ private:
 
 // Every function throws Error, its subject the place inside the file. None prints HDF5's own error stack.
 
-/// For reading.
-Handle openFile(const std::string& path);
-/// A file that lives in memory until somebody writes its image: HDF5 1.10 does not survive a failed write.
+// Files live in memory: HDF5 1.10 does not survive a failed write, and what was checked is what is read. Nothing leads
+// out of a file: links of other kinds than hard ones, data in other files and filters from elsewhere are refused.
+
 Handle createInMemory();
-/// A copy of the file in memory, to be changed.
-Handle openInMemory(const std::string& path);
+/// A copy of the bytes of a file, to be read or changed.
+Handle openImage(std::span<const std::byte> bytes);
 /// The bytes of the whole file.
 std::string image(const Handle& file);
 /// Opens, or makes, a group.

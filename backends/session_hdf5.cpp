@@ -6,13 +6,17 @@
 #include "backends/file_lock.h"
 #include "backends/file_seal.h"
 #include "backends/hdf5_io.h"
+#include "backends/isolated.h"
+#include "backends/mapped_file.h"
 #include "backends/session_model.h"
 #include "backends/session_results.h"
 
 #include <fmt/core.h>
 
 #include <filesystem>
+#include <functional>
 #include <mutex>
+#include <span>
 
 namespace secateur {
 
@@ -97,11 +101,6 @@ std::string newSession(const Session& session) {
     return sealedImage(file);
 }
 
-Handle openChecked(const std::string& path) {
-    checkSeal(path);
-    return hdf5::openFile(path);
-}
-
 void checkIsOf(const ModelCard& wanted, const ModelCard& stored) {
     if (stored.fingerprint != wanted.fingerprint)
         throw Error(fmt::format("is a session of {} ({}), not of {} ({})", stored.name, stored.fingerprint, wanted.name,
@@ -109,12 +108,23 @@ void checkIsOf(const ModelCard& wanted, const ModelCard& stored) {
                     {}, "Write to another file");
 }
 
-std::string grownSession(const Session& additions, const std::string& path) {
-    const ModelCard model = readModel(openChecked(path));
+std::string grownSession(const Session& additions, const MappedFile& original) {
+    const Handle file = hdf5::openImage(original.bytes());
+    const ModelCard model = readModel(file);
     checkIsOf(additions.model, model);
-    const Handle file = hdf5::openInMemory(path);
     writeResultsAndView(file, additions, readResults(file, model.spec));
     return sealedImage(file);
+}
+
+/// Runs what hands a file's bytes to HDF5: here when they have their checksum, else in a child process, so that HDF5
+/// may crash on them.
+std::string inSafety(const MappedFile& file, const std::function<std::string()>& work) {
+    if (isSealed(file.bytes()))
+        return work();
+    const std::size_t memory = (std::size_t{1} << 31) + 8 * file.bytes().size();
+    if (auto bytes = runIsolated(work, memory))
+        return std::move(*bytes);
+    throw Error("is damaged: HDF5 cannot read it to its end", {}, "Copy it again from where it came from");
 }
 
 /// Runs with HDF5 to itself, errors naming the file.
@@ -130,8 +140,21 @@ auto onFile(const std::string& path, Work work) {
 
 } // namespace
 
+Session readSession(const MappedFile& file) {
+    return onFile(file.path(), [&] {
+        if (isSealed(file.bytes()))
+            return read(hdf5::openImage(file.bytes()));
+        // What the child made of it is as sound as any session written here.
+        const std::string copy = inSafety(file, [&] { return newSession(read(hdf5::openImage(file.bytes()))); });
+        return read(hdf5::openImage(std::as_bytes(std::span(copy))));
+    });
+}
+
 Session readSession(const std::string& path) {
-    return onFile(path, [&] { return read(openChecked(path)); });
+    const auto file = MappedFile::open(path);
+    Session session = readSession(*file);
+    file->checkWhole();
+    return session;
 }
 
 void writeSession(const Session& session, const std::string& path) {
@@ -143,15 +166,28 @@ void writeSession(const Session& session, const std::string& path) {
 void addToSession(const Session& additions, const std::string& path) {
     checkCanWrite(path);
     const FileLock lock(path);
-    writeWhole(path, onFile(path, [&] {
-                   return std::filesystem::exists(path) ? grownSession(additions, path) : newSession(additions);
-               }));
+    if (!std::filesystem::exists(path)) {
+        writeWhole(path, onFile(path, [&] { return newSession(additions); }));
+        return;
+    }
+    const auto file = MappedFile::open(path);
+    const std::string grown =
+        onFile(path, [&] { return inSafety(*file, [&] { return grownSession(additions, *file); }); });
+    file->checkWhole();
+    writeWhole(path, grown);
 }
 
 void checkCanAdd(const ModelCard& model, const std::string& path) {
     checkCanWrite(path);
-    if (std::filesystem::exists(path))
-        onFile(path, [&] { checkIsOf(model, readModel(openChecked(path))); });
+    if (!std::filesystem::exists(path))
+        return;
+    const auto file = MappedFile::open(path);
+    onFile(path, [&] {
+        inSafety(*file, [&] {
+            checkIsOf(model, readModel(hdf5::openImage(file->bytes())));
+            return std::string();
+        });
+    });
 }
 
 } // namespace secateur

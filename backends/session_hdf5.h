@@ -6,11 +6,15 @@
 
 namespace secateur {
 
-// Sessions as HDF5 (contract.md, Session HDF5): self-describing, readable with h5py alone. Thread-safe.
+class MappedFile;
+
+// Sessions as HDF5 (contract.md, Session HDF5): self-describing, readable with h5py alone. Thread-safe. A file that
+// another program wrote or changed is read in a child process, as HDF5 may crash on a damaged one.
 
 /// Reads the whole session. Results of metrics that this version does not know come with the description that the
 /// session holds of them. @throws Error for anything that is not a whole session of this version or an older one
 Session readSession(const std::string& path);
+Session readSession(const MappedFile& file);
 
 /// Writes a new file beside `path` and renames it; replaces what was there. Another writer is waited for.
 /// @throws Error
