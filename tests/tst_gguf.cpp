@@ -154,7 +154,7 @@ private slots:
         row("version 4", fileOf({}, {oneTensor}, 256, 4), "is GGUF version 4; versions 2 and 3 are read");
         row("big-endian", fileOf({}, {oneTensor}, 256, 0x03000000),
             "is written for big-endian machines, which is not read");
-        row("no tensors", fileOf({}, {}, 0), "holds no tensors");
+        row("no tensors", fileOf({}, {}, 0), "has no weights");
         row("no counts", "GGUF" + little<quint32>(3),
             "ends inside the number of tensors: 8 bytes are needed, 0 are left" + damaged);
         row("more pairs than bytes", "GGUF" + little<quint32>(3) + little<quint64>(1) + little(~quint64{0}),
