@@ -14,19 +14,36 @@ namespace secateur {
 
 namespace {
 
-at::ScalarType scalarType(const TensorEntry& entry) {
-    switch (entry.type->reading) {
-    case StorageType::Reading::float16:
+at::ScalarType scalarType(StorageType::Reading reading) {
+    using enum StorageType::Reading;
+    switch (reading) {
+    case float64:
+        return at::kDouble;
+    case float16:
         return at::kHalf;
-    case StorageType::Reading::bfloat16:
+    case bfloat16:
         return at::kBFloat16;
-    default:
+    case int64:
+        return at::kLong;
+    case int32:
+        return at::kInt;
+    case int16:
+        return at::kShort;
+    case int8:
+        return at::kChar;
+    case uint8:
+    case boolean:
+        return at::kByte;
+    case float32:
+    case dequantised:
+    case unsupported:
         return at::kFloat;
     }
+    return at::kFloat;
 }
 
 at::Tensor viewOf(const TensorEntry& entry) {
-    const at::TensorOptions options = at::TensorOptions().dtype(scalarType(entry));
+    const at::TensorOptions options = at::TensorOptions().dtype(scalarType(entry.type->reading));
     // ATen wants a pointer it could write through; the mapping is read-only and nothing here writes.
     auto* data = const_cast<std::byte*>(entry.data.data());
     const auto address = reinterpret_cast<std::uintptr_t>(data);
@@ -66,12 +83,15 @@ at::Tensor readTensor(const TensorEntry& entry) {
         switch (entry.type->reading) {
         case StorageType::Reading::unsupported:
             throw Error(fmt::format("is stored as {}, which cannot be read", entry.type->name), entry.subject(),
-                        "Readable are F32, F16, BF16 and, in GGUF, Q8_0, Q4_0, Q4_1 and Q6_K");
+                        "Types that can be read are " + readableTypes(*entry.type));
         case StorageType::Reading::dequantised: {
             at::Tensor result = at::empty(entry.shape, at::kFloat);
             dequantise(*entry.type, entry.data, {result.data_ptr<float>(), static_cast<std::size_t>(result.numel())});
             return result;
         }
+        case StorageType::Reading::boolean:
+            // A byte of a damaged file may be neither 0 nor 1, which no bool in memory may be.
+            return viewOf(entry).ne(0);
         default:
             return viewOf(entry);
         }

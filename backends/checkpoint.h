@@ -66,7 +66,8 @@ private:
     std::vector<TensorEntry> m_tensors;
 };
 
-/// A view of the file that keeps it mapped, for float types; float32 in memory for quantised ones.
+/// A view of the file that keeps it mapped, for floats and integers as they are stored; float32 in memory for quantised
+/// types.
 /// @throws Error when the type cannot be read
 at::Tensor readTensor(const TensorEntry& entry);
 

@@ -1,13 +1,13 @@
 #include "backends/formats.h"
 
 #include "analysis/error.h"
+#include "backends/foreign_files.h"
 #include "backends/gguf.h"
+#include "backends/gguf_split.h"
 #include "backends/safetensors.h"
 
 #include <algorithm>
-#include <array>
 #include <filesystem>
-#include <fstream>
 
 namespace secateur {
 
@@ -18,48 +18,47 @@ namespace {
 constexpr std::array formats{
     FormatInfo{
         .id = "safetensors",
-        .summary = "Hugging Face directory or .safetensors file with its config.json, sharded or not: F32, F16, BF16",
-        .extension = ".safetensors",
-        .magic = {},
-        .directoryFile = "config.json",
+        .summary = "Hugging Face directory or .safetensors file with its config.json, sharded or not",
+        .extensions = {".safetensors"},
+        .recognises = looksLikeSafetensors,
+        .holds = [](const std::string& directory) { return holdsWeights(directory, safetensorsWeights); },
         .open = openSafetensors,
     },
     FormatInfo{
         .id = "gguf",
-        .summary = "llama.cpp's single file, version 2 or 3: F32, F16, BF16, Q8_0, Q4_0, Q4_1, Q6_K",
-        .extension = ".gguf",
-        .magic = "GGUF",
-        .directoryFile = {},
+        .summary = "llama.cpp's file, version 2 or 3, split or not",
+        .extensions = {".gguf"},
+        .recognises = [](std::string_view bytes) { return bytes.starts_with("GGUF"); },
+        .holds = holdsGguf,
         .open = openGguf,
     },
 };
 
-std::string firstBytes(const fs::path& path) {
-    constexpr std::streamsize count = 16;
-    std::string bytes(static_cast<std::size_t>(count), '\0');
-    std::ifstream file(path, std::ios::binary);
-    file.read(bytes.data(), count);
-    bytes.resize(static_cast<std::size_t>(file.gcount()));
-    return bytes;
+constexpr const char* hint =
+    "Open a Hugging Face directory, a .safetensors file beside its config.json, or a .gguf file";
+
+const FormatInfo& formatOfDirectory(const fs::path& path) {
+    const auto found = std::ranges::find_if(formats, [&](const FormatInfo& info) { return info.holds(path.string()); });
+    if (found != formats.end())
+        return *found;
+    if (fs::exists(path / "config.json"))
+        throw Error("has a config.json, but no weights beside it", path.string(), hint);
+    throw Error("has no config.json and no .gguf file", path.string(), hint);
 }
 
-const FormatInfo* formatOfDirectory(const fs::path& path) {
-    const auto found = std::ranges::find_if(formats, [&](const FormatInfo& info) {
-        return !info.directoryFile.empty() && fs::exists(path / info.directoryFile);
+const FormatInfo& formatOfFile(const fs::path& path) {
+    const auto file = openWeights(path.string());
+    const std::string_view bytes(reinterpret_cast<const char*>(file->bytes().data()), file->bytes().size());
+    const auto byBytes = std::ranges::find_if(formats, [&](const FormatInfo& info) { return info.recognises(bytes); });
+    if (byBytes != formats.end())
+        return *byBytes;
+    const std::string extension = path.extension().string();
+    const auto byExtension = std::ranges::find_if(formats, [&](const FormatInfo& info) {
+        return !extension.empty() && std::ranges::find(info.extensions, extension) != info.extensions.end();
     });
-    return found == formats.end() ? nullptr : &*found;
-}
-
-const FormatInfo* formatOfFile(const fs::path& path) {
-    if (fs::is_regular_file(path)) {
-        const std::string bytes = firstBytes(path);
-        const auto byMagic = std::ranges::find_if(
-            formats, [&](const FormatInfo& info) { return !info.magic.empty() && bytes.starts_with(info.magic); });
-        if (byMagic != formats.end())
-            return &*byMagic;
-    }
-    const auto byExtension = std::ranges::find(formats, path.extension().string(), &FormatInfo::extension);
-    return byExtension == formats.end() ? nullptr : &*byExtension;
+    if (byExtension != formats.end())
+        return *byExtension;
+    throw Error("is not a checkpoint that can be read", path.string(), hint);
 }
 
 } // namespace
@@ -74,12 +73,7 @@ const FormatInfo& formatOf(const std::string& path) {
     if (!fs::exists(status))
         throw Error(failure && failure != std::errc::no_such_file_or_directory ? failure.message() : "does not exist",
                     path);
-    const bool isDirectory = fs::is_directory(status);
-    const FormatInfo* format = isDirectory ? formatOfDirectory(path) : formatOfFile(path);
-    if (format)
-        return *format;
-    throw Error(isDirectory ? "has no config.json" : "is not a checkpoint that can be read", path,
-                "Open a Hugging Face directory, a .safetensors file beside its config.json, or a .gguf file");
+    return fs::is_directory(status) ? formatOfDirectory(path) : formatOfFile(path);
 }
 
 } // namespace secateur

@@ -3,6 +3,7 @@
 #include "analysis/progress.h"
 #include "backends/checkpoint.h"
 
+#include <array>
 #include <memory>
 #include <span>
 #include <string>
@@ -14,16 +15,18 @@ namespace secateur {
 struct FormatInfo {
     std::string_view id;
     std::string_view summary;
-    std::string_view extension;     ///< of a single file
-    std::string_view magic;         ///< first bytes of a single file; empty = none
-    std::string_view directoryFile; ///< a directory that holds this file is in the format; empty = never a directory
+    std::array<std::string_view, 3> extensions; ///< of a single file; the rest is empty
+    bool (*recognises)(std::string_view bytes); ///< a file that begins as this format's do
+    bool (*holds)(const std::string& directory);
     /// @throws Error, Cancelled
     std::unique_ptr<const Checkpoint> (*open)(const std::string& path, const Progress&);
 };
 
+/// In the order in which a directory that holds several formats prefers them.
 std::span<const FormatInfo> allFormats();
 
-/// The format of a file (by magic, else by extension) or a directory. @throws Error when there is none
+/// The format of a file (by its bytes, else by extension) or of what a directory holds.
+/// @throws Error when there is none, naming the foreign format where it is known
 const FormatInfo& formatOf(const std::string& path);
 
 } // namespace secateur

@@ -2,16 +2,21 @@
 
 #include "analysis/error.h"
 #include "backends/gguf_config.h"
-#include "backends/gguf_metadata.h"
+#include "backends/gguf_split.h"
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <bit>
 #include <cstring>
+#include <filesystem>
+#include <iterator>
 #include <limits>
 #include <utility>
 
 namespace secateur {
+
+namespace fs = std::filesystem;
 
 namespace {
 
@@ -98,36 +103,11 @@ void readPreamble(ByteReader& reader, const std::string& path) {
         throw Error(fmt::format("is GGUF version {}; versions 2 and 3 are read", version), path);
 }
 
-class GgufCheckpoint : public Checkpoint {
-public:
-    GgufCheckpoint(std::string path, GgufMetadata metadata, std::vector<TensorEntry> tensors)
-        : Checkpoint(std::move(tensors))
-        , m_path(std::move(path))
-        , m_metadata(std::move(metadata)) {}
-
-    CheckpointDescription describe() const override { return describeGguf(m_path, m_metadata, *this); }
-
-private:
-    std::string m_path;
-    GgufMetadata m_metadata; ///< views the mapping, which the tensors keep; a file without tensors is refused
-};
-
-} // namespace
-
-std::unique_ptr<const Checkpoint> openGguf(const std::string& path, const Progress&) {
-    const auto file = MappedFile::open(path);
-    ByteReader reader(file->bytes(), path);
-    readPreamble(reader, path);
-    const std::uint64_t tensorCount = reader.u64("the number of tensors");
-    const std::uint64_t pairCount = reader.u64("the number of metadata pairs");
-    GgufMetadata metadata(reader, pairCount, path);
-
+std::vector<TensorEntry> readTensors(ByteReader& reader, std::uint64_t count, const GgufMetadata& metadata,
+                                     const std::shared_ptr<const MappedFile>& file) {
     std::vector<Listed> listed; // grown as they are read: the stated number is not trusted
-    for (std::uint64_t i = 0; i < tensorCount; ++i)
+    for (std::uint64_t i = 0; i < count; ++i)
         listed.push_back(readListed(reader, i, file));
-    if (listed.empty())
-        throw Error("holds no tensors", path);
-
     const std::uint64_t alignment = alignmentOf(metadata);
     const std::uint64_t start = (reader.position() + alignment - 1) / alignment * alignment;
     const auto bytes = file->bytes();
@@ -138,7 +118,52 @@ std::unique_ptr<const Checkpoint> openGguf(const std::string& path, const Progre
         entries.push_back(std::move(item.entry));
     }
     refuseOverlaps(entries);
-    return std::make_unique<GgufCheckpoint>(path, std::move(metadata), std::move(entries));
+    return entries;
+}
+
+class GgufCheckpoint : public Checkpoint {
+public:
+    GgufCheckpoint(GgufPart first, std::string name, std::vector<TensorEntry> tensors)
+        : Checkpoint(std::move(tensors))
+        , m_first(std::move(first))
+        , m_name(std::move(name)) {}
+
+    CheckpointDescription describe() const override {
+        CheckpointDescription description = describeGguf(m_first.file->path(), m_first.metadata, *this);
+        description.name = m_name;
+        return description;
+    }
+
+private:
+    GgufPart m_first;
+    std::string m_name;
+};
+
+} // namespace
+
+GgufPart readGguf(const std::shared_ptr<const MappedFile>& file) {
+    ByteReader reader(file->bytes(), file->path());
+    readPreamble(reader, file->path());
+    const std::uint64_t tensorCount = reader.u64("the number of tensors");
+    const std::uint64_t pairCount = reader.u64("the number of metadata pairs");
+    GgufMetadata metadata(reader, pairCount, file->path());
+    auto tensors = readTensors(reader, tensorCount, metadata, file);
+    return {file, std::move(metadata), std::move(tensors)};
+}
+
+std::unique_ptr<const Checkpoint> openGguf(const std::string& path, const Progress& progress) {
+    const fs::path given(fs::is_directory(path) ? ggufModelIn(path) : path);
+    std::vector<GgufPart> parts = readGgufParts(given.string(), progress);
+    std::vector<TensorEntry> tensors;
+    for (GgufPart& part : parts)
+        std::ranges::move(part.tensors, std::back_inserter(tensors));
+    const GgufMetadata& metadata = parts.front().metadata;
+    if (tensors.empty())
+        throw Error("has no weights", given.string(),
+                    metadata.has("tokenizer.ggml.tokens") ? "It holds a vocabulary only" : "");
+    const auto name = ggufPartName(given.filename().string());
+    return std::make_unique<GgufCheckpoint>(std::move(parts.front()), name ? name->model : given.stem().string(),
+                                            std::move(tensors));
 }
 
 } // namespace secateur

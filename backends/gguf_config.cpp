@@ -177,18 +177,10 @@ void refuseExperts(const Keys& keys) {
         keys.metadata().refuse(keys.key("expert_count"), "mixtures of experts are not read");
 }
 
-void refuseSplit(const GgufMetadata& metadata, const std::string& path) {
-    const auto parts = metadata.integer("split.count", 0, 65535).value_or(0);
-    if (parts > 1)
-        throw Error(fmt::format("is one of {} parts of a split file, which is not read", parts), path,
-                    "Merge them with llama-gguf-split --merge");
-}
-
 } // namespace
 
 CheckpointDescription describeGguf(const std::string& path, const GgufMetadata& metadata,
                                    const Checkpoint& checkpoint) {
-    refuseSplit(metadata, path);
     const auto name = metadata.text("general.architecture");
     if (!name)
         metadata.refuse("general.architecture", "is missing, so the architecture is not known");

@@ -3,13 +3,11 @@
 #ifndef Q_MOC_RUN
 #include "backends/gguf_metadata.h"
 #include "backends/open_model.h"
-#include "backends/quants.h"
 #include "tests/support/files.h"
 #endif
 
+#include <QRegularExpression>
 #include <QtTest>
-
-#include <array>
 
 using namespace secateur;
 using namespace secateur::test;
@@ -45,6 +43,14 @@ QByteArray fileOf(const QByteArrayList& pairs, const QByteArrayList& tensors, in
     bytes += pairs.join() + tensors.join();
     bytes += QByteArray((32 - bytes.size() % 32) % 32, '\0');
     return bytes + QByteArray(dataBytes, '\x01');
+}
+
+/// A part of a split model with one tensor.
+QByteArray partOf(int number, int count, const QByteArray& name, int total) {
+    return fileOf({pair("split.no", u16, little(static_cast<quint16>(number))),
+                   pair("split.count", u16, little(static_cast<quint16>(count))),
+                   pair("split.tensors.count", i32, little<qint32>(total))},
+                  {tensor(name, {4}, 0, 0)}, 16);
 }
 
 const QByteArray oneTensor = tensor("w", {32, 2}, 0, 0);
@@ -154,7 +160,7 @@ private slots:
         row("version 4", fileOf({}, {oneTensor}, 256, 4), "is GGUF version 4; versions 2 and 3 are read");
         row("big-endian", fileOf({}, {oneTensor}, 256, 0x03000000),
             "is written for big-endian machines, which is not read");
-        row("no tensors", fileOf({}, {}, 0), "holds no tensors");
+        row("no tensors", fileOf({}, {}, 0), "has no weights");
         row("no counts", "GGUF" + little<quint32>(3),
             "ends inside the number of tensors: 8 bytes are needed, 0 are left" + damaged);
         row("more pairs than bytes", "GGUF" + little<quint32>(3) + little<quint64>(1) + little(~quint64{0}),
@@ -220,16 +226,83 @@ private slots:
         }
     }
 
-    void blocksUnpackToWhatTheirDefinitionSays() {
-        // Scale 0.5 (0x3800) and the numbers -16 to 15.
-        QByteArray block = little<quint16>(0x3800);
-        for (int i = 0; i < 32; ++i)
-            block += little<qint8>(static_cast<qint8>(i - 16));
-        std::array<float, 32> numbers{};
-        dequantise(*ggufType(8), std::as_bytes(std::span(block.data(), static_cast<std::size_t>(block.size()))),
-                   numbers);
-        for (int i = 0; i < 32; ++i)
-            QCOMPARE(numbers[static_cast<std::size_t>(i)], 0.5F * static_cast<float>(i - 16));
+    void anyPartOpensASplitModel() {
+        const Scratch folder;
+        // The first part of a split model may hold metadata only.
+        folder.write("m-00001-of-00003.gguf",
+                     fileOf({pair("split.no", u16, little<quint16>(0)), pair("split.count", u16, little<quint16>(3)),
+                             pair("split.tensors.count", i32, little<qint32>(2))},
+                            {}, 0));
+        folder.write("m-00002-of-00003.gguf", partOf(1, 3, "v", 2));
+        folder.write("m-00003-of-00003.gguf", partOf(2, 3, "w", 2));
+        for (const char* opened : {"m-00001-of-00003.gguf", "m-00003-of-00003.gguf", ""}) {
+            const auto list = listTensors(folder.path(opened).toStdString());
+            QCOMPARE(list.size(), std::size_t{2});
+            QCOMPARE(list[0].name, "v");
+            QCOMPARE(list[0].file, "m-00002-of-00003.gguf");
+            QCOMPARE(list[1].file, "m-00003-of-00003.gguf");
+        }
+    }
+
+    void aBadSplitIsRefusedByOneSentence_data() {
+        QTest::addColumn<QByteArray>("second");
+        QTest::addColumn<QString>("sentence");
+        const QString name = "m-00002-of-00002.gguf: ";
+        QTest::newRow("missing") << QByteArray() << name + "is missing, part 2 of 2 of a split model";
+        QTest::newRow("another's number")
+            << partOf(0, 2, "w", 2) << name + "is part 2 by its name, but part 1 by its split.no";
+        QTest::newRow("another's count") << partOf(1, 3, "w", 2)
+                                         << name + "is one of 2 parts by its name, but one of 3 by its split.count";
+        QTest::newRow("no part at all") << fileOf({}, {oneTensor}, oneTensorBytes)
+                                        << name + "is one of 2 parts by its name, but one of 0 by its split.count";
+        QTest::newRow("a tensor too many")
+            << fileOf({pair("split.no", u16, little<quint16>(1)), pair("split.count", u16, little<quint16>(2))},
+                      {tensor("w", {4}, 0, 0), tensor("x", {4}, 0, 32)}, 48)
+            << "m-00001-of-00002.gguf: split.tensors.count: expected 2 tensors in 2 "
+               "parts, found 3";
+        QTest::newRow("a tensor of the first") << partOf(1, 2, "v", 2) << "FILE: v: appears twice";
+        QTest::newRow("damaged") << QByteArray("GGUF")
+                                 << name + "ends inside the version: 4 bytes are needed, 0 are left. The file is cut "
+                                           "short or damaged";
+    }
+    void aBadSplitIsRefusedByOneSentence() {
+        QFETCH(QByteArray, second);
+        QFETCH(QString, sentence);
+        const Scratch folder;
+        const std::string first = folder.write("m-00001-of-00002.gguf", partOf(0, 2, "v", 2));
+        if (!second.isEmpty())
+            folder.write("m-00002-of-00002.gguf", second);
+        QString found = folder.refusal([&] { listTensors(first); });
+        // Which of two equal names is met first is not promised.
+        if (sentence.startsWith("FILE"))
+            found.replace(QRegularExpression("^m-0000[12]-of-00002.gguf"), "FILE");
+        QCOMPARE(found, sentence);
+    }
+
+    void aPartUnderAnotherNameIsRefused() {
+        const QByteArray part = partOf(0, 2, "v", 2);
+        QCOMPARE(m_scratch.refusal([&] { listTensors(m_scratch.write("part.gguf", part)); }),
+                 "part.gguf: is one of 2 parts of a model, but is not named as a part. Parts are found by names like "
+                 "model-00001-of-00002.gguf");
+        QCOMPARE(m_scratch.refusal([&] { listTensors(m_scratch.write("m-00001-of-00009.gguf", part)); }),
+                 "m-00001-of-00009.gguf: is one of 9 parts by its name, but one of 2 by its split.count");
+    }
+
+    void aFolderOpensItsOnlyModel() {
+        const Scratch folder;
+        const auto list = [&] { return listTensors(folder.path().toStdString()); };
+        folder.write("a.gguf", fileOf({}, {oneTensor}, oneTensorBytes));
+        QCOMPARE(list().size(), std::size_t{1});
+        folder.write("b-00001-of-00002.gguf", partOf(0, 2, "v", 2));
+        folder.write("b-00002-of-00002.gguf", partOf(1, 2, "w", 2));
+        QCOMPARE(folder.refusal(list),
+                 "FOLDER: holds 2 models: a.gguf, b-00001-of-00002.gguf. Open one of these files");
+    }
+
+    void aVocabularyIsSaidToHaveNoWeights() {
+        const QByteArray file = fileOf({pair("tokenizer.ggml.tokens", array, arrayOf(string, 1, text("a")))}, {}, 0);
+        QCOMPARE(m_scratch.refusal([&] { listTensors(m_scratch.write("vocab.gguf", file)); }),
+                 "vocab.gguf: has no weights. It holds a vocabulary only");
     }
 };
 

@@ -242,7 +242,8 @@ private slots:
 
     void everyRowOfTheTablesIsComplete() {
         for (const FormatInfo& format : allFormats())
-            QVERIFY(!format.id.empty() && !format.summary.empty() && format.extension.starts_with('.') && format.open);
+            QVERIFY(!format.id.empty() && !format.summary.empty() && format.extensions.front().starts_with('.') &&
+                    format.open);
         for (const ArchitectureInfo& row : allArchitectures()) {
             QVERIFY(!row.id.empty() && !row.summary.empty() && !row.prefixes.empty());
             QVERIFY(row.modelTypes.empty() == row.hfTensors.empty());
