@@ -54,8 +54,9 @@ ModelCard readModel(const Handle& file) {
     checkIsSession(file);
     if (!hdf5::exists(file, "model"))
         throw Error("is a session without its model");
+    const Handle model = hdf5::openGroup(file, "model");
     try {
-        return readModelCard(hdf5::openGroup(file, "model"));
+        return readModelCard(model);
     } catch (const Error& error) {
         throw error.within("/model");
     }
