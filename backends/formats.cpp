@@ -67,7 +67,8 @@ const FormatInfo& formatOfFile(const fs::path& path) {
     });
     if (byExtension != formats.end())
         return *byExtension;
-    throw Error("is not a checkpoint that can be read", path.string(), hint);
+    throw Error("is not a checkpoint that can be read", path.string(),
+                extension == ".json" ? "Open the folder that it lies in" : hint);
 }
 
 } // namespace
