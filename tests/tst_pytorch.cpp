@@ -183,6 +183,19 @@ private slots:
         QCOMPARE(entries[0].shape, (std::vector<std::int64_t>{2}));
     }
 
+    void anArchiveOf64BitsIsRead() {
+        const QList<ZipFile> files{{"archive/data.pkl", twoNumbers}, {"archive/data/0", "12345678"}};
+        const auto entries = entriesOf(m_scratch.write("large.pt", zipOf(files, true)));
+        QCOMPARE(entries.size(), std::size_t{1});
+        QCOMPARE(bytesOf(entries[0]), "12345678");
+        QByteArray bytes = zipOf(files, true);
+        const auto at = static_cast<int>(bytes.indexOf("PK\6\7") + 8);
+        bytes.replace(at, 8, little<quint64>(quint64{1} << 60));
+        QCOMPARE(m_scratch.refusal([&] { entriesOf(m_scratch.write("bad.pt", bytes)); }),
+                 "bad.pt: puts its zip64 end record at byte 1152921504606846976, behind its locator. The file is cut "
+                 "short or damaged");
+    }
+
     void whatWouldRunIsRefusedByName_data() {
         QTest::addColumn<QByteArray>("pickle");
         QTest::addColumn<QString>("sentence");

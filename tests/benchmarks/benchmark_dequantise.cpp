@@ -1,6 +1,7 @@
 // How fast blocks of each quantised type become float32: on one thread, and as a tensor is unpacked.
 
 #include "backends/quants.h"
+#include "backends/runtime.h"
 
 #include <fmt/format.h>
 
@@ -42,6 +43,7 @@ void measure(const StorageType& type) {
 } // namespace
 
 int main() {
+    secateur::initialiseRuntime(0);
     for (std::uint32_t number = 0; number < 64; ++number) {
         const StorageType* type = secateur::ggufType(number);
         if (type && type->unpack)

@@ -88,6 +88,7 @@ def raw(tensor):
 def write_plain(folder):
     folder.mkdir(parents=True, exist_ok=True)
     tensors = draw_plain()
+    tensors._metadata = collections.OrderedDict({"": {"version": 1}})  # as state_dict() leaves it
     types = {kind: name for name, kind in TYPES.items()}
     record = {name: {"type": types[t.dtype], "shape": list(t.shape), "sha256": hashlib.sha256(raw(t)).hexdigest()}
               for name, t in tensors.items()}
