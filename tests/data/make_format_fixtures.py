@@ -4,7 +4,7 @@
     python make_format_fixtures.py            beside this file
     python make_format_fixtures.py FOLDER     elsewhere
 
-Needs torch, safetensors, gguf and numpy. Deterministic.
+Needs torch, safetensors, gguf and numpy. Deterministic, but for the names that torch invents in legacy.bin and script.pt.
 
 quants/      random blocks of every quantised type, one after the other in blocks.bin; expected.json says by type where
              they lie and the SHA-256 of the float32 numbers that gguf-py unpacks, every NaN as 0x7fc00000
