@@ -130,6 +130,11 @@ auto single(Values values, const std::string& name) {
 
 } // namespace
 
+bool looksLikeHdf5(std::span<const std::byte> bytes) {
+    const std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+    return text.starts_with("\x89HDF\r\n\x1a\n");
+}
+
 Handle createInMemory() {
     silence();
     return {check(H5Fcreate(unusedName().c_str(), H5F_ACC_TRUNC, H5P_DEFAULT, inMemory().id()), "be made", {}),
@@ -137,8 +142,7 @@ Handle createInMemory() {
 }
 
 Handle openImage(std::span<const std::byte> bytes) {
-    constexpr std::string_view signature = "\x89HDF\r\n\x1a\n";
-    if (!std::string_view(reinterpret_cast<const char*>(bytes.data()), bytes.size()).starts_with(signature))
+    if (!looksLikeHdf5(bytes))
         throw Error("is not an HDF5 file");
     silence();
     const Handle access = inMemory();
