@@ -14,7 +14,8 @@ namespace {
 
 const Corruptions& all() {
     static const Corruptions rows = fileCorruptions() + safetensorsCorruptions() + indexCorruptions() +
-                                    configCorruptions() + ggufCorruptions() + splitCorruptions() + sessionCorruptions();
+                                    configCorruptions() + ggufCorruptions() + splitCorruptions() +
+                                    pytorchCorruptions() + sessionCorruptions();
     return rows;
 }
 

@@ -25,6 +25,7 @@ Corruptions indexCorruptions();
 Corruptions configCorruptions();
 Corruptions ggufCorruptions();
 Corruptions splitCorruptions();
+Corruptions pytorchCorruptions();
 Corruptions sessionCorruptions();
 
 } // namespace secateur::test
