@@ -4,6 +4,7 @@
 #include "backends/foreign_files.h"
 #include "backends/gguf.h"
 #include "backends/gguf_split.h"
+#include "backends/pytorch.h"
 #include "backends/safetensors.h"
 
 #include <algorithm>
@@ -25,6 +26,14 @@ constexpr std::array formats{
         .open = openSafetensors,
     },
     FormatInfo{
+        .id = "pytorch",
+        .summary = "PyTorch state dict (.bin, .pt, .pth) with its config.json, sharded or not; nothing in it is run",
+        .extensions = {".bin", ".pt", ".pth"},
+        .recognises = looksLikePytorch,
+        .holds = [](const std::string& directory) { return holdsWeights(directory, pytorchWeights); },
+        .open = openPytorch,
+    },
+    FormatInfo{
         .id = "gguf",
         .summary = "llama.cpp's file, version 2 or 3, split or not",
         .extensions = {".gguf"},
@@ -35,7 +44,7 @@ constexpr std::array formats{
 };
 
 constexpr const char* hint =
-    "Open a Hugging Face directory, a .safetensors file beside its config.json, or a .gguf file";
+    "Open a Hugging Face directory, a .safetensors, .bin, .pt or .pth file beside its config.json, or a .gguf file";
 
 const FormatInfo& formatOfDirectory(const fs::path& path) {
     const auto found = std::ranges::find_if(formats, [&](const FormatInfo& info) { return info.holds(path.string()); });
@@ -58,7 +67,8 @@ const FormatInfo& formatOfFile(const fs::path& path) {
     });
     if (byExtension != formats.end())
         return *byExtension;
-    throw Error("is not a checkpoint that can be read", path.string(), hint);
+    throw Error("is not a checkpoint that can be read", path.string(),
+                extension == ".json" ? "Open the folder that it lies in" : hint);
 }
 
 } // namespace

@@ -8,15 +8,20 @@ Needs torch, safetensors, gguf and numpy. Deterministic.
 
 quants/      random blocks of every quantised type, one after the other in blocks.bin; expected.json says by type where
              they lie and the SHA-256 of the float32 numbers that gguf-py unpacks, every NaN as 0x7fc00000
+plain/       the same tensors of every plain type as safetensors, in the shapes that torch.save can give them, and (what
+             GGUF can hold) as GGUF; expected.json says by tensor the type, the shape and the SHA-256 of the bytes
 """
 
 import argparse
+import collections
 import hashlib
 import json
 import pathlib
 
 import gguf
 import numpy as np
+import safetensors.torch
+import torch
 
 
 def sha256(array):
@@ -56,8 +61,88 @@ def write_quants(folder, blocks_of_each=28):
     (folder / "expected.json").write_text(json.dumps(record, indent=1) + "\n")
 
 
+# --- plain types -----------------------------------------------------------------------------------------------------
+
+TYPES = {"F64": torch.float64, "F32": torch.float32, "F16": torch.float16, "BF16": torch.bfloat16, "I64": torch.int64,
+         "I32": torch.int32, "I16": torch.int16, "I8": torch.int8, "U8": torch.uint8, "BOOL": torch.bool}
+GGUF_TYPES = {"F64", "F32", "F16", "I64", "I32", "I16", "I8"}
+
+
+def draw_plain():
+    generator = torch.Generator().manual_seed(42)
+    tensors = collections.OrderedDict()
+    for name, kind in TYPES.items():
+        values = torch.randint(-100, 100, (3, 5), generator=generator)
+        if kind.is_floating_point:
+            values = values * torch.rand(3, 5, dtype=torch.float64, generator=generator)
+        tensors[f"{name.lower()}.weight"] = (values > 0 if kind == torch.bool else values).to(kind)
+    tensors["scalar"] = torch.tensor(2.5)
+    tensors["none"] = torch.empty(0, 7)
+    return tensors
+
+
+def raw(tensor):
+    return tensor.contiguous().reshape(-1).view(torch.uint8).numpy().tobytes() if tensor.numel() else b""
+
+
+def write_plain(folder):
+    folder.mkdir(parents=True, exist_ok=True)
+    tensors = draw_plain()
+    types = {kind: name for name, kind in TYPES.items()}
+    record = {name: {"type": types[t.dtype], "shape": list(t.shape), "sha256": hashlib.sha256(raw(t)).hexdigest()}
+              for name, t in tensors.items()}
+    (folder / "expected.json").write_text(json.dumps(record, indent=1) + "\n")
+    safetensors.torch.save_file(tensors, folder / "model.safetensors")
+
+    torch.save(tensors, folder / "zip.pt")
+    torch.save(dict(tensors), folder / "protocol_5.pth", pickle_protocol=5)
+    torch.save(tensors, folder / "legacy.bin", _use_new_zipfile_serialization=False)
+    torch.save({"epoch": 3, "loss": 0.5, "size": torch.Size([2]), "type": torch.float16, "device": torch.device("cpu"),
+                "seed": 2 ** 70, "big": 2 ** 62, "flags": [True, None, (1, -2, 300, 70000)],
+                "state_dict": tensors}, folder / "nested.pt")
+    torch.save({n: torch.nn.Parameter(t, requires_grad=t.dtype.is_floating_point) for n, t in tensors.items()},
+               folder / "parameters.pt")
+    # Rows of one long storage, each at its own offset.
+    views = collections.OrderedDict()
+    for name, tensor in tensors.items():
+        base = torch.zeros(4 + tensor.numel() + 3, dtype=tensor.dtype)
+        views[name] = base[4:4 + tensor.numel()].view(tensor.shape).copy_(tensor)
+    torch.save(views, folder / "views.pt")
+
+    # What safetensors cannot say: weights that are tied, and a step over numbers.
+    tied = torch.arange(6.0).reshape(2, 3)
+    torch.save({"a": tied, "b": tied, "row": tied[1]}, folder / "tied.bin")
+    torch.save({"turned": tied.T}, folder / "turned.bin")
+    torch.save({"small": tied.to(torch.float8_e4m3fn), "wide": tied.to(torch.uint16)}, folder / "unreadable.bin")
+    torch.jit.save(torch.jit.script(torch.nn.Linear(2, 2)), folder / "script.pt")
+
+    writer = gguf.GGUFWriter(folder / "model.gguf", "llama")
+    for name, tensor in tensors.items():
+        if tensor.dim() == 2 and tensor.numel() and types[tensor.dtype] in GGUF_TYPES:
+            writer.add_tensor(name, tensor.numpy())
+    writer.write_header_to_file()
+    writer.write_kv_data_to_file()
+    writer.write_tensors_to_file()
+    writer.close()
+
+
+def write_shards(folder):
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "config.json").write_text("{}\n")
+    tensors = draw_plain()
+    files = [f"pytorch_model-0000{i}-of-00002.bin" for i in (1, 2)]
+    shards = [{n: t for i, (n, t) in enumerate(tensors.items()) if i % 2 == part} for part in (0, 1)]
+    for file, shard in zip(files, shards):
+        torch.save(shard, folder / file)
+    weight_map = {n: file for file, shard in zip(files, shards) for n in shard}
+    index = {"metadata": {"total_size": 1}, "weight_map": weight_map}
+    (folder / "pytorch_model.bin.index.json").write_text(json.dumps(index, indent=1) + "\n")
+
+
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("folder", nargs="?", type=pathlib.Path, default=pathlib.Path(__file__).parent / "formats")
     folder = parser.parse_args().folder
     write_quants(folder / "quants")
+    write_plain(folder / "plain")
+    write_shards(folder / "plain_sharded")
