@@ -15,10 +15,18 @@ namespace {
 // --- gate-norm: || sum_h Wq_h^T Wk_g(h) ||_F (Gate-Norm paper; methods.md 1)
 // ------------------------------------------
 
-constexpr std::array gateNormOptions{
+constexpr std::array groupOptions{
     OptionInfo{"augmented", "bool", "false", "append the query and key biases to the weights as one more column"},
     OptionInfo{"fold_norm", "bool", "false", "multiply the columns of W_q and W_k by the input norm's weight"},
     OptionInfo{"rope_averaged", "bool", "false", "root mean square over all rotary phases instead of offset 0"},
+};
+
+constexpr std::array gateNormOptions{
+    groupOptions[0],
+    groupOptions[1],
+    OptionInfo{"qk_norm", "bool", "false",
+               "where queries and keys are normed: take the scale of W_q and W_k out and their norms' weights in"},
+    groupOptions[2],
 };
 
 double frobenius(const at::Tensor& a, const at::Tensor& b) {
@@ -92,7 +100,11 @@ double meanSquaredLayerNorm(const at::Tensor& groupQuery, const at::Tensor& key,
 }
 
 QueryKeyVariant variant(const MetricRequest& request) {
-    return {request.flag("fold_norm"), request.flag("augmented")};
+    return {request.flag("fold_norm"), request.flag("augmented"), false};
+}
+
+bool takesScaleOut(const LayerWeights& weights, const MetricRequest& request) {
+    return weights.spec().normsHeads && request.flag("qk_norm");
 }
 
 bool averagesPhases(const LayerWeights& weights, const MetricRequest& request) {
@@ -109,15 +121,10 @@ void fillRoots(const at::Tensor& squares, std::span<double> cells) {
     std::transform(values.data_ptr<double>(), values.data_ptr<double>() + values.numel(), cells.begin(), root);
 }
 
-void gateNorm(LayerWeights& weights, const MetricRequest& request, std::span<double> cells) {
-    const QueryKey& qk = weights.queryKey(variant(request));
-    cells[0] =
-        root(averagesPhases(weights, request) ? meanSquaredLayerNorm(qk.groupQuery, qk.key, weights.spec().rotary.dims)
-                                              : squaredLayerNorm(qk.groupQuery, qk.key));
-}
-
 void gateNormOfHeads(LayerWeights& weights, const MetricRequest& request, std::span<double> cells) {
-    const QueryKey& qk = weights.queryKey(variant(request));
+    QueryKeyVariant chosen = variant(request);
+    chosen.normedHeads = takesScaleOut(weights, request);
+    const QueryKey& qk = weights.queryKey(chosen);
     const LayerSpec& layer = weights.spec();
     const at::Tensor keys = qk.key.repeat_interleave(layer.heads / layer.kvHeads, 0); // one for each query head
     fillRoots(averagesPhases(weights, request) ? meanSquaredHeadNorms(qk.query, keys, layer.rotary.dims)
@@ -141,6 +148,16 @@ void headwiseGateNorm(LayerWeights& weights, const MetricRequest& request, std::
     cells[0] = std::sqrt(squares);
 }
 
+void gateNorm(LayerWeights& weights, const MetricRequest& request, std::span<double> cells) {
+    // Heads that are normed apart have no common scale in which they could cancel (methods.md 1.5).
+    if (takesScaleOut(weights, request))
+        return headwiseGateNorm(weights, request, cells);
+    const QueryKey& qk = weights.queryKey(variant(request));
+    cells[0] =
+        root(averagesPhases(weights, request) ? meanSquaredLayerNorm(qk.groupQuery, qk.key, weights.spec().rotary.dims)
+                                              : squaredLayerNorm(qk.groupQuery, qk.key));
+}
+
 // --- the table -------------------------------------------------------------------------------------------------------
 
 constexpr std::string_view gateNormPaper = "Gate-Norm: data-free attention pruning";
@@ -161,7 +178,7 @@ const std::array table{
                  gateNormOfHeads},
     WeightMetric{{"gate_norm_group", "gate-norm per KV group",
                   "The gate-norm of a KV group, the queries of its heads summed", "‖(Σ_{h∈g} W_q⁽ʰ⁾)ᵀ W_k⁽ᵍ⁾‖_F", "",
-                  ours, Scope::kvGroup, Needs::weights, PruneFirst::low, gateNormOptions},
+                  ours, Scope::kvGroup, Needs::weights, PruneFirst::low, groupOptions},
                  gateNormOfGroups},
 };
 

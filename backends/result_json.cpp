@@ -19,6 +19,12 @@ Json number(double value) {
     return std::isfinite(value) ? Json(value) : Json(nullptr);
 }
 
+/// null where every layer has its own weights.
+Json tiedGroups(const ModelSpec& spec) {
+    const auto groups = spec.tiedGroups();
+    return groups.empty() ? Json() : Json(groups);
+}
+
 template <typename Get>
 Json perLayer(const ModelSpec& spec, Get get) {
     Json list = Json::array();
@@ -45,7 +51,7 @@ Json cardFields(const ModelCard& card) {
             {"vocab", spec.vocab},
             {"context", spec.context},
             {"tied_embeddings", spec.tiedEmbeddings},
-            {"tied_groups", nullptr}, // of architectures whose layers share weights
+            {"tied_groups", tiedGroups(spec)},
             {"parameters", card.parameters},
             {"bytes", card.bytes},
             {"dtype", card.dtype},

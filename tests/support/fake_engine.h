@@ -51,6 +51,7 @@ public:
         const auto index = static_cast<std::size_t>(layer);
         return which == Which::query ? m_query[index] : which == Which::key ? m_key[index] : at::ones({12});
     }
+    std::string place(int, Which) const override { return m_card.path; }
     std::string fingerprint() const override { return m_fingerprint; }
 
     mutable std::atomic<int> layersFree =
