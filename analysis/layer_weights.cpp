@@ -16,6 +16,10 @@ const LayerSpec& LayerWeights::spec() const {
     return m_model.spec().layers[static_cast<std::size_t>(m_layer)];
 }
 
+at::Tensor LayerWeights::stored(Which which) const {
+    return m_model.tensor(m_layer, which);
+}
+
 const QueryKey& LayerWeights::queryKey(QueryKeyVariant variant) {
     std::unique_ptr<QueryKey>& slot = m_queryKey[variant];
     if (slot)

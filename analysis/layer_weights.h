@@ -26,6 +26,8 @@ public:
 
     const LayerSpec& spec() const;
     const QueryKey& queryKey(QueryKeyVariant variant);
+    /// As the model gives it: any type, any strides.
+    at::Tensor stored(Which which) const;
 
 private:
     const Model& m_model;

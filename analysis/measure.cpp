@@ -24,10 +24,6 @@ const WeightMetric& weightMetric(const MetricRequest& request) {
     return *std::find_if(table.begin(), table.end(), [&](const WeightMetric& m) { return &m.info == request.info; });
 }
 
-bool hasQueryAndKey(const LayerSpec& layer) {
-    return layer.attention == AttentionKind::full && layer.kvHeads > 0;
-}
-
 /// Options that change nothing on this model are worth a word: the value equals the plain one.
 void noteIdleOptions(const ModelSpec& spec, MetricResult& result) {
     const auto any = [&](auto has) { return std::any_of(spec.layers.begin(), spec.layers.end(), has); };
@@ -48,14 +44,15 @@ struct LayerValues {
 std::vector<LayerValues> measureLayer(const Model& model, int layer, std::span<const MetricRequest> requests) {
     const LayerSpec& spec = model.spec().layers[static_cast<std::size_t>(layer)];
     std::vector<LayerValues> values(requests.size());
-    if (!hasQueryAndKey(spec))
-        return values;
     LayerWeights weights(model, layer);
     for (std::size_t i = 0; i < requests.size(); ++i) {
+        const WeightMetric& metric = weightMetric(requests[i]);
+        if (!metric.applies(spec))
+            continue;
         const auto begin = Clock::now();
         std::vector<double>& cells = values[i].cells;
         cells.resize(cellsInLayer(requests[i].info->scope, spec));
-        weightMetric(requests[i]).compute(weights, requests[i], cells);
+        metric.compute(weights, requests[i], cells);
         for (double& value : cells) {
             values[i].finite = values[i].finite && std::isfinite(value);
             if (!std::isfinite(value))
@@ -97,8 +94,8 @@ public:
         for (std::size_t i = 0; i < m_results.size(); ++i)
             for (std::size_t layer = 0; layer < m_finite[i].size(); ++layer)
                 if (!m_finite[i][layer])
-                    m_results[i].warnings.push_back(
-                        fmt::format("layer {} has query or key weights that are not finite", layer));
+                    m_results[i].warnings.push_back(fmt::format("layer {} has {} weights that are not finite", layer,
+                                                                weightMetric(m_results[i].request).reads));
     }
 
 private:

@@ -4,14 +4,18 @@
 #include "analysis/metric.h"
 
 #include <span>
+#include <string_view>
 
 namespace secateur {
 
 /// One row of the table of metrics that need nothing but weights.
 struct WeightMetric {
     MetricInfo info;
-    /// Fills one value per cell of the layer. Not called for layers that lack query and key weights.
+    /// Fills one value per cell of the layer.
     void (*compute)(LayerWeights& weights, const MetricRequest& request, std::span<double> cells);
+    /// Whether a layer has the weights that compute() asks for; the cells of one that lacks them stay empty.
+    bool (*applies)(const LayerSpec& layer);
+    std::string_view reads; ///< which weights these are, in a warning
 };
 
 std::span<const WeightMetric> weightMetrics();

@@ -68,7 +68,7 @@ private slots:
                  "gate_norm:augmented=true:rope_averaged=true");
     }
     void groupsStandForTheirMetricsAndNothingComesTwice() {
-        const QString all = "gate_norm gate_norm_headwise gate_norm_head gate_norm_group";
+        const QString all = "gate_norm gate_norm_headwise gate_norm_head gate_norm_group mag_sp_head mag_sp_neuron";
         QCOMPARE(ids(parseMetricRequests("weights")), all);
         QCOMPARE(ids(parseMetricRequests("gate_norm,weights,all")), all);
     }

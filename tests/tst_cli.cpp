@@ -203,10 +203,10 @@ private slots:
             const QStringList lines =
                 QString::fromUtf8(contents(scratch.path("csv/" + QString::fromStdString(fileForm(id)) + ".csv")))
                     .split("\r\n", Qt::SkipEmptyParts);
-            const bool perLayer = result.request.info->scope == Scope::layer;
-            QCOMPARE(lines.front(), perLayer                                    ? "layer,value"
-                                    : result.request.info->scope == Scope::head ? "layer,head,value"
-                                                                                : "layer,kv_group,value");
+            const Scope scope = result.request.info->scope;
+            const bool perLayer = scope == Scope::layer;
+            QCOMPARE(lines.front().toStdString(),
+                     perLayer ? "layer,value" : "layer," + std::string(name(scope)) + ",value");
             QCOMPARE(lines.size(), static_cast<qsizetype>(1 + result.values.values().size())); // not ragged
             qsizetype line = 0;
             for (std::size_t layer = 0; layer < result.values.rows(); ++layer)

@@ -67,7 +67,7 @@ void TestDocument::openedModelIsMeasuredByItself() {
     QVERIFY(bench.document.model());
     QCOMPARE(bench.document.state("gate_norm"), MetricState::computing);
     bench.settle();
-    for (const char* id : {"gate_norm", "gate_norm_headwise", "gate_norm_head", "gate_norm_group"}) {
+    for (const char* id : {"gate_norm", "gate_norm_headwise", "gate_norm_head", "gate_norm_group", "mag_sp_neuron"}) {
         QCOMPARE(bench.document.state(id), MetricState::done);
         const MetricResult* result = bench.document.result(id);
         QCOMPARE(result->measurement.fingerprint, "sha256:fake");
@@ -176,8 +176,9 @@ void TestDocument::variantsComeAfterTheirMetric() {
     bench.settle();
     bench.document.measure(parseMetricRequests("gate_norm:fold_norm=true"));
     bench.settle();
-    const std::vector<std::string> expected{"gate_norm", "gate_norm:fold_norm=true", "gate_norm_headwise",
-                                            "gate_norm_head", "gate_norm_group"};
+    const std::vector<std::string> expected{"gate_norm",      "gate_norm:fold_norm=true", "gate_norm_headwise",
+                                            "gate_norm_head", "gate_norm_group",          "mag_sp_head",
+                                            "mag_sp_neuron"};
     QCOMPARE(bench.document.resultIds(), expected);
 }
 

@@ -187,7 +187,8 @@ void TestMainWindow::openedModelFillsThePanels() {
     for (const char* fact : {"llama", "1.23 M parameters", "3 layers × 4 heads / 2 KV", "hidden 12", "F32", "4.94 MB"})
         QVERIFY2(card.contains(fact), qPrintable(card));
     const QStringList rows = rowsOf(program.find<MetricList>()->findChild<QTreeWidget*>());
-    const QStringList expected{"gate_norm|W", "gate_norm_headwise|W", "gate_norm_head|W", "gate_norm_group|W"};
+    const QStringList expected{"gate_norm|W",       "gate_norm_headwise|W", "gate_norm_head|W",
+                               "gate_norm_group|W", "mag_sp_head|W",        "mag_sp_neuron|W"};
     QCOMPARE(rows, expected);
     QCOMPARE(program.find<HeadsView>()->currentFigure().cells.rows(), 3U);
 }
@@ -509,7 +510,7 @@ void TestMainWindow::savedOnClosing() {
     QVERIFY(!program.window->close());
     program.find<QMessageBox>("unsaved")->button(QMessageBox::Save)->click();
     QTRY_VERIFY(!program.window->isVisible());
-    QCOMPARE(program.engine.written.at(program.path("work.h5")).results.size(), 5U);
+    QCOMPARE(program.engine.written.at(program.path("work.h5")).results.size(), allMetrics().size() + 1);
 }
 
 void TestMainWindow::nothingOpenDisablesWhatNeedsIt() {

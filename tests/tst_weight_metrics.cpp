@@ -127,7 +127,8 @@ private slots:
 
     void scalingTheQueriesScalesEveryGateNorm() {
         TinyModel model = drawnModel();
-        const std::vector<MetricRequest> requests = parseMetricRequests("weights,gate_norm:rope_averaged=true");
+        const std::vector<MetricRequest> requests = parseMetricRequests(
+            "gate_norm,gate_norm_headwise,gate_norm_head,gate_norm_group,gate_norm:rope_averaged=true");
         const auto before = measure(model, requests, {});
         model.set(Which::query, model.tensor(0, Which::query) * 3);
         const auto after = measure(model, requests, {});
