@@ -30,6 +30,7 @@ class LogPanel;
 class MessageBar;
 class MetricList;
 class ModelCardPanel;
+class NeuronsView;
 class ShortcutSheet;
 class WelcomePage;
 
@@ -44,7 +45,7 @@ public:
 
     /// Asks first when something saved was changed since.
     void open(const QString& path);
-    /// @param id "heads" or "layers"
+    /// @param id "heads", "layers" or "neurons", which opens the selected layer
     void showTab(const QString& id);
     /// Selects one head and shows it.
     void goTo(HeadId head);
@@ -100,6 +101,8 @@ private:
     void openShortcutSheet();
     void about();
     FigureActions* figureActions() const;
+    void copyValues();
+    void selectAll();
 
     Document* m_document;
     JobRunner* m_jobs;
@@ -111,6 +114,7 @@ private:
     QTabWidget* m_tabs = nullptr;
     HeadsView* m_heads = nullptr;
     LayersView* m_layers = nullptr;
+    NeuronsView* m_neurons = nullptr;
     MetricList* m_metrics = nullptr;
     ModelCardPanel* m_card = nullptr;
     JobsPanel* m_jobsPanel = nullptr;
