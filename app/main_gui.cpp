@@ -1,5 +1,6 @@
 #include "analysis/engine.h"
 #include "app/process_age.h"
+#include "backends/hub_cache.h"
 #include "backends/open_model.h"
 #include "backends/runtime.h"
 #include "backends/session_hdf5.h"
@@ -61,6 +62,7 @@ Engine engine() {
     };
     engine.readSession = [](const std::string& path) { return readSession(path); };
     engine.writeSession = [](const Session& session, const std::string& path) { writeSession(session, path); };
+    engine.cachedModels = [](const Progress& progress) { return cachedModels(hubCacheFolder(), progress); };
     return engine;
 }
 

@@ -1,5 +1,6 @@
 #include "widgets/main_window.h"
 
+#include "widgets/cache_search.h"
 #include "widgets/document.h"
 #include "widgets/heads_view.h"
 #include "widgets/job_runner.h"
@@ -27,6 +28,7 @@
 #include <QStackedWidget>
 #include <QStatusBar>
 #include <QTabWidget>
+#include <QTimer>
 #include <QToolButton>
 #include <QVBoxLayout>
 
@@ -57,7 +59,8 @@ MainWindow::MainWindow(Document* document, JobRunner* jobs, QWidget* parent)
     : QMainWindow(parent)
     , m_document(document)
     , m_jobs(jobs)
-    , m_selection(new Selection(this)) {
+    , m_selection(new Selection(this))
+    , m_cache(new CacheSearch(document->engine().cachedModels, this)) {
     setObjectName("MainWindow");
     setAcceptDrops(true);
     setDockNestingEnabled(true);
@@ -111,6 +114,7 @@ void MainWindow::buildCentre() {
     connect(m_welcome, &WelcomePage::openFolderWanted, this, &MainWindow::chooseFolder);
     connect(m_welcome, &WelcomePage::openSessionWanted, this, &MainWindow::chooseSession);
     connect(m_welcome, &WelcomePage::openWanted, this, &MainWindow::open);
+    connect(m_cache, &CacheSearch::found, this, [this] { m_welcome->showCached(m_cache->models()); });
     connect(m_heads, &HeadsView::failed, this, &MainWindow::fail);
     connect(m_layers, &LayersView::failed, this, &MainWindow::fail);
     connect(m_neurons, &NeuronsView::failed, this, &MainWindow::fail);
@@ -243,6 +247,11 @@ void MainWindow::showPanels(bool wanted) {
 
 void MainWindow::showCentre() {
     m_welcome->refresh();
+    // From the event loop, where a launch has already begun to open what it was asked for: that comes first.
+    QTimer::singleShot(0, this, [this] {
+        if (!m_document->isOpening())
+            m_cache->start();
+    });
     showPanels(m_document->isOpen() || m_document->isOpening());
     QWidget* otherwise = m_document->isOpening() ? static_cast<QWidget*>(m_opening) : m_welcome;
     m_centre->setCurrentWidget(m_document->isOpen() ? m_tabs : otherwise);

@@ -20,6 +20,7 @@ class QToolButton;
 
 namespace secateur {
 
+class CacheSearch;
 class Document;
 class FigureActions;
 class HeadsView;
@@ -107,6 +108,7 @@ private:
     Document* m_document;
     JobRunner* m_jobs;
     Selection* m_selection;
+    CacheSearch* m_cache;
     MessageBar* m_messages = nullptr;
     QStackedWidget* m_centre = nullptr;
     WelcomePage* m_welcome = nullptr;

@@ -1,4 +1,5 @@
 #include "analysis/text.h"
+#include "widgets/cache_search.h"
 #include "widgets/document.h"
 #include "widgets/figure_actions.h"
 #include "widgets/heads_view.h"
@@ -215,6 +216,10 @@ std::vector<Command> MainWindow::commands() {
         if (action->isEnabled())
             commands.push_back({action->text().remove('&'), action->shortcut().toString(QKeySequence::NativeText),
                                 [action] { action->trigger(); }});
+    for (const CachedModel& model : m_cache->models())
+        commands.push_back({tr("Open %1").arg(QString::fromStdString(model.name)),
+                            QString::fromStdString(shortBytes(static_cast<double>(model.bytes))),
+                            [this, path = QString::fromStdString(model.path)] { open(path); }});
     if (!m_document->isOpen())
         return commands;
     for (const std::string& id : m_document->resultIds()) {

@@ -84,6 +84,8 @@ struct FakeEngine {
     std::atomic<bool> diskIsFull = false;
     std::mutex mutex;
     std::map<std::string, Session> written;
+    std::vector<CachedModel> cached;
+    std::atomic<bool> cacheIsSlow = false; ///< the search looks at its progress until this is false
 
     /// The engine refers to this object.
     Engine engine() {
@@ -109,6 +111,14 @@ struct FakeEngine {
                 throw Error("could not be written: no space left", path);
             const std::lock_guard lock(mutex);
             written[path] = session;
+        };
+        engine.cachedModels = [this](const Progress& progress) {
+            while (cacheIsSlow) {
+                progress.check();
+                std::this_thread::sleep_for(std::chrono::milliseconds(1));
+            }
+            const std::lock_guard lock(mutex);
+            return cached;
         };
         return engine;
     }
