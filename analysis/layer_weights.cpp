@@ -67,6 +67,11 @@ at::Tensor LayerWeights::inputGain() {
     return last > 0 ? read(last - 1, Which::mlpPostNorm) : read(-1, Which::embeddingNorm);
 }
 
+at::Tensor LayerWeights::stored(Which which) {
+    m_read.emplace(m_layer, which);
+    return m_model.tensor(m_layer, which);
+}
+
 const QueryKey& LayerWeights::queryKey(QueryKeyVariant variant) {
     std::unique_ptr<QueryKey>& slot = m_queryKey[variant];
     if (slot)

@@ -34,13 +34,14 @@ public:
 
     const LayerSpec& spec() const;
     const QueryKey& queryKey(QueryKeyVariant variant);
-    /// In float64.
-    at::Tensor read(Which which);
+    /// As the model gives it: any type, any strides.
+    at::Tensor stored(Which which);
     /// A sentence on each weight read so far that holds numbers that are none. Reads them again.
     std::vector<std::string> notFinite() const;
 
 private:
-    at::Tensor read(int layer, Which which);
+    at::Tensor read(int layer, Which which); ///< in float64
+    at::Tensor read(Which which);
     at::Tensor inputGain();
 
     const Model& m_model;

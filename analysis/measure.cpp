@@ -25,10 +25,6 @@ const WeightMetric& weightMetric(const MetricRequest& request) {
     return *std::find_if(table.begin(), table.end(), [&](const WeightMetric& m) { return &m.info == request.info; });
 }
 
-bool hasQueryAndKey(const LayerSpec& layer) {
-    return layer.attention == AttentionKind::full && layer.kvHeads > 0;
-}
-
 bool isGateNorm(const MetricRequest& request) {
     return request.info->id.starts_with("gate_norm");
 }
@@ -65,14 +61,15 @@ MeasuredLayer measureLayer(const Model& model, int layer, std::span<const Metric
     const LayerSpec& spec = model.spec().layers[static_cast<std::size_t>(layer)];
     MeasuredLayer measured{std::vector<LayerValues>(requests.size()), {}};
     std::vector<LayerValues>& values = measured.values;
-    if (!hasQueryAndKey(spec))
-        return measured;
     LayerWeights weights(model, layer);
     for (std::size_t i = 0; i < requests.size(); ++i) {
+        const WeightMetric& metric = weightMetric(requests[i]);
+        if (!metric.applies(spec))
+            continue;
         const auto begin = Clock::now();
         std::vector<double>& cells = values[i].cells;
         cells.resize(cellsInLayer(requests[i].info->scope, spec));
-        weightMetric(requests[i]).compute(weights, requests[i], cells);
+        metric.compute(weights, requests[i], cells);
         for (double& value : cells) {
             values[i].finite = values[i].finite && std::isfinite(value);
             if (!std::isfinite(value))

@@ -158,9 +158,50 @@ void gateNorm(LayerWeights& weights, const MetricRequest& request, std::span<dou
                                               : squaredLayerNorm(qk.groupQuery, qk.key));
 }
 
+// --- Mag-SP: norms of the columns that write into the residual stream (methods.md 6) ---------------------------------
+
+/// ||W_{:,j}||_2 for each column of [out, in], a few rows at a time: a whole MLP in float64 would be too large.
+at::Tensor columnNorms(const at::Tensor& weight) {
+    constexpr std::int64_t blockElements = 1 << 20;
+    const std::int64_t rows = weight.size(0);
+    const std::int64_t step = std::max<std::int64_t>(1, blockElements / std::max<std::int64_t>(1, weight.size(1)));
+    at::Tensor squares = at::zeros({weight.size(1)}, at::kDouble);
+    for (std::int64_t begin = 0; begin < rows; begin += step)
+        squares += weight.narrow(0, begin, std::min(step, rows - begin)).to(at::kDouble).square().sum(0);
+    return squares.sqrt_();
+}
+
+void fill(const at::Tensor& values, std::span<double> cells) {
+    std::copy_n(values.data_ptr<double>(), cells.size(), cells.begin());
+}
+
+void magnitudeOfHeads(LayerWeights& weights, const MetricRequest&, std::span<double> cells) {
+    fill(columnNorms(weights.stored(Which::output)).reshape({weights.spec().heads, -1}).sum(1), cells);
+}
+
+void magnitudeOfNeurons(LayerWeights& weights, const MetricRequest&, std::span<double> cells) {
+    fill(columnNorms(weights.stored(Which::down)), cells);
+}
+
+// --- what a layer must have ------------------------------------------------------------------------------------------
+
+bool hasQueryAndKey(const LayerSpec& layer) {
+    return layer.attention == AttentionKind::full && layer.kvHeads > 0;
+}
+
+bool hasOutputOfHeads(const LayerSpec& layer) {
+    return (layer.attention == AttentionKind::full || layer.attention == AttentionKind::valueOnly) && layer.heads > 0;
+}
+
+bool hasNeurons(const LayerSpec& layer) {
+    return layer.ffn > 0;
+}
+
 // --- the table -------------------------------------------------------------------------------------------------------
 
 constexpr std::string_view gateNormPaper = "Gate-Norm: data-free attention pruning";
+constexpr std::span<const OptionInfo> noOptions;
+constexpr std::string_view flap = "FLAP's repository, Mag-SP";
 constexpr std::string_view ours = "Secateur's generalisation of Gate-Norm";
 
 const std::array table{
@@ -168,18 +209,30 @@ const std::array table{
                   "How strongly a layer's queries and keys are coupled: small means near-uniform attention",
                   "‖Σ_h W_q⁽ʰ⁾ᵀ W_k⁽ᵍ⁽ʰ⁾⁾‖_F", "", gateNormPaper, Scope::layer, Needs::weights, PruneFirst::low,
                   gateNormOptions},
-                 gateNorm},
+                 gateNorm,
+                 hasQueryAndKey},
     WeightMetric{{"gate_norm_headwise", "gate-norm, headwise",
                   "The gate-norm of a layer without cancellation between its heads", "√(Σ_h ‖W_q⁽ʰ⁾ᵀ W_k⁽ᵍ⁽ʰ⁾⁾‖_F²)",
                   "", ours, Scope::layer, Needs::weights, PruneFirst::low, gateNormOptions},
-                 headwiseGateNorm},
+                 headwiseGateNorm,
+                 hasQueryAndKey},
     WeightMetric{{"gate_norm_head", "gate-norm per head", "How strongly a head's queries and keys are coupled",
                   "‖W_q⁽ʰ⁾ᵀ W_k⁽ᵍ⁽ʰ⁾⁾‖_F", "", ours, Scope::head, Needs::weights, PruneFirst::low, gateNormOptions},
-                 gateNormOfHeads},
+                 gateNormOfHeads,
+                 hasQueryAndKey},
     WeightMetric{{"gate_norm_group", "gate-norm per KV group",
                   "The gate-norm of a KV group, the queries of its heads summed", "‖(Σ_{h∈g} W_q⁽ʰ⁾)ᵀ W_k⁽ᵍ⁾‖_F", "",
                   ours, Scope::kvGroup, Needs::weights, PruneFirst::low, groupOptions},
-                 gateNormOfGroups},
+                 gateNormOfGroups,
+                 hasQueryAndKey},
+    WeightMetric{{"mag_sp_head", "Mag-SP per head", "How large the weights are that a head writes with",
+                  "Σ_{j∈h} ‖(W_o)_{:,j}‖₂", "", flap, Scope::head, Needs::weights, PruneFirst::low, noOptions},
+                 magnitudeOfHeads,
+                 hasOutputOfHeads},
+    WeightMetric{{"mag_sp_neuron", "Mag-SP per neuron", "How large the weights are that an MLP's neuron writes with",
+                  "‖(W_down)_{:,m}‖₂", "", flap, Scope::neuron, Needs::weights, PruneFirst::low, noOptions},
+                 magnitudeOfNeurons,
+                 hasNeurons},
 };
 
 } // namespace

@@ -11,7 +11,8 @@
 namespace secateur {
 
 /// Opens a Hugging Face directory (config.json with model.safetensors or its sharded index), a .safetensors file beside
-/// its config.json, or a .gguf file. Reads headers only: weights are mapped and read when asked for.
+/// its config.json, or a .gguf file; a repository's folder in the hub's cache stands for its snapshot. Reads headers
+/// only: weights are mapped and read when asked for.
 /// @throws Error naming the file, the place in it and the reason; Cancelled
 std::shared_ptr<const Model> openModel(const std::string& path, const Progress& progress = {});
 

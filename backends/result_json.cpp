@@ -91,6 +91,20 @@ Json metricFields(const MetricResult& result, const ModelSpec& spec) {
     return fields;
 }
 
+const char* kindName(FigureKind kind) {
+    switch (kind) {
+    case FigureKind::heatMap:
+        return "heat_map";
+    case FigureKind::series:
+        return "series";
+    case FigureKind::bands:
+        return "bands";
+    case FigureKind::histogram:
+        return "histogram";
+    }
+    return "";
+}
+
 } // namespace
 
 std::string inspectJson(const ModelCard& card) {
@@ -144,12 +158,8 @@ std::string figureJson(const Figure& figure) {
             numbers.push_back(number(value));
         return numbers;
     };
-    Json document{{"kind", figure.kind == FigureKind::heatMap ? "heat_map" : "series"},
-                  {"title", figure.title},
-                  {"caption", figure.caption},
-                  {"command", figure.command},
-                  {"x", axis(figure.x)},
-                  {"y", axis(figure.y)}};
+    Json document{{"kind", kindName(figure.kind)}, {"title", figure.title}, {"caption", figure.caption},
+                  {"command", figure.command},     {"x", axis(figure.x)},   {"y", axis(figure.y)}};
     if (figure.kind == FigureKind::heatMap) {
         document["colour"] = axis(figure.colour);
         document["colour"]["map"] = figure.scale.map;
@@ -159,7 +169,10 @@ std::string figureJson(const Figure& figure) {
             document["cells"].push_back(list(figure.cells.row(row)));
         return print(document);
     }
-    document["right_y"] = axis(figure.rightY);
+    if (figure.kind == FigureKind::histogram)
+        document["edges"] = list(figure.edges);
+    else
+        document["right_y"] = axis(figure.rightY);
     document["series"] = Json::array();
     for (const FigureSeries& series : figure.series) {
         Json line{

@@ -129,7 +129,8 @@ private slots:
 
     void scalingTheQueriesScalesEveryGateNorm() {
         TinyModel model = drawnModel();
-        const std::vector<MetricRequest> requests = parseMetricRequests("weights,gate_norm:rope_averaged=true");
+        const std::vector<MetricRequest> requests = parseMetricRequests(
+            "gate_norm,gate_norm_headwise,gate_norm_head,gate_norm_group,gate_norm:rope_averaged=true");
         const auto before = measure(model, requests, {});
         model.set(Which::query, model.tensor(0, Which::query) * 3);
         const auto after = measure(model, requests, {});
@@ -198,7 +199,7 @@ private slots:
         model.set(Which::queryNorm, at::randn({6}));
         model.set(Which::keyNorm, at::randn({6}));
         const double plain = only(model, "gate_norm_head:qk_norm=true").values(0, 0);
-        model.set(Which::query, model.tensor(0, Which::query) * 7);
+        model.set(Which::query, model.tensor(0, Which::query) * 8); // exactly, in float32
         QVERIFY(std::abs(only(model, "gate_norm_head:qk_norm=true").values(0, 0) / plain - 1) < 1e-12);
         QCOMPARE(only(model, "gate_norm").warnings.size(), std::size_t(1));
         QVERIFY(only(model, "gate_norm:qk_norm=true").warnings.empty());

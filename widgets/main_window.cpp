@@ -1,5 +1,6 @@
 #include "widgets/main_window.h"
 
+#include "widgets/cache_search.h"
 #include "widgets/document.h"
 #include "widgets/heads_view.h"
 #include "widgets/job_runner.h"
@@ -9,6 +10,7 @@
 #include "widgets/message_bar.h"
 #include "widgets/metric_list.h"
 #include "widgets/model_card_panel.h"
+#include "widgets/neurons_view.h"
 #include "widgets/recent_files.h"
 #include "widgets/selection_inspector.h"
 #include "widgets/shortcut_sheet.h"
@@ -26,9 +28,11 @@
 #include <QStackedWidget>
 #include <QStatusBar>
 #include <QTabWidget>
+#include <QTimer>
 #include <QToolButton>
 #include <QVBoxLayout>
 
+#include <type_traits>
 #include <utility>
 
 namespace secateur {
@@ -55,7 +59,8 @@ MainWindow::MainWindow(Document* document, JobRunner* jobs, QWidget* parent)
     : QMainWindow(parent)
     , m_document(document)
     , m_jobs(jobs)
-    , m_selection(new Selection(this)) {
+    , m_selection(new Selection(this))
+    , m_cache(new CacheSearch(document->engine().cachedModels, this)) {
     setObjectName("MainWindow");
     setAcceptDrops(true);
     setDockNestingEnabled(true);
@@ -86,10 +91,12 @@ void MainWindow::buildCentre() {
     m_opening->setForegroundRole(QPalette::PlaceholderText);
     m_heads = new HeadsView(m_document, m_selection);
     m_layers = new LayersView(m_document, m_selection);
+    m_neurons = new NeuronsView(m_document, m_selection);
     m_tabs = new QTabWidget;
     m_tabs->setDocumentMode(true);
     m_tabs->addTab(m_heads, tr("Heads"));
     m_tabs->addTab(m_layers, tr("Layers"));
+    m_tabs->addTab(m_neurons, tr("Neurons"));
     m_tabs->setAccessibleName(tr("Pictures"));
     m_centre = new QStackedWidget;
     for (QWidget* page :
@@ -107,8 +114,10 @@ void MainWindow::buildCentre() {
     connect(m_welcome, &WelcomePage::openFolderWanted, this, &MainWindow::chooseFolder);
     connect(m_welcome, &WelcomePage::openSessionWanted, this, &MainWindow::chooseSession);
     connect(m_welcome, &WelcomePage::openWanted, this, &MainWindow::open);
+    connect(m_cache, &CacheSearch::found, this, [this] { m_welcome->showCached(m_cache->models()); });
     connect(m_heads, &HeadsView::failed, this, &MainWindow::fail);
     connect(m_layers, &LayersView::failed, this, &MainWindow::fail);
+    connect(m_neurons, &NeuronsView::failed, this, &MainWindow::fail);
 }
 
 void MainWindow::buildDocks() {
@@ -165,8 +174,17 @@ void MainWindow::buildStatusBar() {
         m_working->setText(summary);
         m_working->setVisible(!summary.isEmpty());
     });
-    connect(m_heads, &HeadsView::hoverText, m_hover, &QLabel::setText);
-    connect(m_layers, &LayersView::hoverText, m_hover, &QLabel::setText);
+    const auto tellOf = [this](auto* view) {
+        using View = std::remove_pointer_t<decltype(view)>;
+        connect(view, &View::hoverText, this, [this, view](const QString& text) {
+            if (m_tabs->currentWidget() == view)
+                m_hover->setText(text);
+        });
+    };
+    tellOf(m_heads);
+    tellOf(m_layers);
+    tellOf(m_neurons);
+    connect(m_tabs, &QTabWidget::currentChanged, m_hover, &QLabel::clear);
 }
 
 void MainWindow::connectDocument() {
@@ -229,6 +247,11 @@ void MainWindow::showPanels(bool wanted) {
 
 void MainWindow::showCentre() {
     m_welcome->refresh();
+    // From the event loop, where a launch has already begun to open what it was asked for: that comes first.
+    QTimer::singleShot(0, this, [this] {
+        if (!m_document->isOpening())
+            m_cache->start();
+    });
     showPanels(m_document->isOpen() || m_document->isOpening());
     QWidget* otherwise = m_document->isOpening() ? static_cast<QWidget*>(m_opening) : m_welcome;
     m_centre->setCurrentWidget(m_document->isOpen() ? m_tabs : otherwise);
@@ -255,14 +278,21 @@ void MainWindow::updateActions() {
 }
 
 void MainWindow::showTab(const QString& id) {
-    m_tabs->setCurrentWidget(id == "layers" ? static_cast<QWidget*>(m_layers) : m_heads);
+    m_tabs->setCurrentWidget(id == "layers"    ? static_cast<QWidget*>(m_layers)
+                             : id == "neurons" ? static_cast<QWidget*>(m_neurons)
+                                               : m_heads);
+    if (id == "neurons" && m_selection->active())
+        m_neurons->openLayer(m_selection->active()->layer);
 }
 
 void MainWindow::showResult(const QString& resultId) {
     const MetricResult* result = m_document->result(resultId.toStdString());
     if (!result)
         return;
-    if (result->request.info->scope == Scope::layer) {
+    if (result->request.info->scope == Scope::neuron) {
+        m_neurons->showMetric(resultId);
+        m_tabs->setCurrentWidget(m_neurons);
+    } else if (result->request.info->scope == Scope::layer) {
         QStringList chosen = m_layers->chosenMetrics();
         if (!chosen.contains(resultId))
             m_layers->chooseMetrics(chosen << resultId);
@@ -274,8 +304,8 @@ void MainWindow::showResult(const QString& resultId) {
 }
 
 void MainWindow::goTo(HeadId head) {
-    m_selection->select({head}, Selection::Mode::replace, head);
     m_tabs->setCurrentWidget(m_heads);
+    m_selection->select({head}, Selection::Mode::replace, head);
     m_heads->setFocus();
 }
 

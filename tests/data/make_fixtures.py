@@ -353,8 +353,8 @@ def decoders():
     # From version 4.52 on transformers saved them so; before, and again now, the other way round.
     moved = lambda name: "model." + name.replace("language_model.model.", "language_model.")
     write_family("gemma3-resaved", both, 25, dtype=torch.bfloat16, text_config=True, rename=moved)
-    phi = {k: v for k, v in ODD.items() if k != "head_dim"} | {"num_attention_heads": 4,
-                                                               "num_key_value_heads": 4}
+    phi = {k: v for k, v in ODD.items() if k != "head_dim"} | {"num_attention_heads": 3,
+                                                               "num_key_value_heads": 3}
     write_family("phi", (tf.PhiConfig(**phi), tf.PhiForCausalLM), 26, architecture="phi2", fused=True)
     gpt2 = dict(n_embd=20, n_layer=2, n_head=5, n_positions=14, vocab_size=17)
     write_family("gpt2", (tf.GPT2Config(**gpt2), tf.GPT2LMHeadModel), 27, architecture="gpt2", fused=True)
