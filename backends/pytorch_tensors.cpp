@@ -6,12 +6,17 @@
 
 #include <algorithm>
 #include <array>
+#include <unordered_set>
 
 namespace secateur {
 
 namespace {
 
 using Kind = PickleValue::Kind;
+
+// What a pickle says once, many tensors may refer to: what is copied for each of them is kept short.
+constexpr std::size_t mostDimensions = 64;
+constexpr std::size_t longestKey = 255;
 
 enum class Role { tensor, typedTensor, parameter, storage, dtype, ignored };
 
@@ -65,7 +70,7 @@ constexpr std::array torchGlobals{
     TorchGlobal{"collections.OrderedDict", Role::ignored},
 };
 
-constexpr auto names = [] {
+constexpr auto globalNames = [] {
     std::array<std::string_view, torchGlobals.size()> result;
     std::ranges::transform(torchGlobals, result.begin(), &TorchGlobal::name);
     return result;
@@ -96,6 +101,17 @@ bool holdsTensors(const Pickle& pickle, const PickleValue& value) {
     return false;
 }
 
+/// The value of a key in a dictionary; nullptr when there is none.
+const PickleValue* find(const Pickle& pickle, const PickleValue& dictionary, std::string_view key) {
+    const PickleValue* found = nullptr;
+    for (std::size_t i = 0; i < dictionary.items.size(); i += 2) {
+        const PickleValue& name = pickle[dictionary.items[i]];
+        if (name.kind == Kind::text && name.text == key)
+            found = &pickle[dictionary.items[i + 1]];
+    }
+    return found;
+}
+
 /// The dictionary of tensors: the whole value, or one in it that a training script put beside other things.
 const PickleValue& stateDict(const Pickle& pickle, const std::string& subject) {
     const PickleValue& top = pickle[pickle.top];
@@ -105,12 +121,9 @@ const PickleValue& stateDict(const Pickle& pickle, const std::string& subject) {
     if (holdsTensors(pickle, top))
         return top;
     for (const std::string_view key : {"state_dict", "model_state_dict", "model"}) {
-        for (std::size_t i = 0; i < top.items.size(); i += 2) {
-            const PickleValue& name = pickle[top.items[i]];
-            const PickleValue& value = pickle[top.items[i + 1]];
-            if (name.kind == Kind::text && name.text == key && holdsTensors(pickle, value))
-                return value;
-        }
+        const PickleValue* value = find(pickle, top, key);
+        if (value && holdsTensors(pickle, *value))
+            return *value;
     }
     return top;
 }
@@ -136,17 +149,19 @@ public:
 
     /// Of its numbers; `inStorage` is the storage's own.
     const StorageType* type(const StorageType* inStorage) const {
-        if (m_callee->role == Role::tensor)
-            return inStorage ? inStorage : refuse();
+        if (m_callee->role == Role::tensor) {
+            if (!inStorage)
+                refuse();
+            return inStorage;
+        }
         constexpr std::size_t place = 6; // storage, offset, size, stride, requires_grad, hooks, dtype
         const TorchGlobal* dtype = globalOf(m_pickle, argument(place));
-        return dtype && dtype->role == Role::dtype ? safetensorsType(dtype->type) : refuse();
+        if (!dtype || dtype->role != Role::dtype)
+            refuse();
+        return safetensorsType(dtype->type);
     }
 
-    std::int64_t offset() const {
-        const PickleValue& value = argument(1);
-        return value.kind == Kind::integer && value.integer >= 0 ? value.integer : (refuse(), 0);
-    }
+    std::int64_t offset() const { return size(argument(1)); }
     std::vector<std::int64_t> shape() const { return sizes(argument(2)); }
     std::vector<std::int64_t> strides() const { return sizes(argument(3)); }
 
@@ -157,23 +172,26 @@ private:
         return m_pickle[m_arguments->items[index]];
     }
 
+    std::int64_t size(const PickleValue& value) const {
+        if (value.kind != Kind::integer || value.integer < 0)
+            refuse();
+        return value.integer;
+    }
+
     std::vector<std::int64_t> sizes(const PickleValue& value) const {
         // A torch.Size is a call with one tuple.
         const PickleValue* tuple = &value;
         if (value.kind == Kind::call && !m_pickle[value.items[1]].items.empty())
             tuple = &m_pickle[m_pickle[value.items[1]].items[0]];
-        if (tuple->kind != Kind::tuple)
+        if (tuple->kind != Kind::tuple || tuple->items.size() > mostDimensions)
             refuse();
         std::vector<std::int64_t> sizes;
-        for (const std::uint32_t item : tuple->items) {
-            if (m_pickle[item].kind != Kind::integer || m_pickle[item].integer < 0)
-                refuse();
-            sizes.push_back(m_pickle[item].integer);
-        }
+        for (const std::uint32_t item : tuple->items)
+            sizes.push_back(size(m_pickle[item]));
         return sizes;
     }
 
-    [[noreturn]] const StorageType* refuse() const {
+    [[noreturn]] void refuse() const {
         throw Error("is not described by a storage, an offset, sizes and strides", m_subject, "The file is damaged");
     }
 
@@ -227,7 +245,7 @@ TensorEntry entryOf(const TensorCall& call, std::string name, const std::shared_
 } // namespace
 
 std::span<const std::string_view> pytorchGlobals() {
-    return names;
+    return globalNames;
 }
 
 TorchStorage torchStorage(const Pickle& pickle, const PickleValue& value, const std::string& subject) {
@@ -241,8 +259,8 @@ TorchStorage torchStorage(const Pickle& pickle, const PickleValue& value, const 
     const TorchGlobal* global = globalOf(pickle, pickle[id.items[1]]);
     const PickleValue& key = pickle[id.items[2]];
     const PickleValue& count = pickle[id.items[4]];
-    if (!global || global->role != Role::storage || key.kind != Kind::text || count.kind != Kind::integer ||
-        count.integer < 0)
+    if (!global || global->role != Role::storage || key.kind != Kind::text || key.text.size() > longestKey ||
+        count.kind != Kind::integer || count.integer < 0)
         throw refuse();
     if (id.items.size() > 5 && pickle[id.items[5]].kind != Kind::none)
         throw Error("is a view of another storage, which is not read", subject, "Save it again with a newer PyTorch");
@@ -254,6 +272,7 @@ std::vector<TensorEntry> torchTensors(const Pickle& pickle, const std::shared_pt
                                       const std::function<std::span<const std::byte>(const TorchStorage&)>& bytesOf) {
     const PickleValue& state = stateDict(pickle, file->path());
     std::vector<TensorEntry> entries;
+    std::unordered_set<std::string_view> names;
     for (std::size_t i = 0; i < state.items.size(); i += 2) {
         const PickleValue& value = pickle[state.items[i + 1]];
         if (!isTensor(pickle, value))
@@ -262,6 +281,8 @@ std::vector<TensorEntry> torchTensors(const Pickle& pickle, const std::shared_pt
         if (key.kind != Kind::text)
             throw Error("has a tensor whose name is no text", file->path());
         const std::string name(key.text);
+        if (!names.insert(key.text).second)
+            throw Error("appears twice", file->path() + ": " + name);
         entries.push_back(entryOf({pickle, value, file->path() + ": " + name}, name, file, bytesOf));
     }
     if (entries.empty())

@@ -1,6 +1,7 @@
 // Handmade GGUF files: what is well formed is listed, what is not is refused by one sentence.
 
 #ifndef Q_MOC_RUN
+#include "backends/gguf.h"
 #include "backends/gguf_metadata.h"
 #include "backends/open_model.h"
 #include "tests/support/files.h"
@@ -8,6 +9,8 @@
 
 #include <QRegularExpression>
 #include <QtTest>
+
+#include <algorithm>
 
 using namespace secateur;
 using namespace secateur::test;
@@ -241,6 +244,20 @@ private slots:
             QCOMPARE(list[0].name, "v");
             QCOMPARE(list[0].file, "m-00002-of-00003.gguf");
             QCOMPARE(list[1].file, "m-00003-of-00003.gguf");
+        }
+    }
+
+    void aSplitModelOfGgufPyEqualsItsWhole() {
+        const QDir folder(QString(SECATEUR_TEST_SOURCES) + "/formats");
+        const auto whole = openGguf(folder.filePath("plain/model.gguf").toStdString(), {});
+        const auto parts = openGguf(folder.filePath("split/model-00003-of-00004.gguf").toStdString(), {});
+        QCOMPARE(parts->tensors().size(), whole->tensors().size());
+        for (const TensorEntry& entry : whole->tensors()) {
+            const TensorEntry* found = parts->find(entry.name);
+            QVERIFY2(found, entry.name.c_str());
+            QCOMPARE(found->type, entry.type);
+            QCOMPARE(found->shape, entry.shape);
+            QVERIFY(std::ranges::equal(found->data, entry.data));
         }
     }
 

@@ -183,6 +183,19 @@ private slots:
         QCOMPARE(entries[0].shape, (std::vector<std::int64_t>{2}));
     }
 
+    void anArchiveOf64BitsIsRead() {
+        const QList<ZipFile> files{{"archive/data.pkl", twoNumbers}, {"archive/data/0", "12345678"}};
+        const auto entries = entriesOf(m_scratch.write("large.pt", zipOf(files, true)));
+        QCOMPARE(entries.size(), std::size_t{1});
+        QCOMPARE(bytesOf(entries[0]), "12345678");
+        QByteArray bytes = zipOf(files, true);
+        const auto at = static_cast<int>(bytes.indexOf("PK\6\7") + 8);
+        bytes.replace(at, 8, little<quint64>(quint64{1} << 60));
+        QCOMPARE(m_scratch.refusal([&] { entriesOf(m_scratch.write("bad.pt", bytes)); }),
+                 "bad.pt: puts its zip64 end record at byte 1152921504606846976, behind its locator. The file is cut "
+                 "short or damaged");
+    }
+
     void whatWouldRunIsRefusedByName_data() {
         QTest::addColumn<QByteArray>("pickle");
         QTest::addColumn<QString>("sentence");
@@ -284,6 +297,12 @@ private slots:
         const QByteArray huge = number(0x7fffffff);
         row("a shape that overflows", tensor(two, 0, huge + huge + huge, number(1) + number(1) + number(1)),
             "w: has a shape whose size overflows: [2147483647, 2147483647, 2147483647]");
+        row("65 dimensions", tensor(two, 0, number(1).repeated(65), number(1).repeated(65)),
+            "w: is not described by a storage, an offset, sizes and strides" + damaged);
+        row("a tensor twice", tensor(two, 0, number(2), number(1)) + text("w") + tensor(two, 0, number(2), number(1)),
+            "w: appears twice");
+        row("a key of 256 bytes", tensor(storage("FloatStorage", QByteArray(256, '0'), 2), 0, number(2), number(1)),
+            "w: does not name a storage" + damaged);
         row("another number of strides", tensor(two, 0, number(2), number(1) + number(1)),
             "w: is a view of shape [2] with strides [1, 1], not rows behind each other. Save it after .contiguous()");
         row("a storage of another size", tensor(storage("FloatStorage", "0", 3), 0, number(2), number(1)),

@@ -2,6 +2,7 @@
 
 #ifndef Q_MOC_RUN
 #include "backends/quants.h"
+#include "backends/runtime.h"
 #include "tests/support/expected.h"
 #endif
 
@@ -41,6 +42,8 @@ class TestQuants : public QObject {
     Q_OBJECT
 
 private slots:
+    void initTestCase() { initialiseRuntime(4); }
+
     void blocksUnpackToTheBitsOfTheReference_data() {
         QTest::addColumn<QString>("name");
         QTest::addColumn<QByteArray>("blocks");

@@ -4,12 +4,13 @@
     python make_format_fixtures.py            beside this file
     python make_format_fixtures.py FOLDER     elsewhere
 
-Needs torch, safetensors, gguf and numpy. Deterministic.
+Needs torch, safetensors, gguf and numpy. Deterministic, but for the names that torch invents in legacy.bin and script.pt.
 
 quants/      random blocks of every quantised type, one after the other in blocks.bin; expected.json says by type where
              they lie and the SHA-256 of the float32 numbers that gguf-py unpacks, every NaN as 0x7fc00000
 plain/       the same tensors of every plain type as safetensors, in the shapes that torch.save can give them, and (what
              GGUF can hold) as GGUF; expected.json says by tensor the type, the shape and the SHA-256 of the bytes
+plain_sharded/, split/   the same in shards and as a split GGUF, whose first part holds metadata only
 """
 
 import argparse
@@ -88,6 +89,7 @@ def raw(tensor):
 def write_plain(folder):
     folder.mkdir(parents=True, exist_ok=True)
     tensors = draw_plain()
+    tensors._metadata = collections.OrderedDict({"": {"version": 1}})  # as state_dict() leaves it
     types = {kind: name for name, kind in TYPES.items()}
     record = {name: {"type": types[t.dtype], "shape": list(t.shape), "sha256": hashlib.sha256(raw(t)).hexdigest()}
               for name, t in tensors.items()}
@@ -116,9 +118,14 @@ def write_plain(folder):
     torch.save({"small": tied.to(torch.float8_e4m3fn), "wide": tied.to(torch.uint16)}, folder / "unreadable.bin")
     torch.jit.save(torch.jit.script(torch.nn.Linear(2, 2)), folder / "script.pt")
 
-    writer = gguf.GGUFWriter(folder / "model.gguf", "llama")
+    write_gguf(folder / "model.gguf", tensors)
+
+
+def write_gguf(path, tensors, **split):
+    path.parent.mkdir(parents=True, exist_ok=True)
+    writer = gguf.GGUFWriter(path, "llama", **split)
     for name, tensor in tensors.items():
-        if tensor.dim() == 2 and tensor.numel() and types[tensor.dtype] in GGUF_TYPES:
+        if tensor.dim() == 2 and tensor.numel() and name.split(".")[0].upper() in GGUF_TYPES:
             writer.add_tensor(name, tensor.numpy())
     writer.write_header_to_file()
     writer.write_kv_data_to_file()
@@ -146,3 +153,4 @@ if __name__ == "__main__":
     write_quants(folder / "quants")
     write_plain(folder / "plain")
     write_shards(folder / "plain_sharded")
+    write_gguf(folder / "split" / "model.gguf", draw_plain(), split_max_tensors=3, small_first_shard=True)
