@@ -56,7 +56,8 @@ ParsedRequest parseRequest(std::string_view text) {
 
 void validateOptions(ParsedRequest& request, std::span<const OptionInfo> known) {
     for (auto option = request.options.begin(); option != request.options.end();) {
-        const auto& [name, value] = *option;
+        const auto& name = option->first; // Clang 14 cannot capture a structured binding
+        const auto& value = option->second;
         const auto info = std::find_if(known.begin(), known.end(), [&](const OptionInfo& o) { return o.name == name; });
         if (info == known.end())
             throw UsageError(fmt::format("unknown option \"{}\"; {}", name, knownNames(known)), request.id);

@@ -61,24 +61,24 @@ Handle space(hsize_t count, bool scalar) {
 void writeAttribute(const Handle& object, const std::string& name, hid_t type, hsize_t count, bool scalar,
                     const void* values) {
     if (H5Aexists(object.id(), name.c_str()) > 0)
-        check(H5Adelete(object.id(), name.c_str()), "replace an attribute", name);
+        check(H5Adelete(object.id(), name.c_str()), "be replaced", name);
     const Handle extent = space(count, scalar);
     const Handle attribute(
-        check(H5Acreate2(object.id(), name.c_str(), type, extent.id(), H5P_DEFAULT, H5P_DEFAULT), "write", name),
+        check(H5Acreate2(object.id(), name.c_str(), type, extent.id(), H5P_DEFAULT, H5P_DEFAULT), "be written", name),
         H5Aclose);
     if (count > 0)
-        check(H5Awrite(attribute.id(), type, values), "write", name);
+        check(H5Awrite(attribute.id(), type, values), "be written", name);
 }
 
 Handle openAttribute(const Handle& object, const std::string& name) {
     if (H5Aexists(object.id(), name.c_str()) <= 0)
         throw Error("is missing", name);
-    return {check(H5Aopen(object.id(), name.c_str(), H5P_DEFAULT), "read", name), H5Aclose};
+    return {check(H5Aopen(object.id(), name.c_str(), H5P_DEFAULT), "be read", name), H5Aclose};
 }
 
 std::size_t elements(const Handle& attribute, const std::string& name) {
-    const Handle extent(check(H5Aget_space(attribute.id()), "read", name), H5Sclose);
-    const hssize_t count = check(H5Sget_simple_extent_npoints(extent.id()), "read", name);
+    const Handle extent(check(H5Aget_space(attribute.id()), "be read", name), H5Sclose);
+    const hssize_t count = check(H5Sget_simple_extent_npoints(extent.id()), "be read", name);
     if (static_cast<hsize_t>(count) > mostAttributeElements)
         throw Error(fmt::format("has {} elements, which no session has", count), name);
     return static_cast<std::size_t>(count);
@@ -92,14 +92,14 @@ std::vector<Number> readAttribute(const Handle& object, const std::string& name,
         throw Error("has another type than a session's", name);
     std::vector<Number> values(elements(attribute, name));
     if (!values.empty())
-        check(H5Aread(attribute.id(), type, values.data()), "read", name);
+        check(H5Aread(attribute.id(), type, values.data()), "be read", name);
     return values;
 }
 
 std::vector<std::string> readVariableTexts(const Handle& attribute, const std::string& name, std::size_t count) {
     const Handle type = textType();
     std::vector<char*> pointers(count, nullptr);
-    check(H5Aread(attribute.id(), type.id(), pointers.data()), "read", name);
+    check(H5Aread(attribute.id(), type.id(), pointers.data()), "be read", name);
     std::vector<std::string> texts;
     for (const char* text : pointers)
         texts.emplace_back(text ? text : "");
@@ -114,7 +114,7 @@ std::vector<std::string> readFixedTexts(const Handle& attribute, hid_t type, con
     if (size == 0 || count > mostTextBytes / size)
         throw Error("is longer than any session's", name);
     std::vector<char> bytes(size * count);
-    check(H5Aread(attribute.id(), type, bytes.data()), "read", name);
+    check(H5Aread(attribute.id(), type, bytes.data()), "be read", name);
     std::vector<std::string> texts;
     for (std::size_t i = 0; i < count; ++i)
         texts.emplace_back(bytes.data() + i * size, strnlen(bytes.data() + i * size, size));
@@ -130,15 +130,19 @@ auto single(Values values, const std::string& name) {
 
 } // namespace
 
+bool looksLikeHdf5(std::span<const std::byte> bytes) {
+    const std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+    return text.starts_with("\x89HDF\r\n\x1a\n");
+}
+
 Handle createInMemory() {
     silence();
-    return {check(H5Fcreate(unusedName().c_str(), H5F_ACC_TRUNC, H5P_DEFAULT, inMemory().id()), "make a file", {}),
+    return {check(H5Fcreate(unusedName().c_str(), H5F_ACC_TRUNC, H5P_DEFAULT, inMemory().id()), "be made", {}),
             H5Fclose};
 }
 
 Handle openImage(std::span<const std::byte> bytes) {
-    constexpr std::string_view signature = "\x89HDF\r\n\x1a\n";
-    if (!std::string_view(reinterpret_cast<const char*>(bytes.data()), bytes.size()).starts_with(signature))
+    if (!looksLikeHdf5(bytes))
         throw Error("is not an HDF5 file");
     silence();
     const Handle access = inMemory();
@@ -151,17 +155,17 @@ Handle openImage(std::span<const std::byte> bytes) {
 }
 
 std::string image(const Handle& file) {
-    check(H5Fflush(file.id(), H5F_SCOPE_GLOBAL), "put the file together", {});
-    const ssize_t size = check(H5Fget_file_image(file.id(), nullptr, 0), "put the file together", {});
+    check(H5Fflush(file.id(), H5F_SCOPE_GLOBAL), "be put together", {});
+    const ssize_t size = check(H5Fget_file_image(file.id(), nullptr, 0), "be put together", {});
     std::string bytes(static_cast<std::size_t>(size), '\0');
-    check(H5Fget_file_image(file.id(), bytes.data(), bytes.size()), "put the file together", {});
+    check(H5Fget_file_image(file.id(), bytes.data(), bytes.size()), "be put together", {});
     return bytes;
 }
 
 Handle group(const Handle& parent, const std::string& name) {
     if (exists(parent, name))
         return openGroup(parent, name);
-    return {check(H5Gcreate2(parent.id(), name.c_str(), H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT), "write", name),
+    return {check(H5Gcreate2(parent.id(), name.c_str(), H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT), "be written", name),
             H5Gclose};
 }
 
@@ -170,7 +174,7 @@ namespace {
 /// A soft or external link leads elsewhere, to another file perhaps, or nowhere.
 void checkLiesHere(const Handle& parent, const std::string& name) {
     H5L_info_t info{};
-    check(H5Lget_info(parent.id(), name.c_str(), &info, H5P_DEFAULT), "read", name);
+    check(H5Lget_info(parent.id(), name.c_str(), &info, H5P_DEFAULT), "be read", name);
     if (info.type != H5L_TYPE_HARD)
         throw Error("is a link that leads elsewhere; a session holds everything itself", name);
 }
@@ -179,7 +183,7 @@ void checkLiesHere(const Handle& parent, const std::string& name) {
 
 Handle openGroup(const Handle& parent, const std::string& name) {
     checkLiesHere(parent, name);
-    return {check(H5Gopen2(parent.id(), name.c_str(), H5P_DEFAULT), "read", name), H5Gclose};
+    return {check(H5Gopen2(parent.id(), name.c_str(), H5P_DEFAULT), "be read", name), H5Gclose};
 }
 
 bool exists(const Handle& parent, const std::string& name) {
@@ -192,7 +196,7 @@ std::vector<std::string> children(const Handle& parent) {
         static_cast<std::vector<std::string>*>(list)->emplace_back(name);
         return 0;
     };
-    check(H5Literate(parent.id(), H5_INDEX_NAME, H5_ITER_INC, nullptr, collect, &names), "list", "a group");
+    check(H5Literate(parent.id(), H5_INDEX_NAME, H5_ITER_INC, nullptr, collect, &names), "be listed", "a group");
     return names;
 }
 
@@ -202,18 +206,19 @@ std::vector<std::string> attributeNames(const Handle& object) {
         static_cast<std::vector<std::string>*>(list)->emplace_back(name);
         return 0;
     };
-    check(H5Aiterate2(object.id(), H5_INDEX_NAME, H5_ITER_INC, nullptr, collect, &names), "list", "attributes");
+    check(H5Aiterate2(object.id(), H5_INDEX_NAME, H5_ITER_INC, nullptr, collect, &names), "be listed", "attributes");
     return names;
 }
 
 void remove(const Handle& parent, const std::string& name) {
-    check(H5Ldelete(parent.id(), name.c_str(), H5P_DEFAULT), "replace", name);
+    check(H5Ldelete(parent.id(), name.c_str(), H5P_DEFAULT), "be replaced", name);
 }
 
 void hardLink(const Handle& parent, const std::string& from, const std::string& to) {
     if (exists(parent, to))
         remove(parent, to);
-    check(H5Lcreate_hard(parent.id(), from.c_str(), parent.id(), to.c_str(), H5P_DEFAULT, H5P_DEFAULT), "write", to);
+    check(H5Lcreate_hard(parent.id(), from.c_str(), parent.id(), to.c_str(), H5P_DEFAULT, H5P_DEFAULT), "be written",
+          to);
 }
 
 void writeText(const Handle& object, const std::string& name, std::string_view text) {
@@ -284,11 +289,11 @@ Handle writeMatrix(const Handle& parent, const std::string& name, const Matrix& 
     const Handle extent(H5Screate_simple(flat ? 1 : 2, extents, nullptr), H5Sclose);
     Handle dataset(
         check(H5Dcreate2(parent.id(), name.c_str(), H5T_IEEE_F64LE, extent.id(), H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT),
-              "write", name),
+              "be written", name),
         H5Dclose);
     if (!matrix.empty())
-        check(H5Dwrite(dataset.id(), H5T_NATIVE_DOUBLE, H5S_ALL, H5S_ALL, H5P_DEFAULT, matrix.values().data()), "write",
-              name);
+        check(H5Dwrite(dataset.id(), H5T_NATIVE_DOUBLE, H5S_ALL, H5S_ALL, H5P_DEFAULT, matrix.values().data()),
+              "be written", name);
     return dataset;
 }
 
@@ -313,14 +318,14 @@ bool areStored(const Handle& dataset, const Handle& creation, std::size_t cells)
 
 Handle openDataset(const Handle& parent, const std::string& name) {
     checkLiesHere(parent, name);
-    return {check(H5Dopen2(parent.id(), name.c_str(), H5P_DEFAULT), "read", name), H5Dclose};
+    return {check(H5Dopen2(parent.id(), name.c_str(), H5P_DEFAULT), "be read", name), H5Dclose};
 }
 
 Matrix readMatrix(const Handle& dataset, std::size_t rows, std::size_t columns) {
-    const Handle type(check(H5Dget_type(dataset.id()), "read", "a dataset"), H5Tclose);
+    const Handle type(check(H5Dget_type(dataset.id()), "be read", "a dataset"), H5Tclose);
     if (H5Tget_class(type.id()) != H5T_FLOAT)
         throw Error("holds something else than floating-point numbers");
-    const Handle extent(check(H5Dget_space(dataset.id()), "read", "a dataset"), H5Sclose);
+    const Handle extent(check(H5Dget_space(dataset.id()), "be read", "a dataset"), H5Sclose);
     const int dimensions = H5Sget_simple_extent_ndims(extent.id());
     hsize_t sizes[2] = {0, 1};
     if (dimensions < 1 || dimensions > 2 || H5Sget_simple_extent_dims(extent.id(), sizes, nullptr) < 0 ||
@@ -328,14 +333,14 @@ Matrix readMatrix(const Handle& dataset, std::size_t rows, std::size_t columns) 
         throw Error(fmt::format("should be {} x {} as its model has them", rows, columns));
     if (columns > 0 && rows > mostCells / columns)
         throw Error(fmt::format("has {} x {} cells, more than any session", rows, columns));
-    const Handle creation(check(H5Dget_create_plist(dataset.id()), "read", "a dataset"), H5Pclose);
+    const Handle creation(check(H5Dget_create_plist(dataset.id()), "be read", "a dataset"), H5Pclose);
     checkHoldsItsNumbers(creation);
     if (!areStored(dataset, creation, rows * columns))
         throw Error("claims more numbers than the file holds");
     Matrix matrix(rows, columns);
     if (!matrix.empty())
-        check(H5Dread(dataset.id(), H5T_NATIVE_DOUBLE, H5S_ALL, H5S_ALL, H5P_DEFAULT, matrix.values().data()), "read",
-              "a dataset");
+        check(H5Dread(dataset.id(), H5T_NATIVE_DOUBLE, H5S_ALL, H5S_ALL, H5P_DEFAULT, matrix.values().data()),
+              "be read", "a dataset");
     return matrix;
 }
 

@@ -39,6 +39,8 @@ private:
 // Files live in memory: HDF5 1.10 does not survive a failed write, and what was checked is what is read. Nothing leads
 // out of a file: links of other kinds than hard ones, data in other files and filters from elsewhere are refused.
 
+/// Whether bytes begin as an HDF5 file does.
+bool looksLikeHdf5(std::span<const std::byte> bytes);
 Handle createInMemory();
 /// A copy of the bytes of a file, to be read or changed.
 Handle openImage(std::span<const std::byte> bytes);

@@ -54,8 +54,9 @@ ModelCard readModel(const Handle& file) {
     checkIsSession(file);
     if (!hdf5::exists(file, "model"))
         throw Error("is a session without its model");
+    const Handle model = hdf5::openGroup(file, "model");
     try {
-        return readModelCard(hdf5::openGroup(file, "model"));
+        return readModelCard(model);
     } catch (const Error& error) {
         throw error.within("/model");
     }
@@ -119,8 +120,8 @@ std::string grownSession(const Session& additions, const MappedFile& original) {
 /// Runs what hands a file's bytes to HDF5: here when they have their checksum, else in a child process, so that HDF5
 /// may crash on them.
 std::string inSafety(const MappedFile& file, const std::function<std::string()>& work) {
-    if (isSealed(file.bytes()))
-        return work();
+    if (isSealed(file.bytes()) || !hdf5::looksLikeHdf5(file.bytes()))
+        return work(); // which refuses, without HDF5, what is none
     const std::size_t memory = (std::size_t{1} << 31) + 8 * file.bytes().size();
     if (auto bytes = runIsolated(work, memory))
         return std::move(*bytes);

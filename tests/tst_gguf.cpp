@@ -4,60 +4,18 @@
 #include "backends/gguf.h"
 #include "backends/gguf_metadata.h"
 #include "backends/open_model.h"
-#include "tests/support/files.h"
+#include "tests/support/gguf_bytes.h"
 #endif
 
-#include <QRegularExpression>
 #include <QtTest>
 
 #include <algorithm>
 
 using namespace secateur;
 using namespace secateur::test;
+using namespace secateur::test::gguf;
 
 namespace {
-
-enum Type : quint32 { u8, i8, u16, i16, u32, i32, f32, boolean, string, array, u64, i64, f64 };
-
-QByteArray text(const QByteArray& value) {
-    return little<quint64>(static_cast<quint64>(value.size())) + value;
-}
-
-QByteArray pair(const QByteArray& key, quint32 type, const QByteArray& value) {
-    return text(key) + little<quint32>(type) + value;
-}
-
-QByteArray arrayOf(quint32 type, quint64 count, const QByteArray& values) {
-    return little<quint32>(type) + little<quint64>(count) + values;
-}
-
-/// A tensor's description; dimensions fastest first.
-QByteArray tensor(const QByteArray& name, const QList<quint64>& dimensions, quint32 type, quint64 offset) {
-    QByteArray bytes = text(name) + little<quint32>(static_cast<quint32>(dimensions.size()));
-    for (const quint64 size : dimensions)
-        bytes += little(size);
-    return bytes + little(type) + little(offset);
-}
-
-/// A whole file with 32-byte alignment.
-QByteArray fileOf(const QByteArrayList& pairs, const QByteArrayList& tensors, int dataBytes, quint32 version = 3) {
-    QByteArray bytes = "GGUF" + little(version) + little<quint64>(static_cast<quint64>(tensors.size())) +
-                       little<quint64>(static_cast<quint64>(pairs.size()));
-    bytes += pairs.join() + tensors.join();
-    bytes += QByteArray((32 - bytes.size() % 32) % 32, '\0');
-    return bytes + QByteArray(dataBytes, '\x01');
-}
-
-/// A part of a split model with one tensor.
-QByteArray partOf(int number, int count, const QByteArray& name, int total) {
-    return fileOf({pair("split.no", u16, little(static_cast<quint16>(number))),
-                   pair("split.count", u16, little(static_cast<quint16>(count))),
-                   pair("split.tensors.count", i32, little<qint32>(total))},
-                  {tensor(name, {4}, 0, 0)}, 16);
-}
-
-const QByteArray oneTensor = tensor("w", {32, 2}, 0, 0);
-constexpr int oneTensorBytes = 256;
 
 const QByteArrayList everyType{
     pair("u8", u8, little<quint8>(200)),
@@ -146,81 +104,6 @@ private slots:
                  "f: words: expected a whole number from 0 to 9, found a value of another type");
     }
 
-    void aBadFileIsRefusedByOneSentence_data() {
-        QTest::addColumn<QByteArray>("bytes");
-        QTest::addColumn<QString>("sentence");
-        const auto row = [](const char* name, const QByteArray& bytes, const char* sentence) {
-            QTest::newRow(name) << bytes << QString("bad.gguf: ") + sentence;
-        };
-        const auto withPair = [](const QByteArray& value) { return fileOf({value}, {oneTensor}, oneTensorBytes); };
-        const auto withTensor = [](const QByteArray& value, int bytes) { return fileOf({}, {value}, bytes); };
-        const QByteArray damaged = ". The file is cut short or damaged";
-
-        row("empty", "", "is empty");
-        row("two bytes", "GG", "ends inside the magic number: 4 bytes are needed, 2 are left" + damaged);
-        row("another magic", "GGML" + QByteArray(40, '\0'), "does not begin with \"GGUF\". It is not a GGUF file");
-        row("version 1", fileOf({}, {oneTensor}, 256, 1), "is GGUF version 1; versions 2 and 3 are read");
-        row("version 4", fileOf({}, {oneTensor}, 256, 4), "is GGUF version 4; versions 2 and 3 are read");
-        row("big-endian", fileOf({}, {oneTensor}, 256, 0x03000000),
-            "is written for big-endian machines, which is not read");
-        row("no tensors", fileOf({}, {}, 0), "has no weights");
-        row("no counts", "GGUF" + little<quint32>(3),
-            "ends inside the number of tensors: 8 bytes are needed, 0 are left" + damaged);
-        row("more pairs than bytes", "GGUF" + little<quint32>(3) + little<quint64>(1) + little(~quint64{0}),
-            "ends inside metadata key 0: 8 bytes are needed, 0 are left" + damaged);
-        row("more tensors than bytes",
-            "GGUF" + little<quint32>(3) + little(~quint64{0}) + little<quint64>(0) + oneTensor,
-            "ends inside the description of tensor 1: 8 bytes are needed, 0 are left" + damaged);
-        row("a key longer than the file",
-            "GGUF" + little<quint32>(3) + little<quint64>(1) + little<quint64>(1) + little(~quint64{0}) + "abc",
-            "ends inside metadata key 0: 18446744073709551615 bytes are needed, 3 are left" + damaged);
-        row("an empty key", withPair(pair("", u8, "x")), "has a metadata key of 0 bytes");
-        row("a key twice", fileOf({pair("k", u8, "x"), pair("k", u8, "x")}, {oneTensor}, 256), "k: appears twice");
-        row("an unknown value type", withPair(pair("k", 13, "x")), "k: has a value of the unknown type 13");
-        row("an array of an unknown type", withPair(pair("k", array, arrayOf(99, 1, "x"))),
-            "k: has a value of the unknown type 99");
-        row("arrays without end",
-            withPair(
-                pair("k", array,
-                     arrayOf(array, 1, arrayOf(array, 1, arrayOf(array, 1, arrayOf(array, 1, arrayOf(u8, 1, "x"))))))),
-            "k: nests arrays deeper than 4 levels");
-        row("an array whose size overflows", withPair(pair("k", array, arrayOf(u64, quint64{1} << 61, ""))),
-            "ends inside k: 18446744073709551615 bytes are needed, 303 are left" + damaged);
-        row("alignment 24", withPair(pair("general.alignment", u32, little<quint32>(24))),
-            "general.alignment: expected a power of two, found 24");
-        row("alignment 0", withPair(pair("general.alignment", u32, little<quint32>(0))),
-            "general.alignment: expected a whole number from 1 to 1073741824, found 0");
-        row("a tensor without a name", withTensor(tensor("", {32}, 0, 0), 128), "has a tensor name of 0 bytes");
-        row("no dimensions", withTensor(tensor("w", {}, 0, 0), 128), "w: has 0 dimensions; 1 to 4 are possible");
-        row("five dimensions", withTensor(tensor("w", {1, 1, 1, 1, 1}, 0, 0), 128),
-            "w: has 5 dimensions; 1 to 4 are possible");
-        row("a dimension beyond 63 bits", withTensor(tensor("w", {~quint64{0}}, 0, 0), 128),
-            "w: has a dimension of 18446744073709551615");
-        row("a shape that overflows", withTensor(tensor("w", {quint64{1} << 40, quint64{1} << 40}, 0, 0), 128),
-            "w: has a shape whose size overflows: [1099511627776, 1099511627776]");
-        row("bytes that overflow", withTensor(tensor("w", {quint64{1} << 62}, 0, 0), 128),
-            "w: has a shape whose size overflows: [4611686018427387904]");
-        row("an undefined type", withTensor(tensor("w", {32}, 77, 0), 128),
-            "w: is of type 77, which GGUF does not define");
-        row("rows of part blocks", withTensor(tensor("w", {48, 2}, 8, 0), 128),
-            "w: has rows of 48 numbers, which Q8_0's blocks of 32 do not divide");
-        row("a crooked offset", withTensor(tensor("w", {4}, 0, 4), 128),
-            "w: begins at offset 4, not a multiple of the alignment 32");
-        row("beyond the end", withTensor(tensor("w", {32}, 0, 32), 128),
-            "w: takes 128 bytes from offset 32, but the file holds 128 bytes of tensors" + damaged);
-        row("far beyond the end", withTensor(tensor("w", {32}, 0, ~quint64{31}), 128),
-            "w: takes 128 bytes from offset 18446744073709551584, but the file holds 128 bytes of tensors" + damaged);
-        row("overlapping", fileOf({}, {tensor("v", {32}, 0, 0), tensor("w", {32}, 0, 64)}, 192),
-            "w: shares bytes with tensor v");
-        row("a tensor twice", fileOf({}, {tensor("w", {8}, 0, 0), tensor("w", {8}, 0, 32)}, 64), "w: appears twice");
-    }
-    void aBadFileIsRefusedByOneSentence() {
-        QFETCH(QByteArray, bytes);
-        QFETCH(QString, sentence);
-        const std::string path = m_scratch.write("bad.gguf", bytes);
-        QCOMPARE(m_scratch.refusal([&] { listTensors(path); }), sentence);
-    }
-
     void aFileCutShortAnywhereIsRefused() {
         const QByteArray whole = fileOf(everyType, {oneTensor}, oneTensorBytes);
         for (int size = 0; size < whole.size(); ++size) {
@@ -259,50 +142,6 @@ private slots:
             QCOMPARE(found->shape, entry.shape);
             QVERIFY(std::ranges::equal(found->data, entry.data));
         }
-    }
-
-    void aBadSplitIsRefusedByOneSentence_data() {
-        QTest::addColumn<QByteArray>("second");
-        QTest::addColumn<QString>("sentence");
-        const QString name = "m-00002-of-00002.gguf: ";
-        QTest::newRow("missing") << QByteArray() << name + "is missing, part 2 of 2 of a split model";
-        QTest::newRow("another's number")
-            << partOf(0, 2, "w", 2) << name + "is part 2 by its name, but part 1 by its split.no";
-        QTest::newRow("another's count") << partOf(1, 3, "w", 2)
-                                         << name + "is one of 2 parts by its name, but one of 3 by its split.count";
-        QTest::newRow("no part at all") << fileOf({}, {oneTensor}, oneTensorBytes)
-                                        << name + "is one of 2 parts by its name, but one of 0 by its split.count";
-        QTest::newRow("a tensor too many")
-            << fileOf({pair("split.no", u16, little<quint16>(1)), pair("split.count", u16, little<quint16>(2))},
-                      {tensor("w", {4}, 0, 0), tensor("x", {4}, 0, 32)}, 48)
-            << "m-00001-of-00002.gguf: split.tensors.count: expected 2 tensors in 2 "
-               "parts, found 3";
-        QTest::newRow("a tensor of the first") << partOf(1, 2, "v", 2) << "FILE: v: appears twice";
-        QTest::newRow("damaged") << QByteArray("GGUF")
-                                 << name + "ends inside the version: 4 bytes are needed, 0 are left. The file is cut "
-                                           "short or damaged";
-    }
-    void aBadSplitIsRefusedByOneSentence() {
-        QFETCH(QByteArray, second);
-        QFETCH(QString, sentence);
-        const Scratch folder;
-        const std::string first = folder.write("m-00001-of-00002.gguf", partOf(0, 2, "v", 2));
-        if (!second.isEmpty())
-            folder.write("m-00002-of-00002.gguf", second);
-        QString found = folder.refusal([&] { listTensors(first); });
-        // Which of two equal names is met first is not promised.
-        if (sentence.startsWith("FILE"))
-            found.replace(QRegularExpression("^m-0000[12]-of-00002.gguf"), "FILE");
-        QCOMPARE(found, sentence);
-    }
-
-    void aPartUnderAnotherNameIsRefused() {
-        const QByteArray part = partOf(0, 2, "v", 2);
-        QCOMPARE(m_scratch.refusal([&] { listTensors(m_scratch.write("part.gguf", part)); }),
-                 "part.gguf: is one of 2 parts of a model, but is not named as a part. Parts are found by names like "
-                 "model-00001-of-00002.gguf");
-        QCOMPARE(m_scratch.refusal([&] { listTensors(m_scratch.write("m-00001-of-00009.gguf", part)); }),
-                 "m-00001-of-00009.gguf: is one of 9 parts by its name, but one of 2 by its split.count");
     }
 
     void aFolderOpensItsOnlyModel() {

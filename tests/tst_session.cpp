@@ -7,6 +7,7 @@
 #include "backends/mapped_file.h"
 #include "backends/session_hdf5.h"
 #include "tests/support/files.h"
+#include "tests/support/sessions.h"
 
 #include <QtTest>
 
@@ -17,64 +18,13 @@
 
 #include <cmath>
 #include <csignal>
-#include <functional>
 #include <future>
-#include <limits>
 #include <thread>
 
 using namespace secateur;
-using test::Scratch;
-
-Q_DECLARE_METATYPE(std::function<void(const hdf5::Handle&)>)
+using namespace secateur::test;
 
 namespace {
-
-constexpr int sealBytes = 82;
-constexpr double missing = std::numeric_limits<double>::quiet_NaN();
-
-MetricResult result(const char* request, const ModelSpec& spec, double first) {
-    MetricResult made;
-    made.request = parseMetricRequests(request).front();
-    made.values = Matrix(spec.layers.size(), columnsFor(made.request.info->scope, spec));
-    for (std::size_t layer = 0; layer < spec.layers.size(); ++layer)
-        for (std::size_t cell = 0; cell < cellsInLayer(made.request.info->scope, spec.layers[layer]); ++cell)
-            made.values(layer, cell) = first += 0.1;
-    made.measurement.fingerprint = "sha256:feed";
-    made.measurement.created = "2026-11-21T10:00:00Z";
-    made.seconds = 0.25;
-    return made;
-}
-
-/// Three unlike layers, every field away from its default.
-ModelCard raggedModel() {
-    ModelCard card{"models/Ragged é",  "gguf", "Ragged é", {}, 12'345'678'901, 9'876, "Q4_1", "gpt2", "sha256:feed",
-                   {"first", "second"}};
-    card.spec = {"llama", Family::encoder,     64,    37,  2048, {}, NormKind::layer, 1e-5,
-                 1,       Activation::geluErf, false, true};
-    const RotarySpec rotary{6, 500000, RopeScaling::llama3, 8, 1.5, 4.5, 8192};
-    card.spec.layers = {
-        {8, 2, 12, 32, AttentionKind::full, 1, 16, rotary, true, false, true, false, true},
-        {6, 3, 12, 24, AttentionKind::valueOnly, 0.2, 0, {}, false, true, false, true, false},
-        {0, 0, 0, 8, AttentionKind::none, 1, 0, {}, false, false, false, false, false},
-    };
-    return card;
-}
-
-Session raggedSession() {
-    Session session;
-    session.model = raggedModel();
-    session.created = "2026-11-20T09:00:00Z";
-    session.view = {{"colours", "magma"}, {"layout", std::string(200'000, 'x')}, {"title", "grün"}, {"empty", ""}};
-    const ModelSpec& spec = session.model.spec;
-    session.results = {result("gate_norm_head", spec, 1), result("gate_norm", spec, 2),
-                       result("gate_norm_group:fold_norm=true", spec, 3), result("gate_norm_head", spec, 4)};
-    session.results[1].values(2, 0) = missing;
-    session.results[2].standardError = result("gate_norm_group", spec, 0.001).values;
-    session.results[2].warnings = {"a word"};
-    session.results[3].measurement = {"sha256:feed", "sha256:mask", "sha256:data",
-                                      "bfloat16",    "cuda:0",      "2026-11-21T10:00:00Z"};
-    return session;
-}
 
 bool same(const Matrix& a, const Matrix& b) {
     const auto equal = [](double x, double y) { return x == y || (std::isnan(x) && std::isnan(y)); };
@@ -115,22 +65,6 @@ void compare(const ModelCard& a, const ModelCard& b) {
     QCOMPARE(a.spec.activation, b.spec.activation);
     QCOMPARE(a.spec.gatedMlp, b.spec.gatedMlp);
     QCOMPARE(a.spec.tiedEmbeddings, b.spec.tiedEmbeddings);
-}
-
-QByteArray contents(const std::string& path) {
-    QFile file(QString::fromStdString(path));
-    return file.open(QIODevice::ReadOnly) ? file.readAll() : QByteArray();
-}
-
-std::span<const std::byte> bytesOf(const QByteArray& bytes) {
-    return std::as_bytes(std::span(bytes.data(), static_cast<std::size_t>(bytes.size())));
-}
-
-/// A valid session file, changed by hand.
-void change(const std::string& path, const std::function<void(const hdf5::Handle&)>& work) {
-    const hdf5::Handle file = hdf5::openImage(bytesOf(contents(path)));
-    work(file);
-    writeWhole(path, hdf5::image(file));
 }
 
 /// What lies in a folder, hidden files too.
@@ -256,82 +190,6 @@ private slots:
         QCOMPARE(contents(path), before);
         QCOMPARE(listing(scratch), QStringList{"s.h5"});
         QCOMPARE(scratch.refusal([&] { checkCanAdd(raggedModel(), path); }), "accepted");
-    }
-
-    void whatIsNoSessionIsRefused_data() {
-        using Change = std::function<void(const hdf5::Handle&)>;
-        QTest::addColumn<Change>("work");
-        QTest::addColumn<QString>("expected");
-        const auto model = [](auto work) {
-            return Change([work](const hdf5::Handle& file) { work(hdf5::openGroup(file, "model")); });
-        };
-        const auto first = [](auto work) {
-            return Change([work](const hdf5::Handle& file) {
-                const hdf5::Handle metrics = hdf5::openGroup(file, "metrics");
-                work(hdf5::openGroup(metrics, "gate_norm"));
-            });
-        };
-        const auto text = [first](const char* name, const char* value) {
-            return first([name, value](const hdf5::Handle& group) {
-                hdf5::writeText(hdf5::openDataset(group, "0"), name, value);
-            });
-        };
-        QTest::newRow("another program's file")
-            << Change([](const hdf5::Handle& file) { hdf5::writeText(file, "format", "keras"); })
-            << "is an HDF5 file, but not a Secateur session";
-        QTest::newRow("format of another type")
-            << Change([](const hdf5::Handle& file) { hdf5::writeInteger(file, "format", 3); })
-            << "is an HDF5 file, but not a Secateur session";
-        QTest::newRow("newer") << Change([](const hdf5::Handle& file) { hdf5::writeInteger(file, "version", 2); })
-                               << "is a session of version 2; this program reads up to version 1. Open it with a newer "
-                                  "Secateur";
-        QTest::newRow("no model") << Change([](const hdf5::Handle& file) { hdf5::remove(file, "model"); })
-                                  << "is a session without its model";
-        QTest::newRow("arrays shorter than the model")
-            << model([](const hdf5::Handle& group) { hdf5::writeInteger(group, "layers", 4); })
-            << "/model: heads: should hold a value for each of 4 layers and holds 3";
-        QTest::newRow("absurd layers") << model([](const hdf5::Handle& group) {
-            hdf5::writeInteger(group, "layers", 1LL << 40);
-        }) << "/model: layers: cannot be 1099511627776";
-        QTest::newRow("negative heads") << model([](const hdf5::Handle& group) {
-            hdf5::writeIntegers(group, "heads", {8, -6, 0});
-        }) << "/model: heads: cannot be -6";
-        QTest::newRow("broken groups") << model([](const hdf5::Handle& group) {
-            hdf5::writeIntegers(group, "kv_heads", {3, 3, 0});
-        }) << "/model: layers: layer 0 has 8 heads, which 3 KV heads do not divide";
-        QTest::newRow("unknown attention") << model([](const hdf5::Handle& group) {
-            hdf5::writeTexts(group, "attention", {"full", "odd", "none"});
-        }) << "/model: attention: holds the unknown word \"odd\"";
-        QTest::newRow("text for a number")
-            << model([](const hdf5::Handle& group) { hdf5::writeText(group, "hidden", "64"); })
-            << "/model: hidden: has another type than a session's";
-        QTest::newRow("two values for one") << model([](const hdf5::Handle& group) {
-            hdf5::writeIntegers(group, "hidden", {1, 2});
-        }) << "/model: hidden: should hold one value and holds 2";
-        QTest::newRow("a dataset that says nothing of itself")
-            << first([](const hdf5::Handle& group) { hdf5::writeMatrix(group, "1", Matrix(2, 1, 0.5), true); })
-            << "/metrics/gate_norm/1: order: is missing";
-        QTest::newRow("another shape") << model([](const hdf5::Handle& group) {
-            for (const char* name : {"heads", "kv_heads", "head_dim"})
-                hdf5::writeIntegers(group, name, {2, 2, 2});
-        }) << "/metrics/gate_norm_group.fold_norm-true/0: should be 3 x 2 as its model has them";
-        QTest::newRow("unknown scope") << text("scope", "token")
-                                       << "/metrics/gate_norm/0: scope: holds the unknown word \"token\". Open it with "
-                                          "a newer Secateur";
-        QTest::newRow("another metric's scope")
-            << text("scope", "head") << "/metrics/gate_norm/0: scope: is \"head\", and gate_norm is one of each layer";
-        QTest::newRow("malformed result id")
-            << text("result_id", "gate_norm:fold")
-            << "/metrics/gate_norm/0: gate_norm:fold: option \"fold\" is not of the form key=value";
-    }
-    void whatIsNoSessionIsRefused() {
-        QFETCH(std::function<void(const hdf5::Handle&)>, work);
-        QFETCH(QString, expected);
-        const Scratch scratch;
-        const std::string path = scratch.path("s.h5").toStdString();
-        writeSession(raggedSession(), path);
-        change(path, work);
-        QCOMPARE(scratch.refusal([&] { readSession(path); }), "s.h5: " + expected);
     }
 
     void whatIsNoWholeFileIsRefused() {

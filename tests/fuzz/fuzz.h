@@ -1,0 +1,58 @@
+#pragma once
+
+#include "analysis/error.h"
+#include "backends/checkpoint.h"
+#include "backends/mapped_file.h"
+
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <memory>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace secateur::fuzz {
+
+/// Runs a reader on bytes that nobody vouches for. It may refuse them by a sentence; whatever else happens is a bug.
+template <typename Work>
+int answers(Work work) {
+    try {
+        std::forward<Work>(work)();
+    } catch (const Error& error) {
+        if (error.message().empty())
+            std::abort();
+    }
+    return 0;
+}
+
+inline std::vector<std::byte> bytesOf(const std::uint8_t* data, std::size_t size) {
+    const auto* bytes = reinterpret_cast<const std::byte*>(data);
+    return {bytes, bytes + size};
+}
+
+inline std::shared_ptr<const MappedFile> fileOf(const char* name, const std::uint8_t* data, std::size_t size) {
+    return MappedFile::inMemory(name, bytesOf(data, size));
+}
+
+/// What the program would read of tensors: the first and the last byte of each, and what their shapes come to.
+inline void touch(std::span<const TensorEntry> tensors) {
+    volatile unsigned sum = 0;
+    for (const TensorEntry& entry : tensors) {
+        if (entry.elements() < 0)
+            std::abort();
+        if (!entry.data.empty())
+            sum = sum + std::to_integer<unsigned>(entry.data.front()) + std::to_integer<unsigned>(entry.data.back());
+    }
+}
+
+/// Tensors that no file's door put together.
+class Bare : public Checkpoint {
+public:
+    explicit Bare(std::vector<TensorEntry> tensors)
+        : Checkpoint(std::move(tensors)) {}
+    CheckpointDescription describe() const override { return {}; }
+};
+
+} // namespace secateur::fuzz

@@ -1,0 +1,17 @@
+// The index of a sharded checkpoint: which file holds which tensor.
+
+#include "backends/shard_index.h"
+#include "tests/fuzz/fuzz.h"
+
+using namespace secateur;
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+    return fuzz::answers([&] {
+        for (const auto& [shard, tensors] : readShardIndex(fuzz::fileOf("index.json", data, size))) {
+            // No name leads to another folder.
+            if (shard.empty() || shard == "." || shard == ".." || shard.find('/') != std::string::npos ||
+                tensors.empty())
+                std::abort();
+        }
+    });
+}

@@ -1,0 +1,13 @@
+// A PyTorch state dict: a zip archive around a pickle, or a row of pickles.
+
+#include "backends/pytorch.h"
+#include "tests/fuzz/fuzz.h"
+
+using namespace secateur;
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+    return fuzz::answers([&] {
+        const fuzz::Bare checkpoint(pytorchEntries(fuzz::fileOf("pytorch_model.bin", data, size)));
+        fuzz::touch(checkpoint.tensors());
+    });
+}

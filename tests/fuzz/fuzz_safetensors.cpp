@@ -1,0 +1,13 @@
+// A .safetensors file, from its header's length to its tensors.
+
+#include "backends/safetensors.h"
+#include "tests/fuzz/fuzz.h"
+
+using namespace secateur;
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+    return fuzz::answers([&] {
+        const fuzz::Bare checkpoint(safetensorsEntries(fuzz::fileOf("model.safetensors", data, size)));
+        fuzz::touch(checkpoint.tensors());
+    });
+}

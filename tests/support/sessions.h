@@ -1,0 +1,81 @@
+#pragma once
+
+#include "analysis/session.h"
+#include "backends/atomic_file.h"
+#include "backends/hdf5_io.h"
+
+#include <QByteArray>
+#include <QFile>
+#include <QString>
+
+#include <functional>
+#include <limits>
+#include <span>
+
+namespace secateur::test {
+
+/// Of the line with the checksum at the end of a session.
+inline constexpr int sealBytes = 82;
+inline constexpr double missing = std::numeric_limits<double>::quiet_NaN();
+
+inline MetricResult result(const char* request, const ModelSpec& spec, double first) {
+    MetricResult made;
+    made.request = parseMetricRequests(request).front();
+    made.values = Matrix(spec.layers.size(), columnsFor(made.request.info->scope, spec));
+    for (std::size_t layer = 0; layer < spec.layers.size(); ++layer)
+        for (std::size_t cell = 0; cell < cellsInLayer(made.request.info->scope, spec.layers[layer]); ++cell)
+            made.values(layer, cell) = first += 0.1;
+    made.measurement.fingerprint = "sha256:feed";
+    made.measurement.created = "2026-11-21T10:00:00Z";
+    made.seconds = 0.25;
+    return made;
+}
+
+/// Three unlike layers, every field away from its default.
+inline ModelCard raggedModel() {
+    ModelCard card{"models/Ragged é",  "gguf", "Ragged é", {}, 12'345'678'901, 9'876, "Q4_1", "gpt2", "sha256:feed",
+                   {"first", "second"}};
+    card.spec = {"llama", Family::encoder,     64,    37,  2048, {}, NormKind::layer, 1e-5,
+                 1,       Activation::geluErf, false, true};
+    const RotarySpec rotary{6, 500000, RopeScaling::llama3, 8, 1.5, 4.5, 8192};
+    card.spec.layers = {
+        {8, 2, 12, 32, AttentionKind::full, 1, 16, rotary, true, false, true, false, true},
+        {6, 3, 12, 24, AttentionKind::valueOnly, 0.2, 0, {}, false, true, false, true, false},
+        {0, 0, 0, 8, AttentionKind::none, 1, 0, {}, false, false, false, false, false},
+    };
+    return card;
+}
+
+inline Session raggedSession() {
+    Session session;
+    session.model = raggedModel();
+    session.created = "2026-11-20T09:00:00Z";
+    session.view = {{"colours", "magma"}, {"layout", std::string(200'000, 'x')}, {"title", "grün"}, {"empty", ""}};
+    const ModelSpec& spec = session.model.spec;
+    session.results = {result("gate_norm_head", spec, 1), result("gate_norm", spec, 2),
+                       result("gate_norm_group:fold_norm=true", spec, 3), result("gate_norm_head", spec, 4)};
+    session.results[1].values(2, 0) = missing;
+    session.results[2].standardError = result("gate_norm_group", spec, 0.001).values;
+    session.results[2].warnings = {"a word"};
+    session.results[3].measurement = {"sha256:feed", "sha256:mask", "sha256:data",
+                                      "bfloat16",    "cuda:0",      "2026-11-21T10:00:00Z"};
+    return session;
+}
+
+inline QByteArray contents(const std::string& path) {
+    QFile file(QString::fromStdString(path));
+    return file.open(QIODevice::ReadOnly) ? file.readAll() : QByteArray();
+}
+
+inline std::span<const std::byte> bytesOf(const QByteArray& bytes) {
+    return std::as_bytes(std::span(bytes.data(), static_cast<std::size_t>(bytes.size())));
+}
+
+/// A valid session file, changed by hand.
+inline void change(const std::string& path, const std::function<void(const hdf5::Handle&)>& work) {
+    const hdf5::Handle file = hdf5::openImage(bytesOf(contents(path)));
+    work(file);
+    writeWhole(path, hdf5::image(file));
+}
+
+} // namespace secateur::test
