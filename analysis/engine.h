@@ -16,6 +16,8 @@ namespace secateur {
 /// All are called on a worker thread, throw Error and Cancelled, and hold no state.
 struct Engine {
     std::function<std::shared_ptr<const Model>(const std::string& path, const Progress&)> openModel;
+    /// Whether a path names a session rather than a model.
+    std::function<bool(const std::string& path)> isSession;
     std::function<Session(const std::string& path)> readSession;
     /// Writes aside and renames; replaces what was there.
     std::function<void(const Session&, const std::string& path)> writeSession;

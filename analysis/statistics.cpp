@@ -43,10 +43,10 @@ std::vector<double> percentiles(std::span<const double> values, std::span<const 
     return found;
 }
 
-std::optional<double> percentBelow(std::span<const double> values, double value) {
+double percentBelow(std::span<const double> values, double value) {
     const auto others = std::count_if(values.begin(), values.end(), [](double v) { return std::isfinite(v); }) - 1;
     if (others < 1)
-        return {};
+        return nan;
     const auto below = std::count_if(values.begin(), values.end(), [&](double v) { return v < value; });
     return 100 * static_cast<double>(below) / static_cast<double>(others);
 }

@@ -1,6 +1,5 @@
 #pragma once
 
-#include <optional>
 #include <span>
 #include <utility>
 #include <vector>
@@ -13,8 +12,8 @@ double percentile(std::span<const double> values, double percent);
 /// Several at once. @param percents ascending
 std::vector<double> percentiles(std::span<const double> values, std::span<const double> percents);
 
-/// How many percent of the other finite values lie below one of them; nothing when it is alone.
-std::optional<double> percentBelow(std::span<const double> values, double value);
+/// How many percent of the other finite values lie below one of them; NaN when it is alone.
+double percentBelow(std::span<const double> values, double value);
 
 /// Rank of each value among the finite ones, 1 = first to be cut; ties in order of position; 0 for NaN.
 /// @param lowFirst whether the lowest value has rank 1

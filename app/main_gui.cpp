@@ -60,6 +60,7 @@ Engine engine() {
         std::call_once(once, [] { initialiseRuntime(0); });
         return openModel(path, progress);
     };
+    engine.isSession = isSession;
     engine.readSession = [](const std::string& path) { return readSession(path); };
     engine.writeSession = [](const Session& session, const std::string& path) { writeSession(session, path); };
     engine.cachedModels = [](const Progress& progress) { return cachedModels(hubCacheFolder(), progress); };

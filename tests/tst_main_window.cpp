@@ -143,6 +143,7 @@ private slots:
     void aSlowCacheHoldsUpNothing();
     void emptyCacheIsNotMentioned();
     void neuronMetricsLeadToTheirView();
+    void metricListFollowsThePicture();
     void openedModelFillsThePanels();
     void sessionWithoutItsModelShowsWhatIsStored();
     void modelIsOpenedByDroppingIt();
@@ -279,6 +280,22 @@ void TestMainWindow::neuronMetricsLeadToTheirView() {
     QVERIFY(program.find<HeadsView>()->isVisible());
     for (const QComboBox* box : program.find<HeadsView>()->findChildren<QComboBox*>())
         QCOMPARE(box->findData("mag_sp_neuron"), -1);
+}
+
+void TestMainWindow::metricListFollowsThePicture() {
+    Program program;
+    program.openModel();
+    const auto current = [&] { return program.find<MetricList>()->findChild<QTreeWidget*>()->currentItem()->text(0); };
+    QCOMPARE(current(), "gate_norm_head");
+    auto* box = program.find<HeadsView>()->findChild<QComboBox*>();
+    box->setCurrentIndex(box->findData("gate_norm_group"));
+    QCOMPARE(current(), "gate_norm_group");
+    program.window->showTab("neurons");
+    QCOMPARE(current(), "mag_sp_neuron");
+    program.window->showTab("heads");
+    QCOMPARE(current(), "gate_norm_group");
+    program.openSession(); // which shows gate_norm_head
+    QCOMPARE(current(), "gate_norm_head");
 }
 
 void TestMainWindow::openedModelFillsThePanels() {

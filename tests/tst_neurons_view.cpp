@@ -16,8 +16,6 @@
 #include <QCheckBox>
 #include <QClipboard>
 #include <QComboBox>
-#include <QElapsedTimer>
-#include <QFile>
 #include <QMouseEvent>
 #include <QSignalSpy>
 #include <QTableView>
@@ -27,6 +25,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <ctime>
 #include <random>
 
 using namespace secateur;
@@ -58,6 +57,16 @@ Session session(int layers, int ffn) {
     return made;
 }
 
+/// Milliseconds of work: a busy machine makes it no slower.
+class ProcessorTime {
+public:
+    double elapsed() const { return 1000.0 * static_cast<double>(std::clock() - m_begin) / CLOCKS_PER_SEC; }
+    void restart() { m_begin = std::clock(); }
+
+private:
+    std::clock_t m_begin = std::clock();
+};
+
 /// A view on a document whose sessions are made here.
 struct Bench {
     QTemporaryDir folder;
@@ -73,7 +82,6 @@ struct Bench {
     }
     void open(const Session& made) {
         const std::string path = folder.filePath("made.h5").toStdString();
-        std::ofstream(path, std::ios::binary) << "\x89HDF\r\n\x1a\n";
         engine.sessions[path] = made;
         document.open(QString::fromStdString(path));
         settle();
@@ -273,11 +281,10 @@ private slots:
         Bench bench;
         bench.open(session(layers, ffn));
         QTRY_VERIFY(std::isfinite(bench.view.currentFigure().series[4].values.back()));
-        QElapsedTimer timer;
-        timer.start();
+        ProcessorTime timer;
         bench.click(layers / 2);
         QApplication::processEvents();
-        qInfo("opening a layer: %lld ms", static_cast<long long>(timer.elapsed()));
+        qInfo("opening a layer: %.1f ms", timer.elapsed());
         QVERIFY(timer.elapsed() < 100);
         constexpr int frames = 20;
         timer.restart();
@@ -285,7 +292,7 @@ private slots:
             bench.press(frame < frames / 2 ? Qt::Key_Right : Qt::Key_Left);
             QApplication::processEvents();
         }
-        qInfo("arrow: %.1f ms", static_cast<double>(timer.elapsed()) / frames);
+        qInfo("arrow: %.1f ms", timer.elapsed() / frames);
         QVERIFY(timer.elapsed() / frames < 100);
         timer.restart();
         for (int frame = 0; frame < frames; ++frame) {
@@ -294,12 +301,12 @@ private slots:
             QApplication::sendEvent(bench.view.plot(), &move);
             QApplication::processEvents();
         }
-        qInfo("hover: %.1f ms", static_cast<double>(timer.elapsed()) / frames);
+        qInfo("hover: %.1f ms", timer.elapsed() / frames);
         QVERIFY(timer.elapsed() / frames < 16);
         timer.restart();
         bench.view.resize(800, 600);
         QApplication::processEvents();
-        qInfo("resize: %lld ms", static_cast<long long>(timer.elapsed()));
+        qInfo("resize: %.1f ms", timer.elapsed());
         QVERIFY(timer.elapsed() < 100);
     }
 };

@@ -98,12 +98,8 @@ public:
 
     void open(const Session& made) {
         served = made;
-        QFile file(folder.path() + "/made.h5");
-        QVERIFY(file.open(QIODevice::WriteOnly));
-        file.write("\x89HDF\r\n\x1a\n");
-        file.close();
         QSignalSpy opened(&document, &Document::opened);
-        document.open(file.fileName());
+        document.open(folder.path() + "/made.h5");
         QVERIFY(opened.wait());
         for (QWidget* view : {static_cast<QWidget*>(&heads), static_cast<QWidget*>(&layers)}) {
             view->show();
@@ -147,6 +143,7 @@ public:
 private:
     Engine engine() {
         Engine made;
+        made.isSession = [](const std::string&) { return true; };
         made.readSession = [this](const std::string&) { return served; };
         made.openModel = [](const std::string& path, const Progress&) -> std::shared_ptr<const Model> {
             throw Error("is not there", path);

@@ -22,7 +22,6 @@
 #include <QDockWidget>
 #include <QFileInfo>
 #include <QLabel>
-#include <QMessageBox>
 #include <QMimeData>
 #include <QSettings>
 #include <QStackedWidget>
@@ -144,6 +143,9 @@ void MainWindow::buildDocks() {
     m_defaultLayout = saveState(layoutVersion);
     connect(m_card, &ModelCardPanel::locateModelWanted, this, &MainWindow::chooseModelForSession);
     connect(m_metrics, &MetricList::chosen, this, &MainWindow::showResult);
+    connect(m_heads, &HeadsView::resultShown, this, &MainWindow::followPicture);
+    connect(m_neurons, &NeuronsView::resultShown, this, &MainWindow::followPicture);
+    connect(m_tabs, &QTabWidget::currentChanged, this, &MainWindow::followPicture);
 }
 
 QDockWidget* MainWindow::addDock(const QString& title, const QString& name, Qt::DockWidgetArea area, QWidget* content) {
@@ -228,6 +230,7 @@ void MainWindow::showOpened() {
     rememberRecentFile(session.isEmpty() ? path : session);
     m_log->add("info", tr("opened %1").arg(session.isEmpty() ? path : session));
     showCentre();
+    followPicture();
     updateTitle();
     updateActions();
 }
@@ -303,6 +306,14 @@ void MainWindow::showResult(const QString& resultId) {
     }
 }
 
+/// The list of metrics stands where the picture is.
+void MainWindow::followPicture() {
+    if (m_tabs->currentWidget() == m_heads)
+        m_metrics->follow(QString::fromStdString(m_heads->resultId()));
+    else if (m_tabs->currentWidget() == m_neurons)
+        m_metrics->follow(QString::fromStdString(m_neurons->resultId()));
+}
+
 void MainWindow::goTo(HeadId head) {
     m_tabs->setCurrentWidget(m_heads);
     m_selection->select({head}, Selection::Mode::replace, head);
@@ -330,31 +341,6 @@ void MainWindow::resetLayout() {
 void MainWindow::fail(const QString& message) {
     m_messages->say(MessageBar::Kind::error, message);
     m_log->add("error", message);
-}
-
-void MainWindow::whenNothingIsLost(std::function<void()> next) {
-    if (!m_document->isModified()) {
-        next();
-        return;
-    }
-    auto* question =
-        new QMessageBox(QMessageBox::Question, tr("Secateur"),
-                        tr("%1 has results that are not saved.").arg(QFileInfo(m_document->sessionPath()).fileName()),
-                        QMessageBox::Save | QMessageBox::Discard | QMessageBox::Cancel, this);
-    question->setAttribute(Qt::WA_DeleteOnClose);
-    question->setObjectName("unsaved");
-    connect(question, &QMessageBox::finished, this, [this, next = std::move(next)](int answer) {
-        if (answer == QMessageBox::Save)
-            save(m_document->sessionPath(), next);
-        else if (answer == QMessageBox::Discard)
-            next();
-    });
-    question->open();
-}
-
-void MainWindow::save(const QString& path, std::function<void()> next) {
-    m_afterSave = std::move(next);
-    m_document->saveSession(path);
 }
 
 void MainWindow::changeEvent(QEvent* event) {

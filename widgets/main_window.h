@@ -76,11 +76,10 @@ private:
     void updateTitle();
     void updateActions();
     void showResult(const QString& resultId);
+    void followPicture();
     void restoreLayout();
     void resetLayout();
     void fail(const QString& message);
-    void whenNothingIsLost(std::function<void()> next);
-    void save(const QString& path, std::function<void()> next = {});
 
     // main_window_menus.cpp
     QAction* add(QMenu* menu, const QString& text, const QKeySequence& keys, std::function<void()> run);
@@ -98,6 +97,8 @@ private:
     void chooseModelForSession();
     void chooseSessionFile();
     void saveSession();
+    void whenNothingIsLost(std::function<void()> next);
+    void save(const QString& path, std::function<void()> next = {});
     void openPalette();
     void openShortcutSheet();
     void about();

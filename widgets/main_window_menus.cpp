@@ -206,6 +206,31 @@ void MainWindow::saveSession() {
         save(m_document->sessionPath());
 }
 
+void MainWindow::whenNothingIsLost(std::function<void()> next) {
+    if (!m_document->isModified()) {
+        next();
+        return;
+    }
+    auto* question =
+        new QMessageBox(QMessageBox::Question, tr("Secateur"),
+                        tr("%1 has results that are not saved.").arg(QFileInfo(m_document->sessionPath()).fileName()),
+                        QMessageBox::Save | QMessageBox::Discard | QMessageBox::Cancel, this);
+    question->setAttribute(Qt::WA_DeleteOnClose);
+    question->setObjectName("unsaved");
+    connect(question, &QMessageBox::finished, this, [this, next = std::move(next)](int answer) {
+        if (answer == QMessageBox::Save)
+            save(m_document->sessionPath(), next);
+        else if (answer == QMessageBox::Discard)
+            next();
+    });
+    question->open();
+}
+
+void MainWindow::save(const QString& path, std::function<void()> next) {
+    m_afterSave = std::move(next);
+    m_document->saveSession(path);
+}
+
 void MainWindow::openPalette() {
     m_palette->open(commands());
 }

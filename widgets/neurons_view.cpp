@@ -106,7 +106,10 @@ void NeuronsView::connectAll() {
             m_refresh->start();
     });
     connect(m_document, &Document::stateChanged, this, &NeuronsView::listMetrics);
-    connect(m_metric, &QComboBox::currentIndexChanged, this, &NeuronsView::refresh);
+    connect(m_metric, &QComboBox::currentIndexChanged, this, [this] {
+        refresh();
+        emit resultShown(QString::fromStdString(resultId()));
+    });
     connect(m_metric, &QComboBox::activated, this, &NeuronsView::keep);
     connect(m_logarithmic, &QCheckBox::clicked, this, [this] {
         keep();

@@ -44,9 +44,9 @@ protected:
             const double left = std::round(keyAxis()->coordToPixel(position - half));
             const double right = std::max(std::round(keyAxis()->coordToPixel(position + half)), left + 1);
             const double top = std::round(valueAxis()->coordToPixel(m_upper[i]));
-            const double bottom = std::max(std::round(valueAxis()->coordToPixel(m_lower[i])), top + 1);
+            const double bottom = std::round(valueAxis()->coordToPixel(m_lower[i]));
             if (tickWidth == 0) {
-                painter->fillRect(QRectF(left, top, right - left, bottom - top), mBrush);
+                painter->fillRect(QRectF(left, top, right - left, std::max(bottom - top, 1.0)), mBrush);
                 continue;
             }
             const double thick = std::max(1.0, std::round(mPen.widthF()));

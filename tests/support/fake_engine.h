@@ -101,6 +101,7 @@ struct FakeEngine {
                 throw Error("is no model", path, "Choose another file");
             return found->second;
         };
+        engine.isSession = [this](const std::string& path) { return sessions.contains(path); };
         engine.readSession = [this](const std::string& path) {
             const auto found = sessions.find(path);
             if (found == sessions.end())
@@ -134,7 +135,7 @@ struct FakeEngine {
 
     /// A session with gate_norm_head of a model with that card.
     void addSession(const std::string& path, const ModelCard& card, const std::string& fingerprint = "sha256:fake") {
-        std::ofstream(path, std::ios::binary) << "\x89HDF\r\n\x1a\n and more";
+        std::ofstream(path) << "a session";
         Session session;
         session.model = card;
         session.model.fingerprint = fingerprint;
