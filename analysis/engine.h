@@ -1,5 +1,6 @@
 #pragma once
 
+#include "analysis/cached_model.h"
 #include "analysis/model.h"
 #include "analysis/progress.h"
 #include "analysis/session.h"
@@ -7,6 +8,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <vector>
 
 namespace secateur {
 
@@ -14,9 +16,13 @@ namespace secateur {
 /// All are called on a worker thread, throw Error and Cancelled, and hold no state.
 struct Engine {
     std::function<std::shared_ptr<const Model>(const std::string& path, const Progress&)> openModel;
+    /// Whether a path names a session rather than a model.
+    std::function<bool(const std::string& path)> isSession;
     std::function<Session(const std::string& path)> readSession;
     /// Writes aside and renames; replaces what was there.
     std::function<void(const Session&, const std::string& path)> writeSession;
+    /// Checkpoints that lie in Hugging Face's cache, newest first.
+    std::function<std::vector<CachedModel>(const Progress&)> cachedModels;
 };
 
 } // namespace secateur

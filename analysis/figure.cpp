@@ -64,6 +64,15 @@ std::string seriesCsv(const Figure& figure) {
     return csv;
 }
 
+std::string histogramCsv(const Figure& figure) {
+    std::string csv =
+        csvLine({csvField(figure.x.label + " from"), csvField(figure.x.label + " to"), csvField(figure.y.label)});
+    for (std::size_t bin = 0; bin + 1 < figure.edges.size(); ++bin)
+        csv += csvLine({csvNumber(figure.edges[bin]), csvNumber(figure.edges[bin + 1]),
+                        csvNumber(figure.series.front().values[bin])});
+    return csv;
+}
+
 /// As a shell takes it, whatever is in it.
 std::string quoted(const std::string& word) {
     constexpr std::string_view plain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_./:=@%+,";
@@ -101,7 +110,16 @@ Figure makeFigure(const Session& session, std::string_view request) {
 }
 
 std::string toCsv(const Figure& figure) {
-    return figure.kind == FigureKind::heatMap ? heatMapCsv(figure) : seriesCsv(figure);
+    switch (figure.kind) {
+    case FigureKind::heatMap:
+        return heatMapCsv(figure);
+    case FigureKind::histogram:
+        return histogramCsv(figure);
+    case FigureKind::series:
+    case FigureKind::bands:
+        return seriesCsv(figure);
+    }
+    return {};
 }
 
 } // namespace secateur

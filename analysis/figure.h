@@ -3,6 +3,7 @@
 #include "analysis/matrix.h"
 #include "analysis/session.h"
 
+#include <array>
 #include <map>
 #include <optional>
 #include <span>
@@ -12,14 +13,19 @@
 
 namespace secateur {
 
-enum class FigureKind { heatMap, series };
+enum class FigureKind {
+    heatMap,
+    series,
+    bands,     ///< how values are distributed at each position: series of quantiles, from the least to the greatest
+    histogram, ///< one series of counts between edges
+};
 
 struct FigureAxis {
     std::string label; ///< quantity and unit: "gate norm", "layer"
     bool logarithmic = false;
 };
 
-/// One line of a series figure; x is the position (layer).
+/// One line of a series figure, or one quantile of bands; x is the position (layer).
 struct FigureSeries {
     std::string label;
     std::vector<double> values; ///< NaN = a gap
@@ -46,8 +52,9 @@ struct Figure {
     Matrix cells;      ///< heat map: row 0 is drawn at the top
     ColourScale scale; ///< heat map
     std::vector<FigureSeries> series;
-    std::string caption; ///< model, metric and data, in a sentence
-    std::string command; ///< the command line that draws it again
+    std::vector<double> edges; ///< histogram: of the bins along x, one more than there are counts
+    std::string caption;       ///< model, metric and data, in a sentence
+    std::string command;       ///< the command line that draws it again
 };
 
 /// One row of the figure table.
@@ -72,6 +79,14 @@ Figure headMap(const ModelCard& model, const MetricResult& result, const ColourS
 /// One line per result over the layers; results of several cells per layer are averaged over them. A result whose
 /// range is more than ten times away from the first one's goes to the right axis.
 Figure layerSeries(const ModelCard& model, std::span<const MetricResult* const> results, bool logarithmic);
+
+/// What bands show of each layer: least, greatest, median, and three bands around it.
+inline constexpr std::array<double, 9> bandPercents{0, 1, 10, 25, 50, 75, 90, 99, 100};
+
+/// How a neuron metric is distributed in each layer. @param quantiles [layers, bandPercents]; NaN = no value
+Figure neuronBands(const ModelCard& model, const MetricResult& result, const Matrix& quantiles, bool logarithmic);
+/// How it is distributed in one layer. @param layer one that the model has
+Figure neuronHistogram(const ModelCard& model, const MetricResult& result, int layer, bool logarithmic);
 
 /// The numbers behind a figure as RFC 4180 CSV with one header line.
 std::string toCsv(const Figure& figure);

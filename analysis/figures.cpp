@@ -65,7 +65,11 @@ Figure heads(const Session& session, const Options& options) {
     const double clip = number(options, "clip");
     if (clip < 0 || clip >= 50)
         throw UsageError("clip should be at least 0 and less than 50 percent", options.at("clip"));
-    return headMap(session.model, find(session, options.at("metric")), {colours, options.at("log") == "true", clip});
+    const MetricResult& result = find(session, options.at("metric"));
+    if (result.request.info->scope == Scope::neuron)
+        throw UsageError("has one value per neuron, too many for a heat map; draw it with the figure neurons",
+                         options.at("metric"));
+    return headMap(session.model, result, {colours, options.at("log") == "true", clip});
 }
 
 Figure layers(const Session& session, const Options& options) {
@@ -73,6 +77,25 @@ Figure layers(const Session& session, const Options& options) {
     for (const std::string& id : split(options.at("metrics"), '/'))
         results.push_back(&find(session, id));
     return layerSeries(session.model, results, options.at("log") == "true");
+}
+
+Figure neurons(const Session& session, const Options& options) {
+    const MetricResult& result = find(session, options.at("metric"));
+    if (result.request.info->scope != Scope::neuron)
+        throw UsageError(fmt::format("has one value per {}; draw it with the figure heads or layers",
+                                     name(result.request.info->scope)),
+                         options.at("metric"));
+    const bool logarithmic = options.at("log") == "true";
+    const double layer = number(options, "layer");
+    if (layer >= session.model.spec.layerCount())
+        throw UsageError(fmt::format("the model has layers 0 to {}", session.model.spec.layerCount() - 1),
+                         "layer=" + options.at("layer"));
+    if (layer >= 0)
+        return neuronHistogram(session.model, result, static_cast<int>(layer), logarithmic);
+    Matrix quantiles(result.values.rows(), bandPercents.size());
+    for (std::size_t row = 0; row < quantiles.rows(); ++row)
+        std::ranges::copy(percentiles(result.values.row(row), bandPercents), quantiles.row(row).begin());
+    return neuronBands(session.model, result, quantiles, logarithmic);
 }
 
 constexpr std::array headsOptions{
@@ -87,9 +110,16 @@ constexpr std::array layersOptions{
     OptionInfo{"log", "bool", "false", "logarithmic axis"},
 };
 
+constexpr std::array neuronsOptions{
+    OptionInfo{"metric", "text", "mag_sp_neuron", "result id, with '.' and '-' for ':' and '=' in its options"},
+    OptionInfo{"log", "bool", "false", "logarithmic values"},
+    OptionInfo{"layer", "integer", "-1", "the histogram of this layer alone; -1 = quantiles of all layers"},
+};
+
 constexpr std::array table{
     FigureInfo{"heads", "one metric over layers and heads, as a heat map", headsOptions, heads},
     FigureInfo{"layers", "metrics over the layers, as lines", layersOptions, layers},
+    FigureInfo{"neurons", "how a neuron metric is distributed in each layer, or in one", neuronsOptions, neurons},
 };
 
 std::string columnLabel(Scope scope) {
@@ -176,6 +206,44 @@ Figure layerSeries(const ModelCard& model, std::span<const MetricResult* const> 
     figure.rightY = {axisLabelOf(figure.series, true), logarithmic};
     figure.caption =
         caption(model, figure.rightY.label.empty() ? figure.y.label : figure.y.label + ", " + figure.rightY.label);
+    return figure;
+}
+
+Figure neuronBands(const ModelCard& model, const MetricResult& result, const Matrix& quantiles, bool logarithmic) {
+    Figure figure;
+    figure.kind = FigureKind::bands;
+    figure.title = model.name;
+    figure.x.label = "layer";
+    figure.y = {axisLabel(result), logarithmic};
+    for (std::size_t column = 0; column < bandPercents.size(); ++column) {
+        const double percent = bandPercents[column];
+        FigureSeries series;
+        series.label = percent == 0     ? "min"
+                       : percent == 50  ? "median"
+                       : percent == 100 ? "max"
+                                        : fmt::format("p{}", percent);
+        for (std::size_t layer = 0; layer < quantiles.rows(); ++layer)
+            series.values.push_back(quantiles(layer, column));
+        figure.series.push_back(std::move(series));
+    }
+    figure.caption = caption(model, figure.y.label + ": least and greatest value, percentiles 1, 10, 25, 75, 90 and 99 "
+                                                     "and the median of the neurons in each layer");
+    return figure;
+}
+
+Figure neuronHistogram(const ModelCard& model, const MetricResult& result, int layer, bool logarithmic) {
+    const auto row = static_cast<std::size_t>(layer);
+    const std::size_t neurons = cellsInLayer(Scope::neuron, model.spec.layers[row]);
+    const Histogram counted = histogram(result.values.row(row), logarithmic);
+    Figure figure;
+    figure.kind = FigureKind::histogram;
+    figure.title = fmt::format("{}, layer {}", model.name, layer);
+    figure.x = {axisLabel(result), logarithmic};
+    figure.y.label = "neurons";
+    figure.edges = counted.edges;
+    figure.series.push_back({"neurons", counted.counts, {}, false});
+    figure.caption =
+        caption(model, fmt::format("{} of the {} neurons in layer {}", figure.x.label, grouped(neurons), layer));
     return figure;
 }
 

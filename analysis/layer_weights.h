@@ -4,7 +4,14 @@
 
 #include <map>
 #include <memory>
+#include <set>
+#include <string>
 #include <utility>
+#include <vector>
+
+namespace at {
+class Tensor;
+}
 
 namespace secateur {
 
@@ -12,6 +19,7 @@ namespace secateur {
 struct QueryKeyVariant {
     bool foldNorm = false;  ///< columns multiplied by the input norm's weight: logits as a function of the plain stream
     bool augmented = false; ///< biases appended as one more column
+    bool normedHeads = false; ///< scale taken out of each head, and the weights of its norms put in
     auto operator<=>(const QueryKeyVariant&) const = default;
 };
 
@@ -26,11 +34,20 @@ public:
 
     const LayerSpec& spec() const;
     const QueryKey& queryKey(QueryKeyVariant variant);
+    /// As the model gives it: any type, any strides.
+    at::Tensor stored(Which which);
+    /// A sentence on each weight read so far that holds numbers that are none. Reads them again.
+    std::vector<std::string> notFinite() const;
 
 private:
+    at::Tensor read(int layer, Which which); ///< in float64
+    at::Tensor read(Which which);
+    at::Tensor inputGain();
+
     const Model& m_model;
     int m_layer;
     std::map<QueryKeyVariant, std::unique_ptr<QueryKey>> m_queryKey;
+    std::set<std::pair<int, Which>> m_read;
 };
 
 } // namespace secateur

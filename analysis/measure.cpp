@@ -11,6 +11,7 @@
 #include <chrono>
 #include <cmath>
 #include <limits>
+#include <map>
 #include <mutex>
 
 namespace secateur {
@@ -24,8 +25,8 @@ const WeightMetric& weightMetric(const MetricRequest& request) {
     return *std::find_if(table.begin(), table.end(), [&](const WeightMetric& m) { return &m.info == request.info; });
 }
 
-bool hasQueryAndKey(const LayerSpec& layer) {
-    return layer.attention == AttentionKind::full && layer.kvHeads > 0;
+bool isGateNorm(const MetricRequest& request) {
+    return request.info->id.starts_with("gate_norm");
 }
 
 /// Options that change nothing on this model are worth a word: the value equals the plain one.
@@ -36,6 +37,12 @@ void noteIdleOptions(const ModelSpec& spec, MetricResult& result) {
         result.warnings.emplace_back("augmented=true changes nothing here: this model's queries and keys have no bias");
     if (request.flag("rope_averaged") && !any([](const LayerSpec& l) { return l.rotary.dims > 0; }))
         result.warnings.emplace_back("rope_averaged=true changes nothing here: this model has no rotary positions");
+    const bool normsHeads = any([](const LayerSpec& l) { return l.normsHeads; });
+    if (request.flag("qk_norm") && !normsHeads)
+        result.warnings.emplace_back("qk_norm=true changes nothing here: this model does not norm queries and keys");
+    if (normsHeads && isGateNorm(request) && !request.flag("qk_norm"))
+        result.warnings.emplace_back("this model norms queries and keys, so the scale of their weights, and with it "
+                                     "this value, means nothing to it: see the option qk_norm of gate_norm");
 }
 
 /// What one layer gave one request.
@@ -45,17 +52,24 @@ struct LayerValues {
     bool finite = true;
 };
 
-std::vector<LayerValues> measureLayer(const Model& model, int layer, std::span<const MetricRequest> requests) {
+struct MeasuredLayer {
+    std::vector<LayerValues> values;    ///< by request
+    std::vector<std::string> notFinite; ///< on the weights, if a value is not finite
+};
+
+MeasuredLayer measureLayer(const Model& model, int layer, std::span<const MetricRequest> requests) {
     const LayerSpec& spec = model.spec().layers[static_cast<std::size_t>(layer)];
-    std::vector<LayerValues> values(requests.size());
-    if (!hasQueryAndKey(spec))
-        return values;
+    MeasuredLayer measured{std::vector<LayerValues>(requests.size()), {}};
+    std::vector<LayerValues>& values = measured.values;
     LayerWeights weights(model, layer);
     for (std::size_t i = 0; i < requests.size(); ++i) {
+        const WeightMetric& metric = weightMetric(requests[i]);
+        if (!metric.applies(spec))
+            continue;
         const auto begin = Clock::now();
         std::vector<double>& cells = values[i].cells;
         cells.resize(cellsInLayer(requests[i].info->scope, spec));
-        weightMetric(requests[i]).compute(weights, requests[i], cells);
+        metric.compute(weights, requests[i], cells);
         for (double& value : cells) {
             values[i].finite = values[i].finite && std::isfinite(value);
             if (!std::isfinite(value))
@@ -63,7 +77,10 @@ std::vector<LayerValues> measureLayer(const Model& model, int layer, std::span<c
         }
         values[i].seconds = std::chrono::duration<double>(Clock::now() - begin).count();
     }
-    return values;
+    if (!std::all_of(values.begin(), values.end(), [](const LayerValues& v) { return v.finite; }))
+        measured.notFinite = weights.notFinite();
+    model.checkFiles();
+    return measured;
 }
 
 /// Collects layers from several threads and passes them on one at a time.
@@ -75,30 +92,38 @@ public:
         , m_results(results)
         , m_progress(progress)
         , m_layerDone(layerDone)
-        , m_finite(results.size(), std::vector<bool>(spec.layers.size(), true)) {}
+        , m_notFinite(results.size()) {}
 
-    void add(int layer, const std::vector<LayerValues>& values) {
+    /// @param layers that share the weights
+    void add(const std::vector<int>& layers, const MeasuredLayer& measured) {
         const std::lock_guard lock(m_mutex);
-        const auto row = static_cast<std::size_t>(layer);
-        for (std::size_t i = 0; i < values.size(); ++i) {
-            std::copy(values[i].cells.begin(), values[i].cells.end(), m_results[i].values.row(row).begin());
-            m_results[i].seconds += values[i].seconds;
-            m_finite[i][row] = values[i].finite;
-            if (m_layerDone)
-                m_layerDone(i, layer, m_results[i].values.row(row));
+        for (std::size_t i = 0; i < m_results.size(); ++i) {
+            const LayerValues& values = measured.values[i];
+            m_results[i].seconds += values.seconds;
+            if (!values.finite)
+                m_notFinite[i].emplace(layers.front(), measured.notFinite);
+            for (const int layer : layers) {
+                const std::span<double> row = m_results[i].values.row(static_cast<std::size_t>(layer));
+                std::copy(values.cells.begin(), values.cells.end(), row.begin());
+                if (m_layerDone)
+                    m_layerDone(i, layer, row);
+            }
         }
-        ++m_done;
-        m_progress.report(static_cast<double>(m_done) / m_spec.layerCount(),
-                          fmt::format("{} of {} layers", m_done, m_spec.layerCount()));
-        spdlog::debug("measured the weights of layer {}", layer);
+        m_done += layers.size();
+        m_progress.report(static_cast<double>(m_done) / static_cast<double>(m_spec.layers.size()),
+                          fmt::format("{} of {} layers", m_done, m_spec.layers.size()));
+        spdlog::debug("measured the weights of layer {}", layers.front());
     }
 
     void warnOfLayersThatAreNotFinite() {
-        for (std::size_t i = 0; i < m_results.size(); ++i)
-            for (std::size_t layer = 0; layer < m_finite[i].size(); ++layer)
-                if (!m_finite[i][layer])
-                    m_results[i].warnings.push_back(
-                        fmt::format("layer {} has query or key weights that are not finite", layer));
+        for (std::size_t i = 0; i < m_results.size(); ++i) {
+            for (const auto& [layer, sentences] : m_notFinite[i]) {
+                std::vector<std::string>& warnings = m_results[i].warnings;
+                if (sentences.empty())
+                    warnings.push_back(fmt::format("layer {} has weights too large for this value", layer));
+                warnings.insert(warnings.end(), sentences.begin(), sentences.end());
+            }
+        }
     }
 
 private:
@@ -107,20 +132,30 @@ private:
     const Progress& m_progress;
     const LayerSink& m_layerDone;
     std::mutex m_mutex;
-    std::vector<std::vector<bool>> m_finite; ///< by request and layer
-    int m_done = 0;
+    std::vector<std::map<int, std::vector<std::string>>> m_notFinite; ///< by request, then layer
+    std::size_t m_done = 0;
 };
+
+/// Layers that share their weights need one look.
+std::vector<std::vector<int>> layersByWeights(const ModelSpec& spec) {
+    auto groups = spec.tiedGroups();
+    if (groups.empty())
+        for (int layer = 0; layer < spec.layerCount(); ++layer)
+            groups.push_back({layer});
+    return groups;
+}
 
 /// Whole layers to each thread: their operations are too small to be worth splitting, and on a busy machine threads
 /// that wait for each other after every one of them wait for most of the time.
 void walkLayers(const Model& model, std::span<const MetricRequest> requests, const Progress& progress,
                 Collector& collector) {
-    const int layers = model.spec().layerCount();
-    std::atomic<int> next = 0;
-    at::parallel_for(0, std::min(layers, at::get_num_threads()), 1, [&](std::int64_t, std::int64_t) {
-        for (int layer = next++; layer < layers; layer = next++) {
+    const auto groups = layersByWeights(model.spec());
+    const auto tasks = static_cast<std::int64_t>(groups.size());
+    std::atomic<std::size_t> next = 0;
+    at::parallel_for(0, std::min<std::int64_t>(tasks, at::get_num_threads()), 1, [&](std::int64_t, std::int64_t) {
+        for (std::size_t group = next++; group < groups.size(); group = next++) {
             progress.check();
-            collector.add(layer, measureLayer(model, layer, requests));
+            collector.add(groups[group], measureLayer(model, groups[group].front(), requests));
         }
     });
 }

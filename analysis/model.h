@@ -2,6 +2,7 @@
 
 #include "analysis/model_card.h"
 
+#include <cstddef>
 #include <string>
 
 namespace at {
@@ -10,12 +11,29 @@ class Tensor;
 
 namespace secateur {
 
-/// The weights a layer may have, as [out, in] however the file keeps them. Layer -1 holds those of no layer.
+/// The weights a model may have: matrices as [out, in] however the file keeps them, vectors as [out].
 enum class Which {
-    embedding,
+    // Of the model as a whole: asked for as those of layer -1.
+    embedding,         ///< [vocab, embeddingWidth]
+    positionEmbedding, ///< [learnedPositions, embeddingWidth]
+    typeEmbedding,     ///< [tokenTypes, embeddingWidth]
+    embeddingNorm,
+    embeddingNormBias,
+    embeddingProjection, ///< ALBERT's, to the width of the stream
+    embeddingProjectionBias,
     finalNorm,
+    finalNormBias,
     readOut,
-    attentionNorm,
+    readOutBias,
+    pooler,
+    poolerBias,
+    classifierDense, ///< RoBERTa's, before the classifier
+    classifierDenseBias,
+    classifier,
+    classifierBias,
+    // Of a layer.
+    attentionNorm, ///< of the input of attention
+    attentionNormBias,
     query,
     key,
     value,
@@ -24,11 +42,23 @@ enum class Which {
     keyBias,
     valueBias,
     outputBias,
-    mlpNorm,
+    queryNorm, ///< [headDim], of each head's query
+    keyNorm,
+    attentionPostNorm, ///< of attention's output (NormPlace::around) or of its sum with the stream (after)
+    attentionPostNormBias,
+    mlpNorm, ///< of the input of the MLP
+    mlpNormBias,
     gate,
     up,
     down,
+    gateBias,
+    upBias,
+    downBias,
+    mlpPostNorm, ///< as attentionPostNorm
+    mlpPostNormBias,
 };
+
+inline constexpr auto whichCount = static_cast<std::size_t>(Which::mlpPostNormBias) + 1;
 
 /// An opened checkpoint. Immutable: every call is const and may come from any thread.
 class Model {
@@ -39,9 +69,15 @@ public:
     const ModelSpec& spec() const { return card().spec; }
 
     virtual bool has(int layer, Which which) const = 0;
-    /// As stored (float32, float16, bfloat16: a view of the mapped file where its layout allows), float32 when the file
-    /// holds it quantised; rotary rows are in the half-rotation layout. @throws Error naming file and tensor
+    /// As stored (a view of the mapped file where its layout allows, not always contiguous), float32 when the file
+    /// holds it quantised. What formats do differently is undone: fused tensors come as their parts, rotary rows in the
+    /// half-rotation layout, norms without the 1 that some files add. @throws Error naming file and tensor
     virtual at::Tensor tensor(int layer, Which which) const = 0;
+    /// "model.safetensors: model.layers.0.self_attn.q_proj.weight", for messages. Empty when there is none.
+    virtual std::string place(int layer, Which which) const = 0;
+    /// Views show zeros where a file has been cut short since it was opened: asks after they were used.
+    /// @throws Error naming the file
+    virtual void checkFiles() const {}
     /// "sha256:..." over names, shapes and a sample of the bytes; taken on first use (contract.md, Mask JSON).
     virtual std::string fingerprint() const = 0;
 };

@@ -5,6 +5,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <map>
 
 namespace secateur {
 
@@ -34,6 +35,23 @@ std::string ModelSpec::structure() const {
         runs.push_back(fmt::format("{}x{}", end - begin, first));
     }
     return join(runs, ",");
+}
+
+int ModelSpec::storedLayer(int layer) const {
+    const int stored = layers[static_cast<std::size_t>(layer)].stored;
+    return stored < 0 ? layer : stored;
+}
+
+std::vector<std::vector<int>> ModelSpec::tiedGroups() const {
+    std::map<int, std::vector<int>> byStored;
+    for (int layer = 0; layer < layerCount(); ++layer)
+        byStored[storedLayer(layer)].push_back(layer);
+    if (byStored.size() == layers.size())
+        return {};
+    std::vector<std::vector<int>> groups;
+    for (auto& [_, group] : byStored)
+        groups.push_back(std::move(group));
+    return groups;
 }
 
 std::string_view name(Family family) {

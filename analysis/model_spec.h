@@ -13,6 +13,11 @@ enum class Family { decoder, encoder };
 enum class AttentionKind { full, none, valueOnly, linear };
 
 enum class NormKind { rms, layer };
+/// Where the norms of a layer stand. `before`: each sublayer reads normed input. `around`: its output is normed too
+/// (Gemma). `parallel`: one norm, whose output attention and MLP both read (Phi). `after`: the sum of stream and
+/// sublayer is normed (encoders).
+enum class NormPlace { before, around, parallel, after };
+enum class Positions { rotary, learned };
 enum class Activation { silu, geluTanh, geluErf, relu };
 enum class RopeScaling { none, linear, llama3 };
 
@@ -38,11 +43,16 @@ struct LayerSpec {
     double alpha = 1;
     int window = 0; ///< visible keys, the token itself included; 0 = all
     RotarySpec rotary;
+    double scoreScale = 1;   ///< what q·k is multiplied by
+    bool normsHeads = false; ///< each head's query and key are normed before they turn
+    int stored = -1;         ///< the layer of the file whose weights these are; -1 = the one of the same number
     bool queryBias = false;
     bool keyBias = false;
     bool valueBias = false;
     bool outputBias = false;
-    bool mlpBias = false;
+    bool gateBias = false;
+    bool upBias = false;
+    bool downBias = false;
 
     /// KV group that query head `head` reads: groups are contiguous.
     int kvGroup(int head) const { return head / (heads / kvHeads); }
@@ -57,16 +67,32 @@ struct ModelSpec {
     int vocab = 0;
     int context = 0; ///< longest sequence it was made for; 0 = not stated
     std::vector<LayerSpec> layers;
+    int embeddingWidth = 0; ///< of the token embedding where a projection widens it (ALBERT); 0 = hidden
+    double embeddingScale = 1;
+    Positions positions = Positions::rotary;
+    int firstPosition = 0;    ///< row of the learned positions that the first token takes (RoBERTa: 2)
+    int learnedPositions = 0; ///< rows of the learned positions
+    int tokenTypes = 0;       ///< rows of the token type embedding
+    int classes = 0;          ///< that a classification head tells apart
+    int layersPerGroup = 1;   ///< stored layers that make one of ALBERT's groups
     NormKind norm = NormKind::rms;
+    NormPlace normPlace = NormPlace::before;
     double normEpsilon = 1e-6;
     double normWeightOffset = 0; ///< 1 where the norm multiplies by (1 + w)
     Activation activation = Activation::silu;
     bool gatedMlp = true;
     bool tiedEmbeddings = false;
+    bool readOutBias = false;
+    double scoreSoftcap = 0; ///< scores become cap * tanh(score / cap) before the mask; 0 = none
+    double logitSoftcap = 0;
 
     int layerCount() const { return static_cast<int>(layers.size()); }
     int maxHeads() const;
     int maxKvHeads() const;
+    /// The layer of the file that holds a layer's weights.
+    int storedLayer(int layer) const;
+    /// Layers that share their weights, each group in order; empty when every layer has its own.
+    std::vector<std::vector<int>> tiedGroups() const;
     /// "30x9/3x64+1536": layers x heads / KV heads x head size + MLP width; runs of unlike layers joined by commas.
     std::string structure() const;
 };

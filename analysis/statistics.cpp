@@ -20,14 +20,35 @@ std::vector<double> finite(std::span<const double> values) {
 } // namespace
 
 double percentile(std::span<const double> values, double percent) {
-    std::vector<double> sorted = finite(values);
-    if (sorted.empty())
+    return percentiles(values, std::span(&percent, 1)).front();
+}
+
+std::vector<double> percentiles(std::span<const double> values, std::span<const double> percents) {
+    std::vector<double> kept = finite(values);
+    std::vector<double> found;
+    auto begin = kept.begin(); // everything before it is in its place, or less
+    for (const double percent : percents) {
+        if (kept.empty()) {
+            found.push_back(nan);
+            continue;
+        }
+        const double last = static_cast<double>(kept.size() - 1);
+        const double place = std::clamp(percent / 100 * last, 0.0, last);
+        const auto below = kept.begin() + static_cast<std::ptrdiff_t>(place);
+        std::nth_element(begin, below, kept.end());
+        const double next = below + 1 == kept.end() ? *below : *std::min_element(below + 1, kept.end());
+        found.push_back(*below + (next - *below) * (place - std::floor(place)));
+        begin = below;
+    }
+    return found;
+}
+
+double percentBelow(std::span<const double> values, double value) {
+    const auto others = std::count_if(values.begin(), values.end(), [](double v) { return std::isfinite(v); }) - 1;
+    if (others < 1)
         return nan;
-    std::sort(sorted.begin(), sorted.end());
-    const double place = percent / 100 * static_cast<double>(sorted.size() - 1);
-    const auto below = static_cast<std::size_t>(std::clamp(place, 0.0, static_cast<double>(sorted.size() - 1)));
-    const std::size_t above = std::min(below + 1, sorted.size() - 1);
-    return sorted[below] + (sorted[above] - sorted[below]) * (place - static_cast<double>(below));
+    const auto below = std::count_if(values.begin(), values.end(), [&](double v) { return v < value; });
+    return 100 * static_cast<double>(below) / static_cast<double>(others);
 }
 
 std::vector<int> ranks(std::span<const double> values, bool lowFirst) {
@@ -55,6 +76,32 @@ std::pair<double, double> finiteRange(std::span<const double> values) {
         return {nan, nan};
     const auto [least, greatest] = std::minmax_element(kept.begin(), kept.end());
     return {*least, *greatest};
+}
+
+Histogram histogram(std::span<const double> values, bool logarithmic) {
+    std::vector<double> kept = finite(values);
+    if (logarithmic) {
+        std::erase_if(kept, [](double value) { return value <= 0; });
+        std::transform(kept.begin(), kept.end(), kept.begin(), [](double value) { return std::log(value); });
+    }
+    if (kept.empty())
+        return {};
+    auto [least, greatest] = finiteRange(kept);
+    if (!(greatest > least)) { // room around a single value
+        const double room = logarithmic || least == 0 ? 0.5 : std::abs(least) / 4;
+        least -= room;
+        greatest += room;
+    }
+    const auto bins = static_cast<std::size_t>(std::ceil(2 * std::cbrt(static_cast<double>(kept.size()))));
+    const double width = (greatest - least) / static_cast<double>(bins);
+    Histogram made{{}, std::vector<double>(bins, 0.0)};
+    for (std::size_t edge = 0; edge <= bins; ++edge) {
+        const double at = edge == bins ? greatest : least + width * static_cast<double>(edge);
+        made.edges.push_back(logarithmic ? std::exp(at) : at);
+    }
+    for (const double value : kept)
+        ++made.counts[std::min(static_cast<std::size_t>((value - least) / width), bins - 1)];
+    return made;
 }
 
 } // namespace secateur

@@ -9,6 +9,11 @@ namespace secateur {
 /// Percentile of the finite values, linear between neighbours as numpy does. NaN when there is none.
 /// @param percent 0 to 100
 double percentile(std::span<const double> values, double percent);
+/// Several at once. @param percents ascending
+std::vector<double> percentiles(std::span<const double> values, std::span<const double> percents);
+
+/// How many percent of the other finite values lie below one of them; NaN when it is alone.
+double percentBelow(std::span<const double> values, double value);
 
 /// Rank of each value among the finite ones, 1 = first to be cut; ties in order of position; 0 for NaN.
 /// @param lowFirst whether the lowest value has rank 1
@@ -19,5 +24,15 @@ double finiteMean(std::span<const double> values);
 
 /// Least and greatest finite value; NaN, NaN when there is none.
 std::pair<double, double> finiteRange(std::span<const double> values);
+
+/// How many finite values lie between neighbouring edges; the last bin holds the greatest value too.
+struct Histogram {
+    std::vector<double> edges; ///< one more than counts, ascending; empty when there is no value
+    std::vector<double> counts;
+};
+
+/// As many bins of equal width as Rice's rule gives: twice the cube root of the number of values.
+/// @param logarithmic bins of equal ratio; values that are not positive are left out
+Histogram histogram(std::span<const double> values, bool logarithmic);
 
 } // namespace secateur

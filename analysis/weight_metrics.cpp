@@ -15,10 +15,18 @@ namespace {
 // --- gate-norm: || sum_h Wq_h^T Wk_g(h) ||_F (Gate-Norm paper; methods.md 1)
 // ------------------------------------------
 
-constexpr std::array gateNormOptions{
+constexpr std::array groupOptions{
     OptionInfo{"augmented", "bool", "false", "append the query and key biases to the weights as one more column"},
     OptionInfo{"fold_norm", "bool", "false", "multiply the columns of W_q and W_k by the input norm's weight"},
     OptionInfo{"rope_averaged", "bool", "false", "root mean square over all rotary phases instead of offset 0"},
+};
+
+constexpr std::array gateNormOptions{
+    groupOptions[0],
+    groupOptions[1],
+    OptionInfo{"qk_norm", "bool", "false",
+               "where queries and keys are normed: take the scale of W_q and W_k out and their norms' weights in"},
+    groupOptions[2],
 };
 
 double frobenius(const at::Tensor& a, const at::Tensor& b) {
@@ -92,7 +100,11 @@ double meanSquaredLayerNorm(const at::Tensor& groupQuery, const at::Tensor& key,
 }
 
 QueryKeyVariant variant(const MetricRequest& request) {
-    return {request.flag("fold_norm"), request.flag("augmented")};
+    return {request.flag("fold_norm"), request.flag("augmented"), false};
+}
+
+bool takesScaleOut(const LayerWeights& weights, const MetricRequest& request) {
+    return weights.spec().normsHeads && request.flag("qk_norm");
 }
 
 bool averagesPhases(const LayerWeights& weights, const MetricRequest& request) {
@@ -109,15 +121,10 @@ void fillRoots(const at::Tensor& squares, std::span<double> cells) {
     std::transform(values.data_ptr<double>(), values.data_ptr<double>() + values.numel(), cells.begin(), root);
 }
 
-void gateNorm(LayerWeights& weights, const MetricRequest& request, std::span<double> cells) {
-    const QueryKey& qk = weights.queryKey(variant(request));
-    cells[0] =
-        root(averagesPhases(weights, request) ? meanSquaredLayerNorm(qk.groupQuery, qk.key, weights.spec().rotary.dims)
-                                              : squaredLayerNorm(qk.groupQuery, qk.key));
-}
-
 void gateNormOfHeads(LayerWeights& weights, const MetricRequest& request, std::span<double> cells) {
-    const QueryKey& qk = weights.queryKey(variant(request));
+    QueryKeyVariant chosen = variant(request);
+    chosen.normedHeads = takesScaleOut(weights, request);
+    const QueryKey& qk = weights.queryKey(chosen);
     const LayerSpec& layer = weights.spec();
     const at::Tensor keys = qk.key.repeat_interleave(layer.heads / layer.kvHeads, 0); // one for each query head
     fillRoots(averagesPhases(weights, request) ? meanSquaredHeadNorms(qk.query, keys, layer.rotary.dims)
@@ -141,9 +148,60 @@ void headwiseGateNorm(LayerWeights& weights, const MetricRequest& request, std::
     cells[0] = std::sqrt(squares);
 }
 
+void gateNorm(LayerWeights& weights, const MetricRequest& request, std::span<double> cells) {
+    // Heads that are normed apart have no common scale in which they could cancel (methods.md 1.5).
+    if (takesScaleOut(weights, request))
+        return headwiseGateNorm(weights, request, cells);
+    const QueryKey& qk = weights.queryKey(variant(request));
+    cells[0] =
+        root(averagesPhases(weights, request) ? meanSquaredLayerNorm(qk.groupQuery, qk.key, weights.spec().rotary.dims)
+                                              : squaredLayerNorm(qk.groupQuery, qk.key));
+}
+
+// --- Mag-SP: norms of the columns that write into the residual stream (methods.md 6) ---------------------------------
+
+/// ||W_{:,j}||_2 for each column of [out, in], a few rows at a time: a whole MLP in float64 would be too large.
+at::Tensor columnNorms(const at::Tensor& weight) {
+    constexpr std::int64_t blockElements = 1 << 20;
+    const std::int64_t rows = weight.size(0);
+    const std::int64_t step = std::max<std::int64_t>(1, blockElements / std::max<std::int64_t>(1, weight.size(1)));
+    at::Tensor squares = at::zeros({weight.size(1)}, at::kDouble);
+    for (std::int64_t begin = 0; begin < rows; begin += step)
+        squares += weight.narrow(0, begin, std::min(step, rows - begin)).to(at::kDouble).square().sum(0);
+    return squares.sqrt_();
+}
+
+void fill(const at::Tensor& values, std::span<double> cells) {
+    std::copy_n(values.data_ptr<double>(), cells.size(), cells.begin());
+}
+
+void magnitudeOfHeads(LayerWeights& weights, const MetricRequest&, std::span<double> cells) {
+    fill(columnNorms(weights.stored(Which::output)).reshape({weights.spec().heads, -1}).sum(1), cells);
+}
+
+void magnitudeOfNeurons(LayerWeights& weights, const MetricRequest&, std::span<double> cells) {
+    fill(columnNorms(weights.stored(Which::down)), cells);
+}
+
+// --- what a layer must have ------------------------------------------------------------------------------------------
+
+bool hasQueryAndKey(const LayerSpec& layer) {
+    return layer.attention == AttentionKind::full && layer.kvHeads > 0;
+}
+
+bool hasOutputOfHeads(const LayerSpec& layer) {
+    return (layer.attention == AttentionKind::full || layer.attention == AttentionKind::valueOnly) && layer.heads > 0;
+}
+
+bool hasNeurons(const LayerSpec& layer) {
+    return layer.ffn > 0;
+}
+
 // --- the table -------------------------------------------------------------------------------------------------------
 
 constexpr std::string_view gateNormPaper = "Gate-Norm: data-free attention pruning";
+constexpr std::span<const OptionInfo> noOptions;
+constexpr std::string_view flap = "FLAP's repository, Mag-SP";
 constexpr std::string_view ours = "Secateur's generalisation of Gate-Norm";
 
 const std::array table{
@@ -151,18 +209,30 @@ const std::array table{
                   "How strongly a layer's queries and keys are coupled: small means near-uniform attention",
                   "‖Σ_h W_q⁽ʰ⁾ᵀ W_k⁽ᵍ⁽ʰ⁾⁾‖_F", "", gateNormPaper, Scope::layer, Needs::weights, PruneFirst::low,
                   gateNormOptions},
-                 gateNorm},
+                 gateNorm,
+                 hasQueryAndKey},
     WeightMetric{{"gate_norm_headwise", "gate-norm, headwise",
                   "The gate-norm of a layer without cancellation between its heads", "√(Σ_h ‖W_q⁽ʰ⁾ᵀ W_k⁽ᵍ⁽ʰ⁾⁾‖_F²)",
                   "", ours, Scope::layer, Needs::weights, PruneFirst::low, gateNormOptions},
-                 headwiseGateNorm},
+                 headwiseGateNorm,
+                 hasQueryAndKey},
     WeightMetric{{"gate_norm_head", "gate-norm per head", "How strongly a head's queries and keys are coupled",
                   "‖W_q⁽ʰ⁾ᵀ W_k⁽ᵍ⁽ʰ⁾⁾‖_F", "", ours, Scope::head, Needs::weights, PruneFirst::low, gateNormOptions},
-                 gateNormOfHeads},
+                 gateNormOfHeads,
+                 hasQueryAndKey},
     WeightMetric{{"gate_norm_group", "gate-norm per KV group",
                   "The gate-norm of a KV group, the queries of its heads summed", "‖(Σ_{h∈g} W_q⁽ʰ⁾)ᵀ W_k⁽ᵍ⁾‖_F", "",
-                  ours, Scope::kvGroup, Needs::weights, PruneFirst::low, gateNormOptions},
-                 gateNormOfGroups},
+                  ours, Scope::kvGroup, Needs::weights, PruneFirst::low, groupOptions},
+                 gateNormOfGroups,
+                 hasQueryAndKey},
+    WeightMetric{{"mag_sp_head", "Mag-SP per head", "How large the weights are that a head writes with",
+                  "Σ_{j∈h} ‖(W_o)_{:,j}‖₂", "", flap, Scope::head, Needs::weights, PruneFirst::low, noOptions},
+                 magnitudeOfHeads,
+                 hasOutputOfHeads},
+    WeightMetric{{"mag_sp_neuron", "Mag-SP per neuron", "How large the weights are that an MLP's neuron writes with",
+                  "‖(W_down)_{:,m}‖₂", "", flap, Scope::neuron, Needs::weights, PruneFirst::low, noOptions},
+                 magnitudeOfNeurons,
+                 hasNeurons},
 };
 
 } // namespace

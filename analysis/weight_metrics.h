@@ -10,8 +10,10 @@ namespace secateur {
 /// One row of the table of metrics that need nothing but weights.
 struct WeightMetric {
     MetricInfo info;
-    /// Fills one value per cell of the layer. Not called for layers that lack query and key weights.
+    /// Fills one value per cell of the layer.
     void (*compute)(LayerWeights& weights, const MetricRequest& request, std::span<double> cells);
+    /// Whether a layer has the weights that compute() asks for; the cells of one that lacks them stay empty.
+    bool (*applies)(const LayerSpec& layer);
 };
 
 std::span<const WeightMetric> weightMetrics();

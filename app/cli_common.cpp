@@ -5,14 +5,13 @@
 #include "backends/open_model.h"
 #include "backends/result_json.h"
 #include "backends/runtime.h"
+#include "backends/session_hdf5.h"
 
 #include <fmt/core.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <chrono>
-#include <filesystem>
-#include <fstream>
 #include <mutex>
 
 namespace secateur::cli {
@@ -101,15 +100,6 @@ void addCommonOptions(CLI::App& verb, Console& console) {
     verb.add_option("--log-level", console.logLevel, "What to log on standard error")
         ->check(CLI::IsMember({"debug", "info", "warn", "error", "off"}))
         ->capture_default_str();
-}
-
-bool isSession(const std::string& path) {
-    const std::filesystem::path extension = std::filesystem::path(path).extension();
-    if ((extension == ".h5" || extension == ".hdf5") && !std::filesystem::is_directory(path))
-        return true; // also one that is damaged or not there: then that is what has to be said
-    char signature[8] = {};
-    std::ifstream(path, std::ios::binary).read(signature, sizeof signature);
-    return std::string_view(signature, sizeof signature) == std::string_view("\x89HDF\r\n\x1a\n", 8);
 }
 
 std::shared_ptr<const Model> open(const std::string& path, const Console& console, const Progress& progress) {

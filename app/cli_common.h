@@ -28,9 +28,6 @@ struct Console {
 /// --json, --progress, --threads, --log-level
 void addCommonOptions(CLI::App& verb, Console& console);
 
-/// True for an HDF5 file, by its first bytes or its name.
-bool isSession(const std::string& path);
-
 std::shared_ptr<const Model> open(const std::string& path, const Console& console, const Progress& progress);
 
 /// The card with its fingerprint.

@@ -56,7 +56,8 @@ void writeCsv(const std::string& folder, const std::vector<MetricResult>& result
                    csvText(result, spec));
 }
 
-/// A row per layer; metrics of several cells as their mean, least and greatest.
+/// A row per layer; metrics of several cells as their mean (of neurons, whose tails are long, the median), least and
+/// greatest.
 void printTable(const std::vector<MetricResult>& results, const ModelSpec& spec) {
     std::vector<std::vector<std::string>> rows(spec.layers.size() + 1);
     const auto addColumn = [&](const std::string& header, auto textOf) {
@@ -75,7 +76,10 @@ void printTable(const std::vector<MetricResult>& results, const ModelSpec& spec)
             addColumn(header, [&](std::size_t layer) { return number(cells(layer)[0]); });
             continue;
         }
-        addColumn(header + " mean", [&](std::size_t layer) { return number(finiteMean(cells(layer))); });
+        if (info.scope == Scope::neuron)
+            addColumn(header + " median", [&](std::size_t layer) { return number(percentile(cells(layer), 50)); });
+        else
+            addColumn(header + " mean", [&](std::size_t layer) { return number(finiteMean(cells(layer))); });
         addColumn("min", [&](std::size_t layer) { return number(finiteRange(cells(layer)).first); });
         addColumn("max", [&](std::size_t layer) { return number(finiteRange(cells(layer)).second); });
     }

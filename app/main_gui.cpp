@@ -1,5 +1,6 @@
 #include "analysis/engine.h"
 #include "app/process_age.h"
+#include "backends/hub_cache.h"
 #include "backends/open_model.h"
 #include "backends/runtime.h"
 #include "backends/session_hdf5.h"
@@ -59,8 +60,10 @@ Engine engine() {
         std::call_once(once, [] { initialiseRuntime(0); });
         return openModel(path, progress);
     };
+    engine.isSession = isSession;
     engine.readSession = [](const std::string& path) { return readSession(path); };
     engine.writeSession = [](const Session& session, const std::string& path) { writeSession(session, path); };
+    engine.cachedModels = [](const Progress& progress) { return cachedModels(hubCacheFolder(), progress); };
     return engine;
 }
 
@@ -89,7 +92,7 @@ Arguments parse(const QCoreApplication& application) {
     // For pictures in documentation that can be made again.
     const QCommandLineOption screenshot = hidden("screenshot", "FILE");
     const QCommandLineOption theme = hidden("theme", "light|dark");
-    const QCommandLineOption tab = hidden("tab", "heads|layers");
+    const QCommandLineOption tab = hidden("tab", "heads|layers|neurons");
     const QCommandLineOption select = hidden("select", "LAYER.HEAD");
     const QCommandLineOption size = hidden("size", "WxH");
     parser.addOptions({screenshot, theme, tab, select, size});

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "analysis/model_spec.h"
+#include "backends/architectures.h"
 #include "backends/mapped_file.h"
 #include "backends/quants.h"
 
@@ -18,9 +19,6 @@ class Tensor;
 
 namespace secateur {
 
-struct ArchitectureInfo;
-struct TensorPattern;
-
 /// One tensor of a checkpoint: its place in a mapped file, checked against that file's size.
 struct TensorEntry {
     std::string name;
@@ -36,12 +34,14 @@ struct TensorEntry {
 
 /// What a checkpoint's configuration says of its model.
 struct CheckpointDescription {
-    const ArchitectureInfo* architecture = nullptr;
-    std::span<const TensorPattern> tensors; ///< where this format keeps them
     ModelSpec spec;
-    std::string name;             ///< what to call it
-    std::string tokenizer;        ///< its kind, or empty
-    bool pairsRotaryRows = false; ///< query and key rows lie as consecutive pairs
+    TensorPatterns tensors;                     ///< where this format keeps them
+    std::span<const std::string_view> prefixes; ///< that their names may have
+    std::span<const std::string_view> unused;   ///< known tensors that are not weights
+    std::string name;                           ///< what to call it
+    std::string tokenizer;                      ///< its kind, or empty
+    bool pairsRotaryRows = false;               ///< query and key rows lie as consecutive pairs
+    bool addsOneToNorms = false;                ///< norms are kept as 1 + w
 };
 
 /// A directory of named tensors in mapped files, whatever the format. Immutable.

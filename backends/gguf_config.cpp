@@ -2,17 +2,18 @@
 
 #include "analysis/error.h"
 #include "analysis/text.h"
-#include "backends/architectures.h"
 #include "backends/gguf_metadata.h"
 #include "backends/rope_divisors.h"
 #include "backends/spec_checks.h"
-#include "backends/tensor_names.h"
+#include "backends/tensor_finder.h"
+#include "backends/tensor_patterns.h"
 
 #include <ATen/ATen.h>
 
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <filesystem>
 #include <limits>
 
@@ -71,8 +72,24 @@ int headDim(const Keys& keys, int hidden, int mostHeads) {
     return size;
 }
 
+/// llama3 scaling is kept as a tensor of divisors of the plain frequencies.
+RotarySpec withDivisors(const Keys& keys, const RotarySpec& rotary, const Checkpoint& checkpoint) {
+    const TensorEntry* divisors = checkpoint.find("rope_freqs.weight");
+    if (!divisors)
+        return rotary;
+    if (divisors->shape != std::vector<std::int64_t>{rotary.dims / 2})
+        throw Error(fmt::format("has shape {}, expected [{}]", shapeText(divisors->shape), rotary.dims / 2),
+                    divisors->subject());
+    const at::Tensor values = readTensor(*divisors).to(at::kFloat).contiguous();
+    const auto context = keys.integer("rope.scaling.original_context_length", 0, mostTokens).value_or(0);
+    return scalingFromDivisors(rotary, {values.data_ptr<float>(), static_cast<std::size_t>(values.numel())},
+                               static_cast<int>(context), divisors->subject());
+}
+
 RotarySpec readRotary(const Keys& keys, const ArchitectureInfo& architecture, int size, const Checkpoint& checkpoint) {
     RotarySpec rotary;
+    if (architecture.positions != Positions::rotary)
+        return rotary;
     rotary.dims = static_cast<int>(keys.integer("rope.dimension_count", 0, mostWidth).value_or(size));
     if (architecture.ggufPairsRotaryRows && rotary.dims != size)
         keys.metadata().refuse(keys.key("rope.dimension_count"),
@@ -86,28 +103,56 @@ RotarySpec readRotary(const Keys& keys, const ArchitectureInfo& architecture, in
         keys.metadata().refuse(keys.key("rope.scaling.type"),
                                fmt::format("the rotary scaling \"{}\" is not known; known are none, linear", scaling));
     }
-    const TensorEntry* divisors = checkpoint.find("rope_freqs.weight");
-    if (!divisors)
-        return rotary;
-    if (divisors->shape != std::vector<std::int64_t>{rotary.dims / 2})
-        throw Error(fmt::format("has shape {}, expected [{}]", shapeText(divisors->shape), rotary.dims / 2),
-                    divisors->subject());
-    const at::Tensor values = readTensor(*divisors).to(at::kFloat).contiguous();
-    const auto context = keys.integer("rope.scaling.original_context_length", 0, mostTokens).value_or(0);
-    return scalingFromDivisors(rotary, {values.data_ptr<float>(), static_cast<std::size_t>(values.numel())},
-                               static_cast<int>(context), divisors->subject());
+    return withDivisors(keys, rotary, checkpoint);
+}
+
+/// Gemma 3's layers with a window turn otherwise; unless newer files say how, as the runtime does.
+RotarySpec localRotary(const Keys& keys, RotarySpec rotary) {
+    rotary.theta = keys.positive("rope.freq_base_swa", 1e4);
+    rotary.scaling = RopeScaling::none;
+    rotary.factor = 1;
+    return rotary;
 }
 
 /// Biases are told by their tensors: the metadata does not mention them.
-void findBiases(ModelSpec& spec, const TensorNames& names, const Checkpoint& checkpoint) {
+void findBiases(ModelSpec& spec, const TensorFinder& tensors) {
     for (int index = 0; index < spec.layerCount(); ++index) {
         LayerSpec& layer = spec.layers[static_cast<std::size_t>(index)];
-        const auto holds = [&](Which which) { return checkpoint.find(names.name(index, which)) != nullptr; };
-        layer.queryBias = holds(Which::queryBias);
-        layer.keyBias = holds(Which::keyBias);
-        layer.valueBias = holds(Which::valueBias);
-        layer.outputBias = holds(Which::outputBias);
+        layer.queryBias = tensors.holds(index, Which::queryBias);
+        layer.keyBias = tensors.holds(index, Which::keyBias);
+        layer.valueBias = tensors.holds(index, Which::valueBias);
+        layer.outputBias = tensors.holds(index, Which::outputBias);
+        layer.gateBias = tensors.holds(index, Which::gateBias);
+        layer.upBias = tensors.holds(index, Which::upBias);
+        layer.downBias = tensors.holds(index, Which::downBias);
     }
+}
+
+/// The metadata has no score scale: llama.cpp knows the one model of each Gemma whose scale is not its head's size.
+double scoreScale(const Keys& keys, const ArchitectureInfo& architecture, int size, int hidden, int heads,
+                  std::size_t layers) {
+    constexpr std::size_t gemma2Layers27B = 46;
+    constexpr std::size_t gemma3Layers27B = 62;
+    const bool is27B =
+        architecture.defaults.queryScalar > 0 && (layers == gemma2Layers27B || layers == gemma3Layers27B);
+    return keys.positive("attention.scale", 1 / std::sqrt(is27B && heads > 0 ? hidden / heads : size));
+}
+
+bool isWindowed(const Keys& keys, const ArchitectureInfo& architecture, int layer) {
+    switch (architecture.windows) {
+    case Windows::evenLayers:
+        return layer % 2 == 0;
+    case Windows::fiveOfSix:
+        return (layer + 1) % keys.integer("attention.sliding_window_pattern", 1, mostLayers).value_or(6) != 0;
+    default: // the key is written for models that use it everywhere
+        return true;
+    }
+}
+
+AttentionKind attentionOf(std::int64_t heads, std::int64_t kvHeads) {
+    if (heads == 0)
+        return AttentionKind::none;
+    return kvHeads == 0 ? AttentionKind::linear : AttentionKind::full;
 }
 
 std::vector<LayerSpec> readLayers(const Keys& keys, const ArchitectureInfo& architecture, int hidden,
@@ -118,50 +163,65 @@ std::vector<LayerSpec> readLayers(const Keys& keys, const ArchitectureInfo& arch
                              ? keys.perLayer("attention.head_count_kv", count, 0, mostWidth)
                              : heads;
     const auto ffn = keys.perLayer("feed_forward_length", count, 0, mostWidth);
-    const int size = headDim(keys, hidden, static_cast<int>(std::ranges::max(heads)));
+    const int mostHeads = static_cast<int>(std::ranges::max(heads));
+    const int size = headDim(keys, hidden, mostHeads);
     const auto window = keys.integer("attention.sliding_window", 0, mostTokens).value_or(0);
     const RotarySpec rotary = readRotary(keys, architecture, size, checkpoint);
 
     std::vector<LayerSpec> layers(count);
     for (std::size_t i = 0; i < count; ++i) {
         LayerSpec& layer = layers[i];
+        const bool windowed = window > 0 && isWindowed(keys, architecture, static_cast<int>(i));
         layer.heads = static_cast<int>(heads[i]);
         layer.kvHeads = static_cast<int>(kvHeads[i]);
         layer.headDim = size;
         layer.ffn = static_cast<int>(ffn[i]);
-        layer.attention = layer.heads == 0 ? AttentionKind::none : AttentionKind::full;
-        layer.window = static_cast<int>(window);
-        layer.rotary = rotary;
+        layer.attention = attentionOf(heads[i], kvHeads[i]);
+        layer.window = windowed ? static_cast<int>(window) : 0;
+        layer.rotary = windowed && architecture.localRotary ? localRotary(keys, rotary) : rotary;
+        layer.scoreScale = scoreScale(keys, architecture, size, hidden, mostHeads, count);
+        layer.normsHeads = architecture.normsHeads;
     }
     return layers;
 }
 
-std::int64_t vocabOf(const TensorNames& names, const Checkpoint& checkpoint, const std::string& path) {
-    const TensorEntry* embedding = checkpoint.find(names.name(-1, Which::embedding));
-    if (!embedding)
-        throw Error(fmt::format("has no tensor {}", names.name(-1, Which::embedding)), path);
-    if (embedding->shape.front() < 1 || embedding->shape.front() > mostWidth)
-        throw Error("has the shape " + shapeText(embedding->shape), embedding->subject());
-    return embedding->shape.front();
+/// Rows of a matrix that the metadata does not count; 0 when the file has no such tensor.
+int rowsOf(const TensorFinder& tensors, Which which) {
+    const TensorEntry* entry = tensors.find(-1, which).entry;
+    if (!entry)
+        return 0;
+    if (entry->shape.front() < 1 || entry->shape.front() > mostWidth)
+        throw Error("has the shape " + shapeText(entry->shape), entry->subject());
+    return static_cast<int>(entry->shape.front());
+}
+
+void readEmbeddings(const Keys& keys, const ArchitectureInfo& architecture, const TensorFinder& tensors,
+                    ModelSpec& spec) {
+    spec.vocab = rowsOf(tensors, Which::embedding);
+    spec.context = static_cast<int>(keys.integer("context_length", 0, mostTokens).value_or(0));
+    spec.learnedPositions = spec.positions == Positions::learned ? rowsOf(tensors, Which::positionEmbedding) : 0;
+    spec.tokenTypes = spec.family == Family::encoder ? rowsOf(tensors, Which::typeEmbedding) : 0;
+    spec.tiedEmbeddings = spec.family == Family::decoder && !tensors.holds(-1, Which::readOut);
+    if (architecture.scalesEmbedding)
+        spec.embeddingScale = std::sqrt(spec.hidden);
 }
 
 ModelSpec readSpec(const std::string& path, const Keys& keys, const ArchitectureInfo& architecture,
                    const Checkpoint& checkpoint) {
-    const TensorNames names(architecture, architecture.ggufTensors, checkpoint);
-    ModelSpec spec;
-    spec.architecture = architecture.id;
-    spec.family = architecture.family;
-    spec.norm = architecture.norm;
-    spec.normWeightOffset = architecture.normWeightOffset;
-    spec.gatedMlp = architecture.gatedMlp;
-    spec.activation = architecture.defaults.activation;
+    const TensorFinder tensors(checkpoint, ggufTensors(), {});
+    if (!tensors.holds(-1, Which::embedding))
+        throw Error(fmt::format("has no tensor {}", tensors.name(-1, Which::embedding)), path);
+    ModelSpec spec = specOf(architecture);
     spec.hidden = static_cast<int>(keys.required("embedding_length", 1, mostWidth));
-    spec.vocab = static_cast<int>(vocabOf(names, checkpoint, path));
-    spec.context = static_cast<int>(keys.integer("context_length", 0, mostTokens).value_or(0));
-    spec.normEpsilon = keys.positive("attention.layer_norm_rms_epsilon", architecture.defaults.normEpsilon);
+    readEmbeddings(keys, architecture, tensors, spec);
+    spec.normEpsilon =
+        keys.positive(spec.norm == NormKind::rms ? "attention.layer_norm_rms_epsilon" : "attention.layer_norm_epsilon",
+                      architecture.defaults.normEpsilon);
+    const bool isCapped = architecture.defaults.scoreSoftcap > 0;
+    spec.scoreSoftcap = isCapped ? keys.positive("attn_logit_softcapping", architecture.defaults.scoreSoftcap) : 0;
+    spec.logitSoftcap = isCapped ? keys.positive("final_logit_softcapping", architecture.defaults.logitSoftcap) : 0;
     spec.layers = readLayers(keys, architecture, spec.hidden, checkpoint);
-    findBiases(spec, names, checkpoint);
-    spec.tiedEmbeddings = checkpoint.find(names.name(-1, Which::readOut)) == nullptr;
+    findBiases(spec, tensors);
     checkLayers(spec, path);
     return spec;
 }
@@ -188,12 +248,14 @@ CheckpointDescription describeGguf(const std::string& path, const GgufMetadata& 
         const ArchitectureInfo& architecture = architectureOfGguf(*name);
         const Keys keys(metadata, *name);
         refuseExperts(keys);
-        return {.architecture = &architecture,
-                .tensors = architecture.ggufTensors,
-                .spec = readSpec(path, keys, architecture, checkpoint),
+        return {.spec = readSpec(path, keys, architecture, checkpoint),
+                .tensors = ggufTensors(),
+                .prefixes = {},
+                .unused = architecture.unused,
                 .name = std::filesystem::path(path).stem().string(),
                 .tokenizer = tokenizerOf(metadata),
-                .pairsRotaryRows = architecture.ggufPairsRotaryRows};
+                .pairsRotaryRows = architecture.ggufPairsRotaryRows,
+                .addsOneToNorms = architecture.ggufAddsOneToNorms};
     } catch (const Error& error) {
         throw error.subject().starts_with(path) ? error : error.within(path);
     }

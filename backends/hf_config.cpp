@@ -1,16 +1,15 @@
 #include "backends/hf_config.h"
 
 #include "analysis/error.h"
-#include "backends/architectures.h"
-#include "backends/json_object.h"
+#include "backends/config_keys.h"
+#include "backends/hf_layers.h"
 #include "backends/spec_checks.h"
 
 #include <fmt/format.h>
 
-#include <array>
+#include <algorithm>
+#include <cmath>
 #include <filesystem>
-#include <limits>
-#include <utility>
 
 namespace secateur {
 
@@ -30,119 +29,63 @@ JsonObject readConfig(const std::string& path) {
     return JsonObject::parse({reinterpret_cast<const char*>(bytes.data()), bytes.size()}, path);
 }
 
-int width(const JsonObject& config, const std::string& key, int otherwise) {
-    return static_cast<int>(config.integer(key, 1, mostWidth).value_or(otherwise));
-}
-
-Activation activationOf(const JsonObject& config, const std::string& key, Activation otherwise) {
-    static constexpr std::array known{
-        std::pair{std::string_view("silu"), Activation::silu},
-        std::pair{std::string_view("swish"), Activation::silu},
-        std::pair{std::string_view("gelu"), Activation::geluErf},
-        std::pair{std::string_view("gelu_new"), Activation::geluTanh},
-        std::pair{std::string_view("gelu_pytorch_tanh"), Activation::geluTanh},
-        std::pair{std::string_view("relu"), Activation::relu},
+/// What this program does not do, by the key that asks for it.
+void refuseOthers(const JsonObject& config, Family family) {
+    const auto refuseWhere = [&](const char* key, const char* why) {
+        if (config.flag(key).value_or(false))
+            config.refuse(key, why);
     };
-    const auto name = config.text(key);
-    if (!name)
-        return otherwise;
-    for (const auto& [spelling, activation] : known) {
-        if (spelling == *name)
-            return activation;
+    refuseWhere("is_encoder_decoder", "models of an encoder and a decoder are not read");
+    refuseWhere("add_cross_attention", "cross-attention is not read");
+    refuseWhere("qk_layernorm", "norms of queries and keys are not read in this architecture");
+    if (family == Family::encoder)
+        refuseWhere("is_decoder", "an encoder turned into a decoder is not read");
+    const std::string positions = config.text("position_embedding_type").value_or("absolute");
+    if (positions != "absolute")
+        config.refuse("position_embedding_type", fmt::format("\"{}\" is not read, only \"absolute\"", positions));
+}
+
+int classesOf(const JsonObject& config) {
+    if (const auto labels = config.object("id2label"))
+        return static_cast<int>(labels->keys().size());
+    return widthAt(config, "num_labels", 2);
+}
+
+void readEmbeddings(const JsonObject& config, const ArchitectureInfo& architecture, ModelSpec& spec) {
+    const ConfigDefaults& defaults = architecture.defaults;
+    spec.vocab = widthAt(config, "vocab_size", defaults.vocab);
+    spec.context = countAt(config, architecture.keys.context, defaults.context);
+    if (spec.positions == Positions::learned)
+        spec.learnedPositions = widthAt(config, architecture.keys.context, defaults.context);
+    if (architecture.positionsFollowPadding) {
+        spec.firstPosition = countAt(config, "pad_token_id", defaults.padding) + 1;
+        spec.context = std::max(spec.context - spec.firstPosition, 0);
     }
-    config.refuse(key, fmt::format("the activation \"{}\" is not known", *name));
-}
-
-double positive(const JsonObject& config, const std::string& key, double otherwise) {
-    const double value = config.number(key).value_or(otherwise);
-    if (!(value > 0))
-        config.refuse(key, fmt::format("expected a number above 0, found {}", value));
-    return value;
-}
-
-double required(const JsonObject& config, const std::string& key) {
-    if (!config.number(key))
-        config.refuse(key, "is missing");
-    return positive(config, key, 1);
-}
-
-void readScaling(const JsonObject& scaling, RotarySpec& rotary) {
-    constexpr int longest = std::numeric_limits<int>::max();
-    // Before transformers 4.43 the key was "type".
-    const std::string key = scaling.has("rope_type") ? "rope_type" : "type";
-    const std::string type = scaling.text(key).value_or("default");
-    if (type == "default")
-        return;
-    rotary.factor = required(scaling, "factor");
-    if (type == "linear") {
-        rotary.scaling = RopeScaling::linear;
-    } else if (type == "llama3") {
-        rotary.scaling = RopeScaling::llama3;
-        rotary.lowFrequencyFactor = required(scaling, "low_freq_factor");
-        rotary.highFrequencyFactor = required(scaling, "high_freq_factor");
-        const auto context = scaling.integer("original_max_position_embeddings", 1, longest);
-        if (!context)
-            scaling.refuse("original_max_position_embeddings", "is missing");
-        rotary.originalContext = static_cast<int>(*context);
-    } else {
-        scaling.refuse(key,
-                       fmt::format("the rotary scaling \"{}\" is not known; known are default, linear, llama3", type));
-    }
-}
-
-RotarySpec readRotary(const JsonObject& config, int headDim, double defaultTheta) {
-    RotarySpec rotary;
-    rotary.dims = headDim;
-    rotary.theta = positive(config, "rope_theta", defaultTheta);
-    if (const auto scaling = config.object("rope_scaling"))
-        readScaling(*scaling, rotary);
-    if (const auto parameters = config.object("rope_parameters")) { // transformers 5
-        rotary.theta = positive(*parameters, "rope_theta", rotary.theta);
-        readScaling(*parameters, rotary);
-    }
-    return rotary;
-}
-
-int windowOf(const JsonObject& config, const ConfigDefaults& defaults) {
-    if (!defaults.window || !config.has("sliding_window"))
-        return defaults.window.value_or(0);
-    const auto window = config.integer("sliding_window", 0, std::numeric_limits<int>::max());
-    return static_cast<int>(window.value_or(0));
-}
-
-LayerSpec readLayer(const JsonObject& config, const ConfigDefaults& defaults, int hidden) {
-    LayerSpec layer;
-    layer.heads = width(config, "num_attention_heads", defaults.heads);
-    layer.kvHeads = width(config, "num_key_value_heads", defaults.kvHeads > 0 ? defaults.kvHeads : layer.heads);
-    layer.headDim = width(config, "head_dim", defaults.headDim);
-    if (layer.headDim == 0)
-        layer.headDim = headDimOf(hidden, layer.heads, config.subject());
-    layer.ffn = width(config, "intermediate_size", defaults.ffn);
-    layer.window = windowOf(config, defaults);
-    layer.rotary = readRotary(config, layer.headDim, defaults.ropeTheta);
-    const bool bias = config.flag("attention_bias").value_or(false);
-    layer.queryBias = layer.keyBias = layer.valueBias = layer.outputBias = bias;
-    layer.mlpBias = config.flag("mlp_bias").value_or(false);
-    return layer;
+    if (architecture.scalesEmbedding)
+        spec.embeddingScale = std::sqrt(spec.hidden);
+    if (defaults.embeddingWidth > 0)
+        spec.embeddingWidth = widthAt(config, "embedding_size", defaults.embeddingWidth);
+    if (defaults.tokenTypes > 0)
+        spec.tokenTypes = widthAt(config, "type_vocab_size", defaults.tokenTypes);
+    spec.tiedEmbeddings =
+        spec.family == Family::decoder && config.flag("tie_word_embeddings").value_or(defaults.tiedEmbeddings);
 }
 
 ModelSpec readSpec(const JsonObject& config, const ArchitectureInfo& architecture) {
     const ConfigDefaults& defaults = architecture.defaults;
-    ModelSpec spec;
-    spec.architecture = architecture.id;
-    spec.family = architecture.family;
-    spec.norm = architecture.norm;
-    spec.normWeightOffset = architecture.normWeightOffset;
-    spec.gatedMlp = architecture.gatedMlp;
-    spec.hidden = width(config, "hidden_size", defaults.hidden);
-    spec.vocab = width(config, "vocab_size", defaults.vocab);
-    spec.context = static_cast<int>(
-        config.integer("max_position_embeddings", 0, std::numeric_limits<int>::max()).value_or(defaults.context));
-    spec.normEpsilon = positive(config, "rms_norm_eps", defaults.normEpsilon);
-    spec.activation = activationOf(config, "hidden_act", defaults.activation);
-    spec.tiedEmbeddings = config.flag("tie_word_embeddings").value_or(defaults.tiedEmbeddings);
-    const auto layers = config.integer("num_hidden_layers", 1, mostLayers).value_or(defaults.layers);
-    spec.layers.assign(static_cast<std::size_t>(layers), readLayer(config, defaults, spec.hidden));
+    ModelSpec spec = specOf(architecture);
+    refuseOthers(config, spec.family);
+    spec.hidden = widthAt(config, architecture.keys.hidden, defaults.hidden);
+    readEmbeddings(config, architecture, spec);
+    spec.normEpsilon = positiveAt(config, architecture.keys.normEpsilon, defaults.normEpsilon);
+    spec.activation = activationAt(config, architecture.keys.activation, defaults.activation);
+    spec.scoreSoftcap = switchableAt(config, "attn_logit_softcapping", defaults.scoreSoftcap);
+    spec.logitSoftcap = switchableAt(config, "final_logit_softcapping", defaults.logitSoftcap);
+    spec.layers = readLayers(config, architecture, spec.hidden);
+    if (spec.family == Family::encoder)
+        spec.classes = classesOf(config);
+    if (spec.embeddingWidth > 0)
+        spec.layersPerGroup = widthAt(config, "inner_group_num", 1);
     checkLayers(spec, config.subject());
     return spec;
 }
@@ -183,12 +126,14 @@ CheckpointDescription describeHf(const std::string& path, const std::string& con
                     configPath, "Open the unquantised checkpoint or a GGUF file");
     try {
         const ArchitectureInfo& architecture = architectureOfModelType(*modelType);
-        return {.architecture = &architecture,
+        // Multimodal checkpoints describe their language model apart.
+        const auto text = config.object("text_config");
+        return {.spec = readSpec(text ? *text : config, architecture),
                 .tensors = architecture.hfTensors,
-                .spec = readSpec(config, architecture),
+                .prefixes = architecture.prefixes,
+                .unused = architecture.unused,
                 .name = nameOf(path),
-                .tokenizer = tokenizerBeside(fs::path(configPath).parent_path()),
-                .pairsRotaryRows = false};
+                .tokenizer = tokenizerBeside(fs::path(configPath).parent_path())};
     } catch (const Error& error) {
         throw error.subject().empty() ? error.within(configPath) : error;
     }

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include <algorithm>
 #include <limits>
 #include <set>
 
@@ -165,6 +166,15 @@ std::optional<std::vector<std::int64_t>> JsonObject::sizes(const std::string& ke
         sizes.push_back(*number);
     }
     return sizes;
+}
+
+std::optional<std::vector<std::string>> JsonObject::texts(const std::string& key) const {
+    const Json* value = valueAt(*m_value->node, key);
+    if (!value)
+        return std::nullopt;
+    if (!value->is_array() || !std::ranges::all_of(*value, [](const Json& element) { return element.is_string(); }))
+        refuse(key, "expected a list of texts, found " + shown(*value));
+    return value->get<std::vector<std::string>>();
 }
 
 } // namespace secateur

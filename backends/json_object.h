@@ -29,6 +29,7 @@ public:
     std::optional<JsonObject> object(const std::string& key) const;
     /// Whole numbers from 0. nothing when absent
     std::optional<std::vector<std::int64_t>> sizes(const std::string& key) const;
+    std::optional<std::vector<std::string>> texts(const std::string& key) const;
 
     /// A failure at a key of this object.
     [[noreturn]] void refuse(const std::string& key, const std::string& message) const;

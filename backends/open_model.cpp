@@ -3,6 +3,7 @@
 #include "analysis/error.h"
 #include "backends/checkpoint_model.h"
 #include "backends/formats.h"
+#include "backends/hub_cache.h"
 
 #include <filesystem>
 #include <new>
@@ -25,8 +26,9 @@ auto opening(const std::string& path, Work work) {
 
 } // namespace
 
-std::shared_ptr<const Model> openModel(const std::string& path, const Progress& progress) {
-    return opening(path, [&] {
+std::shared_ptr<const Model> openModel(const std::string& given, const Progress& progress) {
+    return opening(given, [&] {
+        const std::string path = snapshotOf(given);
         progress.report(0, "opening " + path);
         const FormatInfo& format = formatOf(path);
         auto checkpoint = format.open(path, progress.part(0, 0.9));
@@ -36,8 +38,9 @@ std::shared_ptr<const Model> openModel(const std::string& path, const Progress& 
     });
 }
 
-std::vector<TensorInfo> listTensors(const std::string& path) {
-    return opening(path, [&] {
+std::vector<TensorInfo> listTensors(const std::string& given) {
+    return opening(given, [&] {
+        const std::string path = snapshotOf(given);
         const auto checkpoint = formatOf(path).open(path, {});
         std::vector<TensorInfo> list;
         for (const TensorEntry& entry : checkpoint->tensors())

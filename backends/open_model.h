@@ -12,7 +12,8 @@ namespace secateur {
 
 /// Opens a directory or a file in one of the formats of formats.h: a Hugging Face directory (config.json with
 /// safetensors or PyTorch weights, sharded or not), a file of such weights beside its config.json, a .gguf file or a
-/// directory that holds one model of them. Reads headers only: weights are mapped and read when asked for.
+/// directory that holds one model of them; a repository's folder in the hub's cache stands for its snapshot. Reads
+/// headers only: weights are mapped and read when asked for.
 /// @throws Error naming the file, the place in it and the reason; Cancelled
 std::shared_ptr<const Model> openModel(const std::string& path, const Progress& progress = {});
 

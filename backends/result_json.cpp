@@ -19,6 +19,12 @@ Json number(double value) {
     return std::isfinite(value) ? Json(value) : Json(nullptr);
 }
 
+/// null where every layer has its own weights.
+Json tiedGroups(const ModelSpec& spec) {
+    const auto groups = spec.tiedGroups();
+    return groups.empty() ? Json() : Json(groups);
+}
+
 template <typename Get>
 Json perLayer(const ModelSpec& spec, Get get) {
     Json list = Json::array();
@@ -45,7 +51,7 @@ Json cardFields(const ModelCard& card) {
             {"vocab", spec.vocab},
             {"context", spec.context},
             {"tied_embeddings", spec.tiedEmbeddings},
-            {"tied_groups", nullptr}, // of architectures whose layers share weights
+            {"tied_groups", tiedGroups(spec)},
             {"parameters", card.parameters},
             {"bytes", card.bytes},
             {"dtype", card.dtype},
@@ -83,6 +89,20 @@ Json metricFields(const MetricResult& result, const ModelSpec& spec) {
         fields["options"][option] = value;
     fields["seconds"] = result.seconds;
     return fields;
+}
+
+const char* kindName(FigureKind kind) {
+    switch (kind) {
+    case FigureKind::heatMap:
+        return "heat_map";
+    case FigureKind::series:
+        return "series";
+    case FigureKind::bands:
+        return "bands";
+    case FigureKind::histogram:
+        return "histogram";
+    }
+    return "";
 }
 
 } // namespace
@@ -138,12 +158,8 @@ std::string figureJson(const Figure& figure) {
             numbers.push_back(number(value));
         return numbers;
     };
-    Json document{{"kind", figure.kind == FigureKind::heatMap ? "heat_map" : "series"},
-                  {"title", figure.title},
-                  {"caption", figure.caption},
-                  {"command", figure.command},
-                  {"x", axis(figure.x)},
-                  {"y", axis(figure.y)}};
+    Json document{{"kind", kindName(figure.kind)}, {"title", figure.title}, {"caption", figure.caption},
+                  {"command", figure.command},     {"x", axis(figure.x)},   {"y", axis(figure.y)}};
     if (figure.kind == FigureKind::heatMap) {
         document["colour"] = axis(figure.colour);
         document["colour"]["map"] = figure.scale.map;
@@ -153,7 +169,10 @@ std::string figureJson(const Figure& figure) {
             document["cells"].push_back(list(figure.cells.row(row)));
         return print(document);
     }
-    document["right_y"] = axis(figure.rightY);
+    if (figure.kind == FigureKind::histogram)
+        document["edges"] = list(figure.edges);
+    else
+        document["right_y"] = axis(figure.rightY);
     document["series"] = Json::array();
     for (const FigureSeries& series : figure.series) {
         Json line{

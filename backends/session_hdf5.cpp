@@ -13,10 +13,14 @@
 
 #include <fmt/core.h>
 
+#include <array>
 #include <filesystem>
+#include <fstream>
 #include <functional>
 #include <mutex>
 #include <span>
+#include <string_view>
+#include <system_error>
 
 namespace secateur {
 
@@ -142,6 +146,17 @@ auto onFile(const std::string& path, Work work) {
 }
 
 } // namespace
+
+bool isSession(const std::string& path) {
+    constexpr std::string_view signature = "\x89HDF\r\n\x1a\n";
+    const std::filesystem::path extension = std::filesystem::path(path).extension();
+    std::error_code ignored;
+    if ((extension == ".h5" || extension == ".hdf5") && !std::filesystem::is_directory(path, ignored))
+        return true; // also one that is damaged or not there: then that is what has to be said
+    std::array<char, signature.size()> head{};
+    std::ifstream(path, std::ios::binary).read(head.data(), head.size());
+    return std::string_view(head.data(), head.size()) == signature;
+}
 
 Session readSession(const MappedFile& file) {
     return onFile(file.path(), [&] {

@@ -11,6 +11,9 @@ class MappedFile;
 // Sessions as HDF5 (contract.md, Session HDF5): self-describing, readable with h5py alone. Thread-safe. A file that
 // another program wrote or changed is read in a child process, as HDF5 may crash on a damaged one.
 
+/// Whether a file is a session by its first bytes or its name; one that has the name need not be there, or whole.
+bool isSession(const std::string& path);
+
 /// Reads the whole session. Results of metrics that this version does not know come with the description that the
 /// session holds of them. @throws Error for anything that is not a whole session of this version or an older one
 Session readSession(const std::string& path);

@@ -42,7 +42,7 @@ constexpr std::array numberFields{
 };
 constexpr std::array flagFields{
     FIELD(bool, "query_bias", queryBias),   FIELD(bool, "key_bias", keyBias), FIELD(bool, "value_bias", valueBias),
-    FIELD(bool, "output_bias", outputBias), FIELD(bool, "mlp_bias", mlpBias),
+    FIELD(bool, "output_bias", outputBias),
 };
 #undef FIELD
 

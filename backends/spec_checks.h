@@ -1,6 +1,7 @@
 #pragma once
 
 #include "analysis/model_spec.h"
+#include "backends/architectures.h"
 
 #include <cstdint>
 #include <string>
@@ -10,6 +11,9 @@ namespace secateur {
 /// What a size in a configuration may be at most; files hold far less.
 inline constexpr std::int64_t mostLayers = 10'000;
 inline constexpr std::int64_t mostWidth = 1 << 24;
+
+/// What the architecture alone says of a model.
+ModelSpec specOf(const ArchitectureInfo& architecture);
 
 /// The size of a head when the configuration leaves it out. @throws Error when heads do not divide the width
 int headDimOf(int hidden, int heads, const std::string& subject);

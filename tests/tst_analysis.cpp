@@ -12,6 +12,7 @@
 #include <array>
 #include <cmath>
 #include <limits>
+#include <numeric>
 
 using namespace secateur;
 
@@ -68,7 +69,7 @@ private slots:
                  "gate_norm:augmented=true:rope_averaged=true");
     }
     void groupsStandForTheirMetricsAndNothingComesTwice() {
-        const QString all = "gate_norm gate_norm_headwise gate_norm_head gate_norm_group";
+        const QString all = "gate_norm gate_norm_headwise gate_norm_head gate_norm_group mag_sp_head mag_sp_neuron";
         QCOMPARE(ids(parseMetricRequests("weights")), all);
         QCOMPARE(ids(parseMetricRequests("gate_norm,weights,all")), all);
     }
@@ -109,6 +110,41 @@ private slots:
         QCOMPARE(percentile(values, 90), 3.7);
         QCOMPARE(percentile(values, 100), 4.0);
         QVERIFY(std::isnan(percentile(std::array<double, 1>{missing}, 50)));
+    }
+    void severalPercentilesEqualSingleOnes() {
+        std::vector<double> values;
+        for (int i = 0; i < 101; ++i)
+            values.push_back(static_cast<double>(i * 37 % 101));
+        values[7] = missing;
+        const std::vector<double> several = percentiles(values, bandPercents);
+        for (std::size_t i = 0; i < several.size(); ++i)
+            QCOMPARE(several[i], percentile(values, bandPercents[i]));
+        QCOMPARE(percentiles(std::array{2.0, 2.0}, bandPercents), std::vector<double>(9, 2.0));
+        QVERIFY(std::isnan(percentiles(std::array{missing}, bandPercents).back()));
+    }
+    void percentOfOthersCountsOtherFiniteValues() {
+        const std::array values{3.0, missing, 1.0, 2.0, 2.0};
+        QCOMPARE(percentBelow(values, 3), 100.0);
+        QCOMPARE(percentBelow(values, 1), 0.0);
+        QCOMPARE(percentBelow(values, 2), 100.0 / 3);
+        QVERIFY(std::isnan(percentBelow(std::array{1.0, missing}, 1)));
+    }
+    void histogramsCountEveryFiniteValueOnce() {
+        std::vector<double> values{missing, 0.0};
+        for (int i = 1; i <= 1000; ++i)
+            values.push_back(i);
+        const Histogram linear = histogram(values, false);
+        QCOMPARE(linear.counts.size(), std::size_t(21)); // 2 * cbrt(1001)
+        QCOMPARE(std::accumulate(linear.counts.begin(), linear.counts.end(), 0.0), 1001.0);
+        QCOMPARE(linear.edges.front(), 0.0);
+        QCOMPARE(linear.edges.back(), 1000.0);
+        const Histogram logarithmic = histogram(values, true);
+        QCOMPARE(std::accumulate(logarithmic.counts.begin(), logarithmic.counts.end(), 0.0), 1000.0);
+        QVERIFY(std::abs(logarithmic.edges[1] * logarithmic.edges[1] / logarithmic.edges[0] / logarithmic.edges[2] -
+                         1) < 1e-12);
+        const Histogram single = histogram(std::array{4.0, 4.0}, false);
+        QVERIFY(single.edges.front() < 4 && single.edges.back() > 4);
+        QVERIFY(histogram(std::array{missing}, false).edges.empty());
     }
     void ranksBreakTiesByPositionAndSkipMissingCells() {
         const std::array values{2.0, 1.0, missing, 2.0};
@@ -231,6 +267,28 @@ private slots:
         }
         const Figure figure = makeFigure(session, "layers:metrics=" + metrics.toStdString());
         QCOMPARE(QString::fromStdString(figure.y.label), label);
+    }
+    void neuronsAreDrawnAsQuantilesOrAsOneLayersHistogram() {
+        Session session = smallSession();
+        session.model.spec.layers[0].ffn = 5;
+        session.model.spec.layers[1].ffn = 2;
+        MetricResult neurons;
+        neurons.request = parseMetricRequests("mag_sp_neuron").front();
+        neurons.values = Matrix(2, 5);
+        for (std::size_t cell = 0; cell < 7; ++cell)
+            neurons.values.values()[cell] = static_cast<double>(cell);
+        add(session, neurons);
+        const Figure bands = makeFigure(session, "neurons");
+        QVERIFY(bands.kind == FigureKind::bands);
+        QCOMPARE(QString::fromStdString(toCsv(bands)),
+                 "layer,min,p1,p10,p25,median,p75,p90,p99,max\r\n0,0,0.04,0.4,1,2,3,3.6,3.96,4\r\n"
+                 "1,5,5.01,5.1,5.25,5.5,5.75,5.9,5.99,6\r\n");
+        const Figure layer = makeFigure(session, "neurons:layer=0");
+        QVERIFY(layer.kind == FigureKind::histogram);
+        QCOMPARE(QString::fromStdString(toCsv(layer)), "Mag-SP per neuron from,Mag-SP per neuron to,neurons\r\n"
+                                                       "0,1,1\r\n1,2,1\r\n2,3,1\r\n3,4,2\r\n");
+        for (const char* wrong : {"neurons:layer=2", "heads:metric=mag_sp_neuron", "neurons:metric=gate_norm"})
+            QVERIFY_EXCEPTION_THROWN(makeFigure(session, wrong), UsageError);
     }
     void figuresSayWhatTheyLack() {
         try {

@@ -203,10 +203,10 @@ private slots:
             const QStringList lines =
                 QString::fromUtf8(contents(scratch.path("csv/" + QString::fromStdString(fileForm(id)) + ".csv")))
                     .split("\r\n", Qt::SkipEmptyParts);
-            const bool perLayer = result.request.info->scope == Scope::layer;
-            QCOMPARE(lines.front(), perLayer                                    ? "layer,value"
-                                    : result.request.info->scope == Scope::head ? "layer,head,value"
-                                                                                : "layer,kv_group,value");
+            const Scope scope = result.request.info->scope;
+            const bool perLayer = scope == Scope::layer;
+            QCOMPARE(lines.front().toStdString(),
+                     perLayer ? "layer,value" : "layer," + std::string(name(scope)) + ",value");
             QCOMPARE(lines.size(), static_cast<qsizetype>(1 + result.values.values().size())); // not ragged
             qsizetype line = 0;
             for (std::size_t layer = 0; layer < result.values.rows(); ++layer)
@@ -249,7 +249,7 @@ private slots:
 
     void progressIsOnStandardErrorAlone() {
         const Outcome json = run({"measure", model, "--metric", "weights", "--json", "--progress", "json"});
-        QCOMPARE(json.json().at("metrics").size(), std::size_t{4});
+        QCOMPARE(json.json().at("metrics").size(), allMetrics().size());
         double last = 0;
         for (const QString& line : json.error.split('\n', Qt::SkipEmptyParts)) {
             const Json step = Json::parse(line.toStdString());
@@ -286,6 +286,28 @@ private slots:
         QCOMPARE(listing(scratch.path("out")), QStringList());
     }
 
+    void neuronsAreSummedUpForPeopleAndWholeInJson() {
+        const Outcome people = run({"measure", model, "--metric", "mag_sp_neuron"});
+        QCOMPARE(people.status, 0);
+        QCOMPARE(people.out.count('\n'), 3); // a header and two layers
+        QVERIFY(people.out.contains("mag_sp_neuron median"));
+        const Scratch scratch;
+        const Json values =
+            run({"measure", model, "--metric", "mag_sp_neuron", "--json", "--out", scratch.path("s.h5")})
+                .json()
+                .at("metrics")
+                .at("mag_sp_neuron")
+                .at("values");
+        QCOMPARE(values.at(1).size(), std::size_t{32});
+        const Session session = readSession(scratch.path("s.h5").toStdString());
+        QCOMPARE(session.results.front().values(1, 31), values.at(1).at(31).get<double>());
+        const auto figure = [&](const char* request) {
+            return run({"plot", scratch.path("s.h5"), "--figure", request, "--out", scratch.path("n.json"), "--json"});
+        };
+        QCOMPARE(figure("neurons").json().at("kind").get<std::string>(), "bands");
+        QCOMPARE(figure("neurons:layer=1").json().at("edges").size(), std::size_t{8});
+        QCOMPARE(figure("neurons:layer=2").status, 2);
+    }
     void figuresAreDrawnFromSessionsAndModels() {
         const Scratch scratch;
         QCOMPARE(run({"measure", model, "--metric", "weights", "--out", scratch.path("s.h5")}).status, 0);

@@ -67,7 +67,7 @@ void TestDocument::openedModelIsMeasuredByItself() {
     QVERIFY(bench.document.model());
     QCOMPARE(bench.document.state("gate_norm"), MetricState::computing);
     bench.settle();
-    for (const char* id : {"gate_norm", "gate_norm_headwise", "gate_norm_head", "gate_norm_group"}) {
+    for (const char* id : {"gate_norm", "gate_norm_headwise", "gate_norm_head", "gate_norm_group", "mag_sp_neuron"}) {
         QCOMPARE(bench.document.state(id), MetricState::done);
         const MetricResult* result = bench.document.result(id);
         QCOMPARE(result->measurement.fingerprint, "sha256:fake");
@@ -136,7 +136,7 @@ void TestDocument::resultsOfTheModelBeforeAreDropped() {
     QVERIFY(!bench.document.result("gate_norm")); // what had arrived of the other model is gone at once
     slow->layersFree = 100;
     bench.settle();
-    QCOMPARE(bench.document.session().results.size(), 4U);
+    QCOMPARE(bench.document.session().results.size(), allMetrics().size());
     QCOMPARE(bench.document.result("gate_norm")->values.rows(), 2U);
 }
 
@@ -176,8 +176,9 @@ void TestDocument::variantsComeAfterTheirMetric() {
     bench.settle();
     bench.document.measure(parseMetricRequests("gate_norm:fold_norm=true"));
     bench.settle();
-    const std::vector<std::string> expected{"gate_norm", "gate_norm:fold_norm=true", "gate_norm_headwise",
-                                            "gate_norm_head", "gate_norm_group"};
+    const std::vector<std::string> expected{"gate_norm",      "gate_norm:fold_norm=true", "gate_norm_headwise",
+                                            "gate_norm_head", "gate_norm_group",          "mag_sp_head",
+                                            "mag_sp_neuron"};
     QCOMPARE(bench.document.resultIds(), expected);
 }
 
@@ -266,7 +267,7 @@ void TestDocument::savingWritesWhatWasThereWhenAsked() {
     QVERIFY(!bench.document.isSaving());
     QCOMPARE(saved.first().first().toString(), file);
     QCOMPARE(bench.document.sessionPath(), file);
-    QCOMPARE(bench.engine.written.at(bench.path("work.h5")).results.size(), 4U);
+    QCOMPARE(bench.engine.written.at(bench.path("work.h5")).results.size(), allMetrics().size());
     QCOMPARE(bench.engine.written.at(bench.path("work.h5")).model.fingerprint, "sha256:fake");
 
     bench.document.measure(parseMetricRequests("gate_norm:fold_norm=true"));
@@ -275,7 +276,7 @@ void TestDocument::savingWritesWhatWasThereWhenAsked() {
     bench.document.saveSession(file);
     bench.settle();
     QVERIFY(!bench.document.isModified());
-    QCOMPARE(bench.engine.written.at(bench.path("work.h5")).results.size(), 5U);
+    QCOMPARE(bench.engine.written.at(bench.path("work.h5")).results.size(), allMetrics().size() + 1);
 }
 
 void TestDocument::failedSavingKeepsTheMark() {

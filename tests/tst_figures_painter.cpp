@@ -3,6 +3,7 @@
 #include "widgets/colour_maps.h"
 #include "widgets/figure_painter.h"
 #include "widgets/plot_scale.h"
+#include "widgets/plot_theme.h"
 
 #include <QDir>
 #include <QFile>
@@ -11,6 +12,7 @@
 #include <QTest>
 #include <QXmlStreamReader>
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 
@@ -121,6 +123,54 @@ private slots:
         QCOMPARE(logarithmic.colour(0), colourMap("viridis").front());
         QCOMPARE(logarithmic.colour(0.1), logarithmic.colourAt(0.5));
         QVERIFY(!spreadsWidely(mixed) && spreadsWidely(std::vector<double>{1, 100}));
+    }
+
+    void bandsAreDarkerTowardsTheMedian() {
+        Figure figure;
+        figure.kind = FigureKind::bands;
+        figure.title = "SmolLM2-135M-Instruct";
+        figure.x.label = "layer";
+        figure.y.label = "Mag-SP per neuron";
+        for (const double percent : bandPercents) {
+            FigureSeries quantile;
+            quantile.label = "p" + std::to_string(percent);
+            for (int layer = 0; layer < 12; ++layer)
+                quantile.values.push_back(layer == 5 ? missing : (percent + 1) * (1 + 0.1 * layer));
+            figure.series.push_back(quantile);
+        }
+        const PlotTheme theme = paperTheme(300);
+        const QColor full = lineColours().front();
+        for (const bool logarithmic : {false, true}) {
+            figure.y.logarithmic = logarithmic;
+            const QImage image = figureImage(figure, FigureWidth::column);
+            for (const double share : {1.0 / 3, 2.0 / 3, 1.0}) {
+                const QColor band = mixed(theme.background, full, 0.12 + 0.78 * std::pow(share, 1.6));
+                QVERIFY2(count(image, band.rgb()) > 1000, qPrintable(band.name()));
+            }
+            saveFigure(figure, path(logarithmic ? "bands_log.svg" : "bands.png"), FigureWidth::column);
+        }
+        for (FigureSeries& quantile : figure.series)
+            std::fill(quantile.values.begin(), quantile.values.end(), missing);
+        QVERIFY(!figureImage(figure, FigureWidth::column).isNull()); // nothing is measured yet
+    }
+
+    void histogramsFillTheirBins() {
+        Figure figure;
+        figure.kind = FigureKind::histogram;
+        figure.x.label = "Mag-SP per neuron";
+        figure.y.label = "neurons";
+        figure.edges = {1, 2, 4, 8};
+        figure.series.push_back({"neurons", {10, 0, 10}, {}, false});
+        const QColor fill = mixed(Qt::white, lineColours().front(), 0.35);
+        const int linear = count(figureImage(figure, FigureWidth::column), fill.rgb());
+        figure.x.logarithmic = true;
+        const int logarithmic = count(figureImage(figure, FigureWidth::column), fill.rgb());
+        // Five of seven units of the axis are filled, and two of three octaves.
+        QVERIFY2(std::abs(logarithmic / double(linear) - (2.0 / 3) / (5.0 / 7)) < 0.02,
+                 qPrintable(QString("%1 %2").arg(linear).arg(logarithmic)));
+        figure.edges.clear();
+        figure.series.front().values.clear();
+        QVERIFY(!figureImage(figure, FigureWidth::column).isNull());
     }
 
     void cellsHaveTheColoursOfTheMap() {

@@ -8,11 +8,14 @@
 #include "widgets/heads_view.h"
 #include "widgets/job_runner.h"
 #include "widgets/jobs_panel.h"
+#include "widgets/layer_neurons.h"
+#include "widgets/layers_plot.h"
 #include "widgets/log_panel.h"
 #include "widgets/main_window.h"
 #include "widgets/message_bar.h"
 #include "widgets/metric_list.h"
 #include "widgets/model_card_panel.h"
+#include "widgets/neurons_view.h"
 #include "widgets/recent_files.h"
 #include "widgets/selection_inspector.h"
 #include "widgets/shortcut_sheet.h"
@@ -21,6 +24,8 @@
 #include <QAction>
 #include <QApplication>
 #include <QCheckBox>
+#include <QClipboard>
+#include <QComboBox>
 #include <QDockWidget>
 #include <QDropEvent>
 #include <QLabel>
@@ -31,10 +36,12 @@
 #include <QMessageBox>
 #include <QMimeData>
 #include <QPushButton>
+#include <QScrollBar>
 #include <QSettings>
 #include <QSignalSpy>
 #include <QStackedWidget>
 #include <QTabWidget>
+#include <QTableView>
 #include <QTemporaryDir>
 #include <QTest>
 #include <QToolButton>
@@ -131,6 +138,12 @@ private slots:
     void init();
 
     void opensOnTheWelcomePage();
+    void welcomePageOffersWhatLiesInTheCache();
+    void cachedModelsAreOpenedByClickAndKey();
+    void aSlowCacheHoldsUpNothing();
+    void emptyCacheIsNotMentioned();
+    void neuronMetricsLeadToTheirView();
+    void metricListFollowsThePicture();
     void openedModelFillsThePanels();
     void sessionWithoutItsModelShowsWhatIsStored();
     void modelIsOpenedByDroppingIt();
@@ -177,6 +190,114 @@ void TestMainWindow::opensOnTheWelcomePage() {
     QCOMPARE(program.window->windowTitle(), "Secateur");
 }
 
+void TestMainWindow::welcomePageOffersWhatLiesInTheCache() {
+    Program program;
+    for (int i = 0; i < 40; ++i)
+        program.engine.cached.push_back(
+            {"org/model-" + std::to_string(i), program.path("small.gguf"), 1'500'000'000, 0});
+    program.launch();
+    auto* list = program.find<WelcomePage>()->findChild<QListWidget*>();
+    QTRY_COMPARE(list->count(), 40);
+    QVERIFY(list->isVisible());
+    QVERIFY(program.allText(program.find<WelcomePage>()).contains("In the Hugging Face cache"));
+    QCOMPARE(list->item(3)->text(), "org/model-3");
+    QCOMPARE(list->item(3)->data(Qt::AccessibleTextRole).toString(), "org/model-3, 1.50 GB");
+    QVERIFY(list->verticalScrollBar()->maximum() > 0); // they scroll
+    QVERIFY(list->height() < program.window->height() / 2);
+    QVERIFY(list->selectedItems().empty());
+    std::set<QString> titles;
+    for (const Command& command : program.window->commands())
+        titles.insert(command.title);
+    QVERIFY(titles.contains("Open org/model-39"));
+}
+
+void TestMainWindow::cachedModelsAreOpenedByClickAndKey() {
+    Program program;
+    program.engine.addModel(program.path("first.gguf"), 2);
+    program.engine.addModel(program.path("second.gguf"), 2);
+    program.engine.cached = {{"org/first", program.path("first.gguf"), 1, 0},
+                             {"org/second", program.path("second.gguf"), 1, 0}};
+    program.launch();
+    auto* list = program.find<WelcomePage>()->findChild<QListWidget*>();
+    QTRY_COMPARE(list->count(), 2);
+    list->setFocus();
+    QTest::keyClick(list, Qt::Key_Down);
+    QTest::keyClick(list, Qt::Key_Return);
+    program.settle();
+    QCOMPARE(program.document.session().model.name, "second.gguf");
+
+    Program another;
+    another.engine.addModel(another.path("first.gguf"), 2);
+    another.engine.cached = {{"org/first", another.path("first.gguf"), 1, 0}};
+    another.launch();
+    list = another.find<WelcomePage>()->findChild<QListWidget*>();
+    QTRY_COMPARE(list->count(), 1);
+    QTest::mouseClick(list->viewport(), Qt::LeftButton, {}, list->visualItemRect(list->item(0)).center());
+    another.settle();
+    QCOMPARE(another.document.session().model.name, "first.gguf");
+}
+
+void TestMainWindow::aSlowCacheHoldsUpNothing() {
+    Program program;
+    program.engine.cacheIsSlow = true;
+    program.launch();
+    QTest::qWait(20);
+    QVERIFY(program.jobs.isIdle()); // it is no job of the person's
+    program.openModel();
+    QVERIFY(program.find<HeadsView>()->isVisible());
+    program.window.reset(); // and asks the search to stop
+}
+
+void TestMainWindow::emptyCacheIsNotMentioned() {
+    const Program program;
+    QTest::qWait(40);
+    QVERIFY(!program.find<WelcomePage>()->findChild<QListWidget*>()->isVisible());
+    QVERIFY(!program.allText(program.find<WelcomePage>()).contains("Hugging Face cache"));
+}
+
+void TestMainWindow::neuronMetricsLeadToTheirView() {
+    Program program;
+    program.openModel();
+    const auto run = [&](const QString& title) {
+        for (const Command& command : program.window->commands())
+            if (command.title == title)
+                command.run();
+    };
+    run("Show mag_sp_neuron");
+    auto* view = program.find<NeuronsView>();
+    QVERIFY(view->isVisible());
+    QTRY_COMPARE(view->currentFigure().series.size(), bandPercents.size());
+    program.action("Copy figure as CSV")->trigger();
+    QVERIFY(QApplication::clipboard()->text().startsWith("layer,min,"));
+    QTest::mouseClick(view->plot(), Qt::LeftButton, {}, view->plot()->position(1));
+    QVERIFY(view->layerNeurons()->isVisible());
+    view->layerNeurons()->table()->setFocus();
+    program.action("Select all heads")->trigger();
+    program.action("Copy selected values")->trigger();
+    QCOMPARE(QApplication::clipboard()->text().count("\r\n"), 17);
+    QVERIFY(program.find<SelectionInspector>()->isVisible()); // with nothing to say of neurons
+    run("Show mag_sp_head");
+    QVERIFY(program.find<HeadsView>()->isVisible());
+    for (const QComboBox* box : program.find<HeadsView>()->findChildren<QComboBox*>())
+        QCOMPARE(box->findData("mag_sp_neuron"), -1);
+}
+
+void TestMainWindow::metricListFollowsThePicture() {
+    Program program;
+    program.openModel();
+    const auto current = [&] { return program.find<MetricList>()->findChild<QTreeWidget*>()->currentItem()->text(0); };
+    QCOMPARE(current(), "gate_norm_head");
+    auto* box = program.find<HeadsView>()->findChild<QComboBox*>();
+    box->setCurrentIndex(box->findData("gate_norm_group"));
+    QCOMPARE(current(), "gate_norm_group");
+    program.window->showTab("neurons");
+    QCOMPARE(current(), "mag_sp_neuron");
+    program.window->showTab("heads");
+    QCOMPARE(current(), "gate_norm_group");
+    program.openSession(); // which shows gate_norm_head
+    QCOMPARE(current(), "gate_norm_head");
+}
+
 void TestMainWindow::openedModelFillsThePanels() {
     Program program;
     program.openModel();
@@ -187,7 +308,8 @@ void TestMainWindow::openedModelFillsThePanels() {
     for (const char* fact : {"llama", "1.23 M parameters", "3 layers × 4 heads / 2 KV", "hidden 12", "F32", "4.94 MB"})
         QVERIFY2(card.contains(fact), qPrintable(card));
     const QStringList rows = rowsOf(program.find<MetricList>()->findChild<QTreeWidget*>());
-    const QStringList expected{"gate_norm|W", "gate_norm_headwise|W", "gate_norm_head|W", "gate_norm_group|W"};
+    const QStringList expected{"gate_norm|W",       "gate_norm_headwise|W", "gate_norm_head|W",
+                               "gate_norm_group|W", "mag_sp_head|W",        "mag_sp_neuron|W"};
     QCOMPARE(rows, expected);
     QCOMPARE(program.find<HeadsView>()->currentFigure().cells.rows(), 3U);
 }
@@ -509,7 +631,7 @@ void TestMainWindow::savedOnClosing() {
     QVERIFY(!program.window->close());
     program.find<QMessageBox>("unsaved")->button(QMessageBox::Save)->click();
     QTRY_VERIFY(!program.window->isVisible());
-    QCOMPARE(program.engine.written.at(program.path("work.h5")).results.size(), 5U);
+    QCOMPARE(program.engine.written.at(program.path("work.h5")).results.size(), allMetrics().size() + 1);
 }
 
 void TestMainWindow::nothingOpenDisablesWhatNeedsIt() {

@@ -7,7 +7,7 @@
 
 #include "analysis/measure.h"
 #include "backends/open_model.h"
-#include "tests/support/expected.h"
+#include "tests/support/fixture.h"
 
 #include <QtTest>
 
@@ -64,6 +64,7 @@ public:
     const ModelCard& card() const override { return m_card; }
     bool has(int, Which which) const override { return m_tensors.contains(which); }
     at::Tensor tensor(int, Which which) const override { return m_tensors.at(which); }
+    std::string place(int, Which which) const override { return "weight " + std::to_string(static_cast<int>(which)); }
     std::string fingerprint() const override { return "sha256:0"; }
 
 private:
@@ -97,14 +98,15 @@ class TestWeightMetrics : public QObject {
 private slots:
     void smallModelsEqualNumpy_data() {
         QTest::addColumn<QString>("folder");
-        for (const QString& folder : data().entryList(QDir::Dirs | QDir::NoDotAndDotDot))
-            if (data().exists(folder + "/expected.json"))
-                QTest::newRow(qPrintable(folder)) << folder;
+        QTest::addColumn<QString>("file");
+        for (const QString& folder : fixtures())
+            for (const QString& file : filesOf(folder))
+                QTest::newRow(qPrintable(folder + "/" + file)) << folder << file;
     }
     void smallModelsEqualNumpy() {
         QFETCH(QString, folder);
+        QFETCH(QString, file);
         const QDir model(data().filePath(folder));
-        const auto file = QString::fromStdString(readJson(model.filePath("expected.json")).at("file"));
         checkAgainst(QDir::cleanPath(model.filePath(file)), model.filePath("expected.json"));
     }
 
@@ -127,7 +129,8 @@ private slots:
 
     void scalingTheQueriesScalesEveryGateNorm() {
         TinyModel model = drawnModel();
-        const std::vector<MetricRequest> requests = parseMetricRequests("weights,gate_norm:rope_averaged=true");
+        const std::vector<MetricRequest> requests = parseMetricRequests(
+            "gate_norm,gate_norm_headwise,gate_norm_head,gate_norm_group,gate_norm:rope_averaged=true");
         const auto before = measure(model, requests, {});
         model.set(Which::query, model.tensor(0, Which::query) * 3);
         const auto after = measure(model, requests, {});
@@ -190,6 +193,31 @@ private slots:
         model.layer().rotary.dims = 0;
         QCOMPARE(only(model, "gate_norm:rope_averaged=true").warnings.size(), std::size_t(1));
     }
+    void takingTheScaleOutPredictsTheSpreadOfNormedScores() {
+        TinyModel model = drawnModel();
+        model.layer().normsHeads = true;
+        model.set(Which::queryNorm, at::randn({6}));
+        model.set(Which::keyNorm, at::randn({6}));
+        const double plain = only(model, "gate_norm_head:qk_norm=true").values(0, 0);
+        model.set(Which::query, model.tensor(0, Which::query) * 8); // exactly, in float32
+        QVERIFY(std::abs(only(model, "gate_norm_head:qk_norm=true").values(0, 0) / plain - 1) < 1e-12);
+        QCOMPARE(only(model, "gate_norm").warnings.size(), std::size_t(1));
+        QVERIFY(only(model, "gate_norm:qk_norm=true").warnings.empty());
+
+        at::manual_seed(5);
+        const auto normed = [](const at::Tensor& rows, const at::Tensor& gain) {
+            return rows / rows.square().mean(1, true).sqrt() * gain;
+        };
+        const auto project = [&](Which which, std::int64_t begin) {
+            return at::randn({20000, 16}).mm(model.tensor(0, which).narrow(0, begin, 6).t());
+        };
+        const at::Tensor scores = (normed(project(Which::query, 0), model.tensor(0, Which::queryNorm)) *
+                                   normed(project(Which::key, 0), model.tensor(0, Which::keyNorm)))
+                                      .sum(1);
+        const double spread = scores.std().item<double>();
+        qInfo("predicted %.3f, drawn %.3f", plain, spread);
+        QVERIFY(std::abs(spread / plain - 1) < 0.15); // six dimensions: the norm of a row is not yet constant
+    }
     void layersWithoutAttentionHaveNoValue() {
         TinyModel model = drawnModel();
         model.layer().attention = AttentionKind::none;
@@ -201,7 +229,7 @@ private slots:
         const MetricResult result = only(model, "gate_norm_head");
         QVERIFY(std::isnan(result.values(0, 0)));
         QCOMPARE(QString::fromStdString(result.warnings.front()),
-                 "layer 0 has query or key weights that are not finite");
+                 QString("weight %1 holds 384 NaN and 0 infinite numbers").arg(static_cast<int>(Which::query)));
     }
     void everyLayerArrivesOnceAndACancelStopsWithinALayer() {
         if (realData().isEmpty())

@@ -1,13 +1,12 @@
 #include "widgets/command_palette.h"
 
+#include "widgets/detail_delegate.h"
 #include "widgets/fuzzy.h"
 
 #include <QCoreApplication>
 #include <QKeyEvent>
 #include <QLineEdit>
 #include <QListWidget>
-#include <QPainter>
-#include <QStyledItemDelegate>
 #include <QVBoxLayout>
 
 #include <algorithm>
@@ -17,28 +16,9 @@ namespace secateur {
 
 namespace {
 
-constexpr int detailRole = Qt::UserRole;
 constexpr int indexRole = Qt::UserRole + 1;
 constexpr std::size_t mostShown = 50;
 constexpr int rowsOnScreen = 12;
-
-/// The title at the left, the shortcut in a quiet colour at the right.
-class CommandDelegate : public QStyledItemDelegate {
-public:
-    using QStyledItemDelegate::QStyledItemDelegate;
-
-    void paint(QPainter* painter, const QStyleOptionViewItem& option, const QModelIndex& index) const override {
-        QStyledItemDelegate::paint(painter, option, index);
-        painter->setPen(option.palette.color(QPalette::PlaceholderText));
-        painter->drawText(option.rect.adjusted(0, 0, -option.fontMetrics.averageCharWidth(), 0),
-                          Qt::AlignRight | Qt::AlignVCenter, index.data(detailRole).toString());
-    }
-
-    QSize sizeHint(const QStyleOptionViewItem& option, const QModelIndex& index) const override {
-        const QSize size = QStyledItemDelegate::sizeHint(option, index);
-        return {size.width(), option.fontMetrics.height() * 3 / 2};
-    }
-};
 
 } // namespace
 
@@ -55,7 +35,7 @@ CommandPalette::CommandPalette(QWidget* parent)
     m_list->setFrameShape(QFrame::NoFrame);
     m_list->setFocusPolicy(Qt::NoFocus);
     m_list->setUniformItemSizes(true);
-    m_list->setItemDelegate(new CommandDelegate(m_list));
+    m_list->setItemDelegate(new DetailDelegate(m_list));
     auto* column = new QVBoxLayout(this);
     column->setContentsMargins(6, 6, 6, 6);
     column->addWidget(m_input);
@@ -119,7 +99,7 @@ void CommandPalette::filter(const QString& typed) {
     m_list->clear();
     for (const auto& [score, index] : found) {
         auto* item = new QListWidgetItem(m_commands[index].title, m_list);
-        item->setData(detailRole, m_commands[index].detail);
+        item->setData(DetailDelegate::detailRole, m_commands[index].detail);
         item->setData(indexRole, static_cast<qulonglong>(index));
     }
     m_list->setCurrentRow(0);

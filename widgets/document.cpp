@@ -7,9 +7,7 @@
 #include <QFileInfo>
 
 #include <algorithm>
-#include <array>
 #include <filesystem>
-#include <fstream>
 #include <mutex>
 #include <set>
 #include <utility>
@@ -32,13 +30,6 @@ struct Document::Incoming {
 };
 
 namespace {
-
-bool isHdf5(const std::string& path) {
-    constexpr std::string_view magic = "\x89HDF\r\n\x1a\n";
-    std::array<char, magic.size()> head{};
-    std::ifstream file(path, std::ios::binary);
-    return file.read(head.data(), head.size()) && std::string_view(head.data(), head.size()) == magic;
-}
 
 /// Where a session's checkpoint may be: at its path, from here or from the session, or beside the session.
 std::vector<std::string> checkpointCandidates(const std::string& modelPath, const std::string& sessionPath) {
@@ -84,7 +75,7 @@ void Document::open(const QString& path) {
     m_jobs->cancel(m_opening);
     const auto work = [this, file = path.toStdString(), engine = m_engine](const Progress& progress) {
         Opened opened;
-        if (isHdf5(file)) {
+        if (engine.isSession(file)) {
             opened = readSession(engine, file, progress);
         } else {
             opened.model = engine.openModel(file, progress);

@@ -27,6 +27,7 @@ public:
     Document(Engine engine, JobRunner* jobs, QObject* parent = nullptr);
     ~Document() override;
 
+    const Engine& engine() const { return m_engine; }
     bool isOpen() const { return m_open; }
     const Session& session() const { return m_session; }
     const ModelSpec& spec() const { return m_session.model.spec; }

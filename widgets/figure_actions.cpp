@@ -68,7 +68,9 @@ void FigureActions::saveAs(FigureWidth width) {
 
 /// "SmolLM2-135M-Instruct-gate-norm-per-head"
 QString FigureActions::suggestedName(const Figure& figure) const {
-    const std::string& what = figure.kind == FigureKind::heatMap ? figure.colour.label : figure.y.label;
+    const std::string& what = figure.kind == FigureKind::heatMap     ? figure.colour.label
+                              : figure.kind == FigureKind::histogram ? figure.x.label
+                                                                     : figure.y.label;
     QString name = QString::fromStdString(figure.title + '-' + what);
     static const QRegularExpression awkward("[^\\w.+-]+");
     return name.replace(awkward, "-").left(80);

@@ -2,6 +2,7 @@
 
 #include "analysis/statistics.h"
 #include "widgets/plot_axes.h"
+#include "widgets/plot_bands.h"
 #include "widgets/plot_cells.h"
 
 #include <qcustomplot.h>
@@ -185,14 +186,18 @@ void addLegend(QCustomPlot& plot, QCPLayoutGrid& row, const PlotTheme& theme) {
     legend->setMargins({theme.length(6), 0, 0, theme.length(2)}); // descenders
     legend->setColumnSpacing(theme.length(12));
     legend->setRowSpacing(0);
+    std::vector<QCPAbstractPlottable*> named;
+    for (int i = 0; i < plot.plottableCount(); ++i)
+        if (!plot.plottable(i)->name().isEmpty())
+            named.push_back(plot.plottable(i));
     int widest = 1;
-    for (int i = 0; i < plot.graphCount(); ++i)
-        widest = std::max(widest, QFontMetrics(theme.font).horizontalAdvance(plot.graph(i)->name()));
+    for (const QCPAbstractPlottable* plottable : named)
+        widest = std::max(widest, QFontMetrics(theme.font).horizontalAdvance(plottable->name()));
     const int room = plot.viewport().width() / (widest + theme.length(22 + 4 + 12));
     legend->setFillOrder(QCPLayoutGrid::foColumnsFirst);
-    legend->setWrap(std::clamp(room, 1, plot.graphCount()));
-    for (int i = 0; i < plot.graphCount(); ++i)
-        plot.graph(i)->addToLegend(legend);
+    legend->setWrap(std::clamp(room, 1, std::max(1, static_cast<int>(named.size()))));
+    for (QCPAbstractPlottable* plottable : named)
+        plottable->addToLegend(legend);
 }
 
 void paintSeries(QCustomPlot& plot, QCPLayoutGrid& layout, const Figure& figure, const PlotTheme& theme) {
@@ -214,8 +219,11 @@ void paintSeries(QCustomPlot& plot, QCPLayoutGrid& layout, const Figure& figure,
         right = rect->addAxis(QCPAxis::atRight);
         setUpValueAxis(*right, figure, true, theme);
     }
-    for (std::size_t i = 0; i < figure.series.size(); ++i)
-        addLine(*x, figure.series[i].rightAxis ? *right : *left, figure.series[i], i, theme);
+    if (figure.kind == FigureKind::bands)
+        addBands(*x, *left, figure.series, theme);
+    else
+        for (std::size_t i = 0; i < figure.series.size(); ++i)
+            addLine(*x, figure.series[i].rightAxis ? *right : *left, figure.series[i], i, theme);
     rect->setMinimumMargins({0, theme.length(6), theme.length(6), 0});
     if (figure.series.size() > 1) {
         addLegend(plot, *addGrid(layout, 0), theme);
@@ -223,6 +231,29 @@ void paintSeries(QCustomPlot& plot, QCPLayoutGrid& layout, const Figure& figure,
     }
     layout.setRowSpacing(0);
     layout.simplify();
+}
+
+void paintHistogram(QCPLayoutGrid& layout, const Figure& figure, const PlotTheme& theme) {
+    QCPAxisRect* rect = addAxisRect(layout, 0, 0);
+    QCPAxis* x = rect->addAxis(QCPAxis::atBottom);
+    QCPAxis* y = rect->addAxis(QCPAxis::atLeft);
+    setUpValueAxis(*y, figure, false, theme);
+    styleAxis(*x, theme);
+    useValueTicks(*x, figure.x.logarithmic);
+    x->setLabel(QString::fromStdString(figure.x.label));
+    x->grid()->setVisible(false);
+    rect->setMinimumMargins({0, theme.length(6), theme.length(10), 0});
+    if (figure.edges.empty())
+        return;
+    x->setRange(figure.edges.front(), figure.edges.back());
+    QVector<double> counts(figure.series.front().values.begin(), figure.series.front().values.end());
+    counts << 0; // closes the last bin
+    QCPGraph* steps = x->parentPlot()->addGraph(x, y);
+    steps->setLineStyle(QCPGraph::lsStepLeft);
+    steps->setData(QVector<double>(figure.edges.begin(), figure.edges.end()), counts, true);
+    const QColor colour = lineColours().front();
+    steps->setPen(theme.pen(colour));
+    steps->setBrush(mixed(theme.background, colour, 0.35));
 }
 
 } // namespace
@@ -238,6 +269,8 @@ void paintFigure(QCustomPlot& plot, const Figure& figure, const PlotTheme& theme
     QCPLayoutGrid* layout = addGrid(*plot.plotLayout(), plot.plotLayout()->rowCount());
     if (figure.kind == FigureKind::heatMap)
         paintHeatMap(plot, *layout, figure, theme);
+    else if (figure.kind == FigureKind::histogram)
+        paintHistogram(*layout, figure, theme);
     else
         paintSeries(plot, *layout, figure, theme);
 }

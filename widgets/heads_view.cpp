@@ -45,15 +45,6 @@ QString ordinal(int number) {
     return QString::number(number) + (ones == 1 ? "st" : ones == 2 ? "nd" : ones == 3 ? "rd" : "th");
 }
 
-/// How much of a layer lies below a value; nothing when the layer has no other cell.
-std::optional<int> percentileOfLayer(std::span<const double> layer, double value) {
-    const auto others = std::count_if(layer.begin(), layer.end(), [](double v) { return std::isfinite(v); }) - 1;
-    if (others < 1)
-        return {};
-    const auto below = std::count_if(layer.begin(), layer.end(), [&](double v) { return v < value; });
-    return static_cast<int>(std::lround(100.0 * static_cast<double>(below) / static_cast<double>(others)));
-}
-
 QIcon iconOf(const QString& map) {
     QImage image(256, 1, QImage::Format_RGB32);
     for (int i = 0; i < image.width(); ++i)
@@ -156,7 +147,10 @@ void HeadsView::connectAll() {
             m_refresh->start();
     });
     connect(m_document, &Document::stateChanged, this, &HeadsView::listMetrics);
-    connect(m_metric, &QComboBox::currentIndexChanged, this, &HeadsView::refresh);
+    connect(m_metric, &QComboBox::currentIndexChanged, this, [this] {
+        refresh();
+        emit resultShown(QString::fromStdString(resultId()));
+    });
     const auto keepAndRefresh = [this] {
         keep();
         refresh();
@@ -322,8 +316,8 @@ QString HeadsView::describe(HeadId head) const {
     const std::size_t cell = row * shown.values.columns() + column(head);
     if (cell < m_ranks.size())
         text += tr(" · rank %1/%2").arg(m_ranks[cell]).arg(finite);
-    if (const std::optional<int> percent = percentileOfLayer(shown.values.row(row), *number))
-        text += tr(" · %1 percentile of layer").arg(ordinal(*percent));
+    if (const double percent = percentBelow(shown.values.row(row), *number); !std::isnan(percent))
+        text += tr(" · %1 percentile of layer").arg(ordinal(static_cast<int>(std::lround(percent))));
     return text;
 }
 

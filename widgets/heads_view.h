@@ -49,6 +49,8 @@ public slots:
 signals:
     /// One line on the cell under the pointer, else on the active cell; empty when there is neither.
     void hoverText(const QString& text);
+    /// The picture is of another result now.
+    void resultShown(const QString& resultId);
     /// Saving a picture did not work.
     void failed(const QString& message);
 

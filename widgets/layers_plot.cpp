@@ -1,7 +1,6 @@
 #include "widgets/layers_plot.h"
 
-#include "widgets/figure_painter.h"
-#include "widgets/plot_axes.h"
+#include "widgets/plot_theme.h"
 #include "widgets/selection.h"
 
 #include <QHelpEvent>
@@ -58,12 +57,10 @@ private:
 };
 
 LayersPlot::LayersPlot(Selection* selection, QWidget* parent)
-    : QWidget(parent)
-    , m_selection(selection)
-    , m_plot(addPlot(this)) {
+    : FigureWidget(parent)
+    , m_selection(selection) {
     setFocusPolicy(Qt::StrongFocus);
     setMouseTracking(true);
-    setMinimumSize(240, 120);
     setAccessibleName(tr("Metrics by layer"));
     connect(selection, &Selection::changed, this, &LayersPlot::followSelection);
 }
@@ -73,11 +70,7 @@ void LayersPlot::setModel(const ModelSpec& spec) {
     m_dragging = false;
     m_anchor = 0;
     hover({});
-}
-
-void LayersPlot::setFigure(const Figure& figure) {
-    m_figure = figure;
-    paint();
+    setCurrent({});
 }
 
 QPoint LayersPlot::position(int layer) const {
@@ -85,22 +78,32 @@ QPoint LayersPlot::position(int layer) const {
     return {static_cast<int>(std::lround(axis->coordToPixel(layer))), axis->axisRect()->center().y()};
 }
 
-void LayersPlot::paint() {
-    const PlotTheme theme = themeOf(*this);
-    paintFigure(*m_plot, m_figure, theme);
-    layOut(*m_plot);
-    m_marks = new Marks(m_plot->axisRect(), theme);
+void LayersPlot::painted() {
+    m_marks = new Marks(plot()->axisRect(), themeOf(*this));
     m_marks->hovered = m_hovered;
     followSelection();
 }
 
 void LayersPlot::followSelection() {
+    if (const std::optional<HeadId> active = m_selection->active())
+        setCurrent(active->layer);
+    else if (m_current && !headsOf(*m_current, *m_current).empty())
+        setCurrent({});
     if (!m_marks)
         return;
     m_marks->layers.clear();
     for (const HeadId& head : m_selection->heads())
         m_marks->layers.insert(head.layer);
-    m_plot->replot(QCustomPlot::rpQueuedReplot);
+    if (m_current)
+        m_marks->layers.insert(*m_current);
+    plot()->replot(QCustomPlot::rpQueuedReplot);
+}
+
+void LayersPlot::setCurrent(std::optional<int> layer) {
+    if (layer == m_current)
+        return;
+    m_current = layer;
+    emit currentLayerChanged();
 }
 
 void LayersPlot::hover(std::optional<int> layer) {
@@ -109,7 +112,7 @@ void LayersPlot::hover(std::optional<int> layer) {
     m_hovered = layer;
     if (m_marks)
         m_marks->hovered = layer;
-    m_plot->replot(QCustomPlot::rpQueuedReplot);
+    plot()->replot(QCustomPlot::rpQueuedReplot);
     emit layerHovered();
 }
 
@@ -118,18 +121,6 @@ bool LayersPlot::event(QEvent* event) {
         return QWidget::event(event);
     emit toolTipRequested(static_cast<QHelpEvent*>(event)->globalPos());
     return true;
-}
-
-void LayersPlot::changeEvent(QEvent* event) {
-    if (event->type() == QEvent::PaletteChange || event->type() == QEvent::FontChange)
-        paint();
-    QWidget::changeEvent(event);
-}
-
-void LayersPlot::resizeEvent(QResizeEvent* event) {
-    m_plot->setGeometry({QPoint(), event->size()});
-    m_plot->setViewport({QPoint(), event->size()});
-    paint(); // legend and axis labels break lines by the room there is
 }
 
 std::optional<int> LayersPlot::layerAt(QPointF point) const {
@@ -151,6 +142,8 @@ void LayersPlot::mousePressEvent(QMouseEvent* event) {
     m_restore = m_selection->heads();
     m_dragging = true;
     press(*layer, event->modifiers());
+    if (event->modifiers() == Qt::NoModifier)
+        emit layerActivated(*layer);
 }
 
 void LayersPlot::mouseMoveEvent(QMouseEvent* event) {
@@ -177,6 +170,10 @@ void LayersPlot::press(int layer, Qt::KeyboardModifiers modifiers) {
     if (!modifiers.testFlag(Qt::ShiftModifier))
         m_anchor = layer;
     selectUpTo(layer);
+    if (pressed.empty()) { // the selection, which is of heads, cannot hold it
+        setCurrent(layer);
+        followSelection();
+    }
 }
 
 void LayersPlot::selectUpTo(int layer) {
@@ -194,12 +191,16 @@ void LayersPlot::selectUpTo(int layer) {
 
 void LayersPlot::keyPressEvent(QKeyEvent* event) {
     const int last = m_spec.layerCount() - 1;
-    const std::optional<HeadId> active = m_selection->active();
-    const int from = active ? active->layer : -1;
+    const int from = m_current.value_or(-1);
+    const bool isEnter = event->key() == Qt::Key_Return || event->key() == Qt::Key_Enter;
     int to = -1;
-    if (event->key() == Qt::Key_Escape && !m_selection->heads().empty())
+    if (event->key() == Qt::Key_Escape && (m_current || !m_selection->heads().empty())) {
+        setCurrent({});
         m_selection->select(std::exchange(m_dragging, false) ? m_restore : std::set<HeadId>(),
                             Selection::Mode::replace);
+        followSelection();
+    } else if (isEnter && m_current)
+        emit layerActivated(*m_current);
     else if (event->matches(QKeySequence::SelectAll))
         m_selection->select(headsOf(0, last), Selection::Mode::replace);
     else if (event->key() == Qt::Key_Left)

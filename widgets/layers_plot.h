@@ -1,42 +1,41 @@
 #pragma once
 
-#include "analysis/figure.h"
 #include "analysis/head_id.h"
 #include "analysis/model_spec.h"
-
-#include <QWidget>
+#include "widgets/figure_widget.h"
 
 #include <optional>
 #include <set>
-
-class QCustomPlot;
 
 namespace secateur {
 
 class Selection;
 
-/// The drawn series, in which layers are selected: click, Ctrl to toggle, Shift to extend, drag, arrows. A selected
-/// layer stands for its heads.
-class LayersPlot : public QWidget {
+/// A figure over the layers, in which they are selected: click, Ctrl to toggle, Shift to extend, drag, arrows. A
+/// selected layer stands for its heads.
+class LayersPlot : public FigureWidget {
     Q_OBJECT
 
 public:
     LayersPlot(Selection* selection, QWidget* parent);
 
     void setModel(const ModelSpec& spec);
-    void setFigure(const Figure& figure);
     std::optional<int> hoveredLayer() const { return m_hovered; }
+    /// The one that keys move from: the active head's, or one without heads that was chosen here.
+    std::optional<int> currentLayer() const { return m_current; }
     /// The middle of a layer on the axis.
     QPoint position(int layer) const;
 
 signals:
     void layerHovered();
+    void currentLayerChanged();
+    /// Clicked, or Enter pressed on it.
+    void layerActivated(int layer);
     void toolTipRequested(const QPoint& globalPosition);
 
 protected:
     bool event(QEvent* event) override;
-    void changeEvent(QEvent* event) override;
-    void resizeEvent(QResizeEvent* event) override;
+    void painted() override;
     void mousePressEvent(QMouseEvent* event) override;
     void mouseMoveEvent(QMouseEvent* event) override;
     void mouseReleaseEvent(QMouseEvent* event) override;
@@ -46,8 +45,8 @@ protected:
 private:
     class Marks;
 
-    void paint();
     void followSelection();
+    void setCurrent(std::optional<int> layer);
     void hover(std::optional<int> layer);
     std::optional<int> layerAt(QPointF point) const;
     void press(int layer, Qt::KeyboardModifiers modifiers);
@@ -55,11 +54,10 @@ private:
     std::set<HeadId> headsOf(int from, int to) const;
 
     Selection* m_selection;
-    QCustomPlot* m_plot;
     Marks* m_marks = nullptr; ///< belongs to the plot
-    Figure m_figure;
     ModelSpec m_spec;
     std::optional<int> m_hovered;
+    std::optional<int> m_current;
     bool m_dragging = false;
     bool m_removes = false;
     int m_anchor = 0;

@@ -1,5 +1,6 @@
 #include "widgets/main_window.h"
 
+#include "widgets/cache_search.h"
 #include "widgets/document.h"
 #include "widgets/heads_view.h"
 #include "widgets/job_runner.h"
@@ -9,6 +10,7 @@
 #include "widgets/message_bar.h"
 #include "widgets/metric_list.h"
 #include "widgets/model_card_panel.h"
+#include "widgets/neurons_view.h"
 #include "widgets/recent_files.h"
 #include "widgets/selection_inspector.h"
 #include "widgets/shortcut_sheet.h"
@@ -20,15 +22,16 @@
 #include <QDockWidget>
 #include <QFileInfo>
 #include <QLabel>
-#include <QMessageBox>
 #include <QMimeData>
 #include <QSettings>
 #include <QStackedWidget>
 #include <QStatusBar>
 #include <QTabWidget>
+#include <QTimer>
 #include <QToolButton>
 #include <QVBoxLayout>
 
+#include <type_traits>
 #include <utility>
 
 namespace secateur {
@@ -55,7 +58,8 @@ MainWindow::MainWindow(Document* document, JobRunner* jobs, QWidget* parent)
     : QMainWindow(parent)
     , m_document(document)
     , m_jobs(jobs)
-    , m_selection(new Selection(this)) {
+    , m_selection(new Selection(this))
+    , m_cache(new CacheSearch(document->engine().cachedModels, this)) {
     setObjectName("MainWindow");
     setAcceptDrops(true);
     setDockNestingEnabled(true);
@@ -86,10 +90,12 @@ void MainWindow::buildCentre() {
     m_opening->setForegroundRole(QPalette::PlaceholderText);
     m_heads = new HeadsView(m_document, m_selection);
     m_layers = new LayersView(m_document, m_selection);
+    m_neurons = new NeuronsView(m_document, m_selection);
     m_tabs = new QTabWidget;
     m_tabs->setDocumentMode(true);
     m_tabs->addTab(m_heads, tr("Heads"));
     m_tabs->addTab(m_layers, tr("Layers"));
+    m_tabs->addTab(m_neurons, tr("Neurons"));
     m_tabs->setAccessibleName(tr("Pictures"));
     m_centre = new QStackedWidget;
     for (QWidget* page :
@@ -107,8 +113,10 @@ void MainWindow::buildCentre() {
     connect(m_welcome, &WelcomePage::openFolderWanted, this, &MainWindow::chooseFolder);
     connect(m_welcome, &WelcomePage::openSessionWanted, this, &MainWindow::chooseSession);
     connect(m_welcome, &WelcomePage::openWanted, this, &MainWindow::open);
+    connect(m_cache, &CacheSearch::found, this, [this] { m_welcome->showCached(m_cache->models()); });
     connect(m_heads, &HeadsView::failed, this, &MainWindow::fail);
     connect(m_layers, &LayersView::failed, this, &MainWindow::fail);
+    connect(m_neurons, &NeuronsView::failed, this, &MainWindow::fail);
 }
 
 void MainWindow::buildDocks() {
@@ -135,6 +143,9 @@ void MainWindow::buildDocks() {
     m_defaultLayout = saveState(layoutVersion);
     connect(m_card, &ModelCardPanel::locateModelWanted, this, &MainWindow::chooseModelForSession);
     connect(m_metrics, &MetricList::chosen, this, &MainWindow::showResult);
+    connect(m_heads, &HeadsView::resultShown, this, &MainWindow::followPicture);
+    connect(m_neurons, &NeuronsView::resultShown, this, &MainWindow::followPicture);
+    connect(m_tabs, &QTabWidget::currentChanged, this, &MainWindow::followPicture);
 }
 
 QDockWidget* MainWindow::addDock(const QString& title, const QString& name, Qt::DockWidgetArea area, QWidget* content) {
@@ -165,8 +176,17 @@ void MainWindow::buildStatusBar() {
         m_working->setText(summary);
         m_working->setVisible(!summary.isEmpty());
     });
-    connect(m_heads, &HeadsView::hoverText, m_hover, &QLabel::setText);
-    connect(m_layers, &LayersView::hoverText, m_hover, &QLabel::setText);
+    const auto tellOf = [this](auto* view) {
+        using View = std::remove_pointer_t<decltype(view)>;
+        connect(view, &View::hoverText, this, [this, view](const QString& text) {
+            if (m_tabs->currentWidget() == view)
+                m_hover->setText(text);
+        });
+    };
+    tellOf(m_heads);
+    tellOf(m_layers);
+    tellOf(m_neurons);
+    connect(m_tabs, &QTabWidget::currentChanged, m_hover, &QLabel::clear);
 }
 
 void MainWindow::connectDocument() {
@@ -210,6 +230,7 @@ void MainWindow::showOpened() {
     rememberRecentFile(session.isEmpty() ? path : session);
     m_log->add("info", tr("opened %1").arg(session.isEmpty() ? path : session));
     showCentre();
+    followPicture();
     updateTitle();
     updateActions();
 }
@@ -229,6 +250,11 @@ void MainWindow::showPanels(bool wanted) {
 
 void MainWindow::showCentre() {
     m_welcome->refresh();
+    // From the event loop, where a launch has already begun to open what it was asked for: that comes first.
+    QTimer::singleShot(0, this, [this] {
+        if (!m_document->isOpening())
+            m_cache->start();
+    });
     showPanels(m_document->isOpen() || m_document->isOpening());
     QWidget* otherwise = m_document->isOpening() ? static_cast<QWidget*>(m_opening) : m_welcome;
     m_centre->setCurrentWidget(m_document->isOpen() ? m_tabs : otherwise);
@@ -255,14 +281,21 @@ void MainWindow::updateActions() {
 }
 
 void MainWindow::showTab(const QString& id) {
-    m_tabs->setCurrentWidget(id == "layers" ? static_cast<QWidget*>(m_layers) : m_heads);
+    m_tabs->setCurrentWidget(id == "layers"    ? static_cast<QWidget*>(m_layers)
+                             : id == "neurons" ? static_cast<QWidget*>(m_neurons)
+                                               : m_heads);
+    if (id == "neurons" && m_selection->active())
+        m_neurons->openLayer(m_selection->active()->layer);
 }
 
 void MainWindow::showResult(const QString& resultId) {
     const MetricResult* result = m_document->result(resultId.toStdString());
     if (!result)
         return;
-    if (result->request.info->scope == Scope::layer) {
+    if (result->request.info->scope == Scope::neuron) {
+        m_neurons->showMetric(resultId);
+        m_tabs->setCurrentWidget(m_neurons);
+    } else if (result->request.info->scope == Scope::layer) {
         QStringList chosen = m_layers->chosenMetrics();
         if (!chosen.contains(resultId))
             m_layers->chooseMetrics(chosen << resultId);
@@ -273,9 +306,17 @@ void MainWindow::showResult(const QString& resultId) {
     }
 }
 
+/// The list of metrics stands where the picture is.
+void MainWindow::followPicture() {
+    if (m_tabs->currentWidget() == m_heads)
+        m_metrics->follow(QString::fromStdString(m_heads->resultId()));
+    else if (m_tabs->currentWidget() == m_neurons)
+        m_metrics->follow(QString::fromStdString(m_neurons->resultId()));
+}
+
 void MainWindow::goTo(HeadId head) {
-    m_selection->select({head}, Selection::Mode::replace, head);
     m_tabs->setCurrentWidget(m_heads);
+    m_selection->select({head}, Selection::Mode::replace, head);
     m_heads->setFocus();
 }
 
@@ -300,31 +341,6 @@ void MainWindow::resetLayout() {
 void MainWindow::fail(const QString& message) {
     m_messages->say(MessageBar::Kind::error, message);
     m_log->add("error", message);
-}
-
-void MainWindow::whenNothingIsLost(std::function<void()> next) {
-    if (!m_document->isModified()) {
-        next();
-        return;
-    }
-    auto* question =
-        new QMessageBox(QMessageBox::Question, tr("Secateur"),
-                        tr("%1 has results that are not saved.").arg(QFileInfo(m_document->sessionPath()).fileName()),
-                        QMessageBox::Save | QMessageBox::Discard | QMessageBox::Cancel, this);
-    question->setAttribute(Qt::WA_DeleteOnClose);
-    question->setObjectName("unsaved");
-    connect(question, &QMessageBox::finished, this, [this, next = std::move(next)](int answer) {
-        if (answer == QMessageBox::Save)
-            save(m_document->sessionPath(), next);
-        else if (answer == QMessageBox::Discard)
-            next();
-    });
-    question->open();
-}
-
-void MainWindow::save(const QString& path, std::function<void()> next) {
-    m_afterSave = std::move(next);
-    m_document->saveSession(path);
 }
 
 void MainWindow::changeEvent(QEvent* event) {

@@ -20,6 +20,7 @@ class QToolButton;
 
 namespace secateur {
 
+class CacheSearch;
 class Document;
 class FigureActions;
 class HeadsView;
@@ -30,6 +31,7 @@ class LogPanel;
 class MessageBar;
 class MetricList;
 class ModelCardPanel;
+class NeuronsView;
 class ShortcutSheet;
 class WelcomePage;
 
@@ -44,7 +46,7 @@ public:
 
     /// Asks first when something saved was changed since.
     void open(const QString& path);
-    /// @param id "heads" or "layers"
+    /// @param id "heads", "layers" or "neurons", which opens the selected layer
     void showTab(const QString& id);
     /// Selects one head and shows it.
     void goTo(HeadId head);
@@ -74,11 +76,10 @@ private:
     void updateTitle();
     void updateActions();
     void showResult(const QString& resultId);
+    void followPicture();
     void restoreLayout();
     void resetLayout();
     void fail(const QString& message);
-    void whenNothingIsLost(std::function<void()> next);
-    void save(const QString& path, std::function<void()> next = {});
 
     // main_window_menus.cpp
     QAction* add(QMenu* menu, const QString& text, const QKeySequence& keys, std::function<void()> run);
@@ -96,14 +97,19 @@ private:
     void chooseModelForSession();
     void chooseSessionFile();
     void saveSession();
+    void whenNothingIsLost(std::function<void()> next);
+    void save(const QString& path, std::function<void()> next = {});
     void openPalette();
     void openShortcutSheet();
     void about();
     FigureActions* figureActions() const;
+    void copyValues();
+    void selectAll();
 
     Document* m_document;
     JobRunner* m_jobs;
     Selection* m_selection;
+    CacheSearch* m_cache;
     MessageBar* m_messages = nullptr;
     QStackedWidget* m_centre = nullptr;
     WelcomePage* m_welcome = nullptr;
@@ -111,6 +117,7 @@ private:
     QTabWidget* m_tabs = nullptr;
     HeadsView* m_heads = nullptr;
     LayersView* m_layers = nullptr;
+    NeuronsView* m_neurons = nullptr;
     MetricList* m_metrics = nullptr;
     ModelCardPanel* m_card = nullptr;
     JobsPanel* m_jobsPanel = nullptr;

@@ -1,10 +1,13 @@
 #include "analysis/text.h"
+#include "widgets/cache_search.h"
 #include "widgets/document.h"
 #include "widgets/figure_actions.h"
 #include "widgets/heads_view.h"
+#include "widgets/layer_neurons.h"
 #include "widgets/layers_view.h"
 #include "widgets/main_window.h"
 #include "widgets/metric_list.h"
+#include "widgets/neurons_view.h"
 #include "widgets/recent_files.h"
 #include "widgets/shortcut_sheet.h"
 #include "widgets/theme.h"
@@ -95,12 +98,12 @@ void MainWindow::buildFileMenu() {
 
 void MainWindow::buildEditMenu() {
     QMenu* menu = menuBar()->addMenu(tr("&Edit"));
-    m_needDocument << add(menu, tr("&Copy selected values"), QKeySequence::Copy, [this] { m_heads->copyValues(); });
+    m_needDocument << add(menu, tr("&Copy selected values"), QKeySequence::Copy, [this] { copyValues(); });
     m_needDocument << add(menu, tr("Copy figure as &image"), tr("Ctrl+Shift+C"),
                           [this] { figureActions()->copyImage(); });
     m_needDocument << add(menu, tr("Copy figure as CS&V"), tr("Ctrl+Alt+C"), [this] { figureActions()->copyCsv(); });
     menu->addSeparator();
-    m_needDocument << add(menu, tr("Select &all heads"), QKeySequence::SelectAll, [this] { m_heads->selectAll(); });
+    m_needDocument << add(menu, tr("Select &all heads"), QKeySequence::SelectAll, [this] { selectAll(); });
     m_needDocument << add(menu, tr("&Clear selection"), tr("Ctrl+Shift+A"), [this] { m_selection->clear(); });
 }
 
@@ -203,6 +206,31 @@ void MainWindow::saveSession() {
         save(m_document->sessionPath());
 }
 
+void MainWindow::whenNothingIsLost(std::function<void()> next) {
+    if (!m_document->isModified()) {
+        next();
+        return;
+    }
+    auto* question =
+        new QMessageBox(QMessageBox::Question, tr("Secateur"),
+                        tr("%1 has results that are not saved.").arg(QFileInfo(m_document->sessionPath()).fileName()),
+                        QMessageBox::Save | QMessageBox::Discard | QMessageBox::Cancel, this);
+    question->setAttribute(Qt::WA_DeleteOnClose);
+    question->setObjectName("unsaved");
+    connect(question, &QMessageBox::finished, this, [this, next = std::move(next)](int answer) {
+        if (answer == QMessageBox::Save)
+            save(m_document->sessionPath(), next);
+        else if (answer == QMessageBox::Discard)
+            next();
+    });
+    question->open();
+}
+
+void MainWindow::save(const QString& path, std::function<void()> next) {
+    m_afterSave = std::move(next);
+    m_document->saveSession(path);
+}
+
 void MainWindow::openPalette() {
     m_palette->open(commands());
 }
@@ -213,6 +241,10 @@ std::vector<Command> MainWindow::commands() {
         if (action->isEnabled())
             commands.push_back({action->text().remove('&'), action->shortcut().toString(QKeySequence::NativeText),
                                 [action] { action->trigger(); }});
+    for (const CachedModel& model : m_cache->models())
+        commands.push_back({tr("Open %1").arg(QString::fromStdString(model.name)),
+                            QString::fromStdString(shortBytes(static_cast<double>(model.bytes))),
+                            [this, path = QString::fromStdString(model.path)] { open(path); }});
     if (!m_document->isOpen())
         return commands;
     for (const std::string& id : m_document->resultIds()) {
@@ -253,7 +285,24 @@ void MainWindow::about() {
 }
 
 FigureActions* MainWindow::figureActions() const {
-    return m_tabs->currentWidget() == m_layers ? m_layers->figureActions() : m_heads->figureActions();
+    const QWidget* shown = m_tabs->currentWidget();
+    return shown == m_layers    ? m_layers->figureActions()
+           : shown == m_neurons ? m_neurons->figureActions()
+                                : m_heads->figureActions();
+}
+
+void MainWindow::copyValues() {
+    if (m_tabs->currentWidget() == m_neurons)
+        m_neurons->copyValues();
+    else
+        m_heads->copyValues();
+}
+
+void MainWindow::selectAll() {
+    if (m_neurons->layerNeurons()->hasRowsInFocus())
+        m_neurons->layerNeurons()->selectAll();
+    else
+        m_heads->selectAll();
 }
 
 } // namespace secateur

@@ -153,6 +153,15 @@ void MetricList::editOptions(const std::string& metricId) {
     (m_options.empty() ? static_cast<QWidget*>(m_measure) : m_options.front())->setFocus(Qt::ShortcutFocusReason);
 }
 
+void MetricList::follow(const QString& resultId) {
+    const auto row = m_rows.find(resultId);
+    if (row == m_rows.end() || row->second.first == m_tree->currentItem())
+        return;
+    const QSignalBlocker quiet(m_tree);
+    m_tree->setCurrentItem(row->second.first);
+    buildForm(row->second.second);
+}
+
 void MetricList::refresh() {
     const QString current = toQString(m_formInfo->id);
     {

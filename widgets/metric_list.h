@@ -31,6 +31,8 @@ public:
     MetricRequest request() const;
     /// Makes a metric's row the current one and puts the focus on its options.
     void editOptions(const std::string& metricId);
+    /// Makes a result's row the current one, because a picture shows it.
+    void follow(const QString& resultId);
 
 signals:
     /// A result the person wants to look at.

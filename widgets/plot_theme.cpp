@@ -15,11 +15,6 @@ constexpr double pointsPerInch = 72;
 constexpr double unitsPerInch = 96;
 constexpr double paperTextPoints = 8;
 
-QColor mixed(const QColor& from, const QColor& to, double share) {
-    const auto channel = [&](int a, int b) { return static_cast<int>(std::lround(a + share * (b - a))); };
-    return {channel(from.red(), to.red()), channel(from.green(), to.green()), channel(from.blue(), to.blue())};
-}
-
 PlotTheme themeFrom(const QColor& background, const QColor& text) {
     PlotTheme theme;
     theme.background = background;
@@ -46,6 +41,11 @@ QFont paperFont() {
 }
 
 } // namespace
+
+QColor mixed(const QColor& from, const QColor& to, double share) {
+    const auto channel = [&](int a, int b) { return static_cast<int>(std::lround(a + share * (b - a))); };
+    return {channel(from.red(), to.red()), channel(from.green(), to.green()), channel(from.blue(), to.blue())};
+}
 
 int PlotTheme::length(double units) const {
     return std::max(1, static_cast<int>(std::lround(units * unit)));

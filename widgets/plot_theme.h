@@ -25,6 +25,9 @@ struct PlotTheme {
     QPen pen(const QColor& colour, double width = 1) const;
 };
 
+/// A colour on the way from one to another. @param share 0 = from, 1 = to
+QColor mixed(const QColor& from, const QColor& to, double share);
+
 /// A widget's own colours and font, light or dark.
 PlotTheme themeOf(const QWidget& widget);
 

@@ -42,15 +42,6 @@ std::optional<Cell> cellOf(Scope scope, const ModelSpec& spec, HeadId head) {
     return {};
 }
 
-/// How much of the row lies below a value, in percent, as the picture of the heads says it; nothing for a row of one.
-std::optional<int> percentileIn(std::span<const double> row, double value) {
-    const auto others = std::ranges::count_if(row, [](double v) { return !std::isnan(v); }) - 1;
-    if (others < 1)
-        return {};
-    const auto below = std::ranges::count_if(row, [value](double v) { return v < value; });
-    return static_cast<int>(std::lround(100.0 * static_cast<double>(below) / static_cast<double>(others)));
-}
-
 QString shortNumber(double value) {
     return QString::fromStdString(significant(value));
 }
@@ -151,12 +142,12 @@ void SelectionInspector::showOne(HeadId head) {
         const auto& ranks = ranksOf(id, *result);
         const int rank = ranks[cell->row * result->values.columns() + cell->column];
         const auto count = std::ranges::count_if(ranks, [](int r) { return r > 0; });
-        const auto percentile = rank > 0 ? percentileIn(result->values.row(cell->row), value) : std::nullopt;
+        const double percent = percentBelow(result->values.row(cell->row), value);
         QString place = rank > 0 ? tr("rank %1 of %2").arg(rank).arg(count) : tr("no value");
         QString tip = tr("Among all cells of the model: 1 is the first to be cut");
-        if (percentile) {
-            place += tr(" · layer p%1").arg(*percentile);
-            tip += tr("\n%1 % of the layer's other cells lie below").arg(*percentile);
+        if (rank > 0 && !std::isnan(percent)) {
+            place += tr(" · layer p%1").arg(std::lround(percent));
+            tip += tr("\n%1 % of the layer's other cells lie below").arg(std::lround(percent));
         }
         addRow(id, {shortNumber(value), fullNumber(value)}, {place, tip});
     }

@@ -6,6 +6,8 @@
 #include <QTreeWidget>
 #include <QVBoxLayout>
 
+#include <span>
+
 namespace secateur {
 
 namespace {
@@ -37,6 +39,13 @@ constexpr ViewKey layersKeys[]{
     {"Ctrl+Click", "Add a layer's heads"},
     {"Shift+Click", "Select the layers from the first to this one"},
     {"Esc", "Clear the selection"},
+};
+
+constexpr ViewKey neuronsKeys[]{
+    {"Left, Right, Home, End", "Move to another layer"},
+    {"Click, Enter", "Open a layer's neurons"},
+    {"Tab", "Go to the open layer's list"},
+    {"Esc in the list", "Close it"},
 };
 
 int rowHeight(const QWidget& widget) {
@@ -78,18 +87,23 @@ ShortcutSheet::ShortcutSheet(const QList<QAction*>& actions, QWidget* parent)
         if (!keys.isEmpty())
             addRow(everywhere, keys.join(QStringLiteral(", ")), withoutMnemonic(action->text()));
     }
-    auto* heads = new QTreeWidgetItem(sheet, {tr("In the picture of the heads")});
-    for (const ViewKey& key : headsKeys)
-        addRow(heads, tr(key.keys), tr(key.meaning));
-    auto* layers = new QTreeWidgetItem(sheet, {tr("In the picture of the layers")});
-    for (const ViewKey& key : layersKeys)
-        addRow(layers, tr(key.keys), tr(key.meaning));
-    for (QTreeWidgetItem* group : {everywhere, heads, layers}) {
+    const auto addGroup = [&](const QString& title, std::span<const ViewKey> keys) {
+        auto* group = new QTreeWidgetItem(sheet, {title});
+        for (const ViewKey& key : keys)
+            addRow(group, tr(key.keys), tr(key.meaning));
+    };
+    addGroup(tr("In the picture of the heads"), headsKeys);
+    addGroup(tr("In the picture of the layers"), layersKeys);
+    addGroup(tr("In the picture of the neurons"), neuronsKeys);
+    int rows = 1;
+    for (int i = 0; i < sheet->topLevelItemCount(); ++i) {
+        QTreeWidgetItem* group = sheet->topLevelItem(i);
         QFont bold = font();
         bold.setBold(true);
         group->setFont(0, bold);
         group->setFirstColumnSpanned(true);
         group->setSizeHint(0, {0, rowHeight(*sheet)});
+        rows += 1 + group->childCount();
     }
     sheet->expandAll();
     sheet->resizeColumnToContents(0);
@@ -97,7 +111,6 @@ ShortcutSheet::ShortcutSheet(const QList<QAction*>& actions, QWidget* parent)
     column->addWidget(sheet);
     setBackgroundRole(QPalette::Base);
     setAutoFillBackground(true);
-    const int rows = everywhere->childCount() + heads->childCount() + layers->childCount() + 4;
     resize(fontMetrics().averageCharWidth() * 90, rowHeight(*this) * rows + 2 * column->contentsMargins().top());
 }
 

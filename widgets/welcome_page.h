@@ -1,7 +1,14 @@
 #pragma once
 
+#include "analysis/cached_model.h"
+
 #include <QWidget>
 
+#include <vector>
+
+class QLabel;
+class QListWidget;
+class QListWidgetItem;
 class QVBoxLayout;
 
 namespace secateur {
@@ -15,6 +22,8 @@ public:
 
     /// Lists the recent files anew.
     void refresh();
+    /// Lists what lies in the cache.
+    void showCached(const std::vector<CachedModel>& models);
 
 signals:
     void openModelWanted();
@@ -23,7 +32,11 @@ signals:
     void openWanted(const QString& path);
 
 private:
+    void openItem(const QListWidgetItem* item);
+
     QVBoxLayout* m_recent;
+    QLabel* m_cachedTitle;
+    QListWidget* m_cached;
 };
 
 } // namespace secateur

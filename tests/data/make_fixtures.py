@@ -8,15 +8,14 @@ Needs torch, transformers (5.x), safetensors, gguf and numpy. Deterministic. Eve
 biases too: a freshly initialised model (biases 0, norms 1) hides mistakes.
 
 expected.json beside each model:
-    file      what to open, relative to the folder ("." = the folder itself)
-    fingerprint  by the description in backends/fingerprint.h
-    tensors   by Hugging Face name, after reading: shape, SHA-256 of the float32 bytes in the half-rotation layout
-    metrics   by result id: one number, or one list, per layer; float64, by forming the matrices themselves
+    files     what to open, relative to the folder ("." = the folder itself), with the fingerprint that
+              backends/fingerprint.h describes; the same weights are in all of them
+    tensors   by layer and weight ("0.query"; -1 = of none), after reading: shape, SHA-256 of the float32 bytes
+    metrics   by result id: one number, or one list, per layer
 """
 
 import argparse
 import hashlib
-import itertools
 import json
 import pathlib
 import struct
@@ -24,11 +23,16 @@ import struct
 import gguf
 import numpy as np
 import torch
+import transformers as tf
 from safetensors import safe_open
-from transformers import LlamaConfig, LlamaForCausalLM, MistralConfig, MistralForCausalLM
+from safetensors.torch import save_file
 from transformers.modeling_rope_utils import ROPE_INIT_FUNCTIONS
 
+import families
+import judge
+
 HERE = pathlib.Path(__file__).parent
+KINDS = gguf.GGMLQuantizationType
 GQA = dict(hidden_size=64, num_hidden_layers=2, num_attention_heads=8, num_key_value_heads=2, head_dim=12,
            intermediate_size=32, vocab_size=37, max_position_embeddings=48, rms_norm_eps=1e-5)
 MHA = dict(hidden_size=48, num_hidden_layers=2, num_attention_heads=3, num_key_value_heads=3, head_dim=16,
@@ -39,153 +43,27 @@ MQA = dict(hidden_size=40, num_hidden_layers=2, num_attention_heads=5, num_key_v
 SUPER = dict(hidden_size=256, num_hidden_layers=1, num_attention_heads=4, num_key_value_heads=2, head_dim=16,
              intermediate_size=32, vocab_size=16, max_position_embeddings=32, rms_norm_eps=1e-5,
              tie_word_embeddings=True)
+ODD = dict(hidden_size=24, num_hidden_layers=2, num_attention_heads=6, num_key_value_heads=2, head_dim=6,
+           intermediate_size=20, vocab_size=17, max_position_embeddings=64)
+ENCODER = dict(hidden_size=24, num_hidden_layers=2, num_attention_heads=3, intermediate_size=28, vocab_size=17,
+               max_position_embeddings=14, hidden_act="gelu")
 # Of the six wavelengths (6 to 13,500) two lie between the bounds 400 and 3200, so that divisors tell the bounds.
 LLAMA3 = dict(rope_type="llama3", rope_theta=10000.0, factor=8.0, low_freq_factor=1.0, high_freq_factor=8.0,
               original_max_position_embeddings=3200)
 
 
-# --- the judge: gate-norms in float64, from their definitions (design: methods.md 1) ---------------------------------
-
-def phase_mean(query, key, dims):
-    """Mean of ||sum_h q_h^T R k_h||^2 over independent uniform phases; query, key [heads, headDim, columns].
-
-    Each pair contributes a trigonometric polynomial of degree one, whose square four equally spaced phases average
-    exactly; products of different pairs average to zero.
-    """
-    half = dims // 2
-    total = 0.0
-    for pair in range(half):
-        q1, q2 = query[:, pair], query[:, pair + half]
-        k1, k2 = key[:, pair], key[:, pair + half]
-        for phase in 0.3 + np.arange(4) * np.pi / 2:
-            c, s = np.cos(phase), np.sin(phase)
-            product = q1.T @ (c * k1 - s * k2) + q2.T @ (s * k1 + c * k2)
-            total += (product ** 2).sum() / 4
-    rest = sum(q.T @ k for q, k in zip(query[:, dims:], key[:, dims:]))
-    return total + (rest ** 2).sum()
-
-
-def norm(query, key, rope_averaged, dims):
-    """||sum_h query_h^T key_h||_F, or its root mean square over rotary phases."""
-    if rope_averaged:
-        return float(np.sqrt(phase_mean(query, key, dims)))
-    return float(np.sqrt((sum(q.T @ k for q, k in zip(query, key)) ** 2).sum()))
-
-
-def gate_norms(tensors, config, options):
-    heads, groups = config["heads"], config["kv_heads"]
-    values = {"gate_norm": [], "gate_norm_headwise": [], "gate_norm_head": [], "gate_norm_group": []}
-    for layer in range(config["layers"]):
-        def get(name):
-            return tensors[f"model.layers.{layer}.{name}"].astype(np.float64)
-        query, key = get("self_attn.q_proj.weight"), get("self_attn.k_proj.weight")
-        if "fold_norm" in options:
-            query, key = query * get("input_layernorm.weight"), key * get("input_layernorm.weight")
-        if "augmented" in options and config["bias"]:
-            query = np.concatenate([query, get("self_attn.q_proj.bias")[:, None]], 1)
-            key = np.concatenate([key, get("self_attn.k_proj.bias")[:, None]], 1)
-        query = query.reshape(heads, config["head_dim"], -1)
-        key = key.reshape(groups, config["head_dim"], -1)
-        per_head = heads // groups
-        repeated = np.repeat(key, per_head, axis=0)
-        rope = "rope_averaged" in options
-        dims = config["rotary"]
-        by_head = [norm(query[h:h + 1], repeated[h:h + 1], rope, dims) for h in range(heads)]
-        values["gate_norm"].append(norm(query, repeated, rope, dims))
-        values["gate_norm_headwise"].append(float(np.sqrt(np.sum(np.square(by_head)))))
-        values["gate_norm_head"].append(by_head)
-        values["gate_norm_group"].append([
-            norm(query[g * per_head:(g + 1) * per_head].sum(0, keepdims=True), key[g:g + 1], rope, dims)
-            for g in range(groups)])
-    return {metric + "".join(f":{o}=true" for o in options): v for metric, v in values.items()}
-
-
-def all_metrics(tensors, config, most_options=3):
-    metrics = {}
-    for count in range(most_options + 1):
-        for options in itertools.combinations(["augmented", "fold_norm", "rope_averaged"], count):
-            metrics |= gate_norms(tensors, config, options)
-    return metrics
-
-
-# --- checkpoints as plain arrays under Hugging Face names ------------------------------------------------------------
-
-def shape_of(config):
-    return {"layers": config["num_hidden_layers"], "heads": config["num_attention_heads"],
-            "kv_heads": config["num_key_value_heads"], "head_dim": config["head_dim"], "rotary": config["head_dim"],
-            "bias": config.get("attention_bias", False)}
-
+# --- what is expected ------------------------------------------------------------------------------------------------
 
 def read_safetensors(folder):
     tensors = {}
     for file in sorted(folder.glob("*.safetensors")):
         with safe_open(file, "pt") as opened:
-            tensors |= {name: opened.get_tensor(name).float().numpy() for name in opened.keys()}
+            tensors |= {name: opened.get_tensor(name) for name in opened.keys()}
     return tensors
 
 
-def permute(weight, heads):
-    """Half-rotation rows to the consecutive pairs that llama.cpp's `llama` keeps."""
-    return weight.reshape(heads, 2, weight.shape[0] // heads // 2, *weight.shape[1:]).swapaxes(1, 2).reshape(weight.shape)
-
-
-def unpermute(weight, heads):
-    return weight.reshape(heads, weight.shape[0] // heads // 2, 2, *weight.shape[1:]).swapaxes(1, 2).reshape(weight.shape)
-
-
-GGUF_NAMES = {"attn_norm": "input_layernorm", "attn_q": "self_attn.q_proj", "attn_k": "self_attn.k_proj",
-              "attn_v": "self_attn.v_proj", "attn_output": "self_attn.o_proj", "ffn_norm": "post_attention_layernorm",
-              "ffn_gate": "mlp.gate_proj", "ffn_up": "mlp.up_proj", "ffn_down": "mlp.down_proj"}
-GGUF_TOP = {"token_embd.weight": "model.embed_tokens.weight", "output_norm.weight": "model.norm.weight",
-            "output.weight": "lm_head.weight"}
-
-
-def hugging_face_name(name):
-    if name in GGUF_TOP:
-        return GGUF_TOP[name]
-    _, layer, part, kind = name.split(".")
-    return f"model.layers.{layer}.{GGUF_NAMES[part]}.{kind}"
-
-
-def read_gguf(path):
-    reader = gguf.GGUFReader(path)
-    field = {name: f.contents() for name, f in reader.fields.items() if not name.startswith("tokenizer")}
-    heads = field["llama.attention.head_count"]
-    config = {"layers": field["llama.block_count"], "heads": heads,
-              "kv_heads": field.get("llama.attention.head_count_kv", heads), "bias": False}
-    config["head_dim"] = field.get("llama.attention.key_length", field["llama.embedding_length"] // heads)
-    config["rotary"] = field.get("llama.rope.dimension_count", config["head_dim"])
-    tensors = {}
-    for tensor in reader.tensors:
-        if tensor.name == "rope_freqs.weight":
-            continue
-        config["bias"] = config["bias"] or tensor.name.endswith("attn_q.bias")
-        shape = [int(n) for n in reversed(tensor.shape)]
-        values = gguf.quants.dequantize(tensor.data, tensor.tensor_type).astype(np.float32).reshape(shape)
-        if ".attn_q." in tensor.name:
-            values = unpermute(values, config["heads"])
-        if ".attn_k." in tensor.name:
-            values = unpermute(values, config["kv_heads"])
-        tensors[hugging_face_name(tensor.name)] = values
-    return tensors, config
-
-
-# --- writing ---------------------------------------------------------------------------------------------------------
-
-def redraw(model, seed):
-    generator = torch.Generator().manual_seed(seed)
-    with torch.no_grad():
-        for name, parameter in model.named_parameters():
-            noise = torch.randn(parameter.shape, generator=generator)
-            if "norm" in name:
-                parameter.copy_(1 + 0.3 * noise)
-            elif name.endswith("bias"):
-                parameter.copy_(0.5 * noise)
-            else:
-                parameter.copy_(noise * 1.5 / parameter.shape[-1] ** 0.5)
-        for layer in model.model.layers:  # heads of unlike strength
-            scales = torch.linspace(0.2, 2, layer.self_attn.q_proj.weight.shape[0])
-            layer.self_attn.q_proj.weight.mul_(scales[:, None])
+def as_floats(state):
+    return {name: values.float().numpy() for name, values in state.items()}
 
 
 def fingerprint(stored):
@@ -202,14 +80,9 @@ def fingerprint(stored):
     return "sha256:" + digest.hexdigest()
 
 
-def stored_safetensors(folder):
-    for file in sorted(folder.glob("*.safetensors")):
-        raw = file.read_bytes()
-        start = 8 + int.from_bytes(raw[:8], "little")
-        for name, info in json.loads(raw[8:start]).items():
-            if name != "__metadata__":
-                begin, end = info["data_offsets"]
-                yield name, info["shape"], raw[start + begin:start + end]
+def stored_torch(state):
+    for name, values in state.items():
+        yield name, list(values.shape), values.contiguous().view(torch.uint8).numpy().tobytes()
 
 
 def stored_gguf(path):
@@ -217,42 +90,116 @@ def stored_gguf(path):
         yield tensor.name, [int(n) for n in reversed(tensor.shape)], tensor.data.tobytes()
 
 
-def write_expected(folder, file, stored, tensors, config):
-    record = {"file": file,
-              "fingerprint": fingerprint(stored),
-              "tensors": {name: {"shape": list(t.shape), "sum": float(t.astype(np.float64).sum()),
-                                 "sha256": hashlib.sha256(np.ascontiguousarray(t, np.float32).tobytes()).hexdigest()}
-                          for name, t in sorted(tensors.items())},
-              "metrics": all_metrics(tensors, config)}
+def write_expected(folder, files, weights, shape, judged=None):
+    record = {"files": files,
+              "tensors": {f"{layer}.{which}":
+                              {"shape": list(t.shape), "sum": float(t.astype(np.float64).sum()),
+                               "sha256": hashlib.sha256(np.ascontiguousarray(t, np.float32).tobytes()).hexdigest()}
+                          for (layer, which), t in sorted(weights.items())},
+              "metrics": judge.all_metrics(judged or weights, shape)}
     (folder / "expected.json").write_text(json.dumps(record, indent=1) + "\n")
 
 
-def write_hugging_face(name, shape, dtype, seed, kind=(LlamaConfig, LlamaForCausalLM), shards=None, old_spelling=False,
-                       **extra):
-    settings = shape | extra
-    model = kind[1](kind[0](**settings, bos_token_id=1, eos_token_id=2))
+def shape_of(config, family):
+    """The judge's view of a Hugging Face configuration."""
+    get = lambda *names, otherwise=None: next((config[n] for n in names if config.get(n) is not None), otherwise)
+    heads, hidden = get("num_attention_heads", "n_head"), get("hidden_size", "n_embd")
+    head_dim = get("head_dim", otherwise=hidden // heads)
+    encoder = family in ("bert", "roberta", "xlm-roberta", "albert")
+    rotary = 0 if encoder or family == "gpt2" else head_dim // 2 if family == "phi" else head_dim
+    layer = judge.Layer(heads, get("num_key_value_heads", otherwise=heads),
+                        get("intermediate_size", "n_inner", otherwise=4 * hidden), rotary, rotary > 0)
+    return judge.Shape(head_dim, [layer] * get("num_hidden_layers", "n_layer"), int(family.startswith("gemma")),
+                       encoder, family == "albert")
+
+
+# --- Hugging Face ----------------------------------------------------------------------------------------------------
+
+def redraw(model, seed):
+    generator = torch.Generator().manual_seed(seed)
+    with torch.no_grad():
+        for name, parameter in model.named_parameters():
+            noise = torch.randn(parameter.shape, generator=generator)
+            if "norm" in name.lower() or "ln_" in name:
+                parameter.copy_(1 + 0.3 * noise if name.endswith("weight") else 0.3 * noise)
+            elif name.endswith("bias"):
+                parameter.copy_(0.5 * noise)
+            else:
+                parameter.copy_(noise * 1.5 / parameter.shape[-1] ** 0.5)
+            if name.endswith(("q_proj.weight", "query.weight")):  # heads of unlike strength
+                parameter.mul_(torch.linspace(0.2, 2, parameter.shape[0])[:, None])
+
+
+def drawn(config, kind, dtype, seed):
+    model = kind(config)
     redraw(model, seed)
+    return model.to(dtype)
+
+
+def without_extras(folder):
+    (folder / "generation_config.json").unlink(missing_ok=True)
+
+
+def write_llama(name, shape, dtype, seed, kind=(tf.LlamaConfig, tf.LlamaForCausalLM), shards=None, old_spelling=False,
+                **extra):
+    settings = shape | extra
     folder = HERE / name
     folder.mkdir(exist_ok=True)
-    model.to(dtype).save_pretrained(folder, max_shard_size=shards or "5GB")
-    (folder / "generation_config.json").unlink(missing_ok=True)
+    model = drawn(kind[0](**settings, bos_token_id=1, eos_token_id=2), kind[1], dtype, seed)
+    model.save_pretrained(folder, max_shard_size=shards or "5GB")
+    without_extras(folder)
     if old_spelling:
         config = json.loads((folder / "config.json").read_text())
         rope = config.pop("rope_parameters")
         config |= {"rope_theta": rope["rope_theta"], "rope_scaling": None, "torch_dtype": config.pop("dtype")}
         (folder / "config.json").write_text(json.dumps(config, indent=2) + "\n")
-    write_expected(folder, ".", stored_safetensors(folder), read_safetensors(folder), shape_of(settings))
+    state = read_safetensors(folder)
+    write_expected(folder, {".": fingerprint(stored_torch(state))},
+                   families.weights_of(as_floats(state), "llama"), shape_of(settings, "llama"))
 
+
+def write_family(folder, model, seed, family=None, dtype=torch.float32, architecture=None, fused=False, rename=None,
+                 extra=None, text_config=False):
+    """One tiny model as safetensors, pytorch_model.bin and, where llama.cpp has the architecture, GGUF."""
+    config, kind = model
+    family = family or config.model_type
+    model = drawn(config, kind, dtype, seed)
+    folder = HERE / folder
+    folder.mkdir(exist_ok=True)
+    model.save_pretrained(folder)
+    without_extras(folder)
+    state = read_safetensors(folder)
+    if rename or extra:
+        state = {(rename(name) if rename else name): values for name, values in state.items()} | (extra or {})
+        save_file(state, folder / "model.safetensors", metadata={"format": "pt"})
+    torch.save(state, folder / "pytorch_model.bin")
+    settings = config.to_dict()
+    shape = shape_of(settings["text_config"] if text_config else settings, family)
+    weights = families.weights_of(as_floats(state), family)
+    files = {".": fingerprint(stored_torch(state)), "pytorch_model.bin": fingerprint(stored_torch(state))}
+    if architecture:
+        path = folder / "model.gguf"
+        write_gguf(path, architecture, families.gguf_tensors(weights, architecture, shape, fused),
+                   gguf_fields(settings, shape, architecture))
+        files["model.gguf"] = fingerprint(stored_gguf(path))
+    applied = None
+    if shape.tied:
+        applied = {(layer, which): values for (stored, which), values in weights.items()
+                   for layer in (range(len(shape.layers)) if stored == 0 else [stored])}
+    write_expected(folder, files, weights, shape, applied)
+
+
+# --- GGUF ------------------------------------------------------------------------------------------------------------
 
 def encode(values, kind, random):
-    if kind == gguf.GGMLQuantizationType.Q6_K:  # gguf-py reads it but does not write it: draw blocks
+    if kind == KINDS.Q6_K:  # gguf-py reads it but does not write it: draw blocks
         blocks = values.size // 256
         raw = random.integers(0, 256, (blocks, 208), np.uint8)
         scale = (0.002 * (1 + random.random((blocks, 1)))).astype(np.float16).view(np.uint8).reshape(blocks, 2)
         return np.concatenate([raw, scale], 1).reshape(*values.shape[:-1], -1)
-    if kind == gguf.GGMLQuantizationType.F32:
-        return values
-    if kind == gguf.GGMLQuantizationType.F16:
+    if kind == KINDS.F32:
+        return values.astype(np.float32)
+    if kind == KINDS.F16:
         return values.astype(np.float16)
     return gguf.quants.quantize(values, kind)
 
@@ -260,9 +207,9 @@ def encode(values, kind, random):
 def storage_kind(values, kind):
     """Vectors stay float32, and rows that are no whole blocks of 256 become Q8_0, as llama.cpp's converter does."""
     if values.ndim == 1:
-        return gguf.GGMLQuantizationType.F32
-    if kind == gguf.GGMLQuantizationType.Q6_K and values.shape[1] % 256:
-        return gguf.GGMLQuantizationType.Q8_0
+        return KINDS.F32
+    if kind == KINDS.Q6_K and values.shape[1] % 256:
+        return KINDS.Q8_0
     return kind
 
 
@@ -273,67 +220,163 @@ def rope_divisors(config):
     return (plain / scaled.double().numpy()).astype(np.float32)
 
 
-def write_gguf(name, tensors, shape, kind):
-    folder = HERE / f"{name}-{kind.name.lower()}-gguf"
-    folder.mkdir(exist_ok=True)
-    path = folder / "model.gguf"
-    writer = gguf.GGUFWriter(path, "llama")
-    writer.add_block_count(shape["num_hidden_layers"])
-    writer.add_context_length(shape["max_position_embeddings"])
-    writer.add_embedding_length(shape["hidden_size"])
-    writer.add_feed_forward_length(shape["intermediate_size"])
-    writer.add_head_count(shape["num_attention_heads"])
-    writer.add_head_count_kv(shape["num_key_value_heads"])
-    writer.add_key_length(shape["head_dim"])
-    writer.add_value_length(shape["head_dim"])
-    writer.add_rope_dimension_count(shape["head_dim"])
-    writer.add_rope_freq_base(10000.0)
-    writer.add_layer_norm_rms_eps(shape["rms_norm_eps"])
-    writer.add_vocab_size(shape["vocab_size"])
-    writer.add_tokenizer_model("llama")
-    writer.add_token_list([f"t{i}" for i in range(shape["vocab_size"])])
-    names = {v: k for k, v in GGUF_NAMES.items()}
-    top = {v: k for k, v in GGUF_TOP.items()}
-    random = np.random.default_rng(11)
-    if "rope_parameters" in shape:
-        writer.add_tensor("rope_freqs.weight", rope_divisors(LlamaConfig(**shape)))
-    for tensor_name, values in tensors.items():
-        if tensor_name in top:
-            target = top[tensor_name]
+def gguf_fields(config, shape, architecture):
+    """Metadata by its keys without the architecture's name, as llama.cpp's converter writes it."""
+    per_layer = lambda values: values[0] if len(set(values)) == 1 else values
+    get = lambda *names, otherwise=None: next((config[n] for n in names if config.get(n) is not None), otherwise)
+    epsilon = "attention.layer_norm_rms_epsilon" if "rms_norm_eps" in config else "attention.layer_norm_epsilon"
+    fields = {"block_count": len(shape.layers),
+              "context_length": get("max_position_embeddings", "n_positions"),
+              "embedding_length": get("hidden_size", "n_embd"),
+              "feed_forward_length": per_layer([l.ffn for l in shape.layers]),
+              "attention.head_count": per_layer([l.heads for l in shape.layers]),
+              "attention.head_count_kv": per_layer([l.kv_heads for l in shape.layers]),
+              "vocab_size": config["vocab_size"],
+              epsilon: float(get("rms_norm_eps", "layer_norm_eps", "layer_norm_epsilon"))}
+    if shape.layers[0].rotary:
+        fields |= {"rope.dimension_count": shape.layers[0].rotary, "rope.freq_base": 10000.0}
+    if "head_dim" in config:
+        fields |= {"attention.key_length": shape.head_dim, "attention.value_length": shape.head_dim}
+    if architecture.startswith("gemma"):
+        fields["attention.sliding_window"] = config["sliding_window"]
+    if architecture == "gemma2":
+        fields |= {"attn_logit_softcapping": config["attn_logit_softcapping"],
+                   "final_logit_softcapping": config["final_logit_softcapping"]}
+    if architecture == "gemma3":
+        fields["rope.freq_base"] = 1e6
+    if architecture == "bert":
+        fields |= {"attention.causal": False, "pooling_type": 0}
+    return fields
+
+
+def write_gguf(path, architecture, tensors, fields, kind=KINDS.F32):
+    writer = gguf.GGUFWriter(path, architecture)
+    vocab = fields.pop("vocab_size")
+    for key, value in fields.items():
+        key = f"{architecture}.{key}"
+        if isinstance(value, list):
+            writer.add_array(key, value)
         else:
-            _, _, layer, *part, suffix = tensor_name.split(".")
-            target = f"blk.{layer}.{names['.'.join(part)]}.{suffix}"
-        if "q_proj" in tensor_name:
-            values = permute(values, shape["num_attention_heads"])
-        if "k_proj" in tensor_name:
-            values = permute(values, shape["num_key_value_heads"])
+            {bool: writer.add_bool, int: writer.add_uint32, float: writer.add_float32}[type(value)](key, value)
+    writer.add_vocab_size(vocab)
+    writer.add_tokenizer_model("llama")
+    writer.add_token_list([f"t{i}" for i in range(vocab)])
+    random = np.random.default_rng(11)
+    for name, values in tensors.items():
         stored = storage_kind(values, kind)
-        writer.add_tensor(target, encode(np.ascontiguousarray(values), stored, random), raw_dtype=stored)
+        writer.add_tensor(name, encode(np.ascontiguousarray(values), stored, random), raw_dtype=stored)
     writer.write_header_to_file()
     writer.write_kv_data_to_file()
     writer.write_tensors_to_file()
     writer.close()
-    read, config = read_gguf(path)
-    write_expected(folder, "model.gguf", stored_gguf(path), read, config)
 
 
-def small_models():
-    mistral = (MistralConfig, MistralForCausalLM)
-    write_hugging_face("mha-f32", MHA, torch.float32, 1, old_spelling=True)
+def write_llama_gguf(name, weights, settings, kind):
+    folder = HERE / f"{name}-{kind.name.lower()}-gguf"
+    folder.mkdir(exist_ok=True)
+    path = folder / "model.gguf"
+    shape = shape_of(settings, "llama")
+    tensors = families.gguf_tensors(weights, "llama", shape)
+    if "rope_parameters" in settings:
+        tensors = {"rope_freqs.weight": rope_divisors(tf.LlamaConfig(**settings))} | tensors
+    write_gguf(path, "llama", tensors, gguf_fields(settings, shape, "llama"), kind)
+    write_expected(folder, {"model.gguf": fingerprint(stored_gguf(path))}, families.read_gguf(path)[0], shape)
+
+
+def write_deci():
+    """Layers of unlike shape: attention whole, absent and as one matrix, MLPs of several widths and none."""
+    hidden, vocab, head_dim = 24, 17, 6
+    layers = [judge.Layer(4, 2, 20, head_dim), judge.Layer(0, 0, 12), judge.Layer(4, 0, 28), judge.Layer(4, 4, 0, head_dim)]
+    shape = judge.Shape(head_dim, layers)
+    random = np.random.default_rng(31)
+    draw = lambda *size: (random.standard_normal(size) * 1.5 / size[-1] ** 0.5).astype(np.float32)
+    gain = lambda: (1 + 0.3 * random.standard_normal(hidden)).astype(np.float32)
+    weights = {(-1, "embedding"): draw(vocab, hidden), (-1, "finalNorm"): gain(), (-1, "readOut"): draw(vocab, hidden)}
+    for index, layer in enumerate(layers):
+        queries, keys = layer.heads * head_dim, layer.kv_heads * head_dim
+        if layer.heads:
+            weights |= {(index, "attentionNorm"): gain(), (index, "output"): draw(hidden, queries)}
+        if layer.kv_heads:
+            weights |= {(index, "query"): draw(queries, hidden), (index, "key"): draw(keys, hidden),
+                        (index, "value"): draw(keys, hidden)}
+        if layer.ffn:
+            weights |= {(index, "mlpNorm"): gain(), (index, "gate"): draw(layer.ffn, hidden),
+                        (index, "up"): draw(layer.ffn, hidden), (index, "down"): draw(hidden, layer.ffn)}
+    settings = {"max_position_embeddings": 32, "hidden_size": hidden, "vocab_size": vocab, "rms_norm_eps": 1e-5}
+    folder = HERE / "deci-gguf"
+    folder.mkdir(exist_ok=True)
+    write_gguf(folder / "model.gguf", "deci", families.gguf_tensors(weights, "deci", shape),
+               gguf_fields(settings, shape, "deci"))
+    layers[2].heads = 0  # a matrix has no heads to score
+    write_expected(folder, {"model.gguf": fingerprint(stored_gguf(folder / "model.gguf"))}, weights, shape)
+
+
+# --- the models ------------------------------------------------------------------------------------------------------
+
+def llama_models():
+    mistral = (tf.MistralConfig, tf.MistralForCausalLM)
+    write_llama("mha-f32", MHA, torch.float32, 1, old_spelling=True)
     scaled = GQA | {"rope_parameters": LLAMA3, "max_position_embeddings": 25600}
-    write_hugging_face("gqa-f32", scaled, torch.float32, 2)
-    write_hugging_face("gqa-bf16", scaled, torch.bfloat16, 2)
-    write_hugging_face("gqa-f16-mistral", GQA, torch.float16, 3, kind=mistral, sliding_window=None)
-    write_hugging_face("gqa-f32-bias", GQA | {"num_hidden_layers": 1}, torch.float32, 4, attention_bias=True)
-    write_hugging_face("mqa-f32-sharded", MQA, torch.float32, 5, shards="40KB")
-    kinds = gguf.GGMLQuantizationType
-    gqa = read_safetensors(HERE / "gqa-f32")
-    for kind in (kinds.F32, kinds.F16, kinds.BF16, kinds.Q8_0, kinds.Q4_0, kinds.Q4_1):
-        write_gguf("gqa", gqa, scaled, kind)
-    write_gguf("bias", read_safetensors(HERE / "gqa-f32-bias"), GQA | {"num_hidden_layers": 1}, kinds.F16)
-    wide = LlamaForCausalLM(LlamaConfig(**SUPER))
-    redraw(wide, 6)
-    write_gguf("wide", {n: p.detach().numpy() for n, p in wide.named_parameters()}, SUPER, kinds.Q6_K)
+    write_llama("gqa-f32", scaled, torch.float32, 2)
+    write_llama("gqa-bf16", scaled, torch.bfloat16, 2)
+    write_llama("gqa-f16-mistral", GQA, torch.float16, 3, kind=mistral, sliding_window=None)
+    write_llama("gqa-f32-bias", GQA | {"num_hidden_layers": 1}, torch.float32, 4, attention_bias=True)
+    write_llama("mqa-f32-sharded", MQA, torch.float32, 5, shards="40KB")
+    gqa = families.weights_of(as_floats(read_safetensors(HERE / "gqa-f32")), "llama")
+    for kind in (KINDS.F32, KINDS.F16, KINDS.BF16, KINDS.Q8_0, KINDS.Q4_0, KINDS.Q4_1):
+        write_llama_gguf("gqa", gqa, scaled, kind)
+    biased = families.weights_of(as_floats(read_safetensors(HERE / "gqa-f32-bias")), "llama")
+    write_llama_gguf("bias", biased, GQA | {"num_hidden_layers": 1}, KINDS.F16)
+    wide = drawn(tf.LlamaConfig(**SUPER), tf.LlamaForCausalLM, torch.float32, 6)
+    state = {n: p.detach().numpy() for n, p in wide.named_parameters()}
+    write_llama_gguf("wide", families.weights_of(state, "llama"), SUPER, KINDS.Q6_K)
+
+
+def decoders():
+    write_family("llama-mlp-bias", (tf.LlamaConfig(**ODD, mlp_bias=True), tf.LlamaForCausalLM), 20,
+                 architecture="llama")
+    write_family("qwen2", (tf.Qwen2Config(**ODD), tf.Qwen2ForCausalLM), 21, architecture="qwen2")
+    write_family("qwen3", (tf.Qwen3Config(**ODD, tie_word_embeddings=True), tf.Qwen3ForCausalLM), 22,
+                 architecture="qwen3")
+    # Half precision keeps 1 + w exact, so that GGUF's norms give back the same w.
+    gemma = ODD | {"num_hidden_layers": 3, "sliding_window": 16, "query_pre_attn_scalar": 6}
+    write_family("gemma2", (tf.Gemma2Config(**gemma), tf.Gemma2ForCausalLM), 23, dtype=torch.bfloat16,
+                 architecture="gemma2")
+    one_key = gemma | {"num_key_value_heads": 1, "num_hidden_layers": 7}
+    write_family("gemma3", (tf.Gemma3TextConfig(**one_key), tf.Gemma3ForCausalLM), 24, family="gemma3",
+                 dtype=torch.bfloat16, architecture="gemma3")
+    vision = dict(hidden_size=4, intermediate_size=4, num_hidden_layers=1, num_attention_heads=2, image_size=4,
+                  patch_size=2)
+    both = (tf.Gemma3Config(text_config=gemma, vision_config=vision, mm_tokens_per_image=4),
+            tf.Gemma3ForConditionalGeneration)
+    write_family("gemma3-multimodal", both, 25, dtype=torch.bfloat16, text_config=True)
+    # From version 4.52 on transformers saved them so; before, and again now, the other way round.
+    moved = lambda name: "model." + name.replace("language_model.model.", "language_model.")
+    write_family("gemma3-resaved", both, 25, dtype=torch.bfloat16, text_config=True, rename=moved)
+    phi = {k: v for k, v in ODD.items() if k != "head_dim"} | {"num_attention_heads": 3,
+                                                               "num_key_value_heads": 3}
+    write_family("phi", (tf.PhiConfig(**phi), tf.PhiForCausalLM), 26, architecture="phi2", fused=True)
+    gpt2 = dict(n_embd=20, n_layer=2, n_head=5, n_positions=14, vocab_size=17)
+    write_family("gpt2", (tf.GPT2Config(**gpt2), tf.GPT2LMHeadModel), 27, architecture="gpt2", fused=True)
+    write_family("gpt2-hub", (tf.GPT2Config(**gpt2, n_inner=28), tf.GPT2LMHeadModel), 28,
+                 rename=lambda name: name.removeprefix("transformer."),
+                 extra={"h.0.attn.bias": torch.ones(1, 1, 14, 14, dtype=torch.uint8)})
+
+
+def encoders():
+    labels = {"num_labels": 3}
+    write_family("bert", (tf.BertConfig(**ENCODER, **labels), tf.BertForSequenceClassification), 40)
+    legacy = lambda name: name.replace("LayerNorm.weight", "LayerNorm.gamma").replace("LayerNorm.bias", "LayerNorm.beta")
+    write_family("bert-legacy", (tf.BertConfig(**ENCODER), tf.BertModel), 41, architecture="bert",
+                 rename=lambda name: "bert." + legacy(name),
+                 extra={"bert.embeddings.position_ids": torch.arange(14)[None],
+                        "cls.predictions.bias": torch.zeros(17)})
+    write_family("bert-bare", (tf.BertConfig(**ENCODER), tf.BertModel), 42)
+    roberta = ENCODER | {"type_vocab_size": 1, "layer_norm_eps": 1e-5}
+    write_family("roberta", (tf.RobertaConfig(**roberta, **labels), tf.RobertaForSequenceClassification), 43)
+    write_family("xlm-roberta", (tf.XLMRobertaConfig(**roberta), tf.XLMRobertaForSequenceClassification), 44)
+    albert = ENCODER | {"embedding_size": 10, "num_hidden_layers": 3}
+    write_family("albert", (tf.AlbertConfig(**albert, **labels), tf.AlbertForSequenceClassification), 45)
 
 
 def real_model(argument):
@@ -341,11 +384,17 @@ def real_model(argument):
     path = pathlib.Path(path)
     if path.is_dir():
         config = json.loads((path / "config.json").read_text())
-        config.setdefault("head_dim", config["hidden_size"] // config["num_attention_heads"])
-        tensors, shape = read_safetensors(path), shape_of(config)
+        family = config["model_type"]
+        weights = families.weights_of(as_floats(read_safetensors(path)), family)
     else:
-        tensors, shape = read_gguf(path)
-    metrics = all_metrics(tensors, shape, most_options=1)
+        family = "llama"
+        weights, field = families.read_gguf(path)
+        config = {"num_attention_heads": field["llama.attention.head_count"],
+                  "num_key_value_heads": field["llama.attention.head_count_kv"],
+                  "hidden_size": field["llama.embedding_length"], "num_hidden_layers": field["llama.block_count"],
+                  "intermediate_size": field["llama.feed_forward_length"]}
+    metrics = judge.all_metrics(weights, shape_of(config, family), most_options=1)
+    metrics.pop("mag_sp_neuron")  # large
     (HERE / f"expected_{name}.json").write_text(json.dumps({"metrics": metrics}, indent=1) + "\n")
 
 
@@ -357,4 +406,7 @@ if __name__ == "__main__":
         for item in arguments.real:
             real_model(item)
     else:
-        small_models()
+        llama_models()
+        decoders()
+        encoders()
+        write_deci()

@@ -28,11 +28,13 @@ inline nlohmann::json readJson(const QString& path) {
     return nlohmann::json::parse(file.readAll().toStdString());
 }
 
-/// One list of cells per layer; a plain number is a list of one.
+/// One list of cells per layer; a plain number is a list of one, null a list of none.
 inline std::vector<std::vector<double>> rows(const nlohmann::json& values) {
     std::vector<std::vector<double>> rows;
     for (const nlohmann::json& layer : values)
-        rows.push_back(layer.is_array() ? layer.get<std::vector<double>>() : std::vector{layer.get<double>()});
+        rows.push_back(layer.is_null()    ? std::vector<double>()
+                       : layer.is_array() ? layer.get<std::vector<double>>()
+                                          : std::vector{layer.get<double>()});
     return rows;
 }
 

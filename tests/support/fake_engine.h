@@ -40,6 +40,7 @@ public:
         for (int i = 0; i < layers; ++i) {
             m_query.push_back(at::randn({12, 12}));
             m_key.push_back(at::randn({6, 12}));
+            m_down.push_back(at::randn({12, 16}));
         }
     }
 
@@ -49,8 +50,20 @@ public:
         while (layer >= layersFree)
             std::this_thread::sleep_for(std::chrono::milliseconds(1));
         const auto index = static_cast<std::size_t>(layer);
-        return which == Which::query ? m_query[index] : which == Which::key ? m_key[index] : at::ones({12});
+        switch (which) {
+        case Which::query:
+            return m_query[index];
+        case Which::key:
+            return m_key[index];
+        case Which::output:
+            return m_query[index];
+        case Which::down:
+            return m_down[index];
+        default:
+            return at::ones({12});
+        }
     }
+    std::string place(int, Which) const override { return m_card.path; }
     std::string fingerprint() const override { return m_fingerprint; }
 
     mutable std::atomic<int> layersFree =
@@ -61,6 +74,7 @@ private:
     std::string m_fingerprint;
     std::vector<at::Tensor> m_query;
     std::vector<at::Tensor> m_key;
+    std::vector<at::Tensor> m_down;
 };
 
 /// Doors to files that are not there. What it hands out is prepared before, or under the mutex.
@@ -71,6 +85,8 @@ struct FakeEngine {
     std::atomic<bool> diskIsFull = false;
     std::mutex mutex;
     std::map<std::string, Session> written;
+    std::vector<CachedModel> cached;
+    std::atomic<bool> cacheIsSlow = false; ///< the search looks at its progress until this is false
 
     /// The engine refers to this object.
     Engine engine() {
@@ -85,6 +101,7 @@ struct FakeEngine {
                 throw Error("is no model", path, "Choose another file");
             return found->second;
         };
+        engine.isSession = [this](const std::string& path) { return sessions.contains(path); };
         engine.readSession = [this](const std::string& path) {
             const auto found = sessions.find(path);
             if (found == sessions.end())
@@ -96,6 +113,14 @@ struct FakeEngine {
                 throw Error("could not be written: no space left", path);
             const std::lock_guard lock(mutex);
             written[path] = session;
+        };
+        engine.cachedModels = [this](const Progress& progress) {
+            while (cacheIsSlow) {
+                progress.check();
+                std::this_thread::sleep_for(std::chrono::milliseconds(1));
+            }
+            const std::lock_guard lock(mutex);
+            return cached;
         };
         return engine;
     }
@@ -110,7 +135,7 @@ struct FakeEngine {
 
     /// A session with gate_norm_head of a model with that card.
     void addSession(const std::string& path, const ModelCard& card, const std::string& fingerprint = "sha256:fake") {
-        std::ofstream(path, std::ios::binary) << "\x89HDF\r\n\x1a\n and more";
+        std::ofstream(path) << "a session";
         Session session;
         session.model = card;
         session.model.fingerprint = fingerprint;

@@ -1,0 +1,329 @@
+#include "widgets/neurons_view.h"
+
+#include "analysis/statistics.h"
+#include "analysis/text.h"
+#include "widgets/document.h"
+#include "widgets/figure_actions.h"
+#include "widgets/layer_neurons.h"
+#include "widgets/layers_plot.h"
+#include "widgets/metric_names.h"
+#include "widgets/plot_scale.h"
+
+#include <QCheckBox>
+#include <QComboBox>
+#include <QContextMenuEvent>
+#include <QElapsedTimer>
+#include <QHBoxLayout>
+#include <QLabel>
+#include <QMenu>
+#include <QSplitter>
+#include <QStackedWidget>
+#include <QTimer>
+#include <QToolTip>
+
+#include <algorithm>
+#include <cstring>
+#include <limits>
+
+namespace secateur {
+
+namespace {
+
+constexpr int frameMs = 16;
+constexpr int summaryMs = 8; ///< of each frame
+
+/// Bit by bit, so that missing values equal each other.
+bool isSame(std::span<const double> a, std::span<const double> b) {
+    return a.size() == b.size() && std::memcmp(a.data(), b.data(), a.size_bytes()) == 0;
+}
+
+QLabel* emptyPage(const QString& text) {
+    auto* page = new QLabel(text);
+    page->setAlignment(Qt::AlignCenter);
+    page->setEnabled(false);
+    return page;
+}
+
+} // namespace
+
+NeuronsView::NeuronsView(Document* document, Selection* selection, QWidget* parent)
+    : QWidget(parent)
+    , m_document(document)
+    , m_controls(new QWidget)
+    , m_metric(new QComboBox)
+    , m_logarithmic(new QCheckBox(tr("&Log")))
+    , m_stack(new QStackedWidget)
+    , m_splitter(new QSplitter(Qt::Vertical))
+    , m_plot(new LayersPlot(selection, m_splitter))
+    , m_layer(new LayerNeurons(m_splitter))
+    , m_actions(new FigureActions(this, [this] { return currentFigure(); }))
+    , m_refresh(new QTimer(this)) {
+    build();
+    connectAll();
+    restore();
+}
+
+void NeuronsView::build() {
+    auto* label = new QLabel(tr("&Metric"));
+    label->setBuddy(m_metric);
+    m_metric->setAccessibleName(tr("Metric"));
+    m_metric->setSizeAdjustPolicy(QComboBox::AdjustToContents);
+    m_logarithmic->setAccessibleName(tr("Logarithmic values"));
+    m_plot->setAccessibleName(tr("Neurons by layer"));
+    auto* row = new QHBoxLayout(m_controls);
+    row->setContentsMargins(8, 6, 8, 6);
+    row->setSpacing(6);
+    row->addWidget(label);
+    row->addWidget(m_metric);
+    row->addSpacing(8);
+    row->addWidget(m_logarithmic);
+    row->addStretch();
+    m_splitter->addWidget(m_plot);
+    m_splitter->addWidget(m_layer);
+    m_splitter->setSizes({5000, 4000}); // shares
+    m_splitter->setStretchFactor(0, 5);
+    m_splitter->setStretchFactor(1, 4);
+    m_splitter->setChildrenCollapsible(false);
+    m_layer->hide();
+    m_stack->addWidget(emptyPage(tr("Drop a model folder or a .gguf here")));
+    m_stack->addWidget(emptyPage(tr("Measure this metric to see its neurons")));
+    m_stack->addWidget(m_splitter);
+    auto* layout = new QVBoxLayout(this);
+    layout->setContentsMargins(0, 0, 0, 0);
+    layout->setSpacing(0);
+    layout->addWidget(m_controls);
+    layout->addWidget(m_stack, 1);
+    setFocusProxy(m_plot);
+    m_refresh->setSingleShot(true);
+    m_refresh->setInterval(frameMs);
+}
+
+void NeuronsView::connectAll() {
+    connect(m_refresh, &QTimer::timeout, this, &NeuronsView::refresh);
+    connect(m_document, &Document::opened, this, &NeuronsView::restore);
+    connect(m_document, &Document::resultChanged, this, [this](const QString& id) {
+        if (id.toStdString() == resultId() && !m_refresh->isActive())
+            m_refresh->start();
+    });
+    connect(m_document, &Document::stateChanged, this, &NeuronsView::listMetrics);
+    connect(m_metric, &QComboBox::currentIndexChanged, this, [this] {
+        refresh();
+        emit resultShown(QString::fromStdString(resultId()));
+    });
+    connect(m_metric, &QComboBox::activated, this, &NeuronsView::keep);
+    connect(m_logarithmic, &QCheckBox::clicked, this, [this] {
+        keep();
+        m_layerIsStale = true;
+        refresh();
+    });
+    connect(m_plot, &LayersPlot::layerActivated, this, &NeuronsView::openLayer);
+    connect(m_plot, &LayersPlot::currentLayerChanged, this, [this] {
+        if (m_openLayer && m_plot->currentLayer())
+            openLayer(*m_plot->currentLayer());
+        tellLayer();
+    });
+    connect(m_plot, &LayersPlot::toolTipRequested, this, &NeuronsView::showToolTip);
+    connect(m_plot, &LayersPlot::layerHovered, this, &NeuronsView::tellLayer);
+    connect(m_layer, &LayerNeurons::closeWanted, this, &NeuronsView::closeLayer);
+    for (const FigureActions* actions : {m_actions, m_layer->figureActions()})
+        connect(actions, &FigureActions::failed, this, &NeuronsView::failed);
+}
+
+void NeuronsView::tellLayer() {
+    const std::optional<int> layer = m_plot->hoveredLayer() ? m_plot->hoveredLayer() : m_plot->currentLayer();
+    QStringList parts;
+    if (layer)
+        parts << QString("L%1").arg(*layer) << quantilesOf(*layer, [](double value) { return significant(value); });
+    m_plot->setAccessibleDescription(parts.join(" · "));
+    emit hoverText(parts.join(" · "));
+}
+
+/// Takes over what is open now and how it was looked at.
+void NeuronsView::restore() {
+    const auto& view = m_document->session().view;
+    const auto kept = [&](const char* name) {
+        const auto found = view.find(name);
+        return found == view.end() ? QString() : QString::fromStdString(found->second);
+    };
+    m_logarithmic->setChecked(kept("neurons.log") == "true");
+    m_controls->setEnabled(m_document->isOpen());
+    m_plot->setModel(m_document->spec());
+    bool isNumber = false;
+    const int layer = kept("neurons.layer").toInt(&isNumber);
+    const bool isOpen = isNumber && layer >= 0 && layer < m_document->spec().layerCount();
+    m_openLayer = isOpen ? std::optional(layer) : std::nullopt;
+    m_layerIsStale = true;
+    listMetrics();
+    m_metric->setCurrentIndex(std::max(0, m_metric->findData(kept("neurons.metric"))));
+    refresh();
+}
+
+void NeuronsView::keep() {
+    if (!m_document->isOpen())
+        return;
+    m_document->setView("neurons.metric", resultId());
+    m_document->setView("neurons.log", m_logarithmic->isChecked() ? "true" : "false");
+    m_document->setView("neurons.layer", m_openLayer ? std::to_string(*m_openLayer) : std::string());
+}
+
+void NeuronsView::listMetrics() {
+    const QString current = m_metric->currentData().toString();
+    const QSignalBlocker quiet(m_metric);
+    m_metric->clear();
+    for (const MetricRequest& request : knownRequests(*m_document)) {
+        if (request.info->scope != Scope::neuron)
+            continue;
+        const bool computed = m_document->state(request.resultId()) != MetricState::notComputed;
+        m_metric->addItem(computed ? metricTitle(request) : tr("%1 (not measured)").arg(metricTitle(request)),
+                          QString::fromStdString(request.resultId()));
+        m_metric->setItemData(m_metric->count() - 1, metricHelp(request), Qt::ToolTipRole);
+    }
+    m_metric->setCurrentIndex(std::max(0, m_metric->findData(current)));
+}
+
+void NeuronsView::showMetric(const QString& id) {
+    if (const int index = m_metric->findData(id); index >= 0) {
+        m_metric->setCurrentIndex(index);
+        keep();
+    }
+}
+
+std::string NeuronsView::resultId() const {
+    return m_metric->currentData().toString().toStdString();
+}
+
+const MetricResult* NeuronsView::result() const {
+    return m_document->result(resultId());
+}
+
+void NeuronsView::showEvent(QShowEvent* event) {
+    QWidget::showEvent(event);
+    refresh();
+}
+
+/// Nothing is summarised for a view that nobody sees: launching shows the heads first.
+void NeuronsView::refresh() {
+    if (!isVisible())
+        return;
+    const bool isComplete = summarise(summaryMs);
+    draw();
+    if (!isComplete)
+        m_refresh->start();
+}
+
+bool NeuronsView::summarise(int budgetMs) {
+    const MetricResult* shown = result();
+    const Matrix none;
+    const Matrix& values = shown ? shown->values : none;
+    if (m_summarised != resultId() || m_values.rows() != values.rows() || m_values.columns() != values.columns()) {
+        m_summarised = resultId();
+        m_values = Matrix(values.rows(), values.columns());
+        m_quantiles = Matrix(values.rows(), bandPercents.size());
+        m_layerIsStale = true;
+    }
+    QElapsedTimer timer;
+    timer.start();
+    for (std::size_t row = 0; row < values.rows(); ++row) {
+        if (isSame(values.row(row), m_values.row(row)))
+            continue;
+        if (timer.elapsed() >= budgetMs)
+            return false;
+        std::ranges::copy(values.row(row), m_values.row(row).begin());
+        std::ranges::copy(percentiles(values.row(row), bandPercents), m_quantiles.row(row).begin());
+        m_layerIsStale = m_layerIsStale || m_openLayer == static_cast<int>(row);
+    }
+    return true;
+}
+
+void NeuronsView::draw() {
+    m_logarithmic->setEnabled(spreadsWidely(m_quantiles.values()));
+    m_logarithmic->setToolTip(m_logarithmic->isEnabled()
+                                  ? tr("Logarithmic values")
+                                  : tr("For values that are positive and spread over 100 times"));
+    m_metric->setToolTip(m_metric->currentData(Qt::ToolTipRole).toString());
+    m_actions->setEnabled(result());
+    m_stack->setCurrentIndex(!m_document->isOpen() ? 0 : !result() ? 1 : 2);
+    if (!result())
+        return;
+    Figure figure = bands();
+    figure.title.clear(); // the window says which model it is
+    m_plot->setFigure(figure);
+    showLayer();
+}
+
+void NeuronsView::showLayer() {
+    const MetricResult* shown = m_openLayer ? result() : nullptr;
+    if (shown && m_layerIsStale)
+        m_layer->showLayer(m_document->session().model, *shown, *m_openLayer, logarithmic());
+    m_layer->setVisible(shown);
+    m_layerIsStale = false;
+}
+
+void NeuronsView::openLayer(int layer) {
+    if (m_openLayer == layer)
+        return;
+    m_openLayer = layer;
+    m_layerIsStale = true;
+    showLayer();
+    keep();
+}
+
+void NeuronsView::closeLayer() {
+    m_openLayer.reset();
+    showLayer();
+    m_plot->setFocus();
+    keep();
+}
+
+void NeuronsView::copyValues() {
+    if (m_openLayer)
+        m_layer->copyValues();
+}
+
+bool NeuronsView::logarithmic() const {
+    return m_logarithmic->isEnabled() && m_logarithmic->isChecked();
+}
+
+Figure NeuronsView::bands() const {
+    Figure figure = neuronBands(m_document->session().model, *result(), m_quantiles, logarithmic());
+    figure.command = "secateur-cli plot " + m_document->session().model.path +
+                     " --figure neurons:metric=" + fileForm(resultId()) + ":log=" + (logarithmic() ? "true" : "false");
+    return figure;
+}
+
+Figure NeuronsView::currentFigure() {
+    summarise(std::numeric_limits<int>::max());
+    if (result())
+        return bands();
+    Figure none;
+    none.kind = FigureKind::bands;
+    return none;
+}
+
+QStringList NeuronsView::quantilesOf(int layer, std::string (*format)(double)) const {
+    QStringList parts;
+    const auto row = static_cast<std::size_t>(layer);
+    if (!result() || row >= m_quantiles.rows())
+        return parts;
+    for (const FigureSeries& quantile : bands().series)
+        parts << QString::fromStdString(quantile.label + " = " + format(quantile.values[row]));
+    return parts;
+}
+
+void NeuronsView::showToolTip(const QPoint& globalPosition) {
+    if (const std::optional<int> layer = m_plot->hoveredLayer())
+        QToolTip::showText(globalPosition, QString("L%1\n").arg(*layer) + quantilesOf(*layer, exactly).join('\n'),
+                           m_plot);
+    else
+        QToolTip::hideText();
+}
+
+void NeuronsView::contextMenuEvent(QContextMenuEvent* event) {
+    if (!m_document->isOpen())
+        return;
+    QMenu menu(this);
+    menu.addActions(m_actions->actions());
+    menu.exec(event->globalPos());
+}
+
+} // namespace secateur

@@ -1,0 +1,98 @@
+#pragma once
+
+#include "analysis/figure.h"
+#include "analysis/metric.h"
+
+#include <QWidget>
+
+#include <optional>
+#include <string>
+
+class QCheckBox;
+class QComboBox;
+class QSplitter;
+class QStackedWidget;
+class QTimer;
+
+namespace secateur {
+
+class Document;
+class FigureActions;
+class LayerNeurons;
+class LayersPlot;
+class Selection;
+
+/// How a neuron metric is distributed in every layer, and below it the neurons of the layer that was clicked.
+class NeuronsView : public QWidget {
+    Q_OBJECT
+
+public:
+    NeuronsView(Document* document, Selection* selection, QWidget* parent = nullptr);
+
+    /// What is on screen, as a value to copy, save or draw elsewhere; without series when nothing is measured.
+    Figure currentFigure();
+    /// Id of the result on screen, measured or not.
+    std::string resultId() const;
+    /// Copying and saving, for the window's menus; they are also in the context menu.
+    FigureActions* figureActions() const { return m_actions; }
+    LayersPlot* plot() const { return m_plot; }
+    LayerNeurons* layerNeurons() const { return m_layer; }
+
+public slots:
+    void showMetric(const QString& resultId);
+    /// Opens the layer's neurons below the picture.
+    void openLayer(int layer);
+    void closeLayer();
+    /// The selected rows of the open layer.
+    void copyValues();
+
+signals:
+    /// One line on the layer under the pointer, else on the current one; empty when there is neither.
+    void hoverText(const QString& text);
+    /// The picture is of another result now.
+    void resultShown(const QString& resultId);
+    /// Saving a picture did not work.
+    void failed(const QString& message);
+
+protected:
+    void contextMenuEvent(QContextMenuEvent* event) override;
+    void showEvent(QShowEvent* event) override;
+
+private:
+    void build();
+    void connectAll();
+    void restore();
+    void keep();
+    void listMetrics();
+    void refresh();
+    /// Takes up layers that changed, for about so long. Returns whether all are taken up.
+    bool summarise(int budgetMs);
+    void draw();
+    void showLayer();
+    bool logarithmic() const;
+    Figure bands() const;
+    const MetricResult* result() const;
+    /// "p25 = 3.21" for each quantile of a layer.
+    QStringList quantilesOf(int layer, std::string (*format)(double)) const;
+    /// Says what the hovered layer, or else the current one, has.
+    void tellLayer();
+    void showToolTip(const QPoint& globalPosition);
+
+    Document* m_document;
+    QWidget* m_controls;
+    QComboBox* m_metric;
+    QCheckBox* m_logarithmic;
+    QStackedWidget* m_stack;
+    QSplitter* m_splitter;
+    LayersPlot* m_plot;
+    LayerNeurons* m_layer;
+    FigureActions* m_actions;
+    QTimer* m_refresh;
+    std::string m_summarised; ///< id of the result that these are of:
+    Matrix m_values;          ///< what was summarised, to know which layers are new
+    Matrix m_quantiles;       ///< [layers, bandPercents]
+    std::optional<int> m_openLayer;
+    bool m_layerIsStale = false; ///< what is shown of the open layer
+};
+
+} // namespace secateur
