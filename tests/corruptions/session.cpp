@@ -100,7 +100,7 @@ void addWrongValues(Corruptions& rows) {
         inMetric([](const hdf5::Handle& group) { hdf5::writeMatrix(group, "1", Matrix(2, 1, 0.5), true); }),
         "/metrics/gate_norm/1: order: is missing");
     row("another shape", inModel([](const hdf5::Handle& group) {
-            for (const char* name : {"heads", "kv_heads", "head_dim"})
+            for (const char* name : {"heads", "kv_heads"})
                 hdf5::writeIntegers(group, name, {2, 2, 2});
         }),
         "/metrics/gate_norm_group.fold_norm-true/0: should be 3 x 2 as its model has them");

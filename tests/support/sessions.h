@@ -35,14 +35,34 @@ inline MetricResult result(const char* request, const ModelSpec& spec, double fi
 inline ModelCard raggedModel() {
     ModelCard card{"models/Ragged é",  "gguf", "Ragged é", {}, 12'345'678'901, 9'876, "Q4_1", "gpt2", "sha256:feed",
                    {"first", "second"}};
-    card.spec = {"llama", Family::encoder,     64,    37,  2048, {}, NormKind::layer, 1e-5,
-                 1,       Activation::geluErf, false, true};
+    ModelSpec& spec = card.spec;
+    spec.architecture = "llama";
+    spec.family = Family::encoder;
+    spec.hidden = 64;
+    spec.vocab = 37;
+    spec.context = 2048;
+    spec.norm = NormKind::layer;
+    spec.normEpsilon = 1e-5;
+    spec.normWeightOffset = 1;
+    spec.activation = Activation::geluErf;
+    spec.gatedMlp = false;
+    spec.tiedEmbeddings = true;
+    spec.layers.resize(3);
     const RotarySpec rotary{6, 500000, RopeScaling::llama3, 8, 1.5, 4.5, 8192};
-    card.spec.layers = {
-        {8, 2, 12, 32, AttentionKind::full, 1, 16, rotary, true, false, true, false, true},
-        {6, 3, 12, 24, AttentionKind::valueOnly, 0.2, 0, {}, false, true, false, true, false},
-        {0, 0, 0, 8, AttentionKind::none, 1, 0, {}, false, false, false, false, false},
-    };
+    LayerSpec& first = spec.layers[0];
+    first = {.heads = 8, .kvHeads = 2, .headDim = 12, .ffn = 32, .window = 16, .rotary = rotary};
+    first.queryBias = first.valueBias = true;
+    LayerSpec& second = spec.layers[1];
+    second = {.heads = 6,
+              .kvHeads = 3,
+              .headDim = 12,
+              .ffn = 24,
+              .attention = AttentionKind::valueOnly,
+              .alpha = 0.2,
+              .rotary = {}};
+    second.keyBias = second.outputBias = true;
+    spec.layers[2].ffn = 8;
+    spec.layers[2].attention = AttentionKind::none;
     return card;
 }
 
