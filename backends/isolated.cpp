@@ -25,7 +25,6 @@ namespace secateur {
 
 namespace {
 
-constexpr unsigned processorSeconds = 20;
 constexpr unsigned wallSeconds = 60;
 
 constexpr const char* made = "made";
@@ -75,7 +74,7 @@ std::size_t addressSpace() {
 }
 
 /// A crash here is expected: it ends this process at once, silently, without traces of any kind.
-void confine(std::size_t moreMemory) {
+void confine(unsigned processorSeconds, std::size_t moreMemory) {
     for (const int number : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGALRM, SIGXCPU, SIGPIPE})
         ::signal(number, SIG_DFL); // NOLINT: the macro is a C cast
     sigset_t none;
@@ -90,10 +89,11 @@ void confine(std::size_t moreMemory) {
     ::alarm(wallSeconds);
 }
 
-[[noreturn]] void serve(const std::function<std::string()>& work, std::size_t moreMemory, int answers) {
+[[noreturn]] void serve(const std::function<std::string()>& work, unsigned processorSeconds, std::size_t moreMemory,
+                        int answers) {
     std::string message;
     try {
-        confine(moreMemory);
+        confine(processorSeconds, moreMemory);
         message = joined({made, work()});
     } catch (const Error& error) {
         message = joined({threw, error.message(), error.subject(), error.hint()});
@@ -136,13 +136,14 @@ std::string readAll(int answers) {
 
 } // namespace
 
-std::optional<std::string> runIsolated(const std::function<std::string()>& work, std::size_t moreMemory) {
+std::optional<std::string> runIsolated(const std::function<std::string()>& work, unsigned processorSeconds,
+                                       std::size_t moreMemory) {
     std::array<int, 2> ends{};
     if (::pipe2(ends.data(), O_CLOEXEC) != 0)
         failForking();
     const pid_t child = ::fork();
     if (child == 0)
-        serve(work, moreMemory, ends[1]);
+        serve(work, processorSeconds, moreMemory, ends[1]);
     ::close(ends[1]);
     if (child < 0) {
         ::close(ends[0]);

@@ -128,8 +128,10 @@ std::string grownSession(const Session& additions, const MappedFile& original) {
 std::string inSafety(const MappedFile& file, const std::function<std::string()>& work) {
     if (isSealed(file.bytes()) || !hdf5::looksLikeHdf5(file.bytes()))
         return work(); // which refuses, without HDF5, what is none
-    const std::size_t memory = (std::size_t{1} << 31) + 8 * file.bytes().size();
-    if (auto bytes = runIsolated(work, memory))
+    // A damaged file may keep HDF5 busy for ever; a whole one is read at hundreds of megabytes a second.
+    const std::size_t size = file.bytes().size();
+    const auto seconds = static_cast<unsigned>(2 + (size >> 23));
+    if (auto bytes = runIsolated(work, seconds, (std::size_t{1} << 31) + 8 * size))
         return std::move(*bytes);
     throw Error("is damaged: HDF5 cannot read it to its end", {}, "Copy it again from where it came from");
 }

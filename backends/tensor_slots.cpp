@@ -90,7 +90,7 @@ TensorSlots::TensorSlots(const Checkpoint& checkpoint, const CheckpointDescripti
         if (slot.entry)
             m_used.push_back(slot);
     std::ranges::sort(m_used);
-    m_used.erase(std::ranges::unique(m_used).begin(), m_used.end());
+    m_used.erase(std::unique(m_used.begin(), m_used.end()), m_used.end());
 }
 
 TensorSlot TensorSlots::slot(int layer, Which which) const {

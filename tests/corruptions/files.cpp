@@ -45,8 +45,9 @@ QString shrinking(const Scratch& scratch) {
 
 Corruptions fileCorruptions() {
     Corruptions rows;
-    const QString nothing = "has no config.json and no .gguf file. Open a Hugging Face directory, a .safetensors file "
-                            "beside its config.json, or a .gguf file";
+    const QString nothing =
+        "has no config.json and no .gguf file. Open a Hugging Face directory, a .safetensors, .bin, "
+        ".pt or .pth file beside its config.json, or a .gguf file";
     const auto row = [&](const char* name, const QString& sentence, auto make) {
         rows.append({"any file", name, sentence, make});
     };

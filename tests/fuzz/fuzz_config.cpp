@@ -26,7 +26,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
         std::abort();
     return fuzz::answers([&] {
         const CheckpointDescription description = describeHf("model", file.path);
-        if (!description.architecture || description.spec.layers.empty() || description.spec.hidden < 1)
+        if (description.spec.architecture.empty() || description.spec.layers.empty() || description.spec.hidden < 1)
             std::abort();
     });
 }
