@@ -23,6 +23,7 @@ struct Engine {
     std::function<void(const Session&, const std::string& path)> writeSession;
     /// Checkpoints that lie in Hugging Face's cache, newest first.
     std::function<std::vector<CachedModel>(const Progress&)> cachedModels;
+    std::vector<std::string> modelExtensions; ///< of files that may hold a model: ".gguf"
 };
 
 } // namespace secateur

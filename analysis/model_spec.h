@@ -95,6 +95,7 @@ struct ModelSpec {
     std::vector<std::vector<int>> tiedGroups() const;
     /// "30x9/3x64+1536": layers x heads / KV heads x head size + MLP width; runs of unlike layers joined by commas.
     std::string structure() const;
+    bool operator==(const ModelSpec&) const = default;
 };
 
 std::string_view name(Family family);

@@ -49,6 +49,12 @@ std::string shapeText(const TensorInfo& tensor) {
     return join(sizes, " x ");
 }
 
+std::string layersText(const ModelSpec& spec) {
+    const std::size_t stored = spec.tiedGroups().size();
+    return stored == 0 ? std::to_string(spec.layerCount())
+                       : fmt::format("{}, applications of {} stored", spec.layerCount(), stored);
+}
+
 void printCard(const ModelCard& card) {
     const ModelSpec& spec = card.spec;
     std::vector<std::vector<std::string>> rows{
@@ -56,7 +62,7 @@ void printCard(const ModelCard& card) {
         {"path", card.path},
         {"format", card.format},
         {"architecture", fmt::format("{} ({})", spec.architecture, name(spec.family))},
-        {"layers", std::to_string(spec.layerCount())},
+        {"layers", layersText(spec)},
         {"hidden size", std::to_string(spec.hidden)},
         {"heads", fmt::format("{}, in {} KV groups", range(spec, &LayerSpec::heads), range(spec, &LayerSpec::kvHeads))},
         {"head size", range(spec, &LayerSpec::headDim)},
@@ -64,12 +70,13 @@ void printCard(const ModelCard& card) {
         {"vocabulary", fmt::format("{} tokens", grouped(static_cast<std::uint64_t>(spec.vocab)))},
         {"context",
          spec.context > 0 ? fmt::format("{} tokens", grouped(static_cast<std::uint64_t>(spec.context))) : "not stated"},
-        {"embeddings", spec.tiedEmbeddings ? "tied" : "separate"},
         {"parameters", fmt::format("{} ({})", shortCount(static_cast<double>(card.parameters)),
                                    grouped(static_cast<std::uint64_t>(card.parameters)))},
         {"size", fmt::format("{}, {}", shortBytes(static_cast<double>(card.bytes)), card.dtype)},
         {"tokenizer", card.tokenizer.empty() ? "none" : card.tokenizer},
         {"fingerprint", card.fingerprint}};
+    if (spec.family == Family::decoder)
+        rows.push_back({"embeddings", spec.tiedEmbeddings ? "tied" : "separate"});
     fmt::print("{}", table(rows));
 }
 
@@ -137,7 +144,8 @@ void inspect(const Arguments& arguments, const Console& console) {
 void addInspect(CLI::App& program, Console& console) {
     auto arguments = std::make_shared<Arguments>();
     CLI::App* verb = program.add_subcommand("inspect", "Show the model card of a checkpoint or a session");
-    verb->add_option("MODEL", arguments->path, "Hugging Face directory, .safetensors, .gguf or session .h5")
+    verb->add_option("MODEL", arguments->path,
+                     "Hugging Face directory, a file in a format of `list formats`, or a session .h5")
         ->required();
     verb->add_flag("--tensors", arguments->tensors, "List the tensors instead");
     addCommonOptions(*verb, console);

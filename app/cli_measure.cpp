@@ -125,7 +125,8 @@ void measureVerb(const Arguments& arguments, const Console& console) {
 void addMeasure(CLI::App& program, Console& console) {
     auto arguments = std::make_shared<Arguments>();
     CLI::App* verb = program.add_subcommand("measure", "Compute metrics of a checkpoint");
-    verb->add_option("MODEL", arguments->path, "Hugging Face directory, .safetensors or .gguf")->required();
+    verb->add_option("MODEL", arguments->path, "Hugging Face directory, or a file in a format of `list formats`")
+        ->required();
     verb->add_option("--metric", arguments->metrics,
                      "ID[:key=value]... by comma, or a group: weights, all (see: list metrics)")
         ->required();

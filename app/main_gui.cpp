@@ -1,5 +1,6 @@
 #include "analysis/engine.h"
 #include "app/process_age.h"
+#include "backends/formats.h"
 #include "backends/hub_cache.h"
 #include "backends/open_model.h"
 #include "backends/runtime.h"
@@ -64,6 +65,7 @@ Engine engine() {
     engine.readSession = [](const std::string& path) { return readSession(path); };
     engine.writeSession = [](const Session& session, const std::string& path) { writeSession(session, path); };
     engine.cachedModels = [](const Progress& progress) { return cachedModels(hubCacheFolder(), progress); };
+    engine.modelExtensions = modelExtensions();
     return engine;
 }
 
@@ -85,8 +87,7 @@ QCommandLineOption hidden(const QString& name, const QString& value) {
 Arguments parse(const QCoreApplication& application) {
     QCommandLineParser parser;
     parser.setApplicationDescription("A workbench for studying and pruning transformers.");
-    parser.addPositionalArgument("MODEL", "A model folder, a .gguf or .safetensors file, or a session (.h5).",
-                                 "[MODEL]");
+    parser.addPositionalArgument("MODEL", "A model folder or file, or a session (.h5).", "[MODEL]");
     parser.addHelpOption();
     parser.addVersionOption();
     // For pictures in documentation that can be made again.

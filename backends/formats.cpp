@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <iterator>
 
 namespace secateur {
 
@@ -75,6 +76,14 @@ const FormatInfo& formatOfFile(const fs::path& path) {
 
 std::span<const FormatInfo> allFormats() {
     return formats;
+}
+
+std::vector<std::string> modelExtensions() {
+    std::vector<std::string> extensions;
+    for (const FormatInfo& info : formats)
+        std::ranges::copy_if(info.extensions, std::back_inserter(extensions),
+                             [](std::string_view extension) { return !extension.empty(); });
+    return extensions;
 }
 
 const FormatInfo& formatOf(const std::string& path) {

@@ -8,6 +8,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace secateur {
 
@@ -24,6 +25,9 @@ struct FormatInfo {
 
 /// In the order in which a directory that holds several formats prefers them.
 std::span<const FormatInfo> allFormats();
+
+/// Of files in all formats: ".safetensors", ".bin", ...
+std::vector<std::string> modelExtensions();
 
 /// The format of a file (by its bytes, else by extension) or of what a directory holds.
 /// @throws Error when there is none, naming the foreign format where it is known

@@ -28,7 +28,7 @@ namespace {
 
 using hdf5::Handle;
 
-constexpr std::int64_t version = 1;
+constexpr std::int64_t version = 2;
 constexpr const char* format = "secateur-session";
 
 /// HDF5 as packaged is not thread-safe.
@@ -45,22 +45,24 @@ std::string formatText(const Handle& file) {
     }
 }
 
-void checkIsSession(const Handle& file) {
+/// The version of a session. @throws Error when the file is none, or too new
+std::int64_t versionOf(const Handle& file) {
     if (formatText(file) != format)
         throw Error("is an HDF5 file, but not a Secateur session");
     const std::int64_t found = hdf5::readInteger(file, "version");
     if (found > version)
         throw Error(fmt::format("is a session of version {}; this program reads up to version {}", found, version), {},
                     "Open it with a newer Secateur");
+    return found;
 }
 
 ModelCard readModel(const Handle& file) {
-    checkIsSession(file);
+    const std::int64_t found = versionOf(file);
     if (!hdf5::exists(file, "model"))
         throw Error("is a session without its model");
     const Handle model = hdf5::openGroup(file, "model");
     try {
-        return readModelCard(model);
+        return readModelCard(model, found);
     } catch (const Error& error) {
         throw error.within("/model");
     }

@@ -14,35 +14,64 @@ namespace {
 
 using hdf5::Handle;
 
-template <typename Value>
-struct LayerField {
+/// A number of a model or of its layers, by its name in the file.
+template <typename Owner, typename Value>
+struct Field {
     const char* name;
-    Value& (*get)(LayerSpec&);
+    Value& (*get)(Owner&);
+    std::int64_t since = 1; ///< the version of the format that brought it
 };
 
-#define FIELD(Value, name, member)                                                                                     \
-    LayerField<Value> {                                                                                                \
-        name, [](LayerSpec& layer) -> Value& { return layer.member; }                                                  \
+#define FIELD(Owner, Value, name, member, ...)                                                                         \
+    Field<Owner, Value> {                                                                                              \
+        name, [](Owner& owner) -> Value& { return owner.member; }, ##__VA_ARGS__                                       \
     }
-constexpr std::array integerFields{
-    FIELD(int, "heads", heads),
-    FIELD(int, "kv_heads", kvHeads),
-    FIELD(int, "head_dim", headDim),
-    FIELD(int, "ffn", ffn),
-    FIELD(int, "window", window),
-    FIELD(int, "rotary_dims", rotary.dims),
-    FIELD(int, "rope_original_context", rotary.originalContext),
+constexpr std::array layerIntegers{
+    FIELD(LayerSpec, int, "heads", heads),
+    FIELD(LayerSpec, int, "kv_heads", kvHeads),
+    FIELD(LayerSpec, int, "head_dim", headDim),
+    FIELD(LayerSpec, int, "ffn", ffn),
+    FIELD(LayerSpec, int, "window", window),
+    FIELD(LayerSpec, int, "rotary_dims", rotary.dims),
+    FIELD(LayerSpec, int, "rope_original_context", rotary.originalContext),
+    FIELD(LayerSpec, int, "stored_layer", stored, 2),
 };
-constexpr std::array numberFields{
-    FIELD(double, "alpha", alpha),
-    FIELD(double, "rope_theta", rotary.theta),
-    FIELD(double, "rope_factor", rotary.factor),
-    FIELD(double, "rope_low_frequency_factor", rotary.lowFrequencyFactor),
-    FIELD(double, "rope_high_frequency_factor", rotary.highFrequencyFactor),
+constexpr std::array layerNumbers{
+    FIELD(LayerSpec, double, "alpha", alpha),
+    FIELD(LayerSpec, double, "rope_theta", rotary.theta),
+    FIELD(LayerSpec, double, "rope_factor", rotary.factor),
+    FIELD(LayerSpec, double, "rope_low_frequency_factor", rotary.lowFrequencyFactor),
+    FIELD(LayerSpec, double, "rope_high_frequency_factor", rotary.highFrequencyFactor),
+    FIELD(LayerSpec, double, "score_scale", scoreScale, 2),
 };
-constexpr std::array flagFields{
-    FIELD(bool, "query_bias", queryBias),   FIELD(bool, "key_bias", keyBias), FIELD(bool, "value_bias", valueBias),
-    FIELD(bool, "output_bias", outputBias),
+constexpr std::array layerFlags{
+    FIELD(LayerSpec, bool, "query_bias", queryBias),  FIELD(LayerSpec, bool, "key_bias", keyBias),
+    FIELD(LayerSpec, bool, "value_bias", valueBias),  FIELD(LayerSpec, bool, "output_bias", outputBias),
+    FIELD(LayerSpec, bool, "gate_bias", gateBias, 2), FIELD(LayerSpec, bool, "up_bias", upBias, 2),
+    FIELD(LayerSpec, bool, "down_bias", downBias, 2), FIELD(LayerSpec, bool, "norms_heads", normsHeads, 2),
+};
+constexpr std::array modelIntegers{
+    FIELD(ModelSpec, int, "hidden", hidden),
+    FIELD(ModelSpec, int, "vocab", vocab),
+    FIELD(ModelSpec, int, "context", context),
+    FIELD(ModelSpec, int, "embedding_width", embeddingWidth, 2),
+    FIELD(ModelSpec, int, "first_position", firstPosition, 2),
+    FIELD(ModelSpec, int, "learned_positions", learnedPositions, 2),
+    FIELD(ModelSpec, int, "token_types", tokenTypes, 2),
+    FIELD(ModelSpec, int, "classes", classes, 2),
+    FIELD(ModelSpec, int, "layers_per_group", layersPerGroup, 2),
+};
+constexpr std::array modelNumbers{
+    FIELD(ModelSpec, double, "norm_epsilon", normEpsilon),
+    FIELD(ModelSpec, double, "norm_weight_offset", normWeightOffset),
+    FIELD(ModelSpec, double, "embedding_scale", embeddingScale, 2),
+    FIELD(ModelSpec, double, "score_softcap", scoreSoftcap, 2),
+    FIELD(ModelSpec, double, "logit_softcap", logitSoftcap, 2),
+};
+constexpr std::array modelFlags{
+    FIELD(ModelSpec, bool, "gated_mlp", gatedMlp),
+    FIELD(ModelSpec, bool, "tied_embeddings", tiedEmbeddings),
+    FIELD(ModelSpec, bool, "read_out_bias", readOutBias, 2),
 };
 #undef FIELD
 
@@ -50,6 +79,8 @@ constexpr std::array attentionNames{"full", "none", "value_only", "linear"};
 constexpr std::array scalingNames{"none", "linear", "llama3"};
 constexpr std::array familyNames{"decoder", "encoder"};
 constexpr std::array normNames{"rms", "layer"};
+constexpr std::array normPlaceNames{"before", "around", "parallel", "after"};
+constexpr std::array positionNames{"rotary", "learned"};
 constexpr std::array activationNames{"silu", "gelu_tanh", "gelu_erf", "relu"};
 
 /// Enumerations are stored by name, in the order of their declaration.
@@ -72,11 +103,11 @@ void writeLayers(const Handle& group, std::vector<LayerSpec> layers) {
             list.push_back(get(layer));
         return list;
     };
-    for (const auto& field : integerFields)
+    for (const auto& field : layerIntegers)
         hdf5::writeIntegers(group, field.name, gather(field.get, std::vector<std::int64_t>()));
-    for (const auto& field : numberFields)
+    for (const auto& field : layerNumbers)
         hdf5::writeNumbers(group, field.name, gather(field.get, std::vector<double>()));
-    for (const auto& field : flagFields)
+    for (const auto& field : layerFlags)
         hdf5::writeIntegers(group, field.name, gather(field.get, std::vector<std::int64_t>()));
     hdf5::writeTexts(
         group, "attention",
@@ -99,22 +130,26 @@ int smallCount(std::int64_t value, const std::string& name, std::int64_t most = 
     return static_cast<int>(value);
 }
 
-std::vector<LayerSpec> readLayers(const Handle& group) {
+/// @param version of the file
+std::vector<LayerSpec> readLayers(const Handle& group, std::int64_t version) {
     const int count = smallCount(hdf5::readInteger(group, "layers"), "layers", mostLayers);
     std::vector<LayerSpec> layers(static_cast<std::size_t>(count));
     const auto each = [&](const auto& values, auto set) {
         for (std::size_t i = 0; i < layers.size(); ++i)
             set(layers[i], values[i]);
     };
-    for (const auto& field : integerFields)
-        each(sized(hdf5::readIntegers(group, field.name), layers.size(), field.name),
-             [&](LayerSpec& layer, std::int64_t value) { field.get(layer) = smallCount(value, field.name); });
-    for (const auto& field : numberFields)
-        each(sized(hdf5::readNumbers(group, field.name), layers.size(), field.name),
-             [&](LayerSpec& layer, double value) { field.get(layer) = value; });
-    for (const auto& field : flagFields)
-        each(sized(hdf5::readIntegers(group, field.name), layers.size(), field.name),
-             [&](LayerSpec& layer, std::int64_t value) { field.get(layer) = value != 0; });
+    for (const auto& field : layerIntegers)
+        if (field.since <= version)
+            each(sized(hdf5::readIntegers(group, field.name), layers.size(), field.name),
+                 [&](LayerSpec& layer, std::int64_t value) { field.get(layer) = smallCount(value, field.name); });
+    for (const auto& field : layerNumbers)
+        if (field.since <= version)
+            each(sized(hdf5::readNumbers(group, field.name), layers.size(), field.name),
+                 [&](LayerSpec& layer, double value) { field.get(layer) = value; });
+    for (const auto& field : layerFlags)
+        if (field.since <= version)
+            each(sized(hdf5::readIntegers(group, field.name), layers.size(), field.name),
+                 [&](LayerSpec& layer, std::int64_t value) { field.get(layer) = value != 0; });
     each(sized(hdf5::readTexts(group, "attention"), layers.size(), "attention"),
          [](LayerSpec& layer, const std::string& text) {
              layer.attention = fromName<AttentionKind>(attentionNames, text, "attention");
@@ -123,13 +158,18 @@ std::vector<LayerSpec> readLayers(const Handle& group) {
          [](LayerSpec& layer, const std::string& text) {
              layer.rotary.scaling = fromName<RopeScaling>(scalingNames, text, "rope_scaling");
          });
+    for (std::size_t i = 0; i < layers.size(); ++i)
+        if (layers[i].stored == static_cast<int>(i))
+            layers[i].stored = -1; // its own
     return layers;
 }
 
 } // namespace
 
 void writeModelCard(const Handle& group, const ModelCard& card) {
-    const ModelSpec& spec = card.spec;
+    ModelSpec spec = card.spec;
+    for (int layer = 0; layer < spec.layerCount(); ++layer)
+        spec.layers[static_cast<std::size_t>(layer)].stored = card.spec.storedLayer(layer);
     hdf5::writeText(group, "path", card.path);
     hdf5::writeText(group, "format", card.format);
     hdf5::writeText(group, "name", card.name);
@@ -137,15 +177,16 @@ void writeModelCard(const Handle& group, const ModelCard& card) {
     hdf5::writeText(group, "family", toName(familyNames, spec.family));
     hdf5::writeText(group, "structure", spec.structure());
     hdf5::writeInteger(group, "layers", spec.layerCount());
-    hdf5::writeInteger(group, "hidden", spec.hidden);
-    hdf5::writeInteger(group, "vocab", spec.vocab);
-    hdf5::writeInteger(group, "context", spec.context);
     hdf5::writeText(group, "norm", toName(normNames, spec.norm));
-    hdf5::writeNumber(group, "norm_epsilon", spec.normEpsilon);
-    hdf5::writeNumber(group, "norm_weight_offset", spec.normWeightOffset);
+    hdf5::writeText(group, "norm_place", toName(normPlaceNames, spec.normPlace));
+    hdf5::writeText(group, "positions", toName(positionNames, spec.positions));
     hdf5::writeText(group, "activation", toName(activationNames, spec.activation));
-    hdf5::writeInteger(group, "gated_mlp", spec.gatedMlp ? 1 : 0);
-    hdf5::writeInteger(group, "tied_embeddings", spec.tiedEmbeddings ? 1 : 0);
+    for (const auto& field : modelIntegers)
+        hdf5::writeInteger(group, field.name, field.get(spec));
+    for (const auto& field : modelNumbers)
+        hdf5::writeNumber(group, field.name, field.get(spec));
+    for (const auto& field : modelFlags)
+        hdf5::writeInteger(group, field.name, field.get(spec) ? 1 : 0);
     hdf5::writeInteger(group, "parameters", card.parameters);
     hdf5::writeInteger(group, "bytes", card.bytes);
     hdf5::writeText(group, "dtype", card.dtype);
@@ -155,7 +196,7 @@ void writeModelCard(const Handle& group, const ModelCard& card) {
     writeLayers(group, spec.layers);
 }
 
-ModelCard readModelCard(const Handle& group) {
+ModelCard readModelCard(const Handle& group, std::int64_t version) {
     ModelCard card;
     ModelSpec& spec = card.spec;
     card.path = hdf5::readText(group, "path");
@@ -163,22 +204,28 @@ ModelCard readModelCard(const Handle& group) {
     card.name = hdf5::readText(group, "name");
     spec.architecture = hdf5::readText(group, "architecture");
     spec.family = fromName<Family>(familyNames, hdf5::readText(group, "family"), "family");
-    spec.hidden = smallCount(hdf5::readInteger(group, "hidden"), "hidden");
-    spec.vocab = smallCount(hdf5::readInteger(group, "vocab"), "vocab");
-    spec.context = smallCount(hdf5::readInteger(group, "context"), "context");
     spec.norm = fromName<NormKind>(normNames, hdf5::readText(group, "norm"), "norm");
-    spec.normEpsilon = hdf5::readNumber(group, "norm_epsilon");
-    spec.normWeightOffset = hdf5::readNumber(group, "norm_weight_offset");
     spec.activation = fromName<Activation>(activationNames, hdf5::readText(group, "activation"), "activation");
-    spec.gatedMlp = hdf5::readInteger(group, "gated_mlp") != 0;
-    spec.tiedEmbeddings = hdf5::readInteger(group, "tied_embeddings") != 0;
+    if (version >= 2) {
+        spec.normPlace = fromName<NormPlace>(normPlaceNames, hdf5::readText(group, "norm_place"), "norm_place");
+        spec.positions = fromName<Positions>(positionNames, hdf5::readText(group, "positions"), "positions");
+    }
+    for (const auto& field : modelIntegers)
+        if (field.since <= version)
+            field.get(spec) = smallCount(hdf5::readInteger(group, field.name), field.name);
+    for (const auto& field : modelNumbers)
+        if (field.since <= version)
+            field.get(spec) = hdf5::readNumber(group, field.name);
+    for (const auto& field : modelFlags)
+        if (field.since <= version)
+            field.get(spec) = hdf5::readInteger(group, field.name) != 0;
     card.parameters = hdf5::readInteger(group, "parameters");
     card.bytes = hdf5::readInteger(group, "bytes");
     card.dtype = hdf5::readText(group, "dtype");
     card.tokenizer = hdf5::readText(group, "tokenizer");
     card.fingerprint = hdf5::readText(group, "fingerprint");
     card.warnings = hdf5::readTexts(group, "warnings");
-    spec.layers = readLayers(group);
+    spec.layers = readLayers(group, version);
     checkLayers(spec, "layers");
     return card;
 }

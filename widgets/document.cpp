@@ -57,6 +57,12 @@ std::string jobTitle(const std::vector<MetricRequest>& requests) {
 
 } // namespace
 
+bool Document::isModelFile(const QString& path) const {
+    return std::ranges::any_of(m_engine.modelExtensions, [&](const std::string& extension) {
+        return path.endsWith(QString::fromStdString(extension), Qt::CaseInsensitive);
+    });
+}
+
 Document::Document(Engine engine, JobRunner* jobs, QObject* parent)
     : QObject(parent)
     , m_engine(std::move(engine))

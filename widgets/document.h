@@ -28,6 +28,8 @@ public:
     ~Document() override;
 
     const Engine& engine() const { return m_engine; }
+    /// Whether a path ends as files do that may hold a model.
+    bool isModelFile(const QString& path) const;
     bool isOpen() const { return m_open; }
     const Session& session() const { return m_session; }
     const ModelSpec& spec() const { return m_session.model.spec; }

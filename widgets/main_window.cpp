@@ -43,13 +43,15 @@ constexpr QSize defaultSize(1440, 900);
 constexpr int statusMs = 5000;
 
 /// What can be dropped: a model's folder or file, or a session. Empty = something else.
-QString openablePath(const QMimeData* data) {
+QString openablePath(const QMimeData* data, const Document& document) {
     const QList<QUrl> urls = data->urls();
     if (urls.size() != 1 || !urls.first().isLocalFile())
         return {};
     const QFileInfo file(urls.first().toLocalFile());
-    static const QStringList suffixes{"gguf", "safetensors", "h5", "hdf5"};
-    return file.isDir() || suffixes.contains(file.suffix().toLower()) ? file.filePath() : QString();
+    return file.isDir() || document.isModelFile(file.filePath()) ||
+                   document.engine().isSession(file.filePath().toStdString())
+               ? file.filePath()
+               : QString();
 }
 
 } // namespace
@@ -368,12 +370,12 @@ void MainWindow::closeEvent(QCloseEvent* event) {
 }
 
 void MainWindow::dragEnterEvent(QDragEnterEvent* event) {
-    if (!openablePath(event->mimeData()).isEmpty())
+    if (!openablePath(event->mimeData(), *m_document).isEmpty())
         event->acceptProposedAction();
 }
 
 void MainWindow::dropEvent(QDropEvent* event) {
-    const QString path = openablePath(event->mimeData());
+    const QString path = openablePath(event->mimeData(), *m_document);
     if (path.isEmpty())
         return;
     event->acceptProposedAction();

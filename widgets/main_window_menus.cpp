@@ -46,8 +46,11 @@ QString sessionFilter() {
     return MainWindow::tr("Sessions (*.h5 *.hdf5);;All files (*)");
 }
 
-QString modelFilter() {
-    return MainWindow::tr("Models (*.gguf *.safetensors);;All files (*)");
+QString modelFilter(const Engine& engine) {
+    QStringList patterns;
+    for (const std::string& extension : engine.modelExtensions)
+        patterns << "*" + QString::fromStdString(extension);
+    return MainWindow::tr("Models (%1);;All files (*)").arg(patterns.join(' '));
 }
 
 } // namespace
@@ -171,8 +174,8 @@ void MainWindow::listRecent(QMenu* menu) {
 }
 
 void MainWindow::chooseModelFile() {
-    choose(this, QFileDialog::AcceptOpen, QFileDialog::ExistingFile, tr("Open model"), modelFilter(), {},
-           [this](const QString& path) { open(path); });
+    choose(this, QFileDialog::AcceptOpen, QFileDialog::ExistingFile, tr("Open model"),
+           modelFilter(m_document->engine()), {}, [this](const QString& path) { open(path); });
 }
 
 void MainWindow::chooseFolder() {
@@ -187,9 +190,9 @@ void MainWindow::chooseSession() {
 
 void MainWindow::chooseModelForSession() {
     const QFileInfo stored(QString::fromStdString(m_document->session().model.path));
-    const bool isFile = stored.suffix() == "gguf" || stored.suffix() == "safetensors";
+    const bool isFile = m_document->isModelFile(stored.filePath());
     choose(this, QFileDialog::AcceptOpen, isFile ? QFileDialog::ExistingFile : QFileDialog::Directory,
-           tr("Locate %1").arg(stored.fileName()), isFile ? modelFilter() : QString(), {},
+           tr("Locate %1").arg(stored.fileName()), isFile ? modelFilter(m_document->engine()) : QString(), {},
            [this](const QString& path) { m_document->locateModel(path); });
 }
 

@@ -42,6 +42,8 @@ QStringList shapeLines(const ModelSpec& spec) {
               << ModelCardPanel::tr("most have %1").arg(heads);
     else
         lines << ModelCardPanel::tr("%1 layers × %2").arg(spec.layerCount()).arg(heads);
+    if (const auto stored = spec.tiedGroups().size(); stored > 0)
+        lines << ModelCardPanel::tr("applications of %1 stored").arg(stored);
     return lines << ModelCardPanel::tr("hidden %1 · MLP %2").arg(spec.hidden).arg(layer.ffn)
                  << ModelCardPanel::tr("head %1 · vocab %2").arg(layer.headDim).arg(spec.vocab);
 }

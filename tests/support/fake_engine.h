@@ -114,6 +114,7 @@ struct FakeEngine {
             const std::lock_guard lock(mutex);
             written[path] = session;
         };
+        engine.modelExtensions = {".gguf", ".safetensors"};
         engine.cachedModels = [this](const Progress& progress) {
             while (cacheIsSlow) {
                 progress.check();
