@@ -145,7 +145,8 @@ void shareLayers(const JsonObject& config, std::vector<LayerSpec>& layers) {
         const int group = static_cast<int>(application / (static_cast<double>(applications) / groups));
         for (int i = 0; i < inner; ++i) {
             all.push_back(layers[static_cast<std::size_t>(application)]);
-            all.back().stored = group * inner + i;
+            if (const int stored = group * inner + i; stored != static_cast<int>(all.size()) - 1)
+                all.back().stored = stored;
         }
     }
     layers = std::move(all);
