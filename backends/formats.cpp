@@ -9,7 +9,6 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <iterator>
 
 namespace secateur {
 
@@ -80,9 +79,12 @@ std::span<const FormatInfo> allFormats() {
 
 std::vector<std::string> modelExtensions() {
     std::vector<std::string> extensions;
-    for (const FormatInfo& info : formats)
-        std::ranges::copy_if(info.extensions, std::back_inserter(extensions),
-                             [](std::string_view extension) { return !extension.empty(); });
+    for (const FormatInfo& info : formats) {
+        for (const std::string_view extension : info.extensions) {
+            if (!extension.empty())
+                extensions.emplace_back(extension);
+        }
+    }
     return extensions;
 }
 
