@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 
 namespace secateur {
 
@@ -130,6 +131,17 @@ int smallCount(std::int64_t value, const std::string& name, std::int64_t most = 
     return static_cast<int>(value);
 }
 
+/// What the first version left unsaid, as all its models had rotary heads like llama's.
+void completeFirstVersion(const Handle& group, std::vector<LayerSpec>& layers) {
+    const auto biases = sized(hdf5::readIntegers(group, "mlp_bias"), layers.size(), "mlp_bias");
+    for (std::size_t i = 0; i < layers.size(); ++i) {
+        LayerSpec& layer = layers[i];
+        layer.gateBias = layer.upBias = layer.downBias = biases[i] != 0;
+        if (layer.headDim > 0)
+            layer.scoreScale = 1 / std::sqrt(layer.headDim);
+    }
+}
+
 /// @param version of the file
 std::vector<LayerSpec> readLayers(const Handle& group, std::int64_t version) {
     const int count = smallCount(hdf5::readInteger(group, "layers"), "layers", mostLayers);
@@ -161,6 +173,8 @@ std::vector<LayerSpec> readLayers(const Handle& group, std::int64_t version) {
     for (std::size_t i = 0; i < layers.size(); ++i)
         if (layers[i].stored == static_cast<int>(i))
             layers[i].stored = -1; // its own
+    if (version < 2)
+        completeFirstVersion(group, layers);
     return layers;
 }
 
