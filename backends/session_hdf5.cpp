@@ -130,7 +130,7 @@ std::string inSafety(const MappedFile& file, const std::function<std::string()>&
         return work(); // which refuses, without HDF5, what is none
     // A damaged file may keep HDF5 busy for ever; a whole one is read at hundreds of megabytes a second.
     const std::size_t size = file.bytes().size();
-    const auto seconds = static_cast<unsigned>(2 + (size >> 23));
+    const auto seconds = static_cast<unsigned>(1 + (size >> 23));
     if (auto bytes = runIsolated(work, seconds, (std::size_t{1} << 31) + 8 * size))
         return std::move(*bytes);
     throw Error("is damaged: HDF5 cannot read it to its end", {}, "Copy it again from where it came from");
