@@ -79,7 +79,7 @@ private slots:
         QTest::newRow("metric") << "gate_nrom"
                                 << "unknown metric; the known ones are gate_norm, ";
         QTest::newRow("option") << "gate_norm:fold=true"
-                                << "its options are augmented, fold_norm, rope_averaged";
+                                << "its options are augmented, fold_norm, qk_norm, rope_averaged";
         QTest::newRow("type") << "gate_norm:fold_norm=yes"
                               << "should be a value of type bool";
         QTest::newRow("form") << "gate_norm:fold_norm"
