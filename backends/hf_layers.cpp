@@ -66,7 +66,8 @@ void readBiases(const JsonObject& config, const ArchitectureInfo& architecture, 
     const bool mlp = all || (biases == Biases::byKey && config.flag("mlp_bias").value_or(false));
     layer.queryBias = layer.keyBias = layer.valueBias = attention || biases == Biases::queryKeyValue;
     layer.outputBias = attention;
-    layer.gateBias = layer.upBias = layer.downBias = mlp;
+    layer.gateBias = mlp && architecture.gatedMlp;
+    layer.upBias = layer.downBias = mlp;
 }
 
 double scoreScale(const JsonObject& config, const ArchitectureInfo& architecture, int size) {

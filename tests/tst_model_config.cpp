@@ -3,6 +3,7 @@
 #ifndef Q_MOC_RUN
 #include "backends/architectures.h"
 #include "backends/formats.h"
+#include "backends/hf_config.h"
 #include "backends/open_model.h"
 #include "tests/support/expected.h"
 #include "tests/support/files.h"
@@ -11,6 +12,7 @@
 
 #include <QtTest>
 
+#include <QJsonArray>
 #include <QJsonDocument>
 #include <QJsonObject>
 
@@ -21,6 +23,34 @@ namespace {
 
 // QJsonObject drops an undefined value itself.
 const QJsonValue absent = "(absent)";
+
+/// What a config.json alone says of a model.
+ModelSpec specOf(const QJsonObject& config) {
+    const Scratch scratch;
+    const std::string path = scratch.write("config.json", QJsonDocument(config).toJson());
+    return describeHf("model", path).spec;
+}
+
+QString summary(const ModelSpec& spec) {
+    const LayerSpec& last = spec.layers.back();
+    return QString("%1 %2 %3 %4 %5 %6 %7 %8")
+        .arg(QString::fromStdString(spec.structure()))
+        .arg(spec.hidden)
+        .arg(spec.vocab)
+        .arg(spec.context)
+        .arg(spec.normEpsilon)
+        .arg(last.rotary.dims > 0 ? last.rotary.theta : 0)
+        .arg(last.window)
+        .arg(spec.tiedEmbeddings ? "tied" : "separate");
+}
+
+/// Which layers see a window: "WW.WW."
+QString windows(const ModelSpec& spec) {
+    QString text;
+    for (const LayerSpec& layer : spec.layers)
+        text += layer.window > 0 ? 'W' : '.';
+    return text;
+}
 
 /// A copy of a fixture with other values in its config.json; `absent` takes a key out.
 void copyWithConfig(const Scratch& scratch, const QString& folder, const QJsonObject& changes) {
@@ -111,6 +141,172 @@ private slots:
         QCOMPARE(openModel(multiHead.path().toStdString())->spec().structure(), "2x3/3x16+40");
     }
 
+    void aConfigurationThatSaysNothingMeansItsClass_data() {
+        QTest::addColumn<QString>("type");
+        QTest::addColumn<QString>("expected"); ///< structure, hidden, vocabulary, context, epsilon, theta, window
+        const auto row = [](const char* type, const char* expected) { QTest::newRow(type) << type << expected; };
+        row("llama", "32x32/32x128+11008 4096 32000 2048 1e-06 10000 0 separate");
+        row("mistral", "32x32/8x128+14336 4096 32000 131072 1e-06 10000 4096 separate");
+        row("qwen2", "32x32/32x128+22016 4096 151936 32768 1e-06 10000 0 separate");
+        row("qwen3", "32x32/32x128+22016 4096 151936 32768 1e-06 10000 0 separate");
+        row("gemma2", "26x8/4x256+9216 2304 256000 8192 1e-06 10000 0 tied");
+        row("gemma3_text", "26x8/4x256+9216 2304 262208 131072 1e-06 10000 4096 tied");
+        row("phi", "24x32/32x64+8192 2048 51200 2048 1e-05 10000 0 separate");
+        row("gpt2", "12x12/12x64+3072 768 50257 1024 1e-05 0 0 tied");
+        row("bert", "12x12/12x64+3072 768 30522 512 1e-12 0 0 separate");
+        row("roberta", "12x12/12x64+3072 768 50265 510 1e-12 0 0 separate");
+        row("xlm-roberta", "12x12/12x64+3072 768 30522 510 1e-12 0 0 separate");
+        row("albert", "12x64/64x64+16384 4096 30000 512 1e-12 0 0 separate");
+    }
+    void aConfigurationThatSaysNothingMeansItsClass() {
+        QFETCH(QString, type);
+        QFETCH(QString, expected);
+        QCOMPARE(summary(specOf({{"model_type", type}})), expected);
+    }
+
+    void gemma3IsReadInBothSpellings() {
+        const QJsonObject linear{{"rope_type", "linear"}, {"factor", 8.0}};
+        const QJsonObject full{{"rope_theta", 1e6}, {"rope_type", "linear"}, {"factor", 8.0}};
+        const QJsonObject old{{"num_hidden_layers", 7},      {"rope_theta", 1e6},      {"rope_local_base_freq", 2e4},
+                              {"sliding_window_pattern", 6}, {"rope_scaling", linear}, {"sliding_window", 512}};
+        const QJsonArray kinds{"sliding_attention", "sliding_attention", "sliding_attention", "sliding_attention",
+                               "sliding_attention", "full_attention",    "sliding_attention"};
+        const QJsonObject both{{"full_attention", full},
+                               {"sliding_attention", QJsonObject{{"rope_theta", 2e4}, {"rope_type", "default"}}}};
+        const QJsonObject today{{"model_type", "gemma3_text"},
+                                {"num_hidden_layers", 7},
+                                {"layer_types", kinds},
+                                {"rope_parameters", both},
+                                {"sliding_window", 512}};
+        const ModelSpec spec = specOf(today);
+        QVERIFY(specOf({{"model_type", "gemma3"}, {"text_config", old}}) == spec);
+        QCOMPARE(windows(spec), "WWWWW.W");
+        QVERIFY(spec.layers[0].rotary == (RotarySpec{.dims = 256, .theta = 2e4}));
+        QVERIFY(spec.layers[5].rotary ==
+                (RotarySpec{.dims = 256, .theta = 1e6, .scaling = RopeScaling::linear, .factor = 8}));
+        QCOMPARE(spec.layers[0].window, 512);
+        QVERIFY(spec.layers[0].normsHeads && spec.normPlace == NormPlace::around);
+        QCOMPARE(spec.scoreSoftcap, 0.0);
+    }
+    void gemma2CapsAndScalesItsScores() {
+        const ModelSpec spec = specOf({{"model_type", "gemma2"},
+                                       {"num_hidden_layers", 3},
+                                       {"query_pre_attn_scalar", 144},
+                                       {"final_logit_softcapping", QJsonValue::Null}});
+        QCOMPARE(windows(spec), "W.W");
+        QCOMPARE(spec.layers[0].scoreScale, 1.0 / 12);
+        QCOMPARE(spec.scoreSoftcap, 50.0);
+        QCOMPARE(spec.logitSoftcap, 0.0);
+        QCOMPARE(spec.embeddingScale, 48.0);
+        QCOMPARE(spec.normWeightOffset, 1.0);
+    }
+    void qwenSeesWindowsOnlyWhenAskedTo() {
+        QJsonObject config{
+            {"model_type", "qwen2"}, {"num_hidden_layers", 4}, {"max_window_layers", 2}, {"sliding_window", 64}};
+        QCOMPARE(windows(specOf(config)), "....");
+        config["use_sliding_window"] = true;
+        QCOMPARE(windows(specOf(config)), "..WW");
+        QVERIFY(specOf(config).layers[0].queryBias && !specOf(config).layers[0].outputBias);
+    }
+    void phiTurnsPartOfItsHeads() {
+        QJsonObject config{{"model_type", "phi"}, {"hidden_size", 2560}, {"partial_rotary_factor", 0.4}};
+        QCOMPARE(specOf(config).layers[0].rotary.dims, 32);
+        config.remove("partial_rotary_factor");
+        config["rope_parameters"] = QJsonObject{{"partial_rotary_factor", 0.4}, {"rope_theta", 1e4}};
+        QCOMPARE(specOf(config).layers[0].rotary.dims, 32);
+        QVERIFY(specOf(config).readOutBias && specOf(config).normPlace == NormPlace::parallel);
+    }
+    void gpt2ScalesScoresAsItsConfigurationSays() {
+        QJsonObject config{{"model_type", "gpt2"}, {"scale_attn_by_inverse_layer_idx", true}};
+        QCOMPARE(specOf(config).layers[1].scoreScale, 1.0 / 16);
+        config["scale_attn_weights"] = false;
+        QCOMPARE(specOf(config).layers[3].scoreScale, 0.25);
+        QCOMPARE(specOf({{"model_type", "gpt2"}, {"n_embd", 24}, {"n_inner", QJsonValue::Null}}).layers[0].ffn, 96);
+    }
+    void headsThatTransformersPrunedAreGone() {
+        const QJsonObject pruned{{"0", QJsonArray{1, 5, 1}}, {"3", QJsonArray{}}};
+        const ModelSpec spec = specOf({{"model_type", "bert"},
+                                       {"num_hidden_layers", 2},
+                                       {"pruned_heads", QJsonObject{{"0", QJsonArray{1, 5, 1}}}}});
+        QCOMPARE(spec.structure(), "1x10/10x64+3072,1x12/12x64+3072");
+        const Scratch scratch;
+        const std::string path = scratch.write(
+            "config.json",
+            QJsonDocument(QJsonObject{{"model_type", "bert"}, {"num_hidden_layers", 2}, {"pruned_heads", pruned}})
+                .toJson());
+        QCOMPARE(scratch.refusal([&] { describeHf("model", path); }),
+                 "config.json: pruned_heads: 3: is not the number of a layer");
+    }
+    void albertsLayersAreAppliedManyTimes() {
+        const ModelSpec one = specOf({{"model_type", "albert"}, {"num_hidden_layers", 3}});
+        QCOMPARE(one.tiedGroups(), (std::vector<std::vector<int>>{{0, 1, 2}}));
+        const ModelSpec several = specOf({{"model_type", "albert"},
+                                          {"num_hidden_layers", 4},
+                                          {"num_hidden_groups", 2},
+                                          {"inner_group_num", 2},
+                                          {"pruned_heads", QJsonObject{{"2", QJsonArray{0}}}}});
+        QCOMPARE(several.tiedGroups(), (std::vector<std::vector<int>>{{0, 2}, {1, 3}, {4, 6}, {5, 7}}));
+        QCOMPARE(several.layers[6].heads, 63);
+        QCOMPARE(several.embeddingWidth, 128);
+    }
+    void encodersTellTheirPositionsAndClasses() {
+        const ModelSpec spec = specOf({{"model_type", "roberta"},
+                                       {"max_position_embeddings", 514},
+                                       {"type_vocab_size", 1},
+                                       {"id2label", QJsonObject{{"0", "a"}, {"1", "b"}, {"2", "c"}}}});
+        QCOMPARE(spec.firstPosition, 2);
+        QCOMPARE(spec.learnedPositions, 514);
+        QCOMPARE(spec.context, 512);
+        QCOMPARE(spec.tokenTypes, 1);
+        QCOMPARE(spec.classes, 3);
+    }
+
+    void bothFormatsTellTheSame_data() {
+        QTest::addColumn<QString>("folder");
+        for (const char* folder : {"llama-mlp-bias", "qwen2", "qwen3", "gemma2", "gemma3", "phi", "gpt2"})
+            QTest::newRow(folder) << folder;
+    }
+    void bothFormatsTellTheSame() {
+        QFETCH(QString, folder);
+        const ModelSpec hf = fixture(folder, ".")->spec();
+        ModelSpec gguf = fixture(folder, "model.gguf")->spec();
+        QVERIFY(std::abs(gguf.normEpsilon / hf.normEpsilon - 1) < 1e-6); // float32 in GGUF
+        gguf.normEpsilon = hf.normEpsilon;
+        QVERIFY(gguf.layers == hf.layers);
+        QVERIFY(gguf == hf);
+    }
+    void layersOfADeciModelAreUnlike() {
+        const ModelSpec spec = fixture("deci-gguf")->spec();
+        QCOMPARE(spec.structure(), "1x4/2x6+20,1x0/0x6+12,1x4/0x6+28,1x4/4x6+0");
+        QVERIFY(spec.layers[1].attention == AttentionKind::none);
+        QVERIFY(spec.layers[2].attention == AttentionKind::linear);
+    }
+
+    void whatIsNotDoneIsRefusedByItsKey_data() {
+        QTest::addColumn<QJsonObject>("config");
+        QTest::addColumn<QString>("sentence");
+        const auto row = [](const char* type, const char* key, const QJsonValue& value, const char* sentence) {
+            QTest::newRow(key) << QJsonObject{{"model_type", type}, {key, value}}
+                               << QString("config.json: ") + sentence;
+        };
+        row("bert", "position_embedding_type", "relative_key",
+            "position_embedding_type: \"relative_key\" is not read, only \"absolute\"");
+        row("bert", "is_decoder", true, "is_decoder: an encoder turned into a decoder is not read");
+        row("gpt2", "add_cross_attention", true, "add_cross_attention: cross-attention is not read");
+        row("phi", "qk_layernorm", true, "qk_layernorm: norms of queries and keys are not read in this architecture");
+        row("phi", "partial_rotary_factor", 1.5, "partial_rotary_factor: expected a share from 0 to 1, found 1.5");
+        row("gemma2", "layer_types", QJsonArray{"full_attention"},
+            "layer_types: expected 26 kinds, one per layer, found 1");
+        row("albert", "num_hidden_groups", 13, "num_hidden_groups: 13 groups of 1 layers do not make 12 layers");
+    }
+    void whatIsNotDoneIsRefusedByItsKey() {
+        QFETCH(QJsonObject, config);
+        QFETCH(QString, sentence);
+        const Scratch scratch;
+        const std::string path = scratch.write("config.json", QJsonDocument(config).toJson());
+        QCOMPARE(scratch.refusal([&] { describeHf("model", path); }), sentence);
+    }
+
     void aConfigurationThatDoesNotFitIsRefused_data() {
         QTest::addColumn<QJsonObject>("changes");
         QTest::addColumn<QString>("sentence");
@@ -173,7 +369,8 @@ private slots:
         const auto u32 = [](const QByteArray& key, quint32 value) { return key + little<quint32>(4) + little(value); };
         const QByteArray text = little<quint32>(8) + little<quint64>(5);
         row("unknown architecture", "general.architecture" + text + "llama", "general.architecture" + text + "lhama",
-            "is of the unknown architecture \"lhama\". Known are: llama, qwen2, qwen3, gemma2, gemma3, phi2, gpt2, deci, "
+            "is of the unknown architecture \"lhama\". Known are: llama, qwen2, qwen3, gemma2, gemma3, phi2, gpt2, "
+            "deci, "
             "bert");
         row("no architecture", "general.architecture", "general.architektur_",
             "general.architecture: is missing, so the architecture is not known");

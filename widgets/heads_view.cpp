@@ -101,7 +101,7 @@ HeadsView::HeadsView(Document* document, Selection* selection, QWidget* parent)
     row->setSpacing(6);
     buildControls(*row);
     layout->addWidget(m_controls);
-    auto* empty = new QLabel(tr("Drop a model folder or a .gguf here"));
+    auto* empty = new QLabel(tr("Drop a model folder or file here"));
     empty->setAlignment(Qt::AlignCenter);
     empty->setEnabled(false);
     m_stack->addWidget(empty);

@@ -76,7 +76,7 @@ LayersView::LayersView(Document* document, Selection* selection, QWidget* parent
     row->addSpacing(8);
     row->addWidget(m_logarithmic);
     row->addStretch();
-    auto* empty = new QLabel(tr("Drop a model folder or a .gguf here"));
+    auto* empty = new QLabel(tr("Drop a model folder or file here"));
     empty->setAlignment(Qt::AlignCenter);
     empty->setEnabled(false);
     auto* none = new QLabel(tr("Choose a metric above, or measure one"));

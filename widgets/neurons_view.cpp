@@ -85,7 +85,7 @@ void NeuronsView::build() {
     m_splitter->setStretchFactor(1, 4);
     m_splitter->setChildrenCollapsible(false);
     m_layer->hide();
-    m_stack->addWidget(emptyPage(tr("Drop a model folder or a .gguf here")));
+    m_stack->addWidget(emptyPage(tr("Drop a model folder or file here")));
     m_stack->addWidget(emptyPage(tr("Measure this metric to see its neurons")));
     m_stack->addWidget(m_splitter);
     auto* layout = new QVBoxLayout(this);

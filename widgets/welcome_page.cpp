@@ -89,7 +89,7 @@ WelcomePage::WelcomePage(QWidget* parent)
     auto* column = new QVBoxLayout(this);
     column->setSpacing(fontMetrics().height());
     column->addStretch(2);
-    column->addWidget(label(tr("Drop a model folder, a .gguf, a .safetensors or a session here"), 1.5, false));
+    column->addWidget(label(tr("Drop a model folder, a model file or a session here"), 1.5, false));
     column->addLayout(buttons);
     column->addLayout(m_recent);
     column->addLayout(cached);
