@@ -169,6 +169,10 @@ void SelectionInspector::showMany() {
             values.push_back(result->values(cell.row, cell.column));
         const auto [least, greatest] = finiteRange(values);
         const double mean = finiteMean(values);
+        if (values.size() == 1) { // several heads of one layer, or of one KV group
+            addRow(id, {shortNumber(mean), fullNumber(mean)}, {tr("one value for all of them"), {}});
+            continue;
+        }
         const QString range = tr("%1 values from %2 to %3");
         addRow(id, {tr("mean %1").arg(shortNumber(mean)), fullNumber(mean)},
                {range.arg(values.size()).arg(shortNumber(least), shortNumber(greatest)),
