@@ -1,0 +1,182 @@
+// survey_session COUNT FILE...: reads COUNT damaged copies of sessions as HDF5 sees them, for which libFuzzer and a
+// process for each are too slow. The copies get their checksum, so that they reach HDF5 in this process; a child goes
+// through them until HDF5 1.10, which does not survive every damaged file, crashes or stalls, and another goes on
+// behind that copy. A fault in Secateur's own code ends the survey: the copy is kept as survey_fault.h5.
+
+#include "backends/file_seal.h"
+#include "backends/session_hdf5.h"
+#include "tests/fuzz/fuzz.h"
+#include "tests/fuzz/mutation.h"
+
+#include <dlfcn.h>
+#include <execinfo.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/time.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <array>
+#include <atomic>
+#include <charconv>
+#include <chrono>
+#include <csignal>
+#include <cstdio>
+#include <fstream>
+#include <iterator>
+#include <new>
+#include <string>
+#include <string_view>
+
+using namespace secateur;
+
+namespace {
+
+/// What parent and child both see.
+struct Survey {
+    std::atomic<std::uint64_t> next = 1;
+    std::atomic<std::uint64_t> opened = 0;
+    std::atomic<std::uint64_t> refused = 0;
+};
+
+enum Ending : int { done = 0, hdf5Crashed = 40, hdf5Stalled = 41, ourFault = 42 };
+
+/// Whose code a signal met: the innermost frame that is neither this handler's nor a system library's.
+bool isInHdf5() {
+    std::array<void*, 32> frames{};
+    const int depth = ::backtrace(frames.data(), static_cast<int>(frames.size()));
+    for (int i = 2; i < depth; ++i) { // 0 and 1: this function and the handler
+        Dl_info place{};
+        if (::dladdr(frames[static_cast<std::size_t>(i)], &place) == 0 || !place.dli_fname)
+            continue;
+        const std::string_view file = place.dli_fname;
+        if (file.find("libhdf5") != std::string_view::npos)
+            return true;
+        if (file.find("/lib/") == std::string_view::npos && file.find("linux-vdso") == std::string_view::npos)
+            return false;
+    }
+    return true; // the stack is gone, which our code has no way to do
+}
+
+void onSignal(int number) {
+    if (!isInHdf5())
+        ::_exit(ourFault);
+    ::_exit(number == SIGVTALRM ? hdf5Stalled : hdf5Crashed);
+}
+
+void catchSignals() {
+    std::array<void*, 4> warm{};
+    ::backtrace(warm.data(), static_cast<int>(warm.size())); // loads what it needs while memory is whole
+    static std::array<char, 1 << 16> stack;
+    const stack_t own{stack.data(), 0, stack.size()};
+    ::sigaltstack(&own, nullptr);
+    struct sigaction action {};
+    action.sa_handler = onSignal;
+    action.sa_flags = SA_ONSTACK;
+    for (const int number : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGVTALRM})
+        ::sigaction(number, &action, nullptr);
+}
+
+/// A whole session of this size takes less than a millisecond.
+void allowTime() {
+    const itimerval limit{{0, 0}, {0, 10'000}};
+    ::setitimer(ITIMER_VIRTUAL, &limit, nullptr);
+}
+
+std::string sealed(const fuzz::Bytes& bytes) {
+    std::string text(bytes.begin(), bytes.end());
+    return text + sealOf(text);
+}
+
+void readOne(Survey& survey, const fuzz::Bytes& bytes) {
+    const std::string text = sealed(bytes);
+    const auto file = fuzz::fileOf("session.h5", reinterpret_cast<const std::uint8_t*>(text.data()), text.size());
+    try {
+        const Session session = readSession(*file);
+        for (const MetricResult& result : session.results)
+            if (!result.request.info || result.values.rows() != session.model.spec.layers.size())
+                ::_exit(ourFault);
+        ++survey.opened;
+    } catch (const Error& error) {
+        if (error.message().empty())
+            ::_exit(ourFault);
+        ++survey.refused;
+    } catch (const std::bad_alloc&) {
+        ::_exit(ourFault);
+    }
+}
+
+[[noreturn]] void goThrough(Survey& survey, const std::vector<fuzz::Bytes>& seeds, std::uint64_t count) {
+    const rlimit noCore{0, 0};
+    ::setrlimit(RLIMIT_CORE, &noCore);
+    const rlimit memory{rlim_t{1} << 30, rlim_t{1} << 30}; // no session of kilobytes needs as much
+    ::setrlimit(RLIMIT_AS, &memory);
+    catchSignals();
+    for (std::uint64_t i = survey.next; i <= count; i = survey.next) {
+        ++survey.next; // first: whoever comes next goes on behind this one
+        allowTime();
+        readOne(survey, fuzz::damaged(seeds, i));
+    }
+    ::_exit(done);
+}
+
+std::vector<fuzz::Bytes> readAll(int count, char** paths) {
+    std::vector<fuzz::Bytes> files;
+    for (int i = 0; i < count; ++i) {
+        std::ifstream file(paths[i], std::ios::binary);
+        files.emplace_back(std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>());
+    }
+    return files;
+}
+
+int keepFault(const fuzz::Bytes& bytes, std::uint64_t i) {
+    const std::string text = sealed(bytes);
+    std::ofstream("survey_fault.h5", std::ios::binary) << text;
+    std::printf("a fault of our own at copy %llu: survey_fault.h5\n", static_cast<unsigned long long>(i));
+    return 1;
+}
+
+} // namespace
+
+int main(int argumentCount, char** arguments) {
+    std::uint64_t count = 0;
+    if (argumentCount > 1)
+        std::from_chars(arguments[1], arguments[1] + std::string_view(arguments[1]).size(), count);
+    const std::vector<fuzz::Bytes> seeds = readAll(argumentCount - 2, arguments + 2);
+    if (count == 0 || seeds.empty()) {
+        std::fprintf(stderr, "survey_session COUNT FILE...\n");
+        return 2;
+    }
+    void* shared = ::mmap(nullptr, sizeof(Survey), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    if (shared == MAP_FAILED)
+        return 2;
+    Survey& survey = *new (shared) Survey;
+    std::uint64_t crashes = 0;
+    std::uint64_t stalls = 0;
+    const auto start = std::chrono::steady_clock::now();
+    auto said = start;
+    for (bool going = true; going;) {
+        const pid_t child = ::fork();
+        if (child == 0)
+            goThrough(survey, seeds, count);
+        int status = 0;
+        ::waitpid(child, &status, 0);
+        const int ending = WIFEXITED(status) ? WEXITSTATUS(status) : hdf5Crashed;
+        if (ending == ourFault)
+            return keepFault(fuzz::damaged(seeds, survey.next - 1), survey.next - 1);
+        crashes += ending == hdf5Crashed ? 1 : 0;
+        stalls += ending == hdf5Stalled ? 1 : 0;
+        going = ending != done && survey.next <= count;
+        const auto now = std::chrono::steady_clock::now();
+        if (going && now - said < std::chrono::seconds(30))
+            continue;
+        said = now;
+        const auto number = [](std::uint64_t value) { return static_cast<unsigned long long>(value); };
+        std::printf("%llu copies, %.0f per second: %llu open, %llu refused, HDF5 crashed on %llu and stalled on %llu\n",
+                    number(survey.next - 1),
+                    static_cast<double>(survey.next - 1) / std::chrono::duration<double>(now - start).count(),
+                    number(survey.opened), number(survey.refused), number(crashes), number(stalls));
+        std::fflush(stdout);
+    }
+    return 0;
+}
