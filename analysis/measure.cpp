@@ -106,7 +106,7 @@ public:
                 const std::span<double> row = m_results[i].values.row(static_cast<std::size_t>(layer));
                 std::copy(values.cells.begin(), values.cells.end(), row.begin());
                 if (m_layerDone)
-                    m_layerDone(i, layer, row);
+                    m_layerDone({i, layer, row, {}});
             }
         }
         m_done += layers.size();

@@ -10,8 +10,17 @@
 
 namespace secateur {
 
-/// Hears of each finished layer of each request: one call at a time, from any thread, in about the order of the layers.
-using LayerSink = std::function<void(std::size_t request, int layer, std::span<const double> values)>;
+/// What one layer gave one request.
+struct LayerCells {
+    std::size_t request = 0;
+    int layer = 0;
+    std::span<const double> values;
+    std::span<const double> standardErrors; ///< one for each value where they are estimates; else empty
+};
+
+/// Hears of each layer of each request, one call at a time, from any thread: first of its estimate, if there is one to
+/// be had early, then of its exact values.
+using LayerSink = std::function<void(const LayerCells&)>;
 
 /// Computes all requests from as few passes as their needs allow: weight metrics share one walk over the layers.
 /// Accumulates in float64. The fingerprint of the measurement is left empty.

@@ -237,10 +237,10 @@ private slots:
         const auto model = openModel(QDir(realData()).filePath("models/stories260K-hf").toStdString());
         const auto requests = parseMetricRequests("weights");
         std::vector<int> layers;
-        const auto collect = [&](std::size_t request, int layer, std::span<const double> values) {
-            QVERIFY(!std::isnan(values.front()));
-            if (request == 0)
-                layers.push_back(layer);
+        const auto collect = [&](const LayerCells& cells) {
+            QVERIFY(!std::isnan(cells.values.front()));
+            if (cells.request == 0)
+                layers.push_back(cells.layer);
         };
         measure(*model, requests, {}, collect);
         std::sort(layers.begin(), layers.end());
@@ -248,8 +248,8 @@ private slots:
 
         layers.clear();
         std::stop_source stop;
-        const auto stopAtOnce = [&](std::size_t request, int layer, std::span<const double> values) {
-            collect(request, layer, values);
+        const auto stopAtOnce = [&](const LayerCells& cells) {
+            collect(cells);
             stop.request_stop();
         };
         QVERIFY_EXCEPTION_THROWN(measure(*model, requests, Progress({}, stop.get_token()), stopAtOnce), Cancelled);

@@ -190,10 +190,11 @@ void Document::measure(const std::vector<MetricRequest>& requests) {
     const auto id = std::make_shared<JobRunner::Id>(0); // known to the delivery, which runs after start() returned
     const auto work = [this, id, model = m_model, wanted = measuring.requests,
                        incoming = measuring.incoming](const Progress& progress) {
-        const LayerSink sink = [&incoming](std::size_t request, int layer, std::span<const double> values) {
+        const LayerSink sink = [&incoming](const LayerCells& cells) {
             const std::lock_guard lock(incoming->mutex);
-            std::ranges::copy(values, incoming->values[request].row(static_cast<std::size_t>(layer)).begin());
-            incoming->changed.insert(request);
+            const auto layer = static_cast<std::size_t>(cells.layer);
+            std::ranges::copy(cells.values, incoming->values[cells.request].row(layer).begin());
+            incoming->changed.insert(cells.request);
         };
         std::vector<MetricResult> results = secateur::measure(*model, wanted, progress, sink);
         progress.check();
