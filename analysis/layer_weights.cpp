@@ -1,6 +1,7 @@
 #include "analysis/layer_weights.h"
 
 #include "analysis/query_key.h"
+#include "analysis/wide_query_key.h"
 
 #include <ATen/ATen.h>
 
@@ -21,11 +22,24 @@ at::Tensor normedHeads(const at::Tensor& heads, const at::Tensor& gain) {
 
 } // namespace
 
-LayerWeights::LayerWeights(const Model& model, int layer)
-    : m_model(model)
-    , m_layer(layer) {}
+bool isWide(const ModelSpec& spec) {
+    constexpr int leastWidth = 2048; // narrower ones are done in float64 in no time
+    return spec.hidden >= leastWidth;
+}
 
-LayerWeights::~LayerWeights() = default;
+LayerWeights::LayerWeights(const Model& model, int layer, const Progress& progress)
+    : m_model(model)
+    , m_layer(layer)
+    , m_progress(progress) {}
+
+LayerWeights::~LayerWeights() {
+    if (!isWide(m_model.spec()))
+        return;
+    m_queryKey.clear();
+    m_wideQueryKey.clear();
+    for (const auto& [layer, which] : m_read)
+        m_model.release(layer, which);
+}
 
 const LayerSpec& LayerWeights::spec() const {
     return m_model.spec().layers[static_cast<std::size_t>(m_layer)];
@@ -70,6 +84,23 @@ at::Tensor LayerWeights::inputGain() {
 at::Tensor LayerWeights::stored(Which which) {
     m_read.emplace(m_layer, which);
     return m_model.tensor(m_layer, which);
+}
+
+bool LayerWeights::hasWideQueryKey(QueryKeyVariant variant) const {
+    return isWide(m_model.spec()) && !variant.augmented && !variant.normedHeads;
+}
+
+WideSource LayerWeights::wideSource(QueryKeyVariant variant) {
+    const LayerSpec& layer = spec();
+    const at::Tensor gain = variant.foldNorm ? inputGain().to(at::kFloat) : at::Tensor();
+    return {stored(Which::query), stored(Which::key), gain, layer.heads, layer.kvHeads, layer.headDim};
+}
+
+WideQueryKey& LayerWeights::wideQueryKey(QueryKeyVariant variant) {
+    std::unique_ptr<WideQueryKey>& slot = m_wideQueryKey[variant];
+    if (!slot)
+        slot = std::make_unique<WideQueryKey>(kernels(), wideSource(variant));
+    return *slot;
 }
 
 const QueryKey& LayerWeights::queryKey(QueryKeyVariant variant) {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "analysis/model.h"
+#include "analysis/progress.h"
 
 #include <map>
 #include <memory>
@@ -25,15 +26,32 @@ struct QueryKeyVariant {
 
 /// The projections of one variant in float64; heads of a group stand side by side.
 struct QueryKey;
+struct WideSource;
+class WideQueryKey;
+
+/// Whether layers are so wide that their products are worth all threads and an own choice of precision
+/// (methods.md 1.3); their pages are let go once they are measured.
+bool isWide(const ModelSpec& spec);
 
 /// The weights of one layer, read and converted once for all metrics that look at them. Not thread-safe.
 class LayerWeights {
 public:
-    LayerWeights(const Model& model, int layer);
+    /// @param progress asked between parts of long work
+    LayerWeights(const Model& model, int layer, const Progress& progress);
     ~LayerWeights();
+    LayerWeights(const LayerWeights&) = delete;
+    LayerWeights& operator=(const LayerWeights&) = delete;
 
     const LayerSpec& spec() const;
     const QueryKey& queryKey(QueryKeyVariant variant);
+    /// Whether wideQueryKey() can be had of a variant.
+    bool hasWideQueryKey(QueryKeyVariant variant) const;
+    WideQueryKey& wideQueryKey(QueryKeyVariant variant);
+    /// The same before any conversion.
+    WideSource wideSource(QueryKeyVariant variant);
+    const Kernels& kernels() const { return m_model.kernels(); }
+    /// @throws Cancelled
+    void checkProgress() const { m_progress.check(); }
     /// As the model gives it: any type, any strides.
     at::Tensor stored(Which which);
     /// A sentence on each weight read so far that holds numbers that are none. Reads them again.
@@ -46,7 +64,9 @@ private:
 
     const Model& m_model;
     int m_layer;
+    const Progress& m_progress;
     std::map<QueryKeyVariant, std::unique_ptr<QueryKey>> m_queryKey;
+    std::map<QueryKeyVariant, std::unique_ptr<WideQueryKey>> m_wideQueryKey;
     std::set<std::pair<int, Which>> m_read;
 };
 

@@ -1,6 +1,8 @@
 #include "analysis/measure.h"
 
+#include "analysis/layer_order.h"
 #include "analysis/weight_metrics.h"
+#include "analysis/wide_query_key.h"
 
 #include <ATen/Parallel.h>
 #include <fmt/core.h>
@@ -57,11 +59,12 @@ struct MeasuredLayer {
     std::vector<std::string> notFinite; ///< on the weights, if a value is not finite
 };
 
-MeasuredLayer measureLayer(const Model& model, int layer, std::span<const MetricRequest> requests) {
+MeasuredLayer measureLayer(const Model& model, int layer, std::span<const MetricRequest> requests,
+                           const Progress& progress) {
     const LayerSpec& spec = model.spec().layers[static_cast<std::size_t>(layer)];
     MeasuredLayer measured{std::vector<LayerValues>(requests.size()), {}};
     std::vector<LayerValues>& values = measured.values;
-    LayerWeights weights(model, layer);
+    LayerWeights weights(model, layer, progress);
     for (std::size_t i = 0; i < requests.size(); ++i) {
         const WeightMetric& metric = weightMetric(requests[i]);
         if (!metric.applies(spec))
@@ -115,6 +118,13 @@ public:
         spdlog::debug("measured the weights of layer {}", layers.front());
     }
 
+    /// Shown until the exact value comes; no result holds it.
+    void show(const std::vector<int>& layers, std::size_t request, const Estimate& estimate) {
+        const std::lock_guard lock(m_mutex);
+        for (const int layer : layers)
+            m_layerDone({request, layer, {&estimate.value, 1}, {&estimate.standardError, 1}});
+    }
+
     void warnOfLayersThatAreNotFinite() {
         for (std::size_t i = 0; i < m_results.size(); ++i) {
             for (const auto& [layer, sentences] : m_notFinite[i]) {
@@ -145,17 +155,88 @@ std::vector<std::vector<int>> layersByWeights(const ModelSpec& spec) {
     return groups;
 }
 
+using Groups = std::vector<std::vector<int>>;
+
+/// What a wide model's layers are about, as far as can be told at once; exact values then come where they matter most.
+/// One layer after the other: each is worth all threads.
+class WideWalk {
+public:
+    WideWalk(const Model& model, std::span<const MetricRequest> requests, const Progress& progress,
+             Collector& collector)
+        : m_model(model)
+        , m_requests(requests)
+        , m_progress(progress)
+        , m_collector(collector)
+        , m_groups(layersByWeights(model.spec()))
+        , m_order(m_groups.size()) {}
+
+    void estimate() {
+        for (std::size_t group = 0; group < m_groups.size(); ++group) {
+            m_progress.report(0, fmt::format("estimating layer {}", m_groups[group].front()));
+            if (group + 1 < m_groups.size())
+                expect(group + 1);
+            LayerWeights weights(m_model, m_groups[group].front(), m_progress);
+            for (std::size_t request = 0; request < m_requests.size(); ++request)
+                estimate(group, request, weights);
+            m_model.checkFiles();
+        }
+    }
+
+    void measure() {
+        // The next layer is chosen while one is measured, so that it is read ahead.
+        for (std::optional<std::size_t> group = m_order.next(); group;) {
+            m_progress.check();
+            const std::optional<std::size_t> following = m_order.next();
+            if (following)
+                expect(*following);
+            const MeasuredLayer measured = measureLayer(m_model, m_groups[*group].front(), m_requests, m_progress);
+            m_collector.add(m_groups[*group], measured);
+            if (m_estimated)
+                m_order.setExact(*group, measured.values[*m_estimated].cells.front());
+            group = following;
+        }
+    }
+
+private:
+    void estimate(std::size_t group, std::size_t request, LayerWeights& weights) {
+        const WeightMetric& metric = weightMetric(m_requests[request]);
+        if (!metric.estimate || !metric.applies(weights.spec()))
+            return;
+        const std::optional<Estimate> estimate = metric.estimate(weights, m_requests[request]);
+        if (!estimate || !std::isfinite(estimate->value))
+            return;
+        m_collector.show(m_groups[group], request, *estimate);
+        if (m_estimated.value_or(request) != request)
+            return;
+        m_estimated = request;
+        m_order.setEstimate(group, estimate->value, estimate->standardError);
+    }
+
+    void expect(std::size_t group) const {
+        for (const Which which : {Which::query, Which::key})
+            m_model.expect(m_groups[group].front(), which);
+    }
+
+    const Model& m_model;
+    std::span<const MetricRequest> m_requests;
+    const Progress& m_progress;
+    Collector& m_collector;
+    Groups m_groups;
+    LayerOrder m_order;
+    std::optional<std::size_t> m_estimated; ///< the request whose ranking decides the order
+};
+
 /// Whole layers to each thread: their operations are too small to be worth splitting, and on a busy machine threads
 /// that wait for each other after every one of them wait for most of the time.
 void walkLayers(const Model& model, std::span<const MetricRequest> requests, const Progress& progress,
                 Collector& collector) {
-    const auto groups = layersByWeights(model.spec());
+    const Groups groups = layersByWeights(model.spec());
     const auto tasks = static_cast<std::int64_t>(groups.size());
     std::atomic<std::size_t> next = 0;
     at::parallel_for(0, std::min<std::int64_t>(tasks, at::get_num_threads()), 1, [&](std::int64_t, std::int64_t) {
         for (std::size_t group = next++; group < groups.size(); group = next++) {
             progress.check();
-            collector.add(groups[group], measureLayer(model, groups[group].front(), requests));
+            collector.add(groups[group], measureLayer(model, groups[group].front(), requests, progress));
         }
     });
 }
@@ -174,7 +255,14 @@ std::vector<MetricResult> measure(const Model& model, std::span<const MetricRequ
     }
     progress.report(0, "reading weights");
     Collector collector(spec, results, progress, layerDone);
-    walkLayers(model, requests, progress, collector);
+    if (isWide(spec)) {
+        WideWalk walk(model, requests, progress, collector);
+        if (layerDone) // nobody else would see estimates
+            walk.estimate();
+        walk.measure();
+    } else {
+        walkLayers(model, requests, progress, collector);
+    }
     collector.warnOfLayersThatAreNotFinite();
     return results;
 }

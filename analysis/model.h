@@ -11,6 +11,8 @@ class Tensor;
 
 namespace secateur {
 
+class Kernels;
+
 /// The weights a model may have: matrices as [out, in] however the file keeps them, vectors as [out].
 enum class Which {
     // Of the model as a whole: asked for as those of layer -1.
@@ -78,6 +80,12 @@ public:
     /// Views show zeros where a file has been cut short since it was opened: asks after they were used.
     /// @throws Error naming the file
     virtual void checkFiles() const {}
+    /// Says that a weight will be asked for soon, or not again soon: what the file holds of it may be read ahead, or
+    /// leave this process's memory. Numbers never change by it.
+    virtual void expect(int, Which) const {}
+    virtual void release(int, Which) const {}
+    /// What multiplies this model's weights.
+    virtual const Kernels& kernels() const;
     /// "sha256:..." over names, shapes and a sample of the bytes; taken on first use (contract.md, Mask JSON).
     virtual std::string fingerprint() const = 0;
 };

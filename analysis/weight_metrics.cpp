@@ -1,6 +1,7 @@
 #include "analysis/weight_metrics.h"
 
 #include "analysis/query_key.h"
+#include "analysis/wide_query_key.h"
 
 #include <ATen/ATen.h>
 
@@ -111,6 +112,12 @@ bool averagesPhases(const LayerWeights& weights, const MetricRequest& request) {
     return request.flag("rope_averaged") && weights.spec().rotary.dims > 0;
 }
 
+/// Whether the products for wide layers give the request's values.
+bool isOfWideLayer(const LayerWeights& weights, const MetricRequest& request) {
+    return weights.hasWideQueryKey(variant(request)) && !takesScaleOut(weights, request) &&
+           !averagesPhases(weights, request);
+}
+
 /// Sums of signed terms can end a rounding error below zero.
 double root(double square) {
     return std::sqrt(std::max(square, 0.0));
@@ -122,6 +129,8 @@ void fillRoots(const at::Tensor& squares, std::span<double> cells) {
 }
 
 void gateNormOfHeads(LayerWeights& weights, const MetricRequest& request, std::span<double> cells) {
+    if (isOfWideLayer(weights, request))
+        return fillRoots(weights.wideQueryKey(variant(request)).squaredHeadNorms(), cells);
     QueryKeyVariant chosen = variant(request);
     chosen.normedHeads = takesScaleOut(weights, request);
     const QueryKey& qk = weights.queryKey(chosen);
@@ -133,6 +142,8 @@ void gateNormOfHeads(LayerWeights& weights, const MetricRequest& request, std::s
 }
 
 void gateNormOfGroups(LayerWeights& weights, const MetricRequest& request, std::span<double> cells) {
+    if (isOfWideLayer(weights, request))
+        return fillRoots(weights.wideQueryKey(variant(request)).squaredGroupNorms(), cells);
     const QueryKey& qk = weights.queryKey(variant(request));
     fillRoots(averagesPhases(weights, request) ? meanSquaredHeadNorms(qk.groupQuery, qk.key, weights.spec().rotary.dims)
                                                : squaredHeadNorms(qk.groupQuery, qk.key),
@@ -152,10 +163,24 @@ void gateNorm(LayerWeights& weights, const MetricRequest& request, std::span<dou
     // Heads that are normed apart have no common scale in which they could cancel (methods.md 1.5).
     if (takesScaleOut(weights, request))
         return headwiseGateNorm(weights, request, cells);
+    if (isOfWideLayer(weights, request)) {
+        const double square = weights.wideQueryKey(variant(request)).squaredLayerNorm([&] { weights.checkProgress(); });
+        cells[0] = root(square);
+        return;
+    }
     const QueryKey& qk = weights.queryKey(variant(request));
     cells[0] =
         root(averagesPhases(weights, request) ? meanSquaredLayerNorm(qk.groupQuery, qk.key, weights.spec().rotary.dims)
                                               : squaredLayerNorm(qk.groupQuery, qk.key));
+}
+
+std::optional<Estimate> estimatedGateNorm(LayerWeights& weights, const MetricRequest& request) {
+    if (!isOfWideLayer(weights, request))
+        return {};
+    const WideSource source = weights.wideSource(variant(request));
+    if (!WideQueryKey::isWorthEstimating(source))
+        return {};
+    return WideQueryKey::estimateLayerNorm(weights.kernels(), source);
 }
 
 // --- Mag-SP: norms of the columns that write into the residual stream (methods.md 6) ---------------------------------
@@ -210,7 +235,8 @@ const std::array table{
                   "‖Σ_h W_q⁽ʰ⁾ᵀ W_k⁽ᵍ⁽ʰ⁾⁾‖_F", "", gateNormPaper, Scope::layer, Needs::weights, PruneFirst::low,
                   gateNormOptions},
                  gateNorm,
-                 hasQueryAndKey},
+                 hasQueryAndKey,
+                 estimatedGateNorm},
     WeightMetric{{"gate_norm_headwise", "gate-norm, headwise",
                   "The gate-norm of a layer without cancellation between its heads", "√(Σ_h ‖W_q⁽ʰ⁾ᵀ W_k⁽ᵍ⁽ʰ⁾⁾‖_F²)",
                   "", ours, Scope::layer, Needs::weights, PruneFirst::low, gateNormOptions},

@@ -3,9 +3,12 @@
 #include "analysis/layer_weights.h"
 #include "analysis/metric.h"
 
+#include <optional>
 #include <span>
 
 namespace secateur {
+
+struct Estimate;
 
 /// One row of the table of metrics that need nothing but weights.
 struct WeightMetric {
@@ -14,6 +17,8 @@ struct WeightMetric {
     void (*compute)(LayerWeights& weights, const MetricRequest& request, std::span<double> cells);
     /// Whether a layer has the weights that compute() asks for; the cells of one that lacks them stay empty.
     bool (*applies)(const LayerSpec& layer);
+    /// A first idea of the one cell of a layer, where exact values take long. nullptr, or nothing: they do not.
+    std::optional<Estimate> (*estimate)(LayerWeights& weights, const MetricRequest& request) = nullptr;
 };
 
 std::span<const WeightMetric> weightMetrics();

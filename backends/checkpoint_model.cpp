@@ -2,6 +2,7 @@
 
 #include "analysis/error.h"
 #include "backends/fingerprint.h"
+#include "backends/kernels/machine_kernels.h"
 #include "backends/spec_tensors.h"
 #include "backends/tensor_finder.h"
 #include "backends/tensor_slots.h"
@@ -92,6 +93,18 @@ public:
         const TensorSlot found = slot(layer, which);
         return found.entry ? found.entry->subject() : std::string();
     }
+
+    void expect(int layer, Which which) const override {
+        if (const TensorSlot found = slot(layer, which); found.entry)
+            found.entry->file->expect(found.bytes());
+    }
+
+    void release(int layer, Which which) const override {
+        if (const TensorSlot found = slot(layer, which); found.entry)
+            found.entry->file->release(found.bytes());
+    }
+
+    const Kernels& kernels() const override { return machineKernels(); }
 
     void checkFiles() const override {
         for (const auto& file : m_files)

@@ -84,4 +84,26 @@ void MappedFile::checkWhole() const {
                     "Open it again");
 }
 
+void MappedFile::expect(std::span<const std::byte> part) const {
+    advise(part, MADV_WILLNEED, false);
+}
+
+void MappedFile::release(std::span<const std::byte> part) const {
+    advise(part, MADV_DONTNEED, true);
+}
+
+/// Advice is about whole pages: those inside the part, or all that it touches. That the system may not take it is no
+/// failure.
+void MappedFile::advise(std::span<const std::byte> part, int advice, bool inside) const {
+    if (m_descriptor < 0)
+        return;
+    const auto page = static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
+    const auto begin = static_cast<std::size_t>(part.data() - m_bytes.data());
+    const std::size_t end = begin + part.size();
+    const std::size_t first = (inside ? begin + page - 1 : begin) / page * page;
+    const std::size_t last = inside ? end / page * page : end;
+    if (first < last)
+        ::madvise(const_cast<std::byte*>(m_bytes.data()) + first, last - first, advice);
+}
+
 } // namespace secateur

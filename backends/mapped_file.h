@@ -29,9 +29,14 @@ public:
     /// To be asked after numbers were read from bytes(); costs a system call. A file that another one took the name of
     /// stays whole. @throws Error when the file is shorter than it was, or some of it could not be read
     void checkWhole() const;
+    /// Has a part of bytes() read ahead.
+    void expect(std::span<const std::byte> part) const;
+    /// Lets the pages that lie whole in a part of bytes() leave this process's memory; they come back when touched.
+    void release(std::span<const std::byte> part) const;
 
 private:
     MappedFile(std::string path, int descriptor);
+    void advise(std::span<const std::byte> part, int advice, bool inside) const;
 
     std::string m_path;
     int m_descriptor; ///< -1 in memory

@@ -71,6 +71,10 @@ std::int64_t TensorSlot::elements() const {
     return all > 0 ? entry->elements() / all * rows : 0;
 }
 
+std::span<const std::byte> TensorSlot::bytes() const {
+    return transposed ? entry->data : rowsOf(*entry, begin, rows).data;
+}
+
 at::Tensor readSlot(const TensorSlot& slot) {
     if (slot.transposed)
         return readTensor(*slot.entry).narrow(1, slot.begin, slot.rows).t();

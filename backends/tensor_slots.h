@@ -3,7 +3,9 @@
 #include "analysis/model.h"
 #include "backends/checkpoint.h"
 
+#include <cstddef>
 #include <cstdint>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -21,6 +23,8 @@ struct TensorSlot {
     bool transposed = false; ///< kept as [in, out]
 
     std::int64_t elements() const; ///< of the weight
+    /// Where the file keeps it; the whole tensor where columns are fused.
+    std::span<const std::byte> bytes() const;
     auto operator<=>(const TensorSlot&) const = default;
 };
 

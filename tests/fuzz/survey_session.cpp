@@ -1,7 +1,9 @@
-// survey_session COUNT FILE...: reads COUNT damaged copies of sessions as HDF5 sees them, for which libFuzzer and a
-// process for each are too slow. The copies get their checksum, so that they reach HDF5 in this process; a child goes
-// through them until HDF5 1.10, which does not survive every damaged file, crashes or stalls, and another goes on
-// behind that copy. A fault in Secateur's own code ends the survey: the copy is kept as survey_fault.h5.
+// survey_session FIRST LAST FILE...: reads the damaged copies FIRST to LAST of sessions as HDF5 sees them, for which
+// libFuzzer and a process for each are too slow. The copies get their checksum, so that they reach HDF5 in this
+// process; a child goes through them until HDF5 1.10, which does not survive every damaged file, crashes or stalls, and
+// another goes on behind that copy. Where the crash was in Secateur's own code, a fresh child reads that copy alone, as
+// HDF5 may have spoilt the memory before; a fault that comes again ends the survey, and the copy is kept as
+// survey_fault.h5.
 
 #include "backends/file_seal.h"
 #include "backends/session_hdf5.h"
@@ -18,7 +20,6 @@
 
 #include <array>
 #include <atomic>
-#include <charconv>
 #include <chrono>
 #include <csignal>
 #include <cstdio>
@@ -106,18 +107,42 @@ void readOne(Survey& survey, const fuzz::Bytes& bytes) {
     }
 }
 
-[[noreturn]] void goThrough(Survey& survey, const std::vector<fuzz::Bytes>& seeds, std::uint64_t count) {
+void confine() {
     const rlimit noCore{0, 0};
     ::setrlimit(RLIMIT_CORE, &noCore);
     const rlimit memory{rlim_t{1} << 30, rlim_t{1} << 30}; // no session of kilobytes needs as much
     ::setrlimit(RLIMIT_AS, &memory);
     catchSignals();
-    for (std::uint64_t i = survey.next; i <= count; i = survey.next) {
+}
+
+[[noreturn]] void goThrough(Survey& survey, const std::vector<fuzz::Bytes>& seeds, std::uint64_t last) {
+    confine();
+    for (std::uint64_t i = survey.next; i <= last; i = survey.next) {
         ++survey.next; // first: whoever comes next goes on behind this one
         allowTime();
         readOne(survey, fuzz::damaged(seeds, i));
     }
     ::_exit(done);
+}
+
+/// How a child ends that was forked by `work`, which does not return.
+template <typename Work>
+int endingOf(Work work) {
+    const pid_t child = ::fork();
+    if (child == 0)
+        work();
+    int status = 0;
+    ::waitpid(child, &status, 0);
+    return WIFEXITED(status) ? WEXITSTATUS(status) : hdf5Crashed;
+}
+
+bool comesAgain(const fuzz::Bytes& bytes) {
+    return endingOf([&] {
+               confine();
+               Survey unused;
+               readOne(unused, bytes);
+               ::_exit(done);
+           }) == ourFault;
 }
 
 std::vector<fuzz::Bytes> readAll(int count, char** paths) {
@@ -139,42 +164,39 @@ int keepFault(const fuzz::Bytes& bytes, std::uint64_t i) {
 } // namespace
 
 int main(int argumentCount, char** arguments) {
-    std::uint64_t count = 0;
-    if (argumentCount > 1)
-        std::from_chars(arguments[1], arguments[1] + std::string_view(arguments[1]).size(), count);
-    const std::vector<fuzz::Bytes> seeds = readAll(argumentCount - 2, arguments + 2);
-    if (count == 0 || seeds.empty()) {
-        std::fprintf(stderr, "survey_session COUNT FILE...\n");
+    constexpr int options = 3; // and the program's name
+    const std::vector<fuzz::Bytes> seeds = readAll(argumentCount - options, arguments + options);
+    if (seeds.empty()) {
+        std::fprintf(stderr, "survey_session FIRST LAST FILE...\n");
         return 2;
     }
+    const std::uint64_t first = std::stoull(arguments[1]);
+    const std::uint64_t end = std::stoull(arguments[2]);
     void* shared = ::mmap(nullptr, sizeof(Survey), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     if (shared == MAP_FAILED)
         return 2;
     Survey& survey = *new (shared) Survey;
+    survey.next = first;
     std::uint64_t crashes = 0;
     std::uint64_t stalls = 0;
     const auto start = std::chrono::steady_clock::now();
     auto said = start;
     for (bool going = true; going;) {
-        const pid_t child = ::fork();
-        if (child == 0)
-            goThrough(survey, seeds, count);
-        int status = 0;
-        ::waitpid(child, &status, 0);
-        const int ending = WIFEXITED(status) ? WEXITSTATUS(status) : hdf5Crashed;
-        if (ending == ourFault)
-            return keepFault(fuzz::damaged(seeds, survey.next - 1), survey.next - 1);
-        crashes += ending == hdf5Crashed ? 1 : 0;
+        const int ending = endingOf([&] { goThrough(survey, seeds, end); });
+        const std::uint64_t last = survey.next - 1;
+        if (ending == ourFault && comesAgain(fuzz::damaged(seeds, last)))
+            return keepFault(fuzz::damaged(seeds, last), last);
+        crashes += ending == hdf5Crashed || ending == ourFault ? 1 : 0;
         stalls += ending == hdf5Stalled ? 1 : 0;
-        going = ending != done && survey.next <= count;
+        going = ending != done && survey.next <= end;
         const auto now = std::chrono::steady_clock::now();
         if (going && now - said < std::chrono::seconds(30))
             continue;
         said = now;
         const auto number = [](std::uint64_t value) { return static_cast<unsigned long long>(value); };
         std::printf("%llu copies, %.0f per second: %llu open, %llu refused, HDF5 crashed on %llu and stalled on %llu\n",
-                    number(survey.next - 1),
-                    static_cast<double>(survey.next - 1) / std::chrono::duration<double>(now - start).count(),
+                    number(last - first + 1),
+                    static_cast<double>(last - first + 1) / std::chrono::duration<double>(now - start).count(),
                     number(survey.opened), number(survey.refused), number(crashes), number(stalls));
         std::fflush(stdout);
     }

@@ -1,0 +1,65 @@
+#include "analysis/kernels.h"
+
+#include "analysis/model.h"
+#include "analysis/rows.h"
+
+#include <ATen/ATen.h>
+
+#include <algorithm>
+#include <array>
+
+namespace secateur {
+
+namespace {
+
+class PlainKernels : public Kernels {
+public:
+    std::span<const Precision> precisions() const override {
+        static constexpr std::array only{Precision::float32};
+        return only;
+    }
+
+    Rows rows(const at::Tensor& source, const at::Tensor& gain, std::int64_t blockRows, std::int64_t repeats,
+              Precision) const override {
+        const std::int64_t columns = source.size(1);
+        at::Tensor values = source.to(at::kFloat).reshape({-1, repeats, blockRows, columns}).sum(1);
+        values = values.reshape({-1, columns});
+        if (gain.defined())
+            values = values * gain;
+        at::Tensor squares = values.to(at::kDouble).square_().sum(1);
+        at::Tensor lost = at::zeros_like(squares);
+        return {std::move(values), {}, std::move(squares), std::move(lost)};
+    }
+
+    at::Tensor product(const at::Tensor& a, const at::Tensor& b) const override { return at::matmul(a, b); }
+
+    double squaredNormOfProduct(const Rows& a, const Rows& b, const std::function<void()>& between) const override {
+        constexpr std::int64_t blockColumns = 640;
+        const std::int64_t columns = a.high.size(1);
+        double sum = 0;
+        for (std::int64_t begin = 0; begin < columns; begin += blockColumns) {
+            between();
+            const at::Tensor block = a.high.narrow(1, begin, std::min(blockColumns, columns - begin)).t().mm(b.high);
+            sum += block.to(at::kDouble).square_().sum().item<double>();
+        }
+        return sum;
+    }
+};
+
+} // namespace
+
+const char* name(Precision precision) {
+    constexpr std::array names{"bf16", "split", "float32"};
+    return names[static_cast<std::size_t>(precision)];
+}
+
+const Kernels& plainKernels() {
+    static const PlainKernels kernels;
+    return kernels;
+}
+
+const Kernels& Model::kernels() const {
+    return plainKernels();
+}
+
+} // namespace secateur

@@ -1,0 +1,48 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <span>
+
+namespace at {
+class Tensor;
+}
+
+namespace secateur {
+
+struct Rows;
+
+/// What the factors of a product are rounded to; sums are float32 or better. `split` stands for two bfloat16 halves,
+/// of which the product of the two lower ones is left out: 2^-17 is what it loses of a number.
+enum class Precision { bf16, split, float32 };
+
+const char* name(Precision precision);
+
+/// The products that weight metrics of wide layers are made of, as this machine does them best. Stateless; every call
+/// is const, may come from any thread and uses all threads of the runtime.
+class Kernels {
+public:
+    virtual ~Kernels() = default;
+
+    /// Those worth using here, fastest first. The last one is float32.
+    virtual std::span<const Precision> precisions() const = 0;
+
+    /// Reads `source` once, [rows, columns] of any floating type, sums the `repeats` blocks of `blockRows` rows that
+    /// make each group of rows (methods.md 1.1), multiplies its columns by `gain` (float32; undefined = by 1) and
+    /// rounds. -> [rows / repeats, columns]
+    virtual Rows rows(const at::Tensor& source, const at::Tensor& gain, std::int64_t blockRows, std::int64_t repeats,
+                      Precision precision) const = 0;
+
+    /// a b in float32, for a [.., m, k] and b [.., k, n], both bfloat16 or both float32, of any strides; one leading
+    /// dimension or none.
+    virtual at::Tensor product(const at::Tensor& a, const at::Tensor& b) const = 0;
+
+    /// ||a^T b||_F^2 for rows of the same number, with their lower halves where both have them. The matrix is never
+    /// held whole. `between` is called every few hundred milliseconds, and may throw.
+    virtual double squaredNormOfProduct(const Rows& a, const Rows& b, const std::function<void()>& between) const = 0;
+};
+
+/// The same by ATen in float32 on any processor: what others are judged by.
+const Kernels& plainKernels();
+
+} // namespace secateur

@@ -1,0 +1,198 @@
+#include "backends/kernels/machine_kernels.h"
+
+#include "analysis/rows.h"
+#include "backends/kernels/rounding.h"
+
+#include <ATen/ATen.h>
+#include <ATen/Parallel.h>
+
+#include <dnnl.hpp>
+
+#include <algorithm>
+#include <array>
+#include <vector>
+
+namespace secateur {
+
+namespace {
+
+using dnnl::memory;
+
+dnnl::engine& engine() {
+    static dnnl::engine processor(dnnl::engine::kind::cpu, 0);
+    return processor;
+}
+
+memory::data_type typeOf(const at::Tensor& tensor) {
+    return tensor.scalar_type() == at::kBFloat16 ? memory::data_type::bf16 : memory::data_type::f32;
+}
+
+memory::desc descriptor(const at::Tensor& tensor) {
+    return {tensor.sizes().vec(), typeOf(tensor), tensor.strides().vec()};
+}
+
+memory view(const at::Tensor& tensor) {
+    return {descriptor(tensor), engine(), tensor.data_ptr()};
+}
+
+/// Whichever layout oneDNN multiplies fastest.
+memory::desc anyLayout(const at::Tensor& tensor) {
+    return {tensor.sizes().vec(), typeOf(tensor), memory::format_tag::any};
+}
+
+memory::desc plainFloats(std::vector<std::int64_t> sizes) {
+    const auto tag = sizes.size() == 3 ? memory::format_tag::abc : memory::format_tag::ab;
+    return {std::move(sizes), memory::data_type::f32, tag};
+}
+
+/// c = a b, or c += a b, of one shape. oneDNN keeps the code that it made for a shape.
+class Product {
+public:
+    Product(const memory::desc& a, const memory::desc& b, const memory::desc& c, bool adds)
+        : m_description(describe(a, b, c, adds))
+        , m_primitive(m_description) {}
+
+    memory::desc weights() const { return m_description.weights_desc(); }
+
+    void run(dnnl::stream& stream, const memory& a, const memory& b, const memory& c) const {
+        m_primitive.execute(stream, {{DNNL_ARG_SRC, a}, {DNNL_ARG_WEIGHTS, b}, {DNNL_ARG_DST, c}});
+        stream.wait();
+    }
+
+private:
+    static dnnl::matmul::primitive_desc describe(const memory::desc& a, const memory::desc& b, const memory::desc& c,
+                                                 bool adds) {
+        dnnl::primitive_attr attributes;
+        if (adds) {
+            dnnl::post_ops sum;
+            sum.append_sum();
+            attributes.set_post_ops(sum);
+        }
+#if DNNL_VERSION_MAJOR >= 3
+        return {engine(), a, b, c, attributes};
+#else
+        return {dnnl::matmul::desc(a, b, c), attributes, engine()};
+#endif
+    }
+
+    dnnl::matmul::primitive_desc m_description;
+    dnnl::matmul m_primitive;
+};
+
+double sumOfSquares(const at::Tensor& block) {
+    const std::int64_t columns = block.size(1);
+    const auto* values = block.data_ptr<float>();
+    return at::parallel_reduce(
+        0, block.size(0), 16, 0.0,
+        [&](std::int64_t begin, std::int64_t end, double sum) {
+            return sum + secateur::sumOfSquares(values + begin * columns, (end - begin) * columns);
+        },
+        [](double a, double b) { return a + b; });
+}
+
+/// ||a^T b||_F^2 by blocks of rows of a^T, each the sum of the products of some halves.
+class BlockedNorm {
+public:
+    /// The widest block: long enough for full speed, short enough for a cancel.
+    static constexpr std::int64_t mostColumns = 1280;
+
+    BlockedNorm(const Rows& a, const Rows& b)
+        : m_columns(a.high.size(1))
+        , m_pairs{{a.high, b.high}} {
+        if (a.low.defined())
+            m_pairs.emplace_back(a.low, b.high);
+        if (b.low.defined())
+            m_pairs.emplace_back(a.high, b.low);
+        for (const auto& [left, right] : m_pairs) {
+            const bool known = !m_packed.empty() && right.is_same(m_pairs[m_packed.size() - 1].second);
+            m_packed.push_back(known ? m_packed.back() : packed(left, right));
+        }
+    }
+
+    double of(const std::function<void()>& between) {
+        double sum = 0;
+        for (std::int64_t begin = 0; begin < m_columns; begin += mostColumns) {
+            between();
+            sum += block(begin, std::min(mostColumns, m_columns - begin));
+        }
+        return sum;
+    }
+
+private:
+    memory packed(const at::Tensor& left, const at::Tensor& right) {
+        const std::int64_t columns = std::min(mostColumns, m_columns);
+        const at::Tensor turned = at::empty({columns, left.size(0)}, left.options());
+        const Product product(descriptor(turned), anyLayout(right), plainFloats({columns, right.size(1)}), false);
+        memory target(product.weights(), engine());
+        memory source = view(right);
+        dnnl::reorder(source, target).execute(m_stream, source, target);
+        m_stream.wait();
+        return target;
+    }
+
+    double block(std::int64_t begin, std::int64_t columns) {
+        const at::Tensor sum = at::empty({columns, m_pairs.front().second.size(1)}, at::kFloat);
+        for (std::size_t i = 0; i < m_pairs.size(); ++i) {
+            const at::Tensor& left = m_pairs[i].first;
+            const at::Tensor turned = at::empty({columns, left.size(0)}, left.options());
+            memory source = view(left.narrow(1, begin, columns).t());
+            memory target = view(turned);
+            dnnl::reorder(source, target).execute(m_stream, source, target);
+            const Product product(descriptor(turned), m_packed[i].get_desc(), descriptor(sum), i > 0);
+            product.run(m_stream, target, m_packed[i], view(sum));
+        }
+        return sumOfSquares(sum);
+    }
+
+    std::int64_t m_columns;
+    std::vector<std::pair<at::Tensor, at::Tensor>> m_pairs;
+    std::vector<memory> m_packed; ///< the right sides
+    dnnl::stream m_stream{engine()};
+};
+
+bool has(dnnl::cpu_isa wanted) {
+    const auto bits = [](dnnl::cpu_isa isa) { return static_cast<unsigned>(isa); };
+    return (bits(dnnl::get_effective_cpu_isa()) & bits(wanted)) == bits(wanted);
+}
+
+class MachineKernels : public Kernels {
+public:
+    std::span<const Precision> precisions() const override {
+        // Three products of halves take longer than one in float32, except on tiles.
+        static constexpr std::array tiles{Precision::bf16, Precision::split, Precision::float32};
+        static constexpr std::array vectors{Precision::bf16, Precision::float32};
+        static constexpr std::array neither{Precision::float32};
+        if (has(dnnl::cpu_isa::avx512_core_amx))
+            return tiles;
+        if (has(dnnl::cpu_isa::avx512_core_bf16))
+            return vectors;
+        return neither;
+    }
+
+    Rows rows(const at::Tensor& source, const at::Tensor& gain, std::int64_t blockRows, std::int64_t repeats,
+              Precision precision) const override {
+        return roundedRows(source, gain, blockRows, repeats, precision);
+    }
+
+    at::Tensor product(const at::Tensor& a, const at::Tensor& b) const override {
+        std::vector<std::int64_t> sizes = a.sizes().vec();
+        sizes.back() = b.size(-1);
+        at::Tensor result = at::empty(sizes, at::kFloat);
+        dnnl::stream stream(engine());
+        Product(descriptor(a), descriptor(b), descriptor(result), false).run(stream, view(a), view(b), view(result));
+        return result;
+    }
+
+    double squaredNormOfProduct(const Rows& a, const Rows& b, const std::function<void()>& between) const override {
+        return BlockedNorm(a, b).of(between);
+    }
+};
+
+} // namespace
+
+const Kernels& machineKernels() {
+    static const MachineKernels kernels;
+    return kernels;
+}
+
+} // namespace secateur

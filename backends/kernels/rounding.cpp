@@ -1,0 +1,178 @@
+#include "backends/kernels/rounding.h"
+
+#include "analysis/rows.h"
+
+#include <ATen/ATen.h>
+#include <ATen/Parallel.h>
+
+#include <algorithm>
+#include <bit>
+#include <vector>
+
+// The loops are plain and short, so that the compiler turns them into vectors; it makes one version for each kind of
+// processor, of which the loader takes the best.
+#if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__)
+#define SECATEUR_PER_PROCESSOR __attribute__((target_clones("arch=x86-64-v4", "arch=x86-64-v3", "default")))
+#else
+#define SECATEUR_PER_PROCESSOR
+#endif
+
+namespace secateur {
+
+namespace {
+
+float fromHalf(std::uint16_t half) {
+    // Exponent and fraction move to their places; a power of two mends the exponent's offset, also of subnormals.
+    constexpr float offset = 0x1p112F;
+    const std::uint32_t magnitude = (half & 0x7fffU) << 13;
+    const float finite = std::bit_cast<float>(magnitude) * offset;
+    const std::uint32_t special =
+        magnitude >= 0x0f800000U ? 0x7f800000U | magnitude : std::bit_cast<std::uint32_t>(finite);
+    return std::bit_cast<float>(special | (half & 0x8000U) << 16);
+}
+
+float fromBfloat16(std::uint16_t value) {
+    return std::bit_cast<float>(static_cast<std::uint32_t>(value) << 16);
+}
+
+/// To the nearest, ties to even. What is no number stays none.
+std::uint16_t toBfloat16(float value) {
+    const auto bits = std::bit_cast<std::uint32_t>(value);
+    const std::uint32_t rounded = bits + 0x7fffU + ((bits >> 16) & 1U);
+    return static_cast<std::uint16_t>(((bits & 0x7fffffffU) > 0x7f800000U ? bits | 0x400000U : rounded) >> 16);
+}
+
+SECATEUR_PER_PROCESSOR
+void addHalf(const std::uint16_t* from, float* to, std::int64_t count) {
+#pragma omp simd
+    for (std::int64_t i = 0; i < count; ++i)
+        to[i] += fromHalf(from[i]);
+}
+
+SECATEUR_PER_PROCESSOR
+void addBfloat16(const std::uint16_t* from, float* to, std::int64_t count) {
+#pragma omp simd
+    for (std::int64_t i = 0; i < count; ++i)
+        to[i] += fromBfloat16(from[i]);
+}
+
+SECATEUR_PER_PROCESSOR
+void addSingle(const float* from, float* to, std::int64_t count) {
+#pragma omp simd
+    for (std::int64_t i = 0; i < count; ++i)
+        to[i] += from[i];
+}
+
+SECATEUR_PER_PROCESSOR
+void multiply(float* values, const float* by, std::int64_t count) {
+#pragma omp simd
+    for (std::int64_t i = 0; i < count; ++i)
+        values[i] *= by[i];
+}
+
+/// Splits values into halves and leaves in their place what the upper one loses.
+SECATEUR_PER_PROCESSOR
+void split(float* values, std::uint16_t* high, std::uint16_t* low, std::int64_t count) {
+#pragma omp simd
+    for (std::int64_t i = 0; i < count; ++i) {
+        high[i] = toBfloat16(values[i]);
+        values[i] -= fromBfloat16(high[i]);
+    }
+    if (!low)
+        return;
+#pragma omp simd
+    for (std::int64_t i = 0; i < count; ++i)
+        low[i] = toBfloat16(values[i]);
+}
+
+SECATEUR_PER_PROCESSOR
+double squares(const float* values, std::int64_t count) {
+    double sum = 0;
+#pragma omp simd reduction(+ : sum)
+    for (std::int64_t i = 0; i < count; ++i)
+        sum += static_cast<double>(values[i]) * static_cast<double>(values[i]);
+    return sum;
+}
+
+/// Rows of a source, each a run of one of three types.
+class RowReader {
+public:
+    explicit RowReader(const at::Tensor& source)
+        : m_tensor(readable(source))
+        , m_data(m_tensor.data_ptr())
+        , m_columns(m_tensor.size(1))
+        , m_stride(m_tensor.stride(0)) {}
+
+    std::int64_t columns() const { return m_columns; }
+    bool isBfloat16() const { return m_tensor.scalar_type() == at::kBFloat16; }
+
+    void addTo(float* sum, std::int64_t row) const {
+        const std::int64_t place = row * m_stride;
+        if (m_tensor.scalar_type() == at::kHalf)
+            addHalf(static_cast<const std::uint16_t*>(m_data) + place, sum, m_columns);
+        else if (m_tensor.scalar_type() == at::kBFloat16)
+            addBfloat16(static_cast<const std::uint16_t*>(m_data) + place, sum, m_columns);
+        else
+            addSingle(static_cast<const float*>(m_data) + place, sum, m_columns);
+    }
+
+private:
+    static at::Tensor readable(const at::Tensor& source) {
+        const at::ScalarType type = source.scalar_type();
+        const bool known = type == at::kHalf || type == at::kBFloat16 || type == at::kFloat;
+        const at::Tensor values = known ? source : source.to(at::kFloat);
+        return values.stride(1) == 1 ? values : values.contiguous();
+    }
+
+    at::Tensor m_tensor;
+    const void* m_data;
+    std::int64_t m_columns;
+    std::int64_t m_stride;
+};
+
+} // namespace
+
+double sumOfSquares(const float* values, std::int64_t count) {
+    return squares(values, count);
+}
+
+Rows roundedRows(const at::Tensor& source, const at::Tensor& gain, std::int64_t blockRows, std::int64_t repeats,
+                 Precision precision) {
+    const RowReader reader(source);
+    const std::int64_t columns = reader.columns();
+    const std::int64_t rows = source.size(0) / repeats;
+    const bool whole = precision == Precision::float32;
+    const bool exact = reader.isBfloat16() && repeats == 1 && !gain.defined();
+    Rows result;
+    result.high = at::empty({rows, columns}, whole ? at::kFloat : at::kBFloat16);
+    if (precision == Precision::split && !exact)
+        result.low = at::empty({rows, columns}, at::kBFloat16);
+    result.squares = at::empty({rows}, at::kDouble);
+    result.lost = at::zeros({rows}, at::kDouble);
+    const float* gains = gain.defined() ? gain.data_ptr<float>() : nullptr;
+    const auto bits = [&](const at::Tensor& halves, std::int64_t row) {
+        return halves.defined() ? static_cast<std::uint16_t*>(halves.data_ptr()) + row * columns : nullptr;
+    };
+    const auto convert = [&](std::int64_t row, float* values) {
+        std::fill_n(values, columns, 0.0F);
+        const std::int64_t first = row / blockRows * blockRows * repeats + row % blockRows;
+        for (std::int64_t repeat = 0; repeat < repeats; ++repeat)
+            reader.addTo(values, first + repeat * blockRows);
+        if (gains)
+            multiply(values, gains, columns);
+        result.squares.data_ptr<double>()[row] = squares(values, columns);
+        if (whole)
+            return;
+        split(values, bits(result.high, row), bits(result.low, row), columns);
+        if (!exact)
+            result.lost.data_ptr<double>()[row] = squares(values, columns);
+    };
+    at::parallel_for(0, rows, 16, [&](std::int64_t begin, std::int64_t end) {
+        std::vector<float> buffer(whole ? 0 : static_cast<std::size_t>(columns));
+        for (std::int64_t row = begin; row < end; ++row)
+            convert(row, whole ? result.high.data_ptr<float>() + row * columns : buffer.data());
+    });
+    return result;
+}
+
+} // namespace secateur

@@ -1,0 +1,16 @@
+#pragma once
+
+#include "analysis/kernels.h"
+
+#include <cstdint>
+
+namespace secateur {
+
+/// Kernels::rows for bfloat16 (with or without its lower half) and float32, in one pass over the source.
+Rows roundedRows(const at::Tensor& source, const at::Tensor& gain, std::int64_t blockRows, std::int64_t repeats,
+                 Precision precision);
+
+/// Sum of squares in float64 of float32 numbers that lie side by side.
+double sumOfSquares(const float* values, std::int64_t count);
+
+} // namespace secateur
