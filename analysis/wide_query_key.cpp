@@ -61,11 +61,28 @@ SquareEstimate estimatedSquare(const Kernels& kernels, const Rows& query, const 
     return {std::max(mean, 0.0), squares.std().item<double>() / std::sqrt(static_cast<double>(probes))};
 }
 
+/// high high^T of each block, of which only the lower half is multiplied where that saves time.
+at::Tensor symmetricProducts(const Kernels& kernels, const at::Tensor& high) {
+    constexpr std::int64_t step = 256;
+    const std::int64_t rows = high.size(1);
+    if (rows <= 2 * step)
+        return kernels.product(high, high.transpose(1, 2));
+    at::Tensor result = at::empty({high.size(0), rows, rows}, at::kFloat);
+    for (std::int64_t begin = 0; begin < rows; begin += step) {
+        const std::int64_t end = std::min(begin + step, rows);
+        const at::Tensor part =
+            kernels.product(high.narrow(1, begin, end - begin), high.narrow(1, 0, end).transpose(1, 2));
+        result.narrow(1, begin, end - begin).narrow(2, 0, end).copy_(part);
+        result.narrow(1, 0, end).narrow(2, begin, end - begin).copy_(part.transpose(1, 2));
+    }
+    return result;
+}
+
 /// Gram matrices of the rows of each block. -> [blocks, rows / blocks, rows / blocks] float64
 at::Tensor grams(const Kernels& kernels, const Rows& rows, std::int64_t blocks) {
     const auto byBlock = [&](const at::Tensor& t) { return t.view({blocks, t.size(0) / blocks, t.size(1)}); };
     const at::Tensor high = byBlock(rows.high);
-    at::Tensor result = kernels.product(high, high.transpose(1, 2));
+    at::Tensor result = symmetricProducts(kernels, high);
     if (rows.low.defined()) {
         const at::Tensor mixed = kernels.product(high, byBlock(rows.low).transpose(1, 2));
         result += mixed;
@@ -77,8 +94,46 @@ at::Tensor grams(const Kernels& kernels, const Rows& rows, std::int64_t blocks) 
     return result;
 }
 
-at::Tensor innerProducts(const at::Tensor& a, const at::Tensor& b) {
-    return (a * b).sum({1, 2});
+/// Some heads in a row, with their keys, as a source of its own.
+WideSource part(const WideSource& source, std::int64_t head, std::int64_t heads) {
+    const std::int64_t group = head * source.kvHeads / source.heads;
+    const std::int64_t groups = std::max<std::int64_t>(1, heads * source.kvHeads / source.heads);
+    const auto rowsOf = [&](const at::Tensor& t, std::int64_t first, std::int64_t count) {
+        return t.narrow(0, first * source.headDim, count * source.headDim);
+    };
+    return {rowsOf(source.query, head, heads), rowsOf(source.key, group, groups), source.gain,
+            static_cast<int>(heads),           static_cast<int>(groups),          source.headDim};
+}
+
+/// ||sum query^T key||_F^2 over all of a source from Gram matrices in float64.
+double exactSquare(const Kernels& kernels, const WideSource& source) {
+    const auto gram = [](const Rows& rows) {
+        const at::Tensor values = rows.high.to(at::kDouble);
+        return values.mm(values.t());
+    };
+    return (gram(groupRows(kernels, source, Precision::float32)) * gram(keyRows(kernels, source, Precision::float32)))
+        .sum()
+        .item<double>();
+}
+
+/// Squared norms of blocks of rows from their Gram matrices. Products summed in float32 are off by about 1e-7 of what
+/// independent rows would give; blocks whose rows cancel so far that this shows are done again in float64.
+/// @param key as many blocks as query, or fewer, each for as many blocks of query in a row
+at::Tensor squaredNorms(const Kernels& kernels, const WideSource& source, const Rows& query, std::int64_t blocks,
+                        const Rows& key, std::int64_t keyBlocks) {
+    constexpr double mostCancellation = 20;
+    const auto forEachBlock = [&](const at::Tensor& t) { return t.repeat_interleave(blocks / keyBlocks, 0); };
+    const at::Tensor squares =
+        (grams(kernels, query, blocks) * forEachBlock(grams(kernels, key, keyBlocks))).sum({1, 2});
+    const at::Tensor independent =
+        (query.squares.view({blocks, -1}) * forEachBlock(key.squares.view({keyBlocks, -1}))).sum(1);
+    for (std::int64_t block = 0; block < blocks; ++block) {
+        if (independent[block].item<double>() > mostCancellation * squares[block].item<double>()) {
+            const std::int64_t heads = source.heads / blocks;
+            squares[block] = exactSquare(kernels, part(source, block * heads, heads));
+        }
+    }
+    return squares;
 }
 
 bool prefersGrams(const WideSource& source) {
@@ -98,18 +153,15 @@ WideQueryKey::WideQueryKey(const Kernels& kernels, WideSource source)
 }
 
 at::Tensor WideQueryKey::squaredHeadNorms() {
-    if (!m_headNorms.defined()) {
-        const at::Tensor keys = grams(m_kernels, m_key, m_source.kvHeads);
-        m_headNorms = innerProducts(grams(m_kernels, m_query, m_source.heads),
-                                    keys.repeat_interleave(m_source.heads / m_source.kvHeads, 0));
-    }
+    if (!m_headNorms.defined())
+        m_headNorms = squaredNorms(m_kernels, m_source, m_query, m_source.heads, m_key, m_source.kvHeads);
     return m_headNorms;
 }
 
 at::Tensor WideQueryKey::squaredGroupNorms() {
     if (m_source.heads == m_source.kvHeads)
         return squaredHeadNorms();
-    return innerProducts(grams(m_kernels, m_group, m_source.kvHeads), grams(m_kernels, m_key, m_source.kvHeads));
+    return squaredNorms(m_kernels, m_source, m_group, m_source.kvHeads, m_key, m_source.kvHeads);
 }
 
 Precision WideQueryKey::chosenPrecision() const {
@@ -130,7 +182,7 @@ Precision WideQueryKey::chosenPrecision() const {
 double WideQueryKey::squaredLayerNorm(const std::function<void()>& between) {
     between();
     if (prefersGrams(m_source))
-        return innerProducts(grams(m_kernels, m_group, 1), grams(m_kernels, m_key, 1)).item<double>();
+        return squaredNorms(m_kernels, m_source, m_group, 1, m_key, 1).item<double>();
     m_precision = chosenPrecision();
     if (m_precision == Precision::bf16)
         return m_kernels.squaredNormOfProduct({m_group.high, {}, {}, {}}, {m_key.high, {}, {}, {}}, between);

@@ -34,6 +34,7 @@ std::string fingerprintOf(const Checkpoint& checkpoint) {
         for (const std::int64_t size : entry.shape)
             hash.add(size);
         addSample(hash, entry.data);
+        entry.file->release(entry.data); // or the samples of a large model hold half a gigabyte
     }
     return "sha256:" + hash.hexadecimal();
 }

@@ -1,6 +1,7 @@
 // Gate-norms against float64 numpy, which forms the matrices themselves (tests/data/make_fixtures.py).
 
-#ifndef Q_MOC_RUN      // moc cannot read it
+#ifndef Q_MOC_RUN // moc cannot read it
+#include "tests/support/tiny_model.h"
 #include <ATen/ATen.h> // before Qt, whose keywords it does not survive
 #include <ATen/Parallel.h>
 #endif
@@ -50,27 +51,6 @@ void checkAgainst(const QString& modelPath, const QString& expectedPath) {
     qInfo("%zu results, worst relative error %.2g", expected.size(), error);
     QVERIFY2(error < tolerance, qPrintable(QString("worst relative error %1").arg(error)));
 }
-
-/// A model in memory: whatever tensors a test wants to see multiplied.
-class TinyModel : public Model {
-public:
-    explicit TinyModel(LayerSpec layer, int hidden) {
-        m_card.spec.hidden = hidden;
-        m_card.spec.layers = {layer};
-    }
-    void set(Which which, at::Tensor values) { m_tensors.insert_or_assign(which, std::move(values)); }
-    LayerSpec& layer() { return m_card.spec.layers.front(); }
-
-    const ModelCard& card() const override { return m_card; }
-    bool has(int, Which which) const override { return m_tensors.contains(which); }
-    at::Tensor tensor(int, Which which) const override { return m_tensors.at(which); }
-    std::string place(int, Which which) const override { return "weight " + std::to_string(static_cast<int>(which)); }
-    std::string fingerprint() const override { return "sha256:0"; }
-
-private:
-    ModelCard m_card;
-    std::map<Which, at::Tensor> m_tensors;
-};
 
 /// Four heads in two groups, with drawn weights.
 TinyModel drawnModel() {

@@ -104,6 +104,7 @@ public:
         , m_stride(m_tensor.stride(0)) {}
 
     std::int64_t columns() const { return m_columns; }
+    const at::Tensor& tensor() const { return m_tensor; }
     bool isBfloat16() const { return m_tensor.scalar_type() == at::kBFloat16; }
 
     void addTo(float* sum, std::int64_t row) const {
@@ -144,7 +145,7 @@ Rows roundedRows(const at::Tensor& source, const at::Tensor& gain, std::int64_t 
     const bool whole = precision == Precision::float32;
     const bool exact = reader.isBfloat16() && repeats == 1 && !gain.defined();
     Rows result;
-    result.high = at::empty({rows, columns}, whole ? at::kFloat : at::kBFloat16);
+    result.high = exact && !whole ? reader.tensor() : at::empty({rows, columns}, whole ? at::kFloat : at::kBFloat16);
     if (precision == Precision::split && !exact)
         result.low = at::empty({rows, columns}, at::kBFloat16);
     result.squares = at::empty({rows}, at::kDouble);
@@ -161,11 +162,10 @@ Rows roundedRows(const at::Tensor& source, const at::Tensor& gain, std::int64_t 
         if (gains)
             multiply(values, gains, columns);
         result.squares.data_ptr<double>()[row] = squares(values, columns);
-        if (whole)
+        if (whole || exact)
             return;
         split(values, bits(result.high, row), bits(result.low, row), columns);
-        if (!exact)
-            result.lost.data_ptr<double>()[row] = squares(values, columns);
+        result.lost.data_ptr<double>()[row] = squares(values, columns);
     };
     at::parallel_for(0, rows, 16, [&](std::int64_t begin, std::int64_t end) {
         std::vector<float> buffer(whole ? 0 : static_cast<std::size_t>(columns));

@@ -1,0 +1,190 @@
+// What the gate-norms of large models cost, against bare products of the same shapes and a plain read of the same
+// bytes: a model of 13 billion numbers in float16 with a key for each query head, and one of 8 billion in bfloat16 with
+// eight keys. Only queries and keys are written (4.2 GB and 1.3 GB), to the folder for temporary files.
+//
+// benchmark_gate_norm [13b | 8b [FOLDER]]: one model only; in a folder, where it is kept for other programs to read.
+
+#include "analysis/measure.h"
+#include "analysis/model.h"
+#include "backends/open_model.h"
+#include "backends/runtime.h"
+#include "tests/benchmarks/synthetic_checkpoint.h"
+
+#include <ATen/ATen.h>
+#include <ATen/Parallel.h>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <optional>
+#include <string_view>
+
+using namespace secateur;
+using namespace secateur::benchmarks;
+
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+double since(Clock::time_point begin) {
+    return std::chrono::duration<double>(Clock::now() - begin).count();
+}
+
+struct Subject {
+    const char* name;
+    const char* type;
+    Shape shape;
+
+    at::ScalarType scalarType() const { return std::string_view(type) == "F16" ? at::kHalf : at::kBFloat16; }
+    std::int64_t keyRows() const { return shape.hidden / shape.heads * shape.kvHeads; }
+};
+
+constexpr Subject subjects[] = {
+    {"13b", "F16", {.layers = 40, .hidden = 5120, .ffn = 13824, .vocab = 32000, .heads = 40, .kvHeads = 40}},
+    {"8b", "BF16", {.layers = 32, .hidden = 4096, .ffn = 14336, .vocab = 128256, .heads = 32, .kvHeads = 8}},
+};
+
+/// Normal numbers for queries and keys, nothing for the rest.
+std::vector<std::uint16_t> drawn(const Subject& subject, const Tensor& tensor) {
+    if (tensor.name.find("q_proj") == std::string::npos && tensor.name.find("k_proj") == std::string::npos)
+        return {};
+    const auto seed = static_cast<std::int64_t>(std::hash<std::string>()(tensor.name) >> 1);
+    at::manual_seed(static_cast<std::uint64_t>(seed));
+    const at::Tensor values = at::empty({tensor.elements()}, at::kFloat).normal_(0, 0.02).to(subject.scalarType());
+    const auto* bits = static_cast<const std::uint16_t*>(values.data_ptr());
+    return {bits, bits + values.numel()};
+}
+
+void write(const Subject& subject, const std::filesystem::path& folder) {
+    writeSafetensors(folder / "model.safetensors", subject.type, allTensors(subject.shape),
+                     [&](const Tensor& tensor) { return drawn(subject, tensor); });
+}
+
+/// The products that layers and heads cannot do without, in bfloat16, by ATen.
+double bareProducts(const Subject& subject) {
+    const Shape& shape = subject.shape;
+    const auto rows = [&](std::int64_t count) { return at::randn({count, shape.hidden}).to(at::kBFloat16); };
+    const at::Tensor query = rows(shape.hidden);
+    const at::Tensor key = rows(subject.keyRows());
+    const at::Tensor groups = rows(subject.keyRows());
+    const auto heads = [&](const at::Tensor& t, std::int64_t count) {
+        const at::Tensor blocks = t.view({count, -1, shape.hidden});
+        return blocks.bmm(blocks.transpose(1, 2));
+    };
+    const Clock::time_point begin = Clock::now();
+    for (int layer = 0; layer < shape.layers; ++layer) {
+        if (shape.kvHeads == shape.heads) {
+            query.t().mm(key);
+        } else {
+            groups.mm(groups.t());
+            key.mm(key.t());
+        }
+        heads(query, shape.heads);
+        heads(key, shape.kvHeads);
+    }
+    return since(begin);
+}
+
+/// A touch of every number, and pages let go behind.
+double plainRead(const Model& model) {
+    const Clock::time_point begin = Clock::now();
+    double sum = 0;
+    for (int layer = 0; layer < model.spec().layerCount(); ++layer) {
+        for (const Which which : {Which::query, Which::key}) {
+            const at::Tensor weight = model.tensor(layer, which);
+            const auto* words = static_cast<const std::uint64_t*>(weight.data_ptr());
+            constexpr std::int64_t numbersInWord = 4;
+            sum += at::parallel_reduce(
+                0, weight.numel() / numbersInWord, 1 << 16, 0.0,
+                [&](std::int64_t from, std::int64_t to, double) {
+                    std::uint64_t bits = 0;
+                    for (std::int64_t i = from; i < to; ++i)
+                        bits ^= words[i];
+                    return static_cast<double>(bits);
+                },
+                [](double a, double b) { return a + b; });
+            model.release(layer, which);
+        }
+    }
+    return sum == 1 ? 0 : since(begin); // the sum is looked at, so that it is formed
+}
+
+struct Times {
+    double exact = 0;         ///< everything, nobody looking on
+    double firstEstimate = 0; ///< until every layer has a value
+    double withEstimates = 0; ///< everything, somebody looking on
+    double spread = 0;        ///< root mean square of (estimate - exact) / standard error
+};
+
+Times gateNorms(const Model& model) {
+    const auto requests = parseMetricRequests("gate_norm,gate_norm_head");
+    Times times;
+    Clock::time_point begin = Clock::now();
+    const std::vector<MetricResult> results = measure(model, requests, {});
+    times.exact = since(begin);
+
+    std::vector<std::optional<double>> seen(model.spec().layers.size());
+    std::size_t missing = seen.size();
+    double squares = 0;
+    begin = Clock::now();
+    measure(model, requests, {}, [&](const LayerCells& cells) {
+        std::optional<double>& value = seen[static_cast<std::size_t>(cells.layer)];
+        if (cells.request != 0 || value)
+            return;
+        value = cells.values[0];
+        if (!cells.standardErrors.empty()) {
+            const double exact = results[0].values(static_cast<std::size_t>(cells.layer), 0);
+            squares += std::pow((*value - exact) / cells.standardErrors[0], 2);
+        }
+        if (--missing == 0)
+            times.firstEstimate = since(begin);
+    });
+    times.withEstimates = since(begin);
+    times.spread = std::sqrt(squares / static_cast<double>(seen.size()));
+    return times;
+}
+
+void run(const Subject& subject, const std::filesystem::path& folder) {
+    if (!std::filesystem::exists(folder / "model.safetensors"))
+        write(subject, folder);
+    const auto model = openModel(folder.string());
+    plainRead(*model); // warms the cache
+    for (int round = 1; round <= 3; ++round) {
+        const double read = plainRead(*model);
+        forgetPeak();
+        const Times times = gateNorms(*model);
+        const double peak = statusMegabytes("VmHWM:");
+        const double products = bareProducts(subject);
+        fmt::print("{} round {}: products {:.2f} s + read {:.2f} s; layers and heads {:.2f} s = {:.2f} of that; first "
+                   "value of every layer {:.2f} s (errors {:.2f} of their standard error), then all {:.2f} s; at most "
+                   "{:.0f} MB resident\n",
+                   subject.name, round, products, read, times.exact, times.exact / (products + read),
+                   times.firstEstimate, times.spread, times.withEstimates, peak);
+        std::fflush(stdout);
+    }
+}
+
+} // namespace
+
+int main(int count, char** arguments) {
+    try {
+        initialiseRuntime(0);
+        for (const Subject& subject : subjects) {
+            if (count > 1 && arguments[1] != std::string_view(subject.name))
+                continue;
+            if (count > 2) {
+                writeConfig(arguments[2], subject.shape);
+                run(subject, arguments[2]);
+            } else {
+                const ModelFolder folder(subject.shape);
+                run(subject, folder.path());
+            }
+        }
+        return 0;
+    } catch (const std::exception& error) {
+        fmt::print(stderr, "{}\n", error.what());
+        return 1;
+    }
+}
