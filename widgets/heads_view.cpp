@@ -309,7 +309,8 @@ QString HeadsView::describe(HeadId head) const {
         return QString::fromStdString(headName(head.layer, head.head));
     const MetricResult& shown = *result();
     const auto row = static_cast<std::size_t>(head.layer);
-    QString text = cellName(head) + " = " + QString::fromStdString(significant(*number));
+    QString text =
+        cellName(head) + " = " + QString::fromStdString(withError(*number, shown.errorAt(row, column(head))));
     if (!shown.request.info->unit.empty())
         text += ' ' + toQString(shown.request.info->unit);
     const auto finite = std::count_if(m_ranks.begin(), m_ranks.end(), [](int rank) { return rank > 0; });
@@ -324,9 +325,11 @@ QString HeadsView::describe(HeadId head) const {
 void HeadsView::showToolTip(const QPoint& globalPosition) {
     const std::optional<HeadId> head = m_selection->hovered();
     const std::optional<double> number = head ? value(*head) : std::nullopt;
-    if (number)
-        QToolTip::showText(globalPosition, cellName(*head) + " = " + QString::fromStdString(exactly(*number)), m_grid);
-    else
+    if (number) {
+        const double error = result()->errorAt(static_cast<std::size_t>(head->layer), column(*head));
+        const QString text = QString::fromStdString(exactlyWithError(*number, error));
+        QToolTip::showText(globalPosition, cellName(*head) + " = " + text, m_grid);
+    } else
         QToolTip::hideText();
 }
 
