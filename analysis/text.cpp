@@ -45,12 +45,10 @@ std::string withError(double value, double error) {
     const int lastDigit = exponentOf(error) - (leading < 1.95 ? 1 : 0);
     const int exponent = exponentOf(std::max(std::abs(value), error));
     if (exponent >= -3 && exponent <= 5)
-        return fmt::format("{:.{}f} ± {:.{}f} (estimate)", value, std::max(0, -lastDigit), error,
-                           std::max(0, -lastDigit));
+        return fmt::format("{:.{}f} ± {:.{}f}", value, std::max(0, -lastDigit), error, std::max(0, -lastDigit));
     const double scale = std::pow(10.0, exponent);
     const int decimals = std::max(0, exponent - lastDigit);
-    return fmt::format("({:.{}f} ± {:.{}f})e{:+03d} (estimate)", value / scale, decimals, error / scale, decimals,
-                       exponent);
+    return fmt::format("({:.{}f} ± {:.{}f})e{:+03d}", value / scale, decimals, error / scale, decimals, exponent);
 }
 
 std::string exactly(double value) {

@@ -441,10 +441,10 @@ void TestEstimates::theInspectorSaysWhatIsEstimated() {
         const QTreeWidgetItem* item = table->topLevelItem(0);
         return !item ? QString() : row == 0 ? item->text(column) : item->child(0)->text(column);
     };
-    QTRY_COMPARE(text(0, 1), "10.0 ± 0.2 (estimate)");
-    QCOMPARE(text(1, 0), "rank about 1 of 3");
+    QTRY_COMPARE(text(0, 1), "10.0 ± 0.2");
+    QCOMPARE(text(1, 0), "estimate · rank ≈1 of 3");
     bench.selection.select({{0, 0}}, Selection::Mode::replace);
-    QTRY_COMPARE(text(1, 0), "rank 3 of 3"); // far from both others
+    QTRY_COMPARE(text(1, 0), "estimate · rank 3 of 3"); // far from both others
     bench.selection.select({{0, 0}, {1, 0}}, Selection::Mode::replace);
     QTRY_COMPARE(text(1, 0), "2 values from 10.0 to 15.0, 2 estimated");
     for (int layer = 0; layer < 3; ++layer)

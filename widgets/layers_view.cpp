@@ -52,6 +52,10 @@ std::vector<double> allValues(const Figure& figure) {
     return values;
 }
 
+std::string inShort(double value, double error) {
+    return withError(value, error) + (error > 0 ? " (estimate)" : "");
+}
+
 QStringList usualMetrics() {
     QStringList ids;
     for (const MetricInfo* info : allMetrics())
@@ -253,7 +257,7 @@ QStringList LayersView::valuesAt(int layer, std::string (*format)(double value, 
 
 void LayersView::tellLayer() {
     const std::optional<int> layer = m_plot->hoveredLayer();
-    QStringList parts = layer ? valuesAt(*layer, withError) : QStringList();
+    QStringList parts = layer ? valuesAt(*layer, inShort) : QStringList();
     if (layer)
         parts.prepend(QString("L%1").arg(*layer));
     emit hoverText(parts.join(" · "));

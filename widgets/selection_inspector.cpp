@@ -139,24 +139,34 @@ void SelectionInspector::showOne(HeadId head) {
         if (!cell)
             continue;
         const double value = result->values(cell->row, cell->column);
-        const Standing& standing = standingOf(id, *result);
-        const std::size_t at = cell->row * result->values.columns() + cell->column;
-        const int rank = standing.ranks[at];
-        const auto count = std::ranges::count_if(standing.ranks, [](int r) { return r > 0; });
-        const double percent = percentBelow(result->values.row(cell->row), value);
         const double error = result->errorAt(cell->row, cell->column);
-        const bool certain = standing.certain[at];
-        QString place = rank > 0 ? (certain ? tr("rank %1 of %2") : tr("rank about %1 of %2")).arg(rank).arg(count)
-                                 : tr("no value");
-        QString tip = tr("Among all cells of the model: 1 is the first to be cut");
-        if (!certain)
-            tip += tr("\nNot separated from another one yet: some of these values are estimates");
-        if (rank > 0 && !std::isnan(percent)) {
-            place += tr(" · layer p%1").arg(std::lround(percent));
-            tip += tr("\n%1 % of the layer's other cells lie below").arg(std::lround(percent));
-        }
-        addRow(id, {shortNumber(value, error), fullNumber(value, error)}, {place, tip});
+        addRow(id, {shortNumber(value, error), fullNumber(value, error)},
+               placeOf(id, *result, cell->row, cell->column));
     }
+}
+
+SelectionInspector::Words SelectionInspector::placeOf(const std::string& resultId, const MetricResult& result,
+                                                      std::size_t row, std::size_t column) {
+    const Standing& standing = standingOf(resultId, result);
+    const std::size_t at = row * result.values.columns() + column;
+    const int rank = standing.ranks[at];
+    Words place{tr("no value"), tr("Among all cells of the model: 1 is the first to be cut")};
+    if (rank == 0)
+        return place;
+    const auto count = std::ranges::count_if(standing.ranks, [](int r) { return r > 0; });
+    place.text = (standing.certain[at] ? tr("rank %1 of %2") : tr("rank ≈%1 of %2")).arg(rank).arg(count);
+    if (!standing.certain[at])
+        place.tip += tr("\nNot separated from another one yet: some of these values are estimates");
+    const bool isEstimate = result.errorAt(row, column) > 0;
+    if (isEstimate)
+        place.text = tr("estimate · %1").arg(place.text);
+    const double percent = percentBelow(result.values.row(row), result.values(row, column));
+    if (std::isnan(percent))
+        return place;
+    if (!isEstimate) // there is no room for both
+        place.text += tr(" · layer p%1").arg(std::lround(percent));
+    place.tip += tr("\n%1 % of the layer's other cells lie below").arg(std::lround(percent));
+    return place;
 }
 
 void SelectionInspector::showMany() {
@@ -181,7 +191,8 @@ void SelectionInspector::showMany() {
         const auto [least, greatest] = finiteRange(values);
         const double mean = finiteMean(values);
         if (values.size() == 1) { // several heads of one layer, or of one KV group
-            addRow(id, {shortNumber(mean, error), fullNumber(mean, error)}, {tr("one value for all of them"), {}});
+            addRow(id, {shortNumber(mean, error), fullNumber(mean, error)},
+                   {error > 0 ? tr("one estimate for all of them") : tr("one value for all of them"), {}});
             continue;
         }
         const QString range =
