@@ -199,6 +199,8 @@ Figure headMap(const ModelCard& model, const MetricResult& result, const ColourS
     figure.cells = result.values;
     figure.scale = scale;
     figure.caption = caption(model, axisLabel(result));
+    if (result.standardError)
+        figure.caption += " Some of the values are estimates.";
     return figure;
 }
 

@@ -48,7 +48,8 @@ public:
     /// Looks for an open session's checkpoint at another place; it must have the session's fingerprint.
     void locateModel(const QString& path);
     void saveSession(const QString& path);
-    /// Measures on a background job; layers appear as they are estimated and again as they are done. Leaves out what is being computed already.
+    /// Measures on a background job; layers appear as they are estimated and again as they are done. Leaves out what is
+    /// being computed already.
     void measure(const std::vector<MetricRequest>& requests);
     void setView(const std::string& name, const std::string& value) { m_session.view[name] = value; }
 

@@ -10,7 +10,7 @@ namespace secateur {
 namespace {
 
 constexpr double barWidth = 0.7; ///< of the distance between positions
-constexpr double capUnits = 7;
+constexpr double capUnits = 8;
 constexpr double capWidth = 0.75; ///< at most, of the distance between positions
 constexpr double barTint = 0.2;
 
@@ -23,6 +23,7 @@ void drawWhisker(QCPPainter& painter, double x, double top, double bottom, doubl
 QCPScatterStyle hollow(const QCPScatterStyle& filled, const PlotTheme& theme) {
     QCPScatterStyle style = filled;
     style.setBrush(theme.background);
+    style.setSize(style.size() + theme.unit); // so that its middle is seen
     return style;
 }
 
