@@ -23,7 +23,7 @@ void drawWhisker(QCPPainter& painter, double x, double top, double bottom, doubl
 QCPScatterStyle hollow(const QCPScatterStyle& filled, const PlotTheme& theme) {
     QCPScatterStyle style = filled;
     style.setBrush(theme.background);
-    style.setSize(style.size() + theme.unit); // so that its middle is seen
+    style.setSize(1.1 * style.size()); // so that its middle is seen
     return style;
 }
 
