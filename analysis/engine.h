@@ -1,6 +1,7 @@
 #pragma once
 
 #include "analysis/cached_model.h"
+#include "analysis/measure.h"
 #include "analysis/model.h"
 #include "analysis/progress.h"
 #include "analysis/session.h"
@@ -12,7 +13,7 @@
 
 namespace secateur {
 
-/// The doors to files that the window needs, filled in by the program that wires it to the backends.
+/// The doors to files and to work that the window needs, filled in by the program that wires it to the backends.
 /// All are called on a worker thread, throw Error and Cancelled, and hold no state.
 struct Engine {
     std::function<std::shared_ptr<const Model>(const std::string& path, const Progress&)> openModel;
@@ -23,6 +24,9 @@ struct Engine {
     std::function<void(const Session&, const std::string& path)> writeSession;
     /// Checkpoints that lie in Hugging Face's cache, newest first.
     std::function<std::vector<CachedModel>(const Progress&)> cachedModels;
+    std::function<std::vector<MetricResult>(const Model&, std::span<const MetricRequest>, const Progress&,
+                                            const LayerSink&)>
+        measure = secateur::measure;
     std::vector<std::string> modelExtensions; ///< of files that may hold a model: ".gguf"
 };
 

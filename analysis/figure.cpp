@@ -109,6 +109,27 @@ Figure makeFigure(const Session& session, std::string_view request) {
     return figure;
 }
 
+std::string estimatesIn(const Figure& figure) {
+    std::size_t positions = 0;
+    for (const FigureSeries& series : figure.series)
+        positions = std::max(positions, series.values.size());
+    const auto count = [&](auto isMeant) {
+        std::size_t counted = 0;
+        for (std::size_t at = 0; at < positions; ++at)
+            counted +=
+                std::ranges::any_of(figure.series, [&](const FigureSeries& s) { return isMeant(s, at); }) ? 1 : 0;
+        return counted;
+    };
+    const std::size_t estimates =
+        count([](const FigureSeries& s, std::size_t at) { return at < s.errors.size() && s.errors[at] > 0; });
+    const std::size_t mixed =
+        count([](const FigureSeries& s, std::size_t at) { return at < s.notSeparated.size() && s.notSeparated[at]; });
+    if (estimates == 0)
+        return {};
+    return fmt::format("estimates for {} of {} layers; {}", estimates, positions,
+                       mixed == 0 ? "all separated" : fmt::format("{} not yet separated", mixed));
+}
+
 std::string toCsv(const Figure& figure) {
     switch (figure.kind) {
     case FigureKind::heatMap:

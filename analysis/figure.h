@@ -20,17 +20,29 @@ enum class FigureKind {
     histogram, ///< one series of counts between edges
 };
 
+/// What an axis shows, from end to end.
+struct AxisRange {
+    double lower = 0;
+    double upper = 1;
+    bool operator==(const AxisRange&) const = default;
+};
+
 struct FigureAxis {
     std::string label; ///< quantity and unit: "gate norm", "layer"
     bool logarithmic = false;
+    std::optional<AxisRange> range{}; ///< absent = what fits the values
 };
+
+/// Half the length of a whisker in standard errors.
+inline constexpr double whiskerErrors = 2;
 
 /// One line of a series figure, or one quantile of bands; x is the position (layer).
 struct FigureSeries {
     std::string label;
     std::vector<double> values; ///< NaN = a gap
-    std::vector<double> errors; ///< standard errors, or empty
+    std::vector<double> errors; ///< standard errors, 0 = exact; or empty
     bool rightAxis = false;
+    std::vector<bool> notSeparated{}; ///< estimates that may change places with another value; or empty
 };
 
 /// How numbers become colours.
@@ -76,9 +88,13 @@ Figure makeFigure(const Session& session, std::string_view request);
 /// Layers x heads (or KV groups, or one column) of one result. Also what the window draws.
 Figure headMap(const ModelCard& model, const MetricResult& result, const ColourScale& scale);
 
-/// One line per result over the layers; results of several cells per layer are averaged over them. A result whose
+/// One line per result over the layers; results of several cells per layer are averaged over them, and so are their
+/// standard errors, which is right for errors that go together and too much for others. A result whose
 /// range is more than ten times away from the first one's goes to the right axis.
 Figure layerSeries(const ModelCard& model, std::span<const MetricResult* const> results, bool logarithmic);
+
+/// "estimates for 12 of 40 layers; 7 not yet separated", of the positions of a series figure; empty when all are exact.
+std::string estimatesIn(const Figure& figure);
 
 /// What bands show of each layer: least, greatest, median, and three bands around it.
 inline constexpr std::array<double, 9> bandPercents{0, 1, 10, 25, 50, 75, 90, 99, 100};

@@ -166,6 +166,23 @@ std::string axisLabelOf(const std::vector<FigureSeries>& series, bool right) {
     return shared.empty() ? join(labels, "; ") : shared;
 }
 
+FigureSeries seriesOf(const MetricResult& result) {
+    FigureSeries series;
+    const bool isMean = result.request.info->scope != Scope::layer;
+    series.label = isMean ? "mean " + axisLabel(result) : axisLabel(result);
+    for (std::size_t layer = 0; layer < result.values.rows(); ++layer) {
+        series.values.push_back(finiteMean(result.values.row(layer)));
+        if (result.standardError)
+            series.errors.push_back(finiteMean(result.standardError->row(layer)));
+    }
+    if (!result.standardError)
+        return series;
+    series.notSeparated = notSeparated(series.values, series.errors);
+    for (std::size_t layer = 0; layer < series.errors.size(); ++layer)
+        series.notSeparated[layer] = series.notSeparated[layer] && series.errors[layer] > 0;
+    return series;
+}
+
 } // namespace
 
 std::span<const FigureInfo> allFigures() {
@@ -182,6 +199,8 @@ Figure headMap(const ModelCard& model, const MetricResult& result, const ColourS
     figure.cells = result.values;
     figure.scale = scale;
     figure.caption = caption(model, axisLabel(result));
+    if (result.standardError)
+        figure.caption += " Some of the values are estimates.";
     return figure;
 }
 
@@ -190,22 +209,18 @@ Figure layerSeries(const ModelCard& model, std::span<const MetricResult* const> 
     figure.kind = FigureKind::series;
     figure.title = model.name;
     figure.x.label = "layer";
-    for (const MetricResult* result : results) {
-        FigureSeries series;
-        const bool isMean = result->request.info->scope != Scope::layer;
-        series.label = isMean ? "mean " + axisLabel(*result) : axisLabel(*result);
-        for (std::size_t layer = 0; layer < result->values.rows(); ++layer)
-            series.values.push_back(finiteMean(result->values.row(layer)));
-        if (result->standardError && !isMean)
-            series.errors.assign(result->standardError->values().begin(), result->standardError->values().end());
-        figure.series.push_back(std::move(series));
-    }
+    for (const MetricResult* result : results)
+        figure.series.push_back(seriesOf(*result));
     if (!figure.series.empty())
         useRightAxisForUnlikeSizes(figure);
     figure.y = {axisLabelOf(figure.series, false), logarithmic};
     figure.rightY = {axisLabelOf(figure.series, true), logarithmic};
     figure.caption =
         caption(model, figure.rightY.label.empty() ? figure.y.label : figure.y.label + ", " + figure.rightY.label);
+    if (const std::string estimates = estimatesIn(figure); !estimates.empty())
+        figure.caption += fmt::format(" Whiskers: ±{} standard errors; hollow: not separated from another layer. There "
+                                      "are {}.",
+                                      whiskerErrors, estimates);
     return figure;
 }
 

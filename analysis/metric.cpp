@@ -139,6 +139,11 @@ std::vector<MetricRequest> parseMetricRequests(std::string_view text) {
     return requests;
 }
 
+double MetricResult::errorAt(std::size_t row, std::size_t column) const {
+    const double error = standardError ? (*standardError)(row, column) : 0;
+    return error > 0 ? error : 0;
+}
+
 std::size_t columnsFor(Scope scope, const ModelSpec& spec) {
     std::size_t columns = 0;
     for (const LayerSpec& layer : spec.layers)

@@ -70,11 +70,15 @@ struct Measurement {
 
 struct MetricResult {
     MetricRequest request;
-    Matrix values;                       ///< rows = layers, columns by scope; NaN = no such cell or not measured yet
-    std::optional<Matrix> standardError; ///< only where values are estimates
+    Matrix values; ///< rows = layers, columns by scope; NaN = no such cell or not measured yet
+    /// Of each value, where any is an estimate: 0 = this one is exact, NaN = there is no value. Absent = all are exact.
+    std::optional<Matrix> standardError;
     Measurement measurement;
     double seconds = 0;
     std::vector<std::string> warnings;
+
+    /// Of one value; 0 where it is exact or missing.
+    double errorAt(std::size_t row, std::size_t column) const;
 };
 
 /// Columns of a metric's matrix for this model.

@@ -65,6 +65,35 @@ std::vector<int> ranks(std::span<const double> values, bool lowFirst) {
     return rank;
 }
 
+std::vector<bool> notSeparated(std::span<const double> values, std::span<const double> errors) {
+    const auto errorOf = [&](std::size_t i) { return std::isfinite(errors[i]) ? errors[i] : 0; };
+    std::vector<std::size_t> order;
+    double largest = 0;
+    for (std::size_t i = 0; i < values.size(); ++i) {
+        if (!std::isfinite(values[i]))
+            continue;
+        order.push_back(i);
+        largest = std::max(largest, errorOf(i));
+    }
+    std::vector<bool> marked(values.size(), false);
+    if (largest == 0)
+        return marked;
+    std::sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return values[a] < values[b]; });
+    for (std::size_t at = 0; at < order.size(); ++at) {
+        const std::size_t a = order[at];
+        const double reach = 2 * std::hypot(errorOf(a), largest); // beyond it, no value is near enough
+        for (std::size_t next = at + 1; next < order.size(); ++next) {
+            const std::size_t b = order[next];
+            const double apart = values[b] - values[a];
+            if (apart >= reach)
+                break;
+            if (apart < 2 * std::hypot(errorOf(a), errorOf(b)))
+                marked[a] = marked[b] = true;
+        }
+    }
+    return marked;
+}
+
 double finiteMean(std::span<const double> values) {
     const std::vector<double> kept = finite(values);
     return kept.empty() ? nan : std::accumulate(kept.begin(), kept.end(), 0.0) / static_cast<double>(kept.size());

@@ -36,8 +36,29 @@ std::string significant(double value, int digits) {
     return fmt::format("{:.{}f}", value, std::max(0, digits - 1 - exponent));
 }
 
+std::string withError(double value, double error) {
+    if (!(error > 0) || !std::isfinite(error) || !std::isfinite(value))
+        return significant(value);
+    // One digit of an error says enough, unless it is a 1, which rounds by half.
+    const auto exponentOf = [](double number) { return static_cast<int>(std::floor(std::log10(number))); };
+    const double leading = error / std::pow(10.0, exponentOf(error));
+    const int lastDigit = exponentOf(error) - (leading < 1.95 ? 1 : 0);
+    const int exponent = exponentOf(std::max(std::abs(value), error));
+    if (exponent >= -3 && exponent <= 5)
+        return fmt::format("{:.{}f} ± {:.{}f}", value, std::max(0, -lastDigit), error, std::max(0, -lastDigit));
+    const double scale = std::pow(10.0, exponent);
+    const int decimals = std::max(0, exponent - lastDigit);
+    return fmt::format("({:.{}f} ± {:.{}f})e{:+03d}", value / scale, decimals, error / scale, decimals, exponent);
+}
+
 std::string exactly(double value) {
     return std::isnan(value) ? "nan" : fmt::format("{}", value);
+}
+
+std::string exactlyWithError(double value, double error) {
+    if (!(error > 0))
+        return exactly(value);
+    return fmt::format("{} ± {} (estimate ± its standard error)", exactly(value), significant(error));
 }
 
 std::string shortCount(double count) {

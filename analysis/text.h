@@ -9,8 +9,12 @@ namespace secateur {
 
 /// "0.0123", "1.23e-07", "134": a number for a label; "–" for NaN.
 std::string significant(double value, int digits = 3);
+/// "12.3 ± 0.2": a value with its standard error, rounded as that allows; significant() where it is 0.
+std::string withError(double value, double error);
 /// The shortest text that reads back as the same double; "nan" for NaN.
 std::string exactly(double value);
+/// "12.345 ± 0.213 (estimate ± its standard error)": every digit of a value; exactly() where the error is 0.
+std::string exactlyWithError(double value, double error);
 /// "134.5 M", "8.03 B"
 std::string shortCount(double count);
 /// "134,515,008"

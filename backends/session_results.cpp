@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <cmath>
 #include <deque>
 #include <mutex>
 #include <optional>
@@ -89,6 +90,14 @@ MetricRequest readRequest(const Handle& dataset) {
     return {info, std::move(parsed.options)};
 }
 
+Matrix readErrors(const Handle& dataset, std::size_t rows, std::size_t columns) {
+    Matrix errors = hdf5::readMatrix(dataset, rows, columns);
+    for (const double error : errors.values())
+        if (error < 0 || std::isinf(error))
+            throw Error(fmt::format("cannot be {}", error), "standard error");
+    return errors;
+}
+
 MetricResult readResult(const Handle& group, const std::string& name, const ModelSpec& spec) {
     const Handle dataset = hdf5::openDataset(group, name);
     MetricResult result;
@@ -96,8 +105,7 @@ MetricResult readResult(const Handle& group, const std::string& name, const Mode
     const std::size_t columns = columnsFor(result.request.info->scope, spec);
     result.values = hdf5::readMatrix(dataset, spec.layers.size(), columns);
     if (hdf5::exists(group, name + errorSuffix))
-        result.standardError =
-            hdf5::readMatrix(hdf5::openDataset(group, name + errorSuffix), spec.layers.size(), columns);
+        result.standardError = readErrors(hdf5::openDataset(group, name + errorSuffix), spec.layers.size(), columns);
     result.measurement = {hdf5::readText(dataset, "model_fingerprint"),
                           hdf5::readText(dataset, "mask_digest"),
                           hdf5::readText(dataset, "data_digest"),

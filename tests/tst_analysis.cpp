@@ -13,6 +13,7 @@
 #include <cmath>
 #include <limits>
 #include <numeric>
+#include <random>
 
 using namespace secateur;
 
@@ -110,6 +111,58 @@ private slots:
         QCOMPARE(percentile(values, 90), 3.7);
         QCOMPARE(percentile(values, 100), 4.0);
         QVERIFY(std::isnan(percentile(std::array<double, 1>{missing}, 50)));
+    }
+    void nearEstimatesAreNotSeparated() {
+        const auto marked = [](const std::vector<double>& values, const std::vector<double>& errors) {
+            QString marks;
+            for (const bool mark : notSeparated(values, errors))
+                marks += mark ? 'x' : '.';
+            return marks;
+        };
+        QCOMPARE(marked({}, {}), "");
+        QCOMPARE(marked({1, 1, 2}, {0, 0, 0}), "..."); // exact ones are as they are, ties too
+        QCOMPARE(marked({1, 1}, {0.1, 0}), "xx");
+        QCOMPARE(marked({0, 5.1, 10}, {1.5, 2, 0}), "..."); // the first two reach 5, the last two 4
+        QCOMPARE(marked({10, 0, 4.9}, {0, 1.5, 2}), ".xx");
+        QCOMPARE(marked({0, 5}, {1.5, 2}), ".."); // as far as twice the root is far enough
+        QCOMPARE(marked({3, missing, 2}, {1, 1, missing}), "x.x");
+        QCOMPARE(marked({0, 1, 2, 3, 19}, {0, 0, 0, 0.4, 8}), "...xx"); // 16 apart, which the 8 alone would not do
+    }
+    void nearEstimatesAreThoseOfTheRule() {
+        std::mt19937 random(3);
+        std::uniform_real_distribution<double> uniform(0, 1);
+        for (int round = 0; round < 200; ++round) {
+            std::vector<double> values(40);
+            std::vector<double> errors(40);
+            for (std::size_t i = 0; i < values.size(); ++i) {
+                values[i] = uniform(random) < 0.1 ? missing : std::floor(60 * uniform(random));
+                errors[i] = uniform(random) < 0.4 ? 0 : 0.3 * uniform(random) / (1 - uniform(random));
+            }
+            const std::vector<bool> marked = notSeparated(values, errors);
+            for (std::size_t a = 0; a < values.size(); ++a) {
+                bool expected = false;
+                for (std::size_t b = 0; b < values.size(); ++b)
+                    expected = expected || (a != b && std::abs(values[a] - values[b]) <
+                                                          2 * std::sqrt(errors[a] * errors[a] + errors[b] * errors[b]));
+                QCOMPARE(bool(marked[a]), expected);
+            }
+        }
+    }
+    void estimatesAreRoundedAsTheirErrorsAllow() {
+        const auto text = [](double value, double error) { return QString::fromStdString(withError(value, error)); };
+        QCOMPARE(text(12.3456, 0.213), "12.3 ± 0.2");
+        QCOMPARE(text(12.3456, 0.0961), "12.35 ± 0.10");
+        QCOMPARE(text(12.3456, 0.1234), "12.35 ± 0.12");
+        QCOMPARE(text(12345.6, 321), "12346 ± 321");
+        QCOMPARE(text(-0.5, 2), "-0 ± 2");
+        QCOMPARE(text(1.2345e-7, 2.1e-9), "(1.23 ± 0.02)e-07");
+        QCOMPARE(text(1.2345e9, 2.1e7), "(1.23 ± 0.02)e+09");
+        QCOMPARE(text(12.3456, 0), "12.3");
+        QCOMPARE(text(12.3456, missing), "12.3");
+        QCOMPARE(text(missing, 0.2), "–");
+        QCOMPARE(QString::fromStdString(exactlyWithError(12.3456, 0.2131)),
+                 "12.3456 ± 0.213 (estimate ± its standard error)");
+        QCOMPARE(QString::fromStdString(exactlyWithError(12.3456, 0)), "12.3456");
     }
     void severalPercentilesEqualSingleOnes() {
         std::vector<double> values;

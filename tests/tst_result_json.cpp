@@ -107,10 +107,12 @@ private slots:
         result.values = Matrix(3, 1, 2.5);
         result.values(2, 0) = missing;
         result.standardError = Matrix(3, 1, 0.5);
+        (*result.standardError)(1, 0) = 0;
+        (*result.standardError)(2, 0) = missing;
         const std::vector<MetricResult> results{result};
         const Json metric = Json::parse(measureJson(card, results, 0, 0))["metrics"]["gate_norm"];
         QCOMPARE(metric["values"].dump(), "[2.5,2.5,null]");
-        QCOMPARE(metric["standard_error"].dump(), "[0.5,0.5,0.5]");
+        QCOMPARE(metric["standard_error"].dump(), "[0.5,0.0,null]");
     }
 
     void errorsSayWhatOnWhatAndWhatToDo() {

@@ -135,6 +135,22 @@ private slots:
         QCOMPARE(read.created, first.created);
     }
 
+    void standardErrorsComeBackForWhatIsExactToo() {
+        const Scratch scratch;
+        const std::string path = scratch.path("s.h5").toStdString();
+        Session session = raggedSession();
+        Matrix errors(3, 1, 0.125);
+        errors(1, 0) = 0;
+        errors(2, 0) = missing; // as its value is
+        session.results[1].standardError = errors;
+        writeSession(session, path);
+        const MetricResult read = *readSession(path).latest("gate_norm");
+        QVERIFY(same(*read.standardError, errors));
+        QCOMPARE(read.errorAt(0, 0), 0.125);
+        QCOMPARE(read.errorAt(1, 0), 0.0);
+        QCOMPARE(read.errorAt(2, 0), 0.0);
+    }
+
     void aReplacedStandardErrorDoesNotStay() {
         const Scratch scratch;
         const std::string path = scratch.path("s.h5").toStdString();

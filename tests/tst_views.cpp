@@ -342,6 +342,13 @@ private slots:
         QHelpEvent help(QEvent::ToolTip, bench.cell(0, 0), bench.heads.grid()->mapToGlobal(bench.cell(0, 0)));
         QApplication::sendEvent(bench.heads.grid(), &help);
         QCOMPARE(QToolTip::text(), QString("L0.H0 = 0.1234567890123"));
+        made.results.front().standardError = Matrix(2, 3, 0.0);
+        (*made.results.front().standardError)(1, 0) = 0.6;
+        Bench estimated;
+        estimated.open(made);
+        QSignalSpy told(&estimated.heads, &HeadsView::hoverText);
+        Bench::move(estimated.heads.grid(), estimated.cell(1, 0));
+        QCOMPARE(told.back().front().toString(), "L1.H0 = 4.0 ± 0.6 (estimate) · rank ≈4/6 · 50th percentile of layer");
         QEvent leave(QEvent::Leave);
         QApplication::sendEvent(bench.heads.grid(), &leave);
         QCOMPARE(said.back().front().toString(), QString());

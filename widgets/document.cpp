@@ -7,6 +7,7 @@
 #include <QFileInfo>
 
 #include <algorithm>
+#include <cmath>
 #include <filesystem>
 #include <mutex>
 #include <set>
@@ -22,12 +23,53 @@ struct Document::Opened {
     QString notice;
 };
 
+namespace {
+
+double exactError(double value) {
+    return std::isnan(value) ? value : 0;
+}
+
+/// Standard errors of values that are all exact.
+Matrix withoutErrors(const Matrix& values) {
+    Matrix errors = values;
+    std::ranges::transform(errors.values(), errors.values().begin(), exactError);
+    return errors;
+}
+
+} // namespace
+
 /// Layers on their way from the worker to the window.
 struct Document::Incoming {
+    struct Cells {
+        Matrix values;
+        Matrix errors;           ///< standard errors; empty until there is an estimate
+        std::set<int> estimates; ///< layers
+    };
     std::mutex mutex;
-    std::vector<Matrix> values; ///< by request
+    std::vector<Cells> requests;
     std::set<std::size_t> changed;
+
+    void take(const LayerCells& cells);
 };
+
+void Document::Incoming::take(const LayerCells& cells) {
+    const std::lock_guard lock(mutex);
+    Cells& kept = requests[cells.request];
+    const auto layer = static_cast<std::size_t>(cells.layer);
+    std::ranges::copy(cells.values, kept.values.row(layer).begin());
+    if (cells.standardErrors.empty())
+        kept.estimates.erase(cells.layer);
+    else
+        kept.estimates.insert(cells.layer);
+    if (!cells.standardErrors.empty() && kept.errors.empty())
+        kept.errors = withoutErrors(kept.values);
+    if (!kept.errors.empty()) {
+        const std::span<double> row = kept.errors.row(layer);
+        std::ranges::transform(kept.values.row(layer), row.begin(), exactError);
+        std::ranges::copy(cells.standardErrors, row.begin());
+    }
+    changed.insert(cells.request);
+}
 
 namespace {
 
@@ -185,18 +227,13 @@ void Document::measure(const std::vector<MetricRequest>& requests) {
         return;
     measuring.incoming = std::make_shared<Incoming>();
     for (const MetricRequest& request : measuring.requests)
-        measuring.incoming->values.push_back(emptyValues(request, spec()));
+        measuring.incoming->requests.push_back({emptyValues(request, spec()), {}, {}});
 
     const auto id = std::make_shared<JobRunner::Id>(0); // known to the delivery, which runs after start() returned
-    const auto work = [this, id, model = m_model, wanted = measuring.requests,
+    const auto work = [this, id, model = m_model, wanted = measuring.requests, measure = m_engine.measure,
                        incoming = measuring.incoming](const Progress& progress) {
-        const LayerSink sink = [&incoming](const LayerCells& cells) {
-            const std::lock_guard lock(incoming->mutex);
-            const auto layer = static_cast<std::size_t>(cells.layer);
-            std::ranges::copy(cells.values, incoming->values[cells.request].row(layer).begin());
-            incoming->changed.insert(cells.request);
-        };
-        std::vector<MetricResult> results = secateur::measure(*model, wanted, progress, sink);
+        const LayerSink sink = [&incoming](const LayerCells& cells) { incoming->take(cells); };
+        std::vector<MetricResult> results = measure(*model, wanted, progress, sink);
         progress.check();
         const std::string fingerprint = model->fingerprint();
         return [this, id, results = std::move(results), fingerprint]() mutable {
@@ -223,7 +260,9 @@ void Document::takeLayers(const Measuring& measuring) {
             const MetricRequest& request = measuring.requests[index];
             MetricResult& partial = m_partial[request.resultId()];
             partial.request = request;
-            partial.values = measuring.incoming->values[index];
+            const Incoming::Cells& cells = measuring.incoming->requests[index];
+            partial.values = cells.values;
+            partial.standardError = cells.estimates.empty() ? std::nullopt : std::optional(cells.errors);
             changed.push_back(QString::fromStdString(request.resultId()));
         }
     }

@@ -48,12 +48,14 @@ public:
     /// Looks for an open session's checkpoint at another place; it must have the session's fingerprint.
     void locateModel(const QString& path);
     void saveSession(const QString& path);
-    /// Measures on a background job; layers appear as they are done. Leaves out what is being computed already.
+    /// Measures on a background job; layers appear as they are estimated and again as they are done. Leaves out what is
+    /// being computed already.
     void measure(const std::vector<MetricRequest>& requests);
     void setView(const std::string& name, const std::string& value) { m_session.view[name] = value; }
 
     MetricState state(const std::string& resultId) const;
-    /// The latest measurement, partial while it is being computed; null when there is none.
+    /// The latest measurement, partial while it is being computed, with standard errors for as long as some of its
+    /// layers are estimates; null when there is none.
     const MetricResult* result(const std::string& resultId) const;
     /// All that are there or on their way: the metric table's order, then their options.
     std::vector<std::string> resultIds() const;

@@ -1,14 +1,16 @@
 #include "widgets/figure_painter.h"
 
-#include "analysis/statistics.h"
 #include "widgets/plot_axes.h"
 #include "widgets/plot_bands.h"
 #include "widgets/plot_cells.h"
+#include "widgets/plot_estimates.h"
+#include "widgets/plot_range.h"
 
 #include <qcustomplot.h>
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 
 namespace secateur {
 
@@ -73,11 +75,11 @@ QColor lineColour(std::size_t index) {
     return lineColours()[index % lineColours().size()];
 }
 
-/// Discs; squares where the colours come round again. Hollow on the right axis.
-QCPScatterStyle::ScatterShape pointShape(std::size_t index, bool hollow) {
+/// Discs; squares where the colours come round again. Diamonds on the right axis.
+QCPScatterStyle::ScatterShape pointShape(std::size_t index, bool onTheRight) {
     if (index / lineColours().size() % 2 == 1)
         return QCPScatterStyle::ssSquare;
-    return hollow ? QCPScatterStyle::ssCircle : QCPScatterStyle::ssDisc;
+    return onTheRight ? QCPScatterStyle::ssDiamond : QCPScatterStyle::ssCircle;
 }
 
 QString legendText(const FigureSeries& series) {
@@ -93,8 +95,13 @@ QVector<double> drawable(const std::vector<double>& values, bool logarithmic) {
     return kept;
 }
 
-void addLine(QCPAxis& x, QCPAxis& y, const FigureSeries& series, std::size_t index, const PlotTheme& theme) {
-    constexpr int fewPoints = 64;
+/// As large as the room between points allows.
+double pointSize(const QCustomPlot& plot, qsizetype points, const PlotTheme& theme) {
+    const double room = plot.viewport().width() / static_cast<double>(std::max<qsizetype>(points, 1));
+    return std::clamp(0.45 * room, 3 * theme.unit, 4.5 * theme.unit);
+}
+
+QCPGraph* addLine(QCPAxis& x, QCPAxis& y, const FigureSeries& series, std::size_t index, const PlotTheme& theme) {
     const QColor colour = lineColour(index);
     QCPGraph* line = x.parentPlot()->addGraph(&x, &y);
     const QVector<double> values = drawable(series.values, y.scaleType() == QCPAxis::stLogarithmic);
@@ -105,44 +112,24 @@ void addLine(QCPAxis& x, QCPAxis& y, const FigureSeries& series, std::size_t ind
     if (series.rightAxis)
         pen.setDashPattern({4, 2});
     line->setPen(pen);
-    QCPScatterStyle points(pointShape(index, series.rightAxis), (values.size() <= fewPoints ? 4.5 : 3) * theme.unit);
-    points.setPen(theme.pen(colour));
-    points.setBrush(series.rightAxis ? theme.background : colour);
-    line->setScatterStyle(points);
+    const double size = pointSize(*x.parentPlot(), values.size(), theme);
+    line->setScatterStyle({pointShape(index, series.rightAxis), theme.pen(colour), colour, size});
     line->setName(legendText(series));
-    if (series.errors.empty())
-        return;
-    auto* errors = new QCPErrorBars(&x, &y);
-    errors->setDataPlottable(line);
-    errors->setData(QVector<double>(series.errors.begin(), series.errors.end()));
-    errors->setPen(theme.pen(colour, 0.8));
-    errors->setWhiskerWidth(4 * theme.unit);
-    errors->removeFromLegend();
+    return line;
 }
 
-/// From a little under the least to a little over the greatest value; from 0 where that is not far.
-QCPRange valueRange(const std::vector<FigureSeries>& series, bool right, bool logarithmic) {
-    std::vector<double> values;
-    for (const FigureSeries& line : series) {
-        if (line.rightAxis != right)
+/// Bars only where one series has estimates: those of several would hide one another.
+void addLines(const Figure& figure, QCPAxis& x, QCPAxis& left, QCPAxis* right, const PlotTheme& theme) {
+    const bool hasBars = std::ranges::count_if(figure.series, hasEstimates) == 1;
+    for (std::size_t i = 0; i < figure.series.size(); ++i) {
+        const FigureSeries& series = figure.series[i];
+        const QCPGraph* line = addLine(x, series.rightAxis ? *right : left, series, i, theme);
+        if (!hasEstimates(series))
             continue;
-        for (std::size_t i = 0; i < line.values.size(); ++i) {
-            const double error = i < line.errors.size() && std::isfinite(line.errors[i]) ? line.errors[i] : 0;
-            for (const double value : {line.values[i] - error, line.values[i] + error})
-                if (!logarithmic || value > 0)
-                    values.push_back(value);
-        }
+        if (hasBars)
+            addEstimateBars(*line, series, theme);
+        addWhiskers(*line, series, theme);
     }
-    auto [least, greatest] = finiteRange(values);
-    if (std::isnan(least))
-        return {logarithmic ? 0.1 : 0, 1};
-    if (logarithmic) {
-        const double room = std::max(std::pow(greatest / least, 0.06), 1.05);
-        return {least / room, greatest * room};
-    }
-    const double room = greatest > least ? 0.06 * (greatest - least) : std::max(std::abs(least) / 2, 0.5);
-    const bool nearZero = least >= 0 && least < 0.4 * greatest;
-    return {nearZero ? 0 : least - room, greatest + room};
 }
 
 /// Breaks an axis' label between words where it would be longer than the axis.
@@ -164,10 +151,26 @@ void setUpValueAxis(QCPAxis& axis, const Figure& figure, bool right, const PlotT
     const FigureAxis& described = right ? figure.rightY : figure.y;
     styleAxis(axis, theme);
     useValueTicks(axis, described.logarithmic);
-    axis.setRange(valueRange(figure.series, right, described.logarithmic));
+    const AxisRange range = described.range.value_or(fittingRange(figure.series, right, described.logarithmic));
+    axis.setRange(range.lower, range.upper);
     const int room = axis.parentPlot()->viewport().height() / 2;
     axis.setLabel(brokenLabel(described.label, theme.font, room));
     axis.grid()->setVisible(!right);
+}
+
+/// As many as have room.
+int legendColumns(const std::vector<QCPAbstractPlottable*>& named, int room, const PlotTheme& theme) {
+    const QFontMetrics metrics(theme.font);
+    for (int columns = static_cast<int>(named.size()); columns > 1; --columns) {
+        std::vector<int> widths(static_cast<std::size_t>(columns), 0);
+        for (std::size_t i = 0; i < named.size(); ++i) {
+            int& widest = widths[i % widths.size()];
+            widest = std::max(widest, metrics.horizontalAdvance(named[i]->name()) + theme.length(22 + 4 + 12));
+        }
+        if (std::accumulate(widths.begin(), widths.end(), 0) <= room)
+            return columns;
+    }
+    return 1;
 }
 
 /// Above the axes, so that it never covers data, in as many columns as have room.
@@ -181,21 +184,17 @@ void addLegend(QCustomPlot& plot, QCPLayoutGrid& row, const PlotTheme& theme) {
     legend->setBrush(Qt::NoBrush);
     legend->setFont(theme.font);
     legend->setTextColor(theme.text);
-    legend->setIconSize(theme.length(22), QFontMetrics(theme.font).height());
+    legend->setIconSize(theme.length(22), QFontMetrics(theme.font).height() + theme.length(1)); // descenders
     legend->setIconTextPadding(theme.length(4));
-    legend->setMargins({theme.length(6), 0, 0, theme.length(2)}); // descenders
+    legend->setMargins({theme.length(6), 0, 0, 0});
     legend->setColumnSpacing(theme.length(12));
     legend->setRowSpacing(0);
     std::vector<QCPAbstractPlottable*> named;
     for (int i = 0; i < plot.plottableCount(); ++i)
         if (!plot.plottable(i)->name().isEmpty())
             named.push_back(plot.plottable(i));
-    int widest = 1;
-    for (const QCPAbstractPlottable* plottable : named)
-        widest = std::max(widest, QFontMetrics(theme.font).horizontalAdvance(plottable->name()));
-    const int room = plot.viewport().width() / (widest + theme.length(22 + 4 + 12));
     legend->setFillOrder(QCPLayoutGrid::foColumnsFirst);
-    legend->setWrap(std::clamp(room, 1, std::max(1, static_cast<int>(named.size()))));
+    legend->setWrap(legendColumns(named, plot.viewport().width(), theme));
     for (QCPAbstractPlottable* plottable : named)
         plottable->addToLegend(legend);
 }
@@ -222,10 +221,10 @@ void paintSeries(QCustomPlot& plot, QCPLayoutGrid& layout, const Figure& figure,
     if (figure.kind == FigureKind::bands)
         addBands(*x, *left, figure.series, theme);
     else
-        for (std::size_t i = 0; i < figure.series.size(); ++i)
-            addLine(*x, figure.series[i].rightAxis ? *right : *left, figure.series[i], i, theme);
+        addLines(figure, *x, *left, right, theme);
     rect->setMinimumMargins({0, theme.length(6), theme.length(6), 0});
-    if (figure.series.size() > 1) {
+    addEstimateNotes(plot, figure, theme);
+    if (figure.series.size() > 1 || !estimatesIn(figure).empty()) {
         addLegend(plot, *addGrid(layout, 0), theme);
         layout.setRowStretchFactor(0, stretchNothing);
     }

@@ -43,10 +43,20 @@ double heatMapCm(const Figure& figure, double widthCm) {
     return std::clamp(rows * cell, 2.2, tallest) + aboveAndBelow;
 }
 
+/// What a column's legend, with hardly more than one entry to a row, takes beyond a usual one.
+double legendCm(const Figure& figure) {
+    constexpr double rowCm = 0.34;
+    constexpr std::size_t usual = 2;
+    const std::size_t notes = estimatesIn(figure).empty() ? 0 : 2;
+    const std::size_t rows = figure.kind == FigureKind::series ? figure.series.size() + notes : 0;
+    return rows > usual ? rowCm * static_cast<double>(rows - usual) : 0;
+}
+
 QSize sizeOf(const Figure& figure, FigureWidth width) {
     const double cm = width == FigureWidth::column ? columnCm : pageCm;
-    const double seriesCm = width == FigureWidth::column ? 6.0 : 7.6;
-    return {pixels(cm), pixels(figure.kind == FigureKind::heatMap ? heatMapCm(figure, cm) : seriesCm)};
+    if (figure.kind == FigureKind::heatMap)
+        return {pixels(cm), pixels(heatMapCm(figure, cm))};
+    return {pixels(cm), pixels(width == FigureWidth::column ? 6.0 + legendCm(figure) : 7.6)};
 }
 
 void draw(const Figure& figure, const QSize& size, QPaintDevice& device, bool vector) {

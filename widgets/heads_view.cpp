@@ -236,8 +236,13 @@ void HeadsView::refresh() {
     const MetricResult* shown = result();
     offerScales(shown);
     m_ranks.clear();
-    if (shown)
-        m_ranks = ranks(shown->values.values(), shown->request.info->pruneFirst != PruneFirst::high);
+    m_uncertain.clear();
+    if (shown) {
+        const std::span<const double> values = shown->values.values();
+        m_ranks = ranks(values, shown->request.info->pruneFirst != PruneFirst::high);
+        m_uncertain = shown->standardError ? notSeparated(values, shown->standardError->values())
+                                           : std::vector<bool>(values.size(), false);
+    }
     m_metric->setToolTip(m_metric->currentData(Qt::ToolTipRole).toString());
     m_actions->setEnabled(shown);
     const bool byGroup = shown && shown->request.info->scope == Scope::kvGroup;
@@ -309,13 +314,16 @@ QString HeadsView::describe(HeadId head) const {
         return QString::fromStdString(headName(head.layer, head.head));
     const MetricResult& shown = *result();
     const auto row = static_cast<std::size_t>(head.layer);
-    QString text = cellName(head) + " = " + QString::fromStdString(significant(*number));
+    const double error = shown.errorAt(row, column(head));
+    QString text = cellName(head) + " = " + QString::fromStdString(withError(*number, error));
     if (!shown.request.info->unit.empty())
         text += ' ' + toQString(shown.request.info->unit);
+    if (error > 0)
+        text += tr(" (estimate)");
     const auto finite = std::count_if(m_ranks.begin(), m_ranks.end(), [](int rank) { return rank > 0; });
     const std::size_t cell = row * shown.values.columns() + column(head);
     if (cell < m_ranks.size())
-        text += tr(" · rank %1/%2").arg(m_ranks[cell]).arg(finite);
+        text += (m_uncertain[cell] ? tr(" · rank ≈%1/%2") : tr(" · rank %1/%2")).arg(m_ranks[cell]).arg(finite);
     if (const double percent = percentBelow(shown.values.row(row), *number); !std::isnan(percent))
         text += tr(" · %1 percentile of layer").arg(ordinal(static_cast<int>(std::lround(percent))));
     return text;
@@ -324,9 +332,11 @@ QString HeadsView::describe(HeadId head) const {
 void HeadsView::showToolTip(const QPoint& globalPosition) {
     const std::optional<HeadId> head = m_selection->hovered();
     const std::optional<double> number = head ? value(*head) : std::nullopt;
-    if (number)
-        QToolTip::showText(globalPosition, cellName(*head) + " = " + QString::fromStdString(exactly(*number)), m_grid);
-    else
+    if (number) {
+        const double error = result()->errorAt(static_cast<std::size_t>(head->layer), column(*head));
+        const QString text = QString::fromStdString(exactlyWithError(*number, error));
+        QToolTip::showText(globalPosition, cellName(*head) + " = " + text, m_grid);
+    } else
         QToolTip::hideText();
 }
 

@@ -88,7 +88,8 @@ private:
     HeadsGrid* m_grid;
     FigureActions* m_actions;
     QTimer* m_refresh;
-    std::vector<int> m_ranks; ///< of the result on screen, cell by cell
+    std::vector<int> m_ranks;      ///< of the result on screen, cell by cell
+    std::vector<bool> m_uncertain; ///< ranks that estimates may change
 };
 
 } // namespace secateur

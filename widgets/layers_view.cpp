@@ -1,10 +1,12 @@
 #include "widgets/layers_view.h"
 
+#include "analysis/statistics.h"
 #include "analysis/text.h"
 #include "widgets/document.h"
 #include "widgets/figure_actions.h"
 #include "widgets/layers_plot.h"
 #include "widgets/metric_names.h"
+#include "widgets/plot_range.h"
 #include "widgets/plot_scale.h"
 
 #include <QCheckBox>
@@ -43,6 +45,17 @@ protected:
     }
 };
 
+std::vector<double> allValues(const Figure& figure) {
+    std::vector<double> values;
+    for (const FigureSeries& series : figure.series)
+        values.insert(values.end(), series.values.begin(), series.values.end());
+    return values;
+}
+
+std::string inShort(double value, double error) {
+    return withError(value, error) + (error > 0 ? " (estimate)" : "");
+}
+
 QStringList usualMetrics() {
     QStringList ids;
     for (const MetricInfo* info : allMetrics())
@@ -60,6 +73,7 @@ LayersView::LayersView(Document* document, Selection* selection, QWidget* parent
     , m_metrics(new QToolButton)
     , m_menu(new TickMenu(this))
     , m_logarithmic(new QCheckBox(tr("&Log")))
+    , m_estimates(new QLabel)
     , m_stack(new QStackedWidget)
     , m_plot(new LayersPlot(selection, m_stack))
     , m_actions(new FigureActions(this, [this] { return currentFigure(); }))
@@ -76,6 +90,12 @@ LayersView::LayersView(Document* document, Selection* selection, QWidget* parent
     row->addSpacing(8);
     row->addWidget(m_logarithmic);
     row->addStretch();
+    row->addWidget(m_estimates);
+    m_estimates->setObjectName("estimates");
+    m_estimates->setToolTip(
+        tr("An estimate is drawn as a light bar with whiskers of ±%1 standard errors.\nIts point is "
+           "hollow while it may change places with another layer.\nExact values replace it.")
+            .arg(whiskerErrors));
     auto* empty = new QLabel(tr("Drop a model folder or file here"));
     empty->setAlignment(Qt::AlignCenter);
     empty->setEnabled(false);
@@ -97,7 +117,7 @@ LayersView::LayersView(Document* document, Selection* selection, QWidget* parent
 }
 
 void LayersView::connectAll() {
-    connect(m_refresh, &QTimer::timeout, this, &LayersView::refresh);
+    connect(m_refresh, &QTimer::timeout, this, &LayersView::follow);
     connect(m_document, &Document::opened, this, &LayersView::restore);
     connect(m_document, &Document::resultChanged, this, [this](const QString& id) {
         if (m_chosen.contains(id) && !m_refresh->isActive())
@@ -109,13 +129,7 @@ void LayersView::connectAll() {
         refresh();
     });
     connect(m_plot, &LayersPlot::toolTipRequested, this, &LayersView::showToolTip);
-    connect(m_plot, &LayersPlot::layerHovered, this, [this] {
-        const std::optional<int> layer = m_plot->hoveredLayer();
-        QStringList parts = layer ? valuesAt(*layer, [](double value) { return significant(value); }) : QStringList();
-        if (layer)
-            parts.prepend(QString("L%1").arg(*layer));
-        emit hoverText(parts.join(" · "));
-    });
+    connect(m_plot, &LayersPlot::layerHovered, this, &LayersView::tellLayer);
     connect(m_actions, &FigureActions::failed, this, &LayersView::failed);
 }
 
@@ -173,19 +187,39 @@ void LayersView::chooseMetrics(const QStringList& resultIds) {
 }
 
 void LayersView::refresh() {
+    m_left.reset();
+    m_right.reset();
+    follow();
+}
+
+void LayersView::follow() {
     Figure figure = currentFigure();
-    std::vector<double> values;
-    for (const FigureSeries& series : figure.series)
-        values.insert(values.end(), series.values.begin(), series.values.end());
+    const std::vector<double> values = allValues(figure);
     m_logarithmic->setEnabled(spreadsWidely(values));
     m_logarithmic->setToolTip(m_logarithmic->isEnabled()
                                   ? tr("Logarithmic values")
                                   : tr("For values that are positive and spread over 100 times"));
     figure.y.logarithmic = figure.rightY.logarithmic = m_logarithmic->isEnabled() && m_logarithmic->isChecked();
+    if (!std::isnan(finiteRange(values).first))
+        keepAxesSteady(figure);
     figure.title.clear(); // the window says which model it is
     m_actions->setEnabled(!figure.series.empty());
     m_stack->setCurrentIndex(!m_document->isOpen() ? 0 : figure.series.empty() ? 1 : 2);
+    m_estimates->setText(QString::fromStdString(estimatesIn(figure)));
     m_plot->setFigure(figure);
+    if (m_plot->hoveredLayer())
+        tellLayer();
+}
+
+void LayersView::keepAxesSteady(Figure& figure) {
+    const auto keep = [&](std::optional<FigureAxis>& shown, FigureAxis& axis, bool right) {
+        axis.range = fittingRange(figure.series, right, axis.logarithmic);
+        if (shown && shown->logarithmic == axis.logarithmic)
+            axis.range = steadyRange(*shown->range, *axis.range, axis.logarithmic);
+        shown = axis;
+    };
+    keep(m_left, figure.y, false);
+    keep(m_right, figure.rightY, true);
 }
 
 Figure LayersView::currentFigure() const {
@@ -211,18 +245,28 @@ Figure LayersView::currentFigure() const {
     return figure;
 }
 
-QStringList LayersView::valuesAt(int layer, std::string (*format)(double)) const {
+QStringList LayersView::valuesAt(int layer, std::string (*format)(double value, double error)) const {
     QStringList parts;
+    const auto at = static_cast<std::size_t>(layer);
     for (const FigureSeries& series : currentFigure().series)
-        if (static_cast<std::size_t>(layer) < series.values.size())
-            parts << QString::fromStdString(series.label + " = " +
-                                            format(series.values[static_cast<std::size_t>(layer)]));
+        if (at < series.values.size())
+            parts << QString::fromStdString(
+                series.label + " = " + format(series.values[at], at < series.errors.size() ? series.errors[at] : 0));
     return parts;
+}
+
+void LayersView::tellLayer() {
+    const std::optional<int> layer = m_plot->hoveredLayer();
+    QStringList parts = layer ? valuesAt(*layer, inShort) : QStringList();
+    if (layer)
+        parts.prepend(QString("L%1").arg(*layer));
+    emit hoverText(parts.join(" · "));
 }
 
 void LayersView::showToolTip(const QPoint& globalPosition) {
     if (const std::optional<int> layer = m_plot->hoveredLayer())
-        QToolTip::showText(globalPosition, QString("L%1\n").arg(*layer) + valuesAt(*layer, exactly).join('\n'), m_plot);
+        QToolTip::showText(globalPosition, QString("L%1\n").arg(*layer) + valuesAt(*layer, exactlyWithError).join('\n'),
+                           m_plot);
     else
         QToolTip::hideText();
 }

@@ -5,7 +5,10 @@
 #include <QStringList>
 #include <QWidget>
 
+#include <optional>
+
 class QCheckBox;
+class QLabel;
 class QMenu;
 class QStackedWidget;
 class QTimer;
@@ -50,9 +53,14 @@ private:
     void restore();
     void keep();
     void listMetrics();
+    /// Draws with axes that fit the values.
     void refresh();
+    /// Draws with axes that move no more than new values make them.
+    void follow();
+    void keepAxesSteady(Figure& figure);
+    void tellLayer();
     /// "gate-norm = 3.21" for each line at the hovered layer.
-    QStringList valuesAt(int layer, std::string (*format)(double)) const;
+    QStringList valuesAt(int layer, std::string (*format)(double value, double error)) const;
     void showToolTip(const QPoint& globalPosition);
 
     Document* m_document;
@@ -60,11 +68,14 @@ private:
     QToolButton* m_metrics;
     QMenu* m_menu;
     QCheckBox* m_logarithmic;
+    QLabel* m_estimates;
     QStackedWidget* m_stack;
     LayersPlot* m_plot;
     FigureActions* m_actions;
     QTimer* m_refresh;
     QStringList m_chosen;
+    std::optional<FigureAxis> m_left; ///< as drawn; absent = to be fitted
+    std::optional<FigureAxis> m_right;
 };
 
 } // namespace secateur

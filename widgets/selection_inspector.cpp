@@ -42,12 +42,12 @@ std::optional<Cell> cellOf(Scope scope, const ModelSpec& spec, HeadId head) {
     return {};
 }
 
-QString shortNumber(double value) {
-    return QString::fromStdString(significant(value));
+QString shortNumber(double value, double error = 0) {
+    return QString::fromStdString(withError(value, error));
 }
 
-QString fullNumber(double value) {
-    return QString::fromStdString(exactly(value));
+QString fullNumber(double value, double error = 0) {
+    return QString::fromStdString(exactlyWithError(value, error));
 }
 
 } // namespace
@@ -95,11 +95,11 @@ SelectionInspector::SelectionInspector(Document* document, Selection* selection,
     const auto later = [this] { m_refresh->start(); };
     connect(selection, &Selection::changed, this, later);
     connect(document, &Document::opened, this, [this, later] {
-        m_ranks.clear();
+        m_standings.clear();
         later();
     });
     connect(document, &Document::resultChanged, this, [this, later](const QString& id) {
-        m_ranks.erase(id.toStdString());
+        m_standings.erase(id.toStdString());
         later();
     });
     refresh();
@@ -139,18 +139,34 @@ void SelectionInspector::showOne(HeadId head) {
         if (!cell)
             continue;
         const double value = result->values(cell->row, cell->column);
-        const auto& ranks = ranksOf(id, *result);
-        const int rank = ranks[cell->row * result->values.columns() + cell->column];
-        const auto count = std::ranges::count_if(ranks, [](int r) { return r > 0; });
-        const double percent = percentBelow(result->values.row(cell->row), value);
-        QString place = rank > 0 ? tr("rank %1 of %2").arg(rank).arg(count) : tr("no value");
-        QString tip = tr("Among all cells of the model: 1 is the first to be cut");
-        if (rank > 0 && !std::isnan(percent)) {
-            place += tr(" · layer p%1").arg(std::lround(percent));
-            tip += tr("\n%1 % of the layer's other cells lie below").arg(std::lround(percent));
-        }
-        addRow(id, {shortNumber(value), fullNumber(value)}, {place, tip});
+        const double error = result->errorAt(cell->row, cell->column);
+        addRow(id, {shortNumber(value, error), fullNumber(value, error)},
+               placeOf(id, *result, cell->row, cell->column));
     }
+}
+
+SelectionInspector::Words SelectionInspector::placeOf(const std::string& resultId, const MetricResult& result,
+                                                      std::size_t row, std::size_t column) {
+    const Standing& standing = standingOf(resultId, result);
+    const std::size_t at = row * result.values.columns() + column;
+    const int rank = standing.ranks[at];
+    Words place{tr("no value"), tr("Among all cells of the model: 1 is the first to be cut")};
+    if (rank == 0)
+        return place;
+    const auto count = std::ranges::count_if(standing.ranks, [](int r) { return r > 0; });
+    place.text = (standing.certain[at] ? tr("rank %1 of %2") : tr("rank ≈%1 of %2")).arg(rank).arg(count);
+    if (!standing.certain[at])
+        place.tip += tr("\nNot separated from another one yet: some of these values are estimates");
+    const bool isEstimate = result.errorAt(row, column) > 0;
+    if (isEstimate)
+        place.text = tr("estimate · %1").arg(place.text);
+    const double percent = percentBelow(result.values.row(row), result.values(row, column));
+    if (std::isnan(percent))
+        return place;
+    if (!isEstimate) // there is no room for both
+        place.text += tr(" · layer p%1").arg(std::lround(percent));
+    place.tip += tr("\n%1 % of the layer's other cells lie below").arg(std::lround(percent));
+    return place;
 }
 
 void SelectionInspector::showMany() {
@@ -165,15 +181,22 @@ void SelectionInspector::showMany() {
         if (cells.empty())
             continue;
         std::vector<double> values;
-        for (const Cell& cell : cells)
+        std::size_t estimates = 0;
+        double error = 0;
+        for (const Cell& cell : cells) {
             values.push_back(result->values(cell.row, cell.column));
+            error = result->errorAt(cell.row, cell.column);
+            estimates += error > 0 ? 1 : 0;
+        }
         const auto [least, greatest] = finiteRange(values);
         const double mean = finiteMean(values);
         if (values.size() == 1) { // several heads of one layer, or of one KV group
-            addRow(id, {shortNumber(mean), fullNumber(mean)}, {tr("one value for all of them"), {}});
+            addRow(id, {shortNumber(mean, error), fullNumber(mean, error)},
+                   {error > 0 ? tr("one estimate for all of them") : tr("one value for all of them"), {}});
             continue;
         }
-        const QString range = tr("%1 values from %2 to %3");
+        const QString range =
+            tr("%1 values from %2 to %3") + (estimates > 0 ? tr(", %1 estimated").arg(estimates) : "");
         addRow(id, {tr("mean %1").arg(shortNumber(mean)), fullNumber(mean)},
                {range.arg(values.size()).arg(shortNumber(least), shortNumber(greatest)),
                 range.arg(values.size()).arg(fullNumber(least), fullNumber(greatest))});
@@ -193,12 +216,19 @@ void SelectionInspector::addRow(const std::string& resultId, const Words& value,
     below->setFirstColumnSpanned(true);
 }
 
-const std::vector<int>& SelectionInspector::ranksOf(const std::string& resultId, const MetricResult& result) {
-    const auto known = m_ranks.find(resultId);
-    if (known != m_ranks.end())
+const SelectionInspector::Standing& SelectionInspector::standingOf(const std::string& resultId,
+                                                                   const MetricResult& result) {
+    const auto known = m_standings.find(resultId);
+    if (known != m_standings.end())
         return known->second;
-    const bool lowFirst = result.request.info->pruneFirst != PruneFirst::high;
-    return m_ranks[resultId] = ranks(result.values.values(), lowFirst);
+    const std::span<const double> values = result.values.values();
+    Standing standing{ranks(values, result.request.info->pruneFirst != PruneFirst::high),
+                      std::vector<bool>(values.size(), true)};
+    if (result.standardError) {
+        standing.certain = notSeparated(values, result.standardError->values());
+        standing.certain.flip();
+    }
+    return m_standings[resultId] = std::move(standing);
 }
 
 } // namespace secateur

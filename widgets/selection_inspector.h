@@ -33,12 +33,19 @@ private:
         QString text;
         QString tip;
     };
+    /// Of every cell of a result.
+    struct Standing {
+        std::vector<int> ranks;
+        std::vector<bool> certain; ///< false while estimates may move it
+    };
     void refresh();
     void showOne(HeadId head);
     void showMany();
+    /// How one value compares.
+    Words placeOf(const std::string& resultId, const MetricResult& result, std::size_t row, std::size_t column);
     /// A metric with its value, and below it how that compares.
     void addRow(const std::string& resultId, const Words& value, const Words& place);
-    const std::vector<int>& ranksOf(const std::string& resultId, const MetricResult& result);
+    const Standing& standingOf(const std::string& resultId, const MetricResult& result);
 
     Document* m_document;
     Selection* m_selection;
@@ -46,7 +53,7 @@ private:
     QLabel* m_hint;
     QTreeWidget* m_table;
     QTimer* m_refresh;
-    std::map<std::string, std::vector<int>> m_ranks; ///< by result id, until the result changes
+    std::map<std::string, Standing> m_standings; ///< by result id, until the result changes
 };
 
 } // namespace secateur

@@ -109,6 +109,13 @@ void addWrongValues(Corruptions& rows) {
         "a newer Secateur");
     row("another metric's scope", metricText("scope", "head"),
         "/metrics/gate_norm/0: scope: is \"head\", and gate_norm is one of each layer");
+    for (const double error : {-0.5, std::numeric_limits<double>::infinity()})
+        row(error < 0 ? "a negative standard error" : "an infinite standard error",
+            inMetric([=](const hdf5::Handle& group) {
+                hdf5::writeMatrix(group, "0.standard_error", Matrix(3, 1, error), true);
+            }),
+            error < 0 ? "/metrics/gate_norm/0: standard error: cannot be -0.5"
+                      : "/metrics/gate_norm/0: standard error: cannot be inf");
     row("malformed result id", metricText("result_id", "gate_norm:fold"),
         "/metrics/gate_norm/0: gate_norm:fold: option \"fold\" is not of the form key=value");
     row("a negative parameter count of layers",
