@@ -116,7 +116,7 @@ double worst(const at::Tensor& values, const at::Tensor& expected) {
 
 /// How many of so many random layers lie within two standard errors of their estimates.
 int covered(int layers, int width, double decay) {
-    at::set_num_threads(1); // threads would only wait for each other
+    initialiseRuntime(1); // threads would only wait for each other
     int inside = 0;
     for (int i = 0; i < layers; ++i) {
         at::manual_seed(static_cast<std::uint64_t>(i) + 1);
