@@ -33,8 +33,10 @@ std::string fingerprintOf(const Checkpoint& checkpoint) {
         hash.add(static_cast<std::int64_t>(entry.shape.size()));
         for (const std::int64_t size : entry.shape)
             hash.add(size);
+        // Else the system reads and keeps half a gigabyte around the samples of a large model.
+        entry.file->expectScattered(entry.data);
         addSample(hash, entry.data);
-        entry.file->release(entry.data); // or the samples of a large model hold half a gigabyte
+        entry.file->release(entry.data);
     }
     return "sha256:" + hash.hexadecimal();
 }

@@ -88,8 +88,13 @@ void MappedFile::expect(std::span<const std::byte> part) const {
     advise(part, MADV_WILLNEED, false);
 }
 
+void MappedFile::expectScattered(std::span<const std::byte> part) const {
+    advise(part, MADV_RANDOM, true);
+}
+
 void MappedFile::release(std::span<const std::byte> part) const {
     advise(part, MADV_DONTNEED, true);
+    advise(part, MADV_NORMAL, true);
 }
 
 /// Advice is about whole pages: those inside the part, or all that it touches. That the system may not take it is no

@@ -31,6 +31,8 @@ public:
     void checkWhole() const;
     /// Has a part of bytes() read ahead.
     void expect(std::span<const std::byte> part) const;
+    /// Says that little of a part of bytes() will be touched, here and there, until it is released.
+    void expectScattered(std::span<const std::byte> part) const;
     /// Lets the pages that lie whole in a part of bytes() leave this process's memory; they come back when touched.
     void release(std::span<const std::byte> part) const;
 
