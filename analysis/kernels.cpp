@@ -33,6 +33,16 @@ public:
 
     at::Tensor product(const at::Tensor& a, const at::Tensor& b) const override { return at::matmul(a, b); }
 
+    at::Tensor columnSquares(const at::Tensor& weight) const override {
+        // A few rows at a time: a whole MLP in float64 would be too large.
+        constexpr std::int64_t blockElements = 1 << 20;
+        const std::int64_t step = std::max<std::int64_t>(1, blockElements / std::max<std::int64_t>(1, weight.size(1)));
+        at::Tensor squares = at::zeros({weight.size(1)}, at::kDouble);
+        for (std::int64_t begin = 0; begin < weight.size(0); begin += step)
+            squares += weight.narrow(0, begin, std::min(step, weight.size(0) - begin)).to(at::kDouble).square().sum(0);
+        return squares;
+    }
+
     double squaredNormOfProduct(const Rows& a, const Rows& b, const std::function<void()>& between) const override {
         constexpr std::int64_t blockColumns = 640;
         const std::int64_t columns = a.high.size(1);

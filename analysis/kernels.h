@@ -18,7 +18,7 @@ enum class Precision { bf16, split, float32 };
 
 const char* name(Precision precision);
 
-/// The products that weight metrics of wide layers are made of, as this machine does them best. Stateless; every call
+/// The sums and products that weight metrics are made of, as this machine does them best. Stateless; every call
 /// is const, may come from any thread and uses all threads of the runtime.
 class Kernels {
 public:
@@ -36,6 +36,9 @@ public:
     /// a b in float32, for a [.., m, k] and b [.., k, n], both bfloat16 or both float32, of any strides; one leading
     /// dimension or none.
     virtual at::Tensor product(const at::Tensor& a, const at::Tensor& b) const = 0;
+
+    /// Sum of squares in float64 of each column of [rows, columns] of any type and strides. -> [columns]
+    virtual at::Tensor columnSquares(const at::Tensor& weight) const = 0;
 
     /// ||a^T b||_F^2 for rows of the same number, with their lower halves where both have them. The matrix is never
     /// held whole. `between` is called every few hundred milliseconds, and may throw.

@@ -185,15 +185,9 @@ std::optional<Estimate> estimatedGateNorm(LayerWeights& weights, const MetricReq
 
 // --- Mag-SP: norms of the columns that write into the residual stream (methods.md 6) ---------------------------------
 
-/// ||W_{:,j}||_2 for each column of [out, in], a few rows at a time: a whole MLP in float64 would be too large.
-at::Tensor columnNorms(const at::Tensor& weight) {
-    constexpr std::int64_t blockElements = 1 << 20;
-    const std::int64_t rows = weight.size(0);
-    const std::int64_t step = std::max<std::int64_t>(1, blockElements / std::max<std::int64_t>(1, weight.size(1)));
-    at::Tensor squares = at::zeros({weight.size(1)}, at::kDouble);
-    for (std::int64_t begin = 0; begin < rows; begin += step)
-        squares += weight.narrow(0, begin, std::min(step, rows - begin)).to(at::kDouble).square().sum(0);
-    return squares.sqrt_();
+/// ||W_{:,j}||_2 for each column of a weight, [out, in].
+at::Tensor columnNorms(LayerWeights& weights, Which which) {
+    return weights.kernels().columnSquares(weights.stored(which)).sqrt_();
 }
 
 void fill(const at::Tensor& values, std::span<double> cells) {
@@ -201,11 +195,11 @@ void fill(const at::Tensor& values, std::span<double> cells) {
 }
 
 void magnitudeOfHeads(LayerWeights& weights, const MetricRequest&, std::span<double> cells) {
-    fill(columnNorms(weights.stored(Which::output)).reshape({weights.spec().heads, -1}).sum(1), cells);
+    fill(columnNorms(weights, Which::output).reshape({weights.spec().heads, -1}).sum(1), cells);
 }
 
 void magnitudeOfNeurons(LayerWeights& weights, const MetricRequest&, std::span<double> cells) {
-    fill(columnNorms(weights.stored(Which::down)), cells);
+    fill(columnNorms(weights, Which::down), cells);
 }
 
 // --- what a layer must have ------------------------------------------------------------------------------------------

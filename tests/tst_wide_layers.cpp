@@ -42,6 +42,7 @@ public:
     at::Tensor product(const at::Tensor& a, const at::Tensor& b) const override {
         return machineKernels().product(a, b);
     }
+    at::Tensor columnSquares(const at::Tensor& weight) const override { return machineKernels().columnSquares(weight); }
     double squaredNormOfProduct(const Rows& a, const Rows& b, const std::function<void()>& between) const override {
         return machineKernels().squaredNormOfProduct(a, b, between);
     }
@@ -207,6 +208,17 @@ private slots:
         const at::Tensor transposed = at::empty({300, 64}, at::kHalf).normal_().t();
         const Rows rows = machineKernels().rows(transposed, {}, 64, 1, Precision::float32);
         QVERIFY(rows.high.equal(transposed.to(at::kFloat)));
+    }
+    void columnsAreSquaredInEveryType() {
+        at::manual_seed(5);
+        const at::Tensor drawn = at::empty({600, 70}, at::kDouble).normal_();
+        for (const at::ScalarType type : {at::kHalf, at::kBFloat16, at::kFloat, at::kDouble}) {
+            for (const at::Tensor& weight : {drawn.to(type), drawn.to(type).t()}) {
+                const at::Tensor expected = weight.to(at::kDouble).square().sum(0);
+                QVERIFY(worst(machineKernels().columnSquares(weight), expected) < 1e-14);
+                QVERIFY(worst(plainKernels().columnSquares(weight), expected) < 1e-14);
+            }
+        }
     }
     void foldedNormsEqualMultipliedWeights() {
         WideSource source = cancellingSource(1, 16, 4, at::kBFloat16);

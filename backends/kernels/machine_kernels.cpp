@@ -183,6 +183,12 @@ public:
         return result;
     }
 
+    at::Tensor columnSquares(const at::Tensor& weight) const override {
+        // Numbers that float32 does not hold are left to ATen.
+        const bool isWider = weight.scalar_type() == at::kDouble || !weight.is_floating_point();
+        return isWider ? plainKernels().columnSquares(weight) : secateur::columnSquares(weight);
+    }
+
     double squaredNormOfProduct(const Rows& a, const Rows& b, const std::function<void()>& between) const override {
         return BlockedNorm(a, b).of(between);
     }

@@ -94,6 +94,13 @@ double squares(const float* values, std::int64_t count) {
     return sum;
 }
 
+SECATEUR_PER_PROCESSOR
+void addSquares(const float* values, double* sums, std::int64_t count) {
+#pragma omp simd
+    for (std::int64_t i = 0; i < count; ++i)
+        sums[i] += static_cast<double>(values[i]) * static_cast<double>(values[i]);
+}
+
 /// Rows of a source, each a run of one of three types.
 class RowReader {
 public:
@@ -135,6 +142,23 @@ private:
 
 double sumOfSquares(const float* values, std::int64_t count) {
     return squares(values, count);
+}
+
+at::Tensor columnSquares(const at::Tensor& weight) {
+    const RowReader reader(weight);
+    const std::int64_t columns = reader.columns();
+    const std::int64_t rows = weight.size(0);
+    constexpr std::int64_t blockRows = 256;
+    const at::Tensor sums = at::zeros({(rows + blockRows - 1) / blockRows, columns}, at::kDouble);
+    at::parallel_for(0, sums.size(0), 1, [&](std::int64_t begin, std::int64_t end) {
+        std::vector<float> values(static_cast<std::size_t>(columns));
+        for (std::int64_t row = begin * blockRows; row < std::min(end * blockRows, rows); ++row) {
+            std::ranges::fill(values, 0.0F);
+            reader.addTo(values.data(), row);
+            addSquares(values.data(), sums.data_ptr<double>() + row / blockRows * columns, columns);
+        }
+    });
+    return sums.sum(0);
 }
 
 Rows roundedRows(const at::Tensor& source, const at::Tensor& gain, std::int64_t blockRows, std::int64_t repeats,

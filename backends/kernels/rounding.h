@@ -10,6 +10,9 @@ namespace secateur {
 Rows roundedRows(const at::Tensor& source, const at::Tensor& gain, std::int64_t blockRows, std::int64_t repeats,
                  Precision precision);
 
+/// Kernels::columnSquares for floating types up to float32. The same on any number of threads.
+at::Tensor columnSquares(const at::Tensor& weight);
+
 /// Sum of squares in float64 of float32 numbers that lie side by side.
 double sumOfSquares(const float* values, std::int64_t count);
 
