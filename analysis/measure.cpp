@@ -180,6 +180,7 @@ public:
                 estimate(group, request, weights);
             m_model.checkFiles();
         }
+        m_progress.report(0, "measuring the layers in doubt");
     }
 
     void measure() {
