@@ -1,0 +1,135 @@
+#include "backends/tokenizers/regex.h"
+
+#include "analysis/error.h"
+#include "backends/tokenizers/unicode.h"
+
+#include <fmt/format.h>
+
+#define PCRE2_CODE_UNIT_WIDTH 8
+#include <pcre2.h>
+
+#include <array>
+
+namespace secateur {
+
+namespace {
+
+constexpr std::size_t longestPattern = 65'536;
+constexpr std::uint32_t mostSteps = 20'000'000;
+constexpr std::uint32_t mostKibibytes = 65'536;
+constexpr std::size_t stackStart = 32 * 1024;
+constexpr std::size_t stackLimit = 4 * 1024 * 1024;
+
+/// The members of White_Space: PCRE2's own \s has one character more.
+constexpr std::string_view spaces =
+    R"(\t-\r \x{85}\x{A0}\x{1680}\x{2000}-\x{200A}\x{2028}\x{2029}\x{202F}\x{205F}\x{3000})";
+
+/// The expression with \s and \S spelled out.
+std::string withSpaces(std::string_view pattern) {
+    std::string spelled;
+    bool inClass = false;
+    for (std::size_t i = 0; i < pattern.size(); ++i) {
+        const char letter = pattern[i];
+        if (letter == '\\' && i + 1 < pattern.size()) {
+            const char escaped = pattern[++i];
+            if (escaped == 's')
+                spelled += inClass ? std::string(spaces) : fmt::format("[{}]", spaces);
+            else if (escaped == 'S' && !inClass)
+                spelled += fmt::format("[^{}]", spaces);
+            else
+                (spelled += letter) += escaped;
+            continue;
+        }
+        if (letter == '[' && !inClass)
+            inClass = true;
+        else if (letter == ']' && inClass && !spelled.ends_with('[') && !spelled.ends_with("[^"))
+            inClass = false;
+        spelled += letter;
+    }
+    return spelled;
+}
+
+std::string messageOf(int code) {
+    std::array<unsigned char, 256> text{};
+    pcre2_get_error_message(code, text.data(), text.size());
+    return reinterpret_cast<const char*>(text.data());
+}
+
+} // namespace
+
+struct Regex::Compiled {
+    pcre2_code* code = nullptr;
+    ~Compiled() { pcre2_code_free(code); }
+};
+
+struct Regex::Search::State {
+    pcre2_match_data* data = nullptr;
+    pcre2_match_context* context = nullptr;
+    pcre2_jit_stack* stack = nullptr;
+    ~State() {
+        pcre2_match_data_free(data);
+        pcre2_match_context_free(context);
+        pcre2_jit_stack_free(stack);
+    }
+};
+
+Regex::Regex(const std::string& pattern, std::string subject)
+    : m_subject(std::move(subject))
+    , m_compiled(std::make_unique<Compiled>()) {
+    if (pattern.size() > longestPattern)
+        throw Error(
+            fmt::format("is a regular expression of {} bytes; at most {} are read", pattern.size(), longestPattern),
+            m_subject);
+    if (!unicode::isValid(pattern))
+        throw Error("is a regular expression that is not UTF-8", m_subject);
+    const std::string spelled = withSpaces(pattern);
+    int failure = 0;
+    PCRE2_SIZE place = 0;
+    m_compiled->code = pcre2_compile(reinterpret_cast<PCRE2_SPTR>(spelled.data()), spelled.size(),
+                                     PCRE2_UTF | PCRE2_UCP | PCRE2_NEVER_BACKSLASH_C, &failure, &place, nullptr);
+    if (!m_compiled->code)
+        throw Error(fmt::format("is not a regular expression that can be read: {}", messageOf(failure)), m_subject);
+    // Where there is no compiler to machine code, matching is slower and equal.
+    pcre2_jit_compile(m_compiled->code, PCRE2_JIT_COMPLETE);
+}
+
+Regex::~Regex() = default;
+
+Regex::Search::Search(const Regex& regex, std::string_view text)
+    : m_regex(regex)
+    , m_text(text)
+    , m_state(std::make_unique<State>()) {
+    m_state->data = pcre2_match_data_create_from_pattern(regex.m_compiled->code, nullptr);
+    m_state->context = pcre2_match_context_create(nullptr);
+    m_state->stack = pcre2_jit_stack_create(stackStart, stackLimit, nullptr);
+    pcre2_set_match_limit(m_state->context, mostSteps);
+    pcre2_set_heap_limit(m_state->context, mostKibibytes);
+    pcre2_jit_stack_assign(m_state->context, nullptr, m_state->stack);
+}
+
+Regex::Search::~Search() = default;
+
+bool Regex::Search::next(std::size_t& begin, std::size_t& end) {
+    while (m_at <= m_text.size()) {
+        const int found = pcre2_match(m_regex.m_compiled->code, reinterpret_cast<PCRE2_SPTR>(m_text.data()),
+                                      m_text.size(), m_at, PCRE2_NO_UTF_CHECK, m_state->data, m_state->context);
+        if (found == PCRE2_ERROR_NOMATCH)
+            return false;
+        if (found < 0)
+            throw Error(fmt::format("is a regular expression that gives up on the text: {}", messageOf(found)),
+                        m_regex.m_subject);
+        const PCRE2_SIZE* places = pcre2_get_ovector_pointer(m_state->data);
+        begin = places[0];
+        end = places[1];
+        if (end > begin) {
+            m_at = end;
+            return true;
+        }
+        // An empty match: on to the next character. Look-behind can even put the end before the beginning.
+        m_at = std::max(m_at, begin);
+        m_at += m_at < m_text.size() ? unicode::characterAt(m_text, m_at).bytes : 1;
+    }
+    return false;
+}
+
+} // namespace secateur
