@@ -106,6 +106,16 @@ bool JsonObject::has(const std::string& key) const {
     return m_value->node->contains(key);
 }
 
+bool JsonObject::isText(const std::string& key) const {
+    const Json* value = valueAt(*m_value->node, key);
+    return value && value->is_string();
+}
+
+bool JsonObject::isObject(const std::string& key) const {
+    const Json* value = valueAt(*m_value->node, key);
+    return value && value->is_object();
+}
+
 std::optional<std::int64_t> JsonObject::integer(const std::string& key, std::int64_t least, std::int64_t most) const {
     const Json* value = valueAt(*m_value->node, key);
     if (!value)

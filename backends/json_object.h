@@ -22,6 +22,9 @@ public:
     std::vector<std::string> keys() const;
     bool has(const std::string& key) const; ///< also when it is null
 
+    bool isText(const std::string& key) const;
+    bool isObject(const std::string& key) const;
+
     /// @throws Error outside least..most
     std::optional<std::int64_t> integer(const std::string& key, std::int64_t least, std::int64_t most) const;
     std::optional<double> number(const std::string& key) const;

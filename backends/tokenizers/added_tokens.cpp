@@ -47,6 +47,13 @@ const AddedToken* AddedTokens::find(int id) const {
     return found == m_tokens.end() ? nullptr : &found->second;
 }
 
+std::vector<AddedToken> AddedTokens::all() const {
+    std::vector<AddedToken> tokens;
+    for (const auto& [id, token] : m_tokens)
+        tokens.push_back(token);
+    return tokens;
+}
+
 std::optional<int> AddedTokens::id(std::string_view text) const {
     const auto found = std::ranges::find_if(m_tokens, [&](const auto& item) { return item.second.text == text; });
     return found == m_tokens.end() ? std::nullopt : std::optional(found->first);

@@ -45,6 +45,7 @@ public:
     const AddedToken* find(int id) const;
     /// Text that stands for such a token.
     std::optional<int> id(std::string_view text) const;
+    std::vector<AddedToken> all() const;
     int largestId() const { return m_tokens.empty() ? -1 : m_tokens.rbegin()->first; }
 
 private:

@@ -273,7 +273,7 @@ void Bpe::emitUnknown(std::string_view text, std::vector<TokenPiece>& pieces, bo
         return;
     }
     if (m_options.unknown < 0)
-        throw Error(fmt::format("has no token for {}, and none for what is unknown", quoted(text)),
+        throw Error(fmt::format("has no token for {}, and none for what is unknown", inQuotes(text)),
                     m_vocabulary->subject());
     if (lastUnknown && m_options.fuseUnknown)
         pieces.back().bytes += static_cast<std::uint32_t>(text.size());

@@ -198,7 +198,7 @@ std::vector<int> idsOf(const JsonObject& specials, const std::string& name, cons
     const auto entry = specials.object(name);
     const auto ids = entry ? entry->sizes("ids") : std::nullopt;
     if (!ids)
-        step.refuse("special_tokens", fmt::format("does not tell the ids of {}", quoted(name)));
+        step.refuse("special_tokens", fmt::format("does not tell the ids of {}", inQuotes(name)));
     std::vector<int> read;
     for (const std::int64_t id : *ids) {
         if (id > mostIds)

@@ -204,7 +204,7 @@ std::vector<ListedToken> readTokenList(std::string_view json, const std::string&
         const char next = cursor.peek();
         if (!read || (next != ',' && next != '}' && next != ']'))
             throw Error(
-                fmt::format("expected a {} for the token {}", scored ? "score" : "whole number", quoted(token.text)),
+                fmt::format("expected a {} for the token {}", scored ? "score" : "whole number", inQuotes(token.text)),
                 subject);
         if (scored) {
             cursor.expect(']');

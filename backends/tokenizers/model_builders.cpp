@@ -43,12 +43,12 @@ std::vector<BpeMerge> resolveMerges(const Vocabulary& vocabulary, const std::vec
         };
         const auto [left, right] = merge.second.empty() ? cutLine(merge.first, vocabulary) : merge;
         if (left.empty() || right.empty())
-            fail(fmt::format("is {}, expected two tokens with a blank between them", quoted(merge.first)));
+            fail(fmt::format("is {}, expected two tokens with a blank between them", inQuotes(merge.first)));
         const auto idOf = [&](const std::string& token) {
             const auto id = vocabulary.find(token);
             if (!id)
-                fail(fmt::format("of {} and {} needs {}, which the vocabulary does not hold", quoted(left),
-                                 quoted(right), quoted(token)));
+                fail(fmt::format("of {} and {} needs {}, which the vocabulary does not hold", inQuotes(left),
+                                 inQuotes(right), inQuotes(token)));
             return *id;
         };
         result = left;

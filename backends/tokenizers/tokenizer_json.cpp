@@ -45,7 +45,7 @@ int unknownOf(const Source& source) {
         return -1;
     const auto id = source.vocabulary->find(*name);
     if (!id)
-        source.model.refuse("unk_token", fmt::format("{} is not in the vocabulary", quoted(*name)));
+        source.model.refuse("unk_token", fmt::format("{} is not in the vocabulary", inQuotes(*name)));
     return *id;
 }
 
@@ -78,7 +78,7 @@ std::unique_ptr<const TokenModel> unigramOf(const Source& source) {
     std::vector<double> scores;
     for (const ListedToken& token : source.tokens) {
         if (!std::isfinite(token.score))
-            throw Error(fmt::format("gives {} a score that is no number", quoted(token.text)), source.subject);
+            throw Error(fmt::format("gives {} a score that is no number", inQuotes(token.text)), source.subject);
         scores.push_back(token.score);
     }
     return std::make_unique<Unigram>(source.vocabulary, std::move(scores), std::move(options));
@@ -100,7 +100,7 @@ std::unique_ptr<const TokenModel> modelOf(const Source& source, const std::strin
     }
     if (type == "WordLevel")
         return std::make_unique<WordList>(source.vocabulary, unknownOf(source));
-    source.model.refuse("type", fmt::format("the model {} is not known", quoted(type)));
+    source.model.refuse("type", fmt::format("the model {} is not known", inQuotes(type)));
 }
 
 std::vector<AddedToken> addedTokensOf(const JsonObject& document, const Vocabulary& vocabulary) {
@@ -112,7 +112,7 @@ std::vector<AddedToken> addedTokensOf(const JsonObject& document, const Vocabula
             object.refuse(id ? "content" : "id", "is missing");
         if (const auto known = vocabulary.find(*text); known && *known != *id)
             object.refuse("id",
-                          fmt::format("gives {} the id {}, the vocabulary gives it {}", quoted(*text), *id, *known));
+                          fmt::format("gives {} the id {}, the vocabulary gives it {}", inQuotes(*text), *id, *known));
         const auto flag = [&](const char* key) { return object.flag(key).value_or(false); };
         tokens.push_back({static_cast<int>(*id), *text, flag("single_word"), flag("lstrip"), flag("rstrip"),
                           flag("normalized"), flag("special")});
@@ -151,7 +151,7 @@ TokenizerParts readTokenizerJson(std::string_view text, const std::string& subje
     source.vocabulary = makeVocabulary(source.tokens, source.subject);
     const std::string type = modelType(*model, model->has("merges"), cut.vocab.front() == '[');
     if ((type == "Unigram") != (cut.vocab.front() == '['))
-        throw Error(fmt::format("is not the kind of list that the model {} has", quoted(type)), source.subject);
+        throw Error(fmt::format("is not the kind of list that the model {} has", inQuotes(type)), source.subject);
     parts.model = modelOf(source, type, parts.card.warnings);
     parts.added = AddedTokens(addedTokensOf(document, *source.vocabulary), parts.normalizers);
     parts.post = readPostProcessor(document);

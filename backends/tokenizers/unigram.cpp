@@ -90,7 +90,7 @@ void Unigram::emitUnknown(std::string_view text, std::vector<TokenPiece>& pieces
     } else if (m_options.unknown >= 0) {
         pieces.push_back({m_options.unknown, static_cast<std::uint32_t>(text.size())});
     } else {
-        throw Error(fmt::format("has no token for {}, and none for what is unknown", quoted(text)),
+        throw Error(fmt::format("has no token for {}, and none for what is unknown", inQuotes(text)),
                     m_vocabulary->subject());
     }
 }

@@ -19,7 +19,7 @@ constexpr std::size_t longestTexts = std::numeric_limits<std::uint32_t>::max();
 
 } // namespace
 
-std::string quoted(std::string_view token) {
+std::string inQuotes(std::string_view token) {
     constexpr std::size_t longest = 40;
     std::string shown;
     for (const char byte : unicode::repaired(token.substr(0, longest)))
@@ -44,17 +44,17 @@ std::size_t Vocabulary::slotOf(std::string_view token) const {
 
 void Vocabulary::add(std::string_view token, std::int64_t id) {
     if (id < 0 || static_cast<std::uint64_t>(id) > 2 * m_announced + spareIds)
-        throw Error(fmt::format("gives the token {} the id {}, beyond its {} tokens", quoted(token), id, m_announced),
+        throw Error(fmt::format("gives the token {} the id {}, beyond its {} tokens", inQuotes(token), id, m_announced),
                     m_subject);
     const std::size_t slot = slotOf(token);
     if (m_slots[slot] != 0)
-        throw Error(fmt::format("has the token {} twice", quoted(token)), m_subject);
+        throw Error(fmt::format("has the token {} twice", inQuotes(token)), m_subject);
     const auto index = static_cast<std::size_t>(id);
     if (index >= m_tokens.size())
         m_tokens.resize(index + 1);
     if (m_tokens[index].there)
         throw Error(
-            fmt::format("gives the id {} to both {} and {}", id, quoted(viewOf(m_tokens[index])), quoted(token)),
+            fmt::format("gives the id {} to both {} and {}", id, inQuotes(viewOf(m_tokens[index])), inQuotes(token)),
             m_subject);
     if (token.size() > longestTexts - m_texts.size() || m_count == m_announced)
         throw Error("holds more tokens than it announced", m_subject);

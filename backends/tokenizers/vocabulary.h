@@ -44,6 +44,6 @@ private:
 };
 
 /// "tok...", quoted and short enough for a message.
-std::string quoted(std::string_view token);
+std::string inQuotes(std::string_view token);
 
 } // namespace secateur

@@ -13,7 +13,7 @@ namespace {
 
 void emitUnknown(std::string_view word, int unknown, const Vocabulary& vocabulary, std::vector<TokenPiece>& pieces) {
     if (unknown < 0)
-        throw Error(fmt::format("has no token for {}, and none for what is unknown", quoted(word)),
+        throw Error(fmt::format("has no token for {}, and none for what is unknown", inQuotes(word)),
                     vocabulary.subject());
     pieces.push_back({unknown, static_cast<std::uint32_t>(word.size())});
 }

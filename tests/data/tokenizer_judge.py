@@ -1,8 +1,9 @@
 """What the original tokenizers make of random strings, for compare_tokenizer.
 
-    tokenizer_judge.py TOKENIZER OUT [--count N] [--seed N] [--as json|sentencepiece|smollm] [--plain]
+    tokenizer_judge.py TOKENIZER OUT [--count N] [--seed N] [--as json|sentencepiece|smollm|gemma|gpt2|qwen2] [--plain]
 
-TOKENIZER is a tokenizer.json, a SentencePiece model, or a GGUF file of SmolLM's kind. Strings are drawn over every general
+TOKENIZER is a tokenizer.json, a SentencePiece model, a GGUF file of SmolLM's or Gemma's kind, or a folder with vocab.json
+and merges.txt. Strings are drawn over every general
 category of Unicode, emoji sequences, stacked marks, control characters, invalid bytes, code, twenty languages, and the
 tokenizer's own special tokens. Needs tokenizers; for the others sentencepiece, gguf.
 OUT: for each string its bytes, ids, byte ranges (none when it is no UTF-8) and decoded text.
@@ -159,24 +160,86 @@ class SentencePiece:
         self.specials = []
 
     def encode(self, text):
-        proto = self.model.encode(text, out_type="immutable_proto")
-        ids = [piece.id for piece in proto.pieces]
-        return ids, [(piece.begin, piece.end) for piece in proto.pieces], self.model.decode(ids)
+        ids = self.model.encode(text)
+        return ids, [], self.model.decode(ids)
+
+
+class Gguf:
+    """What a GGUF file says of its vocabulary."""
+
+    def __init__(self, path):
+        import gguf
+        self.fields = gguf.GGUFReader(path).fields
+        self.tokens = self.texts("tokenizer.ggml.tokens")
+        self.kinds = self.numbers("tokenizer.ggml.token_type")
+
+    def texts(self, name):
+        return [bytes(self.fields[name].parts[i]).decode() for i in self.fields[name].data]
+
+    def numbers(self, name):
+        return [self.fields[name].parts[i][0].item() for i in self.fields[name].data]
+
+    def added(self, *kinds):
+        import tokenizers
+        return [tokenizers.AddedToken(t, normalized=False) for t, kind in zip(self.tokens, self.kinds) if kind in kinds]
 
 
 def smollm(path):
     """The published tokenizer.json of SmolLM2, put together from what the GGUF file says."""
-    import gguf
     import tokenizers
-    fields = gguf.GGUFReader(path).fields
-    texts = lambda name: [bytes(fields[name].parts[i]).decode() for i in fields[name].data]
-    tokens, merges = texts("tokenizer.ggml.tokens"), texts("tokenizer.ggml.merges")
-    kinds = [int(fields["tokenizer.ggml.token_type"].parts[i][0]) for i in fields["tokenizer.ggml.token_type"].data]
-    made = tokenizers.Tokenizer(tokenizers.models.BPE({t: i for i, t in enumerate(tokens)}, [tuple(m.split(" ")) for m in merges]))
+    file = Gguf(path)
+    merges = [tuple(m.split(" ")) for m in file.texts("tokenizer.ggml.merges")]
+    made = tokenizers.Tokenizer(tokenizers.models.BPE({t: i for i, t in enumerate(file.tokens)}, merges))
     pre = tokenizers.pre_tokenizers
     made.pre_tokenizer = pre.Sequence([pre.Digits(individual_digits=True), pre.ByteLevel(add_prefix_space=False)])
     made.decoder = tokenizers.decoders.ByteLevel()
-    made.add_special_tokens([tokenizers.AddedToken(t, normalized=False) for t, kind in zip(tokens, kinds) if kind == 3])
+    made.add_special_tokens(file.added(3))
+    return made
+
+
+def gemma(path):
+    """Gemma's, as the original library converts SentencePiece's BPE: merges by score, blanks marked, none in front."""
+    import tokenizers
+    file = Gguf(path)
+    vocab = {t: i for i, t in enumerate(file.tokens)}
+    scores = file.numbers("tokenizer.ggml.scores")
+    merges = []
+    for token, score, kind in zip(file.tokens, scores, file.kinds):
+        if kind not in (1, 4):
+            continue
+        cuts = [(token[:i], token[i:], score) for i in range(1, len(token)) if token[:i] in vocab and token[i:] in vocab]
+        merges.extend(sorted(cuts, key=lambda cut: (vocab[cut[0]], vocab[cut[1]])))
+    merges = [(left, right) for left, right, _ in sorted(merges, key=lambda merge: -merge[2])]
+    made = tokenizers.Tokenizer(tokenizers.models.BPE(vocab, merges, unk_token="<unk>", fuse_unk=True, byte_fallback=True))
+    made.normalizer = tokenizers.normalizers.Replace(" ", "▁")
+    made.pre_tokenizer = tokenizers.pre_tokenizers.Split(" ", "merged_with_previous")
+    made.post_processor = tokenizers.processors.TemplateProcessing(single="<bos> $A", pair="<bos> $A <bos>:1 $B:1", special_tokens=[("<bos>", 2)])
+    decoders = tokenizers.decoders
+    made.decoder = decoders.Sequence([decoders.Replace("▁", " "), decoders.ByteFallback(), decoders.Fuse()])
+    made.add_special_tokens(file.added(2, 3))
+    made.add_tokens(file.added(4))
+    return made
+
+
+def gpt2(folder):
+    """vocab.json and merges.txt."""
+    import tokenizers
+    made = tokenizers.Tokenizer(tokenizers.models.BPE.from_file(f"{folder}/vocab.json", f"{folder}/merges.txt"))
+    made.pre_tokenizer = tokenizers.pre_tokenizers.ByteLevel(add_prefix_space=False)
+    made.decoder = tokenizers.decoders.ByteLevel()
+    made.add_special_tokens([tokenizers.AddedToken("<|endoftext|>", normalized=False)])
+    return made
+
+
+def qwen2(folder):
+    """vocab.json and merges.txt, and the special tokens of the chat models."""
+    import tokenizers
+    pre = tokenizers.pre_tokenizers
+    made = gpt2(folder)
+    made.normalizer = tokenizers.normalizers.NFC()
+    pattern = r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+"
+    made.pre_tokenizer = pre.Sequence([pre.Split(tokenizers.Regex(pattern), "isolated"), pre.ByteLevel(add_prefix_space=False, use_regex=False)])
+    made.add_special_tokens([tokenizers.AddedToken(t, normalized=False) for t in ["<|im_start|>", "<|im_end|>"]])
     return made
 
 
@@ -213,8 +276,8 @@ def main():
     if given.kind == "sentencepiece":
         judge = SentencePiece(given.tokenizer)
     else:
-        made = smollm(given.tokenizer) if given.kind == "smollm" else from_file(given.tokenizer)
-        judge = HuggingFace(made, given.plain)
+        makers = {"json": from_file, "smollm": smollm, "gemma": gemma, "gpt2": gpt2, "qwen2": qwen2}
+        judge = HuggingFace(makers[given.kind](given.tokenizer), given.plain)
     strings = iter(Strings(given.seed, judge.specials))
     with open(given.out, "wb") as out:
         number = lambda value: out.write(struct.pack("<I", value))
