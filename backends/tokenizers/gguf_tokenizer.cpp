@@ -251,6 +251,7 @@ void readSpecials(const Source& source, TokenizerParts& parts) {
     card.classifier = source.special("cls_token_id");
     card.mask = source.special("mask_token_id");
     card.chatTemplate = source.metadata.text("tokenizer.chat_template").value_or("");
+    const bool roberta = source.pre && source.pre->name == "roberta-bpe";
     std::vector<AddedToken> added;
     for (std::size_t i = 0; i < source.tokens.size(); ++i) {
         const bool special = source.types[i] == TokenType::control || source.types[i] == TokenType::unknown;
@@ -261,7 +262,7 @@ void readSpecials(const Source& source, TokenizerParts& parts) {
         token.text = source.tokens[i].text;
         token.normalized = false;
         token.special = special;
-        token.stripsLeft = token.text == "<mask>"; // RoBERTa's takes the blank before it along
+        token.stripsLeft = roberta && token.text == "<mask>"; // which takes the blank before it along
         added.push_back(std::move(token));
     }
     parts.added = AddedTokens(std::move(added), parts.normalizers);

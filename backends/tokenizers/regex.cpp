@@ -101,10 +101,8 @@ Regex::Search::Search(const Regex& regex, std::string_view text)
     , m_state(std::make_unique<State>()) {
     m_state->data = pcre2_match_data_create_from_pattern(regex.m_compiled->code, nullptr);
     m_state->context = pcre2_match_context_create(nullptr);
-    m_state->stack = pcre2_jit_stack_create(stackStart, stackLimit, nullptr);
     pcre2_set_match_limit(m_state->context, mostSteps);
     pcre2_set_heap_limit(m_state->context, mostKibibytes);
-    pcre2_jit_stack_assign(m_state->context, nullptr, m_state->stack);
 }
 
 Regex::Search::~Search() = default;
@@ -115,6 +113,12 @@ bool Regex::Search::next(std::size_t& begin, std::size_t& end) {
                                       m_text.size(), m_at, PCRE2_NO_UTF_CHECK, m_state->data, m_state->context);
         if (found == PCRE2_ERROR_NOMATCH)
             return false;
+        if (found == PCRE2_ERROR_JIT_STACKLIMIT && !m_state->stack) {
+            // What is there by default is enough for nearly all, and a stack of its own takes time to make.
+            m_state->stack = pcre2_jit_stack_create(stackStart, stackLimit, nullptr);
+            pcre2_jit_stack_assign(m_state->context, nullptr, m_state->stack);
+            continue;
+        }
         if (found < 0)
             throw Error(fmt::format("is a regular expression that gives up on the text: {}", messageOf(found)),
                         m_regex.m_subject);

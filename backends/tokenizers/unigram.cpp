@@ -62,7 +62,7 @@ void Unigram::fill(std::string_view word, std::vector<Node>& ends) const {
     const auto unknownScore = static_cast<Score>(static_cast<Score>(m_least) - static_cast<Score>(unknownPenalty));
     const auto offer = [](Node& node, double score, std::size_t start, int id) {
         if (node.id < 0 || score > node.score)
-            node = {static_cast<double>(static_cast<Score>(score)), static_cast<std::uint32_t>(start), id};
+            node = {score, static_cast<std::uint32_t>(start), id};
     };
     // An unknown character needs an id while paths are compared, also where the vocabulary has none for it.
     const int unknown = m_options.unknown >= 0 ? m_options.unknown : std::numeric_limits<int>::max();
@@ -71,7 +71,8 @@ void Unigram::fill(std::string_view word, std::vector<Node>& ends) const {
         const std::size_t bytes = unicode::characterAt(word, at).bytes;
         bool single = false;
         m_trie.match(word, at, [&](std::size_t length, int id) {
-            offer(ends[at + length], static_cast<Score>(scoreOf(id, length)) + here, at, id);
+            const auto score = static_cast<Score>(scoreOf(id, length));
+            offer(ends[at + length], static_cast<Score>(score + static_cast<Score>(here)), at, id);
             single = single || length == bytes;
         });
         if (!single)
