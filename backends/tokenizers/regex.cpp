@@ -55,6 +55,12 @@ std::string messageOf(int code) {
     return reinterpret_cast<const char*>(text.data());
 }
 
+/// Which of its limits an expression meets first depends on how it was compiled.
+bool isLimit(int code) {
+    return code == PCRE2_ERROR_MATCHLIMIT || code == PCRE2_ERROR_DEPTHLIMIT || code == PCRE2_ERROR_HEAPLIMIT ||
+           code == PCRE2_ERROR_JIT_STACKLIMIT || code == PCRE2_ERROR_RECURSELOOP;
+}
+
 } // namespace
 
 struct Regex::Compiled {
@@ -120,7 +126,9 @@ bool Regex::Search::next(std::size_t& begin, std::size_t& end) {
             continue;
         }
         if (found < 0)
-            throw Error(fmt::format("is a regular expression that gives up on the text: {}", messageOf(found)),
+            throw Error(fmt::format("is a regular expression that {}", isLimit(found)
+                                                                           ? "takes too many steps on the text"
+                                                                           : "fails on the text: " + messageOf(found)),
                         m_regex.m_subject);
         const PCRE2_SIZE* places = pcre2_get_ovector_pointer(m_state->data);
         begin = places[0];
