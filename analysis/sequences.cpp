@@ -32,8 +32,8 @@ Around aroundTexts(const Tokenizer& tokenizer) {
     const std::string_view sample = "a";
     const Encoding whole = tokenizer.encode(sample);
     const Encoding bare = tokenizer.encode(sample, {.addSpecial = false});
-    const auto found = std::ranges::search(whole.ids, bare.ids);
-    const auto before = static_cast<std::size_t>(found.begin() - whole.ids.begin());
+    const auto found = std::search(whole.ids.begin(), whole.ids.end(), bare.ids.begin(), bare.ids.end());
+    const auto before = static_cast<std::size_t>(found - whole.ids.begin());
     const std::size_t after = whole.ids.size() - before - bare.ids.size();
     return {part(whole, 0, before), part(whole, whole.ids.size() - after, after)};
 }

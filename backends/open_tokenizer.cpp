@@ -8,6 +8,8 @@
 #include "backends/tokenizers/gguf_tokenizer.h"
 #include "backends/tokenizers/hf_tokenizer.h"
 
+#include <fmt/format.h>
+
 #include <filesystem>
 #include <new>
 
@@ -55,16 +57,38 @@ TokenizerParts partsAt(const fs::path& path) {
     throw Error("is no tokenizer, and none lies beside it", path.string(), hint);
 }
 
-} // namespace
-
-std::shared_ptr<const Tokenizer> openTokenizer(const std::string& path) {
+/// Runs one opening; what the standard library throws on files becomes an Error.
+template <typename Work>
+auto opening(const std::string& path, Work work) {
     try {
-        return assemble(partsAt(snapshotOf(path)));
+        return work();
     } catch (const fs::filesystem_error& error) {
         throw Error(error.code().message(), error.path1().empty() ? path : error.path1().string());
     } catch (const std::bad_alloc&) {
         throw Error("needs more memory to open than there is", path);
     }
+}
+
+} // namespace
+
+std::shared_ptr<const Tokenizer> openTokenizer(const std::string& path) {
+    return opening(path, [&] { return assemble(partsAt(snapshotOf(path))); });
+}
+
+std::shared_ptr<const Tokenizer> openTokenizer(const ModelCard& model) {
+    return opening(model.path, [&] {
+        TokenizerParts parts = partsAt(snapshotOf(model.path));
+        const int rows = model.spec.vocab;
+        const int tokens = parts.model->vocabulary().size();
+        if (tokens > rows)
+            throw Error(fmt::format("has ids up to {}, but the model's embedding has {} rows", tokens - 1, rows),
+                        parts.card.source);
+        if (parts.added.largestId() >= rows)
+            parts.card.warnings.push_back(
+                fmt::format("added tokens have ids up to {}, but the model's embedding has {} rows",
+                            parts.added.largestId(), rows));
+        return assemble(std::move(parts));
+    });
 }
 
 } // namespace secateur

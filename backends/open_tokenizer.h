@@ -1,5 +1,6 @@
 #pragma once
 
+#include "analysis/model_card.h"
 #include "analysis/tokenizer.h"
 
 #include <memory>
@@ -13,5 +14,9 @@ namespace secateur {
 /// one of this list counts.
 /// @throws Error naming the file, the place in it and the reason
 std::shared_ptr<const Tokenizer> openTokenizer(const std::string& path);
+
+/// The tokenizer of an opened model. Added tokens beyond its embedding are a warning of the tokenizer's card: text that
+/// spells one cannot be run. @throws Error also when the vocabulary itself is larger than the embedding
+std::shared_ptr<const Tokenizer> openTokenizer(const ModelCard& model);
 
 } // namespace secateur

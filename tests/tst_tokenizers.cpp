@@ -173,6 +173,18 @@ private slots:
         QVERIFY2(ids.startsWith(first), qPrintable(ids));
     }
 
+    void aVocabularyLargerThanTheEmbeddingIsRefused() {
+        ModelCard card;
+        card.path = (folder + "/byte-level").toStdString();
+        const auto whole = openTokenizer(card.path);
+        card.spec.vocab = whole->card().size;
+        QVERIFY(openTokenizer(card)->card().warnings.empty());
+        card.spec.vocab = 420; // the added tokens lie beyond
+        QCOMPARE(openTokenizer(card)->card().warnings.size(), std::size_t{1});
+        card.spec.vocab = 300;
+        QVERIFY_EXCEPTION_THROWN(openTokenizer(card), Error);
+    }
+
     void specialTextIsParsedOrNot() {
         const auto tokenizer = open(folder + "/byte-level");
         const int begin = *tokenizer->id("<|begin|>");

@@ -41,7 +41,9 @@ std::vector<BpeMerge> resolveMerges(const Vocabulary& vocabulary, const std::vec
         const auto fail = [&](const std::string& why) {
             throw Error(fmt::format("merge {} {}", resolved.size(), why), subject);
         };
-        const auto [left, right] = merge.second.empty() ? cutLine(merge.first, vocabulary) : merge;
+        const MergeHalves halves = merge.second.empty() ? cutLine(merge.first, vocabulary) : merge;
+        const std::string& left = halves.first;
+        const std::string& right = halves.second;
         if (left.empty() || right.empty())
             fail(fmt::format("is {}, expected two tokens with a blank between them", inQuotes(merge.first)));
         const auto idOf = [&](const std::string& token) {

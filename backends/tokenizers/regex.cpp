@@ -9,6 +9,7 @@
 #include <pcre2.h>
 
 #include <array>
+#include <cstdlib>
 
 namespace secateur {
 
@@ -24,8 +25,23 @@ constexpr std::size_t stackLimit = 4 * 1024 * 1024;
 constexpr std::string_view spaces =
     R"(\t-\r \x{85}\x{A0}\x{1680}\x{2000}-\x{200A}\x{2028}\x{2029}\x{202F}\x{205F}\x{3000})";
 
-/// The expression with \s and \S spelled out.
-std::string withSpaces(std::string_view pattern) {
+/// The major version of Unicode that PCRE2 knows.
+int unicodeVersion() {
+    std::array<char, 64> text{};
+    pcre2_config(PCRE2_CONFIG_UNICODE_VERSION, text.data());
+    return std::atoi(text.data());
+}
+
+/// The members of a general category that PCRE2 does not know yet, as members of a class.
+std::string newerMembers(std::string_view category) {
+    std::string members;
+    for (const auto& [first, last] : unicode::addedAfter(unicodeVersion(), category))
+        members += fmt::format("\\x{{{:X}}}-\\x{{{:X}}}", static_cast<unsigned>(first), static_cast<unsigned>(last));
+    return members;
+}
+
+/// The expression with \s and \S spelled out, and categories with what newer versions of Unicode added to them.
+std::string spelledOut(std::string_view pattern) {
     std::string spelled;
     bool inClass = false;
     for (std::size_t i = 0; i < pattern.size(); ++i) {
@@ -38,6 +54,15 @@ std::string withSpaces(std::string_view pattern) {
                 spelled += fmt::format("[^{}]", spaces);
             else
                 (spelled += letter) += escaped;
+            if (const std::size_t end = pattern.find('}', i);
+                escaped == 'p' && pattern.substr(i + 1).starts_with('{') && end != std::string_view::npos) {
+                const std::string_view name = pattern.substr(i + 2, end - i - 2);
+                const std::string more = newerMembers(name);
+                spelled.resize(spelled.size() - 2);
+                spelled += fmt::format("{}\\p{{{}}}{}{}", inClass || more.empty() ? "" : "[", name, more,
+                                       inClass || more.empty() ? "" : "]");
+                i = end;
+            }
             continue;
         }
         if (letter == '[' && !inClass)
@@ -88,7 +113,7 @@ Regex::Regex(const std::string& pattern, std::string subject)
             m_subject);
     if (!unicode::isValid(pattern))
         throw Error("is a regular expression that is not UTF-8", m_subject);
-    const std::string spelled = withSpaces(pattern);
+    const std::string spelled = spelledOut(pattern);
     int failure = 0;
     PCRE2_SIZE place = 0;
     m_compiled->code = pcre2_compile(reinterpret_cast<PCRE2_SPTR>(spelled.data()), spelled.size(),

@@ -2,6 +2,7 @@
 
 #include <unicode/uchar.h>
 
+#include <algorithm>
 #include <array>
 #include <memory>
 
@@ -271,6 +272,43 @@ bool isWordCharacter(char32_t code) {
     const auto point = static_cast<UChar32>(code);
     return u_hasBinaryProperty(point, UCHAR_ALPHABETIC) || u_hasBinaryProperty(point, UCHAR_JOIN_CONTROL) ||
            (maskOf(code) & (U_GC_M_MASK | U_GC_ND_MASK | U_GC_PC_MASK)) != 0;
+}
+
+std::vector<std::pair<char32_t, char32_t>> addedAfter(int version, std::string_view category) {
+    struct Category {
+        std::string_view name;
+        std::uint32_t mask;
+        std::uint8_t bits; ///< in the table, which knows more characters; 0: not of its classes
+    };
+    static constexpr std::array<Category, 13> categories{{{"L", U_GC_L_MASK, letter},
+                                                          {"N", U_GC_N_MASK, number},
+                                                          {"M", U_GC_M_MASK, mark},
+                                                          {"P", U_GC_P_MASK, punctuation},
+                                                          {"S", U_GC_S_MASK, symbol},
+                                                          {"Lu", U_GC_LU_MASK, 0},
+                                                          {"Ll", U_GC_LL_MASK, 0},
+                                                          {"Lt", U_GC_LT_MASK, 0},
+                                                          {"Lm", U_GC_LM_MASK, 0},
+                                                          {"Lo", U_GC_LO_MASK, 0},
+                                                          {"Mn", U_GC_MN_MASK, 0},
+                                                          {"Mc", U_GC_MC_MASK, 0},
+                                                          {"Nd", U_GC_ND_MASK, 0}}};
+    const auto found =
+        std::find_if(categories.begin(), categories.end(), [&](const Category& row) { return row.name == category; });
+    std::vector<std::pair<char32_t, char32_t>> runs;
+    if (found == categories.end())
+        return runs;
+    for (char32_t code = 0x80; code < codePoints; ++code) {
+        const bool member =
+            (maskOf(code) & found->mask) != 0 || (found->bits != 0 && (classes()[code] & found->bits) != 0);
+        if (!member || isAsOldAs(code, version))
+            continue;
+        if (!runs.empty() && runs.back().second + 1 == code)
+            runs.back().second = code;
+        else
+            runs.emplace_back(code, code);
+    }
+    return runs;
 }
 
 void appendLower(std::string& text, char32_t code) {

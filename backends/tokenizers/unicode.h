@@ -4,6 +4,8 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 /// Characters and their classes, as tokenizers see them.
 namespace secateur::unicode {
@@ -66,6 +68,10 @@ bool isWordCharacter(char32_t code);  ///< \w
 inline bool isSpace(char32_t code) {
     return (classes()[code] & space) != 0;
 }
+
+/// First and last of the runs of characters that a Unicode version after `version` added to a general category.
+/// @param category "L" or "Lu"; nothing for any other name
+std::vector<std::pair<char32_t, char32_t>> addedAfter(int version, std::string_view category);
 
 /// The full mapping of one character, without context; usually one character.
 void appendLower(std::string& text, char32_t code);
