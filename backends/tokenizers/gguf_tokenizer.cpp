@@ -104,10 +104,6 @@ constexpr std::array preKinds{
     PreKind{"tekken", tekken, true, true},
 };
 
-constexpr const char* llama3Pattern =
-    R"((?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+)";
-constexpr const char* qwen2Pattern =
-    R"((?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+)";
 constexpr const char* tekkenPattern =
     R"([^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]*[\p{Ll}\p{Lm}\p{Lo}\p{M}]+|[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]+[\p{Ll}\p{Lm}\p{Lo}\p{M}]*|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n/]*|\s*[\r\n]+|\s+(?!\S)|\s+)";
 
@@ -136,11 +132,11 @@ void addSteps(const Source& source, const PreKind& pre, TokenizerParts& parts) {
         parts.preTokenizers.push_back(makeScan(gpt2Rule));
         break;
     case llama3:
-        parts.preTokenizers.push_back(makeScan(*knownScanRule(llama3Pattern)));
+        parts.preTokenizers.push_back(makeScan(llama3Rule));
         break;
     case qwen2:
         parts.normalizers.push_back(makeNormalForm(NormalForm::nfc));
-        parts.preTokenizers.push_back(makeScan(*knownScanRule(qwen2Pattern)));
+        parts.preTokenizers.push_back(makeScan(qwen2Rule));
         break;
     case tekken:
         parts.preTokenizers.push_back(

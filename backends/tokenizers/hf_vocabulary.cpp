@@ -17,8 +17,6 @@ namespace secateur {
 namespace {
 
 constexpr std::int64_t mostIds = std::numeric_limits<int>::max();
-constexpr const char* qwen2Pattern =
-    R"((?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+)";
 
 std::optional<int> idOf(const TokenModel& model, const HfContext& context, const std::string& text) {
     const auto added = std::ranges::find(context.added, text, &AddedToken::text);
@@ -216,7 +214,7 @@ TokenizerParts readVocabJson(std::string_view vocab, std::string_view merges, co
         context.tokenizerClass.find("Qwen2") != std::string::npos || context.modelType.starts_with("qwen");
     if (qwen)
         parts.normalizers.push_back(makeNormalForm(NormalForm::nfc));
-    parts.preTokenizers.push_back(makeScan(qwen ? *knownScanRule(qwen2Pattern) : gpt2Rule));
+    parts.preTokenizers.push_back(makeScan(qwen ? qwen2Rule : gpt2Rule));
     parts.decoders.push_back(makeByteLevelDecoder());
     if (roberta)
         addTokens(context, {{"bos", "<s>"}, {"eos", "</s>"}, {"unk", "<unk>"}, {"pad", "<pad>"}, {"mask", "<mask>"}},

@@ -18,11 +18,6 @@ struct Known {
     ScanRule rule;
 };
 
-constexpr ScanRule llama3Rule{
-    .foldedContractions = true, .anyLetterPrefix = true, .newlinesApart = true, .mostDigits = 3};
-constexpr ScanRule qwen2Rule{
-    .foldedContractions = true, .anyLetterPrefix = true, .newlinesApart = true, .mostDigits = 1};
-
 constexpr std::array known{
     Known{R"('s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+)", gpt2Rule},
     Known{

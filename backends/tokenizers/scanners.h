@@ -26,6 +26,10 @@ struct ScanRule {
 std::optional<ScanRule> knownScanRule(std::string_view pattern);
 /// The rule of GPT-2, which byte-level pre-tokenizers have built in.
 inline constexpr ScanRule gpt2Rule{};
+inline constexpr ScanRule llama3Rule{
+    .foldedContractions = true, .anyLetterPrefix = true, .newlinesApart = true, .mostDigits = 3};
+inline constexpr ScanRule qwen2Rule{
+    .foldedContractions = true, .anyLetterPrefix = true, .newlinesApart = true, .mostDigits = 1};
 
 /// Appends the pieces of text[begin, end): all of it, in order. Valid UTF-8.
 void scan(const ScanRule& rule, std::string_view text, Cut range, std::vector<Cut>& pieces);
