@@ -1,12 +1,14 @@
 #include "analysis/text.h"
 #include "app/cli_common.h"
 #include "backends/open_model.h"
+#include "backends/open_tokenizer.h"
 #include "backends/result_json.h"
 #include "backends/session_hdf5.h"
 
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <optional>
 
 namespace secateur::cli {
 
@@ -15,6 +17,8 @@ namespace {
 struct Arguments {
     std::string path;
     bool tensors = false;
+    std::optional<std::string> tokens;
+    bool parseSpecial = false;
 };
 
 /// "9", or "6 to 9" where layers differ.
@@ -121,7 +125,45 @@ void inspectSession(const std::string& path, bool json) {
     printNotes(session.model);
 }
 
+/// A token's text where it can be shown in a line.
+std::string shownText(std::string_view text) {
+    std::string shown;
+    for (const char byte : text)
+        shown += byte == '\n' ? "\\n" : byte == '\t' ? "\\t" : byte == '\r' ? "\\r" : std::string(1, byte);
+    return shown;
+}
+
+void printTokens(const Tokenizer& tokenizer, std::string_view text, const Encoding& encoding) {
+    const TokenizerCard& card = tokenizer.card();
+    fmt::print("{} of {} tokens, from {}\n\n", card.kind, grouped(static_cast<std::uint64_t>(card.size)), card.source);
+    std::vector<std::vector<std::string>> rows{{"id", "token", "bytes", "text"}};
+    for (std::size_t i = 0; i < encoding.ids.size(); ++i) {
+        const TextRange& range = encoding.ranges[i];
+        rows.push_back({std::to_string(encoding.ids[i]), shownText(tokenizer.token(encoding.ids[i]).value_or("")),
+                        range.begin == range.end ? "added" : fmt::format("{}-{}", range.begin, range.end),
+                        shownText(text.substr(range.begin, range.end - range.begin))});
+    }
+    fmt::print("{}", table(rows, {Align::right}));
+    if (!card.chatTemplate.empty())
+        fmt::print("\nchat template, which is not executed:\n{}\n", card.chatTemplate);
+    for (const std::string& warning : card.warnings)
+        fmt::print(stderr, "note: {}\n", warning);
+}
+
+void inspectTokens(const Arguments& arguments, bool json) {
+    const auto tokenizer = openTokenizer(arguments.path);
+    const Encoding encoding = tokenizer->encode(
+        *arguments.tokens,
+        {.special = arguments.parseSpecial ? SpecialText::parsed : SpecialText::plain, .ranges = true});
+    if (json)
+        fmt::print("{}\n", tokensJson(*tokenizer, *arguments.tokens, encoding));
+    else
+        printTokens(*tokenizer, *arguments.tokens, encoding);
+}
+
 void inspect(const Arguments& arguments, const Console& console) {
+    if (arguments.tokens)
+        return inspectTokens(arguments, console.json);
     if (isSession(arguments.path) && arguments.tensors)
         throw Error("is a session, which holds no tensors", arguments.path, "Name the checkpoint itself");
     if (isSession(arguments.path))
@@ -147,7 +189,13 @@ void addInspect(CLI::App& program, Console& console) {
     verb->add_option("MODEL", arguments->path,
                      "Hugging Face directory, a file in a format of `list formats`, or a session .h5")
         ->required();
-    verb->add_flag("--tensors", arguments->tensors, "List the tensors instead");
+    auto* tensors = verb->add_flag("--tensors", arguments->tensors, "List the tensors instead");
+    auto* tokens = verb->add_option("--tokens", arguments->tokens,
+                                    "Show instead how the tokenizer cuts this text (MODEL may be its file alone)")
+                       ->option_text("TEXT")
+                       ->excludes(tensors);
+    verb->add_flag("--parse-special", arguments->parseSpecial, "Special text in TEXT (\"<s>\") is the special token")
+        ->needs(tokens);
     addCommonOptions(*verb, console);
     verb->footer("Example: secateur-cli inspect SmolLM2-135M-Instruct.Q4_1.gguf --json");
     verb->callback([arguments, &console] { inspect(*arguments, console); });

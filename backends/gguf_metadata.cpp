@@ -176,4 +176,60 @@ std::optional<std::uint64_t> GgufMetadata::arrayLength(const std::string& key) c
     return value->count;
 }
 
+std::optional<bool> GgufMetadata::flag(const std::string& key) const {
+    const Value* value = find(key);
+    if (!value)
+        return std::nullopt;
+    if (value->type != boolean)
+        refuse(key, "expected true or false");
+    return load<std::uint8_t>(value->bytes.data()) != 0;
+}
+
+const GgufMetadata::Value* GgufMetadata::findArray(const std::string& key, std::uint32_t elementType,
+                                                   const char* what) const {
+    const Value* value = find(key);
+    if (value && (value->type != array || value->elementType != elementType))
+        refuse(key, fmt::format("expected a list of {}", what));
+    return value;
+}
+
+std::optional<std::vector<std::string_view>> GgufMetadata::texts(const std::string& key) const {
+    const Value* value = findArray(key, string, "texts");
+    if (!value)
+        return std::nullopt;
+    std::vector<std::string_view> texts;
+    texts.reserve(value->count);
+    ByteReader reader(value->bytes, m_subject);
+    for (std::uint64_t i = 0; i < value->count; ++i)
+        texts.push_back(reader.text(key));
+    return texts;
+}
+
+std::optional<std::vector<float>> GgufMetadata::numbers(const std::string& key) const {
+    const Value* value = findArray(key, f32, "numbers of 32 bits");
+    if (!value)
+        return std::nullopt;
+    std::vector<float> numbers(value->count);
+    if (!numbers.empty())
+        std::memcpy(numbers.data(), value->bytes.data(), value->bytes.size());
+    return numbers;
+}
+
+std::optional<std::vector<std::int64_t>> GgufMetadata::integers(const std::string& key, std::int64_t least,
+                                                                std::int64_t most) const {
+    const auto count = arrayLength(key);
+    // An array of texts says itself that it holds no numbers; its count says nothing of its size then.
+    const Value* value = find(key);
+    if (count && scalarBytes(value->elementType) == 0)
+        refuse(key, "expected a list of whole numbers");
+    return count ? integers(key, *count, least, most) : std::nullopt;
+}
+
+std::optional<std::span<const std::byte>> GgufMetadata::bytes(const std::string& key) const {
+    const Value* value = find(key);
+    if (value && (value->type != array || scalarBytes(value->elementType) != 1))
+        refuse(key, "expected a list of bytes");
+    return value ? std::optional(value->bytes) : std::nullopt;
+}
+
 } // namespace secateur

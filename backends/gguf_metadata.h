@@ -8,6 +8,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace secateur {
@@ -28,6 +29,13 @@ public:
     /// An array of whole numbers; a single one is repeated `count` times. @throws Error when the array's length differs
     std::optional<std::vector<std::int64_t>> integers(const std::string& key, std::size_t count, std::int64_t least,
                                                       std::int64_t most) const;
+    std::optional<bool> flag(const std::string& key) const;
+    /// The elements of an array; views of the mapping.
+    std::optional<std::vector<std::string_view>> texts(const std::string& key) const;
+    std::optional<std::vector<float>> numbers(const std::string& key) const;
+    std::optional<std::vector<std::int64_t>> integers(const std::string& key, std::int64_t least,
+                                                      std::int64_t most) const;
+    std::optional<std::span<const std::byte>> bytes(const std::string& key) const;
     /// Elements of an array.
     std::optional<std::uint64_t> arrayLength(const std::string& key) const;
 
@@ -42,6 +50,8 @@ private:
     };
     Value readValue(ByteReader& reader, const std::string& key) const;
     const Value* find(const std::string& key) const;
+    /// nullptr when the key is absent. @throws Error when it is not an array of that type
+    const Value* findArray(const std::string& key, std::uint32_t elementType, const char* what) const;
     std::int64_t integerAt(const std::string& key, std::uint32_t type, const std::byte* source, std::int64_t least,
                            std::int64_t most) const;
 

@@ -106,7 +106,8 @@ std::string nameOf(const fs::path& path) {
 }
 
 std::string tokenizerBeside(const fs::path& directory) {
-    for (const char* name : {"tokenizer.json", "tokenizer.model", "vocab.json", "vocab.txt"}) {
+    for (const char* name :
+         {"tokenizer.json", "tokenizer.model", "spiece.model", "sentencepiece.bpe.model", "vocab.txt", "vocab.json"}) {
         if (fs::exists(directory / name))
             return name;
     }

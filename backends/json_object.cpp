@@ -106,6 +106,16 @@ bool JsonObject::has(const std::string& key) const {
     return m_value->node->contains(key);
 }
 
+bool JsonObject::isText(const std::string& key) const {
+    const Json* value = valueAt(*m_value->node, key);
+    return value && value->is_string();
+}
+
+bool JsonObject::isObject(const std::string& key) const {
+    const Json* value = valueAt(*m_value->node, key);
+    return value && value->is_object();
+}
+
 std::optional<std::int64_t> JsonObject::integer(const std::string& key, std::int64_t least, std::int64_t most) const {
     const Json* value = valueAt(*m_value->node, key);
     if (!value)
@@ -175,6 +185,29 @@ std::optional<std::vector<std::string>> JsonObject::texts(const std::string& key
     if (!value->is_array() || !std::ranges::all_of(*value, [](const Json& element) { return element.is_string(); }))
         refuse(key, "expected a list of texts, found " + shown(*value));
     return value->get<std::vector<std::string>>();
+}
+
+std::optional<std::vector<JsonObject>> JsonObject::objects(const std::string& key) const {
+    const Json* value = valueAt(*m_value->node, key);
+    if (!value)
+        return std::nullopt;
+    if (!value->is_array() || !std::ranges::all_of(*value, [](const Json& element) { return element.is_object(); }))
+        refuse(key, "expected a list of objects, found " + shown(*value));
+    std::vector<JsonObject> objects;
+    for (const Json& element : *value)
+        objects.push_back(JsonObject(std::make_shared<const Value>(Value{m_value->document, &element}),
+                                     fmt::format("{}: {}[{}]", m_subject, key, objects.size())));
+    return objects;
+}
+
+std::optional<std::pair<std::string, std::int64_t>> JsonObject::named(const std::string& key) const {
+    const Json* value = valueAt(*m_value->node, key);
+    if (!value)
+        return std::nullopt;
+    const auto number = value->is_array() && value->size() == 2 ? wholeNumber((*value)[1]) : std::nullopt;
+    if (!number || *number < 0 || !(*value)[0].is_string())
+        refuse(key, "expected a text and a whole number, found " + shown(*value));
+    return std::pair((*value)[0].get<std::string>(), *number);
 }
 
 } // namespace secateur

@@ -6,6 +6,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace secateur {
@@ -21,6 +22,9 @@ public:
     std::vector<std::string> keys() const;
     bool has(const std::string& key) const; ///< also when it is null
 
+    bool isText(const std::string& key) const;
+    bool isObject(const std::string& key) const;
+
     /// @throws Error outside least..most
     std::optional<std::int64_t> integer(const std::string& key, std::int64_t least, std::int64_t most) const;
     std::optional<double> number(const std::string& key) const;
@@ -30,6 +34,9 @@ public:
     /// Whole numbers from 0. nothing when absent
     std::optional<std::vector<std::int64_t>> sizes(const std::string& key) const;
     std::optional<std::vector<std::string>> texts(const std::string& key) const;
+    std::optional<std::vector<JsonObject>> objects(const std::string& key) const;
+    /// A list of one text and one whole number from 0: ["[SEP]", 102].
+    std::optional<std::pair<std::string, std::int64_t>> named(const std::string& key) const;
 
     /// A failure at a key of this object.
     [[noreturn]] void refuse(const std::string& key, const std::string& message) const;

@@ -124,6 +124,33 @@ std::string inspectJson(const ModelCard& card, const std::vector<TensorInfo>& te
     return print(document);
 }
 
+std::string tokensJson(const Tokenizer& tokenizer, std::string_view text, const Encoding& encoding) {
+    const TokenizerCard& card = tokenizer.card();
+    const auto idOrNull = [](const std::optional<int>& id) { return id ? Json(*id) : Json(nullptr); };
+    Json tokens = Json::array();
+    for (std::size_t i = 0; i < encoding.ids.size(); ++i)
+        tokens.push_back({{"id", encoding.ids[i]},
+                          {"token", tokenizer.token(encoding.ids[i]).value_or("")},
+                          {"begin", encoding.ranges[i].begin},
+                          {"end", encoding.ranges[i].end}});
+    Json document = {{"source", card.source},
+                     {"kind", card.kind},
+                     {"size", card.size},
+                     {"bos", idOrNull(card.bos)},
+                     {"eos", idOrNull(card.eos)},
+                     {"unknown", idOrNull(card.unknown)},
+                     {"separator", idOrNull(card.separator)},
+                     {"padding", idOrNull(card.padding)},
+                     {"classifier", idOrNull(card.classifier)},
+                     {"mask", idOrNull(card.mask)},
+                     {"chat_template", card.chatTemplate},
+                     {"text", text},
+                     {"tokens", std::move(tokens)},
+                     {"decoded", tokenizer.decode(encoding.ids)},
+                     {"warnings", card.warnings}};
+    return print(document);
+}
+
 std::string measureJson(const ModelCard& card, std::span<const MetricResult> results, double seconds,
                         std::int64_t peakBytes) {
     Json metrics = Json::object();

@@ -4,6 +4,7 @@
 #include "analysis/figure.h"
 #include "analysis/metric.h"
 #include "analysis/model_card.h"
+#include "analysis/tokenizer.h"
 #include "backends/open_model.h"
 
 #include <cstdint>
@@ -20,6 +21,9 @@ namespace secateur {
 std::string inspectJson(const ModelCard& card);
 /// The card with one more field, "tensors".
 std::string inspectJson(const ModelCard& card, const std::vector<TensorInfo>& tensors);
+
+/// A text as tokens: what the tokenizer is, and of each token id, spelling and bytes [begin, end) of the text.
+std::string tokensJson(const Tokenizer& tokenizer, std::string_view text, const Encoding& encoding);
 
 /// @param peakBytes the process's greatest resident memory
 std::string measureJson(const ModelCard& card, std::span<const MetricResult> results, double seconds,

@@ -6,7 +6,8 @@ packages=(
     build-essential cmake ninja-build pkg-config ccache
     qt6-base-dev qt6-svg-dev libqcustomplot-dev libgl-dev
     libtorch-dev libopenblas0-openmp
-    libhdf5-dev libspdlog-dev libfmt-dev nlohmann-json3-dev libcli11-dev libssl-dev libdnnl-dev
+    libicu-dev libpcre2-dev libdnnl-dev
+    libhdf5-dev libspdlog-dev libfmt-dev nlohmann-json3-dev libcli11-dev libssl-dev
     fonts-liberation fonts-dejavu-core python3-pip ca-certificates
 )
 

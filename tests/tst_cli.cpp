@@ -174,6 +174,21 @@ private slots:
         QVERIFY(run({"inspect", model, "--tensors"}).out.contains("model.layers.1.self_attn.q_proj.weight"));
     }
 
+    void inspectShowsATextAsTokens() {
+        const QString tokenizer = SECATEUR_TEST_SOURCES "/tokenizers/byte-level";
+        const Json shown = run({"inspect", tokenizer, "--tokens", "<|end|> the\n", "--parse-special", "--json"}).json();
+        QCOMPARE(shown.at("kind").get<std::string>(), "BPE");
+        QCOMPARE(shown.at("tokens")[0].at("token").get<std::string>(), "<|begin|>");
+        QCOMPARE(shown.at("tokens")[1].at("token").get<std::string>(), "<|end|>");
+        QCOMPARE(shown.at("tokens")[1].at("end").get<int>(), 7);
+        const Outcome plain = run({"inspect", tokenizer, "--tokens", "<|end|> the\n"});
+        QCOMPARE(plain.status, 0);
+        QVERIFY(plain.out.contains("added") && plain.out.contains("Ġthe") && plain.out.contains("\\n"));
+        QVERIFY(plain.out.count('\n') > 8); // its letters, not the special token
+        QCOMPARE(run({"inspect", tokenizer, "--tokens", "a", "--tensors"}).status, 2);
+        QCOMPARE(run({"inspect", SECATEUR_TEST_SOURCES, "--tokens", "a"}).status, 1);
+    }
+
     void tensorsAreListedAsOneCounts() {
         const Scratch scratch;
         writeLongModel(scratch);

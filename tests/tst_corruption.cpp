@@ -15,7 +15,7 @@ namespace {
 const Corruptions& all() {
     static const Corruptions rows = fileCorruptions() + safetensorsCorruptions() + indexCorruptions() +
                                     configCorruptions() + ggufCorruptions() + splitCorruptions() +
-                                    pytorchCorruptions() + sessionCorruptions();
+                                    pytorchCorruptions() + sessionCorruptions() + tokenizerCorruptions();
     return rows;
 }
 

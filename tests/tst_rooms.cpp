@@ -24,7 +24,7 @@ struct Room {
 
 const QString torch = "^(ATen|torch|c10)/";
 const QString qt = "^(Q[A-Z]|Qt[A-Z]|qcustomplot)";
-const QString files = "^(hdf5|H5|nlohmann/|openssl/)";
+const QString files = "^(hdf5|H5|nlohmann/|openssl/|unicode/|pcre2)";
 
 QRegularExpression anyOf(const QStringList& patterns) {
     return QRegularExpression(patterns.join("|"));

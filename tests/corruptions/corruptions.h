@@ -27,5 +27,6 @@ Corruptions ggufCorruptions();
 Corruptions splitCorruptions();
 Corruptions pytorchCorruptions();
 Corruptions sessionCorruptions();
+Corruptions tokenizerCorruptions();
 
 } // namespace secateur::test

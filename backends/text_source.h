@@ -1,0 +1,16 @@
+#pragma once
+
+#include "analysis/sequences.h"
+
+#include <string>
+#include <vector>
+
+namespace secateur {
+
+/// The documents in a place: of a folder one per file, by name; of a .jsonl file one per row, the text of `field` (when
+/// empty: "text", "content", "page" or "prompt", whichever a row has first); of any other file what `split` says.
+/// @throws Error naming the file, and the row of a .jsonl
+std::vector<std::string> readDocuments(const std::string& path, const std::string& field = {},
+                                       TextSplit split = TextSplit::document);
+
+} // namespace secateur

@@ -1,0 +1,75 @@
+#pragma once
+
+#include "backends/tokenizers/pair_table.h"
+#include "backends/tokenizers/token_model.h"
+
+#include <array>
+#include <memory>
+
+namespace secateur {
+
+/// A pair of tokens that merges into a third one.
+struct BpeMerge {
+    int left = 0;
+    int right = 0;
+    int result = 0;
+    std::uint32_t rank = 0;
+};
+
+struct BpeOptions {
+    bool byteLevel = false;    ///< words are bytes, which the vocabulary spells in GPT-2's alphabet
+    bool byteFallback = false; ///< characters without a token become <0x..> tokens, when there are such
+    bool fuseUnknown = false;  ///< neighbouring unknown characters become one token
+    bool wholeWords = false;   ///< a word that is a token is not put together from merges
+    /// As SentencePiece does: a character without a token stays mergeable, and is given up only at the end.
+    bool lateUnknown = false;
+    int unknown = -1;               ///< -1: unknown characters are left out
+    std::string continuationPrefix; ///< of every character but a word's first
+    std::string wordEnd;            ///< after a word's last character
+};
+
+/// Byte-pair encoding: the pair of the lowest rank merges first, the leftmost of equal ones.
+class Bpe : public TokenModel {
+public:
+    /// @throws Error when a merge names an id that the vocabulary does not hold
+    Bpe(std::shared_ptr<const Vocabulary> vocabulary, const std::vector<BpeMerge>& merges, BpeOptions options);
+
+    void encode(std::string_view word, WordCache& cache, std::vector<TokenPiece>& pieces) const override;
+    const Vocabulary& vocabulary() const override { return *m_vocabulary; }
+    std::string_view kind() const override { return "BPE"; }
+
+private:
+    struct Symbol {
+        int id;              ///< of a token; below 0 for a character without one
+        std::uint32_t bytes; ///< 0 once it was merged into its left neighbour
+    };
+    void readBytes();
+    void readCharacters();
+    void findWordStarts(const std::vector<BpeMerge>& merges);
+    bool beginsWord(std::string_view text, std::size_t at) const;
+
+    void encodeWord(std::string_view word, WordCache& cache, std::vector<TokenPiece>& pieces) const;
+    void split(std::string_view word, std::vector<Symbol>& symbols) const;
+    void splitBytes(std::string_view word, std::vector<Symbol>& symbols) const;
+    int characterId(std::string_view word, std::size_t at, std::size_t bytes) const;
+    bool addBytes(std::string_view character, std::vector<Symbol>& symbols) const;
+    void mergeShort(std::vector<Symbol>& symbols) const;
+    void mergeLong(std::vector<Symbol>& symbols) const;
+    void emit(std::string_view word, const std::vector<Symbol>& symbols, std::vector<TokenPiece>& pieces) const;
+    void emitUnknown(std::string_view text, std::vector<TokenPiece>& pieces, bool& lastUnknown) const;
+
+    std::shared_ptr<const Vocabulary> m_vocabulary;
+    BpeOptions m_options;
+    PairTable m_merges;
+    std::array<int, 256> m_byteIds{};    ///< of byte letters, or of <0x..>; -1 where there is none
+    std::vector<int> m_characterIds;     ///< of the first 65536 code points, unless there are affixes; -1 where none
+    std::unique_ptr<Vocabulary> m_words; ///< byte-level tokens as the bytes they spell, for wholeWords
+    bool m_wordsStart = false; ///< "▁" after anything else never merges with it, so words can be encoded apart
+};
+
+/// The merges by which SentencePiece's BPE makes a vocabulary's tokens: every way to cut one in two, higher scores
+/// first. @param usable whether the token of an id may come out of a merge
+std::vector<BpeMerge> mergesByScore(const Vocabulary& vocabulary, const std::vector<float>& scores,
+                                    const std::vector<bool>& usable);
+
+} // namespace secateur

@@ -1,0 +1,257 @@
+#include "backends/tokenizers/hf_vocabulary.h"
+
+#include "analysis/error.h"
+#include "analysis/text.h"
+#include "backends/tokenizers/model_builders.h"
+#include "backends/tokenizers/unicode.h"
+#include "backends/tokenizers/word_lists.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <limits>
+
+namespace secateur {
+
+namespace {
+
+constexpr std::int64_t mostIds = std::numeric_limits<int>::max();
+
+std::optional<int> idOf(const TokenModel& model, const HfContext& context, const std::string& text) {
+    const auto added = std::ranges::find(context.added, text, &AddedToken::text);
+    return added != context.added.end() ? std::optional(added->id) : model.vocabulary().find(text);
+}
+
+/// Added tokens that are listed, and those that roles name.
+void addTokens(const HfContext& context, std::vector<std::pair<std::string, std::string>> roles,
+               std::vector<AddedToken> more, TokenizerParts& parts) {
+    std::vector<AddedToken> added = std::move(more);
+    for (auto& [role, text] : roles)
+        text = context.role(role, text);
+    for (const auto& [role, text] : roles) {
+        if (const auto id = text.empty() ? std::nullopt : idOf(*parts.model, context, text)) {
+            AddedToken token;
+            token.id = *id;
+            token.text = text;
+            token.special = true;
+            token.normalized = false;
+            token.stripsLeft = role == "mask" && text == "<mask>";
+            added.push_back(std::move(token));
+        }
+    }
+    added.insert(added.end(), context.added.begin(), context.added.end());
+    parts.added = AddedTokens(std::move(added), parts.normalizers);
+}
+
+TemplateItem around(const TokenizerParts& parts, const HfContext& context, const std::string& text, int type = 0) {
+    const auto id = idOf(*parts.model, context, text);
+    if (!id)
+        throw Error(fmt::format("has no token {}, which is to be put around texts", inQuotes(text)),
+                    parts.model->vocabulary().subject());
+    return {TemplateItem::Kind::special, type, {*id}};
+}
+
+const TemplateItem firstText{TemplateItem::Kind::first, 0, {}};
+const TemplateItem secondText{TemplateItem::Kind::second, 1, {}};
+
+void templateAsBert(const HfContext& context, TokenizerParts& parts) {
+    const TemplateItem front = around(parts, context, context.role("cls", "[CLS]"));
+    const std::string separator = context.role("sep", "[SEP]");
+    const TemplateItem end = around(parts, context, separator);
+    parts.post.single = {front, firstText, end};
+    parts.post.pair = {front, firstText, end, secondText, around(parts, context, separator, 1)};
+}
+
+void templateAsRoberta(const HfContext& context, TokenizerParts& parts) {
+    const TemplateItem front = around(parts, context, context.role("cls", "<s>"));
+    const TemplateItem end = around(parts, context, context.role("sep", "</s>"));
+    parts.post.single = {front, firstText, end};
+    parts.post.pair = {front, firstText, end, end, {TemplateItem::Kind::second, 0, {}}, end};
+}
+
+/// BOS and EOS as the configuration says.
+void templateByFlags(const HfContext& context, bool bos, TokenizerParts& parts) {
+    std::vector<TemplateItem> front;
+    std::vector<TemplateItem> end;
+    if (context.addsBos.value_or(bos))
+        front = {around(parts, context, context.role("bos", "<s>"))};
+    if (context.addsEos.value_or(false))
+        end = {around(parts, context, context.role("eos", "</s>"))};
+    parts.post.single = front;
+    parts.post.single.push_back(firstText);
+    parts.post.single.insert(parts.post.single.end(), end.begin(), end.end());
+    parts.post.pair = parts.post.single;
+    for (TemplateItem item : parts.post.single) {
+        item.type = 1;
+        parts.post.pair.push_back(item.kind == TemplateItem::Kind::first ? secondText : item);
+    }
+}
+
+std::vector<std::string_view> linesOf(std::string_view text) {
+    std::vector<std::string_view> lines;
+    while (!text.empty()) {
+        const std::size_t end = std::min(text.find('\n'), text.size());
+        lines.push_back(text.substr(0, end));
+        text.remove_prefix(std::min(end + 1, text.size()));
+    }
+    return lines;
+}
+
+std::string_view withoutEnd(std::string_view line) {
+    while (!line.empty() && (line.back() == ' ' || (line.back() >= '\t' && line.back() <= '\r')))
+        line.remove_suffix(1);
+    return line;
+}
+
+/// XLM-RoBERTa's ids: four special tokens in front of the pieces, of which the file's first three are left out.
+void shiftPieces(SentencePieceFile& file, const std::string& subject) {
+    using Type = SentencePieceFile::Type;
+    constexpr std::size_t ownSpecials = 3;
+    if (file.pieces.size() < ownSpecials)
+        throw Error("has fewer pieces than special ones", subject);
+    std::vector<SentencePieceFile::Piece> pieces{{"<s>", 0, Type::control},
+                                                 {"<pad>", 0, Type::control},
+                                                 {"</s>", 0, Type::control},
+                                                 {"<unk>", 0, Type::unknown}};
+    pieces.insert(pieces.end(), file.pieces.begin() + ownSpecials, file.pieces.end());
+    pieces.push_back({"<mask>", 0, Type::control});
+    file.pieces = std::move(pieces);
+    file.bos = 0;
+    file.padding = 1;
+    file.eos = 2;
+}
+
+/// What ALBERT does before SentencePiece.
+void addAlbertSteps(const HfContext& context, TokenizerParts& parts) {
+    std::vector<NormalizerPtr> steps;
+    steps.push_back(makeReplaceText("``", "\""));
+    steps.push_back(makeReplaceText("''", "\""));
+    steps.push_back(makeNormalForm(NormalForm::nfkd));
+    steps.push_back(makeStripAccents());
+    if (context.lowerCase.value_or(true))
+        steps.push_back(makeLowercase());
+    for (auto& step : parts.normalizers)
+        steps.push_back(std::move(step));
+    parts.normalizers = std::move(steps);
+}
+
+} // namespace
+
+void readAddedTokens(const std::optional<JsonObject>& config, const std::optional<JsonObject>& added,
+                     HfContext& context) {
+    const auto listed = config ? config->object("added_tokens_decoder") : std::nullopt;
+    for (const std::string& key : listed ? listed->keys() : std::vector<std::string>()) {
+        AddedToken token;
+        const auto [end, failure] = std::from_chars(key.data(), key.data() + key.size(), token.id);
+        const auto object = listed->object(key);
+        const auto text = object ? object->text("content") : std::nullopt;
+        if (failure != std::errc() || end != key.data() + key.size() || token.id < 0 || !text || text->empty())
+            listed->refuse(key, "is not the id of a token with a content");
+        const auto flag = [&](const char* name) { return object->flag(name).value_or(false); };
+        token.text = *text;
+        token.singleWord = flag("single_word");
+        token.stripsLeft = flag("lstrip");
+        token.stripsRight = flag("rstrip");
+        token.normalized = flag("normalized");
+        token.special = flag("special");
+        context.added.push_back(std::move(token));
+    }
+    for (const std::string& text : added ? added->keys() : std::vector<std::string>()) {
+        if (text.empty() || std::ranges::find(context.added, text, &AddedToken::text) != context.added.end())
+            continue;
+        AddedToken token;
+        token.id = static_cast<int>(added->integer(text, 0, mostIds - 1).value_or(0));
+        token.text = text;
+        context.added.push_back(std::move(token));
+    }
+}
+
+TokenizerParts readVocabText(std::string_view text, const std::string& subject, const HfContext& context) {
+    std::vector<ListedToken> tokens;
+    for (const std::string_view line : linesOf(text))
+        tokens.push_back({std::string(withoutEnd(line)), static_cast<std::int64_t>(tokens.size()), 0});
+    TokenizerParts parts;
+    const auto vocabulary = makeVocabulary(tokens, subject);
+    const auto unknown = vocabulary->find(context.role("unk", "[UNK]"));
+    if (!unknown)
+        throw Error(fmt::format("has no line {} for what is unknown", inQuotes(context.role("unk", "[UNK]"))), subject);
+    constexpr std::size_t longestWord = 100;
+    parts.model = std::make_unique<WordPiece>(vocabulary, "##", *unknown, longestWord);
+    const bool lower = context.lowerCase.value_or(true);
+    parts.normalizers.push_back(makeBertCleaning({.apartChinese = context.apartChinese.value_or(true),
+                                                  .stripAccents = context.stripAccents.value_or(lower),
+                                                  .lowerCase = lower}));
+    parts.preTokenizers.push_back(makeSplit(unicode::isSpace, Delimiters::removed));
+    parts.preTokenizers.push_back(makeSplit(unicode::isBertPunctuation, Delimiters::isolated));
+    parts.decoders.push_back(makeWordPieceDecoder("##", true));
+    addTokens(context, {{"unk", "[UNK]"}, {"cls", "[CLS]"}, {"sep", "[SEP]"}, {"pad", "[PAD]"}, {"mask", "[MASK]"}}, {},
+              parts);
+    templateAsBert(context, parts);
+    parts.card.source = subject;
+    parts.card.unknown = unknown;
+    return parts;
+}
+
+TokenizerParts readVocabJson(std::string_view vocab, std::string_view merges, const HfContext& context) {
+    const std::string subject = context.folder + "/vocab.json";
+    const std::string mergesSubject = context.folder + "/merges.txt";
+    if (!unicode::isValid(vocab))
+        throw Error("is not UTF-8", subject);
+    TokenizerParts parts;
+    const auto vocabulary = makeVocabulary(readTokenList(vocab, subject), subject);
+    std::vector<MergeHalves> halves;
+    for (std::string_view line : linesOf(merges)) {
+        line = line.ends_with('\r') ? line.substr(0, line.size() - 1) : line;
+        if (!line.empty() && !line.starts_with("#version"))
+            halves.push_back(mergeHalves(line));
+    }
+    BpeOptions options;
+    options.byteLevel = true;
+    parts.model = std::make_unique<Bpe>(vocabulary, resolveMerges(*vocabulary, halves, "", mergesSubject), options);
+    const bool roberta = context.is("Roberta", "roberta");
+    const bool qwen =
+        context.tokenizerClass.find("Qwen2") != std::string::npos || context.modelType.starts_with("qwen");
+    if (qwen)
+        parts.normalizers.push_back(makeNormalForm(NormalForm::nfc));
+    parts.preTokenizers.push_back(makeScan(qwen ? qwen2Rule : gpt2Rule));
+    parts.decoders.push_back(makeByteLevelDecoder());
+    if (roberta)
+        addTokens(context, {{"bos", "<s>"}, {"eos", "</s>"}, {"unk", "<unk>"}, {"pad", "<pad>"}, {"mask", "<mask>"}},
+                  {}, parts);
+    else
+        addTokens(context, {{"bos", "<|endoftext|>"}, {"eos", "<|endoftext|>"}, {"unk", ""}, {"pad", ""}}, {}, parts);
+    if (roberta)
+        templateAsRoberta(context, parts);
+    else
+        templateByFlags(context, false, parts);
+    parts.post.trimsBlanks = roberta;
+    parts.card.source = subject;
+    return parts;
+}
+
+TokenizerParts readHfSentencePiece(SentencePieceFile file, const std::string& subject, const HfContext& context) {
+    const bool xlmRoberta = context.is("XLMRoberta", "xlm-roberta");
+    const bool albert = context.is("Albert", "albert");
+    if (xlmRoberta)
+        shiftPieces(file, subject);
+    TokenizerParts parts = makeSentencePieceParts(file, subject);
+    if (context.modelType.empty() && context.tokenizerClass.empty())
+        return parts;
+    if (albert)
+        addAlbertSteps(context, parts);
+    const auto extra = parts.added.all();
+    if (albert || xlmRoberta)
+        addTokens(context, {{"mask", albert ? "[MASK]" : "<mask>"}}, extra, parts);
+    else
+        addTokens(context, {{"unk", "<unk>"}, {"bos", "<s>"}, {"eos", "</s>"}}, extra, parts);
+    if (albert)
+        templateAsBert(context, parts);
+    else if (xlmRoberta)
+        templateAsRoberta(context, parts);
+    else
+        templateByFlags(context, true, parts);
+    return parts;
+}
+
+} // namespace secateur

@@ -1,0 +1,48 @@
+#pragma once
+
+#include "backends/json_object.h"
+#include "backends/tokenizers/pipeline.h"
+#include "backends/tokenizers/sentencepiece_model.h"
+
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace secateur {
+
+/// What the files beside a bare vocabulary say of it.
+struct HfContext {
+    std::string folder;
+    std::string modelType;                    ///< of config.json
+    std::string tokenizerClass;               ///< of tokenizer_config.json
+    std::map<std::string, std::string> roles; ///< "bos", "eos", "unk", "sep", "pad", "cls", "mask"
+    std::vector<AddedToken> added;
+    std::optional<bool> addsBos, addsEos, lowerCase, stripAccents, apartChinese;
+    std::string chatTemplate;
+
+    /// Whether class or model type say so: names("Roberta", "roberta").
+    bool is(std::string_view classPart, std::string_view type) const {
+        return tokenizerClass.find(classPart) != std::string::npos || modelType == type;
+    }
+    std::string role(const std::string& name, const std::string& otherwise) const {
+        const auto found = roles.find(name);
+        return found == roles.end() ? otherwise : found->second;
+    }
+};
+
+/// From added_tokens_decoder of tokenizer_config.json, and from added_tokens.json.
+void readAddedTokens(const std::optional<JsonObject>& config, const std::optional<JsonObject>& added,
+                     HfContext& context);
+
+// What the original libraries make of vocabularies that no tokenizer.json lies beside. @throws Error
+
+/// BERT's: a token a line.
+TokenizerParts readVocabText(std::string_view text, const std::string& subject, const HfContext& context);
+/// Byte-level BPE: GPT-2's, RoBERTa's, Qwen's.
+TokenizerParts readVocabJson(std::string_view vocab, std::string_view merges, const HfContext& context);
+/// Llama's, Gemma's, Mistral's; ALBERT's; XLM-RoBERTa's, whose ids are shifted.
+TokenizerParts readHfSentencePiece(SentencePieceFile file, const std::string& subject, const HfContext& context);
+
+} // namespace secateur

@@ -1,0 +1,49 @@
+#pragma once
+
+#include "backends/tokenizers/byte_trie.h"
+#include "backends/tokenizers/token_model.h"
+
+#include <array>
+#include <memory>
+
+namespace secateur {
+
+struct UnigramOptions {
+    int unknown = -1;              ///< -1: none, and unknown characters are an error
+    bool byteFallback = false;     ///< unknown characters become <0x..> tokens, when there are such
+    bool singlePrecision = false;  ///< sums of scores in float32, as SentencePiece itself
+    std::vector<bool> usable;      ///< tokens that a text may be cut into, by id; all when empty
+    std::vector<bool> userDefined; ///< tokens that beat any other way to cut their text; none when empty
+};
+
+/// The most likely way to cut a word into tokens, by the sum of their scores.
+class Unigram : public TokenModel {
+public:
+    /// @param scores by id
+    Unigram(std::shared_ptr<const Vocabulary> vocabulary, std::vector<double> scores, UnigramOptions options);
+
+    void encode(std::string_view word, WordCache& cache, std::vector<TokenPiece>& pieces) const override;
+    const Vocabulary& vocabulary() const override { return *m_vocabulary; }
+    std::string_view kind() const override { return "Unigram"; }
+
+private:
+    struct Node {
+        double score = 0;
+        std::uint32_t start = 0;
+        int id = -1; ///< of the token that ends here; -1 when none does
+    };
+    template <typename Score>
+    void fill(std::string_view word, std::vector<Node>& ends) const;
+    double scoreOf(int id, std::size_t bytes) const;
+    void emitUnknown(std::string_view text, std::vector<TokenPiece>& pieces) const;
+
+    std::shared_ptr<const Vocabulary> m_vocabulary;
+    std::vector<double> m_scores;
+    UnigramOptions m_options;
+    ByteTrie m_trie;
+    std::array<int, 256> m_byteIds{};
+    double m_least = 0;
+    double m_most = 0;
+};
+
+} // namespace secateur

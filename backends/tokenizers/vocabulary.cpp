@@ -1,0 +1,76 @@
+#include "backends/tokenizers/vocabulary.h"
+
+#include "analysis/error.h"
+#include "backends/tokenizers/unicode.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <bit>
+#include <functional>
+#include <limits>
+
+namespace secateur {
+
+namespace {
+
+constexpr std::size_t spareIds = 100'000; // that a sparse vocabulary may skip
+constexpr std::size_t longestTexts = std::numeric_limits<std::uint32_t>::max();
+
+} // namespace
+
+std::string inQuotes(std::string_view token) {
+    constexpr std::size_t longest = 40;
+    std::string shown;
+    for (const char byte : unicode::repaired(token.substr(0, longest)))
+        shown += static_cast<unsigned char>(byte) < 0x20 ? fmt::format("\\x{:02x}", byte) : std::string(1, byte);
+    return fmt::format("\"{}{}\"", shown, token.size() > longest ? "..." : "");
+}
+
+Vocabulary::Vocabulary(std::size_t tokens, std::string subject)
+    : m_subject(std::move(subject))
+    , m_announced(tokens)
+    , m_slots(std::bit_ceil(2 * tokens + 2)) {
+    m_tokens.reserve(tokens);
+}
+
+std::size_t Vocabulary::slotOf(std::string_view token) const {
+    const std::size_t mask = m_slots.size() - 1;
+    std::size_t slot = std::hash<std::string_view>()(token) & mask;
+    while (m_slots[slot] != 0 && viewOf(m_tokens[m_slots[slot] - 1]) != token)
+        slot = (slot + 1) & mask;
+    return slot;
+}
+
+void Vocabulary::add(std::string_view token, std::int64_t id) {
+    if (id < 0 || static_cast<std::uint64_t>(id) > 2 * m_announced + spareIds)
+        throw Error(fmt::format("gives the token {} the id {}, beyond its {} tokens", inQuotes(token), id, m_announced),
+                    m_subject);
+    const std::size_t slot = slotOf(token);
+    if (m_slots[slot] != 0)
+        throw Error(fmt::format("has the token {} twice", inQuotes(token)), m_subject);
+    const auto index = static_cast<std::size_t>(id);
+    if (index >= m_tokens.size())
+        m_tokens.resize(index + 1);
+    if (m_tokens[index].there)
+        throw Error(
+            fmt::format("gives the id {} to both {} and {}", id, inQuotes(viewOf(m_tokens[index])), inQuotes(token)),
+            m_subject);
+    if (token.size() > longestTexts - m_texts.size() || m_count == m_announced)
+        throw Error("holds more tokens than it announced", m_subject);
+    m_tokens[index] = {static_cast<std::uint32_t>(m_texts.size()), static_cast<std::uint32_t>(token.size()), true};
+    m_texts += token;
+    m_slots[slot] = static_cast<std::uint32_t>(index + 1);
+    ++m_count;
+}
+
+std::optional<int> Vocabulary::find(std::string_view token) const {
+    const std::uint32_t found = m_slots[slotOf(token)];
+    return found == 0 ? std::nullopt : std::optional(static_cast<int>(found - 1));
+}
+
+std::string_view Vocabulary::text(int id) const {
+    return holds(id) ? viewOf(m_tokens[static_cast<std::size_t>(id)]) : std::string_view();
+}
+
+} // namespace secateur
