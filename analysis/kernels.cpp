@@ -14,6 +14,11 @@ namespace {
 
 class PlainKernels : public Kernels {
 public:
+    explicit PlainKernels(at::Device device)
+        : m_device(device) {}
+
+    std::string device() const override { return m_device.str(); }
+
     std::span<const Precision> precisions() const override {
         static constexpr std::array only{Precision::float32};
         return only;
@@ -22,10 +27,10 @@ public:
     Rows rows(const at::Tensor& source, const at::Tensor& gain, std::int64_t blockRows, std::int64_t repeats,
               Precision) const override {
         const std::int64_t columns = source.size(1);
-        at::Tensor values = source.to(at::kFloat).reshape({-1, repeats, blockRows, columns}).sum(1);
+        at::Tensor values = source.to(m_device).to(at::kFloat).reshape({-1, repeats, blockRows, columns}).sum(1);
         values = values.reshape({-1, columns});
         if (gain.defined())
-            values = values * gain;
+            values = values * gain.to(m_device);
         at::Tensor squares = values.to(at::kDouble).square_().sum(1);
         at::Tensor lost = at::zeros_like(squares);
         return {std::move(values), {}, std::move(squares), std::move(lost)};
@@ -37,10 +42,14 @@ public:
         // A few rows at a time: a whole MLP in float64 would be too large.
         constexpr std::int64_t blockElements = 1 << 20;
         const std::int64_t step = std::max<std::int64_t>(1, blockElements / std::max<std::int64_t>(1, weight.size(1)));
-        at::Tensor squares = at::zeros({weight.size(1)}, at::kDouble);
+        at::Tensor squares = at::zeros({weight.size(1)}, at::TensorOptions(m_device).dtype(at::kDouble));
         for (std::int64_t begin = 0; begin < weight.size(0); begin += step)
-            squares += weight.narrow(0, begin, std::min(step, weight.size(0) - begin)).to(at::kDouble).square().sum(0);
-        return squares;
+            squares += weight.narrow(0, begin, std::min(step, weight.size(0) - begin))
+                           .to(m_device)
+                           .to(at::kDouble)
+                           .square()
+                           .sum(0);
+        return squares.cpu();
     }
 
     double squaredNormOfProduct(const Rows& a, const Rows& b, const std::function<void()>& between) const override {
@@ -54,6 +63,9 @@ public:
         }
         return sum;
     }
+
+private:
+    at::Device m_device;
 };
 
 } // namespace
@@ -64,8 +76,12 @@ const char* name(Precision precision) {
 }
 
 const Kernels& plainKernels() {
-    static const PlainKernels kernels;
+    static const PlainKernels kernels(at::kCPU);
     return kernels;
+}
+
+std::unique_ptr<const Kernels> plainKernelsOn(const std::string& device) {
+    return std::make_unique<PlainKernels>(at::Device(device));
 }
 
 const Kernels& Model::kernels() const {

@@ -2,7 +2,9 @@
 
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <span>
+#include <string>
 
 namespace at {
 class Tensor;
@@ -24,6 +26,9 @@ class Kernels {
 public:
     virtual ~Kernels() = default;
 
+    /// Where products are formed: "cpu", "cuda", "cuda:1". Rows stay there; all other results come back.
+    virtual std::string device() const { return "cpu"; }
+
     /// Those worth using here, fastest first. The last one is float32.
     virtual std::span<const Precision> precisions() const = 0;
 
@@ -33,8 +38,8 @@ public:
     virtual Rows rows(const at::Tensor& source, const at::Tensor& gain, std::int64_t blockRows, std::int64_t repeats,
                       Precision precision) const = 0;
 
-    /// a b in float32, for a [.., m, k] and b [.., k, n], both bfloat16 or both float32, of any strides; one leading
-    /// dimension or none.
+    /// a b in float32 where they are, for a [.., m, k] and b [.., k, n], both bfloat16 or both float32, of any strides;
+    /// one leading dimension or none.
     virtual at::Tensor product(const at::Tensor& a, const at::Tensor& b) const = 0;
 
     /// Sum of squares in float64 of each column of [rows, columns] of any type and strides. -> [columns]
@@ -45,7 +50,9 @@ public:
     virtual double squaredNormOfProduct(const Rows& a, const Rows& b, const std::function<void()>& between) const = 0;
 };
 
-/// The same by ATen in float32 on any processor: what others are judged by.
+/// The same by ATen in float32 on the processor: what others are judged by.
 const Kernels& plainKernels();
+/// The same on any device of libtorch's.
+std::unique_ptr<const Kernels> plainKernelsOn(const std::string& device);
 
 } // namespace secateur

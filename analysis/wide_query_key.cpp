@@ -41,7 +41,7 @@ at::Tensor randomSigns(const at::Tensor& like) {
         for (std::int64_t probe = 0; probe < probes; ++probe)
             values[probe * columns + column] = (bits >> probe & 1U) != 0 ? 1.0F : -1.0F;
     }
-    return signs.to(like.scalar_type());
+    return signs.to(like.options());
 }
 
 struct SquareEstimate {
@@ -67,7 +67,7 @@ at::Tensor symmetricProducts(const Kernels& kernels, const at::Tensor& high) {
     const std::int64_t rows = high.size(1);
     if (rows <= 2 * step)
         return kernels.product(high, high.transpose(1, 2));
-    at::Tensor result = at::empty({high.size(0), rows, rows}, at::kFloat);
+    at::Tensor result = at::empty({high.size(0), rows, rows}, high.options().dtype(at::kFloat));
     for (std::int64_t begin = 0; begin < rows; begin += step) {
         const std::int64_t end = std::min(begin + step, rows);
         const at::Tensor part =
@@ -123,10 +123,11 @@ at::Tensor squaredNorms(const Kernels& kernels, const WideSource& source, const 
                         const Rows& key, std::int64_t keyBlocks) {
     constexpr double mostCancellation = 20;
     const auto forEachBlock = [&](const at::Tensor& t) { return t.repeat_interleave(blocks / keyBlocks, 0); };
-    const at::Tensor squares =
-        (grams(kernels, query, blocks) * forEachBlock(grams(kernels, key, keyBlocks))).sum({1, 2});
-    const at::Tensor independent =
+    at::Tensor squares = (grams(kernels, query, blocks) * forEachBlock(grams(kernels, key, keyBlocks))).sum({1, 2});
+    at::Tensor independent =
         (query.squares.view({blocks, -1}) * forEachBlock(key.squares.view({keyBlocks, -1}))).sum(1);
+    squares = squares.cpu();
+    independent = independent.cpu();
     for (std::int64_t block = 0; block < blocks; ++block) {
         if (independent[block].item<double>() > mostCancellation * squares[block].item<double>()) {
             const std::int64_t heads = source.heads / blocks;

@@ -1,5 +1,6 @@
 #include "app/cli_common.h"
 
+#include "analysis/kernels.h"
 #include "analysis/measure.h"
 #include "analysis/text.h"
 #include "backends/open_model.h"
@@ -81,6 +82,16 @@ void alignPoints(std::vector<std::vector<std::string>>& rows, std::size_t column
         rows[i][column].append(longest - tail(rows[i]), ' ');
 }
 
+/// What the contract allows: a number behind "cuda:", or none.
+bool isDevice(std::string_view text) {
+    constexpr std::string_view cuda = "cuda:";
+    if (text == "cpu" || text == "cuda")
+        return true;
+    const std::string_view number = text.starts_with(cuda) ? text.substr(cuda.size()) : std::string_view();
+    return !number.empty() && number.size() < 3 &&
+           std::ranges::all_of(number, [](char c) { return c >= '0' && c <= '9'; });
+}
+
 } // namespace
 
 Progress Console::progress() const {
@@ -97,6 +108,10 @@ void addCommonOptions(CLI::App& verb, Console& console) {
     verb.add_option("--threads", console.threads, "Threads to work with; 0 = one per core")
         ->check(CLI::Range(0, 1024))
         ->capture_default_str();
+    verb.add_option("--device", console.device, "What multiplies weights: cpu, cuda or cuda:N")
+        ->check(CLI::Validator(
+            [](const std::string& text) { return isDevice(text) ? "" : "is not cpu, cuda or cuda:N"; }, "DEVICE"))
+        ->capture_default_str();
     verb.add_option("--log-level", console.logLevel, "What to log on standard error")
         ->check(CLI::IsMember({"debug", "info", "warn", "error", "off"}))
         ->capture_default_str();
@@ -106,7 +121,7 @@ std::shared_ptr<const Model> open(const std::string& path, const Console& consol
     if (isSession(path))
         throw Error("is a session, which holds no weights", path, "Name the checkpoint itself");
     initialiseRuntime(console.threads);
-    return openModel(path, progress);
+    return openModel(path, progress, console.device);
 }
 
 ModelCard fullCard(const Model& model) {
@@ -121,6 +136,7 @@ std::vector<MetricResult> measured(const Model& model, const std::vector<MetricR
     for (MetricResult& result : results) {
         result.measurement.fingerprint = model.fingerprint();
         result.measurement.created = utcNow();
+        result.measurement.device = model.kernels().device();
     }
     return results;
 }

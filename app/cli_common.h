@@ -19,13 +19,14 @@ struct Console {
     std::string progressMode = "auto";
     std::string logLevel = "warn";
     int threads = 0;
+    std::string device = "cpu";
     std::stop_source stop;
 
     /// Reports to standard error: live on a terminal, a line at a time for logs, or as JSON lines.
     Progress progress() const;
 };
 
-/// --json, --progress, --threads, --log-level
+/// --json, --progress, --threads, --device, --log-level
 void addCommonOptions(CLI::App& verb, Console& console);
 
 std::shared_ptr<const Model> open(const std::string& path, const Console& console, const Progress& progress);

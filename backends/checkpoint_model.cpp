@@ -1,8 +1,8 @@
 #include "backends/checkpoint_model.h"
 
 #include "analysis/error.h"
+#include "analysis/kernels.h"
 #include "backends/fingerprint.h"
-#include "backends/kernels/machine_kernels.h"
 #include "backends/spec_tensors.h"
 #include "backends/tensor_finder.h"
 #include "backends/tensor_slots.h"
@@ -59,8 +59,9 @@ at::Tensor halfRotation(const at::Tensor& rows, int heads, int headDim) {
 class CheckpointModel : public Model {
 public:
     CheckpointModel(std::unique_ptr<const Checkpoint> checkpoint, CheckpointDescription description,
-                    const std::string& path, std::string_view format)
-        : m_checkpoint(std::move(checkpoint))
+                    const std::string& path, std::string_view format, std::shared_ptr<const Kernels> kernels)
+        : m_kernels(std::move(kernels))
+        , m_checkpoint(std::move(checkpoint))
         , m_slots(*m_checkpoint, description, path)
         , m_pairsRotaryRows(description.pairsRotaryRows)
         , m_addsOneToNorms(description.addsOneToNorms) {
@@ -104,7 +105,7 @@ public:
             found.entry->file->release(found.bytes());
     }
 
-    const Kernels& kernels() const override { return machineKernels(); }
+    const Kernels& kernels() const override { return *m_kernels; }
 
     void checkFiles() const override {
         for (const auto& file : m_files)
@@ -157,6 +158,7 @@ private:
             m_card.warnings.emplace_back("there is no read-out (lm_head): weights can be measured, but no text scored");
     }
 
+    std::shared_ptr<const Kernels> m_kernels;
     std::unique_ptr<const Checkpoint> m_checkpoint;
     TensorSlots m_slots;
     std::vector<std::shared_ptr<const MappedFile>> m_files;
@@ -170,9 +172,10 @@ private:
 } // namespace
 
 std::shared_ptr<const Model> modelFrom(std::unique_ptr<const Checkpoint> checkpoint, const std::string& path,
-                                       std::string_view format) {
+                                       std::string_view format, std::shared_ptr<const Kernels> kernels) {
     CheckpointDescription description = checkpoint->describe();
-    return std::make_shared<CheckpointModel>(std::move(checkpoint), std::move(description), path, format);
+    return std::make_shared<CheckpointModel>(std::move(checkpoint), std::move(description), path, format,
+                                             std::move(kernels));
 }
 
 } // namespace secateur

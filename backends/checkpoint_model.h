@@ -13,6 +13,6 @@ namespace secateur {
 /// @param path as it was opened
 /// @throws Error naming the tensor that is missing or of another shape
 std::shared_ptr<const Model> modelFrom(std::unique_ptr<const Checkpoint> checkpoint, const std::string& path,
-                                       std::string_view format);
+                                       std::string_view format, std::shared_ptr<const Kernels> kernels);
 
 } // namespace secateur

@@ -4,6 +4,7 @@
 #include "backends/checkpoint_model.h"
 #include "backends/formats.h"
 #include "backends/hub_cache.h"
+#include "backends/kernels/machine_kernels.h"
 
 #include <filesystem>
 #include <new>
@@ -26,13 +27,14 @@ auto opening(const std::string& path, Work work) {
 
 } // namespace
 
-std::shared_ptr<const Model> openModel(const std::string& given, const Progress& progress) {
+std::shared_ptr<const Model> openModel(const std::string& given, const Progress& progress, const std::string& device) {
+    auto kernels = kernelsOf(device);
     return opening(given, [&] {
         const std::string path = snapshotOf(given);
         progress.report(0, "opening " + path);
         const FormatInfo& format = formatOf(path);
         auto checkpoint = format.open(path, progress.part(0, 0.9));
-        auto model = modelFrom(std::move(checkpoint), path, format.id);
+        auto model = modelFrom(std::move(checkpoint), path, format.id, std::move(kernels));
         progress.report(1, "opened " + path);
         return model;
     });

@@ -7,6 +7,7 @@
 #include <ATen/ATen.h> // before Qt, whose keywords it does not survive
 #endif
 
+#include "analysis/error.h"
 #include "analysis/layer_order.h"
 #include "analysis/measure.h"
 #include "backends/kernels/machine_kernels.h"
@@ -296,6 +297,19 @@ private slots:
             stop.get_token());
         QVERIFY_EXCEPTION_THROWN(measure(model, parseMetricRequests("gate_norm"), progress), Cancelled);
         QCOMPARE(reports, 1);
+    }
+
+    void aDeviceThatIsNotThereIsRefused() {
+        QCOMPARE(kernelsOf("cpu")->device(), std::string("cpu"));
+        if (at::hasCUDA())
+            QSKIP("there is CUDA here");
+        try {
+            kernelsOf("cuda:1");
+            QFAIL("was accepted");
+        } catch (const Error& error) {
+            QCOMPARE(QString(error.what()).section('\n', 0, 0),
+                     QString("cuda:1: cannot be used: there is no CUDA here, or libtorch was built without it"));
+        }
     }
 
     void theMostDoubtfulLayerIsMeasuredFirst() {

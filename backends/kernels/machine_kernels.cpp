@@ -1,5 +1,6 @@
 #include "backends/kernels/machine_kernels.h"
 
+#include "analysis/error.h"
 #include "analysis/rows.h"
 #include "backends/kernels/rounding.h"
 
@@ -198,6 +199,21 @@ public:
 
 const Kernels& machineKernels() {
     static const MachineKernels kernels;
+    return kernels;
+}
+
+std::shared_ptr<const Kernels> kernelsOf(const std::string& device) {
+    if (device == "cpu")
+        return {std::shared_ptr<void>(), &machineKernels()};
+    if (!at::hasCUDA())
+        throw Error("cannot be used: there is no CUDA here, or libtorch was built without it", device,
+                    "Leave out --device, or use a libtorch with CUDA");
+    std::unique_ptr<const Kernels> kernels = plainKernelsOn(device);
+    try {
+        at::zeros({1}, at::TensorOptions(at::Device(device)));
+    } catch (const c10::Error& error) {
+        throw Error(error.what_without_backtrace(), device);
+    }
     return kernels;
 }
 

@@ -2,9 +2,15 @@
 
 #include "analysis/kernels.h"
 
+#include <memory>
+#include <string>
+
 namespace secateur {
 
 /// Kernels by oneDNN for the processor that this runs on: bfloat16 where it multiplies such numbers itself.
 const Kernels& machineKernels();
+
+/// @param device "cpu", "cuda" or "cuda:N" @throws Error when there is no such device here
+std::shared_ptr<const Kernels> kernelsOf(const std::string& device);
 
 } // namespace secateur

@@ -19,7 +19,6 @@
 #include <unistd.h>
 
 #include <array>
-#include <atomic>
 #include <chrono>
 #include <csignal>
 #include <cstdio>
@@ -33,14 +32,20 @@ using namespace secateur;
 
 namespace {
 
-/// What parent and child both see.
-struct Survey {
-    std::atomic<std::uint64_t> next = 1;
-    std::atomic<std::uint64_t> opened = 0;
-    std::atomic<std::uint64_t> refused = 0;
+struct Counts {
+    std::uint64_t next = 1;
+    std::uint64_t opened = 0;
+    std::uint64_t refused = 0;
 };
 
-enum Ending : int { done = 0, hdf5Crashed = 40, hdf5Stalled = 41, ourFault = 42 };
+/// What parent and child both see, in turn.
+struct Survey {
+    Counts now;
+    Counts sound;                ///< when the child last opened a file that is not damaged
+    std::uint64_t carefulTo = 0; ///< up to this copy that is tried behind each
+};
+
+enum Ending : int { done = 0, hdf5Crashed = 40, hdf5Stalled = 41, ourFault = 42, spoilt = 43 };
 
 /// Whose code a signal met: the innermost frame that is neither this handler's nor a system library's.
 bool isInHdf5() {
@@ -89,7 +94,7 @@ std::string sealed(const fuzz::Bytes& bytes) {
     return text + sealOf(text);
 }
 
-void readOne(Survey& survey, const fuzz::Bytes& bytes) {
+void readOne(Counts& counts, const fuzz::Bytes& bytes) {
     const std::string text = sealed(bytes);
     const auto file = fuzz::fileOf("session.h5", reinterpret_cast<const std::uint8_t*>(text.data()), text.size());
     try {
@@ -97,11 +102,11 @@ void readOne(Survey& survey, const fuzz::Bytes& bytes) {
         for (const MetricResult& result : session.results)
             if (!result.request.info || result.values.rows() != session.model.spec.layers.size())
                 ::_exit(ourFault);
-        ++survey.opened;
+        ++counts.opened;
     } catch (const Error& error) {
         if (error.message().empty())
             ::_exit(ourFault);
-        ++survey.refused;
+        ++counts.refused;
     } catch (const std::bad_alloc&) {
         ::_exit(ourFault);
     }
@@ -115,12 +120,35 @@ void confine() {
     catchSignals();
 }
 
+/// HDF5 can be left in a state in which it refuses everything.
+void checkSoundness(Survey& survey, const fuzz::Bytes& undamaged) {
+    Counts trial;
+    readOne(trial, undamaged);
+    if (trial.opened == 0)
+        ::_exit(spoilt);
+    survey.sound = survey.now;
+}
+
+/// What a spoilt child refused is read again, until the copy is known that spoils it.
+void goBack(Survey& survey) {
+    if (survey.now.next <= survey.carefulTo) {
+        survey.sound = survey.now;
+        return;
+    }
+    survey.carefulTo = survey.now.next;
+    survey.now = survey.sound;
+}
+
 [[noreturn]] void goThrough(Survey& survey, const std::vector<fuzz::Bytes>& seeds, std::uint64_t last) {
     confine();
-    for (std::uint64_t i = survey.next; i <= last; i = survey.next) {
-        ++survey.next; // first: whoever comes next goes on behind this one
+    constexpr std::uint64_t often = 100;
+    Counts& counts = survey.now;
+    while (counts.next <= last) {
+        const std::uint64_t i = counts.next++; // first: whoever comes next goes on behind this one
         allowTime();
-        readOne(survey, fuzz::damaged(seeds, i));
+        readOne(counts, fuzz::damaged(seeds, i));
+        if (i % often == 0 || counts.next <= survey.carefulTo)
+            checkSoundness(survey, seeds.front());
     }
     ::_exit(done);
 }
@@ -139,7 +167,7 @@ int endingOf(Work work) {
 bool comesAgain(const fuzz::Bytes& bytes) {
     return endingOf([&] {
                confine();
-               Survey unused;
+               Counts unused;
                readOne(unused, bytes);
                ::_exit(done);
            }) == ourFault;
@@ -176,19 +204,23 @@ int main(int argumentCount, char** arguments) {
     if (shared == MAP_FAILED)
         return 2;
     Survey& survey = *new (shared) Survey;
-    survey.next = first;
+    survey.now.next = survey.sound.next = first;
     std::uint64_t crashes = 0;
     std::uint64_t stalls = 0;
     const auto start = std::chrono::steady_clock::now();
     auto said = start;
     for (bool going = true; going;) {
         const int ending = endingOf([&] { goThrough(survey, seeds, end); });
-        const std::uint64_t last = survey.next - 1;
+        if (ending == spoilt)
+            goBack(survey);
+        else
+            survey.sound = survey.now;
+        const std::uint64_t last = survey.now.next - 1;
         if (ending == ourFault && comesAgain(fuzz::damaged(seeds, last)))
             return keepFault(fuzz::damaged(seeds, last), last);
         crashes += ending == hdf5Crashed || ending == ourFault ? 1 : 0;
         stalls += ending == hdf5Stalled ? 1 : 0;
-        going = ending != done && survey.next <= end;
+        going = ending != done && survey.now.next <= end;
         const auto now = std::chrono::steady_clock::now();
         if (going && now - said < std::chrono::seconds(30))
             continue;
@@ -197,7 +229,7 @@ int main(int argumentCount, char** arguments) {
         std::printf("%llu copies, %.0f per second: %llu open, %llu refused, HDF5 crashed on %llu and stalled on %llu\n",
                     number(last - first + 1),
                     static_cast<double>(last - first + 1) / std::chrono::duration<double>(now - start).count(),
-                    number(survey.opened), number(survey.refused), number(crashes), number(stalls));
+                    number(survey.now.opened), number(survey.now.refused), number(crashes), number(stalls));
         std::fflush(stdout);
     }
     return 0;

@@ -1,0 +1,30 @@
+"""What the layers' gate-norms of a checkpoint cost by plain PyTorch, for comparison with benchmark_gate_norm:
+gate_norm.py FOLDER [LAYERS]. Per layer, with keys repeated for each query head: (Wq.T @ Wk).norm() in float32 and in
+bfloat16."""
+
+import json
+import pathlib
+import sys
+import time
+
+import torch
+from safetensors import safe_open
+
+folder = pathlib.Path(sys.argv[1])
+config = json.loads((folder / "config.json").read_text())
+layers = int(sys.argv[2]) if len(sys.argv) > 2 else config["num_hidden_layers"]
+repeats = config["num_attention_heads"] // config["num_key_value_heads"]
+head = config["hidden_size"] // config["num_attention_heads"]
+
+with safe_open(folder / "model.safetensors", "pt") as checkpoint:
+    for dtype in (torch.float32, torch.bfloat16):
+        seconds = 0.0
+        values = []
+        for layer in range(layers):
+            begin = time.perf_counter()
+            query, key = (checkpoint.get_tensor(f"model.layers.{layer}.self_attn.{kind}_proj.weight").to(dtype)
+                          for kind in "qk")
+            key = key.view(-1, head, key.shape[1]).repeat_interleave(repeats, 0).flatten(0, 1)
+            values.append((query.T @ key).norm().item())
+            seconds += time.perf_counter() - begin
+        print(f"{dtype}: {seconds:.2f} s for {layers} layers, {seconds / layers:.4f} s each; first {values[0]:.6f}")
