@@ -33,7 +33,9 @@ Around aroundTexts(const Tokenizer& tokenizer) {
     const Encoding whole = tokenizer.encode(sample);
     const Encoding bare = tokenizer.encode(sample, {.addSpecial = false});
     const auto found = std::search(whole.ids.begin(), whole.ids.end(), bare.ids.begin(), bare.ids.end());
-    const auto before = static_cast<std::size_t>(found - whole.ids.begin());
+    // A vocabulary that leaves the letter out shows only how many there are.
+    const std::size_t leading = tokenizer.card().addsBos ? 1 : 0;
+    const std::size_t before = bare.ids.empty() ? leading : static_cast<std::size_t>(found - whole.ids.begin());
     const std::size_t after = whole.ids.size() - before - bare.ids.size();
     return {part(whole, 0, before), part(whole, whole.ids.size() - after, after)};
 }

@@ -31,10 +31,17 @@ std::string TextStream::finish() {
 }
 
 std::string TextStream::grow(bool final) {
-    const std::string text = m_tokenizer.decode(m_ids, m_skipSpecial);
+    std::string text = m_tokenizer.decode(m_ids, m_skipSpecial);
+    if (!text.starts_with(m_shown)) {
+        // A decoder may take back what it gave: a byte that fits nothing spoils the byte tokens before it. What was
+        // shown cannot be taken back, so the window begins anew behind it.
+        m_ids.erase(m_ids.begin(), m_ids.begin() + static_cast<std::ptrdiff_t>(m_settled));
+        m_settled = 0;
+        m_shown.clear();
+        text = m_tokenizer.decode(m_ids, m_skipSpecial);
+    }
     const std::string_view certain = final ? std::string_view(text) : certainPart(text);
-    // A decoder may take back what it gave (a blank before a full stop): then nothing more is certain yet.
-    if (certain.size() <= m_shown.size() || !certain.starts_with(m_shown))
+    if (certain.size() <= m_shown.size())
         return {};
     std::string fresh(certain.substr(m_shown.size()));
     if (certain.size() < text.size() || final) {

@@ -9,7 +9,8 @@
 namespace secateur {
 
 /// Decodes tokens as they come, and never gives half a character away: what add() and finish() return, put together,
-/// is what Tokenizer::decode makes of all ids. The tokenizer must outlive it.
+/// is what Tokenizer::decode makes of all ids, unless later ids change what earlier ones decode to (byte tokens that
+/// are no UTF-8). The tokenizer must outlive it.
 class TextStream {
 public:
     explicit TextStream(const Tokenizer& tokenizer, bool skipSpecial = false)

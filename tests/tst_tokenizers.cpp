@@ -5,6 +5,7 @@
 #include "analysis/error.h"
 #include "analysis/text_stream.h"
 #include "backends/open_tokenizer.h"
+#include "backends/tokenizers/charsmap.h"
 #include "backends/tokenizers/regex.h"
 #include "backends/tokenizers/scanners.h"
 #include "backends/tokenizers/unicode.h"
@@ -229,6 +230,69 @@ private slots:
         QCOMPARE(stream.add(ids[0]), std::string());
         QCOMPARE(streamed(*tokenizer, ids), std::string("🦊 東"));
         QCOMPARE(streamed(*tokenizer, {ids[0], ids[1]}), tokenizer->decode(std::vector{ids[0], ids[1]}));
+    }
+
+    void bytesThatFitNothingDoNotStopTheStream() {
+        const auto tokenizer = open(folder + "/byte-fallback");
+        const auto byte = [&](const char* name) { return *tokenizer->id(name); };
+        const std::vector<int> whole{byte("<0xE4>"), byte("<0xB8>"), byte("<0xAD>")};
+        const auto letters = tokenizer->encode("fox", {.addSpecial = false}).ids;
+        std::vector<int> ids = whole;
+        ids.insert(ids.end(), whole.begin(), whole.end());
+        QCOMPARE(streamed(*tokenizer, ids), std::string("中中"));
+        ids.push_back(byte("<0xFF>"));
+        ids.insert(ids.end(), letters.begin(), letters.end());
+        const QString text = QString::fromStdString(streamed(*tokenizer, ids));
+        QVERIFY2(text.startsWith("中中\uFFFD") && text.endsWith("fox"), qPrintable(text));
+    }
+
+    void expressionsMeanWhatTheOriginalMakesOfThem_data() {
+        QTest::addColumn<QString>("pattern");
+        QTest::addColumn<QString>("text");
+        QTest::addColumn<QStringList>("matches");
+        QTest::newRow("begin of a line") << "^a"
+                                         << "a\na ba" << QStringList{"a", "a"};
+        QTest::newRow("end of a line") << "a$"
+                                       << "a\nba\n"
+                                       << QStringList{"a", "a"};
+        QTest::newRow("word characters") << "\\w+"
+                                         << "e\u0301x \u0903a a_b\u203Fc"
+                                         << QStringList{"e\u0301x", "\u0903a", "a_b\u203Fc"};
+        QTest::newRow("hexadecimal digits") << "\\h+"
+                                            << "af zz  \t" << QStringList{"af"};
+        QTest::newRow("a class in a class") << "[a[bc]]+"
+                                            << "xabcx" << QStringList{"abc"};
+        QTest::newRow("dots match line ends") << "(?m:a.b)"
+                                              << "a\nb" << QStringList{"a\nb"};
+        QTest::newRow("no word characters")
+            << " ?[^(\\s|[.,!?\u2026])]+"
+            << "Hi there, you (x) a)]b" << QStringList{"Hi", " there", " you", "x", " a", "]b"};
+    }
+    void expressionsMeanWhatTheOriginalMakesOfThem() {
+        QFETCH(QString, pattern);
+        QFETCH(QString, text);
+        const std::string bytes = text.toStdString();
+        QStringList found;
+        Regex(pattern.toStdString(), "test").forEach(bytes, [&](std::size_t begin, std::size_t end) {
+            found << QString::fromStdString(bytes.substr(begin, end - begin));
+        });
+        QTEST(found, "matches");
+    }
+
+    void aMapNeverCutsACharacter() {
+        // A double array of one text, the first byte of "é", which becomes "x".
+        constexpr quint32 lead = 0xC3;
+        constexpr quint32 leaf = 0x100;
+        std::vector<quint32> units(0x200, 0);
+        units[lead] = (leaf << 10U) | 0x100U | lead;
+        units[lead ^ leaf] = 0x80000000U;
+        const auto size = static_cast<quint32>(units.size() * sizeof(quint32));
+        std::string blob(reinterpret_cast<const char*>(&size), sizeof size);
+        blob.append(reinterpret_cast<const char*>(units.data()), size).append("x", 2);
+        const Charsmap map(blob, "test");
+        QVERIFY(map.longest("\xC3", 0).has_value());
+        QVERIFY(!map.longest("é", 0).has_value());
+        QVERIFY(!map.shortest("é", 0).has_value());
     }
 
     void fastScannersCutAsTheirExpressionsDo_data() {

@@ -56,7 +56,7 @@ public:
     /// Takes the last bytes written back.
     void drop(std::size_t bytes);
     const std::string& text() const { return m_fresh.m_text; }
-    /// Replaces the old text; call once, at the end.
+    /// Replaces the old text; call once, at the end. @throws Error when it has become too long to be counted
     void finish();
 
 private:

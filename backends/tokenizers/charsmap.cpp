@@ -56,7 +56,8 @@ void Charsmap::walk(std::string_view text, std::size_t at, Found found) const {
             return;
         const bool whole = endsText(m_units[node]);
         node ^= offsetOf(m_units[node]);
-        if (!whole)
+        // A text that ends inside a character would leave the other half of it behind.
+        if (!whole || (end + 1 < text.size() && unicode::isContinuation(text[end + 1])))
             continue;
         const std::size_t place = node < m_units.size() ? valueOf(m_units[node]) : m_replacements.size();
         // Replacements are found by where they begin, never by a place inside one.

@@ -15,10 +15,16 @@ namespace {
 using Tokens = std::vector<std::string>;
 
 void replaceAll(std::string& text, std::string_view pattern, std::string_view replacement) {
-    if (pattern.empty())
+    std::size_t at = pattern.empty() ? std::string::npos : text.find(pattern);
+    if (at == std::string::npos)
         return;
-    for (std::size_t at = text.find(pattern); at != std::string::npos; at = text.find(pattern, at + replacement.size()))
-        text.replace(at, pattern.size(), replacement);
+    std::string fresh;
+    std::size_t kept = 0;
+    for (; at != std::string::npos; at = text.find(pattern, kept)) {
+        fresh.append(text, kept, at - kept).append(replacement);
+        kept = at + pattern.size();
+    }
+    text = fresh.append(text, kept);
 }
 
 class Steps : public Decoder {

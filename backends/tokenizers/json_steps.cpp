@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <limits>
 
 namespace secateur {
@@ -226,6 +227,8 @@ std::vector<TemplateItem> templateOf(const JsonObject& step, const char* key) {
         else
             step.refuse("special_tokens", "is missing");
     }
+    if (std::ranges::find(items, TemplateItem::Kind::first, &TemplateItem::kind) == items.end())
+        step.refuse(key, "has no place for the text");
     return items;
 }
 
@@ -252,6 +255,14 @@ void readTrimming(const JsonObject& step, PostProcessor& post) {
     post.keepsPrefix = flagOr(step, "add_prefix_space", true);
 }
 
+DecoderPtr stripDecoderOf(const JsonObject& step) {
+    const std::string content = requiredText(step, "content");
+    if (content.empty())
+        step.refuse("content", "is empty");
+    return makeStripDecoder(content, static_cast<std::size_t>(step.integer("start", 0, mostIds).value_or(0)),
+                            static_cast<std::size_t>(step.integer("stop", 0, mostIds).value_or(0)));
+}
+
 DecoderPtr decoderOf(const JsonObject& step) {
     const std::string type = typeOf(step);
     if (type == "ByteLevel")
@@ -261,9 +272,7 @@ DecoderPtr decoderOf(const JsonObject& step) {
     if (type == "Fuse")
         return makeFuse();
     if (type == "Strip")
-        return makeStripDecoder(requiredText(step, "content"),
-                                static_cast<std::size_t>(step.integer("start", 0, mostIds).value_or(0)),
-                                static_cast<std::size_t>(step.integer("stop", 0, mostIds).value_or(0)));
+        return stripDecoderOf(step);
     if (type == "Replace") {
         const Pattern pattern = patternOf(step);
         const std::string content = step.text("content").value_or("");

@@ -11,6 +11,8 @@ namespace {
 
 /// Halves of a line with several blanks: the first cut that leaves two tokens, or nothing.
 MergeHalves cutLine(const std::string& line, const Vocabulary& vocabulary) {
+    if (line.size() > 2 * longestToken + 1)
+        return {};
     for (std::size_t blank = line.find(' '); blank != std::string::npos; blank = line.find(' ', blank + 1)) {
         if (vocabulary.find(line.substr(0, blank)) && vocabulary.find(line.substr(blank + 1)))
             return {line.substr(0, blank), line.substr(blank + 1)};
@@ -27,6 +29,10 @@ std::shared_ptr<const Vocabulary> makeVocabulary(const std::vector<ListedToken>&
     for (const ListedToken& token : tokens) {
         if (!unicode::isValid(token.text))
             throw Error(fmt::format("has a token that is not UTF-8, of id {}", token.id), subject);
+        if (token.text.size() > longestToken)
+            throw Error(fmt::format("has a token of {} bytes, of id {}; at most {} are read", token.text.size(),
+                                    token.id, longestToken),
+                        subject);
         vocabulary->add(token.text, token.id);
     }
     return vocabulary;

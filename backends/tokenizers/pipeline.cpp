@@ -44,12 +44,12 @@ public:
     const TokenizerCard& card() const override { return m_parts.card; }
 
     Encoding encode(std::string_view text, const EncodeOptions& options) const override {
-        return m_parts.post.join(encodeText(text, options), nullptr, options.addSpecial);
+        return m_parts.post.join(encodeText(text, options), nullptr, options);
     }
 
     Encoding encodePair(std::string_view first, std::string_view second, const EncodeOptions& options) const override {
         const Encoding behind = encodeText(second, options);
-        return m_parts.post.join(encodeText(first, options), &behind, options.addSpecial);
+        return m_parts.post.join(encodeText(first, options), &behind, options);
     }
 
     std::string decode(std::span<const int> ids, bool skipSpecial) const override {

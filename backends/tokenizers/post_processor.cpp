@@ -30,22 +30,21 @@ void PostProcessor::trim(Encoding& encoding, std::string_view text) const {
     }
 }
 
-Encoding PostProcessor::join(Encoding first, const Encoding* second, bool addSpecial) const {
+Encoding PostProcessor::join(Encoding first, const Encoding* second, const EncodeOptions& options) const {
     const std::vector<TemplateItem>& items = second ? pair : single;
     if (!second && items.size() == 1 && items.front().kind == TemplateItem::Kind::first) {
         first.types.assign(first.ids.size(), items.front().type);
         return first;
     }
-    const bool withRanges = !first.ranges.empty() || first.ids.empty();
     Encoding whole;
     for (const TemplateItem& item : items) {
         if (item.kind == TemplateItem::Kind::first) {
             append(whole, first, item.type);
         } else if (item.kind == TemplateItem::Kind::second && second) {
             append(whole, *second, item.type);
-        } else if (item.kind == TemplateItem::Kind::special && addSpecial) {
+        } else if (item.kind == TemplateItem::Kind::special && options.addSpecial) {
             Encoding special{item.ids, {}, {}};
-            if (withRanges)
+            if (options.ranges)
                 special.ranges.resize(item.ids.size());
             append(whole, special, item.type);
         }

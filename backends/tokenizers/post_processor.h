@@ -26,7 +26,7 @@ struct PostProcessor {
     bool addsFront() const { return !single.empty() && single.front().kind == TemplateItem::Kind::special; }
     void trim(Encoding& encoding, std::string_view text) const;
     /// @param second nullptr for a single text
-    Encoding join(Encoding first, const Encoding* second, bool addSpecial) const;
+    Encoding join(Encoding first, const Encoding* second, const EncodeOptions& options) const;
 };
 
 } // namespace secateur

@@ -8,8 +8,10 @@
 #define PCRE2_CODE_UNIT_WIDTH 8
 #include <pcre2.h>
 
+#include <algorithm>
 #include <array>
 #include <cstdlib>
+#include <utility>
 
 namespace secateur {
 
@@ -24,6 +26,9 @@ constexpr std::size_t stackLimit = 4 * 1024 * 1024;
 /// The members of White_Space: PCRE2's own \s has one character more.
 constexpr std::string_view spaces =
     R"(\t-\r \x{85}\x{A0}\x{1680}\x{2000}-\x{200A}\x{2028}\x{2029}\x{202F}\x{205F}\x{3000})";
+
+constexpr std::string_view wordMembers = R"(\p{Alphabetic}\p{M}\p{Nd}\p{Pc})";
+constexpr std::string_view hexadecimalDigits = "0-9a-fA-F";
 
 /// The major version of Unicode that PCRE2 knows.
 int unicodeVersion() {
@@ -40,39 +45,110 @@ std::string newerMembers(std::string_view category) {
     return members;
 }
 
-/// The expression with \s and \S spelled out, and categories with what newer versions of Unicode added to them.
-std::string spelledOut(std::string_view pattern) {
-    std::string spelled;
-    bool inClass = false;
-    for (std::size_t i = 0; i < pattern.size(); ++i) {
-        const char letter = pattern[i];
-        if (letter == '\\' && i + 1 < pattern.size()) {
-            const char escaped = pattern[++i];
-            if (escaped == 's')
-                spelled += inClass ? std::string(spaces) : fmt::format("[{}]", spaces);
-            else if (escaped == 'S' && !inClass)
-                spelled += fmt::format("[^{}]", spaces);
+/// Spells an expression of Oniguruma's, which the original library uses, for PCRE2: both read most of it alike.
+class Speller {
+public:
+    Speller(std::string_view pattern, const std::string& subject)
+        : m_pattern(pattern)
+        , m_subject(subject) {}
+
+    std::string spelled() {
+        while (m_at < m_pattern.size()) {
+            if (m_pattern[m_at] == '\\' && m_at + 1 < m_pattern.size())
+                escape();
+            else if (m_depth > 0)
+                member();
             else
-                (spelled += letter) += escaped;
-            if (const std::size_t end = pattern.find('}', i);
-                escaped == 'p' && pattern.substr(i + 1).starts_with('{') && end != std::string_view::npos) {
-                const std::string_view name = pattern.substr(i + 2, end - i - 2);
-                const std::string more = newerMembers(name);
-                spelled.resize(spelled.size() - 2);
-                spelled += fmt::format("{}\\p{{{}}}{}{}", inClass || more.empty() ? "" : "[", name, more,
-                                       inClass || more.empty() ? "" : "]");
-                i = end;
-            }
-            continue;
+                outside();
         }
-        if (letter == '[' && !inClass)
-            inClass = true;
-        else if (letter == ']' && inClass && !spelled.ends_with('[') && !spelled.ends_with("[^"))
-            inClass = false;
-        spelled += letter;
+        return std::move(m_spelled);
     }
-    return spelled;
-}
+
+private:
+    [[noreturn]] void refuse(std::string_view what) const {
+        throw Error(fmt::format("is a regular expression with {}, which is not read", what), m_subject);
+    }
+    bool follows(std::string_view text) const { return m_pattern.substr(m_at).starts_with(text); }
+    void copy(std::size_t bytes) {
+        m_spelled += m_pattern.substr(m_at, bytes);
+        m_at += bytes;
+    }
+
+    void escape() {
+        const char letter = m_pattern[m_at + 1];
+        if (letter == 's' || letter == 'S')
+            shorthand(letter == 'S', spaces);
+        else if (letter == 'w' || letter == 'W')
+            shorthand(letter == 'W', wordMembers);
+        else if (letter == 'h' || letter == 'H')
+            shorthand(letter == 'H', hexadecimalDigits);
+        else if (follows("\\p{"))
+            category();
+        else
+            copy(2);
+    }
+
+    void shorthand(bool negated, std::string_view members) {
+        if (m_depth > 0 && negated) {
+            if (members != spaces)
+                refuse(fmt::format("{} inside a class", m_pattern.substr(m_at, 2)));
+            return copy(2); // but for one character the same
+        }
+        m_spelled += m_depth > 0 ? std::string(members) : fmt::format("[{}{}]", negated ? "^" : "", members);
+        m_at += 2;
+    }
+
+    void category() {
+        const std::size_t end = m_pattern.find('}', m_at);
+        if (end == std::string_view::npos)
+            return copy(2);
+        const std::string more = newerMembers(m_pattern.substr(m_at + 3, end - m_at - 3));
+        const bool apart = m_depth == 0 && !more.empty();
+        m_spelled += apart ? "[" : "";
+        copy(end + 1 - m_at);
+        m_spelled += more + (apart ? "]" : "");
+    }
+
+    void outside() {
+        if (m_pattern[m_at] == '[')
+            return openClass();
+        const std::size_t flags = m_pattern.find_first_not_of("imx-", m_at + 2);
+        if (!follows("(?") || flags == std::string_view::npos || (m_pattern[flags] != ':' && m_pattern[flags] != ')'))
+            return copy(1);
+        for (; m_at < flags; ++m_at) // what one calls m the other calls s
+            m_spelled += m_pattern[m_at] == 'm' ? 's' : m_pattern[m_at];
+    }
+
+    void openClass() {
+        copy(follows("[^") ? 2 : 1);
+        if (follows("]"))
+            copy(1);
+        m_depth = 1;
+    }
+
+    void member() {
+        if (follows("&&"))
+            refuse("&& inside a class");
+        if (const std::size_t end = m_pattern.find(":]", m_at); follows("[:") && end != std::string_view::npos)
+            return copy(end + 2 - m_at);
+        if (follows("[^"))
+            refuse("a class without some characters inside another one");
+        if (m_pattern[m_at] == '[') {
+            ++m_depth; // its members are members of the outer one
+            ++m_at;
+        } else if (m_pattern[m_at] == ']' && --m_depth > 0) {
+            ++m_at;
+        } else {
+            copy(1);
+        }
+    }
+
+    std::string_view m_pattern;
+    const std::string& m_subject;
+    std::string m_spelled;
+    std::size_t m_at = 0;
+    int m_depth = 0; ///< classes that are open here
+};
 
 std::string messageOf(int code) {
     std::array<unsigned char, 256> text{};
@@ -113,11 +189,12 @@ Regex::Regex(const std::string& pattern, std::string subject)
             m_subject);
     if (!unicode::isValid(pattern))
         throw Error("is a regular expression that is not UTF-8", m_subject);
-    const std::string spelled = spelledOut(pattern);
+    const std::string spelled = "(*LF)" + Speller(pattern, m_subject).spelled();
     int failure = 0;
     PCRE2_SIZE place = 0;
-    m_compiled->code = pcre2_compile(reinterpret_cast<PCRE2_SPTR>(spelled.data()), spelled.size(),
-                                     PCRE2_UTF | PCRE2_UCP | PCRE2_NEVER_BACKSLASH_C, &failure, &place, nullptr);
+    m_compiled->code =
+        pcre2_compile(reinterpret_cast<PCRE2_SPTR>(spelled.data()), spelled.size(),
+                      PCRE2_UTF | PCRE2_UCP | PCRE2_MULTILINE | PCRE2_NEVER_BACKSLASH_C, &failure, &place, nullptr);
     if (!m_compiled->code)
         throw Error(fmt::format("is not a regular expression that can be read: {}", messageOf(failure)), m_subject);
     // Where there is no compiler to machine code, matching is slower and equal.

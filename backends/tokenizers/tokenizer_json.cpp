@@ -110,6 +110,8 @@ std::vector<AddedToken> addedTokensOf(const JsonObject& document, const Vocabula
         const auto text = object.text("content");
         if (!id || !text || text->empty())
             object.refuse(id ? "content" : "id", "is missing");
+        if (text->size() > longestToken)
+            object.refuse("content", fmt::format("has {} bytes; at most {} are read", text->size(), longestToken));
         if (const auto known = vocabulary.find(*text); known && *known != *id)
             object.refuse("id",
                           fmt::format("gives {} the id {}, the vocabulary gives it {}", inQuotes(*text), *id, *known));

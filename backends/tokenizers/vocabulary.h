@@ -9,6 +9,9 @@
 
 namespace secateur {
 
+/// Bytes of a token at most: what looks for tokens in a text takes time by their length. Real ones have a few hundred.
+inline constexpr std::size_t longestToken = 4096;
+
 /// Tokens and their ids, both ways. Ids may have gaps.
 class Vocabulary {
 public:

@@ -25,6 +25,9 @@ const TokenPiece* WordCache::find(std::string_view word, std::size_t& count) con
 }
 
 void WordCache::remember(std::string_view word, std::span<const TokenPiece> pieces) {
+    // Words without tokens would fill the texts for ever: only pieces make room again.
+    if (pieces.empty())
+        return;
     if (m_pieces.size() + pieces.size() > mostPieces) {
         std::ranges::fill(m_entries, Entry());
         m_texts.clear();

@@ -93,6 +93,15 @@ Corruptions tokenizerCorruptions() {
     json("a template of an unknown id",
          beside("\"post_processor\":{\"type\":\"BertProcessing\",\"cls\":[\"a\",0],\"sep\":[\"x\",77]}"),
          "post_processor: puts the id 77 around texts, which no token has");
+    json("a template without the text",
+         beside("\"post_processor\":{\"type\":\"TemplateProcessing\",\"single\":[],\"pair\":[]}"),
+         "post_processor: single: has no place for the text");
+    json("an enormous token", bpe("{\"" + QByteArray(5000, 'a') + "\":0}", "[]"),
+         "model: vocab: has a token of 5000 bytes, of id 0; at most 4096 are read");
+    json("an expression of sets",
+         beside("\"pre_tokenizer\":{\"type\":\"Split\",\"behavior\":\"Isolated\",\"pattern\":{\"Regex\":"
+                "\"[a-z&&[^b]]\"}}"),
+         "pre_tokenizer: is a regular expression with && inside a class, which is not read");
     json("an unknown step", beside("\"normalizer\":{\"type\":\"Rot13\"}"),
          "normalizer: type: the normalizer \"Rot13\" is not known");
     json("a broken expression",
