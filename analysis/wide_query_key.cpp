@@ -61,28 +61,11 @@ SquareEstimate estimatedSquare(const Kernels& kernels, const Rows& query, const 
     return {std::max(mean, 0.0), squares.std().item<double>() / std::sqrt(static_cast<double>(probes))};
 }
 
-/// high high^T of each block, of which only the lower half is multiplied where that saves time.
-at::Tensor symmetricProducts(const Kernels& kernels, const at::Tensor& high) {
-    constexpr std::int64_t step = 256;
-    const std::int64_t rows = high.size(1);
-    if (rows <= 2 * step)
-        return kernels.product(high, high.transpose(1, 2));
-    at::Tensor result = at::empty({high.size(0), rows, rows}, high.options().dtype(at::kFloat));
-    for (std::int64_t begin = 0; begin < rows; begin += step) {
-        const std::int64_t end = std::min(begin + step, rows);
-        const at::Tensor part =
-            kernels.product(high.narrow(1, begin, end - begin), high.narrow(1, 0, end).transpose(1, 2));
-        result.narrow(1, begin, end - begin).narrow(2, 0, end).copy_(part);
-        result.narrow(1, 0, end).narrow(2, begin, end - begin).copy_(part.transpose(1, 2));
-    }
-    return result;
-}
-
 /// Gram matrices of the rows of each block. -> [blocks, rows / blocks, rows / blocks] float64
 at::Tensor grams(const Kernels& kernels, const Rows& rows, std::int64_t blocks) {
     const auto byBlock = [&](const at::Tensor& t) { return t.view({blocks, t.size(0) / blocks, t.size(1)}); };
     const at::Tensor high = byBlock(rows.high);
-    at::Tensor result = symmetricProducts(kernels, high);
+    at::Tensor result = kernels.product(high, high.transpose(1, 2));
     if (rows.low.defined()) {
         const at::Tensor mixed = kernels.product(high, byBlock(rows.low).transpose(1, 2));
         result += mixed;
@@ -116,12 +99,46 @@ double exactSquare(const Kernels& kernels, const WideSource& source) {
         .item<double>();
 }
 
-/// Squared norms of blocks of rows from their Gram matrices. Products summed in float32 are off by about 1e-7 of what
-/// independent rows would give; blocks whose rows cancel so far that this shows are done again in float64.
+/// Rows `begin` to `end` of the Gram matrix of all rows, up to column `end`, the diagonal exact. float64
+at::Tensor lowerGramRows(const Kernels& kernels, const Rows& rows, std::int64_t begin, std::int64_t end) {
+    const auto times = [&](const at::Tensor& a, const at::Tensor& b) {
+        return kernels.product(a.narrow(0, begin, end - begin), b.narrow(0, 0, end).t());
+    };
+    at::Tensor result = times(rows.high, rows.high);
+    if (rows.low.defined()) {
+        result += times(rows.high, rows.low);
+        result += times(rows.low, rows.high);
+    }
+    result = result.to(at::kDouble);
+    result.narrow(1, begin, end - begin).diagonal().copy_(rows.squares.narrow(0, begin, end - begin));
+    return result;
+}
+
+/// Inner product of the Gram matrices of all rows, which are symmetric: lower halves are enough, a few rows at a time.
+double innerProductOfGrams(const Kernels& kernels, const Rows& query, const Rows& key) {
+    constexpr std::int64_t step = 256;
+    const std::int64_t rows = query.high.size(0);
+    double sum = 0;
+    for (std::int64_t begin = 0; begin < rows; begin += step) {
+        const std::int64_t end = std::min(begin + step, rows);
+        const at::Tensor products =
+            lowerGramRows(kernels, query, begin, end).mul_(lowerGramRows(kernels, key, begin, end));
+        sum += 2 * products.sum().item<double>() - products.narrow(1, begin, end - begin).sum().item<double>();
+    }
+    return sum;
+}
+
+/// Products summed in float32 are off by about 1e-7 of what independent rows would give: rows that cancel so far that
+/// this shows are multiplied again in float64.
+bool cancelsTooFar(double square, double independent) {
+    constexpr double mostCancellation = 20;
+    return independent > mostCancellation * square;
+}
+
+/// Squared norms of blocks of rows from their Gram matrices.
 /// @param key as many blocks as query, or fewer, each for as many blocks of query in a row
 at::Tensor squaredNorms(const Kernels& kernels, const WideSource& source, const Rows& query, std::int64_t blocks,
                         const Rows& key, std::int64_t keyBlocks) {
-    constexpr double mostCancellation = 20;
     const auto forEachBlock = [&](const at::Tensor& t) { return t.repeat_interleave(blocks / keyBlocks, 0); };
     at::Tensor squares = (grams(kernels, query, blocks) * forEachBlock(grams(kernels, key, keyBlocks))).sum({1, 2});
     at::Tensor independent =
@@ -129,7 +146,7 @@ at::Tensor squaredNorms(const Kernels& kernels, const WideSource& source, const 
     squares = squares.cpu();
     independent = independent.cpu();
     for (std::int64_t block = 0; block < blocks; ++block) {
-        if (independent[block].item<double>() > mostCancellation * squares[block].item<double>()) {
+        if (cancelsTooFar(squares[block].item<double>(), independent[block].item<double>())) {
             const std::int64_t heads = source.heads / blocks;
             squares[block] = exactSquare(kernels, part(source, block * heads, heads));
         }
@@ -182,8 +199,11 @@ Precision WideQueryKey::chosenPrecision() const {
 
 double WideQueryKey::squaredLayerNorm(const std::function<void()>& between) {
     between();
-    if (prefersGrams(m_source))
-        return squaredNorms(m_kernels, m_source, m_group, 1, m_key, 1).item<double>();
+    if (prefersGrams(m_source)) {
+        const double square = innerProductOfGrams(m_kernels, m_group, m_key);
+        const double independent = (m_group.squares * m_key.squares).sum().item<double>();
+        return cancelsTooFar(square, independent) ? exactSquare(m_kernels, m_source) : square;
+    }
     m_precision = chosenPrecision();
     if (m_precision == Precision::bf16)
         return m_kernels.squaredNormOfProduct({m_group.high, {}, {}, {}}, {m_key.high, {}, {}, {}}, between);

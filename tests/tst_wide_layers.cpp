@@ -165,9 +165,13 @@ private slots:
         for (const char* kernels : {"plain", "machine", "all"})
             for (const at::ScalarType type : {at::kHalf, at::kBFloat16, at::kFloat})
                 for (const int kvHeads : {16, 4})
-                    for (const double ratio : {1.0, 0.3, 0.1, 0.03})
+                    for (const double ratio : {1.0, 0.3, 0.1, 0.03}) {
+                        const QString judged = kernels;
+                        if ((judged == "plain" && ratio > 0.03) || (judged == "all" && kvHeads < 16))
+                            continue; // nothing that the machine's own choice does not show
                         QTest::addRow("%s, %s, %d keys, %g", kernels, at::toString(type), kvHeads, ratio)
-                            << QString(kernels) << static_cast<int>(type) << kvHeads << ratio;
+                            << judged << static_cast<int>(type) << kvHeads << ratio;
+                    }
     }
     void cancelledLayersAreExactInEveryType() {
         QFETCH(QString, kernels);
@@ -307,8 +311,9 @@ private slots:
             kernelsOf("cuda:1");
             QFAIL("was accepted");
         } catch (const Error& error) {
-            QCOMPARE(QString(error.what()).section('\n', 0, 0),
-                     QString("cuda:1: cannot be used: there is no CUDA here, or libtorch was built without it"));
+            QCOMPARE(QString(error.what()),
+                     QString("cuda:1: cannot be used: there is no CUDA here, or libtorch was built without it. Leave "
+                             "out --device, or use a libtorch with CUDA"));
         }
     }
 
