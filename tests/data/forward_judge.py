@@ -1,0 +1,247 @@
+"""Runs a transformers model and keeps what happens inside it: values, attention, and gradients at the same places.
+
+Whatever a layer's modules see is kept in the order of the calls, so that ALBERT's one layer fills L places. Names are
+those of expected.safetensors (make_forward_fixtures.py). H counts query heads, also where keys are shared: such a model
+is run as the equal one that owns a copy of the key and value rows per query head.
+"""
+
+import contextlib
+import copy
+import sys
+
+import torch
+
+SPLIT = ("query", "key", "value")
+
+
+def layers_of(model):
+    base, kind = model.base_model, model.config.model_type
+    if kind == "albert":
+        return list(base.encoder.albert_layer_groups[0].albert_layers)
+    if kind in ("bert", "roberta", "xlm-roberta"):
+        return list(base.encoder.layer)
+    return list(base.h if kind == "gpt2" else base.layers)
+
+
+def modules_of(layer, kind):
+    """The modules of one layer by what their input or output is called."""
+    if kind == "gpt2":
+        return {"attention": layer.attn, "fused": layer.attn.c_attn, "output": layer.attn.c_proj,
+                "down": layer.mlp.c_proj}
+    if kind == "albert":
+        inner = layer.attention
+        return {"attention": inner, "query": inner.query, "key": inner.key, "value": inner.value,
+                "output": inner.dense, "down": layer.ffn_output}
+    if kind in ("bert", "roberta", "xlm-roberta"):
+        inner = layer.attention.self
+        return {"attention": inner, "query": inner.query, "key": inner.key, "value": inner.value,
+                "output": layer.attention.output.dense, "down": layer.output.dense}
+    inner = layer.self_attn
+    found = {"attention": inner, "query": inner.q_proj, "key": inner.k_proj, "value": inner.v_proj,
+             "output": inner.dense if kind == "phi" else inner.o_proj,
+             "down": layer.mlp.fc2 if kind == "phi" else layer.mlp.down_proj}
+    if kind.startswith("gemma"):
+        found["update"] = layer.post_attention_layernorm
+    return found
+
+
+class Recorder:
+    """Keeps the tensors that pass; each of them is asked to keep its gradient."""
+
+    def __init__(self, model):
+        self.kept = {}
+        self.hooks = []
+        kind = model.config.model_type
+        for layer in layers_of(model):
+            self.inputs(layer, "input")
+            self.outputs(layer, "layer_output")
+            modules = modules_of(layer, kind)
+            self.hooks.append(modules["attention"].register_forward_hook(
+                lambda _, __, output: self.keep("attention", output[1])))
+            self.inputs(modules["output"], "context")
+            self.outputs(modules["output"], "attention_output")
+            self.inputs(modules["down"], "mlp_hidden")
+            self.outputs(modules["down"], "mlp_output")
+            for name in SPLIT + ("fused",):
+                if name in modules:
+                    self.outputs(modules[name], name)
+            if "update" in modules:
+                self.outputs(modules["update"], "attention_update")
+
+    def keep(self, name, tensor):
+        if tensor.requires_grad:
+            tensor.retain_grad()
+        self.kept.setdefault(name, []).append(tensor)
+
+    def inputs(self, module, name):
+        self.hooks.append(module.register_forward_pre_hook(
+            lambda _, args, named: self.keep(name, args[0] if args else named["hidden_states"]), with_kwargs=True))
+
+    def outputs(self, module, name):
+        self.hooks.append(module.register_forward_hook(
+            lambda _, __, output: self.keep(name, output[0] if isinstance(output, tuple) else output)))
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        for hook in self.hooks:
+            hook.remove()
+
+
+def visible(lengths, width):
+    """1 at the real positions of right-padded rows."""
+    return (torch.arange(width)[None] < lengths[:, None]).long()
+
+
+def answer(model, batch):
+    """Logits; of an encoder without a head its pooled output."""
+    named = {"input_ids": batch["ids"], "attention_mask": visible(batch["lengths"], batch["ids"].shape[1])}
+    if "types" in batch:
+        named["token_type_ids"] = batch["types"]
+    if model.config.model_type not in ("bert", "roberta", "xlm-roberta", "albert"):
+        named["use_cache"] = False
+    result = model(**named)
+    return result.logits if "logits" in result else result.pooler_output
+
+
+@contextlib.contextmanager
+def scores_seen(model):
+    """Scores before softcap and mask, as the attention of every layer forms them, with the mask that follows."""
+    module = sys.modules[type(model).__module__]
+    original, seen = module.eager_attention_forward, []
+
+    def watching(attention, query, key, value, mask, *args, **named):
+        shared = query.shape[1] // key.shape[1]
+        seen.append((query @ key.repeat_interleave(shared, 1).transpose(2, 3) * named["scaling"], mask))
+        return original(attention, query, key, value, mask, *args, **named)
+
+    module.eager_attention_forward = watching
+    try:
+        yield seen
+    finally:
+        module.eager_attention_forward = original
+
+
+def score_figures(model, batch):
+    """Per layer: standard deviation of the scores that count, and all of them as one vector."""
+    with torch.no_grad(), scores_seen(model) as seen:
+        answer(model, batch)
+    real = visible(batch["lengths"], batch["ids"].shape[1]).bool()
+    figures = []
+    for scores, mask in seen:
+        counts = real[:, None, :, None] & real[:, None, None, :]
+        if mask is not None:
+            counts = counts & (mask.bool() if mask.dtype == torch.bool else mask > -1)
+        chosen = scores[counts.expand_as(scores)]
+        figures.append((chosen.std().item(), chosen))
+    return figures
+
+
+def with_own_keys(model):
+    """The equal model that has a key and value head for every query head."""
+    config = copy.deepcopy(model.config)
+    shared = config.num_attention_heads // getattr(config, "num_key_value_heads", config.num_attention_heads)
+    if shared == 1:
+        return model
+    config.num_key_value_heads = config.num_attention_heads
+    twin = type(model)(config).eval()
+    state = model.state_dict()
+    for name, values in state.items():
+        if "k_proj" in name or "v_proj" in name:
+            heads = values.reshape(-1, model.config.head_dim, *values.shape[1:])
+            state[name] = heads.repeat_interleave(shared, 0).reshape(-1, *values.shape[1:])
+    twin.load_state_dict(state)
+    return twin
+
+
+def token_losses(logits, batch):
+    """Nats for each next token [rows, T - 1], in float64; 0 where there is none."""
+    targets = batch["ids"][:, 1:]
+    losses = -logits[:, :-1].double().log_softmax(-1).gather(-1, targets[..., None])[..., 0]
+    return losses * visible(batch["lengths"], batch["ids"].shape[1])[:, 1:]
+
+
+def scalar(output, batch, decoder, labelled):
+    """What is differentiated: weighted losses, or the weighted length of the pooled vectors."""
+    if decoder:
+        return (batch["loss_weights"] * token_losses(output, batch)).sum()
+    if labelled:
+        losses = torch.nn.functional.cross_entropy(output.double(), batch["labels"], reduction="none")
+        return (batch["loss_weights"] * losses).sum()
+    return (batch["loss_weights"] * output.double().norm(dim=-1)).sum()
+
+
+def observe(model, batch, decoder, labelled):
+    """(output, S, {name: one tensor per layer}) of one forward and backward pass; gradients under "grad." names."""
+    with Recorder(model) as recorder:
+        output = answer(model, batch)
+        total = scalar(output, batch, decoder, labelled)
+        model.zero_grad()
+        total.backward()
+    kept = recorder.kept
+    kept["hidden"] = kept.pop("input") + [kept.pop("layer_output")[-1]]
+    found = {name: [t.detach() for t in tensors] for name, tensors in kept.items()}
+    found |= {"grad." + name: [t.grad.detach() for t in tensors] for name, tensors in kept.items()
+              if name != "attention"}
+    found["grad.input"] = found.pop("grad.hidden")
+    for prefix in ("", "grad."):
+        if prefix + "fused" in found:
+            pieces = [fused.chunk(3, -1) for fused in found.pop(prefix + "fused")]
+            found |= {prefix + name: [piece[i] for piece in pieces] for i, name in enumerate(SPLIT)}
+    return output.detach(), total.detach(), found
+
+
+def by_head(found, heads):
+    """Projections [rows, T, heads * d] as [rows, T, heads, d]."""
+    for prefix in ("", "grad."):
+        for name in SPLIT:
+            found[prefix + name] = [t.unflatten(-1, (heads, -1)) for t in found[prefix + name]]
+
+
+def observe_by_query_head(model, batch, decoder, labelled):
+    """observe(), with keys and values per query head; checked against the model whose keys are shared."""
+    heads = model.config.num_attention_heads
+    output, total, found = observe(model, batch, decoder, labelled)
+    twin = with_own_keys(model)
+    if twin is not model:
+        twin_output, _, twin_found = observe(twin, batch, decoder, labelled)
+        close(twin_output, output, "equal model with a key head per query head")
+        groups = model.config.num_key_value_heads
+        by_head(twin_found, heads)
+        for name in ("grad.key", "grad.value"):
+            for whole, parts in zip(found[name], twin_found[name]):
+                summed = parts.unflatten(2, (groups, -1)).sum(3).flatten(2)
+                close(summed, whole, f"sum of {name} over a group")
+        for name, tensors in found.items():
+            if name.split(".")[-1] not in SPLIT:
+                for ours, theirs in zip(tensors, twin_found[name]):
+                    close(theirs, ours, name + " of the equal model")
+        found = twin_found
+    else:
+        by_head(found, heads)
+    return output, total, found
+
+
+def close(ours, theirs, what, tolerance=1e-5):
+    scale = max(theirs.abs().max().item(), 1e-3)
+    error = (ours - theirs).abs().max().item() / scale
+    assert error <= tolerance, f"{what}: differs by {error:.1e} of its scale"
+    return error
+
+
+def rows_alone(model, batch, output, found):
+    """Largest difference, relative to the scale, between the padded batch and each row by itself."""
+    worst = 0
+    for row, length in enumerate(batch["lengths"].tolist()):
+        alone = {name: batch[name][row:row + 1, :length] for name in ("ids", "types") if name in batch}
+        alone["lengths"] = batch["lengths"][row:row + 1]
+        with torch.no_grad(), Recorder(model) as recorder:
+            single = answer(model, alone)
+        together = output[row:row + 1, :length] if output.dim() == 3 else output[row:row + 1]
+        worst = max(worst, close(single, together, "a row alone"))
+        for ours, theirs in zip(recorder.kept["attention"], found["attention"]):
+            worst = max(worst, close(ours[0], theirs[row, :, :length, :length], "attention of a row alone"))
+        for ours, theirs in zip(recorder.kept["input"], found["hidden"]):
+            worst = max(worst, close(ours[0], theirs[row, :length], "hidden state of a row alone"))
+    return worst

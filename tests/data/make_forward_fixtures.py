@@ -1,0 +1,119 @@
+#!/usr/bin/env python3
+"""Writes the small models under tests/data/forward, and what transformers computes with them.
+
+    python make_forward_fixtures.py [NAME ...]       all, or those named, beside this file
+
+Needs torch, transformers (5.x), safetensors, gguf and numpy. Deterministic. Each folder holds config.json,
+model.safetensors, where llama.cpp has the architecture model.gguf with the same weights, and expected.safetensors:
+
+    ids, lengths, types      the batch: [rows, T], [rows], [rows, T]; rows are padded on the right
+    hidden.L                 [rows, T, D] input of layer L; one more: the last layer's output, before a final norm
+    attention.L              [rows, H, T, T] probabilities
+    logits, pooled           [rows, T, V] of decoders, [rows, classes] of classifiers; [rows, D] without a classifier
+    losses                   [rows, T - 1] nats for the next token, from the logits in float64
+    S                        sum of loss_weights * losses: per token; cross entropy against labels per row; without a
+                             classifier the length of the pooled vector per row
+    grad.input.L             [rows, T, D] of S at hidden.L
+    grad.query|key|value.L   [rows, T, H, d] at what the projections give, per query head (also where keys are shared)
+    grad.context.L           [rows, T, H * d] before the output projection; .attention_output.L after it;
+                             .attention_update.L after the norm that follows (Gemma)
+    grad.mlp_hidden.L        [rows, T, I] before the down projection; .mlp_output.L after it
+    tap.*                    in some folders: the values at the places of the gradients
+    kept_heads.L, kept_neurons.L  ragged models: what is left of the layers in model.safetensors; tensors are ragged too
+
+Everything is 0 at padded positions.
+"""
+
+import argparse
+import pathlib
+
+import torch
+from safetensors.torch import save_file
+
+import families
+import forward_judge as fj
+import forward_models
+import make_fixtures as mf
+
+FOLDER = pathlib.Path(__file__).parent / "forward"
+GRADIENTS = ("input", "query", "key", "value", "context", "attention_output", "attention_update", "mlp_hidden",
+             "mlp_output")
+
+
+def masked(tensor, real, axis=1):
+    shape = [real.shape[0]] + [1] * (tensor.dim() - 1)
+    shape[axis] = real.shape[1]
+    return (tensor * real.reshape(shape)).contiguous()
+
+
+def expected(case, batch, output, total, found):
+    real = fj.visible(batch["lengths"], batch["ids"].shape[1])
+    tensors = dict(batch) | {"S": total.float().reshape(1)}
+    if case.decoder:
+        tensors |= {"logits": masked(output, real), "losses": fj.token_losses(output, batch).float()}
+    else:
+        tensors["logits" if case.labelled else "pooled"] = output
+    for name in ("hidden", "attention"):
+        for layer, values in enumerate(found[name]):
+            tensors[f"{name}.{layer}"] = masked(values, real, 2 if name == "attention" else 1)
+    for name in GRADIENTS:
+        for layer, values in enumerate(found.get("grad." + name, [])):
+            tensors[f"grad.{name}.{layer}"] = masked(values, real)
+            if case.taps and name != "input":
+                tensors[f"tap.{name}.{layer}"] = masked(found[name][layer], real)
+    return {name: values.contiguous().clone() for name, values in tensors.items()}
+
+
+def bend(values, cap):
+    """Share of the values that a softcap bends."""
+    return (values.abs() > 0.3 * cap).float().mean().item()
+
+
+def write_gguf(case, folder, state):
+    settings, family = case.config.to_dict(), case.config.model_type
+    shape = mf.shape_of(settings, family)
+    weights = families.weights_of(mf.as_floats(state), family)
+    tensors = families.gguf_tensors(weights, case.architecture, shape, case.fused)
+    if (settings.get("rope_parameters") or {}).get("rope_type") == "llama3":
+        tensors = {"rope_freqs.weight": mf.rope_divisors(case.config)} | tensors
+    mf.write_gguf(folder / "model.gguf", case.architecture, tensors,
+                  mf.gguf_fields(settings, shape, case.architecture) | case.fields)
+
+
+def write(name, case):
+    model, batch = forward_models.build(case)
+    folder = FOLDER / name
+    folder.mkdir(parents=True, exist_ok=True)
+    model.save_pretrained(folder)
+    mf.without_extras(folder)
+    figures = fj.score_figures(model, batch)
+    output, total, found = fj.observe_by_query_head(model, batch, case.decoder, case.labelled)
+    alone = fj.rows_alone(model, batch, output, found)
+    save_file(expected(case, batch, output, total, found), folder / "expected.safetensors")
+    if case.architecture:
+        write_gguf(case, folder, mf.read_safetensors(folder))
+    report(name, case, batch, figures, output, alone)
+
+
+def report(name, case, batch, figures, output, alone):
+    real = fj.visible(batch["lengths"], batch["ids"].shape[1]).bool()
+    logits = output[real] if case.decoder else output
+    line = "scores " + " ".join(f"{figure[0]:.2f}" for figure in figures) + f", output {logits.std():.2f}"
+    assert all(2 <= figure[0] <= 5 for figure in figures), line
+    cap = getattr(case.config, "attn_logit_softcapping", None) if case.config.model_type == "gemma2" else None
+    if cap:
+        line += ", bent scores " + " ".join(f"{bend(figure[1], cap):.0%}" for figure in figures)
+    cap = getattr(case.config, "final_logit_softcapping", None)
+    if cap:
+        line += f", bent logits {bend(cap * torch.atanh(logits / cap), cap):.0%}"
+    size = sum(file.stat().st_size for file in (FOLDER / name).iterdir())
+    print(f"{name:16} {line}, rows alone {alone:.0e}, {size / 1000:.0f} kB")
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("names", nargs="*", metavar="NAME")
+    chosen = parser.parse_args().names
+    for name, case in forward_models.cases().items():
+        if not chosen or name in chosen:
+            write(name, case)
