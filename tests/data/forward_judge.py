@@ -7,6 +7,7 @@ is run as the equal one that owns a copy of the key and value rows per query hea
 
 import contextlib
 import copy
+import math
 import sys
 
 import torch
@@ -245,3 +246,19 @@ def rows_alone(model, batch, output, found):
         for ours, theirs in zip(recorder.kept["input"], found["hidden"]):
             worst = max(worst, close(ours[0], theirs[row, :length], "hidden state of a row alone"))
     return worst
+
+
+def rounding(model, batch, decoder, labelled, output, found):
+    """How far the last bit of every parameter moves anything, relative to its scale: (forward, backward)."""
+    shaken = copy.deepcopy(model)
+    generator = torch.Generator().manual_seed(1)
+    with torch.no_grad():
+        for parameter in shaken.parameters():
+            parameter *= 1 + 6e-8 * torch.randn(parameter.shape, generator=generator).sign()
+    moved_output, _, moved = observe(with_own_keys(shaken), batch, decoder, labelled)
+    by_head(moved, model.config.num_attention_heads)
+    errors = {name: max(close(ours, theirs, name, math.inf) for ours, theirs in zip(moved[name], found[name]))
+              for name in found}
+    backward = max(error for name, error in errors.items() if name.startswith("grad."))
+    forward = max(error for name, error in errors.items() if not name.startswith("grad."))
+    return max(forward, close(moved_output, output, "output", math.inf)), backward

@@ -22,14 +22,14 @@ class Case:
     config: object
     kind: type
     seed: int
-    lengths: tuple = (15, 10)
+    lengths: tuple = (13, 9)
     architecture: str = None     # of the GGUF file beside it
     fields: dict = dataclasses.field(default_factory=dict)  # its metadata beyond the usual
     fused: bool = False          # one matrix for query, key and value in GGUF
     taps: bool = False           # the values at the places of the gradients, too
     embedding: float = 0.2       # standard deviation
     score: float = 3.0           # standard deviation of the attention's scores
-    keep: list = None            # ragged models: (query heads, neurons) that each layer keeps
+    keep: list = None            # ragged models: (query heads, query heads per key, neurons) left in each layer
 
     @property
     def decoder(self):
@@ -60,32 +60,88 @@ def llama_cases():
     plain = dict(rope_parameters={"rope_type": "default", "rope_theta": 100.0})
     linear = {"rope_type": "linear", "rope_theta": 1000.0, "factor": 4.0}
     base = {"rope.freq_base": 100.0}
+    ragged = [([0, 1, 4, 5], 2, list(range(19))), ([], 0, [0, 2, 3, 6, 7, 8, 11, 13, 17, 18]),
+              ([1, 2, 5], 1, [n for n in range(19) if n % 5])]
     return {
         "llama-gqa": Case(*decoder("llama", **sizes(20, 2, 4, 2, 6, 29), **plain), 101, architecture="llama",
                           fields=base, taps=True),
-        "llama-mqa": Case(*decoder("llama", **sizes(15, 2, 5, 1, 8, 23, 31), **plain), 102, (10, 14)),
-        "llama-mha": Case(*decoder("llama", **sizes(18, 2, 3, 3, 8, 21, 41), **plain), 103, (17, 11)),
+        "llama-mqa": Case(*decoder("llama", **sizes(15, 2, 5, 1, 8, 23, 31), **plain), 302, (9, 12)),
+        "llama-mha": Case(*decoder("llama", **sizes(18, 2, 3, 3, 8, 21, 41), **plain), 103, (14, 11)),
         "llama-bias": Case(*decoder("llama", **sizes(18, 2, 6, 2, 4, 19, 29), **plain, attention_bias=True,
-                                    mlp_bias=True), 104, (13, 16)),
-        "llama-llama3": Case(*decoder("llama", **sizes(16, 2, 4, 2, 12, 19), rope_parameters=LLAMA3), 105, (16, 11),
+                                    mlp_bias=True), 104, (13, 15)),
+        "llama-llama3": Case(*decoder("llama", **sizes(16, 2, 4, 2, 12, 19), rope_parameters=LLAMA3), 105,
                              architecture="llama", fields=base),
-        "llama-linear": Case(*decoder("llama", **sizes(16, 2, 2, 1, 10, 23), rope_parameters=linear), 106, (18, 12)),
+        "llama-linear": Case(*decoder("llama", **sizes(16, 2, 2, 1, 10, 23), rope_parameters=linear), 106, (17, 12)),
         "llama-tied": Case(*decoder("llama", **sizes(21, 2, 3, 3, 6, 17, 29), **plain, tie_word_embeddings=True), 107,
                            embedding=0.3),
+        "mistral": Case(*decoder("mistral", **sizes(18, 2, 6, 3, 4, 23, 31), **plain, sliding_window=5), 108),
+        "mistral-full": Case(*decoder("mistral", **sizes(16, 2, 4, 1, 6, 19, 29), **plain, sliding_window=None), 109,
+                             architecture="llama", fields=base),
+        "deci": Case(*decoder("llama", **sizes(18, 3, 6, 3, 4, 19, 31), **plain), 110, (11, 8), architecture="deci",
+                     fields=base, keep=ragged),
+    }
+
+
+def other_decoders():
+    plain = dict(rope_parameters={"rope_type": "default", "rope_theta": 100.0})
+    base = {"rope.freq_base": 100.0}
+    capped = dict(attn_logit_softcapping=5.0, final_logit_softcapping=2.0)
+    local = {"sliding_attention": {"rope_type": "default", "rope_theta": 10.0},
+             "full_attention": {"rope_type": "linear", "rope_theta": 1000.0, "factor": 4.0}}
+    released = {"sliding_attention": {"rope_type": "default", "rope_theta": 1e4},
+                "full_attention": {"rope_type": "linear", "rope_theta": 1e6, "factor": 8.0}}
+    layered = dict(layer_types=["sliding_attention", "full_attention", "sliding_attention"])
+    phi = {k: v for k, v in sizes(20, 2, 2, 2, 10, 23, 33).items() if k not in ("head_dim", "rms_norm_eps")}
+    gpt2 = dict(n_embd=20, n_head=5, n_positions=16, vocab_size=33, n_inner=27, layer_norm_epsilon=0.04)
+    return {
+        "qwen2": Case(*decoder("qwen2", **sizes(18, 2, 3, 1, 6, 23, 33), **plain), 120, architecture="qwen2",
+                      fields=base),
+        "qwen2-window": Case(*decoder("qwen2", **sizes(16, 3, 4, 2, 4, 17, 29), **plain, use_sliding_window=True,
+                                      sliding_window=4, max_window_layers=1), 121, (11, 9)),
+        "qwen3": Case(*decoder("qwen3", **sizes(16, 2, 4, 2, 12, 19, 33), **plain), 122, (12, 9),
+                      architecture="qwen3", fields=base),
+        "qwen3-tied": Case(*decoder("qwen3", **sizes(15, 2, 3, 1, 4, 17, 29), **plain, tie_word_embeddings=True), 923),
+        "gemma2": Case(*decoder("gemma2", **sizes(16, 3, 4, 2, 6, 19, 33), **plain, **capped, sliding_window=4,
+                                query_pre_attn_scalar=9), 124, (11, 9)),
+        "gemma2-gguf": Case(*decoder("gemma2", **sizes(15, 2, 3, 1, 4, 17, 31), **plain, **capped, sliding_window=5,
+                                     query_pre_attn_scalar=4), 125, (12, 9), architecture="gemma2", fields=base),
+        "gemma3": Case(*decoder("gemma3", **sizes(15, 3, 3, 1, 6, 19, 33), rope_parameters=local, **layered,
+                                sliding_window=4, query_pre_attn_scalar=9), 526, (11, 9), taps=True),
+        "gemma3-gguf": Case(*decoder("gemma3", **sizes(12, 6, 2, 1, 8, 13, 29), rope_parameters=released,
+                                     sliding_window=4, query_pre_attn_scalar=8), 327, (10, 8), architecture="gemma3", score=2.2, embedding=0.5,
+                            fields={"rope.freq_base": 1e6, "rope.scaling.type": "linear", "rope.scaling.factor": 8.0}),
+        "phi": Case(*decoder("phi", **phi, rope_parameters=plain["rope_parameters"] | {"partial_rotary_factor": 0.4},
+                             layer_norm_eps=0.04), 128, (12, 9), architecture="phi2", fused=True,
+                    fields=base | {"rope.dimension_count": 4}),
+        "gpt2": Case(*decoder("gpt2", n_layer=2, **gpt2), 129, architecture="gpt2", fused=True, embedding=0.15),
+        "gpt2-inverse": Case(*decoder("gpt2", n_layer=3, **gpt2 | {"n_embd": 16, "n_head": 4, "n_inner": 17},
+                                      scale_attn_by_inverse_layer_idx=True), 130, (11, 9), embedding=0.15),
     }
 
 
 def encoder_cases():
-    size = dict(hidden_size=20, num_hidden_layers=2, num_attention_heads=4, intermediate_size=27, vocab_size=37,
-                max_position_embeddings=21, hidden_act="gelu", layer_norm_eps=0.04)
+    size = dict(num_hidden_layers=2, vocab_size=33, max_position_embeddings=17, hidden_act="gelu", layer_norm_eps=0.04)
+    wide = size | dict(hidden_size=20, num_attention_heads=4, intermediate_size=27)
+    narrow = size | dict(hidden_size=18, num_attention_heads=3, intermediate_size=23)
+    albert = narrow | dict(embedding_size=11, num_hidden_layers=3, hidden_act="gelu_new", type_vocab_size=2)
+    small = dict(embedding=0.15)
+    roberta = (tf.RobertaConfig, tf.RobertaForSequenceClassification)
+    multilingual = (tf.XLMRobertaConfig, tf.XLMRobertaForSequenceClassification)
     return {
-        "bert": Case(tf.BertConfig(**size, type_vocab_size=2, num_labels=3), tf.BertForSequenceClassification, 140,
-                     taps=True, embedding=0.15),
+        "bert": Case(tf.BertConfig(**wide, type_vocab_size=2, num_labels=3), tf.BertForSequenceClassification, 140,
+                     taps=True, **small),
+        "bert-bare": Case(tf.BertConfig(**narrow, type_vocab_size=2), tf.BertModel, 141, (9, 14), architecture="bert",
+                          **small),
+        "roberta": Case(roberta[0](**wide, type_vocab_size=1, pad_token_id=1, num_labels=3), roberta[1], 142, **small),
+        "xlm-roberta": Case(multilingual[0](**narrow, type_vocab_size=1, pad_token_id=1), multilingual[1], 143, (8, 12),
+                            **small),
+        "albert": Case(tf.AlbertConfig(**albert, num_labels=3), tf.AlbertForSequenceClassification, 144, (11, 9),
+                       embedding=0.15),
     }
 
 
 def cases():
-    return llama_cases() | encoder_cases()
+    return llama_cases() | other_decoders() | encoder_cases()
 
 
 # --- parameters ------------------------------------------------------------------------------------------------------
@@ -105,7 +161,7 @@ def draw(model, seed, embedding):
                 parameter.copy_(0.3 * noise + (0 if gemma else 1) if name.endswith("weight") else 0.3 * noise)
             elif name.endswith("bias"):
                 parameter.copy_(0.5 * noise)
-            elif "embed" in name or "wte" in name or "wpe" in name:
+            elif any(part in name for part in ("embeddings", "embed_tokens", "wte", "wpe")):
                 parameter.copy_(embedding * noise)
             else:
                 inputs = parameter.shape[0 if model.config.model_type == "gpt2" and parameter.dim() == 2 else -1]

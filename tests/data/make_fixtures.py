@@ -257,7 +257,8 @@ def write_gguf(path, architecture, tensors, fields, kind=KINDS.F32):
         if isinstance(value, list):
             writer.add_array(key, value)
         else:
-            {bool: writer.add_bool, int: writer.add_uint32, float: writer.add_float32}[type(value)](key, value)
+            {bool: writer.add_bool, int: writer.add_uint32, float: writer.add_float32,
+             str: writer.add_string}[type(value)](key, value)
     writer.add_vocab_size(vocab)
     writer.add_tokenizer_model("llama")
     writer.add_token_list([f"t{i}" for i in range(vocab)])

@@ -25,6 +25,7 @@ Everything is 0 at padded positions.
 """
 
 import argparse
+import copy
 import pathlib
 
 import torch
@@ -69,10 +70,71 @@ def bend(values, cap):
     return (values.abs() > 0.3 * cap).float().mean().item()
 
 
+# --- ragged models ---------------------------------------------------------------------------------------------------
+
+def columns(heads, head_dim):
+    return [head * head_dim + i for head in heads for i in range(head_dim)]
+
+
+def without_cut(model, case):
+    """The same model, full in shape, where what is cut adds nothing."""
+    model = copy.deepcopy(model)
+    with torch.no_grad():
+        for layer, (heads, _, neurons) in zip(model.model.layers, case.keep):
+            for matrix, kept in ((layer.self_attn.o_proj.weight, columns(heads, case.config.head_dim)),
+                                 (layer.mlp.down_proj.weight, neurons)):
+                cut = [i for i in range(matrix.shape[1]) if i not in kept]
+                matrix[:, cut] = 0
+    return model
+
+
+def only_kept(tensors, case):
+    """What is expected of the layers as they are left; nothing of an attention that is gone."""
+    for layer, (heads, _, neurons) in enumerate(case.keep):
+        picks = {"attention": (1, heads), "grad.context": (2, columns(heads, case.config.head_dim)),
+                 "grad.mlp_hidden": (2, neurons)} | {f"grad.{name}": (2, heads) for name in fj.SPLIT}
+        for name, (axis, kept) in picks.items():
+            name = f"{name}.{layer}"
+            tensors[name] = tensors[name].index_select(axis, torch.tensor(kept, dtype=torch.long)).contiguous()
+            if not kept:
+                tensors.pop(name)
+        if not heads:
+            tensors.pop(f"grad.attention_output.{layer}")
+        tensors |= {f"kept_heads.{layer}": torch.tensor(heads, dtype=torch.long),
+                    f"kept_neurons.{layer}": torch.tensor(neurons, dtype=torch.long)}
+    return tensors
+
+
+def ragged(weights, case):
+    """(weights, shape) of the layers as they are left."""
+    config, layers, left = case.config, [], {}
+    per_key = config.num_attention_heads // config.num_key_value_heads
+    for index, (heads, share, neurons) in enumerate(case.keep):
+        groups = sorted({head // per_key for head in heads})
+        assert len(heads) == share * len(groups)
+        rows = {"query": columns(heads, config.head_dim), "key": columns(groups, config.head_dim),
+                "value": columns(groups, config.head_dim), "gate": neurons, "up": neurons}
+        for (layer, which), values in weights.items():
+            if layer != index or not heads and which in ("attentionNorm", "query", "key", "value", "output"):
+                continue
+            if which in rows:
+                values = values[rows[which]]
+            if which in ("output", "down"):
+                values = values[:, rows["query"] if which == "output" else neurons]
+            left[layer, which] = values
+        layers.append(mf.judge.Layer(len(heads), len(groups), len(neurons), config.head_dim))
+    whole = {key: values for key, values in weights.items() if key[0] < 0}
+    return whole | left, mf.judge.Shape(config.head_dim, layers)
+
+
+# --- files -----------------------------------------------------------------------------------------------------------
+
 def write_gguf(case, folder, state):
     settings, family = case.config.to_dict(), case.config.model_type
     shape = mf.shape_of(settings, family)
     weights = families.weights_of(mf.as_floats(state), family)
+    if case.keep:
+        weights, shape = ragged(weights, case)
     tensors = families.gguf_tensors(weights, case.architecture, shape, case.fused)
     if (settings.get("rope_parameters") or {}).get("rope_type") == "llama3":
         tensors = {"rope_freqs.weight": mf.rope_divisors(case.config)} | tensors
@@ -86,16 +148,20 @@ def write(name, case):
     folder.mkdir(parents=True, exist_ok=True)
     model.save_pretrained(folder)
     mf.without_extras(folder)
+    if case.keep:
+        model = without_cut(model, case)
     figures = fj.score_figures(model, batch)
     output, total, found = fj.observe_by_query_head(model, batch, case.decoder, case.labelled)
-    alone = fj.rows_alone(model, batch, output, found)
-    save_file(expected(case, batch, output, total, found), folder / "expected.safetensors")
+    checks = (fj.rows_alone(model, batch, output, found),
+              *fj.rounding(model, batch, case.decoder, case.labelled, output, found))
+    tensors = expected(case, batch, output, total, found)
+    save_file(only_kept(tensors, case) if case.keep else tensors, folder / "expected.safetensors")
     if case.architecture:
         write_gguf(case, folder, mf.read_safetensors(folder))
-    report(name, case, batch, figures, output, alone)
+    report(name, case, batch, figures, output, checks)
 
 
-def report(name, case, batch, figures, output, alone):
+def report(name, case, batch, figures, output, checks):
     real = fj.visible(batch["lengths"], batch["ids"].shape[1]).bool()
     logits = output[real] if case.decoder else output
     line = "scores " + " ".join(f"{figure[0]:.2f}" for figure in figures) + f", output {logits.std():.2f}"
@@ -107,7 +173,8 @@ def report(name, case, batch, figures, output, alone):
     if cap:
         line += f", bent logits {bend(cap * torch.atanh(logits / cap), cap):.0%}"
     size = sum(file.stat().st_size for file in (FOLDER / name).iterdir())
-    print(f"{name:16} {line}, rows alone {alone:.0e}, {size / 1000:.0f} kB")
+    print(f"{name:16} {line}, rows alone {checks[0]:.0e}, rounding {checks[1]:.0e} and {checks[2]:.0e}, "
+          f"{size / 1000:.0f} kB")
 
 
 if __name__ == "__main__":
