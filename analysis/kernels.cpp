@@ -1,6 +1,5 @@
 #include "analysis/kernels.h"
 
-#include "analysis/model.h"
 #include "analysis/rows.h"
 
 #include <ATen/ATen.h>
@@ -82,10 +81,6 @@ const Kernels& plainKernels() {
 
 std::unique_ptr<const Kernels> plainKernelsOn(const std::string& device) {
     return std::make_unique<PlainKernels>(at::Device(device));
-}
-
-const Kernels& Model::kernels() const {
-    return plainKernels();
 }
 
 } // namespace secateur

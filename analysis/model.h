@@ -3,6 +3,8 @@
 #include "analysis/model_card.h"
 
 #include <cstddef>
+#include <cstdint>
+#include <span>
 #include <string>
 
 namespace at {
@@ -12,6 +14,7 @@ class Tensor;
 namespace secateur {
 
 class Kernels;
+class Runner;
 
 /// The weights a model may have: matrices as [out, in] however the file keeps them, vectors as [out].
 enum class Which {
@@ -75,6 +78,9 @@ public:
     /// holds it quantised. What formats do differently is undone: fused tensors come as their parts, rotary rows in the
     /// half-rotation layout, norms without the 1 that some files add. @throws Error naming file and tensor
     virtual at::Tensor tensor(int layer, Which which) const = 0;
+    /// Some rows of a matrix, in the order given: what of a quantised file is not asked for is not converted.
+    /// @throws Error as tensor()
+    virtual at::Tensor rows(int layer, Which which, std::span<const std::int64_t> indices) const;
     /// "model.safetensors: model.layers.0.self_attn.q_proj.weight", for messages. Empty when there is none.
     virtual std::string place(int layer, Which which) const = 0;
     /// Views show zeros where a file has been cut short since it was opened: asks after they were used.
@@ -84,6 +90,8 @@ public:
     /// leave this process's memory. Numbers never change by it.
     virtual void expect(int, Which) const {}
     virtual void release(int, Which) const {}
+    /// What runs this model on texts. @throws Error when it has weights to look at only
+    virtual const Runner& runner() const;
     /// What multiplies this model's weights.
     virtual const Kernels& kernels() const;
     /// "sha256:..." over names, shapes and a sample of the bytes; taken on first use (contract.md, Mask JSON).

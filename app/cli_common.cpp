@@ -121,7 +121,7 @@ std::shared_ptr<const Model> open(const std::string& path, const Console& consol
     if (isSession(path))
         throw Error("is a session, which holds no weights", path, "Name the checkpoint itself");
     initialiseRuntime(console.threads);
-    return openModel(path, progress, console.device);
+    return openModel(path, progress, {.device = console.device});
 }
 
 ModelCard fullCard(const Model& model) {

@@ -2,6 +2,7 @@
 
 #include "analysis/error.h"
 #include "analysis/kernels.h"
+#include "backends/engine/model_runner.h"
 #include "backends/fingerprint.h"
 #include "backends/spec_tensors.h"
 #include "backends/tensor_finder.h"
@@ -59,8 +60,10 @@ at::Tensor halfRotation(const at::Tensor& rows, int heads, int headDim) {
 class CheckpointModel : public Model {
 public:
     CheckpointModel(std::unique_ptr<const Checkpoint> checkpoint, CheckpointDescription description,
-                    const std::string& path, std::string_view format, std::shared_ptr<const Kernels> kernels)
-        : m_kernels(std::move(kernels))
+                    const std::string& path, std::string_view format, std::shared_ptr<const Kernels> kernels,
+                    OpenOptions options)
+        : m_options(std::move(options))
+        , m_kernels(std::move(kernels))
         , m_checkpoint(std::move(checkpoint))
         , m_slots(*m_checkpoint, description, path)
         , m_pairsRotaryRows(description.pairsRotaryRows)
@@ -103,6 +106,17 @@ public:
     void release(int layer, Which which) const override {
         if (const TensorSlot found = slot(layer, which); found.entry)
             found.entry->file->release(found.bytes());
+    }
+
+    at::Tensor rows(int layer, Which which, std::span<const std::int64_t> indices) const override {
+        const TensorSlot found = slot(layer, which);
+        const bool isConverted = found.entry && found.entry->type->reading == StorageType::Reading::dequantised;
+        return isConverted ? readRows(found, indices) : Model::rows(layer, which, indices);
+    }
+
+    const Runner& runner() const override {
+        std::call_once(m_runnerMade, [this] { m_runner = makeRunner(*this, m_options); });
+        return *m_runner;
     }
 
     const Kernels& kernels() const override { return *m_kernels; }
@@ -158,6 +172,7 @@ private:
             m_card.warnings.emplace_back("there is no read-out (lm_head): weights can be measured, but no text scored");
     }
 
+    OpenOptions m_options;
     std::shared_ptr<const Kernels> m_kernels;
     std::unique_ptr<const Checkpoint> m_checkpoint;
     TensorSlots m_slots;
@@ -167,15 +182,18 @@ private:
     ModelCard m_card;
     mutable std::once_flag m_fingerprintTaken;
     mutable std::string m_fingerprint;
+    mutable std::once_flag m_runnerMade;
+    mutable std::unique_ptr<const Runner> m_runner;
 };
 
 } // namespace
 
 std::shared_ptr<const Model> modelFrom(std::unique_ptr<const Checkpoint> checkpoint, const std::string& path,
-                                       std::string_view format, std::shared_ptr<const Kernels> kernels) {
+                                       std::string_view format, std::shared_ptr<const Kernels> kernels,
+                                       const OpenOptions& options) {
     CheckpointDescription description = checkpoint->describe();
     return std::make_shared<CheckpointModel>(std::move(checkpoint), std::move(description), path, format,
-                                             std::move(kernels));
+                                             std::move(kernels), options);
 }
 
 } // namespace secateur

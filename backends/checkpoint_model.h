@@ -2,6 +2,7 @@
 
 #include "analysis/model.h"
 #include "backends/checkpoint.h"
+#include "backends/open_options.h"
 
 #include <memory>
 #include <string>
@@ -13,6 +14,7 @@ namespace secateur {
 /// @param path as it was opened
 /// @throws Error naming the tensor that is missing or of another shape
 std::shared_ptr<const Model> modelFrom(std::unique_ptr<const Checkpoint> checkpoint, const std::string& path,
-                                       std::string_view format, std::shared_ptr<const Kernels> kernels);
+                                       std::string_view format, std::shared_ptr<const Kernels> kernels,
+                                       const OpenOptions& options);
 
 } // namespace secateur

@@ -27,14 +27,14 @@ auto opening(const std::string& path, Work work) {
 
 } // namespace
 
-std::shared_ptr<const Model> openModel(const std::string& given, const Progress& progress, const std::string& device) {
-    auto kernels = kernelsOf(device);
+std::shared_ptr<const Model> openModel(const std::string& given, const Progress& progress, const OpenOptions& options) {
+    auto kernels = kernelsOf(options.device);
     return opening(given, [&] {
         const std::string path = snapshotOf(given);
         progress.report(0, "opening " + path);
         const FormatInfo& format = formatOf(path);
         auto checkpoint = format.open(path, progress.part(0, 0.9));
-        auto model = modelFrom(std::move(checkpoint), path, format.id, std::move(kernels));
+        auto model = modelFrom(std::move(checkpoint), path, format.id, std::move(kernels), options);
         progress.report(1, "opened " + path);
         return model;
     });

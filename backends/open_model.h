@@ -2,6 +2,7 @@
 
 #include "analysis/model.h"
 #include "analysis/progress.h"
+#include "backends/open_options.h"
 
 #include <cstdint>
 #include <memory>
@@ -14,10 +15,9 @@ namespace secateur {
 /// safetensors or PyTorch weights, sharded or not), a file of such weights beside its config.json, a .gguf file or a
 /// directory that holds one model of them; a repository's folder in the hub's cache stands for its snapshot. Reads
 /// headers only: weights are mapped and read when asked for.
-/// @param device that multiplies its weights: "cpu", "cuda", "cuda:1"
 /// @throws Error naming the file, the place in it and the reason, or the device; Cancelled
 std::shared_ptr<const Model> openModel(const std::string& path, const Progress& progress = {},
-                                       const std::string& device = "cpu");
+                                       const OpenOptions& options = {});
 
 /// A tensor as a file lists it.
 struct TensorInfo {

@@ -82,6 +82,13 @@ at::Tensor readSlot(const TensorSlot& slot) {
                                                   : readTensor(rowsOf(*slot.entry, slot.begin, slot.rows));
 }
 
+at::Tensor readRows(const TensorSlot& slot, std::span<const std::int64_t> indices) {
+    std::vector<at::Tensor> rows;
+    for (const std::int64_t index : indices)
+        rows.push_back(readTensor(rowsOf(*slot.entry, slot.begin + index, 1)));
+    return rows.empty() ? at::empty({0, slot.entry->shape.back()}, at::kFloat) : at::cat(rows);
+}
+
 TensorSlots::TensorSlots(const Checkpoint& checkpoint, const CheckpointDescription& description,
                          const std::string& path) {
     const ModelSpec& spec = description.spec;

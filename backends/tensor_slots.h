@@ -31,6 +31,9 @@ struct TensorSlot {
 /// The weight of a slot, as [out, in]. @throws Error when the type cannot be read
 at::Tensor readSlot(const TensorSlot& slot);
 
+/// Some rows of it, in the order given. Reads no others. @param slot not transposed
+at::Tensor readRows(const TensorSlot& slot, std::span<const std::int64_t> indices);
+
 /// The slots of every weight of a model.
 class TensorSlots {
 public:

@@ -40,6 +40,8 @@ struct AttentionShape {
     int window = 0; ///< query i sees keys j with i - window < j (and, when not causal, j < i + window); 0 = all
     float scale = 1;
     float softcap = 0; ///< scores become softcap * tanh(score / softcap) before the mask; 0 = none
+    /// [kvHeads + 1]: query heads of KV head g are groupBegin[g] .. groupBegin[g + 1]; null = all groups alike.
+    const int* groupBegin = nullptr;
 };
 
 /// Cosines and sines by position, [positions, dims / 2] each; pair i is (x[i], x[i + dims / 2]).

@@ -2,12 +2,11 @@
 
 #include "analysis/error.h"
 #include "analysis/rows.h"
+#include "backends/kernels/onednn.h"
 #include "backends/kernels/rounding.h"
 
 #include <ATen/ATen.h>
 #include <ATen/Parallel.h>
-
-#include <dnnl.hpp>
 
 #include <algorithm>
 #include <array>
@@ -18,67 +17,15 @@ namespace secateur {
 namespace {
 
 using dnnl::memory;
-
-dnnl::engine& engine() {
-    static dnnl::engine processor(dnnl::engine::kind::cpu, 0);
-    return processor;
-}
-
-memory::data_type typeOf(const at::Tensor& tensor) {
-    return tensor.scalar_type() == at::kBFloat16 ? memory::data_type::bf16 : memory::data_type::f32;
-}
-
-memory::desc descriptor(const at::Tensor& tensor) {
-    return {tensor.sizes().vec(), typeOf(tensor), tensor.strides().vec()};
-}
-
-memory view(const at::Tensor& tensor) {
-    return {descriptor(tensor), engine(), tensor.data_ptr()};
-}
+using onednn::descriptor;
+using onednn::plainFloats;
+using onednn::Product;
+using onednn::view;
 
 /// Whichever layout oneDNN multiplies fastest.
 memory::desc anyLayout(const at::Tensor& tensor) {
-    return {tensor.sizes().vec(), typeOf(tensor), memory::format_tag::any};
+    return {tensor.sizes().vec(), onednn::typeOf(tensor), memory::format_tag::any};
 }
-
-memory::desc plainFloats(std::vector<std::int64_t> sizes) {
-    const auto tag = sizes.size() == 3 ? memory::format_tag::abc : memory::format_tag::ab;
-    return {std::move(sizes), memory::data_type::f32, tag};
-}
-
-/// c = a b, or c += a b, of one shape. oneDNN keeps the code that it made for a shape.
-class Product {
-public:
-    Product(const memory::desc& a, const memory::desc& b, const memory::desc& c, bool adds)
-        : m_description(describe(a, b, c, adds))
-        , m_primitive(m_description) {}
-
-    memory::desc weights() const { return m_description.weights_desc(); }
-
-    void run(dnnl::stream& stream, const memory& a, const memory& b, const memory& c) const {
-        m_primitive.execute(stream, {{DNNL_ARG_SRC, a}, {DNNL_ARG_WEIGHTS, b}, {DNNL_ARG_DST, c}});
-        stream.wait();
-    }
-
-private:
-    static dnnl::matmul::primitive_desc describe(const memory::desc& a, const memory::desc& b, const memory::desc& c,
-                                                 bool adds) {
-        dnnl::primitive_attr attributes;
-        if (adds) {
-            dnnl::post_ops sum;
-            sum.append_sum();
-            attributes.set_post_ops(sum);
-        }
-#if DNNL_VERSION_MAJOR >= 3
-        return {engine(), a, b, c, attributes};
-#else
-        return {dnnl::matmul::desc(a, b, c), attributes, engine()};
-#endif
-    }
-
-    dnnl::matmul::primitive_desc m_description;
-    dnnl::matmul m_primitive;
-};
 
 double sumOfSquares(const at::Tensor& block) {
     const std::int64_t columns = block.size(1);
@@ -124,11 +71,7 @@ private:
         const std::int64_t columns = std::min(mostColumns, m_columns);
         const at::Tensor turned = at::empty({columns, left.size(0)}, left.options());
         const Product product(descriptor(turned), anyLayout(right), plainFloats({columns, right.size(1)}), false);
-        memory target(product.weights(), engine());
-        memory source = view(right);
-        dnnl::reorder(source, target).execute(m_stream, source, target);
-        m_stream.wait();
-        return target;
+        return onednn::reordered(right, product.weights(), m_stream);
     }
 
     double block(std::int64_t begin, std::int64_t columns) {
@@ -148,7 +91,7 @@ private:
     std::int64_t m_columns;
     std::vector<std::pair<at::Tensor, at::Tensor>> m_pairs;
     std::vector<memory> m_packed; ///< the right sides
-    dnnl::stream m_stream{engine()};
+    dnnl::stream m_stream{onednn::engine()};
 };
 
 bool has(dnnl::cpu_isa wanted) {
@@ -179,7 +122,7 @@ public:
         std::vector<std::int64_t> sizes = a.sizes().vec();
         sizes.back() = b.size(-1);
         at::Tensor result = at::empty(sizes, at::kFloat);
-        dnnl::stream stream(engine());
+        dnnl::stream stream(onednn::engine());
         Product(descriptor(a), descriptor(b), descriptor(result), false).run(stream, view(a), view(b), view(result));
         return result;
     }

@@ -1,0 +1,29 @@
+#pragma once
+
+#include "analysis/layer_observer.h"
+
+#include <ATen/core/Tensor.h>
+
+#include <cstdint>
+#include <map>
+#include <vector>
+
+namespace secateur {
+
+/// What Runner::pullBack gives. For sources only: pulls in ATen.
+struct TapGradient {
+    at::Tensor value;    ///< shaped as Tap says
+    at::Tensor gradient; ///< of the same shape; undefined where the tap does not touch the output
+};
+struct LayerGradients {
+    at::Tensor input; ///< [rows, positions, hidden]
+    std::map<Tap, TapGradient> taps;
+};
+
+/// What Runner::lossGradient gives.
+struct LossGradient {
+    std::vector<double> values; ///< [rows]
+    at::Tensor stream;          ///< [rows, positions, hidden]: gradient of the sum of the values
+};
+
+} // namespace secateur

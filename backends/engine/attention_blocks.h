@@ -1,0 +1,19 @@
+#pragma once
+
+#include "backends/engine/layer_math.h"
+
+namespace secateur {
+
+/// Shows attention probabilities a few heads and queries at a time: the map of all heads never exists at once. For
+/// sources only: pulls in ATen.
+/// @param queries [rows, heads, positions, headDim], turned @param keys [rows, kvHeads, capacity, headDim]
+void showAttention(const at::Tensor& queries, const at::Tensor& keys, const AttentionInput& input, Watch& watch);
+
+/// Which key each query sees, [rows, 1, queries, keys], for queries from `firstQuery` on. Every query sees one at least.
+at::Tensor visibleTo(const AttentionInput& input, std::int64_t firstQuery, std::int64_t queries, std::int64_t keys,
+                     const at::Device& device);
+
+/// [heads] the kept KV head that each kept head reads.
+at::Tensor kvHeadOf(const PlanLayer& layer, const at::Device& device);
+
+} // namespace secateur

@@ -1,0 +1,94 @@
+#include "backends/engine/engine_plan.h"
+
+#include <fmt/format.h>
+
+namespace secateur {
+
+namespace {
+
+void append(std::string& key, const std::vector<bool>& flags) {
+    unsigned bits = 1; // marks the end of what is filled
+    for (const bool flag : flags) {
+        bits = bits << 1 | (flag ? 1U : 0U);
+        if (bits & 0x100U) {
+            key += static_cast<char>(bits);
+            bits = 1;
+        }
+    }
+    key += static_cast<char>(bits);
+}
+
+/// The same for masks that cut the same of a layer.
+std::string keyOf(int layer, const LayerMask& mask, const Conversion& conversion) {
+    std::string key =
+        fmt::format("{} {} {} {} {} {} {} ", layer, static_cast<int>(conversion.type), static_cast<int>(conversion.form),
+                    static_cast<int>(mask.attention), mask.alpha, mask.mlp, mask.block);
+    append(key, mask.heads);
+    append(key, mask.neurons);
+    return key;
+}
+
+std::int64_t totalBytes(const ModelSpec& spec, const PruningMask& mask, ComputeType type) {
+    std::int64_t bytes = std::int64_t{spec.vocab} * spec.hidden * (type == ComputeType::float32 ? 4 : 2);
+    for (int layer = 0; layer < spec.layerCount(); ++layer)
+        bytes += expectedBytes(spec, layer, mask.layer(layer), type);
+    return bytes;
+}
+
+/// Converted weights stand in for what was mapped of the file.
+void releaseFile(const Model& model, int layer) {
+    for (std::size_t which = 0; which < whichCount; ++which)
+        model.release(layer, static_cast<Which>(which));
+}
+
+} // namespace
+
+EnginePlan::EnginePlan(const Model& model, WeightStore& store, PruningMask mask, std::string reason,
+                       const Conversion& conversion)
+    : Plan(mask, conversion.type, std::move(reason),
+           totalBytes(model.spec(), mask, conversion.type) <= store.budget())
+    , m_model(model)
+    , m_store(store)
+    , m_conversion(conversion) {}
+
+Conversion EnginePlan::plainConversion() const {
+    const bool isProcessor = m_conversion.device.is_cpu();
+    return {isProcessor ? ComputeType::float32 : type(), WeightForm::plain, m_conversion.device};
+}
+
+EnginePlan::LayerPointer EnginePlan::stored(int index, const LayerMask& mask, const Conversion& conversion) const {
+    const std::function<PlanLayer()> make = [&] {
+        PlanLayer made = makePlanLayer(m_model, index, mask, conversion);
+        m_model.checkFiles();
+        releaseFile(m_model, index);
+        return made;
+    };
+    return m_store.get(keyOf(index, mask, conversion), make);
+}
+
+EnginePlan::LayerPointer EnginePlan::layer(int index, const LayerMask& mask) const {
+    return stored(index, mask, m_conversion);
+}
+
+EnginePlan::LayerPointer EnginePlan::plainLayer(int index) const {
+    return stored(index, mask().layer(index), plainConversion());
+}
+
+std::shared_ptr<const PlanEnds> EnginePlan::storedEnds(const Conversion& conversion) const {
+    const std::function<PlanEnds()> make = [&] {
+        PlanEnds made = makePlanEnds(m_model, conversion);
+        m_model.checkFiles();
+        return made;
+    };
+    return m_store.get(keyOf(-1, {}, conversion), make);
+}
+
+std::shared_ptr<const PlanEnds> EnginePlan::ends() const {
+    return storedEnds(m_conversion);
+}
+
+std::shared_ptr<const PlanEnds> EnginePlan::plainEnds() const {
+    return storedEnds(plainConversion());
+}
+
+} // namespace secateur

@@ -1,0 +1,42 @@
+#pragma once
+
+#include "analysis/plan.h"
+#include "backends/engine/plan_layer.h"
+#include "backends/engine/weight_store.h"
+
+#include <ATen/core/Tensor.h>
+
+#include <memory>
+#include <string>
+
+namespace secateur {
+
+/// A plan and where its weights come from. For sources only: pulls in ATen.
+class EnginePlan : public Plan {
+public:
+    /// @param model and store must outlive it
+    EnginePlan(const Model& model, WeightStore& store, PruningMask mask, std::string reason,
+               const Conversion& conversion);
+
+    using LayerPointer = std::shared_ptr<const PlanLayer>;
+    LayerPointer layer(int index) const { return layer(index, mask().layer(index)); }
+    /// A layer under another mask than the plan's.
+    LayerPointer layer(int index, const LayerMask& mask) const;
+    /// As gradients need it: plain tensors, float32 on the processor.
+    LayerPointer plainLayer(int index) const;
+    /// Attention's output projection as stored, with all heads of the model.
+    at::Tensor outputWeight(int index) const { return m_model.tensor(index, Which::output); }
+    std::shared_ptr<const PlanEnds> ends() const;
+    std::shared_ptr<const PlanEnds> plainEnds() const;
+
+private:
+    Conversion plainConversion() const;
+    LayerPointer stored(int index, const LayerMask& mask, const Conversion& conversion) const;
+    std::shared_ptr<const PlanEnds> storedEnds(const Conversion& conversion) const;
+
+    const Model& m_model;
+    WeightStore& m_store;
+    Conversion m_conversion;
+};
+
+} // namespace secateur

@@ -1,0 +1,140 @@
+#include "backends/engine/attention_blocks.h"
+#include "backends/engine/layer_math.h"
+#include "backends/engine/weight_reader.h"
+#include "backends/kernels/layer_loops.h"
+
+#include <ATen/ATen.h>
+
+#include <algorithm>
+
+namespace secateur {
+
+namespace {
+
+NormValues valuesOf(const Norm& norm) {
+    const auto* bias = norm.bias.defined() ? norm.bias.data_ptr<float>() : nullptr;
+    return {norm.kind, norm.epsilon, norm.weight.defined() ? norm.weight.data_ptr<float>() : nullptr, bias};
+}
+
+RotaryTables tablesOf(const RotaryTable& table) {
+    if (!table.cosines.defined())
+        return {};
+    return {table.cosines.data_ptr<float>(), table.sines.data_ptr<float>(), static_cast<int>(2 * table.cosines.size(1))};
+}
+
+AttentionShape shapeOf(const AttentionInput& input) {
+    const LayerSpec& spec = input.layer.spec;
+    return {.heads = spec.heads,
+            .kvHeads = spec.kvHeads,
+            .headDim = spec.headDim,
+            .causal = input.causal(),
+            .window = spec.window,
+            .scale = static_cast<float>(spec.scoreScale),
+            .softcap = static_cast<float>(input.spec.scoreSoftcap),
+            .groupBegin = input.layer.groupBegin.data()};
+}
+
+class FusedMath : public LayerMath {
+public:
+    explicit FusedMath(ComputeType type)
+        : m_type(scalarTypeOf(type)) {}
+
+    at::Tensor normed(const Norm& norm, const at::Tensor& x) const override { return normedAs(norm, x, m_type); }
+
+    at::Tensor normedStream(const Norm& norm, const at::Tensor& x) const override {
+        return normedAs(norm, x, at::kFloat);
+    }
+
+    std::pair<at::Tensor, at::Tensor> addAndNorm(const Norm& norm, const at::Tensor& x,
+                                                 const at::Tensor& added) const override {
+        at::Tensor sum = at::empty_like(x);
+        at::Tensor out = at::empty(x.sizes(), m_type);
+        addAndNormRows(x, added, sum, valuesOf(norm), out);
+        return {sum, out};
+    }
+
+    at::Tensor forProduct(const at::Tensor& x) const override { return x.to(m_type); }
+
+    at::Tensor linear(const Linear& linear, const at::Tensor& input) const override {
+        const std::int64_t tokens = input.size(0);
+        at::Tensor result = at::empty({tokens, linear.out}, at::kFloat);
+        if (!linear.packed) // nothing to sum
+            return linear.bias.defined() ? result.copy_(linear.bias) : result.zero_();
+        if (linear.bias.defined())
+            result.copy_(linear.bias.expand_as(result));
+        linear.packed->multiply(input, result, linear.bias.defined());
+        return result;
+    }
+
+    at::Tensor addLinear(at::Tensor sum, const Linear& linear, const at::Tensor& input) const override {
+        if (linear.bias.defined())
+            sum.add_(linear.bias);
+        if (linear.packed)
+            linear.packed->multiply(input, sum, true);
+        return sum;
+    }
+
+    at::Tensor activated(const at::Tensor& projected, Activation activation, bool gated) const override {
+        at::Tensor hidden = at::empty({projected.size(0), projected.size(1) / (gated ? 2 : 1)}, m_type);
+        activateRows(projected, activation, gated, hidden);
+        return hidden;
+    }
+
+    at::Tensor context(const at::Tensor& projected, const AttentionInput& input, Watch& watch) const override {
+        const LayerSpec& spec = input.layer.spec;
+        const AttentionShape shape = shapeOf(input);
+        showProjections(projected, input, watch);
+        at::Tensor queries = at::empty({input.rows, spec.heads, input.positions, spec.headDim}, at::kFloat);
+        LayerCache own;
+        if (!input.cache)
+            own.keys = at::empty({input.rows, spec.kvHeads, input.positions, spec.headDim}, at::kFloat),
+            own.values = at::empty_like(own.keys);
+        const LayerCache& cache = input.cache ? *input.cache : own;
+        const KeyValueViews views{cache.keys.data_ptr<float>(), cache.values.data_ptr<float>(), cache.keys.size(2)};
+        placeHeads(projected, shape, valuesOf(input.layer.queryNorm), valuesOf(input.layer.keyNorm),
+                   tablesOf(input.rotary), input.first, input.lengths, queries, views);
+        at::Tensor context = at::empty({projected.size(0), std::int64_t{spec.heads} * spec.headDim}, m_type);
+        attend(queries, views, shape, input.first, input.lengths, context);
+        if (watch.wantsAttention())
+            showAttention(queries, cache.keys, input, watch);
+        if (watch.wants(Tap::context))
+            watch.see(Tap::context, context.to(at::kFloat));
+        return context;
+    }
+
+    void crossEntropy(const at::Tensor& logits, std::span<const int> targets, float softcap, std::span<float> losses,
+                      std::span<std::uint8_t> greedy) const override {
+        crossEntropyRows(logits, targets, softcap, losses, greedy);
+    }
+
+private:
+    static void showProjections(const at::Tensor& projected, const AttentionInput& input, Watch& watch) {
+        const LayerSpec& spec = input.layer.spec;
+        const at::Tensor all = projected.view({projected.size(0), -1, spec.headDim});
+        if (watch.wants(Tap::query))
+            watch.see(Tap::query, all.narrow(1, 0, spec.heads));
+        if (!watch.wants(Tap::key) && !watch.wants(Tap::value))
+            return;
+        const at::Tensor kvHeads = kvHeadOf(input.layer, at::kCPU);
+        if (watch.wants(Tap::key))
+            watch.see(Tap::key, all.narrow(1, spec.heads, spec.kvHeads).index_select(1, kvHeads));
+        if (watch.wants(Tap::value))
+            watch.see(Tap::value, all.narrow(1, spec.heads + spec.kvHeads, spec.kvHeads).index_select(1, kvHeads));
+    }
+
+    at::Tensor normedAs(const Norm& norm, const at::Tensor& x, at::ScalarType type) const {
+        at::Tensor out = at::empty(x.sizes(), type);
+        normRows(x, valuesOf(norm), out);
+        return out;
+    }
+
+    at::ScalarType m_type;
+};
+
+} // namespace
+
+std::unique_ptr<const LayerMath> fusedMath(ComputeType type) {
+    return std::make_unique<FusedMath>(type);
+}
+
+} // namespace secateur

@@ -1,0 +1,86 @@
+#pragma once
+
+#include "analysis/batch.h"
+#include "analysis/layer_observer.h"
+#include "backends/engine/plan_layer.h"
+
+#include <ATen/core/Tensor.h>
+
+#include <memory>
+#include <span>
+#include <vector>
+
+namespace secateur {
+
+/// The operations that a layer is made of. One implementation is fast, the other can be differentiated and runs on any
+/// device; the layer itself is written once (layer_pass.h). Tensors are [tokens, width] unless said otherwise; the
+/// stream is float32, what products read is of the plan's type. For sources only: pulls in ATen.
+
+/// Looks at tensors on their way. What was shown is what the layer goes on with, so that gradients can be had of it.
+class Watch {
+public:
+    virtual ~Watch() = default;
+    virtual bool wants(Tap) const { return false; }
+    virtual void see(Tap, const at::Tensor&) {}
+    virtual bool wantsAttention() const { return false; }
+    virtual void seeAttention(std::int64_t /*firstHead*/, std::int64_t /*firstQuery*/, const at::Tensor&) {}
+};
+
+/// Keys and values of one layer, [rows, kvHeads, capacity, headDim] float32.
+struct LayerCache {
+    at::Tensor keys;
+    at::Tensor values;
+};
+
+/// Cosines and sines by position, [positions, dims / 2] float32; undefined where nothing turns.
+struct RotaryTable {
+    at::Tensor cosines;
+    at::Tensor sines;
+};
+
+/// What attention reads besides the layer's weights.
+struct AttentionInput {
+    const ModelSpec& spec;
+    const PlanLayer& layer;
+    std::int64_t rows;
+    std::int64_t positions;
+    std::vector<int> first;   ///< [rows]
+    std::vector<int> lengths; ///< [rows]
+    RotaryTable rotary;
+    LayerCache* cache = nullptr; ///< null: keys and values are those of the batch alone
+    bool causal() const { return spec.family == Family::decoder; }
+};
+
+class LayerMath {
+public:
+    virtual ~LayerMath() = default;
+
+    /// The norm of the stream, for a product that reads it.
+    virtual at::Tensor normed(const Norm& norm, const at::Tensor& x) const = 0;
+    /// The same, as a stream.
+    virtual at::Tensor normedStream(const Norm& norm, const at::Tensor& x) const = 0;
+    /// x + added, and its norm for a product.
+    virtual std::pair<at::Tensor, at::Tensor> addAndNorm(const Norm& norm, const at::Tensor& x,
+                                                         const at::Tensor& added) const = 0;
+    /// Of the plan's type.
+    virtual at::Tensor forProduct(const at::Tensor& x) const = 0;
+    /// -> float32
+    virtual at::Tensor linear(const Linear& linear, const at::Tensor& input) const = 0;
+    /// sum + linear(input). May use the memory of `sum`, which nobody else may need any more.
+    virtual at::Tensor addLinear(at::Tensor sum, const Linear& linear, const at::Tensor& input) const = 0;
+    /// Of the MLP's first projections -> of the plan's type
+    virtual at::Tensor activated(const at::Tensor& projected, Activation activation, bool gated) const = 0;
+    /// What the heads gather: projections [tokens, (heads + 2 kvHeads) headDim] -> [tokens, heads headDim] of the plan's
+    /// type. Shows queries, keys, values, attention and context to whoever wants them.
+    virtual at::Tensor context(const at::Tensor& projected, const AttentionInput& input, Watch& watch) const = 0;
+    /// As crossEntropyRows (layer_loops.h).
+    virtual void crossEntropy(const at::Tensor& logits, std::span<const int> targets, float softcap,
+                              std::span<float> losses, std::span<std::uint8_t> greedy) const = 0;
+};
+
+/// The processor's own loops and packed weights; no gradients.
+std::unique_ptr<const LayerMath> fusedMath(ComputeType type);
+/// ATen alone.
+std::unique_ptr<const LayerMath> plainMath(ComputeType type);
+
+} // namespace secateur

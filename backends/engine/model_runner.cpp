@@ -1,0 +1,269 @@
+#include "backends/engine/model_runner.h"
+
+#include "analysis/error.h"
+#include "analysis/runner_results.h"
+#include "backends/available_memory.h"
+#include "backends/engine/embedding.h"
+#include "backends/engine/engine_plan.h"
+#include "backends/engine/kv_cache.h"
+#include "backends/engine/layer_pass.h"
+#include "backends/engine/pull_back.h"
+#include "backends/engine/read_out.h"
+#include "backends/engine/rotary_cache.h"
+#include "backends/engine/type_choice.h"
+#include "backends/engine/variants.h"
+
+#include <ATen/ATen.h>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <type_traits>
+
+namespace secateur {
+
+namespace {
+
+/// Shows a layer to an observer of layers.
+class ObserverWatch : public Watch {
+public:
+    ObserverWatch(LayerObserver& observer, int layer, const AttentionInput& input)
+        : m_observer(observer)
+        , m_layer(layer)
+        , m_input(input) {}
+
+    bool wants(Tap tap) const override { return m_observer.wants(m_layer, tap); }
+    void see(Tap tap, const at::Tensor& values) override {
+        const bool byHead = tap == Tap::query || tap == Tap::key || tap == Tap::value || tap == Tap::context;
+        const at::Tensor shaped =
+            byHead ? values.reshape({m_input.rows, m_input.positions, -1, m_input.layer.spec.headDim})
+                   : values.reshape({m_input.rows, m_input.positions, -1});
+        m_observer.see(m_layer, tap, shaped.to(at::kFloat));
+    }
+    bool wantsAttention() const override { return m_observer.wantsAttention(m_layer); }
+    void seeAttention(std::int64_t firstHead, std::int64_t firstQuery, const at::Tensor& probabilities) override {
+        m_observer.seeAttention(m_layer, firstHead, firstQuery, probabilities);
+    }
+
+private:
+    LayerObserver& m_observer;
+    int m_layer;
+    const AttentionInput& m_input;
+};
+
+std::int64_t budgetOf(const OpenOptions& options) {
+    return options.memoryBudget > 0 ? options.memoryBudget : availableMemory() / 2;
+}
+
+class ModelRunner : public Runner {
+public:
+    ModelRunner(const Model& model, const OpenOptions& options)
+        : m_model(model)
+        , m_spec(model.spec())
+        , m_device(options.device)
+        , m_store(budgetOf(options))
+        , m_form(m_device.is_cpu() && !options.plain ? WeightForm::packed : WeightForm::plain)
+        , m_plain(plainMath(ComputeType::float32))
+        , m_float32(mathFor(ComputeType::float32))
+        , m_bfloat16(mathFor(ComputeType::bfloat16))
+        , m_float16(plainMath(ComputeType::float16)) {}
+
+    std::shared_ptr<const Plan> plan(const PruningMask& mask, ComputeType type) const override {
+        mask.checkFits(m_spec);
+        const TypeChoice choice = chooseType(type, m_device.is_cpu(), m_model.card().dtype);
+        return std::make_shared<EnginePlan>(m_model, m_store, mask, choice.type, choice.reason,
+                                            Conversion{choice.type, m_form, m_device});
+    }
+
+    at::Tensor embed(const Plan& plan, const Batch& batch) const override {
+        checkBatch(batch);
+        return guarded([&] {
+            const EnginePlan& own = ownPlan(plan);
+            const auto ends = own.ends();
+            return shaped(embedBatch(m_model, *ends, mathOf(plan), batch, m_device), batch);
+        });
+    }
+
+    at::Tensor runLayer(const Plan& plan, int layer, const at::Tensor& x, const Batch& batch, KvCache* cache,
+                        LayerObserver* observer) const override {
+        checkStream(x, batch);
+        return guarded([&] {
+            const auto weights = ownPlan(plan).layer(layer);
+            AttentionInput input = inputOf(*weights, batch);
+            if (cache)
+                useCache(input, *cache, layer);
+            Watch nobody;
+            std::unique_ptr<Watch> watch;
+            if (observer)
+                watch = std::make_unique<ObserverWatch>(*observer, layer, input);
+            return shaped(LayerPass(mathOf(plan), input, watch ? *watch : nobody).run(flat(x)), batch);
+        });
+    }
+
+    void runVariants(const Plan& plan, int layer, const at::Tensor& x, const Batch& batch,
+                     std::span<const LayerMask> variants, const VariantSink& sink) const override {
+        checkStream(x, batch);
+        guarded([&] {
+            const EnginePlan& own = ownPlan(plan);
+            const auto weights = own.layer(layer);
+            runLayerVariants(own, layer, mathOf(plan), inputOf(*weights, batch), flat(x), variants,
+                             [&](std::size_t i, const at::Tensor& out) { sink(i, shaped(out, batch)); });
+        });
+    }
+
+    LayerGradients pullBack(const Plan& plan, int layer, const at::Tensor& x, const Batch& batch,
+                            const at::Tensor& dOutput, std::span<const Tap> wanted) const override {
+        checkStream(x, batch);
+        checkStream(dOutput, batch);
+        return guarded([&] {
+            const auto weights = ownPlan(plan).plainLayer(layer);
+            return pullBackThrough(plainMathOf(plan), inputOf(*weights, batch), flat(x), flat(dOutput), wanted);
+        });
+    }
+
+    at::Tensor readOut(const Plan& plan, const at::Tensor& x, const Batch& batch, bool lastOnly) const override {
+        checkStream(x, batch);
+        return guarded([&] {
+            const auto ends = ownPlan(plan).ends();
+            const ReadOut head(m_spec, *ends, mathOf(plan));
+            if (m_spec.family == Family::encoder)
+                return head.classes(x.select(1, 0).contiguous());
+            checkReadOut(*ends);
+            return lastOnly ? head.logits(lastPositions(x, batch)) : shaped(head.logits(flat(x)), batch);
+        });
+    }
+
+    TokenLosses losses(const Plan& plan, const at::Tensor& x, const Batch& batch,
+                       std::span<const int> targets) const override {
+        checkStream(x, batch);
+        checkTargets(targets, batch.tokens(), m_spec.vocab);
+        return guarded([&] {
+            const auto ends = ownPlan(plan).ends();
+            checkReadOut(*ends);
+            return ReadOut(m_spec, *ends, mathOf(plan)).losses(flat(x), targets);
+        });
+    }
+
+    LossGradient lossGradient(const Plan& plan, const at::Tensor& x, const Batch& batch, Scalarisation of,
+                              std::span<const int> targets, std::span<const float> weights) const override {
+        checkStream(x, batch);
+        const bool needsTargets = of == Scalarisation::taskLoss || of == Scalarisation::goldLogProb;
+        const bool isEncoder = m_spec.family == Family::encoder;
+        if (needsTargets)
+            checkTargets(targets, isEncoder ? batch.rows : batch.tokens(), isEncoder ? m_spec.classes : m_spec.vocab);
+        return guarded([&] {
+            const auto ends = ownPlan(plan).plainEnds();
+            if (!isEncoder)
+                checkReadOut(*ends);
+            return lossGradientOf(plainMathOf(plan), m_spec, *ends, x, batch, of, targets, weights);
+        });
+    }
+
+    std::unique_ptr<KvCache> cache(const Plan& plan, int rows, int capacity) const override {
+        if (m_spec.family == Family::encoder)
+            throw Error("is an encoder: it does not continue texts", m_model.card().path);
+        return guarded([&] { return std::make_unique<EngineCache>(plan, m_spec, rows, capacity, m_device); });
+    }
+
+private:
+    std::unique_ptr<const LayerMath> mathFor(ComputeType type) const {
+        return m_form == WeightForm::packed ? fusedMath(type) : plainMath(type);
+    }
+
+    /// Without a graph, and with libtorch's failures said in one sentence.
+    template <typename Work>
+    std::invoke_result_t<Work> guarded(Work work) const {
+        const at::NoGradGuard noGraph;
+        try {
+            return work();
+        } catch (const c10::Error& error) {
+            throw Error(error.what_without_backtrace(), m_model.card().path);
+        }
+    }
+
+    const EnginePlan& ownPlan(const Plan& plan) const { return dynamic_cast<const EnginePlan&>(plan); }
+
+    const LayerMath& mathOf(const Plan& plan) const {
+        switch (plan.type()) {
+        case ComputeType::bfloat16:
+            return *m_bfloat16;
+        case ComputeType::float16:
+            return *m_float16;
+        default:
+            return *m_float32;
+        }
+    }
+
+    const LayerMath& plainMathOf(const Plan& plan) const { return m_device.is_cpu() ? *m_plain : mathOf(plan); }
+
+    AttentionInput inputOf(const PlanLayer& layer, const Batch& batch) const {
+        AttentionInput input{m_spec, layer, batch.rows, batch.positions, {}, {}, {}, nullptr};
+        for (int row = 0; row < batch.rows; ++row) {
+            input.first.push_back(batch.first(row));
+            input.lengths.push_back(batch.length(row));
+        }
+        const int last = batch.positions + *std::ranges::max_element(input.first);
+        input.rotary = m_rotary.table(layer.spec.rotary, last, m_device);
+        return input;
+    }
+
+    void useCache(AttentionInput& input, KvCache& cache, int layer) const {
+        auto& own = dynamic_cast<EngineCache&>(cache);
+        const int last = *std::ranges::max_element(input.first) + static_cast<int>(input.positions);
+        if (own.rows() != input.rows || own.capacity() < last)
+            throw Error(fmt::format("A cache of {} rows and {} positions does not hold a batch of {} rows up to position {}",
+                                    own.rows(), own.capacity(), input.rows, last));
+        if (own.layer(layer).keys.defined())
+            input.cache = &own.layer(layer);
+    }
+
+    at::Tensor flat(const at::Tensor& x) const { return x.contiguous().reshape({-1, x.size(-1)}); }
+    at::Tensor shaped(const at::Tensor& x, const Batch& batch) const {
+        return x.reshape({batch.rows, batch.positions, -1});
+    }
+
+    at::Tensor lastPositions(const at::Tensor& x, const Batch& batch) const {
+        std::vector<std::int64_t> last;
+        for (int row = 0; row < batch.rows; ++row)
+            last.push_back(std::int64_t{row} * batch.positions + batch.length(row) - 1);
+        return flat(x).index_select(0, at::tensor(last).to(m_device));
+    }
+
+    void checkStream(const at::Tensor& x, const Batch& batch) const {
+        if (x.dim() != 3 || x.size(0) != batch.rows || x.size(1) != batch.positions || x.size(2) != m_spec.hidden)
+            throw Error(fmt::format("A stream of other sizes does not go with a batch of {} rows, {} positions and width {}",
+                                    batch.rows, batch.positions, m_spec.hidden));
+    }
+
+    void checkTargets(std::span<const int> targets, std::int64_t expected, std::int64_t limit) const {
+        if (static_cast<std::int64_t>(targets.size()) != expected)
+            throw Error(fmt::format("{} targets do not go with the {} that the batch needs", targets.size(), expected));
+        if (std::ranges::any_of(targets, [&](int target) { return target >= limit; }))
+            throw Error(fmt::format("has no target {}: it has {} of them", std::ranges::max(targets), limit),
+                        m_model.card().path);
+    }
+
+    void checkReadOut(const PlanEnds& ends) const {
+        if (ends.readOut.out == 0)
+            throw Error("has no read-out (lm_head): no text can be scored", m_model.card().path);
+    }
+
+    const Model& m_model;
+    const ModelSpec& m_spec;
+    at::Device m_device;
+    mutable WeightStore m_store;
+    RotaryCache m_rotary;
+    WeightForm m_form;
+    std::unique_ptr<const LayerMath> m_plain;
+    std::unique_ptr<const LayerMath> m_float32;
+    std::unique_ptr<const LayerMath> m_bfloat16;
+    std::unique_ptr<const LayerMath> m_float16;
+};
+
+} // namespace
+
+std::unique_ptr<const Runner> makeRunner(const Model& model, const OpenOptions& options) {
+    return std::make_unique<ModelRunner>(model, options);
+}
+
+} // namespace secateur

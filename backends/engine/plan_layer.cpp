@@ -1,0 +1,206 @@
+#include "backends/engine/plan_layer.h"
+
+#include "backends/engine/weight_reader.h"
+
+#include <ATen/ATen.h>
+
+#include <algorithm>
+#include <numeric>
+
+namespace secateur {
+
+namespace {
+
+using enum Which;
+using Indices = std::vector<std::int64_t>;
+
+Indices kept(const std::vector<bool>& flags) {
+    Indices indices;
+    for (std::size_t i = 0; i < flags.size(); ++i)
+        if (flags[i])
+            indices.push_back(static_cast<std::int64_t>(i));
+    return indices;
+}
+
+/// Rows of whole heads: [heads * headDim, ...] -> those of the chosen ones.
+at::Tensor headRows(const at::Tensor& weight, int headDim, const Indices& heads) {
+    if (!weight.defined() || static_cast<std::int64_t>(heads.size()) * headDim == weight.size(0))
+        return weight;
+    std::vector<std::int64_t> shape = weight.sizes().vec();
+    shape.front() = headDim;
+    shape.insert(shape.begin(), -1);
+    const at::Tensor chosen = weight.reshape(shape).index_select(0, at::tensor(heads));
+    return chosen.flatten(0, 1);
+}
+
+at::Tensor headColumns(const at::Tensor& weight, int headDim, const Indices& heads) {
+    return headRows(weight.t(), headDim, heads).t();
+}
+
+class LayerBuilder {
+public:
+    LayerBuilder(const Model& model, int layer, const LayerMask& mask, const Conversion& conversion)
+        : m_spec(model.spec())
+        , m_mask(mask)
+        , m_read(model, layer, conversion) {
+        m_made.spec = m_spec.layers[static_cast<std::size_t>(layer)];
+    }
+
+    PlanLayer make() {
+        if (!m_mask.block) {
+            m_made.dropped = true;
+            return std::move(m_made);
+        }
+        attention();
+        mlp();
+        m_made.bytes = m_read.bytes();
+        return std::move(m_made);
+    }
+
+private:
+    /// What attention's update is multiplied by; 0 = attention is gone.
+    double alpha() const {
+        const LayerSpec& spec = m_made.spec;
+        if (m_mask.attention == AttentionCut::drop || spec.attention == AttentionKind::none)
+            return 0;
+        const double own = spec.attention == AttentionKind::valueOnly ? spec.alpha : 1;
+        return m_mask.attention == AttentionCut::bypassQk ? own * m_mask.alpha : own;
+    }
+
+    void attention() {
+        LayerSpec& spec = m_made.spec;
+        const bool readsNorm = m_spec.normPlace == NormPlace::parallel && spec.ffn > 0 && m_mask.mlp;
+        const double scale = alpha();
+        if (m_spec.normPlace == NormPlace::after)
+            m_made.attentionPostNorm = m_read.norm(attentionPostNorm, attentionPostNormBias);
+        if (scale == 0) {
+            spec.attention = AttentionKind::none;
+            if (readsNorm)
+                m_made.attentionNorm = m_read.norm(attentionNorm, attentionNormBias);
+            return;
+        }
+        if (m_mask.attention == AttentionCut::bypassQk && spec.attention == AttentionKind::full)
+            spec.attention = AttentionKind::valueOnly;
+        m_made.attentionNorm = m_read.norm(attentionNorm, attentionNormBias);
+        // Where a norm follows, it would undo alpha: the norm's weight takes it.
+        const bool isNormed = m_spec.normPlace == NormPlace::around;
+        if (isNormed)
+            m_made.attentionPostNorm = m_read.norm(attentionPostNorm, attentionPostNormBias, scale);
+        if (spec.attention == AttentionKind::linear)
+            m_made.output = m_read.linear({m_read.weight(output)}, {m_read.vector(outputBias)}, isNormed ? 1 : scale);
+        else
+            heads(isNormed ? 1 : scale);
+    }
+
+    void heads(double scale) {
+        LayerSpec& spec = m_made.spec;
+        const Indices queryHeads = kept(m_mask.heads);
+        const int perGroup = spec.heads / std::max(1, spec.kvHeads);
+        Indices kvHeads;
+        for (const std::int64_t head : queryHeads) {
+            const std::int64_t group = head / perGroup;
+            if (kvHeads.empty() || kvHeads.back() != group) {
+                kvHeads.push_back(group);
+                m_made.groupBegin.push_back(static_cast<int>(m_made.keptHeads.size()));
+            }
+            m_made.keptHeads.push_back(static_cast<int>(head));
+        }
+        m_made.groupBegin.push_back(static_cast<int>(m_made.keptHeads.size()));
+        const int dim = spec.headDim;
+        at::Tensor out = headColumns(m_read.weight(output), dim, queryHeads);
+        if (spec.attention == AttentionKind::valueOnly) {
+            out = foldedOutput(out, kvHeads.size());
+            m_made.projections = m_read.linear({headRows(m_read.weight(value), dim, kvHeads)},
+                                               {headRows(m_read.vector(valueBias), dim, kvHeads)});
+        } else {
+            m_made.queryNorm = m_read.norm(queryNorm);
+            m_made.keyNorm = m_read.norm(keyNorm);
+            m_made.projections = m_read.linear({headRows(m_read.weight(query), dim, queryHeads),
+                                                headRows(m_read.weight(key), dim, kvHeads),
+                                                headRows(m_read.weight(value), dim, kvHeads)},
+                                               {headRows(m_read.vector(queryBias), dim, queryHeads),
+                                                headRows(m_read.vector(keyBias), dim, kvHeads),
+                                                headRows(m_read.vector(valueBias), dim, kvHeads)});
+        }
+        m_made.output = m_read.linear({out}, {m_read.vector(outputBias)}, scale);
+        spec.heads = static_cast<int>(queryHeads.size());
+        spec.kvHeads = static_cast<int>(kvHeads.size());
+    }
+
+    /// The columns of a group's heads, which all read the same value, summed (methods.md 7, GQA fold).
+    at::Tensor foldedOutput(const at::Tensor& out, std::size_t groups) const {
+        std::vector<at::Tensor> folded;
+        const std::int64_t dim = m_made.spec.headDim;
+        for (std::size_t group = 0; group < groups; ++group) {
+            const std::int64_t begin = m_made.groupBegin[group];
+            const std::int64_t count = m_made.groupBegin[group + 1] - begin;
+            folded.push_back(
+                out.narrow(1, begin * dim, count * dim).to(at::kFloat).reshape({-1, count, dim}).sum(1));
+        }
+        return folded.empty() ? out : at::cat(folded, 1);
+    }
+
+    void mlp() {
+        LayerSpec& spec = m_made.spec;
+        if (m_spec.normPlace == NormPlace::after && spec.ffn > 0)
+            m_made.mlpPostNorm = m_read.norm(mlpPostNorm, mlpPostNormBias);
+        m_made.hasMlp = spec.ffn > 0 && m_mask.mlp;
+        if (!m_made.hasMlp)
+            return;
+        m_made.mlpNorm = m_read.norm(mlpNorm, mlpNormBias);
+        if (m_spec.normPlace == NormPlace::around)
+            m_made.mlpPostNorm = m_read.norm(mlpPostNorm, mlpPostNormBias);
+        const Indices neurons = kept(m_mask.neurons);
+        const auto rows = [&](Which which) { return headRows(m_read.weight(which), 1, neurons); };
+        const auto entries = [&](Which which) { return headRows(m_read.vector(which), 1, neurons); };
+        if (m_spec.gatedMlp)
+            m_made.gateUp = m_read.linear({rows(gate), rows(up)}, {entries(gateBias), entries(upBias)});
+        else
+            m_made.gateUp = m_read.linear({rows(up)}, {entries(upBias)});
+        m_made.down = m_read.linear({headColumns(m_read.weight(down), 1, neurons)}, {m_read.vector(downBias)});
+        spec.ffn = static_cast<int>(neurons.size());
+    }
+
+    const ModelSpec& m_spec;
+    const LayerMask& m_mask;
+    WeightReader m_read;
+    PlanLayer m_made;
+};
+
+} // namespace
+
+PlanLayer makePlanLayer(const Model& model, int layer, const LayerMask& mask, const Conversion& conversion) {
+    return LayerBuilder(model, layer, mask, conversion).make();
+}
+
+PlanEnds makePlanEnds(const Model& model, const Conversion& conversion) {
+    WeightReader read(model, -1, conversion);
+    const auto linear = [&](Which weight, Which bias) {
+        return model.has(-1, weight) ? read.linear({read.weight(weight)}, {read.vector(bias)}) : Linear();
+    };
+    PlanEnds ends;
+    ends.positionEmbedding = read.vector(positionEmbedding);
+    ends.typeEmbedding = read.vector(typeEmbedding);
+    ends.embeddingNorm = read.norm(embeddingNorm, embeddingNormBias);
+    ends.embeddingProjection = linear(embeddingProjection, embeddingProjectionBias);
+    ends.finalNorm = read.norm(finalNorm, finalNormBias);
+    ends.readOut = linear(readOut, readOutBias);
+    ends.pooler = linear(pooler, poolerBias);
+    ends.classifierDense = linear(classifierDense, classifierDenseBias);
+    ends.classifier = linear(classifier, classifierBias);
+    ends.bytes = read.bytes();
+    return ends;
+}
+
+std::int64_t expectedBytes(const ModelSpec& spec, int layer, const LayerMask& mask, ComputeType type) {
+    const LayerSpec& shape = spec.layers[static_cast<std::size_t>(layer)];
+    if (!mask.block)
+        return 0;
+    const std::int64_t heads = mask.attention == AttentionCut::drop ? 0 : mask.keptHeads();
+    const std::int64_t groups = std::min<std::int64_t>(heads, shape.kvHeads);
+    const std::int64_t neurons = mask.mlp ? mask.keptNeurons() : 0;
+    const std::int64_t rows = 2 * (heads + groups) * shape.headDim + (spec.gatedMlp ? 3 : 2) * neurons;
+    return rows * spec.hidden * (type == ComputeType::float32 ? 4 : 2);
+}
+
+} // namespace secateur

@@ -1,0 +1,21 @@
+#pragma once
+
+#include "analysis/runner.h"
+#include "analysis/runner_results.h"
+#include "backends/engine/layer_math.h"
+#include "backends/engine/plan_layer.h"
+
+namespace secateur {
+
+/// Runner::pullBack for streams [tokens, hidden]: the only places that know autograd are this and lossGradientOf. For
+/// sources only: pulls in ATen.
+/// @param input of a layer of plain weights
+LayerGradients pullBackThrough(const LayerMath& math, const AttentionInput& input, const at::Tensor& x,
+                               const at::Tensor& dOutput, std::span<const Tap> wanted);
+
+/// Runner::lossGradient for a stream [rows, positions, hidden]. @param ends plain weights
+LossGradient lossGradientOf(const LayerMath& math, const ModelSpec& spec, const PlanEnds& ends, const at::Tensor& x,
+                            const Batch& batch, Scalarisation of, std::span<const int> targets,
+                            std::span<const float> weights);
+
+} // namespace secateur

@@ -1,0 +1,38 @@
+#pragma once
+
+#include "analysis/runner.h"
+#include "backends/engine/layer_math.h"
+
+namespace secateur {
+
+/// Behind the last layer: logits, losses and their gradients. For sources only: pulls in ATen.
+class ReadOut {
+public:
+    /// All must outlive it.
+    ReadOut(const ModelSpec& spec, const PlanEnds& ends, const LayerMath& math)
+        : m_spec(spec)
+        , m_ends(ends)
+        , m_math(math) {}
+
+    /// Decoders: [n, hidden] -> logits [n, vocab] float32, without the softcap.
+    at::Tensor rawLogits(const at::Tensor& x) const;
+    /// With it.
+    at::Tensor logits(const at::Tensor& x) const;
+    /// Encoders: first tokens [rows, hidden] -> [rows, classes], or pooled [rows, hidden] where there is no head.
+    at::Tensor classes(const at::Tensor& first) const;
+    /// Encoders: behind the pooler, where there is one.
+    at::Tensor pooled(const at::Tensor& first) const;
+
+    /// @param x [tokens, hidden] @param targets [tokens], -1 = none
+    TokenLosses losses(const at::Tensor& x, std::span<const int> targets) const;
+
+private:
+    const ModelSpec& m_spec;
+    const PlanEnds& m_ends;
+    const LayerMath& m_math;
+};
+
+/// Rows of logits that may exist at once.
+std::int64_t rowsAtOnce(std::int64_t vocab);
+
+} // namespace secateur
