@@ -2,7 +2,6 @@
 
 #include "analysis/model_spec.h"
 
-#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -21,8 +20,8 @@ struct LayerMask {
     bool mlp = true;   ///< true = kept
     bool block = true; ///< true = kept
 
-    int keptHeads() const;
-    int keptNeurons() const;
+    int keptHeads() const;   ///< 0 where the attention or the block is dropped
+    int keptNeurons() const; ///< 0 where the MLP or the block is dropped
     bool keepsAll() const;
     bool operator==(const LayerMask&) const = default;
 };
@@ -43,8 +42,11 @@ public:
 
     int layerCount() const { return static_cast<int>(m_layers.size()); }
     const LayerMask& layer(int index) const { return m_layers.at(static_cast<std::size_t>(index)); }
-    /// Replaces one layer, and all that share its weights. @throws Error when its counts are not the layer's, or alpha
-    /// is outside [0, 2]
+    /// The layers that share a layer's weights, in order; itself alone in most models.
+    std::vector<int> tiedTo(int index) const;
+    /// Replaces one layer, and all that share its weights. What lies inside a dropped part is marked as kept, and alpha
+    /// is 1 without bypassQk, so that equal cuts are equal masks. @throws Error when its counts are not the layer's,
+    /// alpha is outside [0, 2], or bypassQk is asked of a layer without heads
     void setLayer(int index, LayerMask layer);
 
     bool keepsAll() const;
@@ -59,7 +61,10 @@ private:
     std::vector<LayerMask> m_layers;
 };
 
-/// The most and least that bypassQk may scale by.
+/// The most that bypassQk may scale by; the least is 0.
 inline constexpr double mostAlpha = 2;
+
+/// @throws Error naming both structures when a mask made for one model is none for another
+void checkMaskFits(const std::string& architecture, const std::string& structure, const ModelSpec& spec);
 
 } // namespace secateur

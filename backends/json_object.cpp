@@ -95,6 +95,13 @@ void JsonObject::refuse(const std::string& key, const std::string& message) cons
     throw Error(message, m_subject + ": " + key);
 }
 
+void JsonObject::allowOnly(std::initializer_list<std::string_view> known) const {
+    for (const auto& item : m_value->node->items()) {
+        if (std::ranges::find(known, item.key()) == known.end())
+            refuse(item.key(), fmt::format("is not a field that is read here; known are {}", fmt::join(known, ", ")));
+    }
+}
+
 std::vector<std::string> JsonObject::keys() const {
     std::vector<std::string> keys;
     for (const auto& item : m_value->node->items())
@@ -104,6 +111,10 @@ std::vector<std::string> JsonObject::keys() const {
 
 bool JsonObject::has(const std::string& key) const {
     return m_value->node->contains(key);
+}
+
+bool JsonObject::isSet(const std::string& key) const {
+    return valueAt(*m_value->node, key) != nullptr;
 }
 
 bool JsonObject::isText(const std::string& key) const {
@@ -176,6 +187,25 @@ std::optional<std::vector<std::int64_t>> JsonObject::sizes(const std::string& ke
         sizes.push_back(*number);
     }
     return sizes;
+}
+
+std::optional<std::vector<std::pair<std::int64_t, std::int64_t>>> JsonObject::ranges(const std::string& key) const {
+    const Json* value = valueAt(*m_value->node, key);
+    if (!value)
+        return std::nullopt;
+    const std::string expected = "expected a list of whole numbers from 0 and of ranges [first, last], found ";
+    if (!value->is_array())
+        refuse(key, expected + shown(*value));
+    std::vector<std::pair<std::int64_t, std::int64_t>> ranges;
+    for (const Json& element : *value) {
+        const bool isRange = element.is_array() && element.size() == 2;
+        const auto first = wholeNumber(isRange ? element[0] : element);
+        const auto last = isRange ? wholeNumber(element[1]) : first;
+        if (!first || !last || *first < 0 || *last < *first)
+            refuse(key, expected + shown(element));
+        ranges.emplace_back(*first, *last);
+    }
+    return ranges;
 }
 
 std::optional<std::vector<std::string>> JsonObject::texts(const std::string& key) const {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <initializer_list>
 #include <memory>
 #include <optional>
 #include <span>
@@ -20,7 +21,8 @@ public:
 
     const std::string& subject() const { return m_subject; }
     std::vector<std::string> keys() const;
-    bool has(const std::string& key) const; ///< also when it is null
+    bool has(const std::string& key) const;   ///< also when it is null
+    bool isSet(const std::string& key) const; ///< neither absent nor null
 
     bool isText(const std::string& key) const;
     bool isObject(const std::string& key) const;
@@ -33,11 +35,15 @@ public:
     std::optional<JsonObject> object(const std::string& key) const;
     /// Whole numbers from 0. nothing when absent
     std::optional<std::vector<std::int64_t>> sizes(const std::string& key) const;
+    /// Whole numbers from 0, and ranges of them: [[0, 31], 77] is 0 to 31 and 77. No range ends before it begins.
+    std::optional<std::vector<std::pair<std::int64_t, std::int64_t>>> ranges(const std::string& key) const;
     std::optional<std::vector<std::string>> texts(const std::string& key) const;
     std::optional<std::vector<JsonObject>> objects(const std::string& key) const;
     /// A list of one text and one whole number from 0: ["[SEP]", 102].
     std::optional<std::pair<std::string, std::int64_t>> named(const std::string& key) const;
 
+    /// @throws Error at the first key that is not among these
+    void allowOnly(std::initializer_list<std::string_view> known) const;
     /// A failure at a key of this object.
     [[noreturn]] void refuse(const std::string& key, const std::string& message) const;
 

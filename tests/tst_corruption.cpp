@@ -14,7 +14,7 @@ namespace {
 
 const Corruptions& all() {
     static const Corruptions rows = fileCorruptions() + safetensorsCorruptions() + indexCorruptions() +
-                                    configCorruptions() + ggufCorruptions() + splitCorruptions() +
+                                    configCorruptions() + ggufCorruptions() + splitCorruptions() + maskCorruptions() +
                                     pytorchCorruptions() + sessionCorruptions() + tokenizerCorruptions();
     return rows;
 }

@@ -25,6 +25,7 @@ Corruptions indexCorruptions();
 Corruptions configCorruptions();
 Corruptions ggufCorruptions();
 Corruptions splitCorruptions();
+Corruptions maskCorruptions();
 Corruptions pytorchCorruptions();
 Corruptions sessionCorruptions();
 Corruptions tokenizerCorruptions();
