@@ -10,8 +10,13 @@ namespace secateur {
 
 at::Tensor visibleTo(const AttentionInput& input, std::int64_t firstQuery, std::int64_t queries, std::int64_t keys,
                      const at::Device& device) {
-    return visibleKeys(input.first, input.lengths, firstQuery, queries, keys, input.causal(), input.layer.spec.window,
-                       device);
+    std::vector<int> first = input.first;
+    std::vector<int> lengths = input.lengths;
+    for (std::size_t row = 0; row < first.size(); ++row) {
+        first[row] += static_cast<int>(firstQuery);
+        lengths[row] -= static_cast<int>(firstQuery);
+    }
+    return visibleKeys(first, lengths, queries, keys, input.causal(), input.layer.spec.window, device);
 }
 
 at::Tensor kvHeadOf(const PlanLayer& layer, const at::Device& device) {

@@ -71,7 +71,7 @@ public:
     std::shared_ptr<const Plan> plan(const PruningMask& mask, ComputeType type) const override {
         mask.checkFits(m_spec);
         const TypeChoice choice = chooseType(type, m_device.is_cpu(), m_model.card().dtype);
-        return std::make_shared<EnginePlan>(m_model, m_store, mask, choice.type, choice.reason,
+        return std::make_shared<EnginePlan>(m_model, m_store, mask, choice.reason,
                                             Conversion{choice.type, m_form, m_device});
     }
 

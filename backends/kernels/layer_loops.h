@@ -42,6 +42,9 @@ struct AttentionShape {
     float softcap = 0; ///< scores become softcap * tanh(score / softcap) before the mask; 0 = none
     /// [kvHeads + 1]: query heads of KV head g are groupBegin[g] .. groupBegin[g + 1]; null = all groups alike.
     const int* groupBegin = nullptr;
+
+    int firstHead(int group) const { return groupBegin ? groupBegin[group] : group * (heads / kvHeads); }
+    int groupHeads(int group) const { return firstHead(group + 1) - firstHead(group); }
 };
 
 /// Cosines and sines by position, [positions, dims / 2] each; pair i is (x[i], x[i + dims / 2]).

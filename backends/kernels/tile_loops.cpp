@@ -1,0 +1,376 @@
+#include "backends/kernels/tile_loops.h"
+
+namespace secateur::SECATEUR_LEVEL {
+
+namespace {
+
+constexpr std::int64_t blockKeys = VectorLoops::blockKeys;
+/// A row of scores; not a power of two, so that rows do not fall on each other in the cache.
+constexpr std::int64_t scoreStride = blockKeys + lanes;
+/// Keys whose values are kept in the first cache while all tiles of a block read them.
+constexpr std::int64_t valueRun = 64;
+
+struct Run {
+    std::int64_t begin = 0;
+    std::int64_t end = 0;
+    bool isEmpty() const { return begin >= end; }
+};
+
+SECATEUR_INLINE std::int64_t smaller(std::int64_t a, std::int64_t b) {
+    return a < b ? a : b;
+}
+
+SECATEUR_INLINE std::int64_t greater(std::int64_t a, std::int64_t b) {
+    return a > b ? a : b;
+}
+
+SECATEUR_INLINE std::int64_t inVectors(std::int64_t count) {
+    return (count + lanes - 1) / lanes * lanes;
+}
+
+SECATEUR_INLINE Run common(Run a, std::int64_t begin, std::int64_t end) {
+    return {greater(a.begin, begin), smaller(a.end, end)};
+}
+
+/// c = a b, or c += a b, by rows: a's numbers lie side by side along the depth, b's and c's along the columns.
+struct Product {
+    const float* a;
+    std::int64_t aStride;
+    const float* b;
+    std::int64_t bStride;
+    std::int64_t depth;
+    float* c;
+    std::int64_t cStride;
+    bool adds;
+};
+
+template <int rows, int vectors>
+void multiplyTile(const Product& p) {
+    Vec sums[rows][vectors]{};
+    if (p.adds)
+#pragma GCC unroll 8
+        for (int row = 0; row < rows; ++row)
+#pragma GCC unroll 8
+            for (int v = 0; v < vectors; ++v)
+                sums[row][v] = load(p.c + row * p.cStride + v * lanes);
+    const float* a = p.a;
+    const float* b = p.b;
+    const std::int64_t aStride = p.aStride;
+    for (const float* end = a + p.depth; a != end; ++a, b += p.bStride) {
+        Vec right[vectors];
+#pragma GCC unroll 8
+        for (int v = 0; v < vectors; ++v)
+            right[v] = load(b + v * lanes);
+#pragma GCC unroll 8
+        for (int row = 0; row < rows; ++row) {
+            const Vec left = all(a[row * aStride]);
+#pragma GCC unroll 8
+            for (int v = 0; v < vectors; ++v)
+                sums[row][v] += left * right[v];
+        }
+    }
+#pragma GCC unroll 8
+    for (int row = 0; row < rows; ++row)
+#pragma GCC unroll 8
+        for (int v = 0; v < vectors; ++v)
+            store(p.c + row * p.cStride + v * lanes, sums[row][v]);
+}
+
+using Multiply = void (*)(const Product&);
+
+template <int rows>
+Multiply multiplyRows(int vectors) {
+    if constexpr (tileVectors == 4) {
+        if (vectors == 4)
+            return multiplyTile<rows, 4>;
+        if (vectors == 3)
+            return multiplyTile<rows, 3>;
+    }
+    return vectors == 2 ? multiplyTile<rows, 2> : multiplyTile<rows, 1>;
+}
+
+SECATEUR_INLINE void multiply(int rows, int vectors, const Product& product) {
+    switch (rows) {
+    case 1:
+        return multiplyRows<1>(vectors)(product);
+    case 2:
+        return multiplyRows<2>(vectors)(product);
+    case 3:
+        return multiplyRows<3>(vectors)(product);
+    case 4:
+        return multiplyRows<4>(vectors)(product);
+    case 5:
+        return multiplyRows<5>(vectors)(product);
+    default:
+        return multiplyRows<6>(vectors)(product);
+    }
+}
+
+/// c += p v over all columns: vectors shared out evenly among passes.
+void addValues(int rows, const float* p, const float* values, std::int64_t valueStride, std::int64_t keys, float* c,
+               std::int64_t columns) {
+    int left = static_cast<int>(columns / lanes);
+    for (int passes = (left + tileVectors - 1) / tileVectors; passes > 0; --passes) {
+        const int vectors = (left + passes - 1) / passes;
+        multiply(rows, vectors, {p, scoreStride, values, valueStride, keys, c, columns, true});
+        left -= vectors;
+        values += vectors * lanes;
+        c += vectors * lanes;
+    }
+}
+
+/// A softcap, or a scale that would turn the order, is applied to the scores themselves. Returns what is left to
+/// multiply by.
+float applyScale(const AttentionShape& shape, float* scores, std::int64_t count) {
+    if (shape.softcap > 0) {
+        const float before = shape.scale / shape.softcap;
+        for (std::int64_t i = 0; i < count; i += lanes)
+            store(scores + i, shape.softcap * hyperbolicTangent(load(scores + i) * before));
+        return 1;
+    }
+    if (shape.scale > 0)
+        return shape.scale;
+    for (std::int64_t i = 0; i < count; i += lanes)
+        store(scores + i, load(scores + i) * shape.scale);
+    return 1;
+}
+
+/// One row's softmax so far: exp(score - largest), whose sum is `sum`.
+struct SoftmaxRow {
+    float largest = 0;
+    float sum = 0;
+    float shrinks = 1; ///< what came before has to be multiplied by
+};
+
+/// Goes on with a row: `count` scores, whole vectors, become exponentials.
+SECATEUR_INLINE SoftmaxRow exponentials(SoftmaxRow row, float scale, float* scores, std::int64_t count) {
+    Vec best[2] = {all(-__builtin_inff()), all(-__builtin_inff())};
+    for (std::int64_t i = 0; i < count; i += lanes)
+        best[i / lanes % 2] = larger(load(scores + i), best[i / lanes % 2]);
+    const float seen = largestOf(larger(best[0], best[1])) * scale;
+    const float largest = seen > row.largest ? seen : row.largest;
+    const float base = largest == -__builtin_inff() ? 0 : largest;
+    Vec sums[2]{};
+    for (std::int64_t i = 0; i < count; i += lanes) {
+        const Vec e = exponential(load(scores + i) * scale - base);
+        store(scores + i, e);
+        sums[i / lanes % 2] += e;
+    }
+    const float shrinks = row.largest == largest ? 1 : exponential(all(row.largest - base))[0];
+    return {largest, row.sum * shrinks + sumOf(sums[0] + sums[1]), shrinks};
+}
+
+SECATEUR_INLINE void hide(float* scores, std::int64_t begin, std::int64_t end) {
+    for (std::int64_t i = begin; i < end; ++i)
+        scores[i] = -__builtin_inff();
+}
+
+/// A block of queries and the keys of it that are at work.
+class BlockWork {
+public:
+    BlockWork(const QueryBlock& block, const AttentionShape& shape, float* scratch)
+        : m_block(block)
+        , m_shape(shape)
+        , m_columns(inVectors(shape.headDim))
+        , m_scores(scratch)
+        , m_context(m_scores + VectorLoops::blockQueries * scoreStride) {
+        for (std::int64_t i = 0; i < block.count * m_columns; i += lanes)
+            store(m_context + i, Vec{});
+        for (int query = 0; query < block.count; ++query)
+            m_rows[query] = {-__builtin_inff(), 0, 1};
+    }
+
+    void run() {
+        const Run all = visible(0, m_block.count);
+        const std::int64_t skipped = (all.begin - m_block.keyFrom) / keysOfPanel * keysOfPanel;
+        for (m_begin = m_block.keyFrom + skipped; m_begin < all.end; m_begin += blockKeys) {
+            m_end = smaller(m_begin + blockKeys, all.end);
+            scoreTiles();
+            for (int query = 0; query < m_block.count; ++query)
+                softmax(query);
+            addTiles();
+        }
+        for (int query = 0; query < m_block.count; ++query)
+            write(query);
+    }
+
+private:
+    /// Keys that any of the queries [query, query + count) sees.
+    Run visible(int query, int count) const {
+        const std::int64_t begin = m_block.first + query;
+        const std::int64_t last = begin + count - 1;
+        const std::int64_t window = m_shape.window;
+        const std::int64_t after = m_shape.causal ? last + 1 : window > 0 ? last + window : m_block.keyEnd;
+        return {window > 0 ? greater(0, begin - window + 1) : 0, smaller(after, m_block.keyEnd)};
+    }
+
+    int tileSize(int query) const { return static_cast<int>(smaller(tileRows, m_block.count - query)); }
+
+    /// Keys at work that the tile of a query sees.
+    Run tileKeys(int query) const {
+        const int begin = query / tileRows * tileRows;
+        return common(visible(begin, tileSize(begin)), m_begin, m_end);
+    }
+
+    void scoreTiles() {
+        for (std::int64_t begin = m_begin; begin < m_end; begin += keysOfPanel) {
+            const float* panel = m_block.panels + (begin - m_block.keyFrom) * m_shape.headDim;
+            for (int query = 0; query < m_block.count; query += tileRows) {
+                const Run keys = common(tileKeys(query), begin, begin + keysOfPanel);
+                if (keys.isEmpty())
+                    continue;
+                const auto vectors = static_cast<int>((keys.end - begin + lanes - 1) / lanes);
+                multiply(tileSize(query), vectors,
+                         {m_block.queries + std::int64_t{query} * m_shape.headDim, m_shape.headDim, panel, keysOfPanel,
+                          m_shape.headDim, m_scores + query * scoreStride + (begin - m_begin), scoreStride, false});
+            }
+        }
+    }
+
+    void softmax(int query) {
+        const Run keys = tileKeys(query);
+        if (keys.isEmpty())
+            return;
+        const std::int64_t begin = (keys.begin - m_begin) / lanes * lanes;
+        const std::int64_t count = inVectors(keys.end - m_begin - begin);
+        const Run own = common(visible(query, 1), m_begin + begin, m_begin + begin + count);
+        float* scores = m_scores + query * scoreStride + begin;
+        const float scale = applyScale(m_shape, scores, count);
+        const std::int64_t shown = smaller(greater(own.begin - m_begin - begin, 0), count);
+        hide(scores, 0, shown);
+        hide(scores, greater(shown, own.end - m_begin - begin), count);
+        m_rows[query] = exponentials(m_rows[query], scale, scores, count);
+        if (m_rows[query].shrinks == 1 || m_begin == m_block.keyFrom)
+            return;
+        float* context = m_context + query * m_columns;
+        for (std::int64_t i = 0; i < m_columns; i += lanes)
+            store(context + i, load(context + i) * m_rows[query].shrinks);
+    }
+
+    void addTiles() {
+        for (std::int64_t begin = m_begin; begin < m_end; begin += valueRun) {
+            for (int query = 0; query < m_block.count; query += tileRows) {
+                const Run keys = common(tileKeys(query), begin, begin + valueRun);
+                if (!keys.isEmpty())
+                    addValues(tileSize(query), m_scores + query * scoreStride + (keys.begin - m_begin),
+                              m_block.values + (keys.begin - m_block.keyFrom) * m_block.valueStride,
+                              m_block.valueStride, keys.end - keys.begin, m_context + query * m_columns, m_columns);
+            }
+        }
+    }
+
+    template <typename To>
+    void writeTo(To* to, int query) const {
+        const float factor = 1.0F / m_rows[query].sum;
+        const float* context = m_context + query * m_columns;
+        for (std::int64_t i = 0; i < m_shape.headDim; i += lanes)
+            storeSome(to + query * m_block.contextStride + i, load(context + i) * factor, m_shape.headDim - i);
+    }
+
+    void write(int query) const {
+        if (m_block.context.halves)
+            writeTo(m_block.context.halves, query);
+        else
+            writeTo(m_block.context.floats, query);
+    }
+
+    const QueryBlock& m_block;
+    const AttentionShape& m_shape;
+    std::int64_t m_columns;
+    float* m_scores;  // [queries, scoreStride]
+    float* m_context; // [queries, m_columns]
+    std::int64_t m_begin = 0;
+    std::int64_t m_end = 0;
+    SoftmaxRow m_rows[VectorLoops::blockQueries];
+};
+
+SECATEUR_INLINE void copyPadded(const float* from, std::int64_t stride, std::int64_t rows, std::int64_t width,
+                                std::int64_t columns, float* to) {
+    for (std::int64_t row = 0; row < rows; ++row)
+        for (std::int64_t i = 0; i < columns; i += lanes)
+            store(to + row * columns + i, loadSome(from + row * stride + i, width - i));
+}
+
+/// Scores of one query; the vectors of four keys are summed side by side.
+SECATEUR_INLINE void scoreKeys(const float* query, const float* keys, std::int64_t count, std::int64_t columns,
+                               float* scores) {
+    std::int64_t key = 0;
+    for (; key + 4 <= count; key += 4) {
+        Vec sums[4]{};
+        for (std::int64_t i = 0; i < columns; i += lanes)
+#pragma GCC unroll 4
+            for (int k = 0; k < 4; ++k)
+                sums[k] += load(query + i) * load(keys + (key + k) * columns + i);
+#pragma GCC unroll 4
+        for (int k = 0; k < 4; ++k)
+            scores[key + k] = sumOf(sums[k]);
+    }
+    for (; key < count; ++key) {
+        Vec sum{};
+        for (std::int64_t i = 0; i < columns; i += lanes)
+            sum += load(query + i) * load(keys + key * columns + i);
+        scores[key] = sumOf(sum);
+    }
+}
+
+} // namespace
+
+void attendBlock(const QueryBlock& block, const AttentionShape& shape, float* scratch) {
+    BlockWork(block, shape, scratch).run();
+}
+
+void attendGroup(const QueryGroup& group, const AttentionShape& shape, float* scratch) {
+    const std::int64_t columns = inVectors(shape.headDim);
+    float* scores = scratch;
+    float* context = scores + group.heads * scoreStride;
+    float* spare = context + group.heads * columns;
+    const float* queries = group.queries;
+    std::int64_t queryStride = group.queryStride;
+    const float* keys = group.keys;
+    const float* values = group.values;
+    if (columns != shape.headDim) {
+        const auto copy = [&](const float*& from, std::int64_t stride, std::int64_t rows) {
+            copyPadded(from, stride, rows, shape.headDim, columns, spare);
+            from = spare;
+            spare += rows * columns;
+        };
+        copy(queries, queryStride, group.heads);
+        copy(keys, shape.headDim, group.count);
+        copy(values, shape.headDim, group.count);
+        queryStride = columns;
+    }
+    for (std::int64_t begin = 0; begin < group.count; begin += 16)
+        for (int head = 0; head < group.heads; ++head)
+            scoreKeys(queries + head * queryStride, keys + begin * columns, smaller(16, group.count - begin), columns,
+                      scores + head * scoreStride + begin);
+    for (int head = 0; head < group.heads; ++head) {
+        float* own = scores + head * scoreStride;
+        const std::int64_t count = inVectors(group.count);
+        hide(own, group.count, count); // numbers, whatever was left there
+        const float scale = applyScale(shape, own, count);
+        hide(own, group.count, count);
+        const SoftmaxRow row = exponentials({-__builtin_inff(), 0, 1}, scale, own, count);
+        group.largest[head] = row.largest;
+        group.sums[head] = row.sum;
+    }
+    for (std::int64_t i = 0; i < group.heads * columns; i += lanes)
+        store(context + i, Vec{});
+    for (int head = 0; head < group.heads; head += tileRows)
+        addValues(static_cast<int>(smaller(tileRows, group.heads - head)), scores + head * scoreStride, values, columns,
+                  group.count, context + head * columns, columns);
+    for (int head = 0; head < group.heads; ++head)
+        for (std::int64_t i = 0; i < shape.headDim; i += lanes)
+            storeSome(group.context + head * shape.headDim + i, load(context + head * columns + i), shape.headDim - i);
+}
+
+void packKeys(const float* keys, std::int64_t count, int headDim, float* panel) {
+    for (int i = 0; i < headDim; ++i) {
+        float* line = panel + std::int64_t{i} * keysOfPanel;
+        for (std::int64_t key = 0; key < count; ++key)
+            line[key] = keys[key * headDim + i];
+        for (std::int64_t key = count; key < keysOfPanel; ++key)
+            line[key] = 0;
+    }
+}
+
+} // namespace secateur::SECATEUR_LEVEL

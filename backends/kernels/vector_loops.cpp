@@ -1,0 +1,67 @@
+#include "backends/kernels/vector_loops.h"
+
+#include <algorithm>
+#include <atomic>
+
+namespace secateur {
+
+namespace generic {
+extern const VectorLoops loops;
+}
+#ifdef SECATEUR_PROCESSOR_LEVELS
+namespace v3 {
+extern const VectorLoops loops;
+}
+namespace v4 {
+extern const VectorLoops loops;
+}
+#endif
+
+std::int64_t padded(const VectorLoops& loops, std::int64_t count) {
+    return (count + loops.lanes - 1) / loops.lanes * loops.lanes;
+}
+
+std::int64_t scratchFloats(const VectorLoops& loops, const AttentionShape& shape) {
+    const std::int64_t columns = padded(loops, shape.headDim);
+    const std::int64_t scores = VectorLoops::blockKeys + loops.lanes;
+    std::int64_t group = 0; // the largest
+    for (int i = 0; i < shape.kvHeads; ++i)
+        group = std::max<std::int64_t>(group, shape.groupHeads(i));
+    const std::int64_t ofBlock = VectorLoops::blockQueries * (scores + columns);
+    const std::int64_t ofGroup = group * (scores + 2 * columns) + 2 * VectorLoops::blockKeys * columns;
+    return ofBlock > ofGroup ? ofBlock : ofGroup;
+}
+
+namespace {
+
+const VectorLoops* loopsOf(std::string_view level) {
+#ifdef SECATEUR_PROCESSOR_LEVELS
+    if (level == "v4" && __builtin_cpu_supports("x86-64-v4"))
+        return &v4::loops;
+    if (level == "v3" && __builtin_cpu_supports("x86-64-v3"))
+        return &v3::loops;
+#endif
+    return level == "generic" ? &generic::loops : nullptr;
+}
+
+std::atomic<const VectorLoops*>& chosen() {
+    static std::atomic<const VectorLoops*> loops = loopsOf("v4")   ? loopsOf("v4")
+                                                   : loopsOf("v3") ? loopsOf("v3")
+                                                                   : loopsOf("generic");
+    return loops;
+}
+
+} // namespace
+
+const VectorLoops& vectorLoops() {
+    return *chosen();
+}
+
+bool useVectorLoops(std::string_view level) {
+    const VectorLoops* loops = loopsOf(level);
+    if (loops)
+        chosen() = loops;
+    return loops;
+}
+
+} // namespace secateur

@@ -1,0 +1,85 @@
+#pragma once
+
+#include "backends/kernels/layer_loops.h"
+
+#include <cstdint>
+#include <string_view>
+
+namespace secateur {
+
+/// Where numbers go that are written as float32 or as bfloat16.
+struct Target {
+    float* floats = nullptr;
+    std::uint16_t* halves = nullptr;
+};
+
+/// The queries of one head that are attended to together, at consecutive positions of a row.
+struct QueryBlock {
+    const float* queries = nullptr; ///< [count, headDim]
+    int count = 0;                  ///< at most VectorLoops::blockQueries
+    std::int64_t first = 0;         ///< position of the first
+    std::int64_t keyFrom = 0;       ///< the first packed key, a multiple of panelKeys
+    std::int64_t keyEnd = 0;        ///< behind the last key of the row
+    const float* panels = nullptr;  ///< keys by panels of [headDim, panelKeys], from keyFrom
+    const float* values = nullptr;  ///< of keyFrom and on, valueStride apart, whole vectors readable
+    std::int64_t valueStride = 0;
+    Target context; ///< of the first query
+    std::int64_t contextStride = 0;
+};
+
+/// One query of each head of a KV group, and a run of keys that all of them see.
+struct QueryGroup {
+    const float* queries = nullptr; ///< of the first head, queryStride apart
+    std::int64_t queryStride = 0;
+    int heads = 0;
+    const float* keys = nullptr; ///< [count, headDim]
+    const float* values = nullptr;
+    std::int64_t count = 0;   ///< at most VectorLoops::blockKeys
+    float* largest = nullptr; ///< [heads]
+    float* sums = nullptr;    ///< [heads], of exp(score - largest)
+    float* context = nullptr; ///< [heads, headDim], not yet divided by the sum
+};
+
+/// What log softmax of a row needs.
+struct ExponentialSum {
+    float largest = 0; ///< logit, before any softcap
+    float largestCapped = 0;
+    float targetCapped = 0;
+    double sum = 0;                  ///< of exp(capped logit - largestCapped)
+    std::int64_t blockOfLargest = 0; ///< of logitBlock numbers, the first that holds it
+};
+
+constexpr std::int64_t logitBlock = 2048;
+
+/// The loops over one row or block, as one kind of processor runs them fastest. `scratch` is the caller's, of
+/// scratchFloats() numbers, and comes back changed.
+struct VectorLoops {
+    /// sum = x + added where `added` is given, and the norm of that.
+    void (*norm)(const float* x, const float* added, float* sum, const NormValues& norm, std::int64_t width,
+                 const Target& out);
+    void (*turn)(const float* cosines, const float* sines, int dims, float* head);
+    void (*activate)(const float* gate, const float* up, Activation activation, std::int64_t width, const Target& out);
+    ExponentialSum (*sumExponentials)(const float* logits, std::int64_t count, std::int64_t target, float softcap);
+    void (*attendBlock)(const QueryBlock& block, const AttentionShape& shape, float* scratch);
+    void (*attendGroup)(const QueryGroup& group, const AttentionShape& shape, float* scratch);
+    /// `count` keys to a panel; the rest of it becomes 0.
+    void (*packKeys)(const float* keys, std::int64_t count, int headDim, float* panel);
+    void (*write)(const float* from, std::int64_t count, const Target& to);
+    int lanes;
+    int panelKeys;
+
+    static constexpr int blockQueries = 48;
+    static constexpr int blockKeys = 512;
+};
+
+/// `count` in whole vectors.
+std::int64_t padded(const VectorLoops& loops, std::int64_t count);
+std::int64_t scratchFloats(const VectorLoops& loops, const AttentionShape& shape);
+
+/// The best for this processor, unless others were asked for.
+const VectorLoops& vectorLoops();
+/// For tests and benchmarks: those of "generic", "v3" or "v4" from now on. False if this processor cannot run them or
+/// they were not built.
+bool useVectorLoops(std::string_view level);
+
+} // namespace secateur
