@@ -3,9 +3,10 @@
 
     python make_generation.py MODEL.gguf
 
-Needs torch, transformers (5.x), accelerate, gguf and numpy. The weights are dequantised to float32. For each prompt the first 100
-tokens taken greedily (no end, no penalties) and by how much each was ahead of the next best in logits: where that is
-small another implementation may go another way. For one text the mean loss per token in nats, the first token excluded.
+Needs torch, transformers (5.x), accelerate, gguf and numpy. The weights are dequantised to float32. For each prompt the
+first 100 tokens taken greedily (no end, no penalties) and by how much each was ahead of the next best in logits: where
+that is small another implementation may go another way. For one text the mean loss per token in nats, the first token
+excluded.
 """
 
 import json
@@ -21,7 +22,8 @@ import families
 
 STEPS = 100
 PROMPTS = {
-    "chat": "<|im_start|>user\nName three rivers of Europe and say where each begins.<|im_end|>\n<|im_start|>assistant\n",
+    "chat": "<|im_start|>user\nName three rivers of Europe and say where each begins.<|im_end|>\n"
+            "<|im_start|>assistant\n",
     "prose": "The lighthouse keeper had not spoken to anyone for eleven days when",
     "code": "def moving_average(values, width):\n    \"\"\"Mean of each window of the given width.\"\"\"\n",
 }
