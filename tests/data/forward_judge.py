@@ -28,18 +28,20 @@ def modules_of(layer, kind):
     """The modules of one layer by what their input or output is called."""
     if kind == "gpt2":
         return {"attention": layer.attn, "fused": layer.attn.c_attn, "output": layer.attn.c_proj,
-                "down": layer.mlp.c_proj}
+                "activated": layer.mlp.c_fc, "down": layer.mlp.c_proj}
     if kind == "albert":
         inner = layer.attention
         return {"attention": inner, "query": inner.query, "key": inner.key, "value": inner.value,
-                "output": inner.dense, "down": layer.ffn_output}
+                "output": inner.dense, "activated": layer.ffn, "down": layer.ffn_output}
     if kind in ("bert", "roberta", "xlm-roberta"):
         inner = layer.attention.self
         return {"attention": inner, "query": inner.query, "key": inner.key, "value": inner.value,
-                "output": layer.attention.output.dense, "down": layer.output.dense}
+                "output": layer.attention.output.dense, "activated": layer.intermediate.dense,
+                "down": layer.output.dense}
     inner = layer.self_attn
     found = {"attention": inner, "query": inner.q_proj, "key": inner.k_proj, "value": inner.v_proj,
              "output": inner.dense if kind == "phi" else inner.o_proj,
+             "activated": layer.mlp.fc1 if kind == "phi" else layer.mlp.gate_proj,
              "down": layer.mlp.fc2 if kind == "phi" else layer.mlp.down_proj}
     if kind.startswith("gemma"):
         found["update"] = layer.post_attention_layernorm

@@ -29,6 +29,7 @@ class Case:
     taps: bool = False           # the values at the places of the gradients, too
     embedding: float = 0.2       # standard deviation
     score: float = 3.0           # standard deviation of the attention's scores
+    tail: float = 0              # a third of the neurons stands where the forms of GELU differ, made to count so much
     keep: list = None            # ragged models: (query heads, query heads per key, neurons) left in each layer
 
     @property
@@ -41,7 +42,8 @@ class Case:
 
 
 def decoder(name, **settings):
-    config, kind = {"llama": (tf.LlamaConfig, tf.LlamaForCausalLM), "mistral": (tf.MistralConfig, tf.MistralForCausalLM),
+    config, kind = {"llama": (tf.LlamaConfig, tf.LlamaForCausalLM),
+                    "mistral": (tf.MistralConfig, tf.MistralForCausalLM),
                     "qwen2": (tf.Qwen2Config, tf.Qwen2ForCausalLM), "qwen3": (tf.Qwen3Config, tf.Qwen3ForCausalLM),
                     "gemma2": (tf.Gemma2Config, tf.Gemma2ForCausalLM),
                     "gemma3": (tf.Gemma3TextConfig, tf.Gemma3ForCausalLM),
@@ -104,18 +106,20 @@ def other_decoders():
         "gemma2": Case(*decoder("gemma2", **sizes(16, 3, 4, 2, 6, 19, 33), **plain, **capped, sliding_window=4,
                                 query_pre_attn_scalar=9), 124, (11, 9)),
         "gemma2-gguf": Case(*decoder("gemma2", **sizes(15, 2, 3, 1, 4, 17, 31), **plain, **capped, sliding_window=5,
-                                     query_pre_attn_scalar=4), 125, (12, 9), architecture="gemma2", fields=base),
+                                     query_pre_attn_scalar=4), 125, (12, 9), architecture="gemma2", fields=base,
+                            tail=20),
         "gemma3": Case(*decoder("gemma3", **sizes(15, 3, 3, 1, 6, 19, 33), rope_parameters=local, **layered,
                                 sliding_window=4, query_pre_attn_scalar=9), 526, (11, 9), taps=True),
         "gemma3-gguf": Case(*decoder("gemma3", **sizes(12, 6, 2, 1, 8, 13, 29), rope_parameters=released,
-                                     sliding_window=4, query_pre_attn_scalar=8), 327, (10, 8), architecture="gemma3", score=2.2, embedding=0.5,
+                                     sliding_window=4, query_pre_attn_scalar=8), 327, (10, 8), architecture="gemma3",
+                            score=2.2, embedding=0.5,
                             fields={"rope.freq_base": 1e6, "rope.scaling.type": "linear", "rope.scaling.factor": 8.0}),
         "phi": Case(*decoder("phi", **phi, rope_parameters=plain["rope_parameters"] | {"partial_rotary_factor": 0.4},
-                             layer_norm_eps=0.04), 128, (12, 9), architecture="phi2", fused=True,
+                             layer_norm_eps=0.04), 128, (12, 9), architecture="phi2", fused=True, tail=70,
                     fields=base | {"rope.dimension_count": 4}),
         "gpt2": Case(*decoder("gpt2", n_layer=2, **gpt2), 129, architecture="gpt2", fused=True, embedding=0.15),
         "gpt2-inverse": Case(*decoder("gpt2", n_layer=3, **gpt2 | {"n_embd": 16, "n_head": 4, "n_inner": 17},
-                                      scale_attn_by_inverse_layer_idx=True), 130, (11, 9), embedding=0.15),
+                                      scale_attn_by_inverse_layer_idx=True), 130, (11, 9), embedding=0.15, tail=70),
     }
 
 
@@ -131,12 +135,13 @@ def encoder_cases():
         "bert": Case(tf.BertConfig(**wide, type_vocab_size=2, num_labels=3), tf.BertForSequenceClassification, 140,
                      taps=True, **small),
         "bert-bare": Case(tf.BertConfig(**narrow, type_vocab_size=2), tf.BertModel, 141, (9, 14), architecture="bert",
-                          **small),
-        "roberta": Case(roberta[0](**wide, type_vocab_size=1, pad_token_id=1, num_labels=3), roberta[1], 142, **small),
+                          fields={"tokenizer.ggml.token_type_count": 2}, tail=20, score=2.4, embedding=0.4),
+        "roberta": Case(roberta[0](**wide, type_vocab_size=1, pad_token_id=1, num_labels=3), roberta[1], 142,
+                        **small),
         "xlm-roberta": Case(multilingual[0](**narrow, type_vocab_size=1, pad_token_id=1), multilingual[1], 143, (8, 12),
                             **small),
         "albert": Case(tf.AlbertConfig(**albert, num_labels=3), tf.AlbertForSequenceClassification, 144, (11, 9),
-                       embedding=0.15),
+                       embedding=0.15, tail=40),
     }
 
 
@@ -186,6 +191,36 @@ def strengthen(layer, kind, factor):
                     parameter *= root
 
 
+def lean(model, layer, batch, kind, strength):
+    """Moves a third of a layer's neurons to -2.7, where the two forms of GELU differ most, and makes them count."""
+    modules = fj.modules_of(layer, kind)
+    activated, down = modules["activated"].weight, modules["down"].weight
+    if kind == "gpt2":
+        activated, down = activated.T, down.T
+    count = activated.shape[0] // 3
+    with torch.no_grad():
+        activated[:count] *= 0.1
+        down[:, :count] *= strength
+        if kind.startswith("gemma"):  # without biases: from the one channel that is alike in all tokens
+            real = fj.visible(batch["lengths"], batch["ids"].shape[1]).bool()
+            seen = []
+            hook = modules["activated"].register_forward_pre_hook(lambda _, args: seen.append(args[0][real][:, 0]))
+            fj.answer(model, batch)
+            hook.remove()
+            activated[:count, 0] = -2.7 / seen[0].mean()
+        else:
+            modules["activated"].bias[:count] = -2.7 + 0.4 * modules["activated"].bias[:count]
+
+
+def level(model):
+    """Gives all tokens of a Gemma one channel alike, that no layer changes much."""
+    with torch.no_grad():
+        model.base_model.embed_tokens.weight[:, 0] = 0.8
+        for layer in fj.layers_of(model):
+            for norm in (layer.post_attention_layernorm, layer.post_feedforward_layernorm):
+                norm.weight[0] = -0.9
+
+
 def batch_of(case):
     """Rows of unlike length, padded on the right with ids that mean nothing; weights and labels for the losses."""
     generator = torch.Generator().manual_seed(case.seed + 1000)
@@ -212,8 +247,12 @@ def build(case):
     model = case.kind(case.config).float().eval()
     draw(model, case.seed, case.embedding)
     batch, kind = batch_of(case), case.config.model_type
+    if case.tail and kind.startswith("gemma"):
+        level(model)
     layers = fj.layers_of(model)
     for index, layer in enumerate(layers):  # each sees what the ones before it were made to give
+        if case.tail:
+            lean(model, layer, batch, kind, case.tail)
         found = [figure[0] for figure in fj.score_figures(model, batch)]
         measured = found[index] if len(layers) > 1 else math.prod(found) ** (1 / len(found))
         strengthen(layer, kind, case.score / measured)

@@ -253,7 +253,7 @@ def write_gguf(path, architecture, tensors, fields, kind=KINDS.F32):
     writer = gguf.GGUFWriter(path, architecture)
     vocab = fields.pop("vocab_size")
     for key, value in fields.items():
-        key = f"{architecture}.{key}"
+        key = key if key.startswith("tokenizer.") else f"{architecture}.{key}"
         if isinstance(value, list):
             writer.add_array(key, value)
         else:
