@@ -19,7 +19,8 @@ enum class NormKind { rms, layer };
 enum class NormPlace { before, around, parallel, after };
 enum class Positions { rotary, learned };
 enum class Activation { silu, geluTanh, geluErf, relu };
-enum class RopeScaling { none, linear, llama3 };
+/// `listed`: by divisors of the frequencies that follow no formula known here.
+enum class RopeScaling { none, linear, llama3, listed };
 
 /// Rotary positions in the half-rotation layout: pair i is (x[i], x[i + dims/2]) (architectures.md 1.5).
 struct RotarySpec {
@@ -30,6 +31,7 @@ struct RotarySpec {
     double lowFrequencyFactor = 1;
     double highFrequencyFactor = 4;
     int originalContext = 0;
+    std::vector<float> divisors; ///< [dims / 2] of `listed`
     bool operator==(const RotarySpec&) const = default;
 };
 

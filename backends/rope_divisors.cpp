@@ -57,6 +57,8 @@ double inverseFrequency(const RotarySpec& rotary, int pair) {
         return plain;
     if (rotary.scaling == RopeScaling::linear)
         return plain / rotary.factor;
+    if (rotary.scaling == RopeScaling::listed)
+        return plain / rotary.divisors[static_cast<std::size_t>(pair)];
     const double turns = rotary.originalContext * plain / (2 * std::numbers::pi);
     const double share = (turns - rotary.lowFrequencyFactor) / (rotary.highFrequencyFactor - rotary.lowFrequencyFactor);
     const double kept = std::clamp(share, 0.0, 1.0);
@@ -65,6 +67,8 @@ double inverseFrequency(const RotarySpec& rotary, int pair) {
 
 RotarySpec scalingFromDivisors(RotarySpec unscaled, std::span<const float> divisors, int statedContext,
                                const std::string& subject) {
+    if (!std::ranges::all_of(divisors, [](float divisor) { return divisor > 0 && std::isfinite(divisor); }))
+        throw Error("holds rotary divisors that are no positive numbers", subject);
     if (reproduces(unscaled, divisors))
         return unscaled;
     RotarySpec llama3 = unscaled;
@@ -78,7 +82,10 @@ RotarySpec scalingFromDivisors(RotarySpec unscaled, std::span<const float> divis
     llama3 = fitted(llama3, divisors);
     if (reproduces(llama3, divisors))
         return llama3;
-    throw Error("holds rotary divisors that follow no known scaling", subject);
+    RotarySpec listed = unscaled;
+    listed.scaling = RopeScaling::listed;
+    listed.divisors.assign(divisors.begin(), divisors.end());
+    return listed;
 }
 
 } // namespace secateur

@@ -77,7 +77,7 @@ constexpr std::array modelFlags{
 #undef FIELD
 
 constexpr std::array attentionNames{"full", "none", "value_only", "linear"};
-constexpr std::array scalingNames{"none", "linear", "llama3"};
+constexpr std::array scalingNames{"none", "linear", "llama3", "listed"};
 constexpr std::array familyNames{"decoder", "encoder"};
 constexpr std::array normNames{"rms", "layer"};
 constexpr std::array normPlaceNames{"before", "around", "parallel", "after"};

@@ -30,7 +30,13 @@ struct Case {
         : model(openModel(QDir::cleanPath(folders().filePath(folder + "/" + file)).toStdString(), {}, {.plain = plain}))
         , judged(folders().filePath(folder))
         , runner(model->runner())
-        , plan(runner.plan(PruningMask(model->spec()), ComputeType::float32)) {}
+        , plan(runner.plan(file.endsWith("gguf") ? PruningMask(model->spec()) : judged.mask(model->spec()),
+                           ComputeType::float32)) {}
+
+    /// Some GGUF files hold no pooler or classifier.
+    bool hasHead() const {
+        return judged.has("losses") || model->has(-1, judged.has("labels") ? Which::classifier : Which::pooler);
+    }
 };
 
 void addCases() {
@@ -85,8 +91,7 @@ private slots:
         const Batch& batch = c.judged.batch();
         const at::Tensor last = test::streamsOf(c.runner, *c.plan, batch).back();
         const std::string name = c.judged.has("logits") ? "logits" : "pooled";
-        const bool headInFile = !c.judged.has("labels") || c.model->has(-1, Which::classifier);
-        const double logits = headInFile ? c.judged.error(name, c.runner.readOut(*c.plan, last, batch)) : 0;
+        const double logits = c.hasHead() ? c.judged.error(name, c.runner.readOut(*c.plan, last, batch)) : 0;
         double losses = 0;
         if (c.judged.has("losses")) {
             const TokenLosses found = c.runner.losses(*c.plan, last, batch, c.judged.targets());
@@ -101,7 +106,7 @@ private slots:
     void gradientsOfEveryTapAreTheJudges_data() { addCases(); }
     void gradientsOfEveryTapAreTheJudges() {
         const Case c = fetched();
-        if (c.judged.has("labels") && !c.model->has(-1, Which::classifier))
+        if (!c.hasHead())
             QSKIP("the file holds no head");
         const Batch& batch = c.judged.batch();
         const auto streams = test::streamsOf(c.runner, *c.plan, batch);

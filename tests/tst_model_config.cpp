@@ -389,8 +389,8 @@ private slots:
         row("a norm that is a matrix", "output_norm.weight" + little<quint32>(1) + little<quint64>(64),
             "output_norm.weight" + little<quint32>(1) + little<quint64>(63),
             "output_norm.weight: has shape [63], but the configuration asks for [64]");
-        row("divisors of no scaling", little(7.290994167327881F), little(1.125F),
-            "rope_freqs.weight: holds rotary divisors that follow no known scaling");
+        row("a divisor below zero", little(7.290994167327881F), little(-1.125F),
+            "rope_freqs.weight: holds rotary divisors that are no positive numbers");
     }
     void aGgufThatDoesNotFitIsRefused() {
         QFETCH(QByteArray, from);

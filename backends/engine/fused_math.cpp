@@ -91,7 +91,7 @@ public:
             own.values = at::empty_like(own.keys);
         const LayerCache& cache = input.cache ? *input.cache : own;
         const KeyValueViews views{cache.keys.data_ptr<float>(), cache.values.data_ptr<float>(), cache.keys.size(2)};
-        placeHeads(projected, shape, valuesOf(input.layer.queryNorm), valuesOf(input.layer.keyNorm),
+        placeHeads(projected.view({input.rows, input.positions, -1}), shape, valuesOf(input.layer.queryNorm), valuesOf(input.layer.keyNorm),
                    tablesOf(input.rotary), input.first, input.lengths, queries, views);
         at::Tensor context = at::empty({projected.size(0), std::int64_t{spec.heads} * spec.headDim}, m_type);
         attend(queries, views, shape, input.first, input.lengths, context);

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <ATen/ATen.h> // before Qt
+
 #include "analysis/batch.h"
 #include "analysis/layer_observer.h"
 #include "analysis/model.h"
@@ -8,8 +10,6 @@
 #include "backends/open_model.h"
 #include "backends/safetensors.h"
 #include "tests/support/expected.h"
-
-#include <ATen/ATen.h>
 
 #include <algorithm>
 #include <map>
@@ -21,7 +21,7 @@ namespace secateur::test {
 class JudgedRun {
 public:
     explicit JudgedRun(const QString& folder) {
-        const auto file = std::make_shared<MappedFile>((folder + "/expected.safetensors").toStdString());
+        const auto file = MappedFile::open((folder + "/expected.safetensors").toStdString());
         for (const TensorEntry& entry : safetensorsEntries(file))
             m_tensors.emplace(entry.name, readTensor(entry).clone());
         const at::Tensor ids = (*this)["ids"];
@@ -52,6 +52,23 @@ public:
         return next;
     }
 
+    /// What the expected numbers were made under: all, unless the judge says what it kept.
+    PruningMask mask(const ModelSpec& spec) const {
+        PruningMask mask(spec);
+        for (int layer = 0; layer < spec.layerCount(); ++layer) {
+            const std::string suffix = "." + std::to_string(layer);
+            if (!has("kept_neurons" + suffix))
+                continue;
+            LayerMask kept = mask.layer(layer);
+            keepOnly(kept.heads, integers("kept_heads" + suffix));
+            keepOnly(kept.neurons, integers("kept_neurons" + suffix));
+            if (integers("kept_heads" + suffix).empty())
+                kept.attention = AttentionCut::drop;
+            mask.setLayer(layer, kept);
+        }
+        return mask;
+    }
+
     /// The largest difference at real positions [rows, positions, ..], over the largest expected number.
     double error(const std::string& name, const at::Tensor& found, int positionsAxis = 1) const {
         const at::Tensor& expected = (*this)[name];
@@ -73,6 +90,12 @@ public:
     }
 
 private:
+    static void keepOnly(std::vector<bool>& flags, const std::vector<int>& indices) {
+        flags = std::vector<bool>(flags.size(), false);
+        for (const int index : indices)
+            flags.at(static_cast<std::size_t>(index)) = true;
+    }
+
     std::map<std::string, at::Tensor> m_tensors;
     Batch m_batch;
 };
