@@ -26,8 +26,8 @@ struct LayerWalk {
 };
 
 /// Runs batches from `firstLayer` to the last one. Where the weights of all layers fit in memory, one batch after the
-/// other; else all batches through each layer before the next, so that a weight is read and converted once, however many
-/// batches there are.
+/// other; else all batches through each layer before the next, so that a weight is read and converted once, however
+/// many batches there are.
 /// @throws Cancelled, within the time that one layer takes for one batch
 void forEachLayer(const Runner& runner, const Plan& plan, std::span<const Batch> batches, const LayerWalk& walk,
                   const Progress& progress = {});

@@ -47,7 +47,8 @@ void addCases() {
         for (const QString file : {"model.safetensors", "model.gguf"})
             if (folders().exists(folder + "/" + file))
                 for (const bool plain : {false, true})
-                    QTest::addRow("%s %s%s", qPrintable(folder), qPrintable(file.section('.', 1)), plain ? " plain" : "")
+                    QTest::addRow("%s %s%s", qPrintable(folder), qPrintable(file.section('.', 1)),
+                                  plain ? " plain" : "")
                         << folder << file << plain;
 }
 
@@ -76,7 +77,8 @@ private slots:
         double worst = 0;
         double worstMap = 0;
         for (int layer = 0; layer < static_cast<int>(streams.size()); ++layer)
-            worst = std::max(worst, c.judged.error(numbered("hidden", layer), streams[static_cast<std::size_t>(layer)]));
+            worst =
+                std::max(worst, c.judged.error(numbered("hidden", layer), streams[static_cast<std::size_t>(layer)]));
         for (const auto& [layer, map] : attention.maps)
             worstMap = std::max(worstMap, c.judged.error(numbered("attention", layer), map, 2));
         qInfo("streams %.1e, attention %.1e", worst, worstMap);

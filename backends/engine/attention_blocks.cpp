@@ -41,7 +41,8 @@ void showAttention(const at::Tensor& queries, const at::Tensor& keys, const Atte
             const std::int64_t block = std::min(step, input.positions - query);
             const at::Tensor q = queries.narrow(1, head, some).narrow(2, query, block);
             const at::Tensor visible = visibleTo(input, query, block, count, keys.device());
-            watch.seeAttention(head, query, plainProbabilities(q, k, visible, spec.scoreScale, input.spec.scoreSoftcap));
+            watch.seeAttention(head, query,
+                               plainProbabilities(q, k, visible, spec.scoreScale, input.spec.scoreSoftcap));
         }
     }
 }

@@ -23,7 +23,8 @@ std::vector<std::int64_t> perToken(const Batch& batch, std::int64_t padding, Ind
     return all;
 }
 
-void checkRange(const std::vector<std::int64_t>& indices, std::int64_t size, const char* what, const std::string& path) {
+void checkRange(const std::vector<std::int64_t>& indices, std::int64_t size, const char* what,
+                const std::string& path) {
     const auto wrong = std::ranges::find_if(indices, [&](std::int64_t index) { return index < 0 || index >= size; });
     if (wrong != indices.end())
         throw Error(fmt::format("has no {} {}: it has {} of them", what, *wrong, size), path);
@@ -70,9 +71,8 @@ at::Tensor embedBatch(const Model& model, const PlanEnds& ends, const LayerMath&
         x = x + chosen(ends.positionEmbedding, positions);
     }
     if (spec.tokenTypes > 0) {
-        const auto types = perToken(batch, 0, [&](int row, int position) {
-            return batch.types.empty() ? 0 : batch.types[at(row, position)];
-        });
+        const auto types = perToken(
+            batch, 0, [&](int row, int position) { return batch.types.empty() ? 0 : batch.types[at(row, position)]; });
         checkRange(types, spec.tokenTypes, "token type", model.card().path);
         x = x + chosen(ends.typeEmbedding, types);
     }

@@ -20,9 +20,9 @@ void append(std::string& key, const std::vector<bool>& flags) {
 
 /// The same for masks that cut the same of a layer.
 std::string keyOf(int layer, const LayerMask& mask, const Conversion& conversion) {
-    std::string key =
-        fmt::format("{} {} {} {} {} {} {} ", layer, static_cast<int>(conversion.type), static_cast<int>(conversion.form),
-                    static_cast<int>(mask.attention), mask.alpha, mask.mlp, mask.block);
+    std::string key = fmt::format("{} {} {} {} {} {} {} ", layer, static_cast<int>(conversion.type),
+                                  static_cast<int>(conversion.form), static_cast<int>(mask.attention), mask.alpha,
+                                  mask.mlp, mask.block);
     append(key, mask.heads);
     append(key, mask.neurons);
     return key;
@@ -45,8 +45,7 @@ void releaseFile(const Model& model, int layer) {
 
 EnginePlan::EnginePlan(const Model& model, WeightStore& store, PruningMask mask, std::string reason,
                        const Conversion& conversion)
-    : Plan(mask, conversion.type, std::move(reason),
-           totalBytes(model.spec(), mask, conversion.type) <= store.budget())
+    : Plan(mask, conversion.type, std::move(reason), totalBytes(model.spec(), mask, conversion.type) <= store.budget())
     , m_model(model)
     , m_store(store)
     , m_conversion(conversion) {}

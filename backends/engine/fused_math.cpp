@@ -19,7 +19,8 @@ NormValues valuesOf(const Norm& norm) {
 RotaryTables tablesOf(const RotaryTable& table) {
     if (!table.cosines.defined())
         return {};
-    return {table.cosines.data_ptr<float>(), table.sines.data_ptr<float>(), static_cast<int>(2 * table.cosines.size(1))};
+    return {table.cosines.data_ptr<float>(), table.sines.data_ptr<float>(),
+            static_cast<int>(2 * table.cosines.size(1))};
 }
 
 AttentionShape shapeOf(const AttentionInput& input) {
@@ -91,8 +92,8 @@ public:
             own.values = at::empty_like(own.keys);
         const LayerCache& cache = input.cache ? *input.cache : own;
         const KeyValueViews views{cache.keys.data_ptr<float>(), cache.values.data_ptr<float>(), cache.keys.size(2)};
-        placeHeads(projected.view({input.rows, input.positions, -1}), shape, valuesOf(input.layer.queryNorm), valuesOf(input.layer.keyNorm),
-                   tablesOf(input.rotary), input.first, input.lengths, queries, views);
+        placeHeads(projected.view({input.rows, input.positions, -1}), shape, valuesOf(input.layer.queryNorm),
+                   valuesOf(input.layer.keyNorm), tablesOf(input.rotary), input.first, input.lengths, queries, views);
         at::Tensor context = at::empty({projected.size(0), std::int64_t{spec.heads} * spec.headDim}, m_type);
         attend(queries, views, shape, input.first, input.lengths, context);
         if (watch.wantsAttention())

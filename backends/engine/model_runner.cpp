@@ -18,6 +18,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <limits>
 #include <type_traits>
 
 namespace secateur {
@@ -52,7 +53,9 @@ private:
 };
 
 std::int64_t budgetOf(const OpenOptions& options) {
-    return options.memoryBudget > 0 ? options.memoryBudget : availableMemory() / 2;
+    if (options.memoryBudget > 0)
+        return options.memoryBudget;
+    return options.device == "cpu" ? availableMemory() / 2 : std::numeric_limits<std::int64_t>::max();
 }
 
 class ModelRunner : public Runner {
@@ -103,6 +106,8 @@ public:
     void runVariants(const Plan& plan, int layer, const at::Tensor& x, const Batch& batch,
                      std::span<const LayerMask> variants, const VariantSink& sink) const override {
         checkStream(x, batch);
+        for (const LayerMask& variant : variants)
+            checkVariant(variant, m_spec.layers.at(static_cast<std::size_t>(layer)));
         guarded([&] {
             const EnginePlan& own = ownPlan(plan);
             const auto weights = own.layer(layer);
@@ -151,6 +156,10 @@ public:
         const bool isEncoder = m_spec.family == Family::encoder;
         if (needsTargets)
             checkTargets(targets, isEncoder ? batch.rows : batch.tokens(), isEncoder ? m_spec.classes : m_spec.vocab);
+        if (needsTargets && isEncoder && std::ranges::min(targets) < 0)
+            throw Error("A row has no label");
+        if (!weights.empty() && weights.size() != targets.size())
+            throw Error(fmt::format("{} weights do not go with {} targets", weights.size(), targets.size()));
         return guarded([&] {
             const auto ends = ownPlan(plan).plainEnds();
             if (!isEncoder)
@@ -211,8 +220,9 @@ private:
         auto& own = dynamic_cast<EngineCache&>(cache);
         const int last = *std::ranges::max_element(input.first) + static_cast<int>(input.positions);
         if (own.rows() != input.rows || own.capacity() < last)
-            throw Error(fmt::format("A cache of {} rows and {} positions does not hold a batch of {} rows up to position {}",
-                                    own.rows(), own.capacity(), input.rows, last));
+            throw Error(
+                fmt::format("A cache of {} rows and {} positions does not hold a batch of {} rows up to position {}",
+                            own.rows(), own.capacity(), input.rows, last));
         if (own.layer(layer).keys.defined())
             input.cache = &own.layer(layer);
     }
@@ -231,8 +241,9 @@ private:
 
     void checkStream(const at::Tensor& x, const Batch& batch) const {
         if (x.dim() != 3 || x.size(0) != batch.rows || x.size(1) != batch.positions || x.size(2) != m_spec.hidden)
-            throw Error(fmt::format("A stream of other sizes does not go with a batch of {} rows, {} positions and width {}",
-                                    batch.rows, batch.positions, m_spec.hidden));
+            throw Error(
+                fmt::format("A stream of other sizes does not go with a batch of {} rows, {} positions and width {}",
+                            batch.rows, batch.positions, m_spec.hidden));
     }
 
     void checkTargets(std::span<const int> targets, std::int64_t expected, std::int64_t limit) const {
@@ -241,6 +252,13 @@ private:
         if (std::ranges::any_of(targets, [&](int target) { return target >= limit; }))
             throw Error(fmt::format("has no target {}: it has {} of them", std::ranges::max(targets), limit),
                         m_model.card().path);
+    }
+
+    static void checkVariant(const LayerMask& variant, const LayerSpec& layer) {
+        if (variant.heads.size() != static_cast<std::size_t>(layer.heads) ||
+            variant.neurons.size() != static_cast<std::size_t>(layer.ffn))
+            throw Error(fmt::format("A variant of {} heads and {} neurons does not go with a layer of {} and {}",
+                                    variant.heads.size(), variant.neurons.size(), layer.heads, layer.ffn));
     }
 
     void checkReadOut(const PlanEnds& ends) const {

@@ -1,4 +1,5 @@
 #include "backends/engine/attention_blocks.h"
+#include "backends/engine/fused_attention.h"
 #include "backends/engine/layer_math.h"
 #include "backends/engine/weight_reader.h"
 #include "backends/kernels/plain_loops.h"
@@ -72,10 +73,7 @@ public:
             k = k.index_select(1, kvHeads);
             v = v.index_select(1, kvHeads);
         }
-        const at::Tensor visible = visibleTo(input, 0, input.positions, k.size(2), projected.device());
-        const at::Tensor probabilities = plainProbabilities(q.to(m_type), k.to(m_type), visible, spec.scoreScale,
-                                                            input.spec.scoreSoftcap);
-        const at::Tensor gathered = at::matmul(probabilities.to(m_type), v.to(m_type));
+        const at::Tensor gathered = attended(q.to(m_type), k.to(m_type), v.to(m_type), input);
         const at::Tensor context = gathered.transpose(1, 2).reshape({projected.size(0), -1});
         show(watch, Tap::context, context);
         return context;
@@ -95,6 +93,19 @@ private:
     static void show(Watch& watch, Tap tap, const at::Tensor& values) {
         if (watch.wants(tap))
             watch.see(tap, values);
+    }
+
+    static at::Tensor attended(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v,
+                               const AttentionInput& input) {
+        const LayerSpec& spec = input.layer.spec;
+        const bool isFused = hasFusedAttention && !q.device().is_cpu() && input.spec.scoreSoftcap == 0;
+        // Padding stands behind what a causal query sees.
+        if (isFused && input.causal() && spec.window == 0 && !input.cache)
+            return fusedAttention(q, k, v, {}, spec.scoreScale);
+        const at::Tensor visible = visibleTo(input, 0, input.positions, k.size(2), q.device());
+        if (isFused)
+            return fusedAttention(q, k, v, visible, spec.scoreScale);
+        return plainAttention(q, k, v, visible, spec.scoreScale, input.spec.scoreSoftcap);
     }
 
     /// [rows, positions, heads, headDim] -> normed where asked, turned, [rows, heads, positions, headDim]

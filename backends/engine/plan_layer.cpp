@@ -115,12 +115,11 @@ private:
         } else {
             m_made.queryNorm = m_read.norm(queryNorm);
             m_made.keyNorm = m_read.norm(keyNorm);
-            m_made.projections = m_read.linear({headRows(m_read.weight(query), dim, queryHeads),
-                                                headRows(m_read.weight(key), dim, kvHeads),
-                                                headRows(m_read.weight(value), dim, kvHeads)},
-                                               {headRows(m_read.vector(queryBias), dim, queryHeads),
-                                                headRows(m_read.vector(keyBias), dim, kvHeads),
-                                                headRows(m_read.vector(valueBias), dim, kvHeads)});
+            m_made.projections = m_read.linear(
+                {headRows(m_read.weight(query), dim, queryHeads), headRows(m_read.weight(key), dim, kvHeads),
+                 headRows(m_read.weight(value), dim, kvHeads)},
+                {headRows(m_read.vector(queryBias), dim, queryHeads), headRows(m_read.vector(keyBias), dim, kvHeads),
+                 headRows(m_read.vector(valueBias), dim, kvHeads)});
         }
         m_made.output = m_read.linear({out}, {m_read.vector(outputBias)}, scale);
         spec.heads = static_cast<int>(queryHeads.size());
@@ -134,8 +133,7 @@ private:
         for (std::size_t group = 0; group < groups; ++group) {
             const std::int64_t begin = m_made.groupBegin[group];
             const std::int64_t count = m_made.groupBegin[group + 1] - begin;
-            folded.push_back(
-                out.narrow(1, begin * dim, count * dim).to(at::kFloat).reshape({-1, count, dim}).sum(1));
+            folded.push_back(out.narrow(1, begin * dim, count * dim).to(at::kFloat).reshape({-1, count, dim}).sum(1));
         }
         return folded.empty() ? out : at::cat(folded, 1);
     }

@@ -43,10 +43,10 @@ struct Conversion {
 
 /// One layer without what is cut. Attention is `none` where nothing of it is left, not even a bias.
 struct PlanLayer {
-    LayerSpec spec;               ///< heads, kvHeads, ffn: what is kept
-    bool dropped = false;         ///< the layer passes its input on
-    std::vector<int> groupBegin;  ///< [kvHeads + 1] query heads of each KV head: [groupBegin[g], groupBegin[g + 1])
-    std::vector<int> keptHeads;   ///< numbers of the kept heads in the model
+    LayerSpec spec;              ///< heads, kvHeads, ffn: what is kept
+    bool dropped = false;        ///< the layer passes its input on
+    std::vector<int> groupBegin; ///< [kvHeads + 1] query heads of each KV head: [groupBegin[g], groupBegin[g + 1])
+    std::vector<int> keptHeads;  ///< numbers of the kept heads in the model
     bool hasMlp = true;
     Norm attentionNorm;
     Norm attentionPostNorm;

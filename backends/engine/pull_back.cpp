@@ -133,7 +133,8 @@ private:
         std::vector<float> factors;
         const float sign = kind == Scalarisation::taskLoss ? -1.F : 1.F;
         for (std::int64_t i = 0; i < logits.size(0); ++i) {
-            const std::size_t at = index(row) * static_cast<std::size_t>(m_batch.positions) + static_cast<std::size_t>(begin + i);
+            const std::size_t at =
+                index(row) * static_cast<std::size_t>(m_batch.positions) + static_cast<std::size_t>(begin + i);
             targets.push_back(std::max(0, m_targets[at]));
             factors.push_back(m_targets[at] < 0 ? 0.F : sign * weight(at));
         }

@@ -50,7 +50,7 @@ TokenLosses ReadOut::losses(const at::Tensor& x, std::span<const int> targets) c
         const at::Tensor chosen = at::tensor(at::ArrayRef(positions).slice(begin, count)).to(x.device());
         const at::Tensor raw = rawLogits(x.index_select(0, chosen));
         m_math.crossEntropy(raw, std::span(wanted).subspan(begin, count), static_cast<float>(m_spec.logitSoftcap),
-                     std::span(nats).subspan(begin, count), std::span(greedy).subspan(begin, count));
+                            std::span(nats).subspan(begin, count), std::span(greedy).subspan(begin, count));
     }
     TokenLosses losses{std::vector<float>(targets.size()), std::vector<std::uint8_t>(targets.size())};
     for (std::size_t i = 0; i < positions.size(); ++i) {

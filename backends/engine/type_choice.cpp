@@ -17,7 +17,8 @@ bool processorHas(dnnl::cpu_isa wanted) {
 
 TypeChoice onProcessor(std::string_view storedAs) {
     if (storedAs != "BF16")
-        return {ComputeType::float32, fmt::format("float32: rounding {} numbers to bfloat16 would change them", storedAs)};
+        return {ComputeType::float32,
+                fmt::format("float32: rounding {} numbers to bfloat16 would change them", storedAs)};
     if (!processorHas(dnnl::cpu_isa::avx512_core_bf16))
         return {ComputeType::float32, "float32: this processor does not multiply bfloat16 any faster"};
     return {ComputeType::bfloat16, "bfloat16: the checkpoint's own type, which this processor multiplies faster"};

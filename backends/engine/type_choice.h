@@ -8,7 +8,7 @@
 namespace secateur {
 
 struct TypeChoice {
-    ComputeType type; ///< never automatic
+    ComputeType type;   ///< never automatic
     std::string reason; ///< empty where a person chose
 };
 

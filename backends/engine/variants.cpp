@@ -45,8 +45,7 @@ public:
 
 private:
     AttentionInput inputOf(const PlanLayer& layer) const {
-        return {m_input.spec,  layer, m_input.rows, m_input.positions, m_input.first, m_input.lengths,
-                m_input.rotary};
+        return {m_input.spec, layer, m_input.rows, m_input.positions, m_input.first, m_input.lengths, m_input.rotary};
     }
 
     /// In a parallel block the MLP does not see what attention did.

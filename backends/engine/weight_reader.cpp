@@ -70,7 +70,8 @@ Linear WeightReader::linear(const std::vector<at::Tensor>& weights, const std::v
         return made;
     std::vector<at::Tensor> all;
     for (std::size_t i = 0; i < biases.size(); ++i)
-        all.push_back(biases[i].defined() ? biases[i] : at::zeros({parts[i].size(0)}, parts[i].options().dtype(at::kFloat)));
+        all.push_back(biases[i].defined() ? biases[i]
+                                          : at::zeros({parts[i].size(0)}, parts[i].options().dtype(at::kFloat)));
     made.bias = scale == 1 ? at::cat(all) : at::cat(all) * scale;
     return made;
 }

@@ -9,8 +9,8 @@
 
 namespace secateur {
 
-/// Converted weights by key, no more bytes of them than a budget: what was not used for longest goes first. Thread-safe;
-/// what somebody holds stays alive until he lets go.
+/// Converted weights by key, no more bytes of them than a budget: what was not used for longest goes first.
+/// Thread-safe; what somebody holds stays alive until he lets go.
 class WeightStore {
 public:
     struct Item {

@@ -79,7 +79,8 @@ public:
             const auto real = [&](const at::Tensor& all) {
                 const at::Tensor own = all.select(0, row).to(at::kDouble);
                 const bool byPosition = own.dim() >= positionsAxis && positionsAxis > 0;
-                const std::int64_t count = byPosition ? std::min<std::int64_t>(m_batch.length(row), own.size(positionsAxis - 1)) : 0;
+                const std::int64_t count =
+                    byPosition ? std::min<std::int64_t>(m_batch.length(row), own.size(positionsAxis - 1)) : 0;
                 return byPosition ? own.narrow(positionsAxis - 1, 0, count) : own;
             };
             const double difference = (real(found) - real(expected)).abs().max().item<double>();
@@ -112,7 +113,8 @@ public:
     void seeAttention(int layer, std::int64_t firstHead, std::int64_t firstQuery, const at::Tensor& block) override {
         at::Tensor& map = maps[layer];
         if (!map.defined() || map.size(1) < firstHead + block.size(1)) {
-            const at::Tensor wider = at::zeros({m_batch.rows, firstHead + block.size(1), m_batch.positions, m_batch.positions});
+            const at::Tensor wider =
+                at::zeros({m_batch.rows, firstHead + block.size(1), m_batch.positions, m_batch.positions});
             if (map.defined())
                 wider.narrow(1, 0, map.size(1)).copy_(map);
             map = wider;

@@ -1,0 +1,212 @@
+// Tokens per second of a forward pass with losses, against the bare products of its shapes; and what cutting saves.
+//
+// benchmark_forward MODEL [--type float32|bfloat16] [--rows 8] [--length 512] [--batches 1] [--budget BYTES] [--curve]
+// benchmark_forward --write FOLDER: a checkpoint of 2 billion numbers, to be run in a group with little memory
+//
+// Beside it, forward.py runs transformers on a checkpoint in the same way.
+
+#include "analysis/for_each_layer.h"
+#include "analysis/model.h"
+#include "analysis/runner.h"
+#include "backends/kernels/packed_matrix.h"
+#include "backends/open_model.h"
+#include "backends/runtime.h"
+#include "tests/benchmarks/synthetic_checkpoint.h"
+
+#include <ATen/ATen.h>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <filesystem>
+#include <map>
+#include <numeric>
+#include <random>
+#include <string>
+
+using namespace secateur;
+
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+double since(Clock::time_point begin) {
+    return std::chrono::duration<double>(Clock::now() - begin).count();
+}
+
+struct Arguments {
+    std::string model;
+    std::map<std::string, std::string> named;
+
+    Arguments(int count, char** values) {
+        for (int i = 1; i < count; ++i) {
+            const std::string value = values[i];
+            if (value == "--curve")
+                named["--curve"] = "yes";
+            else if (value.starts_with("--") && i + 1 < count)
+                named[value] = values[++i];
+            else
+                model = value;
+        }
+    }
+    std::int64_t number(const std::string& name, std::int64_t otherwise) const {
+        const auto found = named.find(name);
+        return found == named.end() ? otherwise : std::stoll(found->second);
+    }
+};
+
+Batch drawnBatch(int rows, int length, int vocab, unsigned seed) {
+    std::mt19937 random(seed);
+    Batch batch;
+    batch.rows = rows;
+    batch.positions = length;
+    for (std::int64_t i = 0; i < batch.tokens(); ++i)
+        batch.ids.push_back(static_cast<int>(random() % static_cast<unsigned>(vocab)));
+    return batch;
+}
+
+std::vector<int> nextTokens(const Batch& batch) {
+    std::vector<int> next(batch.ids.begin() + 1, batch.ids.end());
+    next.push_back(-1);
+    for (int row = 0; row < batch.rows; ++row)
+        next[static_cast<std::size_t>((row + 1) * batch.positions - 1)] = -1;
+    return next;
+}
+
+/// Seconds of one evaluation; its mean loss by reference.
+double evaluate(const Runner& runner, const Plan& plan, const std::vector<Batch>& batches, double& loss) {
+    const auto begin = Clock::now();
+    double sum = 0;
+    std::int64_t count = 0;
+    LayerWalk walk;
+    walk.finished = [&](std::size_t batch, const at::Tensor& x) {
+        const TokenLosses losses = runner.losses(plan, x, batches[batch], nextTokens(batches[batch]));
+        sum = std::accumulate(losses.nats.begin(), losses.nats.end(), sum);
+        count += batches[batch].tokens() - batches[batch].rows;
+    };
+    forEachLayer(runner, plan, batches, walk);
+    loss = sum / static_cast<double>(count);
+    return since(begin);
+}
+
+/// The products of a batch's tokens with all weights, packed as the engine packs them.
+double bareProducts(const ModelSpec& spec, std::int64_t tokens, at::ScalarType type) {
+    const LayerSpec& layer = spec.layers.front();
+    const std::int64_t heads = std::int64_t{layer.heads} * layer.headDim;
+    const std::int64_t keys = std::int64_t{layer.kvHeads} * layer.headDim;
+    const auto timed = [&](std::int64_t rows, std::int64_t out, std::int64_t in) {
+        const PackedMatrix weight(at::randn({out, in}).to(type));
+        const at::Tensor input = at::randn({rows, in}).to(type);
+        const at::Tensor result = at::empty({rows, out}, at::kFloat);
+        double best = 1e9;
+        for (int i = 0; i < 4; ++i) {
+            const auto begin = Clock::now();
+            weight.multiply(input, result, false);
+            best = std::min(best, since(begin));
+        }
+        return best * static_cast<double>(tokens) / static_cast<double>(rows);
+    };
+    const double ofLayer = timed(tokens, heads + 2 * keys, spec.hidden) + timed(tokens, spec.hidden, heads) +
+                           timed(tokens, (spec.gatedMlp ? 2 : 1) * layer.ffn, spec.hidden) +
+                           timed(tokens, spec.hidden, layer.ffn);
+    return ofLayer * spec.layerCount() + timed(256, spec.vocab, spec.hidden);
+}
+
+/// A share of something of every layer, spread evenly.
+PruningMask cutShare(const ModelSpec& spec, const std::string& what, double share) {
+    PruningMask mask(spec);
+    for (int index = 0; index < spec.layerCount(); ++index) {
+        LayerMask layer = mask.layer(index);
+        const auto cut = [&](std::vector<bool>& flags) {
+            const auto count = static_cast<std::size_t>(share * static_cast<double>(flags.size()) + 0.5);
+            std::fill(flags.begin(), flags.begin() + static_cast<std::ptrdiff_t>(count), false);
+        };
+        const bool isOut = std::floor((index + 1) * share + 1e-9) > std::floor(index * share + 1e-9);
+        if (what == "heads")
+            cut(layer.heads);
+        if (what == "neurons")
+            cut(layer.neurons);
+        if (what == "attention" && isOut)
+            layer.attention = AttentionCut::drop;
+        if (what == "mlp" && isOut)
+            layer.mlp = false;
+        if (what == "blocks" && isOut)
+            layer.block = false;
+        mask.setLayer(index, layer);
+    }
+    return mask;
+}
+
+void printCurve(const Model& model, ComputeType type, const std::vector<Batch>& batches) {
+    const Runner& runner = model.runner();
+    for (const std::string what : {"heads", "neurons", "attention", "mlp", "blocks"}) {
+        double whole = 0;
+        fmt::print("{:10}", what);
+        for (const double share : {0.0, 1 / 3.0, 2 / 3.0, 1.0}) {
+            const auto plan = runner.plan(cutShare(model.spec(), what, share), type);
+            double loss = 0;
+            evaluate(runner, *plan, batches, loss);
+            double best = 1e9;
+            for (int i = 0; i < 3; ++i)
+                best = std::min(best, evaluate(runner, *plan, batches, loss));
+            whole = share == 0 ? best : whole;
+            fmt::print("  {:.2f}: {:.2f} s ({:.2f})", share, best, best / whole);
+        }
+        fmt::print("\n");
+    }
+}
+
+/// 4.5 GB of bfloat16, small enough to be written soon and large enough to be run in a quarter of its size.
+void write(const std::filesystem::path& folder) {
+    const benchmarks::Shape shape{.layers = 32, .hidden = 2048, .ffn = 8192, .vocab = 32000, .heads = 16, .kvHeads = 8};
+    std::filesystem::create_directories(folder);
+    benchmarks::writeConfig(folder, shape);
+    const at::Tensor numbers = at::empty({1 << 24}, at::kFloat).normal_(0, 0.02).to(at::kBFloat16);
+    const auto* bits = static_cast<const std::uint16_t*>(numbers.data_ptr());
+    benchmarks::writeSafetensors(
+        folder / "model.safetensors", "BF16", benchmarks::allTensors(shape), [&](const benchmarks::Tensor& tensor) {
+            std::vector<std::uint16_t> values;
+            const auto wanted = static_cast<std::size_t>(tensor.elements());
+            while (values.size() < wanted)
+                values.insert(values.end(), bits, bits + std::min<std::size_t>(1 << 24, wanted - values.size()));
+            return values;
+        });
+}
+
+void run(const Arguments& arguments) {
+    if (arguments.named.contains("--write"))
+        return write(arguments.named.at("--write"));
+    const auto type =
+        arguments.named.contains("--type") ? computeTypeOf(arguments.named.at("--type")) : ComputeType::float32;
+    const auto model = openModel(arguments.model, {}, {.memoryBudget = arguments.number("--budget", 0)});
+    std::vector<Batch> batches;
+    for (unsigned i = 0; i < arguments.number("--batches", 1); ++i)
+        batches.push_back(drawnBatch(static_cast<int>(arguments.number("--rows", 8)),
+                                     static_cast<int>(arguments.number("--length", 512)), model->spec().vocab, i));
+    if (arguments.named.contains("--curve"))
+        return printCurve(*model, type, batches);
+    const Runner& runner = model->runner();
+    const auto plan = runner.plan(PruningMask(model->spec()), type);
+    const double tokens = static_cast<double>(batches.front().tokens()) * static_cast<double>(batches.size());
+    double loss = 0;
+    const double cold = evaluate(runner, *plan, batches, loss);
+    double best = 1e9;
+    for (int i = 0; i < arguments.number("--repeat", 4); ++i)
+        best = std::min(best, evaluate(runner, *plan, batches, loss));
+    const double floor = bareProducts(model->spec(), batches.front().tokens(),
+                                      plan->type() == ComputeType::bfloat16 ? at::kBFloat16 : at::kFloat) *
+                         static_cast<double>(batches.size());
+    fmt::print("{} {}: {:.0f} tokens/s ({:.2f} s; with the weights' conversion {:.2f} s); bare products {:.2f} s, "
+               "{:.2f} of them; loss {:.6f}; {}resident, peak {:.0f} MB\n",
+               model->card().name, name(plan->type()), tokens / best, best, cold, floor, floor / best, loss,
+               plan->isResident() ? "" : "not ", benchmarks::statusMegabytes("VmHWM"));
+}
+
+} // namespace
+
+int main(int count, char** values) {
+    initialiseRuntime(0);
+    run(Arguments(count, values));
+}
