@@ -31,9 +31,7 @@ SECATEUR_INLINE float sumOfVectors(std::int64_t width, const Term& term) {
 }
 
 SECATEUR_INLINE Vec firstLanes(Vec value, std::int64_t count) {
-    for (std::int64_t lane = count; lane < lanes; ++lane)
-        value[lane] = 0;
-    return value;
+    return laneNumbers() < static_cast<std::int32_t>(count) ? value : Vec{};
 }
 
 /// (x - mean) scale weight + bias
@@ -176,7 +174,7 @@ ExponentialSum sumExponentials(const float* logits, std::int64_t count, std::int
         if (largest > result.largest) {
             const float now = softcap > 0 ? capped(all(largest), softcap)[0] : largest;
             if (result.sum != 0)
-                result.sum *= static_cast<double>(exponential(all(result.largestCapped - now))[0]);
+                result.sum *= static_cast<double>(exponentialBelow(all(result.largestCapped - now))[0]);
             result.largest = largest;
             result.largestCapped = now;
             result.blockOfLargest = begin / logitBlock;
@@ -184,7 +182,7 @@ ExponentialSum sumExponentials(const float* logits, std::int64_t count, std::int
         const float base = result.largestCapped;
         const auto term = [=](std::int64_t i, std::int64_t some) {
             const Vec logit = loadSome(block + i, some);
-            return firstLanes(exponential((softcap > 0 ? capped(logit, softcap) : logit) - base), some);
+            return firstLanes(exponentialBelow((softcap > 0 ? capped(logit, softcap) : logit) - base), some);
         };
         result.sum += static_cast<double>(sumOfVectors(size, term));
     }

@@ -144,25 +144,37 @@ struct SoftmaxRow {
 
 /// Goes on with a row: `count` scores, whole vectors, become exponentials.
 SECATEUR_INLINE SoftmaxRow exponentials(SoftmaxRow row, float scale, float* scores, std::int64_t count) {
-    Vec best[2] = {all(-__builtin_inff()), all(-__builtin_inff())};
-    for (std::int64_t i = 0; i < count; i += lanes)
-        best[i / lanes % 2] = larger(load(scores + i), best[i / lanes % 2]);
-    const float seen = largestOf(larger(best[0], best[1])) * scale;
+    Vec best = load(scores);
+    Vec other = best;
+    std::int64_t i = lanes;
+    for (; i + 2 * lanes <= count; i += 2 * lanes) {
+        best = larger(load(scores + i), best);
+        other = larger(load(scores + i + lanes), other);
+    }
+    if (i < count)
+        best = larger(load(scores + i), best);
+    const float seen = largestOf(larger(best, other)) * scale;
     const float largest = seen > row.largest ? seen : row.largest;
     const float base = largest == -__builtin_inff() ? 0 : largest;
-    Vec sums[2]{};
-    for (std::int64_t i = 0; i < count; i += lanes) {
-        const Vec e = exponential(load(scores + i) * scale - base);
+    Vec sum{};
+    for (i = 0; i < count; i += lanes) {
+        const Vec e = exponentialBelow(load(scores + i) * scale - base);
         store(scores + i, e);
-        sums[i / lanes % 2] += e;
+        sum += e;
     }
-    const float shrinks = row.largest == largest ? 1 : exponential(all(row.largest - base))[0];
-    return {largest, row.sum * shrinks + sumOf(sums[0] + sums[1]), shrinks};
+    const float shrinks = row.largest == largest ? 1 : exponentialBelow(all(row.largest - base))[0];
+    return {largest, row.sum * shrinks + sumOf(sum), shrinks};
 }
 
+/// Scores from `begin` to `end`, of a row of whole vectors, are not seen.
 SECATEUR_INLINE void hide(float* scores, std::int64_t begin, std::int64_t end) {
-    for (std::int64_t i = begin; i < end; ++i)
-        scores[i] = -__builtin_inff();
+    const Ints lane = laneNumbers();
+    for (std::int64_t i = begin / lanes * lanes; i < end; i += lanes) {
+        const Ints from = lane - static_cast<std::int32_t>(begin - i);
+        const Ints to = lane - static_cast<std::int32_t>(end - i);
+        const Vec score = load(scores + i);
+        store(scores + i, (from >= 0) & (to < 0) ? all(-__builtin_inff()) : score);
+    }
 }
 
 /// A block of queries and the keys of it that are at work.
@@ -263,8 +275,12 @@ private:
     void writeTo(To* to, int query) const {
         const float factor = 1.0F / m_rows[query].sum;
         const float* context = m_context + query * m_columns;
-        for (std::int64_t i = 0; i < m_shape.headDim; i += lanes)
-            storeSome(to + query * m_block.contextStride + i, load(context + i) * factor, m_shape.headDim - i);
+        to += query * m_block.contextStride;
+        std::int64_t i = 0;
+        for (; i + lanes <= m_shape.headDim; i += lanes)
+            storeSome(to + i, load(context + i) * factor, lanes);
+        if (i < m_shape.headDim)
+            storeSome(to + i, load(context + i) * factor, m_shape.headDim - i);
     }
 
     void write(int query) const {
@@ -364,12 +380,23 @@ void attendGroup(const QueryGroup& group, const AttentionShape& shape, float* sc
 }
 
 void packKeys(const float* keys, std::int64_t count, int headDim, float* panel) {
-    for (int i = 0; i < headDim; ++i) {
-        float* line = panel + std::int64_t{i} * keysOfPanel;
-        for (std::int64_t key = 0; key < count; ++key)
-            line[key] = keys[key * headDim + i];
-        for (std::int64_t key = count; key < keysOfPanel; ++key)
-            line[key] = 0;
+    for (std::int64_t begin = 0; begin < count; begin += lanes) {
+        for (std::int64_t i = 0; i < headDim; i += lanes) {
+            Vec square[lanes];
+            const bool whole = begin + lanes <= count && i + lanes <= headDim;
+            const float* from = keys + begin * headDim + i;
+#pragma GCC unroll 16
+            for (int key = 0; key < lanes; ++key)
+                square[key] = whole                 ? load(from + std::int64_t{key} * headDim)
+                              : begin + key < count ? loadSome(from + std::int64_t{key} * headDim, headDim - i)
+                                                    : Vec{};
+            transpose(square);
+            float* to = panel + i * keysOfPanel + begin;
+#pragma GCC unroll 16
+            for (int line = 0; line < lanes; ++line)
+                if (i + line < headDim)
+                    store(to + std::int64_t{line} * keysOfPanel, square[line]);
+        }
     }
 }
 

@@ -1,6 +1,10 @@
 #pragma once
 
 #include <cstdint>
+#include <utility>
+#if defined(__AVX512F__)
+#include <immintrin.h>
+#endif
 
 // Vectors of float32 as wide as the processor that a source is compiled for, and functions of them. Sources that
 // include this are compiled once for each kind of processor, each time with another SECATEUR_LEVEL: all they define is
@@ -29,6 +33,13 @@ using Halves [[gnu::vector_size(lanes * 2)]] = std::uint16_t;
 
 SECATEUR_INLINE Vec all(float value) {
     return value - Vec{};
+}
+
+SECATEUR_INLINE Ints laneNumbers() {
+    Ints numbers{};
+    for (int lane = 0; lane < lanes; ++lane)
+        numbers[lane] = lane;
+    return numbers;
 }
 
 SECATEUR_INLINE Vec load(const float* from) {
@@ -80,6 +91,32 @@ SECATEUR_INLINE Vec larger(Vec a, Vec b) {
     return a > b ? a : b;
 }
 
+template <int step, int... lane>
+SECATEUR_INLINE void exchangePair(Vec& a, Vec& b, std::integer_sequence<int, lane...>) {
+    const Vec low = __builtin_shufflevector(a, b, ((lane & step) != 0 ? lanes + lane - step : lane)...);
+    b = __builtin_shufflevector(a, b, ((lane & step) != 0 ? lanes + lane : lane + step)...);
+    a = low;
+}
+
+/// Turns columns into rows, at one scale: blocks of step x step change places across the diagonal.
+template <int step>
+SECATEUR_INLINE void exchange(Vec (&rows)[lanes]) {
+#pragma GCC unroll 16
+    for (int row = 0; row < lanes; ++row) {
+        if ((row & step) == 0)
+            exchangePair<step>(rows[row], rows[row + step], std::make_integer_sequence<int, lanes>());
+    }
+}
+
+SECATEUR_INLINE void transpose(Vec (&rows)[lanes]) {
+    exchange<1>(rows);
+    exchange<2>(rows);
+    if constexpr (lanes > 4)
+        exchange<4>(rows);
+    if constexpr (lanes > 8)
+        exchange<8>(rows);
+}
+
 /// Lanes are added in halves, for the sum to be the same on every path through the code.
 SECATEUR_INLINE float sumOf(Vec v) {
 #if defined(__AVX512F__)
@@ -103,40 +140,61 @@ SECATEUR_INLINE float largestOf(Vec v) {
     return even > odd ? even : odd;
 }
 
-/// To 1e-7 relative; 0 below -87.3, and above 88.37 what it is there.
-SECATEUR_INLINE Vec exponential(Vec x) {
-    constexpr float least = -87.336544F;
-    constexpr float most = 88.37F;
+/// exp(x) for x up to 88.37, or no number. What is less than -87.3 gives nothing of use, except with 16 lanes, where it
+/// gives less and less, then 0.
+SECATEUR_INLINE Vec exponentialWithin(Vec x) {
     constexpr float shift = 0x1.8p23F; // added, it leaves the nearest integer in the lowest bits
-    const Ints vanishes = x < least;
-    Vec clamped = vanishes ? all(least) : x;
-    clamped = clamped > most ? all(most) : clamped;
-    const Vec shifted = clamped * 1.442695041F + shift;
+    const Vec shifted = x * 1.442695041F + shift;
     const Vec power = shifted - shift;
-    const Vec rest = clamped - power * 0.693359375F - power * -2.12194440e-4F;
+    const Vec rest = x - power * 0.693359375F - power * -2.12194440e-4F;
     Vec series = all(1.381451548e-3F);
     series = series * rest + 8.368756141e-3F;
     series = series * rest + 4.166839188e-2F;
     series = series * rest + 1.666652031e-1F;
     series = series * rest + 4.999999343e-1F;
-    series = series * (rest * rest) + rest + 1.0F;
-    const Vec scale = reinterpret_cast<Vec>((reinterpret_cast<Words>(shifted) + 127U) << 23);
-    return vanishes ? Vec{} : series * scale;
+    series = series * (rest * rest) + (rest + 1.0F);
+#if defined(__AVX512F__)
+    // Without a mask, GCC 12 warns about its own header.
+    return _mm512_maskz_scalef_ps(0xffff, series, power);
+#else
+    return series * reinterpret_cast<Vec>((reinterpret_cast<Words>(shifted) + 127U) << 23);
+#endif
 }
 
-/// To 2e-7 relative, around 0 too.
+/// exp(x) for x <= 0, to 1e-7 relative; 0 below -87.3.
+SECATEUR_INLINE Vec exponentialBelow(Vec x) {
+    constexpr float least = -87.336544F;
+#if defined(__AVX512F__)
+    return exponentialWithin(larger(all(2 * least), x)); // what is too small vanishes by itself
+#else
+    return x < least ? Vec{} : exponentialWithin(x);
+#endif
+}
+
+/// To 1e-7 relative; 0 below -87.3, and above 88.37 what it is there.
+SECATEUR_INLINE Vec exponential(Vec x) {
+    constexpr float most = 88.37F;
+    return exponentialBelow(x > most ? all(most) : x);
+}
+
+/// To 3e-7 relative, around 0 too: a quotient of series, fitted up to where it is 1.
 SECATEUR_INLINE Vec hyperbolicTangent(Vec x) {
-    const Vec magnitude = x < 0.0F ? -x : x;
-    const Vec e = exponential(-2.0F * magnitude);
-    const Vec far = (1.0F - e) / (1.0F + e);
-    const Vec square = x * x;
-    Vec series = all(-5.704990373e-3F);
-    series = series * square + 2.063909062e-2F;
-    series = series * square - 5.373971627e-2F;
-    series = series * square + 1.333144221e-1F;
-    series = series * square - 3.333328194e-1F;
-    const Vec near = series * square * x + x;
-    return magnitude < 0.625F ? near : x < 0.0F ? -far : far;
+    constexpr float most = 9;
+    Vec within = x > most ? all(most) : x;
+    within = within < -most ? all(-most) : within;
+    const Vec square = within * within;
+    Vec above = all(-1.224644965e-11F);
+    above = above * square + 3.064281713e-8F;
+    above = above * square + 2.803143535e-5F;
+    above = above * square + 3.869514255e-3F;
+    above = above * square + 1.368086146e-1F;
+    above = above * square + 9.999999987e-1F;
+    Vec below = all(1.289043665e-6F);
+    below = below * square + 3.940724358e-4F;
+    below = below * square + 2.725017960e-2F;
+    below = below * square + 4.701419355e-1F;
+    below = below * square + 1.0F;
+    return above * within / below;
 }
 
 /// The normal distribution function, to a few 1e-7 relative: exp(-z^2) times a series in 1 / (1 + z / 3), fitted to
@@ -154,7 +212,7 @@ SECATEUR_INLINE Vec normalBelow(Vec x) {
     series = series * t + 8.570278031e-2F;
     series = series * t + 9.434465382e-2F;
     series = series * t + 9.401776514e-2F;
-    const Vec tail = series * t * exponential(-0.5F * x * x);
+    const Vec tail = series * t * exponentialBelow(-0.5F * x * x);
     return x < 0.0F ? tail : 1.0F - tail;
 }
 

@@ -2,7 +2,7 @@
 // the same run. Figures are the best of some rounds. Operations are counted for visible keys only, bytes as often as
 // the formula reads and writes them.
 //
-// benchmark_loops [THREADS]
+// benchmark_loops [THREADS [TEXT]]: only what has the text in its name.
 
 #include "backends/kernels/layer_loops.h"
 #include "backends/kernels/machine_kernels.h"
@@ -21,11 +21,15 @@
 #include <cstring>
 #include <functional>
 #include <limits>
+#include <string>
+#include <string_view>
 #include <vector>
 
 using namespace secateur;
 
 namespace {
+
+std::string_view wantedText;
 
 /// Shortest of several rounds, each long enough to be measured.
 double seconds(const std::function<void()>& work) {
@@ -65,6 +69,8 @@ double copyRate() {
 
 void report(const std::string& name, double amount, double bare, const char* unit, const std::function<void()>& loop,
             const std::function<void()>& plain) {
+    if (name.find(wantedText) == std::string::npos)
+        return;
     const double own = seconds(loop);
     const double byTensors = seconds(plain);
     fmt::print("{:44} {:7.3f} ms {:7.1f} {} = {:3.0f} % of bare; by tensors {:8.3f} ms = {:4.1f} times\n", name,
@@ -225,6 +231,8 @@ void losses(double bare) {
 
 int main(int count, char** arguments) {
     initialiseRuntime(count > 1 ? std::atoi(arguments[1]) : 0);
+    if (count > 2)
+        wantedText = arguments[2];
     const double product = productRate();
     const double copy = copyRate();
     fmt::print("{} threads, vectors of {}: bare product {:.0f} GFLOP/s, bare copy {:.1f} GB/s\n", at::get_num_threads(),
