@@ -30,6 +30,11 @@ SECATEUR_INLINE float sumOfVectors(std::int64_t width, const Term& term) {
     return sumOf((sums[0] + sums[1]) + (sums[2] + sums[3]));
 }
 
+/// Loops that compute much between their loads wait for memory unless they ask for it early.
+SECATEUR_INLINE void fetchAhead(const float* from) {
+    __builtin_prefetch(from + 512);
+}
+
 SECATEUR_INLINE Vec firstLanes(Vec value, std::int64_t count) {
     return laneNumbers() < static_cast<std::int32_t>(count) ? value : Vec{};
 }
@@ -80,10 +85,13 @@ SECATEUR_INLINE void writeActivated(const float* gate, const float* up, Function
                                     To* out) {
     if (gate)
         forEachVector(width, [=](std::int64_t i, std::int64_t count) {
+            fetchAhead(gate + i);
+            fetchAhead(up + i);
             storeSome(out + i, function(loadSome(gate + i, count)) * loadSome(up + i, count), count);
         });
     else
         forEachVector(width, [=](std::int64_t i, std::int64_t count) {
+            fetchAhead(up + i);
             storeSome(out + i, function(loadSome(up + i, count)), count);
         });
 }
@@ -115,7 +123,7 @@ SECATEUR_INLINE float largestLogit(const float* logits, std::int64_t count) {
 }
 
 SECATEUR_INLINE Vec capped(Vec logit, float softcap) {
-    return softcap * hyperbolicTangent(logit / softcap);
+    return softcap * hyperbolicTangent(logit * (1.0F / softcap));
 }
 
 } // namespace
@@ -181,6 +189,7 @@ ExponentialSum sumExponentials(const float* logits, std::int64_t count, std::int
         }
         const float base = result.largestCapped;
         const auto term = [=](std::int64_t i, std::int64_t some) {
+            __builtin_prefetch(block + i + logitBlock); // of which the largest is looked for next
             const Vec logit = loadSome(block + i, some);
             return firstLanes(exponentialBelow((softcap > 0 ? capped(logit, softcap) : logit) - base), some);
         };
