@@ -173,7 +173,7 @@ SECATEUR_INLINE void hide(float* scores, std::int64_t begin, std::int64_t end) {
         const Ints from = lane - static_cast<std::int32_t>(begin - i);
         const Ints to = lane - static_cast<std::int32_t>(end - i);
         const Vec score = load(scores + i);
-        store(scores + i, (from >= 0) & (to < 0) ? all(-__builtin_inff()) : score);
+        store(scores + i, ((from >= 0) & (to < 0)) ? all(-__builtin_inff()) : score);
     }
 }
 
