@@ -140,9 +140,9 @@ SECATEUR_INLINE float largestOf(Vec v) {
     return even > odd ? even : odd;
 }
 
-/// exp(x) for x up to 88.37, or no number. What is less than -87.3 gives nothing of use, except with 16 lanes, where it
-/// gives less and less, then 0.
-SECATEUR_INLINE Vec exponentialWithin(Vec x) {
+/// exp(x) for x up to 88.37, or no number, to 1e-7 relative; 0 below -87.3: nothing subnormal, which is slow.
+SECATEUR_INLINE Vec exponentialBelow(Vec x) {
+    constexpr float least = -87.336544F;
     constexpr float shift = 0x1.8p23F; // added, it leaves the nearest integer in the lowest bits
     const Vec shifted = x * 1.442695041F + shift;
     const Vec power = shifted - shift;
@@ -154,24 +154,14 @@ SECATEUR_INLINE Vec exponentialWithin(Vec x) {
     series = series * rest + 4.999999343e-1F;
     series = series * (rest * rest) + (rest + 1.0F);
 #if defined(__AVX512F__)
-    // Without a mask, GCC 12 warns about its own header.
-    return _mm512_maskz_scalef_ps(0xffff, series, power);
+    return _mm512_maskz_scalef_ps(_mm512_cmp_ps_mask(x, all(least), _CMP_NLT_UQ), series, power);
 #else
-    return series * reinterpret_cast<Vec>((reinterpret_cast<Words>(shifted) + 127U) << 23);
+    const Vec result = series * reinterpret_cast<Vec>((reinterpret_cast<Words>(shifted) + 127U) << 23);
+    return x < least ? Vec{} : result;
 #endif
 }
 
-/// exp(x) for x <= 0, to 1e-7 relative; 0 below -87.3.
-SECATEUR_INLINE Vec exponentialBelow(Vec x) {
-    constexpr float least = -87.336544F;
-#if defined(__AVX512F__)
-    return exponentialWithin(larger(all(2 * least), x)); // what is too small vanishes by itself
-#else
-    return x < least ? Vec{} : exponentialWithin(x);
-#endif
-}
-
-/// To 1e-7 relative; 0 below -87.3, and above 88.37 what it is there.
+/// The same; above 88.37 what it is there.
 SECATEUR_INLINE Vec exponential(Vec x) {
     constexpr float most = 88.37F;
     return exponentialBelow(x > most ? all(most) : x);
