@@ -87,9 +87,8 @@ private slots:
     }
 
     void probabilitiesAddUpToOne() {
-        at::Tensor probabilities;
         const at::Tensor mask = visibleKeys(std::vector<int>{1}, std::vector<int>{2}, 4, 3, true, 0, at::kCPU);
-        plainAttention(drawn({1, 4, 4, 6}), drawn({1, 2, 3, 6}), drawn({1, 2, 3, 6}), mask, 0.4, 2, &probabilities);
+        const at::Tensor probabilities = plainProbabilities(drawn({1, 4, 4, 6}), drawn({1, 2, 3, 6}), mask, 0.4, 2);
         QCOMPARE(probabilities.sizes().vec(), (std::vector<std::int64_t>{1, 4, 4, 3}));
         QVERIFY((probabilities.sum(-1) - 1).abs().max().item<double>() < 1e-15);
         QCOMPARE(probabilities.masked_select(mask.logical_not()).abs().sum().item<double>(), 0.0);
