@@ -21,7 +21,8 @@ at::Tensor activated(const at::Tensor& x, Activation activation) {
     case Activation::geluTanh:
         return at::gelu(x, "tanh");
     case Activation::geluErf:
-        return at::gelu(x);
+        // Not at::gelu(): far below 0, 1 + erf() is the difference of two numbers that are almost equal.
+        return at::erfc(x * -std::sqrt(0.5)) * x * 0.5;
     case Activation::relu:
         return at::relu(x);
     }
