@@ -75,7 +75,7 @@ class TestModelConfig : public QObject {
 
 private slots:
     void llama3ScalingIsReadFromBothFormats() {
-        const RotarySpec expected{12, 10000, RopeScaling::llama3, 8, 1, 8, 3200};
+        const RotarySpec expected{12, 10000, RopeScaling::llama3, 8, 1, 8, 3200, {}};
         QVERIFY(fixture("gqa-f32")->spec().layers[1].rotary == expected);
         QVERIFY(fixture("gqa-q4_1-gguf")->spec().layers[1].rotary == expected);
     }
@@ -181,9 +181,9 @@ private slots:
         const ModelSpec spec = specOf(today);
         QVERIFY(specOf({{"model_type", "gemma3"}, {"text_config", old}}) == spec);
         QCOMPARE(windows(spec), "WWWWW.W");
-        QVERIFY(spec.layers[0].rotary == (RotarySpec{.dims = 256, .theta = 2e4}));
+        QVERIFY(spec.layers[0].rotary == (RotarySpec{.dims = 256, .theta = 2e4, .divisors = {}}));
         QVERIFY(spec.layers[5].rotary ==
-                (RotarySpec{.dims = 256, .theta = 1e6, .scaling = RopeScaling::linear, .factor = 8}));
+                (RotarySpec{.dims = 256, .theta = 1e6, .scaling = RopeScaling::linear, .factor = 8, .divisors = {}}));
         QCOMPARE(spec.layers[0].window, 512);
         QVERIFY(spec.layers[0].normsHeads && spec.normPlace == NormPlace::around);
         QCOMPARE(spec.scoreSoftcap, 0.0);

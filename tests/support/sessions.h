@@ -48,7 +48,7 @@ inline ModelCard raggedModel() {
     spec.gatedMlp = false;
     spec.tiedEmbeddings = true;
     spec.layers.resize(3);
-    const RotarySpec rotary{6, 500000, RopeScaling::llama3, 8, 1.5, 4.5, 8192};
+    const RotarySpec rotary{6, 500000, RopeScaling::llama3, 8, 1.5, 4.5, 8192, {}};
     LayerSpec& first = spec.layers[0];
     first = {.heads = 8, .kvHeads = 2, .headDim = 12, .ffn = 32, .window = 16, .rotary = rotary};
     first.queryBias = first.valueBias = true;
