@@ -62,7 +62,9 @@ TokenLosses ReadOut::losses(const at::Tensor& x, std::span<const int> targets) c
 
 std::int64_t rowsAtOnce(std::int64_t vocab) {
     constexpr std::int64_t mostLogits = 1 << 24;
-    return std::clamp<std::int64_t>(mostLogits / std::max<std::int64_t>(1, vocab), 16, 1024);
+    constexpr std::int64_t wholeBlocks = 128; // by which products go
+    const std::int64_t rows = std::clamp<std::int64_t>(mostLogits / std::max<std::int64_t>(1, vocab), 16, 1024);
+    return rows > wholeBlocks ? rows / wholeBlocks * wholeBlocks : rows;
 }
 
 } // namespace secateur

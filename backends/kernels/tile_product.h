@@ -87,8 +87,8 @@ SECATEUR_INLINE void multiply(int rows, int vectors, const Product& product) {
 }
 
 /// c += p v over all columns: vectors shared out evenly among passes.
-void addValues(int rows, const float* p, const float* values, std::int64_t valueStride, std::int64_t keys, float* c,
-               std::int64_t columns) {
+[[maybe_unused]] void addValues(int rows, const float* p, const float* values, std::int64_t valueStride,
+                                std::int64_t keys, float* c, std::int64_t columns) {
     int left = static_cast<int>(columns / lanes);
     for (int passes = (left + tileVectors - 1) / tileVectors; passes > 0; --passes) {
         const int vectors = (left + passes - 1) / passes;
