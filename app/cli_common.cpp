@@ -2,13 +2,16 @@
 
 #include "analysis/kernels.h"
 #include "analysis/measure.h"
+#include "analysis/runner.h"
 #include "analysis/text.h"
+#include "backends/mask_json.h"
 #include "backends/open_model.h"
 #include "backends/result_json.h"
 #include "backends/runtime.h"
 #include "backends/session_hdf5.h"
 
 #include <fmt/core.h>
+#include <spdlog/spdlog.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -117,11 +120,43 @@ void addCommonOptions(CLI::App& verb, Console& console) {
         ->capture_default_str();
 }
 
-std::shared_ptr<const Model> open(const std::string& path, const Console& console, const Progress& progress) {
+std::shared_ptr<const Model> open(const std::string& path, const Console& console, const Progress& progress,
+                                  std::int64_t memoryBudget) {
     if (isSession(path))
         throw Error("is a session, which holds no weights", path, "Name the checkpoint itself");
     initialiseRuntime(console.threads);
-    return openModel(path, progress, {.device = console.device});
+    return openModel(path, progress, {.device = console.device, .memoryBudget = memoryBudget});
+}
+
+void addRunOptions(CLI::App& verb, RunOptions& options) {
+    verb.add_option("--mask", options.mask, "Mask .json of what to leave out")->option_text("FILE");
+    verb.add_option("--dtype", options.dtype, "What products are computed in")
+        ->check(CLI::IsMember({"auto", "float32", "bfloat16", "float16"}))
+        ->capture_default_str();
+    verb.add_option("--memory-budget", options.memoryBudget,
+                    "Most memory for converted weights, as in 2G or 500M; without it half of what is free")
+        ->transform(CLI::AsSizeValue(true))
+        ->check(CLI::PositiveNumber)
+        ->option_text("SIZE");
+}
+
+ReadyModel openToRun(const std::string& path, const RunOptions& options, const Console& console,
+                     const Progress& progress) {
+    ReadyModel ready{open(path, console, progress, options.memoryBudget), nullptr, {}, {}};
+    const Model& model = *ready.model;
+    ready.warnings = model.card().warnings;
+    if (!options.mask.empty()) {
+        MaskReading reading = readMask(options.mask, model.spec(), model.fingerprint());
+        ready.mask = std::move(reading.record);
+        for (const std::string& warning : reading.warnings)
+            ready.warnings.push_back(options.mask + ": " + warning);
+    }
+    ready.plan = model.runner().plan(ready.mask ? ready.mask->mask : PruningMask(model.spec()),
+                                     computeTypeOf(options.dtype));
+    spdlog::info("computing in {}", ready.plan->reason().empty() ? name(ready.plan->type()) : ready.plan->reason());
+    if (!ready.plan->isResident())
+        ready.warnings.push_back("the weights do not fit the memory they may take: they are read again and again");
+    return ready;
 }
 
 ModelCard fullCard(const Model& model) {

@@ -1,15 +1,20 @@
 #pragma once
 
 #include "analysis/error.h"
+#include "analysis/mask_record.h"
 #include "analysis/model.h"
+#include "analysis/plan.h"
 #include "analysis/progress.h"
 #include "analysis/session.h"
 
 #include <CLI/CLI.hpp>
 
+#include <cstdint>
 #include <memory>
+#include <optional>
 #include <stop_token>
 #include <string>
+#include <vector>
 
 namespace secateur::cli {
 
@@ -29,7 +34,31 @@ struct Console {
 /// --json, --progress, --threads, --device, --log-level
 void addCommonOptions(CLI::App& verb, Console& console);
 
-std::shared_ptr<const Model> open(const std::string& path, const Console& console, const Progress& progress);
+/// @param memoryBudget bytes of converted weights; 0 = half of what is free
+std::shared_ptr<const Model> open(const std::string& path, const Console& console, const Progress& progress,
+                                  std::int64_t memoryBudget = 0);
+
+/// What verbs that run a model are told besides.
+struct RunOptions {
+    std::string mask; ///< file; empty = dense
+    std::string dtype = "auto";
+    std::int64_t memoryBudget = 0;
+};
+
+/// --mask, --dtype, --memory-budget
+void addRunOptions(CLI::App& verb, RunOptions& options);
+
+/// A model, ready to run on texts.
+struct ReadyModel {
+    std::shared_ptr<const Model> model;
+    std::shared_ptr<const Plan> plan;
+    std::optional<MaskRecord> mask;    ///< as its file says; none = dense
+    std::vector<std::string> warnings; ///< the model's, and of mask and memory
+};
+
+/// Opens the model and what is left of it under the mask. The type to compute in and why goes to the log.
+ReadyModel openToRun(const std::string& path, const RunOptions& options, const Console& console,
+                     const Progress& progress);
 
 /// The card with its fingerprint.
 ModelCard fullCard(const Model& model);
@@ -48,5 +77,6 @@ void addInspect(CLI::App& program, Console& console);
 void addMeasure(CLI::App& program, Console& console);
 void addPlot(CLI::App& program, Console& console);
 void addList(CLI::App& program, Console& console);
+void addGenerate(CLI::App& program, Console& console);
 
 } // namespace secateur::cli

@@ -173,6 +173,16 @@ std::string measureJson(const ModelCard& card, std::span<const MetricResult> res
          {"warnings", warnings}});
 }
 
+std::string generationJson(std::string_view prompt, std::string_view text, const Continuation& continuation,
+                           double seconds, std::span<const std::string> warnings) {
+    return print({{"prompt", prompt},
+                  {"text", text},
+                  {"tokens", continuation.tokens},
+                  {"end", name(continuation.end)},
+                  {"seconds", seconds},
+                  {"warnings", warnings}});
+}
+
 std::string errorJson(const Error& error) {
     return print({{"error", {{"message", error.message()}, {"subject", error.subject()}, {"hint", error.hint()}}}});
 }

@@ -2,6 +2,7 @@
 
 #include "analysis/error.h"
 #include "analysis/figure.h"
+#include "analysis/generate.h"
 #include "analysis/metric.h"
 #include "analysis/model_card.h"
 #include "analysis/tokenizer.h"
@@ -28,6 +29,10 @@ std::string tokensJson(const Tokenizer& tokenizer, std::string_view text, const 
 /// @param peakBytes the process's greatest resident memory
 std::string measureJson(const ModelCard& card, std::span<const MetricResult> results, double seconds,
                         std::int64_t peakBytes);
+
+/// A prompt and its continuation, whose tokens decode to `text`.
+std::string generationJson(std::string_view prompt, std::string_view text, const Continuation& continuation,
+                           double seconds, std::span<const std::string> warnings);
 
 std::string errorJson(const Error& error);
 
