@@ -4,6 +4,7 @@
 #include "analysis/measure.h"
 #include "analysis/runner.h"
 #include "analysis/text.h"
+#include "analysis/usage_error.h"
 #include "backends/mask_json.h"
 #include "backends/open_model.h"
 #include "backends/result_json.h"
@@ -15,7 +16,9 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <charconv>
 #include <chrono>
+#include <cmath>
 #include <mutex>
 
 namespace secateur::cli {
@@ -95,6 +98,22 @@ bool isDevice(std::string_view text) {
            std::ranges::all_of(number, [](char c) { return c >= '0' && c <= '9'; });
 }
 
+/// "2G", "500MB", "1000000" -> bytes, with units as shortBytes() writes them. @throws UsageError
+std::int64_t bytesOf(const std::string& text) {
+    constexpr std::string_view units = "kmgt";
+    double size = 0;
+    const auto [end, failure] = std::from_chars(text.data(), text.data() + text.size(), size);
+    std::string unit(static_cast<const char*>(end), text.data() + text.size());
+    std::ranges::transform(unit, unit.begin(), [](char c) { return c >= 'A' && c <= 'Z' ? c - 'A' + 'a' : c; });
+    if (unit.ends_with('b'))
+        unit.pop_back();
+    const std::size_t power = unit.empty() ? 0 : units.find(unit) + 1; // 0 where it is none: npos + 1
+    const double bytes = size * std::pow(1000.0, static_cast<double>(power));
+    if (failure != std::errc() || unit.size() > 1 || (power == 0 && !unit.empty()) || !(bytes >= 1 && bytes < 1e18))
+        throw UsageError(fmt::format("\"{}\" is no size such as 2G, 500M or 1000000", text), "--memory-budget");
+    return static_cast<std::int64_t>(bytes);
+}
+
 } // namespace
 
 Progress Console::progress() const {
@@ -133,10 +152,9 @@ void addRunOptions(CLI::App& verb, RunOptions& options) {
     verb.add_option("--dtype", options.dtype, "What products are computed in")
         ->check(CLI::IsMember({"auto", "float32", "bfloat16", "float16"}))
         ->capture_default_str();
-    verb.add_option("--memory-budget", options.memoryBudget,
-                    "Most memory for converted weights, as in 2G or 500M; without it half of what is free")
-        ->transform(CLI::AsSizeValue(true))
-        ->check(CLI::PositiveNumber)
+    verb.add_option_function<std::string>(
+            "--memory-budget", [&options](const std::string& text) { options.memoryBudget = bytesOf(text); },
+            "Most memory for converted weights: bytes, 500M or 2G; without it half of what is free")
         ->option_text("SIZE");
 }
 
@@ -151,8 +169,8 @@ ReadyModel openToRun(const std::string& path, const RunOptions& options, const C
         for (const std::string& warning : reading.warnings)
             ready.warnings.push_back(options.mask + ": " + warning);
     }
-    ready.plan = model.runner().plan(ready.mask ? ready.mask->mask : PruningMask(model.spec()),
-                                     computeTypeOf(options.dtype));
+    ready.plan =
+        model.runner().plan(ready.mask ? ready.mask->mask : PruningMask(model.spec()), computeTypeOf(options.dtype));
     spdlog::info("computing in {}", ready.plan->reason().empty() ? name(ready.plan->type()) : ready.plan->reason());
     if (!ready.plan->isResident())
         ready.warnings.push_back("the weights do not fit the memory they may take: they are read again and again");

@@ -75,8 +75,10 @@ Progress progressOf(const Console& console) {
 void generateVerb(Arguments arguments, const Console& console) {
     checkSampling(arguments.rules.sampling);
     const Progress progress = progressOf(console);
-    const ReadyModel ready = openToRun(arguments.path, arguments.run, console, progress.part(0, 0));
+    ReadyModel ready = openToRun(arguments.path, arguments.run, console, progress.part(0, 0));
     const auto tokenizer = openTokenizer(ready.model->card());
+    const std::vector<std::string>& more = tokenizer->card().warnings;
+    ready.warnings.insert(ready.warnings.end(), more.begin(), more.end());
     if (tokenizer->card().eos)
         arguments.rules.stopTokens = {*tokenizer->card().eos};
     const std::vector<int> prompt = promptTokens(arguments, *tokenizer);
@@ -121,6 +123,11 @@ void addGenerate(CLI::App& program, Console& console) {
                      "Draw among the fewest likeliest tokens whose probabilities sum to this")
         ->capture_default_str();
     verb->add_option("--seed", rules.sampling.seed, "Of the draws: the same seed gives the same text")
+        ->check(CLI::Validator(
+            [](const std::string& text) {
+                return text.find_first_not_of("0123456789") == std::string::npos ? "" : "is no whole number from 0";
+            },
+            "", "seed"))
         ->capture_default_str();
     verb->add_flag("--parse-special", arguments->parseSpecial, "Special text in TEXT (\"<s>\") is the special token");
     addRunOptions(*verb, arguments->run);

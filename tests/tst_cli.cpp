@@ -82,6 +82,33 @@ void writeLongModel(const Scratch& scratch) {
     QVERIFY(QFile::resize(scratch.path("model.safetensors"), start.size() + end));
 }
 
+/// A small model of forward/ with a tokenizer of as many words as it has tokens: "w0", "w1" and so on.
+QString writeWordModel(const Scratch& scratch, const QString& name, int words) {
+    const QString source = SECATEUR_TEST_SOURCES "/forward/" + name;
+    for (const QString file : {"config.json", "model.safetensors"})
+        scratch.write(file, contents(source + "/" + file));
+    Json vocabulary;
+    for (int i = 0; i < words; ++i)
+        vocabulary["w" + std::to_string(i)] = i;
+    const Json tokenizer{{"version", "1.0"},
+                         {"added_tokens", Json::array()},
+                         {"pre_tokenizer", {{"type", "WhitespaceSplit"}}},
+                         {"model", {{"type", "WordLevel"}, {"vocab", vocabulary}, {"unk_token", "w0"}}}};
+    scratch.write("tokenizer.json", QByteArray::fromStdString(tokenizer.dump()));
+    return scratch.path();
+}
+
+QByteArray structureOf(const QString& path) {
+    return QByteArray::fromStdString(run({"inspect", path, "--json"}).json().at("structure").get<std::string>());
+}
+
+/// A mask of a model of this structure which cuts what `layers` says.
+QString writeMask(const Scratch& scratch, const QByteArray& structure, const char* layers) {
+    const QByteArray made = R"({"architecture":"llama","structure":")" + structure + R"("})";
+    return QString::fromStdString(
+        scratch.write("own.mask.json", R"({"secateur_mask":1,"model":)" + made + R"(,"layers":)" + layers + "}"));
+}
+
 } // namespace
 
 class TestCli : public QObject {
@@ -91,7 +118,7 @@ private slots:
     void everyVerbExplainsItselfWithAnExample() {
         const Outcome program = run({"--help"});
         QCOMPARE(program.status, 0);
-        for (const char* verb : {"inspect", "measure", "plot", "list"}) {
+        for (const char* verb : {"inspect", "measure", "generate", "plot", "list"}) {
             QVERIFY2(program.out.contains(verb), verb);
             const Outcome help = run({verb, "--help"});
             QCOMPARE(help.status, 0);
@@ -299,6 +326,77 @@ private slots:
         QVERIFY(program.readAllStandardError().endsWith("secateur-cli: cancelled\n"));
         QCOMPARE(program.readAllStandardOutput(), QByteArray());
         QCOMPARE(listing(scratch.path("out")), QStringList());
+    }
+
+    void generateContinuesAPrompt() {
+        const Scratch scratch;
+        const QString words = writeWordModel(scratch, "llama-gqa", 37);
+        const QStringList verb{"generate", words, "--prompt", "w3 w1 w4", "--new-tokens", "20"};
+        const Outcome shown = run(verb);
+        QVERIFY2(shown.status == 0 && shown.error.isEmpty(), qPrintable(shown.error));
+        const Json greedy = run(verb + QStringList{"--json"}).json();
+        QCOMPARE(greedy.at("prompt").get<std::string>(), "w3 w1 w4");
+        QCOMPARE(greedy.at("tokens").size(), std::size_t{20});
+        QCOMPARE(greedy.at("end").get<std::string>(), "complete");
+        QVERIFY(greedy.at("seconds").get<double>() > 0 && greedy.at("warnings").empty());
+        std::string text;
+        for (const Json& id : greedy.at("tokens"))
+            text += " w" + std::to_string(id.get<int>());
+        QCOMPARE(greedy.at("text").get<std::string>(), text);
+        QCOMPARE(shown.out.toStdString(), text + "\n");
+
+        const auto tokens = [&](const QStringList& more) {
+            const Outcome outcome = run(verb + more + QStringList{"--json"});
+            return outcome.status == 0 ? outcome.json().at("tokens") : Json(outcome.out.toStdString());
+        };
+        const QStringList draw{"--temperature", "1.5", "--seed"};
+        QCOMPARE(tokens(draw + QStringList{"7"}), tokens(draw + QStringList{"7"}));
+        QVERIFY(tokens(draw + QStringList{"7"}) != tokens(draw + QStringList{"8"}));
+        QCOMPARE(tokens(draw + QStringList{"7", "--top-p", "1e-9"}), greedy.at("tokens"));
+        QCOMPARE(tokens({"--memory-budget", "0.5kB", "--dtype", "float32"}), greedy.at("tokens"));
+        const QString mask = writeMask(scratch, structureOf(words), R"([{"layer":1,"attention":"drop"}])");
+        QVERIFY(tokens({"--mask", mask}) != greedy.at("tokens") && tokens({"--mask", mask}).size() == 20);
+        QVERIFY(run(verb + QStringList{"--log-level", "info"}).error.contains("computing in float32: "));
+        const Outcome full = run({"generate", words, "--prompt", "w3", "--new-tokens", "100"});
+        QVERIFY2(full.error.contains("note: the text ends because the model's context of 64 tokens is full"),
+                 qPrintable(full.error));
+        QCOMPARE(full.out.count('w'), 63);
+    }
+
+    void generateSaysWhatItCannotDo() {
+        const Scratch words;
+        const Scratch encoder;
+        const QString decoder = writeWordModel(words, "llama-gqa", 37);
+        const QString other = writeMask(words, "9x9/3x64+1536", "[]");
+        const auto refused = [](const QString& path, const QStringList& more, int status, const char* sentence) {
+            const Outcome outcome = run(QStringList{"generate", path} + more);
+            const bool once = outcome.error.contains(sentence) && outcome.error.count('\n') <= 2;
+            if (outcome.status != status || !once || !outcome.out.isEmpty())
+                qWarning("%d %s", outcome.status, qPrintable(outcome.error));
+            return outcome.status == status && once && outcome.out.isEmpty();
+        };
+        QVERIFY(refused(writeWordModel(encoder, "bert", 33), {"--prompt", "w1"}, 1, "is an encoder"));
+        QVERIFY(refused(decoder, {"--prompt", ""}, 1, "The prompt is empty, and the tokenizer puts nothing in front"));
+        QVERIFY(refused(decoder, {"--prompt", QString("w5 ").repeated(64)}, 1,
+                        "The prompt has 64 tokens, which leaves no room in the model's context of 64"));
+        QVERIFY(refused(model, {"--prompt", "a"}, 1, "holds no tokenizer"));
+        QVERIFY(refused(decoder, {"--prompt", "w1", "--mask", other}, 1, "9x9/3x64+1536"));
+        QVERIFY(refused(decoder, {"--prompt", "w1", "--mask", "/nonexistent.json"}, 1, "/nonexistent.json"));
+        QVERIFY(
+            refused(decoder, {"--prompt", "w1", "--dtype", "float16"}, 1, "float16 can be computed in on CUDA only"));
+        QVERIFY(refused(decoder, {}, 2, "--prompt is required"));
+        for (const QStringList& wrong : {QStringList{"--temperature", "-1"},
+                                         {"--temperature", "nan"},
+                                         {"--top-p", "0"},
+                                         {"--top-p", "1.5"},
+                                         {"--seed", "-1"},
+                                         {"--new-tokens", "0"},
+                                         {"--dtype", "int8"},
+                                         {"--memory-budget", "lots"},
+                                         {"--memory-budget", "-2G"},
+                                         {"--memory-budget", "0"},
+                                         {"--memory-budget", "2X"}})
+            QVERIFY(refused(decoder, QStringList{"--prompt", "w1"} + wrong, 2, qPrintable(wrong.front().mid(2))));
     }
 
     void neuronsAreSummedUpForPeopleAndWholeInJson() {

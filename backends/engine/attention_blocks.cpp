@@ -19,6 +19,13 @@ at::Tensor visibleTo(const AttentionInput& input, std::int64_t firstQuery, std::
     return visibleKeys(first, lengths, queries, keys, input.causal(), input.layer.spec.window, device);
 }
 
+std::int64_t endOf(const AttentionInput& input) {
+    int end = 0;
+    for (std::size_t row = 0; row < input.first.size(); ++row)
+        end = std::max(end, input.first[row] + input.lengths[row]);
+    return end;
+}
+
 at::Tensor kvHeadOf(const PlanLayer& layer, const at::Device& device) {
     std::vector<std::int64_t> groups;
     for (std::size_t group = 0; group + 1 < layer.groupBegin.size(); ++group)
@@ -30,7 +37,9 @@ void showAttention(const at::Tensor& queries, const at::Tensor& keys, const Atte
     constexpr std::int64_t mostScores = 1 << 24;
     constexpr std::int64_t mostQueries = 256;
     const LayerSpec& spec = input.layer.spec;
-    const std::int64_t count = *std::ranges::max_element(input.first) + input.positions;
+    if (spec.heads == 0)
+        return;
+    const std::int64_t count = input.cache ? endOf(input) : input.positions;
     const std::int64_t step = std::min(mostQueries, input.positions);
     const std::int64_t heads = std::clamp<std::int64_t>(mostScores / (input.rows * step * count), 1, spec.heads);
     const at::Tensor kvHeads = kvHeadOf(input.layer, keys.device());

@@ -14,6 +14,9 @@ void showAttention(const at::Tensor& queries, const at::Tensor& keys, const Atte
 at::Tensor visibleTo(const AttentionInput& input, std::int64_t firstQuery, std::int64_t queries, std::int64_t keys,
                      const at::Device& device);
 
+/// Keys that there are, those of the cache included: up to the last real position of any row.
+std::int64_t endOf(const AttentionInput& input);
+
 /// [heads] the kept KV head that each kept head reads.
 at::Tensor kvHeadOf(const PlanLayer& layer, const at::Device& device);
 

@@ -18,7 +18,7 @@ void append(std::string& key, const std::vector<bool>& flags) {
     key += static_cast<char>(bits);
 }
 
-/// The same for masks that cut the same of a layer.
+/// The same for masks that cut the same of a layer. @param layer of the file: some layers share their weights
 std::string keyOf(int layer, const LayerMask& mask, const Conversion& conversion) {
     std::string key = fmt::format("{} {} {} {} {} {} {} ", layer, static_cast<int>(conversion.type),
                                   static_cast<int>(conversion.form), static_cast<int>(mask.attention), mask.alpha,
@@ -31,7 +31,8 @@ std::string keyOf(int layer, const LayerMask& mask, const Conversion& conversion
 std::int64_t totalBytes(const ModelSpec& spec, const PruningMask& mask, ComputeType type) {
     std::int64_t bytes = std::int64_t{spec.vocab} * spec.hidden * (type == ComputeType::float32 ? 4 : 2);
     for (int layer = 0; layer < spec.layerCount(); ++layer)
-        bytes += expectedBytes(spec, layer, mask.layer(layer), type);
+        if (mask.tiedTo(layer).front() == layer)
+            bytes += expectedBytes(spec, layer, mask.layer(layer), type);
     return bytes;
 }
 
@@ -62,7 +63,7 @@ EnginePlan::LayerPointer EnginePlan::stored(int index, const LayerMask& mask, co
         releaseFile(m_model, index);
         return made;
     };
-    return m_store.get(keyOf(index, mask, conversion), make);
+    return m_store.get(keyOf(m_model.spec().storedLayer(index), mask, conversion), make);
 }
 
 EnginePlan::LayerPointer EnginePlan::layer(int index, const LayerMask& mask) const {

@@ -3,6 +3,7 @@
 #include "analysis/error.h"
 #include "analysis/runner_results.h"
 #include "backends/available_memory.h"
+#include "backends/engine/attention_blocks.h"
 #include "backends/engine/embedding.h"
 #include "backends/engine/engine_plan.h"
 #include "backends/engine/kv_cache.h"
@@ -95,6 +96,8 @@ public:
             AttentionInput input = inputOf(*weights, batch);
             if (cache)
                 useCache(input, *cache, layer);
+            else
+                checkWhole(batch);
             Watch nobody;
             std::unique_ptr<Watch> watch;
             if (observer)
@@ -108,6 +111,7 @@ public:
         checkStream(x, batch);
         for (const LayerMask& variant : variants)
             checkVariant(variant, m_spec.layers.at(static_cast<std::size_t>(layer)));
+        checkWhole(batch);
         guarded([&] {
             const EnginePlan& own = ownPlan(plan);
             const auto weights = own.layer(layer);
@@ -120,6 +124,7 @@ public:
                             const at::Tensor& dOutput, std::span<const Tap> wanted) const override {
         checkStream(x, batch);
         checkStream(dOutput, batch);
+        checkWhole(batch);
         return guarded([&] {
             const auto weights = ownPlan(plan).plainLayer(layer);
             return pullBackThrough(plainMathOf(plan), inputOf(*weights, batch), flat(x), flat(dOutput), wanted);
@@ -154,16 +159,16 @@ public:
         checkStream(x, batch);
         const bool needsTargets = of == Scalarisation::taskLoss || of == Scalarisation::goldLogProb;
         const bool isEncoder = m_spec.family == Family::encoder;
-        if (needsTargets)
-            checkTargets(targets, isEncoder ? batch.rows : batch.tokens(), isEncoder ? m_spec.classes : m_spec.vocab);
-        if (needsTargets && isEncoder && std::ranges::min(targets) < 0)
-            throw Error("A row has no label");
+        if (needsTargets && !isEncoder)
+            checkTargets(targets, batch.tokens(), m_spec.vocab);
         if (!weights.empty() && weights.size() != targets.size())
             throw Error(fmt::format("{} weights do not go with {} targets", weights.size(), targets.size()));
         return guarded([&] {
             const auto ends = ownPlan(plan).plainEnds();
             if (!isEncoder)
                 checkReadOut(*ends);
+            else if (needsTargets)
+                checkLabels(targets, batch.rows, ends->classifier.out);
             return lossGradientOf(plainMathOf(plan), m_spec, *ends, x, batch, of, targets, weights);
         });
     }
@@ -218,13 +223,17 @@ private:
 
     void useCache(AttentionInput& input, KvCache& cache, int layer) const {
         auto& own = dynamic_cast<EngineCache&>(cache);
-        const int last = *std::ranges::max_element(input.first) + static_cast<int>(input.positions);
+        const std::int64_t last = endOf(input);
         if (own.rows() != input.rows || own.capacity() < last)
             throw Error(
                 fmt::format("A cache of {} rows and {} positions does not hold a batch of {} rows up to position {}",
                             own.rows(), own.capacity(), input.rows, last));
-        if (own.layer(layer).keys.defined())
-            input.cache = &own.layer(layer);
+        LayerCache& kept = own.layer(layer);
+        const bool hasScores = input.layer.spec.attention == AttentionKind::full && !input.layer.dropped;
+        if ((kept.keys.defined() ? kept.keys.size(1) : 0) != (hasScores ? input.layer.spec.kvHeads : 0))
+            throw Error(fmt::format("A cache made for another mask does not fit layer {}", layer));
+        if (kept.keys.defined())
+            input.cache = &kept;
     }
 
     at::Tensor flat(const at::Tensor& x) const { return x.contiguous().reshape({-1, x.size(-1)}); }
@@ -239,7 +248,14 @@ private:
         return flat(x).index_select(0, at::tensor(last).to(m_device));
     }
 
+    /// Without a cache nothing can precede a batch.
+    static void checkWhole(const Batch& batch) {
+        if (std::ranges::any_of(batch.firstPosition, [](int first) { return first > 0; }))
+            throw Error("A batch that continues texts needs the cache that holds their beginnings");
+    }
+
     void checkStream(const at::Tensor& x, const Batch& batch) const {
+        checkBatch(batch);
         if (x.dim() != 3 || x.size(0) != batch.rows || x.size(1) != batch.positions || x.size(2) != m_spec.hidden)
             throw Error(
                 fmt::format("A stream of other sizes does not go with a batch of {} rows, {} positions and width {}",
@@ -259,6 +275,14 @@ private:
             variant.neurons.size() != static_cast<std::size_t>(layer.ffn))
             throw Error(fmt::format("A variant of {} heads and {} neurons does not go with a layer of {} and {}",
                                     variant.heads.size(), variant.neurons.size(), layer.heads, layer.ffn));
+    }
+
+    void checkLabels(std::span<const int> labels, int rows, std::int64_t classes) const {
+        if (classes == 0)
+            throw Error("has no classifier: it tells no labels apart", m_model.card().path);
+        checkTargets(labels, rows, classes);
+        if (std::ranges::any_of(labels, [](int label) { return label < 0; }))
+            throw Error("Every row needs a label, and labels count from 0");
     }
 
     void checkReadOut(const PlanEnds& ends) const {

@@ -128,10 +128,14 @@ private:
                                                           const AttentionInput& input) {
         for (std::int64_t row = 0; row < input.rows; ++row) {
             const int first = input.first[static_cast<std::size_t>(row)];
-            input.cache->keys.select(0, row).narrow(1, first, input.positions).copy_(k.select(0, row));
-            input.cache->values.select(0, row).narrow(1, first, input.positions).copy_(v.select(0, row));
+            const int length = input.lengths[static_cast<std::size_t>(row)];
+            const auto place = [&](const at::Tensor& kept, const at::Tensor& added) {
+                kept.select(0, row).narrow(1, first, length).copy_(added.select(0, row).narrow(1, 0, length));
+            };
+            place(input.cache->keys, k);
+            place(input.cache->values, v);
         }
-        const std::int64_t end = *std::ranges::max_element(input.first) + input.positions;
+        const std::int64_t end = endOf(input);
         return {input.cache->keys.narrow(2, 0, end), input.cache->values.narrow(2, 0, end)};
     }
 

@@ -30,10 +30,13 @@ SECATEUR_INLINE float sumOfVectors(std::int64_t width, const Term& term) {
     return sumOf((sums[0] + sums[1]) + (sums[2] + sums[3]));
 }
 
+/// Loops that compute much between their loads wait for memory unless they ask for it early.
+SECATEUR_INLINE void fetchAhead(const float* from) {
+    __builtin_prefetch(from + 512);
+}
+
 SECATEUR_INLINE Vec firstLanes(Vec value, std::int64_t count) {
-    for (std::int64_t lane = count; lane < lanes; ++lane)
-        value[lane] = 0;
-    return value;
+    return laneNumbers() < static_cast<std::int32_t>(count) ? value : Vec{};
 }
 
 /// (x - mean) scale weight + bias
@@ -82,10 +85,13 @@ SECATEUR_INLINE void writeActivated(const float* gate, const float* up, Function
                                     To* out) {
     if (gate)
         forEachVector(width, [=](std::int64_t i, std::int64_t count) {
+            fetchAhead(gate + i);
+            fetchAhead(up + i);
             storeSome(out + i, function(loadSome(gate + i, count)) * loadSome(up + i, count), count);
         });
     else
         forEachVector(width, [=](std::int64_t i, std::int64_t count) {
+            fetchAhead(up + i);
             storeSome(out + i, function(loadSome(up + i, count)), count);
         });
 }
@@ -117,7 +123,7 @@ SECATEUR_INLINE float largestLogit(const float* logits, std::int64_t count) {
 }
 
 SECATEUR_INLINE Vec capped(Vec logit, float softcap) {
-    return softcap * hyperbolicTangent(logit / softcap);
+    return softcap * hyperbolicTangent(logit * (1.0F / softcap));
 }
 
 } // namespace
@@ -176,15 +182,16 @@ ExponentialSum sumExponentials(const float* logits, std::int64_t count, std::int
         if (largest > result.largest) {
             const float now = softcap > 0 ? capped(all(largest), softcap)[0] : largest;
             if (result.sum != 0)
-                result.sum *= static_cast<double>(exponential(all(result.largestCapped - now))[0]);
+                result.sum *= static_cast<double>(exponentialBelow(all(result.largestCapped - now))[0]);
             result.largest = largest;
             result.largestCapped = now;
             result.blockOfLargest = begin / logitBlock;
         }
         const float base = result.largestCapped;
         const auto term = [=](std::int64_t i, std::int64_t some) {
+            __builtin_prefetch(block + i + logitBlock); // of which the largest is looked for next
             const Vec logit = loadSome(block + i, some);
-            return firstLanes(exponential((softcap > 0 ? capped(logit, softcap) : logit) - base), some);
+            return firstLanes(exponentialBelow((softcap > 0 ? capped(logit, softcap) : logit) - base), some);
         };
         result.sum += static_cast<double>(sumOfVectors(size, term));
     }

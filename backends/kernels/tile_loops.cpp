@@ -1,12 +1,11 @@
 #include "backends/kernels/tile_loops.h"
 
+#include "backends/kernels/tile_product.h"
+
 namespace secateur::SECATEUR_LEVEL {
 
 namespace {
 
-constexpr std::int64_t blockKeys = VectorLoops::blockKeys;
-/// A row of scores; not a power of two, so that rows do not fall on each other in the cache.
-constexpr std::int64_t scoreStride = blockKeys + lanes;
 /// Keys whose values are kept in the first cache while all tiles of a block read them.
 constexpr std::int64_t valueRun = 64;
 
@@ -30,93 +29,6 @@ SECATEUR_INLINE std::int64_t inVectors(std::int64_t count) {
 
 SECATEUR_INLINE Run common(Run a, std::int64_t begin, std::int64_t end) {
     return {greater(a.begin, begin), smaller(a.end, end)};
-}
-
-/// c = a b, or c += a b, by rows: a's numbers lie side by side along the depth, b's and c's along the columns.
-struct Product {
-    const float* a;
-    std::int64_t aStride;
-    const float* b;
-    std::int64_t bStride;
-    std::int64_t depth;
-    float* c;
-    std::int64_t cStride;
-    bool adds;
-};
-
-template <int rows, int vectors>
-void multiplyTile(const Product& p) {
-    Vec sums[rows][vectors]{};
-    if (p.adds)
-#pragma GCC unroll 8
-        for (int row = 0; row < rows; ++row)
-#pragma GCC unroll 8
-            for (int v = 0; v < vectors; ++v)
-                sums[row][v] = load(p.c + row * p.cStride + v * lanes);
-    const float* a = p.a;
-    const float* b = p.b;
-    const std::int64_t aStride = p.aStride;
-    for (const float* end = a + p.depth; a != end; ++a, b += p.bStride) {
-        Vec right[vectors];
-#pragma GCC unroll 8
-        for (int v = 0; v < vectors; ++v)
-            right[v] = load(b + v * lanes);
-#pragma GCC unroll 8
-        for (int row = 0; row < rows; ++row) {
-            const Vec left = all(a[row * aStride]);
-#pragma GCC unroll 8
-            for (int v = 0; v < vectors; ++v)
-                sums[row][v] += left * right[v];
-        }
-    }
-#pragma GCC unroll 8
-    for (int row = 0; row < rows; ++row)
-#pragma GCC unroll 8
-        for (int v = 0; v < vectors; ++v)
-            store(p.c + row * p.cStride + v * lanes, sums[row][v]);
-}
-
-using Multiply = void (*)(const Product&);
-
-template <int rows>
-Multiply multiplyRows(int vectors) {
-    if constexpr (tileVectors == 4) {
-        if (vectors == 4)
-            return multiplyTile<rows, 4>;
-        if (vectors == 3)
-            return multiplyTile<rows, 3>;
-    }
-    return vectors == 2 ? multiplyTile<rows, 2> : multiplyTile<rows, 1>;
-}
-
-SECATEUR_INLINE void multiply(int rows, int vectors, const Product& product) {
-    switch (rows) {
-    case 1:
-        return multiplyRows<1>(vectors)(product);
-    case 2:
-        return multiplyRows<2>(vectors)(product);
-    case 3:
-        return multiplyRows<3>(vectors)(product);
-    case 4:
-        return multiplyRows<4>(vectors)(product);
-    case 5:
-        return multiplyRows<5>(vectors)(product);
-    default:
-        return multiplyRows<6>(vectors)(product);
-    }
-}
-
-/// c += p v over all columns: vectors shared out evenly among passes.
-void addValues(int rows, const float* p, const float* values, std::int64_t valueStride, std::int64_t keys, float* c,
-               std::int64_t columns) {
-    int left = static_cast<int>(columns / lanes);
-    for (int passes = (left + tileVectors - 1) / tileVectors; passes > 0; --passes) {
-        const int vectors = (left + passes - 1) / passes;
-        multiply(rows, vectors, {p, scoreStride, values, valueStride, keys, c, columns, true});
-        left -= vectors;
-        values += vectors * lanes;
-        c += vectors * lanes;
-    }
 }
 
 /// A softcap, or a scale that would turn the order, is applied to the scores themselves. Returns what is left to
@@ -144,25 +56,37 @@ struct SoftmaxRow {
 
 /// Goes on with a row: `count` scores, whole vectors, become exponentials.
 SECATEUR_INLINE SoftmaxRow exponentials(SoftmaxRow row, float scale, float* scores, std::int64_t count) {
-    Vec best[2] = {all(-__builtin_inff()), all(-__builtin_inff())};
-    for (std::int64_t i = 0; i < count; i += lanes)
-        best[i / lanes % 2] = larger(load(scores + i), best[i / lanes % 2]);
-    const float seen = largestOf(larger(best[0], best[1])) * scale;
+    Vec best = load(scores);
+    Vec other = best;
+    std::int64_t i = lanes;
+    for (; i + 2 * lanes <= count; i += 2 * lanes) {
+        best = larger(load(scores + i), best);
+        other = larger(load(scores + i + lanes), other);
+    }
+    if (i < count)
+        best = larger(load(scores + i), best);
+    const float seen = largestOf(larger(best, other)) * scale;
     const float largest = seen > row.largest ? seen : row.largest;
     const float base = largest == -__builtin_inff() ? 0 : largest;
-    Vec sums[2]{};
-    for (std::int64_t i = 0; i < count; i += lanes) {
-        const Vec e = exponential(load(scores + i) * scale - base);
+    Vec sum{};
+    for (i = 0; i < count; i += lanes) {
+        const Vec e = exponentialBelow(load(scores + i) * scale - base);
         store(scores + i, e);
-        sums[i / lanes % 2] += e;
+        sum += e;
     }
-    const float shrinks = row.largest == largest ? 1 : exponential(all(row.largest - base))[0];
-    return {largest, row.sum * shrinks + sumOf(sums[0] + sums[1]), shrinks};
+    const float shrinks = row.largest == largest ? 1 : exponentialBelow(all(row.largest - base))[0];
+    return {largest, row.sum * shrinks + sumOf(sum), shrinks};
 }
 
+/// Scores from `begin` to `end`, of a row of whole vectors, are not seen.
 SECATEUR_INLINE void hide(float* scores, std::int64_t begin, std::int64_t end) {
-    for (std::int64_t i = begin; i < end; ++i)
-        scores[i] = -__builtin_inff();
+    const Ints lane = laneNumbers();
+    for (std::int64_t i = begin / lanes * lanes; i < end; i += lanes) {
+        const Ints from = lane - static_cast<std::int32_t>(begin - i);
+        const Ints to = lane - static_cast<std::int32_t>(end - i);
+        const Vec score = load(scores + i);
+        store(scores + i, ((from >= 0) & (to < 0)) ? all(-__builtin_inff()) : score);
+    }
 }
 
 /// A block of queries and the keys of it that are at work.
@@ -263,8 +187,12 @@ private:
     void writeTo(To* to, int query) const {
         const float factor = 1.0F / m_rows[query].sum;
         const float* context = m_context + query * m_columns;
-        for (std::int64_t i = 0; i < m_shape.headDim; i += lanes)
-            storeSome(to + query * m_block.contextStride + i, load(context + i) * factor, m_shape.headDim - i);
+        to += query * m_block.contextStride;
+        std::int64_t i = 0;
+        for (; i + lanes <= m_shape.headDim; i += lanes)
+            storeSome(to + i, load(context + i) * factor, lanes);
+        if (i < m_shape.headDim)
+            storeSome(to + i, load(context + i) * factor, m_shape.headDim - i);
     }
 
     void write(int query) const {
@@ -289,6 +217,12 @@ SECATEUR_INLINE void copyPadded(const float* from, std::int64_t stride, std::int
     for (std::int64_t row = 0; row < rows; ++row)
         for (std::int64_t i = 0; i < columns; i += lanes)
             store(to + row * columns + i, loadSome(from + row * stride + i, width - i));
+}
+
+/// Has numbers brought into the second cache.
+SECATEUR_INLINE void fetch(const float* from, std::int64_t count) {
+    for (std::int64_t i = 0; i < count; i += 16)
+        __builtin_prefetch(from + i, 0, 2);
 }
 
 /// Scores of one query; the vectors of four keys are summed side by side.
@@ -339,10 +273,12 @@ void attendGroup(const QueryGroup& group, const AttentionShape& shape, float* sc
         copy(values, shape.headDim, group.count);
         queryStride = columns;
     }
-    for (std::int64_t begin = 0; begin < group.count; begin += 16)
+    for (std::int64_t begin = 0; begin < group.count; begin += 16) {
+        fetch(values + begin * columns, 16 * columns);
         for (int head = 0; head < group.heads; ++head)
             scoreKeys(queries + head * queryStride, keys + begin * columns, smaller(16, group.count - begin), columns,
                       scores + head * scoreStride + begin);
+    }
     for (int head = 0; head < group.heads; ++head) {
         float* own = scores + head * scoreStride;
         const std::int64_t count = inVectors(group.count);
@@ -364,12 +300,23 @@ void attendGroup(const QueryGroup& group, const AttentionShape& shape, float* sc
 }
 
 void packKeys(const float* keys, std::int64_t count, int headDim, float* panel) {
-    for (int i = 0; i < headDim; ++i) {
-        float* line = panel + std::int64_t{i} * keysOfPanel;
-        for (std::int64_t key = 0; key < count; ++key)
-            line[key] = keys[key * headDim + i];
-        for (std::int64_t key = count; key < keysOfPanel; ++key)
-            line[key] = 0;
+    for (std::int64_t begin = 0; begin < count; begin += lanes) {
+        for (std::int64_t i = 0; i < headDim; i += lanes) {
+            Vec square[lanes];
+            const bool whole = begin + lanes <= count && i + lanes <= headDim;
+            const float* from = keys + begin * headDim + i;
+#pragma GCC unroll 16
+            for (int key = 0; key < lanes; ++key)
+                square[key] = whole                 ? load(from + std::int64_t{key} * headDim)
+                              : begin + key < count ? loadSome(from + std::int64_t{key} * headDim, headDim - i)
+                                                    : Vec{};
+            transpose(square);
+            float* to = panel + i * keysOfPanel + begin;
+#pragma GCC unroll 16
+            for (int line = 0; line < lanes; ++line)
+                if (i + line < headDim)
+                    store(to + std::int64_t{line} * keysOfPanel, square[line]);
+        }
     }
 }
 

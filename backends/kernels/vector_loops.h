@@ -62,7 +62,7 @@ struct VectorLoops {
     ExponentialSum (*sumExponentials)(const float* logits, std::int64_t count, std::int64_t target, float softcap);
     void (*attendBlock)(const QueryBlock& block, const AttentionShape& shape, float* scratch);
     void (*attendGroup)(const QueryGroup& group, const AttentionShape& shape, float* scratch);
-    /// `count` keys to a panel; the rest of it becomes 0.
+    /// `count` keys to a panel; the rest of their last vector becomes 0.
     void (*packKeys)(const float* keys, std::int64_t count, int headDim, float* panel);
     void (*write)(const float* from, std::int64_t count, const Target& to);
     int lanes;

@@ -11,8 +11,22 @@ import math
 import sys
 
 import torch
+from torch.overrides import TorchFunctionMode
 
 SPLIT = ("query", "key", "value")
+
+
+class InDouble(TorchFunctionMode):
+    """Where models ask for float32 (norms, softmax), they get float64: what is left is nobody's rounding."""
+
+    def __torch_function__(self, function, types, args=(), named=None):
+        if function is torch.Tensor.float:
+            function = torch.Tensor.double
+        wider = {torch.float32: torch.float64}
+        args = [wider.get(value, value) if isinstance(value, torch.dtype) else value for value in args]
+        named = {name: wider.get(value, value) if isinstance(value, torch.dtype) else value
+                 for name, value in (named or {}).items()}
+        return function(*args, **named)
 
 
 def layers_of(model):
@@ -148,7 +162,9 @@ def with_own_keys(model):
     if shared == 1:
         return model
     config.num_key_value_heads = config.num_attention_heads
-    twin = type(model)(config).eval()
+    twin = type(model)(config).eval().to(model.dtype)
+    for ours, theirs in zip(twin.buffers(), model.buffers()):  # rotary frequencies: rounded to float32 or not
+        ours.copy_(theirs)
     state = model.state_dict()
     for name, values in state.items():
         if "k_proj" in name or "v_proj" in name:

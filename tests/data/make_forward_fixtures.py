@@ -21,7 +21,7 @@ model.safetensors, where llama.cpp has the architecture model.gguf with the same
     tap.*                    in some folders: the values at the places of the gradients
     kept_heads.L, kept_neurons.L  ragged models: what is left of the layers in model.safetensors; tensors are ragged too
 
-Everything is 0 at padded positions.
+Everything is 0 at padded positions. All was computed in float64 from the float32 weights, and rounded to float32 last.
 """
 
 import argparse
@@ -62,7 +62,8 @@ def expected(case, batch, output, total, found):
             tensors[f"grad.{name}.{layer}"] = masked(values, real)
             if case.taps and name != "input":
                 tensors[f"tap.{name}.{layer}"] = masked(found[name][layer], real)
-    return {name: values.contiguous().clone() for name, values in tensors.items()}
+    return {name: (values.float() if values.is_floating_point() else values).contiguous().clone()
+            for name, values in tensors.items()}
 
 
 def bend(values, cap):
@@ -150,10 +151,12 @@ def write(name, case):
     mf.without_extras(folder)
     if case.keep:
         model = without_cut(model, case)
-    figures = fj.score_figures(model, batch)
-    output, total, found = fj.observe_by_query_head(model, batch, case.decoder, case.labelled)
-    checks = (fj.rows_alone(model, batch, output, found),
-              *fj.rounding(model, batch, case.decoder, case.labelled, output, found))
+    model = model.double()
+    with fj.InDouble():
+        figures = fj.score_figures(model, batch)
+        output, total, found = fj.observe_by_query_head(model, batch, case.decoder, case.labelled)
+        checks = (fj.rows_alone(model, batch, output, found),
+                  *fj.rounding(model, batch, case.decoder, case.labelled, output, found))
     tensors = expected(case, batch, output, total, found)
     save_file(only_kept(tensors, case) if case.keep else tensors, folder / "expected.safetensors")
     if case.architecture:

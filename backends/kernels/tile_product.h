@@ -1,0 +1,104 @@
+#pragma once
+
+#include "backends/kernels/tile_loops.h"
+
+// Products of small matrices, tile by tile, whose sums stay in registers.
+
+namespace secateur::SECATEUR_LEVEL {
+
+namespace {
+
+constexpr std::int64_t blockKeys = VectorLoops::blockKeys;
+/// A row of scores; not a power of two, so that rows do not fall on each other in the cache.
+constexpr std::int64_t scoreStride = blockKeys + lanes;
+
+/// c = a b, or c += a b, by rows: a's numbers lie side by side along the depth, b's and c's along the columns.
+struct Product {
+    const float* a;
+    std::int64_t aStride;
+    const float* b;
+    std::int64_t bStride;
+    std::int64_t depth;
+    float* c;
+    std::int64_t cStride;
+    bool adds;
+};
+
+template <int rows, int vectors>
+void multiplyTile(const Product& p) {
+    Vec sums[rows][vectors]{};
+    if (p.adds)
+#pragma GCC unroll 8
+        for (int row = 0; row < rows; ++row)
+#pragma GCC unroll 8
+            for (int v = 0; v < vectors; ++v)
+                sums[row][v] = load(p.c + row * p.cStride + v * lanes);
+    const float* a = p.a;
+    const float* b = p.b;
+    const std::int64_t aStride = p.aStride;
+    for (const float* end = a + p.depth; a != end; ++a, b += p.bStride) {
+        Vec right[vectors];
+#pragma GCC unroll 8
+        for (int v = 0; v < vectors; ++v)
+            right[v] = load(b + v * lanes);
+#pragma GCC unroll 8
+        for (int row = 0; row < rows; ++row) {
+            const Vec left = all(a[row * aStride]);
+#pragma GCC unroll 8
+            for (int v = 0; v < vectors; ++v)
+                sums[row][v] += left * right[v];
+        }
+    }
+#pragma GCC unroll 8
+    for (int row = 0; row < rows; ++row)
+#pragma GCC unroll 8
+        for (int v = 0; v < vectors; ++v)
+            store(p.c + row * p.cStride + v * lanes, sums[row][v]);
+}
+
+using Multiply = void (*)(const Product&);
+
+template <int rows>
+Multiply multiplyRows(int vectors) {
+    if constexpr (tileVectors == 4) {
+        if (vectors == 4)
+            return multiplyTile<rows, 4>;
+        if (vectors == 3)
+            return multiplyTile<rows, 3>;
+    }
+    return vectors == 2 ? multiplyTile<rows, 2> : multiplyTile<rows, 1>;
+}
+
+SECATEUR_INLINE void multiply(int rows, int vectors, const Product& product) {
+    switch (rows) {
+    case 1:
+        return multiplyRows<1>(vectors)(product);
+    case 2:
+        return multiplyRows<2>(vectors)(product);
+    case 3:
+        return multiplyRows<3>(vectors)(product);
+    case 4:
+        return multiplyRows<4>(vectors)(product);
+    case 5:
+        return multiplyRows<5>(vectors)(product);
+    default:
+        return multiplyRows<6>(vectors)(product);
+    }
+}
+
+/// c += p v over all columns: vectors shared out evenly among passes.
+void addValues(int rows, const float* p, const float* values, std::int64_t valueStride, std::int64_t keys, float* c,
+               std::int64_t columns) {
+    int left = static_cast<int>(columns / lanes);
+    for (int passes = (left + tileVectors - 1) / tileVectors; passes > 0; --passes) {
+        const int vectors = (left + passes - 1) / passes;
+        multiply(rows, vectors, {p, scoreStride, values, valueStride, keys, c, columns, true});
+        left -= vectors;
+        values += vectors * lanes;
+        c += vectors * lanes;
+    }
+}
+
+} // namespace
+
+} // namespace secateur::SECATEUR_LEVEL

@@ -1,0 +1,142 @@
+#pragma once
+
+#include <cstdint>
+#include <utility>
+
+// Vectors of float32 as wide as the processor that a source is compiled for. Sources that
+// include this are compiled once for each kind of processor, each time with another SECATEUR_LEVEL: all they define is
+// unnamed or lies in that namespace, and they include nothing of the standard library that holds code.
+#ifndef SECATEUR_LEVEL
+#define SECATEUR_LEVEL generic
+#endif
+#define SECATEUR_INLINE [[gnu::always_inline]] inline
+
+namespace secateur::SECATEUR_LEVEL {
+
+namespace {
+
+#if defined(__AVX512F__)
+constexpr int lanes = 16;
+#elif defined(__AVX2__)
+constexpr int lanes = 8;
+#else
+constexpr int lanes = 4;
+#endif
+
+using Vec [[gnu::vector_size(lanes * 4)]] = float;
+using Ints [[gnu::vector_size(lanes * 4)]] = std::int32_t;
+using Words [[gnu::vector_size(lanes * 4)]] = std::uint32_t;
+using Halves [[gnu::vector_size(lanes * 2)]] = std::uint16_t;
+
+SECATEUR_INLINE Vec all(float value) {
+    return value - Vec{};
+}
+
+SECATEUR_INLINE Ints laneNumbers() {
+    Ints numbers{};
+    for (int lane = 0; lane < lanes; ++lane)
+        numbers[lane] = lane;
+    return numbers;
+}
+
+SECATEUR_INLINE Vec load(const float* from) {
+    Vec result;
+    __builtin_memcpy(&result, from, sizeof result);
+    return result;
+}
+
+SECATEUR_INLINE void store(float* to, Vec value) {
+    __builtin_memcpy(to, &value, sizeof value);
+}
+
+/// The first `count` numbers, then zeros.
+SECATEUR_INLINE Vec loadSome(const float* from, std::int64_t count) {
+    if (count >= lanes)
+        return load(from);
+    Vec result{};
+    for (int lane = 0; lane < count; ++lane)
+        result[lane] = from[lane];
+    return result;
+}
+
+SECATEUR_INLINE void storeSome(float* to, Vec value, std::int64_t count) {
+    if (count >= lanes)
+        return store(to, value);
+    for (int lane = 0; lane < count; ++lane)
+        to[lane] = value[lane];
+}
+
+/// bfloat16, to the nearest, ties to even. What is no number stays none.
+SECATEUR_INLINE Halves rounded(Vec value) {
+    const Words bits = reinterpret_cast<Words>(value);
+    const Words nearest = bits + 0x7fffU + ((bits >> 16) & 1U);
+    return __builtin_convertvector((value != value ? bits | 0x400000U : nearest) >> 16, Halves);
+}
+
+SECATEUR_INLINE void storeSome(std::uint16_t* to, Vec value, std::int64_t count) {
+    const Halves halves = rounded(value);
+    if (count >= lanes) {
+        __builtin_memcpy(to, &halves, sizeof halves);
+        return;
+    }
+    for (int lane = 0; lane < count; ++lane)
+        to[lane] = halves[lane];
+}
+
+/// The larger of each pair; `b` where `a` is no number.
+SECATEUR_INLINE Vec larger(Vec a, Vec b) {
+    return a > b ? a : b;
+}
+
+template <int step, int... lane>
+SECATEUR_INLINE void exchangePair(Vec& a, Vec& b, std::integer_sequence<int, lane...>) {
+    const Vec low = __builtin_shufflevector(a, b, ((lane & step) != 0 ? lanes + lane - step : lane)...);
+    b = __builtin_shufflevector(a, b, ((lane & step) != 0 ? lanes + lane : lane + step)...);
+    a = low;
+}
+
+/// Turns columns into rows, at one scale: blocks of step x step change places across the diagonal.
+template <int step>
+SECATEUR_INLINE void exchange(Vec (&rows)[lanes]) {
+#pragma GCC unroll 16
+    for (int row = 0; row < lanes; ++row) {
+        if ((row & step) == 0)
+            exchangePair<step>(rows[row], rows[row + step], std::make_integer_sequence<int, lanes>());
+    }
+}
+
+SECATEUR_INLINE void transpose(Vec (&rows)[lanes]) {
+    exchange<1>(rows);
+    exchange<2>(rows);
+    if constexpr (lanes > 4)
+        exchange<4>(rows);
+    if constexpr (lanes > 8)
+        exchange<8>(rows);
+}
+
+/// Lanes are added in halves, for the sum to be the same on every path through the code.
+SECATEUR_INLINE float sumOf(Vec v) {
+#if defined(__AVX512F__)
+    v += __builtin_shufflevector(v, v, 8, 9, 10, 11, 12, 13, 14, 15, 0, 1, 2, 3, 4, 5, 6, 7);
+    v += __builtin_shufflevector(v, v, 4, 5, 6, 7, 0, 1, 2, 3, 12, 13, 14, 15, 8, 9, 10, 11);
+#elif defined(__AVX2__)
+    v += __builtin_shufflevector(v, v, 4, 5, 6, 7, 0, 1, 2, 3);
+#endif
+    return (v[0] + v[2]) + (v[1] + v[3]);
+}
+
+SECATEUR_INLINE float largestOf(Vec v) {
+#if defined(__AVX512F__)
+    v = larger(v, __builtin_shufflevector(v, v, 8, 9, 10, 11, 12, 13, 14, 15, 0, 1, 2, 3, 4, 5, 6, 7));
+    v = larger(v, __builtin_shufflevector(v, v, 4, 5, 6, 7, 0, 1, 2, 3, 12, 13, 14, 15, 8, 9, 10, 11));
+#elif defined(__AVX2__)
+    v = larger(v, __builtin_shufflevector(v, v, 4, 5, 6, 7, 0, 1, 2, 3));
+#endif
+    const float even = v[0] > v[2] ? v[0] : v[2];
+    const float odd = v[1] > v[3] ? v[1] : v[3];
+    return even > odd ? even : odd;
+}
+
+} // namespace
+
+} // namespace secateur::SECATEUR_LEVEL
