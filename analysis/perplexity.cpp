@@ -76,6 +76,7 @@ public:
         LayerWalk walk;
         walk.finished = [&](std::size_t batch, const at::Tensor& x) { readOut(batch, x, progress); };
         forEachLayer(m_runner, m_plan, m_batches, walk, progress);
+        progress.report(1, "done");
         return std::move(m_losses);
     }
 
@@ -184,8 +185,14 @@ Perplexity perplexity(const Model& model, const Plan& plan, const ScoredText& te
     if (!model.has(-1, Which::readOut))
         throw Error("has no read-out (lm_head): no text can be scored", model.card().path);
     Perplexity run{text.rules, Scoring(model, plan, text).run(batchTokens, progress), text.pages, 0, 0, 0};
-    for (const WindowLoss& window : run.windows)
-        run.tokens += window.tokens;
+    model.checkFiles();
+    for (std::size_t i = 0; i < run.windows.size(); ++i) {
+        if (!std::isfinite(run.windows[i].nats))
+            throw Error(
+                fmt::format("predicts no finite probabilities: the loss of window {} is {}", i, run.windows[i].nats),
+                model.card().path);
+        run.tokens += run.windows[i].tokens;
+    }
     const Estimate loss = ratio(sharesOf(run));
     run.lossNats = loss.mean;
     run.standardError = loss.standardError;

@@ -38,7 +38,8 @@ struct Perplexity {
 /// Sums are in float64. Windows run side by side, the longest first, as many as have `batchTokens` tokens together, but
 /// at least one; the same text always in the same batches.
 /// @param plan of model.runner()
-/// @throws Error for models that cannot score a text, and tokens that they do not know; Cancelled
+/// @throws Error for models that cannot score a text, tokens that they do not know, and losses that are not finite;
+/// Cancelled
 Perplexity perplexity(const Model& model, const Plan& plan, const ScoredText& text, std::int64_t batchTokens = 4096,
                       const Progress& progress = {});
 

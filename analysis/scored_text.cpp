@@ -146,7 +146,7 @@ private:
 
     ScoredText taken() {
         if (m_text.windows.sequences.empty())
-            throw Error("is a single token, which leaves none to predict");
+            throw Error("is too short: it leaves no token to predict");
         return std::move(m_text);
     }
 
@@ -194,8 +194,8 @@ PerplexityRules settled(const PerplexityRules& rules, const ModelSpec& spec) {
     const int learned = spec.learnedPositions - spec.firstPosition;
     if (spec.positions == Positions::learned && all.window > learned)
         throw Error(fmt::format("has learned {} positions, too few for a window of {} tokens", learned, all.window));
-    if (all.mostTokens < 1)
-        throw UsageError(fmt::format("{} tokens are no text", all.mostTokens));
+    if (all.mostTokens < 2)
+        throw UsageError(fmt::format("a text of {} tokens leaves none to predict", all.mostTokens));
     return all;
 }
 

@@ -50,8 +50,8 @@ struct PerplexityRules {
 };
 
 /// The rules with every default filled in for a model.
-/// @throws UsageError for a mode that the protocol does not know, and windows under 2 tokens; Error for encoders, and
-/// windows beyond the positions that a model has learned
+/// @throws UsageError for a mode that the protocol does not know, and texts and windows under 2 tokens; Error for
+/// encoders, and windows beyond the positions that a model has learned
 PerplexityRules settled(const PerplexityRules& rules, const ModelSpec& spec);
 
 /// What word_ppl divides by, of the page as it stands in the file.
@@ -74,8 +74,8 @@ struct ScoredText {
 /// wordPpl: a WikiText file is its articles, scored without the blanks around punctuation; any other document is a
 /// page, scored as it stands. Blank ones are left out.
 /// @param rules settled
-/// @throws Error for texts that are empty, no UTF-8 (naming the byte), or of a single token; its message reads after
-/// the name of the text, which the caller adds (Error::within). Cancelled
+/// @throws Error for texts that are empty, no UTF-8 (naming the byte), or too short to predict anything; its message
+/// reads after the name of the text, which the caller adds (Error::within). Cancelled
 ScoredText scoredText(const std::vector<std::string>& documents, const Tokenizer& tokenizer,
                       const PerplexityRules& rules, const Progress& progress = {});
 
