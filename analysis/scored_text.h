@@ -40,7 +40,7 @@ BosMode bosModeOf(std::string_view name);
 struct PerplexityRules {
     TextProtocol protocol = TextProtocol::tokenPpl;
     /// Empty = tokenizerDefault; for tokenPpl of Gemma, which is lost without a BOS, everyWindow.
-    std::optional<BosMode> bos;
+    std::optional<BosMode> bos = {};
     /// Tokens that the model sees at once. 0 = what the model was made for, in tokenPpl at most 2048.
     int window = 0;
     /// tokenPpl: of the text, whose rest is left out. wordPpl: whole pages, as many as fit but at least one.
