@@ -28,7 +28,8 @@ template <typename Value, std::size_t count>
 Value valueOf(const std::array<std::string_view, count>& names, std::string_view wanted, const char* what) {
     const auto found = std::ranges::find(names, wanted);
     if (found == names.end())
-        throw UsageError(fmt::format("\"{}\" is no {}; known are {}", wanted, what, fmt::join(names, ", ")));
+        throw UsageError(fmt::format("unknown {}; the known ones are {}", what, fmt::join(names, ", ")),
+                         std::string(wanted));
     return static_cast<Value>(found - names.begin());
 }
 

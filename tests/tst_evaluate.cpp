@@ -183,8 +183,8 @@ private slots:
         row("window of one", "ab", {"--window", "1"}, 2, "--window: Value 1 not in range");
         row("one token asked for", "ab", {"--max-tokens", "1"}, 2, "--max-tokens: Value 1 not in range");
         row("unknown protocol", "ab", {"--protocol", "ppl"}, 2,
-            "--protocol: \"ppl\" is no protocol; known are token_ppl, word_ppl");
-        row("unknown BOS", "ab", {"--bos", "both"}, 2, "--bos: \"both\" is no BOS mode; known are tokenizer_default");
+            "ppl: unknown protocol; the known ones are token_ppl, word_ppl");
+        row("unknown BOS", "ab", {"--bos", "both"}, 2, "both: unknown BOS mode; the known ones are tokenizer_default");
         row("mode of the other protocol", "ab", {"--bos", "lm_eval_new"}, 2, "token_ppl knows no BOS mode lm_eval_new");
         row("mask not there", "ab", {"--mask", "/nonexistent.json"}, 1, "/nonexistent.json: ");
         row("reference not there", "ab", {"--against", "/nonexistent.json"}, 1, "/nonexistent.json: ");

@@ -259,8 +259,11 @@ private slots:
         QCOMPARE(words("ab", {TextProtocol::tokenPpl, BosMode::lmEvalNew}), "token_ppl knows no BOS mode lm_eval_new");
         QCOMPARE(words("ab", {TextProtocol::wordPpl, BosMode::never}), "word_ppl knows no BOS mode never");
         QCOMPARE(words("ab", {TextProtocol::wordPpl, BosMode::everyWindow}), "word_ppl knows no BOS mode every_window");
-        QCOMPARE(refusal([] { textProtocolOf("ppl"); }), "\"ppl\" is no protocol; known are token_ppl, word_ppl");
-        QVERIFY(refusal([] { bosModeOf("both"); }).startsWith("\"both\" is no BOS mode; known are tokenizer_default"));
+        QCOMPARE(refusal([] { textProtocolOf("ppl"); }),
+                 "ppl: unknown protocol; the known ones are token_ppl, word_ppl");
+        QVERIFY(refusal([] {
+                    bosModeOf("both");
+                }).startsWith("both: unknown BOS mode; the known ones are tokenizer_default"));
         QCOMPARE(refusal([] { settled({}, tiny("bert")->spec()); }),
                  "is an encoder: it predicts no next token, so it has no perplexity");
         QCOMPARE(refusal([] {
