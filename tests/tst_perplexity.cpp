@@ -313,6 +313,10 @@ private slots:
         const auto model = openModel(test::demoModel().toStdString());
         const auto plan = planOf(*model);
         const auto tokenizer = openTokenizer(model->card());
+        const auto window = judged.at("token_ppl").at("window").get<std::int64_t>();
+        const ScoredText whole = scoredText(
+            {text}, *tokenizer, settled({TextProtocol::tokenPpl, {}, static_cast<int>(window)}, model->spec()));
+        QCOMPARE(whole.windows.tokens, judged.at("token_ppl").at("tokens").get<std::int64_t>() / window * window);
         for (const TextProtocol protocol : {TextProtocol::tokenPpl, TextProtocol::wordPpl}) {
             const Json& figures = judged.at(std::string(name(protocol)));
             PerplexityRules rules{protocol, {}, figures.at("window").get<int>(), 1};

@@ -5,7 +5,7 @@
 
 Needs torch, transformers (5.x), tokenizers and numpy; with a GGUF model also accelerate and gguf. The small models of
 forward/ run in float64, the GGUF's dequantised weights in float32. Of wiki.test.raw only sums are written: counts of
-rows, pages, words and bytes, a digest of the detokenised pages and of the token ids, and losses in nats. Without the two
+rows, pages, words, bytes and tokens, a digest of the detokenised pages, and losses in nats. Without the two
 arguments what is known of them stays.
 """
 
@@ -27,7 +27,7 @@ HERE = pathlib.Path(__file__).parent
 FOLDER = HERE / "perplexity"
 ALPHABET = "\n =,.@-()\"':;Nabdehilnorst123\u00b0"
 TOKENIZERS = {"adds-bos": ("<s>", "</s>", True), "has-bos": ("<s>", "</s>", False), "only-eos": (None, "</s>", False)}
-WINDOW, WINDOWS, ROLLING, PAGES = 256, 8, 512, 1
+WINDOW, WINDOWS, ROLLING = 256, 8, 512
 CUT = {1: [0, 2]}  # heads of llama-gqa
 
 SAMPLES = [
@@ -235,10 +235,6 @@ def rolling_cases():
 
 # --- a real model and text -------------------------------------------------------------------------------------------
 
-def digest(values):
-    return hashlib.sha256(",".join(map(str, values)).encode()).hexdigest()
-
-
 def real_cases(path, text_path):
     with open(text_path, encoding="utf-8") as file:
         lines = list(file)
@@ -253,11 +249,9 @@ def real_cases(path, text_path):
     nats = [losses(model, inputs)[-number:].sum().item() for inputs, number in slid]
     whole = hashlib.sha256("\0".join(map(judge.detokenised, pages)).encode()).hexdigest()
     return {
-        "sha256": hashlib.sha256(pathlib.Path(text_path).read_bytes()).hexdigest(),
         "rows": len(lines), "pages": len(pages), "words": sum(map(judge.words, pages)),
         "bytes": sum(len(page.encode()) for page in pages), "detokenised_sha256": whole,
-        "joined_sha256": hashlib.sha256(text.encode()).hexdigest(),
-        "token_ppl": {"window": WINDOW, "tokens": len(ids), "ids_sha256": digest(ids), "nats": windows},
+        "token_ppl": {"window": WINDOW, "tokens": len(ids), "nats": windows},
         "word_ppl": {"window": ROLLING, "pages": 1, "tokens": count, "words": judge.words(pages[0]),
                      "bytes": len(pages[0].encode()), "nats": nats, "loss": sum(nats) / judge.words(pages[0])},
     }
