@@ -78,5 +78,6 @@ void addMeasure(CLI::App& program, Console& console);
 void addPlot(CLI::App& program, Console& console);
 void addList(CLI::App& program, Console& console);
 void addGenerate(CLI::App& program, Console& console);
+void addEvaluate(CLI::App& program, Console& console);
 
 } // namespace secateur::cli

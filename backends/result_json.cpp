@@ -91,6 +91,51 @@ Json metricFields(const MetricResult& result, const ModelSpec& spec) {
     return fields;
 }
 
+Json modelFields(const ModelCard& card) {
+    return {{"path", card.path}, {"architecture", card.spec.architecture}, {"fingerprint", card.fingerprint}};
+}
+
+Json maskFields(const EvaluatedMask& mask) {
+    return mask.name.empty() ? Json() : Json{{"name", mask.name}, {"digest", mask.digest}};
+}
+
+Json lossFields(const Perplexity& run) {
+    Json nats = Json::array();
+    for (const WindowLoss& window : run.windows)
+        nats.push_back(number(window.nats));
+    return {{"loss_nats", number(run.lossNats)},
+            {"perplexity", number(run.perplexity())},
+            {"standard_error", number(run.standardError)},
+            {"window_nats", std::move(nats)}};
+}
+
+Json textFields(const TextEvaluation& text) {
+    const Perplexity& run = text.perplexity;
+    const bool byWords = run.rules.protocol == TextProtocol::wordPpl;
+    Json fields{{"source", text.source},
+                {"digest", text.digest},
+                {"protocol", name(run.rules.protocol)},
+                {"bos", name(run.rules.bos.value_or(BosMode::tokenizerDefault))},
+                {"window", run.rules.window},
+                {"windows", run.windows.size()},
+                {"tokens", run.tokens}};
+    fields.update(lossFields(run));
+    fields["token_loss_nats"] = number(run.tokenLossNats());
+    fields["delta_nats"] = text.reference ? number(text.reference->difference.nats) : Json();
+    fields["delta_standard_error"] = text.reference ? number(text.reference->difference.standardError) : Json();
+    fields["reference"] = nullptr;
+    if (text.reference) {
+        fields["reference"] = {{"mask", maskFields(text.reference->mask)}};
+        fields["reference"].update(lossFields(text.reference->perplexity));
+    }
+    fields["pages"] = byWords ? Json(run.pages.size()) : Json();
+    fields["words"] = byWords ? Json(run.words()) : Json();
+    fields["bytes"] = byWords ? Json(run.bytes()) : Json();
+    fields["byte_perplexity"] = byWords ? number(run.bytePerplexity()) : Json();
+    fields["bits_per_byte"] = byWords ? number(run.bitsPerByte()) : Json();
+    return fields;
+}
+
 const char* kindName(FigureKind kind) {
     switch (kind) {
     case FigureKind::heatMap:
@@ -161,16 +206,15 @@ std::string measureJson(const ModelCard& card, std::span<const MetricResult> res
             warnings.push_back(result.request.resultId() + ": " + warning);
     }
     const Measurement measurement = results.empty() ? Measurement{} : results.front().measurement;
-    return print(
-        {{"model", {{"path", card.path}, {"architecture", card.spec.architecture}, {"fingerprint", card.fingerprint}}},
-         {"mask", nullptr},
-         {"data", nullptr},
-         {"dtype", measurement.dtype},
-         {"device", measurement.device},
-         {"seconds", seconds},
-         {"peak_bytes", peakBytes},
-         {"metrics", std::move(metrics)},
-         {"warnings", warnings}});
+    return print({{"model", modelFields(card)},
+                  {"mask", nullptr},
+                  {"data", nullptr},
+                  {"dtype", measurement.dtype},
+                  {"device", measurement.device},
+                  {"seconds", seconds},
+                  {"peak_bytes", peakBytes},
+                  {"metrics", std::move(metrics)},
+                  {"warnings", warnings}});
 }
 
 std::string generationJson(std::string_view prompt, std::string_view text, const Continuation& continuation,
@@ -181,6 +225,18 @@ std::string generationJson(std::string_view prompt, std::string_view text, const
                   {"end", name(continuation.end)},
                   {"seconds", seconds},
                   {"warnings", warnings}});
+}
+
+std::string evaluationJson(const ModelCard& card, const Evaluation& evaluation) {
+    Json document{{"model", modelFields(card)},
+                  {"mask", maskFields(evaluation.mask)},
+                  {"dtype", evaluation.dtype},
+                  {"device", evaluation.device}};
+    if (evaluation.text)
+        document["text"] = textFields(*evaluation.text);
+    document["seconds"] = evaluation.seconds;
+    document["warnings"] = evaluation.warnings;
+    return print(document);
 }
 
 std::string errorJson(const Error& error) {

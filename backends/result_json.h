@@ -1,6 +1,7 @@
 #pragma once
 
 #include "analysis/error.h"
+#include "analysis/evaluation.h"
 #include "analysis/figure.h"
 #include "analysis/generate.h"
 #include "analysis/metric.h"
@@ -33,6 +34,9 @@ std::string measureJson(const ModelCard& card, std::span<const MetricResult> res
 /// A prompt and its continuation, whose tokens decode to `text`.
 std::string generationJson(std::string_view prompt, std::string_view text, const Continuation& continuation,
                            double seconds, std::span<const std::string> warnings);
+
+/// @param card with its fingerprint
+std::string evaluationJson(const ModelCard& card, const Evaluation& evaluation);
 
 std::string errorJson(const Error& error);
 

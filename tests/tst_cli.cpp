@@ -1,6 +1,7 @@
 // The command line as a person or a script runs it: exit statuses, clean output, files.
 
 #include "backends/session_hdf5.h"
+#include "tests/support/command_line.h"
 #include "tests/support/files.h"
 
 #include <nlohmann/json.hpp>
@@ -15,28 +16,14 @@
 #include <csignal>
 
 using namespace secateur;
+using test::Outcome;
+using test::run;
 using test::Scratch;
 using Json = nlohmann::json;
 
 namespace {
 
 const QString model = SECATEUR_TEST_SOURCES "/gqa-f32";
-
-struct Outcome {
-    int status;
-    QByteArray out;
-    QString error;
-
-    Json json() const { return Json::parse(out.toStdString()); }
-};
-
-Outcome run(const QStringList& arguments) {
-    QProcess program;
-    program.start(SECATEUR_CLI, arguments);
-    if (!program.waitForFinished(60'000) || program.exitStatus() != QProcess::NormalExit)
-        qFatal("secateur-cli %s: %s", qPrintable(arguments.join(' ')), qPrintable(program.errorString()));
-    return {program.exitCode(), program.readAllStandardOutput(), QString::fromUtf8(program.readAllStandardError())};
-}
 
 QByteArray contents(const QString& path) {
     QFile file(path);
@@ -118,7 +105,7 @@ private slots:
     void everyVerbExplainsItselfWithAnExample() {
         const Outcome program = run({"--help"});
         QCOMPARE(program.status, 0);
-        for (const char* verb : {"inspect", "measure", "generate", "plot", "list"}) {
+        for (const char* verb : {"inspect", "measure", "evaluate", "generate", "plot", "list"}) {
             QVERIFY2(program.out.contains(verb), verb);
             const Outcome help = run({verb, "--help"});
             QCOMPARE(help.status, 0);

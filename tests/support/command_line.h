@@ -1,0 +1,30 @@
+#pragma once
+
+#include <nlohmann/json.hpp>
+
+#include <QByteArray>
+#include <QProcess>
+#include <QString>
+#include <QStringList>
+#include <QtTest>
+
+namespace secateur::test {
+
+/// How a run of secateur-cli ended.
+struct Outcome {
+    int status;
+    QByteArray out;
+    QString error;
+
+    nlohmann::json json() const { return nlohmann::json::parse(out.toStdString()); }
+};
+
+inline Outcome run(const QStringList& arguments) {
+    QProcess program;
+    program.start(SECATEUR_CLI, arguments);
+    if (!program.waitForFinished(60'000) || program.exitStatus() != QProcess::NormalExit)
+        qFatal("secateur-cli %s: %s", qPrintable(arguments.join(' ')), qPrintable(program.errorString()));
+    return {program.exitCode(), program.readAllStandardOutput(), QString::fromUtf8(program.readAllStandardError())};
+}
+
+} // namespace secateur::test

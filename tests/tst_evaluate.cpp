@@ -1,0 +1,224 @@
+// `secateur-cli evaluate` as a person or a script runs it; what the numbers must be is tst_perplexity's concern.
+
+#include "tests/support/command_line.h"
+#include "tests/support/expected.h"
+#include "tests/support/files.h"
+
+#include <nlohmann/json.hpp>
+
+#include <QDir>
+#include <QtTest>
+
+#include <cmath>
+
+using namespace secateur;
+using test::Outcome;
+using test::run;
+using test::Scratch;
+using Json = nlohmann::json;
+
+namespace {
+
+const QString sources = SECATEUR_TEST_SOURCES "/perplexity/";
+const QString articles = sources + "articles.raw";
+
+/// A small model of forward/ with one of the tokenizers of single characters.
+QString writeModel(const Scratch& scratch, const QString& name, const QString& tokenizer) {
+    const QString source = SECATEUR_TEST_SOURCES "/forward/" + name + "/";
+    for (const QString& file :
+         {source + "config.json", source + "model.safetensors", sources + tokenizer + "/tokenizer.json",
+          sources + tokenizer + "/tokenizer_config.json"})
+        QFile::copy(file, scratch.path(QFileInfo(file).fileName()));
+    return scratch.path();
+}
+
+QString writeMask(const Scratch& scratch, const QString& model, const QString& name, const char* layers) {
+    const std::string structure = run({"inspect", model, "--json"}).json().at("structure").get<std::string>();
+    const QByteArray made = R"({"architecture":"llama","structure":")" + QByteArray::fromStdString(structure) + R"("})";
+    return QString::fromStdString(
+        scratch.write(name, R"({"secateur_mask":1,"model":)" + made + R"(,"layers":)" + layers + "}"));
+}
+
+bool isClose(const Json& found, const Json& judged, double tolerance = 1e-5) {
+    const double wanted = judged.get<double>();
+    return std::abs(found.get<double>() - wanted) <= tolerance * std::abs(wanted);
+}
+
+const Json& expected() {
+    static const Json all = test::readJson(sources + "expected.json");
+    return all;
+}
+
+/// The case of the fixture that a command line asks for.
+Json judgedCase(const char* model, const char* text, const char* protocol, int window, const Json& bos) {
+    for (const Json& judged : expected().at("cases"))
+        if (judged.at("model") == model && judged.at("tokenizer") == "adds-bos" && judged.at("text") == text &&
+            judged.at("protocol") == protocol && judged.at("window") == window && judged.at("bos") == bos)
+            return judged;
+    throw std::runtime_error("no such case");
+}
+
+} // namespace
+
+class TestEvaluate : public QObject {
+    Q_OBJECT
+
+private:
+    Scratch m_llama;
+    QString m_model;
+
+    Outcome evaluated(const QStringList& more, const QString& text = articles) const {
+        return run(QStringList{"evaluate", m_model, "--text", text, "--dtype", "float32"} + more);
+    }
+
+private slots:
+    void initTestCase() { m_model = writeModel(m_llama, "llama-gqa", "adds-bos"); }
+
+    void tokenPerplexityIsOneDocument() {
+        const Json judged = judgedCase("llama-gqa", "articles.raw", "token_ppl", 16, "every_window");
+        const Outcome outcome = evaluated({"--window", "16", "--bos", "every_window", "--json"});
+        QVERIFY2(outcome.status == 0 && outcome.error.isEmpty(), qPrintable(outcome.error));
+        const Json document = outcome.json();
+        const Json& text = document.at("text");
+        QVERIFY(isClose(text.at("loss_nats"), judged.at("loss")));
+        QVERIFY(isClose(text.at("token_loss_nats"), judged.at("loss")));
+        QVERIFY(isClose(text.at("perplexity"), std::exp(judged.at("loss").get<double>()), 1e-4));
+        QVERIFY(isClose(text.at("standard_error"), judged.at("standard_error"), 1e-4));
+        QCOMPARE(text.at("tokens"), judged.at("tokens"));
+        QCOMPARE(text.at("windows").get<std::size_t>(), judged.at("nats").size());
+        QCOMPARE(text.at("window_nats").size(), judged.at("nats").size());
+        QCOMPARE(text.at("protocol").get<std::string>(), "token_ppl");
+        QCOMPARE(text.at("bos").get<std::string>(), "every_window");
+        QCOMPARE(text.at("window").get<int>(), 16);
+        QCOMPARE(text.at("source").get<std::string>(), articles.toStdString());
+        QVERIFY(text.at("digest").get<std::string>().starts_with("sha256:"));
+        for (const char* absent : {"delta_nats", "delta_standard_error", "reference", "pages", "words", "bytes",
+                                   "byte_perplexity", "bits_per_byte"})
+            QVERIFY2(text.at(absent).is_null(), absent);
+        QVERIFY(document.at("mask").is_null() && document.at("warnings").empty());
+        QVERIFY(document.at("model").at("fingerprint").get<std::string>().starts_with("sha256:"));
+        QCOMPARE(document.at("dtype").get<std::string>(), "float32");
+        QCOMPARE(document.at("device").get<std::string>(), "cpu");
+        QVERIFY(document.at("seconds").get<double>() > 0);
+    }
+
+    void wordPerplexityIsPagesWordsAndBytes() {
+        const Json judged = judgedCase("llama-gqa", "articles.raw", "word_ppl", 13, "lm_eval_new");
+        const Json text =
+            evaluated({"--protocol", "word_ppl", "--window", "13", "--bos", "lm_eval_new", "--json"}).json().at("text");
+        for (const char* field : {"tokens", "pages", "words", "bytes"})
+            QCOMPARE(text.at(field), judged.at(field));
+        QVERIFY(isClose(text.at("loss_nats"), judged.at("loss")));
+        QVERIFY(isClose(text.at("standard_error"), judged.at("standard_error"), 1e-4));
+        QVERIFY(isClose(text.at("byte_perplexity"), judged.at("byte_perplexity")));
+        QVERIFY(isClose(text.at("bits_per_byte"), judged.at("bits_per_byte")));
+        const Outcome shown = evaluated({"--protocol", "word_ppl", "--window", "13"});
+        QVERIFY2(shown.out.contains("3 pages") && shown.out.contains("nats/word") && shown.out.contains("per byte"),
+                 shown.out);
+    }
+
+    void aMaskIsComparedWithTheDenseModel() {
+        const Json& judged = expected().at("masked").at("token_ppl");
+        const QString mask = writeMask(m_llama, m_model, "cut.mask.json", R"([{"layer":1,"heads_cut":[0,2]}])");
+        const QStringList options{"--window", "16", "--mask", mask};
+        const Json document = evaluated(options + QStringList{"--json"}).json();
+        const Json& text = document.at("text");
+        QCOMPARE(document.at("mask").at("name").get<std::string>(), "cut.mask.json");
+        QVERIFY(document.at("mask").at("digest").get<std::string>().starts_with("sha256:"));
+        QVERIFY(isClose(text.at("loss_nats"), judged.at("loss")));
+        QVERIFY(isClose(text.at("delta_nats"), judged.at("delta"), 1e-3));
+        QVERIFY(isClose(text.at("delta_standard_error"), judged.at("standard_error"), 1e-3));
+        const Json dense = judgedCase("llama-gqa", "articles.raw", "token_ppl", 16, nullptr);
+        QVERIFY(text.at("reference").at("mask").is_null());
+        QVERIFY(isClose(text.at("reference").at("loss_nats"), dense.at("loss")));
+        const QByteArray shown = evaluated(options).out;
+        QVERIFY2(shown.contains("\ndense ") && shown.contains("\ncut.mask.json ") && shown.contains("\ndifference "),
+                 shown);
+
+        const Json alone = evaluated(options + QStringList{"--against", "none", "--json"}).json().at("text");
+        QVERIFY(alone.at("delta_nats").is_null() && alone.at("reference").is_null());
+        QCOMPARE(alone.at("loss_nats"), text.at("loss_nats"));
+        QVERIFY(!evaluated(options + QStringList{"--against", "none"}).out.contains("difference"));
+        const Json same = evaluated(options + QStringList{"--against", mask, "--json"}).json().at("text");
+        QCOMPARE(same.at("delta_nats").get<double>(), 0.0);
+        QCOMPARE(same.at("reference").at("mask"), document.at("mask"));
+        const Json turned = evaluated({"--window", "16", "--against", mask, "--json"}).json();
+        QVERIFY(turned.at("mask").is_null());
+        QVERIFY(isClose(turned.at("text").at("delta_nats"), -text.at("delta_nats").get<double>(), 1e-9));
+    }
+
+    void memoryAndBatchesChangeNothing() {
+        const QStringList options{"--window", "16", "--json"};
+        const Json whole = evaluated(options).json().at("text");
+        for (const QStringList& more : {QStringList{"--memory-budget", "1kB"}, {"--batch-tokens", "1"}}) {
+            const Json other = evaluated(options + more).json().at("text");
+            QCOMPARE(other.at("digest"), whole.at("digest"));
+            QVERIFY(isClose(other.at("loss_nats"), whole.at("loss_nats"), 1e-6));
+        }
+    }
+
+    void progressTellsTheTimeThatIsLeft() {
+        const Outcome outcome = evaluated({"--window", "16", "--progress", "json"});
+        QVERIFY(outcome.error.count('\n') > 1);
+        double last = 0;
+        for (const QString& line : outcome.error.split('\n', Qt::SkipEmptyParts)) {
+            const double fraction = Json::parse(line.toStdString()).at("fraction").get<double>();
+            QVERIFY(fraction >= last);
+            last = fraction;
+        }
+        QCOMPARE(last, 1.0);
+    }
+
+    void whatCannotBeEvaluatedIsToldInASentence_data() {
+        QTest::addColumn<QByteArray>("text");
+        QTest::addColumn<QStringList>("options");
+        QTest::addColumn<int>("status");
+        QTest::addColumn<QString>("sentence");
+        const auto row = [](const char* name, const QByteArray& text, const QStringList& options, int status,
+                            const char* sentence) { QTest::newRow(name) << text << options << status << sentence; };
+        row("empty", "", {}, 1, "text.txt: is empty");
+        row("blank", " \n\n", {}, 1, "text.txt: holds no text");
+        row("not UTF-8", "it is\xFF", {}, 1, "text.txt: is not UTF-8: byte 5 (counted from 0) begins no character");
+        row("one token", "a", {"--bos", "never"}, 1, "text.txt: is too short: it leaves no token to predict");
+        row("window of one", "ab", {"--window", "1"}, 2, "--window: Value 1 not in range");
+        row("one token asked for", "ab", {"--max-tokens", "1"}, 2, "--max-tokens: Value 1 not in range");
+        row("unknown protocol", "ab", {"--protocol", "ppl"}, 2,
+            "ppl: unknown protocol; the known ones are token_ppl, word_ppl");
+        row("unknown BOS", "ab", {"--bos", "both"}, 2, "both: unknown BOS mode; the known ones are tokenizer_default");
+        row("mode of the other protocol", "ab", {"--bos", "lm_eval_new"}, 2, "token_ppl knows no BOS mode lm_eval_new");
+        row("mask not there", "ab", {"--mask", "/nonexistent.json"}, 1, "/nonexistent.json: ");
+        row("reference not there", "ab", {"--against", "/nonexistent.json"}, 1, "/nonexistent.json: ");
+    }
+    void whatCannotBeEvaluatedIsToldInASentence() {
+        QFETCH(QByteArray, text);
+        QFETCH(QStringList, options);
+        QFETCH(int, status);
+        QFETCH(QString, sentence);
+        const Outcome outcome = evaluated(options, QString::fromStdString(m_llama.write("text.txt", text)));
+        QVERIFY2(outcome.error.contains(sentence), qPrintable(outcome.error));
+        QCOMPARE(outcome.status, status);
+        QVERIFY(outcome.error.count('\n') <= 2 && outcome.out.isEmpty());
+    }
+
+    void modelsThatCannotAreRefused() {
+        const Scratch gpt2;
+        const Scratch bert;
+        const auto refused = [](const QString& model, const QStringList& more, int status, const char* sentence) {
+            const Outcome outcome = run(QStringList{"evaluate", model} + more);
+            if (outcome.status != status || !outcome.error.contains(sentence))
+                qWarning("%d %s", outcome.status, qPrintable(outcome.error));
+            return outcome.status == status && outcome.error.contains(sentence) && outcome.out.isEmpty();
+        };
+        QVERIFY(refused(writeModel(gpt2, "gpt2", "has-bos"), {"--text", articles, "--window", "17"}, 1,
+                        "has learned 16 positions, too few for a window of 17 tokens"));
+        QVERIFY(refused(writeModel(bert, "bert", "has-bos"), {"--text", articles}, 1, "is an encoder: it predicts no"));
+        QVERIFY(refused(m_model, {}, 2, "--text: there is nothing to evaluate on; name a text"));
+        QVERIFY(refused(m_model, {"--text", "/nonexistent.txt"}, 1, "/nonexistent.txt: does not exist"));
+        const Outcome longer = evaluated({"--window", "80"});
+        QVERIFY2(longer.error.contains("note: a window of 80 tokens is longer than the model's context of 64"),
+                 qPrintable(longer.error));
+    }
+};
+
+QTEST_GUILESS_MAIN(TestEvaluate)
+#include "tst_evaluate.moc"
