@@ -101,14 +101,15 @@ public:
         for (const LayerSpec& layer : spec.layers) {
             const std::int64_t heads = std::int64_t{layer.heads} * layer.headDim;
             const std::int64_t keys = std::int64_t{layer.kvHeads} * layer.headDim;
-            add(tokens, heads + 2 * keys, spec.hidden);
-            add(tokens, spec.hidden, heads);
-            add(tokens, (spec.gatedMlp ? 2 : 1) * std::int64_t{layer.ffn}, spec.hidden);
-            add(tokens, spec.hidden, layer.ffn);
+            add(tokens, packed(heads + 2 * keys, spec.hidden));
+            add(tokens, packed(spec.hidden, heads));
+            add(tokens, packed((spec.gatedMlp ? 2 : 1) * std::int64_t{layer.ffn}, spec.hidden));
+            add(tokens, packed(spec.hidden, layer.ffn));
         }
+        const Weight readOut = packed(spec.vocab, spec.hidden);
         constexpr std::int64_t chunk = 256;
         for (std::int64_t rows = 0; rows < tokens; rows += chunk)
-            add(std::min(chunk, tokens - rows), spec.vocab, spec.hidden);
+            add(std::min(chunk, tokens - rows), readOut);
     }
 
     /// One after the other, each weight once, as a pass needs them. Best of `repeats`.
@@ -140,6 +141,11 @@ public:
     }
 
 private:
+    struct Weight {
+        std::int64_t out;
+        std::int64_t in;
+        std::shared_ptr<const PackedMatrix> matrix;
+    };
     struct Product {
         std::array<std::int64_t, 3> shape;
         std::shared_ptr<const PackedMatrix> weight;
@@ -147,15 +153,18 @@ private:
         at::Tensor result;
     };
 
-    void add(std::int64_t rows, std::int64_t out, std::int64_t in) {
-        const std::array shape{rows, out, in};
+    Weight packed(std::int64_t out, std::int64_t in) const {
+        return {out, in, std::make_shared<PackedMatrix>(at::randn({out, in}).to(m_type))};
+    }
+
+    /// Products of a shape share what they read and write.
+    void add(std::int64_t rows, const Weight& weight) {
+        const std::array shape{rows, weight.out, weight.in};
         const auto same = std::ranges::find(m_products, shape, &Product::shape);
-        const bool isReadOut = same != m_products.end() && same->weight == m_products.back().weight;
-        auto weight = isReadOut ? same->weight : std::make_shared<PackedMatrix>(at::randn({out, in}).to(m_type));
-        if (same == m_products.end())
-            m_products.push_back({shape, weight, at::randn({rows, in}).to(m_type), at::empty({rows, out}, at::kFloat)});
-        else
-            m_products.push_back({shape, weight, same->input, same->result});
+        const bool isNew = same == m_products.end();
+        const at::Tensor input = isNew ? at::randn({rows, weight.in}).to(m_type) : same->input;
+        const at::Tensor result = isNew ? at::empty({rows, weight.out}, at::kFloat) : same->result;
+        m_products.push_back({shape, weight.matrix, input, result});
     }
 
     static void run(const Product& product) { product.weight->multiply(product.input, product.result, false); }
@@ -246,15 +255,21 @@ void run(const Arguments& arguments) {
     for (int i = 0; i < arguments.number("--repeat", 4); ++i)
         best = std::min(best, evaluate(runner, *plan, batches, loss));
     const double peak = benchmarks::statusMegabytes("VmHWM");
+    fmt::print(
+        "{} {}: {:.0f} tokens/s ({:.2f} s; with the weights' conversion {:.2f} s); loss {:.6f}; {}resident, peak "
+        "{:.0f} MB\n",
+        model->card().name, name(plan->type()), tokens / best, best, cold, loss, plan->isResident() ? "" : "not ",
+        peak);
+    if (!plan->isResident())
+        return;
     const BareProducts products(model->spec(), batches.front().tokens(),
                                 plan->type() == ComputeType::bfloat16 ? at::kBFloat16 : at::kFloat);
-    const double floor = products.inTurn(4) * static_cast<double>(batches.size());
-    const double warm = products.warm(4) * static_cast<double>(batches.size());
-    fmt::print(
-        "{} {}: {:.0f} tokens/s ({:.2f} s; with the weights' conversion {:.2f} s); bare products in turn {:.2f} s, "
-        "{:.2f} of them (each alone in the caches {:.2f} s, {:.2f}); loss {:.6f}; {}resident, peak {:.0f} MB\n",
-        model->card().name, name(plan->type()), tokens / best, best, cold, floor, floor / best, warm, warm / best, loss,
-        plan->isResident() ? "" : "not ", peak);
+    const double perBatch = best / static_cast<double>(batches.size());
+    const double inTurn = products.inTurn(4);
+    const double warm = products.warm(4);
+    fmt::print("bare products of a batch, one after the other {:.2f} s: {:.2f} of its time; each alone, in the caches, "
+               "{:.2f} s: {:.2f}\n",
+               inTurn, inTurn / perBatch, warm, warm / perBatch);
 }
 
 } // namespace
