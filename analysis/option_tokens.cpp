@@ -29,12 +29,17 @@ public:
         // Options of a question mostly share their context, which may be long.
         if (!m_hasContext || context != m_context) {
             m_context = context;
-            m_contextSize = context.empty() ? 0 : encoded(context).size();
+            m_contextIds = context.empty() ? std::vector<int>() : encoded(context);
             m_hasContext = true;
         }
-        if (m_contextSize == 0)
+        if (m_contextIds.empty())
             return behindPrefix(whole);
-        return {encoded(whole), m_contextSize};
+        // The context as it is alone, also where its last letters would be other tokens with what follows.
+        OptionTokens tokens{m_contextIds, m_contextIds.size()};
+        const std::vector<int> all = encoded(whole);
+        if (all.size() > tokens.firstScored)
+            tokens.ids.insert(tokens.ids.end(), all.begin() + std::ssize(m_contextIds), all.end());
+        return tokens;
     }
 
 private:
@@ -61,7 +66,7 @@ private:
     const OptionTokenRules& m_rules;
     bool m_hasContext = false;
     std::string m_context;
-    std::size_t m_contextSize = 0;
+    std::vector<int> m_contextIds;
 };
 
 /// Leaves the last tokens that the model can see.

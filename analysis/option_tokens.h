@@ -24,8 +24,8 @@ struct OptionTokenRules {
 };
 
 /// The options of a question as tokens (evaluation.md 2.1): blanks at the end of a context go to the continuation; the
-/// continuation is what is left of the tokens of both texts together behind as many as the context has alone; a context
-/// without tokens is one BOS, or EOS where the tokenizer has no BOS.
+/// context's tokens are those it has alone; the continuation's are those of both texts together from as many on; a
+/// context without tokens is one BOS, or EOS where the tokenizer has no BOS.
 /// @throws Error naming the line, when a continuation has no tokens or more than the model sees
 std::vector<OptionTokens> optionTokens(const TaskQuestion& question, const Tokenizer& tokenizer,
                                        const OptionTokenRules& rules);

@@ -8,8 +8,8 @@
 namespace secateur {
 
 struct TaskFileOptions {
-    std::string format; ///< of taskFormats(); empty = what the fields of the first row speak for
-    std::string labels; ///< of a PIQA file without labels, one a line; empty = NAME-labels.lst beside NAME.jsonl
+    std::string format = {}; ///< of taskFormats(); empty = what the fields of the first row speak for
+    std::string labels = {}; ///< of a PIQA file without labels, one a line; empty = NAME-labels.lst beside NAME.jsonl
 };
 
 /// Reads a task, one JSON object a line; blank lines are left out.
