@@ -1,11 +1,13 @@
-// Options scored together as one after the other, and as lm-eval scores them; what is made of the scores.
+// What is made of the scores of options, and whole tasks as lm-eval scores them.
 #ifndef Q_MOC_RUN
-#include "tests/support/judged_run.h"
+#include "tests/support/option_runs.h"
+
+#include "tests/support/files.h"
 
 #include "analysis/error.h"
-#include "analysis/option_scores.h"
 #include "analysis/option_tree.h"
 #include "analysis/task_prompts.h"
+#include "analysis/task_run.h"
 #include "analysis/task_scores.h"
 #include "analysis/usage_error.h"
 #include "backends/open_tokenizer.h"
@@ -16,108 +18,16 @@
 #include <QtTest>
 
 #include <cmath>
-#include <random>
 
 using namespace secateur;
+using test::OptionRuns;
+using test::Questions;
+using test::Scores;
 
 namespace {
 
-using Questions = std::vector<std::vector<OptionTokens>>;
-using Scores = std::vector<std::vector<OptionScore>>;
-
 QDir folders() {
     return QDir(test::data().filePath("forward"));
-}
-
-struct Opened {
-    std::shared_ptr<const Model> model;
-    std::shared_ptr<const Plan> plan;
-
-    explicit Opened(const QString& path, const OpenOptions& options = {})
-        : Opened(openModel(path.toStdString(), {}, options)) {}
-    explicit Opened(std::shared_ptr<const Model> opened)
-        : model(std::move(opened))
-        , plan(model->runner().plan(PruningMask(model->spec()), ComputeType::float32)) {}
-
-    Scores scored(const Questions& questions, std::int64_t batchTokens = 4096) const {
-        return scoreOptions(*model, *plan, questions, batchTokens);
-    }
-    /// Each option alone, all of it at once.
-    OptionScore alone(const OptionTokens& option) const {
-        const std::vector<int> inputs(option.ids.begin(), option.ids.end() - 1);
-        const Batch batch{1, static_cast<int>(inputs.size()), inputs, {}, {}, {}};
-        std::vector<int> targets(option.ids.begin() + 1, option.ids.end());
-        std::fill_n(targets.begin(), option.firstScored - 1, -1);
-        at::Tensor x = model->runner().embed(*plan, batch);
-        for (int layer = 0; layer < plan->mask().layerCount(); ++layer)
-            x = model->runner().runLayer(*plan, layer, x, batch);
-        const TokenLosses losses = model->runner().losses(*plan, x, batch, targets);
-        OptionScore score;
-        for (std::size_t i = option.firstScored - 1; i < targets.size(); ++i) {
-            score.logProbability -= losses.nats[i];
-            score.isGreedy = score.isGreedy && losses.greedy[i] != 0;
-        }
-        return score;
-    }
-    Scores oneByOne(const Questions& questions) const {
-        Scores scores;
-        for (const auto& options : questions) {
-            scores.emplace_back();
-            for (const OptionTokens& option : options)
-                scores.back().push_back(alone(option));
-        }
-        return scores;
-    }
-};
-
-double apart(const Scores& found, const Scores& expected) {
-    double worst = found.size() == expected.size() ? 0 : std::numeric_limits<double>::infinity();
-    for (std::size_t i = 0; i < std::min(found.size(), expected.size()); ++i)
-        for (std::size_t j = 0; j < expected[i].size(); ++j) {
-            worst = std::max(worst, std::abs(found[i].at(j).logProbability - expected[i][j].logProbability));
-            if (found[i][j].isGreedy != expected[i][j].isGreedy)
-                worst = std::numeric_limits<double>::infinity();
-        }
-    return worst;
-}
-
-/// Questions of every shape: behind common examples, with options that are equal, begin alike, are of one token, or
-/// have nothing in common.
-Questions someQuestions(int context, int vocab) {
-    std::mt19937 random(5);
-    const auto tokens = [&](std::size_t count) {
-        std::vector<int> ids;
-        for (std::size_t i = 0; i < count; ++i)
-            ids.push_back(static_cast<int>(random() % static_cast<unsigned>(vocab)));
-        return ids;
-    };
-    const auto joined = [](std::vector<int> a, const std::vector<int>& b) {
-        a.insert(a.end(), b.begin(), b.end());
-        return a;
-    };
-    const auto room = static_cast<std::size_t>(context);
-    const std::vector<int> examples = tokens(std::min<std::size_t>(35, room * 2 / 3));
-    Questions questions;
-    for (std::size_t i = 0; i < 24; ++i) {
-        const std::size_t left = room - examples.size();
-        const std::vector<int> front = i % 3 == 0 ? tokens(1 + i % 7) : examples;
-        const std::vector<int> stem = joined(front, tokens(1 + i % (left / 2)));
-        const std::vector<int> common = tokens(2);
-        std::vector<OptionTokens> options;
-        for (std::size_t j = 0; j < 1 + i % 5; ++j) {
-            const bool isWinogrande = i % 6 == 3; // nothing in common but the end
-            const std::vector<int> own = i % 4 == 0 ? tokens(1) : joined(common, tokens(j % 3));
-            const std::vector<int> begin = isWinogrande ? tokens(2 + j) : stem;
-            options.push_back({joined(begin, own), begin.size()});
-        }
-        if (i % 5 == 4)
-            options.push_back(options.front());
-        for (OptionTokens& option : options)
-            if (option.ids.size() > room + 1)
-                option.ids.resize(room + 1);
-        questions.push_back(options);
-    }
-    return questions;
 }
 
 /// A question with options of given scores and lengths.
@@ -133,6 +43,16 @@ AnsweredQuestion answer(std::size_t line, std::size_t gold, const std::vector<do
         scores.push_back({logs[i], i == 0});
     }
     return answered(question, scores);
+}
+
+/// "w0" to "w30", one token each.
+std::shared_ptr<const Tokenizer> wordTokenizer(const test::Scratch& folder) {
+    QStringList words{R"("[UNK]":31)"};
+    for (int i = 0; i < 31; ++i)
+        words << QString(R"("w%1":%1)").arg(i);
+    return openTokenizer(folder.write("tokenizer.json", R"({"added_tokens":[],"normalizer":null,"post_processor":null,
+        "decoder":null,"pre_tokenizer":{"type":"WhitespaceSplit"},"model":{"type":"WordLevel","unk_token":"[UNK]",
+        "vocab":{)" + words.join(",").toUtf8() + "}}}"));
 }
 
 QString taskFolder() {
@@ -161,114 +81,6 @@ class TestTaskScores : public QObject {
     Q_OBJECT
 
 private slots:
-    void togetherAsOneByOne_data() {
-        QTest::addColumn<QString>("folder");
-        QTest::addColumn<bool>("plain");
-        for (const QString& folder : folders().entryList(QDir::Dirs | QDir::NoDotAndDotDot))
-            for (const bool plain : {false, true})
-                if (Opened(folders().filePath(folder)).model->spec().family == Family::decoder)
-                    QTest::addRow("%s%s", qPrintable(folder), plain ? " plain" : "") << folder << plain;
-    }
-    void togetherAsOneByOne() {
-        QFETCH(QString, folder);
-        QFETCH(bool, plain);
-        const Opened opened(folders().filePath(folder), {.plain = plain});
-        const ModelSpec& spec = opened.model->spec();
-        const Questions questions = someQuestions(spec.context, spec.vocab);
-        const Scores expected = opened.oneByOne(questions);
-        double worst = 0;
-        for (const std::int64_t batchTokens : {4096, 40, 1})
-            worst = std::max(worst, apart(opened.scored(questions, batchTokens), expected));
-        qInfo("worst difference of a log probability: %.1e", worst);
-        QVERIFY(worst < 1e-4);
-    }
-
-    void underAMaskAndWithWeightsThatDoNotStay() {
-        const QString path = folders().filePath("llama-gqa");
-        Opened opened(path);
-        PruningMask mask(opened.model->spec());
-        LayerMask cut = mask.layer(0);
-        cut.attention = AttentionCut::drop;
-        mask.setLayer(0, cut);
-        cut = mask.layer(1);
-        cut.heads = {false, true, false, false};
-        mask.setLayer(1, cut);
-        opened.plan = opened.model->runner().plan(mask, ComputeType::float32);
-        const Questions questions = someQuestions(opened.model->spec().context, opened.model->spec().vocab);
-        const Scores expected = opened.oneByOne(questions);
-        QVERIFY(apart(opened.scored(questions), expected) < 1e-4);
-        Opened small(path, {.memoryBudget = 1});
-        small.plan = small.model->runner().plan(mask, ComputeType::float32);
-        QVERIFY(!small.plan->isResident());
-        QVERIFY(apart(small.scored(questions), expected) < 1e-4);
-    }
-
-    void whatIsEqualRunsOnce() {
-        std::vector<int> examples(40, 1);
-        const auto question = [&](std::vector<int> stem, const std::vector<std::vector<int>>& ends) {
-            stem.insert(stem.begin(), examples.begin(), examples.end());
-            std::vector<OptionTokens> options;
-            for (const std::vector<int>& end : ends) {
-                options.push_back({stem, stem.size()});
-                options.back().ids.insert(options.back().ids.end(), end.begin(), end.end());
-            }
-            return options;
-        };
-        const std::vector<int> stem{2, 3, 4, 5, 6, 7, 8, 9};
-        // Four letters: one input. Texts: the stem once, and of each all but its last token.
-        const Questions letters{question(stem, {{10}, {11}, {12}, {13}})};
-        QCOMPARE(inputTokens(letters), 4 * 48);
-        const std::vector<std::size_t> first{0};
-        QCOMPARE(optionTree(letters, first, 4096).tokens(), 48);
-        const Questions texts{question(stem, {{10, 11, 12}, {13, 14}, {13, 15}})};
-        QCOMPARE(optionTree(texts, first, 4096).tokens(), 48 + 2 + 1);
-        // Examples once for neighbours, wherever they stood.
-        const Questions several{question({2, 3}, {{4}, {5}}), {{{7, 8, 9}, 2}}, question({3, 2}, {{4}, {5}})};
-        const auto order = neighbourOrder(several);
-        const OptionTree tree = optionTree(several, order, 4096);
-        QCOMPARE(tree.tokens(), 40 + 2 + 2 + 2);
-        QCOMPARE(tree.batches.size(), std::size_t{2});
-        const OptionTree narrow = optionTree(several, order, 2);
-        QCOMPARE(narrow.batches.size(), std::size_t{4});
-        for (std::size_t i = 0; i < narrow.batches.size(); ++i)
-            QVERIFY(narrow.batch(i).rows == 1 || narrow.batch(i).tokens() <= 2);
-    }
-
-    void cachesBeginOnlyWithWhatFits() {
-        const Opened opened(folders().filePath("llama-gqa"));
-        const Runner& runner = opened.model->runner();
-        const auto from = runner.cache(*opened.plan, 2, 8);
-        const auto one = runner.cache(*opened.plan, 3, 4, 1);
-        QCOMPARE(one->bytes(), from->bytes() * 3 * 4 / (2 * 8) / 2);
-        QVERIFY_EXCEPTION_THROWN(one->begin(0, *from, 0, 2), Error);
-        const auto all = runner.cache(*opened.plan, 3, 4);
-        all->begin(2, *from, 1, 4);
-        QVERIFY_EXCEPTION_THROWN(all->begin(3, *from, 0, 2), Error);
-        QVERIFY_EXCEPTION_THROWN(all->begin(0, *from, 2, 2), Error);
-        QVERIFY_EXCEPTION_THROWN(all->begin(0, *from, 0, 5), Error);
-        QVERIFY_EXCEPTION_THROWN(from->begin(0, *all, 0, 5), Error);
-    }
-
-    void encodersAndCancelling() {
-        const Questions questions{{{{1, 2, 3}, 1}}};
-        QVERIFY_EXCEPTION_THROWN(Opened(folders().filePath("bert")).scored(questions), Error);
-        const Opened opened(folders().filePath("llama-gqa"));
-        QCOMPARE(opened.scored({}).size(), std::size_t{0});
-        std::stop_source stop;
-        double last = 0;
-        int reports = 0;
-        const Progress progress(
-            [&](double fraction, std::string_view) {
-                QVERIFY(fraction >= last && fraction <= 1);
-                last = fraction;
-                if (++reports == 2)
-                    stop.request_stop();
-            },
-            stop.get_token());
-        QVERIFY_EXCEPTION_THROWN(scoreOptions(*opened.model, *opened.plan, questions, 4096, progress), Cancelled);
-        QCOMPARE(reports, 2);
-    }
-
     void answersAndTheirErrors() {
         // Lengths: characters 1, 2, 3, bytes 6, 4, 2.
         const AnsweredQuestion first = answer(1, 1, {-3, -4, -9});
@@ -335,6 +147,58 @@ private slots:
         QVERIFY_EXCEPTION_THROWN(pairedAnswers(TaskKind::choice, AnswerBy::total, before, run({true})), Error);
     }
 
+    void aTaskIsAskedAsAWhole() {
+        const test::Scratch folder;
+        const auto tokenizer = wordTokenizer(folder);
+        QByteArray rows;
+        for (int i = 0; i < 20; ++i)
+            rows += QString("{\"query\":\"w%1 w%2\",\"choices\":[\"w%3\",\"w4 w%1\",\"w5\"],\"gold\":%4}\n")
+                        .arg(i)
+                        .arg(i % 7)
+                        .arg(i % 5)
+                        .arg(i % 3)
+                        .toUtf8();
+        const Task task = readTask(folder.write("tiny.jsonl", rows));
+        const OptionRuns opened(folders().filePath("llama-gqa"));
+        const auto run = [&](const TaskRules& rules) {
+            return runTask(*opened.model, *opened.plan, *tokenizer, task, task.questions, rules);
+        };
+        const TaskRun all = run({.shots = {2, ShotChoice::drawn, 5}});
+        QCOMPARE(all.questions.size(), std::size_t{20});
+        QCOMPARE(all.scores.count, std::size_t{20});
+        QCOMPARE(all.shots, std::string("own few-shot draw (2, seed 5)"));
+
+        // A limit leaves some of the same questions, with the same examples in front.
+        const TaskRun some = run({.shots = {2, ShotChoice::drawn, 5}, .limit = 6});
+        QCOMPARE(some.questions.size(), std::size_t{6});
+        for (std::size_t i = 0; i < 6; ++i) {
+            QVERIFY(i == 0 || some.questions[i].line > some.questions[i - 1].line);
+            const AnsweredQuestion& same = all.questions[some.questions[i].line - 1];
+            for (std::size_t j = 0; j < 3; ++j)
+                QVERIFY(std::abs(same.scores[j].logProbability - some.questions[i].scores[j].logProbability) < 1e-4);
+        }
+        const PairedAnswers pairs = pairedAnswers(TaskKind::choice, AnswerBy::total, some.questions,
+                                                  run({.shots = {2, ShotChoice::drawn, 5}, .limit = 6}).questions);
+        QCOMPARE(pairs.bothRight + pairs.bothWrong, std::size_t{6});
+        QVERIFY(run({.limit = 6, .seed = 1}).questions[0].line != 0);
+
+        // The scores are those of the prompt, word by word.
+        const TaskRun plain = run({.shots = {1}, .limit = 20});
+        QCOMPARE(plain.shots, std::string("first 1 of the list"));
+        // Question 8 behind question 1, "w0 w0" and its answer "w0".
+        const std::vector<int> context = tokenizer->encode("w0 w0 w0 w7 w0").ids;
+        const std::vector<int> whole = tokenizer->encode("w0 w0 w0 w7 w0 w4 w7").ids;
+        QCOMPARE(whole.size(), context.size() + 2);
+        const OptionScore expected = opened.alone({whole, context.size()});
+        QVERIFY(std::abs(plain.questions[7].scores[1].logProbability - expected.logProbability) < 1e-4);
+
+        Task empty = task;
+        empty.questions.clear();
+        QVERIFY_EXCEPTION_THROWN(runTask(*opened.model, *opened.plan, *tokenizer, empty, {}, {}), Error);
+        // 64 tokens of context: of a longer prompt the last ones count.
+        QVERIFY(run({.shots = {15}}).scores.count == 20);
+    }
+
     void realTasksAreAsTheHarnessScoresThem_data() {
         QTest::addColumn<QString>("task");
         const auto expected = test::readJson(test::data().filePath("expected_tasks.json"));
@@ -345,7 +209,7 @@ private slots:
         if (test::demoModel().isEmpty() || taskFolder().isEmpty())
             QSKIP("the demo model or the tasks are not there");
         QFETCH(QString, task);
-        static const Opened demo(test::demoModel());
+        static const OptionRuns demo(test::demoModel());
         static const auto tokenizer = openTokenizer(demo.model->card());
         const std::string name = task.toStdString();
         const auto judged = test::readJson(test::data().filePath("expected_tasks.json")).at("tasks").at(name);
@@ -381,13 +245,16 @@ private slots:
               scores.size(), static_cast<long long>(inputTokens(questions)), seconds, worst, otherAnswers,
               all.metric("acc").value);
         QCOMPARE(otherAnswers, std::size_t{0});
+        for (const char* metric : {"acc", "acc_norm"})
+            if (judged.contains(metric))
+                QVERIFY(std::abs(all.metric(metric).value - judged.at(metric).get<double>()) < 1e-9);
         QVERIFY(worst < 2e-3);
     }
 
     void sharingSavesTime() {
         if (test::demoModel().isEmpty() || taskFolder().isEmpty())
             QSKIP("the demo model or the tasks are not there");
-        const Opened demo(test::demoModel());
+        const OptionRuns demo(test::demoModel());
         const auto tokenizer = openTokenizer(demo.model->card());
         const auto expected = test::readJson(test::data().filePath("expected_tasks.json")).at("tasks");
         for (const auto& item : expected.items()) {
@@ -406,8 +273,8 @@ private slots:
             const double saved = static_cast<double>(inputTokens(questions)) /
                                  static_cast<double>(optionTree(questions, order, 4096).tokens());
             qInfo("%s: %.2fx faster than one by one (%.2fx fewer tokens), worst difference %.1e", item.key().c_str(),
-                  slow / fast, saved, apart(together, apiece));
-            QVERIFY(apart(together, apiece) < 1e-3);
+                  slow / fast, saved, test::apart(together, apiece));
+            QVERIFY(test::apart(together, apiece) < 1e-3);
         }
     }
 };
