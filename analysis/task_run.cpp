@@ -6,9 +6,6 @@
 
 namespace secateur {
 
-namespace {
-
-/// Places of the questions that are asked, ascending.
 std::vector<std::size_t> chosenQuestions(std::size_t count, const TaskRules& rules) {
     std::vector<std::size_t> chosen = shuffledOrder(count, rules.seed);
     if (rules.limit > 0 && rules.limit < count)
@@ -16,8 +13,6 @@ std::vector<std::size_t> chosenQuestions(std::size_t count, const TaskRules& rul
     std::ranges::sort(chosen);
     return chosen;
 }
-
-} // namespace
 
 TaskRun runTask(const Model& model, const Plan& plan, const Tokenizer& tokenizer, const Task& task,
                 std::span<const TaskQuestion> examples, const TaskRules& rules, const Progress& progress) {

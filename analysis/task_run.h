@@ -29,6 +29,9 @@ struct TaskRun {
     std::string shots; ///< shotLabel()
 };
 
+/// Places of the questions that a limit leaves of so many, ascending.
+std::vector<std::size_t> chosenQuestions(std::size_t count, const TaskRules& rules);
+
 /// Asks a model the questions of a task, of kind choice or lastWord. Which ones a limit leaves, and their examples, do
 /// not depend on the model and its mask: runs can be paired.
 /// @param plan of model.runner() @param examples that stand in front of questions; may be the task's own

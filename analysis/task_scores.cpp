@@ -111,12 +111,12 @@ TaskScores taskScores(TaskKind kind, std::span<const AnsweredQuestion> questions
         throw Error("No questions were answered: there is nothing to average");
     TaskScores scores;
     scores.count = questions.size();
-    if (kind == TaskKind::lastWord) {
-        scores.metrics = {accuracy(kind, AnswerBy::total, questions), perplexity(questions)};
-    } else {
-        for (const AnswerBy by : {AnswerBy::total, AnswerBy::codePoints, AnswerBy::bytes})
+    scores.metrics.push_back(accuracy(kind, AnswerBy::total, questions));
+    if (kind == TaskKind::lastWord)
+        scores.metrics.push_back(perplexity(questions));
+    if (kind == TaskKind::choice)
+        for (const AnswerBy by : {AnswerBy::codePoints, AnswerBy::bytes})
             scores.metrics.push_back(accuracy(kind, by, questions));
-    }
     addSubjects(scores, kind, questions);
     return scores;
 }

@@ -37,7 +37,7 @@ AnsweredQuestion answered(const TaskQuestion& question, const std::vector<Option
 
 /// A mean over questions and its standard error (sample deviation, ddof 1); the error of less than two is NaN.
 struct TaskMetric {
-    std::string id; ///< "acc", "acc_norm", "acc_bytes"; lastWord: "acc", "perplexity"
+    std::string id; ///< "acc", "acc_norm", "acc_bytes"; lastWord: "acc", "perplexity"; classification: "acc"
     double value = 0;
     double standardError = 0;
 };

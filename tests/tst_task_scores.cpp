@@ -257,9 +257,12 @@ private slots:
         const OptionRuns demo(test::demoModel());
         const auto tokenizer = openTokenizer(demo.model->card());
         const auto expected = test::readJson(test::data().filePath("expected_tasks.json")).at("tasks");
+        bool hadExamples = false;
         for (const auto& item : expected.items()) {
+            if (item.key().starts_with("mmlu") && std::exchange(hadExamples, true))
+                continue;
             auto asked = judgedQuestions(item.key(), item.value());
-            asked.resize(std::min<std::size_t>(asked.size(), item.key().starts_with("mmlu") ? 8 : 40));
+            asked.resize(std::min<std::size_t>(asked.size(), item.key().starts_with("mmlu") ? 5 : 20));
             Questions questions;
             for (const TaskQuestion& question : asked)
                 questions.push_back(optionTokens(question, *tokenizer, {}));
