@@ -245,6 +245,13 @@ private slots:
               scores.size(), static_cast<long long>(inputTokens(questions)), seconds, worst, otherAnswers,
               all.metric("acc").value);
         QCOMPARE(otherAnswers, std::size_t{0});
+
+        static const OptionRuns rough(demo.model, ComputeType::bfloat16);
+        const Scores rounded = rough.scored(questions);
+        std::size_t flips = 0;
+        for (std::size_t i = 0; i < scores.size(); ++i)
+            flips += answered(asked[i], rounded[i]).byTotal != answers[i].byTotal;
+        qInfo("in bfloat16 %zu other answers", flips);
         for (const char* metric : {"acc", "acc_norm"})
             if (judged.contains(metric))
                 QVERIFY(std::abs(all.metric(metric).value - judged.at(metric).get<double>()) < 1e-9);

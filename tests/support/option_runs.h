@@ -14,16 +14,16 @@ namespace secateur::test {
 using Questions = std::vector<std::vector<OptionTokens>>;
 using Scores = std::vector<std::vector<OptionScore>>;
 
-/// A model under a plan in float32, and options scored by it, together and one after the other.
+/// A model under a plan, and options scored by it, together and one after the other.
 struct OptionRuns {
     std::shared_ptr<const Model> model;
     std::shared_ptr<const Plan> plan;
 
     explicit OptionRuns(const QString& path, const OpenOptions& options = {})
         : OptionRuns(openModel(path.toStdString(), {}, options)) {}
-    explicit OptionRuns(std::shared_ptr<const Model> opened)
+    explicit OptionRuns(std::shared_ptr<const Model> opened, ComputeType type = ComputeType::float32)
         : model(std::move(opened))
-        , plan(model->runner().plan(PruningMask(model->spec()), ComputeType::float32)) {}
+        , plan(model->runner().plan(PruningMask(model->spec()), type)) {}
 
     Scores scored(const Questions& questions, std::int64_t batchTokens = 4096) const {
         return scoreOptions(*model, *plan, questions, batchTokens);
