@@ -14,6 +14,9 @@ constexpr std::size_t leastExamples = 32;
 constexpr std::size_t leastShared = 8;
 /// A cache may hold so many times the tokens of a batch: short options behind long questions.
 constexpr std::int64_t mostCached = 4;
+/// Tokens at which products are about as fast as they get: from there on only rows of like length join a batch, since
+/// padding costs as much as tokens do.
+constexpr std::int64_t enoughTokens = 256;
 
 /// The last token predicts nothing.
 Ids inputOf(const OptionTokens& option) {
@@ -154,7 +157,8 @@ private:
             const std::int64_t rows = depth == next.depth ? std::ssize(m_tree.batches.back()) + 1 : 1;
             longest = std::max(rows == 1 ? 0 : longest, std::ssize(next.ids));
             last = std::max<std::int64_t>(rows == 1 ? 0 : last, next.end());
-            if (rows == 1 || rows * longest > m_batchTokens || rows * last > mostCached * m_batchTokens) {
+            const bool isPadded = (rows - 1) * longest >= enoughTokens && 8 * std::ssize(next.ids) < 7 * longest;
+            if (rows == 1 || isPadded || rows * longest > m_batchTokens || rows * last > mostCached * m_batchTokens) {
                 m_tree.batches.emplace_back();
                 longest = std::ssize(next.ids);
                 last = next.end();

@@ -11,6 +11,7 @@
 #include "analysis/task_scores.h"
 #include "analysis/usage_error.h"
 #include "backends/open_tokenizer.h"
+#include "backends/runtime.h"
 #include "backends/task_file.h"
 #endif
 
@@ -18,6 +19,7 @@
 #include <QtTest>
 
 #include <cmath>
+#include <limits>
 
 using namespace secateur;
 using test::OptionRuns;
@@ -81,6 +83,8 @@ class TestTaskScores : public QObject {
     Q_OBJECT
 
 private slots:
+    void initTestCase() { initialiseRuntime(0); }
+
     void answersAndTheirErrors() {
         // Lengths: characters 1, 2, 3, bytes 6, 4, 2.
         const AnsweredQuestion first = answer(1, 1, {-3, -4, -9});
@@ -273,12 +277,18 @@ private slots:
             Questions questions;
             for (const TaskQuestion& question : asked)
                 questions.push_back(optionTokens(question, *tokenizer, {}));
-            QElapsedTimer timer;
-            timer.start();
-            const Scores together = demo.scored(questions);
-            const auto fast = static_cast<double>(timer.restart());
-            const Scores apiece = demo.oneByOne(questions);
-            const auto slow = static_cast<double>(timer.elapsed());
+            Scores together;
+            Scores apiece;
+            double fast = std::numeric_limits<double>::infinity();
+            double slow = fast;
+            for (int run = 0; run < 2; ++run) { // the machine may be busy with something else
+                QElapsedTimer timer;
+                timer.start();
+                together = demo.scored(questions);
+                fast = std::min(fast, static_cast<double>(timer.restart()));
+                apiece = demo.oneByOne(questions);
+                slow = std::min(slow, static_cast<double>(timer.elapsed()));
+            }
             const auto order = neighbourOrder(questions);
             const double saved = static_cast<double>(inputTokens(questions)) /
                                  static_cast<double>(optionTree(questions, order, 4096).tokens());
