@@ -273,7 +273,7 @@ private slots:
             if (item.key().starts_with("mmlu") && std::exchange(hadExamples, true))
                 continue;
             auto asked = judgedQuestions(item.key(), item.value());
-            asked.resize(std::min<std::size_t>(asked.size(), item.key().starts_with("mmlu") ? 5 : 20));
+            asked.resize(std::min<std::size_t>(asked.size(), item.key().starts_with("mmlu") ? 3 : 10));
             Questions questions;
             for (const TaskQuestion& question : asked)
                 questions.push_back(optionTokens(question, *tokenizer, {}));
