@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -27,6 +28,9 @@ public:
     virtual int rows() const = 0;
     virtual int capacity() const = 0; ///< positions
     virtual std::int64_t bytes() const = 0;
+    /// A row begins with the first `positions` of a row of another cache of the same plan and layers, as if their
+    /// tokens had run here. @throws Error when they are not there, or have no room
+    virtual void begin(int row, const KvCache& from, int fromRow, int positions) = 0;
 };
 
 /// Of each position of a batch, row after row; 0 and false where there is no target.
@@ -87,8 +91,10 @@ public:
     virtual LossGradient lossGradient(const Plan& plan, const at::Tensor& x, const Batch& batch, Scalarisation of,
                                       std::span<const int> targets, std::span<const float> weights) const = 0;
 
-    /// An empty cache. @throws Error for encoders
-    virtual std::unique_ptr<KvCache> cache(const Plan& plan, int rows, int capacity) const = 0;
+    /// An empty cache, of one layer alone where one is named: for work that goes layer by layer.
+    /// @throws Error for encoders
+    virtual std::unique_ptr<KvCache> cache(const Plan& plan, int rows, int capacity,
+                                           std::optional<int> layer = {}) const = 0;
 };
 
 } // namespace secateur

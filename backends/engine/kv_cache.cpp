@@ -1,6 +1,10 @@
 #include "backends/engine/kv_cache.h"
 
+#include "analysis/error.h"
+
 #include <ATen/ATen.h>
+
+#include <fmt/format.h>
 
 namespace secateur {
 
@@ -25,14 +29,15 @@ bool hasScores(const LayerSpec& spec, const LayerMask& mask) {
 
 } // namespace
 
-EngineCache::EngineCache(const Plan& plan, const ModelSpec& spec, int rows, int capacity, const at::Device& device)
+EngineCache::EngineCache(const Plan& plan, const ModelSpec& spec, int rows, int capacity, const at::Device& device,
+                         std::optional<int> only)
     : m_rows(rows)
     , m_capacity(capacity)
     , m_layers(spec.layers.size()) {
     for (int index = 0; index < spec.layerCount(); ++index) {
         const LayerSpec& layer = spec.layers[static_cast<std::size_t>(index)];
         const LayerMask& mask = plan.mask().layer(index);
-        if (!hasScores(layer, mask))
+        if (!hasScores(layer, mask) || only.value_or(index) != index)
             continue;
         const auto options = at::TensorOptions(device).dtype(at::kFloat);
         LayerCache& made = m_layers[static_cast<std::size_t>(index)];
@@ -47,6 +52,30 @@ std::int64_t EngineCache::bytes() const {
         if (layer.keys.defined())
             bytes += 2 * layer.keys.numel() * layer.keys.element_size();
     return bytes;
+}
+
+void EngineCache::begin(int row, const KvCache& from, int fromRow, int positions) {
+    const auto& other = dynamic_cast<const EngineCache&>(from);
+    const auto fits = [&](const EngineCache& cache, int at) {
+        return at >= 0 && at < cache.m_rows && positions >= 0 && positions <= cache.m_capacity;
+    };
+    if (!fits(*this, row) || !fits(other, fromRow))
+        throw Error(
+            fmt::format("{} positions of row {} in a cache of {} rows and {} positions do not go into row {} of "
+                        "one of {} rows and {} positions",
+                        positions, fromRow, other.m_rows, other.m_capacity, row, m_rows, m_capacity));
+    const auto kvHeads = [](const at::Tensor& kept) { return kept.defined() ? kept.size(1) : 0; };
+    for (std::size_t index = 0; index < m_layers.size(); ++index) {
+        const LayerCache& kept = m_layers[index];
+        const LayerCache& source = other.m_layers.at(index);
+        if (kvHeads(kept.keys) != kvHeads(source.keys))
+            throw Error(fmt::format("Caches of unlike masks or layers do not begin alike in layer {}", index));
+        if (!kept.keys.defined())
+            continue;
+        const auto beginning = [&](const at::Tensor& all, int at) { return all.select(0, at).narrow(1, 0, positions); };
+        beginning(kept.keys, row).copy_(beginning(source.keys, fromRow));
+        beginning(kept.values, row).copy_(beginning(source.values, fromRow));
+    }
 }
 
 } // namespace secateur

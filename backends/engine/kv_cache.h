@@ -3,6 +3,7 @@
 #include "analysis/runner.h"
 #include "backends/engine/layer_math.h"
 
+#include <optional>
 #include <vector>
 
 namespace secateur {
@@ -10,11 +11,14 @@ namespace secateur {
 /// For sources only: pulls in ATen.
 class EngineCache : public KvCache {
 public:
-    EngineCache(const Plan& plan, const ModelSpec& spec, int rows, int capacity, const at::Device& device);
+    /// @param only the one layer to keep; nothing = all
+    EngineCache(const Plan& plan, const ModelSpec& spec, int rows, int capacity, const at::Device& device,
+                std::optional<int> only);
 
     int rows() const override { return m_rows; }
     int capacity() const override { return m_capacity; }
     std::int64_t bytes() const override;
+    void begin(int row, const KvCache& from, int fromRow, int positions) override;
 
     LayerCache& layer(int index) { return m_layers.at(static_cast<std::size_t>(index)); }
 

@@ -173,10 +173,10 @@ public:
         });
     }
 
-    std::unique_ptr<KvCache> cache(const Plan& plan, int rows, int capacity) const override {
+    std::unique_ptr<KvCache> cache(const Plan& plan, int rows, int capacity, std::optional<int> layer) const override {
         if (m_spec.family == Family::encoder)
             throw Error("is an encoder: it does not continue texts", m_model.card().path);
-        return guarded([&] { return std::make_unique<EngineCache>(plan, m_spec, rows, capacity, m_device); });
+        return guarded([&] { return std::make_unique<EngineCache>(plan, m_spec, rows, capacity, m_device, layer); });
     }
 
 private:

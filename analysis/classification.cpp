@@ -1,0 +1,166 @@
+#include "analysis/classification.h"
+
+#include "analysis/error.h"
+#include "analysis/for_each_layer.h"
+
+#include <ATen/ATen.h>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <functional>
+#include <numeric>
+#include <utility>
+
+namespace secateur {
+
+namespace {
+
+/// Tokens that the texts of a pair keep, where `room` is less than both have.
+std::pair<std::size_t, std::size_t> keptOfPair(std::size_t first, std::size_t second, std::size_t room) {
+    const std::size_t shorter = std::min({first, second, room / 2});
+    const std::size_t longer = room - shorter;
+    return first > second ? std::pair(longer, shorter) : std::pair(shorter, longer);
+}
+
+void erase(Encoding& encoding, std::size_t begin, std::size_t end) {
+    const auto cut = [&](std::vector<int>& all) {
+        all.erase(all.begin() + static_cast<std::ptrdiff_t>(begin), all.begin() + static_cast<std::ptrdiff_t>(end));
+    };
+    cut(encoding.ids);
+    cut(encoding.types);
+}
+
+std::size_t classOf(const LabelledText& text, std::span<const std::string> names, std::size_t classes) {
+    const auto named = std::ranges::find(names, text.label);
+    if (named != names.end())
+        return static_cast<std::size_t>(named - names.begin());
+    std::size_t number = 0;
+    const char* const end = text.label.data() + text.label.size();
+    const auto [last, error] = std::from_chars(text.label.data(), end, number);
+    if (error != std::errc() || last != end || number >= classes)
+        throw Error(fmt::format("has the label \"{}\", which is none of the model's {} classes", text.label, classes),
+                    fmt::format("line {}", text.line));
+    return number;
+}
+
+class Classifier {
+public:
+    Classifier(const Model& model, const Plan& plan, const Progress& progress)
+        : m_model(model)
+        , m_plan(plan)
+        , m_progress(progress) {}
+
+    /// -> log probabilities of the classes of each text
+    std::vector<std::vector<OptionScore>> scores(const std::vector<Encoding>& texts, std::int64_t batchTokens) {
+        m_scores.resize(texts.size());
+        makeBatches(texts, batchTokens);
+        LayerWalk walk;
+        walk.finished = [&](std::size_t batch, const at::Tensor& x) { read(batch, x); };
+        forEachLayer(m_model.runner(), m_plan, m_batches, walk, m_progress);
+        return std::move(m_scores);
+    }
+
+private:
+    void makeBatches(const std::vector<Encoding>& texts, std::int64_t batchTokens) {
+        std::vector<std::size_t> order(texts.size());
+        std::iota(order.begin(), order.end(), std::size_t{0});
+        std::ranges::stable_sort(order, std::greater<>(), [&](std::size_t i) { return texts[i].ids.size(); });
+        for (const std::size_t index : order) {
+            const Encoding& text = texts[index];
+            const bool isFull =
+                m_batches.empty() || (m_batches.back().rows + 1) * m_batches.back().positions > batchTokens;
+            if (isFull) {
+                m_batches.push_back({0, static_cast<int>(text.ids.size()), {}, {}, {}, {}});
+                m_texts.emplace_back();
+            }
+            Batch& batch = m_batches.back();
+            m_texts.back().push_back(index);
+            batch.lengths.push_back(static_cast<int>(text.ids.size()));
+            ++batch.rows;
+            const auto append = [&](std::vector<int>& all, const std::vector<int>& own) {
+                all.insert(all.end(), own.begin(), own.end());
+                all.resize(static_cast<std::size_t>(batch.tokens()), own.back());
+            };
+            append(batch.ids, text.ids);
+            append(batch.types, text.types);
+        }
+    }
+
+    void read(std::size_t batch, const at::Tensor& x) {
+        const at::Tensor logits = m_model.runner().readOut(m_plan, x, m_batches[batch]).to(at::kCPU, at::kDouble);
+        const at::Tensor logs = logits.log_softmax(1).contiguous();
+        for (std::size_t row = 0; row < m_texts[batch].size(); ++row) {
+            const at::Tensor own = logs[static_cast<std::int64_t>(row)];
+            if (!own.isfinite().all().item<bool>())
+                throw Error("The model gives a label no finite probability: labels cannot be compared");
+            const double best = own.max().item<double>();
+            for (std::int64_t i = 0; i < own.numel(); ++i) {
+                const double one = own[i].item<double>();
+                m_scores[m_texts[batch][row]].push_back({one, one == best});
+            }
+        }
+    }
+
+    const Model& m_model;
+    const Plan& m_plan;
+    const Progress& m_progress;
+    std::vector<Batch> m_batches;
+    std::vector<std::vector<std::size_t>> m_texts; ///< rows of each batch
+    std::vector<std::vector<OptionScore>> m_scores;
+};
+
+} // namespace
+
+Encoding cutEncoding(const LabelledText& text, const Tokenizer& tokenizer, std::size_t most) {
+    Encoding whole = text.pair ? tokenizer.encodePair(text.text, *text.pair) : tokenizer.encode(text.text);
+    if (most == 0 || whole.ids.size() <= most)
+        return whole;
+    const auto bare = [&](const std::string& part) { return tokenizer.encode(part, {.addSpecial = false}).ids.size(); };
+    const std::size_t first = bare(text.text);
+    const std::size_t second = text.pair ? bare(*text.pair) : 0;
+    const std::size_t special = whole.ids.size() - first - second;
+    if (most <= special)
+        throw Error(fmt::format("leaves no room for text beside its {} special tokens", special),
+                    fmt::format("a length of {} tokens", most));
+    const std::size_t front = tokenizer.card().addsBos ? 1 : 0;
+    const auto [keptFirst, keptSecond] =
+        text.pair ? keptOfPair(first, second, most - special) : std::pair(most - special, std::size_t{0});
+    if (text.pair) {
+        const std::size_t end = tokenizer.encode(text.text).ids.size() - first - front;
+        erase(whole, whole.ids.size() - end - second + keptSecond, whole.ids.size() - end);
+    }
+    erase(whole, front + keptFirst, front + first);
+    return whole;
+}
+
+TaskRun classifyTexts(const Model& model, const Plan& plan, const Tokenizer& tokenizer, const Task& task,
+                      std::span<const std::string> classNames, const TaskRules& rules, const Progress& progress) {
+    if (!model.has(-1, Which::classifier))
+        throw Error("has no classifier: it tells no labels apart", model.card().path);
+    if (task.texts.empty())
+        throw Error("holds no texts to classify", task.name);
+    const auto classes = static_cast<std::size_t>(model.spec().classes);
+    const std::size_t most = rules.tokens.mostInputs > 0 ? rules.tokens.mostInputs
+                                                         : static_cast<std::size_t>(std::max(0, model.spec().context));
+    TaskRun run;
+    run.kind = TaskKind::classification;
+    std::vector<Encoding> encoded;
+    for (const std::size_t place : chosenQuestions(task.texts.size(), rules)) {
+        const LabelledText& text = task.texts[place];
+        run.questions.push_back({text.line, {}, classOf(text, classNames, classes), {}});
+        encoded.push_back(cutEncoding(text, tokenizer, most));
+    }
+    const auto scores = Classifier(model, plan, progress).scores(encoded, rules.batchTokens);
+    for (std::size_t i = 0; i < scores.size(); ++i) {
+        AnsweredQuestion& question = run.questions[i];
+        question.scores = scores[i];
+        const auto best = std::ranges::max_element(scores[i], {}, &OptionScore::logProbability) - scores[i].begin();
+        question.byTotal = question.byCodePoints = question.byBytes = static_cast<std::size_t>(best);
+    }
+    run.scores = taskScores(run.kind, run.questions);
+    return run;
+}
+
+} // namespace secateur

@@ -1,0 +1,23 @@
+#pragma once
+
+#include "analysis/task_run.h"
+
+#include <span>
+#include <string>
+
+namespace secateur {
+
+/// A text, or a pair, as tokens of `most` at most: the end of a text is cut off, of a pair that of the longer text
+/// first, and special tokens stay (as Hugging Face's "longest_first").
+Encoding cutEncoding(const LabelledText& text, const Tokenizer& tokenizer, std::size_t most);
+
+/// Has an encoder's classifier label the texts of a task. Scores are log probabilities of the classes; the likeliest
+/// one is the answer, whatever an answer is chosen by.
+/// @param classNames of the classes in order, for labels that are names; labels that are numbers need none
+/// @param rules limit, seed, mostInputs and batchTokens; the others do not matter
+/// @throws Error for models without a classifier, tasks without texts, labels that are no class (naming the line), and
+/// where the model gives no finite number; Cancelled
+TaskRun classifyTexts(const Model& model, const Plan& plan, const Tokenizer& tokenizer, const Task& task,
+                      std::span<const std::string> classNames, const TaskRules& rules, const Progress& progress = {});
+
+} // namespace secateur

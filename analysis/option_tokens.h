@@ -1,0 +1,33 @@
+#pragma once
+
+#include "analysis/sequences.h"
+#include "analysis/task.h"
+#include "analysis/tokenizer.h"
+
+#include <cstddef>
+#include <vector>
+
+namespace secateur {
+
+/// A context and its continuation as tokens: those from `firstScored` on are predicted, each from all before it.
+struct OptionTokens {
+    std::vector<int> ids;
+    std::size_t firstScored = 0; ///< 1 at least
+
+    bool operator==(const OptionTokens&) const = default;
+};
+
+struct OptionTokenRules {
+    /// tokenizerDefault, always or never; firstOnly is the same as the first of them.
+    BosRule bos = BosRule::tokenizerDefault;
+    std::size_t mostInputs = 0; ///< tokens that the model sees at most, older ones are left out; 0 = no limit
+};
+
+/// The options of a question as tokens (evaluation.md 2.1): blanks at the end of a context go to the continuation; the
+/// context's tokens are those it has alone; the continuation's are those of both texts together from as many on; a
+/// context without tokens is one BOS, or EOS where the tokenizer has no BOS.
+/// @throws Error naming the line, when a continuation has no tokens or more than the model sees
+std::vector<OptionTokens> optionTokens(const TaskQuestion& question, const Tokenizer& tokenizer,
+                                       const OptionTokenRules& rules);
+
+} // namespace secateur

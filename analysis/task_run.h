@@ -1,0 +1,43 @@
+#pragma once
+
+#include "analysis/option_tokens.h"
+#include "analysis/task_prompts.h"
+#include "analysis/task_scores.h"
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace secateur {
+
+/// How a task is asked.
+struct TaskRules {
+    ShotRules shots = {};
+    std::size_t limit = 0; ///< questions of a shuffled order that are asked; 0 = all
+    std::uint64_t seed = 1234;
+    OptionTokenRules tokens = {}; ///< mostInputs 0 = what the model was made for
+    std::int64_t batchTokens = 4096;
+};
+
+/// What came of it, with every answer kept.
+struct TaskRun {
+    TaskKind kind = TaskKind::choice;
+    std::vector<AnsweredQuestion> questions; ///< in the order of their file
+    TaskScores scores;
+    std::string shots; ///< shotLabel()
+};
+
+/// Places of the questions that a limit leaves of so many, ascending.
+std::vector<std::size_t> chosenQuestions(std::size_t count, const TaskRules& rules);
+
+/// Asks a model the questions of a task, of kind choice or lastWord. Which ones a limit leaves, and their examples, do
+/// not depend on the model and its mask: runs can be paired.
+/// @param plan of model.runner() @param examples that stand in front of questions; may be the task's own
+/// @throws Error for tasks without questions, encoders, too few examples, continuations that the model cannot see;
+/// Cancelled
+TaskRun runTask(const Model& model, const Plan& plan, const Tokenizer& tokenizer, const Task& task,
+                std::span<const TaskQuestion> examples, const TaskRules& rules, const Progress& progress = {});
+
+} // namespace secateur
