@@ -2,6 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <limits>
+
 namespace secateur {
 
 namespace {
@@ -36,6 +39,17 @@ std::int64_t totalBytes(const ModelSpec& spec, const PruningMask& mask, ComputeT
     return bytes;
 }
 
+/// What is worth keeping: a plan that does not fit goes layer by layer, and comes back to none before all the others
+/// have passed.
+std::int64_t keptBytes(const ModelSpec& spec, const Plan& plan) {
+    if (plan.isResident())
+        return std::numeric_limits<std::int64_t>::max();
+    std::int64_t largest = 0;
+    for (int layer = 0; layer < spec.layerCount(); ++layer)
+        largest = std::max(largest, expectedBytes(spec, layer, plan.mask().layer(layer), plan.type()));
+    return 2 * largest;
+}
+
 /// Converted weights stand in for what was mapped of the file.
 void releaseFile(const Model& model, int layer) {
     for (std::size_t which = 0; which < whichCount; ++which)
@@ -49,7 +63,8 @@ EnginePlan::EnginePlan(const Model& model, WeightStore& store, PruningMask mask,
     : Plan(mask, conversion.type, std::move(reason), totalBytes(model.spec(), mask, conversion.type) <= store.budget())
     , m_model(model)
     , m_store(store)
-    , m_conversion(conversion) {}
+    , m_conversion(conversion)
+    , m_keptBytes(keptBytes(model.spec(), *this)) {}
 
 Conversion EnginePlan::plainConversion() const {
     const bool isProcessor = m_conversion.device.is_cpu();
@@ -63,7 +78,7 @@ EnginePlan::LayerPointer EnginePlan::stored(int index, const LayerMask& mask, co
         releaseFile(m_model, index);
         return made;
     };
-    return m_store.get(keyOf(m_model.spec().storedLayer(index), mask, conversion), make);
+    return m_store.get(keyOf(m_model.spec().storedLayer(index), mask, conversion), m_keptBytes, make);
 }
 
 EnginePlan::LayerPointer EnginePlan::layer(int index, const LayerMask& mask) const {
@@ -80,7 +95,7 @@ std::shared_ptr<const PlanEnds> EnginePlan::storedEnds(const Conversion& convers
         m_model.checkFiles();
         return made;
     };
-    return m_store.get(keyOf(-1, {}, conversion), make);
+    return m_store.get(keyOf(-1, {}, conversion), m_keptBytes, make);
 }
 
 std::shared_ptr<const PlanEnds> EnginePlan::ends() const {

@@ -6,6 +6,7 @@
 
 #include <ATen/core/Tensor.h>
 
+#include <cstdint>
 #include <memory>
 #include <string>
 
@@ -37,6 +38,7 @@ private:
     const Model& m_model;
     WeightStore& m_store;
     Conversion m_conversion;
+    std::int64_t m_keptBytes; ///< of weights, at most, beside the one in use
 };
 
 } // namespace secateur

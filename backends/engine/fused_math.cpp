@@ -81,6 +81,21 @@ public:
         return hidden;
     }
 
+    /// By slices of the tokens: the widest tensors of a layer never exist as a whole.
+    at::Tensor addMlp(const at::Tensor& sum, const ModelSpec& spec, const PlanLayer& layer,
+                      const at::Tensor& read) const override {
+        constexpr std::int64_t leastTokens = 256; // products of fewer are slower
+        constexpr std::int64_t numbers = 1 << 22;
+        const std::int64_t slice = std::max(leastTokens, numbers / std::max<std::int64_t>(1, layer.gateUp.out));
+        for (std::int64_t begin = 0; begin < sum.size(0); begin += slice) {
+            const std::int64_t count = std::min(slice, sum.size(0) - begin);
+            const at::Tensor projected = linear(layer.gateUp, read.narrow(0, begin, count));
+            const at::Tensor hidden = activated(projected, spec.activation, spec.gatedMlp);
+            addLinear(sum.narrow(0, begin, count), layer.down, hidden);
+        }
+        return sum;
+    }
+
     at::Tensor context(const at::Tensor& projected, const AttentionInput& input, Watch& watch) const override {
         const LayerSpec& spec = input.layer.spec;
         const AttentionShape shape = shapeOf(input);

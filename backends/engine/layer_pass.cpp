@@ -77,11 +77,12 @@ at::Tensor LayerPass::mlpHidden(const at::Tensor& read) const {
 }
 
 at::Tensor LayerPass::addMlp(const at::Tensor& sum, bool ownsSum, const at::Tensor& read) const {
-    const at::Tensor hidden = mlpHidden(read);
     const bool isNormed = m_place == NormPlace::around;
-    const bool isWatched = m_watch.wants(Tap::mlpOutput) || m_watch.wants(Tap::mlpUpdate);
+    const bool isWatched =
+        m_watch.wants(Tap::mlpHidden) || m_watch.wants(Tap::mlpOutput) || m_watch.wants(Tap::mlpUpdate);
     if (ownsSum && !isNormed && !isWatched)
-        return m_math.addLinear(sum, m_layer.down, hidden);
+        return m_math.addMlp(sum, m_input.spec, m_layer, read);
+    const at::Tensor hidden = mlpHidden(read);
     const at::Tensor output = m_math.linear(m_layer.down, hidden);
     show(Tap::mlpOutput, output);
     const at::Tensor update = isNormed ? m_math.normedStream(m_layer.mlpPostNorm, output) : output;

@@ -46,6 +46,11 @@ public:
         return forProduct(plainActivation(projected, activation, gated));
     }
 
+    at::Tensor addMlp(const at::Tensor& sum, const ModelSpec& spec, const PlanLayer& layer,
+                      const at::Tensor& read) const override {
+        return addLinear(sum, layer.down, activated(linear(layer.gateUp, read), spec.activation, spec.gatedMlp));
+    }
+
     at::Tensor context(const at::Tensor& projected, const AttentionInput& input, Watch& watch) const override {
         const LayerSpec& spec = input.layer.spec;
         const at::Tensor kvHeads = kvHeadOf(input.layer, projected.device());

@@ -1,8 +1,11 @@
 #include "backends/engine/weight_store.h"
 
+#include <algorithm>
+
 namespace secateur {
 
-std::shared_ptr<const void> WeightStore::find(const std::string& key, const std::function<Item()>& make) {
+std::shared_ptr<const void> WeightStore::find(const std::string& key, std::int64_t most,
+                                              const std::function<Item()>& make) {
     std::shared_ptr<Slot> slot;
     {
         const std::lock_guard lock(m_mutex);
@@ -18,15 +21,15 @@ std::shared_ptr<const void> WeightStore::find(const std::string& key, const std:
     Item made = slot->item.weights ? slot->item : make();
     const std::lock_guard lock(m_mutex);
     slot->item = made;
-    shrink(slot.get());
+    shrink(slot.get(), std::min(most, m_budget));
     return made.weights;
 }
 
-void WeightStore::shrink(const Slot* except) {
+void WeightStore::shrink(const Slot* except, std::int64_t most) {
     std::int64_t bytes = 0;
     for (const auto& [_, slot] : m_slots)
         bytes += slot->item.bytes;
-    while (bytes > m_budget) {
+    while (bytes > most) {
         auto oldest = m_slots.end();
         for (auto it = m_slots.begin(); it != m_slots.end(); ++it) {
             const bool isIdle = it->second.get() != except && it->second->item.weights;

@@ -9,7 +9,7 @@
 
 namespace secateur {
 
-/// Converted weights by key, no more bytes of them than a budget: what was not used for longest goes first.
+/// Converted weights by key, no more bytes of them than they may take: what was not used for longest goes first.
 /// Thread-safe; what somebody holds stays alive until he lets go.
 class WeightStore {
 public:
@@ -24,9 +24,11 @@ public:
     std::int64_t budget() const { return m_budget; }
 
     /// What is kept under the key, made first if need be. Two threads that want the same wait for one making.
+    /// @param most bytes of weights that are kept beside it, within the budget
     template <typename Weights>
-    std::shared_ptr<const Weights> get(const std::string& key, const std::function<Weights()>& make) {
-        return std::static_pointer_cast<const Weights>(find(key, [&] {
+    std::shared_ptr<const Weights> get(const std::string& key, std::int64_t most,
+                                       const std::function<Weights()>& make) {
+        return std::static_pointer_cast<const Weights>(find(key, most, [&] {
             auto made = std::make_shared<const Weights>(make());
             const std::int64_t bytes = made->bytes;
             return Item{std::move(made), bytes};
@@ -40,8 +42,8 @@ private:
         std::uint64_t lastUse = 0;
     };
 
-    std::shared_ptr<const void> find(const std::string& key, const std::function<Item()>& make);
-    void shrink(const Slot* except);
+    std::shared_ptr<const void> find(const std::string& key, std::int64_t most, const std::function<Item()>& make);
+    void shrink(const Slot* except, std::int64_t most);
 
     std::int64_t m_budget;
     std::mutex m_mutex;
