@@ -30,7 +30,7 @@ std::string folder(const std::string& name = {}) {
 }
 
 const Json& expected() {
-    static const Json all = test::readJson(QString::fromStdString(folder("expected.json")));
+    static const Json all = test::readJson(QString::fromStdString(folder("perplexities.json")));
     return all;
 }
 

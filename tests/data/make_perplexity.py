@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Writes perplexity/: tokenizers of single characters, and expected.json, what Python and transformers make of texts.
+"""Writes perplexity/: tokenizers of single characters, and perplexities.json, what Python and transformers make of texts.
 
     python make_perplexity.py [MODEL.gguf wiki.test.raw]
 
@@ -268,7 +268,7 @@ def lines_of(record):
 
 
 def main(arguments):
-    target = FOLDER / "expected.json"
+    target = FOLDER / "perplexities.json"
     real = json.loads(target.read_text())["wikitext2_test"] if target.exists() and not arguments else None
     with fj.InDouble():
         small, made, models = small_cases()
