@@ -45,7 +45,7 @@ bool isClose(const Json& found, const Json& judged, double tolerance = 1e-5) {
 }
 
 const Json& expected() {
-    static const Json all = test::readJson(sources + "expected.json");
+    static const Json all = test::readJson(sources + "perplexities.json");
     return all;
 }
 
