@@ -37,6 +37,11 @@ public:
 
     at::Tensor product(const at::Tensor& a, const at::Tensor& b) const override { return at::matmul(a, b); }
 
+    at::Tensor innerProducts(const at::Tensor& a, const at::Tensor& b) const override {
+        const at::Tensor own = b.to(at::kDouble).repeat_interleave(a.size(0) / b.size(0), 0);
+        return (a.to(at::kDouble) * own).sum({1, 2}).cpu();
+    }
+
     at::Tensor columnSquares(const at::Tensor& weight) const override {
         // A few rows at a time: a whole MLP in float64 would be too large.
         constexpr std::int64_t blockElements = 1 << 20;

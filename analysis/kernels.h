@@ -42,6 +42,11 @@ public:
     /// one leading dimension or none.
     virtual at::Tensor product(const at::Tensor& a, const at::Tensor& b) const = 0;
 
+    /// Inner products of matrices, summed in float64: of each a [blocks, rows, columns] with its b [fewer, rows,
+    /// columns], each of which goes with as many blocks of `a` in a row. Both float32, columns side by side.
+    /// -> [blocks], on the processor
+    virtual at::Tensor innerProducts(const at::Tensor& a, const at::Tensor& b) const = 0;
+
     /// Sum of squares in float64 of each column of [rows, columns] of any type and strides. -> [columns]
     virtual at::Tensor columnSquares(const at::Tensor& weight) const = 0;
 

@@ -13,6 +13,9 @@ namespace {
 
 constexpr std::int64_t probes = 64;
 
+/// Rows of a Gram matrix that are multiplied at once.
+constexpr std::int64_t gramStep = 256;
+
 /// The part of a norm that rounding may move it by, before a slower product is worth its time.
 constexpr double mostBias = 3e-6;
 
@@ -61,8 +64,9 @@ SquareEstimate estimatedSquare(const Kernels& kernels, const Rows& query, const 
     return {std::max(mean, 0.0), squares.std().item<double>() / std::sqrt(static_cast<double>(probes))};
 }
 
-/// Gram matrices of the rows of each block. -> [blocks, rows / blocks, rows / blocks] float64
-at::Tensor grams(const Kernels& kernels, const Rows& rows, std::int64_t blocks) {
+/// What lies beside the diagonals of the Gram matrices of the rows of each block, whose diagonals are Rows::squares.
+/// -> [blocks, rows / blocks, rows / blocks] float32, zero on the diagonals
+at::Tensor gramsBeside(const Kernels& kernels, const Rows& rows, std::int64_t blocks) {
     const auto byBlock = [&](const at::Tensor& t) { return t.view({blocks, t.size(0) / blocks, t.size(1)}); };
     const at::Tensor high = byBlock(rows.high);
     at::Tensor result = kernels.product(high, high.transpose(1, 2));
@@ -71,9 +75,7 @@ at::Tensor grams(const Kernels& kernels, const Rows& rows, std::int64_t blocks) 
         result += mixed;
         result += mixed.transpose(1, 2);
     }
-    // The diagonal dominates, and is known exactly.
-    result = result.to(at::kDouble);
-    result.diagonal(0, 1, 2).copy_(rows.squares.view({blocks, -1}));
+    result.diagonal(0, 1, 2).zero_();
     return result;
 }
 
@@ -99,31 +101,44 @@ double exactSquare(const Kernels& kernels, const WideSource& source) {
         .item<double>();
 }
 
-/// Rows `begin` to `end` of the Gram matrix of all rows, up to column `end`, the diagonal exact. float64
-at::Tensor lowerGramRows(const Kernels& kernels, const Rows& rows, std::int64_t begin, std::int64_t end) {
-    const auto times = [&](const at::Tensor& a, const at::Tensor& b) {
-        return kernels.product(a.narrow(0, begin, end - begin), b.narrow(0, 0, end).t());
-    };
-    at::Tensor result = times(rows.high, rows.high);
-    if (rows.low.defined()) {
-        result += times(rows.high, rows.low);
-        result += times(rows.low, rows.high);
+/// Of all rows, by its lower half and, where there are lower halves of numbers, the whole of their products.
+at::Tensor gramBeside(const Kernels& kernels, const Rows& rows) {
+    const std::int64_t count = rows.high.size(0);
+    at::Tensor gram = at::empty({count, count}, rows.squares.options().dtype(at::kFloat));
+    for (std::int64_t begin = 0; begin < count; begin += gramStep) {
+        const std::int64_t size = std::min(gramStep, count - begin);
+        const at::Tensor some = rows.high.narrow(0, begin, size);
+        const at::Tensor lower = kernels.product(some, rows.high.narrow(0, 0, begin + size).t());
+        gram.narrow(0, begin, size).narrow(1, 0, begin + size).copy_(lower);
+        gram.narrow(0, 0, begin).narrow(1, begin, size).copy_(lower.narrow(1, 0, begin).t());
     }
-    result = result.to(at::kDouble);
-    result.narrow(1, begin, end - begin).diagonal().copy_(rows.squares.narrow(0, begin, end - begin));
-    return result;
+    if (rows.low.defined()) {
+        const at::Tensor mixed = kernels.product(rows.high, rows.low.t());
+        gram += mixed;
+        gram += mixed.t();
+    }
+    gram.diagonal().zero_();
+    return gram;
 }
 
-/// Inner product of the Gram matrices of all rows, which are symmetric: lower halves are enough, a few rows at a time.
-double innerProductOfGrams(const Kernels& kernels, const Rows& query, const Rows& key) {
-    constexpr std::int64_t step = 256;
+/// Inner product of the Gram matrices of all rows. They are symmetric, which spares half of most products: of the
+/// query's matrix only the lower half is formed, and one of the two mixed products of its halves.
+/// @param keyGram gramBeside(key)
+double innerProductOfGrams(const Kernels& kernels, const Rows& query, const Rows& key, const at::Tensor& keyGram) {
     const std::int64_t rows = query.high.size(0);
-    double sum = 0;
-    for (std::int64_t begin = 0; begin < rows; begin += step) {
-        const std::int64_t end = std::min(begin + step, rows);
-        const at::Tensor products =
-            lowerGramRows(kernels, query, begin, end).mul_(lowerGramRows(kernels, key, begin, end));
-        sum += 2 * products.sum().item<double>() - products.narrow(1, begin, end - begin).sum().item<double>();
+    const auto inner = [&](const at::Tensor& a, const at::Tensor& b) {
+        return kernels.innerProducts(a.unsqueeze(0), b.unsqueeze(0)).item<double>();
+    };
+    double sum = (query.squares * key.squares).sum().item<double>();
+    for (std::int64_t begin = 0; begin < rows; begin += gramStep) {
+        const std::int64_t size = std::min(gramStep, rows - begin);
+        const at::Tensor some = query.high.narrow(0, begin, size);
+        const at::Tensor keys = keyGram.narrow(0, begin, size);
+        const at::Tensor lower = kernels.product(some, query.high.narrow(0, 0, begin + size).t());
+        sum += 2 * inner(lower, keys.narrow(1, 0, begin + size)) -
+               inner(lower.narrow(1, begin, size), keys.narrow(1, begin, size));
+        if (query.low.defined())
+            sum += 2 * inner(kernels.product(some, query.low.t()), keys);
     }
     return sum;
 }
@@ -136,15 +151,15 @@ bool cancelsTooFar(double square, double independent) {
 }
 
 /// Squared norms of blocks of rows from their Gram matrices.
-/// @param key as many blocks as query, or fewer, each for as many blocks of query in a row
+/// @param keyGrams gramsBeside(key), of as many blocks as query has or fewer, each for as many of query in a row
 at::Tensor squaredNorms(const Kernels& kernels, const WideSource& source, const Rows& query, std::int64_t blocks,
-                        const Rows& key, std::int64_t keyBlocks) {
-    const auto forEachBlock = [&](const at::Tensor& t) { return t.repeat_interleave(blocks / keyBlocks, 0); };
-    at::Tensor squares = (grams(kernels, query, blocks) * forEachBlock(grams(kernels, key, keyBlocks))).sum({1, 2});
-    at::Tensor independent =
-        (query.squares.view({blocks, -1}) * forEachBlock(key.squares.view({keyBlocks, -1}))).sum(1);
-    squares = squares.cpu();
-    independent = independent.cpu();
+                        const Rows& key, const at::Tensor& keyGrams) {
+    const std::int64_t keyBlocks = keyGrams.size(0);
+    const at::Tensor independent =
+        (query.squares.view({blocks, -1}) * key.squares.view({keyBlocks, -1}).repeat_interleave(blocks / keyBlocks, 0))
+            .sum(1)
+            .cpu();
+    at::Tensor squares = kernels.innerProducts(gramsBeside(kernels, query, blocks), keyGrams) + independent;
     for (std::int64_t block = 0; block < blocks; ++block) {
         if (cancelsTooFar(squares[block].item<double>(), independent[block].item<double>())) {
             const std::int64_t heads = source.heads / blocks;
@@ -170,16 +185,31 @@ WideQueryKey::WideQueryKey(const Kernels& kernels, WideSource source)
     m_key = keyRows(kernels, m_source, precision);
 }
 
+const at::Tensor& WideQueryKey::keyGram() {
+    if (!m_keyGram.defined())
+        m_keyGram = gramBeside(m_kernels, m_key);
+    return m_keyGram;
+}
+
+at::Tensor WideQueryKey::groupKeyGrams() {
+    if (!prefersGrams(m_source))
+        return gramsBeside(m_kernels, m_key, m_source.kvHeads);
+    // The layer's own norm needs all of it, which holds those of the groups.
+    const at::Tensor& all = keyGram();
+    const std::int64_t size = m_source.headDim;
+    return all.as_strided({m_source.kvHeads, size, size}, {size * (all.size(1) + 1), all.size(1), 1});
+}
+
 at::Tensor WideQueryKey::squaredHeadNorms() {
     if (!m_headNorms.defined())
-        m_headNorms = squaredNorms(m_kernels, m_source, m_query, m_source.heads, m_key, m_source.kvHeads);
+        m_headNorms = squaredNorms(m_kernels, m_source, m_query, m_source.heads, m_key, groupKeyGrams());
     return m_headNorms;
 }
 
 at::Tensor WideQueryKey::squaredGroupNorms() {
     if (m_source.heads == m_source.kvHeads)
         return squaredHeadNorms();
-    return squaredNorms(m_kernels, m_source, m_group, m_source.kvHeads, m_key, m_source.kvHeads);
+    return squaredNorms(m_kernels, m_source, m_group, m_source.kvHeads, m_key, groupKeyGrams());
 }
 
 Precision WideQueryKey::chosenPrecision() const {
@@ -200,7 +230,7 @@ Precision WideQueryKey::chosenPrecision() const {
 double WideQueryKey::squaredLayerNorm(const std::function<void()>& between) {
     between();
     if (prefersGrams(m_source)) {
-        const double square = innerProductOfGrams(m_kernels, m_group, m_key);
+        const double square = innerProductOfGrams(m_kernels, m_group, m_key, keyGram());
         const double independent = (m_group.squares * m_key.squares).sum().item<double>();
         return cancelsTooFar(square, independent) ? exactSquare(m_kernels, m_source) : square;
     }

@@ -46,12 +46,15 @@ public:
 
 private:
     Precision chosenPrecision() const;
+    const at::Tensor& keyGram();
+    at::Tensor groupKeyGrams();
 
     const Kernels& m_kernels;
     WideSource m_source;
     Rows m_query; ///< of every head
     Rows m_group; ///< summed over the heads of each group; the same as m_query where a group is one head
     Rows m_key;
+    at::Tensor m_keyGram;   ///< beside its diagonal, of all key rows, once it was needed
     at::Tensor m_headNorms; ///< squared, once they were asked for
     Precision m_precision;
 };

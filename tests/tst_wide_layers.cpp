@@ -43,6 +43,9 @@ public:
     at::Tensor product(const at::Tensor& a, const at::Tensor& b) const override {
         return machineKernels().product(a, b);
     }
+    at::Tensor innerProducts(const at::Tensor& a, const at::Tensor& b) const override {
+        return machineKernels().innerProducts(a, b);
+    }
     at::Tensor columnSquares(const at::Tensor& weight) const override { return machineKernels().columnSquares(weight); }
     double squaredNormOfProduct(const Rows& a, const Rows& b, const std::function<void()>& between) const override {
         return machineKernels().squaredNormOfProduct(a, b, between);

@@ -127,6 +127,10 @@ public:
         return result;
     }
 
+    at::Tensor innerProducts(const at::Tensor& a, const at::Tensor& b) const override {
+        return secateur::innerProducts(a, b);
+    }
+
     at::Tensor columnSquares(const at::Tensor& weight) const override {
         // Numbers that float32 does not hold are left to ATen.
         const bool isWider = weight.scalar_type() == at::kDouble || !weight.is_floating_point();

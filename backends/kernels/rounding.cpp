@@ -95,6 +95,15 @@ double squares(const float* values, std::int64_t count) {
 }
 
 SECATEUR_PER_PROCESSOR
+double innerProduct(const float* a, const float* b, std::int64_t count) {
+    double sum = 0;
+#pragma omp simd reduction(+ : sum)
+    for (std::int64_t i = 0; i < count; ++i)
+        sum += static_cast<double>(a[i]) * static_cast<double>(b[i]);
+    return sum;
+}
+
+SECATEUR_PER_PROCESSOR
 void addSquares(const float* values, double* sums, std::int64_t count) {
 #pragma omp simd
     for (std::int64_t i = 0; i < count; ++i)
@@ -142,6 +151,23 @@ private:
 
 double sumOfSquares(const float* values, std::int64_t count) {
     return squares(values, count);
+}
+
+at::Tensor innerProducts(const at::Tensor& a, const at::Tensor& b) {
+    const std::int64_t rows = a.size(1);
+    const std::int64_t perBlock = a.size(0) / b.size(0);
+    const auto rowOf = [](const at::Tensor& t, std::int64_t block, std::int64_t row) {
+        return t.data_ptr<float>() + block * t.stride(0) + row * t.stride(1);
+    };
+    const at::Tensor sums = at::empty({a.size(0), rows}, at::kDouble);
+    at::parallel_for(0, sums.numel(), 16, [&](std::int64_t begin, std::int64_t end) {
+        for (std::int64_t i = begin; i < end; ++i) {
+            const std::int64_t block = i / rows;
+            sums.data_ptr<double>()[i] =
+                innerProduct(rowOf(a, block, i % rows), rowOf(b, block / perBlock, i % rows), a.size(2));
+        }
+    });
+    return sums.sum(1);
 }
 
 at::Tensor columnSquares(const at::Tensor& weight) {

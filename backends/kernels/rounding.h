@@ -13,6 +13,9 @@ Rows roundedRows(const at::Tensor& source, const at::Tensor& gain, std::int64_t 
 /// Kernels::columnSquares for floating types up to float32. The same on any number of threads.
 at::Tensor columnSquares(const at::Tensor& weight);
 
+/// Kernels::innerProducts. The same on any number of threads.
+at::Tensor innerProducts(const at::Tensor& a, const at::Tensor& b);
+
 /// Sum of squares in float64 of float32 numbers that lie side by side.
 double sumOfSquares(const float* values, std::int64_t count);
 
