@@ -15,6 +15,7 @@
 #include "backends/engine/variants.h"
 
 #include <ATen/ATen.h>
+#include <c10/core/GradMode.h>
 
 #include <fmt/format.h>
 
@@ -187,7 +188,7 @@ private:
     /// Without a graph, and with libtorch's failures said in one sentence.
     template <typename Work>
     std::invoke_result_t<Work> guarded(Work work) const {
-        const at::NoGradGuard noGraph;
+        const c10::NoGradGuard noGraph;
         try {
             return work();
         } catch (const c10::Error& error) {

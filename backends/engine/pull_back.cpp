@@ -5,6 +5,7 @@
 #include "backends/engine/read_out.h"
 
 #include <ATen/ATen.h>
+#include <c10/core/GradMode.h>
 #include <torch/csrc/autograd/autograd.h>
 
 #include <algorithm>
@@ -43,7 +44,7 @@ at::Tensor shaped(const at::Tensor& values, Tap tap, const AttentionInput& input
 
 LayerGradients pullBackThrough(const LayerMath& math, const AttentionInput& input, const at::Tensor& x,
                                const at::Tensor& dOutput, std::span<const Tap> wanted) {
-    const at::AutoGradMode recording(true);
+    const c10::AutoGradMode recording(true);
     const at::Tensor leaf = x.detach().requires_grad_(true);
     TapKeeper keeper(wanted);
     const at::Tensor out = LayerPass(math, input, keeper).run(leaf);
@@ -85,7 +86,7 @@ private:
     /// Adds the gradient of `value`'s scalar, a function of the chosen positions of a row, times `scale`.
     template <typename Value>
     double pull(int row, std::int64_t begin, std::int64_t count, Value value) {
-        const at::AutoGradMode recording(true);
+        const c10::AutoGradMode recording(true);
         const at::Tensor leaf = m_x.select(0, row).narrow(0, begin, count).detach().requires_grad_(true);
         const at::Tensor scalar = value(leaf);
         const auto gradient = torch::autograd::grad({scalar}, {leaf});
