@@ -268,6 +268,7 @@ private:
                            {},
                            text.windows.sequences.size(),
                            m_reused,
+                           m_streams->interval(),
                            secondsLeft(run)};
         if (!all.run.windows.empty())
             all.difference = pairedDifference(all.run, all.dense);

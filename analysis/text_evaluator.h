@@ -29,6 +29,7 @@ struct MaskEvaluation {
     LossDifference difference; ///< positive = the mask is worse
     std::size_t windows = 0;   ///< of the whole text
     int reusedLayers = 0;      ///< of the batches that ran in this call, the least; all layers when none had to run
+    int streamInterval = 1;    ///< TextEvaluator::streamInterval()
     double secondsLeft = 0;    ///< for the rest of the text
 
     bool isComplete() const { return run.windows.size() == windows; }

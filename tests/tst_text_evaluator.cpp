@@ -211,6 +211,7 @@ private slots:
             QVERIFY(evaluator.streamBytes() <= budget);
             const MaskEvaluation last = evaluator.evaluate(cut(PruningMask(model->spec()), 2, 0));
             QCOMPARE(last.reusedLayers, interval == 3 ? 0 : 2);
+            QCOMPARE(last.streamInterval, interval);
             QCOMPARE(evaluator.streamBytes(), (2 / interval) * stream); // shared with the dense model
         }
     }
