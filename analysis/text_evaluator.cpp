@@ -70,7 +70,6 @@ public:
             if (!isDense(run))
                 runTo(end, m_dense, *m_densePlan);
             m_reused = std::min(m_reused, runTo(end, run, *plan));
-            m_model.checkFiles();
             if (sink)
                 sink(result(run));
         }
@@ -250,8 +249,9 @@ private:
         };
         walk.finished = [&](std::size_t i, const at::Tensor& x) {
             const std::size_t batch = first + i;
-            for (const WindowLoss& loss :
-                 rowLosses(m_model, plan, x, m_all.batches[batch], m_all.rows[batch], progress))
+            const auto losses = rowLosses(m_model, plan, x, m_all.batches[batch], m_all.rows[batch], progress);
+            m_model.checkFiles(); // before anything is kept
+            for (const WindowLoss& loss : losses)
                 run.losses[loss.index] = loss;
             ++run.done;
         };
@@ -263,13 +263,9 @@ private:
         std::vector<WindowLoss> same = m_dense.losses;
         for (std::size_t i = 0; i < same.size(); ++i)
             same[i].tokens = run.losses[i].tokens;
-        MaskEvaluation all{perplexityOf(text, run.losses),
-                           perplexityOf(text, same),
-                           {},
-                           text.windows.sequences.size(),
-                           m_reused,
-                           m_streams->interval(),
-                           secondsLeft(run)};
+        MaskEvaluation all{
+            perplexityOf(text, run.losses), perplexityOf(text, same), {}, text.windows.sequences.size(), m_reused,
+            m_streams->interval(),          secondsLeft(run)};
         if (!all.run.windows.empty())
             all.difference = pairedDifference(all.run, all.dense);
         return all;
