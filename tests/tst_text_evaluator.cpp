@@ -2,6 +2,7 @@
 #ifndef Q_MOC_RUN
 #include "tests/support/counting_model.h"
 #include "tests/support/drawn_text.h"
+#include "tests/support/partial_runs.h"
 
 #include "analysis/error.h"
 #include "analysis/layer_operations.h"
@@ -17,9 +18,13 @@
 #include <limits>
 
 using namespace secateur;
+using test::apart;
 using test::CountingModel;
+using test::cut;
 using test::DrawnText;
 using test::Edits;
+using test::stoppedAt;
+using test::without;
 
 namespace {
 
@@ -37,50 +42,8 @@ EvaluatorOptions options(std::int64_t streamBudget = plenty, double groupSeconds
     return {ComputeType::float32, streamBudget, batchTokens, groupSeconds};
 }
 
-/// The largest difference of losses of windows, over the loss; infinite when windows differ.
-double apart(const Perplexity& found, const Perplexity& expected) {
-    if (found.windows.size() != expected.windows.size() || found.tokens != expected.tokens)
-        return std::numeric_limits<double>::infinity();
-    double worst = std::abs(found.lossNats - expected.lossNats) / std::abs(expected.lossNats);
-    for (std::size_t i = 0; i < found.windows.size(); ++i) {
-        const WindowLoss& one = found.windows[i];
-        const WindowLoss& other = expected.windows[i];
-        if (one.index != other.index || one.tokens != other.tokens || one.page != other.page)
-            return std::numeric_limits<double>::infinity();
-        worst = std::max(worst, std::abs(one.nats - other.nats) / std::abs(other.nats));
-    }
-    return worst;
-}
-
 Perplexity full(const Model& model, const PruningMask& mask, const ScoredText& text) {
     return perplexity(model, *model.runner().plan(mask, ComputeType::float32), text, 40);
-}
-
-PruningMask cut(PruningMask mask, int index, std::size_t head) {
-    LayerMask layer = mask.layer(index);
-    layer.heads.at(head) = false;
-    mask.setLayer(index, layer);
-    return mask;
-}
-
-/// The windows that only the later run has.
-Perplexity without(const ScoredText& text, const Perplexity& later, const Perplexity& earlier) {
-    std::vector<WindowLoss> losses(text.windows.sequences.size());
-    for (const WindowLoss& loss : later.windows)
-        losses[loss.index] = loss;
-    for (const WindowLoss& loss : earlier.windows)
-        losses[loss.index].tokens = 0;
-    return perplexityOf(text, losses);
-}
-
-/// Stops at the report of that number.
-Progress stoppedAt(int report, std::stop_source& stop) {
-    return Progress(
-        [left = std::make_shared<int>(report), &stop](double, std::string_view) {
-            if (--*left <= 0)
-                stop.request_stop();
-        },
-        stop.get_token());
 }
 
 bool isStopped(TextEvaluator& evaluator, const PruningMask& mask, int report) {
@@ -158,15 +121,14 @@ private slots:
 
     void runsBeginWhereAnEditReaches() {
         CountingModel model(tiny("deci"));
-        const auto batches = std::size_t{3};
         const PruningMask dense(model.spec());
         TextEvaluator evaluator(model, DrawnText(model.spec().vocab).fixedWindows(9, window), options());
         QCOMPARE(evaluator.streamInterval(), 1);
         const auto ran = [&](const PruningMask& mask) {
             model.counted.forget();
             evaluator.evaluate(mask);
-            return model.counted.layers.size() == batches * model.counted.distinct().size() ? model.counted.distinct()
-                                                                                            : std::set<int>{-1};
+            return model.counted.layers.size() == 3 * model.counted.distinct().size() ? model.counted.distinct()
+                                                                                      : std::set<int>{-1};
         };
         QVERIFY((ran(dense) == std::set{0, 1, 2}));
         QVERIFY(ran(dense).empty());
