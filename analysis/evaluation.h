@@ -35,6 +35,7 @@ struct Evaluation {
     std::string device;
     std::optional<TextEvaluation> text;
     double seconds = 0;
+    int reusedLayers = 0; ///< whose streams were there from the dense model or a mask before
     std::vector<std::string> warnings;
 };
 

@@ -2,6 +2,8 @@
 
 #include "analysis/error.h"
 #include "analysis/for_each_layer.h"
+#include "analysis/scored_batches.h"
+#include "analysis/statistics.h"
 
 #include <fmt/format.h>
 
@@ -18,17 +20,19 @@ namespace {
 struct Share {
     double nats = 0;
     double weight = 0;
+    std::size_t index = 0; ///< of the window or page in the text
 };
 
+/// In the order of the text.
 std::vector<Share> sharesOf(const Perplexity& run) {
     std::vector<Share> shares;
     if (run.rules.protocol == TextProtocol::tokenPpl) {
         for (const WindowLoss& window : run.windows)
-            shares.push_back({window.nats, static_cast<double>(window.tokens)});
+            shares.push_back({window.nats, static_cast<double>(window.tokens), window.index});
         return shares;
     }
     for (const PageSize& page : run.pages)
-        shares.push_back({0, static_cast<double>(page.words)});
+        shares.push_back({0, static_cast<double>(page.words), page.index});
     for (const WindowLoss& window : run.windows)
         shares[window.page].nats += window.nats;
     return shares;
@@ -56,96 +60,6 @@ Estimate ratio(const std::vector<Share>& shares) {
                                            : std::sqrt(squares * count / (count - 1)) / weight;
     return {mean, error};
 }
-
-/// Windows side by side: what goes in is each window without its last token, which nothing follows.
-struct ScoredBatch {
-    std::vector<std::size_t> windows; ///< of each row
-    std::vector<int> targets;         ///< [rows * positions], -1 = not scored
-};
-
-class Scoring {
-public:
-    Scoring(const Model& model, const Plan& plan, const ScoredText& text)
-        : m_runner(model.runner())
-        , m_plan(plan)
-        , m_text(text)
-        , m_losses(text.windows.sequences.size()) {}
-
-    std::vector<WindowLoss> run(std::int64_t batchTokens, const Progress& progress) {
-        cut(batchTokens);
-        LayerWalk walk;
-        walk.finished = [&](std::size_t batch, const at::Tensor& x) { readOut(batch, x, progress); };
-        forEachLayer(m_runner, m_plan, m_batches, walk, progress);
-        progress.report(1, "done");
-        return std::move(m_losses);
-    }
-
-private:
-    std::size_t inputs(std::size_t window) const { return m_text.windows.sequences[window].ids.size() - 1; }
-
-    void cut(std::int64_t batchTokens) {
-        std::vector<std::size_t> order(m_losses.size());
-        std::iota(order.begin(), order.end(), std::size_t{0});
-        std::ranges::stable_sort(order, std::ranges::greater(), [&](std::size_t i) { return inputs(i); });
-        for (std::size_t begin = 0; begin < order.size();) {
-            const auto positions = static_cast<std::int64_t>(inputs(order[begin]));
-            const auto rows = static_cast<std::size_t>(std::max<std::int64_t>(1, batchTokens / positions));
-            const std::size_t count = std::min(rows, order.size() - begin);
-            add(std::span(order).subspan(begin, count), static_cast<int>(positions));
-            begin += count;
-        }
-    }
-
-    void add(std::span<const std::size_t> windows, int positions) {
-        Batch batch{static_cast<int>(windows.size()), positions, {}, {}, {}, {}};
-        ScoredBatch scored{{windows.begin(), windows.end()}, {}};
-        for (const std::size_t index : windows) {
-            const std::vector<int>& ids = m_text.windows.sequences[index].ids;
-            const std::size_t rowEnd = batch.ids.size() + static_cast<std::size_t>(positions);
-            batch.lengths.push_back(static_cast<int>(ids.size()) - 1);
-            batch.ids.insert(batch.ids.end(), ids.begin(), ids.end() - 1);
-            for (std::size_t next = 1; next < ids.size(); ++next)
-                scored.targets.push_back(next >= m_text.firstScored[index] ? ids[next] : -1);
-            batch.ids.resize(rowEnd, 0);
-            scored.targets.resize(rowEnd, -1);
-        }
-        m_batches.push_back(std::move(batch));
-        m_scored.push_back(std::move(scored));
-    }
-
-    /// A part of the positions at a time, so that a stop is heard between them: a large vocabulary takes long.
-    void readOut(std::size_t index, const at::Tensor& x, const Progress& progress) {
-        constexpr std::size_t positionsAtOnce = 1024;
-        const Batch& batch = m_batches[index];
-        const ScoredBatch& scored = m_scored[index];
-        for (std::size_t begin = 0; begin < scored.targets.size(); begin += positionsAtOnce) {
-            progress.check();
-            const std::size_t end = std::min(begin + positionsAtOnce, scored.targets.size());
-            std::vector<int> targets(scored.targets.size(), -1);
-            std::copy(scored.targets.begin() + static_cast<std::ptrdiff_t>(begin),
-                      scored.targets.begin() + static_cast<std::ptrdiff_t>(end),
-                      targets.begin() + static_cast<std::ptrdiff_t>(begin));
-            const TokenLosses losses = m_runner.losses(m_plan, x, batch, targets);
-            for (std::size_t i = begin; i < end; ++i)
-                if (targets[i] >= 0)
-                    count(scored.windows[i / static_cast<std::size_t>(batch.positions)], losses.nats[i]);
-        }
-    }
-
-    void count(std::size_t window, double nats) {
-        WindowLoss& loss = m_losses[window];
-        loss.page = m_text.windows.sequences[window].document;
-        loss.nats += nats;
-        ++loss.tokens;
-    }
-
-    const Runner& m_runner;
-    const Plan& m_plan;
-    const ScoredText& m_text;
-    std::vector<Batch> m_batches;
-    std::vector<ScoredBatch> m_scored;
-    std::vector<WindowLoss> m_losses;
-};
 
 double totalNats(const Perplexity& run) {
     return std::accumulate(run.windows.begin(), run.windows.end(), 0.0,
@@ -180,23 +94,55 @@ double Perplexity::bitsPerByte() const {
     return totalNats(*this) / (static_cast<double>(bytes()) * std::log(2.0));
 }
 
-Perplexity perplexity(const Model& model, const Plan& plan, const ScoredText& text, std::int64_t batchTokens,
-                      const Progress& progress) {
-    if (!model.has(-1, Which::readOut))
-        throw Error("has no read-out (lm_head): no text can be scored", model.card().path);
-    Perplexity run{text.rules, Scoring(model, plan, text).run(batchTokens, progress), text.pages, 0, 0, 0};
-    model.checkFiles();
-    for (std::size_t i = 0; i < run.windows.size(); ++i) {
-        if (!std::isfinite(run.windows[i].nats))
-            throw Error(
-                fmt::format("predicts no finite probabilities: the loss of window {} is {}", i, run.windows[i].nats),
-                model.card().path);
-        run.tokens += run.windows[i].tokens;
+double LossDifference::halfWidth95() const {
+    return studentQuantile(count - 1) * standardError;
+}
+
+Perplexity perplexityOf(const ScoredText& text, const std::vector<WindowLoss>& losses) {
+    const auto pageOf = [&](std::size_t window) { return text.windows.sequences[window].document; };
+    std::vector<bool> isWhole(text.pages.size(), true);
+    Perplexity run{text.rules, {}, {}, 0, 0, 0};
+    if (text.rules.protocol == TextProtocol::wordPpl)
+        for (std::size_t i = 0; i < losses.size(); ++i)
+            isWhole[pageOf(i)] = isWhole[pageOf(i)] && losses[i].tokens > 0;
+    std::vector<std::size_t> places(text.pages.size());
+    for (std::size_t page = 0; page < text.pages.size(); ++page) {
+        places[page] = run.pages.size();
+        if (isWhole[page])
+            run.pages.push_back(text.pages[page]);
+    }
+    for (std::size_t i = 0; i < losses.size(); ++i) {
+        WindowLoss window = losses[i];
+        if (window.tokens == 0 || (!places.empty() && !isWhole[pageOf(i)]))
+            continue;
+        window.page = places.empty() ? 0 : places[pageOf(i)];
+        run.tokens += window.tokens;
+        run.windows.push_back(window);
     }
     const Estimate loss = ratio(sharesOf(run));
     run.lossNats = loss.mean;
     run.standardError = loss.standardError;
     return run;
+}
+
+Perplexity perplexity(const Model& model, const Plan& plan, const ScoredText& text, std::int64_t batchTokens,
+                      const Progress& progress) {
+    if (!model.has(-1, Which::readOut))
+        throw Error("has no read-out (lm_head): no text can be scored", model.card().path);
+    std::vector<std::size_t> windows(text.windows.sequences.size());
+    std::iota(windows.begin(), windows.end(), std::size_t{0});
+    ScoredBatches all;
+    addBatches(all, text, windows, batchTokens);
+    std::vector<WindowLoss> losses(windows.size());
+    LayerWalk walk;
+    walk.finished = [&](std::size_t batch, const at::Tensor& x) {
+        for (const WindowLoss& loss : rowLosses(model, plan, x, all.batches[batch], all.rows[batch], progress))
+            losses[loss.index] = loss;
+    };
+    forEachLayer(model.runner(), plan, all.batches, walk, progress);
+    model.checkFiles();
+    progress.report(1, "done");
+    return perplexityOf(text, losses);
 }
 
 LossDifference pairedDifference(const Perplexity& run, const Perplexity& reference) {
@@ -208,16 +154,21 @@ LossDifference pairedDifference(const Perplexity& run, const Perplexity& referen
                                 name(run.rules.protocol), run.rules.window,
                                 name(run.rules.bos.value_or(BosMode::tokenizerDefault)), name(reference.rules.protocol),
                                 reference.rules.window, name(reference.rules.bos.value_or(BosMode::tokenizerDefault))));
-    std::vector<Share> shares = sharesOf(run);
     const std::vector<Share> others = sharesOf(reference);
-    shares.resize(std::min(shares.size(), others.size()));
-    for (std::size_t i = 0; i < shares.size(); ++i) {
-        if (shares[i].weight != others[i].weight)
+    auto other = others.begin();
+    std::vector<Share> common;
+    for (const Share& share : sharesOf(run)) {
+        other = std::find_if(other, others.end(), [&](const Share& later) { return later.index >= share.index; });
+        if (other == others.end() || other->index != share.index)
+            continue;
+        if (share.weight != other->weight)
             throw Error("Losses of two different texts cannot be compared");
-        shares[i].nats -= others[i].nats;
+        common.push_back({share.nats - other->nats, share.weight, share.index});
     }
-    const Estimate difference = ratio(shares);
-    return {difference.mean, difference.standardError, shares.size()};
+    if (common.empty())
+        throw Error("Losses of two different parts of a text cannot be compared");
+    const Estimate difference = ratio(common);
+    return {difference.mean, difference.standardError, common.size()};
 }
 
 } // namespace secateur

@@ -15,10 +15,12 @@ namespace secateur {
 struct WindowLoss {
     double nats = 0; ///< summed over its predicted tokens
     std::int64_t tokens = 0;
-    std::size_t page = 0;
+    std::size_t page = 0;  ///< in the run's pages
+    std::size_t index = 0; ///< in the text's windows
 };
 
-/// How well a model predicts a text. What is divided by is predicted tokens (tokenPpl) or words (wordPpl).
+/// How well a model predicts a text, or some of its windows. What is divided by is predicted tokens (tokenPpl) or words
+/// (wordPpl).
 struct Perplexity {
     PerplexityRules rules;           ///< settled
     std::vector<WindowLoss> windows; ///< in the order of the text
@@ -43,15 +45,23 @@ struct Perplexity {
 Perplexity perplexity(const Model& model, const Plan& plan, const ScoredText& text, std::int64_t batchTokens = 4096,
                       const Progress& progress = {});
 
+/// A run over some windows of a text, or all. Pages of which not every window was scored are left out.
+/// @param losses of all windows of the text; those of 0 tokens were not scored
+Perplexity perplexityOf(const ScoredText& text, const std::vector<WindowLoss>& losses);
+
 /// How much more loss one run has than another on the same windows: far better known than either loss.
 struct LossDifference {
     double nats = 0;          ///< per token or word; positive = the first run is worse
     double standardError = 0; ///< over windows or pages; NaN for a single one
     std::size_t count = 0;    ///< windows or pages compared
+
+    /// Half of the interval that holds the difference on all such texts with 95 % probability: by Student's t, for few
+    /// windows are less than their standard error tells. NaN for a single one.
+    double halfWidth95() const;
 };
 
 /// Over the windows (pages) that both have, when one run read less of the text.
-/// @throws Error when the two were not scored by the same rules, or not on the same text
+/// @throws Error when the two were not scored by the same rules, or not on the same text, or on no common part of it
 LossDifference pairedDifference(const Perplexity& run, const Perplexity& reference);
 
 } // namespace secateur

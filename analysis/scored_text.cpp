@@ -130,7 +130,7 @@ private:
             add({ids.begin() + static_cast<std::ptrdiff_t>(window.begin),
                  ids.begin() + static_cast<std::ptrdiff_t>(window.end)},
                 window.scored - window.begin, m_text.pages.size());
-        m_text.pages.push_back({wordCount(original), static_cast<std::int64_t>(original.size())});
+        m_text.pages.push_back({wordCount(original), static_cast<std::int64_t>(original.size()), m_text.pages.size()});
     }
 
     void add(std::vector<int> ids, std::size_t firstScored, std::size_t page) {

@@ -58,6 +58,7 @@ PerplexityRules settled(const PerplexityRules& rules, const ModelSpec& spec);
 struct PageSize {
     std::int64_t words = 0;
     std::int64_t bytes = 0;
+    std::size_t index = 0; ///< in the text's pages
 };
 
 /// A text cut into windows of tokens, ready to be scored under any mask.

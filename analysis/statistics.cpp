@@ -1,6 +1,7 @@
 #include "analysis/statistics.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <limits>
 #include <numeric>
@@ -92,6 +93,22 @@ std::vector<bool> notSeparated(std::span<const double> values, std::span<const d
         }
     }
     return marked;
+}
+
+double studentQuantile(std::size_t degreesOfFreedom) {
+    constexpr std::array few{12.706205, 4.302653, 3.182446, 2.776445, 2.570582, 2.446912, 2.364624, 2.306004};
+    if (degreesOfFreedom == 0)
+        return nan;
+    if (degreesOfFreedom <= few.size())
+        return few[degreesOfFreedom - 1];
+    // Cornish and Fisher's expansion about the normal quantile (Abramowitz and Stegun 26.7.5).
+    constexpr double z = 1.959963985;
+    constexpr double z2 = z * z;
+    const double n = 1 / static_cast<double>(degreesOfFreedom);
+    const double first = z * (z2 + 1) / 4;
+    const double second = z * ((5 * z2 + 16) * z2 + 3) / 96;
+    const double third = z * (((3 * z2 + 19) * z2 + 17) * z2 - 15) / 384;
+    return z + n * (first + n * (second + n * third));
 }
 
 double finiteMean(std::span<const double> values) {

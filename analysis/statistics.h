@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <span>
 #include <utility>
 #include <vector>
@@ -24,6 +25,10 @@ std::vector<int> ranks(std::span<const double> values, bool lowFirst);
 /// exact values are always separated, also where they are equal; NaN is separated from everything.
 /// @param errors standard errors, one for each value; 0 or NaN = exact
 std::vector<bool> notSeparated(std::span<const double> values, std::span<const double> errors);
+
+/// What a value that follows Student's t exceeds with 2.5 % probability, to 2e-4 of itself: a mean lies within so many
+/// of its standard errors with 95 %. NaN for no degrees of freedom.
+double studentQuantile(std::size_t degreesOfFreedom);
 
 /// Mean of the finite values; NaN when there is none.
 double finiteMean(std::span<const double> values);

@@ -148,7 +148,6 @@ std::shared_ptr<const Model> open(const std::string& path, const Console& consol
 }
 
 void addRunOptions(CLI::App& verb, RunOptions& options) {
-    verb.add_option("--mask", options.mask, "Mask .json of what to leave out")->option_text("FILE");
     verb.add_option("--dtype", options.dtype, "What products are computed in")
         ->check(CLI::IsMember({"auto", "float32", "bfloat16", "float16"}))
         ->capture_default_str();
@@ -158,17 +157,24 @@ void addRunOptions(CLI::App& verb, RunOptions& options) {
         ->option_text("SIZE");
 }
 
+void addMaskOption(CLI::App& verb, RunOptions& options) {
+    verb.add_option("--mask", options.mask, "Mask .json of what to leave out")->option_text("FILE");
+}
+
+MaskRecord maskOf(const std::string& path, const Model& model, std::vector<std::string>& warnings) {
+    MaskReading reading = readMask(path, model.spec(), model.fingerprint());
+    for (const std::string& warning : reading.warnings)
+        warnings.push_back(path + ": " + warning);
+    return std::move(reading.record);
+}
+
 ReadyModel openToRun(const std::string& path, const RunOptions& options, const Console& console,
                      const Progress& progress) {
     ReadyModel ready{open(path, console, progress, options.memoryBudget), nullptr, {}, {}};
     const Model& model = *ready.model;
     ready.warnings = model.card().warnings;
-    if (!options.mask.empty()) {
-        MaskReading reading = readMask(options.mask, model.spec(), model.fingerprint());
-        ready.mask = std::move(reading.record);
-        for (const std::string& warning : reading.warnings)
-            ready.warnings.push_back(options.mask + ": " + warning);
-    }
+    if (!options.mask.empty())
+        ready.mask = maskOf(options.mask, model, ready.warnings);
     ready.plan =
         model.runner().plan(ready.mask ? ready.mask->mask : PruningMask(model.spec()), computeTypeOf(options.dtype));
     spdlog::info("computing in {}", ready.plan->reason().empty() ? name(ready.plan->type()) : ready.plan->reason());

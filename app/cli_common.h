@@ -45,8 +45,10 @@ struct RunOptions {
     std::int64_t memoryBudget = 0;
 };
 
-/// --mask, --dtype, --memory-budget
+/// --dtype, --memory-budget
 void addRunOptions(CLI::App& verb, RunOptions& options);
+/// --mask, for verbs that take one at most
+void addMaskOption(CLI::App& verb, RunOptions& options);
 
 /// A model, ready to run on texts.
 struct ReadyModel {
@@ -55,6 +57,9 @@ struct ReadyModel {
     std::optional<MaskRecord> mask;    ///< as its file says; none = dense
     std::vector<std::string> warnings; ///< the model's, and of mask and memory
 };
+
+/// Reads a mask of a model; what its file gives cause to say is added to the warnings.
+MaskRecord maskOf(const std::string& path, const Model& model, std::vector<std::string>& warnings);
 
 /// Opens the model and what is left of it under the mask. The type to compute in and why goes to the log.
 ReadyModel openToRun(const std::string& path, const RunOptions& options, const Console& console,

@@ -3,11 +3,12 @@
 #include "analysis/kernels.h"
 #include "analysis/runner.h"
 #include "analysis/text.h"
+#include "analysis/text_evaluator.h"
 #include "analysis/usage_error.h"
 #include "app/cli_common.h"
+#include "backends/available_memory.h"
 #include "backends/data_digest.h"
 #include "backends/mask_digest.h"
-#include "backends/mask_json.h"
 #include "backends/open_tokenizer.h"
 #include "backends/result_json.h"
 #include "backends/text_source.h"
@@ -17,6 +18,7 @@
 
 #include <chrono>
 #include <filesystem>
+#include <limits>
 
 namespace secateur::cli {
 
@@ -32,6 +34,7 @@ struct TextOptions {
 struct Arguments {
     std::string path;
     RunOptions run;
+    std::vector<std::string> masks; ///< files; empty = dense
     std::string against = "dense";
     TextOptions text;
 };
@@ -54,10 +57,7 @@ std::optional<Contender> referenceOf(const Arguments& arguments, ReadyModel& rea
     PruningMask mask(model.spec());
     std::string name;
     if (arguments.against != "dense") {
-        MaskReading reading = readMask(arguments.against, model.spec(), model.fingerprint());
-        for (const std::string& warning : reading.warnings)
-            ready.warnings.push_back(arguments.against + ": " + warning);
-        mask = std::move(reading.record.mask);
+        mask = maskOf(arguments.against, model, ready.warnings).mask;
         name = fileName(arguments.against);
     }
     return Contender{{name, maskDigest(mask)}, model.runner().plan(mask, ready.plan->type())};
@@ -96,8 +96,8 @@ PerplexityRules rulesOf(const TextOptions& options, const Model& model) {
     }
 }
 
-TextEvaluation evaluateText(ReadyModel& ready, const TextOptions& options, const Contender& run,
-                            const std::optional<Contender>& reference, const Console& console) {
+/// The text in windows, with what there is to say of it among the warnings.
+ScoredText readText(ReadyModel& ready, const TextOptions& options, const Progress& progress) {
     const Model& model = *ready.model;
     const PerplexityRules rules = rulesOf(options, model);
     const int context = model.spec().context;
@@ -107,10 +107,16 @@ TextEvaluation evaluateText(ReadyModel& ready, const TextOptions& options, const
     const auto tokenizer = openTokenizer(model.card());
     const std::vector<std::string>& more = tokenizer->card().warnings;
     ready.warnings.insert(ready.warnings.end(), more.begin(), more.end());
-    const Progress whole = console.progress();
-    const ScoredText text = textOf(options, rules, *tokenizer, whole.part(0, 0));
+    ScoredText text = textOf(options, rules, *tokenizer, progress);
     spdlog::info("{} windows, {} tokens with those of context", text.windows.sequences.size(), text.windows.tokens);
+    return text;
+}
 
+TextEvaluation evaluateText(ReadyModel& ready, const TextOptions& options, const Contender& run,
+                            const std::optional<Contender>& reference, const Console& console) {
+    const Model& model = *ready.model;
+    const Progress whole = console.progress();
+    const ScoredText text = readText(ready, options, whole.part(0, 0));
     const Progress progress = withTimeLeft(whole, console);
     std::optional<ReferenceText> compared;
     if (reference)
@@ -132,14 +138,25 @@ std::vector<std::string> row(const EvaluatedMask& mask, const Perplexity& run) {
             withError(run.lossNats, run.standardError)};
 }
 
+void printHeading(const TextEvaluation& text, const Evaluation& evaluation) {
+    const Perplexity& run = text.perplexity;
+    const bool byWords = run.rules.protocol == TextProtocol::wordPpl;
+    fmt::print("{} of {}: {}{} tokens in {} {} of {}, BOS {}, {}\n", name(run.rules.protocol), text.source,
+               byWords ? fmt::format("{} pages, ", grouped(run.pages.size())) : "",
+               grouped(static_cast<std::uint64_t>(run.tokens)), grouped(run.windows.size()),
+               run.windows.size() == 1 ? "window" : "windows", run.rules.window, name(run.rules.bos.value()),
+               evaluation.dtype);
+}
+
+const char* lossUnit(const TextEvaluation& text) {
+    return text.perplexity.rules.protocol == TextProtocol::wordPpl ? "nats/word" : "nats/token";
+}
+
 void printText(const TextEvaluation& text, const Evaluation& evaluation) {
     const Perplexity& run = text.perplexity;
     const bool byWords = run.rules.protocol == TextProtocol::wordPpl;
-    fmt::print("{} of {}: {}{} tokens in {} windows of {}, BOS {}, {}\n", name(run.rules.protocol), text.source,
-               byWords ? fmt::format("{} pages, ", grouped(run.pages.size())) : "",
-               grouped(static_cast<std::uint64_t>(run.tokens)), grouped(run.windows.size()), run.rules.window,
-               name(run.rules.bos.value()), evaluation.dtype);
-    std::vector<std::vector<std::string>> rows{{"", "perplexity", byWords ? "nats/word" : "nats/token"}};
+    printHeading(text, evaluation);
+    std::vector<std::vector<std::string>> rows{{"", "perplexity", lossUnit(text)}};
     if (text.reference)
         rows.push_back(row(text.reference->mask, text.reference->perplexity));
     rows.push_back(row(evaluation.mask, run));
@@ -153,17 +170,82 @@ void printText(const TextEvaluation& text, const Evaluation& evaluation) {
                    significant(run.bytePerplexity(), 6), significant(run.bitsPerByte(), 6));
 }
 
-void evaluateVerb(const Arguments& arguments, const Console& console) {
-    if (arguments.text.path.empty())
-        throw UsageError("there is nothing to evaluate on; name a text", "--text");
+void printRuns(const std::vector<Evaluation>& runs) {
+    const TextEvaluation& first = runs.front().text.value();
+    printHeading(first, runs.front());
+    std::vector<std::vector<std::string>> rows{{"", "perplexity", lossUnit(first), "difference"}};
+    rows.push_back(row({}, first.reference->perplexity));
+    for (const Evaluation& run : runs) {
+        rows.push_back(row(run.mask, run.text->perplexity));
+        const LossDifference& difference = run.text->reference->difference;
+        rows.back().push_back(withError(difference.nats, difference.standardError));
+    }
+    rows[1].emplace_back();
+    fmt::print("{}", table(std::move(rows), {Align::left, Align::right, Align::point, Align::point}));
+}
+
+double since(std::chrono::steady_clock::time_point begin) {
+    return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+}
+
+std::vector<Evaluation> evaluateMasks(ReadyModel& ready, const Arguments& arguments, const Console& console) {
+    const Model& model = *ready.model;
+    std::vector<PruningMask> masks;
+    for (const std::string& path : arguments.masks)
+        masks.push_back(maskOf(path, model, ready.warnings).mask);
+    const Progress whole = console.progress();
+    ScoredText text = readText(ready, arguments.text, whole.part(0, 0));
+    const std::string digest = dataDigest(text.windows);
+    const Progress progress = withTimeLeft(whole, console);
+    TextEvaluator evaluator(model, std::move(text),
+                            {ready.plan->type(), availableMemory() / 4, arguments.text.batchTokens,
+                             std::numeric_limits<double>::infinity()},
+                            progress.part(0, 0));
+    std::vector<Evaluation> runs;
+    for (std::size_t i = 0; i < masks.size(); ++i) {
+        const auto begin = std::chrono::steady_clock::now();
+        const auto count = static_cast<double>(masks.size());
+        const Progress part = progress.part(static_cast<double>(i) / count, static_cast<double>(i + 1) / count);
+        MaskEvaluation found = evaluator.evaluate(masks[i], {}, part);
+        Evaluation run{{fileName(arguments.masks[i]), maskDigest(masks[i])},
+                       std::string(name(evaluator.type())),
+                       model.kernels().device(),
+                       {},
+                       since(begin),
+                       found.reusedLayers,
+                       {}};
+        run.text = TextEvaluation{arguments.text.path, digest, std::move(found.run),
+                                  ReferenceText{{}, std::move(found.dense), found.difference}};
+        runs.push_back(std::move(run));
+    }
+    return runs;
+}
+
+void evaluateSeveral(const Arguments& arguments, const Console& console) {
+    if (arguments.against != "dense")
+        throw UsageError("several masks are compared with the dense model only", "--against");
+    const auto begin = std::chrono::steady_clock::now();
+    ReadyModel ready = openToRun(arguments.path, arguments.run, console, console.progress().part(0, 0));
+    const std::vector<Evaluation> runs = evaluateMasks(ready, arguments, console);
+    if (console.json) {
+        fmt::print("{}\n", evaluationsJson(fullCard(*ready.model), runs, since(begin), ready.warnings));
+        return;
+    }
+    printRuns(runs);
+    for (const std::string& warning : ready.warnings)
+        fmt::print(stderr, "note: {}\n", warning);
+}
+
+void evaluateOne(const Arguments& arguments, const Console& console) {
     const auto begin = std::chrono::steady_clock::now();
     ReadyModel ready = openToRun(arguments.path, arguments.run, console, console.progress().part(0, 0));
     const Contender run{{ready.mask ? fileName(arguments.run.mask) : "", maskDigest(ready.plan->mask())}, ready.plan};
     const std::optional<Contender> reference = referenceOf(arguments, ready);
 
-    Evaluation evaluation{run.mask, std::string(name(ready.plan->type())), ready.model->kernels().device(), {}, 0, {}};
+    Evaluation evaluation{run.mask, std::string(name(ready.plan->type())), ready.model->kernels().device(), {}, 0, 0,
+                          {}};
     evaluation.text = evaluateText(ready, arguments.text, run, reference, console);
-    evaluation.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+    evaluation.seconds = since(begin);
     evaluation.warnings = ready.warnings;
     if (console.json) {
         fmt::print("{}\n", evaluationJson(fullCard(*ready.model), evaluation));
@@ -172,6 +254,16 @@ void evaluateVerb(const Arguments& arguments, const Console& console) {
     printText(*evaluation.text, evaluation);
     for (const std::string& warning : evaluation.warnings)
         fmt::print(stderr, "note: {}\n", warning);
+}
+
+void evaluateVerb(Arguments& arguments, const Console& console) {
+    if (arguments.text.path.empty())
+        throw UsageError("there is nothing to evaluate on; name a text", "--text");
+    if (arguments.masks.size() > 1)
+        return evaluateSeveral(arguments, console);
+    if (!arguments.masks.empty())
+        arguments.run.mask = arguments.masks.front();
+    evaluateOne(arguments, console);
 }
 
 void addTextOptions(CLI::App& verb, TextOptions& options) {
@@ -208,6 +300,11 @@ void addEvaluate(CLI::App& program, Console& console) {
     verb->add_option("MODEL", arguments->path, "Hugging Face directory, or a file in a format of `list formats`")
         ->required();
     addTextOptions(*verb, arguments->text);
+    verb->add_option("--mask", arguments->masks,
+                     "Mask .json of what to leave out; several, each with its own --mask, are compared with the dense "
+                     "model, which runs once")
+        ->option_text("FILE")
+        ->allow_extra_args(false);
     addRunOptions(*verb, arguments->run);
     verb->add_option("--against", arguments->against,
                      "What to compare a mask with on the same windows: dense, none, or another mask's .json")

@@ -130,6 +130,7 @@ void addGenerate(CLI::App& program, Console& console) {
             "", "seed"))
         ->capture_default_str();
     verb->add_flag("--parse-special", arguments->parseSpecial, "Special text in TEXT (\"<s>\") is the special token");
+    addMaskOption(*verb, arguments->run);
     addRunOptions(*verb, arguments->run);
     addCommonOptions(*verb, console);
     verb->footer(

@@ -239,6 +239,23 @@ std::string evaluationJson(const ModelCard& card, const Evaluation& evaluation) 
     return print(document);
 }
 
+std::string evaluationsJson(const ModelCard& card, std::span<const Evaluation> runs, double seconds,
+                            std::span<const std::string> warnings) {
+    Json list = Json::array();
+    for (const Evaluation& run : runs) {
+        Json fields{{"mask", maskFields(run.mask)}, {"seconds", run.seconds}, {"reused_layers", run.reusedLayers}};
+        if (run.text)
+            fields["text"] = textFields(*run.text);
+        list.push_back(std::move(fields));
+    }
+    return print({{"model", modelFields(card)},
+                  {"dtype", runs.front().dtype},
+                  {"device", runs.front().device},
+                  {"runs", std::move(list)},
+                  {"seconds", seconds},
+                  {"warnings", warnings}});
+}
+
 std::string errorJson(const Error& error) {
     return print({{"error", {{"message", error.message()}, {"subject", error.subject()}, {"hint", error.hint()}}}});
 }

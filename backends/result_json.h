@@ -37,6 +37,10 @@ std::string generationJson(std::string_view prompt, std::string_view text, const
 
 /// @param card with its fingerprint
 std::string evaluationJson(const ModelCard& card, const Evaluation& evaluation);
+/// Several masks of one model, one after the other: what they have in common once, "runs" for each.
+/// @param runs at least one
+std::string evaluationsJson(const ModelCard& card, std::span<const Evaluation> runs, double seconds,
+                            std::span<const std::string> warnings);
 
 std::string errorJson(const Error& error);
 

@@ -147,6 +147,41 @@ private slots:
         QVERIFY(isClose(turned.at("text").at("delta_nats"), -text.at("delta_nats").get<double>(), 1e-9));
     }
 
+    void severalMasksShareTheDenseModel() {
+        const QString one = writeMask(m_llama, m_model, "one.json", R"([{"layer":0,"heads_cut":[1]}])");
+        const QString two = writeMask(m_llama, m_model, "two.json", R"([{"layer":1,"mlp":"drop"}])");
+        const QString none = writeMask(m_llama, m_model, "none.json", "[]");
+        for (const QStringList& rules : {QStringList{"--window", "16"}, {"--window", "13", "--protocol", "word_ppl"}}) {
+            const QStringList options = rules + QStringList{"--mask", one, "--mask", two, "--mask", none};
+            const Json document = evaluated(options + QStringList{"--json"}).json();
+            QCOMPARE(document.at("dtype").get<std::string>(), "float32");
+            QVERIFY(document.at("warnings").empty() && document.at("seconds").get<double>() > 0);
+            const Json& runs = document.at("runs");
+            QCOMPARE(runs.size(), std::size_t{3});
+            QCOMPARE(runs[0].at("reused_layers").get<int>(), 0);
+            QCOMPARE(runs[1].at("reused_layers").get<int>(), 1);
+            QCOMPARE(runs[2].at("reused_layers").get<int>(), 2);
+            QCOMPARE(runs[2].at("text").at("delta_nats").get<double>(), 0.0);
+            for (int i = 0; i < 2; ++i) {
+                const Json alone = evaluated(rules + QStringList{"--mask", i == 0 ? one : two, "--json"}).json();
+                const Json& run = runs[static_cast<std::size_t>(i)];
+                QCOMPARE(run.at("mask"), alone.at("mask"));
+                for (const char* field : {"loss_nats", "standard_error", "perplexity"})
+                    QVERIFY(isClose(run.at("text").at(field), alone.at("text").at(field), 1e-6));
+                QVERIFY(isClose(run.at("text").at("delta_nats"), alone.at("text").at("delta_nats"), 1e-4));
+                for (const char* field : {"digest", "tokens", "windows", "pages", "words"})
+                    QCOMPARE(run.at("text").at(field), alone.at("text").at(field));
+            }
+            const QByteArray shown = evaluated(options).out;
+            for (const char* line : {"\ndense ", "\none.json ", "\ntwo.json ", "\nnone.json "})
+                QVERIFY2(shown.contains(line), shown);
+        }
+        const Outcome refused = evaluated({"--mask", one, "--mask", two, "--against", "none"});
+        QCOMPARE(refused.status, 2);
+        QVERIFY(refused.error.contains("several masks are compared with the dense model only"));
+        QCOMPARE(evaluated({"--mask", one, "--mask", "/nonexistent.json"}).status, 1);
+    }
+
     void memoryAndBatchesChangeNothing() {
         const QStringList options{"--window", "16", "--json"};
         const Json whole = evaluated(options).json().at("text");

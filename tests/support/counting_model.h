@@ -1,0 +1,80 @@
+#pragma once
+
+#include "tests/support/judged_run.h"
+
+#include "analysis/runner_results.h"
+
+#include <set>
+
+namespace secateur::test {
+
+/// Writes down which layers of which batches ran.
+class CountingRunner : public Runner {
+public:
+    explicit CountingRunner(const Runner& runner)
+        : m_runner(runner) {}
+
+    mutable std::vector<int> layers; ///< one for each call
+    mutable int scored = 0;          ///< calls of losses()
+    void forget() { layers.clear(), scored = 0; }
+    std::set<int> distinct() const { return {layers.begin(), layers.end()}; }
+
+    std::shared_ptr<const Plan> plan(const PruningMask& mask, ComputeType type) const override {
+        return m_runner.plan(mask, type);
+    }
+    at::Tensor embed(const Plan& plan, const Batch& batch) const override { return m_runner.embed(plan, batch); }
+    at::Tensor runLayer(const Plan& plan, int layer, const at::Tensor& x, const Batch& batch, KvCache* cache,
+                        LayerObserver* observer) const override {
+        layers.push_back(layer);
+        return m_runner.runLayer(plan, layer, x, batch, cache, observer);
+    }
+    void runVariants(const Plan& plan, int layer, const at::Tensor& x, const Batch& batch,
+                     std::span<const LayerMask> variants, const VariantSink& sink) const override {
+        m_runner.runVariants(plan, layer, x, batch, variants, sink);
+    }
+    LayerGradients pullBack(const Plan& plan, int layer, const at::Tensor& x, const Batch& batch,
+                            const at::Tensor& dOutput, std::span<const Tap> wanted) const override {
+        return m_runner.pullBack(plan, layer, x, batch, dOutput, wanted);
+    }
+    at::Tensor readOut(const Plan& plan, const at::Tensor& x, const Batch& batch, bool lastOnly) const override {
+        return m_runner.readOut(plan, x, batch, lastOnly);
+    }
+    TokenLosses losses(const Plan& plan, const at::Tensor& x, const Batch& batch,
+                       std::span<const int> targets) const override {
+        ++scored;
+        return m_runner.losses(plan, x, batch, targets);
+    }
+    LossGradient lossGradient(const Plan& plan, const at::Tensor& x, const Batch& batch, Scalarisation of,
+                              std::span<const int> targets, std::span<const float> weights) const override {
+        return m_runner.lossGradient(plan, x, batch, of, targets, weights);
+    }
+    std::unique_ptr<KvCache> cache(const Plan& plan, int rows, int capacity) const override {
+        return m_runner.cache(plan, rows, capacity);
+    }
+
+private:
+    const Runner& m_runner;
+};
+
+/// A model whose runner counts.
+class CountingModel : public Model {
+public:
+    explicit CountingModel(std::shared_ptr<const Model> model)
+        : m_model(std::move(model))
+        , counted(m_model->runner()) {}
+
+    const ModelCard& card() const override { return m_model->card(); }
+    bool has(int layer, Which which) const override { return m_model->has(layer, which); }
+    at::Tensor tensor(int layer, Which which) const override { return m_model->tensor(layer, which); }
+    std::string place(int layer, Which which) const override { return m_model->place(layer, which); }
+    std::string fingerprint() const override { return m_model->fingerprint(); }
+    const Runner& runner() const override { return counted; }
+
+private:
+    std::shared_ptr<const Model> m_model;
+
+public:
+    CountingRunner counted;
+};
+
+} // namespace secateur::test

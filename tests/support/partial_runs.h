@@ -1,0 +1,61 @@
+#pragma once
+
+#include "analysis/perplexity.h"
+#include "analysis/progress.h"
+#include "analysis/pruning_mask.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <limits>
+#include <memory>
+#include <stop_token>
+#include <string_view>
+#include <vector>
+
+namespace secateur::test {
+
+/// The largest difference of losses of windows, over the loss; infinite when windows differ.
+inline double apart(const Perplexity& found, const Perplexity& expected) {
+    if (found.windows.size() != expected.windows.size() || found.tokens != expected.tokens)
+        return std::numeric_limits<double>::infinity();
+    double worst = std::abs(found.lossNats - expected.lossNats) / std::abs(expected.lossNats);
+    for (std::size_t i = 0; i < found.windows.size(); ++i) {
+        const WindowLoss& one = found.windows[i];
+        const WindowLoss& other = expected.windows[i];
+        if (one.index != other.index || one.tokens != other.tokens || one.page != other.page)
+            return std::numeric_limits<double>::infinity();
+        worst = std::max(worst, std::abs(one.nats - other.nats) / std::abs(other.nats));
+    }
+    return worst;
+}
+
+/// Without one more head.
+inline PruningMask cut(PruningMask mask, int index, std::size_t head) {
+    LayerMask layer = mask.layer(index);
+    layer.heads.at(head) = false;
+    mask.setLayer(index, layer);
+    return mask;
+}
+
+/// The windows that only the later run has.
+inline Perplexity without(const ScoredText& text, const Perplexity& later, const Perplexity& earlier) {
+    std::vector<WindowLoss> losses(text.windows.sequences.size());
+    for (const WindowLoss& loss : later.windows)
+        losses[loss.index] = loss;
+    for (const WindowLoss& loss : earlier.windows)
+        losses[loss.index].tokens = 0;
+    return perplexityOf(text, losses);
+}
+
+/// Stops at the report of that number.
+inline Progress stoppedAt(int report, std::stop_source& stop) {
+    return Progress(
+        [left = std::make_shared<int>(report), &stop](double, std::string_view) {
+            if (--*left <= 0)
+                stop.request_stop();
+        },
+        stop.get_token());
+}
+
+} // namespace secateur::test
