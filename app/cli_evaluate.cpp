@@ -5,6 +5,7 @@
 #include "analysis/text.h"
 #include "analysis/usage_error.h"
 #include "app/cli_common.h"
+#include "app/evaluate_task.h"
 #include "backends/data_digest.h"
 #include "backends/mask_digest.h"
 #include "backends/mask_json.h"
@@ -15,6 +16,7 @@
 #include <fmt/core.h>
 #include <spdlog/spdlog.h>
 
+#include <algorithm>
 #include <chrono>
 #include <filesystem>
 
@@ -34,6 +36,7 @@ struct Arguments {
     RunOptions run;
     std::string against = "dense";
     TextOptions text;
+    TaskOptions tasks;
 };
 
 /// A mask of the model, ready to run.
@@ -97,7 +100,7 @@ PerplexityRules rulesOf(const TextOptions& options, const Model& model) {
 }
 
 TextEvaluation evaluateText(ReadyModel& ready, const TextOptions& options, const Contender& run,
-                            const std::optional<Contender>& reference, const Console& console) {
+                            const std::optional<Contender>& reference, const Console& console, const Progress& whole) {
     const Model& model = *ready.model;
     const PerplexityRules rules = rulesOf(options, model);
     const int context = model.spec().context;
@@ -107,7 +110,6 @@ TextEvaluation evaluateText(ReadyModel& ready, const TextOptions& options, const
     const auto tokenizer = openTokenizer(model.card());
     const std::vector<std::string>& more = tokenizer->card().warnings;
     ready.warnings.insert(ready.warnings.end(), more.begin(), more.end());
-    const Progress whole = console.progress();
     const ScoredText text = textOf(options, rules, *tokenizer, whole.part(0, 0));
     spdlog::info("{} windows, {} tokens with those of context", text.windows.sequences.size(), text.windows.tokens);
 
@@ -125,6 +127,26 @@ TextEvaluation evaluateText(ReadyModel& ready, const TextOptions& options, const
         compared->difference = pairedDifference(result.perplexity, compared->perplexity);
     result.reference = std::move(compared);
     return result;
+}
+
+std::vector<TaskEvaluation> evaluateTasks(ReadyModel& ready, const std::vector<AskedTask>& asked, const Contender& run,
+                                          const std::optional<Contender>& reference, const Progress& progress) {
+    const Model& model = *ready.model;
+    const auto tokenizer = openTokenizer(model.card());
+    for (const std::string& warning : tokenizer->card().warnings)
+        if (std::ranges::find(ready.warnings, warning) == ready.warnings.end())
+            ready.warnings.push_back(warning);
+    std::vector<TaskRun> compared;
+    if (reference)
+        compared = askTasks(model, *reference->plan, *tokenizer, asked, progress.part(0, 0.5));
+    std::vector<TaskRun> runs = askTasks(model, *run.plan, *tokenizer, asked, progress.part(reference ? 0.5 : 0, 1));
+    std::vector<TaskEvaluation> tasks;
+    for (std::size_t i = 0; i < asked.size(); ++i) {
+        tasks.push_back(taskEvaluation(asked[i], std::move(runs[i])));
+        if (reference)
+            compareWith(tasks.back(), reference->mask, std::move(compared[i]));
+    }
+    return tasks;
 }
 
 std::vector<std::string> row(const EvaluatedMask& mask, const Perplexity& run) {
@@ -154,47 +176,63 @@ void printText(const TextEvaluation& text, const Evaluation& evaluation) {
 }
 
 void evaluateVerb(const Arguments& arguments, const Console& console) {
-    if (arguments.text.path.empty())
-        throw UsageError("there is nothing to evaluate on; name a text", "--text");
+    const TextOptions& text = arguments.text;
+    if (text.path.empty() && arguments.tasks.paths.empty())
+        throw UsageError("there is nothing to evaluate on; name a text, or a task by --task", "--text");
     const auto begin = std::chrono::steady_clock::now();
-    ReadyModel ready = openToRun(arguments.path, arguments.run, console, console.progress().part(0, 0));
+    const Progress progress = console.progress();
+    std::vector<AskedTask> tasks = readTasks(arguments.tasks, text.rules.bos, text.batchTokens, progress.part(0, 0));
+    ReadyModel ready = openToRun(arguments.path, arguments.run, console, progress.part(0, 0));
     const Contender run{{ready.mask ? fileName(arguments.run.mask) : "", maskDigest(ready.plan->mask())}, ready.plan};
     const std::optional<Contender> reference = referenceOf(arguments, ready);
 
     Evaluation evaluation{run.mask, std::string(name(ready.plan->type())), ready.model->kernels().device(), {}, 0, {}};
-    evaluation.text = evaluateText(ready, arguments.text, run, reference, console);
+    const double share = tasks.empty() ? 1 : 0.5;
+    if (!text.path.empty())
+        evaluation.text = evaluateText(ready, text, run, reference, console, progress.part(0, share));
+    nameClasses(tasks, *ready.model);
+    if (!tasks.empty())
+        evaluation.tasks = evaluateTasks(ready, tasks, run, reference,
+                                         withTimeLeft(progress.part(text.path.empty() ? 0 : share, 1), console));
     evaluation.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
     evaluation.warnings = ready.warnings;
     if (console.json) {
-        fmt::print("{}\n", evaluationJson(fullCard(*ready.model), evaluation));
+        fmt::print("{}\n", evaluationJson(fullCard(*ready.model), evaluation, arguments.tasks.listsAnswers));
         return;
     }
-    printText(*evaluation.text, evaluation);
+    if (evaluation.text)
+        printText(*evaluation.text, evaluation);
+    for (const TaskEvaluation& task : evaluation.tasks)
+        printTask(task, evaluation);
     for (const std::string& warning : evaluation.warnings)
         fmt::print(stderr, "note: {}\n", warning);
 }
 
 void addTextOptions(CLI::App& verb, TextOptions& options) {
     PerplexityRules& rules = options.rules;
-    verb.add_option("--text", options.path, "Text, .jsonl, or folder of texts to measure the perplexity of")
-        ->option_text("FILE|DIR");
-    verb.add_option("--field", options.field, "Of the rows of a .jsonl")->option_text("NAME");
+    CLI::Option* file =
+        verb.add_option("--text", options.path, "Text, .jsonl, or folder of texts to measure the perplexity of")
+            ->option_text("FILE|DIR");
+    verb.add_option("--field", options.field, "Of the rows of a .jsonl")->option_text("NAME")->needs(file);
     verb.add_option_function<std::string>(
             "--protocol", [&rules](const std::string& text) { rules.protocol = textProtocolOf(text); },
             "token_ppl: per token, in windows of their own, as most papers; word_ppl: per word of each page, rolling, "
             "as lm-eval's wikitext. Never compare the two. [token_ppl]")
-        ->option_text("ID");
+        ->option_text("ID")
+        ->needs(file);
     verb.add_option("--window", rules.window,
                     "Tokens that the model sees at once; without it its context, in token_ppl at most 2048")
-        ->check(CLI::Range(2, 1 << 24));
+        ->check(CLI::Range(2, 1 << 24))
+        ->needs(file);
     verb.add_option_function<std::string>(
             "--bos", [&rules](const std::string& text) { rules.bos = bosModeOf(text); },
             "Where BOS stands: tokenizer_default, always, first_only; token_ppl also every_window (of Gemma the "
-            "default) and never; word_ppl also lm_eval_new [tokenizer_default]")
+            "default) and never; word_ppl also lm_eval_new; tasks the first two and never [tokenizer_default]")
         ->option_text("MODE");
     verb.add_option("--max-tokens", rules.mostTokens,
                     "Leave out the text behind so many tokens, in word_ppl the pages that do not fit; without it all")
-        ->check(CLI::Range(std::int64_t{2}, std::int64_t{1} << 40));
+        ->check(CLI::Range(std::int64_t{2}, std::int64_t{1} << 40))
+        ->needs(file);
     verb.add_option("--batch-tokens", options.batchTokens, "Most tokens to run at once, but at least one window")
         ->check(CLI::Range(std::int64_t{1}, std::int64_t{1} << 24))
         ->capture_default_str();
@@ -208,9 +246,11 @@ void addEvaluate(CLI::App& program, Console& console) {
     verb->add_option("MODEL", arguments->path, "Hugging Face directory, or a file in a format of `list formats`")
         ->required();
     addTextOptions(*verb, arguments->text);
+    addTaskOptions(*verb, arguments->tasks);
     addRunOptions(*verb, arguments->run);
-    verb->add_option("--against", arguments->against,
-                     "What to compare a mask with on the same windows: dense, none, or another mask's .json")
+    verb->add_option(
+            "--against", arguments->against,
+            "What to compare a mask with on the same windows and questions: dense, none, or another mask's .json")
         ->option_text("dense|none|MASK")
         ->capture_default_str();
     addCommonOptions(*verb, console);
