@@ -2,6 +2,7 @@
 
 #include "analysis/error.h"
 #include "analysis/for_each_layer.h"
+#include "analysis/text.h"
 
 #include <ATen/ATen.h>
 
@@ -32,16 +33,24 @@ void erase(Encoding& encoding, std::size_t begin, std::size_t end) {
     cut(encoding.types);
 }
 
+/// Of the letters A to Z: data sets and checkpoints often differ in no more ("positive", "POSITIVE").
+std::string lowerCase(std::string text) {
+    std::ranges::transform(text, text.begin(), [](char c) { return c >= 'A' && c <= 'Z' ? c - 'A' + 'a' : c; });
+    return text;
+}
+
 std::size_t classOf(const LabelledText& text, std::span<const std::string> names, std::size_t classes) {
     const auto named = std::ranges::find(names, text.label);
-    if (named != names.end())
-        return static_cast<std::size_t>(named - names.begin());
+    const auto found = named != names.end() ? named : std::ranges::find(names, lowerCase(text.label), lowerCase);
+    if (found != names.end())
+        return static_cast<std::size_t>(found - names.begin());
     std::size_t number = 0;
     const char* const end = text.label.data() + text.label.size();
     const auto [last, error] = std::from_chars(text.label.data(), end, number);
     if (error != std::errc() || last != end || number >= classes)
         throw Error(fmt::format("has the label \"{}\", which is none of the model's {} classes", text.label, classes),
-                    fmt::format("line {}", text.line));
+                    fmt::format("line {}", text.line),
+                    names.empty() ? "" : "Their names are " + join({names.begin(), names.end()}, ", "));
     return number;
 }
 

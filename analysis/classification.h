@@ -13,7 +13,8 @@ Encoding cutEncoding(const LabelledText& text, const Tokenizer& tokenizer, std::
 
 /// Has an encoder's classifier label the texts of a task. Scores are log probabilities of the classes; the likeliest
 /// one is the answer, whatever an answer is chosen by.
-/// @param classNames of the classes in order, for labels that are names; labels that are numbers need none
+/// @param classNames of the classes in order, for labels that are names, in upper or lower case; labels that are
+/// numbers need none
 /// @param rules limit, seed, mostInputs and batchTokens; the others do not matter
 /// @throws Error for models without a classifier, tasks without texts, labels that are no class (naming the line), and
 /// where the model gives no finite number; Cancelled

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "analysis/perplexity.h"
+#include "analysis/task_run.h"
 
 #include <optional>
 #include <string>
@@ -28,6 +29,24 @@ struct TextEvaluation {
     std::optional<ReferenceText> reference;
 };
 
+/// What a run of a task is compared with: the same questions, asked of the same model.
+struct ReferenceTask {
+    EvaluatedMask mask;
+    TaskRun run;
+    std::vector<MetricDifference> differences; ///< of the run to this one
+};
+
+struct TaskEvaluation {
+    std::string name;          ///< the file's, without its ending; with its folder's where two would be the same
+    std::string source;        ///< file
+    std::string_view formatId; ///< of taskFormats()
+    std::size_t questions = 0; ///< in the file
+    TaskRules rules;
+    std::vector<std::string> classNames; ///< of a classifier, where the checkpoint names them
+    TaskRun run;
+    std::optional<ReferenceTask> reference;
+};
+
 /// How good a model is under a mask, by whatever was asked for.
 struct Evaluation {
     EvaluatedMask mask;
@@ -37,6 +56,7 @@ struct Evaluation {
     double seconds = 0;
     int reusedLayers = 0; ///< whose streams were there from the dense model or a mask before
     std::vector<std::string> warnings;
+    std::vector<TaskEvaluation> tasks = {};
 };
 
 } // namespace secateur

@@ -154,6 +154,10 @@ private:
             text.end = TextEnd::contextFull;
         if (m_sink)
             m_sink(index, token);
+        if (m_rules.isOver && m_rules.isOver(index)) {
+            text.end = TextEnd::complete;
+            text.goesOn = false;
+        }
     }
 
     const Model& m_model;

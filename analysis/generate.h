@@ -18,10 +18,12 @@ struct GenerationRules {
     int newTokens = 128;
     Sampling sampling = {};           ///< of the first text; each further one takes the next seed
     std::vector<int> stopTokens = {}; ///< a text ends before any of them
+    /// Asked behind each new token, after the sink: whether the text ends with it. Empty = it goes on.
+    std::function<bool(std::size_t text)> isOver = {};
     int chunk = 512; ///< tokens of the prompts, all together, that run at once: bounds the memory they take
 };
 
-/// Why a text ends: it has its new tokens, a stop token came, or the model's context is full.
+/// Why a text ends: it has its new tokens (or is over sooner), a stop token came, or the model's context is full.
 enum class TextEnd { complete, stopToken, contextFull };
 std::string_view name(TextEnd end);
 

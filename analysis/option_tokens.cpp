@@ -43,13 +43,7 @@ public:
     }
 
 private:
-    std::vector<int> encoded(std::string_view text) const {
-        std::vector<int> ids = m_tokenizer.encode(text, {.addSpecial = m_rules.bos != BosRule::never}).ids;
-        const auto bos = m_tokenizer.card().bos;
-        if (m_rules.bos == BosRule::always && bos && (ids.empty() || ids.front() != *bos))
-            ids.insert(ids.begin(), *bos);
-        return ids;
-    }
+    std::vector<int> encoded(std::string_view text) const { return contextTokens(text, m_tokenizer, m_rules.bos); }
 
     OptionTokens behindPrefix(std::string_view text) const {
         const TokenizerCard& card = m_tokenizer.card();
@@ -85,6 +79,14 @@ void truncate(OptionTokens& tokens, std::size_t mostInputs) {
 }
 
 } // namespace
+
+std::vector<int> contextTokens(std::string_view text, const Tokenizer& tokenizer, BosRule rule) {
+    std::vector<int> ids = tokenizer.encode(text, {.addSpecial = rule != BosRule::never}).ids;
+    const auto bos = tokenizer.card().bos;
+    if (rule == BosRule::always && bos && (ids.empty() || ids.front() != *bos))
+        ids.insert(ids.begin(), *bos);
+    return ids;
+}
 
 std::vector<OptionTokens> optionTokens(const TaskQuestion& question, const Tokenizer& tokenizer,
                                        const OptionTokenRules& rules) {

@@ -5,6 +5,7 @@
 #include "analysis/tokenizer.h"
 
 #include <cstddef>
+#include <string_view>
 #include <vector>
 
 namespace secateur {
@@ -22,6 +23,9 @@ struct OptionTokenRules {
     BosRule bos = BosRule::tokenizerDefault;
     std::size_t mostInputs = 0; ///< tokens that the model sees at most, older ones are left out; 0 = no limit
 };
+
+/// What stands in front of a continuation, with the special tokens that the rule wants; may be empty.
+std::vector<int> contextTokens(std::string_view text, const Tokenizer& tokenizer, BosRule bos);
 
 /// The options of a question as tokens (evaluation.md 2.1): blanks at the end of a context go to the continuation; the
 /// context's tokens are those it has alone; the continuation's are those of both texts together from as many on; a

@@ -14,6 +14,7 @@ enum class TaskKind {
     choice,         ///< the likeliest of several continuations
     lastWord,       ///< whether the greedy continuation is the expected one
     classification, ///< a classifier's label of a text
+    generation,     ///< a text that the model writes, held against right ones
 };
 
 /// A way to write tasks down, one JSON object a line, and the prompts made of it (evaluation.md 2.3, 2.4).
@@ -22,6 +23,7 @@ struct TaskFormat {
     std::string_view summary;
     TaskKind kind;
     std::string_view metric; ///< what papers report
+    std::string_view fields; ///< of its rows, as on the Hugging Face hub
 };
 
 std::span<const TaskFormat> taskFormats();
@@ -58,12 +60,23 @@ struct LabelledText {
     std::string label;               ///< a name, or a number from 0 in digits
 };
 
-/// The content of a task file. Of `questions` and `texts` the one that goes with the format is filled.
+/// One prompt of TaskKind generation. Examples, where there are any, are in it.
+struct AnswerPrompt {
+    std::size_t line = 0;
+    std::string prompt;
+    std::vector<std::string> answers; ///< each of them is right
+    std::vector<std::string> stops;   ///< texts that end what is written, and are no part of it
+    int mostTokens = 256;
+    std::string extract; ///< expression whose last match in what is written is the answer; empty = all of it
+};
+
+/// The content of a task file. Of `questions`, `texts` and `prompts` the one that goes with the format is filled.
 struct Task {
     std::string name;          ///< the file's, without its ending
     std::string_view formatId; ///< of taskFormats()
     std::vector<TaskQuestion> questions;
     std::vector<LabelledText> texts;
+    std::vector<AnswerPrompt> prompts = {};
 };
 
 } // namespace secateur

@@ -6,6 +6,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -21,12 +22,22 @@ struct TaskRules {
     std::int64_t batchTokens = 4096;
 };
 
+/// What a model wrote behind a prompt.
+struct WrittenAnswer {
+    std::size_t line = 0;
+    std::string text;     ///< without what ended it
+    std::string compared; ///< what of it is held against the right answers
+    bool isExact = false;
+    double f1 = 0; ///< of words, with the right answer that is nearest
+};
+
 /// What came of it, with every answer kept.
 struct TaskRun {
     TaskKind kind = TaskKind::choice;
     std::vector<AnsweredQuestion> questions; ///< in the order of their file
     TaskScores scores;
-    std::string shots; ///< shotLabel()
+    std::string shots;                       ///< shotLabel()
+    std::vector<WrittenAnswer> written = {}; ///< of kind generation, instead of questions
 };
 
 /// Places of the questions that a limit leaves of so many, ascending.
@@ -39,5 +50,17 @@ std::vector<std::size_t> chosenQuestions(std::size_t count, const TaskRules& rul
 /// Cancelled
 TaskRun runTask(const Model& model, const Plan& plan, const Tokenizer& tokenizer, const Task& task,
                 std::span<const TaskQuestion> examples, const TaskRules& rules, const Progress& progress = {});
+
+/// How far a metric of the second run is from that of the first.
+struct MetricDifference {
+    std::string id;
+    double value = 0;
+    double standardError = 0;             ///< of the difference of pairs; NaN for less than two questions
+    std::optional<PairedAnswers> answers; ///< of metrics that count right ones
+};
+
+/// Of every metric of two runs of a task. That of perplexities has the error that the questions' nats give it.
+/// @throws Error when the runs are not of the same questions in the same order
+std::vector<MetricDifference> taskDifferences(const TaskRun& first, const TaskRun& second);
 
 } // namespace secateur

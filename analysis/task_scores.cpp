@@ -31,24 +31,11 @@ std::size_t best(const TaskQuestion& question, const std::vector<OptionScore>& s
     return static_cast<std::size_t>(std::ranges::max_element(values) - values.begin());
 }
 
-bool isRight(TaskKind kind, AnswerBy by, const AnsweredQuestion& question) {
-    return kind == TaskKind::lastWord ? question.scores.front().isGreedy : question.answer(by) == question.gold;
-}
-
-TaskMetric mean(std::string_view id, const std::vector<double>& values) {
-    const auto count = static_cast<double>(values.size());
-    const double value = std::accumulate(values.begin(), values.end(), 0.0) / count;
-    double squares = 0;
-    for (const double one : values)
-        squares += (one - value) * (one - value);
-    return {std::string(id), value, values.size() < 2 ? none : std::sqrt(squares / (count - 1) / count)};
-}
-
 TaskMetric accuracy(TaskKind kind, AnswerBy by, std::span<const AnsweredQuestion> questions) {
     std::vector<double> right;
     for (const AnsweredQuestion& question : questions)
         right.push_back(isRight(kind, by, question) ? 1 : 0);
-    return mean(name(by), right);
+    return meanMetric(name(by), right);
 }
 
 /// Of the words as wholes, not of their tokens.
@@ -56,7 +43,7 @@ TaskMetric perplexity(std::span<const AnsweredQuestion> questions) {
     std::vector<double> nats;
     for (const AnsweredQuestion& question : questions)
         nats.push_back(-question.scores.front().logProbability);
-    TaskMetric metric = mean("perplexity", nats);
+    TaskMetric metric = meanMetric("perplexity", nats);
     metric.value = std::exp(metric.value);
     metric.standardError *= metric.value;
     return metric;
@@ -84,6 +71,19 @@ std::string_view name(AnswerBy by) {
 
 std::size_t AnsweredQuestion::answer(AnswerBy by) const {
     return by == AnswerBy::total ? byTotal : by == AnswerBy::codePoints ? byCodePoints : byBytes;
+}
+
+bool isRight(TaskKind kind, AnswerBy by, const AnsweredQuestion& question) {
+    return kind == TaskKind::lastWord ? question.scores.front().isGreedy : question.answer(by) == question.gold;
+}
+
+TaskMetric meanMetric(std::string_view id, std::span<const double> values) {
+    const auto count = static_cast<double>(values.size());
+    const double value = std::accumulate(values.begin(), values.end(), 0.0) / count;
+    double squares = 0;
+    for (const double one : values)
+        squares += (one - value) * (one - value);
+    return {std::string(id), value, values.size() < 2 ? none : std::sqrt(squares / (count - 1) / count)};
 }
 
 AnsweredQuestion answered(const TaskQuestion& question, const std::vector<OptionScore>& scores) {
@@ -121,6 +121,20 @@ TaskScores taskScores(TaskKind kind, std::span<const AnsweredQuestion> questions
     return scores;
 }
 
+PairedAnswers pairedAnswers(const std::vector<bool>& first, const std::vector<bool>& second) {
+    PairedAnswers pairs;
+    std::vector<double> differences;
+    for (std::size_t i = 0; i < first.size(); ++i) {
+        ++(first[i] ? (second[i] ? pairs.bothRight : pairs.onlyFirst)
+                    : (second[i] ? pairs.onlySecond : pairs.bothWrong));
+        differences.push_back((second[i] ? 1 : 0) - (first[i] ? 1 : 0));
+    }
+    const TaskMetric difference = meanMetric({}, differences);
+    pairs.difference = difference.value;
+    pairs.standardError = difference.standardError;
+    return pairs;
+}
+
 PairedAnswers pairedAnswers(TaskKind kind, AnswerBy by, std::span<const AnsweredQuestion> first,
                             std::span<const AnsweredQuestion> second) {
     const bool isSame = std::ranges::equal(first, second, [](const auto& a, const auto& b) {
@@ -129,18 +143,13 @@ PairedAnswers pairedAnswers(TaskKind kind, AnswerBy by, std::span<const Answered
     if (!isSame || first.empty())
         throw Error(
             "Two runs can be compared question by question when they asked the same questions in the same order");
-    PairedAnswers pairs;
-    std::vector<double> differences;
-    for (std::size_t i = 0; i < first.size(); ++i) {
-        const bool before = isRight(kind, by, first[i]);
-        const bool after = isRight(kind, by, second[i]);
-        ++(before ? (after ? pairs.bothRight : pairs.onlyFirst) : (after ? pairs.onlySecond : pairs.bothWrong));
-        differences.push_back((after ? 1 : 0) - (before ? 1 : 0));
-    }
-    const TaskMetric difference = mean(name(by), differences);
-    pairs.difference = difference.value;
-    pairs.standardError = difference.standardError;
-    return pairs;
+    const auto right = [&](std::span<const AnsweredQuestion> run) {
+        std::vector<bool> all;
+        for (const AnsweredQuestion& question : run)
+            all.push_back(isRight(kind, by, question));
+        return all;
+    };
+    return pairedAnswers(right(first), right(second));
 }
 
 } // namespace secateur

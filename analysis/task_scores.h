@@ -33,14 +33,22 @@ struct AnsweredQuestion {
     std::size_t answer(AnswerBy by) const;
 };
 
+/// lastWord: whether the expected word is the greedy one, whatever an answer is chosen by.
+bool isRight(TaskKind kind, AnswerBy by, const AnsweredQuestion& question);
+
 AnsweredQuestion answered(const TaskQuestion& question, const std::vector<OptionScore>& scores);
 
 /// A mean over questions and its standard error (sample deviation, ddof 1); the error of less than two is NaN.
 struct TaskMetric {
-    std::string id; ///< "acc", "acc_norm", "acc_bytes"; lastWord: "acc", "perplexity"; classification: "acc"
+    /// "acc", "acc_norm", "acc_bytes"; lastWord: "acc", "perplexity"; classification: "acc"; generation: "exact_match",
+    /// "f1"
+    std::string id;
     double value = 0;
     double standardError = 0;
 };
+
+/// Of one value for each question.
+TaskMetric meanMetric(std::string_view id, std::span<const double> values);
 
 struct SubjectScore {
     std::string subject;
@@ -59,7 +67,7 @@ struct TaskScores {
     const TaskMetric& metric(std::string_view id) const;
 };
 
-/// @throws Error when there are no questions
+/// Of every kind but generation. @throws Error when there are no questions
 TaskScores taskScores(TaskKind kind, std::span<const AnsweredQuestion> questions);
 
 /// Two runs over the same questions, compared question by question (McNemar's table).
@@ -72,6 +80,8 @@ struct PairedAnswers {
     double standardError = 0; ///< of the difference; NaN for less than two questions
 };
 
+/// @param first whether each question is right @param second as many
+PairedAnswers pairedAnswers(const std::vector<bool>& first, const std::vector<bool>& second);
 /// @throws Error when the runs are not of the same questions in the same order
 PairedAnswers pairedAnswers(TaskKind kind, AnswerBy by, std::span<const AnsweredQuestion> first,
                             std::span<const AnsweredQuestion> second);

@@ -6,6 +6,7 @@
 #include "analysis/text_evaluator.h"
 #include "analysis/usage_error.h"
 #include "app/cli_common.h"
+#include "app/evaluate_task.h"
 #include "backends/available_memory.h"
 #include "backends/data_digest.h"
 #include "backends/mask_digest.h"
@@ -16,6 +17,7 @@
 #include <fmt/core.h>
 #include <spdlog/spdlog.h>
 
+#include <algorithm>
 #include <chrono>
 #include <filesystem>
 #include <limits>
@@ -37,6 +39,7 @@ struct Arguments {
     std::vector<std::string> masks; ///< files; empty = dense
     std::string against = "dense";
     TextOptions text;
+    TaskOptions tasks;
 };
 
 /// A mask of the model, ready to run.
@@ -113,9 +116,8 @@ ScoredText readText(ReadyModel& ready, const TextOptions& options, const Progres
 }
 
 TextEvaluation evaluateText(ReadyModel& ready, const TextOptions& options, const Contender& run,
-                            const std::optional<Contender>& reference, const Console& console) {
+                            const std::optional<Contender>& reference, const Console& console, const Progress& whole) {
     const Model& model = *ready.model;
-    const Progress whole = console.progress();
     const ScoredText text = readText(ready, options, whole.part(0, 0));
     const Progress progress = withTimeLeft(whole, console);
     std::optional<ReferenceText> compared;
@@ -131,6 +133,26 @@ TextEvaluation evaluateText(ReadyModel& ready, const TextOptions& options, const
         compared->difference = pairedDifference(result.perplexity, compared->perplexity);
     result.reference = std::move(compared);
     return result;
+}
+
+std::vector<TaskEvaluation> evaluateTasks(ReadyModel& ready, const std::vector<AskedTask>& asked, const Contender& run,
+                                          const std::optional<Contender>& reference, const Progress& progress) {
+    const Model& model = *ready.model;
+    const auto tokenizer = openTokenizer(model.card());
+    for (const std::string& warning : tokenizer->card().warnings)
+        if (std::ranges::find(ready.warnings, warning) == ready.warnings.end())
+            ready.warnings.push_back(warning);
+    std::vector<TaskRun> compared;
+    if (reference)
+        compared = askTasks(model, *reference->plan, *tokenizer, asked, progress.part(0, 0.5));
+    std::vector<TaskRun> runs = askTasks(model, *run.plan, *tokenizer, asked, progress.part(reference ? 0.5 : 0, 1));
+    std::vector<TaskEvaluation> tasks;
+    for (std::size_t i = 0; i < asked.size(); ++i) {
+        tasks.push_back(taskEvaluation(asked[i], std::move(runs[i])));
+        if (reference)
+            compareWith(tasks.back(), reference->mask, std::move(compared[i]));
+    }
+    return tasks;
 }
 
 std::vector<std::string> row(const EvaluatedMask& mask, const Perplexity& run) {
@@ -237,28 +259,42 @@ void evaluateSeveral(const Arguments& arguments, const Console& console) {
 }
 
 void evaluateOne(const Arguments& arguments, const Console& console) {
+    const TextOptions& text = arguments.text;
     const auto begin = std::chrono::steady_clock::now();
-    ReadyModel ready = openToRun(arguments.path, arguments.run, console, console.progress().part(0, 0));
+    const Progress progress = console.progress();
+    std::vector<AskedTask> tasks = readTasks(arguments.tasks, text.rules.bos, text.batchTokens, progress.part(0, 0));
+    ReadyModel ready = openToRun(arguments.path, arguments.run, console, progress.part(0, 0));
     const Contender run{{ready.mask ? fileName(arguments.run.mask) : "", maskDigest(ready.plan->mask())}, ready.plan};
     const std::optional<Contender> reference = referenceOf(arguments, ready);
 
     Evaluation evaluation{run.mask, std::string(name(ready.plan->type())), ready.model->kernels().device(), {}, 0, 0,
                           {}};
-    evaluation.text = evaluateText(ready, arguments.text, run, reference, console);
+    const double share = tasks.empty() ? 1 : 0.5;
+    if (!text.path.empty())
+        evaluation.text = evaluateText(ready, text, run, reference, console, progress.part(0, share));
+    nameClasses(tasks, *ready.model);
+    if (!tasks.empty())
+        evaluation.tasks = evaluateTasks(ready, tasks, run, reference,
+                                         withTimeLeft(progress.part(text.path.empty() ? 0 : share, 1), console));
     evaluation.seconds = since(begin);
     evaluation.warnings = ready.warnings;
     if (console.json) {
-        fmt::print("{}\n", evaluationJson(fullCard(*ready.model), evaluation));
+        fmt::print("{}\n", evaluationJson(fullCard(*ready.model), evaluation, arguments.tasks.listsAnswers));
         return;
     }
-    printText(*evaluation.text, evaluation);
+    if (evaluation.text)
+        printText(*evaluation.text, evaluation);
+    for (const TaskEvaluation& task : evaluation.tasks)
+        printTask(task, evaluation);
     for (const std::string& warning : evaluation.warnings)
         fmt::print(stderr, "note: {}\n", warning);
 }
 
 void evaluateVerb(Arguments& arguments, const Console& console) {
-    if (arguments.text.path.empty())
-        throw UsageError("there is nothing to evaluate on; name a text", "--text");
+    if (arguments.text.path.empty() && arguments.tasks.paths.empty())
+        throw UsageError("there is nothing to evaluate on; name a text, or a task by --task", "--text");
+    if (arguments.masks.size() > 1 && !arguments.tasks.paths.empty())
+        throw UsageError("several masks are evaluated on a text only; ask a task once for each mask", "--task");
     if (arguments.masks.size() > 1)
         return evaluateSeveral(arguments, console);
     if (!arguments.masks.empty())
@@ -268,25 +304,29 @@ void evaluateVerb(Arguments& arguments, const Console& console) {
 
 void addTextOptions(CLI::App& verb, TextOptions& options) {
     PerplexityRules& rules = options.rules;
-    verb.add_option("--text", options.path, "Text, .jsonl, or folder of texts to measure the perplexity of")
-        ->option_text("FILE|DIR");
-    verb.add_option("--field", options.field, "Of the rows of a .jsonl")->option_text("NAME");
+    CLI::Option* file =
+        verb.add_option("--text", options.path, "Text, .jsonl, or folder of texts to measure the perplexity of")
+            ->option_text("FILE|DIR");
+    verb.add_option("--field", options.field, "Of the rows of a .jsonl")->option_text("NAME")->needs(file);
     verb.add_option_function<std::string>(
             "--protocol", [&rules](const std::string& text) { rules.protocol = textProtocolOf(text); },
             "token_ppl: per token, in windows of their own, as most papers; word_ppl: per word of each page, rolling, "
             "as lm-eval's wikitext. Never compare the two. [token_ppl]")
-        ->option_text("ID");
+        ->option_text("ID")
+        ->needs(file);
     verb.add_option("--window", rules.window,
                     "Tokens that the model sees at once; without it its context, in token_ppl at most 2048")
-        ->check(CLI::Range(2, 1 << 24));
+        ->check(CLI::Range(2, 1 << 24))
+        ->needs(file);
     verb.add_option_function<std::string>(
             "--bos", [&rules](const std::string& text) { rules.bos = bosModeOf(text); },
             "Where BOS stands: tokenizer_default, always, first_only; token_ppl also every_window (of Gemma the "
-            "default) and never; word_ppl also lm_eval_new [tokenizer_default]")
+            "default) and never; word_ppl also lm_eval_new; tasks the first two and never [tokenizer_default]")
         ->option_text("MODE");
     verb.add_option("--max-tokens", rules.mostTokens,
                     "Leave out the text behind so many tokens, in word_ppl the pages that do not fit; without it all")
-        ->check(CLI::Range(std::int64_t{2}, std::int64_t{1} << 40));
+        ->check(CLI::Range(std::int64_t{2}, std::int64_t{1} << 40))
+        ->needs(file);
     verb.add_option("--batch-tokens", options.batchTokens, "Most tokens to run at once, but at least one window")
         ->check(CLI::Range(std::int64_t{1}, std::int64_t{1} << 24))
         ->capture_default_str();
@@ -305,9 +345,11 @@ void addEvaluate(CLI::App& program, Console& console) {
                      "model, which runs once")
         ->option_text("FILE")
         ->allow_extra_args(false);
+    addTaskOptions(*verb, arguments->tasks);
     addRunOptions(*verb, arguments->run);
-    verb->add_option("--against", arguments->against,
-                     "What to compare a mask with on the same windows: dense, none, or another mask's .json")
+    verb->add_option(
+            "--against", arguments->against,
+            "What to compare a mask with on the same windows and questions: dense, none, or another mask's .json")
         ->option_text("dense|none|MASK")
         ->capture_default_str();
     addCommonOptions(*verb, console);

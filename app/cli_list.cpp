@@ -1,5 +1,6 @@
 #include "analysis/figure.h"
 #include "analysis/metric.h"
+#include "analysis/task.h"
 #include "analysis/text.h"
 #include "app/cli_common.h"
 #include "backends/architectures.h"
@@ -53,18 +54,32 @@ std::vector<ListItem> figures() {
     return items;
 }
 
+std::vector<ListItem> tasks() {
+    std::vector<ListItem> items;
+    for (const TaskFormat& format : taskFormats())
+        items.push_back({std::string(format.id),
+                         std::string(format.summary),
+                         {},
+                         {},
+                         {{"rows", std::string(format.fields)}, {"reported", std::string(format.metric)}}});
+    return items;
+}
+
 struct Kind {
     const char* name;
     std::vector<ListItem> (*items)();
 };
 
 constexpr std::array kinds{Kind{"metrics", metrics}, Kind{"architectures", architectures}, Kind{"formats", formats},
-                           Kind{"figures", figures}};
+                           Kind{"figures", figures}, Kind{"tasks", tasks}};
 
 void printItems(const std::vector<ListItem>& items) {
     std::vector<std::vector<std::string>> rows;
     for (const ListItem& item : items) {
         rows.push_back({item.id, item.summary});
+        for (const auto& [name, text] : item.fields)
+            if (name == "rows") // what a file must hold is no option, and as useful
+                rows.push_back({"", "rows: " + text});
         for (const OptionInfo& option : item.options)
             rows.push_back({fmt::format("  :{}={}", option.name, option.defaultValue), std::string(option.meaning)});
     }

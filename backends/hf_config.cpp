@@ -3,6 +3,7 @@
 #include "analysis/error.h"
 #include "backends/config_keys.h"
 #include "backends/hf_layers.h"
+#include "backends/hub_cache.h"
 #include "backends/spec_checks.h"
 
 #include <fmt/format.h>
@@ -138,6 +139,22 @@ CheckpointDescription describeHf(const std::string& path, const std::string& con
     } catch (const Error& error) {
         throw error.subject().empty() ? error.within(configPath) : error;
     }
+}
+
+std::vector<std::string> classNames(const ModelCard& model) {
+    const fs::path path = snapshotOf(model.path);
+    const fs::path config = (fs::is_directory(path) ? path : path.parent_path()) / "config.json";
+    if (model.spec.classes == 0 || !fs::exists(config))
+        return {};
+    const auto labels = readConfig(config.string()).object("id2label");
+    std::vector<std::string> names;
+    for (int i = 0; labels && i < model.spec.classes; ++i) {
+        const std::string id = std::to_string(i);
+        if (!labels->isText(id))
+            return {};
+        names.push_back(*labels->text(id));
+    }
+    return names;
 }
 
 } // namespace secateur

@@ -1,8 +1,10 @@
 #pragma once
 
+#include "analysis/model_card.h"
 #include "backends/checkpoint.h"
 
 #include <string>
+#include <vector>
 
 namespace secateur {
 
@@ -10,5 +12,9 @@ namespace secateur {
 /// class's default. @param path what the person opened: a directory or a file
 /// @throws Error naming the key
 CheckpointDescription describeHf(const std::string& path, const std::string& configPath);
+
+/// What the config.json of an opened classifier calls its classes, in order; nothing where there is none, or where it
+/// does not name them all.
+std::vector<std::string> classNames(const ModelCard& model);
 
 } // namespace secateur

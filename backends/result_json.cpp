@@ -1,5 +1,7 @@
 #include "backends/result_json.h"
 
+#include "backends/task_json.h"
+
 #include <nlohmann/json.hpp>
 
 #include <cmath>
@@ -227,13 +229,18 @@ std::string generationJson(std::string_view prompt, std::string_view text, const
                   {"warnings", warnings}});
 }
 
-std::string evaluationJson(const ModelCard& card, const Evaluation& evaluation) {
+std::string evaluationJson(const ModelCard& card, const Evaluation& evaluation, bool answers) {
     Json document{{"model", modelFields(card)},
                   {"mask", maskFields(evaluation.mask)},
                   {"dtype", evaluation.dtype},
                   {"device", evaluation.device}};
     if (evaluation.text)
         document["text"] = textFields(*evaluation.text);
+    for (const TaskEvaluation& task : evaluation.tasks) {
+        document["tasks"][task.name] = taskFields(task, answers);
+        if (task.reference)
+            document["tasks"][task.name]["reference"]["mask"] = maskFields(task.reference->mask);
+    }
     document["seconds"] = evaluation.seconds;
     document["warnings"] = evaluation.warnings;
     return print(document);

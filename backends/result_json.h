@@ -35,8 +35,8 @@ std::string measureJson(const ModelCard& card, std::span<const MetricResult> res
 std::string generationJson(std::string_view prompt, std::string_view text, const Continuation& continuation,
                            double seconds, std::span<const std::string> warnings);
 
-/// @param card with its fingerprint
-std::string evaluationJson(const ModelCard& card, const Evaluation& evaluation);
+/// @param card with its fingerprint @param answers whether each answer to the questions of tasks is listed
+std::string evaluationJson(const ModelCard& card, const Evaluation& evaluation, bool answers = false);
 /// Several masks of one model, one after the other: what they have in common once, "runs" for each.
 /// @param runs at least one
 std::string evaluationsJson(const ModelCard& card, std::span<const Evaluation> runs, double seconds,

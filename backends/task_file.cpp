@@ -104,9 +104,15 @@ private:
 
     void add(std::size_t index) {
         const JsonObject own = row(m_lines[index]);
-        if (taskFormat(m_task.formatId).kind == TaskKind::classification) {
+        const TaskKind kind = taskFormat(m_task.formatId).kind;
+        if (kind == TaskKind::classification) {
             m_task.texts.push_back(labelledText(own));
             m_task.texts.back().line = m_lines[index].number;
+            return;
+        }
+        if (kind == TaskKind::generation) {
+            m_task.prompts.push_back(answerPrompt(own));
+            m_task.prompts.back().line = m_lines[index].number;
             return;
         }
         const auto label = m_labels.empty() ? std::nullopt : std::optional(m_labels[index]);

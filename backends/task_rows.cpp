@@ -26,17 +26,19 @@ std::string textOf(const JsonObject& row, const std::string& key) {
     return *text;
 }
 
-std::vector<std::string> textsOf(const JsonObject& row, const std::string& key, std::size_t least, std::size_t most) {
+std::vector<std::string> textsOf(const JsonObject& row, const std::string& key, std::size_t least, std::size_t most,
+                                 std::string_view what = "choices") {
     const auto texts = row.texts(key);
     if (!texts)
         row.refuse(key, "is missing");
     if (texts->size() < least || texts->size() > most)
-        row.refuse(key, fmt::format("expected {} to {} choices, found {}", least, most, texts->size()));
+        row.refuse(key, fmt::format("expected {} to {} {}, found {}", least, most, what, texts->size()));
     return *texts;
 }
 
 constexpr std::size_t leastChoices = 2;
 constexpr std::size_t mostChoices = 100;
+constexpr std::size_t mostAnswers = 10'000;
 
 std::vector<std::string> choicesOf(const JsonObject& row, const std::string& key) {
     return textsOf(row, key, leastChoices, mostChoices);
@@ -199,6 +201,15 @@ TaskQuestion lambada(const JsonObject& row, const Label&) {
     return asked(textOf(row, "context"), {textOf(row, "continuation")}, 0);
 }
 
+/// The original form of OpenBookQA has the fields of ARC's; but ids as "7-980", where ARC's begin with a letter.
+bool isNestedOpenBook(const JsonObject& row) {
+    if (!row.isObject("question") || !row.isText("id"))
+        return false;
+    const std::string id = *row.text("id");
+    const std::size_t dash = id.find('-');
+    return dash > 0 && dash != std::string::npos && id.find_first_not_of("0123456789-") == std::string::npos;
+}
+
 /// How rows of a format are known and read.
 struct RowFormat {
     std::string_view id;
@@ -207,7 +218,7 @@ struct RowFormat {
 };
 
 /// The first one whose fields are there counts.
-constexpr std::array<RowFormat, 18> rowFormats{{
+constexpr std::array<RowFormat, 19> rowFormats{{
     {"boolq", {"passage", "question"}, boolq},
     {"rte", {"sentence1", "sentence2"}, rte},
     {"rte", {"premise", "hypothesis"}, rte},
@@ -220,6 +231,7 @@ constexpr std::array<RowFormat, 18> rowFormats{{
     {"generic", {"query", "choices", "gold"}, generic},
     {"generic", {"context_options", "continuation", "gold"}, generic},
     {"lambada", {"context", "continuation"}, lambada},
+    {"generate", {"prompt", "answers"}, nullptr},
     {"classification", {"text", "label"}, nullptr},
     {"classification", {"text", "labels"}, nullptr},
     {"classification", {"sentence", "label"}, nullptr},
@@ -231,6 +243,8 @@ constexpr std::array<RowFormat, 18> rowFormats{{
 } // namespace
 
 std::optional<std::string_view> detectedFormat(const JsonObject& row) {
+    if (isNestedOpenBook(row))
+        return "openbookqa";
     for (const RowFormat& format : rowFormats)
         if (std::ranges::all_of(format.fields, [&](const char* field) { return row.has(field); }))
             return format.id;
@@ -261,6 +275,19 @@ LabelledText labelledText(const JsonObject& row) {
     text.label =
         row.isText(key) ? *row.text(key) : std::to_string(*row.integer(key, 0, std::numeric_limits<int>::max()));
     return text;
+}
+
+AnswerPrompt answerPrompt(const JsonObject& row) {
+    constexpr int longestAnswer = 1 << 20;
+    AnswerPrompt prompt;
+    prompt.prompt = textOf(row, "prompt");
+    prompt.answers = textsOf(row, "answers", 1, mostAnswers, "answers");
+    prompt.stops = row.texts("stop").value_or(std::vector<std::string>());
+    if (std::ranges::find(prompt.stops, "") != prompt.stops.end())
+        row.refuse("stop", "holds an empty text");
+    prompt.mostTokens = static_cast<int>(row.integer("max_tokens", 1, longestAnswer).value_or(prompt.mostTokens));
+    prompt.extract = row.text("extract").value_or("");
+    return prompt;
 }
 
 } // namespace secateur

@@ -22,4 +22,7 @@ TaskQuestion taskQuestion(std::string_view formatId, const JsonObject& row,
 /// A row of format classification. @throws Error as above
 LabelledText labelledText(const JsonObject& row);
 
+/// A row of format generate. @throws Error as above
+AnswerPrompt answerPrompt(const JsonObject& row);
+
 } // namespace secateur

@@ -60,7 +60,7 @@ private slots:
     void promptsAreThoseOfTheHarness_data() {
         QTest::addColumn<QString>("format");
         for (const TaskFormat& format : taskFormats())
-            if (format.kind != TaskKind::classification)
+            if (format.kind == TaskKind::choice || format.kind == TaskKind::lastWord)
                 QTest::addRow("%s", format.id.data()) << QString(format.id.data());
     }
     void promptsAreThoseOfTheHarness() {
@@ -90,8 +90,20 @@ private slots:
     void fieldsSpeakForTheFormat_data() { promptsAreThoseOfTheHarness_data(); }
     void fieldsSpeakForTheFormat() {
         QFETCH(QString, format);
-        // The nested form of OpenBookQA has the fields of ARC; its first row here is the flat one.
         QCOMPARE(QString(readTask(taskFile(format).toStdString()).formatId.data()), format);
+    }
+
+    void nestedRowsAreToldApartByTheirIds() {
+        const test::Scratch folder;
+        const auto formatOf = [&](const QByteArray& id) {
+            const QByteArray row = "{\"id\":\"" + id +
+                                   "\",\"question\":{\"stem\":\"s\",\"choices\":[{\"text\":\"a\",\"label\":\"A\"},"
+                                   "{\"text\":\"b\",\"label\":\"B\"}]},\"answerKey\":\"B\"}";
+            return readTask(folder.write("nested.jsonl", row)).formatId;
+        };
+        QCOMPARE(formatOf("7-980"), std::string_view("openbookqa"));
+        for (const char* id : {"Mercury_7175875", "MCAS_2000_4_6", "980", "-7", "AKDE&ED_2008_8_51"})
+            QCOMPARE(formatOf(id), std::string_view("arc"));
     }
 
     void labelsOfPiqaMayStandInAFileOfTheirOwn() {

@@ -203,6 +203,16 @@ Regex::Regex(const std::string& pattern, std::string subject)
 
 Regex::~Regex() = default;
 
+std::optional<std::string_view> Regex::last(std::string_view text) const {
+    Search search(*this, text);
+    std::optional<std::string_view> found;
+    std::size_t begin = 0;
+    std::size_t end = 0;
+    while (search.next(begin, end))
+        found = search.group();
+    return found;
+}
+
 Regex::Search::Search(const Regex& regex, std::string_view text)
     : m_regex(regex)
     , m_text(text)
@@ -214,6 +224,17 @@ Regex::Search::Search(const Regex& regex, std::string_view text)
 }
 
 Regex::Search::~Search() = default;
+
+std::string_view Regex::Search::group() const {
+    const PCRE2_SIZE* places = pcre2_get_ovector_pointer(m_state->data);
+    const std::uint32_t groups = pcre2_get_ovector_count(m_state->data);
+    std::uint32_t chosen = groups > 1 ? 1 : 0;
+    while (chosen + 1 < groups && places[2 * std::size_t{chosen}] == PCRE2_UNSET)
+        ++chosen;
+    const PCRE2_SIZE begin = places[2 * std::size_t{chosen}];
+    return begin == PCRE2_UNSET ? std::string_view()
+                                : m_text.substr(begin, places[2 * std::size_t{chosen} + 1] - begin);
+}
 
 bool Regex::Search::next(std::size_t& begin, std::size_t& end) {
     while (m_at <= m_text.size()) {

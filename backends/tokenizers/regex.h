@@ -2,12 +2,14 @@
 
 #include <cstddef>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 
 namespace secateur {
 
-/// A regular expression out of a tokenizer's file. Compiled once; searching may be done from any thread.
+/// A regular expression out of a file, as tokenizers spell them: ^ and $ are the ends of lines. Compiled once;
+/// searching may be done from any thread.
 class Regex {
 public:
     /// @param subject for messages. @throws Error when it cannot be compiled, or is too large
@@ -27,6 +29,10 @@ public:
             match(begin, end);
     }
 
+    /// Of the last match the first group that took part in it, the whole of it where there are no groups; nothing
+    /// without a match. @throws Error as above
+    std::optional<std::string_view> last(std::string_view text) const;
+
 private:
     struct Compiled;
     class Search {
@@ -36,6 +42,7 @@ private:
         Search(const Search&) = delete;
         Search& operator=(const Search&) = delete;
         bool next(std::size_t& begin, std::size_t& end);
+        std::string_view group() const; ///< of the match that next() found last
 
     private:
         struct State;

@@ -48,8 +48,8 @@ public:
                               std::span<const int> targets, std::span<const float> weights) const override {
         return m_runner.lossGradient(plan, x, batch, of, targets, weights);
     }
-    std::unique_ptr<KvCache> cache(const Plan& plan, int rows, int capacity) const override {
-        return m_runner.cache(plan, rows, capacity);
+    std::unique_ptr<KvCache> cache(const Plan& plan, int rows, int capacity, std::optional<int> layer) const override {
+        return m_runner.cache(plan, rows, capacity, layer);
     }
 
 private:
