@@ -143,7 +143,8 @@ private slots:
             return test::Scratch().refusal([&] { by.run(asked, {}, names); });
         };
         QCOMPARE(refusal(classifier, task),
-                 "line 4: has the label \"perhaps\", which is none of the model's 3 classes");
+                 "line 4: has the label \"perhaps\", which is none of the model's 3 classes. Their names are "
+                 "no, maybe, yes");
         task.texts[3].label = "3";
         QVERIFY(refusal(classifier, task).contains("none of the model's 3 classes"));
         task.texts.clear();
