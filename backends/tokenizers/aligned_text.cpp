@@ -1,6 +1,7 @@
 #include "backends/tokenizers/aligned_text.h"
 
 #include "analysis/error.h"
+#include "analysis/utf8.h"
 #include "backends/tokenizers/unicode.h"
 
 #include <algorithm>
@@ -25,7 +26,7 @@ AlignedText::AlignedText(std::string_view given, bool tracked)
     m_moved = true;
     std::size_t broken = 0;
     for (std::size_t at = 0; at < given.size();) {
-        const std::size_t length = unicode::validLength(given, at, broken);
+        const std::size_t length = validLength(given, at, broken);
         const std::size_t before = m_text.size();
         if (length > 0)
             m_text += given.substr(at, length);

@@ -1,5 +1,7 @@
 #include "backends/tokenizers/unicode.h"
 
+#include "analysis/utf8.h"
+
 #include <unicode/uchar.h>
 
 #include <algorithm>
@@ -171,31 +173,6 @@ std::string utf8(char32_t code) {
     std::string text;
     append(text, code);
     return text;
-}
-
-std::size_t validLength(std::string_view text, std::size_t at, std::size_t& broken) {
-    const auto byte = [&](std::size_t i) -> unsigned {
-        return at + i < text.size() ? static_cast<unsigned char>(text[at + i]) : 0U;
-    };
-    broken = 1;
-    const unsigned lead = byte(0);
-    if (lead < 0x80)
-        return 1;
-    if (lead < 0xC2 || lead > 0xF4)
-        return 0;
-    const std::size_t length = lead < 0xE0 ? 2 : lead < 0xF0 ? 3 : 4;
-    // The second byte's range keeps out overlong forms, surrogates and what lies beyond U+10FFFF.
-    const unsigned least = lead == 0xE0 ? 0xA0 : lead == 0xF0 ? 0x90 : 0x80;
-    const unsigned most = lead == 0xED ? 0x9F : lead == 0xF4 ? 0x8F : 0xBF;
-    if (byte(1) < least || byte(1) > most)
-        return 0;
-    for (std::size_t i = 2; i < length; ++i) {
-        if ((byte(i) & 0xC0U) != 0x80U) {
-            broken = i;
-            return 0;
-        }
-    }
-    return length;
 }
 
 bool isValid(std::string_view text) {

@@ -51,9 +51,6 @@ inline bool isContinuation(char byte) {
 void append(std::string& text, char32_t code);
 std::string utf8(char32_t code);
 
-/// Bytes of the character that starts at `at`, when it is whole and valid; else 0, and `broken` says how many bytes one
-/// replacement character stands for.
-std::size_t validLength(std::string_view text, std::size_t at, std::size_t& broken);
 bool isValid(std::string_view text);
 /// Valid UTF-8, with one replacement character for each maximal part of a character.
 std::string repaired(std::string_view text);
