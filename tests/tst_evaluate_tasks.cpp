@@ -342,13 +342,7 @@ private slots:
         const Outcome twice = asked(one, {"--task", one});
         QVERIFY2(twice.error.contains("--task: two tasks are called tin/test"), qPrintable(twice.error));
         const Outcome progress = asked(one, {"--task", two, "--text", text, "--window", "16", "--progress", "json"});
-        double last = 0;
-        for (const QString& line : progress.error.split('\n', Qt::SkipEmptyParts)) {
-            const double fraction = Json::parse(line.toStdString()).at("fraction").get<double>();
-            QVERIFY(fraction >= last);
-            last = fraction;
-        }
-        QCOMPARE(last, 1.0);
+        QVERIFY2(progress.toldRisingProgress(), qPrintable(progress.error));
     }
 
     void misuseIsToldInASentence_data() {

@@ -17,6 +17,18 @@ struct Outcome {
     QString error;
 
     nlohmann::json json() const { return nlohmann::json::parse(out.toStdString()); }
+
+    /// Whether --progress json told of more and more, up to all of it.
+    bool toldRisingProgress() const {
+        double last = 0;
+        for (const QString& line : error.split('\n', Qt::SkipEmptyParts)) {
+            const double fraction = nlohmann::json::parse(line.toStdString()).at("fraction").get<double>();
+            if (fraction < last)
+                return false;
+            last = fraction;
+        }
+        return last == 1.0;
+    }
 };
 
 inline Outcome run(const QStringList& arguments) {
