@@ -7,7 +7,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <limits>
 #include <numeric>
 
 namespace secateur {
@@ -173,19 +172,13 @@ TaskRun generateAnswers(const Model& model, const Plan& plan, const Tokenizer& t
     std::vector<std::string> texts = writer.write(progress);
     TaskRun run;
     run.kind = TaskKind::generation;
-    std::vector<double> exact;
-    std::vector<double> f1;
     for (std::size_t i = 0; i < chosen.size(); ++i) {
         const AnswerPrompt& prompt = task.prompts[chosen[i]];
         AnswerVerdict verdict = judge(prompt, texts[i]);
-        exact.push_back(verdict.isExact ? 1 : 0);
-        f1.push_back(verdict.f1);
         run.written.push_back(
             {prompt.line, std::move(texts[i]), std::move(verdict.compared), verdict.isExact, verdict.f1});
     }
-    run.scores.count = chosen.size();
-    run.scores.metrics = {meanMetric("exact_match", exact), meanMetric("f1", f1)};
-    run.scores.subjectMean = std::numeric_limits<double>::quiet_NaN();
+    run.scores = writtenScores(run.written);
     return run;
 }
 

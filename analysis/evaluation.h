@@ -27,6 +27,9 @@ struct TextEvaluation {
     std::string digest; ///< of the token ids of all windows
     Perplexity perplexity;
     std::optional<ReferenceText> reference;
+    std::size_t windows = 0; ///< of the whole text; more than were scored when a run was stopped
+
+    bool isComplete() const { return perplexity.windows.size() >= windows; }
 };
 
 /// What a run of a task is compared with: the same questions, asked of the same model.
@@ -45,6 +48,7 @@ struct TaskEvaluation {
     std::vector<std::string> classNames; ///< of a classifier, where the checkpoint names them
     TaskRun run;
     std::optional<ReferenceTask> reference;
+    std::string digest = {}; ///< of what is asked, examples included
 };
 
 /// How good a model is under a mask, by whatever was asked for.
@@ -57,6 +61,7 @@ struct Evaluation {
     int reusedLayers = 0; ///< whose streams were there from the dense model or a mask before
     std::vector<std::string> warnings;
     std::vector<TaskEvaluation> tasks = {};
+    std::string created = {}; ///< ISO 8601, UTC; of what is kept
 };
 
 } // namespace secateur

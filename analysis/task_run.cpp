@@ -3,6 +3,7 @@
 #include "analysis/error.h"
 
 #include <algorithm>
+#include <limits>
 
 namespace secateur {
 
@@ -66,6 +67,21 @@ TaskRun runTask(const Model& model, const Plan& plan, const Tokenizer& tokenizer
         run.questions.push_back(answered(prompted[chosen[i]], scores[i]));
     run.scores = taskScores(run.kind, run.questions);
     return run;
+}
+
+TaskScores writtenScores(std::span<const WrittenAnswer> written) {
+    if (written.empty())
+        throw Error("No prompts were answered: there is nothing to average");
+    std::vector<double> exact;
+    std::vector<double> f1;
+    for (const WrittenAnswer& answer : written) {
+        exact.push_back(answer.isExact ? 1 : 0);
+        f1.push_back(answer.f1);
+    }
+    return {written.size(),
+            {meanMetric("exact_match", exact), meanMetric("f1", f1)},
+            {},
+            std::numeric_limits<double>::quiet_NaN()};
 }
 
 std::vector<MetricDifference> taskDifferences(const TaskRun& first, const TaskRun& second) {

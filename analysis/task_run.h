@@ -59,6 +59,9 @@ struct MetricDifference {
     std::optional<PairedAnswers> answers; ///< of metrics that count right ones
 };
 
+/// Of kind generation. @throws Error when there are none
+TaskScores writtenScores(std::span<const WrittenAnswer> written);
+
 /// Of every metric of two runs of a task. That of perplexities has the error that the questions' nats give it.
 /// @throws Error when the runs are not of the same questions in the same order
 std::vector<MetricDifference> taskDifferences(const TaskRun& first, const TaskRun& second);

@@ -7,6 +7,7 @@
 #include "analysis/stream_cache.h"
 
 #include <ATen/ATen.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <array>
@@ -46,6 +47,7 @@ public:
         , m_runner(model.runner())
         , m_layers(model.spec().layerCount())
         , m_groupSeconds(options.groupSeconds)
+        , m_isAlone(options.alone)
         , m_dense(newRun(PruningMask(model.spec())))
         , m_densePlan(m_runner.plan(*m_dense.mask, options.type)) {
         if (!model.has(-1, Which::readOut))
@@ -67,7 +69,7 @@ public:
         m_work = {progress, 0, secondsLeft(run)};
         while (run.done < m_all.batches.size()) {
             const std::size_t end = groupEnd(run, plan->isResident());
-            if (!isDense(run))
+            if (!isDense(run) && !m_isAlone)
                 runTo(end, m_dense, *m_densePlan);
             m_reused = std::min(m_reused, runTo(end, run, *plan));
             if (sink)
@@ -84,6 +86,25 @@ public:
         MaskEvaluation all = result(*run);
         all.reusedLayers = m_layers;
         return all.run.windows.empty() ? std::nullopt : std::optional(std::move(all));
+    }
+
+    void know(const PruningMask& mask, std::span<const WindowLoss> losses) {
+        mask.checkFits(m_model.spec());
+        MaskRun& run = runOf(mask);
+        std::vector<WindowLoss> known(run.losses.size());
+        for (const WindowLoss& loss : losses) {
+            if (loss.index >= known.size())
+                throw Error(
+                    fmt::format("The text has {} windows, and there is a loss of window {}", known.size(), loss.index));
+            known[loss.index] = loss;
+        }
+        for (; run.done < m_all.batches.size(); ++run.done) {
+            const std::vector<std::size_t>& windows = m_all.rows[run.done].windows;
+            if (!std::ranges::all_of(windows, [&](std::size_t window) { return known[window].tokens > 0; }))
+                break;
+            for (const std::size_t window : windows)
+                run.losses[window] = known[window];
+        }
     }
 
     double expectedSeconds(const PruningMask& mask) const {
@@ -113,6 +134,10 @@ private:
     };
 
     bool isDense(const MaskRun& run) const { return run.mask == m_dense.mask; }
+    /// Whether the dense model will run a batch before the mask does.
+    bool owesDense(const MaskRun& run, std::size_t batch) const {
+        return !m_isAlone && batch >= m_dense.done && !isDense(run);
+    }
     MaskRun newRun(const PruningMask& mask) const {
         return {std::make_shared<const PruningMask>(mask), operationShares(m_model.spec(), mask, text.rules.window),
                 std::vector<WindowLoss>(text.windows.sequences.size()), 0};
@@ -168,14 +193,14 @@ private:
 
     /// What a batch of a run is expected to take, by what would be reused.
     double seconds(const MaskRun& run, std::size_t batch) const {
-        const int first = m_streams->resumeLayer(batch, *run.mask, batch >= m_dense.done && !isDense(run));
+        const int first = m_streams->resumeLayer(batch, *run.mask, owesDense(run, batch));
         return run.shares[static_cast<std::size_t>(first)] * m_secondsPerToken *
                static_cast<double>(m_all.batches[batch].tokens());
     }
 
     /// Of a batch that a run has not scored; the dense model is owed where it was not scored either.
     double secondsOwed(const MaskRun& run, std::size_t batch) const {
-        return seconds(run, batch) + (batch >= m_dense.done && !isDense(run) ? seconds(m_dense, batch) : 0);
+        return seconds(run, batch) + (owesDense(run, batch) ? seconds(m_dense, batch) : 0);
     }
 
     double secondsLeft(const MaskRun& run) const {
@@ -260,12 +285,19 @@ private:
     }
 
     MaskEvaluation result(const MaskRun& run) const {
+        MaskEvaluation all{perplexityOf(text, run.losses),
+                           {},
+                           {},
+                           text.windows.sequences.size(),
+                           m_reused,
+                           m_streams->interval(),
+                           secondsLeft(run)};
+        if (m_isAlone)
+            return all;
         std::vector<WindowLoss> same = m_dense.losses;
         for (std::size_t i = 0; i < same.size(); ++i)
             same[i].tokens = run.losses[i].tokens;
-        MaskEvaluation all{
-            perplexityOf(text, run.losses), perplexityOf(text, same), {}, text.windows.sequences.size(), m_reused,
-            m_streams->interval(),          secondsLeft(run)};
+        all.dense = perplexityOf(text, same);
         if (!all.run.windows.empty())
             all.difference = pairedDifference(all.run, all.dense);
         return all;
@@ -275,6 +307,7 @@ private:
     const Runner& m_runner;
     int m_layers;
     double m_groupSeconds;
+    bool m_isAlone;
     MaskRun m_dense;
     std::shared_ptr<const Plan> m_densePlan;
     std::list<MaskRun> m_runs; ///< the latest first
@@ -319,6 +352,10 @@ MaskEvaluation TextEvaluator::evaluate(const PruningMask& mask, const Sink& sink
 
 std::optional<MaskEvaluation> TextEvaluator::known(const PruningMask& mask) const {
     return m_state->known(mask);
+}
+
+void TextEvaluator::know(const PruningMask& mask, std::span<const WindowLoss> losses) {
+    m_state->know(mask, losses);
 }
 
 } // namespace secateur
