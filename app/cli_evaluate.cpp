@@ -7,7 +7,6 @@
 #include "app/evaluate_task.h"
 #include "app/evaluate_text.h"
 #include "backends/available_memory.h"
-#include "backends/data_digest.h"
 #include "backends/mask_digest.h"
 #include "backends/open_tokenizer.h"
 #include "backends/result_json.h"
@@ -80,10 +79,9 @@ std::vector<Evaluation> evaluateMasks(ReadyModel& ready, const Arguments& argume
     for (const std::string& path : arguments.masks)
         masks.push_back(maskOf(path, model, ready.warnings).mask);
     const Progress whole = console.progress();
-    ScoredText text = readText(ready, arguments.text, whole.part(0, 0));
-    const std::string digest = dataDigest(text.windows);
+    EvaluationText text = readText(ready, arguments.text, whole.part(0, 0));
     const Progress progress = withTimeLeft(whole, console);
-    TextEvaluator evaluator(model, std::move(text),
+    TextEvaluator evaluator(model, std::move(text.scored),
                             {ready.plan->type(), availableMemory() / 4, arguments.text.batchTokens,
                              std::numeric_limits<double>::infinity()},
                             progress.part(0, 0));
@@ -100,7 +98,7 @@ std::vector<Evaluation> evaluateMasks(ReadyModel& ready, const Arguments& argume
                        since(begin),
                        found.reusedLayers,
                        {}};
-        run.text = TextEvaluation{arguments.text.path, digest, std::move(found.run),
+        run.text = TextEvaluation{text.source, text.digest, std::move(found.run),
                                   ReferenceText{{}, std::move(found.dense), found.difference}};
         runs.push_back(std::move(run));
     }
@@ -135,9 +133,9 @@ void evaluateOne(const Arguments& arguments, const Console& console) {
                           {}};
     const double share = tasks.empty() ? 1 : 0.5;
     if (!text.path.empty()) {
-        const ScoredText scored = readText(ready, text, progress.part(0, 0));
+        const EvaluationText read = readText(ready, text, progress.part(0, 0));
         evaluation.text =
-            evaluateText(ready, text, scored, run, reference, withTimeLeft(progress.part(0, share), console));
+            evaluateText(ready, read, text.batchTokens, run, reference, withTimeLeft(progress.part(0, share), console));
     }
     nameClasses(tasks, *ready.model);
     if (!tasks.empty())

@@ -1,9 +1,9 @@
 #pragma once
 
 #include "analysis/evaluation.h"
+#include "analysis/evaluation_text.h"
 #include "analysis/plan.h"
 #include "analysis/progress.h"
-#include "analysis/scored_text.h"
 #include "app/cli_common.h"
 
 #include <CLI/CLI.hpp>
@@ -16,11 +16,8 @@
 
 namespace secateur::cli {
 
-/// What `evaluate` is told of a text.
-struct TextOptions {
-    std::string path; ///< empty = no text is asked for
-    std::string field;
-    PerplexityRules rules;
+/// What `evaluate` is told of a text; without a path none is asked for.
+struct TextOptions : TextRequest {
     std::int64_t batchTokens = 4096;
 };
 
@@ -33,10 +30,10 @@ struct Contender {
     std::shared_ptr<const Plan> plan;
 };
 
-/// The text in windows, with what there is to say of it among the warnings.
-ScoredText readText(ReadyModel& ready, const TextOptions& options, const Progress& progress);
+/// The text, with what there is to say of it among the model's warnings.
+EvaluationText readText(ReadyModel& ready, const TextOptions& options, const Progress& progress);
 
-TextEvaluation evaluateText(const ReadyModel& ready, const TextOptions& options, const ScoredText& text,
+TextEvaluation evaluateText(const ReadyModel& ready, const EvaluationText& text, std::int64_t batchTokens,
                             const Contender& run, const std::optional<Contender>& reference, const Progress& progress);
 
 /// For people: a run, and what it is compared with.
