@@ -4,6 +4,8 @@
 #include "backends/evaluation_text.h"
 #include "backends/formats.h"
 #include "backends/hub_cache.h"
+#include "backends/mask_digest.h"
+#include "backends/mask_json.h"
 #include "backends/open_model.h"
 #include "backends/runtime.h"
 #include "backends/session_hdf5.h"
@@ -69,6 +71,14 @@ Engine engine() {
     engine.cachedModels = [](const Progress& progress) { return cachedModels(hubCacheFolder(), progress); };
     engine.readText = readEvaluationText;
     engine.availableMemory = availableMemory;
+    engine.maskDigest = maskDigest;
+    engine.readMask = [](const std::string& path, const ModelSpec& spec, const std::string& fingerprint,
+                         std::vector<std::string>& warnings) {
+        MaskReading reading = readMask(path, spec, fingerprint);
+        warnings.insert(warnings.end(), reading.warnings.begin(), reading.warnings.end());
+        return std::move(reading.record);
+    };
+    engine.writeMask = [](const MaskRecord& record, const std::string& path) { writeMask(path, record); };
     engine.modelExtensions = modelExtensions();
     return engine;
 }

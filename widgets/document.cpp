@@ -26,6 +26,9 @@ struct Document::Opened {
 
 namespace {
 
+/// Where a session says which of its masks are in the list that is edited.
+constexpr const char* editedMasks = "masks";
+
 double exactError(double value) {
     return std::isnan(value) ? value : 0;
 }
@@ -111,6 +114,8 @@ Document::Document(Engine engine, JobRunner* jobs, QObject* parent)
     , m_engine(std::move(engine))
     , m_jobs(jobs)
     , m_masks(new MaskEditor(this)) {
+    for (auto change : {&MaskEditor::maskChanged, &MaskEditor::listChanged, &MaskEditor::protectionChanged})
+        connect(m_masks, change, this, [this] { setModified(true); });
     connect(jobs, &JobRunner::progressed, this, &Document::onProgressed);
     connect(jobs, &JobRunner::finished, this, &Document::onFinished);
     connect(jobs, &JobRunner::cancelled, this, &Document::onCancelled);
@@ -169,7 +174,7 @@ void Document::adopt(Opened opened) {
     m_session = std::move(opened.session);
     m_model = std::move(opened.model);
     m_open = true;
-    m_masks->reset(spec());
+    adoptMasks();
     setSessionPath(opened.sessionPath);
     setModified(false);
     emit this->opened();
@@ -177,6 +182,94 @@ void Document::adopt(Opened opened) {
         emit noticed(opened.notice);
     if (m_sessionPath.isEmpty())
         measure(parseMetricRequests("weights"));
+}
+
+void Document::adoptMasks() {
+    // A session holds every mask that was measured; those with a name of a person's choice are listed apart.
+    const std::vector<std::string> listed = split(m_session.view[editedMasks], '\n');
+    std::vector<NamedMask> masks;
+    for (const SessionMask& mask : m_session.masks)
+        if (m_session.view[editedMasks].empty() || std::ranges::find(listed, mask.name) != listed.end())
+            masks.push_back({mask.name, std::make_shared<const MaskRecord>(mask.record)});
+    m_masks->reset(spec(), std::move(masks));
+}
+
+Session Document::snapshot() const {
+    Session session = m_session;
+    std::vector<std::string> names;
+    for (const NamedMask& mask : m_masks->state().masks) {
+        if (mask.record->mask.keepsAll() && mask.record->note.empty())
+            continue;
+        MaskRecord record = *mask.record;
+        record.modelName = session.model.name;
+        record.fingerprint = session.model.fingerprint;
+        std::string digest = m_engine.maskDigest(record.mask);
+        names.push_back(add(session, SessionMask{mask.name, std::move(digest), std::move(record)}));
+    }
+    session.view[editedMasks] = join(names, "\n");
+    return session;
+}
+
+void Document::addEvaluation(Evaluation evaluation, const MaskRecord& record) {
+    evaluation.mask.digest = m_engine.maskDigest(record.mask);
+    if (evaluation.created.empty())
+        evaluation.created = utcNow();
+    const bool isDense = evaluation.mask.digest == "dense";
+    if (const SessionMask* known = m_session.mask(evaluation.mask.digest))
+        evaluation.mask.name = known->name;
+    else if (!isDense)
+        evaluation.mask.name = add(m_session, SessionMask{evaluation.mask.name, evaluation.mask.digest, record});
+    add(m_session, std::move(evaluation));
+    emit evaluationsChanged();
+    if (!isDense || !m_sessionPath.isEmpty())
+        setModified(true);
+}
+
+void Document::openMask(const QString& path) {
+    const auto work = [this, file = path.toStdString(), read = m_engine.readMask, spec = spec(), model = m_model,
+                       generation = m_generation, fingerprint = m_session.model.fingerprint](const Progress&) {
+        std::vector<std::string> warnings;
+        const std::string print = fingerprint.empty() && model ? model->fingerprint() : fingerprint;
+        MaskRecord record = read(file, spec, print, warnings);
+        return [this, file, generation, record = std::move(record), warnings = std::move(warnings)]() mutable {
+            if (generation != m_generation)
+                return;
+            m_masks->addMask(QFileInfo(QString::fromStdString(file)).fileName().section('.', 0, 0), std::move(record));
+            for (const std::string& warning : warnings)
+                emit noticed(QString::fromStdString(file + ": " + warning));
+        };
+    };
+    m_smallJobs.insert(
+        m_jobs->start(tr("Opening %1").arg(QFileInfo(path).fileName()), JobRunner::Priority::interactive, work));
+}
+
+void Document::saveMask(const QString& path) {
+    MaskRecord record = *m_masks->state().edited().record;
+    record.modelName = m_session.model.name;
+    record.fingerprint = m_session.model.fingerprint;
+    const auto work = [this, file = path.toStdString(), write = m_engine.writeMask, record = std::move(record),
+                       model = m_model](const Progress&) mutable {
+        if (record.fingerprint.empty() && model)
+            record.fingerprint = model->fingerprint();
+        write(record, file);
+        return [this, file] { emit maskSaved(QString::fromStdString(file)); };
+    };
+    m_smallJobs.insert(
+        m_jobs->start(tr("Saving %1").arg(QFileInfo(path).fileName()), JobRunner::Priority::interactive, work));
+}
+
+void Document::restoreMask(const EvaluatedMask& mask) {
+    const MaskState& state = m_masks->state();
+    const SessionMask* stored = m_session.mask(mask.digest);
+    const PruningMask wanted = stored ? stored->record.mask : PruningMask(spec());
+    const auto isWanted = [&](const NamedMask& named) { return named.record->mask == wanted; };
+    const auto listed = std::ranges::find_if(state.masks, isWanted);
+    if (listed != state.masks.end())
+        m_masks->setCurrent(static_cast<std::size_t>(listed - state.masks.begin()));
+    else if (stored)
+        m_masks->addMask(QString::fromStdString(stored->name), stored->record);
+    else
+        m_masks->addMask(tr("mask"), MaskRecord{wanted, {}, {}, {}, {}});
 }
 
 void Document::locateModel(const QString& path) {
@@ -195,12 +288,12 @@ void Document::locateModel(const QString& path) {
             emit modelLocated();
         };
     };
-    m_locating.insert(
+    m_smallJobs.insert(
         m_jobs->start(tr("Looking at %1").arg(QFileInfo(path).fileName()), JobRunner::Priority::interactive, work));
 }
 
 void Document::saveSession(const QString& path) {
-    const auto work = [this, file = path.toStdString(), write = m_engine.writeSession, snapshot = m_session,
+    const auto work = [this, file = path.toStdString(), write = m_engine.writeSession, snapshot = snapshot(),
                        model = m_model, generation = m_generation, revision = m_revision](const Progress&) mutable {
         if (snapshot.model.fingerprint.empty() && model)
             snapshot.model.fingerprint = model->fingerprint();
@@ -288,7 +381,7 @@ void Document::takeResults(JobRunner::Id job, std::vector<MetricResult> results,
 
 void Document::end(JobRunner::Id job) {
     m_saving.erase(job);
-    m_locating.erase(job);
+    m_smallJobs.erase(job);
     if (job == m_opening)
         m_opening = 0;
     const auto measuring = m_measuring.extract(job);
@@ -318,7 +411,7 @@ void Document::onCancelled(quint64 job) {
 
 void Document::onFailed(quint64 job, const QString& message) {
     const bool own =
-        job == m_opening || m_saving.contains(job) || m_locating.contains(job) || m_measuring.contains(job);
+        job == m_opening || m_saving.contains(job) || m_smallJobs.contains(job) || m_measuring.contains(job);
     end(job);
     if (own)
         emit failed(message);

@@ -41,7 +41,8 @@ public:
     MaskEditor* masks() const { return m_masks; }
     /// Where the session was read from or saved to; empty = never.
     const QString& sessionPath() const { return m_sessionPath; }
-    /// Whether a session that has a file differs from it. What a freshly opened model shows is cheap to make again.
+    /// Whether there is something to lose: a session that differs from its file, or masks that have none. What a
+    /// freshly opened model shows is cheap to make again.
     bool isModified() const { return m_modified; }
     bool isOpening() const { return m_opening != 0; }
     bool isSaving() const { return !m_saving.empty(); }
@@ -55,6 +56,14 @@ public:
     /// Measures on a background job; layers appear as they are estimated and again as they are done. Leaves out what is
     /// being computed already.
     void measure(const std::vector<MetricRequest>& requests);
+    /// Keeps what was measured of a mask, and the mask itself.
+    void addEvaluation(Evaluation evaluation, const MaskRecord& record);
+    /// Adds a mask file to the masks, and edits it. A file that is none, or for another model, is said in failed().
+    void openMask(const QString& path);
+    /// The current mask, as a file for scripts and other people.
+    void saveMask(const QString& path);
+    /// Makes the mask that a row of evaluations ran under the current one: where the masks have it under a name, that.
+    void restoreMask(const EvaluatedMask& mask);
     void setView(const std::string& name, const std::string& value) { m_session.view[name] = value; }
 
     MetricState state(const std::string& resultId) const;
@@ -71,8 +80,10 @@ signals:
     void modelLocated();
     void resultChanged(const QString& resultId);
     void stateChanged(const QString& resultId);
+    void evaluationsChanged();
     void sessionPathChanged();
     void saved(const QString& path);
+    void maskSaved(const QString& path);
     void modifiedChanged();
     /// Something the person asked for did not work; what was open is unharmed.
     void failed(const QString& message);
@@ -97,6 +108,9 @@ private:
     void onFinished(quint64 job);
     void onCancelled(quint64 job);
     void onFailed(quint64 job, const QString& message);
+    void adoptMasks();
+    /// The session with the masks as they are now.
+    Session snapshot() const;
     void setSessionPath(const QString& path);
     void setModified(bool modified);
 
@@ -114,7 +128,7 @@ private:
     std::map<JobRunner::Id, Measuring> m_measuring;
     std::map<std::string, MetricResult> m_partial; ///< by result id, from its first layer to its last
     std::map<JobRunner::Id, QString> m_saving;     ///< to which file
-    std::set<JobRunner::Id> m_locating;
+    std::set<JobRunner::Id> m_smallJobs; ///< whose failures are said, and no more
 };
 
 } // namespace secateur

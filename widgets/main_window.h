@@ -95,8 +95,8 @@ private:
     void chooseFolder();
     void chooseSession();
     void chooseModelForSession();
-    void chooseSessionFile();
-    void saveSession();
+    void chooseSessionFile(std::function<void()> next = {});
+    void saveSession(std::function<void()> next = {});
     void whenNothingIsLost(std::function<void()> next);
     void save(const QString& path, std::function<void()> next = {});
     void openPalette();

@@ -196,17 +196,19 @@ void MainWindow::chooseModelForSession() {
            [this](const QString& path) { m_document->locateModel(path); });
 }
 
-void MainWindow::chooseSessionFile() {
+void MainWindow::chooseSessionFile(std::function<void()> next) {
     const QString name = QString::fromStdString(m_document->session().model.name) + ".h5";
     choose(this, QFileDialog::AcceptSave, QFileDialog::AnyFile, tr("Save session"), sessionFilter(), name,
-           [this](const QString& path) { save(QFileInfo(path).suffix().isEmpty() ? path + ".h5" : path); });
+           [this, next = std::move(next)](const QString& path) {
+               save(QFileInfo(path).suffix().isEmpty() ? path + ".h5" : path, next);
+           });
 }
 
-void MainWindow::saveSession() {
+void MainWindow::saveSession(std::function<void()> next) {
     if (m_document->sessionPath().isEmpty())
-        chooseSessionFile();
+        chooseSessionFile(std::move(next));
     else
-        save(m_document->sessionPath());
+        save(m_document->sessionPath(), std::move(next));
 }
 
 void MainWindow::whenNothingIsLost(std::function<void()> next) {
@@ -216,13 +218,16 @@ void MainWindow::whenNothingIsLost(std::function<void()> next) {
     }
     auto* question =
         new QMessageBox(QMessageBox::Question, tr("Secateur"),
-                        tr("%1 has results that are not saved.").arg(QFileInfo(m_document->sessionPath()).fileName()),
+                        m_document->sessionPath().isEmpty()
+                            ? tr("The masks of %1 are not saved.").arg(m_document->session().model.name.c_str())
+                            : tr("%1 has changes that are not saved.")
+                                  .arg(QFileInfo(m_document->sessionPath()).fileName()),
                         QMessageBox::Save | QMessageBox::Discard | QMessageBox::Cancel, this);
     question->setAttribute(Qt::WA_DeleteOnClose);
     question->setObjectName("unsaved");
     connect(question, &QMessageBox::finished, this, [this, next = std::move(next)](int answer) {
         if (answer == QMessageBox::Save)
-            save(m_document->sessionPath(), next);
+            saveSession(next);
         else if (answer == QMessageBox::Discard)
             next();
     });

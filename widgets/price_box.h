@@ -1,0 +1,44 @@
+#pragma once
+
+#include "analysis/price.h"
+
+#include <QWidget>
+
+#include <optional>
+
+class QLabel;
+class QGridLayout;
+
+namespace secateur {
+
+class Document;
+
+/// What the current mask cuts and saves; of the preview, while there is one.
+class PriceBox : public QWidget {
+    Q_OBJECT
+
+public:
+    explicit PriceBox(Document* document, QWidget* parent = nullptr);
+
+    /// What the current mask costs and saves; nothing while nothing is open.
+    std::optional<Price> price() const;
+
+private:
+    void readPrices();
+    void refresh();
+    QLabel* addRow(QGridLayout* grid, const QString& name);
+
+    Document* m_document;
+    std::optional<PriceList> m_prices;
+    QLabel* m_cuts;
+    QLabel* m_parameters;
+    QLabel* m_bytes;
+    QLabel* m_cache;
+    QLabel* m_operations;
+    QLabel* m_notes;
+};
+
+/// "34 heads · 2 attentions · 1 block"; empty when nothing is cut.
+QString cutSummary(const Price& price);
+
+} // namespace secateur
