@@ -10,6 +10,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <numeric>
 
 namespace secateur {
@@ -255,6 +256,61 @@ void paintHistogram(QCPLayoutGrid& layout, const Figure& figure, const PlotTheme
     steps->setBrush(mixed(theme.background, colour, 0.35));
 }
 
+/// From a little before the first to a little behind the last point.
+QCPRange scatterRange(const std::vector<FigureSeries>& series) {
+    QCPRange range(std::numeric_limits<double>::infinity(), -std::numeric_limits<double>::infinity());
+    for (const FigureSeries& points : series)
+        for (double position : points.positions) {
+            range.lower = std::min(range.lower, position);
+            range.upper = std::max(range.upper, position);
+        }
+    if (range.lower > range.upper)
+        return {0, 1};
+    const double room = range.size() > 0 ? 0.05 * range.size() : std::max(0.05 * std::abs(range.upper), 0.5);
+    return {range.lower - room, range.upper + room};
+}
+
+void addPoints(QCPAxis& x, QCPAxis& y, const FigureSeries& series, std::size_t index, const PlotTheme& theme) {
+    const QColor colour = lineColour(index);
+    QCPGraph* points = x.parentPlot()->addGraph(&x, &y);
+    points->setData(QVector<double>(series.positions.begin(), series.positions.end()),
+                    drawable(series.values, y.scaleType() == QCPAxis::stLogarithmic));
+    points->setLineStyle(QCPGraph::lsNone);
+    points->setScatterStyle({pointShape(index, false), theme.pen(colour), colour, 6 * theme.unit});
+    points->setName(QString::fromStdString(series.label));
+    if (series.errors.empty())
+        return;
+    QVector<double> reach(series.errors.begin(), series.errors.end());
+    for (double& error : reach)
+        error = std::isfinite(error) ? whiskerErrors * error : 0;
+    auto* whiskers = new QCPErrorBars(&x, &y);
+    whiskers->setDataPlottable(points);
+    whiskers->setData(reach);
+    whiskers->setPen(theme.pen(colour));
+    whiskers->setWhiskerWidth(6 * theme.unit);
+    whiskers->setName({});
+}
+
+void paintScatter(QCustomPlot& plot, QCPLayoutGrid& layout, const Figure& figure, const PlotTheme& theme) {
+    QCPAxisRect* rect = addAxisRect(layout, 1, 0);
+    QCPAxis* x = rect->addAxis(QCPAxis::atBottom);
+    QCPAxis* y = rect->addAxis(QCPAxis::atLeft);
+    setUpValueAxis(*y, figure, false, theme);
+    styleAxis(*x, theme);
+    useValueTicks(*x, figure.x.logarithmic);
+    x->setLabel(QString::fromStdString(figure.x.label));
+    x->setRange(scatterRange(figure.series));
+    rect->setMinimumMargins({0, theme.length(6), theme.length(10), 0});
+    for (std::size_t i = 0; i < figure.series.size(); ++i)
+        addPoints(*x, *y, figure.series[i], i, theme);
+    if (figure.series.size() > 1) {
+        addLegend(plot, *addGrid(layout, 0), theme);
+        layout.setRowStretchFactor(0, stretchNothing);
+    }
+    layout.setRowSpacing(0);
+    layout.simplify();
+}
+
 } // namespace
 
 void paintFigure(QCustomPlot& plot, const Figure& figure, const PlotTheme& theme) {
@@ -270,6 +326,8 @@ void paintFigure(QCustomPlot& plot, const Figure& figure, const PlotTheme& theme
         paintHeatMap(plot, *layout, figure, theme);
     else if (figure.kind == FigureKind::histogram)
         paintHistogram(*layout, figure, theme);
+    else if (figure.kind == FigureKind::scatter)
+        paintScatter(plot, *layout, figure, theme);
     else
         paintSeries(plot, *layout, figure, theme);
 }

@@ -184,10 +184,31 @@ void LiveEvaluation::takeIncoming() {
     emit changed();
 }
 
+/// What the session keeps of a run.
+Evaluation LiveEvaluation::kept(const Perplexity& run, int reusedLayers) const {
+    Evaluation evaluation;
+    evaluation.mask.name = m_document->masks()->state().edited().name;
+    evaluation.dtype = m_text->dtype;
+    evaluation.device = m_text->device;
+    evaluation.reusedLayers = reusedLayers;
+    TextEvaluation text;
+    text.source = m_text->source;
+    text.digest = m_text->digest;
+    text.perplexity = run;
+    text.windows = m_text->windows;
+    evaluation.text = std::move(text);
+    return evaluation;
+}
+
 void LiveEvaluation::finish(const PruningMask& mask, const MaskEvaluation& found) {
     std::erase_if(m_done, [&](const Done& done) { return done.mask == mask; });
     m_done.push_back({mask, found});
     m_shown = found;
+    MaskRecord dense;
+    dense.mask = PruningMask(m_document->spec());
+    m_document->addEvaluation(kept(found.dense, 0), dense);
+    if (!mask.keepsAll())
+        m_document->addEvaluation(kept(found.run, found.reusedLayers), *m_document->masks()->state().edited().record);
     setState(found.isComplete() ? State::complete : State::stopped);
     emit evaluated(mask, found);
 }

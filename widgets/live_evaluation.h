@@ -80,7 +80,7 @@ public slots:
 
 signals:
     void changed();
-    /// A mask's figures will not change any more: the whole text was scored, or it was stopped.
+    /// A mask's figures will not change any more: the whole text was scored, or it was stopped. The document has them.
     void evaluated(const secateur::PruningMask& mask, const secateur::MaskEvaluation& found);
 
 private:
@@ -96,6 +96,7 @@ private:
     void abandon();
     void setState(State state);
     void takeIncoming();
+    Evaluation kept(const Perplexity& run, int reusedLayers) const;
     void finish(const PruningMask& mask, const MaskEvaluation& found);
     void onFailed(quint64 job, const QString& message);
     void onCancelled(quint64 job);
