@@ -148,6 +148,8 @@ const char* kindName(FigureKind kind) {
         return "bands";
     case FigureKind::histogram:
         return "histogram";
+    case FigureKind::scatter:
+        return "scatter";
     }
     return "";
 }
@@ -296,6 +298,10 @@ std::string figureJson(const Figure& figure) {
             {"label", series.label}, {"axis", series.rightAxis ? "right" : "left"}, {"values", list(series.values)}};
         if (!series.errors.empty())
             line["standard_error"] = list(series.errors);
+        if (!series.positions.empty())
+            line["positions"] = list(series.positions);
+        if (!series.names.empty())
+            line["names"] = series.names;
         document["series"].push_back(std::move(line));
     }
     return print(document);

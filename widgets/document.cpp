@@ -173,6 +173,7 @@ void Document::adopt(Opened opened) {
     m_opening = 0;
     m_session = std::move(opened.session);
     m_model = std::move(opened.model);
+    m_prices.emplace(m_session.model);
     m_open = true;
     adoptMasks();
     setSessionPath(opened.sessionPath);

@@ -2,6 +2,7 @@
 
 #include "analysis/engine.h"
 #include "analysis/metric.h"
+#include "analysis/price.h"
 #include "analysis/session.h"
 #include "widgets/job_runner.h"
 
@@ -10,6 +11,7 @@
 
 #include <map>
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -39,6 +41,8 @@ public:
     const std::shared_ptr<const Model>& model() const { return m_model; }
     /// The masks of what is open, and their undo; begun anew with each opening.
     MaskEditor* masks() const { return m_masks; }
+    /// What everything in the open model costs; null while nothing is open.
+    const PriceList* prices() const { return m_prices ? &*m_prices : nullptr; }
     /// Where the session was read from or saved to; empty = never.
     const QString& sessionPath() const { return m_sessionPath; }
     /// Whether there is something to lose: a session that differs from its file, or masks that have none. What a
@@ -119,6 +123,7 @@ private:
     MaskEditor* m_masks;
     Session m_session;
     std::shared_ptr<const Model> m_model;
+    std::optional<PriceList> m_prices;
     QString m_sessionPath;
     bool m_open = false;
     bool m_modified = false;
@@ -128,7 +133,7 @@ private:
     std::map<JobRunner::Id, Measuring> m_measuring;
     std::map<std::string, MetricResult> m_partial; ///< by result id, from its first layer to its last
     std::map<JobRunner::Id, QString> m_saving;     ///< to which file
-    std::set<JobRunner::Id> m_smallJobs; ///< whose failures are said, and no more
+    std::set<JobRunner::Id> m_smallJobs;           ///< whose failures are said, and no more
 };
 
 } // namespace secateur

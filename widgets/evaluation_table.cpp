@@ -53,7 +53,6 @@ EvaluationTable::EvaluationTable(Document* document, QObject* parent)
     : QAbstractTableModel(parent)
     , m_document(document) {
     connect(document, &Document::opened, this, &EvaluationTable::readAll);
-    connect(document, &Document::modelLocated, this, &EvaluationTable::readAll);
     connect(document, &Document::evaluationsChanged, this, &EvaluationTable::readAll);
     readAll();
 }
@@ -62,9 +61,7 @@ void EvaluationTable::readAll() {
     beginResetModel();
     m_rows.clear();
     const Session& session = m_document->session();
-    std::optional<PriceList> prices;
-    if (!session.evaluations.empty())
-        prices = m_document->model() ? PriceList(*m_document->model()) : PriceList(session.model);
+    const PriceList* prices = m_document->prices();
     for (const Evaluation& evaluation : session.evaluations) {
         Row row{compared(session, evaluation), {}, {}};
         const SessionMask* mask = session.mask(evaluation.mask.digest);

@@ -58,8 +58,7 @@ EvaluationsPanel::EvaluationsPanel(Document* document, LiveEvaluation* live, QWi
     , m_table(new QTableView)
     , m_hint(new QLabel(tr("Every mask that is measured becomes a row here; the dense model is the first.")))
     , m_scatter(new FigureWidget)
-    , m_actions(new FigureActions(m_scatter,
-                                  [this] { return evaluationScatter(m_document->session(), m_prices.value(), {}); })) {
+    , m_actions(new FigureActions(m_scatter, [this] { return currentFigure(); })) {
     auto* row = new QHBoxLayout;
     row->setContentsMargins(6, 4, 6, 2);
     buildChoice(*row);
@@ -193,15 +192,17 @@ void EvaluationsPanel::refresh() {
     m_actions->setEnabled(hasRows);
     if (!hasRows)
         return;
-    m_prices = m_document->model() ? PriceList(*m_document->model()) : PriceList(m_document->session().model);
     m_table->resizeColumnsToContents();
     try {
-        const PruningMask& mask = m_document->masks()->mask();
-        m_scatter->setFigure(
-            evaluationScatter(m_document->session(), *m_prices, m_document->engine().maskDigest(mask)));
+        m_scatter->setFigure(currentFigure());
     } catch (const Error&) {
         m_scatter->hide(); // tasks alone have no loss
     }
+}
+
+Figure EvaluationsPanel::currentFigure() const {
+    const std::string current = m_document->engine().maskDigest(m_document->masks()->mask());
+    return evaluationScatter(m_document->session(), *m_document->prices(), current);
 }
 
 void EvaluationsPanel::restore(int row) {

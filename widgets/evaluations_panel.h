@@ -1,10 +1,10 @@
 #pragma once
 
-#include "analysis/price.h"
+#include "analysis/figure.h"
 
 #include <QWidget>
 
-#include <optional>
+#include <vector>
 
 class QCheckBox;
 class QComboBox;
@@ -48,6 +48,7 @@ private:
     void choose();
     void chooseFile();
     void refresh();
+    Figure currentFigure() const;
     void restore(int row);
     /// The table's rows in the order they are seen. @param onlySelected all when none is
     std::vector<int> rows(bool onlySelected) const;
@@ -64,7 +65,6 @@ private:
     QLabel* m_hint;
     FigureWidget* m_scatter;
     FigureActions* m_actions;
-    std::optional<PriceList> m_prices;
 };
 
 } // namespace secateur

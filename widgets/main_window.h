@@ -22,11 +22,13 @@ namespace secateur {
 
 class CacheSearch;
 class Document;
+class EvaluationsPanel;
 class FigureActions;
 class HeadsView;
 class JobRunner;
 class JobsPanel;
 class LayersView;
+class LiveEvaluation;
 class LogPanel;
 class MessageBar;
 class MetricList;
@@ -95,6 +97,8 @@ private:
     void chooseFolder();
     void chooseSession();
     void chooseModelForSession();
+    void chooseMask();
+    void chooseMaskFile();
     void chooseSessionFile(std::function<void()> next = {});
     void saveSession(std::function<void()> next = {});
     void whenNothingIsLost(std::function<void()> next);
@@ -109,6 +113,7 @@ private:
     Document* m_document;
     JobRunner* m_jobs;
     Selection* m_selection;
+    LiveEvaluation* m_live;
     CacheSearch* m_cache;
     MessageBar* m_messages = nullptr;
     QStackedWidget* m_centre = nullptr;
@@ -120,6 +125,7 @@ private:
     NeuronsView* m_neurons = nullptr;
     MetricList* m_metrics = nullptr;
     ModelCardPanel* m_card = nullptr;
+    EvaluationsPanel* m_evaluations = nullptr;
     JobsPanel* m_jobsPanel = nullptr;
     LogPanel* m_log = nullptr;
     QList<QDockWidget*> m_docks;

@@ -6,6 +6,7 @@
 #include "widgets/layer_neurons.h"
 #include "widgets/layers_view.h"
 #include "widgets/main_window.h"
+#include "widgets/mask_editor.h"
 #include "widgets/metric_list.h"
 #include "widgets/neurons_view.h"
 #include "widgets/recent_files.h"
@@ -44,6 +45,10 @@ void choose(QWidget* parent, QFileDialog::AcceptMode mode, QFileDialog::FileMode
 
 QString sessionFilter() {
     return MainWindow::tr("Sessions (*.h5 *.hdf5);;All files (*)");
+}
+
+QString maskFilter() {
+    return MainWindow::tr("Masks (*.json);;All files (*)");
 }
 
 QString modelFilter(const Engine& engine) {
@@ -204,6 +209,19 @@ void MainWindow::chooseSessionFile(std::function<void()> next) {
            });
 }
 
+void MainWindow::chooseMask() {
+    choose(this, QFileDialog::AcceptOpen, QFileDialog::ExistingFile, tr("Open mask"), maskFilter(), {},
+           [this](const QString& path) { m_document->openMask(path); });
+}
+
+void MainWindow::chooseMaskFile() {
+    const QString name = QString::fromStdString(m_document->masks()->state().edited().name) + ".mask.json";
+    choose(this, QFileDialog::AcceptSave, QFileDialog::AnyFile, tr("Save mask"), maskFilter(), name,
+           [this](const QString& path) {
+               m_document->saveMask(QFileInfo(path).suffix().isEmpty() ? path + ".mask.json" : path);
+           });
+}
+
 void MainWindow::saveSession(std::function<void()> next) {
     if (m_document->sessionPath().isEmpty())
         chooseSessionFile(std::move(next));
@@ -216,13 +234,12 @@ void MainWindow::whenNothingIsLost(std::function<void()> next) {
         next();
         return;
     }
-    auto* question =
-        new QMessageBox(QMessageBox::Question, tr("Secateur"),
-                        m_document->sessionPath().isEmpty()
-                            ? tr("The masks of %1 are not saved.").arg(m_document->session().model.name.c_str())
-                            : tr("%1 has changes that are not saved.")
-                                  .arg(QFileInfo(m_document->sessionPath()).fileName()),
-                        QMessageBox::Save | QMessageBox::Discard | QMessageBox::Cancel, this);
+    auto* question = new QMessageBox(
+        QMessageBox::Question, tr("Secateur"),
+        m_document->sessionPath().isEmpty()
+            ? tr("The masks of %1 are not saved.").arg(m_document->session().model.name.c_str())
+            : tr("%1 has changes that are not saved.").arg(QFileInfo(m_document->sessionPath()).fileName()),
+        QMessageBox::Save | QMessageBox::Discard | QMessageBox::Cancel, this);
     question->setAttribute(Qt::WA_DeleteOnClose);
     question->setObjectName("unsaved");
     connect(question, &QMessageBox::finished, this, [this, next = std::move(next)](int answer) {

@@ -100,9 +100,9 @@ void MaskListBox::fillMenus() {
                                  action.arg(QString::fromStdString(other.name)));
         };
     };
-    listOthers(m_union, combine(unionOfCuts, tr("Cut also what is cut in %1")));
-    listOthers(m_intersect, combine(intersectionOfCuts, tr("Cut only what is also cut in %1")));
-    listOthers(m_subtract, combine(subtractCuts, tr("Restore what is cut in %1")));
+    listOthers(m_union, combine(unionOf, tr("Cut also what is cut in %1")));
+    listOthers(m_intersect, combine(intersectionOf, tr("Cut only what is also cut in %1")));
+    listOthers(m_subtract, combine(subtraction, tr("Restore what is cut in %1")));
 }
 
 void MaskListBox::refresh() {

@@ -76,11 +76,10 @@ PriceBox::PriceBox(Document* document, QWidget* parent)
     m_notes->setForegroundRole(QPalette::PlaceholderText);
     m_notes->setAccessibleName(tr("Cuts that save less than they could"));
     grid->addWidget(m_notes, grid->rowCount(), 0, 1, 2);
-    connect(document, &Document::opened, this, &PriceBox::readPrices);
-    connect(document, &Document::modelLocated, this, &PriceBox::readPrices);
+    connect(document, &Document::opened, this, &PriceBox::refresh);
     connect(document->masks(), &MaskEditor::maskChanged, this, &PriceBox::refresh);
     connect(document->masks(), &MaskEditor::previewChanged, this, &PriceBox::refresh);
-    readPrices();
+    refresh();
 }
 
 QLabel* PriceBox::addRow(QGridLayout* grid, const QString& name) {
@@ -94,27 +93,13 @@ QLabel* PriceBox::addRow(QGridLayout* grid, const QString& name) {
     return value;
 }
 
-void PriceBox::readPrices() {
-    m_prices.reset();
-    if (m_document->model())
-        m_prices.emplace(*m_document->model());
-    else if (m_document->isOpen())
-        m_prices.emplace(m_document->session().model);
-    refresh();
-}
-
-std::optional<Price> PriceBox::price() const {
-    if (!m_prices)
-        return std::nullopt;
-    return m_prices->price(m_document->masks()->mask());
-}
-
 void PriceBox::refresh() {
     const MaskEditor& masks = *m_document->masks();
-    if (!m_prices || masks.mask().layerCount() != m_prices->spec().layerCount())
+    const PriceList* prices = m_document->prices();
+    if (!prices)
         return;
     const PruningMask& mask = masks.preview() ? *masks.preview() : masks.mask();
-    const Price price = m_prices->price(mask);
+    const Price price = prices->price(mask);
     const QString summary = cutSummary(price);
     m_cuts->setText(summary.isEmpty() ? tr("Nothing is cut. Select heads and press Space, or take the shears (S).")
                                       : summary);
@@ -124,7 +109,7 @@ void PriceBox::refresh() {
     m_operations->setText(saving(price.operationsPerToken, operationCount));
     QStringList notes;
     for (const HalfCutGroup& group : price.halfCutGroups)
-        notes << shown(sentence(group, m_prices->spec(), mask));
+        notes << shown(sentence(group, prices->spec(), mask));
     m_notes->setVisible(!notes.isEmpty());
     m_notes->setText(notes.isEmpty() ? QString()
                                      : tr("%1 of keys and values stay")

@@ -4,8 +4,6 @@
 
 #include <QWidget>
 
-#include <optional>
-
 class QLabel;
 class QGridLayout;
 
@@ -20,16 +18,11 @@ class PriceBox : public QWidget {
 public:
     explicit PriceBox(Document* document, QWidget* parent = nullptr);
 
-    /// What the current mask costs and saves; nothing while nothing is open.
-    std::optional<Price> price() const;
-
 private:
-    void readPrices();
     void refresh();
     QLabel* addRow(QGridLayout* grid, const QString& name);
 
     Document* m_document;
-    std::optional<PriceList> m_prices;
     QLabel* m_cuts;
     QLabel* m_parameters;
     QLabel* m_bytes;
