@@ -3,6 +3,7 @@
 #include <ATen/ATen.h>
 
 #include "analysis/runner.h"
+#include "backends/mask_digest.h"
 #include "backends/open_model.h"
 #include "tests/support/drawn_text.h"
 #include "tests/support/expected.h"
@@ -43,6 +44,7 @@ struct Bench {
         engine.isSession = [](const std::string&) { return false; };
         engine.openModel = [](const std::string& path, const Progress& progress) { return openModel(path, progress); };
         engine.availableMemory = [] { return std::int64_t{1} << 32; };
+        engine.maskDigest = maskDigest;
         engine.readText = [count](const Model& model, const TextRequest& request, const Progress&) {
             if (request.path == "missing.txt")
                 throw Error("is not there", request.path);
@@ -98,6 +100,10 @@ void TestLiveEvaluation::theDenseModelIsMeasuredFirst() {
     QCOMPARE(bench.live.text()->source, "drawn.txt");
     QCOMPARE(bench.live.text()->windows, windows);
     QCOMPARE(bench.evaluated.count(), 1);
+    const Session& session = bench.document.session();
+    QCOMPARE(session.evaluations.size(), std::size_t{1});
+    QCOMPARE(session.evaluations.front().mask.digest, "dense");
+    QVERIFY(!bench.document.isModified()); // the dense model runs again whenever it is opened
 }
 
 void TestLiveEvaluation::anEditIsMeasuredAfterAPause() {
@@ -113,6 +119,14 @@ void TestLiveEvaluation::anEditIsMeasuredAfterAPause() {
     QCOMPARE(bench.live.shown()->run.lossNats, expected.run.lossNats);
     QCOMPARE(bench.live.shown()->difference.nats, expected.difference.nats);
     QVERIFY(expected.difference.nats != 0);
+    const Session& session = bench.document.session();
+    QCOMPARE(session.evaluations.size(), std::size_t{2});
+    QCOMPARE(compared(session, session.evaluations[1]).text->reference->difference.nats, expected.difference.nats);
+    QVERIFY(session.mask(session.evaluations[1].mask.digest)->record.mask == bench.document.masks()->mask());
+    QVERIFY(bench.document.isModified());
+    bench.document.masks()->clearMask();
+    bench.document.restoreMask(session.evaluations[1].mask);
+    QVERIFY(bench.document.masks()->isCut({1, 2}));
 }
 
 void TestLiveEvaluation::whatIsKnownIsShownAtOnce() {

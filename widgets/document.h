@@ -68,6 +68,11 @@ public:
     void saveMask(const QString& path);
     /// Makes the mask that a row of evaluations ran under the current one: where the masks have it under a name, that.
     void restoreMask(const EvaluatedMask& mask);
+    /// Opens what was autosaved of an earlier run, with its session behind it, as changes that are not saved.
+    /// @param session the file that was open; empty = none
+    void recover(const QString& autosaved, const QString& session);
+    /// Masks and evaluations as they are now, without what measuring gives again.
+    Session unsaved() const;
     void setView(const std::string& name, const std::string& value) { m_session.view[name] = value; }
 
     MetricState state(const std::string& resultId) const;
@@ -116,6 +121,8 @@ private:
     /// The session with the masks as they are now.
     Session snapshot() const;
     void setSessionPath(const QString& path);
+    /// Something is different that is worth saving.
+    void noteChange();
     void setModified(bool modified);
 
     Engine m_engine;

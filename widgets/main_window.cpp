@@ -1,5 +1,7 @@
 #include "widgets/main_window.h"
 
+#include "analysis/text.h"
+#include "widgets/autosave.h"
 #include "widgets/cache_search.h"
 #include "widgets/document.h"
 #include "widgets/evaluations_panel.h"
@@ -47,6 +49,10 @@ constexpr int layoutVersion = 2;
 constexpr QSize defaultSize(1440, 900);
 constexpr int statusMs = 5000;
 
+QString counted(int count, const char* thing) {
+    return QString::fromStdString(secateur::counted(static_cast<std::uint64_t>(count), thing));
+}
+
 /// What can be dropped: a model's folder or file, or a session. Empty = something else.
 QString openablePath(const QMimeData* data, const Document& document) {
     const QList<QUrl> urls = data->urls();
@@ -67,6 +73,7 @@ MainWindow::MainWindow(Document* document, JobRunner* jobs, QWidget* parent)
     , m_jobs(jobs)
     , m_selection(new Selection(this))
     , m_live(new LiveEvaluation(document, jobs, {}, this))
+    , m_autosave(new Autosave(document, Autosave::stateFolder(), this))
     , m_cache(new CacheSearch(document->engine().cachedModels, this)) {
     setObjectName("MainWindow");
     setAcceptDrops(true);
@@ -82,6 +89,7 @@ MainWindow::MainWindow(Document* document, JobRunner* jobs, QWidget* parent)
     buildStatusBar();
     buildMenus();
     connectDocument();
+    connectAutosave();
     restoreLayout();
     showCentre();
     updateTitle();
@@ -232,6 +240,28 @@ void MainWindow::connectDocument() {
         rememberRecentFile(path);
         if (const auto next = std::exchange(m_afterSave, nullptr))
             next();
+    });
+}
+
+void MainWindow::connectAutosave() {
+    connect(m_autosave, &Autosave::failed, this, &MainWindow::fail);
+    connect(m_autosave, &Autosave::openElsewhere, this, [this](const QString& path) {
+        m_messages->say(MessageBar::Kind::notice,
+                        tr("%1 is open in another window too: what is saved last stays.").arg(path));
+    });
+    for (const Leftover& leftover : m_autosave->leftovers()) {
+        const QString text =
+            tr("Secateur ended without saving %1 of %2.").arg(counted(leftover.masks, "mask"), leftover.model);
+        m_messages->say(MessageBar::Kind::notice, text,
+                        {{tr("Restore"), [this, leftover] { recover(leftover); }},
+                         {tr("Let go"), [this, leftover] { m_autosave->discard(leftover); }}});
+    }
+}
+
+void MainWindow::recover(const Leftover& leftover) {
+    whenNothingIsLost([this, leftover] {
+        m_document->recover(leftover.path, leftover.session);
+        showCentre();
     });
 }
 

@@ -20,6 +20,7 @@ class QToolButton;
 
 namespace secateur {
 
+class Autosave;
 class CacheSearch;
 class Document;
 class EvaluationsPanel;
@@ -36,6 +37,7 @@ class ModelCardPanel;
 class NeuronsView;
 class ShortcutSheet;
 class WelcomePage;
+struct Leftover;
 
 /// The one window: pictures in the centre, what they are of and what can be done around them.
 class MainWindow : public QMainWindow {
@@ -72,6 +74,8 @@ private:
     QDockWidget* addDock(const QString& title, const QString& name, Qt::DockWidgetArea area, QWidget* content);
     void buildStatusBar();
     void connectDocument();
+    void connectAutosave();
+    void recover(const Leftover& leftover);
     void showOpened();
     void showCentre();
     void showPanels(bool wanted);
@@ -114,6 +118,7 @@ private:
     JobRunner* m_jobs;
     Selection* m_selection;
     LiveEvaluation* m_live;
+    Autosave* m_autosave;
     CacheSearch* m_cache;
     MessageBar* m_messages = nullptr;
     QStackedWidget* m_centre = nullptr;

@@ -27,6 +27,7 @@ MaskListBox::MaskListBox(MaskEditor* masks, QWidget* parent)
     m_names->setInsertPolicy(QComboBox::NoInsert);
     m_names->setCompleter(nullptr);
     m_names->setAccessibleName(tr("Mask"));
+    m_names->lineEdit()->setAccessibleName(tr("Name of the mask"));
     m_names->setToolTip(tr("The mask that is edited; type to rename it"));
     m_names->setSizePolicy(QSizePolicy::Ignored, QSizePolicy::Fixed);
     m_note->setPlaceholderText(tr("Note"));
