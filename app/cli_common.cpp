@@ -183,6 +183,18 @@ ReadyModel openToRun(const std::string& path, const RunOptions& options, const C
     return ready;
 }
 
+Progress withTimeLeft(const Progress& progress, const Console& console) {
+    const auto begin = std::chrono::steady_clock::now();
+    return Progress(
+        [progress, begin](double fraction, std::string_view text) {
+            const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+            const bool known = fraction > 0.01 && fraction < 1 && seconds > 0.5;
+            const double left = known ? seconds * (1 - fraction) / fraction : 0;
+            progress.report(fraction, known ? fmt::format("{}, about {:.0f} s left", text, left) : std::string(text));
+        },
+        console.stop.get_token());
+}
+
 ModelCard fullCard(const Model& model) {
     ModelCard card = model.card();
     card.fingerprint = model.fingerprint();

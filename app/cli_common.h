@@ -65,6 +65,9 @@ MaskRecord maskOf(const std::string& path, const Model& model, std::vector<std::
 ReadyModel openToRun(const std::string& path, const RunOptions& options, const Console& console,
                      const Progress& progress);
 
+/// Says with each step how long the rest will take, as far as the steps so far can tell.
+Progress withTimeLeft(const Progress& progress, const Console& console);
+
 /// The card with its fingerprint.
 ModelCard fullCard(const Model& model);
 

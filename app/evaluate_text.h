@@ -1,0 +1,47 @@
+#pragma once
+
+#include "analysis/evaluation.h"
+#include "analysis/plan.h"
+#include "analysis/progress.h"
+#include "analysis/scored_text.h"
+#include "app/cli_common.h"
+
+#include <CLI/CLI.hpp>
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace secateur::cli {
+
+/// What `evaluate` is told of a text.
+struct TextOptions {
+    std::string path; ///< empty = no text is asked for
+    std::string field;
+    PerplexityRules rules;
+    std::int64_t batchTokens = 4096;
+};
+
+/// --text, --field, --protocol, --window, --bos, --max-tokens, --batch-tokens
+void addTextOptions(CLI::App& verb, TextOptions& options);
+
+/// A mask of the model, ready to run.
+struct Contender {
+    EvaluatedMask mask;
+    std::shared_ptr<const Plan> plan;
+};
+
+/// The text in windows, with what there is to say of it among the warnings.
+ScoredText readText(ReadyModel& ready, const TextOptions& options, const Progress& progress);
+
+TextEvaluation evaluateText(const ReadyModel& ready, const TextOptions& options, const ScoredText& text,
+                            const Contender& run, const std::optional<Contender>& reference, const Progress& progress);
+
+/// For people: a run, and what it is compared with.
+void printText(const TextEvaluation& text, const Evaluation& evaluation);
+/// For people: several masks beside the dense model.
+void printRuns(const std::vector<Evaluation>& runs);
+
+} // namespace secateur::cli
