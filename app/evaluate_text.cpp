@@ -23,7 +23,7 @@ ScoredText textOf(const TextOptions& options, const PerplexityRules& rules, cons
     try {
         return scoredText(documents, tokenizer, rules, progress);
     } catch (const Error& error) {
-        throw error.within(options.path);
+        throw error.within(sourceName(options.path));
     }
 }
 
@@ -38,14 +38,13 @@ PerplexityRules rulesOf(const TextOptions& options, const Model& model) {
 }
 
 std::vector<std::string> row(const EvaluatedMask& mask, const Perplexity& run) {
-    return {mask.name.empty() ? "dense" : mask.name, significant(run.perplexity(), 6),
-            withError(run.lossNats, run.standardError)};
+    return {shownMask(mask), significant(run.perplexity(), 6), withError(run.lossNats, run.standardError)};
 }
 
 void printHeading(const TextEvaluation& text, const Evaluation& evaluation) {
     const Perplexity& run = text.perplexity;
     const bool byWords = run.rules.protocol == TextProtocol::wordPpl;
-    fmt::print("{} of {}: {}{} tokens in {} {} of {}, BOS {}, {}\n", name(run.rules.protocol), text.source,
+    fmt::print("{} of {}: {}{} tokens in {} {} of {}, BOS {}, {}\n", name(run.rules.protocol), shownSource(text.source),
                byWords ? fmt::format("{} pages, ", grouped(run.pages.size())) : "",
                grouped(static_cast<std::uint64_t>(run.tokens)), grouped(run.windows.size()),
                run.windows.size() == 1 ? "window" : "windows", run.rules.window, name(run.rules.bos.value()),
@@ -58,10 +57,19 @@ const char* lossUnit(const TextEvaluation& text) {
 
 } // namespace
 
-/// The text in windows, with what there is to say of it among the warnings.
+std::string shownSource(const std::string& source) {
+    return source == sourceName({}) ? "the built-in text" : source;
+}
+
+std::string shownMask(const EvaluatedMask& mask) {
+    return mask.name.empty() ? "dense" : mask.name;
+}
+
 ScoredText readText(ReadyModel& ready, const TextOptions& options, const Progress& progress) {
     const Model& model = *ready.model;
     const PerplexityRules rules = rulesOf(options, model);
+    if (options.sequenceLength > 0)
+        throw UsageError("is for encoders; the windows of a perplexity have the length of --window", "--seq-len");
     const int context = model.spec().context;
     if (context > 0 && rules.window > context)
         ready.warnings.push_back(
@@ -82,7 +90,7 @@ TextEvaluation evaluateText(const ReadyModel& ready, const TextOptions& options,
         compared = {
             reference->mask, perplexity(model, *reference->plan, text, options.batchTokens, progress.part(0, 0.5)), {}};
     TextEvaluation result{
-        options.path,
+        sourceName(options.path),
         dataDigest(text.windows),
         perplexity(model, *run.plan, text, options.batchTokens, progress.part(reference ? 0.5 : 0, 1)),
         {}};
@@ -126,20 +134,22 @@ void printRuns(const std::vector<Evaluation>& runs) {
 
 void addTextOptions(CLI::App& verb, TextOptions& options) {
     PerplexityRules& rules = options.rules;
-    CLI::Option* file =
-        verb.add_option("--text", options.path, "Text, .jsonl, or folder of texts to measure the perplexity of")
-            ->option_text("FILE|DIR");
+    CLI::Option* file = verb.add_option("--text", options.path,
+                                        "Text, .jsonl, or folder of texts to measure the perplexity of, of encoders "
+                                        "without a head how far a mask moves "
+                                        "their pooled output [the built-in text, unless a task is asked]")
+                            ->option_text("FILE|DIR");
     verb.add_option("--field", options.field, "Of the rows of a .jsonl")->option_text("NAME")->needs(file);
     verb.add_option_function<std::string>(
             "--protocol", [&rules](const std::string& text) { rules.protocol = textProtocolOf(text); },
             "token_ppl: per token, in windows of their own, as most papers; word_ppl: per word of each page, rolling, "
             "as lm-eval's wikitext. Never compare the two. [token_ppl]")
-        ->option_text("ID")
-        ->needs(file);
+        ->option_text("ID");
     verb.add_option("--window", rules.window,
                     "Tokens that the model sees at once; without it its context, in token_ppl at most 2048")
-        ->check(CLI::Range(2, 1 << 24))
-        ->needs(file);
+        ->check(CLI::Range(2, 1 << 24));
+    verb.add_option("--seq-len", options.sequenceLength, "Of encoders: tokens of a sequence at most [128]")
+        ->check(CLI::Range(std::int64_t{3}, std::int64_t{1} << 24));
     verb.add_option_function<std::string>(
             "--bos", [&rules](const std::string& text) { rules.bos = bosModeOf(text); },
             "Where BOS stands: tokenizer_default, always, first_only; token_ppl also every_window (of Gemma the "
@@ -147,8 +157,7 @@ void addTextOptions(CLI::App& verb, TextOptions& options) {
         ->option_text("MODE");
     verb.add_option("--max-tokens", rules.mostTokens,
                     "Leave out the text behind so many tokens, in word_ppl the pages that do not fit; without it all")
-        ->check(CLI::Range(std::int64_t{2}, std::int64_t{1} << 40))
-        ->needs(file);
+        ->check(CLI::Range(std::int64_t{2}, std::int64_t{1} << 40));
     verb.add_option("--batch-tokens", options.batchTokens, "Most tokens to run at once, but at least one window")
         ->check(CLI::Range(std::int64_t{1}, std::int64_t{1} << 24))
         ->capture_default_str();

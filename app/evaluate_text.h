@@ -18,13 +18,14 @@ namespace secateur::cli {
 
 /// What `evaluate` is told of a text.
 struct TextOptions {
-    std::string path; ///< empty = no text is asked for
+    std::string path; ///< empty = the built-in text
     std::string field;
     PerplexityRules rules;
     std::int64_t batchTokens = 4096;
+    std::int64_t sequenceLength = 0; ///< of encoders; 0 = 128
 };
 
-/// --text, --field, --protocol, --window, --bos, --max-tokens, --batch-tokens
+/// --text, --field, --protocol, --window, --seq-len, --bos, --max-tokens, --batch-tokens
 void addTextOptions(CLI::App& verb, TextOptions& options);
 
 /// A mask of the model, ready to run.
@@ -38,6 +39,10 @@ ScoredText readText(ReadyModel& ready, const TextOptions& options, const Progres
 
 TextEvaluation evaluateText(const ReadyModel& ready, const TextOptions& options, const ScoredText& text,
                             const Contender& run, const std::optional<Contender>& reference, const Progress& progress);
+
+/// For people: "built-in text" for sourceName()'s "built-in", "dense" where no mask has a name.
+std::string shownSource(const std::string& source);
+std::string shownMask(const EvaluatedMask& mask);
 
 /// For people: a run, and what it is compared with.
 void printText(const TextEvaluation& text, const Evaluation& evaluation);
