@@ -9,11 +9,9 @@
 #include "app/evaluate_text.h"
 #include "app/run_forecast.h"
 #include "backends/available_memory.h"
-#include "backends/data_digest.h"
 #include "backends/mask_digest.h"
 #include "backends/open_tokenizer.h"
 #include "backends/result_json.h"
-#include "backends/text_source.h"
 
 #include <fmt/core.h>
 
@@ -58,7 +56,7 @@ std::optional<Contender> referenceOf(const Arguments& arguments, ReadyModel& rea
 
 /// What an evaluation is asked of, read before anything runs.
 struct Questions {
-    std::optional<ScoredText> text;
+    std::optional<EvaluationText> text;
     std::optional<SequenceSet> sequences; ///< instead of a text, of encoders without a head
     std::vector<AskedTask> tasks;
     std::shared_ptr<const Tokenizer> tokenizer; ///< where there are tasks
@@ -112,10 +110,9 @@ std::vector<Evaluation> evaluateMasks(ReadyModel& ready, const Arguments& argume
     for (const std::string& path : arguments.masks)
         masks.push_back(maskOf(path, model, ready.warnings).mask);
     const Progress whole = console.progress();
-    ScoredText text = readText(ready, arguments.text, whole.part(0, 0));
-    const std::string digest = dataDigest(text.windows);
+    EvaluationText text = readText(ready, arguments.text, whole.part(0, 0));
     const Progress progress = withTimeLeft(whole, console);
-    TextEvaluator evaluator(model, std::move(text),
+    TextEvaluator evaluator(model, std::move(text.scored),
                             {ready.plan->type(), availableMemory() / 4, arguments.text.batchTokens,
                              std::numeric_limits<double>::infinity()},
                             progress.part(0, 0));
@@ -133,7 +130,7 @@ std::vector<Evaluation> evaluateMasks(ReadyModel& ready, const Arguments& argume
                        since(begin),
                        found.reusedLayers,
                        {}};
-        run.text = TextEvaluation{sourceName(arguments.text.path), digest, std::move(found.run),
+        run.text = TextEvaluation{text.source, text.digest, std::move(found.run),
                                   ReferenceText{{}, std::move(found.dense), found.difference}};
         runs.push_back(std::move(run));
     }
@@ -179,7 +176,7 @@ void forecast(const Model& model, const Questions& questions, std::vector<std::s
     if (!forecast.isWanted())
         return;
     if (questions.text)
-        forecast.add(sizeOf(*questions.text));
+        forecast.add(sizeOf(questions.text->scored));
     if (questions.sequences)
         forecast.add(sizeOf(*questions.sequences));
     for (const AskedTask& asked : questions.tasks)
@@ -204,7 +201,7 @@ Evaluation evaluated(ReadyModel& ready, const Arguments& arguments, std::vector<
     const double share = !arguments.asksForText() ? 0 : questions.tasks.empty() ? 1 : 0.5;
     const Progress first = withTimeLeft(whole.part(0, share), console);
     if (questions.text)
-        evaluation.text = evaluateText(ready, arguments.text, *questions.text, run, reference, first);
+        evaluation.text = evaluateText(ready, *questions.text, arguments.text.batchTokens, run, reference, first);
     if (questions.sequences)
         evaluation.pooled = evaluatePooled(ready, arguments.text, *questions.sequences, run, *reference, first);
     if (!questions.tasks.empty())

@@ -1,41 +1,18 @@
 #include "app/evaluate_text.h"
 
-#include "analysis/error.h"
 #include "analysis/perplexity.h"
 #include "analysis/text.h"
 #include "analysis/usage_error.h"
-#include "backends/data_digest.h"
-#include "backends/open_tokenizer.h"
+#include "backends/evaluation_text.h"
 #include "backends/text_source.h"
 
 #include <fmt/core.h>
-#include <spdlog/spdlog.h>
 
 #include <utility>
 
 namespace secateur::cli {
 
 namespace {
-
-ScoredText textOf(const TextOptions& options, const PerplexityRules& rules, const Tokenizer& tokenizer,
-                  const Progress& progress) {
-    const std::vector<std::string> documents = readDocuments(options.path, options.field, TextSplit::windows);
-    try {
-        return scoredText(documents, tokenizer, rules, progress);
-    } catch (const Error& error) {
-        throw error.within(sourceName(options.path));
-    }
-}
-
-PerplexityRules rulesOf(const TextOptions& options, const Model& model) {
-    try {
-        return settled(options.rules, model.spec());
-    } catch (const UsageError&) {
-        throw;
-    } catch (const Error& error) {
-        throw error.within(model.card().path);
-    }
-}
 
 std::vector<std::string> row(const EvaluatedMask& mask, const Perplexity& run) {
     return {shownMask(mask), significant(run.perplexity(), 6), withError(run.lossNats, run.standardError)};
@@ -65,35 +42,23 @@ std::string shownMask(const EvaluatedMask& mask) {
     return mask.name.empty() ? "dense" : mask.name;
 }
 
-ScoredText readText(ReadyModel& ready, const TextOptions& options, const Progress& progress) {
-    const Model& model = *ready.model;
-    const PerplexityRules rules = rulesOf(options, model);
+EvaluationText readText(ReadyModel& ready, const TextOptions& options, const Progress& progress) {
     if (options.sequenceLength > 0)
         throw UsageError("is for encoders; the windows of a perplexity have the length of --window", "--seq-len");
-    const int context = model.spec().context;
-    if (context > 0 && rules.window > context)
-        ready.warnings.push_back(
-            fmt::format("a window of {} tokens is longer than the model's context of {}", rules.window, context));
-    const auto tokenizer = openTokenizer(model.card());
-    const std::vector<std::string>& more = tokenizer->card().warnings;
-    ready.warnings.insert(ready.warnings.end(), more.begin(), more.end());
-    ScoredText text = textOf(options, rules, *tokenizer, progress);
-    spdlog::info("{} windows, {} tokens with those of context", text.windows.sequences.size(), text.windows.tokens);
+    EvaluationText text = readEvaluationText(*ready.model, options, progress);
+    ready.warnings.insert(ready.warnings.end(), text.warnings.begin(), text.warnings.end());
     return text;
 }
 
-TextEvaluation evaluateText(const ReadyModel& ready, const TextOptions& options, const ScoredText& text,
+TextEvaluation evaluateText(const ReadyModel& ready, const EvaluationText& text, std::int64_t batchTokens,
                             const Contender& run, const std::optional<Contender>& reference, const Progress& progress) {
-    const Model& model = *ready.model;
+    const auto score = [&](const Contender& contender, const Progress& part) {
+        return perplexity(*ready.model, *contender.plan, text.scored, batchTokens, part);
+    };
     std::optional<ReferenceText> compared;
     if (reference)
-        compared = {
-            reference->mask, perplexity(model, *reference->plan, text, options.batchTokens, progress.part(0, 0.5)), {}};
-    TextEvaluation result{
-        sourceName(options.path),
-        dataDigest(text.windows),
-        perplexity(model, *run.plan, text, options.batchTokens, progress.part(reference ? 0.5 : 0, 1)),
-        {}};
+        compared = {reference->mask, score(*reference, progress.part(0, 0.5)), {}};
+    TextEvaluation result{text.source, text.digest, score(run, progress.part(reference ? 0.5 : 0, 1)), {}};
     if (compared)
         compared->difference = pairedDifference(result.perplexity, compared->perplexity);
     result.reference = std::move(compared);

@@ -1,5 +1,7 @@
 #include "analysis/engine.h"
 #include "app/process_age.h"
+#include "backends/available_memory.h"
+#include "backends/evaluation_text.h"
 #include "backends/formats.h"
 #include "backends/hub_cache.h"
 #include "backends/open_model.h"
@@ -65,6 +67,8 @@ Engine engine() {
     engine.readSession = [](const std::string& path) { return readSession(path); };
     engine.writeSession = [](const Session& session, const std::string& path) { writeSession(session, path); };
     engine.cachedModels = [](const Progress& progress) { return cachedModels(hubCacheFolder(), progress); };
+    engine.readText = readEvaluationText;
+    engine.availableMemory = availableMemory;
     engine.modelExtensions = modelExtensions();
     return engine;
 }
