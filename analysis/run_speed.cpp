@@ -58,7 +58,7 @@ at::Tensor ran(const Runner& runner, const Plan& plan, int layer, const at::Tens
 
 RunSpeed runSpeed(const Model& model, const Plan& plan, const Progress& progress) {
     constexpr double enoughSeconds = 0.2;
-    constexpr int mostRounds = 6;
+    constexpr int mostPasses = 6;
     const ModelSpec& spec = model.spec();
     const Runner& runner = model.runner();
     const Batch batch = madeUp(spec, positionsToTime(spec));
@@ -69,7 +69,7 @@ RunSpeed runSpeed(const Model& model, const Plan& plan, const Progress& progress
     double best = 0;
     double bestRead = 0;
     const auto start = Clock::now();
-    for (int round = 0; round < 2 || (round < mostRounds && since(start) < enoughSeconds); ++round) {
+    for (int pass = 0; pass < 2 || (pass < mostPasses && since(start) < enoughSeconds); ++pass) {
         progress.report(0, "timing a layer");
         auto begin = Clock::now();
         ran(runner, plan, layer, x, batch);
@@ -78,10 +78,10 @@ RunSpeed runSpeed(const Model& model, const Plan& plan, const Progress& progress
         if (reads)
             runner.losses(plan, x, batch, batch.ids);
         const double read = since(begin);
-        if (round == 0)
+        if (pass == 0)
             first = seconds;
-        best = round < 2 ? seconds : std::min(best, seconds);
-        bestRead = round < 2 ? read : std::min(bestRead, read);
+        best = pass < 2 ? seconds : std::min(best, seconds);
+        bestRead = pass < 2 ? read : std::min(bestRead, read);
     }
     const PruningMask dense(spec);
     const double operations = layerOperations(spec, layer, dense.layer(layer), batch.positions) * batch.positions;
@@ -113,7 +113,9 @@ double stepSeconds(const Model& model, const Plan& plan, const Progress& progres
     const Runner& runner = model.runner();
     const Batch batch = madeUp(model.spec(), 1);
     double seconds = 0;
-    for (int round = 0; round < (plan.isResident() ? 2 : 1); ++round) {
+    if (!model.has(-1, Which::readOut))
+        return seconds;
+    for (int pass = 0; pass < (plan.isResident() ? 2 : 1); ++pass) {
         const auto begin = Clock::now();
         at::Tensor x = runner.embed(plan, batch);
         for (int layer = 0; layer < model.spec().layerCount(); ++layer) {
@@ -131,10 +133,10 @@ std::int64_t interactiveTokens(const RunSpeed& speed, const ModelSpec& spec) {
     constexpr std::int64_t least = 512;
     constexpr std::int64_t most = 8192;
     const int positions = positionsToTime(spec);
-    const double pass = runSeconds(speed, spec, PruningMask(spec), {most, positions, most});
-    if (pass <= interactiveSeconds)
+    const double whole = runSeconds(speed, spec, PruningMask(spec), {most, positions, most});
+    if (whole <= interactiveSeconds)
         return most;
-    return std::max(least, static_cast<std::int64_t>(interactiveSeconds / pass * static_cast<double>(most)));
+    return std::max(least, static_cast<std::int64_t>(interactiveSeconds / whole * static_cast<double>(most)));
 }
 
 } // namespace secateur

@@ -36,7 +36,7 @@ double runSeconds(const RunSpeed& speed, const ModelSpec& spec, const PruningMas
 double loadingSeconds(const RunSpeed& speed, const Plan& plan, bool isDenseLoaded);
 
 /// One token alone through all layers under a plan, the read-out included: a step of a text that is written. Runs the
-/// whole model, twice where its weights stay. Decoders only. @throws Error as the runner; Cancelled
+/// whole model, twice where its weights stay. 0 for encoders. @throws Error as the runner; Cancelled
 double stepSeconds(const Model& model, const Plan& plan, const Progress& progress = {});
 
 /// Tokens that one dense pass takes a minute for, but 512 at least and 8,192 at most: what interactive work begins

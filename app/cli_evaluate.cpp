@@ -1,6 +1,8 @@
+#include "analysis/error.h"
 #include "analysis/evaluation.h"
 #include "analysis/kernels.h"
 #include "analysis/runner.h"
+#include "analysis/text.h"
 #include "analysis/text_evaluator.h"
 #include "analysis/usage_error.h"
 #include "app/cli_common.h"
@@ -142,6 +144,8 @@ void evaluateSeveral(const Arguments& arguments, const Console& console) {
         throw UsageError("several masks are compared with the dense model only", "--against");
     const auto begin = std::chrono::steady_clock::now();
     ReadyModel ready = openToRun(arguments.path, arguments.run, console, console.progress().part(0, 0));
+    if (givesPooledOutput(*ready.model))
+        throw UsageError("an encoder without a head is evaluated under one mask at a time", "--mask");
     const std::vector<Evaluation> runs = evaluateMasks(ready, arguments, console);
     if (console.json) {
         fmt::print("{}\n", evaluationsJson(fullCard(*ready.model), runs, since(begin), ready.warnings));
@@ -172,17 +176,16 @@ Questions readQuestions(ReadyModel& ready, const Arguments& arguments, std::vect
 
 void forecast(const Model& model, const Questions& questions, std::vector<std::shared_ptr<const Plan>> plans,
               const Console& console, const Progress& progress) {
-    RunForecast forecast(model, std::move(plans), console, progress);
-    if (!forecast.isWanted())
+    RunForecast expected(model, std::move(plans), console, progress);
+    if (!expected.isWanted())
         return;
     if (questions.text)
-        forecast.add(sizeOf(questions.text->scored));
+        expected.add(sizeOf(questions.text->scored));
     if (questions.sequences)
-        forecast.add(sizeOf(*questions.sequences));
+        expected.add(sizeOf(*questions.sequences));
     for (const AskedTask& asked : questions.tasks)
-        forecast.add(taskWork(model.spec(), *questions.tokenizer, asked.task, asked.examples, asked.rules, progress),
-                     asked.task.name);
-    forecast.say();
+        expected.add(workOf(asked, model.spec(), *questions.tokenizer, progress), asked.task.name);
+    expected.say();
 }
 
 Evaluation evaluated(ReadyModel& ready, const Arguments& arguments, std::vector<AskedTask> tasks,

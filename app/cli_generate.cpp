@@ -74,10 +74,10 @@ Progress progressOf(const Console& console) {
 }
 
 void forecast(const ReadyModel& ready, const std::vector<int>& prompt, int newTokens, const Console& console) {
-    RunForecast forecast(*ready.model, {ready.plan}, console, console.progress().part(0, 0));
+    RunForecast expected(*ready.model, {ready.plan}, console, console.progress().part(0, 0));
     const RunSize size{std::ssize(prompt), static_cast<int>(prompt.size()), 1};
-    forecast.add({1, size, newTokens, newTokens}, {});
-    forecast.say();
+    expected.add({1, size, newTokens, newTokens}, {});
+    expected.say();
 }
 
 void generateVerb(Arguments arguments, const Console& console) {

@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include <QDir>
+#include <QRegularExpression>
 #include <QtTest>
 
 #include <cmath>
@@ -222,7 +223,6 @@ private slots:
             << text + QStringList{"--mask", one, "--against", two} << "96 tokens, under 2 masks";
         QTest::newRow("masks") << text + QStringList{"--mask", one, "--mask", two}
                                << "96 tokens, dense and under 2 masks";
-        // "<s>it is " is shared by both; its last token predicts nothing that is alone in an option
         QTest::newRow("a task") << QStringList{"--task", task} << "tokens of sand, dense";
     }
     void theExpectedTimeIsToldFirst() {
