@@ -161,6 +161,11 @@ std::size_t firstStop(std::string_view text, std::span<const std::string> stops,
     return first;
 }
 
+std::int64_t answersAtOnce(std::int64_t prompts, std::int64_t tokens, std::int64_t batchTokens) {
+    const std::int64_t fit = cachedPerToken * batchTokens / std::max<std::int64_t>(1, tokens);
+    return std::clamp<std::int64_t>(std::min(fit, prompts), 1, mostRows);
+}
+
 TaskRun generateAnswers(const Model& model, const Plan& plan, const Tokenizer& tokenizer, const Task& task,
                         const AnswerJudge& judge, const TaskRules& rules, const Progress& progress) {
     if (task.prompts.empty())

@@ -3,6 +3,7 @@
 #include "analysis/error.h"
 #include "analysis/for_each_layer.h"
 #include "analysis/layer_operations.h"
+#include "analysis/run_speed.h"
 #include "analysis/scored_batches.h"
 #include "analysis/stream_cache.h"
 
@@ -10,7 +11,6 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <array>
 #include <chrono>
 #include <list>
 
@@ -52,7 +52,8 @@ public:
         , m_densePlan(m_runner.plan(*m_dense.mask, options.type)) {
         if (!model.has(-1, Which::readOut))
             throw Error("has no read-out (lm_head): no text can be scored", model.card().path);
-        calibrate(progress);
+        const RunSpeed speed = runSpeed(model, *m_densePlan, progress);
+        m_secondsPerToken = runSeconds(speed, model.spec(), *m_dense.mask, {1, text.rules.window, 1});
         m_all = shuffledBatches(text, timelyTokens(options.batchTokens));
         std::int64_t tokens = 0;
         for (const Batch& batch : m_all.batches)
@@ -162,28 +163,6 @@ private:
         if (m_runs.size() > mostRuns)
             m_runs.pop_back();
         return m_runs.front();
-    }
-
-    /// Times a layer and the read-out on a piece of a window, the second time, when weights are converted.
-    void calibrate(const Progress& progress) {
-        constexpr std::size_t mostTokens = 512;
-        ScoredText piece{text.rules, false, {{text.windows.sequences.front()}, 0, 0}, {1}, {}};
-        std::vector<int>& ids = piece.windows.sequences.front().ids;
-        ids.resize(std::min(ids.size(), mostTokens + 1));
-        ScoredBatches one;
-        addBatches(one, piece, std::array{std::size_t{0}}, 1);
-        const at::Tensor x = m_runner.embed(*m_densePlan, one.batches.front());
-        double layer = 0;
-        double ends = 0;
-        for (int i = 0; i < 2; ++i) {
-            progress.report(i / 2.0, "timing a layer");
-            const auto begin = Clock::now();
-            m_runner.runLayer(*m_densePlan, 0, x, one.batches.front());
-            layer = since(begin);
-            m_runner.losses(*m_densePlan, x, one.batches.front(), one.rows.front().targets);
-            ends = since(begin) - layer;
-        }
-        m_secondsPerToken = (layer * m_layers + ends) / static_cast<double>(one.batches.front().tokens());
     }
 
     std::int64_t timelyTokens(std::int64_t most) const {

@@ -51,7 +51,7 @@ public:
     /// Called with what is known after each group of windows.
     using Sink = std::function<void(const MaskEvaluation&)>;
 
-    /// Times a layer and the read-out on one window. @param model must outlive it
+    /// Times a layer and the read-out (runSpeed()). @param model must outlive it
     /// @throws Error as perplexity(); Cancelled
     TextEvaluator(const Model& model, ScoredText text, const EvaluatorOptions& options, const Progress& progress = {});
     ~TextEvaluator();

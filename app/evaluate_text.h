@@ -16,12 +16,13 @@
 
 namespace secateur::cli {
 
-/// What `evaluate` is told of a text; without a path none is asked for.
+/// What `evaluate` is told of a text.
 struct TextOptions : TextRequest {
     std::int64_t batchTokens = 4096;
+    std::int64_t sequenceLength = 0; ///< of encoders; 0 = 128
 };
 
-/// --text, --field, --protocol, --window, --bos, --max-tokens, --batch-tokens
+/// --text, --field, --protocol, --window, --seq-len, --bos, --max-tokens, --batch-tokens
 void addTextOptions(CLI::App& verb, TextOptions& options);
 
 /// A mask of the model, ready to run.
@@ -35,6 +36,10 @@ EvaluationText readText(ReadyModel& ready, const TextOptions& options, const Pro
 
 TextEvaluation evaluateText(const ReadyModel& ready, const EvaluationText& text, std::int64_t batchTokens,
                             const Contender& run, const std::optional<Contender>& reference, const Progress& progress);
+
+/// For people: "the built-in text" for sourceName()'s "built-in", "dense" where a mask has no name.
+std::string shownSource(const std::string& source);
+std::string shownMask(const EvaluatedMask& mask);
 
 /// For people: a run, and what it is compared with.
 void printText(const TextEvaluation& text, const Evaluation& evaluation);

@@ -29,7 +29,7 @@ ScoredText cut(const TextRequest& request, const PerplexityRules& rules, const T
     try {
         return scoredText(documents, tokenizer, rules, progress);
     } catch (const Error& error) {
-        throw error.within(request.path);
+        throw error.within(sourceName(request.path));
     }
 }
 
@@ -39,7 +39,7 @@ EvaluationText readEvaluationText(const Model& model, const TextRequest& request
     const PerplexityRules rules = settledRules(request.rules, model);
     const auto tokenizer = openTokenizer(model.card());
     EvaluationText text;
-    text.source = request.path;
+    text.source = sourceName(request.path);
     text.warnings = tokenizer->card().warnings;
     const int context = model.spec().context;
     if (context > 0 && rules.window > context)

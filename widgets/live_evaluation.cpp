@@ -1,6 +1,8 @@
 #include "widgets/live_evaluation.h"
 
 #include "analysis/kernels.h"
+#include "analysis/run_speed.h"
+#include "analysis/runner.h"
 #include "widgets/document.h"
 #include "widgets/mask_editor.h"
 
@@ -47,7 +49,10 @@ void LiveEvaluation::Bench::prepare(const Progress& progress) {
     if (evaluator)
         return;
     TextRequest request = choice.text;
-    request.rules.mostTokens = choice.tokens.value_or(8192);
+    const auto dense = [&] { return model->runner().plan(PruningMask(model->spec()), pace.type); };
+    request.rules.mostTokens = choice.tokens
+                                   ? *choice.tokens
+                                   : interactiveTokens(runSpeed(*model, *dense(), progress.part(0, 0)), model->spec());
     EvaluationText text = engine.readText(*model, request, progress.part(0, 0));
     info.source = text.source;
     info.digest = text.digest;
