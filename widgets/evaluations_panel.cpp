@@ -18,6 +18,7 @@
 #include <QGuiApplication>
 #include <QHeaderView>
 #include <QLabel>
+#include <QLineEdit>
 #include <QMenu>
 #include <QSettings>
 #include <QSortFilterProxyModel>
@@ -95,6 +96,8 @@ void EvaluationsPanel::buildChoice(QHBoxLayout& row) {
     m_window->setRange(2, 1 << 20);
     m_window->setAccessibleName(tr("Tokens of a window"));
     m_window->setToolTip(tr("Tokens that the model sees at once; many windows make a narrow interval"));
+    for (QSpinBox* field : {m_tokens, m_window})
+        field->findChild<QLineEdit*>()->setAccessibleName(field->accessibleName());
     m_automatic->setToolTip(tr("Measure the mask a moment after it was changed"));
     auto* now = new QToolButton;
     now->setText(tr("Evaluate now"));
