@@ -258,16 +258,15 @@ void paintHistogram(QCPLayoutGrid& layout, const Figure& figure, const PlotTheme
 
 /// From a little before the first to a little behind the last point.
 QCPRange scatterRange(const std::vector<FigureSeries>& series) {
-    QCPRange range(std::numeric_limits<double>::infinity(), -std::numeric_limits<double>::infinity());
+    std::vector<double> positions;
     for (const FigureSeries& points : series)
-        for (double position : points.positions) {
-            range.lower = std::min(range.lower, position);
-            range.upper = std::max(range.upper, position);
-        }
-    if (range.lower > range.upper)
+        std::ranges::copy_if(points.positions, std::back_inserter(positions),
+                             [](double x) { return std::isfinite(x); });
+    if (positions.empty())
         return {0, 1};
-    const double room = range.size() > 0 ? 0.05 * range.size() : std::max(0.05 * std::abs(range.upper), 0.5);
-    return {range.lower - room, range.upper + room};
+    const auto [least, most] = std::ranges::minmax(positions);
+    const double room = most > least ? 0.05 * (most - least) : std::max(0.05 * std::abs(most), 0.5);
+    return {least - room, most + room};
 }
 
 void addPoints(QCPAxis& x, QCPAxis& y, const FigureSeries& series, std::size_t index, const PlotTheme& theme) {
