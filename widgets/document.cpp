@@ -3,6 +3,7 @@
 #include "analysis/error.h"
 #include "analysis/measure.h"
 #include "analysis/text.h"
+#include "widgets/mask_editor.h"
 
 #include <QFileInfo>
 
@@ -108,7 +109,8 @@ bool Document::isModelFile(const QString& path) const {
 Document::Document(Engine engine, JobRunner* jobs, QObject* parent)
     : QObject(parent)
     , m_engine(std::move(engine))
-    , m_jobs(jobs) {
+    , m_jobs(jobs)
+    , m_masks(new MaskEditor(this)) {
     connect(jobs, &JobRunner::progressed, this, &Document::onProgressed);
     connect(jobs, &JobRunner::finished, this, &Document::onFinished);
     connect(jobs, &JobRunner::cancelled, this, &Document::onCancelled);
@@ -167,6 +169,7 @@ void Document::adopt(Opened opened) {
     m_session = std::move(opened.session);
     m_model = std::move(opened.model);
     m_open = true;
+    m_masks->reset(spec());
     setSessionPath(opened.sessionPath);
     setModified(false);
     emit this->opened();

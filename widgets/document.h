@@ -16,6 +16,8 @@
 
 namespace secateur {
 
+class MaskEditor;
+
 enum class MetricState { notComputed, computing, done };
 
 /// What is open: a session and, where the checkpoint could be found, its model. Changes on the GUI thread alone; jobs
@@ -35,6 +37,8 @@ public:
     const ModelSpec& spec() const { return m_session.model.spec; }
     /// Null when the session stands without its checkpoint.
     const std::shared_ptr<const Model>& model() const { return m_model; }
+    /// The masks of what is open, and their undo; begun anew with each opening.
+    MaskEditor* masks() const { return m_masks; }
     /// Where the session was read from or saved to; empty = never.
     const QString& sessionPath() const { return m_sessionPath; }
     /// Whether a session that has a file differs from it. What a freshly opened model shows is cheap to make again.
@@ -98,6 +102,7 @@ private:
 
     Engine m_engine;
     JobRunner* m_jobs;
+    MaskEditor* m_masks;
     Session m_session;
     std::shared_ptr<const Model> m_model;
     QString m_sessionPath;
