@@ -7,6 +7,7 @@
 #include "widgets/jobs_panel.h"
 #include "widgets/layers_view.h"
 #include "widgets/log_panel.h"
+#include "widgets/mask_editor.h"
 #include "widgets/message_bar.h"
 #include "widgets/metric_list.h"
 #include "widgets/model_card_panel.h"
@@ -205,6 +206,8 @@ void MainWindow::connectDocument() {
         showCentre();
     });
     connect(m_jobs, &JobRunner::cancelled, this, &MainWindow::showCentre);
+    connect(m_document->masks(), &MaskEditor::refused, this,
+            [this](const QString& message) { statusBar()->showMessage(message, statusMs); });
     connect(m_document, &Document::noticed, this, [this](const QString& message) {
         m_messages->say(MessageBar::Kind::notice, message);
         m_log->add("notice", message);
