@@ -142,6 +142,8 @@ private slots:
     void masksAreNamedApart();
     void theLastMaskRemovedLeavesAnEmptyOne();
     void masksOfOtherModelsAreRefused();
+    void layersAreRestoredWithAllThatIsInThem();
+    void masksThatAreOnlyThoughtOfRespectProtection();
     void undoingAThousandActionsGivesTheBeginning();
 };
 
@@ -280,6 +282,33 @@ void TestMaskEditor::masksOfOtherModelsAreRefused() {
     QVERIFY_EXCEPTION_THROWN(bench.editor.addMask("other", record), Error);
     QVERIFY_EXCEPTION_THROWN(bench.editor.replaceMask(record.mask, "Restore"), Error);
     QCOMPARE(bench.steps(), 0);
+}
+
+void TestMaskEditor::layersAreRestoredWithAllThatIsInThem() {
+    Bench bench;
+    const std::array<int, 2> cells{1, 4};
+    bench.editor.setHeadsCut({{1, 0}, {2, 0}}, true);
+    bench.editor.setNeuronsCut(1, cells, true);
+    bench.editor.setMlpCut({2}, true);
+    bench.editor.setBlockCut({3}, true);
+    bench.editor.restoreLayers({1, 3});
+    QVERIFY(bench.editor.mask().layer(1).keepsAll());
+    QVERIFY(bench.editor.mask().layer(3).keepsAll());
+    QVERIFY(bench.editor.isCut({2, 0}));
+    bench.undo();
+    QCOMPARE(bench.editor.mask().layer(1).keptNeurons(), neurons - 2);
+}
+
+void TestMaskEditor::masksThatAreOnlyThoughtOfRespectProtection() {
+    Bench bench;
+    bench.editor.setProtected({{}, {{0, 0}}}, "Protect");
+    const std::set<HeadId> chosen{{0, 0}, {0, 1}, {4, 3}};
+    const PruningMask thought = bench.editor.withHeads(bench.editor.mask(), chosen, true);
+    QVERIFY(bench.editor.mask().keepsAll());
+    QVERIFY(!isHeadCut(thought, {0, 0}));
+    bench.editor.setHeadsCut(chosen, true);
+    QCOMPARE(bench.editor.mask(), thought);
+    QVERIFY(bench.editor.withHeads(thought, chosen, false).keepsAll());
 }
 
 void TestMaskEditor::undoingAThousandActionsGivesTheBeginning() {

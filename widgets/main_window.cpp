@@ -231,6 +231,8 @@ void MainWindow::connectDocument() {
         showCentre();
     });
     connect(m_jobs, &JobRunner::cancelled, this, &MainWindow::showCentre);
+    connect(m_document->masks(), &MaskEditor::refused, this,
+            [this](const QString& message) { statusBar()->showMessage(message, statusMs); });
     connect(m_document, &Document::noticed, this, [this](const QString& message) {
         m_messages->say(MessageBar::Kind::notice, message);
         m_log->add("notice", message);

@@ -93,6 +93,7 @@ private:
     void buildFileMenu();
     void buildEditMenu();
     void buildMeasureMenu();
+    void buildMaskMenu();
     void buildViewMenu();
     void buildThemeMenu(QMenu* menu);
     void buildHelpMenu();

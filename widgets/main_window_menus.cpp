@@ -6,6 +6,7 @@
 #include "widgets/layer_neurons.h"
 #include "widgets/layers_view.h"
 #include "widgets/main_window.h"
+#include "widgets/mask_actions.h"
 #include "widgets/mask_editor.h"
 #include "widgets/metric_list.h"
 #include "widgets/neurons_view.h"
@@ -72,6 +73,7 @@ void MainWindow::buildMenus() {
     buildFileMenu();
     buildEditMenu();
     buildMeasureMenu();
+    buildMaskMenu();
     buildViewMenu();
     buildHelpMenu();
     m_palette = new CommandPalette(this);
@@ -106,6 +108,16 @@ void MainWindow::buildFileMenu() {
 
 void MainWindow::buildEditMenu() {
     QMenu* menu = menuBar()->addMenu(tr("&Edit"));
+    QUndoStack* steps = m_document->masks()->undoStack();
+    QAction* undo = steps->createUndoAction(this, tr("&Undo"));
+    undo->setShortcut(QKeySequence::Undo);
+    QAction* redo = steps->createRedoAction(this, tr("&Redo"));
+    redo->setShortcuts({tr("Ctrl+Shift+Z"), tr("Ctrl+Y")});
+    for (QAction* action : {undo, redo}) {
+        menu->addAction(action);
+        m_commands << action;
+    }
+    menu->addSeparator();
     m_needDocument << add(menu, tr("&Copy selected values"), QKeySequence::Copy, [this] { copyValues(); });
     m_needDocument << add(menu, tr("Copy figure as &image"), tr("Ctrl+Shift+C"),
                           [this] { figureActions()->copyImage(); });
@@ -124,6 +136,14 @@ void MainWindow::buildMeasureMenu() {
         m_metricsDock->raise();
         m_metrics->editOptions(std::string(m_metrics->request().info->id));
     });
+}
+
+void MainWindow::buildMaskMenu() {
+    QMenu* menu = menuBar()->addMenu(tr("Mas&k"));
+    m_heads->maskActions()->fill(menu);
+    menu->addSeparator();
+    menu->addActions(m_heads->tools());
+    m_commands << m_heads->maskActions()->all() << m_heads->tools();
 }
 
 void MainWindow::buildViewMenu() {

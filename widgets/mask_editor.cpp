@@ -25,11 +25,12 @@ QString counted(std::size_t count, const char* thing) {
     return QString::fromStdString(secateur::counted(count, thing));
 }
 
-bool isHeadCut(const LayerMask& layer, int head) {
-    return layer.attention == AttentionCut::drop || !layer.block || !layer.heads[static_cast<std::size_t>(head)];
-}
-
 } // namespace
+
+bool isHeadCut(const PruningMask& mask, HeadId head) {
+    const LayerMask& layer = mask.layer(head.layer);
+    return layer.attention == AttentionCut::drop || !layer.block || !layer.heads[static_cast<std::size_t>(head.head)];
+}
 
 /// From one state to the next, and back.
 class MaskEditor::Step : public QUndoCommand {
@@ -79,10 +80,6 @@ void MaskEditor::reset(const ModelSpec& spec, std::vector<NamedMask> masks) {
     state.current = state.masks.size() - 1;
     show(state);
     m_undo.clear();
-}
-
-bool MaskEditor::isCut(HeadId head) const {
-    return isHeadCut(mask().layer(head.layer), head.head);
 }
 
 void MaskEditor::show(const MaskState& state) {
@@ -143,20 +140,13 @@ std::set<int> MaskEditor::allowed(const std::set<int>& layers, bool cut) {
     return result;
 }
 
-void MaskEditor::setHeadsCut(const std::set<HeadId>& heads, bool cut) {
+PruningMask MaskEditor::withHeads(PruningMask from, const std::set<HeadId>& heads, bool cut) const {
     std::map<int, std::vector<int>> byLayer;
-    std::size_t left = 0;
-    for (HeadId head : heads) {
-        const bool refuses = cut && isProtected().has(head);
-        left += refuses;
-        if (!refuses)
+    for (HeadId head : heads)
+        if (!cut || !isProtected().has(head))
             byLayer[head.layer].push_back(head.head);
-    }
-    std::set<int> layers;
-    for (const auto& [layer, unused] : byLayer)
-        layers.insert(layer);
-    const QString count = counted(heads.size() - left, "head");
-    edit(cut ? tr("Cut %1").arg(count) : tr("Restore %1").arg(count), layers, [&](int index, LayerMask& layer) {
+    for (const auto& [index, chosen] : byLayer) {
+        LayerMask layer = from.layer(index);
         // A head that went with its sublayer comes back alone: the others stay cut, one by one.
         if (!cut && (layer.attention == AttentionCut::drop || !layer.block)) {
             if (!layer.block)
@@ -165,9 +155,18 @@ void MaskEditor::setHeadsCut(const std::set<HeadId>& heads, bool cut) {
             layer.attention = AttentionCut::keep;
             layer.heads.assign(layer.heads.size(), false);
         }
-        for (int head : byLayer[index])
+        for (int head : chosen)
             layer.heads[static_cast<std::size_t>(head)] = !cut;
-    });
+        from.setLayer(index, std::move(layer));
+    }
+    return from;
+}
+
+void MaskEditor::setHeadsCut(const std::set<HeadId>& heads, bool cut) {
+    const auto left = static_cast<std::size_t>(
+        std::ranges::count_if(heads, [&](HeadId head) { return cut && isProtected().has(head); }));
+    const QString count = counted(heads.size() - left, "head");
+    commitMask(cut ? tr("Cut %1").arg(count) : tr("Restore %1").arg(count), withHeads(mask(), heads, cut));
     if (left > 0)
         emit refused(tr("%1 left alone.").arg(counted(left, "protected head")));
 }
@@ -216,6 +215,12 @@ void MaskEditor::setBlockCut(const std::set<int>& layers, bool cut) {
     const QString count = counted(chosen.size(), "layer");
     edit(cut ? tr("Drop the blocks of %1").arg(count) : tr("Restore the blocks of %1").arg(count), chosen,
          [&](int, LayerMask& layer) { layer.block = !cut; });
+}
+
+void MaskEditor::restoreLayers(const std::set<int>& layers) {
+    const PruningMask whole(m_spec);
+    edit(tr("Restore %1").arg(counted(layers.size(), "layer")), layers,
+         [&](int index, LayerMask& layer) { layer = whole.layer(index); });
 }
 
 void MaskEditor::invertHeads() {

@@ -15,6 +15,9 @@
 
 namespace secateur {
 
+/// Whether a mask leaves a head out, by itself or with its sublayer or block.
+bool isHeadCut(const PruningMask& mask, HeadId head);
+
 /// The masks that a person works on, of which one is edited and shown in every view. Each action is one step of undo;
 /// quick repeats of one action are one. What is protected is left alone, and said so. Lives on the GUI thread.
 class MaskEditor : public QObject {
@@ -32,7 +35,9 @@ public:
     const ProtectedUnits& isProtected() const { return *m_state.isProtected; }
     QUndoStack* undoStack() { return &m_undo; }
     /// Whether the current mask leaves a head out, by itself or with its sublayer or block.
-    bool isCut(HeadId head) const;
+    bool isCut(HeadId head) const { return isHeadCut(mask(), head); }
+    /// A mask with heads cut or restored and what is protected left alone: what setHeadsCut() makes of the current one.
+    PruningMask withHeads(PruningMask from, const std::set<HeadId>& heads, bool cut) const;
 
     // The current mask; each call is one action. What is protected is not cut (refused() says how much was left).
     void setHeadsCut(const std::set<HeadId>& heads, bool cut);
@@ -41,6 +46,8 @@ public:
     void setAttention(const std::set<int>& layers, AttentionCut attention, double alpha = 1);
     void setMlpCut(const std::set<int>& layers, bool cut);
     void setBlockCut(const std::set<int>& layers, bool cut);
+    /// With their heads, neurons, sublayers and blocks.
+    void restoreLayers(const std::set<int>& layers);
     void invertHeads();
     void clearMask();
     /// Takes over a mask that a threshold, a strategy or an evaluation gave.
@@ -68,6 +75,7 @@ public:
     void compareWith(std::optional<std::size_t> index);
     /// Null when nothing is compared.
     const PruningMask* compared() const;
+    const std::string& comparedName() const { return m_compared; }
 
 signals:
     /// The current mask is another now, or has other cuts.
