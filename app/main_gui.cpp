@@ -85,6 +85,7 @@ Engine engine() {
 
 struct Arguments {
     QString path;
+    QString mask;
     QString screenshot;
     QString theme;
     QString tab;
@@ -104,18 +105,20 @@ Arguments parse(const QCoreApplication& application) {
     parser.addPositionalArgument("MODEL", "A model folder or file, or a session (.h5).", "[MODEL]");
     parser.addHelpOption();
     parser.addVersionOption();
+    const QCommandLineOption mask("mask", "Open this mask of the model too.", "FILE");
     // For pictures in documentation that can be made again.
     const QCommandLineOption screenshot = hidden("screenshot", "FILE");
     const QCommandLineOption theme = hidden("theme", "light|dark");
     const QCommandLineOption tab = hidden("tab", "heads|layers|neurons");
     const QCommandLineOption select = hidden("select", "LAYER.HEAD");
     const QCommandLineOption size = hidden("size", "WxH");
-    parser.addOptions({screenshot, theme, tab, select, size});
+    parser.addOptions({mask, screenshot, theme, tab, select, size});
     parser.process(application);
     if (parser.positionalArguments().size() > 1)
         parser.showHelp(2);
     Arguments arguments;
     arguments.path = parser.positionalArguments().value(0);
+    arguments.mask = parser.value(mask);
     arguments.screenshot = parser.value(screenshot);
     arguments.theme = parser.value(theme);
     arguments.tab = parser.value(tab);
@@ -189,6 +192,10 @@ int main(int count, char** values) {
             window.goTo({arguments.head[0].toInt(), arguments.head[1].toInt()});
             window.showTab(arguments.tab);
         });
+    if (!arguments.mask.isEmpty())
+        QObject::connect(
+            &document, &Document::opened, &window, [&document, &arguments] { document.openMask(arguments.mask); },
+            Qt::SingleShotConnection);
     if (!arguments.screenshot.isEmpty())
         takeScreenshot(&window, &jobs, arguments.screenshot);
     return QApplication::exec();
