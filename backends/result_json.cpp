@@ -1,5 +1,6 @@
 #include "backends/result_json.h"
 
+#include "backends/export_masked.h"
 #include "backends/task_json.h"
 
 #include <nlohmann/json.hpp>
@@ -280,6 +281,26 @@ std::string evaluationsJson(const ModelCard& card, std::span<const Evaluation> r
                   {"runs", std::move(list)},
                   {"seconds", seconds},
                   {"warnings", warnings}});
+}
+
+std::string exportJson(const ExportResult& result) {
+    Json files = Json::array();
+    for (const ExportedFile& file : result.files)
+        files.push_back({{"path", file.path}, {"bytes", file.bytes}});
+    const Json document{{"target", result.target},
+                        {"layout", result.layout},
+                        {"path", result.path},
+                        {"files", std::move(files)},
+                        {"verified",
+                         {{"max_logit_difference", number(result.verified.most)},
+                          {"logit_scale", number(result.verified.scale)},
+                          {"tolerance", exportTolerance},
+                          {"probe_tokens", result.verified.tokens}}},
+                        {"left_out", result.leftOut},
+                        {"write_seconds", result.writeSeconds},
+                        {"verify_seconds", result.verifySeconds},
+                        {"warnings", result.warnings}};
+    return print(document);
 }
 
 std::string errorJson(const Error& error) {

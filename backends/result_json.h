@@ -17,6 +17,8 @@
 
 namespace secateur {
 
+struct ExportResult;
+
 // What `--json` prints: one document each, indented, fields as the contract names them. Numbers keep every digit; a
 // cell that does not exist or has no value is null.
 
@@ -41,6 +43,9 @@ std::string evaluationJson(const ModelCard& card, const Evaluation& evaluation, 
 /// @param runs at least one
 std::string evaluationsJson(const ModelCard& card, std::span<const Evaluation> runs, double seconds,
                             std::span<const std::string> warnings);
+
+/// What was written, and how far it is from the masked model.
+std::string exportJson(const ExportResult& result);
 
 std::string errorJson(const Error& error);
 
