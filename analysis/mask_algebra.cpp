@@ -183,10 +183,28 @@ std::string_view name(CutUnit unit) {
     return "";
 }
 
+std::string_view plural(CutUnit unit) {
+    switch (unit) {
+    case CutUnit::head:
+        return "heads";
+    case CutUnit::kvGroup:
+        return "KV groups";
+    case CutUnit::neuron:
+        return "neurons";
+    case CutUnit::attention:
+        return "attention sublayers";
+    case CutUnit::mlp:
+        return "MLPs";
+    case CutUnit::block:
+        return "blocks";
+    }
+    return "";
+}
+
 int unitsIn(const LayerSpec& layer, CutUnit unit) {
     switch (unit) {
     case CutUnit::head:
-        return layer.heads;
+        return layer.kvHeads > 0 ? layer.heads : 0;
     case CutUnit::kvGroup:
         return layer.kvHeads;
     case CutUnit::neuron:
@@ -326,7 +344,7 @@ PruningMask grownToKvGroups(const PruningMask& mask, const ModelSpec& spec) {
     for (int layer = 0; layer < spec.layerCount(); ++layer) {
         const LayerSpec& own = spec.layers[static_cast<std::size_t>(layer)];
         std::vector<int> groups;
-        for (int head = 0; head < own.heads; ++head)
+        for (int head = 0; head < unitsIn(own, CutUnit::head); ++head)
             if (isCut(mask, spec, CutUnit::head, layer, head) && (groups.empty() || groups.back() != own.kvGroup(head)))
                 groups.push_back(own.kvGroup(head));
         cutUnits(result, spec, CutUnit::kvGroup, layer, groups);

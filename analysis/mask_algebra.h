@@ -36,8 +36,9 @@ MaskDifference differenceOf(const PruningMask& first, const PruningMask& second)
 
 /// What a cut can take as one.
 enum class CutUnit { head, kvGroup, neuron, attention, mlp, block };
-std::string_view name(CutUnit unit); ///< "head", "kv_group", ...
-/// How many a layer has; of sublayers and blocks, 1 or 0.
+std::string_view name(CutUnit unit);   ///< "head", "kv_group", ...
+std::string_view plural(CutUnit unit); ///< "heads", "KV groups", ..., for sentences
+/// How many a layer has; of sublayers and blocks, 1 or 0. A linear attention has no heads that could go by themselves.
 int unitsIn(const LayerSpec& layer, CutUnit unit);
 
 /// Cuts of one kind of unit just those that a mask leaves, and nothing else: neither what the mask cuts of other kinds

@@ -117,7 +117,7 @@ Size weightsLeft(const LayerSizes& sizes, const LayerParts& parts, const LayerSp
     const bool attends = linear || parts.heads > 0;
     const bool hasAttention = parts.attention != AttentionKind::none;
     const bool scores = parts.attention == AttentionKind::full && attends;
-    const bool thinks = parts.neurons > 0;
+    const bool hasNeurons = parts.neurons > 0;
     const bool normsSum = place == NormPlace::after;
     Size left;
     const auto keep = [&](Part part, bool condition) {
@@ -130,12 +130,12 @@ Size weightsLeft(const LayerSizes& sizes, const LayerParts& parts, const LayerSp
     left += linear ? sizes[Part::output] : shareOf(sizes[Part::output], parts.heads, layer.heads);
     keep(Part::outputBias, hasAttention);
     keep(Part::headNorms, scores);
-    keep(Part::attentionNorm, attends || (place == NormPlace::parallel && thinks));
+    keep(Part::attentionNorm, attends || (place == NormPlace::parallel && hasNeurons));
     keep(Part::attentionPostNorm, normsSum || attends || (hasAttention && sizes[Part::outputBias].elements > 0));
     left += shareOf(sizes[Part::neurons], parts.neurons, layer.ffn);
     keep(Part::downBias, parts.mlp);
-    keep(Part::mlpNorm, thinks);
-    keep(Part::mlpPostNorm, normsSum || thinks || (parts.mlp && sizes[Part::downBias].elements > 0));
+    keep(Part::mlpNorm, hasNeurons);
+    keep(Part::mlpPostNorm, normsSum || hasNeurons || (parts.mlp && sizes[Part::downBias].elements > 0));
     return left;
 }
 
