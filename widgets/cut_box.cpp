@@ -77,7 +77,9 @@ CutBox::CutBox(Document* document, QWidget* parent)
     , m_protect(new QToolButton)
     , m_cut(new QPushButton(tr("C&ut"))) {
     m_metric->setAccessibleName(tr("Metric to cut by"));
-    m_metric->setSizePolicy(QSizePolicy::Ignored, QSizePolicy::Fixed);
+    for (QWidget* field : {static_cast<QWidget*>(m_end), static_cast<QWidget*>(m_amount),
+                           static_cast<QWidget*>(m_metric), static_cast<QWidget*>(m_counted)})
+        field->setSizePolicy(QSizePolicy::Ignored, QSizePolicy::Fixed); // the panel may be narrow
     m_end->addItems({tr("lowest"), tr("highest")});
     m_end->setAccessibleName(tr("Which end to cut"));
     m_amount->setAccessibleName(tr("How many to cut"));
@@ -85,7 +87,6 @@ CutBox::CutBox(Document* document, QWidget* parent)
     m_counted->setAccessibleName(tr("What is counted"));
     m_slider->setAccessibleName(tr("How many to cut, by sliding"));
     m_slider->setToolTip(tr("Shows what would go; letting go cuts it"));
-    m_counted->setSizePolicy(QSizePolicy::Ignored, QSizePolicy::Fixed);
     m_effect->setWordWrap(true);
     m_effect->hide();
     m_effect->setForegroundRole(QPalette::PlaceholderText);
@@ -94,6 +95,7 @@ CutBox::CutBox(Document* document, QWidget* parent)
     grid->setContentsMargins(0, 0, 0, 0);
     grid->setVerticalSpacing(4);
     grid->setColumnStretch(1, 1);
+    grid->setColumnStretch(2, 1);
     grid->addWidget(new QLabel(tr("Cut the")), 0, 0);
     grid->addWidget(m_end, 0, 1, 1, 2);
     grid->addWidget(m_amount, 1, 1);

@@ -32,7 +32,7 @@ ExportBox::ExportBox(Document* document, QWidget* parent)
     , m_document(document)
     , m_targets(new QVBoxLayout)
     , m_legal(new QLabel)
-    , m_takeLegal(new QPushButton(tr("Take the nearest legal mask")))
+    , m_takeLegal(new QPushButton(tr("Take that mask")))
     , m_export(new QPushButton(tr("&Export…"))) {
     m_targets->setSpacing(1);
     for (const ExportTarget& target : exportTargets()) {
