@@ -147,7 +147,7 @@ private slots:
         };
         QCOMPARE(count("10%"), std::size_t{27});
         QCOMPARE(count("12.5%"), std::size_t{33});
-        QCOMPARE(count("0.37037037037037%"), std::size_t{0}); // a little less than 1 of 270
+        QCOMPARE(count("0.37%"), std::size_t{0}); // of 270, a little less than 1
         QCOMPARE(count("0%"), std::size_t{0});
         QCOMPARE(count("100%"), std::size_t{270});
         QCOMPARE(count("14.444444444444445%"), std::size_t{39});
@@ -260,7 +260,7 @@ private slots:
         QTest::newRow("unknown") << "gatenorm"
                                  << "unknown strategy; the known ones are gate_norm, random_head";
         QTest::newRow("option") << "gate_norm:fold=true"
-                                << "its options are per_layer, reversed, fold_norm";
+                                << "its options are per_layer, reversed, augmented";
         QTest::newRow("random") << "random_head:reversed=true"
                                 << "its options are per_layer";
         QTest::newRow("no metric") << "by_metric"
