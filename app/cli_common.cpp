@@ -122,6 +122,19 @@ Progress Console::progress() const {
                     stop.get_token());
 }
 
+bool Console::tellsProgress() const {
+    return styleOf(progressMode) != Style::none;
+}
+
+void Console::announce(double expectedSeconds, std::string_view text) const {
+    const Style style = styleOf(progressMode);
+    if (style == Style::json)
+        fmt::print(stderr, "{}\n", forecastJson(expectedSeconds, text));
+    else if (style != Style::none)
+        fmt::print(stderr, "{}{}\n", style == Style::live ? "\r\x1b[K" : "", text);
+    std::fflush(stderr);
+}
+
 void addCommonOptions(CLI::App& verb, Console& console) {
     verb.add_flag("--json", console.json, "Print one JSON document on standard output");
     verb.add_option("--progress", console.progressMode, "Progress on standard error")

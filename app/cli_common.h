@@ -14,6 +14,7 @@
 #include <optional>
 #include <stop_token>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace secateur::cli {
@@ -29,6 +30,10 @@ struct Console {
 
     /// Reports to standard error: live on a terminal, a line at a time for logs, or as JSON lines.
     Progress progress() const;
+    /// Whether progress goes anywhere.
+    bool tellsProgress() const;
+    /// The expected time of what begins now, as progress is told: a line, or a JSON line with "expected_seconds".
+    void announce(double expectedSeconds, std::string_view text) const;
 };
 
 /// --json, --progress, --threads, --device, --log-level
@@ -87,5 +92,6 @@ void addPlot(CLI::App& program, Console& console);
 void addList(CLI::App& program, Console& console);
 void addGenerate(CLI::App& program, Console& console);
 void addEvaluate(CLI::App& program, Console& console);
+void addExport(CLI::App& program, Console& console);
 
 } // namespace secateur::cli

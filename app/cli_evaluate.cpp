@@ -1,13 +1,16 @@
+#include "analysis/error.h"
 #include "analysis/evaluation.h"
 #include "analysis/kernels.h"
 #include "analysis/runner.h"
+#include "analysis/text.h"
 #include "analysis/text_evaluator.h"
 #include "analysis/usage_error.h"
 #include "app/cli_common.h"
+#include "app/evaluate_pooled.h"
 #include "app/evaluate_task.h"
 #include "app/evaluate_text.h"
+#include "app/run_forecast.h"
 #include "backends/available_memory.h"
-#include "backends/data_digest.h"
 #include "backends/mask_digest.h"
 #include "backends/open_tokenizer.h"
 #include "backends/result_json.h"
@@ -30,6 +33,9 @@ struct Arguments {
     std::string against = "dense";
     TextOptions text;
     TaskOptions tasks;
+
+    /// What is evaluated when nothing is named is the built-in text.
+    bool asksForText() const { return !text.path.empty() || tasks.paths.empty(); }
 };
 
 std::string fileName(const std::string& path) {
@@ -50,17 +56,30 @@ std::optional<Contender> referenceOf(const Arguments& arguments, ReadyModel& rea
     return Contender{{name, maskDigest(mask)}, model.runner().plan(mask, ready.plan->type())};
 }
 
-std::vector<TaskEvaluation> evaluateTasks(ReadyModel& ready, const std::vector<AskedTask>& asked, const Contender& run,
-                                          const std::optional<Contender>& reference, const Progress& progress) {
-    const Model& model = *ready.model;
-    const auto tokenizer = openTokenizer(model.card());
+/// What an evaluation is asked of, read before anything runs.
+struct Questions {
+    std::optional<EvaluationText> text;
+    std::optional<SequenceSet> sequences; ///< instead of a text, of encoders without a head
+    std::vector<AskedTask> tasks;
+    std::shared_ptr<const Tokenizer> tokenizer; ///< where there are tasks
+};
+
+std::shared_ptr<const Tokenizer> tokenizerOf(ReadyModel& ready) {
+    auto tokenizer = openTokenizer(ready.model->card());
     for (const std::string& warning : tokenizer->card().warnings)
         if (std::ranges::find(ready.warnings, warning) == ready.warnings.end())
             ready.warnings.push_back(warning);
+    return tokenizer;
+}
+
+std::vector<TaskEvaluation> evaluateTasks(const Model& model, const Questions& questions, const Contender& run,
+                                          const std::optional<Contender>& reference, const Progress& progress) {
+    const std::vector<AskedTask>& asked = questions.tasks;
+    const Tokenizer& tokenizer = *questions.tokenizer;
     std::vector<TaskRun> compared;
     if (reference)
-        compared = askTasks(model, *reference->plan, *tokenizer, asked, progress.part(0, 0.5));
-    std::vector<TaskRun> runs = askTasks(model, *run.plan, *tokenizer, asked, progress.part(reference ? 0.5 : 0, 1));
+        compared = askTasks(model, *reference->plan, tokenizer, asked, progress.part(0, 0.5));
+    std::vector<TaskRun> runs = askTasks(model, *run.plan, tokenizer, asked, progress.part(reference ? 0.5 : 0, 1));
     std::vector<TaskEvaluation> tasks;
     for (std::size_t i = 0; i < asked.size(); ++i) {
         tasks.push_back(taskEvaluation(asked[i], std::move(runs[i])));
@@ -74,19 +93,32 @@ double since(std::chrono::steady_clock::time_point begin) {
     return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
 }
 
+/// The evaluator has timed the model already; the dense model runs once.
+void forecast(const TextEvaluator& evaluator, const std::vector<PruningMask>& masks, const ModelSpec& spec,
+              const Console& console) {
+    const double dense = evaluator.expectedSeconds(PruningMask(spec));
+    double seconds = dense;
+    for (const PruningMask& mask : masks)
+        seconds += evaluator.expectedSeconds(mask) - dense;
+    console.announce(
+        seconds, forecastText(seconds, fmt::format("{} tokens, dense and under {} masks",
+                                                   grouped(static_cast<std::uint64_t>(evaluator.text().windows.tokens)),
+                                                   masks.size())));
+}
+
 std::vector<Evaluation> evaluateMasks(ReadyModel& ready, const Arguments& arguments, const Console& console) {
     const Model& model = *ready.model;
     std::vector<PruningMask> masks;
     for (const std::string& path : arguments.masks)
         masks.push_back(maskOf(path, model, ready.warnings).mask);
     const Progress whole = console.progress();
-    ScoredText text = readText(ready, arguments.text, whole.part(0, 0));
-    const std::string digest = dataDigest(text.windows);
+    EvaluationText text = readText(ready, arguments.text, whole.part(0, 0));
     const Progress progress = withTimeLeft(whole, console);
-    TextEvaluator evaluator(model, std::move(text),
+    TextEvaluator evaluator(model, std::move(text.scored),
                             {ready.plan->type(), availableMemory() / 4, arguments.text.batchTokens,
                              std::numeric_limits<double>::infinity()},
                             progress.part(0, 0));
+    forecast(evaluator, masks, model.spec(), console);
     std::vector<Evaluation> runs;
     for (std::size_t i = 0; i < masks.size(); ++i) {
         const auto begin = std::chrono::steady_clock::now();
@@ -100,7 +132,7 @@ std::vector<Evaluation> evaluateMasks(ReadyModel& ready, const Arguments& argume
                        since(begin),
                        found.reusedLayers,
                        {}};
-        run.text = TextEvaluation{arguments.text.path, digest, std::move(found.run),
+        run.text = TextEvaluation{text.source, text.digest, std::move(found.run),
                                   ReferenceText{{}, std::move(found.dense), found.difference}};
         runs.push_back(std::move(run));
     }
@@ -112,6 +144,8 @@ void evaluateSeveral(const Arguments& arguments, const Console& console) {
         throw UsageError("several masks are compared with the dense model only", "--against");
     const auto begin = std::chrono::steady_clock::now();
     ReadyModel ready = openToRun(arguments.path, arguments.run, console, console.progress().part(0, 0));
+    if (givesPooledOutput(*ready.model))
+        throw UsageError("an encoder without a head is evaluated under one mask at a time", "--mask");
     const std::vector<Evaluation> runs = evaluateMasks(ready, arguments, console);
     if (console.json) {
         fmt::print("{}\n", evaluationsJson(fullCard(*ready.model), runs, since(begin), ready.warnings));
@@ -122,35 +156,79 @@ void evaluateSeveral(const Arguments& arguments, const Console& console) {
         fmt::print(stderr, "note: {}\n", warning);
 }
 
-void evaluateOne(const Arguments& arguments, const Console& console) {
-    const TextOptions& text = arguments.text;
-    const auto begin = std::chrono::steady_clock::now();
-    const Progress progress = console.progress();
-    std::vector<AskedTask> tasks = readTasks(arguments.tasks, text.rules.bos, text.batchTokens, progress.part(0, 0));
-    ReadyModel ready = openToRun(arguments.path, arguments.run, console, progress.part(0, 0));
-    const Contender run{{ready.mask ? fileName(arguments.run.mask) : "", maskDigest(ready.plan->mask())}, ready.plan};
-    const std::optional<Contender> reference = referenceOf(arguments, ready);
-
-    Evaluation evaluation{run.mask, std::string(name(ready.plan->type())), ready.model->kernels().device(), {}, 0, 0,
-                          {}};
-    const double share = tasks.empty() ? 1 : 0.5;
-    if (!text.path.empty()) {
-        const ScoredText scored = readText(ready, text, progress.part(0, 0));
-        evaluation.text =
-            evaluateText(ready, text, scored, run, reference, withTimeLeft(progress.part(0, share), console));
+Questions readQuestions(ReadyModel& ready, const Arguments& arguments, std::vector<AskedTask> tasks,
+                        const std::optional<Contender>& reference, const Progress& progress) {
+    Questions questions;
+    if (arguments.asksForText() && givesPooledOutput(*ready.model)) {
+        if (!reference)
+            throw Error("is an encoder without a head: what a text tells is how far a mask moves its pooled output",
+                        ready.model->card().path, "Name a mask by --mask");
+        questions.sequences = readSequences(ready, arguments.text, progress);
+    } else if (arguments.asksForText()) {
+        questions.text = readText(ready, arguments.text, progress);
     }
     nameClasses(tasks, *ready.model);
-    if (!tasks.empty())
-        evaluation.tasks = evaluateTasks(ready, tasks, run, reference,
-                                         withTimeLeft(progress.part(text.path.empty() ? 0 : share, 1), console));
-    evaluation.seconds = since(begin);
+    questions.tasks = std::move(tasks);
+    if (!questions.tasks.empty())
+        questions.tokenizer = tokenizerOf(ready);
+    return questions;
+}
+
+void forecast(const Model& model, const Questions& questions, std::vector<std::shared_ptr<const Plan>> plans,
+              const Console& console, const Progress& progress) {
+    RunForecast expected(model, std::move(plans), console, progress);
+    if (!expected.isWanted())
+        return;
+    if (questions.text)
+        expected.add(sizeOf(questions.text->scored));
+    if (questions.sequences)
+        expected.add(sizeOf(*questions.sequences));
+    for (const AskedTask& asked : questions.tasks)
+        expected.add(workOf(asked, model.spec(), *questions.tokenizer, progress), asked.task.name);
+    expected.say();
+}
+
+Evaluation evaluated(ReadyModel& ready, const Arguments& arguments, std::vector<AskedTask> tasks,
+                     const Console& console) {
+    const Progress whole = console.progress();
+    const Model& model = *ready.model;
+    const Contender run{{ready.mask ? fileName(arguments.run.mask) : "", maskDigest(ready.plan->mask())}, ready.plan};
+    const std::optional<Contender> reference = referenceOf(arguments, ready);
+    const Questions questions = readQuestions(ready, arguments, std::move(tasks), reference, whole.part(0, 0));
+    std::vector<std::shared_ptr<const Plan>> plans{run.plan};
+    if (reference)
+        plans.insert(plans.begin(), reference->plan);
+    forecast(model, questions, std::move(plans), console, whole.part(0, 0));
+
+    Evaluation evaluation{run.mask, std::string(name(ready.plan->type())), model.kernels().device(), {}, 0, 0, {}};
+    const double share = !arguments.asksForText() ? 0 : questions.tasks.empty() ? 1 : 0.5;
+    const Progress first = withTimeLeft(whole.part(0, share), console);
+    if (questions.text)
+        evaluation.text = evaluateText(ready, *questions.text, arguments.text.batchTokens, run, reference, first);
+    if (questions.sequences)
+        evaluation.pooled = evaluatePooled(ready, arguments.text, *questions.sequences, run, *reference, first);
+    if (!questions.tasks.empty())
+        evaluation.tasks = evaluateTasks(model, questions, run, reference, withTimeLeft(whole.part(share, 1), console));
     evaluation.warnings = ready.warnings;
+    return evaluation;
+}
+
+void evaluateOne(const Arguments& arguments, const Console& console) {
+    const auto begin = std::chrono::steady_clock::now();
+    const TextOptions& text = arguments.text;
+    const Progress progress = console.progress().part(0, 0);
+    std::vector<AskedTask> tasks = readTasks(arguments.tasks, text.rules.bos, text.batchTokens, progress);
+    ReadyModel ready = openToRun(arguments.path, arguments.run, console, progress);
+    Evaluation evaluation = evaluated(ready, arguments, std::move(tasks), console);
+    evaluation.seconds = since(begin);
     if (console.json) {
         fmt::print("{}\n", evaluationJson(fullCard(*ready.model), evaluation, arguments.tasks.listsAnswers));
         return;
     }
     if (evaluation.text)
         printText(*evaluation.text, evaluation);
+    if (evaluation.pooled)
+        printPooled(*evaluation.pooled, evaluation);
     for (const TaskEvaluation& task : evaluation.tasks)
         printTask(task, evaluation);
     for (const std::string& warning : evaluation.warnings)
@@ -158,8 +236,6 @@ void evaluateOne(const Arguments& arguments, const Console& console) {
 }
 
 void evaluateVerb(Arguments& arguments, const Console& console) {
-    if (arguments.text.path.empty() && arguments.tasks.paths.empty())
-        throw UsageError("there is nothing to evaluate on; name a text, or a task by --task", "--text");
     if (arguments.masks.size() > 1 && !arguments.tasks.paths.empty())
         throw UsageError("several masks are evaluated on a text only; ask a task once for each mask", "--task");
     if (arguments.masks.size() > 1)
@@ -191,7 +267,12 @@ void addEvaluate(CLI::App& program, Console& console) {
         ->capture_default_str();
     addCommonOptions(*verb, console);
     verb->footer("Example: secateur-cli evaluate SmolLM2-135M-Instruct.Q4_1.gguf --text wiki.test.raw --mask M.json");
-    verb->callback([arguments, &console] { evaluateVerb(*arguments, console); });
+    verb->callback([arguments, verb, &console] {
+        for (const char* option : {"--protocol", "--window", "--seq-len", "--max-tokens"})
+            if (verb->count(option) > 0 && !arguments->asksForText())
+                throw UsageError("goes with --text", option);
+        evaluateVerb(*arguments, console);
+    });
 }
 
 } // namespace secateur::cli

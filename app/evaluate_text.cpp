@@ -1,15 +1,12 @@
 #include "app/evaluate_text.h"
 
-#include "analysis/error.h"
 #include "analysis/perplexity.h"
 #include "analysis/text.h"
 #include "analysis/usage_error.h"
-#include "backends/data_digest.h"
-#include "backends/open_tokenizer.h"
+#include "backends/evaluation_text.h"
 #include "backends/text_source.h"
 
 #include <fmt/core.h>
-#include <spdlog/spdlog.h>
 
 #include <utility>
 
@@ -17,35 +14,14 @@ namespace secateur::cli {
 
 namespace {
 
-ScoredText textOf(const TextOptions& options, const PerplexityRules& rules, const Tokenizer& tokenizer,
-                  const Progress& progress) {
-    const std::vector<std::string> documents = readDocuments(options.path, options.field, TextSplit::windows);
-    try {
-        return scoredText(documents, tokenizer, rules, progress);
-    } catch (const Error& error) {
-        throw error.within(options.path);
-    }
-}
-
-PerplexityRules rulesOf(const TextOptions& options, const Model& model) {
-    try {
-        return settled(options.rules, model.spec());
-    } catch (const UsageError&) {
-        throw;
-    } catch (const Error& error) {
-        throw error.within(model.card().path);
-    }
-}
-
 std::vector<std::string> row(const EvaluatedMask& mask, const Perplexity& run) {
-    return {mask.name.empty() ? "dense" : mask.name, significant(run.perplexity(), 6),
-            withError(run.lossNats, run.standardError)};
+    return {shownMask(mask), significant(run.perplexity(), 6), withError(run.lossNats, run.standardError)};
 }
 
 void printHeading(const TextEvaluation& text, const Evaluation& evaluation) {
     const Perplexity& run = text.perplexity;
     const bool byWords = run.rules.protocol == TextProtocol::wordPpl;
-    fmt::print("{} of {}: {}{} tokens in {} {} of {}, BOS {}, {}\n", name(run.rules.protocol), text.source,
+    fmt::print("{} of {}: {}{} tokens in {} {} of {}, BOS {}, {}\n", name(run.rules.protocol), shownSource(text.source),
                byWords ? fmt::format("{} pages, ", grouped(run.pages.size())) : "",
                grouped(static_cast<std::uint64_t>(run.tokens)), grouped(run.windows.size()),
                run.windows.size() == 1 ? "window" : "windows", run.rules.window, name(run.rules.bos.value()),
@@ -58,34 +34,31 @@ const char* lossUnit(const TextEvaluation& text) {
 
 } // namespace
 
-/// The text in windows, with what there is to say of it among the warnings.
-ScoredText readText(ReadyModel& ready, const TextOptions& options, const Progress& progress) {
-    const Model& model = *ready.model;
-    const PerplexityRules rules = rulesOf(options, model);
-    const int context = model.spec().context;
-    if (context > 0 && rules.window > context)
-        ready.warnings.push_back(
-            fmt::format("a window of {} tokens is longer than the model's context of {}", rules.window, context));
-    const auto tokenizer = openTokenizer(model.card());
-    const std::vector<std::string>& more = tokenizer->card().warnings;
-    ready.warnings.insert(ready.warnings.end(), more.begin(), more.end());
-    ScoredText text = textOf(options, rules, *tokenizer, progress);
-    spdlog::info("{} windows, {} tokens with those of context", text.windows.sequences.size(), text.windows.tokens);
+std::string shownSource(const std::string& source) {
+    return source == sourceName({}) ? "the built-in text" : source;
+}
+
+std::string shownMask(const EvaluatedMask& mask) {
+    return mask.name.empty() ? "dense" : mask.name;
+}
+
+EvaluationText readText(ReadyModel& ready, const TextOptions& options, const Progress& progress) {
+    if (options.sequenceLength > 0)
+        throw UsageError("is for encoders; the windows of a perplexity have the length of --window", "--seq-len");
+    EvaluationText text = readEvaluationText(*ready.model, options, progress);
+    ready.warnings.insert(ready.warnings.end(), text.warnings.begin(), text.warnings.end());
     return text;
 }
 
-TextEvaluation evaluateText(const ReadyModel& ready, const TextOptions& options, const ScoredText& text,
+TextEvaluation evaluateText(const ReadyModel& ready, const EvaluationText& text, std::int64_t batchTokens,
                             const Contender& run, const std::optional<Contender>& reference, const Progress& progress) {
-    const Model& model = *ready.model;
+    const auto score = [&](const Contender& contender, const Progress& part) {
+        return perplexity(*ready.model, *contender.plan, text.scored, batchTokens, part);
+    };
     std::optional<ReferenceText> compared;
     if (reference)
-        compared = {
-            reference->mask, perplexity(model, *reference->plan, text, options.batchTokens, progress.part(0, 0.5)), {}};
-    TextEvaluation result{
-        options.path,
-        dataDigest(text.windows),
-        perplexity(model, *run.plan, text, options.batchTokens, progress.part(reference ? 0.5 : 0, 1)),
-        {}};
+        compared = {reference->mask, score(*reference, progress.part(0, 0.5)), {}};
+    TextEvaluation result{text.source, text.digest, score(run, progress.part(reference ? 0.5 : 0, 1)), {}};
     if (compared)
         compared->difference = pairedDifference(result.perplexity, compared->perplexity);
     result.reference = std::move(compared);
@@ -126,20 +99,22 @@ void printRuns(const std::vector<Evaluation>& runs) {
 
 void addTextOptions(CLI::App& verb, TextOptions& options) {
     PerplexityRules& rules = options.rules;
-    CLI::Option* file =
-        verb.add_option("--text", options.path, "Text, .jsonl, or folder of texts to measure the perplexity of")
-            ->option_text("FILE|DIR");
+    CLI::Option* file = verb.add_option("--text", options.path,
+                                        "Text, .jsonl, or folder of texts to measure the perplexity of, of encoders "
+                                        "without a head how far a mask moves "
+                                        "their pooled output [the built-in text, unless a task is asked]")
+                            ->option_text("FILE|DIR");
     verb.add_option("--field", options.field, "Of the rows of a .jsonl")->option_text("NAME")->needs(file);
     verb.add_option_function<std::string>(
             "--protocol", [&rules](const std::string& text) { rules.protocol = textProtocolOf(text); },
             "token_ppl: per token, in windows of their own, as most papers; word_ppl: per word of each page, rolling, "
             "as lm-eval's wikitext. Never compare the two. [token_ppl]")
-        ->option_text("ID")
-        ->needs(file);
+        ->option_text("ID");
     verb.add_option("--window", rules.window,
                     "Tokens that the model sees at once; without it its context, in token_ppl at most 2048")
-        ->check(CLI::Range(2, 1 << 24))
-        ->needs(file);
+        ->check(CLI::Range(2, 1 << 24));
+    verb.add_option("--seq-len", options.sequenceLength, "Of encoders: tokens of a sequence at most [128]")
+        ->check(CLI::Range(std::int64_t{3}, std::int64_t{1} << 24));
     verb.add_option_function<std::string>(
             "--bos", [&rules](const std::string& text) { rules.bos = bosModeOf(text); },
             "Where BOS stands: tokenizer_default, always, first_only; token_ppl also every_window (of Gemma the "
@@ -147,8 +122,7 @@ void addTextOptions(CLI::App& verb, TextOptions& options) {
         ->option_text("MODE");
     verb.add_option("--max-tokens", rules.mostTokens,
                     "Leave out the text behind so many tokens, in word_ppl the pages that do not fit; without it all")
-        ->check(CLI::Range(std::int64_t{2}, std::int64_t{1} << 40))
-        ->needs(file);
+        ->check(CLI::Range(std::int64_t{2}, std::int64_t{1} << 40));
     verb.add_option("--batch-tokens", options.batchTokens, "Most tokens to run at once, but at least one window")
         ->check(CLI::Range(std::int64_t{1}, std::int64_t{1} << 24))
         ->capture_default_str();

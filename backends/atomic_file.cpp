@@ -1,6 +1,7 @@
 #include "backends/atomic_file.h"
 
 #include "analysis/error.h"
+#include "backends/file_output.h"
 
 #include <fcntl.h>
 #include <fmt/core.h>
@@ -11,6 +12,7 @@
 #include <cstdio>
 #include <filesystem>
 #include <random>
+#include <span>
 #include <system_error>
 #include <tuple>
 
@@ -19,12 +21,6 @@ namespace secateur {
 namespace {
 
 namespace fs = std::filesystem;
-
-[[noreturn]] void fail(const std::string& target, int reason = errno) {
-    throw Error("cannot be written: " + std::system_category().message(reason), target,
-                reason == ENOSPC || reason == EDQUOT ? "Make room or choose another disk; nothing was changed"
-                                                     : "Nothing was changed");
-}
 
 /// Renaming over a target that may not be replaced would work all the same. @return the permissions the new file should
 /// get
@@ -40,44 +36,8 @@ mode_t checkTarget(const std::string& name, const fs::path& target) {
     if (!S_ISREG(there.st_mode))
         throw Error("cannot be written: it is not a regular file", name, "Name another file");
     if (access(target.c_str(), W_OK) != 0)
-        fail(name);
+        failWriting(name);
     return there.st_mode & 07777;
-}
-
-/// Writing through a descriptor gives the reason of a failure, which a stream keeps to itself.
-void writeAll(int file, std::string_view bytes, const std::string& name) {
-    while (!bytes.empty()) {
-        const ssize_t written = write(file, bytes.data(), bytes.size());
-        if (written < 0 && errno != EINTR)
-            fail(name);
-        bytes.remove_prefix(written > 0 ? static_cast<std::size_t>(written) : 0);
-    }
-}
-
-/// Closes a descriptor and keeps errno for whoever tells of a failure.
-class Descriptor {
-public:
-    explicit Descriptor(int file)
-        : m_file(file) {}
-    ~Descriptor() {
-        const int reason = errno;
-        if (m_file >= 0)
-            close(m_file);
-        errno = reason;
-    }
-    Descriptor(const Descriptor&) = delete;
-    Descriptor& operator=(const Descriptor&) = delete;
-    int get() const { return m_file; }
-
-private:
-    int m_file;
-};
-
-/// A rename is on the disk only when its folder is; file systems that cannot say so are left alone.
-void syncFolder(const fs::path& folder) {
-    const Descriptor file(open(folder.empty() ? "." : folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-    if (file.get() >= 0)
-        fsync(file.get());
 }
 
 } // namespace
@@ -102,7 +62,7 @@ AtomicFile::AtomicFile(const std::string& target)
             return;
         }
     } while (errno == EEXIST);
-    fail(m_name);
+    failWriting(m_name);
 }
 
 AtomicFile::~AtomicFile() {
@@ -111,21 +71,16 @@ AtomicFile::~AtomicFile() {
 }
 
 void AtomicFile::commit() {
-    const Descriptor file(open(m_path.c_str(), O_RDONLY | O_CLOEXEC));
-    if (file.get() < 0 || fsync(file.get()) != 0 || std::rename(m_path.c_str(), m_target.c_str()) != 0)
-        fail(m_name);
+    syncFile(m_path, m_name);
+    if (std::rename(m_path.c_str(), m_target.c_str()) != 0)
+        failWriting(m_name);
     m_path.clear();
-    syncFolder(fs::path(m_target).parent_path());
+    syncFolder(fs::path(m_target).parent_path().string());
 }
 
 void writeWhole(const std::string& target, std::string_view bytes) {
     AtomicFile aside(target);
-    {
-        const Descriptor file(open(aside.path().c_str(), O_WRONLY | O_CLOEXEC));
-        if (file.get() < 0)
-            fail(target);
-        writeAll(file.get(), bytes, target);
-    }
+    FileOutput(aside.path(), target).write(std::as_bytes(std::span(bytes)));
     aside.commit();
 }
 

@@ -84,6 +84,17 @@ void MappedFile::checkWhole() const {
                     "Open it again");
 }
 
+std::ptrdiff_t MappedFile::copyTo(int file, std::span<const std::byte> part) const {
+    if (m_descriptor >= 0) {
+        auto from = static_cast<off_t>(part.data() - m_bytes.data());
+        const ssize_t copied = ::copy_file_range(m_descriptor, &from, file, nullptr, part.size(), 0);
+        if (copied > 0)
+            return copied;
+    }
+    // Not every pair of file systems can, and a full disk says so again here.
+    return ::write(file, part.data(), part.size());
+}
+
 void MappedFile::expect(std::span<const std::byte> part) const {
     advise(part, MADV_WILLNEED, false);
 }

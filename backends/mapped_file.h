@@ -29,6 +29,9 @@ public:
     /// To be asked after numbers were read from bytes(); costs a system call. A file that another one took the name of
     /// stays whole. @throws Error when the file is shorter than it was, or some of it could not be read
     void checkWhole() const;
+    /// Writes a part of bytes() to an open file, where the system can without passing it through this process.
+    /// @return how much of it was written, at least one byte; -1 with errno set
+    std::ptrdiff_t copyTo(int file, std::span<const std::byte> part) const;
     /// Has a part of bytes() read ahead.
     void expect(std::span<const std::byte> part) const;
     /// Says that little of a part of bytes() will be touched, here and there, until it is released.

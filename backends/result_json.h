@@ -17,6 +17,8 @@
 
 namespace secateur {
 
+struct ExportResult;
+
 // What `--json` prints: one document each, indented, fields as the contract names them. Numbers keep every digit; a
 // cell that does not exist or has no value is null.
 
@@ -42,6 +44,9 @@ std::string evaluationJson(const ModelCard& card, const Evaluation& evaluation, 
 std::string evaluationsJson(const ModelCard& card, std::span<const Evaluation> runs, double seconds,
                             std::span<const std::string> warnings);
 
+/// What was written, and how far it is from the masked model.
+std::string exportJson(const ExportResult& result);
+
 std::string errorJson(const Error& error);
 
 /// The numbers behind a figure and what it says of them.
@@ -49,6 +54,8 @@ std::string figureJson(const Figure& figure);
 
 /// One line, for logs.
 std::string progressJson(double fraction, std::string_view text);
+/// The same at the beginning, with how long the work is expected to take.
+std::string forecastJson(double expectedSeconds, std::string_view text);
 
 /// One line of `list KIND`.
 struct ListItem {

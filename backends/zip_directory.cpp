@@ -130,13 +130,15 @@ void ZipDirectory::readEntries(std::uint64_t offset, std::uint64_t size, std::ui
     ByteReader reader(bytes, m_file->path());
     const char* const what = "the zip directory";
     for (std::uint64_t i = 0; i < count; ++i) {
+        Entry entry;
+        entry.record = offset + reader.position();
         if (reader.u32(what) != entryMark)
             throw Error(fmt::format("has no entry {} in its zip directory", i), m_file->path(), damaged);
-        Entry entry;
         reader.take(4, what); // versions
         entry.flags = reader.u16(what);
         entry.method = reader.u16(what);
-        reader.take(4 + 4, what); // time, checksum
+        reader.take(4, what); // time
+        entry.checksum = reader.u32(what);
         entry.storedBytes = reader.u32(what);
         entry.bytes = reader.u32(what);
         const std::uint16_t nameBytes = reader.u16(what);

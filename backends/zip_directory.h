@@ -23,6 +23,8 @@ public:
         std::uint64_t storedBytes = 0;
         std::uint64_t bytes = 0;
         std::uint64_t offset = 0; ///< of the local header
+        std::uint64_t record = 0; ///< where the directory describes it
+        std::uint32_t checksum = 0;
     };
     const std::map<std::string, Entry>& entries() const { return m_entries; }
     bool has(const std::string& name) const { return m_entries.contains(name); }

@@ -1,0 +1,32 @@
+#pragma once
+
+#include "analysis/compare_logits.h"
+#include "analysis/mask_record.h"
+#include "analysis/model_card.h"
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace secateur {
+
+/// What the card of an exported model says of it.
+struct ExportFacts {
+    const ModelCard& source; ///< with its fingerprint
+    const MaskRecord& record;
+    std::string_view target; ///< name of the ExportTarget
+    LogitDifference verified;
+    std::vector<std::string> measured; ///< sentences on how well it does; may be empty
+    std::string_view maskFile;         ///< the mask that lies beside it
+    std::string_view version;          ///< Secateur's
+};
+
+/// "heads 0, 4; neurons 0-31, 77; MLP dropped": what a mask cuts of a layer, long lists as a count; empty where it keeps
+/// all.
+std::string cutText(const LayerMask& layer);
+
+/// The card in Markdown.
+/// @param sourceCard the source's own, which is kept below; a block of metadata that it begins with stays at the top
+std::string exportCard(const ExportFacts& facts, std::string_view sourceCard);
+
+} // namespace secateur
