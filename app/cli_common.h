@@ -87,5 +87,6 @@ void addPlot(CLI::App& program, Console& console);
 void addList(CLI::App& program, Console& console);
 void addGenerate(CLI::App& program, Console& console);
 void addEvaluate(CLI::App& program, Console& console);
+void addSession(CLI::App& program, Console& console);
 
 } // namespace secateur::cli

@@ -4,6 +4,7 @@
 #include "analysis/text_evaluator.h"
 #include "analysis/usage_error.h"
 #include "app/cli_common.h"
+#include "app/evaluate_kept.h"
 #include "app/evaluate_task.h"
 #include "app/evaluate_text.h"
 #include "backends/available_memory.h"
@@ -29,42 +30,58 @@ struct Arguments {
     std::string against = "dense";
     TextOptions text;
     TaskOptions tasks;
+    std::string out; ///< session; empty = none is kept
 };
 
 std::string fileName(const std::string& path) {
     return std::filesystem::path(path).filename().string();
 }
 
+std::optional<EvaluationKeeper> keeperOf(const Arguments& arguments, const Model& model) {
+    if (arguments.out.empty())
+        return std::nullopt;
+    return EvaluationKeeper(arguments.out, model);
+}
+
 /// What the run is compared with, in the same type; nothing for the dense model itself unless a mask is named.
-std::optional<Contender> referenceOf(const Arguments& arguments, ReadyModel& ready) {
+std::optional<Contender> referenceOf(const Arguments& arguments, ReadyModel& ready,
+                                     std::optional<EvaluationKeeper>& keeper) {
     if (arguments.against == "none" || (arguments.against == "dense" && !ready.mask))
         return std::nullopt;
     const Model& model = *ready.model;
     PruningMask mask(model.spec());
     std::string name;
     if (arguments.against != "dense") {
-        mask = maskOf(arguments.against, model, ready.warnings).mask;
-        name = fileName(arguments.against);
+        const MaskRecord record = maskOf(arguments.against, model, ready.warnings);
+        mask = record.mask;
+        name = keeper ? keeper->add(fileName(arguments.against), record) : fileName(arguments.against);
     }
     return Contender{{name, maskDigest(mask)}, model.runner().plan(mask, ready.plan->type())};
 }
 
 std::vector<TaskEvaluation> evaluateTasks(ReadyModel& ready, const std::vector<AskedTask>& asked, const Contender& run,
-                                          const std::optional<Contender>& reference, const Progress& progress) {
+                                          const std::optional<Contender>& reference,
+                                          std::optional<EvaluationKeeper>& keeper, const Progress& progress) {
     const Model& model = *ready.model;
     const auto tokenizer = openTokenizer(model.card());
     for (const std::string& warning : tokenizer->card().warnings)
         if (std::ranges::find(ready.warnings, warning) == ready.warnings.end())
             ready.warnings.push_back(warning);
-    std::vector<TaskRun> compared;
-    if (reference)
-        compared = askTasks(model, *reference->plan, *tokenizer, asked, progress.part(0, 0.5));
-    std::vector<TaskRun> runs = askTasks(model, *run.plan, *tokenizer, asked, progress.part(reference ? 0.5 : 0, 1));
+    const auto ask = [&](const Contender& contender, const AskedTask& one, const Progress& part) {
+        return keeper ? keptTask(*keeper, ready, contender, *tokenizer, one, part)
+                      : askTask(model, *contender.plan, *tokenizer, one, part);
+    };
     std::vector<TaskEvaluation> tasks;
-    for (std::size_t i = 0; i < asked.size(); ++i) {
-        tasks.push_back(taskEvaluation(asked[i], std::move(runs[i])));
+    const auto count = static_cast<double>(asked.size());
+    for (const AskedTask& one : asked) {
+        const auto done = static_cast<double>(tasks.size());
+        const Progress own = progress.part(done / count, (done + 1) / count);
+        std::optional<TaskRun> compared;
         if (reference)
-            compareWith(tasks.back(), reference->mask, std::move(compared[i]));
+            compared = ask(*reference, one, own.part(0, 0.5));
+        tasks.push_back(taskEvaluation(one, ask(run, one, own.part(reference ? 0.5 : 0, 1))));
+        if (compared)
+            compareWith(tasks.back(), reference->mask, std::move(*compared));
     }
     return tasks;
 }
@@ -75,12 +92,19 @@ double since(std::chrono::steady_clock::time_point begin) {
 
 std::vector<Evaluation> evaluateMasks(ReadyModel& ready, const Arguments& arguments, const Console& console) {
     const Model& model = *ready.model;
+    std::optional<EvaluationKeeper> keeper = keeperOf(arguments, model);
     std::vector<PruningMask> masks;
-    for (const std::string& path : arguments.masks)
-        masks.push_back(maskOf(path, model, ready.warnings).mask);
+    std::vector<std::string> names;
+    for (const std::string& path : arguments.masks) {
+        MaskRecord record = maskOf(path, model, ready.warnings);
+        names.push_back(keeper ? keeper->add(fileName(path), record) : fileName(path));
+        masks.push_back(std::move(record.mask));
+    }
     const Progress whole = console.progress();
     EvaluationText text = readText(ready, arguments.text, whole.part(0, 0));
     const Progress progress = withTimeLeft(whole, console);
+    if (keeper)
+        return KeptText(*keeper, ready, text, arguments.text.batchTokens).under(names, masks, progress);
     TextEvaluator evaluator(model, std::move(text.scored),
                             {ready.plan->type(), availableMemory() / 4, arguments.text.batchTokens,
                              std::numeric_limits<double>::infinity()},
@@ -91,7 +115,7 @@ std::vector<Evaluation> evaluateMasks(ReadyModel& ready, const Arguments& argume
         const auto count = static_cast<double>(masks.size());
         const Progress part = progress.part(static_cast<double>(i) / count, static_cast<double>(i + 1) / count);
         MaskEvaluation found = evaluator.evaluate(masks[i], {}, part);
-        Evaluation run{{fileName(arguments.masks[i]), maskDigest(masks[i])},
+        Evaluation run{{names[i], maskDigest(masks[i])},
                        std::string(name(evaluator.type())),
                        model.kernels().device(),
                        {},
@@ -100,6 +124,7 @@ std::vector<Evaluation> evaluateMasks(ReadyModel& ready, const Arguments& argume
                        {}};
         run.text = TextEvaluation{text.source, text.digest, std::move(found.run),
                                   ReferenceText{{}, std::move(found.dense), found.difference}};
+        run.text->windows = found.windows;
         runs.push_back(std::move(run));
     }
     return runs;
@@ -126,20 +151,24 @@ void evaluateOne(const Arguments& arguments, const Console& console) {
     const Progress progress = console.progress();
     std::vector<AskedTask> tasks = readTasks(arguments.tasks, text.rules.bos, text.batchTokens, progress.part(0, 0));
     ReadyModel ready = openToRun(arguments.path, arguments.run, console, progress.part(0, 0));
-    const Contender run{{ready.mask ? fileName(arguments.run.mask) : "", maskDigest(ready.plan->mask())}, ready.plan};
-    const std::optional<Contender> reference = referenceOf(arguments, ready);
+    std::optional<EvaluationKeeper> keeper = keeperOf(arguments, *ready.model);
+    Contender run{{ready.mask ? fileName(arguments.run.mask) : "", maskDigest(ready.plan->mask())}, ready.plan};
+    if (keeper && ready.mask)
+        run.mask.name = keeper->add(run.mask.name, *ready.mask);
+    const std::optional<Contender> reference = referenceOf(arguments, ready, keeper);
 
     Evaluation evaluation{run.mask, std::string(name(ready.plan->type())), ready.model->kernels().device(), {}, 0, 0,
                           {}};
     const double share = tasks.empty() ? 1 : 0.5;
     if (!text.path.empty()) {
         const EvaluationText read = readText(ready, text, progress.part(0, 0));
-        evaluation.text =
-            evaluateText(ready, read, text.batchTokens, run, reference, withTimeLeft(progress.part(0, share), console));
+        const Progress part = withTimeLeft(progress.part(0, share), console);
+        evaluation.text = keeper ? KeptText(*keeper, ready, read, text.batchTokens).under(run, reference, part)
+                                 : evaluateText(ready, read, text.batchTokens, run, reference, part);
     }
     nameClasses(tasks, *ready.model);
     if (!tasks.empty())
-        evaluation.tasks = evaluateTasks(ready, tasks, run, reference,
+        evaluation.tasks = evaluateTasks(ready, tasks, run, reference, keeper,
                                          withTimeLeft(progress.part(text.path.empty() ? 0 : share, 1), console));
     evaluation.seconds = since(begin);
     evaluation.warnings = ready.warnings;
@@ -187,6 +216,11 @@ void addEvaluate(CLI::App& program, Console& console) {
             "What to compare a mask with on the same windows and questions: dense, none, or another mask's .json")
         ->option_text("dense|none|MASK")
         ->capture_default_str();
+    verb->add_option(
+            "--out", arguments->out,
+            "Session .h5 to write, or to add to; what it holds already is not run again, and what Ctrl+C stops "
+            "goes on from there")
+        ->option_text("FILE");
     addCommonOptions(*verb, console);
     verb->footer("Example: secateur-cli evaluate SmolLM2-135M-Instruct.Q4_1.gguf --text wiki.test.raw --mask M.json");
     verb->callback([arguments, &console] { evaluateVerb(*arguments, console); });

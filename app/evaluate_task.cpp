@@ -6,6 +6,7 @@
 #include "analysis/usage_error.h"
 #include "app/cli_common.h"
 #include "backends/answer_match.h"
+#include "backends/data_digest.h"
 #include "backends/hf_config.h"
 #include "backends/task_file.h"
 
@@ -77,24 +78,6 @@ void makeNamesDiffer(std::vector<AskedTask>& tasks) {
             throw UsageError(fmt::format("two tasks are called {}: results go by that name", names[i]), "--task",
                              "Evaluate them one after the other");
         tasks[i].task.name = names[i];
-    }
-}
-
-TaskRun ask(const Model& model, const Plan& plan, const Tokenizer& tokenizer, const AskedTask& asked,
-            const Progress& progress) {
-    try {
-        switch (taskFormat(asked.task.formatId).kind) {
-        case TaskKind::classification:
-            return classifyTexts(model, plan, tokenizer, asked.task, asked.classNames, asked.rules, progress);
-        case TaskKind::generation:
-            return generateAnswers(model, plan, tokenizer, asked.task, asked.judge, asked.rules, progress);
-        default:
-            return runTask(model, plan, tokenizer, asked.task, asked.examples, asked.rules, progress);
-        }
-    } catch (const Error& error) {
-        if (!error.subject().starts_with("line "))
-            throw;
-        throw error.within(asked.path);
     }
 }
 
@@ -210,21 +193,29 @@ void nameClasses(std::vector<AskedTask>& tasks, const Model& model) {
             asked.classNames = classNames(model.card());
 }
 
-std::vector<TaskRun> askTasks(const Model& model, const Plan& plan, const Tokenizer& tokenizer,
-                              const std::vector<AskedTask>& tasks, const Progress& progress) {
-    std::vector<TaskRun> runs;
-    const auto count = static_cast<double>(tasks.size());
-    for (const AskedTask& asked : tasks) {
-        const auto done = static_cast<double>(runs.size());
-        runs.push_back(ask(model, plan, tokenizer, asked, progress.part(done / count, (done + 1) / count)));
+TaskRun askTask(const Model& model, const Plan& plan, const Tokenizer& tokenizer, const AskedTask& asked,
+                const Progress& progress) {
+    try {
+        switch (taskFormat(asked.task.formatId).kind) {
+        case TaskKind::classification:
+            return classifyTexts(model, plan, tokenizer, asked.task, asked.classNames, asked.rules, progress);
+        case TaskKind::generation:
+            return generateAnswers(model, plan, tokenizer, asked.task, asked.judge, asked.rules, progress);
+        default:
+            return runTask(model, plan, tokenizer, asked.task, asked.examples, asked.rules, progress);
+        }
+    } catch (const Error& error) {
+        if (!error.subject().starts_with("line "))
+            throw;
+        throw error.within(asked.path);
     }
-    return runs;
 }
 
 TaskEvaluation taskEvaluation(const AskedTask& asked, TaskRun run) {
     TaskEvaluation task;
     task.name = asked.task.name;
     task.source = asked.path;
+    task.digest = dataDigest(asked.task, asked.examples);
     task.formatId = asked.task.formatId;
     task.questions = asked.task.questions.size() + asked.task.texts.size() + asked.task.prompts.size();
     task.rules = asked.rules;

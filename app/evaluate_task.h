@@ -53,9 +53,9 @@ std::vector<AskedTask> readTasks(const TaskOptions& options, std::optional<BosMo
 /// Fills in what the model calls its classes.
 void nameClasses(std::vector<AskedTask>& tasks, const Model& model);
 
-/// Runs of all tasks under one plan, in their order.
-std::vector<TaskRun> askTasks(const Model& model, const Plan& plan, const Tokenizer& tokenizer,
-                              const std::vector<AskedTask>& tasks, const Progress& progress);
+/// The run of a task under a plan. @throws Error naming file and line
+TaskRun askTask(const Model& model, const Plan& plan, const Tokenizer& tokenizer, const AskedTask& asked,
+                const Progress& progress);
 
 TaskEvaluation taskEvaluation(const AskedTask& task, TaskRun run);
 /// Adds what a run is compared with.

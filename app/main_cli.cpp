@@ -51,6 +51,7 @@ void build(CLI::App& program, cli::Console& console) {
     cli::addMeasure(program, console);
     cli::addEvaluate(program, console);
     cli::addGenerate(program, console);
+    cli::addSession(program, console);
     cli::addPlot(program, console);
     cli::addList(program, console);
     program.parse_complete_callback([&console] { spdlog::set_level(spdlog::level::from_str(console.logLevel)); });

@@ -6,6 +6,7 @@
 #include "analysis/generate.h"
 #include "analysis/metric.h"
 #include "analysis/model_card.h"
+#include "analysis/session.h"
 #include "analysis/tokenizer.h"
 #include "backends/open_model.h"
 
@@ -41,6 +42,9 @@ std::string evaluationJson(const ModelCard& card, const Evaluation& evaluation, 
 /// @param runs at least one
 std::string evaluationsJson(const ModelCard& card, std::span<const Evaluation> runs, double seconds,
                             std::span<const std::string> warnings);
+
+/// What a session holds: of metrics how they were measured, not their values; evaluations beside the dense model's.
+std::string sessionJson(const Session& session);
 
 std::string errorJson(const Error& error);
 
