@@ -81,8 +81,9 @@ void printResults(const Session& session) {
         return;
     std::vector<std::vector<std::string>> rows{{"metric", "of", "type", "measured"}};
     for (const MetricResult& result : session.results) {
-        const SessionMask* mask = session.mask(result.measurement.maskDigest);
-        rows.push_back({result.request.resultId(), mask ? mask->name : result.measurement.maskDigest,
+        const std::string& digest = result.measurement.maskDigest;
+        const SessionMask* mask = digest == "dense" ? nullptr : session.mask(digest);
+        rows.push_back({result.request.resultId(), mask ? mask->name : digest,
                         result.measurement.dtype, result.measurement.created});
     }
     fmt::print("\n{}", table(std::move(rows)));
