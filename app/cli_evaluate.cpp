@@ -6,6 +6,7 @@
 #include "analysis/text_evaluator.h"
 #include "analysis/usage_error.h"
 #include "app/cli_common.h"
+#include "app/evaluate_kept.h"
 #include "app/evaluate_pooled.h"
 #include "app/evaluate_task.h"
 #include "app/evaluate_text.h"
@@ -33,6 +34,7 @@ struct Arguments {
     std::string against = "dense";
     TextOptions text;
     TaskOptions tasks;
+    std::string out; ///< session; empty = none is kept
 
     /// What is evaluated when nothing is named is the built-in text.
     bool asksForText() const { return !text.path.empty() || tasks.paths.empty(); }
@@ -42,16 +44,24 @@ std::string fileName(const std::string& path) {
     return std::filesystem::path(path).filename().string();
 }
 
+std::optional<EvaluationKeeper> keeperOf(const Arguments& arguments, const Model& model) {
+    if (arguments.out.empty())
+        return std::nullopt;
+    return EvaluationKeeper(arguments.out, model);
+}
+
 /// What the run is compared with, in the same type; nothing for the dense model itself unless a mask is named.
-std::optional<Contender> referenceOf(const Arguments& arguments, ReadyModel& ready) {
+std::optional<Contender> referenceOf(const Arguments& arguments, ReadyModel& ready,
+                                     std::optional<EvaluationKeeper>& keeper) {
     if (arguments.against == "none" || (arguments.against == "dense" && !ready.mask))
         return std::nullopt;
     const Model& model = *ready.model;
     PruningMask mask(model.spec());
     std::string name;
     if (arguments.against != "dense") {
-        mask = maskOf(arguments.against, model, ready.warnings).mask;
-        name = fileName(arguments.against);
+        const MaskRecord record = maskOf(arguments.against, model, ready.warnings);
+        mask = record.mask;
+        name = keeper ? keeper->add(fileName(arguments.against), record) : fileName(arguments.against);
     }
     return Contender{{name, maskDigest(mask)}, model.runner().plan(mask, ready.plan->type())};
 }
@@ -72,19 +82,24 @@ std::shared_ptr<const Tokenizer> tokenizerOf(ReadyModel& ready) {
     return tokenizer;
 }
 
-std::vector<TaskEvaluation> evaluateTasks(const Model& model, const Questions& questions, const Contender& run,
-                                          const std::optional<Contender>& reference, const Progress& progress) {
-    const std::vector<AskedTask>& asked = questions.tasks;
-    const Tokenizer& tokenizer = *questions.tokenizer;
-    std::vector<TaskRun> compared;
-    if (reference)
-        compared = askTasks(model, *reference->plan, tokenizer, asked, progress.part(0, 0.5));
-    std::vector<TaskRun> runs = askTasks(model, *run.plan, tokenizer, asked, progress.part(reference ? 0.5 : 0, 1));
+std::vector<TaskEvaluation> evaluateTasks(ReadyModel& ready, const Questions& questions, const Contender& run,
+                                          const std::optional<Contender>& reference,
+                                          std::optional<EvaluationKeeper>& keeper, const Progress& progress) {
+    const auto ask = [&](const Contender& contender, const AskedTask& one, const Progress& part) {
+        return keeper ? keptTask(*keeper, ready, contender, *questions.tokenizer, one, part)
+                      : askTask(*ready.model, *contender.plan, *questions.tokenizer, one, part);
+    };
     std::vector<TaskEvaluation> tasks;
-    for (std::size_t i = 0; i < asked.size(); ++i) {
-        tasks.push_back(taskEvaluation(asked[i], std::move(runs[i])));
+    const auto count = static_cast<double>(questions.tasks.size());
+    for (const AskedTask& one : questions.tasks) {
+        const auto done = static_cast<double>(tasks.size());
+        const Progress own = progress.part(done / count, (done + 1) / count);
+        std::optional<TaskRun> compared;
         if (reference)
-            compareWith(tasks.back(), reference->mask, std::move(compared[i]));
+            compared = ask(*reference, one, own.part(0, 0.5));
+        tasks.push_back(taskEvaluation(one, ask(run, one, own.part(reference ? 0.5 : 0, 1))));
+        if (compared)
+            compareWith(tasks.back(), reference->mask, std::move(*compared));
     }
     return tasks;
 }
@@ -108,12 +123,19 @@ void forecast(const TextEvaluator& evaluator, const std::vector<PruningMask>& ma
 
 std::vector<Evaluation> evaluateMasks(ReadyModel& ready, const Arguments& arguments, const Console& console) {
     const Model& model = *ready.model;
+    std::optional<EvaluationKeeper> keeper = keeperOf(arguments, model);
     std::vector<PruningMask> masks;
-    for (const std::string& path : arguments.masks)
-        masks.push_back(maskOf(path, model, ready.warnings).mask);
+    std::vector<std::string> names;
+    for (const std::string& path : arguments.masks) {
+        MaskRecord record = maskOf(path, model, ready.warnings);
+        names.push_back(keeper ? keeper->add(fileName(path), record) : fileName(path));
+        masks.push_back(std::move(record.mask));
+    }
     const Progress whole = console.progress();
     EvaluationText text = readText(ready, arguments.text, whole.part(0, 0));
     const Progress progress = withTimeLeft(whole, console);
+    if (keeper)
+        return KeptText(*keeper, ready, text, arguments.text.batchTokens).under(names, masks, progress);
     TextEvaluator evaluator(model, std::move(text.scored),
                             {ready.plan->type(), availableMemory() / 4, arguments.text.batchTokens,
                              std::numeric_limits<double>::infinity()},
@@ -125,7 +147,7 @@ std::vector<Evaluation> evaluateMasks(ReadyModel& ready, const Arguments& argume
         const auto count = static_cast<double>(masks.size());
         const Progress part = progress.part(static_cast<double>(i) / count, static_cast<double>(i + 1) / count);
         MaskEvaluation found = evaluator.evaluate(masks[i], {}, part);
-        Evaluation run{{fileName(arguments.masks[i]), maskDigest(masks[i])},
+        Evaluation run{{names[i], maskDigest(masks[i])},
                        std::string(name(evaluator.type())),
                        model.kernels().device(),
                        {},
@@ -134,6 +156,7 @@ std::vector<Evaluation> evaluateMasks(ReadyModel& ready, const Arguments& argume
                        {}};
         run.text = TextEvaluation{text.source, text.digest, std::move(found.run),
                                   ReferenceText{{}, std::move(found.dense), found.difference}};
+        run.text->windows = found.windows;
         runs.push_back(std::move(run));
     }
     return runs;
@@ -192,8 +215,11 @@ Evaluation evaluated(ReadyModel& ready, const Arguments& arguments, std::vector<
                      const Console& console) {
     const Progress whole = console.progress();
     const Model& model = *ready.model;
-    const Contender run{{ready.mask ? fileName(arguments.run.mask) : "", maskDigest(ready.plan->mask())}, ready.plan};
-    const std::optional<Contender> reference = referenceOf(arguments, ready);
+    std::optional<EvaluationKeeper> keeper = keeperOf(arguments, model);
+    Contender run{{ready.mask ? fileName(arguments.run.mask) : "", maskDigest(ready.plan->mask())}, ready.plan};
+    if (keeper && ready.mask)
+        run.mask.name = keeper->add(run.mask.name, *ready.mask);
+    const std::optional<Contender> reference = referenceOf(arguments, ready, keeper);
     const Questions questions = readQuestions(ready, arguments, std::move(tasks), reference, whole.part(0, 0));
     std::vector<std::shared_ptr<const Plan>> plans{run.plan};
     if (reference)
@@ -204,11 +230,14 @@ Evaluation evaluated(ReadyModel& ready, const Arguments& arguments, std::vector<
     const double share = !arguments.asksForText() ? 0 : questions.tasks.empty() ? 1 : 0.5;
     const Progress first = withTimeLeft(whole.part(0, share), console);
     if (questions.text)
-        evaluation.text = evaluateText(ready, *questions.text, arguments.text.batchTokens, run, reference, first);
+        evaluation.text =
+            keeper ? KeptText(*keeper, ready, *questions.text, arguments.text.batchTokens).under(run, reference, first)
+                   : evaluateText(ready, *questions.text, arguments.text.batchTokens, run, reference, first);
     if (questions.sequences)
         evaluation.pooled = evaluatePooled(ready, arguments.text, *questions.sequences, run, *reference, first);
     if (!questions.tasks.empty())
-        evaluation.tasks = evaluateTasks(model, questions, run, reference, withTimeLeft(whole.part(share, 1), console));
+        evaluation.tasks =
+            evaluateTasks(ready, questions, run, reference, keeper, withTimeLeft(whole.part(share, 1), console));
     evaluation.warnings = ready.warnings;
     return evaluation;
 }
@@ -265,6 +294,11 @@ void addEvaluate(CLI::App& program, Console& console) {
             "What to compare a mask with on the same windows and questions: dense, none, or another mask's .json")
         ->option_text("dense|none|MASK")
         ->capture_default_str();
+    verb->add_option(
+            "--out", arguments->out,
+            "Session .h5 to write, or to add to; what it holds already is not run again, and what Ctrl+C stops "
+            "goes on from there")
+        ->option_text("FILE");
     addCommonOptions(*verb, console);
     verb->footer("Example: secateur-cli evaluate SmolLM2-135M-Instruct.Q4_1.gguf --text wiki.test.raw --mask M.json");
     verb->callback([arguments, verb, &console] {

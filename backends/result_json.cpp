@@ -303,6 +303,43 @@ std::string exportJson(const ExportResult& result) {
     return print(document);
 }
 
+std::string sessionJson(const Session& session) {
+    Json metrics = Json::array();
+    for (const MetricResult& result : session.results) {
+        const Measurement& measurement = result.measurement;
+        metrics.push_back({{"result_id", result.request.resultId()},
+                           {"mask_digest", measurement.maskDigest},
+                           {"data_digest", measurement.dataDigest.empty() ? Json() : Json(measurement.dataDigest)},
+                           {"dtype", measurement.dtype},
+                           {"device", measurement.device},
+                           {"created", measurement.created}});
+    }
+    Json masks = Json::array();
+    for (const SessionMask& mask : session.masks)
+        masks.push_back({{"name", mask.name}, {"digest", mask.digest}});
+    Json evaluations = Json::array();
+    for (const Evaluation& stored : session.evaluations) {
+        const Evaluation evaluation = compared(session, stored);
+        Json fields{{"mask", maskFields(evaluation.mask)},
+                    {"dtype", evaluation.dtype},
+                    {"device", evaluation.device},
+                    {"created", evaluation.created},
+                    {"seconds", evaluation.seconds}};
+        if (evaluation.text) {
+            fields["text"] = textFields(*evaluation.text);
+            fields["text"]["is_complete"] = evaluation.text->isComplete();
+        }
+        for (const TaskEvaluation& task : evaluation.tasks)
+            fields["tasks"][task.name] = taskFields(task, false);
+        evaluations.push_back(std::move(fields));
+    }
+    return print({{"model", modelFields(session.model)},
+                  {"created", session.created},
+                  {"metrics", std::move(metrics)},
+                  {"masks", std::move(masks)},
+                  {"evaluations", std::move(evaluations)}});
+}
+
 std::string errorJson(const Error& error) {
     return print({{"error", {{"message", error.message()}, {"subject", error.subject()}, {"hint", error.hint()}}}});
 }
