@@ -1,6 +1,8 @@
 #pragma once
 
+#include "analysis/latency.h"
 #include "analysis/perplexity.h"
+#include "analysis/prefill.h"
 #include "analysis/task_run.h"
 
 #include <optional>
@@ -57,6 +59,9 @@ struct Evaluation {
     int reusedLayers = 0; ///< whose streams were there from the dense model or a mask before
     std::vector<std::string> warnings;
     std::vector<TaskEvaluation> tasks = {};
+    std::optional<Latency> latency = {};
+    std::vector<Prefill> prefills = {};
+    EvaluatedMask timedAgainst = {}; ///< what the references of the two ran
 };
 
 } // namespace secateur

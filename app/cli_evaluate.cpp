@@ -4,6 +4,7 @@
 #include "analysis/text_evaluator.h"
 #include "analysis/usage_error.h"
 #include "app/cli_common.h"
+#include "app/evaluate_latency.h"
 #include "app/evaluate_task.h"
 #include "app/evaluate_text.h"
 #include "backends/available_memory.h"
@@ -29,6 +30,7 @@ struct Arguments {
     std::string against = "dense";
     TextOptions text;
     TaskOptions tasks;
+    LatencyOptions latency;
 };
 
 std::string fileName(const std::string& path) {
@@ -131,16 +133,24 @@ void evaluateOne(const Arguments& arguments, const Console& console) {
 
     Evaluation evaluation{run.mask, std::string(name(ready.plan->type())), ready.model->kernels().device(), {}, 0, 0,
                           {}};
-    const double share = tasks.empty() ? 1 : 0.5;
-    if (!text.path.empty()) {
-        const EvaluationText read = readText(ready, text, progress.part(0, 0));
+    const int parts = (text.path.empty() ? 0 : 1) + (tasks.empty() ? 0 : 1) + (arguments.latency.isAsked ? 1 : 0);
+    double part = 0;
+    const auto nextPart = [&] {
+        const double from = part++;
+        return progress.part(from / parts, part / parts);
+    };
+    std::optional<EvaluationText> read;
+    if (!text.path.empty())
+        read = readText(ready, text, progress.part(0, 0));
+    if (arguments.latency.isAsked)
+        timeModel(evaluation, ready, arguments.latency,
+                  read ? read->scored.windows.sequences.front().ids : std::vector<int>(), run, reference, nextPart());
+    if (read)
         evaluation.text =
-            evaluateText(ready, read, text.batchTokens, run, reference, withTimeLeft(progress.part(0, share), console));
-    }
+            evaluateText(ready, *read, text.batchTokens, run, reference, withTimeLeft(nextPart(), console));
     nameClasses(tasks, *ready.model);
     if (!tasks.empty())
-        evaluation.tasks = evaluateTasks(ready, tasks, run, reference,
-                                         withTimeLeft(progress.part(text.path.empty() ? 0 : share, 1), console));
+        evaluation.tasks = evaluateTasks(ready, tasks, run, reference, withTimeLeft(nextPart(), console));
     evaluation.seconds = since(begin);
     evaluation.warnings = ready.warnings;
     if (console.json) {
@@ -151,15 +161,19 @@ void evaluateOne(const Arguments& arguments, const Console& console) {
         printText(*evaluation.text, evaluation);
     for (const TaskEvaluation& task : evaluation.tasks)
         printTask(task, evaluation);
+    printLatency(evaluation);
     for (const std::string& warning : evaluation.warnings)
         fmt::print(stderr, "note: {}\n", warning);
 }
 
 void evaluateVerb(Arguments& arguments, const Console& console) {
-    if (arguments.text.path.empty() && arguments.tasks.paths.empty())
-        throw UsageError("there is nothing to evaluate on; name a text, or a task by --task", "--text");
+    if (arguments.text.path.empty() && arguments.tasks.paths.empty() && !arguments.latency.isAsked)
+        throw UsageError("there is nothing to evaluate on; name a text, a task by --task, or ask for --latency",
+                         "--text");
     if (arguments.masks.size() > 1 && !arguments.tasks.paths.empty())
         throw UsageError("several masks are evaluated on a text only; ask a task once for each mask", "--task");
+    if (arguments.masks.size() > 1 && arguments.latency.isAsked)
+        throw UsageError("several masks are evaluated on a text only; time each mask by itself", "--latency");
     if (arguments.masks.size() > 1)
         return evaluateSeveral(arguments, console);
     if (!arguments.masks.empty())
@@ -171,7 +185,8 @@ void evaluateVerb(Arguments& arguments, const Console& console) {
 
 void addEvaluate(CLI::App& program, Console& console) {
     auto arguments = std::make_shared<Arguments>();
-    CLI::App* verb = program.add_subcommand("evaluate", "Measure how well a model does, dense or under a mask");
+    CLI::App* verb =
+        program.add_subcommand("evaluate", "Measure how well a model does and how fast, dense or under a mask");
     verb->add_option("MODEL", arguments->path, "Hugging Face directory, or a file in a format of `list formats`")
         ->required();
     addTextOptions(*verb, arguments->text);
@@ -181,6 +196,7 @@ void addEvaluate(CLI::App& program, Console& console) {
         ->option_text("FILE")
         ->allow_extra_args(false);
     addTaskOptions(*verb, arguments->tasks);
+    addLatencyOptions(*verb, arguments->latency);
     addRunOptions(*verb, arguments->run);
     verb->add_option(
             "--against", arguments->against,

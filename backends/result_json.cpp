@@ -1,5 +1,6 @@
 #include "backends/result_json.h"
 
+#include "backends/latency_json.h"
 #include "backends/task_json.h"
 
 #include <nlohmann/json.hpp>
@@ -241,6 +242,11 @@ std::string evaluationJson(const ModelCard& card, const Evaluation& evaluation, 
         if (task.reference)
             document["tasks"][task.name]["reference"]["mask"] = maskFields(task.reference->mask);
     }
+    const Json timedAgainst = maskFields(evaluation.timedAgainst);
+    if (evaluation.latency)
+        document["latency"] = latencyFields(*evaluation.latency, timedAgainst);
+    for (const Prefill& prefill : evaluation.prefills)
+        document["prefill"].push_back(prefillFields(prefill, timedAgainst));
     document["seconds"] = evaluation.seconds;
     document["warnings"] = evaluation.warnings;
     return print(document);
