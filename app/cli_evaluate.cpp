@@ -7,6 +7,7 @@
 #include "analysis/usage_error.h"
 #include "app/cli_common.h"
 #include "app/evaluate_kept.h"
+#include "app/evaluate_latency.h"
 #include "app/evaluate_pooled.h"
 #include "app/evaluate_task.h"
 #include "app/evaluate_text.h"
@@ -34,10 +35,11 @@ struct Arguments {
     std::string against = "dense";
     TextOptions text;
     TaskOptions tasks;
+    LatencyOptions latency;
     std::string out; ///< session; empty = none is kept
 
     /// What is evaluated when nothing is named is the built-in text.
-    bool asksForText() const { return !text.path.empty() || tasks.paths.empty(); }
+    bool asksForText() const { return !text.path.empty() || (tasks.paths.empty() && !latency.isAsked); }
 };
 
 std::string fileName(const std::string& path) {
@@ -73,6 +75,13 @@ struct Questions {
     std::vector<AskedTask> tasks;
     std::shared_ptr<const Tokenizer> tokenizer; ///< where there are tasks
 };
+
+/// What is timed: the text where one is asked for.
+std::vector<int> beginningOf(const Questions& questions) {
+    if (questions.text)
+        return questions.text->scored.windows.sequences.front().ids;
+    return questions.sequences ? questions.sequences->sequences.front().ids : std::vector<int>();
+}
 
 std::shared_ptr<const Tokenizer> tokenizerOf(ReadyModel& ready) {
     auto tokenizer = openTokenizer(ready.model->card());
@@ -227,17 +236,23 @@ Evaluation evaluated(ReadyModel& ready, const Arguments& arguments, std::vector<
     forecast(model, questions, std::move(plans), console, whole.part(0, 0));
 
     Evaluation evaluation{run.mask, std::string(name(ready.plan->type())), model.kernels().device(), {}, 0, 0, {}};
-    const double share = !arguments.asksForText() ? 0 : questions.tasks.empty() ? 1 : 0.5;
-    const Progress first = withTimeLeft(whole.part(0, share), console);
+    const int parts =
+        (arguments.asksForText() ? 1 : 0) + (questions.tasks.empty() ? 0 : 1) + (arguments.latency.isAsked ? 1 : 0);
+    const auto nextPart = [&whole, &console, parts, done = 0]() mutable {
+        const double from = done++;
+        return withTimeLeft(whole.part(from / parts, (from + 1) / parts), console);
+    };
+    if (arguments.latency.isAsked)
+        timeModel(evaluation, ready, arguments.latency, beginningOf(questions), run, reference, nextPart());
     if (questions.text)
         evaluation.text =
-            keeper ? KeptText(*keeper, ready, *questions.text, arguments.text.batchTokens).under(run, reference, first)
-                   : evaluateText(ready, *questions.text, arguments.text.batchTokens, run, reference, first);
+            keeper ? KeptText(*keeper, ready, *questions.text, arguments.text.batchTokens)
+                         .under(run, reference, nextPart())
+                   : evaluateText(ready, *questions.text, arguments.text.batchTokens, run, reference, nextPart());
     if (questions.sequences)
-        evaluation.pooled = evaluatePooled(ready, arguments.text, *questions.sequences, run, *reference, first);
+        evaluation.pooled = evaluatePooled(ready, arguments.text, *questions.sequences, run, *reference, nextPart());
     if (!questions.tasks.empty())
-        evaluation.tasks =
-            evaluateTasks(ready, questions, run, reference, keeper, withTimeLeft(whole.part(share, 1), console));
+        evaluation.tasks = evaluateTasks(ready, questions, run, reference, keeper, nextPart());
     evaluation.warnings = ready.warnings;
     return evaluation;
 }
@@ -260,6 +275,7 @@ void evaluateOne(const Arguments& arguments, const Console& console) {
         printPooled(*evaluation.pooled, evaluation);
     for (const TaskEvaluation& task : evaluation.tasks)
         printTask(task, evaluation);
+    printLatency(evaluation);
     for (const std::string& warning : evaluation.warnings)
         fmt::print(stderr, "note: {}\n", warning);
 }
@@ -267,6 +283,8 @@ void evaluateOne(const Arguments& arguments, const Console& console) {
 void evaluateVerb(Arguments& arguments, const Console& console) {
     if (arguments.masks.size() > 1 && !arguments.tasks.paths.empty())
         throw UsageError("several masks are evaluated on a text only; ask a task once for each mask", "--task");
+    if (arguments.masks.size() > 1 && arguments.latency.isAsked)
+        throw UsageError("several masks are evaluated on a text only; time each mask by itself", "--latency");
     if (arguments.masks.size() > 1)
         return evaluateSeveral(arguments, console);
     if (!arguments.masks.empty())
@@ -278,7 +296,8 @@ void evaluateVerb(Arguments& arguments, const Console& console) {
 
 void addEvaluate(CLI::App& program, Console& console) {
     auto arguments = std::make_shared<Arguments>();
-    CLI::App* verb = program.add_subcommand("evaluate", "Measure how well a model does, dense or under a mask");
+    CLI::App* verb =
+        program.add_subcommand("evaluate", "Measure how well a model does and how fast, dense or under a mask");
     verb->add_option("MODEL", arguments->path, "Hugging Face directory, or a file in a format of `list formats`")
         ->required();
     addTextOptions(*verb, arguments->text);
@@ -288,6 +307,7 @@ void addEvaluate(CLI::App& program, Console& console) {
         ->option_text("FILE")
         ->allow_extra_args(false);
     addTaskOptions(*verb, arguments->tasks);
+    addLatencyOptions(*verb, arguments->latency);
     addRunOptions(*verb, arguments->run);
     verb->add_option(
             "--against", arguments->against,

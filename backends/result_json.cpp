@@ -1,6 +1,7 @@
 #include "backends/result_json.h"
 
 #include "backends/export_masked.h"
+#include "backends/latency_json.h"
 #include "backends/task_json.h"
 
 #include <nlohmann/json.hpp>
@@ -261,6 +262,11 @@ std::string evaluationJson(const ModelCard& card, const Evaluation& evaluation, 
         if (task.reference)
             document["tasks"][task.name]["reference"]["mask"] = maskFields(task.reference->mask);
     }
+    const Json timedAgainst = maskFields(evaluation.timedAgainst);
+    if (evaluation.latency)
+        document["latency"] = latencyFields(*evaluation.latency, timedAgainst);
+    for (const Prefill& prefill : evaluation.prefills)
+        document["prefill"].push_back(prefillFields(prefill, timedAgainst));
     document["seconds"] = evaluation.seconds;
     document["warnings"] = evaluation.warnings;
     return print(document);
