@@ -78,6 +78,8 @@ struct Evaluation {
     std::optional<PooledEvaluation> pooled = {};
     std::optional<Latency> latency = {};
     std::vector<Prefill> prefills = {};
+    std::int64_t parameters = 0;     ///< that the mask leaves (price.h); 0 = not counted
+    double kvBytesPerToken = 0;      ///< as parameters; 16-bit numbers
     EvaluatedMask timedAgainst = {}; ///< what the references of the two ran
 };
 

@@ -1,6 +1,7 @@
 #include "analysis/error.h"
 #include "analysis/evaluation.h"
 #include "analysis/kernels.h"
+#include "analysis/price.h"
 #include "analysis/runner.h"
 #include "analysis/text.h"
 #include "analysis/text_evaluator.h"
@@ -66,6 +67,12 @@ std::optional<Contender> referenceOf(const Arguments& arguments, ReadyModel& rea
         name = keeper ? keeper->add(fileName(arguments.against), record) : fileName(arguments.against);
     }
     return Contender{{name, maskDigest(mask)}, model.runner().plan(mask, ready.plan->type())};
+}
+
+void priceOf(Evaluation& evaluation, const ModelCard& card, const PruningMask& mask) {
+    const Price price = PriceList(card).price(mask);
+    evaluation.parameters = price.parameters.left;
+    evaluation.kvBytesPerToken = price.kvBytesPerToken.left;
 }
 
 /// What an evaluation is asked of, read before anything runs.
@@ -178,7 +185,11 @@ void evaluateSeveral(const Arguments& arguments, const Console& console) {
     ReadyModel ready = openToRun(arguments.path, arguments.run, console, console.progress().part(0, 0));
     if (givesPooledOutput(*ready.model))
         throw UsageError("an encoder without a head is evaluated under one mask at a time", "--mask");
-    const std::vector<Evaluation> runs = evaluateMasks(ready, arguments, console);
+    std::vector<Evaluation> runs = evaluateMasks(ready, arguments, console);
+    for (std::size_t i = 0; i < runs.size(); ++i) {
+        std::vector<std::string> said; // when the masks were read to be run
+        priceOf(runs[i], ready.model->card(), maskOf(arguments.masks[i], *ready.model, said).mask);
+    }
     if (console.json) {
         fmt::print("{}\n", evaluationsJson(fullCard(*ready.model), runs, since(begin), ready.warnings));
         return;
@@ -238,7 +249,7 @@ Evaluation evaluated(ReadyModel& ready, const Arguments& arguments, std::vector<
     Evaluation evaluation{run.mask, std::string(name(ready.plan->type())), model.kernels().device(), {}, 0, 0, {}};
     const int parts =
         (arguments.asksForText() ? 1 : 0) + (questions.tasks.empty() ? 0 : 1) + (arguments.latency.isAsked ? 1 : 0);
-    const auto nextPart = [&whole, &console, parts, done = 0]() mutable {
+    auto nextPart = [&whole, &console, parts, done = 0]() mutable {
         const double from = done++;
         return withTimeLeft(whole.part(from / parts, (from + 1) / parts), console);
     };
@@ -253,6 +264,7 @@ Evaluation evaluated(ReadyModel& ready, const Arguments& arguments, std::vector<
         evaluation.pooled = evaluatePooled(ready, arguments.text, *questions.sequences, run, *reference, nextPart());
     if (!questions.tasks.empty())
         evaluation.tasks = evaluateTasks(ready, questions, run, reference, keeper, nextPart());
+    priceOf(evaluation, model.card(), run.plan->mask());
     evaluation.warnings = ready.warnings;
     return evaluation;
 }

@@ -225,7 +225,6 @@ TaskRun askTask(const Model& model, const Plan& plan, const Tokenizer& tokenizer
                 const Progress& progress) {
     return inFile(asked, [&] { return ask(model, plan, tokenizer, asked, progress); });
 }
-}
 
 TaskEvaluation taskEvaluation(const AskedTask& asked, TaskRun run) {
     TaskEvaluation task;

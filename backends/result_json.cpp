@@ -267,6 +267,8 @@ std::string evaluationJson(const ModelCard& card, const Evaluation& evaluation, 
         document["latency"] = latencyFields(*evaluation.latency, timedAgainst);
     for (const Prefill& prefill : evaluation.prefills)
         document["prefill"].push_back(prefillFields(prefill, timedAgainst));
+    document["parameters"] = evaluation.parameters;
+    document["kv_bytes_per_token"] = evaluation.kvBytesPerToken;
     document["seconds"] = evaluation.seconds;
     document["warnings"] = evaluation.warnings;
     return print(document);
@@ -277,6 +279,8 @@ std::string evaluationsJson(const ModelCard& card, std::span<const Evaluation> r
     Json list = Json::array();
     for (const Evaluation& run : runs) {
         Json fields{{"mask", maskFields(run.mask)}, {"seconds", run.seconds}, {"reused_layers", run.reusedLayers}};
+        fields["parameters"] = run.parameters;
+        fields["kv_bytes_per_token"] = run.kvBytesPerToken;
         if (run.text)
             fields["text"] = textFields(*run.text);
         list.push_back(std::move(fields));
