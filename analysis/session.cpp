@@ -1,6 +1,7 @@
 #include "analysis/session.h"
 
 #include "analysis/error.h"
+#include "analysis/session_rows.h"
 
 #include <fmt/format.h>
 
@@ -33,14 +34,12 @@ bool isSame(const TaskEvaluation& a, const TaskEvaluation& b) {
     return a.formatId == b.formatId && a.digest == b.digest && isSame(a.rules, b.rules);
 }
 
-bool isEmpty(const Evaluation& evaluation) {
-    return !evaluation.text && evaluation.tasks.empty();
-}
-
 /// Takes away what of an earlier evaluation a later one brings again, or of the later one what it brings less of.
-void settle(Evaluation& earlier, Evaluation& later) {
+/// @returns whether the earlier one changed
+bool settle(Evaluation& earlier, Evaluation& later) {
     if (earlier.mask.digest != later.mask.digest || !isSameWay(earlier, later))
-        return;
+        return false;
+    const bool hadText = earlier.text.has_value();
     bool goesOn = false;
     if (earlier.text && later.text && isSame(*earlier.text, *later.text)) {
         const std::size_t before = earlier.text->perplexity.windows.size();
@@ -48,11 +47,12 @@ void settle(Evaluation& earlier, Evaluation& later) {
         goesOn = now > before;
         (now < before ? later : earlier).text.reset();
     }
-    std::erase_if(earlier.tasks, [&](const TaskEvaluation& task) {
+    const std::size_t erased = std::erase_if(earlier.tasks, [&](const TaskEvaluation& task) {
         return std::ranges::any_of(later.tasks, [&](const TaskEvaluation& other) { return isSame(task, other); });
     });
     if (isEmpty(earlier) && !goesOn)
         earlier.seconds = 0; // of work that counts no more
+    return erased > 0 || hadText != earlier.text.has_value();
 }
 
 bool canJoin(const Evaluation& row, const Evaluation& more) {
@@ -136,23 +136,35 @@ std::string add(Session& session, SessionMask mask) {
     return name;
 }
 
-void add(Session& session, Evaluation evaluation) {
+bool isEmpty(const Evaluation& evaluation) {
+    return !evaluation.text && evaluation.tasks.empty();
+}
+
+void place(std::vector<Evaluation>& evaluations, Evaluation evaluation, std::vector<bool>& isChanged) {
     if (evaluation.mask.digest == "dense")
         evaluation.mask.name.clear(); // a mask that keeps all is no mask
     if (evaluation.text)
         evaluation.text->reference.reset();
     for (TaskEvaluation& task : evaluation.tasks)
         task.reference.reset();
-    for (Evaluation& earlier : session.evaluations)
-        settle(earlier, evaluation);
+    for (std::size_t i = 0; i < evaluations.size(); ++i)
+        isChanged[i] = settle(evaluations[i], evaluation) || isChanged[i];
     if (isEmpty(evaluation))
         return;
-    const auto row = std::find_if(session.evaluations.rbegin(), session.evaluations.rend(),
+    const auto row = std::find_if(evaluations.rbegin(), evaluations.rend(),
                                   [&](const Evaluation& other) { return canJoin(other, evaluation); });
-    if (row != session.evaluations.rend())
+    if (row != evaluations.rend()) {
         joinRow(*row, std::move(evaluation));
-    else
-        session.evaluations.push_back(std::move(evaluation));
+        isChanged[static_cast<std::size_t>(evaluations.rend() - row) - 1] = true;
+    } else {
+        evaluations.push_back(std::move(evaluation));
+        isChanged.push_back(true);
+    }
+}
+
+void add(Session& session, Evaluation evaluation) {
+    std::vector<bool> isChanged(session.evaluations.size());
+    place(session.evaluations, std::move(evaluation), isChanged);
     std::erase_if(session.evaluations, isEmpty);
 }
 
@@ -194,16 +206,22 @@ Evaluation compared(const Session& session, Evaluation evaluation, std::string_v
     return evaluation;
 }
 
-void joinRuns(Session& session, const Session& other) {
+std::vector<Evaluation> joinMasks(Session& session, const Session& other) {
     std::map<std::string, std::string> renamed; // by digest and name
     for (const SessionMask& mask : other.masks)
         renamed[mask.digest + ' ' + mask.name] = add(session, mask);
-    for (Evaluation evaluation : other.evaluations) {
+    std::vector<Evaluation> evaluations = other.evaluations;
+    for (Evaluation& evaluation : evaluations) {
         const auto name = renamed.find(evaluation.mask.digest + ' ' + evaluation.mask.name);
         if (name != renamed.end())
             evaluation.mask.name = name->second;
-        add(session, std::move(evaluation));
     }
+    return evaluations;
+}
+
+void joinRuns(Session& session, const Session& other) {
+    for (Evaluation& evaluation : joinMasks(session, other))
+        add(session, std::move(evaluation));
 }
 
 void join(Session& session, const Session& other) {

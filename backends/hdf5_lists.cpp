@@ -5,6 +5,8 @@
 #include <fmt/core.h>
 #include <hdf5.h>
 
+#include <charconv>
+
 namespace secateur::hdf5 {
 
 namespace {
@@ -92,6 +94,14 @@ Handle writeMarks(const Handle& group, const std::string& name, const std::vecto
     Handle dataset = writeDataset(group, name, H5T_STD_U8LE, H5T_NATIVE_UINT8, extents, values.data());
     writeText(dataset, "meaning", meaning);
     return dataset;
+}
+
+std::string nextNumber(const Handle& group) {
+    const std::vector<std::string> numbers = numbered(group);
+    std::uint64_t next = 0;
+    if (!numbers.empty())
+        std::from_chars(numbers.back().data(), numbers.back().data() + numbers.back().size(), next);
+    return std::to_string(numbers.empty() ? 0 : next + 1);
 }
 
 std::vector<std::int64_t> readIntegerList(const Handle& group, const std::string& name) {

@@ -22,6 +22,9 @@ Handle writeTextList(const Handle& group, const std::string& name, const std::ve
 Handle writeMarks(const Handle& group, const std::string& name, const std::vector<std::uint8_t>& values,
                   std::size_t rows, bool flat, const std::string& meaning);
 
+/// The number behind all that a group holds.
+std::string nextNumber(const Handle& group);
+
 std::vector<std::int64_t> readIntegerList(const Handle& group, const std::string& name);
 std::vector<double> readNumberList(const Handle& group, const std::string& name);
 std::vector<std::string> readTextList(const Handle& group, const std::string& name);

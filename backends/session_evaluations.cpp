@@ -1,6 +1,7 @@
 #include "backends/session_evaluations.h"
 
 #include "analysis/error.h"
+#include "analysis/session_rows.h"
 #include "backends/hdf5_lists.h"
 #include "backends/session_tasks.h"
 
@@ -200,11 +201,28 @@ std::vector<Evaluation> readEvaluations(const Handle& file) {
 }
 
 void writeEvaluations(const Handle& file, const std::vector<Evaluation>& evaluations) {
-    if (hdf5::exists(file, "evaluations"))
-        hdf5::remove(file, "evaluations");
     const Handle all = hdf5::group(file, "evaluations");
     for (std::size_t i = 0; i < evaluations.size(); ++i)
         writeEvaluation(hdf5::group(all, std::to_string(i)), evaluations[i]);
+}
+
+void addEvaluations(const Handle& file, std::vector<Evaluation> additions) {
+    std::vector<Evaluation> evaluations = readEvaluations(file);
+    const Handle all = hdf5::group(file, "evaluations");
+    std::vector<std::string> numbers = hdf5::numbered(all);
+    std::vector<bool> isChanged(evaluations.size());
+    for (Evaluation& evaluation : additions)
+        place(evaluations, std::move(evaluation), isChanged);
+    for (std::size_t i = 0; i < evaluations.size(); ++i) {
+        if (i == numbers.size())
+            numbers.push_back(hdf5::nextNumber(all));
+        if (!isChanged[i])
+            continue;
+        if (hdf5::exists(all, numbers[i]))
+            hdf5::remove(all, numbers[i]);
+        if (!isEmpty(evaluations[i]))
+            writeEvaluation(hdf5::group(all, numbers[i]), evaluations[i]);
+    }
 }
 
 } // namespace secateur

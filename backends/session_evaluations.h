@@ -11,7 +11,10 @@ namespace secateur {
 /// @throws Error naming the place
 std::vector<Evaluation> readEvaluations(const hdf5::Handle& file);
 
-/// In place of whatever evaluations the file holds.
+/// Into a file that holds none.
 void writeEvaluations(const hdf5::Handle& file, const std::vector<Evaluation>& evaluations);
+
+/// Adds evaluations as a session does; those that do not change are left as they are.
+void addEvaluations(const hdf5::Handle& file, std::vector<Evaluation> additions);
 
 } // namespace secateur

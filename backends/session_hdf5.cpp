@@ -1,6 +1,7 @@
 #include "backends/session_hdf5.h"
 
 #include "analysis/error.h"
+#include "analysis/session_rows.h"
 #include "analysis/text.h"
 #include "backends/atomic_file.h"
 #include "backends/file_lock.h"
@@ -109,7 +110,7 @@ std::string newSession(const Session& session) {
     hdf5::writeText(file, "secateur", SECATEUR_VERSION);
     writeModelCard(hdf5::group(file, "model"), session.model);
     writeResultsAndView(file, session, {});
-    writeMasks(file, session.masks);
+    writeMasks(file, session.masks, {});
     writeEvaluations(file, session.evaluations);
     return sealedImage(file);
 }
@@ -132,12 +133,12 @@ std::string grownSession(const Session& additions, const MappedFile& original) {
         writeModelCard(hdf5::openGroup(file, "model"), model);
         hdf5::writeInteger(file, "version", version);
     }
+    const std::vector<SessionMask> held = readMasks(file, model.spec);
     Session runs;
-    runs.masks = readMasks(file, model.spec);
-    runs.evaluations = readEvaluations(file);
-    joinRuns(runs, additions);
-    writeMasks(file, runs.masks);
-    writeEvaluations(file, runs.evaluations);
+    runs.masks = held;
+    std::vector<Evaluation> evaluations = joinMasks(runs, additions);
+    writeMasks(file, runs.masks, held);
+    addEvaluations(file, std::move(evaluations));
     return sealedImage(file);
 }
 

@@ -106,12 +106,13 @@ std::vector<SessionMask> readMasks(const Handle& file, const ModelSpec& spec) {
     return masks;
 }
 
-void writeMasks(const Handle& file, const std::vector<SessionMask>& masks) {
-    if (hdf5::exists(file, "masks"))
-        hdf5::remove(file, "masks");
+void writeMasks(const Handle& file, const std::vector<SessionMask>& masks, const std::vector<SessionMask>& held) {
     const Handle all = hdf5::group(file, "masks");
+    const std::vector<std::string> numbers = hdf5::numbered(all);
     for (std::size_t i = 0; i < masks.size(); ++i) {
-        const Handle group = hdf5::group(all, std::to_string(i));
+        if (i < held.size() && masks[i].record == held[i].record)
+            continue;
+        const Handle group = hdf5::group(all, i < held.size() ? numbers[i] : hdf5::nextNumber(all));
         hdf5::writeText(group, "name", masks[i].name);
         hdf5::writeText(group, "digest", masks[i].digest);
         hdf5::writeText(group, "mask", maskJson(masks[i].record));

@@ -11,7 +11,7 @@ namespace secateur {
 /// the file without Secateur. @throws Error naming the place
 std::vector<SessionMask> readMasks(const hdf5::Handle& file, const ModelSpec& spec);
 
-/// In place of whatever masks the file holds.
-void writeMasks(const hdf5::Handle& file, const std::vector<SessionMask>& masks);
+/// Writes those masks that the file holds otherwise, or not yet. @param held readMasks(), which `masks` begins with
+void writeMasks(const hdf5::Handle& file, const std::vector<SessionMask>& masks, const std::vector<SessionMask>& held);
 
 } // namespace secateur
