@@ -16,8 +16,8 @@ struct RunSpeed {
     double loadingSeconds = 0;      ///< until all layers of the dense model have their weights read and converted
 };
 
-/// Times the layer with the most operations and the read-out on some made-up tokens, which takes less than a second
-/// for all but large models. Weights that are converted for it stay with the plan.
+/// Times the layer with the most operations, the one behind it once, and the read-out on some made-up tokens, which
+/// takes less than a second for all but large models. Weights that are converted for it stay with the plan.
 /// @param plan of model.runner()
 /// @throws Error as the runner; Cancelled
 RunSpeed runSpeed(const Model& model, const Plan& plan, const Progress& progress = {});
