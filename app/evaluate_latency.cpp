@@ -48,7 +48,9 @@ void printGeneration(const Latency& latency, const Evaluation& evaluation) {
     if (latency.reference)
         add(evaluation.timedAgainst, *latency.reference);
     add(evaluation.mask, latency.run);
-    fmt::print("{}", table(std::move(rows), std::vector(6, Align::point)));
+    std::vector alignment(6, Align::point);
+    alignment[0] = Align::left;
+    fmt::print("{}", table(std::move(rows), alignment));
     if (latency.speedup)
         fmt::print("{:.3f} times as fast (p10 to p90 of pairs of runs: {})\n", latency.speedup->ratio,
                    spreadOf(*latency.speedup));

@@ -45,15 +45,17 @@ PruningMask withoutAttention(const ModelSpec& spec, const std::vector<int>& laye
     return mask;
 }
 
+using Seconds = std::vector<double>;
+
 /// Works whose runs take given seconds, one after the other, by a clock of their own.
 struct Scripted {
     double now = 7;
     std::vector<std::size_t> order; ///< whose turn it was
     std::vector<TimedWork> works;
 
-    explicit Scripted(std::vector<std::vector<double>> seconds) {
-        for (std::size_t i = 0; i < seconds.size(); ++i)
-            works.emplace_back([this, i, all = seconds[i], next = std::size_t{0}](const Progress&) mutable {
+    Scripted(std::initializer_list<Seconds> seconds) {
+        for (const Seconds& all : seconds)
+            works.emplace_back([this, i = works.size(), all, next = std::size_t{0}](const Progress&) mutable {
                 now += all[next++ % all.size()];
                 order.push_back(i);
             });
@@ -79,7 +81,7 @@ class TestLatency : public QObject {
 
 private slots:
     void statisticsAreThoseOfTheRunsThatCount() {
-        Scripted works({{100, 1, 4, 2, 3, 10}});
+        Scripted works{Seconds{100, 1, 4, 2, 3, 10}};
         const Timing timing = works.timed({.warmup = 1, .leastRuns = 5, .mostRuns = 5}).front();
         QCOMPARE(timing.seconds, (std::vector<double>{1, 4, 2, 3, 10}));
         QVERIFY(isClose(timing.mean(), 4));
@@ -94,30 +96,33 @@ private slots:
     }
 
     void worksTakeTurnsOrGoOneAfterTheOther() {
-        Scripted turns({{2}, {1}});
+        Scripted turns{Seconds{2}, Seconds{1}};
         const std::vector<Timing> timings = turns.timed({.warmup = 1, .leastRuns = 2, .mostRuns = 2});
         QCOMPARE(turns.order, (std::vector<std::size_t>{0, 1, 0, 1, 0, 1}));
         QCOMPARE(timings[0].seconds, (std::vector<double>{2, 2}));
         QCOMPARE(timings[1].seconds, (std::vector<double>{1, 1}));
-        Scripted blocks({{2}, {1}});
+        Scripted blocks{Seconds{2}, Seconds{1}};
         blocks.timed({.warmup = 1, .leastRuns = 2, .mostRuns = 2, .takesTurns = false});
         QCOMPARE(blocks.order, (std::vector<std::size_t>{0, 0, 0, 1, 1, 1}));
     }
 
     void runsGoOnUntilTheyAgree() {
         const TimingRules rules{.warmup = 0, .leastRuns = 3, .mostRuns = 10, .relativeError = 0.02};
-        QCOMPARE(Scripted({{1}}).timed(rules).front().seconds.size(), std::size_t{3});
-        QCOMPARE(Scripted({{1, 2}}).timed(rules).front().seconds.size(), std::size_t{10});
+        const auto runs = [](const Seconds& seconds, const TimingRules& by) {
+            return Scripted{seconds}.timed(by).front().seconds.size();
+        };
+        QCOMPARE(runs({1}, rules), std::size_t{3});
+        QCOMPARE(runs({1, 2}, rules), std::size_t{10});
         // The error of the mean is 0.028 of it after the fourth run, 0.021 after the fifth.
         TimingRules looser = rules;
         looser.relativeError = 0.022;
-        QCOMPARE(Scripted({{1, 1.1, 1, 1.1, 1.05}}).timed(looser).front().seconds.size(), std::size_t{5});
-        const std::vector<Timing> two = Scripted({{1}, {1, 2}}).timed(rules);
+        QCOMPARE(runs({1, 1.1, 1, 1.1, 1.05}, looser), std::size_t{5});
+        const std::vector<Timing> two = Scripted{Seconds{1}, Seconds{1, 2}}.timed(rules);
         QCOMPARE(two[0].seconds.size(), std::size_t{10});
     }
 
     void theTimeLeftIsToldFromTheFirstRunOn() {
-        Scripted works({{30, 3}, {20, 2}});
+        Scripted works{Seconds{30, 3}, Seconds{20, 2}};
         std::vector<std::string> texts;
         double last = 0;
         works.timed({.warmup = 1, .leastRuns = 2, .mostRuns = 2}, Progress([&](double fraction, std::string_view text) {
