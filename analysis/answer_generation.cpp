@@ -7,7 +7,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <limits>
 #include <numeric>
 
 namespace secateur {
@@ -162,6 +161,11 @@ std::size_t firstStop(std::string_view text, std::span<const std::string> stops,
     return first;
 }
 
+std::int64_t answersAtOnce(std::int64_t prompts, std::int64_t tokens, std::int64_t batchTokens) {
+    const std::int64_t fit = cachedPerToken * batchTokens / std::max<std::int64_t>(1, tokens);
+    return std::clamp<std::int64_t>(std::min(fit, prompts), 1, mostRows);
+}
+
 TaskRun generateAnswers(const Model& model, const Plan& plan, const Tokenizer& tokenizer, const Task& task,
                         const AnswerJudge& judge, const TaskRules& rules, const Progress& progress) {
     if (task.prompts.empty())
@@ -173,19 +177,13 @@ TaskRun generateAnswers(const Model& model, const Plan& plan, const Tokenizer& t
     std::vector<std::string> texts = writer.write(progress);
     TaskRun run;
     run.kind = TaskKind::generation;
-    std::vector<double> exact;
-    std::vector<double> f1;
     for (std::size_t i = 0; i < chosen.size(); ++i) {
         const AnswerPrompt& prompt = task.prompts[chosen[i]];
         AnswerVerdict verdict = judge(prompt, texts[i]);
-        exact.push_back(verdict.isExact ? 1 : 0);
-        f1.push_back(verdict.f1);
         run.written.push_back(
             {prompt.line, std::move(texts[i]), std::move(verdict.compared), verdict.isExact, verdict.f1});
     }
-    run.scores.count = chosen.size();
-    run.scores.metrics = {meanMetric("exact_match", exact), meanMetric("f1", f1)};
-    run.scores.subjectMean = std::numeric_limits<double>::quiet_NaN();
+    run.scores = writtenScores(run.written);
     return run;
 }
 

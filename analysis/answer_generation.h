@@ -2,6 +2,7 @@
 
 #include "analysis/task_run.h"
 
+#include <cstdint>
 #include <functional>
 #include <string>
 #include <string_view>
@@ -20,6 +21,9 @@ using AnswerJudge = std::function<AnswerVerdict(const AnswerPrompt& prompt, std:
 /// Where the first of some texts begins in another; npos where none does.
 /// @param from bytes of the text that need not be looked at
 std::size_t firstStop(std::string_view text, std::span<const std::string> stops, std::size_t from = 0);
+
+/// How many answers are written side by side, of so many, where the longest prompt and its answer have `tokens`.
+std::int64_t answersAtOnce(std::int64_t prompts, std::int64_t tokens, std::int64_t batchTokens);
 
 /// Has a model write the answers to the prompts of a task, the likeliest token each time, until a stop text, the
 /// tokenizer's EOS or as many tokens as the prompt allows. Of a prompt that leaves the model no room for them the

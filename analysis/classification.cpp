@@ -2,6 +2,7 @@
 
 #include "analysis/error.h"
 #include "analysis/for_each_layer.h"
+#include "analysis/padded_batches.h"
 #include "analysis/text.h"
 
 #include <ATen/ATen.h>
@@ -10,8 +11,6 @@
 
 #include <algorithm>
 #include <charconv>
-#include <functional>
-#include <numeric>
 #include <utility>
 
 namespace secateur {
@@ -62,52 +61,27 @@ public:
         , m_progress(progress) {}
 
     /// -> log probabilities of the classes of each text
-    std::vector<std::vector<OptionScore>> scores(const std::vector<Encoding>& texts, std::int64_t batchTokens) {
+    std::vector<std::vector<OptionScore>> scores(const std::vector<TokenSequence>& texts, std::int64_t batchTokens) {
         m_scores.resize(texts.size());
-        makeBatches(texts, batchTokens);
+        m_all = paddedBatches(texts, batchTokens);
         LayerWalk walk;
         walk.finished = [&](std::size_t batch, const at::Tensor& x) { read(batch, x); };
-        forEachLayer(m_model.runner(), m_plan, m_batches, walk, m_progress);
+        forEachLayer(m_model.runner(), m_plan, m_all.batches, walk, m_progress);
         return std::move(m_scores);
     }
 
 private:
-    void makeBatches(const std::vector<Encoding>& texts, std::int64_t batchTokens) {
-        std::vector<std::size_t> order(texts.size());
-        std::iota(order.begin(), order.end(), std::size_t{0});
-        std::ranges::stable_sort(order, std::greater<>(), [&](std::size_t i) { return texts[i].ids.size(); });
-        for (const std::size_t index : order) {
-            const Encoding& text = texts[index];
-            const bool isFull =
-                m_batches.empty() || (m_batches.back().rows + 1) * m_batches.back().positions > batchTokens;
-            if (isFull) {
-                m_batches.push_back({0, static_cast<int>(text.ids.size()), {}, {}, {}, {}});
-                m_texts.emplace_back();
-            }
-            Batch& batch = m_batches.back();
-            m_texts.back().push_back(index);
-            batch.lengths.push_back(static_cast<int>(text.ids.size()));
-            ++batch.rows;
-            const auto append = [&](std::vector<int>& all, const std::vector<int>& own) {
-                all.insert(all.end(), own.begin(), own.end());
-                all.resize(static_cast<std::size_t>(batch.tokens()), own.back());
-            };
-            append(batch.ids, text.ids);
-            append(batch.types, text.types);
-        }
-    }
-
     void read(std::size_t batch, const at::Tensor& x) {
-        const at::Tensor logits = m_model.runner().readOut(m_plan, x, m_batches[batch]).to(at::kCPU, at::kDouble);
+        const at::Tensor logits = m_model.runner().readOut(m_plan, x, m_all.batches[batch]).to(at::kCPU, at::kDouble);
         const at::Tensor logs = logits.log_softmax(1).contiguous();
-        for (std::size_t row = 0; row < m_texts[batch].size(); ++row) {
+        for (std::size_t row = 0; row < m_all.sequences[batch].size(); ++row) {
             const at::Tensor own = logs[static_cast<std::int64_t>(row)];
             if (!own.isfinite().all().item<bool>())
                 throw Error("The model gives a label no finite probability: labels cannot be compared");
             const double best = own.max().item<double>();
             for (std::int64_t i = 0; i < own.numel(); ++i) {
                 const double one = own[i].item<double>();
-                m_scores[m_texts[batch][row]].push_back({one, one == best});
+                m_scores[m_all.sequences[batch][row]].push_back({one, one == best});
             }
         }
     }
@@ -115,8 +89,7 @@ private:
     const Model& m_model;
     const Plan& m_plan;
     const Progress& m_progress;
-    std::vector<Batch> m_batches;
-    std::vector<std::vector<std::size_t>> m_texts; ///< rows of each batch
+    PaddedBatches m_all;
     std::vector<std::vector<OptionScore>> m_scores;
 };
 
@@ -144,6 +117,18 @@ Encoding cutEncoding(const LabelledText& text, const Tokenizer& tokenizer, std::
     return whole;
 }
 
+std::vector<TokenSequence> labelledSequences(const ModelSpec& spec, const Tokenizer& tokenizer, const Task& task,
+                                             const TaskRules& rules) {
+    const std::size_t most =
+        rules.tokens.mostInputs > 0 ? rules.tokens.mostInputs : static_cast<std::size_t>(std::max(0, spec.context));
+    std::vector<TokenSequence> sequences;
+    for (const std::size_t place : chosenQuestions(task.texts.size(), rules)) {
+        Encoding own = cutEncoding(task.texts[place], tokenizer, most);
+        sequences.push_back({std::move(own.ids), std::move(own.types), place});
+    }
+    return sequences;
+}
+
 TaskRun classifyTexts(const Model& model, const Plan& plan, const Tokenizer& tokenizer, const Task& task,
                       std::span<const std::string> classNames, const TaskRules& rules, const Progress& progress) {
     if (!model.has(-1, Which::classifier))
@@ -151,17 +136,14 @@ TaskRun classifyTexts(const Model& model, const Plan& plan, const Tokenizer& tok
     if (task.texts.empty())
         throw Error("holds no texts to classify", task.name);
     const auto classes = static_cast<std::size_t>(model.spec().classes);
-    const std::size_t most = rules.tokens.mostInputs > 0 ? rules.tokens.mostInputs
-                                                         : static_cast<std::size_t>(std::max(0, model.spec().context));
     TaskRun run;
     run.kind = TaskKind::classification;
-    std::vector<Encoding> encoded;
     for (const std::size_t place : chosenQuestions(task.texts.size(), rules)) {
         const LabelledText& text = task.texts[place];
         run.questions.push_back({text.line, {}, classOf(text, classNames, classes), {}});
-        encoded.push_back(cutEncoding(text, tokenizer, most));
     }
-    const auto scores = Classifier(model, plan, progress).scores(encoded, rules.batchTokens);
+    const std::vector<TokenSequence> sequences = labelledSequences(model.spec(), tokenizer, task, rules);
+    const auto scores = Classifier(model, plan, progress).scores(sequences, rules.batchTokens);
     for (std::size_t i = 0; i < scores.size(); ++i) {
         AnsweredQuestion& question = run.questions[i];
         question.scores = scores[i];

@@ -1,15 +1,22 @@
 #pragma once
 
+#include "analysis/model_spec.h"
+#include "analysis/sequences.h"
 #include "analysis/task_run.h"
 
 #include <span>
 #include <string>
+#include <vector>
 
 namespace secateur {
 
 /// A text, or a pair, as tokens of `most` at most: the end of a text is cut off, of a pair that of the longer text
 /// first, and special tokens stay (as Hugging Face's "longest_first").
 Encoding cutEncoding(const LabelledText& text, const Tokenizer& tokenizer, std::size_t most);
+
+/// The texts of a task that a limit leaves, as tokens; `document` = its place in the task.
+std::vector<TokenSequence> labelledSequences(const ModelSpec& spec, const Tokenizer& tokenizer, const Task& task,
+                                             const TaskRules& rules);
 
 /// Has an encoder's classifier label the texts of a task. Scores are log probabilities of the classes; the likeliest
 /// one is the answer, whatever an answer is chosen by.

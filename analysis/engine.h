@@ -1,11 +1,14 @@
 #pragma once
 
 #include "analysis/cached_model.h"
+#include "analysis/evaluation_text.h"
+#include "analysis/mask_record.h"
 #include "analysis/measure.h"
 #include "analysis/model.h"
 #include "analysis/progress.h"
 #include "analysis/session.h"
 
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <string>
@@ -27,6 +30,22 @@ struct Engine {
     std::function<std::vector<MetricResult>(const Model&, std::span<const MetricRequest>, const Progress&,
                                             const LayerSink&)>
         measure = secateur::measure;
+    /// Reads a text and cuts it for a model.
+    std::function<EvaluationText(const Model&, const TextRequest&, const Progress&)> readText;
+    /// Bytes that may be taken without driving others out.
+    std::function<std::int64_t()> availableMemory;
+    /// "dense" for a mask that keeps all (contract.md, Mask JSON).
+    std::function<std::string(const PruningMask&)> maskDigest;
+    /// A mask file; warnings are added to those there. @param fingerprint of the model at hand
+    std::function<MaskRecord(const std::string& path, const ModelSpec&, const std::string& fingerprint,
+                             std::vector<std::string>& warnings)>
+        readMask;
+    std::function<void(const MaskRecord&, const std::string& path)> writeMask;
+    /// Writes a checkpoint in which what the mask cuts is 0, with mask and card beside it; whole or not at all.
+    /// @param measured sentences for the card @returns a sentence on what was written
+    std::function<std::string(const Model&, const MaskRecord&, const std::string& path,
+                              const std::vector<std::string>& measured, const Progress&)>
+        exportMasked;
     std::vector<std::string> modelExtensions; ///< of files that may hold a model: ".gguf"
 };
 

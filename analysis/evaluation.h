@@ -1,8 +1,10 @@
 #pragma once
 
 #include "analysis/perplexity.h"
+#include "analysis/pooled_distance.h"
 #include "analysis/task_run.h"
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
@@ -23,10 +25,22 @@ struct ReferenceText {
 };
 
 struct TextEvaluation {
-    std::string source; ///< file or folder
+    std::string source; ///< file or folder, or "built-in"
     std::string digest; ///< of the token ids of all windows
     Perplexity perplexity;
     std::optional<ReferenceText> reference;
+    std::size_t windows = 0; ///< of the whole text; more than were scored when a run was stopped
+
+    bool isComplete() const { return perplexity.windows.size() >= windows; }
+};
+
+/// How far an encoder's pooled output is from that of what it is compared with, on the same sequences.
+struct PooledEvaluation {
+    std::string source; ///< as of TextEvaluation
+    std::string digest; ///< of the token ids of all sequences
+    std::int64_t sequenceLength = 0;
+    EvaluatedMask reference;
+    PooledDistance distance;
 };
 
 /// What a run of a task is compared with: the same questions, asked of the same model.
@@ -45,6 +59,7 @@ struct TaskEvaluation {
     std::vector<std::string> classNames; ///< of a classifier, where the checkpoint names them
     TaskRun run;
     std::optional<ReferenceTask> reference;
+    std::string digest = {}; ///< of what is asked, examples included
 };
 
 /// How good a model is under a mask, by whatever was asked for.
@@ -57,6 +72,8 @@ struct Evaluation {
     int reusedLayers = 0; ///< whose streams were there from the dense model or a mask before
     std::vector<std::string> warnings;
     std::vector<TaskEvaluation> tasks = {};
+    std::string created = {}; ///< ISO 8601, UTC; of what is kept
+    std::optional<PooledEvaluation> pooled = {};
 };
 
 } // namespace secateur

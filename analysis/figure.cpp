@@ -73,6 +73,16 @@ std::string histogramCsv(const Figure& figure) {
     return csv;
 }
 
+std::string scatterCsv(const Figure& figure) {
+    std::string csv = csvLine({"series", "name", csvField(figure.x.label), csvField(figure.y.label), "standard error"});
+    for (const FigureSeries& series : figure.series)
+        for (std::size_t i = 0; i < series.values.size(); ++i)
+            csv += csvLine({csvField(series.label), i < series.names.size() ? csvField(series.names[i]) : std::string(),
+                            csvNumber(series.positions[i]), csvNumber(series.values[i]),
+                            i < series.errors.size() ? csvNumber(series.errors[i]) : std::string()});
+    return csv;
+}
+
 /// As a shell takes it, whatever is in it.
 std::string quoted(const std::string& word) {
     constexpr std::string_view plain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_./:=@%+,";
@@ -136,6 +146,8 @@ std::string toCsv(const Figure& figure) {
         return heatMapCsv(figure);
     case FigureKind::histogram:
         return histogramCsv(figure);
+    case FigureKind::scatter:
+        return scatterCsv(figure);
     case FigureKind::series:
     case FigureKind::bands:
         return seriesCsv(figure);

@@ -18,6 +18,7 @@ enum class FigureKind {
     series,
     bands,     ///< how values are distributed at each position: series of quantiles, from the least to the greatest
     histogram, ///< one series of counts between edges
+    scatter,   ///< points: each series in a colour of its own
 };
 
 /// What an axis shows, from end to end.
@@ -43,6 +44,8 @@ struct FigureSeries {
     std::vector<double> errors; ///< standard errors, 0 = exact; or empty
     bool rightAxis = false;
     std::vector<bool> notSeparated{}; ///< estimates that may change places with another value; or empty
+    std::vector<double> positions{};  ///< scatter: along x, one for each value
+    std::vector<std::string> names{}; ///< scatter: of the points, in CSV; or empty
 };
 
 /// How numbers become colours.

@@ -6,24 +6,15 @@ namespace secateur {
 
 namespace {
 
-/// KV groups of which a head is kept.
-int keptGroups(const LayerSpec& layer, const LayerMask& mask) {
-    std::vector<bool> groups(static_cast<std::size_t>(layer.kvHeads));
-    for (int head = 0; head < layer.heads; ++head)
-        if (mask.heads[static_cast<std::size_t>(head)])
-            groups[static_cast<std::size_t>(layer.kvGroup(head))] = true;
-    return static_cast<int>(std::ranges::count(groups, true));
-}
-
-double attentionOperations(const ModelSpec& spec, const LayerSpec& layer, const LayerMask& mask, int positions) {
-    if (mask.attention == AttentionCut::drop || layer.attention == AttentionKind::none)
+double attentionOperations(const ModelSpec& spec, const LayerSpec& layer, const LayerParts& parts, int positions) {
+    if (parts.attention == AttentionKind::none)
         return 0;
     const double hidden = spec.hidden;
-    if (layer.attention == AttentionKind::linear)
+    if (parts.attention == AttentionKind::linear)
         return 2 * hidden * hidden;
-    const double heads = 1.0 * mask.keptHeads() * layer.headDim;
-    const double groups = 1.0 * keptGroups(layer, mask) * layer.headDim;
-    if (layer.attention == AttentionKind::valueOnly || mask.attention == AttentionCut::bypassQk)
+    const double heads = 1.0 * parts.heads * layer.headDim;
+    const double groups = 1.0 * parts.kvHeads * layer.headDim;
+    if (parts.attention == AttentionKind::valueOnly)
         return 2 * hidden * (groups + heads);
     // A token sees half of the positions before and behind it, itself included, or what a window shows of them.
     const double length = positions;
@@ -43,12 +34,14 @@ std::vector<double> operationsFrom(const ModelSpec& spec, const PruningMask& mas
 
 } // namespace
 
-double layerOperations(const ModelSpec& spec, int layer, const LayerMask& mask, int positions) {
-    if (!mask.block)
-        return 0;
+double layerOperations(const ModelSpec& spec, int layer, const LayerParts& parts, int positions) {
     const LayerSpec& own = spec.layers.at(static_cast<std::size_t>(layer));
-    const double mlp = (spec.gatedMlp ? 6.0 : 4.0) * spec.hidden * mask.keptNeurons();
-    return mlp + attentionOperations(spec, own, mask, positions);
+    const double mlp = (spec.gatedMlp ? 6.0 : 4.0) * spec.hidden * parts.neurons;
+    return mlp + attentionOperations(spec, own, parts, positions);
+}
+
+double layerOperations(const ModelSpec& spec, int layer, const LayerMask& mask, int positions) {
+    return layerOperations(spec, layer, partsLeft(spec.layers.at(static_cast<std::size_t>(layer)), mask), positions);
 }
 
 double readOutOperations(const ModelSpec& spec) {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "analysis/layer_parts.h"
 #include "analysis/model_spec.h"
 #include "analysis/pruning_mask.h"
 
@@ -10,6 +11,7 @@ namespace secateur {
 /// Multiplications and additions for one token, of what a mask keeps of a layer: its products, and the scores of a
 /// sequence of so many positions.
 double layerOperations(const ModelSpec& spec, int layer, const LayerMask& mask, int positions);
+double layerOperations(const ModelSpec& spec, int layer, const LayerParts& parts, int positions);
 
 /// The same of the read-out of a decoder.
 double readOutOperations(const ModelSpec& spec);

@@ -116,9 +116,15 @@ Perplexity perplexityOf(const ScoredText& text, const std::vector<WindowLoss>& l
         if (window.tokens == 0 || (!places.empty() && !isWhole[pageOf(i)]))
             continue;
         window.page = places.empty() ? 0 : places[pageOf(i)];
-        run.tokens += window.tokens;
         run.windows.push_back(window);
     }
+    return perplexityOf(run.rules, std::move(run.windows), std::move(run.pages));
+}
+
+Perplexity perplexityOf(const PerplexityRules& rules, std::vector<WindowLoss> windows, std::vector<PageSize> pages) {
+    Perplexity run{rules, std::move(windows), std::move(pages), 0, 0, 0};
+    for (const WindowLoss& window : run.windows)
+        run.tokens += window.tokens;
     const Estimate loss = ratio(sharesOf(run));
     run.lossNats = loss.mean;
     run.standardError = loss.standardError;

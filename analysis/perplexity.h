@@ -49,6 +49,9 @@ Perplexity perplexity(const Model& model, const Plan& plan, const ScoredText& te
 /// @param losses of all windows of the text; those of 0 tokens were not scored
 Perplexity perplexityOf(const ScoredText& text, const std::vector<WindowLoss>& losses);
 
+/// The same from what was kept of a run. @param windows, pages in the order of the text, `page` a place in `pages`
+Perplexity perplexityOf(const PerplexityRules& rules, std::vector<WindowLoss> windows, std::vector<PageSize> pages);
+
 /// How much more loss one run has than another on the same windows: far better known than either loss.
 struct LossDifference {
     double nats = 0;          ///< per token or word; positive = the first run is worse

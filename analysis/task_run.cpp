@@ -3,6 +3,7 @@
 #include "analysis/error.h"
 
 #include <algorithm>
+#include <limits>
 
 namespace secateur {
 
@@ -45,27 +46,49 @@ std::vector<std::size_t> chosenQuestions(std::size_t count, const TaskRules& rul
     return chosen;
 }
 
-TaskRun runTask(const Model& model, const Plan& plan, const Tokenizer& tokenizer, const Task& task,
-                std::span<const TaskQuestion> examples, const TaskRules& rules, const Progress& progress) {
+std::vector<std::vector<OptionTokens>> askedOptions(const ModelSpec& spec, const Tokenizer& tokenizer, const Task& task,
+                                                    std::span<const TaskQuestion> examples, const TaskRules& rules,
+                                                    const Progress& progress) {
     if (task.questions.empty())
         throw Error("holds no questions with options to score", task.name);
     OptionTokenRules tokenRules = rules.tokens;
     if (tokenRules.mostInputs == 0)
-        tokenRules.mostInputs = static_cast<std::size_t>(std::max(0, model.spec().context));
+        tokenRules.mostInputs = static_cast<std::size_t>(std::max(0, spec.context));
     const std::vector<TaskQuestion> prompted = withShots(task.questions, examples, rules.shots);
     const std::vector<std::size_t> chosen = chosenQuestions(prompted.size(), rules);
-    const Progress preparing = progress.part(0, 0.05);
     std::vector<std::vector<OptionTokens>> tokens;
     for (const std::size_t place : chosen) {
-        preparing.report(static_cast<double>(tokens.size()) / static_cast<double>(chosen.size()), "tokenising");
+        progress.report(static_cast<double>(tokens.size()) / static_cast<double>(chosen.size()), "tokenising");
         tokens.push_back(optionTokens(prompted[place], tokenizer, tokenRules));
     }
+    return tokens;
+}
+
+TaskRun runTask(const Model& model, const Plan& plan, const Tokenizer& tokenizer, const Task& task,
+                std::span<const TaskQuestion> examples, const TaskRules& rules, const Progress& progress) {
+    const auto tokens = askedOptions(model.spec(), tokenizer, task, examples, rules, progress.part(0, 0.05));
+    const std::vector<std::size_t> chosen = chosenQuestions(task.questions.size(), rules);
     const auto scores = scoreOptions(model, plan, tokens, rules.batchTokens, progress.part(0.05, 1));
     TaskRun run{taskFormat(task.formatId).kind, {}, {}, shotLabel(rules.shots), {}};
     for (std::size_t i = 0; i < chosen.size(); ++i)
-        run.questions.push_back(answered(prompted[chosen[i]], scores[i]));
+        run.questions.push_back(answered(task.questions[chosen[i]], scores[i]));
     run.scores = taskScores(run.kind, run.questions);
     return run;
+}
+
+TaskScores writtenScores(std::span<const WrittenAnswer> written) {
+    if (written.empty())
+        throw Error("No prompts were answered: there is nothing to average");
+    std::vector<double> exact;
+    std::vector<double> f1;
+    for (const WrittenAnswer& answer : written) {
+        exact.push_back(answer.isExact ? 1 : 0);
+        f1.push_back(answer.f1);
+    }
+    return {written.size(),
+            {meanMetric("exact_match", exact), meanMetric("f1", f1)},
+            {},
+            std::numeric_limits<double>::quiet_NaN()};
 }
 
 std::vector<MetricDifference> taskDifferences(const TaskRun& first, const TaskRun& second) {

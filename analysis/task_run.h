@@ -43,6 +43,12 @@ struct TaskRun {
 /// Places of the questions that a limit leaves of so many, ascending.
 std::vector<std::size_t> chosenQuestions(std::size_t count, const TaskRules& rules);
 
+/// The options of the questions that a limit leaves, as tokens, their examples in front.
+/// @throws Error for tasks without questions, too few examples, continuations that the model cannot see; Cancelled
+std::vector<std::vector<OptionTokens>> askedOptions(const ModelSpec& spec, const Tokenizer& tokenizer, const Task& task,
+                                                    std::span<const TaskQuestion> examples, const TaskRules& rules,
+                                                    const Progress& progress = {});
+
 /// Asks a model the questions of a task, of kind choice or lastWord. Which ones a limit leaves, and their examples, do
 /// not depend on the model and its mask: runs can be paired.
 /// @param plan of model.runner() @param examples that stand in front of questions; may be the task's own
@@ -58,6 +64,9 @@ struct MetricDifference {
     double standardError = 0;             ///< of the difference of pairs; NaN for less than two questions
     std::optional<PairedAnswers> answers; ///< of metrics that count right ones
 };
+
+/// Of kind generation. @throws Error when there are none
+TaskScores writtenScores(std::span<const WrittenAnswer> written);
 
 /// Of every metric of two runs of a task. That of perplexities has the error that the questions' nats give it.
 /// @throws Error when the runs are not of the same questions in the same order

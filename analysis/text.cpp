@@ -72,6 +72,10 @@ std::string grouped(std::uint64_t count) {
     return digits;
 }
 
+std::string counted(std::uint64_t count, std::string_view thing) {
+    return fmt::format("{} {}{}", grouped(count), thing, count == 1 ? "" : "s");
+}
+
 std::string shortBytes(double bytes) {
     return scaled(bytes, {"B", "kB", "MB", "GB", "TB"});
 }

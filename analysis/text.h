@@ -19,6 +19,8 @@ std::string exactlyWithError(double value, double error);
 std::string shortCount(double count);
 /// "134,515,008"
 std::string grouped(std::uint64_t count);
+/// "1 head", "3,072 heads": for things whose plural ends in s.
+std::string counted(std::uint64_t count, std::string_view thing);
 /// "98.2 MB", decimal as disks count
 std::string shortBytes(double bytes);
 /// "L12.H3"

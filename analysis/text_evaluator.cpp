@@ -3,13 +3,14 @@
 #include "analysis/error.h"
 #include "analysis/for_each_layer.h"
 #include "analysis/layer_operations.h"
+#include "analysis/run_speed.h"
 #include "analysis/scored_batches.h"
 #include "analysis/stream_cache.h"
 
 #include <ATen/ATen.h>
+#include <fmt/core.h>
 
 #include <algorithm>
-#include <array>
 #include <chrono>
 #include <list>
 
@@ -46,11 +47,13 @@ public:
         , m_runner(model.runner())
         , m_layers(model.spec().layerCount())
         , m_groupSeconds(options.groupSeconds)
+        , m_isAlone(options.alone)
         , m_dense(newRun(PruningMask(model.spec())))
         , m_densePlan(m_runner.plan(*m_dense.mask, options.type)) {
         if (!model.has(-1, Which::readOut))
             throw Error("has no read-out (lm_head): no text can be scored", model.card().path);
-        calibrate(progress);
+        const RunSpeed speed = runSpeed(model, *m_densePlan, progress);
+        m_secondsPerToken = runSeconds(speed, model.spec(), *m_dense.mask, {1, text.rules.window, 1});
         m_all = shuffledBatches(text, timelyTokens(options.batchTokens));
         std::int64_t tokens = 0;
         for (const Batch& batch : m_all.batches)
@@ -67,7 +70,7 @@ public:
         m_work = {progress, 0, secondsLeft(run)};
         while (run.done < m_all.batches.size()) {
             const std::size_t end = groupEnd(run, plan->isResident());
-            if (!isDense(run))
+            if (!isDense(run) && !m_isAlone)
                 runTo(end, m_dense, *m_densePlan);
             m_reused = std::min(m_reused, runTo(end, run, *plan));
             if (sink)
@@ -84,6 +87,25 @@ public:
         MaskEvaluation all = result(*run);
         all.reusedLayers = m_layers;
         return all.run.windows.empty() ? std::nullopt : std::optional(std::move(all));
+    }
+
+    void know(const PruningMask& mask, std::span<const WindowLoss> losses) {
+        mask.checkFits(m_model.spec());
+        MaskRun& run = runOf(mask);
+        std::vector<WindowLoss> known(run.losses.size());
+        for (const WindowLoss& loss : losses) {
+            if (loss.index >= known.size())
+                throw Error(
+                    fmt::format("The text has {} windows, and there is a loss of window {}", known.size(), loss.index));
+            known[loss.index] = loss;
+        }
+        for (; run.done < m_all.batches.size(); ++run.done) {
+            const std::vector<std::size_t>& windows = m_all.rows[run.done].windows;
+            if (!std::ranges::all_of(windows, [&](std::size_t window) { return known[window].tokens > 0; }))
+                break;
+            for (const std::size_t window : windows)
+                run.losses[window] = known[window];
+        }
     }
 
     double expectedSeconds(const PruningMask& mask) const {
@@ -113,6 +135,10 @@ private:
     };
 
     bool isDense(const MaskRun& run) const { return run.mask == m_dense.mask; }
+    /// Whether the dense model will run a batch before the mask does.
+    bool owesDense(const MaskRun& run, std::size_t batch) const {
+        return !m_isAlone && batch >= m_dense.done && !isDense(run);
+    }
     MaskRun newRun(const PruningMask& mask) const {
         return {std::make_shared<const PruningMask>(mask), operationShares(m_model.spec(), mask, text.rules.window),
                 std::vector<WindowLoss>(text.windows.sequences.size()), 0};
@@ -139,28 +165,6 @@ private:
         return m_runs.front();
     }
 
-    /// Times a layer and the read-out on a piece of a window, the second time, when weights are converted.
-    void calibrate(const Progress& progress) {
-        constexpr std::size_t mostTokens = 512;
-        ScoredText piece{text.rules, false, {{text.windows.sequences.front()}, 0, 0}, {1}, {}};
-        std::vector<int>& ids = piece.windows.sequences.front().ids;
-        ids.resize(std::min(ids.size(), mostTokens + 1));
-        ScoredBatches one;
-        addBatches(one, piece, std::array{std::size_t{0}}, 1);
-        const at::Tensor x = m_runner.embed(*m_densePlan, one.batches.front());
-        double layer = 0;
-        double ends = 0;
-        for (int i = 0; i < 2; ++i) {
-            progress.report(i / 2.0, "timing a layer");
-            const auto begin = Clock::now();
-            m_runner.runLayer(*m_densePlan, 0, x, one.batches.front());
-            layer = since(begin);
-            m_runner.losses(*m_densePlan, x, one.batches.front(), one.rows.front().targets);
-            ends = since(begin) - layer;
-        }
-        m_secondsPerToken = (layer * m_layers + ends) / static_cast<double>(one.batches.front().tokens());
-    }
-
     std::int64_t timelyTokens(std::int64_t most) const {
         const double timely = batchShare * m_groupSeconds / m_secondsPerToken;
         return timely < static_cast<double>(most) ? static_cast<std::int64_t>(timely) : most;
@@ -168,14 +172,14 @@ private:
 
     /// What a batch of a run is expected to take, by what would be reused.
     double seconds(const MaskRun& run, std::size_t batch) const {
-        const int first = m_streams->resumeLayer(batch, *run.mask, batch >= m_dense.done && !isDense(run));
+        const int first = m_streams->resumeLayer(batch, *run.mask, owesDense(run, batch));
         return run.shares[static_cast<std::size_t>(first)] * m_secondsPerToken *
                static_cast<double>(m_all.batches[batch].tokens());
     }
 
     /// Of a batch that a run has not scored; the dense model is owed where it was not scored either.
     double secondsOwed(const MaskRun& run, std::size_t batch) const {
-        return seconds(run, batch) + (batch >= m_dense.done && !isDense(run) ? seconds(m_dense, batch) : 0);
+        return seconds(run, batch) + (owesDense(run, batch) ? seconds(m_dense, batch) : 0);
     }
 
     double secondsLeft(const MaskRun& run) const {
@@ -260,12 +264,19 @@ private:
     }
 
     MaskEvaluation result(const MaskRun& run) const {
+        MaskEvaluation all{perplexityOf(text, run.losses),
+                           {},
+                           {},
+                           text.windows.sequences.size(),
+                           m_reused,
+                           m_streams->interval(),
+                           secondsLeft(run)};
+        if (m_isAlone)
+            return all;
         std::vector<WindowLoss> same = m_dense.losses;
         for (std::size_t i = 0; i < same.size(); ++i)
             same[i].tokens = run.losses[i].tokens;
-        MaskEvaluation all{
-            perplexityOf(text, run.losses), perplexityOf(text, same), {}, text.windows.sequences.size(), m_reused,
-            m_streams->interval(),          secondsLeft(run)};
+        all.dense = perplexityOf(text, same);
         if (!all.run.windows.empty())
             all.difference = pairedDifference(all.run, all.dense);
         return all;
@@ -275,6 +286,7 @@ private:
     const Runner& m_runner;
     int m_layers;
     double m_groupSeconds;
+    bool m_isAlone;
     MaskRun m_dense;
     std::shared_ptr<const Plan> m_densePlan;
     std::list<MaskRun> m_runs; ///< the latest first
@@ -319,6 +331,10 @@ MaskEvaluation TextEvaluator::evaluate(const PruningMask& mask, const Sink& sink
 
 std::optional<MaskEvaluation> TextEvaluator::known(const PruningMask& mask) const {
     return m_state->known(mask);
+}
+
+void TextEvaluator::know(const PruningMask& mask, std::span<const WindowLoss> losses) {
+    m_state->know(mask, losses);
 }
 
 } // namespace secateur

@@ -12,6 +12,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <span>
 
 namespace secateur {
 
@@ -20,12 +21,13 @@ struct EvaluatorOptions {
     std::int64_t streamBudget = 0;   ///< most bytes of residual streams to keep, on the model's device
     std::int64_t batchTokens = 4096; ///< most to run side by side, but at least one window; fewer on slow machines
     double groupSeconds = 5;         ///< how often partial results come, as far as one batch allows
+    bool alone = false; ///< masks are scored without the dense model, which runs only when it is asked for itself
 };
 
 /// How much worse a mask does than the dense model, as far as is known yet.
 struct MaskEvaluation {
     Perplexity run;            ///< over the windows used, in the order of the text
-    Perplexity dense;          ///< over the same windows
+    Perplexity dense;          ///< over the same windows; of evaluations alone empty
     LossDifference difference; ///< positive = the mask is worse
     std::size_t windows = 0;   ///< of the whole text
     int reusedLayers = 0;      ///< of the batches that ran in this call, the least; all layers when none had to run
@@ -49,7 +51,7 @@ public:
     /// Called with what is known after each group of windows.
     using Sink = std::function<void(const MaskEvaluation&)>;
 
-    /// Times a layer and the read-out on one window. @param model must outlive it
+    /// Times a layer and the read-out (runSpeed()). @param model must outlive it
     /// @throws Error as perplexity(); Cancelled
     TextEvaluator(const Model& model, ScoredText text, const EvaluatorOptions& options, const Progress& progress = {});
     ~TextEvaluator();
@@ -71,6 +73,10 @@ public:
 
     /// What is known of a mask without running anything: after a stop, or of one of the last masks. Nothing for others.
     std::optional<MaskEvaluation> known(const PruningMask& mask) const;
+
+    /// Takes losses of a mask that were scored before, as known() gave them: what is left goes on behind the windows
+    /// that lie in one piece at the beginning of the walk. @throws Error for windows that the text does not have
+    void know(const PruningMask& mask, std::span<const WindowLoss> losses);
 
 private:
     class State;

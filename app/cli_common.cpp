@@ -122,6 +122,19 @@ Progress Console::progress() const {
                     stop.get_token());
 }
 
+bool Console::tellsProgress() const {
+    return styleOf(progressMode) != Style::none;
+}
+
+void Console::announce(double expectedSeconds, std::string_view text) const {
+    const Style style = styleOf(progressMode);
+    if (style == Style::json)
+        fmt::print(stderr, "{}\n", forecastJson(expectedSeconds, text));
+    else if (style != Style::none)
+        fmt::print(stderr, "{}{}\n", style == Style::live ? "\r\x1b[K" : "", text);
+    std::fflush(stderr);
+}
+
 void addCommonOptions(CLI::App& verb, Console& console) {
     verb.add_flag("--json", console.json, "Print one JSON document on standard output");
     verb.add_option("--progress", console.progressMode, "Progress on standard error")
@@ -181,6 +194,18 @@ ReadyModel openToRun(const std::string& path, const RunOptions& options, const C
     if (!ready.plan->isResident())
         ready.warnings.push_back("the weights do not fit the memory they may take: they are read again and again");
     return ready;
+}
+
+Progress withTimeLeft(const Progress& progress, const Console& console) {
+    const auto begin = std::chrono::steady_clock::now();
+    return Progress(
+        [progress, begin](double fraction, std::string_view text) {
+            const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+            const bool known = fraction > 0.01 && fraction < 1 && seconds > 0.5;
+            const double left = known ? seconds * (1 - fraction) / fraction : 0;
+            progress.report(fraction, known ? fmt::format("{}, about {:.0f} s left", text, left) : std::string(text));
+        },
+        console.stop.get_token());
 }
 
 ModelCard fullCard(const Model& model) {

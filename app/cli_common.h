@@ -14,6 +14,7 @@
 #include <optional>
 #include <stop_token>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace secateur::cli {
@@ -29,6 +30,10 @@ struct Console {
 
     /// Reports to standard error: live on a terminal, a line at a time for logs, or as JSON lines.
     Progress progress() const;
+    /// Whether progress goes anywhere.
+    bool tellsProgress() const;
+    /// The expected time of what begins now, as progress is told: a line, or a JSON line with "expected_seconds".
+    void announce(double expectedSeconds, std::string_view text) const;
 };
 
 /// --json, --progress, --threads, --device, --log-level
@@ -64,6 +69,9 @@ MaskRecord maskOf(const std::string& path, const Model& model, std::vector<std::
 /// Opens the model and what is left of it under the mask. The type to compute in and why goes to the log.
 ReadyModel openToRun(const std::string& path, const RunOptions& options, const Console& console,
                      const Progress& progress);
+
+/// Says with each step how long the rest will take, as far as the steps so far can tell.
+Progress withTimeLeft(const Progress& progress, const Console& console);
 
 /// The card with its fingerprint.
 ModelCard fullCard(const Model& model);

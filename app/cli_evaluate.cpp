@@ -6,16 +6,16 @@
 #include "analysis/text_evaluator.h"
 #include "analysis/usage_error.h"
 #include "app/cli_common.h"
+#include "app/evaluate_pooled.h"
 #include "app/evaluate_task.h"
+#include "app/evaluate_text.h"
+#include "app/run_forecast.h"
 #include "backends/available_memory.h"
-#include "backends/data_digest.h"
 #include "backends/mask_digest.h"
 #include "backends/open_tokenizer.h"
 #include "backends/result_json.h"
-#include "backends/text_source.h"
 
 #include <fmt/core.h>
-#include <spdlog/spdlog.h>
 
 #include <algorithm>
 #include <chrono>
@@ -26,13 +26,6 @@ namespace secateur::cli {
 
 namespace {
 
-struct TextOptions {
-    std::string path; ///< empty = no text is asked for
-    std::string field;
-    PerplexityRules rules;
-    std::int64_t batchTokens = 4096;
-};
-
 struct Arguments {
     std::string path;
     RunOptions run;
@@ -40,12 +33,9 @@ struct Arguments {
     std::string against = "dense";
     TextOptions text;
     TaskOptions tasks;
-};
 
-/// A mask of the model, ready to run.
-struct Contender {
-    EvaluatedMask mask;
-    std::shared_ptr<const Plan> plan;
+    /// What is evaluated when nothing is named is the built-in text.
+    bool asksForText() const { return !text.path.empty() || tasks.paths.empty(); }
 };
 
 std::string fileName(const std::string& path) {
@@ -66,86 +56,30 @@ std::optional<Contender> referenceOf(const Arguments& arguments, ReadyModel& rea
     return Contender{{name, maskDigest(mask)}, model.runner().plan(mask, ready.plan->type())};
 }
 
-/// Says with each step how long the rest will take, as far as the steps so far can tell.
-Progress withTimeLeft(const Progress& progress, const Console& console) {
-    const auto begin = std::chrono::steady_clock::now();
-    return Progress(
-        [progress, begin](double fraction, std::string_view text) {
-            const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
-            const bool known = fraction > 0.01 && fraction < 1 && seconds > 0.5;
-            const double left = known ? seconds * (1 - fraction) / fraction : 0;
-            progress.report(fraction, known ? fmt::format("{}, about {:.0f} s left", text, left) : std::string(text));
-        },
-        console.stop.get_token());
-}
+/// What an evaluation is asked of, read before anything runs.
+struct Questions {
+    std::optional<EvaluationText> text;
+    std::optional<SequenceSet> sequences; ///< instead of a text, of encoders without a head
+    std::vector<AskedTask> tasks;
+    std::shared_ptr<const Tokenizer> tokenizer; ///< where there are tasks
+};
 
-ScoredText textOf(const TextOptions& options, const PerplexityRules& rules, const Tokenizer& tokenizer,
-                  const Progress& progress) {
-    const std::vector<std::string> documents = readDocuments(options.path, options.field, TextSplit::windows);
-    try {
-        return scoredText(documents, tokenizer, rules, progress);
-    } catch (const Error& error) {
-        throw error.within(options.path);
-    }
-}
-
-PerplexityRules rulesOf(const TextOptions& options, const Model& model) {
-    try {
-        return settled(options.rules, model.spec());
-    } catch (const UsageError&) {
-        throw;
-    } catch (const Error& error) {
-        throw error.within(model.card().path);
-    }
-}
-
-/// The text in windows, with what there is to say of it among the warnings.
-ScoredText readText(ReadyModel& ready, const TextOptions& options, const Progress& progress) {
-    const Model& model = *ready.model;
-    const PerplexityRules rules = rulesOf(options, model);
-    const int context = model.spec().context;
-    if (context > 0 && rules.window > context)
-        ready.warnings.push_back(
-            fmt::format("a window of {} tokens is longer than the model's context of {}", rules.window, context));
-    const auto tokenizer = openTokenizer(model.card());
-    const std::vector<std::string>& more = tokenizer->card().warnings;
-    ready.warnings.insert(ready.warnings.end(), more.begin(), more.end());
-    ScoredText text = textOf(options, rules, *tokenizer, progress);
-    spdlog::info("{} windows, {} tokens with those of context", text.windows.sequences.size(), text.windows.tokens);
-    return text;
-}
-
-TextEvaluation evaluateText(ReadyModel& ready, const TextOptions& options, const Contender& run,
-                            const std::optional<Contender>& reference, const Console& console, const Progress& whole) {
-    const Model& model = *ready.model;
-    const ScoredText text = readText(ready, options, whole.part(0, 0));
-    const Progress progress = withTimeLeft(whole, console);
-    std::optional<ReferenceText> compared;
-    if (reference)
-        compared = {
-            reference->mask, perplexity(model, *reference->plan, text, options.batchTokens, progress.part(0, 0.5)), {}};
-    TextEvaluation result{
-        options.path,
-        dataDigest(text.windows),
-        perplexity(model, *run.plan, text, options.batchTokens, progress.part(reference ? 0.5 : 0, 1)),
-        {}};
-    if (compared)
-        compared->difference = pairedDifference(result.perplexity, compared->perplexity);
-    result.reference = std::move(compared);
-    return result;
-}
-
-std::vector<TaskEvaluation> evaluateTasks(ReadyModel& ready, const std::vector<AskedTask>& asked, const Contender& run,
-                                          const std::optional<Contender>& reference, const Progress& progress) {
-    const Model& model = *ready.model;
-    const auto tokenizer = openTokenizer(model.card());
+std::shared_ptr<const Tokenizer> tokenizerOf(ReadyModel& ready) {
+    auto tokenizer = openTokenizer(ready.model->card());
     for (const std::string& warning : tokenizer->card().warnings)
         if (std::ranges::find(ready.warnings, warning) == ready.warnings.end())
             ready.warnings.push_back(warning);
+    return tokenizer;
+}
+
+std::vector<TaskEvaluation> evaluateTasks(const Model& model, const Questions& questions, const Contender& run,
+                                          const std::optional<Contender>& reference, const Progress& progress) {
+    const std::vector<AskedTask>& asked = questions.tasks;
+    const Tokenizer& tokenizer = *questions.tokenizer;
     std::vector<TaskRun> compared;
     if (reference)
-        compared = askTasks(model, *reference->plan, *tokenizer, asked, progress.part(0, 0.5));
-    std::vector<TaskRun> runs = askTasks(model, *run.plan, *tokenizer, asked, progress.part(reference ? 0.5 : 0, 1));
+        compared = askTasks(model, *reference->plan, tokenizer, asked, progress.part(0, 0.5));
+    std::vector<TaskRun> runs = askTasks(model, *run.plan, tokenizer, asked, progress.part(reference ? 0.5 : 0, 1));
     std::vector<TaskEvaluation> tasks;
     for (std::size_t i = 0; i < asked.size(); ++i) {
         tasks.push_back(taskEvaluation(asked[i], std::move(runs[i])));
@@ -155,59 +89,21 @@ std::vector<TaskEvaluation> evaluateTasks(ReadyModel& ready, const std::vector<A
     return tasks;
 }
 
-std::vector<std::string> row(const EvaluatedMask& mask, const Perplexity& run) {
-    return {mask.name.empty() ? "dense" : mask.name, significant(run.perplexity(), 6),
-            withError(run.lossNats, run.standardError)};
-}
-
-void printHeading(const TextEvaluation& text, const Evaluation& evaluation) {
-    const Perplexity& run = text.perplexity;
-    const bool byWords = run.rules.protocol == TextProtocol::wordPpl;
-    fmt::print("{} of {}: {}{} tokens in {} {} of {}, BOS {}, {}\n", name(run.rules.protocol), text.source,
-               byWords ? fmt::format("{} pages, ", grouped(run.pages.size())) : "",
-               grouped(static_cast<std::uint64_t>(run.tokens)), grouped(run.windows.size()),
-               run.windows.size() == 1 ? "window" : "windows", run.rules.window, name(run.rules.bos.value()),
-               evaluation.dtype);
-}
-
-const char* lossUnit(const TextEvaluation& text) {
-    return text.perplexity.rules.protocol == TextProtocol::wordPpl ? "nats/word" : "nats/token";
-}
-
-void printText(const TextEvaluation& text, const Evaluation& evaluation) {
-    const Perplexity& run = text.perplexity;
-    const bool byWords = run.rules.protocol == TextProtocol::wordPpl;
-    printHeading(text, evaluation);
-    std::vector<std::vector<std::string>> rows{{"", "perplexity", lossUnit(text)}};
-    if (text.reference)
-        rows.push_back(row(text.reference->mask, text.reference->perplexity));
-    rows.push_back(row(evaluation.mask, run));
-    if (text.reference)
-        rows.push_back(
-            {"difference", "", withError(text.reference->difference.nats, text.reference->difference.standardError)});
-    fmt::print("{}", table(std::move(rows), {Align::left, Align::right, Align::point}));
-    if (byWords)
-        fmt::print("{} words, {} bytes: {} per byte, {} bits per byte\n",
-                   grouped(static_cast<std::uint64_t>(run.words())), grouped(static_cast<std::uint64_t>(run.bytes())),
-                   significant(run.bytePerplexity(), 6), significant(run.bitsPerByte(), 6));
-}
-
-void printRuns(const std::vector<Evaluation>& runs) {
-    const TextEvaluation& first = runs.front().text.value();
-    printHeading(first, runs.front());
-    std::vector<std::vector<std::string>> rows{{"", "perplexity", lossUnit(first), "difference"}};
-    rows.push_back(row({}, first.reference->perplexity));
-    for (const Evaluation& run : runs) {
-        rows.push_back(row(run.mask, run.text->perplexity));
-        const LossDifference& difference = run.text->reference->difference;
-        rows.back().push_back(withError(difference.nats, difference.standardError));
-    }
-    rows[1].emplace_back();
-    fmt::print("{}", table(std::move(rows), {Align::left, Align::right, Align::point, Align::point}));
-}
-
 double since(std::chrono::steady_clock::time_point begin) {
     return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+}
+
+/// The evaluator has timed the model already; the dense model runs once.
+void forecast(const TextEvaluator& evaluator, const std::vector<PruningMask>& masks, const ModelSpec& spec,
+              const Console& console) {
+    const double dense = evaluator.expectedSeconds(PruningMask(spec));
+    double seconds = dense;
+    for (const PruningMask& mask : masks)
+        seconds += evaluator.expectedSeconds(mask) - dense;
+    console.announce(
+        seconds, forecastText(seconds, fmt::format("{} tokens, dense and under {} masks",
+                                                   grouped(static_cast<std::uint64_t>(evaluator.text().windows.tokens)),
+                                                   masks.size())));
 }
 
 std::vector<Evaluation> evaluateMasks(ReadyModel& ready, const Arguments& arguments, const Console& console) {
@@ -216,13 +112,13 @@ std::vector<Evaluation> evaluateMasks(ReadyModel& ready, const Arguments& argume
     for (const std::string& path : arguments.masks)
         masks.push_back(maskOf(path, model, ready.warnings).mask);
     const Progress whole = console.progress();
-    ScoredText text = readText(ready, arguments.text, whole.part(0, 0));
-    const std::string digest = dataDigest(text.windows);
+    EvaluationText text = readText(ready, arguments.text, whole.part(0, 0));
     const Progress progress = withTimeLeft(whole, console);
-    TextEvaluator evaluator(model, std::move(text),
+    TextEvaluator evaluator(model, std::move(text.scored),
                             {ready.plan->type(), availableMemory() / 4, arguments.text.batchTokens,
                              std::numeric_limits<double>::infinity()},
                             progress.part(0, 0));
+    forecast(evaluator, masks, model.spec(), console);
     std::vector<Evaluation> runs;
     for (std::size_t i = 0; i < masks.size(); ++i) {
         const auto begin = std::chrono::steady_clock::now();
@@ -236,7 +132,7 @@ std::vector<Evaluation> evaluateMasks(ReadyModel& ready, const Arguments& argume
                        since(begin),
                        found.reusedLayers,
                        {}};
-        run.text = TextEvaluation{arguments.text.path, digest, std::move(found.run),
+        run.text = TextEvaluation{text.source, text.digest, std::move(found.run),
                                   ReferenceText{{}, std::move(found.dense), found.difference}};
         runs.push_back(std::move(run));
     }
@@ -248,6 +144,8 @@ void evaluateSeveral(const Arguments& arguments, const Console& console) {
         throw UsageError("several masks are compared with the dense model only", "--against");
     const auto begin = std::chrono::steady_clock::now();
     ReadyModel ready = openToRun(arguments.path, arguments.run, console, console.progress().part(0, 0));
+    if (givesPooledOutput(*ready.model))
+        throw UsageError("an encoder without a head is evaluated under one mask at a time", "--mask");
     const std::vector<Evaluation> runs = evaluateMasks(ready, arguments, console);
     if (console.json) {
         fmt::print("{}\n", evaluationsJson(fullCard(*ready.model), runs, since(begin), ready.warnings));
@@ -258,32 +156,79 @@ void evaluateSeveral(const Arguments& arguments, const Console& console) {
         fmt::print(stderr, "note: {}\n", warning);
 }
 
-void evaluateOne(const Arguments& arguments, const Console& console) {
-    const TextOptions& text = arguments.text;
-    const auto begin = std::chrono::steady_clock::now();
-    const Progress progress = console.progress();
-    std::vector<AskedTask> tasks = readTasks(arguments.tasks, text.rules.bos, text.batchTokens, progress.part(0, 0));
-    ReadyModel ready = openToRun(arguments.path, arguments.run, console, progress.part(0, 0));
+Questions readQuestions(ReadyModel& ready, const Arguments& arguments, std::vector<AskedTask> tasks,
+                        const std::optional<Contender>& reference, const Progress& progress) {
+    Questions questions;
+    if (arguments.asksForText() && givesPooledOutput(*ready.model)) {
+        if (!reference)
+            throw Error("is an encoder without a head: what a text tells is how far a mask moves its pooled output",
+                        ready.model->card().path, "Name a mask by --mask");
+        questions.sequences = readSequences(ready, arguments.text, progress);
+    } else if (arguments.asksForText()) {
+        questions.text = readText(ready, arguments.text, progress);
+    }
+    nameClasses(tasks, *ready.model);
+    questions.tasks = std::move(tasks);
+    if (!questions.tasks.empty())
+        questions.tokenizer = tokenizerOf(ready);
+    return questions;
+}
+
+void forecast(const Model& model, const Questions& questions, std::vector<std::shared_ptr<const Plan>> plans,
+              const Console& console, const Progress& progress) {
+    RunForecast expected(model, std::move(plans), console, progress);
+    if (!expected.isWanted())
+        return;
+    if (questions.text)
+        expected.add(sizeOf(questions.text->scored));
+    if (questions.sequences)
+        expected.add(sizeOf(*questions.sequences));
+    for (const AskedTask& asked : questions.tasks)
+        expected.add(workOf(asked, model.spec(), *questions.tokenizer, progress), asked.task.name);
+    expected.say();
+}
+
+Evaluation evaluated(ReadyModel& ready, const Arguments& arguments, std::vector<AskedTask> tasks,
+                     const Console& console) {
+    const Progress whole = console.progress();
+    const Model& model = *ready.model;
     const Contender run{{ready.mask ? fileName(arguments.run.mask) : "", maskDigest(ready.plan->mask())}, ready.plan};
     const std::optional<Contender> reference = referenceOf(arguments, ready);
+    const Questions questions = readQuestions(ready, arguments, std::move(tasks), reference, whole.part(0, 0));
+    std::vector<std::shared_ptr<const Plan>> plans{run.plan};
+    if (reference)
+        plans.insert(plans.begin(), reference->plan);
+    forecast(model, questions, std::move(plans), console, whole.part(0, 0));
 
-    Evaluation evaluation{run.mask, std::string(name(ready.plan->type())), ready.model->kernels().device(), {}, 0, 0,
-                          {}};
-    const double share = tasks.empty() ? 1 : 0.5;
-    if (!text.path.empty())
-        evaluation.text = evaluateText(ready, text, run, reference, console, progress.part(0, share));
-    nameClasses(tasks, *ready.model);
-    if (!tasks.empty())
-        evaluation.tasks = evaluateTasks(ready, tasks, run, reference,
-                                         withTimeLeft(progress.part(text.path.empty() ? 0 : share, 1), console));
-    evaluation.seconds = since(begin);
+    Evaluation evaluation{run.mask, std::string(name(ready.plan->type())), model.kernels().device(), {}, 0, 0, {}};
+    const double share = !arguments.asksForText() ? 0 : questions.tasks.empty() ? 1 : 0.5;
+    const Progress first = withTimeLeft(whole.part(0, share), console);
+    if (questions.text)
+        evaluation.text = evaluateText(ready, *questions.text, arguments.text.batchTokens, run, reference, first);
+    if (questions.sequences)
+        evaluation.pooled = evaluatePooled(ready, arguments.text, *questions.sequences, run, *reference, first);
+    if (!questions.tasks.empty())
+        evaluation.tasks = evaluateTasks(model, questions, run, reference, withTimeLeft(whole.part(share, 1), console));
     evaluation.warnings = ready.warnings;
+    return evaluation;
+}
+
+void evaluateOne(const Arguments& arguments, const Console& console) {
+    const auto begin = std::chrono::steady_clock::now();
+    const TextOptions& text = arguments.text;
+    const Progress progress = console.progress().part(0, 0);
+    std::vector<AskedTask> tasks = readTasks(arguments.tasks, text.rules.bos, text.batchTokens, progress);
+    ReadyModel ready = openToRun(arguments.path, arguments.run, console, progress);
+    Evaluation evaluation = evaluated(ready, arguments, std::move(tasks), console);
+    evaluation.seconds = since(begin);
     if (console.json) {
         fmt::print("{}\n", evaluationJson(fullCard(*ready.model), evaluation, arguments.tasks.listsAnswers));
         return;
     }
     if (evaluation.text)
         printText(*evaluation.text, evaluation);
+    if (evaluation.pooled)
+        printPooled(*evaluation.pooled, evaluation);
     for (const TaskEvaluation& task : evaluation.tasks)
         printTask(task, evaluation);
     for (const std::string& warning : evaluation.warnings)
@@ -291,8 +236,6 @@ void evaluateOne(const Arguments& arguments, const Console& console) {
 }
 
 void evaluateVerb(Arguments& arguments, const Console& console) {
-    if (arguments.text.path.empty() && arguments.tasks.paths.empty())
-        throw UsageError("there is nothing to evaluate on; name a text, or a task by --task", "--text");
     if (arguments.masks.size() > 1 && !arguments.tasks.paths.empty())
         throw UsageError("several masks are evaluated on a text only; ask a task once for each mask", "--task");
     if (arguments.masks.size() > 1)
@@ -300,36 +243,6 @@ void evaluateVerb(Arguments& arguments, const Console& console) {
     if (!arguments.masks.empty())
         arguments.run.mask = arguments.masks.front();
     evaluateOne(arguments, console);
-}
-
-void addTextOptions(CLI::App& verb, TextOptions& options) {
-    PerplexityRules& rules = options.rules;
-    CLI::Option* file =
-        verb.add_option("--text", options.path, "Text, .jsonl, or folder of texts to measure the perplexity of")
-            ->option_text("FILE|DIR");
-    verb.add_option("--field", options.field, "Of the rows of a .jsonl")->option_text("NAME")->needs(file);
-    verb.add_option_function<std::string>(
-            "--protocol", [&rules](const std::string& text) { rules.protocol = textProtocolOf(text); },
-            "token_ppl: per token, in windows of their own, as most papers; word_ppl: per word of each page, rolling, "
-            "as lm-eval's wikitext. Never compare the two. [token_ppl]")
-        ->option_text("ID")
-        ->needs(file);
-    verb.add_option("--window", rules.window,
-                    "Tokens that the model sees at once; without it its context, in token_ppl at most 2048")
-        ->check(CLI::Range(2, 1 << 24))
-        ->needs(file);
-    verb.add_option_function<std::string>(
-            "--bos", [&rules](const std::string& text) { rules.bos = bosModeOf(text); },
-            "Where BOS stands: tokenizer_default, always, first_only; token_ppl also every_window (of Gemma the "
-            "default) and never; word_ppl also lm_eval_new; tasks the first two and never [tokenizer_default]")
-        ->option_text("MODE");
-    verb.add_option("--max-tokens", rules.mostTokens,
-                    "Leave out the text behind so many tokens, in word_ppl the pages that do not fit; without it all")
-        ->check(CLI::Range(std::int64_t{2}, std::int64_t{1} << 40))
-        ->needs(file);
-    verb.add_option("--batch-tokens", options.batchTokens, "Most tokens to run at once, but at least one window")
-        ->check(CLI::Range(std::int64_t{1}, std::int64_t{1} << 24))
-        ->capture_default_str();
 }
 
 } // namespace
@@ -354,7 +267,12 @@ void addEvaluate(CLI::App& program, Console& console) {
         ->capture_default_str();
     addCommonOptions(*verb, console);
     verb->footer("Example: secateur-cli evaluate SmolLM2-135M-Instruct.Q4_1.gguf --text wiki.test.raw --mask M.json");
-    verb->callback([arguments, &console] { evaluateVerb(*arguments, console); });
+    verb->callback([arguments, verb, &console] {
+        for (const char* option : {"--protocol", "--window", "--seq-len", "--max-tokens"})
+            if (verb->count(option) > 0 && !arguments->asksForText())
+                throw UsageError("goes with --text", option);
+        evaluateVerb(*arguments, console);
+    });
 }
 
 } // namespace secateur::cli

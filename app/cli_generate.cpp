@@ -2,6 +2,7 @@
 #include "analysis/generate.h"
 #include "analysis/text_stream.h"
 #include "app/cli_common.h"
+#include "app/run_forecast.h"
 #include "backends/open_tokenizer.h"
 #include "backends/result_json.h"
 
@@ -72,6 +73,13 @@ Progress progressOf(const Console& console) {
     return own.progress();
 }
 
+void forecast(const ReadyModel& ready, const std::vector<int>& prompt, int newTokens, const Console& console) {
+    RunForecast expected(*ready.model, {ready.plan}, console, console.progress().part(0, 0));
+    const RunSize size{std::ssize(prompt), static_cast<int>(prompt.size()), 1};
+    expected.add({1, size, newTokens, newTokens}, {});
+    expected.say();
+}
+
 void generateVerb(Arguments arguments, const Console& console) {
     checkSampling(arguments.rules.sampling);
     const Progress progress = progressOf(console);
@@ -83,6 +91,7 @@ void generateVerb(Arguments arguments, const Console& console) {
         arguments.rules.stopTokens = {*tokenizer->card().eos};
     const std::vector<int> prompt = promptTokens(arguments, *tokenizer);
 
+    forecast(ready, prompt, arguments.rules.newTokens, console);
     const auto begin = std::chrono::steady_clock::now();
     NewText text(*tokenizer, prompt, !console.json);
     const Continuation continuation =

@@ -80,21 +80,27 @@ void makeNamesDiffer(std::vector<AskedTask>& tasks) {
     }
 }
 
-TaskRun ask(const Model& model, const Plan& plan, const Tokenizer& tokenizer, const AskedTask& asked,
-            const Progress& progress) {
+/// Errors that name a line name the file too.
+template <typename Work>
+auto inFile(const AskedTask& asked, const Work& work) {
     try {
-        switch (taskFormat(asked.task.formatId).kind) {
-        case TaskKind::classification:
-            return classifyTexts(model, plan, tokenizer, asked.task, asked.classNames, asked.rules, progress);
-        case TaskKind::generation:
-            return generateAnswers(model, plan, tokenizer, asked.task, asked.judge, asked.rules, progress);
-        default:
-            return runTask(model, plan, tokenizer, asked.task, asked.examples, asked.rules, progress);
-        }
+        return work();
     } catch (const Error& error) {
         if (!error.subject().starts_with("line "))
             throw;
         throw error.within(asked.path);
+    }
+}
+
+TaskRun ask(const Model& model, const Plan& plan, const Tokenizer& tokenizer, const AskedTask& asked,
+            const Progress& progress) {
+    switch (taskFormat(asked.task.formatId).kind) {
+    case TaskKind::classification:
+        return classifyTexts(model, plan, tokenizer, asked.task, asked.classNames, asked.rules, progress);
+    case TaskKind::generation:
+        return generateAnswers(model, plan, tokenizer, asked.task, asked.judge, asked.rules, progress);
+    default:
+        return runTask(model, plan, tokenizer, asked.task, asked.examples, asked.rules, progress);
     }
 }
 
@@ -210,13 +216,18 @@ void nameClasses(std::vector<AskedTask>& tasks, const Model& model) {
             asked.classNames = classNames(model.card());
 }
 
+TaskWork workOf(const AskedTask& asked, const ModelSpec& spec, const Tokenizer& tokenizer, const Progress& progress) {
+    return inFile(asked, [&] { return taskWork(spec, tokenizer, asked.task, asked.examples, asked.rules, progress); });
+}
+
 std::vector<TaskRun> askTasks(const Model& model, const Plan& plan, const Tokenizer& tokenizer,
                               const std::vector<AskedTask>& tasks, const Progress& progress) {
     std::vector<TaskRun> runs;
     const auto count = static_cast<double>(tasks.size());
     for (const AskedTask& asked : tasks) {
         const auto done = static_cast<double>(runs.size());
-        runs.push_back(ask(model, plan, tokenizer, asked, progress.part(done / count, (done + 1) / count)));
+        const Progress part = progress.part(done / count, (done + 1) / count);
+        runs.push_back(inFile(asked, [&] { return ask(model, plan, tokenizer, asked, part); }));
     }
     return runs;
 }

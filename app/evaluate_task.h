@@ -6,6 +6,7 @@
 #include "analysis/plan.h"
 #include "analysis/progress.h"
 #include "analysis/scored_text.h"
+#include "analysis/task_work.h"
 #include "analysis/tokenizer.h"
 
 #include <CLI/CLI.hpp>
@@ -52,6 +53,9 @@ std::vector<AskedTask> readTasks(const TaskOptions& options, std::optional<BosMo
 
 /// Fills in what the model calls its classes.
 void nameClasses(std::vector<AskedTask>& tasks, const Model& model);
+
+/// What asking a task once makes a model run.
+TaskWork workOf(const AskedTask& asked, const ModelSpec& spec, const Tokenizer& tokenizer, const Progress& progress);
 
 /// Runs of all tasks under one plan, in their order.
 std::vector<TaskRun> askTasks(const Model& model, const Plan& plan, const Tokenizer& tokenizer,

@@ -1,7 +1,13 @@
 #include "analysis/engine.h"
+#include "analysis/text.h"
 #include "app/process_age.h"
+#include "backends/available_memory.h"
+#include "backends/evaluation_text.h"
+#include "backends/export_masked.h"
 #include "backends/formats.h"
 #include "backends/hub_cache.h"
+#include "backends/mask_digest.h"
+#include "backends/mask_json.h"
 #include "backends/open_model.h"
 #include "backends/runtime.h"
 #include "backends/session_hdf5.h"
@@ -11,6 +17,7 @@
 #include "widgets/log_panel.h"
 #include "widgets/main_window.h"
 
+#include <fmt/core.h>
 #include <spdlog/sinks/base_sink.h>
 #include <spdlog/sinks/stdout_color_sinks.h>
 #include <spdlog/spdlog.h>
@@ -65,12 +72,30 @@ Engine engine() {
     engine.readSession = [](const std::string& path) { return readSession(path); };
     engine.writeSession = [](const Session& session, const std::string& path) { writeSession(session, path); };
     engine.cachedModels = [](const Progress& progress) { return cachedModels(hubCacheFolder(), progress); };
+    engine.readText = readEvaluationText;
+    engine.availableMemory = availableMemory;
+    engine.maskDigest = maskDigest;
+    engine.readMask = [](const std::string& path, const ModelSpec& spec, const std::string& fingerprint,
+                         std::vector<std::string>& warnings) {
+        MaskReading reading = readMask(path, spec, fingerprint);
+        warnings.insert(warnings.end(), reading.warnings.begin(), reading.warnings.end());
+        return std::move(reading.record);
+    };
+    engine.writeMask = [](const MaskRecord& record, const std::string& path) { writeMask(path, record); };
+    engine.exportMasked = [](const Model& model, const MaskRecord& record, const std::string& path,
+                             const std::vector<std::string>& measured, const Progress& progress) {
+        const ExportResult result = exportMasked(model, {record, path, false, measured}, progress);
+        return fmt::format("{}: reopened, logits of {} tokens differ from the masked model's by {} at most, of {}",
+                           result.path, result.verified.tokens, significant(result.verified.most),
+                           significant(result.verified.scale));
+    };
     engine.modelExtensions = modelExtensions();
     return engine;
 }
 
 struct Arguments {
     QString path;
+    QString mask;
     QString screenshot;
     QString theme;
     QString tab;
@@ -90,18 +115,20 @@ Arguments parse(const QCoreApplication& application) {
     parser.addPositionalArgument("MODEL", "A model folder or file, or a session (.h5).", "[MODEL]");
     parser.addHelpOption();
     parser.addVersionOption();
+    const QCommandLineOption mask("mask", "Open this mask of the model too.", "FILE");
     // For pictures in documentation that can be made again.
     const QCommandLineOption screenshot = hidden("screenshot", "FILE");
     const QCommandLineOption theme = hidden("theme", "light|dark");
     const QCommandLineOption tab = hidden("tab", "heads|layers|neurons");
     const QCommandLineOption select = hidden("select", "LAYER.HEAD");
     const QCommandLineOption size = hidden("size", "WxH");
-    parser.addOptions({screenshot, theme, tab, select, size});
+    parser.addOptions({mask, screenshot, theme, tab, select, size});
     parser.process(application);
     if (parser.positionalArguments().size() > 1)
         parser.showHelp(2);
     Arguments arguments;
     arguments.path = parser.positionalArguments().value(0);
+    arguments.mask = parser.value(mask);
     arguments.screenshot = parser.value(screenshot);
     arguments.theme = parser.value(theme);
     arguments.tab = parser.value(tab);
@@ -175,6 +202,10 @@ int main(int count, char** values) {
             window.goTo({arguments.head[0].toInt(), arguments.head[1].toInt()});
             window.showTab(arguments.tab);
         });
+    if (!arguments.mask.isEmpty())
+        QObject::connect(
+            &document, &Document::opened, &window, [&document, &arguments] { document.openMask(arguments.mask); },
+            Qt::SingleShotConnection);
     if (!arguments.screenshot.isEmpty())
         takeScreenshot(&window, &jobs, arguments.screenshot);
     return QApplication::exec();

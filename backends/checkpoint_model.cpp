@@ -2,9 +2,9 @@
 
 #include "analysis/error.h"
 #include "analysis/kernels.h"
+#include "analysis/spec_tensors.h"
 #include "backends/engine/model_runner.h"
 #include "backends/fingerprint.h"
-#include "backends/spec_tensors.h"
 #include "backends/tensor_finder.h"
 #include "backends/tensor_slots.h"
 

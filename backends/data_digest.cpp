@@ -4,6 +4,55 @@
 
 namespace secateur {
 
+namespace {
+
+void add(Sha256& sum, const std::string& text) {
+    sum.add(static_cast<std::int64_t>(text.size()));
+    sum.add(text.data(), text.size());
+}
+
+void add(Sha256& sum, std::span<const std::string> texts) {
+    sum.add(static_cast<std::int64_t>(texts.size()));
+    for (const std::string& text : texts)
+        add(sum, text);
+}
+
+void add(Sha256& sum, std::span<const TaskQuestion> questions) {
+    sum.add(static_cast<std::int64_t>(questions.size()));
+    for (const TaskQuestion& question : questions) {
+        sum.add(static_cast<std::int64_t>(question.line));
+        add(sum, question.subject);
+        add(sum, question.description);
+        sum.add(static_cast<std::int64_t>(question.gold));
+        sum.add(static_cast<std::int64_t>(question.options.size()));
+        for (const TaskOption& option : question.options) {
+            add(sum, option.context);
+            add(sum, option.continuation);
+            sum.add(static_cast<std::int64_t>(option.codePoints));
+            sum.add(static_cast<std::int64_t>(option.bytes));
+        }
+    }
+}
+
+void add(Sha256& sum, const LabelledText& text) {
+    sum.add(static_cast<std::int64_t>(text.line));
+    add(sum, text.text);
+    sum.add(std::int64_t{text.pair.has_value()});
+    add(sum, text.pair.value_or(""));
+    add(sum, text.label);
+}
+
+void add(Sha256& sum, const AnswerPrompt& prompt) {
+    sum.add(static_cast<std::int64_t>(prompt.line));
+    add(sum, prompt.prompt);
+    add(sum, prompt.answers);
+    add(sum, prompt.stops);
+    sum.add(std::int64_t{prompt.mostTokens});
+    add(sum, prompt.extract);
+}
+
+} // namespace
+
 std::string dataDigest(const SequenceSet& set) {
     Sha256 sum;
     sum.add(static_cast<std::int64_t>(set.sequences.size()));
@@ -12,6 +61,18 @@ std::string dataDigest(const SequenceSet& set) {
         for (const int id : sequence.ids)
             sum.add(std::int64_t{id});
     }
+    return "sha256:" + sum.hexadecimal();
+}
+
+std::string dataDigest(const Task& task, std::span<const TaskQuestion> examples) {
+    Sha256 sum;
+    add(sum, std::string(task.formatId));
+    add(sum, task.questions);
+    add(sum, examples);
+    for (const LabelledText& text : task.texts)
+        add(sum, text);
+    for (const AnswerPrompt& prompt : task.prompts)
+        add(sum, prompt);
     return "sha256:" + sum.hexadecimal();
 }
 

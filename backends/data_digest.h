@@ -1,7 +1,9 @@
 #pragma once
 
 #include "analysis/sequences.h"
+#include "analysis/task.h"
 
+#include <span>
 #include <string>
 
 namespace secateur {
@@ -9,5 +11,9 @@ namespace secateur {
 /// "sha256:" and 64 lower-case hexadecimal digits, over the number of sequences, and of each its length and its ids,
 /// all as int64, little-endian.
 std::string dataDigest(const SequenceSet& set);
+
+/// The same form, over all that a task asks and takes for right, and the questions that may be examples: what two runs
+/// of it must have in common to be compared.
+std::string dataDigest(const Task& task, std::span<const TaskQuestion> examples);
 
 } // namespace secateur

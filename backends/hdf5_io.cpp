@@ -200,6 +200,13 @@ std::vector<std::string> children(const Handle& parent) {
     return names;
 }
 
+std::vector<std::string> numbered(const Handle& parent) {
+    std::vector<std::string> names = children(parent);
+    std::erase_if(names, [](const std::string& name) { return name.find_first_not_of("0123456789") != name.npos; });
+    std::ranges::stable_sort(names, {}, [](const std::string& name) { return std::pair(name.size(), name); });
+    return names;
+}
+
 std::vector<std::string> attributeNames(const Handle& object) {
     std::vector<std::string> names;
     const auto collect = [](hid_t, const char* name, const H5A_info_t*, void* list) -> herr_t {
@@ -299,7 +306,7 @@ Handle writeMatrix(const Handle& parent, const std::string& name, const Matrix& 
 
 namespace {
 
-/// Numbers may lie in other files, which would be opened without asking.
+/// What a dataset holds may lie in other files, which would be opened without asking.
 void checkHoldsItsNumbers(const Handle& creation) {
     if (H5Pget_layout(creation.id()) == H5D_VIRTUAL || H5Pget_external_count(creation.id()) != 0)
         throw Error("keeps its numbers in another file; a session holds everything itself");
@@ -315,6 +322,15 @@ bool areStored(const Handle& dataset, const Handle& creation, std::size_t cells)
 }
 
 } // namespace
+
+void checkIsStored(const Handle& dataset, std::size_t cells) {
+    if (cells > mostCells)
+        throw Error(fmt::format("has {} cells, more than any session", cells));
+    const Handle creation(check(H5Dget_create_plist(dataset.id()), "be read", "a dataset"), H5Pclose);
+    checkHoldsItsNumbers(creation);
+    if (!areStored(dataset, creation, cells))
+        throw Error("claims more numbers than the file holds");
+}
 
 Handle openDataset(const Handle& parent, const std::string& name) {
     checkLiesHere(parent, name);
@@ -333,10 +349,7 @@ Matrix readMatrix(const Handle& dataset, std::size_t rows, std::size_t columns) 
         throw Error(fmt::format("should be {} x {} as its model has them", rows, columns));
     if (columns > 0 && rows > mostCells / columns)
         throw Error(fmt::format("has {} x {} cells, more than any session", rows, columns));
-    const Handle creation(check(H5Dget_create_plist(dataset.id()), "be read", "a dataset"), H5Pclose);
-    checkHoldsItsNumbers(creation);
-    if (!areStored(dataset, creation, rows * columns))
-        throw Error("claims more numbers than the file holds");
+    checkIsStored(dataset, rows * columns);
     Matrix matrix(rows, columns);
     if (!matrix.empty())
         check(H5Dread(dataset.id(), H5T_NATIVE_DOUBLE, H5S_ALL, H5S_ALL, H5P_DEFAULT, matrix.values().data()),

@@ -52,6 +52,8 @@ Handle openGroup(const Handle& parent, const std::string& name);
 bool exists(const Handle& parent, const std::string& name);
 /// Names of what a group holds, in order.
 std::vector<std::string> children(const Handle& group);
+/// Those that are numbers, by their size.
+std::vector<std::string> numbered(const Handle& group);
 std::vector<std::string> attributeNames(const Handle& object);
 void remove(const Handle& parent, const std::string& name);
 void hardLink(const Handle& parent, const std::string& from, const std::string& to);
@@ -73,6 +75,8 @@ double readNumber(const Handle& object, const std::string& name);
 /// A float64 dataset [rows] where the matrix has one column and `flat`, else [rows, columns].
 Handle writeMatrix(const Handle& group, const std::string& name, const Matrix& matrix, bool flat);
 Handle openDataset(const Handle& group, const std::string& name);
+/// @throws Error unless the dataset holds so many cells itself
+void checkIsStored(const Handle& dataset, std::size_t cells);
 /// @throws Error unless the dataset has this shape and the file holds that many numbers
 Matrix readMatrix(const Handle& dataset, std::size_t rows, std::size_t columns);
 

@@ -139,6 +139,21 @@ Json textFields(const TextEvaluation& text) {
     return fields;
 }
 
+Json pooledFields(const PooledEvaluation& pooled) {
+    const PooledDistance& distance = pooled.distance;
+    return {{"source", pooled.source},
+            {"digest", pooled.digest},
+            {"sequence_length", pooled.sequenceLength},
+            {"sequences", distance.sequences},
+            {"tokens", distance.tokens},
+            {"of", distance.hasPooler ? "pooler" : "first_token"},
+            {"relative", number(distance.relative.value)},
+            {"relative_standard_error", number(distance.relative.standardError)},
+            {"cosine", number(distance.cosine.value)},
+            {"cosine_standard_error", number(distance.cosine.standardError)},
+            {"reference", {{"mask", maskFields(pooled.reference)}}}};
+}
+
 const char* kindName(FigureKind kind) {
     switch (kind) {
     case FigureKind::heatMap:
@@ -149,6 +164,8 @@ const char* kindName(FigureKind kind) {
         return "bands";
     case FigureKind::histogram:
         return "histogram";
+    case FigureKind::scatter:
+        return "scatter";
     }
     return "";
 }
@@ -237,6 +254,8 @@ std::string evaluationJson(const ModelCard& card, const Evaluation& evaluation, 
                   {"device", evaluation.device}};
     if (evaluation.text)
         document["text"] = textFields(*evaluation.text);
+    if (evaluation.pooled)
+        document["pooled_distance"] = pooledFields(*evaluation.pooled);
     for (const TaskEvaluation& task : evaluation.tasks) {
         document["tasks"][task.name] = taskFields(task, answers);
         if (task.reference)
@@ -317,6 +336,10 @@ std::string figureJson(const Figure& figure) {
             {"label", series.label}, {"axis", series.rightAxis ? "right" : "left"}, {"values", list(series.values)}};
         if (!series.errors.empty())
             line["standard_error"] = list(series.errors);
+        if (!series.positions.empty())
+            line["positions"] = list(series.positions);
+        if (!series.names.empty())
+            line["names"] = series.names;
         document["series"].push_back(std::move(line));
     }
     return print(document);
@@ -324,6 +347,11 @@ std::string figureJson(const Figure& figure) {
 
 std::string progressJson(double fraction, std::string_view text) {
     return Json{{"fraction", fraction}, {"text", text}}.dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
+std::string forecastJson(double expectedSeconds, std::string_view text) {
+    return Json{{"fraction", 0.0}, {"text", text}, {"expected_seconds", expectedSeconds}}.dump(
+        -1, ' ', false, Json::error_handler_t::replace);
 }
 
 std::string listJson(std::string_view kind, const std::vector<ListItem>& items) {

@@ -54,6 +54,8 @@ std::string figureJson(const Figure& figure);
 
 /// One line, for logs.
 std::string progressJson(double fraction, std::string_view text);
+/// The same at the beginning, with how long the work is expected to take.
+std::string forecastJson(double expectedSeconds, std::string_view text);
 
 /// One line of `list KIND`.
 struct ListItem {

@@ -8,6 +8,8 @@
 #include "backends/hdf5_io.h"
 #include "backends/isolated.h"
 #include "backends/mapped_file.h"
+#include "backends/session_evaluations.h"
+#include "backends/session_masks.h"
 #include "backends/session_model.h"
 #include "backends/session_results.h"
 
@@ -28,7 +30,7 @@ namespace {
 
 using hdf5::Handle;
 
-constexpr std::int64_t version = 2;
+constexpr std::int64_t version = 3;
 constexpr const char* format = "secateur-session";
 
 /// HDF5 as packaged is not thread-safe.
@@ -74,6 +76,8 @@ Session read(const Handle& file) {
     session.created = hdf5::readText(file, "created");
     for (StoredResult& stored : readResults(file, session.model.spec))
         session.results.push_back(std::move(stored.result));
+    session.masks = readMasks(file, session.model.spec);
+    session.evaluations = readEvaluations(file);
     if (hdf5::exists(file, "view")) {
         const Handle view = hdf5::openGroup(file, "view");
         for (const std::string& name : hdf5::attributeNames(view))
@@ -105,6 +109,8 @@ std::string newSession(const Session& session) {
     hdf5::writeText(file, "secateur", SECATEUR_VERSION);
     writeModelCard(hdf5::group(file, "model"), session.model);
     writeResultsAndView(file, session, {});
+    writeMasks(file, session.masks);
+    writeEvaluations(file, session.evaluations);
     return sealedImage(file);
 }
 
@@ -120,6 +126,18 @@ std::string grownSession(const Session& additions, const MappedFile& original) {
     const ModelCard model = readModel(file);
     checkIsOf(additions.model, model);
     writeResultsAndView(file, additions, readResults(file, model.spec));
+    if (additions.masks.empty() && additions.evaluations.empty())
+        return sealedImage(file);
+    if (versionOf(file) < version) {
+        writeModelCard(hdf5::openGroup(file, "model"), model);
+        hdf5::writeInteger(file, "version", version);
+    }
+    Session runs;
+    runs.masks = readMasks(file, model.spec);
+    runs.evaluations = readEvaluations(file);
+    joinRuns(runs, additions);
+    writeMasks(file, runs.masks);
+    writeEvaluations(file, runs.evaluations);
     return sealedImage(file);
 }
 

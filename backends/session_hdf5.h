@@ -23,8 +23,8 @@ Session readSession(const MappedFile& file);
 /// @throws Error
 void writeSession(const Session& session, const std::string& path);
 
-/// Adds results and view to a session of the same model, or writes a new one when there is none. Whatever else the file
-/// holds stays in it. Another writer is waited for.
+/// Adds results, masks, evaluations and view to a session of the same model, or writes a new one when there is none.
+/// Whatever else the file holds stays in it. Another writer is waited for.
 /// @throws Error when the file holds another model (both named), is no session, or stays locked
 void addToSession(const Session& additions, const std::string& path);
 

@@ -1,7 +1,7 @@
 #include "backends/tensor_slots.h"
 
 #include "analysis/error.h"
-#include "backends/spec_tensors.h"
+#include "analysis/spec_tensors.h"
 #include "backends/tensor_finder.h"
 
 #include <ATen/ATen.h>

@@ -1,6 +1,7 @@
 #include "backends/text_source.h"
 
 #include "analysis/error.h"
+#include "backends/built_in_text.h"
 #include "backends/json_object.h"
 #include "backends/mapped_file.h"
 
@@ -61,9 +62,16 @@ std::vector<fs::path> filesIn(const fs::path& folder) {
     return files;
 }
 
+std::vector<std::string> partsOf(std::string_view content, TextSplit split) {
+    const auto parts = splitDocuments(content, split);
+    return {parts.begin(), parts.end()};
+}
+
 } // namespace
 
 std::vector<std::string> readDocuments(const std::string& path, const std::string& field, TextSplit split) {
+    if (path.empty())
+        return partsOf(builtInText(), split);
     try {
         if (!fs::exists(path))
             throw Error("does not exist", path);
@@ -75,12 +83,14 @@ std::vector<std::string> readDocuments(const std::string& path, const std::strin
         }
         if (fs::path(path).extension() == ".jsonl")
             return rowsOf(path, field);
-        const std::string content = contentOf(path);
-        const auto parts = splitDocuments(content, split);
-        return {parts.begin(), parts.end()};
+        return partsOf(contentOf(path), split);
     } catch (const fs::filesystem_error& error) {
         throw Error(error.code().message(), error.path1().empty() ? path : error.path1().string());
     }
+}
+
+std::string sourceName(const std::string& path) {
+    return path.empty() ? "built-in" : path;
 }
 
 } // namespace secateur

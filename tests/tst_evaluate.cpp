@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include <QDir>
+#include <QRegularExpression>
 #include <QtTest>
 
 #include <cmath>
@@ -192,6 +193,112 @@ private slots:
         }
     }
 
+    void withoutATextItIsTheBuiltInOne() {
+        const QStringList asked{"evaluate", m_model, "--max-tokens", "96", "--window", "32"};
+        const Json text = run(asked + QStringList{"--json"}).json().at("text");
+        QCOMPARE(text.at("source").get<std::string>(), "built-in");
+        QVERIFY(text.at("digest").get<std::string>().starts_with("sha256:"));
+        QCOMPARE(text.at("windows").get<int>(), 3);
+        const Outcome shown = run(asked);
+        QVERIFY2(shown.out.startsWith("token_ppl of the built-in text: 93 tokens in 3 windows"), shown.out);
+        const QString cut = writeMask(m_llama, m_model, "cut.json", R"([{"layer":0,"heads_cut":[1]}])");
+        const Json runs = run(asked + QStringList{"--mask", cut, "--mask", cut, "--json"}).json().at("runs");
+        QCOMPARE(runs[1].at("text").at("source").get<std::string>(), "built-in");
+        QCOMPARE(runs[1].at("text").at("digest"), text.at("digest"));
+    }
+
+    void theExpectedTimeIsToldFirst_data() {
+        QTest::addColumn<QStringList>("options");
+        QTest::addColumn<QString>("work");
+        const QString one = writeMask(m_llama, m_model, "one.json", R"([{"layer":0,"heads_cut":[1]}])");
+        const QString two = writeMask(m_llama, m_model, "two.json", R"([{"layer":1,"mlp":"drop"}])");
+        const QStringList text{"--max-tokens", "96", "--window", "32"};
+        const QString task = QString::fromStdString(
+            m_llama.write("sand.jsonl", R"({"query":"it is","choices":["sand","a tin"],"gold":0})"));
+        QTest::newRow("dense") << text << "96 tokens, dense";
+        QTest::newRow("a mask") << text + QStringList{"--mask", one} << "96 tokens, dense and under the mask";
+        QTest::newRow("a mask alone") << text + QStringList{"--mask", one, "--against", "none"}
+                                      << "96 tokens, under the mask";
+        QTest::newRow("a mask against another")
+            << text + QStringList{"--mask", one, "--against", two} << "96 tokens, under 2 masks";
+        QTest::newRow("masks") << text + QStringList{"--mask", one, "--mask", two}
+                               << "96 tokens, dense and under 2 masks";
+        QTest::newRow("a task") << QStringList{"--task", task} << "tokens of sand, dense";
+    }
+    void theExpectedTimeIsToldFirst() {
+        QFETCH(QStringList, options);
+        QFETCH(QString, work);
+        const Outcome plain = run(QStringList{"evaluate", m_model, "--progress", "plain"} + options);
+        const QRegularExpression line("^(?:\\s+0 %  .*\n)*about \\d+\\.\\d s for [^\n]*" + work + "\n");
+        QVERIFY2(plain.status == 0 && line.match(plain.error).hasMatch(), qPrintable(plain.error));
+        const Outcome json = run(QStringList{"evaluate", m_model, "--progress", "json"} + options);
+        int told = 0;
+        for (const QString& report : json.error.split('\n', Qt::SkipEmptyParts)) {
+            const Json fields = Json::parse(report.toStdString());
+            if (!fields.contains("expected_seconds")) {
+                QVERIFY(told > 0 || fields.at("fraction") == 0.0);
+                continue;
+            }
+            ++told;
+            QVERIFY(fields.at("expected_seconds").get<double>() > 0);
+            QVERIFY(QString::fromStdString(fields.at("text").get<std::string>()).endsWith(work));
+        }
+        QCOMPARE(told, 1);
+        for (const char* mode : {"none", "auto"}) // here auto writes to no terminal
+            QVERIFY(run(QStringList{"evaluate", m_model, "--progress", mode} + options).error.isEmpty());
+    }
+
+    void anEncoderTellsHowFarItsPooledOutputMoves_data() {
+        QTest::addColumn<QString>("of");
+        QTest::newRow("pooler") << "pooler";
+        QTest::newRow("first token") << "first_token";
+    }
+    void anEncoderTellsHowFarItsPooledOutputMoves() {
+        QFETCH(QString, of);
+        const Json judged = test::readJson(SECATEUR_TEST_SOURCES "/pooled.json");
+        const Scratch folder;
+        const QString model = writeModel(folder, "bert-bare", "adds-bos");
+        if (of == "first_token") { // as in checkpoints that were saved without a pooler
+            QFile weights(folder.path("model.safetensors"));
+            QVERIFY(weights.setPermissions(QFile::ReadOwner | QFile::WriteOwner));
+            QVERIFY(weights.open(QFile::ReadWrite));
+            const QByteArray renamed = weights.readAll().replace("\"pooler.", "\"nobody.");
+            weights.seek(0);
+            weights.write(renamed);
+        }
+        QByteArray documents;
+        for (const Json& document : judged.at("documents"))
+            documents += QByteArray::fromStdString(document.get<std::string>()) + "\n\n\n";
+        const QString text = QString::fromStdString(folder.write("documents.txt", documents));
+        const std::string structure = run({"inspect", model, "--json"}).json().at("structure").get<std::string>();
+        const Json made{{"secateur_mask", 1},
+                        {"model", {{"architecture", "bert"}, {"structure", structure}}},
+                        {"layers", judged.at("layers")}};
+        const QString mask = QString::fromStdString(folder.write("cut.json", QByteArray::fromStdString(made.dump())));
+        const QStringList asked{"evaluate", model, "--text", text, "--mask", mask, "--dtype", "float32"};
+        const Outcome outcome = run(asked + QStringList{"--json"});
+        QVERIFY2(outcome.status == 0, outcome.out);
+        const Json document = outcome.json();
+        const Json& found = document.at("pooled_distance");
+        double worst = 0;
+        for (const auto& [field, value] : judged.at(of.toStdString()).items())
+            worst = std::max(worst, std::abs(found.at(field).get<double>() / value.get<double>() - 1));
+        qInfo("worst relative error: %.1e", worst);
+        QVERIFY(worst < 1e-4);
+        QCOMPARE(found.at("of").get<std::string>(), of.toStdString());
+        QCOMPARE(found.at("sequences"), judged.at("sequences"));
+        QCOMPARE(found.at("tokens"), judged.at("tokens"));
+        QCOMPARE(found.at("sequence_length").get<int>(), 17);
+        QVERIFY(found.at("reference").at("mask").is_null() && !document.contains("text"));
+        const QByteArray shown = run(asked).out;
+        QVERIFY2(shown.contains("relative distance") && shown.contains("\ncut.json to dense "), shown);
+        const Outcome dense = run({"evaluate", model, "--text", text});
+        QCOMPARE(dense.status, 1);
+        QVERIFY2(dense.error.contains("is an encoder without a head") && dense.error.contains("--mask"),
+                 qPrintable(dense.error));
+        QVERIFY(run(asked + QStringList{"--window", "9"}).error.contains("--window: is for perplexity"));
+    }
+
     void progressTellsTheTimeThatIsLeft() {
         const Outcome outcome = evaluated({"--window", "16", "--progress", "json"});
         QVERIFY(outcome.error.count('\n') > 1);
@@ -241,7 +348,7 @@ private slots:
         QVERIFY(refused(writeModel(gpt2, "gpt2", "has-bos"), {"--text", articles, "--window", "17"}, 1,
                         "has learned 16 positions, too few for a window of 17 tokens"));
         QVERIFY(refused(writeModel(bert, "bert", "has-bos"), {"--text", articles}, 1, "is an encoder: it predicts no"));
-        QVERIFY(refused(m_model, {}, 2, "--text: there is nothing to evaluate on; name a text"));
+        QVERIFY(refused(m_model, {"--seq-len", "20"}, 2, "--seq-len: is for encoders; the windows"));
         QVERIFY(refused(m_model, {"--text", "/nonexistent.txt"}, 1, "/nonexistent.txt: does not exist"));
         const Outcome longer = evaluated({"--window", "80"});
         QVERIFY2(longer.error.contains("note: a window of 80 tokens is longer than the model's context of 64"),

@@ -358,7 +358,7 @@ private slots:
         const QString text = SECATEUR_TEST_SOURCES "/perplexity/articles.raw";
         row("shots of a text", {"--text", text, "--shots", "2"}, 2, "--shots requires --task");
         row("format of a text", {"--text", text, "--format", "piqa"}, 2, "--format requires --task");
-        row("window of a task", {"--task", words, "--window", "16"}, 2, "--window requires --text");
+        row("window of a task", {"--task", words, "--window", "16"}, 2, "--window: goes with --text");
         row("no task there", {"--task", "/nonexistent.jsonl"}, 1, "/nonexistent.jsonl: ");
         row("unknown format", {"--task", words, "--format", "piqua"}, 2, "piqua: is no task format; known are boolq");
         row("another format", {"--task", words, "--format", "piqa"}, 1, "words.jsonl: has no labels");

@@ -174,6 +174,7 @@ void TestMainWindow::initTestCase() {
     QCoreApplication::setOrganizationName("secateur");
     QCoreApplication::setApplicationName("secateur");
     static QTemporaryDir settings;
+    qputenv("XDG_STATE_HOME", settings.path().toUtf8());
     QSettings::setPath(QSettings::NativeFormat, QSettings::UserScope, settings.path());
 }
 

@@ -100,6 +100,22 @@ private slots:
         QVERIFY_EXCEPTION_THROWN(makeSequences({text}, *tokenizer, {.length = 1}), Error);
     }
 
+    void theBuiltInTextIsManyShortDocuments() {
+        const auto documents = readDocuments("");
+        QVERIFY(documents.size() > 30);
+        std::size_t bytes = 0;
+        for (const std::string& document : documents) {
+            const QByteArray raw = QByteArray::fromStdString(document);
+            QCOMPARE(QString::fromUtf8(raw).toUtf8(), raw);
+            QVERIFY(document.size() > 200 && document.size() < 2000);
+            bytes += document.size();
+        }
+        QVERIFY(bytes > 25'000 && bytes < 40'000);
+        QCOMPARE(readDocuments("", {}, TextSplit::windows).size(), std::size_t{1});
+        QCOMPARE(sourceName(""), "built-in");
+        QCOMPARE(sourceName("a.txt"), "a.txt");
+    }
+
     void theDigestIsOfTheIds() {
         const auto tokenizer = tokenizerOf("byte-level");
         const auto digest = [&](std::string_view text, std::int64_t length) {

@@ -363,7 +363,7 @@ private slots:
         QCOMPARE(QApplication::clipboard()->text().toDouble(), value);
         bench.click(bench.cell(1, 1), Qt::ControlModifier);
         bench.heads.copyValues();
-        QVERIFY(QApplication::clipboard()->text().startsWith("layer,head,gate_norm_head\r\n1,0,"));
+        QVERIFY(QApplication::clipboard()->text().startsWith("layer,head,gate_norm_head,kept\r\n1,0,"));
         bench.heads.figureActions()->copyCsv();
         QCOMPARE(QApplication::clipboard()->text().count('\n'), 7);
         bench.layers.figureActions()->copyCsv();

@@ -3,6 +3,7 @@
 #include "analysis/error.h"
 #include "analysis/measure.h"
 #include "analysis/text.h"
+#include "widgets/mask_editor.h"
 
 #include <QFileInfo>
 
@@ -108,7 +109,10 @@ bool Document::isModelFile(const QString& path) const {
 Document::Document(Engine engine, JobRunner* jobs, QObject* parent)
     : QObject(parent)
     , m_engine(std::move(engine))
-    , m_jobs(jobs) {
+    , m_jobs(jobs)
+    , m_masks(new MaskEditor(this)) {
+    for (auto change : {&MaskEditor::maskChanged, &MaskEditor::listChanged, &MaskEditor::protectionChanged})
+        connect(m_masks, change, this, &Document::noteChange);
     connect(jobs, &JobRunner::progressed, this, &Document::onProgressed);
     connect(jobs, &JobRunner::finished, this, &Document::onFinished);
     connect(jobs, &JobRunner::cancelled, this, &Document::onCancelled);
@@ -133,6 +137,28 @@ void Document::open(const QString& path) {
         return [this, opened = std::move(opened)]() mutable { adopt(std::move(opened)); };
     };
     m_opening = m_jobs->start(tr("Opening %1").arg(QFileInfo(path).fileName()), JobRunner::Priority::interactive, work);
+}
+
+void Document::recover(const QString& autosaved, const QString& session) {
+    m_jobs->cancel(m_opening);
+    const auto work = [this, autosaved = autosaved.toStdString(), session = session.toStdString(),
+                       engine = m_engine](const Progress& progress) {
+        Opened opened = readSession(engine, autosaved, progress);
+        opened.sessionPath.clear();
+        std::error_code ignored;
+        if (!session.empty() && std::filesystem::exists(session, ignored)) {
+            Session base = engine.readSession(session);
+            if (base.model.fingerprint == opened.session.model.fingerprint) {
+                opened.session.results = std::move(base.results);
+                opened.sessionPath = QString::fromStdString(session);
+            }
+        }
+        return [this, opened = std::move(opened)]() mutable {
+            adopt(std::move(opened));
+            setModified(true);
+        };
+    };
+    m_opening = m_jobs->start(tr("Restoring unsaved masks"), JobRunner::Priority::interactive, work);
 }
 
 Document::Opened Document::readSession(const Engine& engine, const std::string& path, const Progress& progress) {
@@ -166,7 +192,9 @@ void Document::adopt(Opened opened) {
     m_opening = 0;
     m_session = std::move(opened.session);
     m_model = std::move(opened.model);
+    m_prices.emplace(m_session.model);
     m_open = true;
+    adoptMasks();
     setSessionPath(opened.sessionPath);
     setModified(false);
     emit this->opened();
@@ -188,16 +216,16 @@ void Document::locateModel(const QString& path) {
                 return;
             m_model = model;
             m_session.model.path = file;
-            setModified(true);
+            noteChange();
             emit modelLocated();
         };
     };
-    m_locating.insert(
+    m_smallJobs.insert(
         m_jobs->start(tr("Looking at %1").arg(QFileInfo(path).fileName()), JobRunner::Priority::interactive, work));
 }
 
 void Document::saveSession(const QString& path) {
-    const auto work = [this, file = path.toStdString(), write = m_engine.writeSession, snapshot = m_session,
+    const auto work = [this, file = path.toStdString(), write = m_engine.writeSession, snapshot = snapshot(),
                        model = m_model, generation = m_generation, revision = m_revision](const Progress&) mutable {
         if (snapshot.model.fingerprint.empty() && model)
             snapshot.model.fingerprint = model->fingerprint();
@@ -278,14 +306,14 @@ void Document::takeResults(JobRunner::Id job, std::vector<MetricResult> results,
         result.measurement.fingerprint = fingerprint;
         add(m_session, std::move(result));
     }
-    ++m_revision;
-    setModified(true);
+    if (!m_sessionPath.isEmpty())
+        noteChange();
     end(job);
 }
 
 void Document::end(JobRunner::Id job) {
     m_saving.erase(job);
-    m_locating.erase(job);
+    m_smallJobs.erase(job);
     if (job == m_opening)
         m_opening = 0;
     const auto measuring = m_measuring.extract(job);
@@ -315,7 +343,7 @@ void Document::onCancelled(quint64 job) {
 
 void Document::onFailed(quint64 job, const QString& message) {
     const bool own =
-        job == m_opening || m_saving.contains(job) || m_locating.contains(job) || m_measuring.contains(job);
+        job == m_opening || m_saving.contains(job) || m_smallJobs.contains(job) || m_measuring.contains(job);
     end(job);
     if (own)
         emit failed(message);
@@ -356,8 +384,12 @@ void Document::setSessionPath(const QString& path) {
     emit sessionPathChanged();
 }
 
+void Document::noteChange() {
+    ++m_revision;
+    setModified(true);
+}
+
 void Document::setModified(bool modified) {
-    modified = modified && !m_sessionPath.isEmpty();
     if (modified == m_modified)
         return;
     m_modified = modified;

@@ -2,6 +2,7 @@
 
 #include "analysis/engine.h"
 #include "analysis/metric.h"
+#include "analysis/price.h"
 #include "analysis/session.h"
 #include "widgets/job_runner.h"
 
@@ -10,11 +11,14 @@
 
 #include <map>
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
 
 namespace secateur {
+
+class MaskEditor;
 
 enum class MetricState { notComputed, computing, done };
 
@@ -35,9 +39,14 @@ public:
     const ModelSpec& spec() const { return m_session.model.spec; }
     /// Null when the session stands without its checkpoint.
     const std::shared_ptr<const Model>& model() const { return m_model; }
+    /// The masks of what is open, and their undo; begun anew with each opening.
+    MaskEditor* masks() const { return m_masks; }
+    /// What everything in the open model costs; null while nothing is open.
+    const PriceList* prices() const { return m_prices ? &*m_prices : nullptr; }
     /// Where the session was read from or saved to; empty = never.
     const QString& sessionPath() const { return m_sessionPath; }
-    /// Whether a session that has a file differs from it. What a freshly opened model shows is cheap to make again.
+    /// Whether there is something to lose: a session that differs from its file, or masks that have none. What a
+    /// freshly opened model shows is cheap to make again.
     bool isModified() const { return m_modified; }
     bool isOpening() const { return m_opening != 0; }
     bool isSaving() const { return !m_saving.empty(); }
@@ -51,6 +60,21 @@ public:
     /// Measures on a background job; layers appear as they are estimated and again as they are done. Leaves out what is
     /// being computed already.
     void measure(const std::vector<MetricRequest>& requests);
+    /// Keeps what was measured of a mask, and the mask itself.
+    void addEvaluation(Evaluation evaluation, const MaskRecord& record);
+    /// Adds a mask file to the masks, and edits it. A file that is none, or for another model, is said in failed().
+    void openMask(const QString& path);
+    /// The current mask, as a file for scripts and other people.
+    void saveMask(const QString& path);
+    /// Writes a checkpoint of what the current mask leaves.
+    void exportMasked(const QString& path);
+    /// Makes the mask that a row of evaluations ran under the current one: where the masks have it under a name, that.
+    void restoreMask(const EvaluatedMask& mask);
+    /// Opens what was autosaved of an earlier run, with its session behind it, as changes that are not saved.
+    /// @param session the file that was open; empty = none
+    void recover(const QString& autosaved, const QString& session);
+    /// Masks and evaluations as they are now, without what measuring gives again.
+    Session unsaved() const;
     void setView(const std::string& name, const std::string& value) { m_session.view[name] = value; }
 
     MetricState state(const std::string& resultId) const;
@@ -67,8 +91,12 @@ signals:
     void modelLocated();
     void resultChanged(const QString& resultId);
     void stateChanged(const QString& resultId);
+    void evaluationsChanged();
     void sessionPathChanged();
     void saved(const QString& path);
+    void maskSaved(const QString& path);
+    /// @param sentence what was written, and how well it agrees
+    void exported(const QString& sentence);
     void modifiedChanged();
     /// Something the person asked for did not work; what was open is unharmed.
     void failed(const QString& message);
@@ -93,13 +121,20 @@ private:
     void onFinished(quint64 job);
     void onCancelled(quint64 job);
     void onFailed(quint64 job, const QString& message);
+    void adoptMasks();
+    /// The session with the masks as they are now.
+    Session snapshot() const;
     void setSessionPath(const QString& path);
+    /// Something is different that is worth saving.
+    void noteChange();
     void setModified(bool modified);
 
     Engine m_engine;
     JobRunner* m_jobs;
+    MaskEditor* m_masks;
     Session m_session;
     std::shared_ptr<const Model> m_model;
+    std::optional<PriceList> m_prices;
     QString m_sessionPath;
     bool m_open = false;
     bool m_modified = false;
@@ -109,7 +144,7 @@ private:
     std::map<JobRunner::Id, Measuring> m_measuring;
     std::map<std::string, MetricResult> m_partial; ///< by result id, from its first layer to its last
     std::map<JobRunner::Id, QString> m_saving;     ///< to which file
-    std::set<JobRunner::Id> m_locating;
+    std::set<JobRunner::Id> m_smallJobs;           ///< whose failures are said, and no more
 };
 
 } // namespace secateur

@@ -10,6 +10,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <numeric>
 
 namespace secateur {
@@ -255,6 +256,60 @@ void paintHistogram(QCPLayoutGrid& layout, const Figure& figure, const PlotTheme
     steps->setBrush(mixed(theme.background, colour, 0.35));
 }
 
+/// From a little before the first to a little behind the last point.
+QCPRange scatterRange(const std::vector<FigureSeries>& series) {
+    std::vector<double> positions;
+    for (const FigureSeries& points : series)
+        std::ranges::copy_if(points.positions, std::back_inserter(positions),
+                             [](double x) { return std::isfinite(x); });
+    if (positions.empty())
+        return {0, 1};
+    const auto [least, most] = std::ranges::minmax(positions);
+    const double room = most > least ? 0.05 * (most - least) : std::max(0.05 * std::abs(most), 0.5);
+    return {least - room, most + room};
+}
+
+void addPoints(QCPAxis& x, QCPAxis& y, const FigureSeries& series, std::size_t index, const PlotTheme& theme) {
+    const QColor colour = lineColour(index);
+    QCPGraph* points = x.parentPlot()->addGraph(&x, &y);
+    points->setData(QVector<double>(series.positions.begin(), series.positions.end()),
+                    drawable(series.values, y.scaleType() == QCPAxis::stLogarithmic));
+    points->setLineStyle(QCPGraph::lsNone);
+    points->setScatterStyle({pointShape(index, false), theme.pen(colour), colour, 6 * theme.unit});
+    points->setName(QString::fromStdString(series.label));
+    if (series.errors.empty())
+        return;
+    QVector<double> reach(series.errors.begin(), series.errors.end());
+    for (double& error : reach)
+        error = std::isfinite(error) ? whiskerErrors * error : 0;
+    auto* whiskers = new QCPErrorBars(&x, &y);
+    whiskers->setDataPlottable(points);
+    whiskers->setData(reach);
+    whiskers->setPen(theme.pen(colour));
+    whiskers->setWhiskerWidth(6 * theme.unit);
+    whiskers->setName({});
+}
+
+void paintScatter(QCustomPlot& plot, QCPLayoutGrid& layout, const Figure& figure, const PlotTheme& theme) {
+    QCPAxisRect* rect = addAxisRect(layout, 1, 0);
+    QCPAxis* x = rect->addAxis(QCPAxis::atBottom);
+    QCPAxis* y = rect->addAxis(QCPAxis::atLeft);
+    setUpValueAxis(*y, figure, false, theme);
+    styleAxis(*x, theme);
+    useValueTicks(*x, figure.x.logarithmic);
+    x->setLabel(QString::fromStdString(figure.x.label));
+    x->setRange(scatterRange(figure.series));
+    rect->setMinimumMargins({0, theme.length(6), theme.length(10), 0});
+    for (std::size_t i = 0; i < figure.series.size(); ++i)
+        addPoints(*x, *y, figure.series[i], i, theme);
+    if (figure.series.size() > 1) {
+        addLegend(plot, *addGrid(layout, 0), theme);
+        layout.setRowStretchFactor(0, stretchNothing);
+    }
+    layout.setRowSpacing(0);
+    layout.simplify();
+}
+
 } // namespace
 
 void paintFigure(QCustomPlot& plot, const Figure& figure, const PlotTheme& theme) {
@@ -270,6 +325,8 @@ void paintFigure(QCustomPlot& plot, const Figure& figure, const PlotTheme& theme
         paintHeatMap(plot, *layout, figure, theme);
     else if (figure.kind == FigureKind::histogram)
         paintHistogram(*layout, figure, theme);
+    else if (figure.kind == FigureKind::scatter)
+        paintScatter(plot, *layout, figure, theme);
     else
         paintSeries(plot, *layout, figure, theme);
 }

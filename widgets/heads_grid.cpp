@@ -1,5 +1,7 @@
 #include "widgets/heads_grid.h"
 
+#include "widgets/heads_threshold.h"
+#include "widgets/mask_editor.h"
 #include "widgets/selection.h"
 
 #include <QHelpEvent>
@@ -9,6 +11,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 namespace secateur {
 
@@ -16,13 +19,15 @@ namespace {
 
 constexpr double wheelNotch = 120;
 constexpr double pixelsPerNotch = 60;
-constexpr double zoomPerNotch = 0.8;
 
 } // namespace
 
-HeadsGrid::HeadsGrid(Selection* selection, QWidget* parent)
+HeadsGrid::HeadsGrid(MaskEditor* masks, Selection* selection, QWidget* parent)
     : QWidget(parent)
     , m_selection(selection)
+    , m_masks(masks)
+    , m_threshold(new HeadsThreshold(masks, this))
+    , m_shears(masks)
     , m_picture(this) {
     setFocusPolicy(Qt::StrongFocus);
     setMouseTracking(true);
@@ -30,6 +35,11 @@ HeadsGrid::HeadsGrid(Selection* selection, QWidget* parent)
     setAccessibleName(tr("Heat map of heads by layer"));
     connect(selection, &Selection::changed, this, &HeadsGrid::followSelection);
     connect(selection, &Selection::hoverChanged, this, &HeadsGrid::followHover);
+    connect(masks, &MaskEditor::maskChanged, this, &HeadsGrid::followMask);
+    connect(masks, &MaskEditor::previewChanged, this, &HeadsGrid::followMask);
+    connect(masks, &MaskEditor::protectionChanged, this, &HeadsGrid::followMask);
+    connect(masks, &MaskEditor::listChanged, this, &HeadsGrid::followMask);
+    connect(m_threshold, &HeadsThreshold::changed, this, [this] { m_picture.setThreshold(m_threshold->marker()); });
 }
 
 void HeadsGrid::setModel(const ModelSpec& spec) {
@@ -37,6 +47,12 @@ void HeadsGrid::setModel(const ModelSpec& spec) {
     m_anchor = {};
     m_spec = spec;
     m_picture.setModel(spec);
+    followMask();
+}
+
+void HeadsGrid::setTool(Tool tool) {
+    m_tool = tool;
+    updateCursor(mapFromGlobal(QCursor::pos()), {});
 }
 
 void HeadsGrid::setValues(const Matrix& values, const ColourScale& scale, const QString& label, bool byGroup) {
@@ -68,6 +84,12 @@ void HeadsGrid::followHover() {
     m_picture.setHovered(hovered, hovered ? unit(hovered->layer) : 1);
 }
 
+/// A mask may come before the model's rows do, and the other way round.
+void HeadsGrid::followMask() {
+    if (m_masks->mask().layerCount() == m_spec.layerCount())
+        m_picture.setCuts(cutsOf(*m_masks));
+}
+
 bool HeadsGrid::event(QEvent* event) {
     if (event->type() != QEvent::ToolTip)
         return QWidget::event(event);
@@ -90,24 +112,42 @@ void HeadsGrid::resizeEvent(QResizeEvent* event) {
 void HeadsGrid::mousePressEvent(QMouseEvent* event) {
     if (m_gesture != Gesture::none)
         return;
-    const Qt::KeyboardModifiers modifiers = event->modifiers();
-    const bool lassoKeys = modifiers.testFlag(Qt::ControlModifier) && modifiers.testFlag(Qt::ShiftModifier);
     m_lastPoint = event->position();
+    m_button = event->button();
     if (event->button() == Qt::MiddleButton) {
         m_gesture = Gesture::pan;
         setCursor(Qt::ClosedHandCursor);
-        return;
-    }
-    if (event->button() != Qt::LeftButton) {
+    } else if (event->button() == Qt::LeftButton) {
+        press(event->position(), event->modifiers());
+    } else {
         event->ignore();
+    }
+}
+
+void HeadsGrid::press(QPointF point, Qt::KeyboardModifiers modifiers) {
+    if (const std::optional<LayerSwitch> which = m_picture.switches().at(point)) {
+        toggle(*which);
+        setHint(hintAt(point));
         return;
     }
-    const std::optional<HeadsPlace> place = m_picture.placeAt(event->position());
+    if (m_picture.colourBar().contains(point)) {
+        if (m_threshold->isOffered()) {
+            m_gesture = Gesture::threshold;
+            continueGesture(point);
+        }
+        return;
+    }
+    const bool lassoKeys = modifiers.testFlag(Qt::ControlModifier) && modifiers.testFlag(Qt::ShiftModifier);
+    const std::optional<HeadsPlace> place = m_picture.placeAt(point);
     const bool onHeader = place && place->kind != HeadsPlace::Kind::cell;
-    if ((lassoKeys || m_lassoTool) && !onHeader)
-        beginLasso(event->position(), modifiers.testFlag(Qt::ControlModifier));
-    else if (place)
+    if (modifiers.testFlag(Qt::AltModifier) || (m_tool == Tool::shears && !lassoKeys)) {
+        if (place)
+            beginCut(*place);
+    } else if ((lassoKeys || m_tool == Tool::lasso) && !onHeader) {
+        beginLasso(point, modifiers.testFlag(Qt::ControlModifier));
+    } else if (place) {
         beginGesture(*place, modifiers);
+    }
 }
 
 void HeadsGrid::mouseDoubleClickEvent(QMouseEvent* event) {
@@ -123,11 +163,25 @@ void HeadsGrid::mouseMoveEvent(QMouseEvent* event) {
     const std::optional<HeadsPlace> place = m_picture.placeAt(event->position());
     const bool onCell = place && place->kind == HeadsPlace::Kind::cell;
     m_selection->hover(onCell ? std::optional(place->head) : std::nullopt);
+    if (m_gesture != Gesture::none)
+        return;
+    m_picture.setHoveredSwitch(m_picture.switches().at(event->position()));
+    updateCursor(event->position(), event->modifiers());
+    setHint(hintAt(event->position()));
 }
 
-void HeadsGrid::mouseReleaseEvent(QMouseEvent*) {
-    if (m_gesture == Gesture::pan)
-        unsetCursor();
+void HeadsGrid::mouseReleaseEvent(QMouseEvent* event) {
+    if (event->button() != m_button)
+        return;
+    if (m_gesture == Gesture::shears)
+        m_shears.apply();
+    else if (m_gesture == Gesture::threshold)
+        m_threshold->apply();
+    finishGesture();
+    updateCursor(event->position(), event->modifiers());
+}
+
+void HeadsGrid::finishGesture() {
     m_gesture = Gesture::none;
     m_lasso.clear();
     m_picture.setLasso({});
@@ -135,12 +189,14 @@ void HeadsGrid::mouseReleaseEvent(QMouseEvent*) {
 
 void HeadsGrid::leaveEvent(QEvent*) {
     m_selection->hover({});
+    m_picture.setHoveredSwitch({});
+    setHint({});
 }
 
 void HeadsGrid::wheelEvent(QWheelEvent* event) {
     const QPointF turn = QPointF(event->angleDelta()) / wheelNotch;
     if (event->modifiers().testFlag(Qt::ControlModifier)) {
-        m_picture.zoom(std::pow(zoomPerNotch, turn.y()), event->position());
+        m_picture.zoom(std::pow(HeadsPicture::zoomPerNotch, turn.y()), event->position());
     } else if (!m_picture.showsEverything()) {
         const QPointF pixels = turn * pixelsPerNotch;
         m_picture.pan(event->modifiers().testFlag(Qt::ShiftModifier) ? pixels.transposed() : pixels);
@@ -179,6 +235,11 @@ void HeadsGrid::continueGesture(QPointF point) {
         m_picture.pan(moved);
     } else if (m_gesture == Gesture::rectangle) {
         applyRectangle(m_picture.nearest(point));
+    } else if (m_gesture == Gesture::shears) {
+        cutAlong(point - moved, point);
+    } else if (m_gesture == Gesture::threshold) {
+        m_threshold->preview(m_picture.colourBar().valueAt(point.y()));
+        setHint(m_threshold->text());
     } else if (m_gesture == Gesture::lasso) {
         m_lasso << point;
         m_picture.setLasso(m_lasso);
@@ -189,10 +250,15 @@ void HeadsGrid::continueGesture(QPointF point) {
 }
 
 void HeadsGrid::cancelGesture() {
-    const bool selected = m_gesture != Gesture::pan;
-    mouseReleaseEvent(nullptr);
-    if (selected)
+    const Gesture was = m_gesture;
+    finishGesture();
+    if (was == Gesture::shears)
+        m_shears.cancel();
+    else if (was == Gesture::threshold)
+        m_threshold->cancel();
+    else if (was != Gesture::pan)
         m_selection->select(m_before, Selection::Mode::replace, m_activeBefore);
+    setHint({});
 }
 
 void HeadsGrid::applyRectangle(HeadId to) {
@@ -208,91 +274,6 @@ void HeadsGrid::applyRectangle(HeadId to) {
         heads.insert(m_before.begin(), m_before.end());
     }
     m_selection->select(heads, Selection::Mode::replace, active);
-}
-
-// ---- keyboard
-
-void HeadsGrid::keyPressEvent(QKeyEvent* event) {
-    const QPointF middle = QRectF(rect()).center();
-    if (event->key() == Qt::Key_Escape && m_gesture != Gesture::none)
-        cancelGesture();
-    else if (event->key() == Qt::Key_Escape && !m_selection->heads().empty())
-        m_selection->clear();
-    else if (event->matches(QKeySequence::SelectAll))
-        selectAll();
-    else if (event->matches(QKeySequence::ZoomIn))
-        m_picture.zoom(zoomPerNotch, middle);
-    else if (event->matches(QKeySequence::ZoomOut))
-        m_picture.zoom(1 / zoomPerNotch, middle);
-    else if (event->key() == Qt::Key_0 && event->modifiers().testFlag(Qt::ControlModifier))
-        m_picture.resetZoom();
-    else if (!navigate(event))
-        QWidget::keyPressEvent(event);
-}
-
-bool HeadsGrid::navigate(QKeyEvent* event) {
-    if (m_spec.layers.empty() || m_spec.maxHeads() == 0)
-        return false;
-    const bool toEdge = event->modifiers().testFlag(Qt::ControlModifier);
-    const HeadId from = m_selection->active().value_or(m_anchor.head);
-    const int page = std::max(1, m_picture.layersOnScreen() / 2);
-    const int all = m_spec.layerCount() + m_spec.maxHeads();
-    HeadId to = from;
-    switch (event->key()) {
-    case Qt::Key_Up:
-        to = stepped(from, toEdge ? -all : -1, 0);
-        break;
-    case Qt::Key_Down:
-        to = stepped(from, toEdge ? all : 1, 0);
-        break;
-    case Qt::Key_PageUp:
-        to = stepped(from, -page, 0);
-        break;
-    case Qt::Key_PageDown:
-        to = stepped(from, page, 0);
-        break;
-    case Qt::Key_Left:
-        to = stepped(from, 0, toEdge ? -all : -1);
-        break;
-    case Qt::Key_Right:
-        to = stepped(from, 0, toEdge ? all : 1);
-        break;
-    case Qt::Key_Home:
-        to = stepped(from, toEdge ? -all : 0, -all);
-        break;
-    case Qt::Key_End:
-        to = stepped(from, toEdge ? all : 0, all);
-        break;
-    default:
-        return false;
-    }
-    const bool isStep = !toEdge && event->key() != Qt::Key_Home && event->key() != Qt::Key_End;
-    if (isStep && !m_selection->active())
-        to = stepped(from, 0, 0); // the first step shows where one is instead of leaving it
-    moveTo(to, event->modifiers().testFlag(Qt::ShiftModifier));
-    return true;
-}
-
-void HeadsGrid::moveTo(HeadId head, bool extend) {
-    if (!extend || !m_selection->active())
-        m_anchor = {HeadsPlace::Kind::cell, head};
-    else if (m_anchor.kind != HeadsPlace::Kind::cell || !m_selection->heads().contains(m_anchor.head))
-        m_anchor = {HeadsPlace::Kind::cell, *m_selection->active()};
-    m_selection->select(headsBetween(m_anchor.head, head, HeadsPlace::Kind::cell), Selection::Mode::replace, head);
-    m_picture.reveal(head);
-}
-
-/// Some layers down and units (heads or KV groups) to the right, as far as there are any; passes over layers without
-/// heads.
-HeadId HeadsGrid::stepped(HeadId from, int layers, int units) const {
-    HeadId to{std::clamp(from.layer + layers, 0, m_spec.layerCount() - 1), from.head};
-    const int onwards = layers < 0 ? -1 : 1;
-    while (headCount(to.layer) == 0 && to.layer + onwards >= 0 && to.layer + onwards < m_spec.layerCount())
-        to.layer += onwards;
-    if (headCount(to.layer) == 0)
-        return from;
-    to.head = std::clamp(unitStart(to).head + units * unit(to.layer), 0, headCount(to.layer) - 1);
-    return unitStart(to);
 }
 
 // ---- cells

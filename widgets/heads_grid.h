@@ -2,6 +2,7 @@
 
 #include "analysis/model_spec.h"
 #include "widgets/heads_picture.h"
+#include "widgets/heads_shears.h"
 
 #include <QWidget>
 
@@ -10,29 +11,44 @@
 
 namespace secateur {
 
+class HeadsThreshold;
+class MaskEditor;
 class Selection;
 
-/// The grid of heads that mouse and keyboard select in: click, Ctrl to toggle, Shift to extend, drag for a rectangle,
-/// Ctrl+Shift+drag for a lasso, headers for whole layers and columns, arrows. The wheel scrolls, with Ctrl it zooms;
-/// the middle button pans.
+/// The grid of heads that mouse and keyboard select and cut in. Select: click, Ctrl to toggle, Shift to extend, drag
+/// for a rectangle, Ctrl+Shift+drag for a lasso, headers for whole layers and columns, arrows. Cut: click and drag with
+/// the shears or with Alt, the switches beside a layer, the colour bar for a threshold, [ and ]. The wheel scrolls,
+/// with Ctrl it zooms; the middle button pans.
 class HeadsGrid : public QWidget {
     Q_OBJECT
 
 public:
-    HeadsGrid(Selection* selection, QWidget* parent);
+    enum class Tool { select, lasso, shears };
+
+    HeadsGrid(MaskEditor* masks, Selection* selection, QWidget* parent);
 
     void setModel(const ModelSpec& spec);
     /// @param values [layers, heads]
     /// @param byGroup KV groups are selected as a whole
     void setValues(const Matrix& values, const ColourScale& scale, const QString& label, bool byGroup);
-    /// Whether dragging without modifiers draws a lasso.
-    void setLassoTool(bool on) { m_lassoTool = on; }
+    /// What dragging without modifiers does.
+    void setTool(Tool tool);
+    HeadsThreshold* threshold() const { return m_threshold; }
+    /// What a click here would do, or what a drag is doing; empty over cells.
+    const QString& hint() const { return m_hint; }
     void selectAll();
     void resetZoom();
     QRect cellRect(HeadId head) const { return m_picture.cellRect(head); }
+    QRect switchRect(LayerSwitch which) const { return m_picture.switches().rect(which); }
+    QRect colourBarRect() const { return m_picture.colourBar().pixels(); }
+    /// The layer whose label or switches a point is on.
+    std::optional<int> layerAt(QPointF point) const;
+    /// Makes what is under a point the selection, unless it is selected: a menu will be about it.
+    void selectForMenu(QPointF point);
 
 signals:
     void toolTipRequested(const QPoint& globalPosition);
+    void hinted();
 
 protected:
     bool event(QEvent* event) override;
@@ -45,9 +61,13 @@ protected:
     void leaveEvent(QEvent* event) override;
     void wheelEvent(QWheelEvent* event) override;
     void keyPressEvent(QKeyEvent* event) override;
+    void keyReleaseEvent(QKeyEvent* event) override;
 
 private:
-    enum class Gesture { none, rectangle, lasso, pan };
+    enum class Gesture { none, rectangle, lasso, pan, shears, threshold };
+
+    // heads_grid.cpp
+    void followMask();
 
     void followSelection();
     void followHover();
@@ -56,9 +76,25 @@ private:
     void continueGesture(QPointF point);
     void cancelGesture();
     void applyRectangle(HeadId to);
+    void press(QPointF point, Qt::KeyboardModifiers modifiers);
+    void finishGesture();
+
+    // heads_grid_cuts.cpp
+    void beginCut(const HeadsPlace& place);
+    void toggle(LayerSwitch which);
+    void cutAlong(QPointF from, QPointF to);
+    void updateCursor(QPointF point, Qt::KeyboardModifiers modifiers);
+    QString hintAt(QPointF point) const;
+    void setHint(const QString& hint);
+
+    // heads_grid_keys.cpp
+    bool runKey(QKeyEvent* event);
+    bool escape();
     bool navigate(QKeyEvent* event);
     void moveTo(HeadId head, bool extend);
     HeadId stepped(HeadId from, int layers, int units) const;
+
+    // heads_grid.cpp
     int unit(int layer) const;
     HeadId unitStart(HeadId head) const;
     std::optional<HeadId> shownUnit(std::optional<HeadId> head) const;
@@ -67,14 +103,19 @@ private:
     std::set<HeadId> headsBetween(HeadId from, HeadId to, HeadsPlace::Kind kind) const;
 
     Selection* m_selection;
+    MaskEditor* m_masks;
+    HeadsThreshold* m_threshold;
+    HeadsShears m_shears;
     HeadsPicture m_picture;
     ModelSpec m_spec;
     bool m_byGroup = false;
-    bool m_lassoTool = false;
+    Tool m_tool = Tool::select;
+    QString m_hint;
 
     Gesture m_gesture = Gesture::none;
-    HeadsPlace m_anchor; ///< where the last gesture or key without Shift began
-    bool m_adds = false; ///< this gesture keeps what was selected before
+    Qt::MouseButton m_button = Qt::NoButton; ///< that holds it
+    HeadsPlace m_anchor;                     ///< where the last gesture or key without Shift began
+    bool m_adds = false;                     ///< this gesture keeps what was selected before
     bool m_removes = false;
     std::set<HeadId> m_before;
     std::optional<HeadId> m_activeBefore;

@@ -3,7 +3,6 @@
 #include "analysis/statistics.h"
 #include "widgets/heads_outlines.h"
 #include "widgets/plot_axes.h"
-#include "widgets/plot_cells.h"
 
 #include <qcustomplot.h>
 
@@ -38,6 +37,8 @@ struct HeadsPicture::Parts {
         , means(new QCPBars(meansRows, meansAxis))
         , cells(columns, rows, theme)
         , bar(*plot->plotLayout(), 0, 2, theme)
+        , cuts(columns, rows, theme)
+        , switches(rows, theme)
         , outlines(columns, rows, theme) {}
 
     PlotTheme theme;
@@ -52,6 +53,8 @@ struct HeadsPicture::Parts {
     QCPBars* means;
     PlotCells cells;
     PlotColourBar bar;
+    HeadsCuts cuts; ///< made before the outlines, so drawn beneath them
+    LayerSwitches switches;
     HeadsOutlines outlines;
     QString label;            ///< of the colour bar
     std::vector<int> lengths; ///< heads of each layer
@@ -105,6 +108,8 @@ void HeadsPicture::setTheme(const PlotTheme& theme) {
     parts.cells.setTheme(theme);
     parts.bar.setTheme(theme);
     parts.bar.axis()->setTickLabelColor(theme.muted);
+    parts.cuts.setTheme(theme);
+    parts.switches.setTheme(theme);
     parts.outlines.setTheme(theme);
     arrange();
 }
@@ -121,6 +126,8 @@ void HeadsPicture::setModel(const ModelSpec& spec) {
     parts.width = spec.maxHeads();
     parts.cells.setRows(parts.lengths, groups);
     parts.zoomed = false;
+    parts.cuts.setLayers({});
+    parts.switches.setLayers({});
     arrange();
 }
 
@@ -172,6 +179,30 @@ void HeadsPicture::setHovered(std::optional<HeadId> head, int count) {
 void HeadsPicture::setLasso(const QPolygonF& lasso) {
     m_parts->outlines.setLasso(lasso);
     replotOutlines();
+}
+
+void HeadsPicture::setCuts(const std::vector<LayerCuts>& layers) {
+    m_parts->cuts.setLayers(layers);
+    m_parts->switches.setLayers(layers);
+    replotOutlines();
+}
+
+void HeadsPicture::setHoveredSwitch(std::optional<LayerSwitch> hovered) {
+    m_parts->switches.setHovered(hovered);
+    replotOutlines();
+}
+
+void HeadsPicture::setThreshold(std::optional<double> value) {
+    m_parts->bar.setMarker(value);
+    replotOutlines();
+}
+
+const LayerSwitches& HeadsPicture::switches() const {
+    return m_parts->switches;
+}
+
+const PlotColourBar& HeadsPicture::colourBar() const {
+    return m_parts->bar;
 }
 
 std::optional<HeadsPlace> HeadsPicture::placeAt(QPointF point) const {
@@ -239,7 +270,9 @@ void HeadsPicture::arrange() {
     const int line = metrics.height() + theme.length(6);
     const int scaleWidth = metrics.horizontalAdvance("0.0000") + line + theme.length(8);
     const QSize size = parts.plot->viewport().size() - QSize(2, 2) * theme.length(6);
-    const double roomAcross = size.width() - left - 2 * gap - parts.bar.rect()->minimumSize().width() - scaleWidth;
+    const int switches = parts.height() > 0 ? parts.switches.width() : 0;
+    const double roomAcross =
+        size.width() - left - switches - 2 * gap - parts.bar.rect()->minimumSize().width() - scaleWidth;
     const double roomDown = size.height() - 2 * line;
 
     const double rows = std::max(1, parts.height());
@@ -259,7 +292,7 @@ void HeadsPicture::arrange() {
         rect.setMaximumSize(static_cast<int>(inner), static_cast<int>(height));
     };
     place(*parts.rect, width, {left, line, 0, line});
-    place(*parts.meansRect, means, {0, line, 0, line});
+    place(*parts.meansRect, means, {switches, line, 0, line});
     place(*parts.bar.rect(), parts.bar.rect()->minimumSize().width(), {0, line, scaleWidth, line});
     parts.bar.axis()->setLabel(fittingLabel());
     parts.plot->plotLayout()->setColumnSpacing(gap);

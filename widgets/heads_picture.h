@@ -3,6 +3,8 @@
 #include "analysis/head_id.h"
 #include "analysis/matrix.h"
 #include "analysis/model_spec.h"
+#include "widgets/layer_switches.h"
+#include "widgets/plot_cells.h"
 #include "widgets/plot_scale.h"
 #include "widgets/plot_theme.h"
 
@@ -14,6 +16,7 @@
 #include <optional>
 #include <set>
 #include <utility>
+#include <vector>
 
 class QWidget;
 
@@ -26,10 +29,13 @@ struct HeadsPlace {
     HeadId head; ///< for a header, the first cell behind it
 };
 
-/// The drawn grid of heads: cells, headers, a bar of the mean beside each layer, the colour bar, and the outlines of
-/// selected and hovered cells. Knows where everything is, decides nothing.
+/// The drawn grid of heads: cells, headers, switches and a bar of the mean beside each layer, the colour bar,
+/// the hatches of what is cut, and the outlines of selected and hovered cells. Knows where everything is, decides
+/// nothing.
 class HeadsPicture {
 public:
+    static constexpr double zoomPerNotch = 0.8; ///< of the wheel, or for one key
+
     /// Fills its parent; mouse and keys pass through it.
     explicit HeadsPicture(QWidget* parent);
     ~HeadsPicture();
@@ -44,11 +50,17 @@ public:
     void setActive(std::optional<HeadId> head, int count);
     void setHovered(std::optional<HeadId> head, int count);
     void setLasso(const QPolygonF& lasso);
+    void setCuts(const std::vector<LayerCuts>& layers);
+    void setHoveredSwitch(std::optional<LayerSwitch> hovered);
+    /// A line across the colour bar.
+    void setThreshold(std::optional<double> value);
 
     std::optional<HeadsPlace> placeAt(QPointF point) const;
     /// The cell under or nearest to a point; of headers and points outside too.
     HeadId nearest(QPointF point) const;
     QRect cellRect(HeadId head) const;
+    const LayerSwitches& switches() const;
+    const PlotColourBar& colourBar() const;
     std::set<HeadId> headsIn(const QPolygonF& polygon) const;
     int layersOnScreen() const;
 

@@ -1,22 +1,27 @@
 #include "widgets/heads_view.h"
 
-#include "analysis/statistics.h"
 #include "analysis/text.h"
 #include "widgets/colour_maps.h"
 #include "widgets/document.h"
 #include "widgets/figure_actions.h"
+#include "widgets/hatch_legend.h"
 #include "widgets/heads_grid.h"
+#include "widgets/heads_threshold.h"
+#include "widgets/mask_actions.h"
+#include "widgets/mask_editor.h"
 #include "widgets/metric_names.h"
 #include "widgets/plot_scale.h"
 #include "widgets/selection.h"
 
 #include <QAction>
+#include <QActionGroup>
 #include <QApplication>
 #include <QCheckBox>
 #include <QClipboard>
 #include <QComboBox>
 #include <QContextMenuEvent>
 #include <QHBoxLayout>
+#include <QKeySequence>
 #include <QLabel>
 #include <QMenu>
 #include <QPainter>
@@ -36,15 +41,6 @@ namespace {
 constexpr int frameMs = 16;
 constexpr double defaultClip = 1;
 
-/// "95th"
-QString ordinal(int number) {
-    const int tens = number % 100;
-    if (tens >= 11 && tens <= 13)
-        return QString("%1th").arg(number);
-    const int ones = number % 10;
-    return QString::number(number) + (ones == 1 ? "st" : ones == 2 ? "nd" : ones == 3 ? "rd" : "th");
-}
-
 QIcon iconOf(const QString& map) {
     QImage image(256, 1, QImage::Format_RGB32);
     for (int i = 0; i < image.width(); ++i)
@@ -54,19 +50,6 @@ QIcon iconOf(const QString& map) {
 
 bool isShownByHead(const MetricInfo& info) {
     return info.scope == Scope::head || info.scope == Scope::kvGroup;
-}
-
-/// The values of a result for every head: a KV group's value comes once for each of its heads.
-Matrix perHead(const MetricResult* result, const ModelSpec& spec) {
-    Matrix values(spec.layers.size(), static_cast<std::size_t>(spec.maxHeads()));
-    for (std::size_t layer = 0; result && layer < std::min(values.rows(), result->values.rows()); ++layer)
-        for (int head = 0; head < spec.layers[layer].heads; ++head) {
-            const bool grouped = result->request.info->scope == Scope::kvGroup;
-            const auto column = static_cast<std::size_t>(grouped ? spec.layers[layer].kvGroup(head) : head);
-            if (column < result->values.columns())
-                values(layer, static_cast<std::size_t>(head)) = result->values(layer, column);
-        }
-    return values;
 }
 
 QComboBox* addCombo(QHBoxLayout& row, const QString& text, const QString& name, const QString& help) {
@@ -88,11 +71,14 @@ HeadsView::HeadsView(Document* document, Selection* selection, QWidget* parent)
     , m_document(document)
     , m_selection(selection)
     , m_controls(new QWidget)
-    , m_lasso(new QAction(tr("Lasso"), this))
+    , m_tools(new QActionGroup(this))
     , m_stack(new QStackedWidget)
-    , m_grid(new HeadsGrid(selection, m_stack))
+    , m_grid(new HeadsGrid(document->masks(), selection, m_stack))
+    , m_legend(new HatchLegend)
+    , m_maskActions(new MaskActions(document->masks(), selection, m_grid))
     , m_actions(new FigureActions(this, [this] { return currentFigure(); }))
-    , m_refresh(new QTimer(this)) {
+    , m_refresh(new QTimer(this))
+    , m_readout(document) {
     auto* layout = new QVBoxLayout(this);
     layout->setContentsMargins(0, 0, 0, 0);
     layout->setSpacing(0);
@@ -107,6 +93,8 @@ HeadsView::HeadsView(Document* document, Selection* selection, QWidget* parent)
     m_stack->addWidget(empty);
     m_stack->addWidget(m_grid);
     layout->addWidget(m_stack, 1);
+    layout->addWidget(m_legend);
+    m_legend->hide();
     setFocusProxy(m_grid);
     m_refresh->setSingleShot(true);
     m_refresh->setInterval(frameMs);
@@ -116,6 +104,10 @@ HeadsView::HeadsView(Document* document, Selection* selection, QWidget* parent)
 
 void HeadsView::buildControls(QHBoxLayout& row) {
     m_metric = addCombo(row, tr("&Metric"), tr("Metric"), {});
+    m_metric->setSizeAdjustPolicy(QComboBox::AdjustToMinimumContentsLengthWithIcon); // narrow windows too
+    m_metric->setMinimumContentsLength(16);
+    m_metric->setSizePolicy(QSizePolicy::Expanding, QSizePolicy::Fixed);
+    m_metric->setMaximumWidth(fontMetrics().averageCharWidth() * 44);
     row.addSpacing(8);
     m_colours = addCombo(row, tr("&Colour"), tr("Colour map"), tr("Colours, from low to high"));
     m_colours->setIconSize({48, 12});
@@ -131,12 +123,27 @@ void HeadsView::buildControls(QHBoxLayout& row) {
     for (const double percent : {0.0, 0.5, 1.0, 2.0, 5.0})
         m_clip->addItem(percent == 0 ? tr("all") : tr("%1–%2 %").arg(percent).arg(100 - percent), percent);
     row.addStretch();
-    m_lasso->setCheckable(true);
-    m_lasso->setToolTip(tr("Draw around the heads to select (or hold Ctrl+Shift and drag)"));
-    auto* lasso = new QToolButton;
-    lasso->setDefaultAction(m_lasso);
-    lasso->setAutoRaise(true);
-    row.addWidget(lasso);
+    m_tools->setExclusionPolicy(QActionGroup::ExclusionPolicy::ExclusiveOptional);
+    addTool(row, tr("Lasso"), {}, HeadsGrid::Tool::lasso,
+            tr("Draw around the heads to select (or hold Ctrl+Shift and drag)"));
+    addTool(row, tr("Shears"), Qt::Key_S, HeadsGrid::Tool::shears,
+            tr("Click or drag over heads to cut or restore them (S, or hold Alt)"));
+}
+
+void HeadsView::addTool(QHBoxLayout& row, const QString& text, const QKeySequence& keys, HeadsGrid::Tool tool,
+                        const QString& help) {
+    QAction* action = m_tools->addAction(text);
+    action->setCheckable(true);
+    action->setToolTip(help);
+    action->setData(static_cast<int>(tool));
+    action->setShortcut(keys);
+    action->setShortcutContext(Qt::WidgetShortcut);
+    m_grid->addAction(action);
+    auto* button = new QToolButton;
+    button->setDefaultAction(action);
+    button->setAutoRaise(true);
+    button->setAccessibleName(tr("%1 tool").arg(text));
+    row.addWidget(button);
 }
 
 void HeadsView::connectAll() {
@@ -159,7 +166,14 @@ void HeadsView::connectAll() {
     connect(m_colours, &QComboBox::activated, this, keepAndRefresh);
     connect(m_clip, &QComboBox::activated, this, keepAndRefresh);
     connect(m_logarithmic, &QCheckBox::clicked, this, keepAndRefresh);
-    connect(m_lasso, &QAction::toggled, m_grid, &HeadsGrid::setLassoTool);
+    connect(m_tools, &QActionGroup::triggered, this, [this] {
+        const QAction* chosen = m_tools->checkedAction();
+        m_grid->setTool(chosen ? static_cast<HeadsGrid::Tool>(chosen->data().toInt()) : HeadsGrid::Tool::select);
+    });
+    connect(m_grid, &HeadsGrid::hinted, this, &HeadsView::tellHead);
+    for (const auto signal : {&MaskEditor::maskChanged, &MaskEditor::protectionChanged})
+        connect(m_document->masks(), signal, this, &HeadsView::tellHead);
+    connect(m_document->masks(), &MaskEditor::listChanged, this, &HeadsView::showLegend);
     connect(m_grid, &HeadsGrid::toolTipRequested, this, &HeadsView::showToolTip);
     connect(m_actions, &FigureActions::failed, this, &HeadsView::failed);
     connect(m_selection, &Selection::hoverChanged, this, &HeadsView::tellHead);
@@ -168,9 +182,16 @@ void HeadsView::connectAll() {
 
 void HeadsView::tellHead() {
     const std::optional<HeadId> head = m_selection->hovered() ? m_selection->hovered() : m_selection->active();
-    const QString text = head ? describe(*head) : QString();
+    const QString text = !m_grid->hint().isEmpty() ? m_grid->hint() : head ? m_readout.describe(*head) : QString();
     m_grid->setAccessibleDescription(text);
     emit hoverText(text);
+}
+
+void HeadsView::showLegend() {
+    const MaskEditor& masks = *m_document->masks();
+    m_legend->setVisible(masks.compared());
+    m_legend->setNames(QString::fromStdString(masks.state().edited().name),
+                       QString::fromStdString(masks.comparedName()));
 }
 
 /// Takes over what is open now and how it was looked at.
@@ -224,30 +245,25 @@ void HeadsView::showMetric(const QString& id) {
     }
 }
 
+QList<QAction*> HeadsView::tools() const {
+    return m_tools->actions();
+}
+
 std::string HeadsView::resultId() const {
     return m_metric->currentData().toString().toStdString();
 }
 
-const MetricResult* HeadsView::result() const {
-    return m_document->result(resultId());
-}
-
 void HeadsView::refresh() {
-    const MetricResult* shown = result();
+    m_readout.setResult(resultId());
+    const MetricResult* shown = m_readout.result();
     offerScales(shown);
-    m_ranks.clear();
-    m_uncertain.clear();
-    if (shown) {
-        const std::span<const double> values = shown->values.values();
-        m_ranks = ranks(values, shown->request.info->pruneFirst != PruneFirst::high);
-        m_uncertain = shown->standardError ? notSeparated(values, shown->standardError->values())
-                                           : std::vector<bool>(values.size(), false);
-    }
     m_metric->setToolTip(m_metric->currentData(Qt::ToolTipRole).toString());
     m_actions->setEnabled(shown);
-    const bool byGroup = shown && shown->request.info->scope == Scope::kvGroup;
     const QString label = shown ? QString::fromStdString(currentFigure().colour.label) : QString();
-    m_grid->setValues(perHead(shown, m_document->spec()), scale(), label, byGroup);
+    const Matrix values = m_readout.perHead();
+    m_grid->setValues(values, scale(), label, m_readout.isByGroup());
+    m_grid->threshold()->setValues(shown ? values : Matrix(),
+                                   shown ? shown->request.info->pruneFirst : PruneFirst::neither, resultId());
     tellHead();
 }
 
@@ -264,7 +280,7 @@ void HeadsView::offerScales(const MetricResult* shown) {
 }
 
 ColourScale HeadsView::scale() const {
-    const MetricResult* shown = result();
+    const MetricResult* shown = m_document->result(resultId());
     const QString map = m_colours->currentData().toString();
     const bool fits = !isDiverging(map) || (shown && isSigned(shown->values.values()));
     return {fits ? map.toStdString() : ColourScale().map, m_logarithmic->isEnabled() && m_logarithmic->isChecked(),
@@ -272,7 +288,7 @@ ColourScale HeadsView::scale() const {
 }
 
 Figure HeadsView::currentFigure() const {
-    const MetricResult* shown = result();
+    const MetricResult* shown = m_document->result(resultId());
     if (!shown)
         return {};
     const ModelCard& model = m_document->session().model;
@@ -284,60 +300,13 @@ Figure HeadsView::currentFigure() const {
     return figure;
 }
 
-std::size_t HeadsView::column(HeadId head) const {
-    const LayerSpec& layer = m_document->spec().layers[static_cast<std::size_t>(head.layer)];
-    const MetricResult* shown = result();
-    const bool grouped = shown && shown->request.info->scope == Scope::kvGroup;
-    return static_cast<std::size_t>(grouped ? layer.kvGroup(head.head) : head.head);
-}
-
-std::optional<double> HeadsView::value(HeadId head) const {
-    const MetricResult* shown = result();
-    const auto row = static_cast<std::size_t>(head.layer);
-    if (!shown || head.layer < 0 || head.head < 0 || row >= m_document->spec().layers.size() ||
-        head.head >= m_document->spec().layers[row].heads || row >= shown->values.rows() ||
-        column(head) >= shown->values.columns() || std::isnan(shown->values(row, column(head))))
-        return {};
-    return shown->values(row, column(head));
-}
-
-QString HeadsView::cellName(HeadId head) const {
-    const MetricResult* shown = result();
-    if (shown && shown->request.info->scope == Scope::kvGroup)
-        return QString("L%1.G%2").arg(head.layer).arg(column(head));
-    return QString::fromStdString(headName(head.layer, head.head));
-}
-
-QString HeadsView::describe(HeadId head) const {
-    const std::optional<double> number = value(head);
-    if (!number)
-        return QString::fromStdString(headName(head.layer, head.head));
-    const MetricResult& shown = *result();
-    const auto row = static_cast<std::size_t>(head.layer);
-    const double error = shown.errorAt(row, column(head));
-    QString text = cellName(head) + " = " + QString::fromStdString(withError(*number, error));
-    if (!shown.request.info->unit.empty())
-        text += ' ' + toQString(shown.request.info->unit);
-    if (error > 0)
-        text += tr(" (estimate)");
-    const auto finite = std::count_if(m_ranks.begin(), m_ranks.end(), [](int rank) { return rank > 0; });
-    const std::size_t cell = row * shown.values.columns() + column(head);
-    if (cell < m_ranks.size())
-        text += (m_uncertain[cell] ? tr(" · rank ≈%1/%2") : tr(" · rank %1/%2")).arg(m_ranks[cell]).arg(finite);
-    if (const double percent = percentBelow(shown.values.row(row), *number); !std::isnan(percent))
-        text += tr(" · %1 percentile of layer").arg(ordinal(static_cast<int>(std::lround(percent))));
-    return text;
-}
-
 void HeadsView::showToolTip(const QPoint& globalPosition) {
     const std::optional<HeadId> head = m_selection->hovered();
-    const std::optional<double> number = head ? value(*head) : std::nullopt;
-    if (number) {
-        const double error = result()->errorAt(static_cast<std::size_t>(head->layer), column(*head));
-        const QString text = QString::fromStdString(exactlyWithError(*number, error));
-        QToolTip::showText(globalPosition, cellName(*head) + " = " + text, m_grid);
-    } else
+    const QString text = head ? m_readout.exact(*head) : m_grid->hint();
+    if (text.isEmpty())
         QToolTip::hideText();
+    else
+        QToolTip::showText(globalPosition, text, m_grid);
 }
 
 void HeadsView::selectAll() {
@@ -349,31 +318,31 @@ void HeadsView::resetZoom() {
 }
 
 void HeadsView::copyValues() {
-    QStringList lines{"layer,head," + QString::fromStdString(resultId())};
-    QString single;
-    for (const HeadId& head : m_selection->heads()) {
-        const std::optional<double> number = value(head);
-        if (!number)
-            continue;
-        single = QString::fromStdString(exactly(*number));
-        lines << QString("%1,%2,%3").arg(head.layer).arg(head.head).arg(single);
-    }
-    if (lines.size() > 1)
-        QApplication::clipboard()->setText(lines.size() == 2 ? single : lines.join("\r\n") + "\r\n");
+    const QString text = m_readout.copyOf(m_selection->heads());
+    if (!text.isEmpty())
+        QApplication::clipboard()->setText(text);
 }
 
 void HeadsView::contextMenuEvent(QContextMenuEvent* event) {
     if (!m_document->isOpen())
         return;
+    const QPoint point = m_grid->mapFrom(this, event->pos());
+    const bool byMouse = event->reason() == QContextMenuEvent::Mouse && m_grid->rect().contains(point);
+    if (byMouse)
+        m_grid->selectForMenu(point);
+    m_maskActions->setLayer(byMouse ? m_grid->layerAt(point) : std::nullopt);
     QMenu menu(this);
+    m_maskActions->fill(&menu);
+    menu.addSeparator();
     QAction* values = menu.addAction(tr("Copy selected &values"), this, &HeadsView::copyValues);
-    values->setEnabled(result() && !m_selection->heads().empty());
+    values->setEnabled(m_readout.result() && !m_selection->heads().empty());
     menu.addActions(m_actions->actions());
     menu.addSeparator();
     menu.addAction(tr("Select &all"), this, &HeadsView::selectAll);
-    menu.addAction(m_lasso);
+    menu.addActions(m_tools->actions());
     menu.addAction(tr("&Reset zoom"), this, &HeadsView::resetZoom);
     menu.exec(event->globalPos());
+    m_maskActions->setLayer({});
 }
 
 } // namespace secateur

@@ -1,16 +1,16 @@
 #pragma once
 
 #include "analysis/figure.h"
-#include "analysis/head_id.h"
 #include "analysis/metric.h"
+#include "widgets/head_readout.h"
+#include "widgets/heads_grid.h"
 
 #include <QWidget>
 
-#include <optional>
 #include <string>
-#include <vector>
 
 class QAction;
+class QActionGroup;
 class QCheckBox;
 class QComboBox;
 class QHBoxLayout;
@@ -21,7 +21,8 @@ namespace secateur {
 
 class Document;
 class FigureActions;
-class HeadsGrid;
+class HatchLegend;
+class MaskActions;
 class Selection;
 
 /// The layers x heads heat map of one metric, with the shared selection drawn on it and made in it.
@@ -38,6 +39,9 @@ public:
     /// Copying and saving, for the window's menus; they are also in the context menu.
     FigureActions* figureActions() const { return m_actions; }
     HeadsGrid* grid() const { return m_grid; }
+    /// What can be done to the mask, for the window's menus; also in the context menu.
+    MaskActions* maskActions() const { return m_maskActions; }
+    QList<QAction*> tools() const;
 
 public slots:
     void showMetric(const QString& resultId);
@@ -59,6 +63,9 @@ protected:
 
 private:
     void buildControls(QHBoxLayout& row);
+    void addTool(QHBoxLayout& row, const QString& text, const QKeySequence& keys, HeadsGrid::Tool tool,
+                 const QString& help);
+    void showLegend();
     void connectAll();
     void restore();
     void keep();
@@ -68,12 +75,6 @@ private:
     void tellHead();
     void offerScales(const MetricResult* result);
     ColourScale scale() const;
-    const MetricResult* result() const;
-    /// Cell of the result's matrix behind a head.
-    std::size_t column(HeadId head) const;
-    std::optional<double> value(HeadId head) const;
-    QString cellName(HeadId head) const;
-    QString describe(HeadId head) const;
     void showToolTip(const QPoint& globalPosition);
 
     Document* m_document;
@@ -83,13 +84,14 @@ private:
     QComboBox* m_colours;
     QCheckBox* m_logarithmic;
     QComboBox* m_clip;
-    QAction* m_lasso;
+    QActionGroup* m_tools; ///< none chosen = to select
     QStackedWidget* m_stack;
     HeadsGrid* m_grid;
+    HatchLegend* m_legend;
+    MaskActions* m_maskActions;
     FigureActions* m_actions;
     QTimer* m_refresh;
-    std::vector<int> m_ranks;      ///< of the result on screen, cell by cell
-    std::vector<bool> m_uncertain; ///< ranks that estimates may change
+    HeadReadout m_readout; ///< of the result on screen
 };
 
 } // namespace secateur

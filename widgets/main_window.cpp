@@ -1,12 +1,21 @@
 #include "widgets/main_window.h"
 
+#include "analysis/text.h"
+#include "widgets/autosave.h"
 #include "widgets/cache_search.h"
+#include "widgets/cut_box.h"
 #include "widgets/document.h"
+#include "widgets/evaluations_panel.h"
+#include "widgets/export_box.h"
 #include "widgets/heads_view.h"
 #include "widgets/job_runner.h"
 #include "widgets/jobs_panel.h"
 #include "widgets/layers_view.h"
+#include "widgets/live_evaluation.h"
 #include "widgets/log_panel.h"
+#include "widgets/mask_editor.h"
+#include "widgets/mask_list_box.h"
+#include "widgets/mask_panel.h"
 #include "widgets/message_bar.h"
 #include "widgets/metric_list.h"
 #include "widgets/model_card_panel.h"
@@ -38,9 +47,13 @@ namespace secateur {
 
 namespace {
 
-constexpr int layoutVersion = 1;
+constexpr int layoutVersion = 2;
 constexpr QSize defaultSize(1440, 900);
 constexpr int statusMs = 5000;
+
+QString counted(int count, const char* thing) {
+    return QString::fromStdString(secateur::counted(static_cast<std::uint64_t>(count), thing));
+}
 
 /// What can be dropped: a model's folder or file, or a session. Empty = something else.
 QString openablePath(const QMimeData* data, const Document& document) {
@@ -61,6 +74,8 @@ MainWindow::MainWindow(Document* document, JobRunner* jobs, QWidget* parent)
     , m_document(document)
     , m_jobs(jobs)
     , m_selection(new Selection(this))
+    , m_live(new LiveEvaluation(document, jobs, {}, this))
+    , m_autosave(new Autosave(document, Autosave::stateFolder(), this))
     , m_cache(new CacheSearch(document->engine().cachedModels, this)) {
     setObjectName("MainWindow");
     setAcceptDrops(true);
@@ -76,6 +91,7 @@ MainWindow::MainWindow(Document* document, JobRunner* jobs, QWidget* parent)
     buildStatusBar();
     buildMenus();
     connectDocument();
+    connectAutosave();
     restoreLayout();
     showCentre();
     updateTitle();
@@ -130,8 +146,13 @@ void MainWindow::buildDocks() {
     m_metricsDock = addDock(tr("Metrics"), "metrics", Qt::LeftDockWidgetArea, m_metrics);
     QDockWidget* inspector =
         addDock(tr("Selection"), "selection", Qt::RightDockWidgetArea, new SelectionInspector(m_document, m_selection));
+    auto* mask = new MaskPanel(m_document, m_live);
+    addDock(tr("Mask"), "mask", Qt::RightDockWidgetArea, mask);
+    m_evaluations = new EvaluationsPanel(m_document, m_live);
+    QDockWidget* evaluations = addDock(tr("Evaluations"), "evaluations", Qt::BottomDockWidgetArea, m_evaluations);
     m_jobsDock = addDock(tr("Jobs"), "jobs", Qt::BottomDockWidgetArea, m_jobsPanel);
     QDockWidget* log = addDock(tr("Log"), "log", Qt::BottomDockWidgetArea, m_log);
+    tabifyDockWidget(evaluations, m_jobsDock);
     tabifyDockWidget(m_jobsDock, log);
     m_jobsDock->hide(); // the status bar says what is being worked on, and a click there brings them
     log->hide();
@@ -141,10 +162,21 @@ void MainWindow::buildDocks() {
     resize(defaultSize);
     resizeDocks({card, inspector}, {character * 31, character * 33}, Qt::Horizontal);
     resizeDocks({card, m_metricsDock}, {fontMetrics().height() * 10, fontMetrics().height() * 30}, Qt::Vertical);
-    resizeDocks({m_jobsDock}, {fontMetrics().height() * 7}, Qt::Vertical);
+    resizeDocks({evaluations}, {fontMetrics().height() * 10}, Qt::Vertical);
     m_defaultLayout = saveState(layoutVersion);
     connect(m_card, &ModelCardPanel::locateModelWanted, this, &MainWindow::chooseModelForSession);
     connect(m_metrics, &MetricList::chosen, this, &MainWindow::showResult);
+    connect(m_evaluations, &EvaluationsPanel::failed, this, &MainWindow::fail);
+    connect(mask->list(), &MaskListBox::openWanted, this, &MainWindow::chooseMask);
+    connect(mask->list(), &MaskListBox::saveWanted, this, &MainWindow::chooseMaskFile);
+    connect(mask->exports(), &ExportBox::exportWanted, this, &MainWindow::chooseExport);
+    connect(m_heads, &HeadsView::resultShown, mask->cutBox(), &CutBox::showMetric);
+    connect(m_document, &Document::exported, this, [this](const QString& sentence) {
+        m_messages->say(MessageBar::Kind::notice, sentence);
+        m_log->add("info", sentence);
+    });
+    connect(m_document, &Document::maskSaved, this,
+            [this](const QString& path) { statusBar()->showMessage(tr("Saved %1").arg(path), statusMs); });
     connect(m_heads, &HeadsView::resultShown, this, &MainWindow::followPicture);
     connect(m_neurons, &NeuronsView::resultShown, this, &MainWindow::followPicture);
     connect(m_tabs, &QTabWidget::currentChanged, this, &MainWindow::followPicture);
@@ -205,6 +237,12 @@ void MainWindow::connectDocument() {
         showCentre();
     });
     connect(m_jobs, &JobRunner::cancelled, this, &MainWindow::showCentre);
+    connect(m_document, &Document::exported, this, [this](const QString& sentence) {
+        m_messages->say(MessageBar::Kind::notice, sentence);
+        m_log->add("info", sentence);
+    });
+    connect(m_document->masks(), &MaskEditor::refused, this,
+            [this](const QString& message) { statusBar()->showMessage(message, statusMs); });
     connect(m_document, &Document::noticed, this, [this](const QString& message) {
         m_messages->say(MessageBar::Kind::notice, message);
         m_log->add("notice", message);
@@ -214,6 +252,28 @@ void MainWindow::connectDocument() {
         rememberRecentFile(path);
         if (const auto next = std::exchange(m_afterSave, nullptr))
             next();
+    });
+}
+
+void MainWindow::connectAutosave() {
+    connect(m_autosave, &Autosave::failed, this, &MainWindow::fail);
+    connect(m_autosave, &Autosave::openElsewhere, this, [this](const QString& path) {
+        m_messages->say(MessageBar::Kind::notice,
+                        tr("%1 is open in another window too: what is saved last stays.").arg(path));
+    });
+    for (const Leftover& leftover : m_autosave->leftovers()) {
+        const QString text =
+            tr("Secateur ended without saving %1 of %2.").arg(counted(leftover.masks, "mask"), leftover.model);
+        m_messages->say(MessageBar::Kind::notice, text,
+                        {{tr("Restore"), [this, leftover] { recover(leftover); }},
+                         {tr("Let go"), [this, leftover] { m_autosave->discard(leftover); }}});
+    }
+}
+
+void MainWindow::recover(const Leftover& leftover) {
+    whenNothingIsLost([this, leftover] {
+        m_document->recover(leftover.path, leftover.session);
+        showCentre();
     });
 }
 

@@ -20,13 +20,16 @@ class QToolButton;
 
 namespace secateur {
 
+class Autosave;
 class CacheSearch;
 class Document;
+class EvaluationsPanel;
 class FigureActions;
 class HeadsView;
 class JobRunner;
 class JobsPanel;
 class LayersView;
+class LiveEvaluation;
 class LogPanel;
 class MessageBar;
 class MetricList;
@@ -34,6 +37,7 @@ class ModelCardPanel;
 class NeuronsView;
 class ShortcutSheet;
 class WelcomePage;
+struct Leftover;
 
 /// The one window: pictures in the centre, what they are of and what can be done around them.
 class MainWindow : public QMainWindow {
@@ -70,6 +74,8 @@ private:
     QDockWidget* addDock(const QString& title, const QString& name, Qt::DockWidgetArea area, QWidget* content);
     void buildStatusBar();
     void connectDocument();
+    void connectAutosave();
+    void recover(const Leftover& leftover);
     void showOpened();
     void showCentre();
     void showPanels(bool wanted);
@@ -87,6 +93,7 @@ private:
     void buildFileMenu();
     void buildEditMenu();
     void buildMeasureMenu();
+    void buildMaskMenu();
     void buildViewMenu();
     void buildThemeMenu(QMenu* menu);
     void buildHelpMenu();
@@ -95,8 +102,11 @@ private:
     void chooseFolder();
     void chooseSession();
     void chooseModelForSession();
-    void chooseSessionFile();
-    void saveSession();
+    void chooseMask();
+    void chooseMaskFile();
+    void chooseExport();
+    void chooseSessionFile(std::function<void()> next = {});
+    void saveSession(std::function<void()> next = {});
     void whenNothingIsLost(std::function<void()> next);
     void save(const QString& path, std::function<void()> next = {});
     void openPalette();
@@ -109,6 +119,8 @@ private:
     Document* m_document;
     JobRunner* m_jobs;
     Selection* m_selection;
+    LiveEvaluation* m_live;
+    Autosave* m_autosave;
     CacheSearch* m_cache;
     MessageBar* m_messages = nullptr;
     QStackedWidget* m_centre = nullptr;
@@ -120,6 +132,7 @@ private:
     NeuronsView* m_neurons = nullptr;
     MetricList* m_metrics = nullptr;
     ModelCardPanel* m_card = nullptr;
+    EvaluationsPanel* m_evaluations = nullptr;
     JobsPanel* m_jobsPanel = nullptr;
     LogPanel* m_log = nullptr;
     QList<QDockWidget*> m_docks;

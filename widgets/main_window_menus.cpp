@@ -6,6 +6,8 @@
 #include "widgets/layer_neurons.h"
 #include "widgets/layers_view.h"
 #include "widgets/main_window.h"
+#include "widgets/mask_actions.h"
+#include "widgets/mask_editor.h"
 #include "widgets/metric_list.h"
 #include "widgets/neurons_view.h"
 #include "widgets/recent_files.h"
@@ -46,6 +48,10 @@ QString sessionFilter() {
     return MainWindow::tr("Sessions (*.h5 *.hdf5);;All files (*)");
 }
 
+QString maskFilter() {
+    return MainWindow::tr("Masks (*.json);;All files (*)");
+}
+
 QString modelFilter(const Engine& engine) {
     QStringList patterns;
     for (const std::string& extension : engine.modelExtensions)
@@ -67,6 +73,7 @@ void MainWindow::buildMenus() {
     buildFileMenu();
     buildEditMenu();
     buildMeasureMenu();
+    buildMaskMenu();
     buildViewMenu();
     buildHelpMenu();
     m_palette = new CommandPalette(this);
@@ -101,6 +108,16 @@ void MainWindow::buildFileMenu() {
 
 void MainWindow::buildEditMenu() {
     QMenu* menu = menuBar()->addMenu(tr("&Edit"));
+    QUndoStack* steps = m_document->masks()->undoStack();
+    QAction* undo = steps->createUndoAction(this, tr("&Undo"));
+    undo->setShortcut(QKeySequence::Undo);
+    QAction* redo = steps->createRedoAction(this, tr("&Redo"));
+    redo->setShortcuts({tr("Ctrl+Shift+Z"), tr("Ctrl+Y")});
+    for (QAction* action : {undo, redo}) {
+        menu->addAction(action);
+        m_commands << action;
+    }
+    menu->addSeparator();
     m_needDocument << add(menu, tr("&Copy selected values"), QKeySequence::Copy, [this] { copyValues(); });
     m_needDocument << add(menu, tr("Copy figure as &image"), tr("Ctrl+Shift+C"),
                           [this] { figureActions()->copyImage(); });
@@ -119,6 +136,14 @@ void MainWindow::buildMeasureMenu() {
         m_metricsDock->raise();
         m_metrics->editOptions(std::string(m_metrics->request().info->id));
     });
+}
+
+void MainWindow::buildMaskMenu() {
+    QMenu* menu = menuBar()->addMenu(tr("Mas&k"));
+    m_heads->maskActions()->fill(menu);
+    menu->addSeparator();
+    menu->addActions(m_heads->tools());
+    m_commands << m_heads->maskActions()->all() << m_heads->tools();
 }
 
 void MainWindow::buildViewMenu() {
@@ -196,17 +221,41 @@ void MainWindow::chooseModelForSession() {
            [this](const QString& path) { m_document->locateModel(path); });
 }
 
-void MainWindow::chooseSessionFile() {
+void MainWindow::chooseSessionFile(std::function<void()> next) {
     const QString name = QString::fromStdString(m_document->session().model.name) + ".h5";
     choose(this, QFileDialog::AcceptSave, QFileDialog::AnyFile, tr("Save session"), sessionFilter(), name,
-           [this](const QString& path) { save(QFileInfo(path).suffix().isEmpty() ? path + ".h5" : path); });
+           [this, next = std::move(next)](const QString& path) {
+               save(QFileInfo(path).suffix().isEmpty() ? path + ".h5" : path, next);
+           });
 }
 
-void MainWindow::saveSession() {
+void MainWindow::chooseMask() {
+    choose(this, QFileDialog::AcceptOpen, QFileDialog::ExistingFile, tr("Open mask"), maskFilter(), {},
+           [this](const QString& path) { m_document->openMask(path); });
+}
+
+void MainWindow::chooseMaskFile() {
+    const QString name = QString::fromStdString(m_document->masks()->state().edited().name) + ".mask.json";
+    choose(this, QFileDialog::AcceptSave, QFileDialog::AnyFile, tr("Save mask"), maskFilter(), name,
+           [this](const QString& path) {
+               m_document->saveMask(QFileInfo(path).suffix().isEmpty() ? path + ".mask.json" : path);
+           });
+}
+
+void MainWindow::chooseExport() {
+    const bool isFile = m_document->session().model.format == "gguf";
+    const QString name = QString::fromStdString(m_document->session().model.name) + "-" +
+                         QString::fromStdString(m_document->masks()->state().edited().name);
+    choose(this, QFileDialog::AcceptSave, QFileDialog::AnyFile, tr("Export a masked checkpoint"),
+           isFile ? tr("GGUF (*.gguf)") : tr("A new folder (*)"), isFile ? name + ".gguf" : name,
+           [this](const QString& path) { m_document->exportMasked(path); });
+}
+
+void MainWindow::saveSession(std::function<void()> next) {
     if (m_document->sessionPath().isEmpty())
-        chooseSessionFile();
+        chooseSessionFile(std::move(next));
     else
-        save(m_document->sessionPath());
+        save(m_document->sessionPath(), std::move(next));
 }
 
 void MainWindow::whenNothingIsLost(std::function<void()> next) {
@@ -214,15 +263,17 @@ void MainWindow::whenNothingIsLost(std::function<void()> next) {
         next();
         return;
     }
-    auto* question =
-        new QMessageBox(QMessageBox::Question, tr("Secateur"),
-                        tr("%1 has results that are not saved.").arg(QFileInfo(m_document->sessionPath()).fileName()),
-                        QMessageBox::Save | QMessageBox::Discard | QMessageBox::Cancel, this);
+    auto* question = new QMessageBox(
+        QMessageBox::Question, tr("Secateur"),
+        m_document->sessionPath().isEmpty()
+            ? tr("The masks of %1 are not saved.").arg(m_document->session().model.name.c_str())
+            : tr("%1 has changes that are not saved.").arg(QFileInfo(m_document->sessionPath()).fileName()),
+        QMessageBox::Save | QMessageBox::Discard | QMessageBox::Cancel, this);
     question->setAttribute(Qt::WA_DeleteOnClose);
     question->setObjectName("unsaved");
     connect(question, &QMessageBox::finished, this, [this, next = std::move(next)](int answer) {
         if (answer == QMessageBox::Save)
-            save(m_document->sessionPath(), next);
+            saveSession(next);
         else if (answer == QMessageBox::Discard)
             next();
     });

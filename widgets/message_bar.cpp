@@ -12,6 +12,7 @@ MessageBar::MessageBar(QWidget* parent)
     , m_icon(new QLabel)
     , m_text(new QLabel)
     , m_more(new QLabel)
+    , m_choices(new QHBoxLayout)
     , m_dismiss(new QToolButton) {
     setFrameShape(QFrame::StyledPanel);
     setAutoFillBackground(true);
@@ -31,17 +32,18 @@ MessageBar::MessageBar(QWidget* parent)
     row->setContentsMargins(8, 4, 4, 4);
     row->addWidget(m_icon);
     row->addWidget(m_text, 1);
+    row->addLayout(m_choices);
     row->addWidget(m_more);
     row->addWidget(m_dismiss);
     hide();
 }
 
-void MessageBar::say(Kind kind, const QString& text) {
+void MessageBar::say(Kind kind, const QString& text, std::vector<Choice> choices) {
     for (const Message& message : m_messages)
         if (message.text == text)
             return;
-    const Message message{kind, text};
-    kind == Kind::error ? m_messages.push_front(message) : m_messages.push_back(message);
+    Message message{kind, text, std::move(choices)};
+    m_messages.insert(kind == Kind::error ? m_messages.begin() : m_messages.end(), std::move(message));
     showFirst();
 }
 
@@ -52,7 +54,7 @@ void MessageBar::dismiss() {
 }
 
 void MessageBar::dismissAll() {
-    m_messages.clear();
+    std::erase_if(m_messages, [](const Message& message) { return message.choices.empty(); });
     showFirst();
 }
 
@@ -68,7 +70,25 @@ void MessageBar::showFirst() {
     const auto icon = first.kind == Kind::error ? QStyle::SP_MessageBoxWarning : QStyle::SP_MessageBoxInformation;
     m_icon->setPixmap(style()->standardIcon(icon).pixmap(style()->pixelMetric(QStyle::PM_SmallIconSize)));
     m_text->setText(first.text);
+    showChoices(first);
     m_more->setText(m_messages.size() > 1 ? tr("and %1 more").arg(m_messages.size() - 1) : QString());
+}
+
+void MessageBar::showChoices(const Message& message) {
+    while (QLayoutItem* item = m_choices->takeAt(0)) {
+        item->widget()->deleteLater();
+        delete item;
+    }
+    for (const Choice& choice : message.choices) {
+        auto* button = new QToolButton;
+        button->setText(choice.text);
+        connect(button, &QToolButton::clicked, this, [this, run = choice.run] {
+            dismiss();
+            run();
+        });
+        m_choices->addWidget(button);
+    }
+    m_dismiss->setVisible(message.choices.empty());
 }
 
 } // namespace secateur

@@ -4,7 +4,10 @@
 #include <QString>
 
 #include <deque>
+#include <functional>
+#include <vector>
 
+class QHBoxLayout;
 class QLabel;
 class QToolButton;
 
@@ -19,8 +22,15 @@ public:
 
     explicit MessageBar(QWidget* parent = nullptr);
 
-    void say(Kind kind, const QString& text);
+    /// A way out that a message offers; taking it dismisses the message.
+    struct Choice {
+        QString text;
+        std::function<void()> run;
+    };
+
+    void say(Kind kind, const QString& text, std::vector<Choice> choices = {});
     void dismiss();
+    /// But those that wait for a choice.
     void dismissAll();
     /// On screen; empty = none.
     QString text() const;
@@ -29,13 +39,16 @@ private:
     struct Message {
         Kind kind;
         QString text;
+        std::vector<Choice> choices;
     };
     void showFirst();
+    void showChoices(const Message& message);
 
     std::deque<Message> m_messages;
     QLabel* m_icon;
     QLabel* m_text;
     QLabel* m_more;
+    QHBoxLayout* m_choices;
     QToolButton* m_dismiss;
 };
 

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <map>
 
 namespace secateur {
@@ -185,11 +186,45 @@ private:
     QCPAxisRect* m_rect;
 };
 
+class PlotColourBar::Marker : public QCPLayerable {
+public:
+    explicit Marker(QCPAxis* axis)
+        : QCPLayerable(axis->parentPlot(), "overlay", axis->axisRect())
+        , m_axis(axis) {
+        setParent(axis->axisRect());
+    }
+
+    PlotTheme theme;
+    std::optional<double> value;
+
+protected:
+    QRect clipRect() const override { return m_axis->axisRect()->outerRect(); }
+    void applyDefaultAntialiasingHint(QCPPainter* painter) const override { painter->setAntialiasing(false); }
+    void draw(QCPPainter* painter) override {
+        if (!value)
+            return;
+        const QRect bar = m_axis->axisRect()->rect();
+        const double pixel = m_axis->coordToPixel(*value);
+        const int y = std::isfinite(pixel)
+                          ? static_cast<int>(std::lround(std::clamp<double>(pixel, bar.top(), bar.bottom())))
+                          : (*value > m_axis->range().center() ? bar.top() : bar.bottom());
+        const int beyond = theme.length(5);
+        const QRect line(bar.left() - beyond, y - theme.length(1), bar.width() + 2 * beyond, theme.length(2));
+        const int halo = theme.length(1);
+        painter->fillRect(line.adjusted(-halo, -halo, halo, halo), theme.background);
+        painter->fillRect(line, theme.text);
+    }
+
+private:
+    QCPAxis* m_axis;
+};
+
 PlotColourBar::PlotColourBar(QCPLayoutGrid& layout, int row, int column, const PlotTheme& theme)
     : m_rect(addAxisRect(layout, row, column)) {
     m_rect->addAxis(QCPAxis::atRight);
     m_rect->setSizeConstraintRect(QCPLayoutElement::scrInnerRect);
     m_drawing = new Drawing(m_rect);
+    m_marker = new Marker(axis());
     setTheme(theme);
 }
 
@@ -197,8 +232,28 @@ QCPAxis* PlotColourBar::axis() const {
     return m_rect->axis(QCPAxis::atRight);
 }
 
+void PlotColourBar::setMarker(std::optional<double> value) {
+    m_marker->value = value;
+}
+
+QRect PlotColourBar::pixels() const {
+    return m_rect->rect();
+}
+
+bool PlotColourBar::contains(QPointF point) const {
+    const int margin = m_marker->theme.length(6); // with the tips at its ends
+    return pixels().adjusted(-margin, -margin, margin, margin).contains(point.toPoint());
+}
+
+double PlotColourBar::valueAt(double y) const {
+    constexpr double infinite = std::numeric_limits<double>::infinity();
+    const QRect bar = pixels();
+    return y < bar.top() ? infinite : y > bar.bottom() ? -infinite : axis()->pixelToCoord(y);
+}
+
 void PlotColourBar::setTheme(const PlotTheme& theme) {
     m_drawing->theme = theme;
+    m_marker->theme = theme;
     styleAxis(*axis(), theme);
     axis()->setBasePen(Qt::NoPen);
     const int width = theme.length(12);

@@ -4,9 +4,11 @@
 #include "widgets/plot_scale.h"
 #include "widgets/plot_theme.h"
 
+#include <QPointF>
 #include <QRect>
 #include <QString>
 
+#include <optional>
 #include <vector>
 
 class QCPAxis;
@@ -44,11 +46,21 @@ public:
     QCPAxis* axis() const;
     void setTheme(const PlotTheme& theme);
     void setRange(const ColourRange& range, const QString& label);
+    /// A line across the bar, drawn with the overlay. Values beyond the ends are drawn at them.
+    void setMarker(std::optional<double> value);
+
+    QRect pixels() const;
+    /// Of a point on the bar, or so near that a person means it.
+    bool contains(QPointF point) const;
+    /// What is shown at a height; infinite beyond the ends.
+    double valueAt(double y) const;
 
 private:
     class Drawing;
+    class Marker;
     QCPAxisRect* m_rect;
     Drawing* m_drawing;
+    Marker* m_marker;
 };
 
 } // namespace secateur

@@ -23,7 +23,14 @@ constexpr ViewKey headsKeys[]{
     {"Page Up, Page Down", "Move it by half a screen"},
     {"Home, End", "First and last head; with Ctrl, of the model"},
     {"Shift with these", "Select from where the movement began to here"},
-    {"Esc", "Give up what is being dragged, then the selection"},
+    {"Esc", "Give up what is being dragged, then a preview, then the selection"},
+    {"Space, Delete", "Cut the selected heads, or restore them when all are cut"},
+    {"S, or hold Alt", "Shears: click or drag to cut or restore; a header means its layer or column"},
+    {"P", "Protect the selected heads, or let them be cut again"},
+    {"U", "Grow the selection to KV groups"},
+    {"[ and ]", "Move the threshold by one head or KV group"},
+    {"Drag on the colour bar", "Cut everything below a threshold (above, where the metric says so)"},
+    {"Click A, M or B", "Drop or restore the attention, the MLP or the block of a layer"},
     {"Click", "Select a cell; a header selects its layer or column"},
     {"Ctrl+Click", "Add a cell to the selection, or take it out"},
     {"Shift+Click", "Select everything from the first cell to this one"},
@@ -82,6 +89,8 @@ ShortcutSheet::ShortcutSheet(const QList<QAction*>& actions, QWidget* parent)
     auto* everywhere = new QTreeWidgetItem(sheet, {tr("Everywhere")});
     for (const QAction* action : actions) {
         QStringList keys;
+        if (action->shortcutContext() == Qt::WidgetShortcut)
+            continue; // stands with the picture it works in
         for (const QKeySequence& sequence : action->shortcuts())
             keys << sequence.toString(QKeySequence::NativeText);
         if (!keys.isEmpty())

@@ -85,6 +85,7 @@ struct FakeEngine {
     std::atomic<bool> diskIsFull = false;
     std::mutex mutex;
     std::map<std::string, Session> written;
+    std::map<std::string, MaskRecord> masks; ///< files
     std::vector<CachedModel> cached;
     std::atomic<bool> cacheIsSlow = false; ///< the search looks at its progress until this is false
 
@@ -113,6 +114,29 @@ struct FakeEngine {
                 throw Error("could not be written: no space left", path);
             const std::lock_guard lock(mutex);
             written[path] = session;
+        };
+        engine.maskDigest = [](const PruningMask& mask) {
+            std::string digest = mask.keepsAll() ? "dense" : "fake:";
+            for (int layer = 0; !mask.keepsAll() && layer < mask.layerCount(); ++layer)
+                digest += std::to_string(mask.layer(layer).keptHeads()) + "," +
+                          std::to_string(mask.layer(layer).keptNeurons()) + ";";
+            return digest;
+        };
+        engine.readMask = [this](const std::string& path, const ModelSpec& spec, const std::string&,
+                                 std::vector<std::string>& warnings) {
+            const std::lock_guard lock(mutex);
+            const auto found = masks.find(path);
+            if (found == masks.end())
+                throw Error("is no mask", path);
+            found->second.mask.checkFits(spec);
+            warnings.push_back("was made on another model");
+            return found->second;
+        };
+        engine.writeMask = [this](const MaskRecord& record, const std::string& path) {
+            if (diskIsFull)
+                throw Error("could not be written: no space left", path);
+            const std::lock_guard lock(mutex);
+            masks[path] = record;
         };
         engine.modelExtensions = {".gguf", ".safetensors"};
         engine.cachedModels = [this](const Progress& progress) {

@@ -1,4 +1,4 @@
-#include "backends/spec_tensors.h"
+#include "analysis/spec_tensors.h"
 
 namespace secateur {
 

@@ -1,0 +1,46 @@
+#pragma once
+
+#include "analysis/head_id.h"
+#include "analysis/mask_record.h"
+
+#include <cstddef>
+#include <memory>
+#include <set>
+#include <string>
+#include <vector>
+
+namespace secateur {
+
+/// A mask with the name it goes by in a session.
+struct NamedMask {
+    std::string name; ///< no two of a session are the same
+    std::shared_ptr<const MaskRecord> record;
+};
+
+/// What nothing may cut: layers with all that is in them, and single heads.
+struct ProtectedUnits {
+    std::set<int> layers;
+    std::set<HeadId> heads;
+
+    bool has(HeadId head) const { return layers.contains(head.layer) || heads.contains(head); }
+    /// Whether a part of the layer that a whole sublayer would take along is protected.
+    bool touches(int layer) const;
+    bool empty() const { return layers.empty() && heads.empty(); }
+    bool operator==(const ProtectedUnits&) const = default;
+};
+
+/// All that a person does to masks: what undo goes back to. Cheap to copy, masks are shared.
+struct MaskState {
+    std::vector<NamedMask> masks; ///< one at least
+    std::size_t current = 0;      ///< the one that is edited
+    std::shared_ptr<const ProtectedUnits> isProtected = std::make_shared<ProtectedUnits>();
+
+    const NamedMask& edited() const { return masks.at(current); }
+    const PruningMask& mask() const { return edited().record->mask; }
+    /// A name that no mask has: the one wanted, or with a number behind it.
+    std::string freeName(const std::string& wanted) const;
+    /// Whether both stand for the same, value by value.
+    bool operator==(const MaskState& other) const;
+};
+
+} // namespace secateur

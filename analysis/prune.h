@@ -1,0 +1,38 @@
+#pragma once
+
+#include "analysis/model.h"
+#include "analysis/progress.h"
+#include "analysis/strategy.h"
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+namespace secateur {
+
+/// What a strategy is asked for.
+struct PruneRequest {
+    StrategyRequest strategy;
+    Budget budget;
+    std::string protect = "none";    ///< as Protection::parse reads it
+    std::uint64_t seed = 0;          ///< of random strategies
+    std::optional<PruningMask> base; ///< to cut further; none = the whole model
+};
+
+struct PruneResult {
+    PruningMask mask;
+    std::optional<MetricResult> metric; ///< that a ranking strategy measured, on the whole model whatever the base
+};
+
+/// Runs a strategy to a mask. The same request gives the same mask.
+/// @throws UsageError as cutLowest and Protection::parse, before anything is measured where that can be told; Error;
+/// Cancelled
+PruneResult prune(const Model& model, const PruneRequest& request, const Progress& progress);
+
+/// The same from values that are there already, of the metric that the request names. @throws as cutLowest
+PruningMask pruneBy(const ModelSpec& spec, const PruneRequest& request, const Matrix& values);
+
+/// For the mask's record: strategy, options (what is protected among them), budget, seed, time and version.
+MaskProvenance provenanceOf(const PruneRequest& request);
+
+} // namespace secateur

@@ -1,0 +1,48 @@
+#pragma once
+
+#include "analysis/run_speed.h"
+#include "analysis/scored_text.h"
+#include "analysis/task_work.h"
+#include "app/cli_common.h"
+
+#include <cstddef>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace secateur::cli {
+
+/// What a verb says before it runs a model: how long that will take, and for what. Where nobody is told of progress
+/// nothing is timed.
+class RunForecast {
+public:
+    /// Times a layer and the read-out. @param plans that will run, one after the other
+    RunForecast(const Model& model, std::vector<std::shared_ptr<const Plan>> plans, const Console& console,
+                const Progress& progress);
+
+    bool isWanted() const { return m_isWanted; }
+    void add(const RunSize& size);
+    /// @param name of the task; may be empty
+    void add(const TaskWork& work, const std::string& name);
+    /// On standard error: "about 42 s for 302,956 tokens, dense and under the mask".
+    void say() const;
+
+private:
+    const Model& m_model;
+    std::vector<std::shared_ptr<const Plan>> m_plans;
+    const Console& m_console;
+    bool m_isWanted;
+    RunSpeed m_speed;
+    double m_seconds = 0;
+    bool m_isMost = false; ///< answers may end sooner
+    std::vector<std::string> m_parts;
+};
+
+/// What a run of a text, or of sequences that nothing is predicted in, has to do.
+RunSize sizeOf(const ScoredText& text);
+RunSize sizeOf(const SequenceSet& set);
+
+/// "about 42 s for 302,956 tokens"
+std::string forecastText(double seconds, const std::string& work);
+
+} // namespace secateur::cli

@@ -1,0 +1,157 @@
+#include "widgets/autosave.h"
+
+#include "widgets/document.h"
+#include "widgets/mask_editor.h"
+
+#include <QCryptographicHash>
+#include <QDir>
+#include <QFileInfo>
+#include <QThreadPool>
+#include <QTimer>
+#include <QUuid>
+
+namespace secateur {
+
+namespace {
+
+constexpr int pauseMs = 700; ///< with the writing itself, under a second
+constexpr const char* originalSession = "autosave.session";
+
+QString lockOf(const QString& path) {
+    return path + ".lock";
+}
+
+/// Another program's, or this one's, for as long as it runs.
+std::unique_ptr<QLockFile> takeLock(const QString& path) {
+    auto lock = std::make_unique<QLockFile>(path);
+    lock->setStaleLockTime(0); // stale is what no running program holds, however old
+    if (!lock->tryLock())
+        return nullptr;
+    return lock;
+}
+
+} // namespace
+
+Autosave::Autosave(Document* document, const QString& folder, QObject* parent)
+    : QObject(parent)
+    , m_document(document)
+    , m_folder(folder)
+    , m_pause(new QTimer(this)) {
+    m_pause->setSingleShot(true);
+    m_pause->setInterval(pauseMs);
+    connect(m_pause, &QTimer::timeout, this, &Autosave::write);
+    connect(document, &Document::opened, this, [this] {
+        forget();
+        watchSession();
+    });
+    connect(document, &Document::sessionPathChanged, this, &Autosave::watchSession);
+    connect(document, &Document::modifiedChanged, this, [this] { m_document->isModified() ? noteChange() : forget(); });
+    connect(document, &Document::evaluationsChanged, this, &Autosave::noteChange);
+    for (auto change : {&MaskEditor::maskChanged, &MaskEditor::listChanged, &MaskEditor::protectionChanged})
+        connect(document->masks(), change, this, &Autosave::noteChange);
+}
+
+Autosave::~Autosave() {
+    QThreadPool::globalInstance()->waitForDone();
+    m_writing = false;
+    forget(); // a program that ends in order has asked what to do with changes
+}
+
+QString Autosave::stateFolder() {
+    const QString state = qEnvironmentVariable("XDG_STATE_HOME", QDir::homePath() + "/.local/state");
+    return state + "/secateur";
+}
+
+QString Autosave::ownPath() {
+    if (m_path.isEmpty()) {
+        QDir().mkpath(m_folder);
+        m_path = m_folder + "/" + QUuid::createUuid().toString(QUuid::WithoutBraces) + ".h5";
+        m_lock = takeLock(lockOf(m_path));
+    }
+    return m_path;
+}
+
+void Autosave::noteChange() {
+    if (!m_document->isModified())
+        return;
+    m_pending = true;
+    if (!m_pause->isActive() && !m_writing)
+        m_pause->start();
+}
+
+void Autosave::write() {
+    m_pending = false;
+    if (!m_document->isModified())
+        return;
+    m_writing = true;
+    Session session = m_document->unsaved();
+    session.view[originalSession] = m_document->sessionPath().toStdString();
+    QThreadPool::globalInstance()->start([this, path = ownPath().toStdString(),
+                                          writeSession = m_document->engine().writeSession,
+                                          session = std::move(session)] {
+        QString error;
+        try {
+            writeSession(session, path);
+        } catch (const std::exception& failure) {
+            error = failure.what();
+        }
+        QMetaObject::invokeMethod(this, [this, error] { written(error); }, Qt::QueuedConnection);
+    });
+}
+
+void Autosave::written(const QString& error) {
+    m_writing = false;
+    if (!m_document->isModified())
+        forget();
+    else if (m_pending)
+        m_pause->start();
+    if (!error.isEmpty() && !m_failed)
+        emit failed(tr("Masks cannot be autosaved: %1").arg(error));
+    m_failed = !error.isEmpty();
+}
+
+void Autosave::forget() {
+    m_pause->stop();
+    m_pending = false;
+    if (!m_path.isEmpty() && !m_writing)
+        QFile::remove(m_path);
+}
+
+std::list<Leftover> Autosave::leftovers() {
+    std::list<Leftover> found;
+    for (const QFileInfo& file : QDir(m_folder).entryInfoList({"*.h5"}, QDir::Files, QDir::Time)) {
+        const QString path = file.filePath();
+        std::unique_ptr<QLockFile> lock = path == m_path ? nullptr : takeLock(lockOf(path));
+        if (!lock)
+            continue;
+        try {
+            const Session session = m_document->engine().readSession(path.toStdString());
+            const auto original = session.view.find(originalSession);
+            found.push_back({path, QString::fromStdString(session.model.name),
+                             original == session.view.end() ? QString() : QString::fromStdString(original->second),
+                             static_cast<int>(session.masks.size()), static_cast<int>(session.evaluations.size())});
+            m_taken.push_back(std::move(lock));
+        } catch (const std::exception&) {
+            QFile::remove(path); // nothing in it can be had back
+        }
+    }
+    return found;
+}
+
+void Autosave::discard(const Leftover& leftover) {
+    QFile::remove(leftover.path);
+}
+
+void Autosave::watchSession() {
+    const QString path = QFileInfo(m_document->sessionPath()).absoluteFilePath();
+    if (m_document->sessionPath().isEmpty() || path == m_watched)
+        return;
+    m_watched = path;
+    const QByteArray name = QCryptographicHash::hash(path.toUtf8(), QCryptographicHash::Sha1).toHex();
+    QDir().mkpath(m_folder + "/open");
+    m_sessionLock = takeLock(m_folder + "/open/" + QString::fromLatin1(name) + ".lock");
+    if (!m_sessionLock)
+        emit openElsewhere(path);
+}
+
+} // namespace secateur

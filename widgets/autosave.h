@@ -1,0 +1,71 @@
+#pragma once
+
+#include <QLockFile>
+#include <QObject>
+#include <QString>
+
+#include <list>
+#include <memory>
+
+class QTimer;
+
+namespace secateur {
+
+class Document;
+
+/// What a program that ended without asking left behind.
+struct Leftover {
+    QString path;    ///< of the autosaved session
+    QString model;   ///< its name
+    QString session; ///< the session file that was open; empty = none
+    int masks = 0;
+    int evaluations = 0;
+};
+
+/// Writes masks and evaluations, a second after they changed at most, into the user's state folder; takes them away
+/// again when they are saved or given up. Says so when a session is open in another window too. GUI thread; files are
+/// written by a thread of its own.
+class Autosave : public QObject {
+    Q_OBJECT
+
+public:
+    /// @param folder of the state; made when it is needed
+    Autosave(Document* document, const QString& folder, QObject* parent = nullptr);
+    ~Autosave() override;
+
+    /// $XDG_STATE_HOME/secateur, or ~/.local/state/secateur.
+    static QString stateFolder();
+
+    /// What programs that run no more left, the latest first. They are this program's from now on.
+    std::list<Leftover> leftovers();
+    void discard(const Leftover& leftover);
+    /// Whether the last change is on the disk.
+    bool isWritten() const { return !m_pending && !m_writing; }
+
+signals:
+    void failed(const QString& message);
+    /// @param path of the session that another window has open
+    void openElsewhere(const QString& path);
+
+private:
+    void noteChange();
+    void write();
+    void written(const QString& error);
+    void forget();
+    void watchSession();
+    QString ownPath();
+
+    Document* m_document;
+    QString m_folder;
+    QTimer* m_pause;
+    QString m_path; ///< of what this program writes; empty until there is something
+    std::unique_ptr<QLockFile> m_lock;
+    std::list<std::unique_ptr<QLockFile>> m_taken; ///< of leftovers
+    std::unique_ptr<QLockFile> m_sessionLock;
+    QString m_watched;
+    bool m_pending = false;
+    bool m_writing = false;
+    bool m_failed = false;
+};
+
+} // namespace secateur

@@ -1,0 +1,245 @@
+#include "widgets/evaluations_panel.h"
+
+#include "analysis/error.h"
+#include "analysis/evaluation_figure.h"
+#include "widgets/document.h"
+#include "widgets/evaluation_table.h"
+#include "widgets/figure_actions.h"
+#include "widgets/figure_widget.h"
+#include "widgets/live_evaluation.h"
+#include "widgets/mask_editor.h"
+
+#include <QCheckBox>
+#include <QClipboard>
+#include <QComboBox>
+#include <QContextMenuEvent>
+#include <QFileDialog>
+#include <QFileInfo>
+#include <QGuiApplication>
+#include <QHeaderView>
+#include <QLabel>
+#include <QLineEdit>
+#include <QMenu>
+#include <QSettings>
+#include <QSortFilterProxyModel>
+#include <QSpinBox>
+#include <QSplitter>
+#include <QTableView>
+#include <QToolButton>
+#include <QVBoxLayout>
+
+#include <algorithm>
+
+namespace secateur {
+
+namespace {
+
+constexpr int mostTokens = 1'000'000'000;
+constexpr const char* recentTexts = "evaluation/texts";
+constexpr int recentTextCount = 8;
+
+QLabel* captionFor(const QString& text, QWidget* field) {
+    auto* caption = new QLabel(text);
+    caption->setBuddy(field);
+    return caption;
+}
+
+} // namespace
+
+EvaluationsPanel::EvaluationsPanel(Document* document, LiveEvaluation* live, QWidget* parent)
+    : QWidget(parent)
+    , m_document(document)
+    , m_live(live)
+    , m_model(new EvaluationTable(document, this))
+    , m_sorted(new QSortFilterProxyModel(this))
+    , m_text(new QComboBox)
+    , m_tokens(new QSpinBox)
+    , m_window(new QSpinBox)
+    , m_automatic(new QCheckBox(tr("after each edit")))
+    , m_table(new QTableView)
+    , m_hint(new QLabel(tr("Every mask that is measured becomes a row here; the dense model is the first.")))
+    , m_scatter(new FigureWidget)
+    , m_actions(new FigureActions(m_scatter, [this] { return currentFigure(); })) {
+    auto* row = new QHBoxLayout;
+    row->setContentsMargins(8, 4, 8, 4);
+    row->setSpacing(8);
+    buildChoice(*row);
+    buildTable();
+    m_hint->setAlignment(Qt::AlignCenter);
+    m_hint->setForegroundRole(QPalette::PlaceholderText);
+    auto* split = new QSplitter;
+    split->addWidget(m_table);
+    split->addWidget(m_hint);
+    split->addWidget(m_scatter);
+    split->setStretchFactor(0, 3);
+    split->setStretchFactor(1, 3);
+    split->setStretchFactor(2, 2);
+    auto* column = new QVBoxLayout(this);
+    column->setContentsMargins(0, 0, 0, 0);
+    column->setSpacing(0);
+    column->addLayout(row);
+    column->addWidget(split, 1);
+    connect(m_actions, &FigureActions::failed, this, &EvaluationsPanel::failed);
+    connect(m_model, &QAbstractItemModel::modelReset, this, &EvaluationsPanel::refresh);
+    connect(document->masks(), &MaskEditor::maskChanged, this, &EvaluationsPanel::refresh);
+    showChoice();
+    refresh();
+}
+
+void EvaluationsPanel::buildChoice(QHBoxLayout& row) {
+    m_text->setAccessibleName(tr("Text to measure on"));
+    m_text->setMinimumContentsLength(18);
+    m_tokens->setRange(0, mostTokens);
+    m_tokens->setSpecialValueText(tr("as many as take a minute"));
+    m_tokens->setGroupSeparatorShown(true);
+    m_tokens->setSingleStep(1024);
+    m_tokens->setAccessibleName(tr("Tokens of the text"));
+    m_window->setRange(2, 1 << 20);
+    m_window->setAccessibleName(tr("Tokens of a window"));
+    m_window->setToolTip(tr("Tokens that the model sees at once; many windows make a narrow interval"));
+    for (QSpinBox* field : {m_tokens, m_window})
+        field->findChild<QLineEdit*>()->setAccessibleName(field->accessibleName());
+    m_automatic->setToolTip(tr("Measure the mask a moment after it was changed"));
+    auto* now = new QToolButton;
+    now->setText(tr("Evaluate now"));
+    now->setToolTip(tr("Ctrl+E"));
+    row.addWidget(captionFor(tr("Text"), m_text));
+    row.addWidget(m_text);
+    row.addSpacing(8);
+    row.addWidget(captionFor(tr("tokens"), m_tokens));
+    row.addWidget(m_tokens);
+    row.addSpacing(8);
+    row.addWidget(captionFor(tr("window"), m_window));
+    row.addWidget(m_window);
+    row.addSpacing(8);
+    row.addWidget(m_automatic);
+    row.addWidget(now);
+    row.addStretch();
+    connect(m_text, &QComboBox::activated, this, [this](int index) {
+        if (m_text->itemData(index).isNull())
+            chooseFile();
+        else
+            choose();
+    });
+    connect(m_tokens, &QSpinBox::editingFinished, this, &EvaluationsPanel::choose);
+    connect(m_window, &QSpinBox::editingFinished, this, &EvaluationsPanel::choose);
+    connect(m_automatic, &QCheckBox::clicked, this, &EvaluationsPanel::choose);
+    connect(now, &QToolButton::clicked, m_live, &LiveEvaluation::evaluate);
+}
+
+void EvaluationsPanel::buildTable() {
+    m_sorted->setSourceModel(m_model);
+    m_sorted->setSortRole(EvaluationTable::numberRole);
+    m_table->setModel(m_sorted);
+    m_table->setSortingEnabled(true);
+    m_table->sortByColumn(0, Qt::AscendingOrder);
+    m_table->setSelectionBehavior(QAbstractItemView::SelectRows);
+    m_table->setAlternatingRowColors(true);
+    m_table->setShowGrid(false);
+    m_table->setFrameShape(QFrame::NoFrame);
+    m_table->verticalHeader()->hide();
+    m_table->verticalHeader()->setDefaultSectionSize(m_table->fontMetrics().height() + 6);
+    m_table->horizontalHeader()->setHighlightSections(false);
+    m_table->setAccessibleName(tr("Evaluations"));
+    connect(m_table, &QTableView::doubleClicked, this,
+            [this](const QModelIndex& index) { restore(m_sorted->mapToSource(index).row()); });
+}
+
+void EvaluationsPanel::showChoice() {
+    const EvaluationChoice& choice = m_live->choice();
+    const QString path = QString::fromStdString(choice.text.path);
+    QStringList texts = QSettings().value(recentTexts).toStringList();
+    if (!path.isEmpty() && !texts.contains(path))
+        texts.prepend(path);
+    m_text->clear();
+    m_text->addItem(tr("built-in text"), QString(""));
+    for (const QString& text : texts) {
+        m_text->addItem(QFileInfo(text).fileName(), text);
+        m_text->setItemData(m_text->count() - 1, text, Qt::ToolTipRole);
+    }
+    m_text->addItem(tr("Choose a file…"));
+    m_text->setCurrentIndex(std::max(m_text->findData(path), 0));
+    m_tokens->setValue(static_cast<int>(std::min<std::int64_t>(choice.tokens.value_or(0), mostTokens)));
+    m_window->setValue(choice.text.rules.window);
+    m_automatic->setChecked(choice.isAutomatic);
+}
+
+void EvaluationsPanel::choose() {
+    EvaluationChoice choice = m_live->choice();
+    choice.text.path = m_text->currentData().toString().toStdString();
+    choice.tokens = m_tokens->value() > 0 ? std::optional<std::int64_t>(m_tokens->value()) : std::nullopt;
+    choice.text.rules.window = m_window->value();
+    choice.isAutomatic = m_automatic->isChecked();
+    if (!(choice == m_live->choice()))
+        m_live->choose(choice);
+}
+
+void EvaluationsPanel::chooseFile() {
+    auto* dialog = new QFileDialog(this, tr("Text to measure on"));
+    dialog->setAttribute(Qt::WA_DeleteOnClose);
+    dialog->setFileMode(QFileDialog::ExistingFile);
+    connect(dialog, &QDialog::finished, this, &EvaluationsPanel::showChoice);
+    connect(dialog, &QFileDialog::fileSelected, this, [this](const QString& path) {
+        QStringList texts = QSettings().value(recentTexts).toStringList();
+        texts.removeAll(path);
+        texts.prepend(path);
+        QSettings().setValue(recentTexts, texts.mid(0, recentTextCount));
+        EvaluationChoice choice = m_live->choice();
+        choice.text.path = path.toStdString();
+        m_live->choose(choice);
+    });
+    dialog->open();
+}
+
+void EvaluationsPanel::refresh() {
+    const bool hasRows = m_model->rowCount() > 0;
+    m_table->setVisible(hasRows);
+    m_hint->setVisible(!hasRows);
+    m_scatter->setVisible(hasRows);
+    m_actions->setEnabled(hasRows);
+    if (!hasRows)
+        return;
+    m_table->resizeColumnsToContents();
+    try {
+        m_scatter->setFigure(currentFigure());
+    } catch (const Error&) {
+        m_scatter->hide(); // tasks alone have no loss
+    }
+}
+
+Figure EvaluationsPanel::currentFigure() const {
+    const std::string current = m_document->engine().maskDigest(m_document->masks()->mask());
+    return evaluationScatter(m_document->session(), *m_document->prices(), current);
+}
+
+void EvaluationsPanel::restore(int row) {
+    m_document->restoreMask(m_model->evaluation(row).mask);
+}
+
+std::vector<int> EvaluationsPanel::rows(bool onlySelected) const {
+    std::vector<int> rows;
+    for (int row = 0; row < m_sorted->rowCount(); ++row)
+        if (!onlySelected || m_table->selectionModel()->isRowSelected(row))
+            rows.push_back(m_sorted->mapToSource(m_sorted->index(row, 0)).row());
+    return rows.empty() && onlySelected ? this->rows(false) : rows;
+}
+
+void EvaluationsPanel::copyRows() {
+    QGuiApplication::clipboard()->setText(m_model->toCsv(rows(true)));
+}
+
+void EvaluationsPanel::contextMenuEvent(QContextMenuEvent* event) {
+    QMenu menu;
+    if (m_scatter->geometry().contains(m_scatter->parentWidget()->mapFrom(this, event->pos()))) {
+        menu.addActions(m_actions->actions());
+    } else {
+        const QModelIndex index = m_table->currentIndex();
+        QAction* restoreAction = menu.addAction(tr("&Restore this mask"), this,
+                                                [this, index] { restore(m_sorted->mapToSource(index).row()); });
+        restoreAction->setEnabled(index.isValid());
+        menu.addAction(tr("&Copy rows as CSV"), this, &EvaluationsPanel::copyRows);
+    }
+    menu.exec(event->globalPos());
+}
+
+} // namespace secateur
