@@ -21,8 +21,8 @@ struct ExportFacts {
     std::string_view version;          ///< Secateur's
 };
 
-/// "heads 0, 4; neurons 0-31, 77; MLP dropped": what a mask cuts of a layer, long lists as a count; empty where it keeps
-/// all.
+/// "heads 0, 4; neurons 0-31, 77; MLP dropped": what a mask cuts of a layer, long lists as a count; empty where it
+/// keeps all.
 std::string cutText(const LayerMask& layer);
 
 /// The card in Markdown.
