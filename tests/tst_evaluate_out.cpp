@@ -41,9 +41,9 @@ QString writeMask(const Scratch& scratch, const QString& model, const QString& n
 int stoppedAt(double fraction, const QStringList& arguments) {
     QProcess program;
     program.start(SECATEUR_CLI, arguments + QStringList{"--progress", "json", "--log-level", "off"});
+    program.setReadChannel(QProcess::StandardError); // what waitForReadyRead waits for
     double told = 0;
     while (told < fraction && (program.canReadLine() || program.waitForReadyRead(30'000))) {
-        program.setReadChannel(QProcess::StandardError);
         while (program.canReadLine()) {
             const Json line = Json::parse(program.readLine().toStdString(), nullptr, false);
             if (line.contains("fraction"))

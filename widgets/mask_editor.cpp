@@ -1,12 +1,13 @@
 #include "widgets/mask_editor.h"
 
+#include "analysis/mask_algebra.h"
 #include "analysis/text.h"
 
 #include <QElapsedTimer>
 #include <QUndoCommand>
 
 #include <algorithm>
-#include <map>
+#include <iterator>
 #include <utility>
 
 namespace secateur {
@@ -141,24 +142,10 @@ std::set<int> MaskEditor::allowed(const std::set<int>& layers, bool cut) {
 }
 
 PruningMask MaskEditor::withHeads(PruningMask from, const std::set<HeadId>& heads, bool cut) const {
-    std::map<int, std::vector<int>> byLayer;
-    for (HeadId head : heads)
-        if (!cut || !isProtected().has(head))
-            byLayer[head.layer].push_back(head.head);
-    for (const auto& [index, chosen] : byLayer) {
-        LayerMask layer = from.layer(index);
-        // A head that went with its sublayer comes back alone: the others stay cut, one by one.
-        if (!cut && (layer.attention == AttentionCut::drop || !layer.block)) {
-            if (!layer.block)
-                layer.mlp = false;
-            layer.block = true;
-            layer.attention = AttentionCut::keep;
-            layer.heads.assign(layer.heads.size(), false);
-        }
-        for (int head : chosen)
-            layer.heads[static_cast<std::size_t>(head)] = !cut;
-        from.setLayer(index, std::move(layer));
-    }
+    std::vector<HeadId> chosen;
+    std::ranges::copy_if(heads, std::back_inserter(chosen),
+                         [&](HeadId head) { return !cut || !isProtected().has(head); });
+    setHeads(from, chosen, !cut);
     return from;
 }
 
@@ -177,11 +164,11 @@ void MaskEditor::setNeuronsCut(int layer, std::span<const int> neurons, bool cut
         return;
     }
     const QString count = counted(neurons.size(), "neuron");
-    edit(cut ? tr("Cut %1 of layer %2").arg(count).arg(layer) : tr("Restore %1 of layer %2").arg(count).arg(layer),
-         {layer}, [&](int, LayerMask& mask) {
-             for (int neuron : neurons)
-                 mask.neurons.at(static_cast<std::size_t>(neuron)) = !cut;
-         });
+    PruningMask next = mask();
+    setNeurons(next, layer, neurons, !cut);
+    commitMask(cut ? tr("Cut %1 of layer %2").arg(count).arg(layer)
+                   : tr("Restore %1 of layer %2").arg(count).arg(layer),
+               std::move(next));
 }
 
 void MaskEditor::setAttention(const std::set<int>& layers, AttentionCut attention, double alpha) {
