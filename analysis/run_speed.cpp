@@ -85,7 +85,7 @@ RunSpeed runSpeed(const Model& model, const Plan& plan, const Progress& progress
         begin = Clock::now();
         if (reads)
             runner.losses(plan, x, batch, batch.ids);
-        const double read = since(begin);
+        const double read = reads ? since(begin) : 0;
         if (pass == 0)
             first = seconds;
         best = pass < 2 ? seconds : std::min(best, seconds);

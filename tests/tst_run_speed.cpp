@@ -89,7 +89,8 @@ private slots:
     }
 
     void interactiveWorkBeginsWithAMinute() {
-        const ModelSpec& spec = tiny("llama-gqa")->spec();
+        const auto model = tiny("llama-gqa");
+        const ModelSpec& spec = model->spec();
         const auto tokensAt = [&](double seconds) { // of a pass over 8192 tokens
             const RunSpeed unit{1, 0, 0};
             const int positions = std::min(512, spec.context);
