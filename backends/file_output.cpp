@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <system_error>
 
 namespace secateur {
@@ -30,8 +31,10 @@ FileOutput::FileOutput(const std::string& path, std::string name)
 }
 
 void FileOutput::write(std::span<const std::byte> bytes) {
+    // Of larger ones newer kernels make large pages first, which takes several times as long.
+    constexpr std::size_t writtenAtOnce = std::size_t{64} << 10;
     while (!bytes.empty()) {
-        const ssize_t written = ::write(m_file.get(), bytes.data(), bytes.size());
+        const ssize_t written = ::write(m_file.get(), bytes.data(), std::min(bytes.size(), writtenAtOnce));
         if (written < 0 && errno != EINTR)
             failWriting(m_name);
         bytes = bytes.subspan(written > 0 ? static_cast<std::size_t>(written) : 0);

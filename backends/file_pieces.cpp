@@ -8,8 +8,8 @@ namespace secateur {
 
 namespace {
 
-constexpr std::size_t copiedAtOnce = std::size_t{16} << 20; ///< a stop takes effect within a part of a second
-constexpr std::size_t changedAtOnce = std::size_t{1} << 20; ///< stays in the processor's cache
+constexpr std::size_t copiedAtOnce = std::size_t{16} << 20;  ///< a stop takes effect within a part of a second
+constexpr std::size_t changedAtOnce = std::size_t{64} << 10; ///< as much as is written best
 
 /// One file in the making.
 class Output {
