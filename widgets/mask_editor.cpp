@@ -1,5 +1,6 @@
 #include "widgets/mask_editor.h"
 
+#include "analysis/mask_algebra.h"
 #include "analysis/text.h"
 
 #include <QElapsedTimer>
@@ -177,11 +178,11 @@ void MaskEditor::setNeuronsCut(int layer, std::span<const int> neurons, bool cut
         return;
     }
     const QString count = counted(neurons.size(), "neuron");
-    edit(cut ? tr("Cut %1 of layer %2").arg(count).arg(layer) : tr("Restore %1 of layer %2").arg(count).arg(layer),
-         {layer}, [&](int, LayerMask& mask) {
-             for (int neuron : neurons)
-                 mask.neurons.at(static_cast<std::size_t>(neuron)) = !cut;
-         });
+    PruningMask mask = this->mask();
+    setNeurons(mask, layer, neurons, !cut); // restored within a dropped MLP, they come back alone
+    commitMask(cut ? tr("Cut %1 of layer %2").arg(count).arg(layer)
+                   : tr("Restore %1 of layer %2").arg(count).arg(layer),
+               std::move(mask));
 }
 
 void MaskEditor::setAttention(const std::set<int>& layers, AttentionCut attention, double alpha) {
