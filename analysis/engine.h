@@ -41,6 +41,11 @@ struct Engine {
                              std::vector<std::string>& warnings)>
         readMask;
     std::function<void(const MaskRecord&, const std::string& path)> writeMask;
+    /// Writes a checkpoint in which what the mask cuts is 0, with mask and card beside it; whole or not at all.
+    /// @param measured sentences for the card @returns a sentence on what was written
+    std::function<std::string(const Model&, const MaskRecord&, const std::string& path,
+                              const std::vector<std::string>& measured, const Progress&)>
+        exportMasked;
     std::vector<std::string> modelExtensions; ///< of files that may hold a model: ".gguf"
 };
 

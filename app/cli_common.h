@@ -93,5 +93,7 @@ void addList(CLI::App& program, Console& console);
 void addGenerate(CLI::App& program, Console& console);
 void addEvaluate(CLI::App& program, Console& console);
 void addExport(CLI::App& program, Console& console);
+void addMask(CLI::App& program, Console& console);
+void addPrune(CLI::App& program, Console& console);
 
 } // namespace secateur::cli

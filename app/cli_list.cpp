@@ -1,5 +1,6 @@
 #include "analysis/figure.h"
 #include "analysis/metric.h"
+#include "analysis/strategy.h"
 #include "analysis/task.h"
 #include "analysis/text.h"
 #include "app/cli_common.h"
@@ -28,6 +29,17 @@ std::vector<ListItem> metrics() {
                           {"scope", std::string(name(info->scope))},
                           {"needs", std::string(name(info->needs))},
                           {"prune_first", std::string(name(info->pruneFirst))}}});
+    return items;
+}
+
+std::vector<ListItem> strategies() {
+    std::vector<ListItem> items;
+    for (const StrategyInfo& info : allStrategies())
+        items.push_back({std::string(info.id),
+                         std::string(info.summary),
+                         std::string(info.source),
+                         {info.options.begin(), info.options.end()},
+                         {{"removes", std::string(info.removes)}, {"budget", std::string(info.budget)}}});
     return items;
 }
 
@@ -70,8 +82,9 @@ struct Kind {
     std::vector<ListItem> (*items)();
 };
 
-constexpr std::array kinds{Kind{"metrics", metrics}, Kind{"architectures", architectures}, Kind{"formats", formats},
-                           Kind{"figures", figures}, Kind{"tasks", tasks}};
+constexpr std::array kinds{
+    Kind{"metrics", metrics}, Kind{"strategies", strategies}, Kind{"architectures", architectures},
+    Kind{"formats", formats}, Kind{"figures", figures},       Kind{"tasks", tasks}};
 
 void printItems(const std::vector<ListItem>& items) {
     std::vector<std::vector<std::string>> rows;

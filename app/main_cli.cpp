@@ -49,7 +49,9 @@ void build(CLI::App& program, cli::Console& console) {
                    "Exit status: 0 ok, 1 the work failed, 2 wrong usage.");
     cli::addInspect(program, console);
     cli::addMeasure(program, console);
+    cli::addPrune(program, console);
     cli::addEvaluate(program, console);
+    cli::addMask(program, console);
     cli::addGenerate(program, console);
     cli::addExport(program, console);
     cli::addPlot(program, console);

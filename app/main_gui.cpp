@@ -1,7 +1,9 @@
 #include "analysis/engine.h"
+#include "analysis/text.h"
 #include "app/process_age.h"
 #include "backends/available_memory.h"
 #include "backends/evaluation_text.h"
+#include "backends/export_masked.h"
 #include "backends/formats.h"
 #include "backends/hub_cache.h"
 #include "backends/mask_digest.h"
@@ -15,6 +17,7 @@
 #include "widgets/log_panel.h"
 #include "widgets/main_window.h"
 
+#include <fmt/core.h>
 #include <spdlog/sinks/base_sink.h>
 #include <spdlog/sinks/stdout_color_sinks.h>
 #include <spdlog/spdlog.h>
@@ -79,6 +82,13 @@ Engine engine() {
         return std::move(reading.record);
     };
     engine.writeMask = [](const MaskRecord& record, const std::string& path) { writeMask(path, record); };
+    engine.exportMasked = [](const Model& model, const MaskRecord& record, const std::string& path,
+                             const std::vector<std::string>& measured, const Progress& progress) {
+        const ExportResult result = exportMasked(model, {record, path, false, measured}, progress);
+        return fmt::format("{}: reopened, logits of {} tokens differ from the masked model's by {} at most, of {}",
+                           result.path, result.verified.tokens, significant(result.verified.most),
+                           significant(result.verified.scale));
+    };
     engine.modelExtensions = modelExtensions();
     return engine;
 }

@@ -1,6 +1,7 @@
 #include "backends/mask_json.h"
 
 #include "analysis/error.h"
+#include "analysis/structure.h"
 #include "analysis/text.h"
 #include "backends/atomic_file.h"
 #include "backends/json_object.h"
@@ -39,21 +40,40 @@ std::string required(const JsonObject& object, const char* key) {
     return *text;
 }
 
-/// Fills in which model the mask is of. @throws Error when the model at hand has another structure
-void readModel(const JsonObject& file, const ModelSpec& spec, MaskRecord& record) {
-    const auto model = file.object("model");
+std::string_view textOf(const MappedFile& file) {
+    const auto bytes = file.bytes();
+    return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+}
+
+/// What may be a mask of this version. @throws Error
+JsonObject maskObject(std::string_view text, const std::string& subject) {
+    if (text.size() > longestMask)
+        throw Error(fmt::format("is {} bytes long; at most {} are read", text.size(), longestMask), subject);
+    JsonObject file = JsonObject::parse(text, subject);
+    checkVersion(file);
+    return file;
+}
+
+JsonObject modelObject(const JsonObject& file) {
+    auto model = file.object("model");
     if (!model)
         file.refuse("model", "is missing");
     model->allowOnly({"name", "architecture", "structure", "fingerprint"});
-    const std::string architecture = required(*model, "architecture");
-    const std::string structure = required(*model, "structure");
+    return std::move(*model);
+}
+
+/// Fills in which model the mask is of. @throws Error when the model at hand has another structure
+void readModel(const JsonObject& file, const ModelSpec& spec, MaskRecord& record) {
+    const JsonObject model = modelObject(file);
+    const std::string architecture = required(model, "architecture");
+    const std::string structure = required(model, "structure");
     try {
         checkMaskFits(architecture, structure, spec);
     } catch (const Error& error) {
-        throw error.within(model->subject());
+        throw error.within(model.subject());
     }
-    record.modelName = model->text("name").value_or("");
-    record.fingerprint = model->text("fingerprint").value_or("");
+    record.modelName = model.text("name").value_or("");
+    record.fingerprint = model.text("fingerprint").value_or("");
 }
 
 /// Whether a part is dropped: "drop" is all that a field of it can say.
@@ -288,10 +308,7 @@ std::string provenanceJson(const std::optional<MaskProvenance>& provenance) {
 
 MaskReading parseMask(std::string_view text, const std::string& subject, const ModelSpec& spec,
                       const std::string& fingerprint) {
-    if (text.size() > longestMask)
-        throw Error(fmt::format("is {} bytes long; at most {} are read", text.size(), longestMask), subject);
-    const JsonObject file = JsonObject::parse(text, subject);
-    checkVersion(file);
+    const JsonObject file = maskObject(text, subject);
     file.allowOnly({"secateur_mask", "model", "layers", "bias_compensation", "note", "provenance"});
     MaskReading reading;
     MaskRecord& record = reading.record;
@@ -310,8 +327,18 @@ MaskReading parseMask(std::string_view text, const std::string& subject, const M
 
 MaskReading readMask(const std::string& path, const ModelSpec& spec, const std::string& fingerprint) {
     const auto file = MappedFile::open(path);
-    const auto bytes = file->bytes();
-    return parseMask({reinterpret_cast<const char*>(bytes.data()), bytes.size()}, path, spec, fingerprint);
+    return parseMask(textOf(*file), path, spec, fingerprint);
+}
+
+ModelSpec readMaskedModel(const std::string& path) {
+    const auto file = MappedFile::open(path);
+    const JsonObject model = modelObject(maskObject(textOf(*file), path));
+    const std::string structure = required(model, "structure");
+    try {
+        return specOf(required(model, "architecture"), structure);
+    } catch (const Error& error) {
+        throw error.within(model.subject());
+    }
 }
 
 std::string maskJson(const MaskRecord& record) {

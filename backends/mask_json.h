@@ -24,6 +24,9 @@ MaskReading parseMask(std::string_view text, const std::string& subject, const M
 /// The same from a file. @throws Error
 MaskReading readMask(const std::string& path, const ModelSpec& spec, const std::string& fingerprint);
 
+/// The model that a mask file is made for, as far as the file tells: architecture and structure. @throws Error
+ModelSpec readMaskedModel(const std::string& path);
+
 /// The JSON form: one layer a line in ascending order, of layers that share their weights the first. Equal records give
 /// equal text; text that is not UTF-8 is replaced.
 std::string maskJson(const MaskRecord& record);

@@ -105,7 +105,7 @@ private slots:
     void everyVerbExplainsItselfWithAnExample() {
         const Outcome program = run({"--help"});
         QCOMPARE(program.status, 0);
-        for (const char* verb : {"inspect", "measure", "evaluate", "generate", "plot", "list"}) {
+        for (const char* verb : {"inspect", "measure", "prune", "evaluate", "mask", "generate", "plot", "list"}) {
             QVERIFY2(program.out.contains(verb), verb);
             const Outcome help = run({verb, "--help"});
             QCOMPARE(help.status, 0);
@@ -119,8 +119,8 @@ private slots:
         QTest::addColumn<int>("status");
         QTest::addColumn<QString>("words");
         QTest::newRow("no verb") << QStringList{} << 2 << "subcommand";
-        QTest::newRow("unknown verb") << QStringList{"prune"} << 2
-                                      << "prune: unknown verb; the known ones are inspect, measure";
+        QTest::newRow("unknown verb") << QStringList{"shear"} << 2
+                                      << "shear: unknown verb; the known ones are inspect, measure";
         QTest::newRow("no model") << QStringList{"inspect"} << 2 << "MODEL";
         QTest::newRow("unknown option") << QStringList{"inspect", model, "--fast"} << 2 << "--fast";
         QTest::newRow("no metric") << QStringList{"measure", model} << 2 << "--metric";

@@ -98,7 +98,7 @@ class TestPrice : public QObject {
 private slots:
     void parametersAreThoseOfSlicedTensors_data() {
         QTest::addColumn<QString>("folder");
-        const json expected = readJson(data().filePath("price/expected.json"));
+        const json expected = readJson(data().filePath("price/parameters.json"));
         for (const auto& item : expected.items())
             QTest::newRow(item.key().c_str()) << QString::fromStdString(item.key());
     }
@@ -106,7 +106,7 @@ private slots:
         QFETCH(QString, folder);
         const auto model = openModel(data().filePath("forward/" + folder + "/model.safetensors").toStdString());
         const PriceList prices(model->card());
-        const json expected = readJson(data().filePath("price/expected.json"));
+        const json expected = readJson(data().filePath("price/parameters.json"));
         const std::int64_t width = model->card().bytes / model->card().parameters; // one type throughout
         for (const json& item : expected.at(folder.toStdString())) {
             const PruningMask mask = readCase(item.at("layers"), model->spec());

@@ -66,6 +66,8 @@ public:
     void openMask(const QString& path);
     /// The current mask, as a file for scripts and other people.
     void saveMask(const QString& path);
+    /// Writes a checkpoint of what the current mask leaves.
+    void exportMasked(const QString& path);
     /// Makes the mask that a row of evaluations ran under the current one: where the masks have it under a name, that.
     void restoreMask(const EvaluatedMask& mask);
     /// Opens what was autosaved of an earlier run, with its session behind it, as changes that are not saved.
@@ -93,6 +95,8 @@ signals:
     void sessionPathChanged();
     void saved(const QString& path);
     void maskSaved(const QString& path);
+    /// @param sentence what was written, and how well it agrees
+    void exported(const QString& sentence);
     void modifiedChanged();
     /// Something the person asked for did not work; what was open is unharmed.
     void failed(const QString& message);

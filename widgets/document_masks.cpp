@@ -4,6 +4,8 @@
 
 #include <QFileInfo>
 
+#include <fmt/core.h>
+
 #include <algorithm>
 
 namespace secateur {
@@ -93,6 +95,42 @@ void Document::saveMask(const QString& path) {
     };
     m_smallJobs.insert(
         m_jobs->start(tr("Saving %1").arg(QFileInfo(path).fileName()), JobRunner::Priority::interactive, work));
+}
+
+namespace {
+
+/// What an exported model's card says of how well it does.
+std::vector<std::string> sentencesOf(const Session& session, const std::string& digest) {
+    std::vector<std::string> sentences;
+    for (const Evaluation& stored : session.evaluations) {
+        if (stored.mask.digest != digest || !stored.text)
+            continue;
+        const Evaluation evaluation = compared(session, stored);
+        const TextEvaluation& text = *evaluation.text;
+        std::string sentence = fmt::format(
+            "perplexity {} on {} ({}, windows of {}, {})", significant(text.perplexity.perplexity(), 4), text.source,
+            name(text.perplexity.rules.protocol), text.perplexity.rules.window, evaluation.dtype);
+        if (text.reference)
+            sentence += fmt::format("; the dense model {}", significant(text.reference->perplexity.perplexity(), 4));
+        sentences.push_back(std::move(sentence));
+    }
+    return sentences;
+}
+
+} // namespace
+
+void Document::exportMasked(const QString& path) {
+    const std::string digest = m_engine.maskDigest(m_masks->mask());
+    const auto work = [this, file = path.toStdString(), write = m_engine.exportMasked, model = m_model,
+                       record = *m_masks->state().edited().record,
+                       measured = sentencesOf(m_session, digest)](const Progress& progress) mutable {
+        record.modelName = model->card().name;
+        record.fingerprint = model->fingerprint();
+        const std::string sentence = write(*model, record, file, measured, progress);
+        return [this, sentence] { emit exported(QString::fromStdString(sentence)); };
+    };
+    m_smallJobs.insert(
+        m_jobs->start(tr("Exporting %1").arg(QFileInfo(path).fileName()), JobRunner::Priority::background, work));
 }
 
 void Document::restoreMask(const EvaluatedMask& mask) {

@@ -61,7 +61,8 @@ EvaluationsPanel::EvaluationsPanel(Document* document, LiveEvaluation* live, QWi
     , m_scatter(new FigureWidget)
     , m_actions(new FigureActions(m_scatter, [this] { return currentFigure(); })) {
     auto* row = new QHBoxLayout;
-    row->setContentsMargins(6, 4, 6, 2);
+    row->setContentsMargins(8, 4, 8, 4);
+    row->setSpacing(8);
     buildChoice(*row);
     buildTable();
     m_hint->setAlignment(Qt::AlignCenter);
@@ -104,10 +105,13 @@ void EvaluationsPanel::buildChoice(QHBoxLayout& row) {
     now->setToolTip(tr("Ctrl+E"));
     row.addWidget(captionFor(tr("Text"), m_text));
     row.addWidget(m_text);
+    row.addSpacing(8);
     row.addWidget(captionFor(tr("tokens"), m_tokens));
     row.addWidget(m_tokens);
+    row.addSpacing(8);
     row.addWidget(captionFor(tr("window"), m_window));
     row.addWidget(m_window);
+    row.addSpacing(8);
     row.addWidget(m_automatic);
     row.addWidget(now);
     row.addStretch();

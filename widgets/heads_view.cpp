@@ -104,6 +104,10 @@ HeadsView::HeadsView(Document* document, Selection* selection, QWidget* parent)
 
 void HeadsView::buildControls(QHBoxLayout& row) {
     m_metric = addCombo(row, tr("&Metric"), tr("Metric"), {});
+    m_metric->setSizeAdjustPolicy(QComboBox::AdjustToMinimumContentsLengthWithIcon); // narrow windows too
+    m_metric->setMinimumContentsLength(16);
+    m_metric->setSizePolicy(QSizePolicy::Expanding, QSizePolicy::Fixed);
+    m_metric->setMaximumWidth(fontMetrics().averageCharWidth() * 44);
     row.addSpacing(8);
     m_colours = addCombo(row, tr("&Colour"), tr("Colour map"), tr("Colours, from low to high"));
     m_colours->setIconSize({48, 12});

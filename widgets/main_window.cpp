@@ -3,8 +3,10 @@
 #include "analysis/text.h"
 #include "widgets/autosave.h"
 #include "widgets/cache_search.h"
+#include "widgets/cut_box.h"
 #include "widgets/document.h"
 #include "widgets/evaluations_panel.h"
+#include "widgets/export_box.h"
 #include "widgets/heads_view.h"
 #include "widgets/job_runner.h"
 #include "widgets/jobs_panel.h"
@@ -167,8 +169,12 @@ void MainWindow::buildDocks() {
     connect(m_evaluations, &EvaluationsPanel::failed, this, &MainWindow::fail);
     connect(mask->list(), &MaskListBox::openWanted, this, &MainWindow::chooseMask);
     connect(mask->list(), &MaskListBox::saveWanted, this, &MainWindow::chooseMaskFile);
-    connect(m_document->masks(), &MaskEditor::refused, this,
-            [this](const QString& message) { statusBar()->showMessage(message, statusMs); });
+    connect(mask->exports(), &ExportBox::exportWanted, this, &MainWindow::chooseExport);
+    connect(m_heads, &HeadsView::resultShown, mask->cutBox(), &CutBox::showMetric);
+    connect(m_document, &Document::exported, this, [this](const QString& sentence) {
+        m_messages->say(MessageBar::Kind::notice, sentence);
+        m_log->add("info", sentence);
+    });
     connect(m_document, &Document::maskSaved, this,
             [this](const QString& path) { statusBar()->showMessage(tr("Saved %1").arg(path), statusMs); });
     connect(m_heads, &HeadsView::resultShown, this, &MainWindow::followPicture);
@@ -231,6 +237,10 @@ void MainWindow::connectDocument() {
         showCentre();
     });
     connect(m_jobs, &JobRunner::cancelled, this, &MainWindow::showCentre);
+    connect(m_document, &Document::exported, this, [this](const QString& sentence) {
+        m_messages->say(MessageBar::Kind::notice, sentence);
+        m_log->add("info", sentence);
+    });
     connect(m_document->masks(), &MaskEditor::refused, this,
             [this](const QString& message) { statusBar()->showMessage(message, statusMs); });
     connect(m_document, &Document::noticed, this, [this](const QString& message) {

@@ -104,6 +104,7 @@ private:
     void chooseModelForSession();
     void chooseMask();
     void chooseMaskFile();
+    void chooseExport();
     void chooseSessionFile(std::function<void()> next = {});
     void saveSession(std::function<void()> next = {});
     void whenNothingIsLost(std::function<void()> next);

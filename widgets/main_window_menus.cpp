@@ -242,6 +242,15 @@ void MainWindow::chooseMaskFile() {
            });
 }
 
+void MainWindow::chooseExport() {
+    const bool isFile = m_document->session().model.format == "gguf";
+    const QString name = QString::fromStdString(m_document->session().model.name) + "-" +
+                         QString::fromStdString(m_document->masks()->state().edited().name);
+    choose(this, QFileDialog::AcceptSave, QFileDialog::AnyFile, tr("Export a masked checkpoint"),
+           isFile ? tr("GGUF (*.gguf)") : tr("A new folder (*)"), isFile ? name + ".gguf" : name,
+           [this](const QString& path) { m_document->exportMasked(path); });
+}
+
 void MainWindow::saveSession(std::function<void()> next) {
     if (m_document->sessionPath().isEmpty())
         chooseSessionFile(std::move(next));

@@ -1,11 +1,14 @@
 #include "widgets/mask_panel.h"
 
+#include "widgets/cut_box.h"
 #include "widgets/document.h"
 #include "widgets/effect_box.h"
+#include "widgets/export_box.h"
 #include "widgets/mask_list_box.h"
 #include "widgets/price_box.h"
 
 #include <QFrame>
+#include <QStyle>
 #include <QVBoxLayout>
 
 namespace secateur {
@@ -22,16 +25,31 @@ QFrame* separator() {
 } // namespace
 
 MaskPanel::MaskPanel(Document* document, LiveEvaluation* live, QWidget* parent)
-    : QWidget(parent)
-    , m_list(new MaskListBox(document->masks())) {
-    auto* column = new QVBoxLayout(this);
+    : QScrollArea(parent)
+    , m_list(new MaskListBox(document->masks()))
+    , m_cut(new CutBox(document))
+    , m_exports(new ExportBox(document)) {
+    auto* content = new QWidget;
+    auto* column = new QVBoxLayout(content);
     column->setContentsMargins(8, 6, 8, 6);
     column->setSpacing(6);
     column->addWidget(m_list);
     column->addWidget(new PriceBox(document));
     column->addWidget(separator());
     column->addWidget(new EffectBox(live));
+    column->addWidget(separator());
+    column->addWidget(m_cut);
+    column->addWidget(separator());
+    column->addWidget(m_exports);
     column->addStretch();
+    setWidget(content);
+    setWidgetResizable(true);
+    setFrameShape(QFrame::NoFrame);
+    setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
+    viewport()->setAutoFillBackground(false); // one surface with the dock
+    content->setAutoFillBackground(false);
+    const int bar = style()->pixelMetric(QStyle::PM_ScrollBarExtent);
+    setMinimumWidth(content->minimumSizeHint().width() + bar); // nothing is cut off at the side
 }
 
 } // namespace secateur

@@ -1,24 +1,31 @@
 #pragma once
 
-#include <QWidget>
+#include <QScrollArea>
 
 namespace secateur {
 
+class CutBox;
 class Document;
+class ExportBox;
 class LiveEvaluation;
 class MaskListBox;
 
-/// The current mask: its name, what it cuts and saves, and what it does to the model.
-class MaskPanel : public QWidget {
+/// The current mask: its name, what it cuts and saves, what it does to the model, how to cut
+/// by a metric, and in which forms it can leave.
+class MaskPanel : public QScrollArea {
     Q_OBJECT
 
 public:
     MaskPanel(Document* document, LiveEvaluation* live, QWidget* parent = nullptr);
 
     MaskListBox* list() const { return m_list; }
+    CutBox* cutBox() const { return m_cut; }
+    ExportBox* exports() const { return m_exports; }
 
 private:
     MaskListBox* m_list;
+    CutBox* m_cut;
+    ExportBox* m_exports;
 };
 
 } // namespace secateur

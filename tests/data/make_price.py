@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Writes price/expected.json: how many numbers are left in the small models of forward/ once masks are cut out of them.
+"""Writes price/parameters.json: how many numbers are left in the small models of forward/ once masks are cut out of them.
 
     python make_price.py
 
@@ -151,7 +151,7 @@ def main():
         expected[model] = [{"layers": layers, "parameters": left(tensors, layers, shape)} for layers in cases]
     lines = ",\n".join(f'"{model}": [\n' + ",\n".join(" " + json.dumps(case) for case in cases) + "]"
                        for model, cases in expected.items())
-    (HERE / "price" / "expected.json").write_text("{" + lines + "}\n")
+    (HERE / "price" / "parameters.json").write_text("{" + lines + "}\n")
 
 
 if __name__ == "__main__":

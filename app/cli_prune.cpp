@@ -1,0 +1,86 @@
+#include "analysis/price.h"
+#include "analysis/prune.h"
+#include "app/cli_common.h"
+#include "app/mask_output.h"
+#include "backends/atomic_file.h"
+#include "backends/mask_json.h"
+#include "backends/mask_result_json.h"
+
+#include <fmt/core.h>
+
+#include <limits>
+
+namespace secateur::cli {
+
+namespace {
+
+struct Arguments {
+    std::string path;
+    std::string strategy;
+    std::string budget;
+    std::string protect = "none";
+    std::string base;
+    std::string out;
+    std::uint64_t seed = 0;
+};
+
+void pruneVerb(const Arguments& arguments, const Console& console) {
+    PruneRequest request{
+        parseStrategyRequest(arguments.strategy), parseBudget(arguments.budget), arguments.protect, arguments.seed, {}};
+    checkCanWrite(arguments.out);
+    MaskRecord record;
+    std::vector<std::string> warnings;
+    ModelCard card;
+    {
+        const Progress progress = console.progress();
+        const auto model = open(arguments.path, console, progress.part(0, 0));
+        card = fullCard(*model);
+        if (!arguments.base.empty())
+            request.base = maskOf(arguments.base, *model, warnings).mask;
+        PruneResult result = prune(*model, request, progress);
+        record.mask = std::move(result.mask);
+        if (result.metric)
+            warnings.insert(warnings.end(), result.metric->warnings.begin(), result.metric->warnings.end());
+    }
+    record.modelName = card.name;
+    record.fingerprint = card.fingerprint;
+    record.provenance = provenanceOf(request);
+    if (!arguments.base.empty())
+        record.provenance->options.emplace("base", arguments.base);
+    writeMask(arguments.out, record);
+
+    const Price price = PriceList(card).price(record.mask);
+    if (console.json) {
+        fmt::print("{}\n", pruneJson(arguments.out, *record.provenance, {record.mask, price}, warnings));
+        return;
+    }
+    fmt::print("{} with a budget of {} ", request.strategy.resultId(), budgetText(request.budget));
+    printMask(record.mask, card.spec, price, true);
+    printNotes(warnings);
+}
+
+} // namespace
+
+void addPrune(CLI::App& program, Console& console) {
+    auto arguments = std::make_shared<Arguments>();
+    CLI::App* verb = program.add_subcommand("prune", "Run a strategy to a mask");
+    verb->add_option("MODEL", arguments->path, "Hugging Face directory, or a file in a format of `list formats`")
+        ->required();
+    verb->add_option("--strategy", arguments->strategy, "ID[:key=value]... (see: list strategies)")->required();
+    verb->add_option("--budget", arguments->budget, "How much to cut: units (8), or a share of the model's (12.5%)")
+        ->required();
+    verb->add_option("--out", arguments->out, "Mask .json to write")->required()->option_text("FILE");
+    verb->add_option("--protect", arguments->protect,
+                     "What is not cut: first_last, none, or layers and heads such as 0,29,3.4,5.1-3")
+        ->capture_default_str();
+    verb->add_option("--mask", arguments->base, "Mask .json to cut further; the budget counts what is cut besides")
+        ->option_text("FILE");
+    verb->add_option("--seed", arguments->seed, "Of random strategies")
+        ->check(CLI::Range(std::uint64_t{0}, std::uint64_t{std::numeric_limits<std::int64_t>::max()}))
+        ->capture_default_str();
+    addCommonOptions(*verb, console);
+    verb->footer("Example: secateur-cli prune Llama-3.1-8B --strategy gate_norm --budget 8 --out cut.mask.json");
+    verb->callback([arguments, &console] { pruneVerb(*arguments, console); });
+}
+
+} // namespace secateur::cli

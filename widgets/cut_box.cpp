@@ -1,0 +1,280 @@
+#include "widgets/cut_box.h"
+
+#include "analysis/error.h"
+#include "analysis/text.h"
+#include "widgets/document.h"
+#include "widgets/mask_editor.h"
+
+#include <QCheckBox>
+#include <QComboBox>
+#include <QDoubleSpinBox>
+#include <QGridLayout>
+#include <QLabel>
+#include <QLineEdit>
+#include <QMenu>
+#include <QPushButton>
+#include <QSlider>
+#include <QToolButton>
+
+#include <algorithm>
+#include <cmath>
+
+namespace secateur {
+
+namespace {
+
+constexpr int sliderSteps = 1000; ///< of a percentage
+
+QString unitName(CutUnit unit) {
+    switch (unit) {
+    case CutUnit::head:
+        return CutBox::tr("heads");
+    case CutUnit::kvGroup:
+        return CutBox::tr("KV groups");
+    case CutUnit::neuron:
+        return CutBox::tr("neurons");
+    case CutUnit::attention:
+        return CutBox::tr("attentions");
+    case CutUnit::mlp:
+        return CutBox::tr("MLPs");
+    case CutUnit::block:
+        return CutBox::tr("blocks");
+    }
+    return {};
+}
+
+bool canCutBy(const MetricInfo& metric) {
+    try {
+        unitOf(metric);
+        return metric.pruneFirst != PruneFirst::neither;
+    } catch (const Error&) {
+        return false;
+    }
+}
+
+Protection protectionOf(const ProtectedUnits& units, const ModelSpec& spec) {
+    Protection protection(spec);
+    for (int layer : units.layers)
+        protection.protectLayer(layer);
+    for (HeadId head : units.heads)
+        protection.protectHead(head);
+    return protection;
+}
+
+} // namespace
+
+CutBox::CutBox(Document* document, QWidget* parent)
+    : QWidget(parent)
+    , m_document(document)
+    , m_metric(new QComboBox)
+    , m_end(new QComboBox)
+    , m_amount(new QDoubleSpinBox)
+    , m_counted(new QComboBox)
+    , m_slider(new QSlider(Qt::Horizontal))
+    , m_perLayer(new QCheckBox(tr("in each layer")))
+    , m_effect(new QLabel)
+    , m_protected(new QLabel)
+    , m_protect(new QToolButton)
+    , m_cut(new QPushButton(tr("C&ut"))) {
+    m_metric->setAccessibleName(tr("Metric to cut by"));
+    for (QWidget* field : {static_cast<QWidget*>(m_end), static_cast<QWidget*>(m_amount),
+                           static_cast<QWidget*>(m_metric), static_cast<QWidget*>(m_counted)})
+        field->setSizePolicy(QSizePolicy::Ignored, QSizePolicy::Fixed); // the panel may be narrow
+    m_end->addItems({tr("lowest"), tr("highest")});
+    m_end->setAccessibleName(tr("Which end to cut"));
+    m_amount->setAccessibleName(tr("How many to cut"));
+    m_amount->findChild<QLineEdit*>()->setAccessibleName(m_amount->accessibleName());
+    m_counted->setAccessibleName(tr("What is counted"));
+    m_slider->setAccessibleName(tr("How many to cut, by sliding"));
+    m_slider->setToolTip(tr("Shows what would go; letting go cuts it"));
+    m_effect->setWordWrap(true);
+    m_effect->hide();
+    m_effect->setForegroundRole(QPalette::PlaceholderText);
+    m_effect->setAccessibleName(tr("What would be cut"));
+    auto* grid = new QGridLayout(this);
+    grid->setContentsMargins(0, 0, 0, 0);
+    grid->setVerticalSpacing(4);
+    grid->setColumnStretch(1, 1);
+    grid->setColumnStretch(2, 1);
+    grid->addWidget(new QLabel(tr("Cut the")), 0, 0);
+    grid->addWidget(m_end, 0, 1, 1, 2);
+    grid->addWidget(m_amount, 1, 1);
+    grid->addWidget(m_counted, 1, 2);
+    grid->addWidget(new QLabel(tr("by")), 2, 0);
+    grid->addWidget(m_metric, 2, 1, 1, 2);
+    grid->addWidget(m_slider, 3, 0, 1, 3);
+    grid->addWidget(m_perLayer, 4, 0, 1, 2);
+    grid->addWidget(m_cut, 4, 2);
+    grid->addWidget(m_effect, 5, 0, 1, 3);
+    grid->addWidget(m_protected, 6, 0, 1, 2);
+    grid->addWidget(m_protect, 6, 2, Qt::AlignRight);
+    buildProtection();
+    connect(m_metric, &QComboBox::activated, this, &CutBox::chooseMetric);
+    connect(m_end, &QComboBox::activated, this, &CutBox::preview);
+    connect(m_counted, &QComboBox::activated, this, &CutBox::readRange);
+    connect(m_perLayer, &QCheckBox::clicked, this, &CutBox::readRange);
+    connect(m_amount, &QDoubleSpinBox::valueChanged, this, &CutBox::preview);
+    connect(m_slider, &QSlider::valueChanged, this,
+            [this](int value) { m_amount->setValue(m_amount->maximum() * value / m_slider->maximum()); });
+    connect(m_slider, &QSlider::sliderReleased, this, &CutBox::cut);
+    connect(m_cut, &QPushButton::clicked, this, &CutBox::cut);
+    connect(document, &Document::opened, this, &CutBox::listMetrics);
+    connect(document, &Document::stateChanged, this, &CutBox::listMetrics);
+    connect(document->masks(), &MaskEditor::previewChanged, this, [this] {
+        if (!m_document->masks()->preview() && std::exchange(m_previewing, false)) {
+            const QSignalBlocker quiet(m_slider);
+            m_slider->setValue(0);
+            m_amount->setValue(0);
+            say({});
+        }
+    });
+    listMetrics();
+}
+
+void CutBox::buildProtection() {
+    MaskEditor* masks = m_document->masks();
+    auto* menu = new QMenu(m_protect);
+    menu->addAction(tr("&First and last layer"), this, [masks] {
+        ProtectedUnits units = masks->isProtected();
+        units.layers.insert({0, masks->spec().layerCount() - 1});
+        masks->setProtected(units, tr("Protect the first and the last layer"));
+    });
+    menu->addAction(tr("&Nothing"), this, [masks] { masks->setProtected({}, tr("Protect nothing")); });
+    m_protect->setText(tr("Protect"));
+    m_protect->setToolTip(tr("What no cut touches; P protects the selected heads"));
+    m_protect->setMenu(menu);
+    m_protect->setPopupMode(QToolButton::InstantPopup);
+    m_protected->setForegroundRole(QPalette::PlaceholderText);
+    m_protected->setAccessibleName(tr("What is protected"));
+    connect(masks, &MaskEditor::protectionChanged, this, &CutBox::showProtection);
+    showProtection();
+}
+
+void CutBox::showProtection() {
+    const ProtectedUnits& units = m_document->masks()->isProtected();
+    QStringList parts;
+    if (!units.layers.empty())
+        parts << QString::fromStdString(counted(units.layers.size(), "layer"));
+    if (!units.heads.empty())
+        parts << QString::fromStdString(counted(units.heads.size(), "head"));
+    m_protected->setText(parts.isEmpty() ? tr("Nothing is protected.") : tr("%1 protected").arg(parts.join(", ")));
+    preview();
+}
+
+const MetricResult* CutBox::result() const {
+    return m_document->result(m_metric->currentData().toString().toStdString());
+}
+
+void CutBox::listMetrics() {
+    const QString chosen = m_metric->currentData().toString();
+    m_metric->clear();
+    for (const std::string& id : m_document->resultIds()) {
+        const MetricResult* found = m_document->result(id);
+        if (found && canCutBy(*found->request.info) && m_document->state(id) == MetricState::done)
+            m_metric->addItem(QString::fromStdString(id), QString::fromStdString(id));
+    }
+    m_metric->setCurrentIndex(std::max(m_metric->findData(chosen), 0));
+    setEnabled(m_metric->count() > 0);
+    if (m_metric->currentData().toString() != chosen)
+        chooseMetric();
+}
+
+void CutBox::showMetric(const QString& resultId) {
+    const int index = m_metric->findData(resultId);
+    if (index < 0 || index == m_metric->currentIndex() || m_previewing)
+        return;
+    m_metric->setCurrentIndex(index);
+    chooseMetric();
+}
+
+void CutBox::chooseMetric() {
+    const MetricResult* found = result();
+    if (!found)
+        return;
+    m_end->setCurrentIndex(found->request.info->pruneFirst == PruneFirst::high ? 1 : 0);
+    const int counted = std::max(m_counted->currentIndex(), 0);
+    m_counted->clear();
+    m_counted->addItems({unitName(unitOf(*found->request.info)), "%"});
+    m_counted->setCurrentIndex(counted);
+    readRange();
+}
+
+void CutBox::readRange() {
+    const MetricResult* found = result();
+    if (!found)
+        return;
+    const bool isShare = m_counted->currentIndex() == 1;
+    const CutUnit unit = unitOf(*found->request.info);
+    std::size_t most = unitCount(m_document->spec(), unit);
+    if (m_perLayer->isChecked()) {
+        most = 0;
+        for (const LayerSpec& layer : m_document->spec().layers)
+            most = std::max(most, static_cast<std::size_t>(unitsIn(layer, unit)));
+    }
+    m_amount->setDecimals(isShare ? 1 : 0);
+    m_amount->setMaximum(isShare ? 100 : static_cast<double>(most));
+    const QSignalBlocker quiet(m_slider);
+    m_slider->setMaximum(isShare ? sliderSteps : std::max(static_cast<int>(std::min<std::size_t>(most, 100'000)), 1));
+    preview();
+}
+
+CutOrder CutBox::order() const {
+    CutOrder order;
+    order.unit = unitOf(*result()->request.info);
+    order.highestFirst = m_end->currentIndex() == 1;
+    order.budget.isPercentage = m_counted->currentIndex() == 1;
+    order.budget.amount = order.budget.isPercentage ? m_amount->value() : std::round(m_amount->value());
+    order.perLayer = m_perLayer->isChecked();
+    return order;
+}
+
+void CutBox::preview() {
+    const MetricResult* found = result();
+    MaskEditor& masks = *m_document->masks();
+    m_cut->setEnabled(found && m_amount->value() > 0);
+    if (!found || m_amount->value() <= 0) {
+        if (m_previewing)
+            masks.setPreview({});
+        return;
+    }
+    try {
+        const Protection protection = protectionOf(masks.isProtected(), m_document->spec());
+        masks.setPreview(cutLowest(m_document->spec(), found->values, order(), protection, masks.mask()));
+        m_previewing = masks.preview().has_value();
+        say(tr("Hatched lightly; nothing is cut yet."));
+    } catch (const Error& error) {
+        say(QString::fromStdString(error.what()));
+        m_cut->setEnabled(false);
+    }
+}
+
+void CutBox::say(const QString& text) {
+    m_effect->setText(text);
+    m_effect->setVisible(!text.isEmpty());
+}
+
+QString CutBox::action() const {
+    const CutOrder wanted = order();
+    const QString amount = wanted.budget.isPercentage
+                               ? tr("%1 % of %2").arg(m_amount->value()).arg(unitName(wanted.unit))
+                               : QString("%1 %2").arg(m_amount->value()).arg(unitName(wanted.unit));
+    return tr("Cut the %1 %2 by %3").arg(m_end->currentText(), amount, m_metric->currentText());
+}
+
+void CutBox::cut() {
+    if (!m_previewing)
+        return;
+    MaskProvenance provenance;
+    provenance.strategy = "by_metric";
+    provenance.options["metric"] = result()->request.info->id;
+    for (const auto& [name, value] : result()->request.options)
+        provenance.options[name] = value;
+    if (m_perLayer->isChecked())
+        provenance.options["per_layer"] = "true";
+    provenance.budget = order().budget;
+    provenance.created = utcNow();
+    provenance.secateur = SECATEUR_VERSION;
+    m_document->masks()->applyPreview(action(), std::move(provenance));
+}
+
+} // namespace secateur
