@@ -1,7 +1,9 @@
 #pragma once
 
+#include "analysis/latency.h"
 #include "analysis/perplexity.h"
 #include "analysis/pooled_distance.h"
+#include "analysis/prefill.h"
 #include "analysis/task_run.h"
 
 #include <cstdint>
@@ -74,6 +76,11 @@ struct Evaluation {
     std::vector<TaskEvaluation> tasks = {};
     std::string created = {}; ///< ISO 8601, UTC; of what is kept
     std::optional<PooledEvaluation> pooled = {};
+    std::optional<Latency> latency = {};
+    std::vector<Prefill> prefills = {};
+    std::int64_t parameters = 0;     ///< that the mask leaves (price.h); 0 = not counted
+    double kvBytesPerToken = 0;      ///< as parameters; 16-bit numbers
+    EvaluatedMask timedAgainst = {}; ///< what the references of the two ran
 };
 
 } // namespace secateur

@@ -41,13 +41,18 @@ bool isEmpty(const Evaluation& evaluation) {
 void settle(Evaluation& earlier, Evaluation& later) {
     if (earlier.mask.digest != later.mask.digest || !isSameWay(earlier, later))
         return;
+    bool goesOn = false;
     if (earlier.text && later.text && isSame(*earlier.text, *later.text)) {
-        const bool isLess = later.text->perplexity.windows.size() < earlier.text->perplexity.windows.size();
-        (isLess ? later : earlier).text.reset();
+        const std::size_t before = earlier.text->perplexity.windows.size();
+        const std::size_t now = later.text->perplexity.windows.size();
+        goesOn = now > before;
+        (now < before ? later : earlier).text.reset();
     }
     std::erase_if(earlier.tasks, [&](const TaskEvaluation& task) {
         return std::ranges::any_of(later.tasks, [&](const TaskEvaluation& other) { return isSame(task, other); });
     });
+    if (isEmpty(earlier) && !goesOn)
+        earlier.seconds = 0; // of work that counts no more
 }
 
 bool canJoin(const Evaluation& row, const Evaluation& more) {

@@ -95,5 +95,6 @@ void addEvaluate(CLI::App& program, Console& console);
 void addExport(CLI::App& program, Console& console);
 void addMask(CLI::App& program, Console& console);
 void addPrune(CLI::App& program, Console& console);
+void addSession(CLI::App& program, Console& console);
 
 } // namespace secateur::cli

@@ -1,11 +1,14 @@
 #include "analysis/error.h"
 #include "analysis/evaluation.h"
 #include "analysis/kernels.h"
+#include "analysis/price.h"
 #include "analysis/runner.h"
 #include "analysis/text.h"
 #include "analysis/text_evaluator.h"
 #include "analysis/usage_error.h"
 #include "app/cli_common.h"
+#include "app/evaluate_kept.h"
+#include "app/evaluate_latency.h"
 #include "app/evaluate_pooled.h"
 #include "app/evaluate_task.h"
 #include "app/evaluate_text.h"
@@ -33,27 +36,43 @@ struct Arguments {
     std::string against = "dense";
     TextOptions text;
     TaskOptions tasks;
+    LatencyOptions latency;
+    std::string out; ///< session; empty = none is kept
 
     /// What is evaluated when nothing is named is the built-in text.
-    bool asksForText() const { return !text.path.empty() || tasks.paths.empty(); }
+    bool asksForText() const { return !text.path.empty() || (tasks.paths.empty() && !latency.isAsked); }
 };
 
 std::string fileName(const std::string& path) {
     return std::filesystem::path(path).filename().string();
 }
 
+std::optional<EvaluationKeeper> keeperOf(const Arguments& arguments, const Model& model) {
+    if (arguments.out.empty())
+        return std::nullopt;
+    return EvaluationKeeper(arguments.out, model);
+}
+
 /// What the run is compared with, in the same type; nothing for the dense model itself unless a mask is named.
-std::optional<Contender> referenceOf(const Arguments& arguments, ReadyModel& ready) {
+std::optional<Contender> referenceOf(const Arguments& arguments, ReadyModel& ready,
+                                     std::optional<EvaluationKeeper>& keeper) {
     if (arguments.against == "none" || (arguments.against == "dense" && !ready.mask))
         return std::nullopt;
     const Model& model = *ready.model;
     PruningMask mask(model.spec());
     std::string name;
     if (arguments.against != "dense") {
-        mask = maskOf(arguments.against, model, ready.warnings).mask;
-        name = fileName(arguments.against);
+        const MaskRecord record = maskOf(arguments.against, model, ready.warnings);
+        mask = record.mask;
+        name = keeper ? keeper->add(fileName(arguments.against), record) : fileName(arguments.against);
     }
     return Contender{{name, maskDigest(mask)}, model.runner().plan(mask, ready.plan->type())};
+}
+
+void priceOf(Evaluation& evaluation, const ModelCard& card, const PruningMask& mask) {
+    const Price price = PriceList(card).price(mask);
+    evaluation.parameters = price.parameters.left;
+    evaluation.kvBytesPerToken = price.kvBytesPerToken.left;
 }
 
 /// What an evaluation is asked of, read before anything runs.
@@ -64,6 +83,13 @@ struct Questions {
     std::shared_ptr<const Tokenizer> tokenizer; ///< where there are tasks
 };
 
+/// What is timed: the text where one is asked for.
+std::vector<int> beginningOf(const Questions& questions) {
+    if (questions.text)
+        return questions.text->scored.windows.sequences.front().ids;
+    return questions.sequences ? questions.sequences->sequences.front().ids : std::vector<int>();
+}
+
 std::shared_ptr<const Tokenizer> tokenizerOf(ReadyModel& ready) {
     auto tokenizer = openTokenizer(ready.model->card());
     for (const std::string& warning : tokenizer->card().warnings)
@@ -72,19 +98,24 @@ std::shared_ptr<const Tokenizer> tokenizerOf(ReadyModel& ready) {
     return tokenizer;
 }
 
-std::vector<TaskEvaluation> evaluateTasks(const Model& model, const Questions& questions, const Contender& run,
-                                          const std::optional<Contender>& reference, const Progress& progress) {
-    const std::vector<AskedTask>& asked = questions.tasks;
-    const Tokenizer& tokenizer = *questions.tokenizer;
-    std::vector<TaskRun> compared;
-    if (reference)
-        compared = askTasks(model, *reference->plan, tokenizer, asked, progress.part(0, 0.5));
-    std::vector<TaskRun> runs = askTasks(model, *run.plan, tokenizer, asked, progress.part(reference ? 0.5 : 0, 1));
+std::vector<TaskEvaluation> evaluateTasks(ReadyModel& ready, const Questions& questions, const Contender& run,
+                                          const std::optional<Contender>& reference,
+                                          std::optional<EvaluationKeeper>& keeper, const Progress& progress) {
+    const auto ask = [&](const Contender& contender, const AskedTask& one, const Progress& part) {
+        return keeper ? keptTask(*keeper, ready, contender, *questions.tokenizer, one, part)
+                      : askTask(*ready.model, *contender.plan, *questions.tokenizer, one, part);
+    };
     std::vector<TaskEvaluation> tasks;
-    for (std::size_t i = 0; i < asked.size(); ++i) {
-        tasks.push_back(taskEvaluation(asked[i], std::move(runs[i])));
+    const auto count = static_cast<double>(questions.tasks.size());
+    for (const AskedTask& one : questions.tasks) {
+        const auto done = static_cast<double>(tasks.size());
+        const Progress own = progress.part(done / count, (done + 1) / count);
+        std::optional<TaskRun> compared;
         if (reference)
-            compareWith(tasks.back(), reference->mask, std::move(compared[i]));
+            compared = ask(*reference, one, own.part(0, 0.5));
+        tasks.push_back(taskEvaluation(one, ask(run, one, own.part(reference ? 0.5 : 0, 1))));
+        if (compared)
+            compareWith(tasks.back(), reference->mask, std::move(*compared));
     }
     return tasks;
 }
@@ -108,12 +139,19 @@ void forecast(const TextEvaluator& evaluator, const std::vector<PruningMask>& ma
 
 std::vector<Evaluation> evaluateMasks(ReadyModel& ready, const Arguments& arguments, const Console& console) {
     const Model& model = *ready.model;
+    std::optional<EvaluationKeeper> keeper = keeperOf(arguments, model);
     std::vector<PruningMask> masks;
-    for (const std::string& path : arguments.masks)
-        masks.push_back(maskOf(path, model, ready.warnings).mask);
+    std::vector<std::string> names;
+    for (const std::string& path : arguments.masks) {
+        MaskRecord record = maskOf(path, model, ready.warnings);
+        names.push_back(keeper ? keeper->add(fileName(path), record) : fileName(path));
+        masks.push_back(std::move(record.mask));
+    }
     const Progress whole = console.progress();
     EvaluationText text = readText(ready, arguments.text, whole.part(0, 0));
     const Progress progress = withTimeLeft(whole, console);
+    if (keeper)
+        return KeptText(*keeper, ready, text, arguments.text.batchTokens).under(names, masks, progress);
     TextEvaluator evaluator(model, std::move(text.scored),
                             {ready.plan->type(), availableMemory() / 4, arguments.text.batchTokens,
                              std::numeric_limits<double>::infinity()},
@@ -125,7 +163,7 @@ std::vector<Evaluation> evaluateMasks(ReadyModel& ready, const Arguments& argume
         const auto count = static_cast<double>(masks.size());
         const Progress part = progress.part(static_cast<double>(i) / count, static_cast<double>(i + 1) / count);
         MaskEvaluation found = evaluator.evaluate(masks[i], {}, part);
-        Evaluation run{{fileName(arguments.masks[i]), maskDigest(masks[i])},
+        Evaluation run{{names[i], maskDigest(masks[i])},
                        std::string(name(evaluator.type())),
                        model.kernels().device(),
                        {},
@@ -134,6 +172,7 @@ std::vector<Evaluation> evaluateMasks(ReadyModel& ready, const Arguments& argume
                        {}};
         run.text = TextEvaluation{text.source, text.digest, std::move(found.run),
                                   ReferenceText{{}, std::move(found.dense), found.difference}};
+        run.text->windows = found.windows;
         runs.push_back(std::move(run));
     }
     return runs;
@@ -146,7 +185,11 @@ void evaluateSeveral(const Arguments& arguments, const Console& console) {
     ReadyModel ready = openToRun(arguments.path, arguments.run, console, console.progress().part(0, 0));
     if (givesPooledOutput(*ready.model))
         throw UsageError("an encoder without a head is evaluated under one mask at a time", "--mask");
-    const std::vector<Evaluation> runs = evaluateMasks(ready, arguments, console);
+    std::vector<Evaluation> runs = evaluateMasks(ready, arguments, console);
+    for (std::size_t i = 0; i < runs.size(); ++i) {
+        std::vector<std::string> said; // when the masks were read to be run
+        priceOf(runs[i], ready.model->card(), maskOf(arguments.masks[i], *ready.model, said).mask);
+    }
     if (console.json) {
         fmt::print("{}\n", evaluationsJson(fullCard(*ready.model), runs, since(begin), ready.warnings));
         return;
@@ -192,8 +235,11 @@ Evaluation evaluated(ReadyModel& ready, const Arguments& arguments, std::vector<
                      const Console& console) {
     const Progress whole = console.progress();
     const Model& model = *ready.model;
-    const Contender run{{ready.mask ? fileName(arguments.run.mask) : "", maskDigest(ready.plan->mask())}, ready.plan};
-    const std::optional<Contender> reference = referenceOf(arguments, ready);
+    std::optional<EvaluationKeeper> keeper = keeperOf(arguments, model);
+    Contender run{{ready.mask ? fileName(arguments.run.mask) : "", maskDigest(ready.plan->mask())}, ready.plan};
+    if (keeper && ready.mask)
+        run.mask.name = keeper->add(run.mask.name, *ready.mask);
+    const std::optional<Contender> reference = referenceOf(arguments, ready, keeper);
     const Questions questions = readQuestions(ready, arguments, std::move(tasks), reference, whole.part(0, 0));
     std::vector<std::shared_ptr<const Plan>> plans{run.plan};
     if (reference)
@@ -201,14 +247,24 @@ Evaluation evaluated(ReadyModel& ready, const Arguments& arguments, std::vector<
     forecast(model, questions, std::move(plans), console, whole.part(0, 0));
 
     Evaluation evaluation{run.mask, std::string(name(ready.plan->type())), model.kernels().device(), {}, 0, 0, {}};
-    const double share = !arguments.asksForText() ? 0 : questions.tasks.empty() ? 1 : 0.5;
-    const Progress first = withTimeLeft(whole.part(0, share), console);
+    const int parts =
+        (arguments.asksForText() ? 1 : 0) + (questions.tasks.empty() ? 0 : 1) + (arguments.latency.isAsked ? 1 : 0);
+    auto nextPart = [&whole, &console, parts, done = 0]() mutable {
+        const double from = done++;
+        return withTimeLeft(whole.part(from / parts, (from + 1) / parts), console);
+    };
+    if (arguments.latency.isAsked)
+        timeModel(evaluation, ready, arguments.latency, beginningOf(questions), run, reference, nextPart());
     if (questions.text)
-        evaluation.text = evaluateText(ready, *questions.text, arguments.text.batchTokens, run, reference, first);
+        evaluation.text =
+            keeper ? KeptText(*keeper, ready, *questions.text, arguments.text.batchTokens)
+                         .under(run, reference, nextPart())
+                   : evaluateText(ready, *questions.text, arguments.text.batchTokens, run, reference, nextPart());
     if (questions.sequences)
-        evaluation.pooled = evaluatePooled(ready, arguments.text, *questions.sequences, run, *reference, first);
+        evaluation.pooled = evaluatePooled(ready, arguments.text, *questions.sequences, run, *reference, nextPart());
     if (!questions.tasks.empty())
-        evaluation.tasks = evaluateTasks(model, questions, run, reference, withTimeLeft(whole.part(share, 1), console));
+        evaluation.tasks = evaluateTasks(ready, questions, run, reference, keeper, nextPart());
+    priceOf(evaluation, model.card(), run.plan->mask());
     evaluation.warnings = ready.warnings;
     return evaluation;
 }
@@ -231,6 +287,7 @@ void evaluateOne(const Arguments& arguments, const Console& console) {
         printPooled(*evaluation.pooled, evaluation);
     for (const TaskEvaluation& task : evaluation.tasks)
         printTask(task, evaluation);
+    printLatency(evaluation);
     for (const std::string& warning : evaluation.warnings)
         fmt::print(stderr, "note: {}\n", warning);
 }
@@ -238,6 +295,8 @@ void evaluateOne(const Arguments& arguments, const Console& console) {
 void evaluateVerb(Arguments& arguments, const Console& console) {
     if (arguments.masks.size() > 1 && !arguments.tasks.paths.empty())
         throw UsageError("several masks are evaluated on a text only; ask a task once for each mask", "--task");
+    if (arguments.masks.size() > 1 && arguments.latency.isAsked)
+        throw UsageError("several masks are evaluated on a text only; time each mask by itself", "--latency");
     if (arguments.masks.size() > 1)
         return evaluateSeveral(arguments, console);
     if (!arguments.masks.empty())
@@ -249,7 +308,8 @@ void evaluateVerb(Arguments& arguments, const Console& console) {
 
 void addEvaluate(CLI::App& program, Console& console) {
     auto arguments = std::make_shared<Arguments>();
-    CLI::App* verb = program.add_subcommand("evaluate", "Measure how well a model does, dense or under a mask");
+    CLI::App* verb =
+        program.add_subcommand("evaluate", "Measure how well a model does and how fast, dense or under a mask");
     verb->add_option("MODEL", arguments->path, "Hugging Face directory, or a file in a format of `list formats`")
         ->required();
     addTextOptions(*verb, arguments->text);
@@ -259,12 +319,18 @@ void addEvaluate(CLI::App& program, Console& console) {
         ->option_text("FILE")
         ->allow_extra_args(false);
     addTaskOptions(*verb, arguments->tasks);
+    addLatencyOptions(*verb, arguments->latency);
     addRunOptions(*verb, arguments->run);
     verb->add_option(
             "--against", arguments->against,
             "What to compare a mask with on the same windows and questions: dense, none, or another mask's .json")
         ->option_text("dense|none|MASK")
         ->capture_default_str();
+    verb->add_option(
+            "--out", arguments->out,
+            "Session .h5 to write, or to add to; what it holds already is not run again, and what Ctrl+C stops "
+            "goes on from there")
+        ->option_text("FILE");
     addCommonOptions(*verb, console);
     verb->footer("Example: secateur-cli evaluate SmolLM2-135M-Instruct.Q4_1.gguf --text wiki.test.raw --mask M.json");
     verb->callback([arguments, verb, &console] {

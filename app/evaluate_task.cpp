@@ -6,6 +6,7 @@
 #include "analysis/usage_error.h"
 #include "app/cli_common.h"
 #include "backends/answer_match.h"
+#include "backends/data_digest.h"
 #include "backends/hf_config.h"
 #include "backends/task_file.h"
 
@@ -220,22 +221,16 @@ TaskWork workOf(const AskedTask& asked, const ModelSpec& spec, const Tokenizer& 
     return inFile(asked, [&] { return taskWork(spec, tokenizer, asked.task, asked.examples, asked.rules, progress); });
 }
 
-std::vector<TaskRun> askTasks(const Model& model, const Plan& plan, const Tokenizer& tokenizer,
-                              const std::vector<AskedTask>& tasks, const Progress& progress) {
-    std::vector<TaskRun> runs;
-    const auto count = static_cast<double>(tasks.size());
-    for (const AskedTask& asked : tasks) {
-        const auto done = static_cast<double>(runs.size());
-        const Progress part = progress.part(done / count, (done + 1) / count);
-        runs.push_back(inFile(asked, [&] { return ask(model, plan, tokenizer, asked, part); }));
-    }
-    return runs;
+TaskRun askTask(const Model& model, const Plan& plan, const Tokenizer& tokenizer, const AskedTask& asked,
+                const Progress& progress) {
+    return inFile(asked, [&] { return ask(model, plan, tokenizer, asked, progress); });
 }
 
 TaskEvaluation taskEvaluation(const AskedTask& asked, TaskRun run) {
     TaskEvaluation task;
     task.name = asked.task.name;
     task.source = asked.path;
+    task.digest = dataDigest(asked.task, asked.examples);
     task.formatId = asked.task.formatId;
     task.questions = asked.task.questions.size() + asked.task.texts.size() + asked.task.prompts.size();
     task.rules = asked.rules;

@@ -57,9 +57,9 @@ void nameClasses(std::vector<AskedTask>& tasks, const Model& model);
 /// What asking a task once makes a model run.
 TaskWork workOf(const AskedTask& asked, const ModelSpec& spec, const Tokenizer& tokenizer, const Progress& progress);
 
-/// Runs of all tasks under one plan, in their order.
-std::vector<TaskRun> askTasks(const Model& model, const Plan& plan, const Tokenizer& tokenizer,
-                              const std::vector<AskedTask>& tasks, const Progress& progress);
+/// The run of a task under a plan. @throws Error naming file and line
+TaskRun askTask(const Model& model, const Plan& plan, const Tokenizer& tokenizer, const AskedTask& asked,
+                const Progress& progress);
 
 TaskEvaluation taskEvaluation(const AskedTask& task, TaskRun run);
 /// Adds what a run is compared with.

@@ -62,6 +62,7 @@ TextEvaluation evaluateText(const ReadyModel& ready, const EvaluationText& text,
     if (compared)
         compared->difference = pairedDifference(result.perplexity, compared->perplexity);
     result.reference = std::move(compared);
+    result.windows = text.scored.windows.sequences.size();
     return result;
 }
 

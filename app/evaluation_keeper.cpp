@@ -20,7 +20,9 @@ EvaluationKeeper::EvaluationKeeper(std::string path, const Model& model)
 }
 
 std::string EvaluationKeeper::add(const std::string& name, const MaskRecord& mask) {
-    return secateur::add(m_session, {name, maskDigest(mask.mask), mask});
+    if (mask.mask.keepsAll())
+        return name;
+    return secateur::add(m_session, SessionMask{name, maskDigest(mask.mask), mask});
 }
 
 void EvaluationKeeper::keep(Evaluation evaluation) {

@@ -17,7 +17,7 @@ public:
     EvaluationKeeper(std::string path, const Model& model);
 
     const std::string& path() const { return m_path; }
-    /// A mask whose runs will be kept. @returns the name that they go by
+    /// A mask whose runs will be kept, unless it keeps all. @returns the name that they go by
     std::string add(const std::string& name, const MaskRecord& mask);
     /// Writes one more evaluation. @throws Error
     void keep(Evaluation evaluation);

@@ -1,6 +1,7 @@
 #include "backends/result_json.h"
 
 #include "backends/export_masked.h"
+#include "backends/latency_json.h"
 #include "backends/task_json.h"
 
 #include <nlohmann/json.hpp>
@@ -261,6 +262,13 @@ std::string evaluationJson(const ModelCard& card, const Evaluation& evaluation, 
         if (task.reference)
             document["tasks"][task.name]["reference"]["mask"] = maskFields(task.reference->mask);
     }
+    const Json timedAgainst = maskFields(evaluation.timedAgainst);
+    if (evaluation.latency)
+        document["latency"] = latencyFields(*evaluation.latency, timedAgainst);
+    for (const Prefill& prefill : evaluation.prefills)
+        document["prefill"].push_back(prefillFields(prefill, timedAgainst));
+    document["parameters"] = evaluation.parameters;
+    document["kv_bytes_per_token"] = evaluation.kvBytesPerToken;
     document["seconds"] = evaluation.seconds;
     document["warnings"] = evaluation.warnings;
     return print(document);
@@ -271,6 +279,8 @@ std::string evaluationsJson(const ModelCard& card, std::span<const Evaluation> r
     Json list = Json::array();
     for (const Evaluation& run : runs) {
         Json fields{{"mask", maskFields(run.mask)}, {"seconds", run.seconds}, {"reused_layers", run.reusedLayers}};
+        fields["parameters"] = run.parameters;
+        fields["kv_bytes_per_token"] = run.kvBytesPerToken;
         if (run.text)
             fields["text"] = textFields(*run.text);
         list.push_back(std::move(fields));
@@ -301,6 +311,43 @@ std::string exportJson(const ExportResult& result) {
                         {"verify_seconds", result.verifySeconds},
                         {"warnings", result.warnings}};
     return print(document);
+}
+
+std::string sessionJson(const Session& session) {
+    Json metrics = Json::array();
+    for (const MetricResult& result : session.results) {
+        const Measurement& measurement = result.measurement;
+        metrics.push_back({{"result_id", result.request.resultId()},
+                           {"mask_digest", measurement.maskDigest},
+                           {"data_digest", measurement.dataDigest.empty() ? Json() : Json(measurement.dataDigest)},
+                           {"dtype", measurement.dtype},
+                           {"device", measurement.device},
+                           {"created", measurement.created}});
+    }
+    Json masks = Json::array();
+    for (const SessionMask& mask : session.masks)
+        masks.push_back({{"name", mask.name}, {"digest", mask.digest}});
+    Json evaluations = Json::array();
+    for (const Evaluation& stored : session.evaluations) {
+        const Evaluation evaluation = compared(session, stored);
+        Json fields{{"mask", maskFields(evaluation.mask)},
+                    {"dtype", evaluation.dtype},
+                    {"device", evaluation.device},
+                    {"created", evaluation.created},
+                    {"seconds", evaluation.seconds}};
+        if (evaluation.text) {
+            fields["text"] = textFields(*evaluation.text);
+            fields["text"]["is_complete"] = evaluation.text->isComplete();
+        }
+        for (const TaskEvaluation& task : evaluation.tasks)
+            fields["tasks"][task.name] = taskFields(task, false);
+        evaluations.push_back(std::move(fields));
+    }
+    return print({{"model", modelFields(session.model)},
+                  {"created", session.created},
+                  {"metrics", std::move(metrics)},
+                  {"masks", std::move(masks)},
+                  {"evaluations", std::move(evaluations)}});
 }
 
 std::string errorJson(const Error& error) {

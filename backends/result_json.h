@@ -6,6 +6,7 @@
 #include "analysis/generate.h"
 #include "analysis/metric.h"
 #include "analysis/model_card.h"
+#include "analysis/session.h"
 #include "analysis/tokenizer.h"
 #include "backends/open_model.h"
 
@@ -46,6 +47,9 @@ std::string evaluationsJson(const ModelCard& card, std::span<const Evaluation> r
 
 /// What was written, and how far it is from the masked model.
 std::string exportJson(const ExportResult& result);
+
+/// What a session holds: of metrics how they were measured, not their values; evaluations beside the dense model's.
+std::string sessionJson(const Session& session);
 
 std::string errorJson(const Error& error);
 

@@ -136,7 +136,7 @@ TextEvaluation readText(const Handle& group) {
 }
 
 template <typename Read>
-auto reading(const char* place, Read read) {
+auto reading(const std::string& place, Read read) {
     try {
         return read();
     } catch (const Error& error) {
@@ -144,7 +144,8 @@ auto reading(const char* place, Read read) {
     }
 }
 
-Evaluation readEvaluation(const Handle& group) {
+/// What is said of all that was run under the mask.
+Evaluation readDescription(const Handle& group) {
     Evaluation evaluation;
     evaluation.mask = {hdf5::readText(group, "mask_name"), hdf5::readText(group, "mask_digest")};
     evaluation.dtype = hdf5::readText(group, "dtype");
@@ -152,14 +153,20 @@ Evaluation readEvaluation(const Handle& group) {
     evaluation.created = hdf5::readText(group, "created");
     evaluation.seconds = hdf5::readNumber(group, "seconds");
     evaluation.warnings = hdf5::readTexts(group, "warnings");
+    return evaluation;
+}
+
+/// @param place of the group, for messages
+Evaluation readEvaluation(const Handle& group, const std::string& place) {
+    Evaluation evaluation = reading(place, [&] { return readDescription(group); });
     if (hdf5::exists(group, "text"))
-        evaluation.text = reading("text", [&] { return readText(hdf5::openGroup(group, "text")); });
+        evaluation.text = reading(place + "/text", [&] { return readText(hdf5::openGroup(group, "text")); });
     if (!hdf5::exists(group, "tasks"))
         return evaluation;
     const Handle tasks = hdf5::openGroup(group, "tasks");
     for (const std::string& number : hdf5::numbered(tasks))
-        evaluation.tasks.push_back(
-            reading(("tasks/" + number).c_str(), [&] { return readTaskRun(hdf5::openGroup(tasks, number)); }));
+        evaluation.tasks.push_back(reading(fmt::format("{}/tasks/{}", place, number),
+                                           [&] { return readTaskRun(hdf5::openGroup(tasks, number)); }));
     return evaluation;
 }
 
@@ -188,8 +195,7 @@ std::vector<Evaluation> readEvaluations(const Handle& file) {
         return evaluations;
     const Handle all = hdf5::openGroup(file, "evaluations");
     for (const std::string& number : hdf5::numbered(all))
-        evaluations.push_back(
-            reading(("/evaluations/" + number).c_str(), [&] { return readEvaluation(hdf5::openGroup(all, number)); }));
+        evaluations.push_back(readEvaluation(hdf5::openGroup(all, number), "/evaluations/" + number));
     return evaluations;
 }
 

@@ -25,7 +25,7 @@ constexpr std::int64_t mostCount = std::int64_t{1} << 48;
 template <typename Enum, std::size_t count>
 Enum fromName(const std::array<const char*, count>& names, const Handle& group, const char* attribute) {
     const std::string text = hdf5::readText(group, attribute);
-    const auto found = std::ranges::find(names, text);
+    const auto found = std::find(names.begin(), names.end(), text);
     if (found == names.end())
         throw Error(fmt::format("holds the unknown word \"{}\"", text), attribute, "Open it with a newer Secateur");
     return static_cast<Enum>(found - names.begin());

@@ -44,7 +44,8 @@ public:
         const LayerSpec& layer = m_spec.layers[static_cast<std::size_t>(index)];
         if (dropsAttention(mask))
             cutWhole(index, Which::output, Which::outputBias);
-        else
+        else if (layer.attention !=
+                 AttentionKind::linear) // one matrix, in which heads that a file may state are nowhere
             cutInputs(index, Which::output, mask.heads, layer.headDim);
         if (dropsMlp(mask)) {
             cutWhole(index, Which::down, Which::downBias);

@@ -105,7 +105,7 @@ private slots:
     void everyVerbExplainsItselfWithAnExample() {
         const Outcome program = run({"--help"});
         QCOMPARE(program.status, 0);
-        for (const char* verb : {"inspect", "measure", "prune", "evaluate", "mask", "generate", "plot", "list"}) {
+        for (const char* verb : {"inspect", "measure", "prune", "evaluate", "mask", "session", "generate", "export", "plot", "list"}) {
             QVERIFY2(program.out.contains(verb), verb);
             const Outcome help = run({verb, "--help"});
             QCOMPARE(help.status, 0);

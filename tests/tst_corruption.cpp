@@ -15,7 +15,8 @@ namespace {
 const Corruptions& all() {
     static const Corruptions rows = fileCorruptions() + safetensorsCorruptions() + indexCorruptions() +
                                     configCorruptions() + ggufCorruptions() + splitCorruptions() + maskCorruptions() +
-                                    pytorchCorruptions() + sessionCorruptions() + tokenizerCorruptions();
+                                    pytorchCorruptions() + sessionCorruptions() + sessionRunCorruptions() +
+                                    tokenizerCorruptions();
     return rows;
 }
 

@@ -183,6 +183,58 @@ private slots:
         QCOMPARE(evaluated({"--mask", one, "--mask", "/nonexistent.json"}).status, 1);
     }
 
+    void timesAreTakenTurnAbout() {
+        const QString mask = writeMask(m_llama, m_model, "cut.json", R"([{"layer":1,"attention":"drop"}])");
+        const QStringList options{"evaluate", m_model,  "--latency", "--prompt-tokens", "3",  "--new-tokens",
+                                  "4",        "--runs", "2",         "--warmup",        "1",  "--lengths",
+                                  "5,17",     "--by",   "sublayer",  "--mask",          mask, "--dtype",
+                                  "float32"};
+        const Json document = run(options + QStringList{"--json"}).json();
+        QVERIFY(!document.contains("text") && !document.contains("tasks"));
+        const Json& latency = document.at("latency");
+        QCOMPARE(latency.at("prompt_tokens").get<int>(), 3);
+        QCOMPARE(latency.at("new_tokens").get<int>(), 4);
+        QCOMPARE(latency.at("warmup").get<int>(), 1);
+        QCOMPARE(latency.at("runs").get<int>(), 2);
+        QVERIFY(latency.at("reference").at("mask").is_null());
+        for (const Json* times : {&latency, &latency.at("reference")})
+            QVERIFY(times->at("mean_seconds").get<double>() > 0 && times->at("tokens_per_second").get<double>() > 0);
+        QVERIFY(isClose(latency.at("speedup").at("ratio"), latency.at("reference").at("median_seconds").get<double>() /
+                                                               latency.at("median_seconds").get<double>()));
+        const Json& prefill = document.at("prefill");
+        QCOMPARE(prefill.size(), std::size_t{2});
+        QCOMPARE(prefill[1].at("tokens").get<int>(), 17);
+        const Json& parts = prefill[1].at("by_sublayer");
+        QCOMPARE(parts.at("layers").at("attention")[1].get<double>(), 0.0);
+        QVERIFY(prefill[1].at("reference").at("by_sublayer").at("layers").at("attention")[1].get<double>() > 0);
+        QVERIFY(
+            isClose(parts.at("attention_share"), parts.at("attention").get<double>() /
+                                                     (parts.at("attention").get<double>() +
+                                                      parts.at("mlp").get<double>() + parts.at("rest").get<double>())));
+        const Outcome shown = run(options + QStringList{"--progress", "json"});
+        QVERIFY2(shown.toldRisingProgress(), qPrintable(shown.error));
+        for (const char* words : {"4 tokens behind 3, batch 1, float32: 2 runs after 1 of warm-up", "\ndense ",
+                                  "\ncut.json ", "times as fast", "attention"})
+            QVERIFY2(shown.out.contains(words), shown.out);
+
+        const Json both = evaluated({"--window", "16", "--latency", "--new-tokens", "0", "--json"}).json();
+        QVERIFY(both.contains("text") && !both.contains("latency"));
+        QCOMPARE(both.at("prefill").size(), std::size_t{1}); // of the context alone, 64 tokens
+        QCOMPARE(both.at("prefill")[0].at("tokens").get<int>(), 64);
+        QVERIFY(both.at("prefill")[0].at("by_sublayer").is_null() && both.at("prefill")[0].at("speedup").is_null());
+    }
+
+    void ofEncodersPassesAreTimed() {
+        const Scratch bert;
+        const QString model = writeModel(bert, "bert", "has-bos");
+        const Json document = run({"evaluate", model, "--latency", "--lengths", "7", "--json"}).json();
+        QVERIFY(!document.contains("latency"));
+        QCOMPARE(document.at("prefill")[0].at("tokens").get<int>(), 7);
+        const Outcome refused = run({"evaluate", model, "--latency", "--new-tokens", "3"});
+        QCOMPARE(refused.status, 1);
+        QVERIFY2(refused.error.contains("is an encoder: it does not continue texts"), qPrintable(refused.error));
+    }
+
     void memoryAndBatchesChangeNothing() {
         const QStringList options{"--window", "16", "--json"};
         const Json whole = evaluated(options).json().at("text");
@@ -349,6 +401,11 @@ private slots:
                         "has learned 16 positions, too few for a window of 17 tokens"));
         QVERIFY(refused(writeModel(bert, "bert", "has-bos"), {"--text", articles}, 1, "is an encoder: it predicts no"));
         QVERIFY(refused(m_model, {"--seq-len", "20"}, 2, "--seq-len: is for encoders; the windows"));
+        QVERIFY(refused(m_model, {"--latency"}, 1, "128 new tokens behind 12 do not fit the model's context of 64"));
+        QVERIFY(refused(m_model, {"--latency", "--lengths", "5,65", "--new-tokens", "0"}, 1,
+                        "A pass over 65 tokens does not fit the model's context of 64"));
+        QVERIFY(refused(m_model, {"--text", articles, "--runs", "3"}, 2, "--runs requires --latency"));
+        QVERIFY(refused(m_model, {"--latency", "--mask", "a", "--mask", "b"}, 2, "time each mask by itself"));
         QVERIFY(refused(m_model, {"--text", "/nonexistent.txt"}, 1, "/nonexistent.txt: does not exist"));
         const Outcome longer = evaluated({"--window", "80"});
         QVERIFY2(longer.error.contains("note: a window of 80 tokens is longer than the model's context of 64"),

@@ -477,15 +477,15 @@ private slots:
         const TiedCheckpoint tied(*plain, "model.layers.1.self_attn.o_proj.weight",
                                   "model.layers.0.self_attn.o_proj.weight");
         const CheckpointDescription description = plain->describe();
-        const TensorSlots slots(tied, description, path);
+        const TensorSlots places(tied, description, path);
         PruningMask mask(description.spec);
         LayerMask layer = mask.layer(0);
         layer.neurons[3] = false;
         mask.setLayer(0, layer);
-        QCOMPARE(weightCuts(slots, description.spec, mask).size(), std::size_t{1});
+        QCOMPARE(weightCuts(places, description.spec, mask).size(), std::size_t{1});
         layer.heads[0] = false;
         mask.setLayer(0, layer);
-        const QString text = Scratch().refusal([&] { weightCuts(slots, description.spec, mask); });
+        const QString text = Scratch().refusal([&] { weightCuts(places, description.spec, mask); });
         QVERIFY2(text.contains("layers.0.self_attn.o_proj.weight: shares its numbers with model.layers.1."),
                  qPrintable(text));
     }

@@ -145,6 +145,52 @@ private slots:
                  R"([{"label":"a","axis":"left","values":[1.0,null]},)"
                  R"({"label":"b","axis":"right","values":[2.0],"standard_error":[0.5]}])");
     }
+
+    void timesHaveTheFieldsOfTheContract() {
+        const ModelCard card = raggedModel();
+        Evaluation evaluation{{"cut.json", "sha256:cut"}, "float32", "cpu", {}, 1, 0, {}};
+        evaluation.latency = Latency{{}, {{4, 2, 8}}, {}, {}};
+        evaluation.prefills.push_back({512, {{{0.5, 0.25, 1}}, {}}, {}, {}});
+        Json document = Json::parse(evaluationJson(card, evaluation));
+        QCOMPARE(keys(document.at("latency")),
+                 (std::vector<std::string>{"prompt_tokens", "new_tokens", "batch", "warmup", "runs", "mean_seconds",
+                                           "median_seconds", "p10_seconds", "p90_seconds", "tokens_per_second",
+                                           "reference", "speedup"}));
+        QCOMPARE(document["latency"]["prompt_tokens"].get<int>(), 12);
+        QCOMPARE(document["latency"]["new_tokens"].get<int>(), 128);
+        QCOMPARE(document["latency"]["batch"].get<int>(), 1);
+        QCOMPARE(document["latency"]["warmup"].get<int>(), 10);
+        QCOMPARE(document["latency"]["runs"].get<int>(), 3);
+        QCOMPARE(document["latency"]["mean_seconds"].get<double>(), 14.0 / 3);
+        QCOMPARE(document["latency"]["median_seconds"].get<double>(), 4.0);
+        QCOMPARE(document["latency"]["p10_seconds"].get<double>(), 2.4);
+        QCOMPARE(document["latency"]["p90_seconds"].get<double>(), 7.2);
+        QCOMPARE(document["latency"]["tokens_per_second"].get<double>(), 32.0);
+        QVERIFY(document["latency"]["reference"].is_null() && document["latency"]["speedup"].is_null());
+        QCOMPARE(keys(document.at("prefill").at(0)),
+                 (std::vector<std::string>{"tokens", "seconds", "runs", "mean_seconds", "median_seconds", "p10_seconds",
+                                           "p90_seconds", "by_sublayer", "reference", "speedup"}));
+        QCOMPARE(document["prefill"][0]["seconds"].get<double>(), 0.5);
+        QVERIFY(document["prefill"][0]["by_sublayer"].is_null());
+
+        evaluation.latency->reference = Timing{{6, 6, 6}};
+        evaluation.latency->speedup = Speedup{1.5, 1.25, 2};
+        evaluation.prefills[0].reference = PrefillTiming{{{1, 1, 1}}, SublayerSeconds{{1, 2, 0}, {0.5, 0, 1}, 0.5}};
+        evaluation.prefills[0].speedup = Speedup{2, 1, 4};
+        document = Json::parse(evaluationJson(card, evaluation));
+        QVERIFY(document["latency"]["reference"]["mask"].is_null());
+        QCOMPARE(document["latency"]["reference"]["mean_seconds"].get<double>(), 6.0);
+        QCOMPARE(document["latency"]["speedup"], (Json{{"ratio", 1.5}, {"p10", 1.25}, {"p90", 2.0}}));
+        const Json parts{{"attention", 3.0},
+                         {"mlp", 1.5},
+                         {"rest", 0.5},
+                         {"attention_share", 0.6},
+                         {"layers", {{"attention", {1.0, 2.0, 0.0}}, {"mlp", {0.5, 0.0, 1.0}}}}};
+        QCOMPARE(document["prefill"][0]["reference"]["by_sublayer"], parts);
+        evaluation.timedAgainst = {"other.json", "sha256:other"};
+        document = Json::parse(evaluationJson(card, evaluation));
+        QCOMPARE(document["prefill"][0]["reference"]["mask"]["name"].get<std::string>(), "other.json");
+    }
 };
 
 QTEST_APPLESS_MAIN(TestResultJson)

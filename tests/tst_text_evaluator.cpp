@@ -199,6 +199,48 @@ private slots:
         }
     }
 
+    void whatWasScoredBeforeIsNotRunAgain() {
+        CountingModel model(tiny("deci"));
+        const PruningMask mask = cut(PruningMask(model.spec()), 1, 0);
+        for (const bool byPages : {false, true}) {
+            DrawnText drawn(model.spec().vocab);
+            const ScoredText text = byPages ? drawn.pages(8, window) : drawn.fixedWindows(12, window);
+            const std::size_t windows = text.windows.sequences.size();
+            EvaluatorOptions lonely = options(plenty, 0);
+            lonely.alone = true;
+            TextEvaluator whole(model, text, lonely);
+            model.counted.forget();
+            const MaskEvaluation expected = whole.evaluate(mask);
+            const std::size_t layers = model.counted.layers.size();
+            QVERIFY(expected.isComplete() && expected.dense.windows.empty());
+            QVERIFY(apart(expected.run, full(model, mask, text)) < tolerance);
+            int told = 0;
+            for (int report = 1; report < 24; ++report) {
+                TextEvaluator stopped(model, text, lonely);
+                if (!isStopped(stopped, mask, report))
+                    break;
+                const auto part = stopped.known(mask);
+                if (!part)
+                    continue;
+                ++told;
+                TextEvaluator later(model, text, lonely);
+                later.know(mask, part->run.windows);
+                QVERIFY(later.known(mask)->run.windows.size() <= part->run.windows.size());
+                model.counted.forget();
+                const MaskEvaluation found = later.evaluate(mask);
+                QCOMPARE(apart(found.run, expected.run), 0.0);
+                QVERIFY(model.counted.layers.size() < layers);
+            }
+            QVERIFY(told > 1);
+            TextEvaluator all(model, text, lonely);
+            all.know(mask, expected.run.windows);
+            model.counted.forget();
+            QCOMPARE(apart(all.evaluate(mask).run, expected.run), 0.0);
+            QVERIFY(model.counted.layers.empty());
+            QVERIFY_EXCEPTION_THROWN(all.know(mask, std::vector<WindowLoss>{{1, 1, 0, windows}}), Error);
+        }
+    }
+
     void workGivenUpLeavesNothingWrong() {
         for (const std::int64_t streamBudget : {plenty, std::int64_t{2 * 4 * window * 12 * 18}, std::int64_t{0}}) {
             const auto model = tiny("deci");

@@ -1,5 +1,7 @@
 #include "backends/engine/engine_plan.h"
 
+#include "backends/plan_memory.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -31,8 +33,12 @@ std::string keyOf(int layer, const LayerMask& mask, const Conversion& conversion
     return key;
 }
 
+std::int64_t endBytes(const ModelSpec& spec, ComputeType type) {
+    return std::int64_t{spec.vocab} * spec.hidden * (type == ComputeType::float32 ? 4 : 2);
+}
+
 std::int64_t totalBytes(const ModelSpec& spec, const PruningMask& mask, ComputeType type) {
-    std::int64_t bytes = std::int64_t{spec.vocab} * spec.hidden * (type == ComputeType::float32 ? 4 : 2);
+    std::int64_t bytes = endBytes(spec, type);
     for (int layer = 0; layer < spec.layerCount(); ++layer)
         if (mask.tiedTo(layer).front() == layer)
             bytes += expectedBytes(spec, layer, mask.layer(layer), type);
@@ -104,6 +110,26 @@ std::shared_ptr<const PlanEnds> EnginePlan::ends() const {
 
 std::shared_ptr<const PlanEnds> EnginePlan::plainEnds() const {
     return storedEnds(plainConversion());
+}
+
+std::int64_t EnginePlan::bytesWith(const EnginePlan& other) const {
+    const ModelSpec& spec = m_model.spec();
+    std::int64_t bytes = totalBytes(spec, mask(), type()) + totalBytes(spec, other.mask(), other.type());
+    if (type() != other.type())
+        return bytes;
+    bytes -= endBytes(spec, type());
+    for (int layer = 0; layer < spec.layerCount(); ++layer)
+        if (mask().tiedTo(layer).front() == layer && mask().layer(layer) == other.mask().layer(layer))
+            bytes -= expectedBytes(spec, layer, mask().layer(layer), type());
+    return bytes;
+}
+
+bool EnginePlan::staysBeside(const EnginePlan& other) const {
+    return bytesWith(other) <= m_store.budget();
+}
+
+bool stayTogether(const Plan& a, const Plan& b) {
+    return dynamic_cast<const EnginePlan&>(a).staysBeside(dynamic_cast<const EnginePlan&>(b));
 }
 
 } // namespace secateur

@@ -29,8 +29,11 @@ public:
     at::Tensor outputWeight(int index) const { return m_model.tensor(index, Which::output); }
     std::shared_ptr<const PlanEnds> ends() const;
     std::shared_ptr<const PlanEnds> plainEnds() const;
+    /// Whether the weights of both fit their budget; those that they share count once.
+    bool staysBeside(const EnginePlan& other) const;
 
 private:
+    std::int64_t bytesWith(const EnginePlan& other) const;
     Conversion plainConversion() const;
     LayerPointer stored(int index, const LayerMask& mask, const Conversion& conversion) const;
     std::shared_ptr<const PlanEnds> storedEnds(const Conversion& conversion) const;

@@ -28,6 +28,7 @@ Corruptions splitCorruptions();
 Corruptions maskCorruptions();
 Corruptions pytorchCorruptions();
 Corruptions sessionCorruptions();
+Corruptions sessionRunCorruptions();
 Corruptions tokenizerCorruptions();
 
 } // namespace secateur::test

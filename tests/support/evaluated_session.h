@@ -1,0 +1,118 @@
+#pragma once
+
+#include "backends/mask_digest.h"
+#include "tests/support/sessions.h"
+
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace secateur::test {
+
+/// Cuts a head, drops an MLP and, with `deep`, some neurons.
+inline SessionMask drawnMask(const std::string& name, const ModelSpec& spec, std::size_t head, bool deep = false) {
+    MaskRecord record{PruningMask(spec), "Ragged é", "sha256:feed", "drawn", {}};
+    LayerMask first = record.mask.layer(0);
+    first.heads[head] = false;
+    record.mask.setLayer(0, first);
+    LayerMask last = record.mask.layer(2);
+    last.mlp = false;
+    record.mask.setLayer(2, last);
+    LayerMask middle = record.mask.layer(1);
+    for (std::size_t i = 3; deep && i < 9; ++i)
+        middle.neurons[i] = false;
+    record.mask.setLayer(1, middle);
+    MaskProvenance provenance;
+    provenance.strategy = "by_hand";
+    record.provenance = provenance;
+    std::string digest = maskDigest(record.mask);
+    return {name, std::move(digest), std::move(record)};
+}
+
+/// The first windows of a text of ten, two on each page.
+inline TextEvaluation drawnRun(TextProtocol protocol, double nats, std::size_t windows) {
+    PerplexityRules rules{protocol, BosMode::firstOnly, 16, 160};
+    std::vector<WindowLoss> losses;
+    std::vector<PageSize> pages;
+    const bool byWords = protocol == TextProtocol::wordPpl;
+    for (std::size_t i = 0; i < windows; ++i)
+        losses.push_back({nats += 0.1 + 1.0 / static_cast<double>(i + 3), 15, byWords ? i / 2 : 0, i});
+    for (std::size_t page = 0; byWords && 2 * page < windows; ++page)
+        pages.push_back({20 + static_cast<std::int64_t>(page), 90, page});
+    TextEvaluation text{"texts/é.txt",
+                        byWords ? "sha256:words" : "sha256:tokens",
+                        perplexityOf(rules, std::move(losses), std::move(pages)),
+                        {}};
+    text.windows = 10;
+    return text;
+}
+
+inline TaskEvaluation drawnTask(const char* format, const char* name) {
+    TaskEvaluation task;
+    task.name = name;
+    task.source = "tasks/é.jsonl";
+    task.formatId = taskFormat(format).id;
+    task.questions = 9;
+    task.rules.shots = {2, ShotChoice::drawn, 7};
+    task.rules.limit = 3;
+    task.digest = std::string("sha256:") + name;
+    task.run.kind = taskFormat(format).kind;
+    task.run.shots = shotLabel(task.rules.shots);
+    return task;
+}
+
+inline TaskEvaluation drawnChoice(double nats) {
+    TaskEvaluation task = drawnTask("arc", "choices");
+    task.run.questions = {{1, "biology", 1, {{-nats, false}, {-1.5, true}, {-4, false}}, 1, 1, 0},
+                          {4, "physics", 0, {{-2.25, true}, {-nats, false}}, 0, 1, 1},
+                          {9, "biology", 1, {{-nats, true}, {-3, false}}, 0, 0, 0}};
+    task.run.scores = taskScores(task.run.kind, task.run.questions);
+    return task;
+}
+
+inline TaskEvaluation drawnWords() {
+    TaskEvaluation task = drawnTask("lambada", "words");
+    task.run.questions = {{2, "", 0, {{-0.5, true}}, 0, 0, 0}, {3, "", 0, {{-7.5, false}}, 0, 0, 0}};
+    task.run.scores = taskScores(task.run.kind, task.run.questions);
+    return task;
+}
+
+inline TaskEvaluation drawnAnswers() {
+    TaskEvaluation task = drawnTask("generate", "answers");
+    task.run.written = {{1, "It is 7.\n", "7", true, 1}, {5, "éa", "éa", false, 0.25}};
+    task.run.scores = writtenScores(task.run.written);
+    return task;
+}
+
+inline Evaluation drawnEvaluation(const EvaluatedMask& mask, std::optional<TextEvaluation> text,
+                                  std::vector<TaskEvaluation> tasks = {}) {
+    Evaluation evaluation;
+    evaluation.mask = mask;
+    evaluation.dtype = "float32";
+    evaluation.device = "cpu";
+    evaluation.text = std::move(text);
+    evaluation.tasks = std::move(tasks);
+    evaluation.seconds = 1.5;
+    evaluation.warnings = {"a word"};
+    evaluation.created = "2026-11-21T11:00:00Z";
+    return evaluation;
+}
+
+/// With two masks, and evaluations of every kind: the dense model's, a stopped one, tasks.
+inline Session evaluatedSession() {
+    Session session = raggedSession();
+    session.results.resize(1);
+    session.view = {{"colours", "magma"}};
+    const ModelSpec& spec = session.model.spec;
+    session.masks = {drawnMask("cut.json", spec, 2), drawnMask("deep.json", spec, 3, true)};
+    const EvaluatedMask first{"cut.json", session.masks[0].digest};
+    const EvaluatedMask second{"deep.json", session.masks[1].digest};
+    session.evaluations = {
+        drawnEvaluation({}, drawnRun(TextProtocol::tokenPpl, 20, 10), {drawnChoice(2), drawnAnswers()}),
+        drawnEvaluation(first, drawnRun(TextProtocol::tokenPpl, 21, 10), {drawnChoice(1), drawnWords()}),
+        drawnEvaluation(second, drawnRun(TextProtocol::tokenPpl, 22, 4)),
+        drawnEvaluation(first, drawnRun(TextProtocol::wordPpl, 30, 6))};
+    return session;
+}
+
+} // namespace secateur::test

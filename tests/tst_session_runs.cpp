@@ -1,0 +1,285 @@
+// What a session keeps of masks and evaluations: nothing is lost on disk, and nothing is kept twice.
+
+#include "analysis/error.h"
+#include "analysis/session.h"
+#include "backends/session_hdf5.h"
+#include "tests/support/evaluated_session.h"
+#include "tests/support/files.h"
+
+#include <QtTest>
+
+#include <cmath>
+
+using namespace secateur;
+using namespace secateur::test;
+
+namespace {
+
+/// Bit for bit.
+bool same(double a, double b) {
+    return a == b || (std::isnan(a) && std::isnan(b));
+}
+
+void compare(const Perplexity& a, const Perplexity& b) {
+    QVERIFY(a.rules == b.rules);
+    QCOMPARE(a.windows.size(), b.windows.size());
+    for (std::size_t i = 0; i < a.windows.size(); ++i) {
+        QCOMPARE(a.windows[i].index, b.windows[i].index);
+        QCOMPARE(a.windows[i].page, b.windows[i].page);
+        QCOMPARE(a.windows[i].tokens, b.windows[i].tokens);
+        QVERIFY(same(a.windows[i].nats, b.windows[i].nats));
+    }
+    QCOMPARE(a.pages.size(), b.pages.size());
+    QCOMPARE(a.tokens, b.tokens);
+    QCOMPARE(a.words(), b.words());
+    QCOMPARE(a.bytes(), b.bytes());
+    QVERIFY(same(a.lossNats, b.lossNats));
+    QVERIFY(same(a.standardError, b.standardError));
+}
+
+void compare(const TaskRun& a, const TaskRun& b) {
+    QCOMPARE(a.kind, b.kind);
+    QCOMPARE(a.shots, b.shots);
+    QCOMPARE(a.questions.size(), b.questions.size());
+    for (std::size_t i = 0; i < a.questions.size(); ++i) {
+        const AnsweredQuestion& x = a.questions[i];
+        const AnsweredQuestion& y = b.questions[i];
+        QVERIFY(x.line == y.line && x.subject == y.subject && x.gold == y.gold && x.byTotal == y.byTotal &&
+                x.byCodePoints == y.byCodePoints && x.byBytes == y.byBytes);
+        QCOMPARE(x.scores.size(), y.scores.size());
+        for (std::size_t option = 0; option < x.scores.size(); ++option)
+            QVERIFY(x.scores[option].logProbability == y.scores[option].logProbability &&
+                    x.scores[option].isGreedy == y.scores[option].isGreedy);
+    }
+    QCOMPARE(a.written.size(), b.written.size());
+    for (std::size_t i = 0; i < a.written.size(); ++i) {
+        const WrittenAnswer& x = a.written[i];
+        const WrittenAnswer& y = b.written[i];
+        QVERIFY(x.line == y.line && x.text == y.text && x.compared == y.compared && x.isExact == y.isExact &&
+                x.f1 == y.f1);
+    }
+    QCOMPARE(a.scores.count, b.scores.count);
+    QCOMPARE(a.scores.metrics.size(), b.scores.metrics.size());
+    for (std::size_t i = 0; i < a.scores.metrics.size(); ++i) {
+        QCOMPARE(a.scores.metrics[i].id, b.scores.metrics[i].id);
+        QVERIFY(same(a.scores.metrics[i].value, b.scores.metrics[i].value));
+        QVERIFY(same(a.scores.metrics[i].standardError, b.scores.metrics[i].standardError));
+    }
+    QCOMPARE(a.scores.subjects.size(), b.scores.subjects.size());
+}
+
+void compare(const TaskEvaluation& a, const TaskEvaluation& b) {
+    QVERIFY(a.name == b.name && a.source == b.source && a.formatId == b.formatId && a.questions == b.questions &&
+            a.digest == b.digest && a.classNames == b.classNames);
+    QVERIFY(a.rules.shots.count == b.rules.shots.count && a.rules.shots.choice == b.rules.shots.choice &&
+            a.rules.shots.seed == b.rules.shots.seed && a.rules.limit == b.rules.limit &&
+            a.rules.seed == b.rules.seed && a.rules.tokens.bos == b.rules.tokens.bos &&
+            a.rules.batchTokens == b.rules.batchTokens);
+    compare(a.run, b.run);
+}
+
+void compare(const Evaluation& a, const Evaluation& b) {
+    QCOMPARE(a.mask.name, b.mask.name);
+    QCOMPARE(a.mask.digest, b.mask.digest);
+    QVERIFY(a.dtype == b.dtype && a.device == b.device && a.created == b.created && a.seconds == b.seconds &&
+            a.warnings == b.warnings);
+    QCOMPARE(a.text.has_value(), b.text.has_value());
+    if (a.text) {
+        QVERIFY(a.text->source == b.text->source && a.text->digest == b.text->digest);
+        QCOMPARE(a.text->windows, b.text->windows);
+        compare(a.text->perplexity, b.text->perplexity);
+    }
+    QCOMPARE(a.tasks.size(), b.tasks.size());
+    for (std::size_t i = 0; i < a.tasks.size(); ++i)
+        compare(a.tasks[i], b.tasks[i]);
+}
+
+void compare(const Session& a, const Session& b) {
+    QCOMPARE(a.masks.size(), b.masks.size());
+    for (std::size_t i = 0; i < a.masks.size(); ++i) {
+        QCOMPARE(a.masks[i].name, b.masks[i].name);
+        QCOMPARE(a.masks[i].digest, b.masks[i].digest);
+        QVERIFY(a.masks[i].record == b.masks[i].record);
+    }
+    QCOMPARE(a.evaluations.size(), b.evaluations.size());
+    for (std::size_t i = 0; i < a.evaluations.size(); ++i) {
+        compare(a.evaluations[i], b.evaluations[i]);
+        if (QTest::currentTestFailed())
+            return;
+    }
+}
+
+std::int64_t versionOf(const std::string& path) {
+    return hdf5::readInteger(hdf5::openImage(bytesOf(contents(path))), "version");
+}
+
+Session runsOf(const Session& whole, std::vector<Evaluation> evaluations, std::vector<SessionMask> masks = {}) {
+    Session session;
+    session.model = whole.model;
+    session.evaluations = std::move(evaluations);
+    session.masks = std::move(masks);
+    return session;
+}
+
+} // namespace
+
+class TestSessionRuns : public QObject {
+    Q_OBJECT
+
+private slots:
+    void everyRunComesBackToTheLastBit() {
+        const Scratch scratch;
+        const std::string path = scratch.path("s.h5").toStdString();
+        const Session written = evaluatedSession();
+        writeSession(written, path);
+        compare(readSession(path), written);
+        QCOMPARE(versionOf(path), 3);
+        const std::string copy = scratch.path("copy.h5").toStdString();
+        addToSession(written, copy);
+        addToSession(written, copy); // the same once more
+        compare(readSession(copy), written);
+    }
+
+    void olderVersionsOpenAndGrow() {
+        const Scratch scratch;
+        const std::string path = scratch.path("s.h5").toStdString();
+        Session old = evaluatedSession();
+        const Session whole = old;
+        old.masks.clear();
+        old.evaluations.clear();
+        writeSession(old, path);
+        change(path, [](const hdf5::Handle& file) {
+            for (const char* group : {"masks", "evaluations"})
+                hdf5::remove(file, group);
+            hdf5::writeInteger(file, "version", 2);
+        });
+        QVERIFY(readSession(path).evaluations.empty());
+        addToSession(old, path);
+        QCOMPARE(versionOf(path), 2); // nothing in it is newer
+        addToSession(whole, path);
+        QCOMPARE(versionOf(path), 3);
+        compare(readSession(path), whole);
+        QCOMPARE(readSession(path).results.size(), 1);
+
+        const std::string first = scratch.write("first.h5", contents(SECATEUR_TEST_SOURCES "/sessions/version-1.h5"));
+        const Session before = readSession(first);
+        Session more = runsOf(before, {drawnEvaluation({}, drawnRun(TextProtocol::tokenPpl, 20, 10))});
+        addToSession(more, first);
+        const Session after = readSession(first);
+        QVERIFY(after.model.spec == before.model.spec);
+        QCOMPARE(after.results.size(), before.results.size());
+        QCOMPARE(after.evaluations.size(), 1);
+        QCOMPARE(versionOf(first), 3);
+    }
+
+    void theSameRunIsKeptOnce() {
+        Session session = evaluatedSession();
+        const Session before = session;
+        Evaluation again = drawnEvaluation({}, drawnRun(TextProtocol::tokenPpl, 19, 10));
+        again.created = "2026-11-22T00:00:00Z";
+        add(session, again);
+        QCOMPARE(session.evaluations.size(), before.evaluations.size());
+        compare(session.evaluations[0].text->perplexity, again.text->perplexity);
+        QCOMPARE(session.evaluations[0].tasks.size(), 2);
+        QCOMPARE(session.evaluations[0].created, again.created);
+        // Otherwise measured: a row of its own.
+        again.dtype = "bfloat16";
+        add(session, again);
+        QCOMPARE(session.evaluations.size(), before.evaluations.size() + 1);
+        again.text->digest = "sha256:other";
+        add(session, again);
+        QCOMPARE(session.evaluations.size(), before.evaluations.size() + 2);
+        // A task of the same questions is replaced, wherever it is.
+        Evaluation asked = drawnEvaluation(session.evaluations[1].mask, {}, {drawnChoice(1.25)});
+        add(session, asked);
+        QCOMPARE(session.evaluations.size(), before.evaluations.size() + 2);
+        QCOMPARE(sameTask(session, asked, asked.tasks[0], asked.mask.digest)->run.questions[0].scores[0].logProbability,
+                 -1.25);
+    }
+
+    void whatCameFurtherStays() {
+        Session session = evaluatedSession();
+        Evaluation stopped = session.evaluations[2];
+        QVERIFY(!stopped.text->isComplete());
+        stopped.text = drawnRun(TextProtocol::tokenPpl, 22, 2);
+        add(session, stopped);
+        QCOMPARE(session.evaluations[2].text->perplexity.windows.size(), 4);
+        stopped.text = drawnRun(TextProtocol::tokenPpl, 22, 10);
+        add(session, stopped);
+        QCOMPARE(session.evaluations.size(), 4);
+        QVERIFY(session.evaluations[2].text->isComplete());
+        QCOMPARE(session.evaluations[2].seconds, 3.0); // both parts together
+    }
+
+    void masksOfOneNameAreToldApart() {
+        const Scratch scratch;
+        const std::string path = scratch.path("s.h5").toStdString();
+        const Session session = evaluatedSession();
+        writeSession(session, path);
+        const SessionMask other = drawnMask("cut.json", session.model.spec, 5);
+        const EvaluatedMask mask{"cut.json", other.digest};
+        const Evaluation run = drawnEvaluation(mask, drawnRun(TextProtocol::tokenPpl, 25, 10));
+        for (int i = 0; i < 2; ++i)
+            addToSession(runsOf(session, {run}, {other}), path);
+        const Session read = readSession(path);
+        QCOMPARE(read.masks.size(), 3);
+        QCOMPARE(read.masks[2].name, "cut.json (2)");
+        QCOMPARE(read.mask(other.digest)->name, "cut.json (2)");
+        QCOMPARE(read.evaluations.size(), 5);
+        QCOMPARE(read.evaluations[4].mask.name, "cut.json (2)");
+    }
+
+    void aMaskThatKeepsAllIsTheDenseModel() {
+        Session session = evaluatedSession();
+        add(session, drawnEvaluation({"none.json", "dense"}, drawnRun(TextProtocol::tokenPpl, 20, 10)));
+        QCOMPARE(session.evaluations.size(), 4);
+        QVERIFY(session.evaluations[0].mask.name.empty());
+    }
+
+    void runsAreComparedWithTheDenseModelsOwn() {
+        const Session session = evaluatedSession();
+        const Evaluation cut = compared(session, session.evaluations[1]);
+        const LossDifference& difference = cut.text->reference->difference;
+        QCOMPARE(difference.count, 10);
+        QVERIFY(std::abs(difference.nats - 1.0 / 15) < 1e-12);
+        QVERIFY(cut.tasks[0].reference);
+        QVERIFY(!cut.tasks[1].reference); // the dense model was not asked this one
+        const Evaluation stopped = compared(session, session.evaluations[2]);
+        QCOMPARE(stopped.text->reference->difference.count, 4); // the windows that both scored
+        QVERIFY(!compared(session, session.evaluations[3]).text->reference);
+        QVERIFY(!compared(session, session.evaluations[0]).text->reference);
+        const Evaluation against = compared(session, session.evaluations[2], cut.mask.digest);
+        QCOMPARE(against.text->reference->mask.name, "cut.json");
+    }
+
+    void sessionsOfOneModelJoin() {
+        Session first = evaluatedSession();
+        Session second = evaluatedSession();
+        second.view = {{"colours", "viridis"}};
+        second.results[0].measurement.created = "2026-11-22T00:00:00Z";
+        const Session before = first;
+        join(first, second);
+        compare(first, before);
+        QCOMPARE(first.results.size(), 1);
+        QCOMPARE(first.view, before.view);
+        second.model.fingerprint = "sha256:beef";
+        QCOMPARE(Scratch().refusal([&] { join(first, second); }),
+                 "is a session of Ragged é (sha256:beef), not of Ragged é (sha256:feed)");
+    }
+
+    void growingManyTimesDoesNotSwell() {
+        const Scratch scratch;
+        const std::string path = scratch.path("s.h5").toStdString();
+        const Session session = evaluatedSession();
+        writeSession(session, path);
+        const qsizetype before = contents(path).size();
+        for (int i = 0; i < 20; ++i)
+            addToSession(runsOf(session, {session.evaluations[1]}, {session.masks[0]}), path);
+        qInfo() << before << "bytes, and" << contents(path).size() << "after 20 more times";
+        QVERIFY(contents(path).size() < 2 * before);
+        compare(readSession(path), session);
+    }
+};
+
+QTEST_APPLESS_MAIN(TestSessionRuns)
+#include "tst_session_runs.moc"
