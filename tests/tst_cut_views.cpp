@@ -206,7 +206,7 @@ private slots:
         LayersPlot* plot = bench.layers.plot();
         bench.choose(&bench.layers, plot->mapTo(&bench.layers, plot->position(3)), text);
         QCOMPARE(bench.selection.active(), (HeadId{3, 0})); // where the menu opened
-        QCOMPARE(cutSummary(bench.layer(3)), summary);
+        QCOMPARE(cutSummary(bench.masks().mask(), 3), summary);
         QVERIFY(bench.layer(2).keepsAll());
         QSignalSpy said(&bench.layers, &LayersView::hoverText);
         Bench::move(plot, plot->position(3));
@@ -258,7 +258,7 @@ private slots:
         QVERIFY(bench.table()->model()->index(1, 0).data(Qt::FontRole).value<QFont>().strikeOut());
         QCOMPARE(bench.neurons.legend()->text(), "share of neurons cut");
         QCOMPARE(bench.neurons.plot()->marks()[1].neurons, 4.0 / 50);
-        QCOMPARE(cutSummary(bench.layer(1)), "4 of 50 neurons cut (8 %)");
+        QCOMPARE(cutSummary(bench.masks().mask(), 1), "4 of 50 neurons cut (8 %)");
         QTest::keyClick(bench.table(), Qt::Key_Delete);
         QCOMPARE(bench.neuronsCut(1), 0);
         undoesTo(bench.masks(), start, 2);

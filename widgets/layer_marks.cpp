@@ -69,7 +69,10 @@ std::vector<LayerMark> layerMarks(const MaskEditor& masks, bool attention) {
     return marks;
 }
 
-QString cutSummary(const LayerMask& layer) {
+QString cutSummary(const PruningMask& mask, int index) {
+    if (index >= mask.layerCount())
+        return {};
+    const LayerMask& layer = mask.layer(index);
     if (!layer.block)
         return tr("block dropped");
     QStringList parts;

@@ -34,8 +34,9 @@ struct LayerMark {
 /// One for each layer of the current mask. @param attention false = leaves out what is cut of attention
 std::vector<LayerMark> layerMarks(const MaskEditor& masks, bool attention);
 
-/// "attention dropped · 120 of 1,536 neurons cut (7.8 %)"; empty where nothing is cut.
-QString cutSummary(const LayerMask& layer);
+/// "attention dropped · 120 of 1,536 neurons cut (7.8 %)"; empty where nothing is cut, or where there
+/// is no such layer.
+QString cutSummary(const PruningMask& mask, int index);
 
 /// Which way hatching goes: attention's lines come from the lower left, an MLP's from the upper left.
 enum class Slant { up, down, both };

@@ -140,11 +140,11 @@ void LayersView::connectAll() {
     });
     connect(m_plot, &LayersPlot::toolTipRequested, this, &LayersView::showToolTip);
     connect(m_plot, &LayersPlot::layerHovered, this, &LayersView::tellLayer);
+    connect(m_plot, &LayersPlot::currentLayerChanged, this, &LayersView::tellLayer);
     connect(m_plot, &LayersPlot::cutWanted, this, &LayersView::cutOrRestore);
     connect(m_plot, &LayersPlot::marksChanged, this, [this] {
         m_legend->setLayers(m_plot->marks());
-        if (m_plot->hoveredLayer())
-            tellLayer();
+        tellLayer();
     });
     connect(m_actions, &FigureActions::failed, this, &LayersView::failed);
 }
@@ -234,8 +234,7 @@ void LayersView::follow() {
     m_stack->setCurrentIndex(!m_document->isOpen() ? 0 : figure.series.empty() ? 1 : 2);
     m_estimates->setText(QString::fromStdString(estimatesIn(figure)));
     m_plot->setFigure(figure);
-    if (m_plot->hoveredLayer())
-        tellLayer();
+    tellLayer();
 }
 
 void LayersView::keepAxesSteady(Figure& figure) {
@@ -282,14 +281,16 @@ QStringList LayersView::valuesAt(int layer, std::string (*format)(double value, 
     return parts;
 }
 
+/// Of the layer under the pointer, else of the one that keys move from.
 void LayersView::tellLayer() {
-    const std::optional<int> layer = m_plot->hoveredLayer();
+    const std::optional<int> layer = m_plot->hoveredLayer() ? m_plot->hoveredLayer() : m_plot->currentLayer();
     QStringList parts = layer ? valuesAt(*layer, inShort) : QStringList();
     if (layer) {
         parts.prepend(QString("L%1").arg(*layer));
-        parts << cutSummary(m_document->masks()->mask().layer(*layer));
+        parts << cutSummary(m_document->masks()->mask(), *layer);
         parts.removeAll(QString());
     }
+    m_plot->setAccessibleDescription(parts.join(" · "));
     emit hoverText(parts.join(" · "));
 }
 
@@ -301,7 +302,7 @@ void LayersView::showToolTip(const QPoint& globalPosition) {
     }
     QStringList lines = valuesAt(*layer, exactlyWithError);
     lines.prepend(QString("L%1").arg(*layer));
-    lines << cutSummary(m_document->masks()->mask().layer(*layer));
+    lines << cutSummary(m_document->masks()->mask(), *layer);
     lines.removeAll(QString());
     QToolTip::showText(globalPosition, lines.join('\n'), m_plot);
 }

@@ -43,7 +43,7 @@ public slots:
     void chooseMetrics(const QStringList& resultIds);
 
 signals:
-    /// One line on the layer under the pointer; empty when there is none.
+    /// One line on the layer under the pointer, else on the current one; empty when there is neither.
     void hoverText(const QString& text);
     /// Saving a picture did not work.
     void failed(const QString& message);

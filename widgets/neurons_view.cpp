@@ -156,7 +156,7 @@ void NeuronsView::tellLayer() {
     QStringList parts;
     if (layer) {
         parts << QString("L%1").arg(*layer) << quantilesOf(*layer, [](double value) { return significant(value); })
-              << cutSummary(m_document->masks()->mask().layer(*layer));
+              << cutSummary(m_document->masks()->mask(), *layer);
         parts.removeAll(QString());
     }
     m_plot->setAccessibleDescription(parts.join(" · "));
@@ -347,7 +347,7 @@ void NeuronsView::showToolTip(const QPoint& globalPosition) {
     }
     QStringList lines = quantilesOf(*layer, exactly);
     lines.prepend(QString("L%1").arg(*layer));
-    lines << cutSummary(m_document->masks()->mask().layer(*layer));
+    lines << cutSummary(m_document->masks()->mask(), *layer);
     lines.removeAll(QString());
     QToolTip::showText(globalPosition, lines.join('\n'), m_plot);
 }
