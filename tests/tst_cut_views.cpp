@@ -167,7 +167,7 @@ private slots:
         for (int layer = 0; layer < 6; ++layer)
             QCOMPARE(bench.layer(layer).attention == AttentionCut::drop, layer >= 2 && layer <= 4);
         QCOMPARE(bench.layers.plot()->marks()[3].attention, Cut::real);
-        QCOMPARE(bench.layers.legend()->text(), "attention dropped");
+        QCOMPARE(bench.layers.legend()->text(), "no attention");
         QVERIFY(bench.layers.legend()->isVisible());
         QTest::keyClick(bench.layers.plot(), Qt::Key_Delete);
         QVERIFY(bench.masks().mask() == start);
@@ -181,7 +181,7 @@ private slots:
         bench.clickLayer(bench.neurons.plot(), 2);
         QTest::keyClick(bench.neurons.plot(), Qt::Key_Space);
         QVERIFY(!bench.layer(2).mlp);
-        QCOMPARE(bench.neurons.legend()->text(), "MLP dropped");
+        QCOMPARE(bench.neurons.legend()->text(), "no MLP");
         QVERIFY(bench.neurons.layerNeurons()->title().endsWith("MLP dropped"));
         QCOMPARE(bench.state(0), NeuronState::cut);
         undoesTo(bench.masks(), start);
@@ -256,7 +256,7 @@ private slots:
         QCOMPARE(bench.state(1), NeuronState::cut);
         QCOMPARE(bench.state(3), NeuronState::kept);
         QVERIFY(bench.table()->model()->index(1, 0).data(Qt::FontRole).value<QFont>().strikeOut());
-        QCOMPARE(bench.neurons.legend()->text(), "share of neurons cut");
+        QCOMPARE(bench.neurons.legend()->text(), "neurons cut");
         QCOMPARE(bench.neurons.plot()->marks()[1].neurons, 4.0 / 50);
         QCOMPARE(cutSummary(bench.masks().mask(), 1), "4 of 50 neurons cut (8.00 %)");
         QTest::keyClick(bench.table(), Qt::Key_Delete);

@@ -14,9 +14,9 @@ namespace secateur {
 
 namespace {
 
-constexpr double bandPeriod = 9; ///< units
+constexpr double bandPeriod = 10; ///< units
 constexpr double barPeriod = 4;
-constexpr double stripHeight = 14;
+constexpr double stripHeight = 18;
 constexpr double stripGap = 3;
 constexpr double barsWidth = 0.72; ///< of the distance between layers
 
@@ -94,7 +94,7 @@ QBrush slantBrush(Slant slant, Cut cut, double period, const PlotTheme& theme, d
     QPixmap tile(side, side);
     tile.fill(Qt::transparent);
     QColor colour = theme.text;
-    colour.setAlphaF(cut == Cut::real ? 0.5F : 0.22F);
+    colour.setAlphaF(cut == Cut::real ? 0.36F : 0.18F);
     QPainter painter(&tile);
     painter.setRenderHint(QPainter::Antialiasing);
     painter.setPen(QPen(colour, 1.1 * scale));

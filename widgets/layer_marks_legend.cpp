@@ -36,16 +36,17 @@ void paintSwatch(QPainter& painter, const QRect& box, Part part, const PlotTheme
                                                              : Slant::down;
     QColor tint = theme.text;
     tint.setAlphaF(isBar ? 0.4F : part == block || part == bypass ? 0.09F : 0);
-    painter.fillRect(box, theme.background);
-    painter.fillRect(box, tint);
+    painter.fillRect(box, isBar ? theme.absent : theme.background);
+    const QRect filled = isBar ? box.adjusted(0, box.height() / 2, 0, 0) : box;
+    painter.fillRect(filled, tint);
     if (part == bypass) {
         painter.setPen(theme.text);
         painter.setFont(theme.font);
         painter.drawText(box, Qt::AlignCenter | Qt::TextDontClip, QStringLiteral("α"));
         return;
     }
-    painter.fillRect(box,
-                     slantBrush(slant, part == preview ? Cut::preview : Cut::real, isBar ? 4 : 7, theme, pixelRatio));
+    const Cut cut = part == preview ? Cut::preview : Cut::real;
+    painter.fillRect(filled, slantBrush(slant, cut, isBar ? 4 : 7, theme, pixelRatio));
 }
 
 } // namespace
@@ -57,12 +58,12 @@ LayerMarksLegend::LayerMarksLegend(QWidget* parent)
     auto* row = new QHBoxLayout(this);
     row->setContentsMargins(10, 0, 8, 6);
     row->setSpacing(6);
-    for (const QString& text : {tr("attention dropped"), tr("MLP dropped"), tr("block dropped"), tr("Q/K bypassed"),
-                                tr("share of heads cut"), tr("share of neurons cut"), tr("preview")}) {
+    for (const QString& text : {tr("no attention"), tr("no MLP"), tr("no block"), tr("Q/K bypassed"), tr("heads cut"),
+                                tr("neurons cut"), tr("preview")}) {
         const Entry entry{new QLabel, new QLabel(text)};
         row->addWidget(entry.picture);
         row->addWidget(entry.text);
-        row->addSpacing(10);
+        entry.text->setContentsMargins(0, 0, 8, 0); // unlike spacing, it goes with the text
         m_entries.push_back(entry);
     }
     row->addStretch();

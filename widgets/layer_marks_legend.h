@@ -16,7 +16,7 @@ public:
     explicit LayerMarksLegend(QWidget* parent = nullptr);
 
     void setLayers(const std::vector<LayerMark>& layers);
-    /// "attention dropped · neurons cut, by share"
+    /// "no attention · neurons cut"
     QString text() const;
 
 protected:
