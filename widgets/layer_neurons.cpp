@@ -3,8 +3,12 @@
 #include "analysis/statistics.h"
 #include "analysis/text.h"
 #include "widgets/figure_actions.h"
-#include "widgets/figure_widget.h"
+#include "widgets/layer_marks.h"
+#include "widgets/mask_editor.h"
+#include "widgets/neuron_delegate.h"
+#include "widgets/neuron_histogram.h"
 #include "widgets/neuron_table.h"
+#include "widgets/neuron_threshold.h"
 
 #include <QApplication>
 #include <QClipboard>
@@ -23,13 +27,20 @@
 
 namespace secateur {
 
-LayerNeurons::LayerNeurons(QWidget* parent)
+LayerNeurons::LayerNeurons(MaskEditor* masks, NeuronThreshold* threshold, QWidget* parent)
     : QWidget(parent)
+    , m_masks(masks)
+    , m_threshold(threshold)
     , m_title(new QLabel)
-    , m_histogram(new FigureWidget)
+    , m_histogram(new NeuronHistogram)
     , m_table(new NeuronTable(this))
     , m_rows(new QTableView)
     , m_actions(new FigureActions(this, [this] { return m_figure; })) {
+    build();
+    connectAll();
+}
+
+void LayerNeurons::build() {
     setAutoFillBackground(true);
     setBackgroundRole(QPalette::Base);
     auto* close = new QToolButton;
@@ -38,8 +49,12 @@ LayerNeurons::LayerNeurons(QWidget* parent)
     close->setAccessibleName(tr("Close the layer's neurons"));
     close->setToolTip(tr("Close (Esc)"));
     connect(close, &QToolButton::clicked, this, &LayerNeurons::closeWanted);
-    m_histogram->setAccessibleName(tr("Histogram of the layer's neurons"));
+    m_title->setTextFormat(Qt::PlainText);
+    m_title->setSizePolicy(QSizePolicy::Ignored, QSizePolicy::Preferred);
     m_rows->setModel(m_table);
+    m_rows->setItemDelegate(new NeuronDelegate(m_rows));
+    m_rows->setSelectionMode(QAbstractItemView::ExtendedSelection);
+    m_rows->installEventFilter(this);
     m_rows->setAccessibleName(tr("Neurons of the layer"));
     m_rows->setFrameShape(QFrame::NoFrame);
     m_rows->setShowGrid(false);
@@ -69,18 +84,107 @@ LayerNeurons::LayerNeurons(QWidget* parent)
     column->addLayout(body, 1);
 }
 
+void LayerNeurons::connectAll() {
+    connect(m_masks, &MaskEditor::maskChanged, this, &LayerNeurons::followMask);
+    connect(m_masks, &MaskEditor::previewChanged, this, &LayerNeurons::followMask);
+    connect(m_threshold, &NeuronThreshold::changed, this, &LayerNeurons::followThreshold);
+    connect(m_rows->selectionModel(), &QItemSelectionModel::selectionChanged, this, &LayerNeurons::followSelection);
+    connect(m_histogram, &NeuronHistogram::dragged, this,
+            [this](double bound) { m_threshold->previewBound(m_layer, bound); });
+    connect(m_histogram, &NeuronHistogram::released, m_threshold, &NeuronThreshold::apply);
+    connect(m_histogram, &NeuronHistogram::enterPressed, m_threshold, &NeuronThreshold::apply);
+    connect(m_histogram, &NeuronHistogram::stepped, this, &LayerNeurons::stepped);
+    connect(m_histogram, &NeuronHistogram::givenUp, this, &LayerNeurons::escape);
+}
+
+void LayerNeurons::followMask() {
+    if (!isVisible() || m_layer < 0 || m_layer >= m_masks->mask().layerCount())
+        return;
+    const std::vector<NeuronState> states = neuronStates(*m_masks, m_layer);
+    m_table->setStates(states);
+    m_histogram->setStates(states);
+    tell();
+}
+
+void LayerNeurons::followThreshold() {
+    if (isVisible() && m_layer >= 0 && m_layer < m_masks->mask().layerCount())
+        m_histogram->setThreshold(m_threshold->bound(m_layer), m_threshold->end());
+}
+
+void LayerNeurons::followSelection() {
+    std::vector<double> values;
+    for (const int row : selectedRows())
+        values.push_back(m_table->valueAt(row));
+    m_histogram->setSelected(values);
+    tell();
+}
+
+void LayerNeurons::tell() {
+    QStringList parts{m_summary};
+    if (m_layer >= 0 && m_layer < m_masks->mask().layerCount()) {
+        const LayerMask& layer = m_masks->mask().layer(m_layer);
+        const auto cut = static_cast<std::uint64_t>(std::count(layer.neurons.begin(), layer.neurons.end(), false));
+        if (!layer.block || !layer.mlp)
+            parts << (layer.block ? tr("MLP dropped") : tr("block dropped"));
+        else if (cut > 0)
+            parts << tr("%1 cut").arg(QString::fromStdString(grouped(cut)));
+    }
+    if (const std::size_t count = selected().size(); count > 0)
+        parts << tr("%1 selected").arg(QString::fromStdString(grouped(count)));
+    m_title->setText(parts.join(" · "));
+}
+
+QString LayerNeurons::title() const {
+    return m_title->text();
+}
+
+std::vector<int> LayerNeurons::selectedRows() const {
+    std::vector<int> rows;
+    for (const QItemSelectionRange& range : m_rows->selectionModel()->selection())
+        for (int row = range.top(); row <= range.bottom(); ++row)
+            rows.push_back(row);
+    std::ranges::sort(rows);
+    rows.erase(std::unique(rows.begin(), rows.end()), rows.end()); // ranges may be of single columns
+    return rows;
+}
+
+std::vector<int> LayerNeurons::selected() const {
+    std::vector<int> neurons = selectedRows();
+    std::ranges::transform(neurons, neurons.begin(), [this](int row) { return m_table->neuron(row); });
+    return neurons;
+}
+
+bool LayerNeurons::wouldCut(const std::vector<int>& neurons) const {
+    const LayerMask& layer = m_masks->mask().layer(m_layer);
+    const bool isGone = !layer.block || !layer.mlp;
+    return !isGone && std::ranges::any_of(neurons, [&](int neuron) {
+        return static_cast<bool>(layer.neurons[static_cast<std::size_t>(neuron)]);
+    });
+}
+
+void LayerNeurons::cutOrRestore() {
+    if (const std::vector<int> neurons = selected(); !neurons.empty())
+        m_masks->setNeuronsCut(m_layer, neurons, wouldCut(neurons));
+}
+
+void LayerNeurons::showEvent(QShowEvent* event) {
+    QWidget::showEvent(event);
+    followMask();
+    followThreshold();
+}
+
 void LayerNeurons::showLayer(const ModelCard& model, const MetricResult& result, int layer, bool logarithmic) {
     const MetricInfo& info = *result.request.info;
     const auto row = static_cast<std::size_t>(layer);
     const auto values = result.values.row(row).first(cellsInLayer(info.scope, model.spec.layers[row]));
     const auto measured =
         static_cast<std::uint64_t>(std::ranges::count_if(values, [](double v) { return std::isfinite(v); }));
-    m_title->setText(values.empty()  ? tr("Layer %1 has no MLP").arg(layer)
-                     : measured == 0 ? tr("Layer %1 has no values yet").arg(layer)
-                                     : tr("Layer %1 · %2 neurons · median %3")
-                                           .arg(layer)
-                                           .arg(QString::fromStdString(grouped(values.size())),
-                                                QString::fromStdString(significant(percentile(values, 50)))));
+    m_summary = values.empty()  ? tr("Layer %1 has no MLP").arg(layer)
+                : measured == 0 ? tr("Layer %1 has no values yet").arg(layer)
+                                : tr("Layer %1 · %2 neurons · median %3")
+                                      .arg(layer)
+                                      .arg(QString::fromStdString(grouped(values.size())),
+                                           QString::fromStdString(significant(percentile(values, 50))));
     m_figure = neuronHistogram(model, result, layer, logarithmic);
     m_figure.command = "secateur-cli plot " + model.path +
                        " --figure neurons:metric=" + fileForm(result.request.resultId()) +
@@ -88,25 +192,28 @@ void LayerNeurons::showLayer(const ModelCard& model, const MetricResult& result,
     m_actions->setEnabled(measured > 0);
     Figure untitled = m_figure; // the line above says it
     untitled.title.clear();
-    m_histogram->setFigure(untitled);
+    m_histogram->setValues(untitled, values);
     if (const std::string id = result.request.resultId(); id != m_resultId) {
         m_resultId = id;
         const bool lowFirst = info.pruneFirst != PruneFirst::high;
         m_rows->sortByColumn(NeuronTable::valueColumn, lowFirst ? Qt::AscendingOrder : Qt::DescendingOrder);
     }
-    m_table->setValues(values, QString::fromStdString(m_figure.x.label));
-    if (std::exchange(m_layer, layer) != layer)
+    const bool isSameLayer = std::exchange(m_layer, layer) == layer;
+    m_table->setValues(values, QString::fromStdString(m_figure.x.label), isSameLayer);
+    if (!isSameLayer)
         m_rows->scrollToTop();
+    followMask();
+    followThreshold();
+    followSelection();
 }
 
 void LayerNeurons::copyValues() const {
     QStringList lines{"layer,neuron," + QString::fromStdString(m_resultId)};
     QString single;
-    QModelIndexList rows = m_rows->selectionModel()->selectedRows();
-    std::ranges::sort(rows, {}, &QModelIndex::row);
-    for (const QModelIndex& row : rows) {
-        single = QString::fromStdString(exactly(m_table->valueAt(row.row())));
-        lines << QString("%1,%2,%3").arg(m_layer).arg(m_table->neuron(row.row())).arg(single);
+    const std::vector<int> rows = selectedRows();
+    for (const int row : rows) {
+        single = QString::fromStdString(exactly(m_table->valueAt(row)));
+        lines << QString("%1,%2,%3").arg(m_layer).arg(m_table->neuron(row)).arg(single);
     }
     if (!rows.empty())
         QApplication::clipboard()->setText(rows.size() == 1 ? single : lines.join("\r\n") + "\r\n");
@@ -122,17 +229,54 @@ bool LayerNeurons::hasRowsInFocus() const {
 
 void LayerNeurons::contextMenuEvent(QContextMenuEvent* event) {
     QMenu menu(this);
+    const std::vector<int> neurons = selected();
+    if (!neurons.empty()) {
+        const QString count = QString::fromStdString(counted(neurons.size(), "neuron"));
+        menu.addAction((wouldCut(neurons) ? tr("C&ut %1") : tr("&Restore %1")).arg(count), this,
+                       &LayerNeurons::cutOrRestore);
+        menu.addSeparator();
+    }
     QAction* values = menu.addAction(tr("Copy selected &values"), this, &LayerNeurons::copyValues);
-    values->setEnabled(m_rows->selectionModel()->hasSelection());
+    values->setEnabled(!neurons.empty());
     menu.addActions(m_actions->actions());
     menu.exec(event->globalPos());
 }
 
+/// The table has keys of its own for some of these.
+bool LayerNeurons::eventFilter(QObject* watched, QEvent* event) {
+    if (watched == m_rows && event->type() == QEvent::KeyPress && runTableKey(static_cast<QKeyEvent*>(event)))
+        return true;
+    return QWidget::eventFilter(watched, event);
+}
+
+bool LayerNeurons::runTableKey(QKeyEvent* event) {
+    if (event->key() == Qt::Key_Space || event->key() == Qt::Key_Delete)
+        cutOrRestore();
+    else if (event->matches(QKeySequence::Copy))
+        copyValues();
+    else if (event->key() == Qt::Key_Escape)
+        escape();
+    else
+        return false;
+    return true;
+}
+
 void LayerNeurons::keyPressEvent(QKeyEvent* event) {
     if (event->key() == Qt::Key_Escape)
-        emit closeWanted();
+        escape();
     else
         QWidget::keyPressEvent(event);
+}
+
+/// Gives up a preview, then the selected rows, then the layer.
+void LayerNeurons::escape() {
+    if (m_masks->preview()) {
+        m_threshold->cancel();
+    } else if (m_rows->selectionModel()->hasSelection()) {
+        m_rows->clearSelection();
+    } else {
+        emit closeWanted();
+    }
 }
 
 } // namespace secateur

@@ -1,5 +1,6 @@
 #include "widgets/layers_plot.h"
 
+#include "widgets/mask_editor.h"
 #include "widgets/plot_theme.h"
 #include "widgets/selection.h"
 
@@ -56,13 +57,17 @@ private:
     QCPAxisRect* m_rect;
 };
 
-LayersPlot::LayersPlot(Selection* selection, QWidget* parent)
+LayersPlot::LayersPlot(MaskEditor* masks, Selection* selection, Marked marked, QWidget* parent)
     : FigureWidget(parent)
-    , m_selection(selection) {
+    , m_masks(masks)
+    , m_selection(selection)
+    , m_marked(marked) {
     setFocusPolicy(Qt::StrongFocus);
     setMouseTracking(true);
     setAccessibleName(tr("Metrics by layer"));
     connect(selection, &Selection::changed, this, &LayersPlot::followSelection);
+    connect(masks, &MaskEditor::maskChanged, this, &LayersPlot::followMask);
+    connect(masks, &MaskEditor::previewChanged, this, &LayersPlot::followMask);
 }
 
 void LayersPlot::setModel(const ModelSpec& spec) {
@@ -81,7 +86,44 @@ QPoint LayersPlot::position(int layer) const {
 void LayersPlot::painted() {
     m_marks = new Marks(plot()->axisRect(), themeOf(*this));
     m_marks->hovered = m_hovered;
+    m_cutMarks.emplace(m_marks->axis(), themeOf(*this));
+    m_cutMarks->setLayers(m_cuts);
     followSelection();
+}
+
+/// A plot that nobody sees counts no neurons.
+void LayersPlot::followMask() {
+    if (!isVisible())
+        return;
+    std::vector<LayerMark> cuts = layerMarks(*m_masks, m_marked == Marked::everything);
+    if (cuts == m_cuts)
+        return;
+    m_cuts = std::move(cuts);
+    if (m_cutMarks) {
+        m_cutMarks->setLayers(m_cuts);
+        plot()->replot(QCustomPlot::rpQueuedReplot);
+    }
+    emit marksChanged();
+}
+
+void LayersPlot::showEvent(QShowEvent* event) {
+    FigureWidget::showEvent(event);
+    followMask();
+}
+
+std::set<int> LayersPlot::selectedLayers() const {
+    std::set<int> layers;
+    for (const HeadId& head : m_selection->heads())
+        layers.insert(head.layer);
+    if (m_current)
+        layers.insert(*m_current);
+    return layers;
+}
+
+void LayersPlot::selectForMenu(QPointF point) {
+    const std::optional<int> layer = layerAt(point);
+    if (layer && !selectedLayers().contains(*layer))
+        press(*layer, Qt::NoModifier);
 }
 
 void LayersPlot::followSelection() {
@@ -91,11 +133,7 @@ void LayersPlot::followSelection() {
         setCurrent({});
     if (!m_marks)
         return;
-    m_marks->layers.clear();
-    for (const HeadId& head : m_selection->heads())
-        m_marks->layers.insert(head.layer);
-    if (m_current)
-        m_marks->layers.insert(*m_current);
+    m_marks->layers = selectedLayers();
     plot()->replot(QCustomPlot::rpQueuedReplot);
 }
 
@@ -189,18 +227,32 @@ void LayersPlot::selectUpTo(int layer) {
     m_selection->select(result, Selection::Mode::replace, result.contains(first) ? std::optional(first) : std::nullopt);
 }
 
+/// Gives up what is under way: a drag, then a preview, then the selection.
+bool LayersPlot::escape() {
+    if (!m_dragging && m_masks->preview()) {
+        m_masks->setPreview({});
+        return true;
+    }
+    if (!m_current && m_selection->heads().empty())
+        return false;
+    setCurrent({});
+    m_selection->select(std::exchange(m_dragging, false) ? m_restore : std::set<HeadId>(), Selection::Mode::replace);
+    followSelection();
+    return true;
+}
+
 void LayersPlot::keyPressEvent(QKeyEvent* event) {
     const int last = m_spec.layerCount() - 1;
     const int from = m_current.value_or(-1);
     const bool isEnter = event->key() == Qt::Key_Return || event->key() == Qt::Key_Enter;
     int to = -1;
-    if (event->key() == Qt::Key_Escape && (m_current || !m_selection->heads().empty())) {
-        setCurrent({});
-        m_selection->select(std::exchange(m_dragging, false) ? m_restore : std::set<HeadId>(),
-                            Selection::Mode::replace);
-        followSelection();
+    if (event->key() == Qt::Key_Escape) {
+        if (!escape())
+            QWidget::keyPressEvent(event);
     } else if (isEnter && m_current)
         emit layerActivated(*m_current);
+    else if (event->key() == Qt::Key_Space || event->key() == Qt::Key_Delete)
+        emit cutWanted();
     else if (event->matches(QKeySequence::SelectAll))
         m_selection->select(headsOf(0, last), Selection::Mode::replace);
     else if (event->key() == Qt::Key_Left)

@@ -3,34 +3,47 @@
 #include "analysis/head_id.h"
 #include "analysis/model_spec.h"
 #include "widgets/figure_widget.h"
+#include "widgets/layer_marks.h"
 
 #include <optional>
 #include <set>
 
 namespace secateur {
 
+class MaskEditor;
 class Selection;
 
 /// A figure over the layers, in which they are selected: click, Ctrl to toggle, Shift to extend, drag, arrows. A
-/// selected layer stands for its heads.
+/// selected layer stands for its heads. What the mask cuts is marked.
 class LayersPlot : public FigureWidget {
     Q_OBJECT
 
 public:
-    LayersPlot(Selection* selection, QWidget* parent);
+    /// What of the mask is marked.
+    enum class Marked { everything, mlp };
+
+    LayersPlot(MaskEditor* masks, Selection* selection, Marked marked, QWidget* parent);
 
     void setModel(const ModelSpec& spec);
     std::optional<int> hoveredLayer() const { return m_hovered; }
     /// The one that keys move from: the active head's, or one without heads that was chosen here.
     std::optional<int> currentLayer() const { return m_current; }
+    /// Those that are marked as selected.
+    std::set<int> selectedLayers() const;
+    /// Selects the layer at a point alone, unless it is selected already: a menu opens there.
+    void selectForMenu(QPointF point);
     /// The middle of a layer on the axis.
     QPoint position(int layer) const;
+    const std::vector<LayerMark>& marks() const { return m_cuts; }
 
 signals:
     void layerHovered();
     void currentLayerChanged();
     /// Clicked, or Enter pressed on it.
     void layerActivated(int layer);
+    /// Space or Delete pressed.
+    void cutWanted();
+    void marksChanged();
     void toolTipRequested(const QPoint& globalPosition);
 
 protected:
@@ -40,12 +53,15 @@ protected:
     void mouseMoveEvent(QMouseEvent* event) override;
     void mouseReleaseEvent(QMouseEvent* event) override;
     void leaveEvent(QEvent* event) override;
+    void showEvent(QShowEvent* event) override;
     void keyPressEvent(QKeyEvent* event) override;
 
 private:
     class Marks;
 
     void followSelection();
+    void followMask();
+    bool escape();
     void setCurrent(std::optional<int> layer);
     void hover(std::optional<int> layer);
     std::optional<int> layerAt(QPointF point) const;
@@ -53,8 +69,12 @@ private:
     void selectUpTo(int layer);
     std::set<HeadId> headsOf(int from, int to) const;
 
+    MaskEditor* m_masks;
     Selection* m_selection;
+    Marked m_marked;
     Marks* m_marks = nullptr; ///< belongs to the plot
+    std::optional<LayerMarks> m_cutMarks;
+    std::vector<LayerMark> m_cuts;
     ModelSpec m_spec;
     std::optional<int> m_hovered;
     std::optional<int> m_current;

@@ -4,7 +4,10 @@
 #include "analysis/text.h"
 #include "widgets/document.h"
 #include "widgets/figure_actions.h"
+#include "widgets/layer_cuts.h"
+#include "widgets/layer_marks_legend.h"
 #include "widgets/layers_plot.h"
+#include "widgets/mask_editor.h"
 #include "widgets/metric_names.h"
 #include "widgets/plot_range.h"
 #include "widgets/plot_scale.h"
@@ -75,7 +78,8 @@ LayersView::LayersView(Document* document, Selection* selection, QWidget* parent
     , m_logarithmic(new QCheckBox(tr("&Log")))
     , m_estimates(new QLabel)
     , m_stack(new QStackedWidget)
-    , m_plot(new LayersPlot(selection, m_stack))
+    , m_plot(new LayersPlot(document->masks(), selection, LayersPlot::Marked::everything, m_stack))
+    , m_legend(new LayerMarksLegend)
     , m_actions(new FigureActions(this, [this] { return currentFigure(); }))
     , m_refresh(new QTimer(this)) {
     m_metrics->setPopupMode(QToolButton::InstantPopup);
@@ -102,7 +106,13 @@ LayersView::LayersView(Document* document, Selection* selection, QWidget* parent
     auto* none = new QLabel(tr("Choose a metric above, or measure one"));
     none->setAlignment(Qt::AlignCenter);
     none->setEnabled(false);
-    for (QWidget* page : {static_cast<QWidget*>(empty), static_cast<QWidget*>(none), static_cast<QWidget*>(m_plot)})
+    auto* picture = new QWidget;
+    auto* column = new QVBoxLayout(picture);
+    column->setContentsMargins(0, 0, 0, 0);
+    column->setSpacing(0);
+    column->addWidget(m_plot, 1);
+    column->addWidget(m_legend);
+    for (QWidget* page : {static_cast<QWidget*>(empty), static_cast<QWidget*>(none), picture})
         m_stack->addWidget(page);
     auto* layout = new QVBoxLayout(this);
     layout->setContentsMargins(0, 0, 0, 0);
@@ -130,7 +140,24 @@ void LayersView::connectAll() {
     });
     connect(m_plot, &LayersPlot::toolTipRequested, this, &LayersView::showToolTip);
     connect(m_plot, &LayersPlot::layerHovered, this, &LayersView::tellLayer);
+    connect(m_plot, &LayersPlot::currentLayerChanged, this, &LayersView::tellLayer);
+    connect(m_plot, &LayersPlot::cutWanted, this, &LayersView::cutOrRestore);
+    connect(m_plot, &LayersPlot::marksChanged, this, [this] {
+        m_legend->setLayers(m_plot->marks());
+        tellLayer();
+    });
     connect(m_actions, &FigureActions::failed, this, &LayersView::failed);
+}
+
+void LayersView::cutOrRestore() {
+    Sublayer part = Sublayer::attention;
+    for (const QString& id : m_chosen) {
+        if (!m_document->result(id.toStdString()))
+            continue;
+        part = id.startsWith("mlp_") ? Sublayer::mlp : id.startsWith("block_") ? Sublayer::block : part;
+        break;
+    }
+    toggle(*m_document->masks(), m_plot->selectedLayers(), part);
 }
 
 /// Takes over what is open now and how it was looked at.
@@ -207,8 +234,7 @@ void LayersView::follow() {
     m_stack->setCurrentIndex(!m_document->isOpen() ? 0 : figure.series.empty() ? 1 : 2);
     m_estimates->setText(QString::fromStdString(estimatesIn(figure)));
     m_plot->setFigure(figure);
-    if (m_plot->hoveredLayer())
-        tellLayer();
+    tellLayer();
 }
 
 void LayersView::keepAxesSteady(Figure& figure) {
@@ -255,26 +281,40 @@ QStringList LayersView::valuesAt(int layer, std::string (*format)(double value, 
     return parts;
 }
 
+/// Of the layer under the pointer, else of the one that keys move from.
 void LayersView::tellLayer() {
-    const std::optional<int> layer = m_plot->hoveredLayer();
+    const std::optional<int> layer = m_plot->hoveredLayer() ? m_plot->hoveredLayer() : m_plot->currentLayer();
     QStringList parts = layer ? valuesAt(*layer, inShort) : QStringList();
-    if (layer)
+    if (layer) {
         parts.prepend(QString("L%1").arg(*layer));
+        parts << cutSummary(m_document->masks()->mask(), *layer);
+        parts.removeAll(QString());
+    }
+    m_plot->setAccessibleDescription(parts.join(" · "));
     emit hoverText(parts.join(" · "));
 }
 
 void LayersView::showToolTip(const QPoint& globalPosition) {
-    if (const std::optional<int> layer = m_plot->hoveredLayer())
-        QToolTip::showText(globalPosition, QString("L%1\n").arg(*layer) + valuesAt(*layer, exactlyWithError).join('\n'),
-                           m_plot);
-    else
+    const std::optional<int> layer = m_plot->hoveredLayer();
+    if (!layer) {
         QToolTip::hideText();
+        return;
+    }
+    QStringList lines = valuesAt(*layer, exactlyWithError);
+    lines.prepend(QString("L%1").arg(*layer));
+    lines << cutSummary(m_document->masks()->mask(), *layer);
+    lines.removeAll(QString());
+    QToolTip::showText(globalPosition, lines.join('\n'), m_plot);
 }
 
 void LayersView::contextMenuEvent(QContextMenuEvent* event) {
     if (!m_document->isOpen())
         return;
+    if (event->reason() == QContextMenuEvent::Mouse)
+        m_plot->selectForMenu(m_plot->mapFrom(this, event->pos()));
     QMenu menu(this);
+    if (const std::set<int> layers = m_plot->selectedLayers(); !layers.empty())
+        addLayerCuts(menu, *m_document->masks(), layers);
     menu.addActions(m_actions->actions());
     menu.exec(event->globalPos());
 }

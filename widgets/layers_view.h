@@ -18,10 +18,12 @@ namespace secateur {
 
 class Document;
 class FigureActions;
+class LayerMarksLegend;
 class LayersPlot;
 class Selection;
 
-/// Values per layer, several metrics over one another; a click on a layer selects its heads.
+/// Values per layer, several metrics over one another; a click on a layer selects its heads. What is cut of a layer is
+/// marked, and cut or restored with Space or from the context menu.
 class LayersView : public QWidget {
     Q_OBJECT
 
@@ -35,12 +37,13 @@ public:
     /// Result ids.
     const QStringList& chosenMetrics() const { return m_chosen; }
     LayersPlot* plot() const { return m_plot; }
+    LayerMarksLegend* legend() const { return m_legend; }
 
 public slots:
     void chooseMetrics(const QStringList& resultIds);
 
 signals:
-    /// One line on the layer under the pointer; empty when there is none.
+    /// One line on the layer under the pointer, else on the current one; empty when there is neither.
     void hoverText(const QString& text);
     /// Saving a picture did not work.
     void failed(const QString& message);
@@ -62,6 +65,8 @@ private:
     /// "gate-norm = 3.21" for each line at the hovered layer.
     QStringList valuesAt(int layer, std::string (*format)(double value, double error)) const;
     void showToolTip(const QPoint& globalPosition);
+    /// Drops or restores what the first metric on screen is about.
+    void cutOrRestore();
 
     Document* m_document;
     QWidget* m_controls;
@@ -71,6 +76,7 @@ private:
     QLabel* m_estimates;
     QStackedWidget* m_stack;
     LayersPlot* m_plot;
+    LayerMarksLegend* m_legend;
     FigureActions* m_actions;
     QTimer* m_refresh;
     QStringList m_chosen;

@@ -165,7 +165,7 @@ void MaskEditor::setNeuronsCut(int layer, std::span<const int> neurons, bool cut
     }
     const QString count = counted(neurons.size(), "neuron");
     PruningMask next = mask();
-    setNeurons(next, layer, neurons, !cut);
+    setNeurons(next, layer, neurons, !cut); // restored within a dropped MLP, they come back alone
     commitMask(cut ? tr("Cut %1 of layer %2").arg(count).arg(layer)
                    : tr("Restore %1 of layer %2").arg(count).arg(layer),
                std::move(next));

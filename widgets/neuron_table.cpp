@@ -2,6 +2,8 @@
 
 #include "analysis/text.h"
 
+#include <QFont>
+
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -9,23 +11,56 @@
 
 namespace secateur {
 
-void NeuronTable::setValues(std::span<const double> values, const QString& title) {
-    beginResetModel();
+void NeuronTable::setValues(std::span<const double> values, const QString& title, bool isSameLayer) {
+    const bool staysInPlace = isSameLayer && values.size() == m_values.size();
+    if (!staysInPlace)
+        beginResetModel();
     m_title = title;
     m_values.assign(values.begin(), values.end());
     m_sorted.clear();
     std::ranges::copy_if(m_values, std::back_inserter(m_sorted), [](double v) { return std::isfinite(v); });
     std::ranges::sort(m_sorted);
+    if (staysInPlace) {
+        rearrange();
+        return;
+    }
     m_order.resize(m_values.size());
+    m_states.assign(m_values.size(), NeuronState::kept);
     arrange();
     endResetModel();
 }
 
+void NeuronTable::setStates(std::vector<NeuronState> states) {
+    states.resize(m_values.size(), NeuronState::kept);
+    if (states == m_states)
+        return;
+    m_states = std::move(states);
+    emit dataChanged(index(0, 0), index(rowCount() - 1, columnCount() - 1));
+}
+
+NeuronState NeuronTable::state(int row) const {
+    return m_states[static_cast<std::size_t>(neuron(row))];
+}
+
 void NeuronTable::sort(int column, Qt::SortOrder order) {
-    emit layoutAboutToBeChanged();
     m_byIndex = column == neuronColumn;
     m_descending = order == Qt::DescendingOrder;
+    rearrange();
+}
+
+void NeuronTable::rearrange() {
+    emit layoutAboutToBeChanged();
+    const std::vector<int> before = m_order;
     arrange();
+    std::vector<int> rows(m_order.size());
+    for (std::size_t row = 0; row < m_order.size(); ++row)
+        rows[static_cast<std::size_t>(m_order[row])] = static_cast<int>(row);
+    const QModelIndexList from = persistentIndexList();
+    QModelIndexList to;
+    to.reserve(from.size());
+    for (const QModelIndex& cell : from)
+        to << index(rows[static_cast<std::size_t>(before[static_cast<std::size_t>(cell.row())])], cell.column());
+    changePersistentIndexList(from, to);
     emit layoutChanged();
 }
 
@@ -61,6 +96,16 @@ int NeuronTable::columnCount(const QModelIndex& parent) const {
 QVariant NeuronTable::data(const QModelIndex& cell, int role) const {
     if (role == Qt::TextAlignmentRole)
         return int(Qt::AlignRight | Qt::AlignVCenter);
+    const NeuronState own = state(cell.row());
+    if (role == stateRole)
+        return static_cast<int>(own);
+    if (role == Qt::FontRole && own == NeuronState::cut) {
+        QFont font;
+        font.setStrikeOut(true);
+        return font;
+    }
+    if (role == Qt::AccessibleDescriptionRole)
+        return own == NeuronState::cut ? tr("cut") : own == NeuronState::wouldBeCut ? tr("would be cut") : QString();
     const double number = valueAt(cell.row());
     if (role == Qt::ToolTipRole && cell.column() == valueColumn)
         return QString::fromStdString(exactly(number));

@@ -4,9 +4,14 @@
 #include "analysis/text.h"
 #include "widgets/document.h"
 #include "widgets/figure_actions.h"
+#include "widgets/layer_cuts.h"
+#include "widgets/layer_marks_legend.h"
 #include "widgets/layer_neurons.h"
 #include "widgets/layers_plot.h"
+#include "widgets/mask_editor.h"
 #include "widgets/metric_names.h"
+#include "widgets/neuron_cuts_row.h"
+#include "widgets/neuron_threshold.h"
 #include "widgets/plot_scale.h"
 
 #include <QCheckBox>
@@ -54,8 +59,11 @@ NeuronsView::NeuronsView(Document* document, Selection* selection, QWidget* pare
     , m_logarithmic(new QCheckBox(tr("&Log")))
     , m_stack(new QStackedWidget)
     , m_splitter(new QSplitter(Qt::Vertical))
-    , m_plot(new LayersPlot(selection, m_splitter))
-    , m_layer(new LayerNeurons(m_splitter))
+    , m_plot(new LayersPlot(document->masks(), selection, LayersPlot::Marked::mlp, nullptr))
+    , m_legend(new LayerMarksLegend)
+    , m_threshold(new NeuronThreshold(document->masks(), this))
+    , m_layer(new LayerNeurons(document->masks(), m_threshold, m_splitter))
+    , m_cuts(new NeuronCutsRow(m_threshold))
     , m_actions(new FigureActions(this, [this] { return currentFigure(); }))
     , m_refresh(new QTimer(this)) {
     build();
@@ -78,7 +86,13 @@ void NeuronsView::build() {
     row->addSpacing(8);
     row->addWidget(m_logarithmic);
     row->addStretch();
-    m_splitter->addWidget(m_plot);
+    auto* overview = new QWidget;
+    auto* column = new QVBoxLayout(overview);
+    column->setContentsMargins(0, 0, 0, 0);
+    column->setSpacing(0);
+    column->addWidget(m_plot, 1);
+    column->addWidget(m_legend);
+    m_splitter->addWidget(overview);
     m_splitter->addWidget(m_layer);
     m_splitter->setSizes({5000, 4000}); // shares
     m_splitter->setStretchFactor(0, 5);
@@ -93,6 +107,7 @@ void NeuronsView::build() {
     layout->setSpacing(0);
     layout->addWidget(m_controls);
     layout->addWidget(m_stack, 1);
+    layout->addWidget(m_cuts);
     setFocusProxy(m_plot);
     m_refresh->setSingleShot(true);
     m_refresh->setInterval(frameMs);
@@ -124,7 +139,14 @@ void NeuronsView::connectAll() {
     });
     connect(m_plot, &LayersPlot::toolTipRequested, this, &NeuronsView::showToolTip);
     connect(m_plot, &LayersPlot::layerHovered, this, &NeuronsView::tellLayer);
+    connect(m_plot, &LayersPlot::cutWanted, this,
+            [this] { toggle(*m_document->masks(), m_plot->selectedLayers(), Sublayer::mlp); });
+    connect(m_plot, &LayersPlot::marksChanged, this, [this] {
+        m_legend->setLayers(m_plot->marks());
+        tellLayer();
+    });
     connect(m_layer, &LayerNeurons::closeWanted, this, &NeuronsView::closeLayer);
+    connect(m_layer, &LayerNeurons::stepped, m_cuts, &NeuronCutsRow::step);
     for (const FigureActions* actions : {m_actions, m_layer->figureActions()})
         connect(actions, &FigureActions::failed, this, &NeuronsView::failed);
 }
@@ -132,8 +154,11 @@ void NeuronsView::connectAll() {
 void NeuronsView::tellLayer() {
     const std::optional<int> layer = m_plot->hoveredLayer() ? m_plot->hoveredLayer() : m_plot->currentLayer();
     QStringList parts;
-    if (layer)
-        parts << QString("L%1").arg(*layer) << quantilesOf(*layer, [](double value) { return significant(value); });
+    if (layer) {
+        parts << QString("L%1").arg(*layer) << quantilesOf(*layer, [](double value) { return significant(value); })
+              << cutSummary(m_document->masks()->mask(), *layer);
+        parts.removeAll(QString());
+    }
     m_plot->setAccessibleDescription(parts.join(" · "));
     emit hoverText(parts.join(" · "));
 }
@@ -243,6 +268,9 @@ void NeuronsView::draw() {
     m_metric->setToolTip(m_metric->currentData(Qt::ToolTipRole).toString());
     m_actions->setEnabled(result());
     m_stack->setCurrentIndex(!m_document->isOpen() ? 0 : !result() ? 1 : 2);
+    m_cuts->setVisible(result());
+    const PruneFirst end = result() ? result()->request.info->pruneFirst : PruneFirst::neither;
+    m_threshold->setValues(&m_values, end, resultId());
     if (!result())
         return;
     Figure figure = bands();
@@ -256,6 +284,7 @@ void NeuronsView::showLayer() {
     if (shown && m_layerIsStale)
         m_layer->showLayer(m_document->session().model, *shown, *m_openLayer, logarithmic());
     m_layer->setVisible(shown);
+    m_cuts->setLayer(shown ? m_openLayer : std::nullopt);
     m_layerIsStale = false;
 }
 
@@ -311,17 +340,26 @@ QStringList NeuronsView::quantilesOf(int layer, std::string (*format)(double)) c
 }
 
 void NeuronsView::showToolTip(const QPoint& globalPosition) {
-    if (const std::optional<int> layer = m_plot->hoveredLayer())
-        QToolTip::showText(globalPosition, QString("L%1\n").arg(*layer) + quantilesOf(*layer, exactly).join('\n'),
-                           m_plot);
-    else
+    const std::optional<int> layer = m_plot->hoveredLayer();
+    if (!layer) {
         QToolTip::hideText();
+        return;
+    }
+    QStringList lines = quantilesOf(*layer, exactly);
+    lines.prepend(QString("L%1").arg(*layer));
+    lines << cutSummary(m_document->masks()->mask(), *layer);
+    lines.removeAll(QString());
+    QToolTip::showText(globalPosition, lines.join('\n'), m_plot);
 }
 
 void NeuronsView::contextMenuEvent(QContextMenuEvent* event) {
     if (!m_document->isOpen())
         return;
+    if (event->reason() == QContextMenuEvent::Mouse)
+        m_plot->selectForMenu(m_plot->mapFrom(this, event->pos()));
     QMenu menu(this);
+    if (const std::set<int> layers = m_plot->selectedLayers(); !layers.empty())
+        addLayerCuts(menu, *m_document->masks(), layers);
     menu.addActions(m_actions->actions());
     menu.exec(event->globalPos());
 }

@@ -18,11 +18,15 @@ namespace secateur {
 
 class Document;
 class FigureActions;
+class LayerMarksLegend;
 class LayerNeurons;
 class LayersPlot;
+class NeuronCutsRow;
+class NeuronThreshold;
 class Selection;
 
-/// How a neuron metric is distributed in every layer, and below it the neurons of the layer that was clicked.
+/// How a neuron metric is distributed in every layer, and below it the neurons of the layer that was clicked. What is
+/// cut of the MLPs is marked; a share of each layer, or neurons one by one, are cut here.
 class NeuronsView : public QWidget {
     Q_OBJECT
 
@@ -37,6 +41,8 @@ public:
     FigureActions* figureActions() const { return m_actions; }
     LayersPlot* plot() const { return m_plot; }
     LayerNeurons* layerNeurons() const { return m_layer; }
+    NeuronCutsRow* cutsRow() const { return m_cuts; }
+    LayerMarksLegend* legend() const { return m_legend; }
 
 public slots:
     void showMetric(const QString& resultId);
@@ -85,7 +91,10 @@ private:
     QStackedWidget* m_stack;
     QSplitter* m_splitter;
     LayersPlot* m_plot;
+    LayerMarksLegend* m_legend;
+    NeuronThreshold* m_threshold;
     LayerNeurons* m_layer;
+    NeuronCutsRow* m_cuts;
     FigureActions* m_actions;
     QTimer* m_refresh;
     std::string m_summarised; ///< id of the result that these are of:

@@ -45,14 +45,20 @@ constexpr ViewKey layersKeys[]{
     {"Click", "Select the heads of a layer"},
     {"Ctrl+Click", "Add a layer's heads"},
     {"Shift+Click", "Select the layers from the first to this one"},
-    {"Esc", "Clear the selection"},
+    {"Space, Delete",
+     "Drop what the first metric is about (attention, MLP or block) in the selected layers, or restore it"},
+    {"Right click, Menu key", "Everything that can be cut of the selected layers"},
+    {"Esc", "Give up a preview, then the selection"},
 };
 
 constexpr ViewKey neuronsKeys[]{
     {"Left, Right, Home, End", "Move to another layer"},
     {"Click, Enter", "Open a layer's neurons"},
-    {"Tab", "Go to the open layer's list"},
-    {"Esc in the list", "Close it"},
+    {"Tab", "Go to the open layer's histogram and list"},
+    {"Space, Delete", "Drop the MLPs of the selected layers; in the list, cut or restore the selected neurons"},
+    {"Drag in the histogram", "Cut the neurons beyond a threshold; by keys, Left, Right and Enter"},
+    {"Enter in the row below", "Cut the share that is previewed"},
+    {"Esc", "Give up a drag, a preview, the selected neurons, the open layer in turn"},
 };
 
 int rowHeight(const QWidget& widget) {
