@@ -61,7 +61,7 @@ Figure evaluationScatter(const Session& session, const PriceList& prices, std::s
     figure.kind = FigureKind::scatter;
     const bool byWords = latest.text->perplexity.rules.protocol == TextProtocol::wordPpl;
     figure.x.label = "parameters left (millions)";
-    figure.y.label = fmt::format("{} (nats/{})", isAbsolute ? "loss" : "Δ loss", byWords ? "word" : "token");
+    figure.y.label = fmt::format("{} nats/{}", isAbsolute ? "loss," : "Δ", byWords ? "word" : "token");
     for (FigureSeries* series : {&dense, &masks, &now})
         if (!series->values.empty())
             figure.series.push_back(std::move(*series));
