@@ -115,7 +115,7 @@ void addTasks(Corruptions& rows) {
     };
     choices("an unknown format", text("format", "riddles"),
             "riddles: is no task format; known are boolq, rte, hellaswag, winogrande, arc, openbookqa, "
-            "piqa, mmlu, lambada, generic, generate, classification");
+            "piqa, mmlu, generic, lambada, generate, classification");
     choices("an unknown choice of examples", text("shot_choice", "best"),
             "shot_choice: holds the unknown word \"best\". Open it with a newer Secateur");
     choices("more options than scores", integers("options", {3, 3, 2}),
