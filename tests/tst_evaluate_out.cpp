@@ -40,6 +40,7 @@ QString writeMask(const Scratch& scratch, const QString& model, const QString& n
 /// Stops a command with Ctrl+C as soon as it says that this much is done. -> its exit status
 int stoppedAt(double fraction, const QStringList& arguments) {
     QProcess program;
+    program.setReadChannel(QProcess::StandardError);
     program.start(SECATEUR_CLI, arguments + QStringList{"--progress", "json", "--log-level", "off"});
     program.setReadChannel(QProcess::StandardError); // what waitForReadyRead waits for
     double told = 0;
@@ -148,7 +149,7 @@ private slots:
         QVERIFY(articles.open(QIODevice::ReadOnly));
         const QByteArray once = articles.readAll();
         const QString text = QString::fromStdString(scratch.write("long.txt", once.repeated(150'000 / once.size())));
-        const QStringList slow{"--mask", m_one, "--batch-tokens", "16"};
+        const QStringList slow{"--mask", m_one, "--batch-tokens", "16", "--threads", "1"};
         const QString whole = scratch.path("whole.h5");
         const QString parts = scratch.path("parts.h5");
         QCOMPARE(run(evaluate(slow + QStringList{"--out", whole}, text)).status, 0);
