@@ -1,3 +1,4 @@
+#include "analysis/legalise.h"
 #include "analysis/mask_algebra.h"
 #include "analysis/price.h"
 #include "analysis/protection.h"
@@ -168,6 +169,18 @@ void grow(const Arguments& arguments, const Console& console) {
     tell(masks, result, arguments.out, console);
 }
 
+void legalise(const Arguments& arguments, const Console& console) {
+    ReadMasks masks = readAll(arguments, console);
+    const LegalMask legal = legalised(masks.records.front().mask, masks.spec());
+    if (protectedMask(legal.mask, arguments, masks.spec()) != legal.mask)
+        throw UsageError("the nearest mask with equal KV groups cuts some of them", "--protect");
+    write(masks, legal.mask, fmt::format("{} with equal KV groups", arguments.files.front()), arguments);
+    if (!console.json)
+        fmt::print("{} cut besides, {} kept after all\n", counted(legal.cut.size(), "head"),
+                   counted(legal.kept.size(), "head"));
+    tell(masks, legal.mask, arguments.out, console);
+}
+
 using Work = std::function<void(const Arguments&, const Console&)>;
 
 /// @param least files and @param most of them
@@ -224,6 +237,7 @@ void addMask(CLI::App& program, Console& console) {
     add("diff", "What only the one cuts, only the other, and both", 2, 2, diff);
     add("invert", "Cut what a mask leaves of one kind of unit", 1, 1, invert);
     add("grow", "Cut whole KV groups where a mask cuts some of their heads", 1, 1, grow);
+    add("legalise", "The nearest mask whose KV groups all keep the same number of heads in each layer", 1, 1, legalise);
     mask->footer("Example: secateur-cli mask union a.mask.json b.mask.json --out both.mask.json");
 }
 

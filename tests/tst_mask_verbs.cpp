@@ -137,6 +137,18 @@ private slots:
         QCOMPARE(inverse["layers"], Json::array({{{"layer", 1}, {"cuts", "attention dropped"}}}));
     }
 
+    void legalMasksKeepEqualGroups() {
+        const Scratch scratch;
+        const QString unequal = QString::fromStdString(scratch.write(
+            "unequal.json", R"({"secateur_mask": 1, "model": {"architecture": "llama", "structure": "30x9/3x64+1536"},
+                                "layers": [{"layer": 3, "heads_cut": [0, 4, 5]}]})"));
+        const Json legal = run({"mask", "legalise", unequal, "--json"}).json();
+        QCOMPARE(legal["layers"], Json::array({{{"layer", 3}, {"cuts", "heads 3-5"}}}));
+        const Outcome refused = run({"mask", "legalise", unequal, "--protect", "3.3"});
+        QCOMPARE(refused.status, 2);
+        QVERIFY2(refused.error.contains("the nearest mask with equal KV groups"), qPrintable(refused.error));
+    }
+
     void whatCannotBeIsRefused_data() {
         QTest::addColumn<QStringList>("arguments");
         QTest::addColumn<int>("status");
