@@ -83,8 +83,8 @@ void printResults(const Session& session) {
     for (const MetricResult& result : session.results) {
         const std::string& digest = result.measurement.maskDigest;
         const SessionMask* mask = digest == "dense" ? nullptr : session.mask(digest);
-        rows.push_back({result.request.resultId(), mask ? mask->name : digest,
-                        result.measurement.dtype, result.measurement.created});
+        rows.push_back({result.request.resultId(), mask ? mask->name : digest, result.measurement.dtype,
+                        result.measurement.created});
     }
     fmt::print("\n{}", table(std::move(rows)));
 }
