@@ -137,25 +137,15 @@ void forecast(const TextEvaluator& evaluator, const std::vector<PruningMask>& ma
                                                    masks.size())));
 }
 
-std::vector<Evaluation> evaluateMasks(ReadyModel& ready, const Arguments& arguments, const Console& console) {
+/// Under each mask beside the dense model, which runs once.
+std::vector<Evaluation> runMasks(const ReadyModel& ready, EvaluationText text, const std::vector<std::string>& names,
+                                 const std::vector<PruningMask>& masks, std::int64_t batchTokens,
+                                 const Console& console, const Progress& progress) {
     const Model& model = *ready.model;
-    std::optional<EvaluationKeeper> keeper = keeperOf(arguments, model);
-    std::vector<PruningMask> masks;
-    std::vector<std::string> names;
-    for (const std::string& path : arguments.masks) {
-        MaskRecord record = maskOf(path, model, ready.warnings);
-        names.push_back(keeper ? keeper->add(fileName(path), record) : fileName(path));
-        masks.push_back(std::move(record.mask));
-    }
-    const Progress whole = console.progress();
-    EvaluationText text = readText(ready, arguments.text, whole.part(0, 0));
-    const Progress progress = withTimeLeft(whole, console);
-    if (keeper)
-        return KeptText(*keeper, ready, text, arguments.text.batchTokens).under(names, masks, progress);
-    TextEvaluator evaluator(model, std::move(text.scored),
-                            {ready.plan->type(), availableMemory() / 4, arguments.text.batchTokens,
-                             std::numeric_limits<double>::infinity()},
-                            progress.part(0, 0));
+    TextEvaluator evaluator(
+        model, std::move(text.scored),
+        {ready.plan->type(), availableMemory() / 4, batchTokens, std::numeric_limits<double>::infinity()},
+        progress.part(0, 0));
     forecast(evaluator, masks, model.spec(), console);
     std::vector<Evaluation> runs;
     for (std::size_t i = 0; i < masks.size(); ++i) {
@@ -178,6 +168,27 @@ std::vector<Evaluation> evaluateMasks(ReadyModel& ready, const Arguments& argume
     return runs;
 }
 
+std::vector<Evaluation> evaluateMasks(ReadyModel& ready, const Arguments& arguments, const Console& console) {
+    const Model& model = *ready.model;
+    std::optional<EvaluationKeeper> keeper = keeperOf(arguments, model);
+    std::vector<PruningMask> masks;
+    std::vector<std::string> names;
+    for (const std::string& path : arguments.masks) {
+        MaskRecord record = maskOf(path, model, ready.warnings);
+        names.push_back(keeper ? keeper->add(fileName(path), record) : fileName(path));
+        masks.push_back(std::move(record.mask));
+    }
+    const Progress whole = console.progress();
+    EvaluationText text = readText(ready, arguments.text, whole.part(0, 0));
+    const Progress progress = withTimeLeft(whole, console);
+    std::vector<Evaluation> runs =
+        keeper ? KeptText(*keeper, ready, text, arguments.text.batchTokens).under(names, masks, progress)
+               : runMasks(ready, std::move(text), names, masks, arguments.text.batchTokens, console, progress);
+    for (std::size_t i = 0; i < runs.size(); ++i)
+        priceOf(runs[i], model.card(), masks[i]);
+    return runs;
+}
+
 void evaluateSeveral(const Arguments& arguments, const Console& console) {
     if (arguments.against != "dense")
         throw UsageError("several masks are compared with the dense model only", "--against");
@@ -185,11 +196,7 @@ void evaluateSeveral(const Arguments& arguments, const Console& console) {
     ReadyModel ready = openToRun(arguments.path, arguments.run, console, console.progress().part(0, 0));
     if (givesPooledOutput(*ready.model))
         throw UsageError("an encoder without a head is evaluated under one mask at a time", "--mask");
-    std::vector<Evaluation> runs = evaluateMasks(ready, arguments, console);
-    for (std::size_t i = 0; i < runs.size(); ++i) {
-        std::vector<std::string> said; // when the masks were read to be run
-        priceOf(runs[i], ready.model->card(), maskOf(arguments.masks[i], *ready.model, said).mask);
-    }
+    const std::vector<Evaluation> runs = evaluateMasks(ready, arguments, console);
     if (console.json) {
         fmt::print("{}\n", evaluationsJson(fullCard(*ready.model), runs, since(begin), ready.warnings));
         return;

@@ -130,6 +130,8 @@ void TestAutosave::whatACrashLeftComesBack() {
     QVERIFY(bench.document.isModified());
     QVERIFY(bench.document.sessionPath().isEmpty());
     QVERIFY(bench.document.model());
+    QTRY_VERIFY(!QFile::exists(left));     // not offered a second time
+    QCOMPARE(bench.autosaved().size(), 1); // what came of it is there
 }
 
 void TestAutosave::aRunningProgramsFileIsNotOffered() {

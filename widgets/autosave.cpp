@@ -10,6 +10,8 @@
 #include <QTimer>
 #include <QUuid>
 
+#include <utility>
+
 namespace secateur {
 
 namespace {
@@ -44,6 +46,7 @@ Autosave::Autosave(Document* document, const QString& folder, QObject* parent)
         forget();
         watchSession();
     });
+    connect(document, &Document::recovered, this, [this](const QString& path) { m_recovered << path; });
     connect(document, &Document::sessionPathChanged, this, &Autosave::watchSession);
     connect(document, &Document::modifiedChanged, this, [this] { m_document->isModified() ? noteChange() : forget(); });
     connect(document, &Document::evaluationsChanged, this, &Autosave::noteChange);
@@ -95,7 +98,8 @@ void Autosave::write() {
         } catch (const std::exception& failure) {
             error = failure.what();
         }
-        QMetaObject::invokeMethod(this, [this, error] { written(error); }, Qt::QueuedConnection);
+        QMetaObject::invokeMethod(
+            this, [this, error] { written(error); }, Qt::QueuedConnection);
     });
 }
 
@@ -105,6 +109,8 @@ void Autosave::written(const QString& error) {
         forget();
     else if (m_pending)
         m_pause->start();
+    if (error.isEmpty() && !m_pending) // an earlier write does not hold what was recovered since
+        removeRecovered();
     if (!error.isEmpty() && !m_failed)
         emit failed(tr("Masks cannot be autosaved: %1").arg(error));
     m_failed = !error.isEmpty();
@@ -115,6 +121,12 @@ void Autosave::forget() {
     m_pending = false;
     if (!m_path.isEmpty() && !m_writing)
         QFile::remove(m_path);
+    removeRecovered();
+}
+
+void Autosave::removeRecovered() {
+    for (const QString& path : std::exchange(m_recovered, {}))
+        QFile::remove(path);
 }
 
 std::list<Leftover> Autosave::leftovers() {

@@ -2,7 +2,7 @@
 
 #include <QLockFile>
 #include <QObject>
-#include <QString>
+#include <QStringList>
 
 #include <list>
 #include <memory>
@@ -52,6 +52,7 @@ private:
     void write();
     void written(const QString& error);
     void forget();
+    void removeRecovered();
     void watchSession();
     QString ownPath();
 
@@ -63,6 +64,7 @@ private:
     std::list<std::unique_ptr<QLockFile>> m_taken; ///< of leftovers
     std::unique_ptr<QLockFile> m_sessionLock;
     QString m_watched;
+    QStringList m_recovered; ///< files of leftovers that are open again: gone once that is written, saved or given up
     bool m_pending = false;
     bool m_writing = false;
     bool m_failed = false;

@@ -153,9 +153,10 @@ void Document::recover(const QString& autosaved, const QString& session) {
                 opened.sessionPath = QString::fromStdString(session);
             }
         }
-        return [this, opened = std::move(opened)]() mutable {
+        return [this, opened = std::move(opened), autosaved]() mutable {
             adopt(std::move(opened));
             setModified(true);
+            emit recovered(QString::fromStdString(autosaved));
         };
     };
     m_opening = m_jobs->start(tr("Restoring unsaved masks"), JobRunner::Priority::interactive, work);

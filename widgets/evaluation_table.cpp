@@ -176,16 +176,6 @@ const Evaluation& EvaluationTable::evaluation(int row) const {
     return m_rows.at(static_cast<std::size_t>(row)).evaluation;
 }
 
-const std::optional<Price>& EvaluationTable::price(int row) const {
-    return m_rows.at(static_cast<std::size_t>(row)).price;
-}
-
-int EvaluationTable::rowOf(std::string_view digest) const {
-    const auto found = std::find_if(m_rows.rbegin(), m_rows.rend(),
-                                    [&](const Row& row) { return row.evaluation.mask.digest == digest; });
-    return found == m_rows.rend() ? -1 : static_cast<int>(m_rows.rend() - found) - 1;
-}
-
 QString EvaluationTable::toCsv(const std::vector<int>& rows) const {
     QStringList lines;
     QStringList titles;

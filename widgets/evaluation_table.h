@@ -29,10 +29,6 @@ public:
     QVariant headerData(int section, Qt::Orientation orientation, int role) const override;
 
     const Evaluation& evaluation(int row) const;
-    /// Nothing when the session does not know the row's mask.
-    const std::optional<Price>& price(int row) const;
-    /// The row of what was measured last under a mask; -1 = none.
-    int rowOf(std::string_view digest) const;
     /// RFC 4180 with one header line, numbers at full precision.
     QString toCsv(const std::vector<int>& rows) const;
 
