@@ -129,7 +129,18 @@ void Autosave::removeRecovered() {
         QFile::remove(path);
 }
 
+/// Those of programs that were killed before they had written anything, or while they wrote.
+void Autosave::removeStaleLocks() {
+    static const QStringList locks{"*.h5.lock", ".*.h5.lock"};
+    for (const QFileInfo& file : QDir(m_folder).entryInfoList(locks, QDir::Files | QDir::Hidden)) {
+        const QString session = m_folder + "/" + file.completeBaseName().mid(file.fileName().startsWith('.') ? 1 : 0);
+        if (session != m_path && !QFile::exists(session) && takeLock(lockOf(session)))
+            QFile::remove(file.filePath());
+    }
+}
+
 std::list<Leftover> Autosave::leftovers() {
+    removeStaleLocks();
     std::list<Leftover> found;
     for (const QFileInfo& file : QDir(m_folder).entryInfoList({"*.h5"}, QDir::Files, QDir::Time)) {
         const QString path = file.filePath();

@@ -53,6 +53,7 @@ private:
     void written(const QString& error);
     void forget();
     void removeRecovered();
+    void removeStaleLocks();
     void watchSession();
     QString ownPath();
 
