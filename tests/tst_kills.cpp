@@ -377,6 +377,8 @@ int main(int count, char** values) {
         return writeUntilKilled(arguments.mid(2));
     if (arguments.value(1) == "--hold")
         return holdSession(arguments.mid(2));
+    if (!qEnvironmentVariableIsSet("QTEST_FUNCTION_TIMEOUT"))
+        qputenv("QTEST_FUNCTION_TIMEOUT", "3600000"); // hundreds of kills on a busy machine
     TestKills test;
     return QTest::qExec(&test, count, values);
 }

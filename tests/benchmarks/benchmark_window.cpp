@@ -15,6 +15,7 @@
 #include "analysis/perplexity.h"
 #include "analysis/runner.h"
 #include "app/window_engine.h"
+#include "tests/benchmarks/gui_timing.h"
 #include "tests/benchmarks/gui_watch.h"
 #include "widgets/document.h"
 #include "widgets/heads_grid.h"
@@ -29,17 +30,16 @@
 
 #include <QApplication>
 #include <QCommandLineParser>
-#include <QElapsedTimer>
 #include <QLabel>
-#include <QMouseEvent>
+#include <QPushButton>
 #include <QTemporaryDir>
-#include <QTimer>
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <functional>
-#include <numeric>
+#include <limits>
+#include <optional>
 #include <random>
 
 using namespace secateur;
@@ -54,51 +54,9 @@ double median(std::vector<double> values) {
     return values.empty() ? 0 : values[values.size() / 2];
 }
 
-double seconds(const QElapsedTimer& timer) {
-    return 1e-9 * static_cast<double>(timer.nsecsElapsed());
-}
-
 const char* verdict(double value, double bar) {
     return value <= bar ? "" : "   MISSED";
 }
-
-/// Runs the event loop until something is so.
-void runUntil(const std::function<bool()>& isSo) {
-    while (!isSo())
-        QCoreApplication::processEvents(QEventLoop::WaitForMoreEvents, 20);
-}
-
-void runFor(int milliseconds) {
-    QElapsedTimer timer;
-    timer.start();
-    runUntil([&] { return timer.elapsed() >= milliseconds; });
-}
-
-void click(QWidget* widget, QPointF place) {
-    const QPointF global = widget->mapToGlobal(place);
-    for (const QEvent::Type type : {QEvent::MouseMove, QEvent::MouseButtonPress, QEvent::MouseButtonRelease}) {
-        const bool isDown = type == QEvent::MouseButtonPress;
-        QMouseEvent event(type, place, global, type == QEvent::MouseMove ? Qt::NoButton : Qt::LeftButton,
-                          isDown ? Qt::LeftButton : Qt::NoButton, Qt::NoModifier);
-        QCoreApplication::sendEvent(widget, &event);
-    }
-}
-
-/// Counts how often a widget is drawn.
-class PaintCount : public QObject {
-public:
-    explicit PaintCount(QWidget* widget) { widget->installEventFilter(this); }
-    int count() const { return m_count; }
-
-protected:
-    bool eventFilter(QObject* watched, QEvent* event) override {
-        m_count += event->type() == QEvent::Paint ? 1 : 0;
-        return QObject::eventFilter(watched, event);
-    }
-
-private:
-    int m_count = 0;
-};
 
 /// The program, and how long its evaluations take.
 class Benchmark {
@@ -161,8 +119,7 @@ private:
         std::vector<double> changed;
         std::vector<double> drawnOn;
         for (int i = 0; i < number("clicks"); ++i) {
-            HeadId head{1 + i % (spec().layerCount() - 2), 0};
-            head = drawnHead(head.layer);
+            const HeadId head = drawnHead(i % spec().layerCount());
             const QString before = price->text();
             const int paintsBefore = paints.count();
             QElapsedTimer timer;
@@ -246,7 +203,7 @@ private:
             {"attention switch", [this, layer] { masks().setAttention(layer(), AttentionCut::drop); }},
             {"MLP switch", [this, layer] { masks().setMlpCut(layer(), drawn(2) == 0); }},
             {"block switch", [this, layer] { masks().setBlockCut(layer(), drawn(2) == 0); }},
-            {"neurons by ratio", [this] { m_window.findChild<NeuronCutsRow*>()->step(1 + drawn(5)); }},
+            {"neurons by ratio", [this] { cutNeurons(); }},
             {"undo", [this] { masks().undoStack()->undo(); }},
             {"redo", [this] { masks().undoStack()->redo(); }},
             {"threshold", [this] { dragThreshold(); }},
@@ -281,9 +238,19 @@ private:
         threshold->apply();
     }
 
+    void cutNeurons() {
+        m_window.showTab("neurons");
+        runFor(50);
+        auto* row = m_window.findChild<NeuronCutsRow*>();
+        for (int step = 0; step < 5; ++step) {
+            row->step(1);
+            runFor(16);
+        }
+        row->findChild<QPushButton*>()->click();
+    }
+
     void timeFreezes() {
         const std::vector<Action> all = actions();
-        std::map<std::string, double> handled; ///< the action's own call
         std::size_t answers = 0;
         std::vector<Stall> longest;
         {
@@ -292,10 +259,7 @@ private:
                 const auto index = i < static_cast<int>(all.size()) ? i : drawn(static_cast<int>(all.size()));
                 const Action& action = all[static_cast<std::size_t>(index)];
                 watch.setAction(action.name);
-                QElapsedTimer timer;
-                timer.start();
                 action.run();
-                handled[action.name] = std::max(handled[action.name], seconds(timer));
                 runFor(drawn(4) == 0 ? 2500 : 50 + drawn(600));
             }
             watch.setAction("the last evaluation");
@@ -309,32 +273,28 @@ private:
             number("edits"), answers, 1e3 * worst, verdict(worst, 0.1));
         for (const Stall& stall : longest)
             fmt::print("    {:4.0f} ms  {:.2f} s after \"{}\" began\n", 1e3 * stall.seconds, stall.after, stall.action);
-        fmt::print("  longest of each kind in its own call:");
-        for (const auto& [name, longestCall] : handled)
-            fmt::print("  {} {:.0f} ms", name, 1e3 * longestCall);
-        fmt::print("\n\n");
+        fmt::print("\n");
     }
 
     /// Of the whole text under one mask, from when its evaluation begins.
-    double evaluationSeconds(const PruningMask& mask) {
-        QElapsedTimer timer;
+    Took evaluation(const PruningMask& mask) {
+        std::optional<Watch> watch;
         const auto begun = QObject::connect(m_live, &LiveEvaluation::changed, &m_window, [&] {
-            if (m_live->state() == State::running && !timer.isValid())
-                timer.start();
+            if (m_live->state() == State::running && !watch)
+                watch.emplace();
         });
         masks().replaceMask(mask, "edit");
-        runUntil([&] { return timer.isValid() && isComplete(); });
+        runUntil([&] { return watch && isComplete(); });
         QObject::disconnect(begun);
-        return seconds(timer);
+        return watch->took();
     }
 
-    double denseSeconds(const ScoredText& text) {
+    Took denseRun(const ScoredText& text) {
         const Model& model = *m_document.model();
         const auto plan = model.runner().plan(PruningMask(spec()), computeTypeOf(m_live->text()->dtype));
-        QElapsedTimer timer;
-        timer.start();
+        const Watch watch;
         perplexity(model, *plan, text);
-        return seconds(timer);
+        return watch.took();
     }
 
     void timeLayers() {
@@ -342,24 +302,26 @@ private:
         request.rules.mostTokens = m_live->text()->tokens;
         const EvaluationText text = m_document.engine().readText(*m_document.model(), request, {});
         const auto shares = operationShares(spec(), PruningMask(spec()), request.rules.window);
-        fmt::print("layers: through the window, best of {}\n   l  seconds  dense s  share  s(l)   share / s(l)\n",
+        fmt::print("layers: through the window, best of {}; on a busy machine processor time tells more\n"
+                   "   l  seconds  dense s  share  s(l)   share / s(l)  of processor time\n",
                    number("repeat"));
         const int count = spec().layerCount();
         for (const int layer : {0, count / 4, count / 2, 3 * count / 4, count - 1}) {
-            double best = std::numeric_limits<double>::infinity();
-            double dense = best;
+            Took best;
+            Took dense;
             for (int i = 0; i < number("repeat"); ++i) {
                 PruningMask mask(spec());
                 LayerMask cut = mask.layer(layer);
                 cut.heads[static_cast<std::size_t>(i) % cut.heads.size()] = false;
                 mask.setLayer(layer, cut);
-                best = std::min(best, evaluationSeconds(mask));
-                dense = std::min(dense, denseSeconds(text.scored));
+                best.takeLess(evaluation(mask));
+                dense.takeLess(denseRun(text.scored));
             }
             const double share = shares[static_cast<std::size_t>(layer)];
-            const double ratio = best / dense / share;
-            fmt::print("  {:2}  {:7.2f}  {:7.2f}  {:.3f}  {:.3f}  {:.2f}{}\n", layer, best, dense, best / dense, share,
-                       ratio, verdict(ratio, 1.1));
+            const double ratio = best.seconds / dense.seconds / share;
+            fmt::print("  {:2}  {:7.2f}  {:7.2f}  {:.3f}  {:.3f}  {:.2f}          {:.2f}{}\n", layer, best.seconds,
+                       dense.seconds, best.seconds / dense.seconds, share, ratio,
+                       best.processor / dense.processor / share, verdict(ratio, 1.1));
         }
     }
 
