@@ -60,14 +60,18 @@ ModelSpec maskedSpec() {
     return raggedModel().spec;
 }
 
+void tellOf(const char* what, int number) {
+    tell(fmt::format("{} {} {}", what, number, nanoseconds()));
+}
+
 void runAutosave(const std::string& folder, long call) {
     JobRunner jobs;
     Engine engine = windowEngine();
     engine.writeSession = [write = engine.writeSession](const Session& session, const std::string& path) {
-        const std::string number = std::to_string(numberOf(session.masks.at(0).name));
-        tell("begin " + number);
+        const int number = numberOf(session.masks.at(0).name);
+        tellOf("begin", number);
         write(session, path);
-        tell("done " + number);
+        tellOf("done", number);
     };
     Document document(engine, &jobs);
     Autosave autosave(&document, QString::fromStdString(folder));
@@ -78,7 +82,7 @@ void runAutosave(const std::string& folder, long call) {
             tell("calls " + std::to_string(countedCalls()));
             _exit(0); // as a crash: what tidies up does not run
         }
-        tell("edit " + std::to_string(edit) + " " + std::to_string(nanoseconds()));
+        tellOf("edit", edit);
         document.masks()->replaceMask(editedMask(document.spec(), edit), "edit");
         document.masks()->renameMask(QString("edit %1").arg(edit));
     });
@@ -168,9 +172,9 @@ int writeUntilKilled(const QStringList& arguments) {
     }
     dieAtCall(folder, call);
     for (int generation = 1; generation <= writer(id).generations; ++generation) {
-        tell("begin " + std::to_string(generation));
+        tellOf("begin", generation);
         writer(id).write(folder, generation);
-        tell("done " + std::to_string(generation));
+        tellOf("done", generation);
     }
     tell("calls " + std::to_string(countedCalls()));
     return 0;

@@ -36,8 +36,8 @@ PruningMask editedMask(const ModelSpec& spec, int edit);
 /// "edit 17" as 17.
 int numberOf(const std::string& editName);
 
-/// The child's whole life; what it says on standard output: "begin N", "done N", "edit N NANOSECONDS", "died
-/// NANOSECONDS", and at the end "calls N".
+/// The child's whole life; what it says on standard output: "begin N TIME", "done N TIME", "edit N TIME", "died TIME",
+/// and at the end "calls N". Times are nanoseconds().
 /// @param arguments of the program: id of a writer or "autosave", the folder, the call to die at
 int writeUntilKilled(const QStringList& arguments);
 /// Opens a session with an autosave beside it, says "open" or "open elsewhere", and waits to be ended.
