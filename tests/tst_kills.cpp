@@ -154,7 +154,7 @@ bool areRecognisable(const QStringList& leftovers) {
 /// As if the kill had been two minutes ago.
 void age(const QString& folder) {
     const auto then = fs::file_time_type::clock::now() - std::chrono::minutes(2);
-    for (const QString& name : leftoversIn(folder)) {
+    for (const QString& name : QDir(folder).entryList(QDir::AllEntries | QDir::Hidden | QDir::NoDotAndDotDot)) {
         const fs::path path = QDir(folder).filePath(name).toStdString();
         if (fs::is_directory(path))
             for (const fs::directory_entry& item : fs::directory_iterator(path))

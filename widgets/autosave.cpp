@@ -4,6 +4,7 @@
 #include "widgets/mask_editor.h"
 
 #include <QCryptographicHash>
+#include <QDateTime>
 #include <QDir>
 #include <QFileInfo>
 #include <QThreadPool>
@@ -140,7 +141,11 @@ void Autosave::removeStaleLocks() {
     static const QStringList locks{"*.h5.lock", ".*.h5.lock"};
     for (const QFileInfo& file : QDir(m_folder).entryInfoList(locks, QDir::Files | QDir::Hidden)) {
         const QString session = m_folder + "/" + file.completeBaseName().mid(file.fileName().startsWith('.') ? 1 : 0);
-        if (session != m_path && !QFile::exists(session) && takeLock(lockOf(session)))
+        if (session == m_path || QFile::exists(session))
+            continue;
+        // A kill in the middle of locking leaves a lock that names nobody, and that QLockFile therefore leaves alone.
+        const bool namesNobody = file.size() == 0 && file.lastModified().secsTo(QDateTime::currentDateTime()) > 60;
+        if (namesNobody || takeLock(lockOf(session)))
             QFile::remove(file.filePath());
     }
 }
