@@ -1,5 +1,6 @@
 #include "analysis/figure.h"
 
+#include "analysis/command_line.h"
 #include "analysis/text.h"
 #include "analysis/usage_error.h"
 
@@ -83,17 +84,6 @@ std::string scatterCsv(const Figure& figure) {
     return csv;
 }
 
-/// As a shell takes it, whatever is in it.
-std::string quoted(const std::string& word) {
-    constexpr std::string_view plain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_./:=@%+,";
-    if (!word.empty() && word.find_first_not_of(plain) == std::string::npos)
-        return word;
-    std::string text = "'";
-    for (const char c : word)
-        text += c == '\'' ? std::string("'\\''") : std::string(1, c);
-    return text + "'";
-}
-
 } // namespace
 
 const FigureInfo& figureOf(std::string_view id) {
@@ -114,8 +104,7 @@ Figure makeFigure(const Session& session, std::string_view request) {
     for (const OptionInfo& option : info.options)
         complete[std::string(option.name)] = optionValue(parsed.options, info.options, option.name);
     Figure figure = info.make(session, complete);
-    figure.command = fmt::format("secateur-cli plot {} --figure {} --out figure.pdf", quoted(session.model.path),
-                                 quoted(std::string(request)));
+    figure.command = shellText(plotCommand(session.model.path, std::string(request)));
     return figure;
 }
 

@@ -2,6 +2,7 @@
 
 #include "analysis/text.h"
 #include "widgets/colour_maps.h"
+#include "widgets/commands.h"
 #include "widgets/document.h"
 #include "widgets/figure_actions.h"
 #include "widgets/hatch_legend.h"
@@ -262,8 +263,7 @@ void HeadsView::refresh() {
     const QString label = shown ? QString::fromStdString(currentFigure().colour.label) : QString();
     const Matrix values = m_readout.perHead();
     m_grid->setValues(values, scale(), label, m_readout.isByGroup());
-    m_grid->threshold()->setValues(shown ? values : Matrix(),
-                                   shown ? shown->request.info->pruneFirst : PruneFirst::neither, resultId());
+    m_grid->threshold()->setResult(shown);
     tellHead();
 }
 
@@ -294,9 +294,9 @@ Figure HeadsView::currentFigure() const {
     const ModelCard& model = m_document->session().model;
     const ColourScale colours = scale();
     Figure figure = headMap(model, *shown, colours);
-    figure.command = "secateur-cli plot " + model.path + " --figure heads:metric=" + fileForm(resultId()) +
-                     ":colours=" + colours.map + ":log=" + (colours.logarithmic ? "true" : "false") +
-                     ":clip=" + exactly(colours.clipPercent);
+    figure.command = plotText(*m_document, "heads:metric=" + fileForm(resultId()) + ":colours=" + colours.map +
+                                               ":log=" + (colours.logarithmic ? "true" : "false") +
+                                               ":clip=" + exactly(colours.clipPercent));
     return figure;
 }
 
@@ -336,6 +336,10 @@ void HeadsView::contextMenuEvent(QContextMenuEvent* event) {
     menu.addSeparator();
     QAction* values = menu.addAction(tr("Copy selected &values"), this, &HeadsView::copyValues);
     values->setEnabled(m_readout.result() && !m_selection->heads().empty());
+    QAction* measuring = menu.addAction(tr("Copy metric as co&mmand line"), this, [this] {
+        copyCommands({measureCommand(modelPath(*m_document), {resultId()})});
+    });
+    measuring->setEnabled(m_readout.result());
     menu.addActions(m_actions->actions());
     menu.addSeparator();
     menu.addAction(tr("Select &all"), this, &HeadsView::selectAll);

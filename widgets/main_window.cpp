@@ -3,6 +3,7 @@
 #include "analysis/text.h"
 #include "widgets/autosave.h"
 #include "widgets/cache_search.h"
+#include "widgets/command_copier.h"
 #include "widgets/cut_box.h"
 #include "widgets/document.h"
 #include "widgets/evaluations_panel.h"
@@ -76,7 +77,8 @@ MainWindow::MainWindow(Document* document, JobRunner* jobs, QWidget* parent)
     , m_selection(new Selection(this))
     , m_live(new LiveEvaluation(document, jobs, {}, this))
     , m_autosave(new Autosave(document, Autosave::stateFolder(), this))
-    , m_cache(new CacheSearch(document->engine().cachedModels, this)) {
+    , m_cache(new CacheSearch(document->engine().cachedModels, this))
+    , m_copier(new CommandCopier(document, jobs, this)) {
     setObjectName("MainWindow");
     setAcceptDrops(true);
     setDockNestingEnabled(true);
@@ -92,6 +94,7 @@ MainWindow::MainWindow(Document* document, JobRunner* jobs, QWidget* parent)
     buildMenus();
     connectDocument();
     connectAutosave();
+    connectCopier();
     restoreLayout();
     showCentre();
     updateTitle();
@@ -169,6 +172,7 @@ void MainWindow::buildDocks() {
     connect(m_evaluations, &EvaluationsPanel::failed, this, &MainWindow::fail);
     connect(mask->list(), &MaskListBox::openWanted, this, &MainWindow::chooseMask);
     connect(mask->list(), &MaskListBox::saveWanted, this, &MainWindow::chooseMaskFile);
+    connect(mask->list(), &MaskListBox::commandWanted, m_copier, &CommandCopier::copyMask);
     connect(mask->exports(), &ExportBox::exportWanted, this, &MainWindow::chooseExport);
     connect(m_heads, &HeadsView::resultShown, mask->cutBox(), &CutBox::showMetric);
     connect(m_document, &Document::exported, this, [this](const QString& sentence) {
@@ -268,6 +272,19 @@ void MainWindow::connectAutosave() {
                         {{tr("Restore"), [this, leftover] { recover(leftover); }},
                          {tr("Let go"), [this, leftover] { m_autosave->discard(leftover); }}});
     }
+}
+
+void MainWindow::connectCopier() {
+    connect(m_evaluations, &EvaluationsPanel::commandWanted, m_copier, &CommandCopier::copyEvaluation);
+    connect(m_copier, &CommandCopier::failed, this, &MainWindow::fail);
+    connect(m_copier, &CommandCopier::placeWanted, this, &MainWindow::chooseCommandMask);
+    connect(m_copier, &CommandCopier::copied, this, [this](const QString& commands, const QString& note) {
+        m_log->add("info", tr("copied %1").arg(commands));
+        if (note.isEmpty())
+            statusBar()->showMessage(tr("Copied %1").arg(commands), statusMs);
+        else
+            m_messages->say(MessageBar::Kind::notice, tr("Copied. %1").arg(note));
+    });
 }
 
 void MainWindow::recover(const Leftover& leftover) {

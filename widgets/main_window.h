@@ -22,6 +22,7 @@ namespace secateur {
 
 class Autosave;
 class CacheSearch;
+class CommandCopier;
 class Document;
 class EvaluationsPanel;
 class FigureActions;
@@ -87,6 +88,8 @@ private:
     void resetLayout();
     void fail(const QString& message);
 
+    void connectCopier();
+
     // main_window_menus.cpp
     QAction* add(QMenu* menu, const QString& text, const QKeySequence& keys, std::function<void()> run);
     void buildMenus();
@@ -94,6 +97,7 @@ private:
     void buildEditMenu();
     void buildMeasureMenu();
     void buildMaskMenu();
+    void buildEvaluateMenu();
     void buildViewMenu();
     void buildThemeMenu(QMenu* menu);
     void buildHelpMenu();
@@ -109,6 +113,9 @@ private:
     void saveSession(std::function<void()> next = {});
     void whenNothingIsLost(std::function<void()> next);
     void save(const QString& path, std::function<void()> next = {});
+    void addMaskComparison(QMenu* menu);
+    void chooseCommandMask(const QString& name);
+    void copyMeasuring();
     void openPalette();
     void openShortcutSheet();
     void about();
@@ -122,6 +129,7 @@ private:
     LiveEvaluation* m_live;
     Autosave* m_autosave;
     CacheSearch* m_cache;
+    CommandCopier* m_copier;
     MessageBar* m_messages = nullptr;
     QStackedWidget* m_centre = nullptr;
     WelcomePage* m_welcome = nullptr;
