@@ -96,7 +96,7 @@ void CommandCopier::copyMask() {
     }
     findMaskFile({mask.name,
                   *mask.record,
-                  [model](const std::string& file) { return std::vector{showMaskCommand(model, file)}; },
+                  [model](const std::string& file) { return std::vector<CommandLine>{showMaskCommand(model, file)}; },
                   {}});
 }
 
@@ -110,7 +110,7 @@ void CommandCopier::copyExport() {
     findMaskFile({mask.name,
                   *mask.record,
                   [model = modelPath(*m_document), out = out.toStdString()](const std::string& file) {
-                      return std::vector{exportCommand(model, file, out)};
+                      return std::vector<CommandLine>{exportCommand(model, file, out)};
                   },
                   {}});
 }

@@ -92,8 +92,8 @@ EvaluationsPanel::EvaluationsPanel(Document* document, LiveEvaluation* live, QWi
     connect(document->masks(), &MaskEditor::maskChanged, m_drawing, qOverload<>(&QTimer::start));
     connect(m_scatter, &EvaluationScatter::chosen, this, &EvaluationsPanel::showRow);
     connect(m_scatter, &EvaluationScatter::activated, this, [this](std::size_t place) {
-        if (const int row = m_model->rowOf(place); row >= 0)
-            restore(row);
+        if (const int found = m_model->rowOf(place); found >= 0)
+            restore(found);
     });
     showChoice();
     refresh();
@@ -156,11 +156,7 @@ void EvaluationsPanel::buildTable() {
     m_table->setAccessibleName(tr("Evaluations"));
     connect(m_table, &QTableView::doubleClicked, this,
             [this](const QModelIndex& index) { restore(m_sorted->mapToSource(index).row()); });
-    connect(m_table->selectionModel(), &QItemSelectionModel::currentRowChanged, this, [this](const QModelIndex& index) {
-        m_scatter->highlight(index.isValid() ? std::optional(m_model->place(m_sorted->mapToSource(index).row()))
-                                             : std::nullopt);
-        emit currentChanged();
-    });
+    connect(m_table->selectionModel(), &QItemSelectionModel::currentRowChanged, this, &EvaluationsPanel::followRow);
 }
 
 void EvaluationsPanel::showChoice() {
@@ -217,7 +213,7 @@ void EvaluationsPanel::refresh() {
         m_scatter->hide();
     m_actions->setEnabled(hasRows);
     if (!hasRows)
-        return;
+        return followRow();
     m_table->resizeColumnsToContents();
     m_drawing->start();
 }
@@ -231,9 +227,14 @@ void EvaluationsPanel::drawScatter() {
     } catch (const Error&) {
         m_scatter->hide(); // tasks alone have no loss
     }
-    const QModelIndex row = m_table->currentIndex();
-    if (row.isValid()) // it may lie elsewhere in the session now
-        m_scatter->highlight(m_model->place(m_sorted->mapToSource(row).row()));
+    followRow(); // its evaluation may lie elsewhere in the session now
+}
+
+void EvaluationsPanel::followRow() {
+    const QModelIndex index = m_table->currentIndex();
+    m_scatter->highlight(index.isValid() ? std::optional(m_model->place(m_sorted->mapToSource(index).row()))
+                                         : std::nullopt);
+    emit currentChanged();
 }
 
 void EvaluationsPanel::showRow(std::size_t place) {

@@ -59,6 +59,8 @@ private:
     void chooseFile();
     void refresh();
     void drawScatter();
+    /// Rings the point of the current row.
+    void followRow();
     /// The row of a point becomes the current one.
     void showRow(std::size_t place);
     Figure currentFigure() const;

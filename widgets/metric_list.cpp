@@ -248,7 +248,8 @@ void MetricList::openMenu(const QPoint& position) {
     if (!row || !m_document->isOpen())
         return;
     QMenu menu(this);
-    QAction* measure = menu.addAction(m_measure->text(), this, [this, row = *row] { m_document->measure({row}); });
+    QAction* measure =
+        menu.addAction(m_measure->text(), this, [this, request = *row] { m_document->measure({request}); });
     measure->setEnabled(m_document->model() && m_document->state(row->resultId()) != MetricState::computing);
     menu.addAction(tr("Copy as command &line"), this,
                    [this, id = row->resultId()] { copyCommands({measureCommand(modelPath(*m_document), {id})}); });
