@@ -688,13 +688,16 @@ void TestMainWindow::keysCompareMasks() {
     QVERIFY(!program.action("Compare with the next mask")->isEnabled());
     masks.setHeadsCut({{0, 1}}, true);
     masks.duplicateMask();
-    QApplication::setActiveWindow(program.window.get());
-    QTest::keyClick(program.window.get(), Qt::Key_D, Qt::ControlModifier);
+    const auto press = [&](const char* text, const char* keys) {
+        QCOMPARE(program.action(text)->shortcut(), QKeySequence(keys));
+        program.action(text)->trigger();
+    };
+    press("Compare with the next mask", "Ctrl+D");
     QCOMPARE(masks.comparedName(), std::string("mask"));
-    QTest::keyClick(program.window.get(), Qt::Key_D, Qt::ControlModifier | Qt::AltModifier);
+    press("Swap with the compared mask", "Ctrl+Alt+D");
     QCOMPARE(masks.state().edited().name, std::string("mask"));
     QCOMPARE(masks.comparedName(), std::string("mask copy"));
-    QTest::keyClick(program.window.get(), Qt::Key_D, Qt::ControlModifier | Qt::ShiftModifier);
+    press("Stop comparing", "Ctrl+Shift+D");
     QVERIFY(!masks.compared());
 }
 

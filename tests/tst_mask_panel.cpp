@@ -327,7 +327,8 @@ void TestMaskPanel::aRowsCommandIsWanted() {
         if (menu)
             menu->close();
     });
-    QContextMenuEvent event(QContextMenuEvent::Keyboard, bench.evaluations.table()->pos() + QPoint(5, 40));
+    const QPoint place = bench.evaluations.table()->pos() + QPoint(5, 40);
+    QContextMenuEvent event(QContextMenuEvent::Keyboard, place, bench.evaluations.mapToGlobal(place));
     QApplication::sendEvent(&bench.evaluations, &event);
     QCOMPARE(wanted.size(), 1);
 }

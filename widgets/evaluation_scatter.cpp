@@ -119,9 +119,12 @@ void EvaluationScatter::mousePressEvent(QMouseEvent* event) {
     const auto point = under(event->position());
     if (event->button() != Qt::LeftButton || !point)
         return FigureWidget::mousePressEvent(event);
-    const std::size_t place = point->place(); // what hears of it may draw another figure
-    showText(*point);
-    emit chosen(place);
+    emit chosen(point->place());
+}
+
+void EvaluationScatter::mouseReleaseEvent(QMouseEvent* event) {
+    if (const auto point = under(event->position())) // a release hides what a press shows
+        showText(*point);
 }
 
 void EvaluationScatter::mouseDoubleClickEvent(QMouseEvent* event) {

@@ -131,7 +131,7 @@ std::vector<double> HeadsThreshold::levels() const {
     const double all =
         end() == PruneFirst::low ? std::numeric_limits<double>::infinity() : -std::numeric_limits<double>::infinity();
     const ModelSpec& spec = m_masks->spec();
-    for (const Place place : beyond(all))
+    for (const Place& place : beyond(all))
         if (!isCut(base, spec, unit(), place.first, place.second) &&
             !m_masks->isProtected().covers(spec, unit(), place.first, place.second))
             levels.push_back(valueAt(place));

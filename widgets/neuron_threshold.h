@@ -2,6 +2,7 @@
 
 #include "analysis/matrix.h"
 #include "analysis/metric.h"
+#include "analysis/protection.h"
 #include "analysis/prune.h"
 
 #include <QObject>
