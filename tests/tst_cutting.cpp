@@ -439,7 +439,7 @@ private slots:
         HeadsThreshold threshold(bench.masks, nullptr);
         threshold.setResult(&result);
         threshold.preview(3);
-        QCOMPARE(threshold.text(), QString("1 KV group below 3 · 1 protected left alone"));
+        QCOMPARE(threshold.text(), QString("1 KV group below 3.00 · 1 protected left alone"));
         threshold.apply();
         QCOMPARE(bench.cut(), (std::set<HeadId>{{1, 4}, {1, 5}}));
         QVERIFY(bench.masks->state().edited().record->provenance->budget == (Budget{1, false}));
