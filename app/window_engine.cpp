@@ -9,6 +9,7 @@
 #include "backends/mask_digest.h"
 #include "backends/mask_json.h"
 #include "backends/open_model.h"
+#include "backends/prompt_tokens.h"
 #include "backends/runtime.h"
 #include "backends/session_hdf5.h"
 
@@ -31,6 +32,7 @@ Engine windowEngine() {
     engine.writeSession = [](const Session& session, const std::string& path) { writeSession(session, path); };
     engine.cachedModels = [](const Progress& progress) { return cachedModels(hubCacheFolder(), progress); };
     engine.readText = readEvaluationText;
+    engine.readPrompt = promptTokens;
     engine.availableMemory = availableMemory;
     engine.maskDigest = maskDigest;
     engine.readMask = [](const std::string& path, const ModelSpec& spec, const std::string& fingerprint,
