@@ -6,6 +6,7 @@
 #include "analysis/measure.h"
 #include "analysis/model.h"
 #include "analysis/progress.h"
+#include "analysis/prompt_tokens.h"
 #include "analysis/session.h"
 
 #include <cstdint>
@@ -32,6 +33,8 @@ struct Engine {
         measure = secateur::measure;
     /// Reads a text and cuts it for a model.
     std::function<EvaluationText(const Model&, const TextRequest&, const Progress&)> readText;
+    /// A prompt as a model reads it. @throws Error when the model has no tokenizer that can be read
+    std::function<PromptTokens(const Model&, const std::string& text)> readPrompt;
     /// Bytes that may be taken without driving others out.
     std::function<std::int64_t()> availableMemory;
     /// "dense" for a mask that keeps all (contract.md, Mask JSON).

@@ -121,6 +121,7 @@ private:
         if (!isMaskThere)
             refuseExisting(maskPath);
         AtomicFile model(m_request.path);
+<<<<<<< HEAD
         if (!isMaskThere)
             checkCanWrite(maskPath);
         checkCanWrite(cardPath);
@@ -131,8 +132,29 @@ private:
         writeWhole(cardPath, cardText(fs::path(maskPath).filename().string(), {}));
         // Last, so that a model with this name has its mask and its card.
         model.commit();
+=======
+        AtomicFile mask(maskPath);
+        AtomicFile card(cardPath);
+        write([&](const std::string&) { return model.path(); });
+        verify(model.path());
+        mask.write(maskJson(record()));
+        card.write(cardText(fs::path(maskPath).filename().string(), {}));
+        commitTogether(model, mask, card);
+>>>>>>> main
         for (const std::string& path : {m_request.path, maskPath, cardPath})
             addFile(path);
+    }
+
+    /// Three names cannot change at once: what an earlier export left goes first, so that at no moment a model has the
+    /// mask or the card of another one.
+    static void commitTogether(AtomicFile& model, AtomicFile& mask, AtomicFile& card) {
+        for (AtomicFile* file : {&model, &mask, &card})
+            file->sync();
+        card.removeTarget();
+        mask.removeTarget();
+        model.commit();
+        mask.commit();
+        card.commit();
     }
 
     void exportFolder() {

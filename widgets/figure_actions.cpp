@@ -43,7 +43,7 @@ void FigureActions::copyCsv() {
 void FigureActions::copyCommand() {
     const QString command = QString::fromStdString(m_figure().command);
     if (command.isEmpty())
-        emit failed(tr("This figure is drawn from a session, which is not saved as it is. Save it first."));
+        emit failed(tr("No command draws this figure yet: save the session it is in first."));
     else
         QApplication::clipboard()->setText(command);
 }
