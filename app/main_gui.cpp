@@ -1,6 +1,7 @@
 #include "analysis/engine.h"
 #include "analysis/text.h"
 #include "app/process_age.h"
+#include "backends/asked_task_file.h"
 #include "backends/available_memory.h"
 #include "backends/evaluation_text.h"
 #include "backends/export_masked.h"
@@ -9,10 +10,13 @@
 #include "backends/mask_digest.h"
 #include "backends/mask_json.h"
 #include "backends/open_model.h"
+#include "backends/open_tokenizer.h"
+#include "backends/plan_memory.h"
 #include "backends/runtime.h"
 #include "backends/session_hdf5.h"
 #include "widgets/document.h"
 #include "widgets/first_picture.h"
+#include "widgets/further_items.h"
 #include "widgets/job_runner.h"
 #include "widgets/log_panel.h"
 #include "widgets/main_window.h"
@@ -73,6 +77,13 @@ Engine engine() {
     engine.writeSession = [](const Session& session, const std::string& path) { writeSession(session, path); };
     engine.cachedModels = [](const Progress& progress) { return cachedModels(hubCacheFolder(), progress); };
     engine.readText = readEvaluationText;
+    engine.readTask = [](const Model& model, const TaskRequest& request, const Progress& progress) {
+        AskedTask asked = readAskedTask(request, progress);
+        nameClasses(asked, model.card());
+        return asked;
+    };
+    engine.openTokenizer = [](const Model& model) { return openTokenizer(model.card()); };
+    engine.stayTogether = stayTogether;
     engine.availableMemory = availableMemory;
     engine.maskDigest = maskDigest;
     engine.readMask = [](const std::string& path, const ModelSpec& spec, const std::string& fingerprint,
@@ -101,6 +112,7 @@ struct Arguments {
     QString tab;
     QStringList head; ///< layer and head to select
     QSize size;
+    FurtherChoice further;
 };
 
 QCommandLineOption hidden(const QString& name, const QString& value) {
@@ -122,7 +134,10 @@ Arguments parse(const QCoreApplication& application) {
     const QCommandLineOption tab = hidden("tab", "heads|layers|neurons");
     const QCommandLineOption select = hidden("select", "LAYER.HEAD");
     const QCommandLineOption size = hidden("size", "WxH");
-    parser.addOptions({mask, screenshot, theme, tab, select, size});
+    const QCommandLineOption task = hidden("task", "FILE");
+    const QCommandLineOption prompt = hidden("prompt", "TEXT");
+    const QCommandLineOption speed = hidden("speed", {});
+    parser.addOptions({mask, screenshot, theme, tab, select, size, task, prompt, speed});
     parser.process(application);
     if (parser.positionalArguments().size() > 1)
         parser.showHelp(2);
@@ -133,6 +148,19 @@ Arguments parse(const QCoreApplication& application) {
     arguments.theme = parser.value(theme);
     arguments.tab = parser.value(tab);
     arguments.head = parser.value(select).split('.');
+    if (parser.isSet(task)) {
+        TaskRequest request;
+        request.path = parser.value(task).toStdString();
+        request.limit = 100;
+        arguments.further.tasks = {std::move(request)};
+    }
+    if (parser.isSet(prompt)) {
+        arguments.further.prompt.emplace();
+        arguments.further.prompt->text = parser.value(prompt).toStdString();
+        arguments.further.prompt->newTokens = 48;
+    }
+    if (parser.isSet(speed))
+        arguments.further.speed.emplace();
     const QStringList sides = parser.value(size).split('x');
     if (sides.size() == 2)
         arguments.size = {sides[0].toInt(), sides[1].toInt()};
@@ -193,6 +221,7 @@ int main(int count, char** values) {
     if (arguments.size.isValid())
         window.resize(arguments.size);
     window.showTab(arguments.tab);
+    window.measureAlso(arguments.further);
     window.show();
     spdlog::debug("window shown {:.2f} s after launch, main() entered after {:.2f} s", processAge(), before);
     if (!arguments.path.isEmpty())
