@@ -80,7 +80,7 @@ EffectBox::EffectBox(LiveEvaluation* live, QWidget* parent)
     grid->addWidget(m_loss, 0, 1, 1, 2);
     grid->addWidget(new QLabel(tr("perplexity")), 1, 0);
     grid->addWidget(m_perplexity, 1, 1, 1, 2);
-    grid->addWidget(new FurtherBox(live->further()), 2, 0, 1, 3);
+    grid->addWidget(new FurtherBox(live->further(), this), 2, 0, 1, 3);
     grid->addWidget(m_progress, 3, 0, 1, 3);
     grid->addWidget(m_state, 4, 0, 1, 2);
     grid->addWidget(m_action, 4, 2, Qt::AlignRight | Qt::AlignTop);

@@ -33,6 +33,8 @@ QString signedWithError(double value, double error) {
 }
 
 QString differenceText(const MetricDifference& difference) {
+    if (difference.value == 0 && difference.standardError == 0)
+        return FurtherBox::tr("the same");
     if (!isShare(difference.id))
         return signedWithError(difference.value, difference.standardError);
     return FurtherBox::tr("%1 points").arg(signedWithError(100 * difference.value, 100 * difference.standardError));
@@ -116,6 +118,7 @@ void FurtherBox::fill(const Row& row) const {
     row.details->clear();
     row.difference->clear();
     row.value->setToolTip({});
+    row.difference->setToolTip({});
     const FurtherFigure* figure = m_further->figure(row.item);
     const QString problem = m_further->problem(row.item);
     row.value->setText(m_further->isRunning(row.item) ? "…" : "–");
@@ -166,10 +169,12 @@ void FurtherBox::fillSpeed(const Row& row, const Latency& latency) const {
     }
     const QString dense = shown(significant(latency.tokensPerSecond(*latency.reference)));
     row.value->setText(dense + " → " + run);
-    row.difference->setText(tr("× %1").arg(latency.speedup->ratio, 0, 'f', 2));
-    row.value->setToolTip(
-        tr("%1 each, in turns; pairs of runs differ by %2 to %3 (10th to 90th percentile).")
-            .arg(how, QString::number(latency.speedup->p10, 'f', 2), QString::number(latency.speedup->p90, 'f', 2)));
+    const Speedup& ratios = latency.speedup.value();
+    row.difference->setText(
+        tr("× %1 (%2–%3)").arg(ratios.ratio, 0, 'f', 2).arg(ratios.p10, 0, 'f', 2).arg(ratios.p90, 0, 'f', 2));
+    row.value->setToolTip(tr("%1 each, in turns").arg(how));
+    row.difference->setToolTip(tr("Ratio of the medians, and the 10th and 90th percentile of those of neighbouring "
+                                  "runs. Times taken while the machine does other work say little."));
 }
 
 void FurtherBox::fillPrompt(const Row& row, const FurtherFigure& figure) const {

@@ -169,7 +169,8 @@ void FurtherChoiceBox::addRow(const TaskRequest& request, int line) {
     row.shots = numberField(tr("Examples for %1").arg(name->text()),
                             tr("Solved questions of the same file in front of each one"), 0, 100,
                             static_cast<int>(request.shots));
-    row.shots->setPrefix(tr("examples "));
+    row.shots->setSpecialValueText(tr("no examples"));
+    row.shots->setSuffix(tr(" examples"));
     row.limit = numberField(tr("Questions of %1").arg(name->text()), tr("Drawn from all of the file; 0 = all"), 0,
                             mostQuestions, static_cast<int>(request.limit));
     row.limit->setSpecialValueText(tr("all questions"));
@@ -289,8 +290,10 @@ void FurtherChoiceBox::refresh() {
     m_speed->setChecked(choice.speed.has_value());
     m_continues->setChecked(choice.prompt.has_value());
     for (const Row& row : m_rows) {
-        row.expected->setText(expectation(row.request));
-        row.expected->setWordWrap(!m_live->further()->problem(row.request).isEmpty());
+        const QString text = expectation(row.request);
+        const int most = fontMetrics().averageCharWidth() * 44;
+        row.expected->setText(fontMetrics().elidedText(text, Qt::ElideMiddle, most));
+        row.expected->setToolTip(text);
     }
     m_speedExpected->setText(expectation(SpeedRequest()));
     m_promptExpected->setText(expectation(prompt()));
@@ -313,7 +316,7 @@ QToolButton* furtherButton(LiveEvaluation* live, QWidget* parent) {
     const auto say = [button, live] {
         const std::size_t count = live->choice().further.items().size();
         button->setText(count == 0 ? FurtherChoiceBox::tr("Measure also…")
-                                   : FurtherChoiceBox::tr("Measure also %1…").arg(count));
+                                   : FurtherChoiceBox::tr("Measure also (%1)…").arg(count));
     };
     QObject::connect(live->further(), &FurtherEvaluation::changed, button, say);
     say();

@@ -121,7 +121,7 @@ void GenerationView::showText(QTextEdit* side, const PromptContinuation* written
         mark.cursor.setPosition(static_cast<int>(prompt.size() + std::min(differsAt, text.size())));
         mark.cursor.setPosition(static_cast<int>(prompt.size() + end), QTextCursor::KeepAnchor);
         QColor colour = palette().color(QPalette::Highlight);
-        colour.setAlphaF(0.4F);
+        colour.setAlphaF(0.65F);
         mark.format.setBackground(colour);
         marks << mark;
     }

@@ -162,11 +162,13 @@ void MainWindow::buildDocks() {
     m_jobsDock->hide(); // the status bar says what is being worked on, and a click there brings them
     log->hide();
     written->hide(); // until there is a prompt
-    connect(m_live->further(), &FurtherEvaluation::changed, written, [this, written, had = false]() mutable {
-        const bool has = m_live->choice().further.prompt.has_value();
-        if (has && !std::exchange(had, has))
+    connect(m_live->further(), &FurtherEvaluation::changed, written, [this, written, isShown = false]() mutable {
+        const bool isWanted = m_live->choice().further.prompt && m_document->isOpen() && m_hiddenLayout.isEmpty();
+        if (isWanted && !std::exchange(isShown, true)) {
             written->show();
-        had = has;
+            written->raise();
+        }
+        isShown = isShown && m_live->choice().further.prompt;
     });
 
     const int character = fontMetrics().averageCharWidth();
