@@ -7,6 +7,7 @@
 #include "analysis/measure.h"
 #include "analysis/model.h"
 #include "analysis/progress.h"
+#include "analysis/prompt_tokens.h"
 #include "analysis/session.h"
 
 #include <cstdint>
@@ -38,6 +39,8 @@ struct Engine {
     std::function<std::shared_ptr<const Tokenizer>(const Model&)> openTokenizer;
     /// Whether the weights of two plans of one model stay in memory while runs of both take turns.
     std::function<bool(const Plan&, const Plan&)> stayTogether;
+    /// A prompt as a model reads it. @throws Error when the model has no tokenizer that can be read
+    std::function<PromptTokens(const Model&, const std::string& text)> readPrompt;
     /// Bytes that may be taken without driving others out.
     std::function<std::int64_t()> availableMemory;
     /// "dense" for a mask that keeps all (contract.md, Mask JSON).

@@ -27,12 +27,18 @@ std::string csvNumber(double value) {
 }
 
 std::string heatMapCsv(const Figure& figure) {
-    std::string csv =
-        fmt::format("{},{},{}\r\n", csvField(figure.y.label), csvField(figure.x.label), csvField(figure.colour.label));
+    const auto place = [](const FigureAxis& axis, std::size_t index) {
+        return axis.names.empty() ? std::to_string(index) : fmt::format("{},{}", index, csvField(axis.names.at(index)));
+    };
+    const auto title = [](const FigureAxis& axis) {
+        return axis.names.empty() ? csvField(axis.label)
+                                  : fmt::format("{},{}", csvField(axis.label), csvField(axis.label + " name"));
+    };
+    std::string csv = fmt::format("{},{},{}\r\n", title(figure.y), title(figure.x), csvField(figure.colour.label));
     for (std::size_t row = 0; row < figure.cells.rows(); ++row)
         for (std::size_t column = 0; column < figure.cells.columns(); ++column)
             if (const double value = figure.cells(row, column); !std::isnan(value))
-                csv += fmt::format("{},{},{}\r\n", row, column, exactly(value));
+                csv += fmt::format("{},{},{}\r\n", place(figure.y, row), place(figure.x, column), exactly(value));
     return csv;
 }
 

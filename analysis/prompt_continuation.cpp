@@ -8,7 +8,7 @@
 
 namespace secateur {
 
-std::vector<int> promptTokens(const PromptRequest& prompt, const Tokenizer& tokenizer) {
+std::vector<int> encodedPrompt(const PromptRequest& prompt, const Tokenizer& tokenizer) {
     std::vector<int> ids = tokenizer.encode(prompt.text, {.special = prompt.special}).ids;
     if (ids.empty())
         throw Error("The prompt is empty, and the tokenizer puts nothing in front of it", {},
@@ -18,7 +18,7 @@ std::vector<int> promptTokens(const PromptRequest& prompt, const Tokenizer& toke
 
 PromptContinuation continuePrompt(const Model& model, const Plan& plan, const Tokenizer& tokenizer,
                                   const PromptRequest& prompt, const Progress& progress, const TextSink& sink) {
-    const std::array prompts{promptTokens(prompt, tokenizer)};
+    const std::array prompts{encodedPrompt(prompt, tokenizer)};
     GenerationRules rules{.newTokens = prompt.newTokens, .sampling = prompt.sampling};
     if (tokenizer.card().eos)
         rules.stopTokens = {*tokenizer.card().eos};

@@ -32,12 +32,12 @@ struct PromptContinuation {
 };
 
 /// @throws Error when there are none: nothing to begin with
-std::vector<int> promptTokens(const PromptRequest& prompt, const Tokenizer& tokenizer);
+std::vector<int> encodedPrompt(const PromptRequest& prompt, const Tokenizer& tokenizer);
 
 /// Told of each piece of text as soon as it is certain.
 using TextSink = std::function<void(std::string_view piece)>;
 
-/// @throws as promptTokens() and generate(); Cancelled
+/// @throws as encodedPrompt() and generate(); Cancelled
 PromptContinuation continuePrompt(const Model& model, const Plan& plan, const Tokenizer& tokenizer,
                                   const PromptRequest& prompt, const Progress& progress = {},
                                   const TextSink& sink = {});

@@ -31,7 +31,7 @@ Progress progressOf(const Console& console) {
 
 void forecast(const ReadyModel& ready, const PromptRequest& prompt, const Tokenizer& tokenizer,
               const Console& console) {
-    const auto length = std::ssize(promptTokens(prompt, tokenizer));
+    const auto length = std::ssize(encodedPrompt(prompt, tokenizer));
     RunForecast expected(*ready.model, {ready.plan}, console, console.progress().part(0, 0));
     expected.add({1, {length, static_cast<int>(length), 1}, prompt.newTokens, prompt.newTokens}, {});
     expected.say();

@@ -1,19 +1,5 @@
-#include "analysis/engine.h"
-#include "analysis/text.h"
 #include "app/process_age.h"
-#include "backends/asked_task_file.h"
-#include "backends/available_memory.h"
-#include "backends/evaluation_text.h"
-#include "backends/export_masked.h"
-#include "backends/formats.h"
-#include "backends/hub_cache.h"
-#include "backends/mask_digest.h"
-#include "backends/mask_json.h"
-#include "backends/open_model.h"
-#include "backends/open_tokenizer.h"
-#include "backends/plan_memory.h"
-#include "backends/runtime.h"
-#include "backends/session_hdf5.h"
+#include "app/window_engine.h"
 #include "widgets/document.h"
 #include "widgets/first_picture.h"
 #include "widgets/further_items.h"
@@ -21,7 +7,6 @@
 #include "widgets/log_panel.h"
 #include "widgets/main_window.h"
 
-#include <fmt/core.h>
 #include <spdlog/sinks/base_sink.h>
 #include <spdlog/sinks/stdout_color_sinks.h>
 #include <spdlog/spdlog.h>
@@ -65,45 +50,6 @@ private:
     QPointer<LogPanel> m_panel; ///< looked at on the GUI thread only
 };
 
-Engine engine() {
-    Engine engine;
-    engine.openModel = [](const std::string& path, const Progress& progress) {
-        static std::once_flag once;
-        std::call_once(once, [] { initialiseRuntime(0); });
-        return openModel(path, progress);
-    };
-    engine.isSession = isSession;
-    engine.readSession = [](const std::string& path) { return readSession(path); };
-    engine.writeSession = [](const Session& session, const std::string& path) { writeSession(session, path); };
-    engine.cachedModels = [](const Progress& progress) { return cachedModels(hubCacheFolder(), progress); };
-    engine.readText = readEvaluationText;
-    engine.readTask = [](const Model& model, const TaskRequest& request, const Progress& progress) {
-        AskedTask asked = readAskedTask(request, progress);
-        nameClasses(asked, model.card());
-        return asked;
-    };
-    engine.openTokenizer = [](const Model& model) { return openTokenizer(model.card()); };
-    engine.stayTogether = stayTogether;
-    engine.availableMemory = availableMemory;
-    engine.maskDigest = maskDigest;
-    engine.readMask = [](const std::string& path, const ModelSpec& spec, const std::string& fingerprint,
-                         std::vector<std::string>& warnings) {
-        MaskReading reading = readMask(path, spec, fingerprint);
-        warnings.insert(warnings.end(), reading.warnings.begin(), reading.warnings.end());
-        return std::move(reading.record);
-    };
-    engine.writeMask = [](const MaskRecord& record, const std::string& path) { writeMask(path, record); };
-    engine.exportMasked = [](const Model& model, const MaskRecord& record, const std::string& path,
-                             const std::vector<std::string>& measured, const Progress& progress) {
-        const ExportResult result = exportMasked(model, {record, path, false, measured}, progress);
-        return fmt::format("{}: reopened, logits of {} tokens differ from the masked model's by {} at most, of {}",
-                           result.path, result.verified.tokens, significant(result.verified.most),
-                           significant(result.verified.scale));
-    };
-    engine.modelExtensions = modelExtensions();
-    return engine;
-}
-
 struct Arguments {
     QString path;
     QString mask;
@@ -131,7 +77,7 @@ Arguments parse(const QCoreApplication& application) {
     // For pictures in documentation that can be made again.
     const QCommandLineOption screenshot = hidden("screenshot", "FILE");
     const QCommandLineOption theme = hidden("theme", "light|dark");
-    const QCommandLineOption tab = hidden("tab", "heads|layers|neurons");
+    const QCommandLineOption tab = hidden("tab", "heads|layers|neurons|attention");
     const QCommandLineOption select = hidden("select", "LAYER.HEAD");
     const QCommandLineOption size = hidden("size", "WxH");
     const QCommandLineOption task = hidden("task", "FILE");
@@ -208,7 +154,7 @@ int main(int count, char** values) {
 
     spdlog::set_default_logger(spdlog::stderr_color_mt("secateur"));
     JobRunner jobs;
-    Document document(engine(), &jobs);
+    Document document(windowEngine(), &jobs);
     MainWindow window(&document, &jobs);
     spdlog::default_logger()->sinks().push_back(std::make_shared<PanelSink>(window.log()));
     FirstPicture firstPicture(&document, window.headsView());

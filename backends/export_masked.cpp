@@ -107,16 +107,27 @@ private:
         for (const std::string& path : {m_request.path, maskPath, cardPath})
             refuseExisting(path);
         AtomicFile model(m_request.path);
-        checkCanWrite(maskPath);
-        checkCanWrite(cardPath);
+        AtomicFile mask(maskPath);
+        AtomicFile card(cardPath);
         write([&](const std::string&) { return model.path(); });
         verify(model.path());
-        writeMask(maskPath, record());
-        writeWhole(cardPath, cardText(fs::path(maskPath).filename().string(), {}));
-        // Last, so that a model with this name has its mask and its card.
-        model.commit();
+        mask.write(maskJson(record()));
+        card.write(cardText(fs::path(maskPath).filename().string(), {}));
+        commitTogether(model, mask, card);
         for (const std::string& path : {m_request.path, maskPath, cardPath})
             addFile(path);
+    }
+
+    /// Three names cannot change at once: what an earlier export left goes first, so that at no moment a model has the
+    /// mask or the card of another one.
+    static void commitTogether(AtomicFile& model, AtomicFile& mask, AtomicFile& card) {
+        for (AtomicFile* file : {&model, &mask, &card})
+            file->sync();
+        card.removeTarget();
+        mask.removeTarget();
+        model.commit();
+        mask.commit();
+        card.commit();
     }
 
     void exportFolder() {

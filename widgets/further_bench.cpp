@@ -66,7 +66,7 @@ void FurtherBench::findSpeed(const Progress& progress) {
 }
 
 FurtherForecast FurtherBench::forecast(const PromptRequest& prompt) {
-    const auto length = std::ssize(promptTokens(prompt, tokenizer()));
+    const auto length = std::ssize(encodedPrompt(prompt, tokenizer()));
     const TaskWork work{1, {length, static_cast<int>(length), 1}, prompt.newTokens, prompt.newTokens};
     return {taskSeconds(*m_speed, m_model->spec(), densePlan().mask(), work, m_stepSeconds)};
 }

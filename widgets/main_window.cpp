@@ -1,6 +1,7 @@
 #include "widgets/main_window.h"
 
 #include "analysis/text.h"
+#include "widgets/attention_view.h"
 #include "widgets/autosave.h"
 #include "widgets/cache_search.h"
 #include "widgets/cut_box.h"
@@ -111,11 +112,13 @@ void MainWindow::buildCentre() {
     m_heads = new HeadsView(m_document, m_selection);
     m_layers = new LayersView(m_document, m_selection);
     m_neurons = new NeuronsView(m_document, m_selection);
+    m_attention = new AttentionView(m_document, m_jobs, m_selection);
     m_tabs = new QTabWidget;
     m_tabs->setDocumentMode(true);
     m_tabs->addTab(m_heads, tr("Heads"));
     m_tabs->addTab(m_layers, tr("Layers"));
     m_tabs->addTab(m_neurons, tr("Neurons"));
+    m_tabs->addTab(m_attention, tr("Attention"));
     m_tabs->setAccessibleName(tr("Pictures"));
     m_centre = new QStackedWidget;
     for (QWidget* page :
@@ -137,6 +140,11 @@ void MainWindow::buildCentre() {
     connect(m_heads, &HeadsView::failed, this, &MainWindow::fail);
     connect(m_layers, &LayersView::failed, this, &MainWindow::fail);
     connect(m_neurons, &NeuronsView::failed, this, &MainWindow::fail);
+    connect(m_attention, &AttentionView::failed, this, &MainWindow::fail);
+    connect(m_heads->grid(), &HeadsGrid::opened, this, [this](HeadId head) {
+        m_attention->showHead(head);
+        m_tabs->setCurrentWidget(m_attention);
+    });
 }
 
 void MainWindow::buildDocks() {
@@ -153,7 +161,7 @@ void MainWindow::buildDocks() {
     m_evaluations = new EvaluationsPanel(m_document, m_live);
     QDockWidget* evaluations = addDock(tr("Evaluations"), "evaluations", Qt::BottomDockWidgetArea, m_evaluations);
     QDockWidget* written =
-        addDock(tr("Prompt"), "prompt", Qt::BottomDockWidgetArea, new GenerationView(m_document, m_live->further()));
+        addDock(tr("Continuation"), "continuation", Qt::BottomDockWidgetArea, new GenerationView(m_document, m_live->further()));
     m_jobsDock = addDock(tr("Jobs"), "jobs", Qt::BottomDockWidgetArea, m_jobsPanel);
     QDockWidget* log = addDock(tr("Log"), "log", Qt::BottomDockWidgetArea, m_log);
     tabifyDockWidget(evaluations, written);
@@ -234,6 +242,7 @@ void MainWindow::buildStatusBar() {
     tellOf(m_heads);
     tellOf(m_layers);
     tellOf(m_neurons);
+    tellOf(m_attention);
     connect(m_tabs, &QTabWidget::currentChanged, m_hover, &QLabel::clear);
 }
 
@@ -357,9 +366,10 @@ void MainWindow::updateActions() {
 }
 
 void MainWindow::showTab(const QString& id) {
-    m_tabs->setCurrentWidget(id == "layers"    ? static_cast<QWidget*>(m_layers)
-                             : id == "neurons" ? static_cast<QWidget*>(m_neurons)
-                                               : m_heads);
+    m_tabs->setCurrentWidget(id == "layers"      ? static_cast<QWidget*>(m_layers)
+                             : id == "neurons"   ? static_cast<QWidget*>(m_neurons)
+                             : id == "attention" ? static_cast<QWidget*>(m_attention)
+                                                 : m_heads);
     if (id == "neurons" && m_selection->active())
         m_neurons->openLayer(m_selection->active()->layer);
 }

@@ -20,6 +20,7 @@ class QToolButton;
 
 namespace secateur {
 
+class AttentionView;
 class Autosave;
 class CacheSearch;
 class Document;
@@ -51,7 +52,7 @@ public:
 
     /// Asks first when something saved was changed since.
     void open(const QString& path);
-    /// @param id "heads", "layers" or "neurons", which opens the selected layer
+    /// @param id "heads", "layers", "attention" or "neurons", which opens the selected layer
     void showTab(const QString& id);
     /// Selects one head and shows it.
     void goTo(HeadId head);
@@ -132,6 +133,7 @@ private:
     QTabWidget* m_tabs = nullptr;
     HeadsView* m_heads = nullptr;
     LayersView* m_layers = nullptr;
+    AttentionView* m_attention = nullptr;
     NeuronsView* m_neurons = nullptr;
     MetricList* m_metrics = nullptr;
     ModelCardPanel* m_card = nullptr;

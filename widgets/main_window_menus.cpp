@@ -3,6 +3,7 @@
 #include "widgets/document.h"
 #include "widgets/figure_actions.h"
 #include "widgets/heads_view.h"
+#include "widgets/attention_view.h"
 #include "widgets/layer_neurons.h"
 #include "widgets/layers_view.h"
 #include "widgets/main_window.h"
@@ -340,9 +341,10 @@ void MainWindow::about() {
 
 FigureActions* MainWindow::figureActions() const {
     const QWidget* shown = m_tabs->currentWidget();
-    return shown == m_layers    ? m_layers->figureActions()
-           : shown == m_neurons ? m_neurons->figureActions()
-                                : m_heads->figureActions();
+    return shown == m_layers      ? m_layers->figureActions()
+           : shown == m_neurons   ? m_neurons->figureActions()
+           : shown == m_attention ? m_attention->figureActions()
+                                  : m_heads->figureActions();
 }
 
 void MainWindow::copyValues() {
