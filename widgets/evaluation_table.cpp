@@ -18,16 +18,17 @@ namespace secateur {
 
 namespace {
 
-constexpr int fixedColumns = 9;
+constexpr int fixedColumns = 10;
 
 QString shown(const std::string& text) {
     return QString::fromStdString(text);
 }
 
-/// What of a task a column shows: the first of its metrics.
+/// What of a task a column shows: what papers report of it.
 const TaskMetric* mainMetric(const TaskEvaluation& task) {
     const auto& metrics = task.run.scores.metrics;
-    return metrics.empty() ? nullptr : &metrics.front();
+    const auto found = std::ranges::find(metrics, taskFormat(task.formatId).metric, &TaskMetric::id);
+    return found == metrics.end() ? nullptr : &*found;
 }
 
 const TaskEvaluation* taskOf(const Evaluation& evaluation, const std::string& name) {
@@ -186,9 +187,10 @@ void EvaluationTable::listColumns() {
                                    "error")},
                  {tr("windows"), tr("Scored; of how many")},
                  {tr("KV/token"), tr("Bytes that each token adds to a KV cache of 16-bit numbers")},
-                 {tr("when"), {}}};
+                 {tr("when"), {}},
+                 {tr("tokens/s"), tr("New tokens in one second of a median run, one text at a time")}};
     for (const std::string& task : m_tasks)
-        m_columns.push_back({shown(task), tr("Accuracy, or the first metric of the task")});
+        m_columns.push_back({shown(task), tr("What papers report of it: acc, acc_norm, perplexity, exact_match")});
 }
 
 std::vector<EvaluationTable::Cell> EvaluationTable::cellsOf(const Row& row) const {
@@ -213,6 +215,10 @@ std::vector<EvaluationTable::Cell> EvaluationTable::cellsOf(const Row& row) cons
         }
     }
     cells[8] = {whenShown(evaluation.created), shown(evaluation.created)};
+    if (const auto& latency = evaluation.latency) {
+        const double speed = latency->tokensPerSecond(latency->run);
+        cells[9] = {shown(significant(speed)), speed};
+    }
     for (std::size_t i = 0; i < m_tasks.size(); ++i) {
         const TaskEvaluation* task = taskOf(evaluation, m_tasks[i]);
         if (const TaskMetric* metric = task ? mainMetric(*task) : nullptr)

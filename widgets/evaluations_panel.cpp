@@ -7,6 +7,7 @@
 #include "widgets/evaluation_scatter.h"
 #include "widgets/evaluation_table.h"
 #include "widgets/figure_actions.h"
+#include "widgets/further_choice_box.h"
 #include "widgets/live_evaluation.h"
 #include "widgets/mask_editor.h"
 
@@ -127,6 +128,7 @@ void EvaluationsPanel::buildChoice(QHBoxLayout& row) {
     row.addSpacing(8);
     row.addWidget(m_automatic);
     row.addWidget(now);
+    row.addWidget(furtherButton(m_live, this));
     row.addStretch();
     connect(m_text, &QComboBox::activated, this, [this](int index) {
         if (m_text->itemData(index).isNull())

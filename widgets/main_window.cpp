@@ -9,6 +9,8 @@
 #include "widgets/document.h"
 #include "widgets/evaluations_panel.h"
 #include "widgets/export_box.h"
+#include "widgets/further_evaluation.h"
+#include "widgets/generation_view.h"
 #include "widgets/heads_view.h"
 #include "widgets/job_runner.h"
 #include "widgets/jobs_panel.h"
@@ -49,7 +51,7 @@ namespace secateur {
 
 namespace {
 
-constexpr int layoutVersion = 2;
+constexpr int layoutVersion = 3;
 constexpr QSize defaultSize(1440, 900);
 constexpr int statusMs = 5000;
 
@@ -161,12 +163,24 @@ void MainWindow::buildDocks() {
     addDock(tr("Mask"), "mask", Qt::RightDockWidgetArea, mask);
     m_evaluations = new EvaluationsPanel(m_document, m_live);
     QDockWidget* evaluations = addDock(tr("Evaluations"), "evaluations", Qt::BottomDockWidgetArea, m_evaluations);
+    QDockWidget* written =
+        addDock(tr("Continuation"), "continuation", Qt::BottomDockWidgetArea, new GenerationView(m_document, m_live->further()));
     m_jobsDock = addDock(tr("Jobs"), "jobs", Qt::BottomDockWidgetArea, m_jobsPanel);
     QDockWidget* log = addDock(tr("Log"), "log", Qt::BottomDockWidgetArea, m_log);
-    tabifyDockWidget(evaluations, m_jobsDock);
+    tabifyDockWidget(evaluations, written);
+    tabifyDockWidget(written, m_jobsDock);
     tabifyDockWidget(m_jobsDock, log);
     m_jobsDock->hide(); // the status bar says what is being worked on, and a click there brings them
     log->hide();
+    written->hide(); // until there is a prompt
+    connect(m_live->further(), &FurtherEvaluation::changed, written, [this, written, isShown = false]() mutable {
+        const bool isWanted = m_live->choice().further.prompt && m_document->isOpen() && m_hiddenLayout.isEmpty();
+        if (isWanted && !std::exchange(isShown, true)) {
+            written->show();
+            written->raise();
+        }
+        isShown = isShown && m_live->choice().further.prompt;
+    });
 
     const int character = fontMetrics().averageCharWidth();
     m_card->setMinimumWidth(character * 31);
@@ -407,6 +421,12 @@ void MainWindow::goTo(HeadId head) {
     m_tabs->setCurrentWidget(m_heads);
     m_selection->select({head}, Selection::Mode::replace, head);
     m_heads->setFocus();
+}
+
+void MainWindow::measureAlso(const FurtherChoice& further) {
+    EvaluationChoice choice = m_live->choice();
+    choice.further = further;
+    m_live->choose(choice);
 }
 
 void MainWindow::setTheme(const QString& id) {

@@ -39,6 +39,7 @@ class ModelCardPanel;
 class NeuronsView;
 class ShortcutSheet;
 class WelcomePage;
+struct FurtherChoice;
 struct Leftover;
 
 /// The one window: pictures in the centre, what they are of and what can be done around them.
@@ -60,6 +61,8 @@ public:
     void setTheme(const QString& id);
     HeadsView* headsView() const { return m_heads; }
     LogPanel* log() const { return m_log; }
+    /// Of each mask, besides its loss.
+    void measureAlso(const FurtherChoice& choice);
     /// Everything the palette offers now.
     std::vector<Command> commands();
 
