@@ -19,6 +19,7 @@
 #include <chrono>
 #include <filesystem>
 #include <functional>
+#include <optional>
 #include <set>
 #include <span>
 
@@ -121,40 +122,31 @@ private:
         if (!isMaskThere)
             refuseExisting(maskPath);
         AtomicFile model(m_request.path);
-<<<<<<< HEAD
-        if (!isMaskThere)
-            checkCanWrite(maskPath);
-        checkCanWrite(cardPath);
-        write([&](const std::string&) { return model.path(); });
-        verify(model.path());
-        if (!isMaskThere)
-            writeMask(maskPath, record());
-        writeWhole(cardPath, cardText(fs::path(maskPath).filename().string(), {}));
-        // Last, so that a model with this name has its mask and its card.
-        model.commit();
-=======
-        AtomicFile mask(maskPath);
         AtomicFile card(cardPath);
+        std::vector<AtomicFile*> files{&model, &card};
+        std::optional<AtomicFile> mask;
+        if (!isMaskThere)
+            files.push_back(&mask.emplace(maskPath));
         write([&](const std::string&) { return model.path(); });
         verify(model.path());
-        mask.write(maskJson(record()));
+        if (mask)
+            mask->write(maskJson(record()));
         card.write(cardText(fs::path(maskPath).filename().string(), {}));
-        commitTogether(model, mask, card);
->>>>>>> main
+        commitTogether(files);
         for (const std::string& path : {m_request.path, maskPath, cardPath})
             addFile(path);
     }
 
     /// Three names cannot change at once: what an earlier export left goes first, so that at no moment a model has the
     /// mask or the card of another one.
-    static void commitTogether(AtomicFile& model, AtomicFile& mask, AtomicFile& card) {
-        for (AtomicFile* file : {&model, &mask, &card})
+    static void commitTogether(const std::vector<AtomicFile*>& files) {
+        for (AtomicFile* file : files)
             file->sync();
-        card.removeTarget();
-        mask.removeTarget();
-        model.commit();
-        mask.commit();
-        card.commit();
+        for (AtomicFile* file : files)
+            if (file != files.front()) // the model, which a rename replaces
+                file->removeTarget();
+        for (AtomicFile* file : files)
+            file->commit();
     }
 
     void exportFolder() {

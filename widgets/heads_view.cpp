@@ -1,12 +1,8 @@
 #include "widgets/heads_view.h"
 
 #include "analysis/text.h"
-<<<<<<< HEAD
-#include "widgets/colour_maps.h"
-#include "widgets/commands.h"
-=======
 #include "widgets/colour_controls.h"
->>>>>>> main
+#include "widgets/commands.h"
 #include "widgets/document.h"
 #include "widgets/figure_actions.h"
 #include "widgets/hatch_legend.h"
@@ -219,14 +215,8 @@ void HeadsView::refresh() {
     m_actions->setEnabled(shown);
     const QString label = shown ? QString::fromStdString(currentFigure().colour.label) : QString();
     const Matrix values = m_readout.perHead();
-<<<<<<< HEAD
-    m_grid->setValues(values, scale(), label, m_readout.isByGroup());
-    m_grid->threshold()->setResult(shown);
-=======
     m_grid->setValues(values, m_colours->scale(), label, m_readout.isByGroup());
-    m_grid->threshold()->setValues(shown ? values : Matrix(),
-                                   shown ? shown->request.info->pruneFirst : PruneFirst::neither, resultId());
->>>>>>> main
+    m_grid->threshold()->setResult(shown);
     tellHead();
 }
 
