@@ -2,6 +2,7 @@
 #include "app/window_engine.h"
 #include "widgets/document.h"
 #include "widgets/first_picture.h"
+#include "widgets/further_items.h"
 #include "widgets/job_runner.h"
 #include "widgets/log_panel.h"
 #include "widgets/main_window.h"
@@ -57,6 +58,7 @@ struct Arguments {
     QString tab;
     QStringList head; ///< layer and head to select
     QSize size;
+    FurtherChoice further;
 };
 
 QCommandLineOption hidden(const QString& name, const QString& value) {
@@ -75,10 +77,13 @@ Arguments parse(const QCoreApplication& application) {
     // For pictures in documentation that can be made again.
     const QCommandLineOption screenshot = hidden("screenshot", "FILE");
     const QCommandLineOption theme = hidden("theme", "light|dark");
-    const QCommandLineOption tab = hidden("tab", "heads|layers|neurons");
+    const QCommandLineOption tab = hidden("tab", "heads|layers|neurons|attention");
     const QCommandLineOption select = hidden("select", "LAYER.HEAD");
     const QCommandLineOption size = hidden("size", "WxH");
-    parser.addOptions({mask, screenshot, theme, tab, select, size});
+    const QCommandLineOption task = hidden("task", "FILE");
+    const QCommandLineOption prompt = hidden("prompt", "TEXT");
+    const QCommandLineOption speed = hidden("speed", {});
+    parser.addOptions({mask, screenshot, theme, tab, select, size, task, prompt, speed});
     parser.process(application);
     if (parser.positionalArguments().size() > 1)
         parser.showHelp(2);
@@ -89,6 +94,19 @@ Arguments parse(const QCoreApplication& application) {
     arguments.theme = parser.value(theme);
     arguments.tab = parser.value(tab);
     arguments.head = parser.value(select).split('.');
+    if (parser.isSet(task)) {
+        TaskRequest request;
+        request.path = parser.value(task).toStdString();
+        request.limit = 100;
+        arguments.further.tasks = {std::move(request)};
+    }
+    if (parser.isSet(prompt)) {
+        arguments.further.prompt.emplace();
+        arguments.further.prompt->text = parser.value(prompt).toStdString();
+        arguments.further.prompt->newTokens = 48;
+    }
+    if (parser.isSet(speed))
+        arguments.further.speed.emplace();
     const QStringList sides = parser.value(size).split('x');
     if (sides.size() == 2)
         arguments.size = {sides[0].toInt(), sides[1].toInt()};
@@ -149,6 +167,7 @@ int main(int count, char** values) {
     if (arguments.size.isValid())
         window.resize(arguments.size);
     window.showTab(arguments.tab);
+    window.measureAlso(arguments.further);
     window.show();
     spdlog::debug("window shown {:.2f} s after launch, main() entered after {:.2f} s", processAge(), before);
     if (!arguments.path.isEmpty())

@@ -1,6 +1,7 @@
 #include "app/window_engine.h"
 
 #include "analysis/text.h"
+#include "backends/asked_task_file.h"
 #include "backends/available_memory.h"
 #include "backends/evaluation_text.h"
 #include "backends/export_masked.h"
@@ -9,6 +10,9 @@
 #include "backends/mask_digest.h"
 #include "backends/mask_json.h"
 #include "backends/open_model.h"
+#include "backends/open_tokenizer.h"
+#include "backends/plan_memory.h"
+#include "backends/prompt_tokens.h"
 #include "backends/runtime.h"
 #include "backends/session_hdf5.h"
 
@@ -31,6 +35,14 @@ Engine windowEngine() {
     engine.writeSession = [](const Session& session, const std::string& path) { writeSession(session, path); };
     engine.cachedModels = [](const Progress& progress) { return cachedModels(hubCacheFolder(), progress); };
     engine.readText = readEvaluationText;
+    engine.readPrompt = promptTokens;
+    engine.readTask = [](const Model& model, const TaskRequest& request, const Progress& progress) {
+        AskedTask asked = readAskedTask(request, progress);
+        nameClasses(asked, model.card());
+        return asked;
+    };
+    engine.openTokenizer = [](const Model& model) { return openTokenizer(model.card()); };
+    engine.stayTogether = stayTogether;
     engine.availableMemory = availableMemory;
     engine.maskDigest = maskDigest;
     engine.readMask = [](const std::string& path, const ModelSpec& spec, const std::string& fingerprint,
