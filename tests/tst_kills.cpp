@@ -111,7 +111,7 @@ Life live(const QString& id, const QString& folder, long call, int milliseconds 
         life.died = nanoseconds();
         child.kill();
     }
-    if (!child.waitForFinished(120'000))
+    if (!child.waitForFinished(600'000)) // a busy machine takes minutes to start one
         qFatal("a child of %s does not end", qPrintable(id));
     life.wasKilled = child.exitStatus() == QProcess::CrashExit;
     read(life, said + child.readAllStandardOutput());
