@@ -214,7 +214,7 @@ private slots:
                        "---\nlicense: mit\n---\n# The source\n"));
         QVERIFY(text.startsWith("---\nlicense: mit\n---\n# Small, pruned"));
         QVERIFY(text.endsWith("---\n\n# The source\n"));
-        for (const char* part : {"| 0 | heads 1; neurons 2-3, 7 |", "method: gate_norm", "fold_norm: true",
+        for (const char* part : {"| 0 | head 1; neurons 2-3, 7 |", "method: gate_norm", "fold_norm: true",
                                  "budget: 12.5%", "measured on: wiki", "perplexity 12.3", "sha256:00"})
             QVERIFY2(text.contains(part), part);
     }

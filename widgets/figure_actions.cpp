@@ -43,7 +43,7 @@ void FigureActions::copyCsv() {
 void FigureActions::copyCommand() {
     const QString command = QString::fromStdString(m_figure().command);
     if (command.isEmpty())
-        emit failed(tr("No command draws this figure yet: save the session it is in first."));
+        emit failed(tr("No command draws this figure: those of a saved session have one."));
     else
         QApplication::clipboard()->setText(command);
 }
