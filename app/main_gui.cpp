@@ -8,6 +8,7 @@
 #include "backends/hub_cache.h"
 #include "backends/mask_digest.h"
 #include "backends/mask_json.h"
+#include "backends/measure_on_text.h"
 #include "backends/open_model.h"
 #include "backends/runtime.h"
 #include "backends/session_hdf5.h"
@@ -72,6 +73,7 @@ Engine engine() {
     engine.readSession = [](const std::string& path) { return readSession(path); };
     engine.writeSession = [](const Session& session, const std::string& path) { writeSession(session, path); };
     engine.cachedModels = [](const Progress& progress) { return cachedModels(hubCacheFolder(), progress); };
+    engine.measure = measureOnBuiltInText;
     engine.readText = readEvaluationText;
     engine.availableMemory = availableMemory;
     engine.maskDigest = maskDigest;

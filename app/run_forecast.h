@@ -21,7 +21,8 @@ public:
                 const Progress& progress);
 
     bool isWanted() const { return m_isWanted; }
-    void add(const RunSize& size);
+    /// @param factor by which the run takes longer than a plain one
+    void add(const RunSize& size, double factor = 1);
     /// @param name of the task; may be empty
     void add(const TaskWork& work, const std::string& name);
     /// On standard error: "about 42 s for 302,956 tokens, dense and under the mask".
@@ -37,6 +38,9 @@ private:
     bool m_isMost = false; ///< answers may end sooner
     std::vector<std::string> m_parts;
 };
+
+/// By how much all forward metrics together make a pass longer, at most.
+inline constexpr double measuringFactor = 1.5;
 
 /// What a run of a text, or of sequences that nothing is predicted in, has to do.
 RunSize sizeOf(const ScoredText& text);
