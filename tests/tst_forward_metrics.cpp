@@ -396,7 +396,13 @@ private slots:
 
     void encodersHaveNoPrefixes() {
         const Case c("bert");
-        QVERIFY_EXCEPTION_THROWN(c.one("sink_head:lengths=4/8"), Error);
+        bool isRefused = false;
+        try {
+            c.one("sink_head:lengths=4/8");
+        } catch (const secateur::Error& error) {
+            isRefused = QString::fromStdString(error.message()).contains("encoder");
+        }
+        QVERIFY(isRefused);
         const MetricResult variation = c.one("sink_cv");
         QVERIFY(apart(variation.values, c.one("sink_cv:lengths=natural").values) < 1e-15);
         QCOMPARE(variation.warnings.size(), std::size_t{1});
