@@ -149,6 +149,8 @@ std::vector<Candidate> lowestPerLayer(const ModelSpec& spec, const Candidates& c
         if (units == 0 || !isFirstOfTied(base, layer))
             continue;
         std::vector<Candidate> own = candidates.ofLayer(layer);
+        if (own.empty())
+            continue;
         const double count = wanted(order.budget, units);
         if (count > static_cast<double>(own.size()))
             refuse(order, units, own.size(), fmt::format(" in layer {}", layer));
@@ -190,6 +192,16 @@ PruningMask cutWithin(const ModelSpec& spec, const Matrix& values, const CutOrde
     const double most = order.highestFirst ? -bound : bound;
     std::erase_if(chosen, [most](const Candidate& candidate) { return candidate.value > most; });
     return cutAll(spec, order.unit, chosen, base);
+}
+
+std::size_t newlyCut(const ModelSpec& spec, CutUnit unit, const PruningMask& before, const PruningMask& after) {
+    std::size_t count = 0;
+    for (int layer = 0; layer < spec.layerCount(); ++layer)
+        for (int index = 0; index < unitsIn(spec.layers[static_cast<std::size_t>(layer)], unit); ++index)
+            if (isFirstOfTied(after, layer) && isCut(after, spec, unit, layer, index) &&
+                !isCut(before, spec, unit, layer, index))
+                ++count;
+    return count;
 }
 
 Matrix randomValues(const ModelSpec& spec, CutUnit unit, std::uint64_t seed) {

@@ -16,7 +16,7 @@ struct CutOrder {
     CutUnit unit = CutUnit::head;
     bool highestFirst = false;
     Budget budget; ///< units, or a share of all that the model has, protected and cut ones included, rounded down
-    bool perLayer = false; ///< so many, or such a share, in each layer that has any
+    bool perLayer = false; ///< so many, or such a share, in each layer that has any left to cut
 };
 
 /// Cuts, on top of a mask, the units of lowest (or highest) value; of equal ones those of the lowest layer and index.
@@ -31,6 +31,9 @@ PruningMask cutLowest(const ModelSpec& spec, const Matrix& values, const CutOrde
 /// Everything whose value lies below a bound (or above, when the highest go first), the bound itself included.
 PruningMask cutWithin(const ModelSpec& spec, const Matrix& values, const CutOrder& order, double bound,
                       const Protection& protection, const PruningMask& base);
+
+/// Units that one mask cuts and another does not, those of layers that share their weights once.
+std::size_t newlyCut(const ModelSpec& spec, CutUnit unit, const PruningMask& before, const PruningMask& after);
 
 /// Units that the model has, those of layers that share their weights once.
 std::size_t unitCount(const ModelSpec& spec, CutUnit unit);

@@ -1,11 +1,13 @@
 #pragma once
 
+#include "analysis/asked_task.h"
 #include "analysis/cached_model.h"
 #include "analysis/evaluation_text.h"
 #include "analysis/mask_record.h"
 #include "analysis/measure.h"
 #include "analysis/model.h"
 #include "analysis/progress.h"
+#include "analysis/prompt_tokens.h"
 #include "analysis/session.h"
 
 #include <cstdint>
@@ -32,6 +34,13 @@ struct Engine {
         measure = secateur::measure;
     /// Reads a text and cuts it for a model.
     std::function<EvaluationText(const Model&, const TextRequest&, const Progress&)> readText;
+    /// Reads a task file, with what a classifier calls its classes.
+    std::function<AskedTask(const Model&, const TaskRequest&, const Progress&)> readTask;
+    std::function<std::shared_ptr<const Tokenizer>(const Model&)> openTokenizer;
+    /// Whether the weights of two plans of one model stay in memory while runs of both take turns.
+    std::function<bool(const Plan&, const Plan&)> stayTogether;
+    /// A prompt as a model reads it. @throws Error when the model has no tokenizer that can be read
+    std::function<PromptTokens(const Model&, const std::string& text)> readPrompt;
     /// Bytes that may be taken without driving others out.
     std::function<std::int64_t()> availableMemory;
     /// "dense" for a mask that keeps all (contract.md, Mask JSON).

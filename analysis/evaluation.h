@@ -4,6 +4,7 @@
 #include "analysis/perplexity.h"
 #include "analysis/pooled_distance.h"
 #include "analysis/prefill.h"
+#include "analysis/prompt_continuation.h"
 #include "analysis/task_run.h"
 
 #include <cstdint>
@@ -80,7 +81,8 @@ struct Evaluation {
     std::vector<Prefill> prefills = {};
     std::int64_t parameters = 0;     ///< that the mask leaves (price.h); 0 = not counted
     double kvBytesPerToken = 0;      ///< as parameters; 16-bit numbers
-    EvaluatedMask timedAgainst = {}; ///< what the references of the two ran
+    EvaluatedMask timedAgainst = {}; ///< what the references of latency and prefills ran
+    std::vector<PromptContinuation> continuations = {};
 };
 
 } // namespace secateur

@@ -15,7 +15,8 @@ const Evaluation& latestText(const Session& session) {
     const auto found = std::find_if(session.evaluations.rbegin(), session.evaluations.rend(),
                                     [](const Evaluation& evaluation) { return evaluation.text.has_value(); });
     if (found == session.evaluations.rend())
-        throw Error("holds no evaluation of a text");
+        throw Error("holds no evaluation of a text", session.model.name,
+                    "secateur-cli evaluate MODEL --out SESSION.h5 keeps one");
     return *found;
 }
 
@@ -28,7 +29,8 @@ std::optional<double> parametersLeft(const Session& session, const PriceList& pr
     return static_cast<double>(prices.price(mask->record.mask).parameters.left);
 }
 
-void addPoint(FigureSeries& series, double parameters, const Evaluation& evaluation, bool isAbsolute) {
+void addPoint(FigureSeries& series, std::size_t place, double parameters, const Evaluation& evaluation,
+              bool isAbsolute) {
     const TextEvaluation& text = evaluation.text.value();
     const bool hasDense = text.reference.has_value();
     series.positions.push_back(parameters / 1e6);
@@ -36,6 +38,7 @@ void addPoint(FigureSeries& series, double parameters, const Evaluation& evaluat
     series.errors.push_back(isAbsolute ? text.perplexity.standardError
                             : hasDense ? text.reference->difference.standardError
                                        : 0);
+    series.places.push_back(place);
     series.names.push_back(evaluation.mask.name.empty() ? "dense" : evaluation.mask.name);
 }
 
@@ -47,7 +50,8 @@ Figure evaluationScatter(const Session& session, const PriceList& prices, std::s
     FigureSeries dense{"dense", {}, {}};
     FigureSeries masks{"masks", {}, {}};
     FigureSeries now{"this mask", {}, {}};
-    for (const Evaluation& stored : session.evaluations) {
+    for (std::size_t place = 0; place < session.evaluations.size(); ++place) {
+        const Evaluation& stored = session.evaluations[place];
         if (!stored.text || sameText(session, latest, stored.mask.digest) != &stored)
             continue;
         const std::optional<double> parameters = parametersLeft(session, prices, stored);
@@ -55,7 +59,7 @@ Figure evaluationScatter(const Session& session, const PriceList& prices, std::s
             continue;
         const bool isDense = stored.mask.digest == "dense";
         FigureSeries& series = isDense ? dense : stored.mask.digest == current ? now : masks;
-        addPoint(series, *parameters, isDense ? stored : compared(session, stored), isAbsolute);
+        addPoint(series, place, *parameters, isDense ? stored : compared(session, stored), isAbsolute);
     }
     Figure figure;
     figure.kind = FigureKind::scatter;

@@ -1,5 +1,6 @@
 #include "analysis/export_card.h"
 
+#include "analysis/mask_algebra.h"
 #include "analysis/text.h"
 
 #include <fmt/format.h>
@@ -11,28 +12,11 @@ namespace secateur {
 
 namespace {
 
-/// "heads 0, 4", "neurons 0-31, 77", "201 of 1536 neurons" where that would be long; empty where all are kept.
-std::string cutUnits(const std::vector<bool>& kept, std::string_view units) {
-    constexpr std::size_t mostRuns = 16;
-    std::vector<std::string> runs;
-    for (std::size_t begin = 0, end = 0; begin < kept.size(); begin = end + 1) {
-        for (end = begin; end < kept.size() && !kept[end];)
-            ++end;
-        if (end - begin == 1)
-            runs.push_back(std::to_string(begin));
-        else if (end > begin)
-            runs.push_back(fmt::format("{}-{}", begin, end - 1));
-    }
-    if (runs.size() > mostRuns)
-        return fmt::format("{} of {} {}", std::ranges::count(kept, false), kept.size(), units);
-    return runs.empty() ? std::string() : fmt::format("{} {}", units, join(runs, ", "));
-}
-
 std::string cutTable(const PruningMask& mask) {
     std::string rows;
     for (int layer = 0; layer < mask.layerCount(); ++layer)
         if (!mask.layer(layer).keepsAll())
-            rows += fmt::format("| {} | {} |\n", layer, cutText(mask.layer(layer)));
+            rows += fmt::format("| {} | {} |\n", layer, description(mask.layer(layer)));
     return rows.empty() ? "Nothing: the mask keeps all.\n" : "| layer | cut |\n| --- | --- |\n" + rows;
 }
 
@@ -69,23 +53,6 @@ std::size_t metadataLength(std::string_view text) {
 }
 
 } // namespace
-
-std::string cutText(const LayerMask& layer) {
-    if (!layer.block)
-        return "block dropped";
-    std::vector<std::string> parts;
-    if (layer.attention == AttentionCut::drop)
-        parts.emplace_back("attention dropped");
-    if (layer.attention == AttentionCut::bypassQk)
-        parts.push_back(fmt::format("queries and keys bypassed, alpha {}", exactly(layer.alpha)));
-    if (std::string heads = cutUnits(layer.heads, "heads"); !heads.empty())
-        parts.push_back(std::move(heads));
-    if (!layer.mlp)
-        parts.emplace_back("MLP dropped");
-    if (std::string neurons = cutUnits(layer.neurons, "neurons"); !neurons.empty())
-        parts.push_back(std::move(neurons));
-    return join(parts, "; ");
-}
 
 std::string exportCard(const ExportFacts& facts, std::string_view sourceCard) {
     const std::size_t metadata = metadataLength(sourceCard);

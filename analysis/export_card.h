@@ -21,10 +21,6 @@ struct ExportFacts {
     std::string_view version;          ///< Secateur's
 };
 
-/// "heads 0, 4; neurons 0-31, 77; MLP dropped": what a mask cuts of a layer, long lists as a count; empty where it
-/// keeps all.
-std::string cutText(const LayerMask& layer);
-
 /// The card in Markdown.
 /// @param sourceCard the source's own, which is kept below; a block of metadata that it begins with stays at the top
 std::string exportCard(const ExportFacts& facts, std::string_view sourceCard);

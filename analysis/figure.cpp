@@ -1,5 +1,6 @@
 #include "analysis/figure.h"
 
+#include "analysis/command_line.h"
 #include "analysis/text.h"
 #include "analysis/usage_error.h"
 
@@ -27,12 +28,18 @@ std::string csvNumber(double value) {
 }
 
 std::string heatMapCsv(const Figure& figure) {
-    std::string csv =
-        fmt::format("{},{},{}\r\n", csvField(figure.y.label), csvField(figure.x.label), csvField(figure.colour.label));
+    const auto place = [](const FigureAxis& axis, std::size_t index) {
+        return axis.names.empty() ? std::to_string(index) : fmt::format("{},{}", index, csvField(axis.names.at(index)));
+    };
+    const auto title = [](const FigureAxis& axis) {
+        return axis.names.empty() ? csvField(axis.label)
+                                  : fmt::format("{},{}", csvField(axis.label), csvField(axis.label + " name"));
+    };
+    std::string csv = fmt::format("{},{},{}\r\n", title(figure.y), title(figure.x), csvField(figure.colour.label));
     for (std::size_t row = 0; row < figure.cells.rows(); ++row)
         for (std::size_t column = 0; column < figure.cells.columns(); ++column)
             if (const double value = figure.cells(row, column); !std::isnan(value))
-                csv += fmt::format("{},{},{}\r\n", row, column, exactly(value));
+                csv += fmt::format("{},{},{}\r\n", place(figure.y, row), place(figure.x, column), exactly(value));
     return csv;
 }
 
@@ -83,17 +90,6 @@ std::string scatterCsv(const Figure& figure) {
     return csv;
 }
 
-/// As a shell takes it, whatever is in it.
-std::string quoted(const std::string& word) {
-    constexpr std::string_view plain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_./:=@%+,";
-    if (!word.empty() && word.find_first_not_of(plain) == std::string::npos)
-        return word;
-    std::string text = "'";
-    for (const char c : word)
-        text += c == '\'' ? std::string("'\\''") : std::string(1, c);
-    return text + "'";
-}
-
 } // namespace
 
 const FigureInfo& figureOf(std::string_view id) {
@@ -114,8 +110,7 @@ Figure makeFigure(const Session& session, std::string_view request) {
     for (const OptionInfo& option : info.options)
         complete[std::string(option.name)] = optionValue(parsed.options, info.options, option.name);
     Figure figure = info.make(session, complete);
-    figure.command = fmt::format("secateur-cli plot {} --figure {} --out figure.pdf", quoted(session.model.path),
-                                 quoted(std::string(request)));
+    figure.command = shellText(plotCommand(session.model.path, std::string(request)));
     return figure;
 }
 

@@ -32,6 +32,7 @@ struct FigureAxis {
     std::string label; ///< quantity and unit: "gate norm", "layer"
     bool logarithmic = false;
     std::optional<AxisRange> range{}; ///< absent = what fits the values
+    std::vector<std::string> names{}; ///< heat map: of the rows or columns; empty = they are counted from 0
 };
 
 /// Half the length of a whisker in standard errors.
@@ -43,9 +44,10 @@ struct FigureSeries {
     std::vector<double> values; ///< NaN = a gap
     std::vector<double> errors; ///< standard errors, 0 = exact; or empty
     bool rightAxis = false;
-    std::vector<bool> notSeparated{}; ///< estimates that may change places with another value; or empty
-    std::vector<double> positions{};  ///< scatter: along x, one for each value
-    std::vector<std::string> names{}; ///< scatter: of the points, in CSV; or empty
+    std::vector<bool> notSeparated{};  ///< estimates that may change places with another value; or empty
+    std::vector<double> positions{};   ///< scatter: along x, one for each value
+    std::vector<std::string> names{};  ///< scatter: of the points, in CSV; or empty
+    std::vector<std::size_t> places{}; ///< scatter: of what the points stand for, in the list it comes from; or empty
 };
 
 /// How numbers become colours.

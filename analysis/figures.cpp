@@ -1,3 +1,4 @@
+#include "analysis/evaluation_figure.h"
 #include "analysis/figure.h"
 #include "analysis/statistics.h"
 #include "analysis/text.h"
@@ -98,6 +99,16 @@ Figure neurons(const Session& session, const Options& options) {
     return neuronBands(session.model, result, quantiles, logarithmic);
 }
 
+Figure evaluations(const Session& session, const Options& options) {
+    std::string digest;
+    for (const SessionMask& mask : session.masks)
+        if (mask.name == options.at("mask"))
+            digest = mask.digest;
+    if (digest.empty() && !options.at("mask").empty())
+        throw Error(fmt::format("holds no mask \"{}\"", options.at("mask")), session.model.name);
+    return evaluationScatter(session, PriceList(session.model), digest);
+}
+
 constexpr std::array headsOptions{
     OptionInfo{"metric", "text", "gate_norm_head", "result id, with '.' and '-' for ':' and '=' in its options"},
     OptionInfo{"colours", "text", "viridis", "viridis, cividis, magma, or the diverging vik"},
@@ -116,10 +127,16 @@ constexpr std::array neuronsOptions{
     OptionInfo{"layer", "integer", "-1", "the histogram of this layer alone; -1 = quantiles of all layers"},
 };
 
+constexpr std::array evaluationsOptions{
+    OptionInfo{"mask", "text", "", "name of a mask to set apart"},
+};
+
 constexpr std::array table{
     FigureInfo{"heads", "one metric over layers and heads, as a heat map", headsOptions, heads},
     FigureInfo{"layers", "metrics over the layers, as lines", layersOptions, layers},
     FigureInfo{"neurons", "how a neuron metric is distributed in each layer, or in one", neuronsOptions, neurons},
+    FigureInfo{"evaluations", "a session's evaluations of its latest text: quality against size", evaluationsOptions,
+               evaluations},
 };
 
 std::string columnLabel(Scope scope) {

@@ -129,8 +129,9 @@ std::vector<int> headsOf(const LayerSpec& layer, int group) {
     return heads;
 }
 
-/// "0, 4, 7-9", of those that are cut; empty when none is.
-std::string cutRanges(const std::vector<bool>& kept) {
+/// "heads 0, 4, 7-9", "head 2", "201 of 1536 neurons" where that would be long; empty when none is cut.
+std::string cutsOf(const char* unit, const std::vector<bool>& kept) {
+    constexpr std::size_t mostRanges = 16;
     std::vector<std::string> ranges;
     for (std::size_t begin = 0, end = 0; begin < kept.size(); begin = end + 1) {
         end = begin;
@@ -140,7 +141,10 @@ std::string cutRanges(const std::vector<bool>& kept) {
             ++end;
         ranges.push_back(begin == end ? std::to_string(begin) : fmt::format("{}-{}", begin, end));
     }
-    return join(ranges, ", ");
+    const auto count = std::ranges::count(kept, false);
+    if (ranges.size() > mostRanges)
+        return fmt::format("{} of {} {}s", count, kept.size(), unit);
+    return ranges.empty() ? std::string() : fmt::format("{}{} {}", unit, count == 1 ? "" : "s", join(ranges, ", "));
 }
 
 } // namespace
@@ -360,9 +364,9 @@ std::string description(const LayerMask& layer) {
         cuts.emplace_back("attention dropped");
     if (layer.attention == AttentionCut::bypassQk)
         cuts.push_back("attention bypassed with alpha " + exactly(layer.alpha));
-    const auto add = [&](const char* what, const std::vector<bool>& kept) {
-        if (const std::string ranges = cutRanges(kept); !ranges.empty())
-            cuts.push_back(fmt::format("{}{} {}", what, std::ranges::count(kept, false) == 1 ? "" : "s", ranges));
+    const auto add = [&](const char* unit, const std::vector<bool>& kept) {
+        if (std::string units = cutsOf(unit, kept); !units.empty())
+            cuts.push_back(std::move(units));
     };
     add("head", layer.heads);
     if (!layer.mlp)

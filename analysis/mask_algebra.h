@@ -65,8 +65,8 @@ void bypassAttention(PruningMask& mask, int layer, double alpha);
 /// Cuts every head that shares a KV head with a cut one, so that each cut frees its keys and values.
 PruningMask grownToKvGroups(const PruningMask& mask, const ModelSpec& spec);
 
-/// A layer's cuts in words: "heads 0, 4", "attention bypassed with alpha 0.2; neurons 0-31, 77", "block dropped".
-/// Empty where nothing is cut.
+/// A layer's cuts in words: "heads 0, 4", "attention bypassed with alpha 0.2; neurons 0-31, 77", "block dropped"; long
+/// lists as a count, "201 of 1536 neurons". Empty where nothing is cut.
 std::string description(const LayerMask& layer);
 
 } // namespace secateur

@@ -14,11 +14,6 @@ bool sameMask(const NamedMask& a, const NamedMask& b) {
 
 } // namespace
 
-bool ProtectedUnits::touches(int layer) const {
-    const auto first = heads.lower_bound({layer, 0});
-    return layers.contains(layer) || (first != heads.end() && first->layer == layer);
-}
-
 std::string MaskState::freeName(const std::string& wanted) const {
     std::string name = wanted;
     for (int number = 2; std::ranges::find(masks, name, &NamedMask::name) != masks.end(); ++number)

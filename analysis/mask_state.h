@@ -1,11 +1,10 @@
 #pragma once
 
-#include "analysis/head_id.h"
 #include "analysis/mask_record.h"
+#include "analysis/protection.h"
 
 #include <cstddef>
 #include <memory>
-#include <set>
 #include <string>
 #include <vector>
 
@@ -17,23 +16,11 @@ struct NamedMask {
     std::shared_ptr<const MaskRecord> record;
 };
 
-/// What nothing may cut: layers with all that is in them, and single heads.
-struct ProtectedUnits {
-    std::set<int> layers;
-    std::set<HeadId> heads;
-
-    bool has(HeadId head) const { return layers.contains(head.layer) || heads.contains(head); }
-    /// Whether a part of the layer that a whole sublayer would take along is protected.
-    bool touches(int layer) const;
-    bool empty() const { return layers.empty() && heads.empty(); }
-    bool operator==(const ProtectedUnits&) const = default;
-};
-
 /// All that a person does to masks: what undo goes back to. Cheap to copy, masks are shared.
 struct MaskState {
     std::vector<NamedMask> masks; ///< one at least
     std::size_t current = 0;      ///< the one that is edited
-    std::shared_ptr<const ProtectedUnits> isProtected = std::make_shared<ProtectedUnits>();
+    std::shared_ptr<const Protection> isProtected = std::make_shared<Protection>();
 
     const NamedMask& edited() const { return masks.at(current); }
     const PruningMask& mask() const { return edited().record->mask; }

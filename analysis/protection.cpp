@@ -5,10 +5,12 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <charconv>
 #include <optional>
 #include <utility>
+#include <vector>
 
 namespace secateur {
 
@@ -53,26 +55,44 @@ void addPart(Protection& protection, const std::string& part, const ModelSpec& s
     checkBelow(layers->second, spec.layerCount(), "layer", part);
     if (!namesHeads) {
         for (int layer = layers->first; layer <= layers->second; ++layer)
-            protection.protectLayer(layer);
+            protection.protectLayer(spec, layer);
         return;
     }
     checkBelow(heads->second, spec.layers[static_cast<std::size_t>(layers->first)].heads, "head", part);
     for (int head = heads->first; head <= heads->second; ++head)
-        protection.protectHead({layers->first, head});
+        protection.protectHead(spec, {layers->first, head});
+}
+
+/// "0-2", "4"
+std::string rangeText(int first, int last) {
+    return first == last ? std::to_string(first) : fmt::format("{}-{}", first, last);
+}
+
+/// Numbers that follow each other as ranges, each behind a prefix.
+void addRanges(std::vector<std::string>& parts, const std::string& prefix, const std::vector<int>& numbers) {
+    for (std::size_t begin = 0, end = 0; begin < numbers.size(); begin = end) {
+        for (end = begin + 1; end < numbers.size() && numbers[end] == numbers[end - 1] + 1;)
+            ++end;
+        parts.push_back(prefix + rangeText(numbers[begin], numbers[end - 1]));
+    }
+}
+
+std::vector<int> tiedTo(const ModelSpec& spec, int layer) {
+    for (const std::vector<int>& group : spec.tiedGroups())
+        if (std::ranges::find(group, layer) != group.end())
+            return group;
+    return {layer};
 }
 
 } // namespace
 
-Protection::Protection(const ModelSpec& spec)
-    : m_mask(spec) {}
-
 Protection Protection::parse(std::string_view text, const ModelSpec& spec) {
-    Protection protection(spec);
+    Protection protection;
     if (text == "none")
         return protection;
     if (text == "first_last") {
         for (const int layer : {0, spec.layerCount() - 1})
-            protection.protectLayer(layer);
+            protection.protectLayer(spec, layer);
         return protection;
     }
     for (const std::string& part : split(text, ','))
@@ -80,40 +100,66 @@ Protection Protection::parse(std::string_view text, const ModelSpec& spec) {
     return protection;
 }
 
-void Protection::protectLayer(int layer) {
-    setBlock(m_mask, layer, false);
+std::string Protection::text(const ModelSpec& spec) const {
+    if (empty())
+        return "none";
+    if (*this == parse("first_last", spec))
+        return "first_last";
+    std::vector<std::string> parts;
+    addRanges(parts, {}, {layers.begin(), layers.end()});
+    for (int layer = 0; layer < spec.layerCount(); ++layer) {
+        std::vector<int> own;
+        for (auto head = heads.lower_bound({layer, 0}); head != heads.end() && head->layer == layer; ++head)
+            own.push_back(head->head);
+        addRanges(parts, fmt::format("{}.", layer), own);
+    }
+    return join(parts, ",");
 }
 
-void Protection::protectHead(const HeadId& head) {
-    setHeads(m_mask, std::array{head}, false);
+void Protection::protectLayer(const ModelSpec& spec, int layer) {
+    for (const int tied : tiedTo(spec, layer))
+        layers.insert(tied);
 }
 
-bool Protection::isEmpty() const {
-    return m_mask.keepsAll();
+void Protection::protectHead(const ModelSpec& spec, const HeadId& head) {
+    for (const int tied : tiedTo(spec, head.layer))
+        heads.insert({tied, head.head});
+}
+
+void Protection::releaseLayer(const ModelSpec& spec, int layer) {
+    for (const int tied : tiedTo(spec, layer))
+        layers.erase(tied);
+}
+
+void Protection::releaseHead(const ModelSpec& spec, const HeadId& head) {
+    for (const int tied : tiedTo(spec, head.layer)) {
+        if (layers.erase(tied) > 0)
+            for (int other = 0; other < spec.layers.at(static_cast<std::size_t>(tied)).heads; ++other)
+                heads.insert({tied, other});
+        heads.erase({tied, head.head});
+    }
+}
+
+bool Protection::touches(int layer) const {
+    const auto first = heads.lower_bound({layer, 0});
+    return layers.contains(layer) || (first != heads.end() && first->layer == layer);
 }
 
 bool Protection::covers(const ModelSpec& spec, CutUnit unit, int layer, int index) const {
-    const LayerMask& own = m_mask.layer(layer);
-    if (!own.block)
+    if (layers.contains(layer))
         return true;
-    const auto isProtected = [&](int head) { return !own.heads.at(static_cast<std::size_t>(head)); };
-    const auto anyOf = [&](int begin, int end) {
-        for (int head = begin; head < end; ++head)
-            if (isProtected(head))
-                return true;
-        return false;
-    };
     const LayerSpec& shape = spec.layers.at(static_cast<std::size_t>(layer));
     switch (unit) {
     case CutUnit::head:
-        return isProtected(index);
+        return heads.contains({layer, index});
     case CutUnit::kvGroup: {
         const int perGroup = shape.heads / shape.kvHeads;
-        return anyOf(index * perGroup, (index + 1) * perGroup);
+        const auto first = heads.lower_bound({layer, index * perGroup});
+        return first != heads.end() && *first < HeadId{layer, (index + 1) * perGroup};
     }
     case CutUnit::attention:
     case CutUnit::block:
-        return anyOf(0, shape.heads);
+        return touches(layer);
     case CutUnit::neuron:
     case CutUnit::mlp:
         return false;
@@ -122,12 +168,19 @@ bool Protection::covers(const ModelSpec& spec, CutUnit unit, int layer, int inde
 }
 
 void Protection::restore(PruningMask& mask) const {
-    mask = subtraction(mask, m_mask);
+    PruningMask spared = mask;
+    for (int layer = 0; layer < mask.layerCount(); ++layer)
+        setBlock(spared, layer, true);
+    for (const int layer : layers)
+        setBlock(spared, layer, false);
+    for (const HeadId& head : heads)
+        if (!layers.contains(head.layer))
+            setHeads(spared, std::array{head}, false);
+    mask = subtraction(mask, spared);
     // A bypass changes what a protected head does: subtraction knows only of heads that are gone.
     for (int layer = 0; layer < mask.layerCount(); ++layer) {
         LayerMask own = mask.layer(layer);
-        const LayerMask& spared = m_mask.layer(layer);
-        if (own.attention != AttentionCut::bypassQk || spared.keepsAll())
+        if (own.attention != AttentionCut::bypassQk || !touches(layer))
             continue;
         own.attention = AttentionCut::keep;
         mask.setLayer(layer, std::move(own));

@@ -4,6 +4,8 @@
 #include "analysis/measure.h"
 #include "analysis/text.h"
 
+#include <fmt/core.h>
+
 #include <array>
 
 namespace secateur {
@@ -28,12 +30,24 @@ PruneResult prune(const Model& model, const PruneRequest& request, const Progres
     return result;
 }
 
-MaskProvenance provenanceOf(const PruneRequest& request) {
+StrategyRequest byMetric(const MetricRequest& metric, bool highestFirst, bool perLayer) {
+    StrategyRequest request = parseStrategyRequest(fmt::format("by_metric:metric={}", metric.info->id));
+    request.metric = metric;
+    if (perLayer)
+        request.options["per_layer"] = "true";
+    if (highestFirst != request.highestFirst())
+        request.options["reversed"] = "true";
+    return request;
+}
+
+MaskProvenance provenanceOf(const PruneRequest& request, const std::string& base) {
     MaskProvenance provenance;
     provenance.strategy = request.strategy.info->id;
     provenance.options = request.strategy.allOptions();
     if (request.protect != "none")
         provenance.options.emplace("protect", request.protect);
+    if (request.base && !request.base->keepsAll())
+        provenance.options.emplace("base", base);
     provenance.budget = request.budget;
     if (request.strategy.info->isRandom)
         provenance.seed = static_cast<std::int64_t>(request.seed);

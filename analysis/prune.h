@@ -32,7 +32,11 @@ PruneResult prune(const Model& model, const PruneRequest& request, const Progres
 /// The same from values that are there already, of the metric that the request names. @throws as cutLowest
 PruningMask pruneBy(const ModelSpec& spec, const PruneRequest& request, const Matrix& values);
 
+/// What by_metric is asked for, to cut by a metric from whichever end. @throws UsageError as parseStrategyRequest()
+StrategyRequest byMetric(const MetricRequest& metric, bool highestFirst, bool perLayer);
+
 /// For the mask's record: strategy, options (what is protected among them), budget, seed, time and version.
-MaskProvenance provenanceOf(const PruneRequest& request);
+/// @param base what the mask that was cut further is called, where it cuts anything: its file, or its name
+MaskProvenance provenanceOf(const PruneRequest& request, const std::string& base);
 
 } // namespace secateur

@@ -11,6 +11,8 @@ struct Sampling {
     double temperature = 0; ///< 0 = the likeliest token; of equally likely ones that with the lowest id
     double topP = 1;        ///< draw among the fewest likeliest tokens whose probabilities sum to this
     std::uint64_t seed = 0;
+
+    bool operator==(const Sampling&) const = default;
 };
 
 /// @throws UsageError when the temperature is negative or not finite, or topP is outside (0, 1]

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <iterator>
 #include <map>
 #include <utility>
 
@@ -34,6 +35,42 @@ bool isSame(const TaskEvaluation& a, const TaskEvaluation& b) {
     return a.formatId == b.formatId && a.digest == b.digest && isSame(a.rules, b.rules);
 }
 
+bool isSame(const Latency& a, const Latency& b) {
+    return a.rules.promptTokens == b.rules.promptTokens && a.rules.newTokens == b.rules.newTokens;
+}
+
+bool isSame(const Prefill& a, const Prefill& b) {
+    return a.tokens == b.tokens;
+}
+
+bool isSame(const PromptContinuation& a, const PromptContinuation& b) {
+    return a.prompt == b.prompt;
+}
+
+bool isTimed(const Evaluation& evaluation) {
+    return evaluation.latency || !evaluation.prefills.empty();
+}
+
+/// @returns how many of the earlier ones were erased
+template <typename Run>
+std::size_t eraseRepeated(std::vector<Run>& earlier, const std::vector<Run>& later) {
+    return std::erase_if(earlier, [&](const Run& run) {
+        return std::ranges::any_of(later, [&](const Run& other) { return isSame(run, other); });
+    });
+}
+
+template <typename Run>
+bool shareAny(const std::vector<Run>& some, const std::vector<Run>& others) {
+    return std::ranges::any_of(some, [&](const Run& run) {
+        return std::ranges::any_of(others, [&](const Run& other) { return isSame(run, other); });
+    });
+}
+
+template <typename Run>
+void append(std::vector<Run>& runs, std::vector<Run> more) {
+    std::ranges::move(more, std::back_inserter(runs));
+}
+
 /// Takes away what of an earlier evaluation a later one brings again, or of the later one what it brings less of.
 /// @returns whether the earlier one changed
 bool settle(Evaluation& earlier, Evaluation& later) {
@@ -47,9 +84,12 @@ bool settle(Evaluation& earlier, Evaluation& later) {
         goesOn = now > before;
         (now < before ? later : earlier).text.reset();
     }
-    const std::size_t erased = std::erase_if(earlier.tasks, [&](const TaskEvaluation& task) {
-        return std::ranges::any_of(later.tasks, [&](const TaskEvaluation& other) { return isSame(task, other); });
-    });
+    std::size_t erased = eraseRepeated(earlier.tasks, later.tasks) + eraseRepeated(earlier.prefills, later.prefills) +
+                         eraseRepeated(earlier.continuations, later.continuations);
+    if (earlier.latency && later.latency && isSame(*earlier.latency, *later.latency)) {
+        earlier.latency.reset();
+        ++erased;
+    }
     if (isEmpty(earlier) && !goesOn)
         earlier.seconds = 0; // of work that counts no more
     return erased > 0 || hadText != earlier.text.has_value();
@@ -59,8 +99,11 @@ bool canJoin(const Evaluation& row, const Evaluation& more) {
     const auto hasName = [&](const TaskEvaluation& task) {
         return std::ranges::find(row.tasks, task.name, &TaskEvaluation::name) != row.tasks.end();
     };
+    const bool timesAgree = !isTimed(row) || !isTimed(more) ||
+                            (row.timedAgainst.digest == more.timedAgainst.digest && !(row.latency && more.latency));
     return row.mask.digest == more.mask.digest && isSameWay(row, more) && !(row.text && more.text) &&
-           std::ranges::none_of(more.tasks, hasName);
+           std::ranges::none_of(more.tasks, hasName) && timesAgree && !shareAny(row.prefills, more.prefills) &&
+           !shareAny(row.continuations, more.continuations);
 }
 
 void joinRow(Evaluation& row, Evaluation more) {
@@ -69,8 +112,13 @@ void joinRow(Evaluation& row, Evaluation more) {
         row.text = std::move(more.text);
         row.reusedLayers = more.reusedLayers;
     }
-    for (TaskEvaluation& task : more.tasks)
-        row.tasks.push_back(std::move(task));
+    if (isTimed(more))
+        row.timedAgainst = std::move(more.timedAgainst);
+    if (more.latency)
+        row.latency = std::move(more.latency);
+    append(row.tasks, std::move(more.tasks));
+    append(row.prefills, std::move(more.prefills));
+    append(row.continuations, std::move(more.continuations));
     row.seconds += more.seconds;
     row.created = std::max(row.created, more.created);
     for (std::string& warning : more.warnings)
@@ -140,7 +188,7 @@ std::string add(Session& session, SessionMask mask) {
 }
 
 bool isEmpty(const Evaluation& evaluation) {
-    return !evaluation.text && evaluation.tasks.empty();
+    return !evaluation.text && evaluation.tasks.empty() && !isTimed(evaluation) && evaluation.continuations.empty();
 }
 
 void place(std::vector<Evaluation>& evaluations, Evaluation evaluation, std::vector<bool>& isChanged) {

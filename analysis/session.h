@@ -28,7 +28,7 @@ struct Session {
     std::vector<SessionMask> masks = {};     ///< in the order they came
     /// In the order they were made, each with all that was run under one mask, in one type, on one device, as far as it
     /// is of one text and of tasks of different names. Without references: what they would be compared with is another
-    /// of them (compared()).
+    /// of them (compared()). But times keep theirs, for it took turns with them.
     std::vector<Evaluation> evaluations = {};
 
     const MetricResult* latest(std::string_view resultId) const;
@@ -44,8 +44,9 @@ void add(Session& session, MetricResult result);
 /// name is replaced. @returns the name that it got
 std::string add(Session& session, SessionMask mask);
 
-/// Adds an evaluation as the latest. Runs of the same text and tasks, made in the same way under the same mask, are
-/// replaced, but not by a run of fewer windows; what was run of the mask besides, it joins where it can.
+/// Adds an evaluation as the latest. Runs of the same text and tasks, times of as many tokens and continuations of the
+/// same prompt, made in the same way under the same mask, are replaced, but not by a run of fewer windows; what was run
+/// of the mask besides, it joins where it can.
 void add(Session& session, Evaluation evaluation);
 
 /// The evaluation whose text is another's, scored in the same way under some mask; null when there is none.

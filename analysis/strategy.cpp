@@ -16,7 +16,8 @@ namespace secateur {
 
 namespace {
 
-constexpr OptionInfo perLayer{"per_layer", "bool", "false", "the budget is for each layer by itself"};
+constexpr OptionInfo perLayer{"per_layer", "bool", "false",
+                              "the budget is for each layer by itself; where nothing can be cut, nothing is"};
 constexpr OptionInfo reversed{"reversed", "bool", "false",
                               "cut the other end first: a ranking that means something does much worse so"};
 constexpr OptionInfo metric{"metric", "text", "", "id of the metric to rank by; further options go to it"};

@@ -23,7 +23,7 @@ using Clock = std::chrono::steady_clock;
 /// Masks whose losses are kept, so that undoing costs nothing; losses are small.
 constexpr std::size_t mostRuns = 32;
 /// Of the time for a group, that a batch may take of the dense model: in the first group it runs beside a mask.
-constexpr double batchShare = 0.4;
+constexpr double batchShare = 0.5;
 
 double since(Clock::time_point begin) {
     return std::chrono::duration<double>(Clock::now() - begin).count();

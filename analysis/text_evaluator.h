@@ -20,7 +20,7 @@ struct EvaluatorOptions {
     ComputeType type = ComputeType::automatic;
     std::int64_t streamBudget = 0;   ///< most bytes of residual streams to keep, on the model's device
     std::int64_t batchTokens = 4096; ///< most to run side by side, but at least one window; fewer on slow machines
-    double groupSeconds = 5;         ///< how often partial results come, as far as one batch allows
+    double groupSeconds = 4;         ///< how often partial results come, as far as one batch allows
     bool alone = false; ///< masks are scored without the dense model, which runs only when it is asked for itself
 };
 

@@ -13,6 +13,7 @@
 #include "app/evaluate_task.h"
 #include "app/evaluate_text.h"
 #include "app/run_forecast.h"
+#include "backends/asked_task_file.h"
 #include "backends/available_memory.h"
 #include "backends/mask_digest.h"
 #include "backends/open_tokenizer.h"
@@ -217,15 +218,16 @@ Questions readQuestions(ReadyModel& ready, const Arguments& arguments, std::vect
     } else if (arguments.asksForText()) {
         questions.text = readText(ready, arguments.text, progress);
     }
-    nameClasses(tasks, *ready.model);
+    for (AskedTask& asked : tasks)
+        nameClasses(asked, ready.model->card());
     questions.tasks = std::move(tasks);
     if (!questions.tasks.empty())
         questions.tokenizer = tokenizerOf(ready);
     return questions;
 }
 
-void forecast(const Model& model, const Questions& questions, std::vector<std::shared_ptr<const Plan>> plans,
-              const Console& console, const Progress& progress) {
+void forecast(const Model& model, const Questions& questions, const LatencyOptions& latency,
+              std::vector<std::shared_ptr<const Plan>> plans, const Console& console, const Progress& progress) {
     RunForecast expected(model, std::move(plans), console, progress);
     if (!expected.isWanted())
         return;
@@ -235,6 +237,10 @@ void forecast(const Model& model, const Questions& questions, std::vector<std::s
         expected.add(sizeOf(*questions.sequences));
     for (const AskedTask& asked : questions.tasks)
         expected.add(workOf(asked, model.spec(), *questions.tokenizer, progress), asked.task.name);
+    if (latency.isAsked && latency.generates(model.spec()))
+        expected.add(latency.generation);
+    if (latency.isAsked)
+        expected.add(latency.prefill);
     expected.say();
 }
 
@@ -251,7 +257,7 @@ Evaluation evaluated(ReadyModel& ready, const Arguments& arguments, std::vector<
     std::vector<std::shared_ptr<const Plan>> plans{run.plan};
     if (reference)
         plans.insert(plans.begin(), reference->plan);
-    forecast(model, questions, std::move(plans), console, whole.part(0, 0));
+    forecast(model, questions, arguments.latency, std::move(plans), console, whole.part(0, 0));
 
     Evaluation evaluation{run.mask, std::string(name(ready.plan->type())), model.kernels().device(), {}, 0, 0, {}};
     const int parts =
@@ -262,6 +268,8 @@ Evaluation evaluated(ReadyModel& ready, const Arguments& arguments, std::vector<
     };
     if (arguments.latency.isAsked)
         timeModel(evaluation, ready, arguments.latency, beginningOf(questions), run, reference, nextPart());
+    if (arguments.latency.isAsked && keeper)
+        keeper->keep(evaluation);
     if (questions.text)
         evaluation.text =
             keeper ? KeptText(*keeper, ready, *questions.text, arguments.text.batchTokens)

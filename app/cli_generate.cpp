@@ -1,6 +1,4 @@
-#include "analysis/error.h"
-#include "analysis/generate.h"
-#include "analysis/text_stream.h"
+#include "analysis/prompt_continuation.h"
 #include "app/cli_common.h"
 #include "app/run_forecast.h"
 #include "backends/open_tokenizer.h"
@@ -9,8 +7,9 @@
 #include <fmt/core.h>
 #include <spdlog/spdlog.h>
 
-#include <array>
 #include <chrono>
+#include <cstdio>
+#include <string_view>
 
 namespace secateur::cli {
 
@@ -18,51 +17,8 @@ namespace {
 
 struct Arguments {
     std::string path;
-    std::string prompt;
-    bool parseSpecial = false;
-    GenerationRules rules;
+    PromptRequest prompt;
     RunOptions run;
-};
-
-std::vector<int> promptTokens(const Arguments& arguments, const Tokenizer& tokenizer) {
-    std::vector<int> ids =
-        tokenizer
-            .encode(arguments.prompt, {.special = arguments.parseSpecial ? SpecialText::parsed : SpecialText::plain})
-            .ids;
-    if (ids.empty())
-        throw Error("The prompt is empty, and the tokenizer puts nothing in front of it", {},
-                    "Give the model a word to begin with");
-    return ids;
-}
-
-/// What the new tokens add to the text of the prompt: alone, some tokenizers would leave a leading blank out.
-class NewText {
-public:
-    NewText(const Tokenizer& tokenizer, const std::vector<int>& prompt, bool prints)
-        : m_stream(tokenizer)
-        , m_prints(prints) {
-        for (const int id : prompt)
-            m_stream.add(id);
-    }
-
-    void add(int id) { append(m_stream.add(id)); }
-    std::string finish() {
-        append(m_stream.finish());
-        return m_text;
-    }
-
-private:
-    void append(const std::string& piece) {
-        m_text += piece;
-        if (m_prints && !piece.empty()) {
-            fmt::print("{}", piece);
-            std::fflush(stdout);
-        }
-    }
-
-    TextStream m_stream;
-    bool m_prints;
-    std::string m_text;
 };
 
 /// The text itself shows how far it is: a live line would be drawn over it.
@@ -73,36 +29,36 @@ Progress progressOf(const Console& console) {
     return own.progress();
 }
 
-void forecast(const ReadyModel& ready, const std::vector<int>& prompt, int newTokens, const Console& console) {
+void forecast(const ReadyModel& ready, const PromptRequest& prompt, const Tokenizer& tokenizer,
+              const Console& console) {
+    const auto length = std::ssize(encodedPrompt(prompt, tokenizer));
     RunForecast expected(*ready.model, {ready.plan}, console, console.progress().part(0, 0));
-    const RunSize size{std::ssize(prompt), static_cast<int>(prompt.size()), 1};
-    expected.add({1, size, newTokens, newTokens}, {});
+    expected.add({1, {length, static_cast<int>(length), 1}, prompt.newTokens, prompt.newTokens}, {});
     expected.say();
 }
 
-void generateVerb(Arguments arguments, const Console& console) {
-    checkSampling(arguments.rules.sampling);
+void show(std::string_view piece) {
+    fmt::print("{}", piece);
+    std::fflush(stdout);
+}
+
+void generateVerb(const Arguments& arguments, const Console& console) {
+    checkSampling(arguments.prompt.sampling);
     const Progress progress = progressOf(console);
     ReadyModel ready = openToRun(arguments.path, arguments.run, console, progress.part(0, 0));
     const auto tokenizer = openTokenizer(ready.model->card());
     const std::vector<std::string>& more = tokenizer->card().warnings;
     ready.warnings.insert(ready.warnings.end(), more.begin(), more.end());
-    if (tokenizer->card().eos)
-        arguments.rules.stopTokens = {*tokenizer->card().eos};
-    const std::vector<int> prompt = promptTokens(arguments, *tokenizer);
 
-    forecast(ready, prompt, arguments.rules.newTokens, console);
+    forecast(ready, arguments.prompt, *tokenizer, console);
     const auto begin = std::chrono::steady_clock::now();
-    NewText text(*tokenizer, prompt, !console.json);
-    const Continuation continuation =
-        generate(*ready.model, *ready.plan, std::array{prompt}, arguments.rules, progress, [&](std::size_t, int token) {
-            text.add(token);
-        }).front();
-    const std::string whole = text.finish();
+    const PromptContinuation written = continuePrompt(*ready.model, *ready.plan, *tokenizer, arguments.prompt, progress,
+                                                      console.json ? TextSink() : show);
+    const Continuation& continuation = written.continuation;
     const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
-    spdlog::info("{} tokens behind {} in {:.2f} s", continuation.tokens.size(), prompt.size(), seconds);
+    spdlog::info("{} tokens in {:.2f} s", continuation.tokens.size(), seconds);
     if (console.json) {
-        fmt::print("{}\n", generationJson(arguments.prompt, whole, continuation, seconds, ready.warnings));
+        fmt::print("{}\n", generationJson(written, seconds, ready.warnings));
         return;
     }
     fmt::print("\n");
@@ -117,28 +73,30 @@ void generateVerb(Arguments arguments, const Console& console) {
 
 void addGenerate(CLI::App& program, Console& console) {
     auto arguments = std::make_shared<Arguments>();
-    GenerationRules& rules = arguments->rules;
+    PromptRequest& prompt = arguments->prompt;
     CLI::App* verb = program.add_subcommand("generate", "Continue a prompt, dense or under a mask");
     verb->add_option("MODEL", arguments->path, "Hugging Face directory, or a file in a format of `list formats`")
         ->required();
-    verb->add_option("--prompt", arguments->prompt, "What to continue")->option_text("TEXT")->required();
-    verb->add_option("--new-tokens", rules.newTokens, "Most tokens to put behind it")
+    verb->add_option("--prompt", prompt.text, "What to continue")->option_text("TEXT")->required();
+    verb->add_option("--new-tokens", prompt.newTokens, "Most tokens to put behind it")
         ->check(CLI::Range(1, 1'000'000))
         ->capture_default_str();
-    verb->add_option("--temperature", rules.sampling.temperature,
+    verb->add_option("--temperature", prompt.sampling.temperature,
                      "0 takes the likeliest token each time; 1 draws by the model's probabilities")
         ->capture_default_str();
-    verb->add_option("--top-p", rules.sampling.topP,
+    verb->add_option("--top-p", prompt.sampling.topP,
                      "Draw among the fewest likeliest tokens whose probabilities sum to this")
         ->capture_default_str();
-    verb->add_option("--seed", rules.sampling.seed, "Of the draws: the same seed gives the same text")
+    verb->add_option("--seed", prompt.sampling.seed, "Of the draws: the same seed gives the same text")
         ->check(CLI::Validator(
             [](const std::string& text) {
                 return text.find_first_not_of("0123456789") == std::string::npos ? "" : "is no whole number from 0";
             },
             "", "seed"))
         ->capture_default_str();
-    verb->add_flag("--parse-special", arguments->parseSpecial, "Special text in TEXT (\"<s>\") is the special token");
+    verb->add_flag_callback(
+        "--parse-special", [&prompt] { prompt.special = SpecialText::parsed; },
+        "Special text in TEXT (\"<s>\") is the special token");
     addMaskOption(*verb, arguments->run);
     addRunOptions(*verb, arguments->run);
     addCommonOptions(*verb, console);

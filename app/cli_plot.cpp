@@ -72,7 +72,7 @@ std::vector<MetricRequest> requestsFor(std::string_view figure) {
             metrics.push_back(join(parts, ":"));
         }
     }
-    return parseMetricRequests(join(metrics, ","));
+    return metrics.empty() ? std::vector<MetricRequest>() : parseMetricRequests(join(metrics, ","));
 }
 
 /// A session as it is; of a model, what the figure needs.
@@ -84,7 +84,8 @@ Session source(const std::string& path, std::string_view figure, const Console& 
     const auto model = open(path, console, progress.part(0, 0));
     Session session;
     session.model = fullCard(*model);
-    session.results = measured(*model, requests, progress);
+    if (!requests.empty())
+        session.results = measured(*model, requests, progress);
     return session;
 }
 

@@ -44,9 +44,7 @@ void pruneVerb(const Arguments& arguments, const Console& console) {
     }
     record.modelName = card.name;
     record.fingerprint = card.fingerprint;
-    record.provenance = provenanceOf(request);
-    if (!arguments.base.empty())
-        record.provenance->options.emplace("base", arguments.base);
+    record.provenance = provenanceOf(request, arguments.base);
     writeMask(arguments.out, record);
 
     const Price price = PriceList(card).price(record.mask);

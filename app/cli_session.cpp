@@ -51,7 +51,8 @@ std::vector<std::string> row(const Session& session, const Evaluation& stored) {
                                    "",
                                    "",
                                    evaluation.dtype,
-                                   join(taskCells(evaluation), ", ")};
+                                   join(taskCells(evaluation), ", "),
+                                   ""};
     if (const auto& text = evaluation.text) {
         const Perplexity& run = text->perplexity;
         const std::string all = text->isComplete() ? "" : fmt::format(" of {}", grouped(text->windows));
@@ -62,6 +63,8 @@ std::vector<std::string> row(const Session& session, const Evaluation& stored) {
         cells[4] = grouped(run.windows.size()) + all;
         cells[5] = std::filesystem::path(text->source).filename().string();
     }
+    if (const auto& latency = evaluation.latency)
+        cells[8] = significant(latency->tokensPerSecond(latency->run), 4);
     return cells;
 }
 
@@ -69,11 +72,11 @@ void printEvaluations(const Session& session) {
     if (session.evaluations.empty())
         return;
     std::vector<std::vector<std::string>> rows{
-        {"mask", "perplexity", "nats", "difference", "windows", "text", "type", "tasks"}};
+        {"mask", "perplexity", "nats", "difference", "windows", "text", "type", "tasks", "tokens/s"}};
     for (const Evaluation& evaluation : session.evaluations)
         rows.push_back(row(session, evaluation));
     fmt::print("\n{}", table(std::move(rows), {Align::left, Align::right, Align::point, Align::point, Align::right,
-                                               Align::left, Align::left, Align::left}));
+                                               Align::left, Align::left, Align::left, Align::point}));
 }
 
 void printResults(const Session& session) {

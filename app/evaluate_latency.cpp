@@ -151,8 +151,7 @@ void timeModel(Evaluation& evaluation, ReadyModel& ready, LatencyOptions options
         options.prefill.memory = availableMemory();
     checkLengths(model, options.prefill);
     options.generation.text = options.prefill.text = text.empty() ? drawnTokens(model, options) : text;
-    const bool generates =
-        options.generation.newTokens > 0 && (model.spec().family == Family::decoder || options.wantsGeneration);
+    const bool generates = options.generates(model.spec());
     if (generates)
         evaluation.latency = generationLatency(model, plans, options.generation, progress.part(0, 0.5));
     evaluation.prefills = prefillTimes(model, plans, options.prefill, progress.part(generates ? 0.5 : 0, 1));

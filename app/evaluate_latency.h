@@ -17,6 +17,11 @@ struct LatencyOptions {
     bool wantsGeneration = false; ///< named, so that a model that cannot is refused
     LatencyRules generation;
     PrefillRules prefill;
+
+    /// Whether prompts are continued: of an encoder only where that was asked for, to be refused.
+    bool generates(const ModelSpec& spec) const {
+        return generation.newTokens > 0 && (spec.family == Family::decoder || wantsGeneration);
+    }
 };
 
 /// --latency, --prompt-tokens, --new-tokens, --warmup, --runs, --lengths, --by

@@ -1,19 +1,11 @@
 #include "app/evaluate_task.h"
 
-#include "analysis/classification.h"
-#include "analysis/error.h"
 #include "analysis/text.h"
 #include "analysis/usage_error.h"
 #include "app/cli_common.h"
-#include "backends/answer_match.h"
-#include "backends/data_digest.h"
-#include "backends/hf_config.h"
-#include "backends/task_file.h"
+#include "backends/asked_task_file.h"
 
 #include <fmt/core.h>
-
-#include <algorithm>
-#include <filesystem>
 
 namespace secateur::cli {
 
@@ -46,63 +38,6 @@ void checkTogether(const TaskOptions& options) {
         throw UsageError("says how examples are chosen; say how many by --shots", "--draw-shots");
     if (!options.format.empty())
         taskFormat(options.format);
-}
-
-void checkShots(const AskedTask& asked) {
-    const TaskFormat& format = taskFormat(asked.task.formatId);
-    const bool hasOptions = format.kind == TaskKind::choice || format.kind == TaskKind::lastWord;
-    if (asked.rules.shots.count > 0 && !hasOptions)
-        throw UsageError(fmt::format("{} is of format {}, which takes no examples", asked.path, format.id), "--shots");
-}
-
-std::vector<TaskQuestion> examplesOf(const TaskOptions& options, const AskedTask& asked, const Progress& progress) {
-    if (options.shots == 0)
-        return {};
-    if (options.shotsFrom.empty())
-        return asked.task.questions;
-    return readTask(options.shotsFrom, {.format = std::string(asked.task.formatId)}, progress).questions;
-}
-
-/// Files of two tasks are often called the same, after the split: then their folders tell them apart.
-void makeNamesDiffer(std::vector<AskedTask>& tasks) {
-    namespace fs = std::filesystem;
-    std::vector<std::string> names;
-    for (const AskedTask& own : tasks) {
-        const auto isSame = [&](const AskedTask& other) { return other.task.name == own.task.name; };
-        const fs::path path = fs::absolute(own.path).lexically_normal();
-        names.push_back(std::ranges::count_if(tasks, isSame) > 1 ? path.parent_path().filename() / own.task.name
-                                                                 : fs::path(own.task.name));
-    }
-    for (std::size_t i = 0; i < tasks.size(); ++i) {
-        if (std::ranges::count(names, names[i]) > 1)
-            throw UsageError(fmt::format("two tasks are called {}: results go by that name", names[i]), "--task",
-                             "Evaluate them one after the other");
-        tasks[i].task.name = names[i];
-    }
-}
-
-/// Errors that name a line name the file too.
-template <typename Work>
-auto inFile(const AskedTask& asked, const Work& work) {
-    try {
-        return work();
-    } catch (const Error& error) {
-        if (!error.subject().starts_with("line "))
-            throw;
-        throw error.within(asked.path);
-    }
-}
-
-TaskRun ask(const Model& model, const Plan& plan, const Tokenizer& tokenizer, const AskedTask& asked,
-            const Progress& progress) {
-    switch (taskFormat(asked.task.formatId).kind) {
-    case TaskKind::classification:
-        return classifyTexts(model, plan, tokenizer, asked.task, asked.classNames, asked.rules, progress);
-    case TaskKind::generation:
-        return generateAnswers(model, plan, tokenizer, asked.task, asked.judge, asked.rules, progress);
-    default:
-        return runTask(model, plan, tokenizer, asked.task, asked.examples, asked.rules, progress);
-    }
 }
 
 std::vector<std::string> metricsRow(const std::string& label, const std::vector<TaskMetric>& metrics) {
@@ -194,54 +129,18 @@ std::vector<AskedTask> readTasks(const TaskOptions& options, std::optional<BosMo
         return tasks;
     checkTogether(options);
     for (const std::string& path : options.paths) {
-        AskedTask asked;
-        asked.path = path;
-        asked.task = readTask(path, {.format = options.format, .labels = options.labels}, progress);
-        asked.rules.shots = {options.shots, options.drawsShots ? ShotChoice::drawn : ShotChoice::first, options.seed};
-        asked.rules.limit = options.limit;
-        asked.rules.seed = options.seed;
-        asked.rules.tokens.bos = bosRuleOf(bos);
-        asked.rules.batchTokens = batchTokens;
-        checkShots(asked);
-        asked.examples = examplesOf(options, asked, progress);
-        asked.judge = answerJudge(asked.task, path);
-        tasks.push_back(std::move(asked));
+        TaskRequest request = options;
+        request.path = path;
+        request.bos = bosRuleOf(bos);
+        request.batchTokens = batchTokens;
+        tasks.push_back(readAskedTask(request, progress));
     }
-    makeNamesDiffer(tasks);
+    try {
+        makeNamesDiffer(tasks);
+    } catch (const UsageError& error) {
+        throw UsageError(error.message(), "--task", error.hint());
+    }
     return tasks;
-}
-
-void nameClasses(std::vector<AskedTask>& tasks, const Model& model) {
-    for (AskedTask& asked : tasks)
-        if (taskFormat(asked.task.formatId).kind == TaskKind::classification)
-            asked.classNames = classNames(model.card());
-}
-
-TaskWork workOf(const AskedTask& asked, const ModelSpec& spec, const Tokenizer& tokenizer, const Progress& progress) {
-    return inFile(asked, [&] { return taskWork(spec, tokenizer, asked.task, asked.examples, asked.rules, progress); });
-}
-
-TaskRun askTask(const Model& model, const Plan& plan, const Tokenizer& tokenizer, const AskedTask& asked,
-                const Progress& progress) {
-    return inFile(asked, [&] { return ask(model, plan, tokenizer, asked, progress); });
-}
-
-TaskEvaluation taskEvaluation(const AskedTask& asked, TaskRun run) {
-    TaskEvaluation task;
-    task.name = asked.task.name;
-    task.source = asked.path;
-    task.digest = dataDigest(asked.task, asked.examples);
-    task.formatId = asked.task.formatId;
-    task.questions = asked.task.questions.size() + asked.task.texts.size() + asked.task.prompts.size();
-    task.rules = asked.rules;
-    task.classNames = asked.classNames;
-    task.run = std::move(run);
-    return task;
-}
-
-void compareWith(TaskEvaluation& task, const EvaluatedMask& mask, TaskRun reference) {
-    std::vector<MetricDifference> differences = taskDifferences(reference, task.run);
-    task.reference = ReferenceTask{mask, std::move(reference), std::move(differences)};
 }
 
 void printTask(const TaskEvaluation& task, const Evaluation& evaluation) {

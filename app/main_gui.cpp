@@ -1,24 +1,12 @@
-#include "analysis/engine.h"
-#include "analysis/text.h"
 #include "app/process_age.h"
-#include "backends/available_memory.h"
-#include "backends/evaluation_text.h"
-#include "backends/export_masked.h"
-#include "backends/formats.h"
-#include "backends/hub_cache.h"
-#include "backends/mask_digest.h"
-#include "backends/mask_json.h"
-#include "backends/measure_on_text.h"
-#include "backends/open_model.h"
-#include "backends/runtime.h"
-#include "backends/session_hdf5.h"
+#include "app/window_engine.h"
 #include "widgets/document.h"
 #include "widgets/first_picture.h"
+#include "widgets/further_items.h"
 #include "widgets/job_runner.h"
 #include "widgets/log_panel.h"
 #include "widgets/main_window.h"
 
-#include <fmt/core.h>
 #include <spdlog/sinks/base_sink.h>
 #include <spdlog/sinks/stdout_color_sinks.h>
 #include <spdlog/spdlog.h>
@@ -62,39 +50,6 @@ private:
     QPointer<LogPanel> m_panel; ///< looked at on the GUI thread only
 };
 
-Engine engine() {
-    Engine engine;
-    engine.openModel = [](const std::string& path, const Progress& progress) {
-        static std::once_flag once;
-        std::call_once(once, [] { initialiseRuntime(0); });
-        return openModel(path, progress);
-    };
-    engine.isSession = isSession;
-    engine.readSession = [](const std::string& path) { return readSession(path); };
-    engine.writeSession = [](const Session& session, const std::string& path) { writeSession(session, path); };
-    engine.cachedModels = [](const Progress& progress) { return cachedModels(hubCacheFolder(), progress); };
-    engine.measure = measureOnBuiltInText;
-    engine.readText = readEvaluationText;
-    engine.availableMemory = availableMemory;
-    engine.maskDigest = maskDigest;
-    engine.readMask = [](const std::string& path, const ModelSpec& spec, const std::string& fingerprint,
-                         std::vector<std::string>& warnings) {
-        MaskReading reading = readMask(path, spec, fingerprint);
-        warnings.insert(warnings.end(), reading.warnings.begin(), reading.warnings.end());
-        return std::move(reading.record);
-    };
-    engine.writeMask = [](const MaskRecord& record, const std::string& path) { writeMask(path, record); };
-    engine.exportMasked = [](const Model& model, const MaskRecord& record, const std::string& path,
-                             const std::vector<std::string>& measured, const Progress& progress) {
-        const ExportResult result = exportMasked(model, {record, path, false, measured}, progress);
-        return fmt::format("{}: reopened, logits of {} tokens differ from the masked model's by {} at most, of {}",
-                           result.path, result.verified.tokens, significant(result.verified.most),
-                           significant(result.verified.scale));
-    };
-    engine.modelExtensions = modelExtensions();
-    return engine;
-}
-
 struct Arguments {
     QString path;
     QString mask;
@@ -103,6 +58,7 @@ struct Arguments {
     QString tab;
     QStringList head; ///< layer and head to select
     QSize size;
+    FurtherChoice further;
 };
 
 QCommandLineOption hidden(const QString& name, const QString& value) {
@@ -121,10 +77,13 @@ Arguments parse(const QCoreApplication& application) {
     // For pictures in documentation that can be made again.
     const QCommandLineOption screenshot = hidden("screenshot", "FILE");
     const QCommandLineOption theme = hidden("theme", "light|dark");
-    const QCommandLineOption tab = hidden("tab", "heads|layers|neurons");
+    const QCommandLineOption tab = hidden("tab", "heads|layers|neurons|attention");
     const QCommandLineOption select = hidden("select", "LAYER.HEAD");
     const QCommandLineOption size = hidden("size", "WxH");
-    parser.addOptions({mask, screenshot, theme, tab, select, size});
+    const QCommandLineOption task = hidden("task", "FILE");
+    const QCommandLineOption prompt = hidden("prompt", "TEXT");
+    const QCommandLineOption speed = hidden("speed", {});
+    parser.addOptions({mask, screenshot, theme, tab, select, size, task, prompt, speed});
     parser.process(application);
     if (parser.positionalArguments().size() > 1)
         parser.showHelp(2);
@@ -135,6 +94,19 @@ Arguments parse(const QCoreApplication& application) {
     arguments.theme = parser.value(theme);
     arguments.tab = parser.value(tab);
     arguments.head = parser.value(select).split('.');
+    if (parser.isSet(task)) {
+        TaskRequest request;
+        request.path = parser.value(task).toStdString();
+        request.limit = 100;
+        arguments.further.tasks = {std::move(request)};
+    }
+    if (parser.isSet(prompt)) {
+        arguments.further.prompt.emplace();
+        arguments.further.prompt->text = parser.value(prompt).toStdString();
+        arguments.further.prompt->newTokens = 48;
+    }
+    if (parser.isSet(speed))
+        arguments.further.speed.emplace();
     const QStringList sides = parser.value(size).split('x');
     if (sides.size() == 2)
         arguments.size = {sides[0].toInt(), sides[1].toInt()};
@@ -182,7 +154,7 @@ int main(int count, char** values) {
 
     spdlog::set_default_logger(spdlog::stderr_color_mt("secateur"));
     JobRunner jobs;
-    Document document(engine(), &jobs);
+    Document document(windowEngine(), &jobs);
     MainWindow window(&document, &jobs);
     spdlog::default_logger()->sinks().push_back(std::make_shared<PanelSink>(window.log()));
     FirstPicture firstPicture(&document, window.headsView());
@@ -195,6 +167,7 @@ int main(int count, char** values) {
     if (arguments.size.isValid())
         window.resize(arguments.size);
     window.showTab(arguments.tab);
+    window.measureAlso(arguments.further);
     window.show();
     spdlog::debug("window shown {:.2f} s after launch, main() entered after {:.2f} s", processAge(), before);
     if (!arguments.path.isEmpty())

@@ -1,5 +1,6 @@
 #include "app/run_forecast.h"
 
+#include "analysis/latency_work.h"
 #include "analysis/runner.h"
 #include "analysis/text.h"
 
@@ -63,11 +64,31 @@ void RunForecast::add(const TaskWork& work, const std::string& name) {
         m_parts.back() += fmt::format(" with {} new ones", grouped(static_cast<std::uint64_t>(work.newTokens)));
 }
 
+void RunForecast::add(const LatencyRules& rules) {
+    for (const auto& plan : m_plans) {
+        const double step = m_isWanted ? stepSeconds(m_model, *plan) : 0;
+        m_seconds += latencySeconds(m_speed, m_model.spec(), plan->mask(), rules, step);
+    }
+    m_parts.push_back(
+        fmt::format("{} behind {}, {} times", tokens(rules.newTokens), rules.promptTokens, rules.warmup + rules.runs));
+}
+
+void RunForecast::add(const PrefillRules& rules) {
+    for (const auto& plan : m_plans)
+        m_seconds += prefillSeconds(m_speed, m_model.spec(), plan->mask(), rules);
+    m_isLeast = true;
+    std::vector<std::string> lengths;
+    for (const int length : rules.lengths.empty() ? defaultLengths(m_model.spec()) : rules.lengths)
+        lengths.push_back(grouped(static_cast<std::uint64_t>(length)));
+    m_parts.push_back(fmt::format("passes over {} tokens", join(lengths, "/")));
+}
+
 void RunForecast::say() const {
     if (!m_isWanted)
         return;
     const std::string text = forecastText(m_seconds, fmt::format("{}, {}", join(m_parts, " and "), describe(m_plans)));
-    m_console.announce(m_seconds, m_isMost ? "at most " + text : text);
+    const char* bound = m_isMost == m_isLeast ? "" : m_isMost ? "at most " : "at least ";
+    m_console.announce(m_seconds, bound + text);
 }
 
 RunSize sizeOf(const ScoredText& text) {

@@ -1,5 +1,7 @@
 #pragma once
 
+#include "analysis/latency.h"
+#include "analysis/prefill.h"
 #include "analysis/run_speed.h"
 #include "analysis/scored_text.h"
 #include "analysis/task_work.h"
@@ -25,6 +27,10 @@ public:
     void add(const RunSize& size, double factor = 1);
     /// @param name of the task; may be empty
     void add(const TaskWork& work, const std::string& name);
+    /// Continued prompts, warm-up included.
+    void add(const LatencyRules& rules);
+    /// Passes by length: at least, for more are run where they differ much.
+    void add(const PrefillRules& rules);
     /// On standard error: "about 42 s for 302,956 tokens, dense and under the mask".
     void say() const;
 
@@ -35,7 +41,8 @@ private:
     bool m_isWanted;
     RunSpeed m_speed;
     double m_seconds = 0;
-    bool m_isMost = false; ///< answers may end sooner
+    bool m_isMost = false;  ///< answers may end sooner
+    bool m_isLeast = false; ///< more may be run
     std::vector<std::string> m_parts;
 };
 

@@ -3,7 +3,6 @@
 #include "analysis/error.h"
 #include "backends/file_output.h"
 
-#include <fcntl.h>
 #include <fmt/core.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -11,7 +10,6 @@
 #include <cerrno>
 #include <cstdio>
 #include <filesystem>
-#include <random>
 #include <span>
 #include <system_error>
 #include <tuple>
@@ -40,47 +38,54 @@ mode_t checkTarget(const std::string& name, const fs::path& target) {
     return there.st_mode & 07777;
 }
 
+/// A link is followed, so that the file it points to is replaced and not the link.
+std::string withLinksFollowed(const std::string& target) {
+    std::error_code ignored;
+    const fs::path real = fs::canonical(target, ignored);
+    return ignored ? target : real.string();
+}
+
 } // namespace
 
 AtomicFile::AtomicFile(const std::string& target)
     : m_name(target)
-    , m_target(target) {
-    // A link is followed, so that the file it points to is replaced and not the link.
-    std::error_code ignored;
-    if (const fs::path real = fs::canonical(target, ignored); !ignored)
-        m_target = real.string();
+    , m_target(withLinksFollowed(target)) {
     const fs::path path(m_target);
     const mode_t mode = checkTarget(m_name, path);
-    std::random_device random;
-    do {
-        const std::string unique = fmt::format(".secateur-{:08x}{:08x}.tmp", random(), random());
-        m_path = (path.parent_path() / unique).string();
-        const Descriptor file(open(m_path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666));
-        if (file.get() >= 0) {
-            if (mode != 0)
-                std::ignore = fchmod(file.get(), mode);
-            return;
-        }
-    } while (errno == EEXIST);
-    failWriting(m_name);
+    m_aside.emplace(path.parent_path().string(), Unfinished::Kind::file, m_name);
+    if (mode != 0)
+        std::ignore = fchmod(m_aside->descriptor(), mode);
 }
 
 AtomicFile::~AtomicFile() {
-    if (!m_path.empty())
-        unlink(m_path.c_str());
+    if (m_aside)
+        unlink(path().c_str());
+}
+
+void AtomicFile::write(std::string_view bytes) {
+    FileOutput(path(), m_name).write(std::as_bytes(std::span(bytes)));
+}
+
+void AtomicFile::sync() {
+    syncFile(path(), m_name);
+}
+
+void AtomicFile::removeTarget() {
+    if (unlink(m_target.c_str()) != 0 && errno != ENOENT)
+        failWriting(m_name);
 }
 
 void AtomicFile::commit() {
-    syncFile(m_path, m_name);
-    if (std::rename(m_path.c_str(), m_target.c_str()) != 0)
+    sync();
+    if (std::rename(path().c_str(), m_target.c_str()) != 0)
         failWriting(m_name);
-    m_path.clear();
+    m_aside.reset();
     syncFolder(fs::path(m_target).parent_path().string());
 }
 
 void writeWhole(const std::string& target, std::string_view bytes) {
     AtomicFile aside(target);
-    FileOutput(aside.path(), target).write(std::as_bytes(std::span(bytes)));
+    aside.write(bytes);
     aside.commit();
 }
 

@@ -1,5 +1,8 @@
 #pragma once
 
+#include "backends/unfinished.h"
+
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -17,14 +20,20 @@ public:
     AtomicFile& operator=(const AtomicFile&) = delete;
 
     /// Where to write until commit().
-    const std::string& path() const { return m_path; }
+    const std::string& path() const { return m_aside->path(); }
+    /// All that the file is to hold. @throws Error
+    void write(std::string_view bytes);
+    /// Puts the bytes on the disk, ahead of commit(), which then takes no time. @throws Error
+    void sync();
+    /// Removes what has the target's name, as far as there is something. @throws Error
+    void removeTarget();
     /// Puts the bytes on the disk and takes the target's name. @throws Error
     void commit();
 
 private:
-    std::string m_name;   ///< the target as the person called it
-    std::string m_target; ///< the same with links followed
-    std::string m_path;   ///< empty once committed
+    std::string m_name;                ///< the target as the person called it
+    std::string m_target;              ///< the same with links followed
+    std::optional<Unfinished> m_aside; ///< empty once committed
 };
 
 /// Puts bytes in a file, beside its target, and renames. @throws Error

@@ -11,7 +11,6 @@
 #include <algorithm>
 #include <cstdio>
 #include <filesystem>
-#include <random>
 #include <system_error>
 
 namespace secateur {
@@ -50,29 +49,23 @@ AtomicFolder::AtomicFolder(const std::string& target, bool mayReplace, const std
     if (!fs::is_directory(path.parent_path()))
         throw Error(fmt::format("cannot be written: there is no folder {}", path.parent_path().string()), m_name,
                     "Make it first");
-    std::random_device random;
-    do {
-        m_path = (path.parent_path() / fmt::format(".secateur-{:08x}{:08x}.tmp", random(), random())).string();
-        if (mkdir(m_path.c_str(), 0777) == 0)
-            return;
-    } while (errno == EEXIST);
-    failWriting(m_name);
+    m_aside.emplace(path.parent_path().string(), Unfinished::Kind::folder, m_name);
 }
 
 AtomicFolder::~AtomicFolder() {
     std::error_code ignored;
-    fs::remove_all(m_path, ignored);
+    fs::remove_all(path(), ignored);
 }
 
 void AtomicFolder::commit() {
-    for (const fs::directory_entry& item : fs::directory_iterator(m_path))
+    for (const fs::directory_entry& item : fs::directory_iterator(path()))
         syncFile(item.path().string(), m_name);
-    syncFolder(m_path);
+    syncFolder(path());
     // An empty folder gives way to a rename, so do names that nobody has; what is full changes places with the new one
     // and is removed with the temporary name.
-    if (std::rename(m_path.c_str(), m_target.c_str()) != 0 &&
+    if (std::rename(path().c_str(), m_target.c_str()) != 0 &&
         ((errno != ENOTEMPTY && errno != EEXIST) ||
-         renameat2(AT_FDCWD, m_path.c_str(), AT_FDCWD, m_target.c_str(), RENAME_EXCHANGE) != 0))
+         renameat2(AT_FDCWD, path().c_str(), AT_FDCWD, m_target.c_str(), RENAME_EXCHANGE) != 0))
         failWriting(m_name);
     syncFolder(fs::path(m_target).parent_path().string());
 }

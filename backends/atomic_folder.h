@@ -1,5 +1,8 @@
 #pragma once
 
+#include "backends/unfinished.h"
+
+#include <optional>
 #include <string>
 
 namespace secateur {
@@ -17,14 +20,14 @@ public:
     AtomicFolder& operator=(const AtomicFolder&) = delete;
 
     /// Where to write until commit().
-    const std::string& path() const { return m_path; }
+    const std::string& path() const { return m_aside->path(); }
     /// Puts all files on the disk and takes the target's name. @throws Error
     void commit();
 
 private:
-    std::string m_name;   ///< the target as the person called it
-    std::string m_target; ///< the same with links followed
-    std::string m_path;   ///< removed at the end
+    std::string m_name;                ///< the target as the person called it
+    std::string m_target;              ///< the same with links followed
+    std::optional<Unfinished> m_aside; ///< removed at the end
 };
 
 } // namespace secateur

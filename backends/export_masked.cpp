@@ -19,6 +19,7 @@
 #include <chrono>
 #include <filesystem>
 #include <functional>
+#include <optional>
 #include <set>
 #include <span>
 
@@ -97,6 +98,17 @@ private:
             throw Error("exists", file.string(), "Choose another name, or say that it may be replaced (--force)");
     }
 
+    /// Whether a file is this very mask: eight.mask.json, of which eight.gguf is made.
+    bool holdsMask(const std::string& path) const {
+        if (!fs::is_regular_file(path))
+            return false;
+        try {
+            return readMask(path, m_card.spec, {}).record.mask == m_request.record.mask;
+        } catch (const Error&) {
+            return false;
+        }
+    }
+
     void exportFile() {
         refuseSource(m_files.names().front());
         if (!m_request.path.ends_with(".gguf"))
@@ -104,19 +116,37 @@ private:
         const std::string stem = m_request.path.substr(0, m_request.path.size() - std::string(".gguf").size());
         const std::string maskPath = stem + ".mask.json";
         const std::string cardPath = stem + ".md";
-        for (const std::string& path : {m_request.path, maskPath, cardPath})
+        const bool isMaskThere = holdsMask(maskPath);
+        for (const std::string& path : {m_request.path, cardPath})
             refuseExisting(path);
+        if (!isMaskThere)
+            refuseExisting(maskPath);
         AtomicFile model(m_request.path);
-        checkCanWrite(maskPath);
-        checkCanWrite(cardPath);
+        AtomicFile card(cardPath);
+        std::vector<AtomicFile*> files{&model, &card};
+        std::optional<AtomicFile> mask;
+        if (!isMaskThere)
+            files.push_back(&mask.emplace(maskPath));
         write([&](const std::string&) { return model.path(); });
         verify(model.path());
-        writeMask(maskPath, record());
-        writeWhole(cardPath, cardText(fs::path(maskPath).filename().string(), {}));
-        // Last, so that a model with this name has its mask and its card.
-        model.commit();
+        if (mask)
+            mask->write(maskJson(record()));
+        card.write(cardText(fs::path(maskPath).filename().string(), {}));
+        commitTogether(files);
         for (const std::string& path : {m_request.path, maskPath, cardPath})
             addFile(path);
+    }
+
+    /// Three names cannot change at once: what an earlier export left goes first, so that at no moment a model has the
+    /// mask or the card of another one.
+    static void commitTogether(const std::vector<AtomicFile*>& files) {
+        for (AtomicFile* file : files)
+            file->sync();
+        for (AtomicFile* file : files)
+            if (file != files.front()) // the model, which a rename replaces
+                file->removeTarget();
+        for (AtomicFile* file : files)
+            file->commit();
     }
 
     void exportFolder() {

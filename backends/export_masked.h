@@ -42,9 +42,9 @@ struct ExportResult {
 inline constexpr double exportTolerance = 1e-4;
 
 /// Writes a model with what a mask cuts set to 0: the source's format, names, shapes, types, split and small files; no
-/// other byte of its weights changes. Beside it the mask (model.mask.json or NAME.mask.json) and a card (README.md or
-/// NAME.md). Whole or not at all: it is written under another name, reopened, compared with the masked model, and
-/// renamed.
+/// other byte of its weights changes. Beside it the mask (model.mask.json, or NAME.mask.json, which is left as it is
+/// where it holds this very mask already) and a card (README.md or NAME.md). Whole or not at all: it is written under
+/// another name, reopened, compared with the masked model, and renamed.
 /// @param source that was opened from files which are there still
 /// @throws Error naming what the mask or the format does not allow, a target that exists, a full disk, or logits that
 /// differ; Cancelled

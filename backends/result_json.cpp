@@ -141,6 +141,22 @@ const char* kindName(FigureKind kind) {
     return "";
 }
 
+/// What a model's times are, where it was timed.
+void addTimes(Json& fields, const Evaluation& evaluation) {
+    const Json timedAgainst = maskFields(evaluation.timedAgainst);
+    if (evaluation.latency)
+        fields["latency"] = latencyFields(*evaluation.latency, timedAgainst);
+    for (const Prefill& prefill : evaluation.prefills)
+        fields["prefill"].push_back(prefillFields(prefill, timedAgainst));
+}
+
+Json continuationFields(const PromptContinuation& written) {
+    return {{"prompt", written.prompt.text},
+            {"text", written.text},
+            {"tokens", written.continuation.tokens},
+            {"end", name(written.continuation.end)}};
+}
+
 } // namespace
 
 std::string inspectJson(const ModelCard& card) {
@@ -214,14 +230,11 @@ std::string measureJson(const ModelCard& card, std::span<const MetricResult> res
                   {"warnings", warnings}});
 }
 
-std::string generationJson(std::string_view prompt, std::string_view text, const Continuation& continuation,
-                           double seconds, std::span<const std::string> warnings) {
-    return print({{"prompt", prompt},
-                  {"text", text},
-                  {"tokens", continuation.tokens},
-                  {"end", name(continuation.end)},
-                  {"seconds", seconds},
-                  {"warnings", warnings}});
+std::string generationJson(const PromptContinuation& written, double seconds, std::span<const std::string> warnings) {
+    Json document = continuationFields(written);
+    document["seconds"] = seconds;
+    document["warnings"] = warnings;
+    return print(document);
 }
 
 std::string evaluationJson(const ModelCard& card, const Evaluation& evaluation, bool answers) {
@@ -238,11 +251,7 @@ std::string evaluationJson(const ModelCard& card, const Evaluation& evaluation, 
         if (task.reference)
             document["tasks"][task.name]["reference"]["mask"] = maskFields(task.reference->mask);
     }
-    const Json timedAgainst = maskFields(evaluation.timedAgainst);
-    if (evaluation.latency)
-        document["latency"] = latencyFields(*evaluation.latency, timedAgainst);
-    for (const Prefill& prefill : evaluation.prefills)
-        document["prefill"].push_back(prefillFields(prefill, timedAgainst));
+    addTimes(document, evaluation);
     document["parameters"] = evaluation.parameters;
     document["kv_bytes_per_token"] = evaluation.kvBytesPerToken;
     document["seconds"] = evaluation.seconds;
@@ -317,6 +326,9 @@ std::string sessionJson(const Session& session) {
         }
         for (const TaskEvaluation& task : evaluation.tasks)
             fields["tasks"][task.name] = taskFields(task, false);
+        addTimes(fields, evaluation);
+        for (const PromptContinuation& written : evaluation.continuations)
+            fields["continuations"].push_back(continuationFields(written));
         evaluations.push_back(std::move(fields));
     }
     return print({{"model", modelFields(session.model)},

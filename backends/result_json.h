@@ -3,9 +3,9 @@
 #include "analysis/error.h"
 #include "analysis/evaluation.h"
 #include "analysis/figure.h"
-#include "analysis/generate.h"
 #include "analysis/metric.h"
 #include "analysis/model_card.h"
+#include "analysis/prompt_continuation.h"
 #include "analysis/session.h"
 #include "analysis/tokenizer.h"
 #include "backends/open_model.h"
@@ -36,8 +36,7 @@ std::string measureJson(const ModelCard& card, std::span<const MetricResult> res
                         double seconds, std::int64_t peakBytes, std::span<const std::string> warnings = {});
 
 /// A prompt and its continuation, whose tokens decode to `text`.
-std::string generationJson(std::string_view prompt, std::string_view text, const Continuation& continuation,
-                           double seconds, std::span<const std::string> warnings);
+std::string generationJson(const PromptContinuation& written, double seconds, std::span<const std::string> warnings);
 
 /// @param card with its fingerprint @param answers whether each answer to the questions of tasks is listed
 std::string evaluationJson(const ModelCard& card, const Evaluation& evaluation, bool answers = false);

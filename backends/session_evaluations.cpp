@@ -3,6 +3,7 @@
 #include "analysis/error.h"
 #include "analysis/session_rows.h"
 #include "backends/hdf5_lists.h"
+#include "backends/session_speeds.h"
 #include "backends/session_tasks.h"
 
 #include <fmt/core.h>
@@ -157,17 +158,41 @@ Evaluation readDescription(const Handle& group) {
     return evaluation;
 }
 
+/// Runs of one kind, each in a group of its own.
+template <typename Read>
+auto readNumbered(const Handle& group, const std::string& place, const std::string& kind, Read read) {
+    std::vector<decltype(read(group))> runs;
+    if (!hdf5::exists(group, kind))
+        return runs;
+    const Handle all = hdf5::openGroup(group, kind);
+    for (const std::string& number : hdf5::numbered(all))
+        runs.push_back(
+            reading(fmt::format("{}/{}/{}", place, kind, number), [&] { return read(hdf5::openGroup(all, number)); }));
+    return runs;
+}
+
+template <typename Run, typename Write>
+void writeNumbered(const Handle& group, const char* kind, const std::vector<Run>& runs, Write write) {
+    if (runs.empty())
+        return;
+    const Handle all = hdf5::group(group, kind);
+    for (std::size_t i = 0; i < runs.size(); ++i)
+        write(hdf5::group(all, std::to_string(i)), runs[i]);
+}
+
 /// @param place of the group, for messages
 Evaluation readEvaluation(const Handle& group, const std::string& place) {
     Evaluation evaluation = reading(place, [&] { return readDescription(group); });
     if (hdf5::exists(group, "text"))
         evaluation.text = reading(place + "/text", [&] { return readText(hdf5::openGroup(group, "text")); });
-    if (!hdf5::exists(group, "tasks"))
-        return evaluation;
-    const Handle tasks = hdf5::openGroup(group, "tasks");
-    for (const std::string& number : hdf5::numbered(tasks))
-        evaluation.tasks.push_back(reading(fmt::format("{}/tasks/{}", place, number),
-                                           [&] { return readTaskRun(hdf5::openGroup(tasks, number)); }));
+    evaluation.tasks = readNumbered(group, place, "tasks", readTaskRun);
+    evaluation.continuations = readNumbered(group, place, "continuations", readContinuation);
+    if (hdf5::exists(group, "latency"))
+        evaluation.latency =
+            reading(place + "/latency", [&] { return readLatency(hdf5::openGroup(group, "latency")); });
+    evaluation.prefills = readNumbered(group, place, "prefills", readPrefill);
+    if (evaluation.latency || !evaluation.prefills.empty())
+        evaluation.timedAgainst = reading(place, [&] { return readTimedAgainst(group); });
     return evaluation;
 }
 
@@ -181,11 +206,13 @@ void writeEvaluation(const Handle& group, const Evaluation& evaluation) {
     hdf5::writeTexts(group, "warnings", evaluation.warnings);
     if (evaluation.text)
         writeText(hdf5::group(group, "text"), *evaluation.text);
-    if (evaluation.tasks.empty())
-        return;
-    const Handle tasks = hdf5::group(group, "tasks");
-    for (std::size_t i = 0; i < evaluation.tasks.size(); ++i)
-        writeTaskRun(hdf5::group(tasks, std::to_string(i)), evaluation.tasks[i]);
+    writeNumbered(group, "tasks", evaluation.tasks, writeTaskRun);
+    writeNumbered(group, "continuations", evaluation.continuations, writeContinuation);
+    if (evaluation.latency || !evaluation.prefills.empty())
+        writeTimedAgainst(group, evaluation.timedAgainst);
+    if (evaluation.latency)
+        writeLatency(hdf5::group(group, "latency"), *evaluation.latency);
+    writeNumbered(group, "prefills", evaluation.prefills, writePrefill);
 }
 
 } // namespace

@@ -31,7 +31,7 @@ namespace {
 
 using hdf5::Handle;
 
-constexpr std::int64_t version = 3;
+constexpr std::int64_t version = 4;
 constexpr const char* format = "secateur-session";
 
 /// HDF5 as packaged is not thread-safe.

@@ -219,7 +219,7 @@ private slots:
 
     void protectedLayersAreLeftAlone() {
         Bench bench(session(4, 50));
-        ProtectedUnits units;
+        Protection units;
         units.layers = {1};
         bench.masks().setProtected(units, "protect");
         QSignalSpy refused(&bench.masks(), &MaskEditor::refused);

@@ -407,13 +407,42 @@ private slots:
         QVERIFY(!bench.grid->threshold()->marker());
     }
 
-    void thresholdsKeepToTheEndThatIsCutFirst() {
-        Matrix values(1, 3);
-        values(0, 0) = 1;
-        values(0, 1) = 3;
-        QCOMPARE(headsUpTo(values, 2, PruneFirst::low), (std::set<HeadId>{{0, 0}}));
-        QCOMPARE(headsUpTo(values, 2, PruneFirst::high), (std::set<HeadId>{{0, 1}}));
-        QVERIFY(headsUpTo(values, 2, PruneFirst::neither).empty());
+    void aThresholdSaysWhatWouldMakeTheMaskAgain() {
+        Bench bench(shape(10, 8, 4));
+        const ModelSpec& spec = bench.masks->spec();
+        bench.masks->setProtected(Protection::parse("0.0,9", spec), "protect");
+        for (int i = 0; i < 5; ++i)
+            bench.press(Qt::Key_BracketRight);
+        const MaskRecord& record = *bench.masks->state().edited().record;
+        QVERIFY(record.provenance.has_value());
+        const MaskProvenance& made = *record.provenance;
+        QCOMPARE(made.strategy, std::string("by_metric"));
+        QCOMPARE(made.options.at("threshold"), std::string("6.5"));
+        QVERIFY(made.budget == (Budget{5, false}));
+        const PruneRequest request{parseStrategyRequest("by_metric:metric=" + made.options.at("metric")),
+                                   *made.budget,
+                                   made.options.at("protect"),
+                                   0,
+                                   {}};
+        const Matrix& values = bench.document.result(bench.heads.resultId())->values;
+        QVERIFY(pruneBy(spec, request, values) == record.mask);
+    }
+
+    void aThresholdOnKvGroupsCutsAndCountsGroups() {
+        Bench bench(shape(4, 8, 4));
+        MetricResult result;
+        result.request = parseMetricRequests("gate_norm_group").front();
+        result.values = Matrix(4, 4, 9);
+        result.values(1, 2) = 1;
+        result.values(3, 0) = 2;
+        bench.masks->setProtected(Protection::parse("3.1", bench.masks->spec()), "protect");
+        HeadsThreshold threshold(bench.masks, nullptr);
+        threshold.setResult(&result);
+        threshold.preview(3);
+        QCOMPARE(threshold.text(), QString("1 KV group below 3.00 · 1 protected left alone"));
+        threshold.apply();
+        QCOMPARE(bench.cut(), (std::set<HeadId>{{1, 4}, {1, 5}}));
+        QVERIFY(bench.masks->state().edited().record->provenance->budget == (Budget{1, false}));
     }
 
     void switchesTurnSublayersAndBlocksOff() {

@@ -208,6 +208,32 @@ private slots:
         QCOMPARE(sessionAt(out).evaluations.size(), 3);
     }
 
+    void timesAreKept() {
+        const Scratch scratch;
+        const QString out = scratch.path("s.h5");
+        const QStringList timed{"evaluate", m_model,    "--latency", "--prompt-tokens", "3", "--runs",
+                                "2",        "--warmup", "0",         "--new-tokens",    "4", "--lengths",
+                                "8",        "--mask",   m_one,       "--out",           out, "--json",
+                                "--dtype",  "float32"};
+        const Json told = run(timed).json();
+        QCOMPARE(run(timed).status, 0); // the same once more: it is replaced
+        const Session session = sessionAt(out);
+        QCOMPARE(session.evaluations.size(), 1);
+        QCOMPARE(session.masks.size(), 1);
+        const Evaluation& kept = session.evaluations.front();
+        QCOMPARE(kept.latency->run.seconds.size(), 2);
+        QVERIFY(kept.latency->reference && kept.prefills.front().reference);
+        QCOMPARE(kept.timedAgainst.digest, "dense");
+        QVERIFY(told.at("latency").at("tokens_per_second").get<double>() > 0);
+        const Json shown = run({"session", "show", out, "--json"}).json().at("evaluations")[0];
+        QCOMPARE(shown.at("latency").at("new_tokens").get<int>(), 4);
+        QCOMPARE(shown.at("prefill")[0].at("tokens").get<int>(), 8);
+        QVERIFY(run({"session", "show", out}).out.contains("tokens/s"));
+        // A text joins the mask's row.
+        QCOMPARE(run(evaluate({"--mask", m_one, "--out", out})).status, 0);
+        QCOMPARE(sessionAt(out).evaluations.size(), 2); // beside the dense model's
+    }
+
     void sessionsAreJoinedAndShown() {
         const Scratch scratch;
         const QString a = scratch.path("a.h5");

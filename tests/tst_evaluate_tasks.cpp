@@ -368,7 +368,7 @@ private slots:
             "--shots-from: says where examples come from; say how many by --shots");
         row("draw without a number", {"--task", words, "--draw-shots"}, 2, "--draw-shots: says how examples");
         row("examples for a classifier", {"--task", texts, "--shots", "1"}, 2,
-            "texts.jsonl is of format classification, which takes no examples");
+            "texts.jsonl: is of format classification, which takes no examples");
         row("more examples than there are", {"--task", words, "--shots", "24"}, 1,
             "There are 23 examples to choose from, but 24 are asked for");
         row("limit of none", {"--task", words, "--limit", "0"}, 2, "--limit: Value 0 not in range");

@@ -394,6 +394,28 @@ private slots:
         QVERIFY(refusal(*openModel(own), QString::fromStdString(own), true).contains("is the model itself"));
     }
 
+    void theMaskThatIsGivenMayLieBesideTheExport() {
+        const Scratch scratch;
+        const auto model = fixture("gqa-q8_0-gguf");
+        MaskRecord record = recordOf(maskOf(*model));
+        record.note = "of mine";
+        const std::string mask = scratch.path("eight.mask.json").toStdString();
+        writeMask(mask, record);
+        const QByteArray before = contentOf(scratch.path("eight.mask.json"));
+        const Outcome outcome =
+            run({"export", data().filePath("gqa-q8_0-gguf/model.gguf"), "--mask", QString::fromStdString(mask), "--as",
+                 "masked", "--out", scratch.path("eight.gguf"), "--json"});
+        QVERIFY2(outcome.status == 0, outcome.out.constData());
+        QCOMPARE(outcome.json().at("files").size(), std::size_t{3});
+        QCOMPARE(contentOf(scratch.path("eight.mask.json")), before);
+        // Another mask of that name stays, and the export goes nowhere.
+        record.mask = PruningMask(model->spec());
+        writeMask(scratch.path("nine.mask.json").toStdString(), record);
+        const ExportRequest other{recordOf(maskOf(*model)), scratch.path("nine.gguf").toStdString(), false};
+        QVERIFY(scratch.refusal([&] { exportMasked(*model, other); }).startsWith("nine.mask.json: exists"));
+        QVERIFY(!QFile::exists(scratch.path("nine.gguf")));
+    }
+
     void onlyFoldersOfExportsAreReplaced() {
         const Scratch scratch;
         const std::string source = copyOfFixture(scratch, "gqa-f32", "source");

@@ -12,6 +12,7 @@
 #include "widgets/layers_plot.h"
 #include "widgets/log_panel.h"
 #include "widgets/main_window.h"
+#include "widgets/mask_editor.h"
 #include "widgets/message_bar.h"
 #include "widgets/metric_list.h"
 #include "widgets/model_card_panel.h"
@@ -47,6 +48,7 @@
 #include <QToolButton>
 #include <QTreeWidget>
 
+#include <algorithm>
 #include <memory>
 #include <set>
 
@@ -168,6 +170,8 @@ private slots:
     void savedOnClosing();
     void nothingOpenDisablesWhatNeedsIt();
     void pictureHasTwoThirdsOfTheWidth();
+    void commandsAreCopiedFromTheMenus();
+    void keysCompareMasks();
 };
 
 void TestMainWindow::initTestCase() {
@@ -643,6 +647,60 @@ void TestMainWindow::nothingOpenDisablesWhatNeedsIt() {
          {"Save session", "Save figure, column", "Select all heads", "Measure all weight metrics", "Locate"})
         QVERIFY2(!program.action(text)->isEnabled(), text);
     QVERIFY(program.action("Open model")->isEnabled());
+}
+
+void TestMainWindow::commandsAreCopiedFromTheMenus() {
+    Program program;
+    for (const char* text : {"Copy metric as command line", "Copy mask as command line", "Copy figure as command line",
+                             "Copy export as command line", "Copy evaluation as command line"})
+        QVERIFY2(!program.action(text)->isEnabled(), text);
+    program.openModel();
+    const auto copied = [&](const char* text) {
+        program.action(text)->trigger();
+        return QGuiApplication::clipboard()->text();
+    };
+    const QString model = program.folder.filePath("small.gguf");
+    QCOMPARE(copied("Copy metric as command line"),
+             QString("secateur-cli measure %1 --metric gate_norm_head").arg(model));
+    program.window->showTab("layers");
+    QVERIFY(copied("Copy metric as command line").endsWith(" --metric gate_norm,gate_norm_headwise"));
+    program.window->showTab("neurons");
+    QVERIFY(copied("Copy metric as command line").endsWith(" --metric mag_sp_neuron"));
+    QVERIFY(copied("Copy figure as command line").contains("--figure neurons:metric=mag_sp_neuron:"));
+    const auto commands = program.window->commands();
+    const auto isOffered = [&](const QString& title) {
+        return std::ranges::any_of(commands, [&](const Command& command) { return command.title == title; });
+    };
+    QVERIFY(isOffered("Copy mask as command line") && isOffered("Copy export as command line"));
+    // A mask beside its session is said where it lies.
+    program.document.saveSession(program.folder.filePath("s.h5"));
+    program.settle();
+    program.document.masks()->setHeadsCut({{0, 1}}, true);
+    program.action("Copy mask as command line")->trigger();
+    program.settle();
+    const QString file = program.folder.filePath("s-mask.mask.json");
+    QVERIFY2(program.find<MessageBar>()->text().contains(file), qPrintable(program.find<MessageBar>()->text()));
+    QCOMPARE(QGuiApplication::clipboard()->text(), QString("secateur-cli mask show %1 --model %2").arg(file, model));
+}
+
+void TestMainWindow::keysCompareMasks() {
+    Program program;
+    program.openModel();
+    MaskEditor& masks = *program.document.masks();
+    QVERIFY(!program.action("Compare with the next mask")->isEnabled());
+    masks.setHeadsCut({{0, 1}}, true);
+    masks.duplicateMask();
+    const auto press = [&](const char* text, const char* keys) {
+        QCOMPARE(program.action(text)->shortcut(), QKeySequence(keys));
+        program.action(text)->trigger();
+    };
+    press("Compare with the next mask", "Ctrl+D");
+    QCOMPARE(masks.comparedName(), std::string("mask"));
+    press("Swap with the compared mask", "Ctrl+Alt+D");
+    QCOMPARE(masks.state().edited().name, std::string("mask"));
+    QCOMPARE(masks.comparedName(), std::string("mask copy"));
+    press("Stop comparing", "Ctrl+Shift+D");
+    QVERIFY(!masks.compared());
 }
 
 void TestMainWindow::pictureHasTwoThirdsOfTheWidth() {

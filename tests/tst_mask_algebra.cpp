@@ -234,7 +234,7 @@ private slots:
 
     void protectionIsReadFromText() {
         const ModelSpec spec = raggedSpec();
-        QVERIFY(Protection::parse("none", spec).isEmpty());
+        QVERIFY(Protection::parse("none", spec).empty());
         const Protection ends = Protection::parse("first_last", spec);
         for (const CutUnit unit : units)
             QVERIFY(ends.covers(spec, unit, 0, 0) && ends.covers(spec, unit, 3, 0) && !ends.covers(spec, unit, 1, 0));
@@ -245,6 +245,38 @@ private slots:
         QVERIFY(some.covers(spec, CutUnit::kvGroup, 3, 0) && !some.covers(spec, CutUnit::kvGroup, 3, 1));
         QVERIFY(Protection::parse("1-3", spec).covers(spec, CutUnit::neuron, 2, 5));
         QVERIFY(Protection::parse("4", tiedSpec()).covers(tiedSpec(), CutUnit::block, 0, 0));
+    }
+
+    void protectionIsWrittenAsItIsRead_data() {
+        QTest::addColumn<QString>("text");
+        for (const char* text : {"none", "first_last", "0", "1-3", "2,0.1-2,3.1"})
+            QTest::newRow(text) << text;
+    }
+
+    void protectionIsWrittenAsItIsRead() {
+        QFETCH(QString, text);
+        const ModelSpec spec = raggedSpec();
+        QCOMPARE(QString::fromStdString(Protection::parse(text.toStdString(), spec).text(spec)), text);
+    }
+
+    void oneHeadOfAProtectedLayerIsReleased() {
+        const ModelSpec spec = tiedSpec();
+        Protection protection;
+        protection.protectLayer(spec, 0);
+        QVERIFY(protection.has({2, 0}) && protection.has({4, 3}) && !protection.has({1, 0}));
+        protection.releaseHead(spec, {2, 1});
+        QVERIFY(!protection.has({0, 1}) && !protection.has({4, 1}) && protection.has({0, 0}));
+        QVERIFY(protection.layers.empty());
+        QVERIFY(Protection::parse(protection.text(spec), spec) == protection);
+    }
+
+    void longListsOfCutsAreCounted() {
+        PruningMask mask(raggedSpec());
+        std::vector<int> odd;
+        for (int neuron = 1; neuron < 40; neuron += 2)
+            odd.push_back(neuron);
+        setNeurons(mask, 0, odd, false);
+        QCOMPARE(description(mask.layer(0)), std::string("20 of 40 neurons"));
     }
 
     void wrongProtectionIsRefused_data() {

@@ -115,9 +115,9 @@ void Fingers::actOnList() {
     case 4:
         return m_editor->setNote(QString("note %1").arg(below(3)));
     case 5: {
-        ProtectedUnits units;
+        Protection units;
         units.heads = someHeads();
-        return m_editor->setProtected(coin() ? units : ProtectedUnits(), "Protect");
+        return m_editor->setProtected(coin() ? units : Protection(), "Protect");
     }
     default: {
         MaskRecord record;
@@ -140,6 +140,7 @@ private slots:
     void repeatsOfOneActionAreOneStep();
     void previewIsNoStepUntilApplied();
     void masksAreNamedApart();
+    void comparingGoesFromMaskToMask();
     void theLastMaskRemovedLeavesAnEmptyOne();
     void masksOfOtherModelsAreRefused();
     void layersAreRestoredWithAllThatIsInThem();
@@ -262,6 +263,32 @@ void TestMaskEditor::masksAreNamedApart() {
     QVERIFY(!bench.editor.isCut({0, 1}));
     bench.editor.removeMask();
     QVERIFY(!bench.editor.compared());
+}
+
+void TestMaskEditor::comparingGoesFromMaskToMask() {
+    Bench bench;
+    bench.editor.compareWithNext(); // there is no other
+    QVERIFY(!bench.editor.compared());
+    bench.editor.swapCompared();
+    bench.editor.renameMask("a");
+    for (const char* name : {"b", "c"}) {
+        bench.editor.duplicateMask();
+        bench.editor.renameMask(name);
+    }
+    bench.editor.setCurrent(1);
+    QStringList seen;
+    for (int i = 0; i < 3; ++i) {
+        bench.editor.compareWithNext();
+        seen << QString::fromStdString(bench.editor.comparedName());
+    }
+    QCOMPARE(seen, (QStringList{"a", "c", ""}));
+    bench.editor.compareWithNext();
+    bench.editor.swapCompared();
+    QCOMPARE(bench.editor.state().edited().name, std::string("a"));
+    QCOMPARE(bench.editor.comparedName(), std::string("b"));
+    bench.editor.swapCompared();
+    QCOMPARE(bench.editor.state().edited().name, std::string("b"));
+    QCOMPARE(bench.editor.comparedName(), std::string("a"));
 }
 
 void TestMaskEditor::theLastMaskRemovedLeavesAnEmptyOne() {

@@ -5,6 +5,7 @@
 
 #include "widgets/cut_box.h"
 #include "widgets/document.h"
+#include "widgets/evaluation_scatter.h"
 #include "widgets/evaluations_panel.h"
 #include "widgets/export_box.h"
 #include "widgets/job_runner.h"
@@ -13,18 +14,26 @@
 #include "widgets/mask_list_box.h"
 #include "widgets/mask_panel.h"
 
+#include <QAbstractProxyModel>
+#include <QApplication>
 #include <QClipboard>
 #include <QComboBox>
+#include <QContextMenuEvent>
 #include <QDoubleSpinBox>
 #include <QGuiApplication>
 #include <QLabel>
 #include <QLineEdit>
+#include <QMenu>
 #include <QPushButton>
 #include <QSignalSpy>
 #include <QSlider>
 #include <QTableView>
 #include <QTemporaryDir>
 #include <QTest>
+#include <QTimer>
+#include <QToolTip>
+
+#include <tuple>
 
 using namespace secateur;
 using namespace secateur::test;
@@ -96,6 +105,9 @@ private slots:
     void everyMeasuredMaskIsARow();
     void doubleClickBringsAMaskBack();
     void rowsAreCopiedInTheOrderSeen();
+    void rowsStayWhileOthersCome();
+    void aPointChoosesItsRow();
+    void aRowsCommandIsWanted();
 };
 
 void TestMaskPanel::saysWhatIsCutAndSaved() {
@@ -233,6 +245,92 @@ void TestMaskPanel::rowsAreCopiedInTheOrderSeen() {
     QCOMPARE(lines.size(), 4); // the header, two rows, and the end
     QVERIFY2(lines[1].startsWith("1,mask,11,"), qPrintable(lines[1]));
     QVERIFY2(lines[2].startsWith("0,dense,12,"), qPrintable(lines[2]));
+}
+
+void TestMaskPanel::rowsStayWhileOthersCome() {
+    Bench bench;
+    bench.masks().setHeadsCut({{0, 0}}, true);
+    bench.masks().renameMask("one");
+    bench.measured(0.25);
+    QTableView* table = bench.evaluations.table();
+    table->sortByColumn(4, Qt::DescendingOrder);
+    table->selectRow(0);
+    const auto* model = qobject_cast<QAbstractProxyModel*>(table->model())->sourceModel();
+    QSignalSpy reset(model, &QAbstractItemModel::modelReset);
+    QSignalSpy inserted(model, &QAbstractItemModel::rowsInserted);
+    const auto current = [&] { return table->model()->index(table->currentIndex().row(), 1).data().toString(); };
+    QCOMPARE(current(), QString("one"));
+    bench.masks().setHeadsCut({{2, 2}}, true);
+    bench.masks().renameMask("two");
+    bench.measured(0.5);
+    QCOMPARE(inserted.size(), 1);
+    QCOMPARE(table->model()->index(0, 1).data().toString(), QString("two")); // the worst first, as it was sorted
+    QCOMPARE(current(), QString("one"));
+    QVERIFY(table->selectionModel()->isRowSelected(1));
+    bench.masks().clearMask();
+    bench.measured(0);
+    QCOMPARE(inserted.size(), 2);
+    QCOMPARE(current(), QString("one"));
+    QCOMPARE(bench.evaluations.current()->text->reference->difference.nats, 0.25); // the dense model is known now
+    QCOMPARE(table->model()->index(table->currentIndex().row(), 0).data().toString(), QString("1"));
+    QSignalSpy removed(model, &QAbstractItemModel::rowsRemoved);
+    bench.measured(0); // the same again
+    QCOMPARE(inserted.size(), 2);
+    QCOMPARE(removed.size(), 0);
+    QCOMPARE(reset.size(), 0);
+    QCOMPARE(current(), QString("one"));
+}
+
+void TestMaskPanel::aPointChoosesItsRow() {
+    Bench bench;
+    bench.evaluations.resize(900, 300);
+    bench.measured(0);
+    for (const auto& [name, head, worse] : {std::tuple{"one", HeadId{0, 0}, 0.25}, {"two", HeadId{2, 2}, 0.5}}) {
+        bench.masks().setHeadsCut({head}, true);
+        bench.masks().renameMask(name);
+        bench.measured(worse);
+        bench.masks().duplicateMask();
+    }
+    bench.masks().clearMask();
+    EvaluationScatter* scatter = bench.evaluations.scatter();
+    QTRY_VERIFY(scatter->isVisible() && scatter->position(2));
+    QTest::mouseClick(scatter, Qt::LeftButton, {}, *scatter->position(1));
+    QVERIFY(bench.evaluations.current());
+    QCOMPARE(bench.evaluations.current()->mask.name, std::string("one"));
+    QVERIFY(bench.evaluations.table()->selectionModel()->isRowSelected(1));
+    QCOMPARE(scatter->highlighted().value_or(99), std::size_t{1});
+    QVERIFY2(QToolTip::text().startsWith("one\n"), qPrintable(QToolTip::text()));
+    QVERIFY2(QToolTip::text().contains("nats/token: 0.250"), qPrintable(QToolTip::text()));
+    QTest::mouseClick(scatter, Qt::LeftButton, {}, QPoint(2, 2)); // beside all of them
+    QCOMPARE(bench.evaluations.current()->mask.name, std::string("one"));
+    QVERIFY(bench.masks().mask().keepsAll());
+    // A row chosen in the table is ringed, in the accent colour.
+    const QImage before = scatter->grab().toImage();
+    bench.evaluations.table()->selectRow(2);
+    QCOMPARE(scatter->highlighted().value_or(99), std::size_t{2});
+    QTRY_VERIFY(scatter->grab().toImage() != before);
+    QTest::mouseDClick(scatter, Qt::LeftButton, {}, *scatter->position(1));
+    QVERIFY(bench.masks().isCut({0, 0}) && !bench.masks().isCut({2, 2}));
+}
+
+void TestMaskPanel::aRowsCommandIsWanted() {
+    Bench bench;
+    bench.measured(0);
+    QVERIFY(!bench.evaluations.current());
+    bench.evaluations.table()->selectRow(0);
+    QSignalSpy wanted(&bench.evaluations, &EvaluationsPanel::commandWanted);
+    QTimer::singleShot(100, &bench.evaluations, [] {
+        auto* menu = qobject_cast<QMenu*>(QApplication::activePopupWidget());
+        for (QAction* action : menu ? menu->actions() : QList<QAction*>())
+            if (action->text().remove('&') == "Copy as command line")
+                action->trigger();
+        if (menu)
+            menu->close();
+    });
+    const QPoint place = bench.evaluations.table()->pos() + QPoint(5, 40);
+    QContextMenuEvent event(QContextMenuEvent::Keyboard, place, bench.evaluations.mapToGlobal(place));
+    QApplication::sendEvent(&bench.evaluations, &event);
+    QCOMPARE(wanted.size(), 1);
 }
 
 QTEST_MAIN(TestMaskPanel)

@@ -123,7 +123,8 @@ private slots:
         QCOMPARE(figure.series.front().values[4], *std::ranges::min_element(row));
         QCOMPARE(figure.series.back().values[4], *std::ranges::max_element(row));
         QCOMPARE(QString::fromStdString(figure.command),
-                 "secateur-cli plot model.gguf --figure neurons:metric=mag_sp_neuron:log=false");
+                 QString("secateur-cli plot %1 --figure neurons:metric=mag_sp_neuron:log=false --out figure.pdf")
+                     .arg(bench.document.sessionPath()));
         bench.view.figureActions()->copyCsv();
         QVERIFY(QApplication::clipboard()->text().startsWith("layer,min,p1,p10,p25,median"));
         QCOMPARE(QApplication::clipboard()->text().count('\n'), 7);

@@ -9,6 +9,7 @@
 #include <QtTest>
 
 #include <cmath>
+#include <optional>
 
 using namespace secateur;
 using namespace secateur::test;
@@ -78,6 +79,53 @@ void compare(const TaskEvaluation& a, const TaskEvaluation& b) {
     compare(a.run, b.run);
 }
 
+void compare(const std::optional<PrefillTiming>& a, const std::optional<PrefillTiming>& b) {
+    QCOMPARE(a.has_value(), b.has_value());
+    if (!a)
+        return;
+    QCOMPARE(a->timing.seconds, b->timing.seconds);
+    QCOMPARE(a->bySublayer.has_value(), b->bySublayer.has_value());
+    if (a->bySublayer)
+        QVERIFY(a->bySublayer->attention == b->bySublayer->attention && a->bySublayer->mlp == b->bySublayer->mlp &&
+                a->bySublayer->rest == b->bySublayer->rest);
+}
+
+void compareSpeedups(const std::optional<Speedup>& a, const std::optional<Speedup>& b) {
+    QCOMPARE(a.has_value(), b.has_value());
+    if (a)
+        QVERIFY(a->ratio == b->ratio && a->p10 == b->p10 && a->p90 == b->p90);
+}
+
+void compareTimes(const Evaluation& a, const Evaluation& b) {
+    QVERIFY(a.timedAgainst.name == b.timedAgainst.name && a.timedAgainst.digest == b.timedAgainst.digest);
+    QCOMPARE(a.latency.has_value(), b.latency.has_value());
+    if (a.latency) {
+        const LatencyRules& rules = a.latency->rules;
+        const LatencyRules& others = b.latency->rules;
+        QVERIFY(rules.promptTokens == others.promptTokens && rules.newTokens == others.newTokens &&
+                rules.warmup == others.warmup && rules.runs == others.runs);
+        QCOMPARE(a.latency->run.seconds, b.latency->run.seconds);
+        QCOMPARE(a.latency->reference.has_value(), b.latency->reference.has_value());
+        if (a.latency->reference)
+            QCOMPARE(a.latency->reference->seconds, b.latency->reference->seconds);
+        compareSpeedups(a.latency->speedup, b.latency->speedup);
+    }
+    QCOMPARE(a.prefills.size(), b.prefills.size());
+    for (std::size_t i = 0; i < a.prefills.size(); ++i) {
+        QCOMPARE(a.prefills[i].tokens, b.prefills[i].tokens);
+        compare(std::optional(a.prefills[i].run), std::optional(b.prefills[i].run));
+        compare(a.prefills[i].reference, b.prefills[i].reference);
+        compareSpeedups(a.prefills[i].speedup, b.prefills[i].speedup);
+    }
+    QCOMPARE(a.continuations.size(), b.continuations.size());
+    for (std::size_t i = 0; i < a.continuations.size(); ++i) {
+        const PromptContinuation& x = a.continuations[i];
+        const PromptContinuation& y = b.continuations[i];
+        QVERIFY(x.prompt == y.prompt && x.text == y.text && x.continuation.tokens == y.continuation.tokens &&
+                x.continuation.end == y.continuation.end);
+    }
+}
+
 void compare(const Evaluation& a, const Evaluation& b) {
     QCOMPARE(a.mask.name, b.mask.name);
     QCOMPARE(a.mask.digest, b.mask.digest);
@@ -92,6 +140,7 @@ void compare(const Evaluation& a, const Evaluation& b) {
     QCOMPARE(a.tasks.size(), b.tasks.size());
     for (std::size_t i = 0; i < a.tasks.size(); ++i)
         compare(a.tasks[i], b.tasks[i]);
+    compareTimes(a, b);
 }
 
 void compare(const Session& a, const Session& b) {
@@ -133,7 +182,7 @@ private slots:
         const Session written = evaluatedSession();
         writeSession(written, path);
         compare(readSession(path), written);
-        QCOMPARE(versionOf(path), 3);
+        QCOMPARE(versionOf(path), 4);
         const std::string copy = scratch.path("copy.h5").toStdString();
         addToSession(written, copy);
         addToSession(written, copy); // the same once more
@@ -157,7 +206,7 @@ private slots:
         addToSession(old, path);
         QCOMPARE(versionOf(path), 2); // nothing in it is newer
         addToSession(whole, path);
-        QCOMPARE(versionOf(path), 3);
+        QCOMPARE(versionOf(path), 4);
         compare(readSession(path), whole);
         QCOMPARE(readSession(path).results.size(), 1);
 
@@ -169,7 +218,53 @@ private slots:
         QVERIFY(after.model.spec == before.model.spec);
         QCOMPARE(after.results.size(), before.results.size());
         QCOMPARE(after.evaluations.size(), 1);
-        QCOMPARE(versionOf(first), 3);
+        QCOMPARE(versionOf(first), 4);
+    }
+
+    void evaluationsWithoutTimesAreThoseOfVersionThree() {
+        const Scratch scratch;
+        const std::string path = scratch.path("s.h5").toStdString();
+        Session old = evaluatedSession();
+        const Session whole = old;
+        for (Evaluation& evaluation : old.evaluations) {
+            evaluation.latency.reset();
+            evaluation.prefills.clear();
+            evaluation.continuations.clear();
+        }
+        writeSession(old, path);
+        change(path, [](const hdf5::Handle& file) { hdf5::writeInteger(file, "version", 3); });
+        compare(readSession(path), old);
+        addToSession(runsOf(whole, whole.evaluations, whole.masks), path);
+        QCOMPARE(versionOf(path), 4);
+        compare(readSession(path), whole);
+    }
+
+    void timesAndContinuationsAreKeptOnce() {
+        Session session = evaluatedSession();
+        session.evaluations.pop_back(); // of the same mask: times would join it
+        const Session before = session;
+        Evaluation times = drawnEvaluation(session.evaluations[1].mask, {});
+        addDrawnTimes(times);
+        times.latency->run.seconds = {0.25};
+        times.prefills.resize(1);
+        times.continuations = {drawnContinuation("Once é", " more")};
+        add(session, times);
+        QCOMPARE(session.evaluations.size(), before.evaluations.size());
+        const Evaluation& row = session.evaluations[1];
+        QCOMPARE(row.latency->run.seconds, std::vector{0.25});
+        QCOMPARE(row.prefills.size(), 2);
+        QCOMPARE(row.continuations.size(), 1);
+        QCOMPARE(row.continuations.front().text, " more");
+        // As many tokens of another number are another measurement, and so is one beside another mask.
+        times.continuations.clear();
+        times.latency->rules.newTokens = 64;
+        add(session, times);
+        QCOMPARE(session.evaluations.size(), before.evaluations.size() + 1);
+        times.timedAgainst = {"other.json", "sha256:other"};
+        times.latency->rules.newTokens = 16;
+        add(session, times);
+        QCOMPARE(session.evaluations.size(), before.evaluations.size() + 2);
+        QCOMPARE(session.evaluations.back().timedAgainst.name, "other.json");
     }
 
     void theSameRunIsKeptOnce() {

@@ -93,7 +93,7 @@ class TestStrategies : public QObject {
 private slots:
     void theLowestAreThoseOfASort() {
         const ModelSpec spec = uniformSpec(5, 6, 2, 11);
-        const Protection none(spec);
+        const Protection none;
         const PruningMask dense(spec);
         for (const CutUnit unit :
              {CutUnit::head, CutUnit::kvGroup, CutUnit::neuron, CutUnit::attention, CutUnit::mlp, CutUnit::block})
@@ -132,7 +132,7 @@ private slots:
         const ModelSpec spec = uniformSpec(4, 6, 3, 10);
         const Matrix values = drawn(spec, CutUnit::neuron, 1, 1000);
         const CutOrder order{CutUnit::neuron, false, {25, true}, true};
-        const PruningMask mask = cutLowest(spec, values, order, Protection(spec), PruningMask(spec));
+        const PruningMask mask = cutLowest(spec, values, order, {}, PruningMask(spec));
         for (int layer = 0; layer < 4; ++layer)
             QCOMPARE(mask.layer(layer).keptNeurons(), 8); // 25 % of 10, rounded down
     }
@@ -142,8 +142,7 @@ private slots:
         const auto count = [&](const char* budget) {
             const CutOrder order{CutUnit::head, false, parseBudget(budget), false};
             const Matrix values = randomValues(spec, CutUnit::head, 3);
-            return cutPlaces(cutLowest(spec, values, order, Protection(spec), PruningMask(spec)), spec, CutUnit::head)
-                .size();
+            return cutPlaces(cutLowest(spec, values, order, {}, PruningMask(spec)), spec, CutUnit::head).size();
         };
         QCOMPARE(count("10%"), std::size_t{27});
         QCOMPARE(count("12.5%"), std::size_t{33});
@@ -165,11 +164,24 @@ private slots:
                  qPrintable(told("253", false)));
         QVERIFY2(told("95%", false).contains("256 (95%) of 270 heads cannot be cut: at most 252 can"),
                  qPrintable(told("95%", false)));
-        QVERIFY2(told("1", true).contains("1 of 9 heads in layer 0 cannot be cut: at most 0 can"),
-                 qPrintable(told("1", true)));
+        QCOMPARE(told("9", true), QString("accepted")); // the first and the last layer are passed over
         QCOMPARE(told("252", false), QString("accepted"));
         QVERIFY2(told("1.5", false).contains("1.5 is no whole number of units"), qPrintable(told("1.5", false)));
         QVERIFY2(told("101%", false).contains("101% is no share"), qPrintable(told("101%", false)));
+    }
+
+    void perLayerABudgetIsMetWhereAnythingCanBeCut() {
+        const ModelSpec spec = uniformSpec(4, 6, 3, 1);
+        const Matrix values = randomValues(spec, CutUnit::head, 3);
+        const Protection protection = Protection::parse("0,2.1-5", spec);
+        const CutOrder one{CutUnit::head, false, {1, false}, true};
+        const PruningMask mask = cutLowest(spec, values, one, protection, PruningMask(spec));
+        for (int layer = 0; layer < 4; ++layer)
+            QCOMPARE(mask.layer(layer).keptHeads(), layer == 0 ? 6 : 5);
+        QVERIFY(isCut(mask, spec, CutUnit::head, 2, 0));
+        const CutOrder two{CutUnit::head, false, {2, false}, true};
+        const QString told = refusal([&] { cutLowest(spec, values, two, protection, PruningMask(spec)); });
+        QVERIFY2(told.contains("2 of 6 heads in layer 2 cannot be cut: at most 1 can"), qPrintable(told));
     }
 
     void cellsWithoutAValueAreNotChosen() {
@@ -177,11 +189,11 @@ private slots:
         Matrix values = drawn(spec, CutUnit::head, 1, 1000);
         values(0, 1) = values(1, 2) = std::nan("");
         const CutOrder order{CutUnit::head, false, {4, false}, false};
-        const PruningMask mask = cutLowest(spec, values, order, Protection(spec), PruningMask(spec));
+        const PruningMask mask = cutLowest(spec, values, order, {}, PruningMask(spec));
         QVERIFY(!isCut(mask, spec, CutUnit::head, 0, 1) && !isCut(mask, spec, CutUnit::head, 1, 2));
         const CutOrder more{CutUnit::head, false, {5, false}, false};
-        QVERIFY_THROWS_EXCEPTION(UsageError, cutLowest(spec, values, more, Protection(spec), PruningMask(spec)));
-        QVERIFY_THROWS_EXCEPTION(Error, cutLowest(spec, Matrix(2, 2, 0), order, Protection(spec), PruningMask(spec)));
+        QVERIFY_THROWS_EXCEPTION(UsageError, cutLowest(spec, values, more, {}, PruningMask(spec)));
+        QVERIFY_THROWS_EXCEPTION(Error, cutLowest(spec, Matrix(2, 2, 0), order, {}, PruningMask(spec)));
     }
 
     void sharedLayersAreOne() {
@@ -191,7 +203,7 @@ private slots:
         values(4, 2) = -50; // with layers 0 and 2, on average -10
         values(5, 3) = -45;
         const CutOrder order{CutUnit::head, false, {1, false}, false};
-        const PruningMask mask = cutLowest(spec, values, order, Protection(spec), PruningMask(spec));
+        const PruningMask mask = cutLowest(spec, values, order, {}, PruningMask(spec));
         const std::set<Place> expected{{0, 2}, {2, 2}, {4, 2}};
         QVERIFY(cutPlaces(mask, spec, CutUnit::head) == expected);
     }
@@ -200,8 +212,8 @@ private slots:
         const ModelSpec spec = uniformSpec(6, 4, 4, 3);
         const Matrix values = drawn(spec, CutUnit::head, 9, 10);
         for (const bool highestFirst : {false, true}) {
-            const PruningMask mask = cutWithin(spec, values, {CutUnit::head, highestFirst, {}, false}, 4,
-                                               Protection(spec), PruningMask(spec));
+            const PruningMask mask =
+                cutWithin(spec, values, {CutUnit::head, highestFirst, {}, false}, 4, {}, PruningMask(spec));
             for (int layer = 0; layer < 6; ++layer)
                 for (int head = 0; head < 4; ++head) {
                     const double value = values(static_cast<std::size_t>(layer), static_cast<std::size_t>(head));
@@ -222,7 +234,7 @@ private slots:
         constexpr int seeds = 3000;
         const auto mask = [&](int seed, double budget) {
             return cutLowest(spec, randomValues(spec, CutUnit::head, static_cast<std::uint64_t>(seed)),
-                             {CutUnit::head, false, {budget, false}, false}, Protection(spec), PruningMask(spec));
+                             {CutUnit::head, false, {budget, false}, false}, {}, PruningMask(spec));
         };
         for (int seed = 0; seed < seeds; ++seed) {
             const PruningMask three = mask(seed, 3);
@@ -332,13 +344,22 @@ private slots:
         PruneRequest request = requestOf("random_head:per_layer=true", "10%");
         request.protect = "first_last";
         request.seed = 7;
-        const MaskProvenance provenance = provenanceOf(request);
+        const MaskProvenance provenance = provenanceOf(request, {});
         QCOMPARE(provenance.strategy, std::string("random_head"));
         QVERIFY(provenance.options ==
                 (std::map<std::string, std::string>{{"per_layer", "true"}, {"protect", "first_last"}}));
         QVERIFY(provenance.budget == (Budget{10, true}));
         QCOMPARE(provenance.seed.value_or(-1), std::int64_t{7});
-        QVERIFY(!provenanceOf(requestOf("gate_norm", "1")).seed);
+        QVERIFY(!provenanceOf(requestOf("gate_norm", "1"), {}).seed);
+    }
+
+    void byMetricNamesTheEnd() {
+        const MetricRequest metric = parseMetricRequests("gate_norm_head:fold_norm=true").front();
+        QCOMPARE(byMetric(metric, false, true).resultId(),
+                 std::string("by_metric:fold_norm=true:metric=gate_norm_head:per_layer=true"));
+        QCOMPARE(byMetric(metric, true, false).resultId(),
+                 std::string("by_metric:fold_norm=true:metric=gate_norm_head:reversed=true"));
+        QVERIFY(byMetric(metric, true, false).highestFirst());
     }
 
     void aSliderCanFollowTheChoice() {

@@ -381,8 +381,11 @@ private slots:
         bench.heads.figureActions()->save(bench.folder.path() + "/no/figure.png", FigureWidth::column);
         QCOMPARE(failed.size(), 1);
         QCOMPARE(QString::fromStdString(bench.heads.currentFigure().command),
-                 QString("secateur-cli plot SmolLM2-135M-Instruct.gguf --figure "
-                         "heads:metric=gate_norm_head:colours=viridis:log=false:clip=1"));
+                 QString("secateur-cli plot %1 --figure "
+                         "heads:metric=gate_norm_head:colours=viridis:log=false:clip=1 --out figure.pdf")
+                     .arg(bench.document.sessionPath())); // the checkpoint is not here
+        bench.heads.figureActions()->copyCommand();
+        QCOMPARE(QGuiApplication::clipboard()->text().toStdString(), bench.heads.currentFigure().command);
     }
 
     void viewIsKeptAndRestored() {

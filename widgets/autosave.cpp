@@ -4,19 +4,21 @@
 #include "widgets/mask_editor.h"
 
 #include <QCryptographicHash>
+#include <QDateTime>
 #include <QDir>
 #include <QFileInfo>
 #include <QThreadPool>
 #include <QTimer>
 #include <QUuid>
 
+#include <algorithm>
 #include <utility>
 
 namespace secateur {
 
 namespace {
 
-constexpr int pauseMs = 700; ///< with the writing itself, under a second
+constexpr int pauseMs = 500; ///< with the writing itself, also on a slow disk, under a second
 constexpr const char* originalSession = "autosave.session";
 
 QString lockOf(const QString& path) {
@@ -40,7 +42,6 @@ Autosave::Autosave(Document* document, const QString& folder, QObject* parent)
     , m_folder(folder)
     , m_pause(new QTimer(this)) {
     m_pause->setSingleShot(true);
-    m_pause->setInterval(pauseMs);
     connect(m_pause, &QTimer::timeout, this, &Autosave::write);
     connect(document, &Document::opened, this, [this] {
         forget();
@@ -77,9 +78,15 @@ QString Autosave::ownPath() {
 void Autosave::noteChange() {
     if (!m_document->isModified())
         return;
-    m_pending = true;
+    if (!std::exchange(m_pending, true))
+        m_sinceChange.start();
     if (!m_pause->isActive() && !m_writing)
-        m_pause->start();
+        startPause();
+}
+
+/// From the first change that is not written: one that came while another was written has waited already.
+void Autosave::startPause() {
+    m_pause->start(std::max(0, pauseMs - static_cast<int>(m_sinceChange.elapsed())));
 }
 
 void Autosave::write() {
@@ -108,7 +115,7 @@ void Autosave::written(const QString& error) {
     if (!m_document->isModified())
         forget();
     else if (m_pending)
-        m_pause->start();
+        startPause();
     if (error.isEmpty() && !m_pending) // an earlier write does not hold what was recovered since
         removeRecovered();
     if (!error.isEmpty() && !m_failed)
@@ -129,7 +136,22 @@ void Autosave::removeRecovered() {
         QFile::remove(path);
 }
 
+/// Those of programs that were killed before they had written anything, or while they wrote.
+void Autosave::removeStaleLocks() {
+    static const QStringList locks{"*.h5.lock", ".*.h5.lock"};
+    for (const QFileInfo& file : QDir(m_folder).entryInfoList(locks, QDir::Files | QDir::Hidden)) {
+        const QString session = m_folder + "/" + file.completeBaseName().mid(file.fileName().startsWith('.') ? 1 : 0);
+        if (session == m_path || QFile::exists(session))
+            continue;
+        // A kill in the middle of locking leaves a lock that names nobody, and that QLockFile therefore leaves alone.
+        const bool namesNobody = file.size() == 0 && file.lastModified().secsTo(QDateTime::currentDateTime()) > 60;
+        if (namesNobody || takeLock(lockOf(session)))
+            QFile::remove(file.filePath());
+    }
+}
+
 std::list<Leftover> Autosave::leftovers() {
+    removeStaleLocks();
     std::list<Leftover> found;
     for (const QFileInfo& file : QDir(m_folder).entryInfoList({"*.h5"}, QDir::Files, QDir::Time)) {
         const QString path = file.filePath();

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <QElapsedTimer>
 #include <QLockFile>
 #include <QObject>
 #include <QStringList>
@@ -49,17 +50,20 @@ signals:
 
 private:
     void noteChange();
+    void startPause();
     void write();
     void written(const QString& error);
     void forget();
     void removeRecovered();
+    void removeStaleLocks();
     void watchSession();
     QString ownPath();
 
     Document* m_document;
     QString m_folder;
     QTimer* m_pause;
-    QString m_path; ///< of what this program writes; empty until there is something
+    QElapsedTimer m_sinceChange; ///< the first that is pending
+    QString m_path;              ///< of what this program writes; empty until there is something
     std::unique_ptr<QLockFile> m_lock;
     std::list<std::unique_ptr<QLockFile>> m_taken; ///< of leftovers
     std::unique_ptr<QLockFile> m_sessionLock;

@@ -1,5 +1,6 @@
 #include "widgets/cut_box.h"
 
+#include "analysis/cut_lowest.h"
 #include "analysis/error.h"
 #include "analysis/text.h"
 #include "widgets/document.h"
@@ -50,15 +51,6 @@ bool canCutBy(const MetricInfo& metric) {
     } catch (const Error&) {
         return false;
     }
-}
-
-Protection protectionOf(const ProtectedUnits& units, const ModelSpec& spec) {
-    Protection protection(spec);
-    for (int layer : units.layers)
-        protection.protectLayer(layer);
-    for (HeadId head : units.heads)
-        protection.protectHead(head);
-    return protection;
 }
 
 } // namespace
@@ -135,8 +127,9 @@ void CutBox::buildProtection() {
     MaskEditor* masks = m_document->masks();
     auto* menu = new QMenu(m_protect);
     menu->addAction(tr("&First and last layer"), this, [masks] {
-        ProtectedUnits units = masks->isProtected();
-        units.layers.insert({0, masks->spec().layerCount() - 1});
+        Protection units = masks->isProtected();
+        for (const int layer : {0, masks->spec().layerCount() - 1})
+            units.protectLayer(masks->spec(), layer);
         masks->setProtected(units, tr("Protect the first and the last layer"));
     });
     menu->addAction(tr("&Nothing"), this, [masks] { masks->setProtected({}, tr("Protect nothing")); });
@@ -151,7 +144,7 @@ void CutBox::buildProtection() {
 }
 
 void CutBox::showProtection() {
-    const ProtectedUnits& units = m_document->masks()->isProtected();
+    const Protection& units = m_document->masks()->isProtected();
     QStringList parts;
     if (!units.layers.empty())
         parts << QString::fromStdString(counted(units.layers.size(), "layer"));
@@ -218,14 +211,12 @@ void CutBox::readRange() {
     preview();
 }
 
-CutOrder CutBox::order() const {
-    CutOrder order;
-    order.unit = unitOf(*result()->request.info);
-    order.highestFirst = m_end->currentIndex() == 1;
-    order.budget.isPercentage = m_counted->currentIndex() == 1;
-    order.budget.amount = order.budget.isPercentage ? m_amount->value() : std::round(m_amount->value());
-    order.perLayer = m_perLayer->isChecked();
-    return order;
+PruneRequest CutBox::request() const {
+    const MaskEditor& masks = *m_document->masks();
+    const bool isShare = m_counted->currentIndex() == 1;
+    const Budget budget{isShare ? m_amount->value() : std::round(m_amount->value()), isShare};
+    return {byMetric(result()->request, m_end->currentIndex() == 1, m_perLayer->isChecked()), budget,
+            masks.isProtected().text(m_document->spec()), 0, masks.mask()};
 }
 
 void CutBox::preview() {
@@ -238,8 +229,7 @@ void CutBox::preview() {
         return;
     }
     try {
-        const Protection protection = protectionOf(masks.isProtected(), m_document->spec());
-        masks.setPreview(cutLowest(m_document->spec(), found->values, order(), protection, masks.mask()));
+        masks.setPreview(pruneBy(m_document->spec(), request(), found->values));
         m_previewing = masks.preview().has_value();
         say(tr("Hatched lightly; nothing is cut yet."));
     } catch (const Error& error) {
@@ -254,27 +244,17 @@ void CutBox::say(const QString& text) {
 }
 
 QString CutBox::action() const {
-    const CutOrder wanted = order();
-    const QString amount = wanted.budget.isPercentage
-                               ? tr("%1 % of %2").arg(m_amount->value()).arg(unitName(wanted.unit))
-                               : QString("%1 %2").arg(m_amount->value()).arg(unitName(wanted.unit));
+    const PruneRequest wanted = request();
+    const QString unit = unitName(wanted.strategy.unit());
+    const QString amount = wanted.budget.isPercentage ? tr("%1 % of %2").arg(m_amount->value()).arg(unit)
+                                                      : QString("%1 %2").arg(m_amount->value()).arg(unit);
     return tr("Cut the %1 %2 by %3").arg(m_end->currentText(), amount, m_metric->currentText());
 }
 
 void CutBox::cut() {
-    if (!m_previewing)
-        return;
-    MaskProvenance provenance;
-    provenance.strategy = "by_metric";
-    provenance.options["metric"] = result()->request.info->id;
-    for (const auto& [name, value] : result()->request.options)
-        provenance.options[name] = value;
-    if (m_perLayer->isChecked())
-        provenance.options["per_layer"] = "true";
-    provenance.budget = order().budget;
-    provenance.created = utcNow();
-    provenance.secateur = SECATEUR_VERSION;
-    m_document->masks()->applyPreview(action(), std::move(provenance));
+    MaskEditor& masks = *m_document->masks();
+    if (m_previewing)
+        masks.applyPreview(action(), provenanceOf(request(), masks.state().edited().name));
 }
 
 } // namespace secateur

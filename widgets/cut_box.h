@@ -1,7 +1,7 @@
 #pragma once
 
-#include "analysis/cut_lowest.h"
 #include "analysis/metric.h"
+#include "analysis/prune.h"
 
 #include <QWidget>
 
@@ -42,7 +42,7 @@ private:
     void buildProtection();
     void showProtection();
     const MetricResult* result() const;
-    CutOrder order() const;
+    PruneRequest request() const;
     void say(const QString& text);
     QString action() const;
 

@@ -95,6 +95,7 @@ signals:
     void sessionPathChanged();
     void saved(const QString& path);
     void maskSaved(const QString& path);
+    void maskOpened(const QString& path);
     /// What recover() was asked for is open now.
     void recovered(const QString& autosaved);
     /// @param sentence what was written, and how well it agrees

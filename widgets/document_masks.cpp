@@ -74,6 +74,7 @@ void Document::openMask(const QString& path) {
             if (generation != m_generation)
                 return;
             m_masks->addMask(QFileInfo(QString::fromStdString(file)).fileName().section('.', 0, 0), std::move(record));
+            emit maskOpened(QString::fromStdString(file));
             for (const std::string& warning : warnings)
                 emit noticed(QString::fromStdString(file + ": " + warning));
         };

@@ -1,6 +1,8 @@
 #include "widgets/effect_box.h"
 
 #include "analysis/text.h"
+#include "widgets/further_box.h"
+#include "widgets/further_evaluation.h"
 #include "widgets/live_evaluation.h"
 
 #include <QGridLayout>
@@ -15,6 +17,7 @@ namespace secateur {
 namespace {
 
 using State = LiveEvaluation::State;
+using Further = FurtherEvaluation::State;
 
 QString shown(const std::string& text) {
     return QString::fromStdString(text);
@@ -77,12 +80,16 @@ EffectBox::EffectBox(LiveEvaluation* live, QWidget* parent)
     grid->addWidget(m_loss, 0, 1, 1, 2);
     grid->addWidget(new QLabel(tr("perplexity")), 1, 0);
     grid->addWidget(m_perplexity, 1, 1, 1, 2);
-    grid->addWidget(m_progress, 2, 0, 1, 3);
-    grid->addWidget(m_state, 3, 0, 1, 2);
-    grid->addWidget(m_action, 3, 2, Qt::AlignRight | Qt::AlignTop);
+    grid->addWidget(new FurtherBox(live->further(), this), 2, 0, 1, 3);
+    grid->addWidget(m_progress, 3, 0, 1, 3);
+    grid->addWidget(m_state, 4, 0, 1, 2);
+    grid->addWidget(m_action, 4, 2, Qt::AlignRight | Qt::AlignTop);
     connect(live, &LiveEvaluation::changed, this, &EffectBox::refresh);
-    connect(m_action, &QToolButton::clicked, this,
-            [this] { m_live->state() == State::running ? m_live->stopHere() : m_live->evaluate(); });
+    connect(live->further(), &FurtherEvaluation::changed, this, &EffectBox::refresh);
+    connect(m_action, &QToolButton::clicked, this, [this] {
+        const bool isRunning = m_live->state() == State::running || m_live->further()->state() == Further::running;
+        isRunning ? m_live->stopHere() : m_live->evaluate();
+    });
     refresh();
 }
 
@@ -116,9 +123,11 @@ void EffectBox::showProgress() {
     const MaskEvaluation* found = m_live->shown();
     const std::size_t done = found ? found->run.windows.size() : 0;
     const std::size_t all = m_live->text() ? m_live->text()->windows : 0;
-    m_progress->setMaximum(static_cast<int>(all));
-    m_progress->setValue(static_cast<int>(done));
-    m_progress->setVisible(state == State::running && all > 0);
+    const bool goesFurther = m_live->further()->state() == Further::running;
+    constexpr int fine = 1000;
+    m_progress->setMaximum(goesFurther ? fine : static_cast<int>(all));
+    m_progress->setValue(goesFurther ? static_cast<int>(fine * m_live->further()->fraction()) : static_cast<int>(done));
+    m_progress->setVisible(goesFurther || (state == State::running && all > 0));
     const QString windows = tr("%1 of %2 windows").arg(done).arg(all);
     QString text;
     switch (state) {
@@ -148,12 +157,34 @@ void EffectBox::showProgress() {
         text = m_live->failure();
         break;
     }
-    m_state->setText(text);
-    m_action->setVisible(state != State::unavailable && state != State::complete);
-    m_action->setText(state == State::running   ? tr("Stop here")
-                      : state == State::stopped ? tr("Go on")
-                                                : tr("Evaluate"));
-    m_action->setToolTip(state == State::running ? tr("Keeps what is scored so far") : tr("Scores the text (Ctrl+E)"));
+    const QString further = furtherText();
+    m_state->setText(further.isEmpty() ? text : text + "\n" + further);
+    showAction();
+}
+
+QString EffectBox::furtherText() const {
+    switch (m_live->further()->state()) {
+    case Further::running: {
+        const auto left = m_live->further()->secondsLeft();
+        return left ? tr("Measuring more, %1 left").arg(about(*left)) : tr("Measuring more…");
+    }
+    case Further::stopped:
+        return tr("Stopped before all was measured.");
+    default:
+        return {};
+    }
+}
+
+void EffectBox::showAction() {
+    const State state = m_live->state();
+    const Further further = m_live->further()->state();
+    const bool isRunning = state == State::running || further == Further::running;
+    const bool isStopped = state == State::stopped || further == Further::stopped;
+    const bool isDone = state == State::complete && (further == Further::complete || further == Further::off);
+    m_action->setVisible(state != State::unavailable && !isDone);
+    m_action->setText(isRunning ? tr("Stop here") : isStopped ? tr("Go on") : tr("Evaluate"));
+    m_action->setToolTip(isRunning ? tr("Keeps what is measured so far")
+                                   : tr("Scores the text, then what is chosen besides (Ctrl+E)"));
 }
 
 } // namespace secateur

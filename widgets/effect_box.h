@@ -11,7 +11,7 @@ namespace secateur {
 class LiveEvaluation;
 
 /// What the current mask does to the model, as far as it is measured: loss and perplexity beside the dense model's,
-/// how much of the text they rest on, and a button that stops or goes on.
+/// what was chosen besides, how much of the text they rest on, and a button that stops or goes on.
 class EffectBox : public QWidget {
     Q_OBJECT
 
@@ -22,6 +22,9 @@ private:
     void refresh();
     void showFigures();
     void showProgress();
+    /// Of what follows behind the text.
+    QString furtherText() const;
+    void showAction();
 
     LiveEvaluation* m_live;
     QLabel* m_loss;

@@ -1,11 +1,13 @@
 #include "widgets/evaluations_panel.h"
 
+#include "analysis/command_line.h"
 #include "analysis/error.h"
 #include "analysis/evaluation_figure.h"
 #include "widgets/document.h"
+#include "widgets/evaluation_scatter.h"
 #include "widgets/evaluation_table.h"
 #include "widgets/figure_actions.h"
-#include "widgets/figure_widget.h"
+#include "widgets/further_choice_box.h"
 #include "widgets/live_evaluation.h"
 #include "widgets/mask_editor.h"
 
@@ -25,6 +27,7 @@
 #include <QSpinBox>
 #include <QSplitter>
 #include <QTableView>
+#include <QTimer>
 #include <QToolButton>
 #include <QVBoxLayout>
 
@@ -58,8 +61,9 @@ EvaluationsPanel::EvaluationsPanel(Document* document, LiveEvaluation* live, QWi
     , m_automatic(new QCheckBox(tr("after each edit")))
     , m_table(new QTableView)
     , m_hint(new QLabel(tr("Every mask that is measured becomes a row here; the dense model is the first.")))
-    , m_scatter(new FigureWidget)
-    , m_actions(new FigureActions(m_scatter, [this] { return currentFigure(); })) {
+    , m_scatter(new EvaluationScatter)
+    , m_actions(new FigureActions(m_scatter, [this] { return currentFigure(); }))
+    , m_drawing(new QTimer(this)) {
     auto* row = new QHBoxLayout;
     row->setContentsMargins(8, 4, 8, 4);
     row->setSpacing(8);
@@ -80,8 +84,18 @@ EvaluationsPanel::EvaluationsPanel(Document* document, LiveEvaluation* live, QWi
     column->addLayout(row);
     column->addWidget(split, 1);
     connect(m_actions, &FigureActions::failed, this, &EvaluationsPanel::failed);
-    connect(m_model, &QAbstractItemModel::modelReset, this, &EvaluationsPanel::refresh);
-    connect(document->masks(), &MaskEditor::maskChanged, this, &EvaluationsPanel::refresh);
+    m_drawing->setSingleShot(true);
+    m_drawing->setInterval(0);
+    connect(m_drawing, &QTimer::timeout, this, &EvaluationsPanel::drawScatter);
+    // After the table, which was connected before.
+    connect(document, &Document::opened, this, &EvaluationsPanel::refresh);
+    connect(document, &Document::evaluationsChanged, this, &EvaluationsPanel::refresh);
+    connect(document->masks(), &MaskEditor::maskChanged, m_drawing, qOverload<>(&QTimer::start));
+    connect(m_scatter, &EvaluationScatter::chosen, this, &EvaluationsPanel::showRow);
+    connect(m_scatter, &EvaluationScatter::activated, this, [this](std::size_t place) {
+        if (const int found = m_model->rowOf(place); found >= 0)
+            restore(found);
+    });
     showChoice();
     refresh();
 }
@@ -114,6 +128,7 @@ void EvaluationsPanel::buildChoice(QHBoxLayout& row) {
     row.addSpacing(8);
     row.addWidget(m_automatic);
     row.addWidget(now);
+    row.addWidget(furtherButton(m_live, this));
     row.addStretch();
     connect(m_text, &QComboBox::activated, this, [this](int index) {
         if (m_text->itemData(index).isNull())
@@ -143,6 +158,7 @@ void EvaluationsPanel::buildTable() {
     m_table->setAccessibleName(tr("Evaluations"));
     connect(m_table, &QTableView::doubleClicked, this,
             [this](const QModelIndex& index) { restore(m_sorted->mapToSource(index).row()); });
+    connect(m_table->selectionModel(), &QItemSelectionModel::currentRowChanged, this, &EvaluationsPanel::followRow);
 }
 
 void EvaluationsPanel::showChoice() {
@@ -195,21 +211,59 @@ void EvaluationsPanel::refresh() {
     const bool hasRows = m_model->rowCount() > 0;
     m_table->setVisible(hasRows);
     m_hint->setVisible(!hasRows);
-    m_scatter->setVisible(hasRows);
+    if (!hasRows)
+        m_scatter->hide();
     m_actions->setEnabled(hasRows);
     if (!hasRows)
-        return;
+        return followRow();
     m_table->resizeColumnsToContents();
+    m_drawing->start();
+}
+
+void EvaluationsPanel::drawScatter() {
+    if (m_model->rowCount() == 0)
+        return;
     try {
         m_scatter->setFigure(currentFigure());
+        m_scatter->show();
     } catch (const Error&) {
         m_scatter->hide(); // tasks alone have no loss
     }
+    followRow(); // its evaluation may lie elsewhere in the session now
+}
+
+void EvaluationsPanel::followRow() {
+    const QModelIndex index = m_table->currentIndex();
+    m_scatter->highlight(index.isValid() ? std::optional(m_model->place(m_sorted->mapToSource(index).row()))
+                                         : std::nullopt);
+    emit currentChanged();
+}
+
+void EvaluationsPanel::showRow(std::size_t place) {
+    const int row = m_model->rowOf(place);
+    if (row < 0)
+        return;
+    const QModelIndex index = m_sorted->mapFromSource(m_model->index(row, 1));
+    m_table->setCurrentIndex(index);
+    m_table->scrollTo(index);
+}
+
+const Evaluation* EvaluationsPanel::current() const {
+    const QModelIndex index = m_table->currentIndex();
+    return index.isValid() ? &m_model->evaluation(m_sorted->mapToSource(index).row()) : nullptr;
 }
 
 Figure EvaluationsPanel::currentFigure() const {
-    const std::string current = m_document->engine().maskDigest(m_document->masks()->mask());
-    return evaluationScatter(m_document->session(), *m_document->prices(), current);
+    const PruningMask& mask = m_document->masks()->mask();
+    const std::string current = m_document->engine().maskDigest(mask);
+    Figure figure = evaluationScatter(m_document->session(), *m_document->prices(), current);
+    if (m_document->sessionPath().isEmpty() || m_document->isModified())
+        return figure; // no file has it
+    const SessionMask* apart = m_document->session().mask(current);
+    const bool canName = apart && apart->name.find(':') == std::string::npos;
+    figure.command = shellText(plotCommand(QFileInfo(m_document->sessionPath()).absoluteFilePath().toStdString(),
+                                           canName ? "evaluations:mask=" + apart->name : "evaluations"));
+    return figure;
 }
 
 void EvaluationsPanel::restore(int row) {
@@ -237,6 +291,9 @@ void EvaluationsPanel::contextMenuEvent(QContextMenuEvent* event) {
         QAction* restoreAction = menu.addAction(tr("&Restore this mask"), this,
                                                 [this, index] { restore(m_sorted->mapToSource(index).row()); });
         restoreAction->setEnabled(index.isValid());
+        QAction* command =
+            menu.addAction(tr("Copy as command &line"), this, [this] { emit commandWanted(Evaluation(*current())); });
+        command->setEnabled(index.isValid());
         menu.addAction(tr("&Copy rows as CSV"), this, &EvaluationsPanel::copyRows);
     }
     menu.exec(event->globalPos());

@@ -1,9 +1,11 @@
 #pragma once
 
+#include "analysis/evaluation.h"
 #include "analysis/figure.h"
 
 #include <QWidget>
 
+#include <optional>
 #include <vector>
 
 class QCheckBox;
@@ -13,13 +15,14 @@ class QLabel;
 class QSortFilterProxyModel;
 class QSpinBox;
 class QTableView;
+class QTimer;
 
 namespace secateur {
 
 class Document;
+class EvaluationScatter;
 class EvaluationTable;
 class FigureActions;
-class FigureWidget;
 class LiveEvaluation;
 
 /// What is measured on, what was measured, and quality against size.
@@ -30,12 +33,19 @@ public:
     EvaluationsPanel(Document* document, LiveEvaluation* live, QWidget* parent = nullptr);
 
     QTableView* table() const { return m_table; }
+    EvaluationScatter* scatter() const { return m_scatter; }
+    /// Of the current row; null when there is none.
+    const Evaluation* current() const;
 
 public slots:
     /// The selected rows, or all when none is selected, as CSV to the clipboard.
     void copyRows();
 
 signals:
+    /// What measures a row again is wanted on the clipboard.
+    void commandWanted(const secateur::Evaluation& evaluation);
+    /// Another row is the current one, or none.
+    void currentChanged();
     void failed(const QString& message);
 
 protected:
@@ -48,6 +58,11 @@ private:
     void choose();
     void chooseFile();
     void refresh();
+    void drawScatter();
+    /// Rings the point of the current row.
+    void followRow();
+    /// The row of a point becomes the current one.
+    void showRow(std::size_t place);
     Figure currentFigure() const;
     void restore(int row);
     /// The table's rows in the order they are seen. @param onlySelected all when none is
@@ -63,8 +78,9 @@ private:
     QCheckBox* m_automatic;
     QTableView* m_table;
     QLabel* m_hint;
-    FigureWidget* m_scatter;
+    EvaluationScatter* m_scatter;
     FigureActions* m_actions;
+    QTimer* m_drawing; ///< once, however much changes at a time
 };
 
 } // namespace secateur

@@ -22,6 +22,7 @@ FigureActions::FigureActions(QWidget* view, std::function<Figure()> figure)
     };
     add(tr("Copy as &image"), [this] { copyImage(); });
     add(tr("Copy as &CSV"), [this] { copyCsv(); });
+    add(tr("Copy figure as command &line"), [this] { copyCommand(); });
     add(tr("Save figure, c&olumn width (8.4 cm)…"), [this] { saveAs(FigureWidth::column); });
     add(tr("Save figure, &page width (17.4 cm)…"), [this] { saveAs(FigureWidth::page); });
 }
@@ -37,6 +38,14 @@ void FigureActions::copyImage() {
 
 void FigureActions::copyCsv() {
     QApplication::clipboard()->setText(QString::fromStdString(toCsv(m_figure())));
+}
+
+void FigureActions::copyCommand() {
+    const QString command = QString::fromStdString(m_figure().command);
+    if (command.isEmpty())
+        emit failed(tr("No command draws this figure yet: save the session it is in first."));
+    else
+        QApplication::clipboard()->setText(command);
 }
 
 void FigureActions::save(const QString& path, FigureWidth width) {

@@ -13,7 +13,8 @@ class QWidget;
 
 namespace secateur {
 
-/// What can be done with the picture that a view shows: copied as an image or as CSV, saved as PNG, SVG, PDF or CSV.
+/// What can be done with the picture that a view shows: copied as an image, as CSV or as the command that draws it
+/// again, saved as PNG, SVG, PDF or CSV.
 class FigureActions : public QObject {
     Q_OBJECT
 
@@ -21,7 +22,7 @@ public:
     /// @param figure gives what the view shows when an action is triggered
     FigureActions(QWidget* view, std::function<Figure()> figure);
 
-    /// For menus: copy image, copy CSV, save in column width, save in page width.
+    /// For menus: copy image, copy CSV, copy command, save in column width, save in page width.
     const QList<QAction*>& actions() const { return m_actions; }
     void setEnabled(bool enabled);
     /// What saveAs does once the person has chosen a file; the extension decides the format.
@@ -30,6 +31,7 @@ public:
 public slots:
     void copyImage();
     void copyCsv();
+    void copyCommand();
     void saveAs(secateur::FigureWidth width);
 
 signals:

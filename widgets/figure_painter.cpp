@@ -40,6 +40,9 @@ void addTitle(QCustomPlot& plot, const QString& title, const PlotTheme& theme) {
     layout.setRowStretchFactor(0, stretchNothing);
 }
 
+/// More would be written over one another.
+constexpr std::size_t mostNames = 48;
+
 void paintHeatMap(QCustomPlot& plot, QCPLayoutGrid& layout, const Figure& figure, const PlotTheme& theme) {
     QCPAxisRect* rect = addAxisRect(layout, 0, 0);
     QCPAxis* columns = rect->addAxis(QCPAxis::atBottom);
@@ -54,6 +57,12 @@ void paintHeatMap(QCustomPlot& plot, QCPLayoutGrid& layout, const Figure& figure
     columns->setLabel(QString::fromStdString(figure.x.label));
     columns->setTicks(!figure.x.label.empty());
     columns->setTickLabels(!figure.x.label.empty());
+    if (figure.x.names.size() == figure.cells.columns() && figure.cells.columns() <= mostNames) {
+        useNamedTicks(*columns, figure.x.names);
+        columns->setTickLabelRotation(90);
+    }
+    if (figure.y.names.size() == figure.cells.rows() && figure.cells.rows() <= mostNames)
+        useNamedTicks(*rows, figure.y.names);
     columns->setRange(-0.5, count(figure.cells.columns()) - 0.5);
     rows->setLabel(QString::fromStdString(figure.y.label));
     rows->setRange(-0.5, count(figure.cells.rows()) - 0.5);

@@ -23,6 +23,8 @@ protected:
     /// Called after the figure was drawn anew: what was added to the plot is gone.
     virtual void painted() {}
     QCustomPlot* plot() const { return m_plot; }
+    const Figure& figure() const { return m_figure; }
+    void repaintFigure() { paint(); }
 
 private:
     void paint();

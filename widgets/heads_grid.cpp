@@ -151,8 +151,12 @@ void HeadsGrid::press(QPointF point, Qt::KeyboardModifiers modifiers) {
 }
 
 void HeadsGrid::mouseDoubleClickEvent(QMouseEvent* event) {
-    if (event->button() == Qt::LeftButton && !m_picture.placeAt(event->position()))
+    const std::optional<HeadsPlace> place = m_picture.placeAt(event->position());
+    const bool selects = m_tool == Tool::select && event->modifiers() == Qt::NoModifier;
+    if (event->button() == Qt::LeftButton && !place)
         m_picture.resetZoom();
+    else if (event->button() == Qt::LeftButton && selects && place && place->kind == HeadsPlace::Kind::cell)
+        emit opened(place->head);
     else
         mousePressEvent(event);
 }

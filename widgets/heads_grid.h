@@ -49,6 +49,8 @@ public:
 signals:
     void toolTipRequested(const QPoint& globalPosition);
     void hinted();
+    /// A cell was double-clicked: the person wants to see more of this head.
+    void opened(secateur::HeadId head);
 
 protected:
     bool event(QEvent* event) override;

@@ -24,10 +24,12 @@ void HeadsGrid::toggle(LayerSwitch which) {
     const LayerMask& layer = m_masks->mask().layer(which.layer);
     const std::set<int> layers{which.layer};
     if (which.part == LayerPart::protection) {
-        ProtectedUnits units = m_masks->isProtected();
-        const bool wasProtected = units.layers.erase(which.layer) > 0;
-        if (!wasProtected)
-            units.layers.insert(which.layer);
+        Protection units = m_masks->isProtected();
+        const bool wasProtected = units.layers.contains(which.layer);
+        if (wasProtected)
+            units.releaseLayer(m_masks->spec(), which.layer);
+        else
+            units.protectLayer(m_masks->spec(), which.layer);
         m_masks->setProtected(units,
                               (wasProtected ? tr("Unprotect layer %1") : tr("Protect layer %1")).arg(which.layer));
     } else if (which.part == LayerPart::block) {

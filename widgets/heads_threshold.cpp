@@ -1,5 +1,6 @@
 #include "widgets/heads_threshold.h"
 
+#include "analysis/cut_lowest.h"
 #include "analysis/text.h"
 #include "widgets/mask_editor.h"
 
@@ -11,17 +12,6 @@
 
 namespace secateur {
 
-std::set<HeadId> headsUpTo(const Matrix& values, double threshold, PruneFirst end) {
-    std::set<HeadId> heads;
-    for (std::size_t layer = 0; layer < values.rows(); ++layer)
-        for (std::size_t head = 0; head < values.columns(); ++head) {
-            const double value = values(layer, head);
-            if (end == PruneFirst::low ? value <= threshold : end == PruneFirst::high && value >= threshold)
-                heads.insert(heads.end(), {static_cast<int>(layer), static_cast<int>(head)});
-        }
-    return heads;
-}
-
 HeadsThreshold::HeadsThreshold(MaskEditor* masks, QObject* parent)
     : QObject(parent)
     , m_masks(masks) {
@@ -29,17 +19,22 @@ HeadsThreshold::HeadsThreshold(MaskEditor* masks, QObject* parent)
     connect(masks, &MaskEditor::protectionChanged, this, &HeadsThreshold::followMask);
 }
 
-void HeadsThreshold::setValues(const Matrix& values, PruneFirst end, const std::string& resultId) {
-    if (resultId != m_resultId) {
+void HeadsThreshold::setResult(const MetricResult* result) {
+    const std::string id = result ? result->request.resultId() : std::string();
+    if (id != m_resultId) {
         m_result.reset();
         m_applied.reset();
         if (m_dragged)
             cancel();
     }
-    m_values = values;
-    m_end = end;
-    m_resultId = resultId;
+    m_values = result ? result->values : Matrix();
+    m_metric = result ? result->request : MetricRequest();
+    m_resultId = id;
     emit changed();
+}
+
+bool HeadsThreshold::isOffered() const {
+    return end() != PruneFirst::neither && m_values.rows() == m_masks->spec().layers.size() && !m_values.empty();
 }
 
 /// Another hand changed the mask: the threshold no longer says what is cut.
@@ -51,15 +46,50 @@ void HeadsThreshold::followMask() {
     emit changed();
 }
 
-std::set<HeadId> HeadsThreshold::beyond(double threshold) const {
-    return headsUpTo(m_values, threshold, m_end);
+double HeadsThreshold::valueAt(Place place) const {
+    return m_values(static_cast<std::size_t>(place.first), static_cast<std::size_t>(place.second));
+}
+
+std::vector<HeadsThreshold::Place> HeadsThreshold::beyond(double threshold) const {
+    std::vector<Place> places;
+    for (int layer = 0; isOffered() && layer < m_masks->spec().layerCount(); ++layer)
+        for (int index = 0; index < unitsIn(m_masks->spec().layers[static_cast<std::size_t>(layer)], unit()); ++index) {
+            const double value = valueAt({layer, index});
+            if (end() == PruneFirst::low ? value <= threshold : value >= threshold)
+                places.emplace_back(layer, index);
+        }
+    return places;
+}
+
+PruningMask HeadsThreshold::masked(const PruningMask& base, double threshold) const {
+    return cutWithin(m_masks->spec(), m_values, {unit(), end() == PruneFirst::high, {}, false}, threshold,
+                     m_masks->isProtected(), base);
+}
+
+std::optional<MaskProvenance> HeadsThreshold::provenance(double threshold) const {
+    const std::size_t count = newlyCut(m_masks->spec(), unit(), m_base, *m_result);
+    if (count == 0)
+        return std::nullopt;
+    const PruneRequest request{byMetric(m_metric, end() == PruneFirst::high, false),
+                               {static_cast<double>(count), false},
+                               m_masks->isProtected().text(m_masks->spec()),
+                               0,
+                               m_base};
+    MaskProvenance made = provenanceOf(request, m_masks->state().edited().name);
+    if (std::isfinite(threshold))
+        made.options.emplace("threshold", exactly(threshold));
+    return made;
+}
+
+QString HeadsThreshold::counted(std::size_t units) const {
+    return QString::fromStdString(secateur::counted(units, unit() == CutUnit::head ? "head" : "KV group"));
 }
 
 void HeadsThreshold::preview(double threshold) {
     if (!isOffered())
         return;
     m_dragged = threshold;
-    m_masks->setPreview(m_masks->withHeads(m_result ? m_base : m_masks->mask(), beyond(threshold), true));
+    m_masks->setPreview(masked(m_result ? m_base : m_masks->mask(), threshold));
     emit changed();
 }
 
@@ -68,14 +98,14 @@ void HeadsThreshold::apply() {
         return;
     const double threshold = *std::exchange(m_dragged, {});
     const auto count = beyond(threshold).size();
-    const QString heads = QString::fromStdString(counted(count, "head"));
+    const QString units = counted(count);
     const QString limit = QString::fromStdString(significant(threshold));
     if (count == 0 && !m_result)
         cancel();
     else
         cut(threshold,
-            m_end == PruneFirst::low ? tr("Cut %1 below %2").arg(heads, limit)
-                                     : tr("Cut %1 above %2").arg(heads, limit),
+            end() == PruneFirst::low ? tr("Cut %1 below %2").arg(units, limit)
+                                     : tr("Cut %1 above %2").arg(units, limit),
             false);
 }
 
@@ -88,9 +118,9 @@ void HeadsThreshold::cancel() {
 void HeadsThreshold::cut(double threshold, const QString& action, bool repeats) {
     if (!m_result)
         m_base = m_masks->mask();
-    m_result = m_masks->withHeads(m_base, beyond(threshold), true);
+    m_result = masked(m_base, threshold);
     m_applied = threshold;
-    m_masks->replaceMask(*m_result, action, repeats);
+    m_masks->replaceMask(*m_result, action, repeats, provenance(threshold));
     emit changed();
 }
 
@@ -99,13 +129,15 @@ std::vector<double> HeadsThreshold::levels() const {
     std::vector<double> levels;
     const PruningMask& base = m_result ? m_base : m_masks->mask();
     const double all =
-        m_end == PruneFirst::low ? std::numeric_limits<double>::infinity() : -std::numeric_limits<double>::infinity();
-    for (HeadId head : beyond(all))
-        if (!isHeadCut(base, head) && !m_masks->isProtected().has(head))
-            levels.push_back(m_values(static_cast<std::size_t>(head.layer), static_cast<std::size_t>(head.head)));
+        end() == PruneFirst::low ? std::numeric_limits<double>::infinity() : -std::numeric_limits<double>::infinity();
+    const ModelSpec& spec = m_masks->spec();
+    for (const Place& place : beyond(all))
+        if (!isCut(base, spec, unit(), place.first, place.second) &&
+            !m_masks->isProtected().covers(spec, unit(), place.first, place.second))
+            levels.push_back(valueAt(place));
     std::ranges::sort(levels);
     levels.erase(std::unique(levels.begin(), levels.end()), levels.end());
-    if (m_end == PruneFirst::high)
+    if (end() == PruneFirst::high)
         std::ranges::reverse(levels);
     return levels;
 }
@@ -115,7 +147,7 @@ void HeadsThreshold::step(int units) {
         return;
     const std::vector<double> all = levels();
     const auto within = [&](double level) {
-        return m_applied && (m_end == PruneFirst::low ? level <= *m_applied : level >= *m_applied);
+        return m_applied && (end() == PruneFirst::low ? level <= *m_applied : level >= *m_applied);
     };
     const auto now = static_cast<int>(std::ranges::count_if(all, within));
     const int then = std::clamp(now + units, 0, static_cast<int>(all.size()));
@@ -123,7 +155,7 @@ void HeadsThreshold::step(int units) {
         return;
     const auto next = static_cast<std::size_t>(then);
     const double beforeAll =
-        m_end == PruneFirst::low ? -std::numeric_limits<double>::infinity() : std::numeric_limits<double>::infinity();
+        end() == PruneFirst::low ? -std::numeric_limits<double>::infinity() : std::numeric_limits<double>::infinity();
     // Between two values, so that "below" and "above" are true of it.
     const double threshold = then == 0            ? beforeAll
                              : next == all.size() ? all.back()
@@ -134,17 +166,17 @@ void HeadsThreshold::step(int units) {
 QString HeadsThreshold::text() const {
     if (!marker())
         return {};
-    std::size_t left = 0;
-    const std::set<HeadId> heads = beyond(*marker());
-    for (HeadId head : heads)
-        left += m_masks->isProtected().has(head);
-    if (heads.empty())
+    const std::vector<Place> places = beyond(*marker());
+    const auto left = static_cast<std::size_t>(std::ranges::count_if(places, [&](Place place) {
+        return m_masks->isProtected().covers(m_masks->spec(), unit(), place.first, place.second);
+    }));
+    if (places.empty())
         return tr("no heads cut by a threshold");
-    const QString count = QString::fromStdString(counted(heads.size() - left, "head"));
+    const QString count = counted(places.size() - left);
     const bool all = std::isinf(*marker());
     const QString limit = QString::fromStdString(significant(*marker()));
     QString text = all                        ? count
-                   : m_end == PruneFirst::low ? tr("%1 below %2").arg(count, limit)
+                   : end() == PruneFirst::low ? tr("%1 below %2").arg(count, limit)
                                               : tr("%1 above %2").arg(count, limit);
     if (left > 0)
         text += tr(" · %1 protected left alone").arg(left);

@@ -1,38 +1,33 @@
 #pragma once
 
-#include "analysis/head_id.h"
-#include "analysis/matrix.h"
+#include "analysis/mask_algebra.h"
 #include "analysis/metric.h"
-#include "analysis/pruning_mask.h"
+#include "analysis/prune.h"
 
 #include <QObject>
 
 #include <optional>
-#include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace secateur {
 
 class MaskEditor;
 
-/// Heads whose value lies at the end to cut first, up to a threshold; NaN lies nowhere.
-/// @param values [layers, heads]
-std::set<HeadId> headsUpTo(const Matrix& values, double threshold, PruneFirst end);
-
-/// Cuts what lies beyond a threshold on the metric that is shown. A threshold that is moved starts from the mask that
-/// was there before it, as long as nothing else was cut since.
+/// Cuts what lies beyond a threshold on the metric that is shown: heads, or KV groups where it is of those. A threshold
+/// that is moved starts from the mask that was there before it, as long as nothing else was cut since.
 class HeadsThreshold : public QObject {
     Q_OBJECT
 
 public:
     HeadsThreshold(MaskEditor* masks, QObject* parent);
 
-    /// @param values [layers, heads]
-    /// @param end neither = no threshold makes sense
-    void setValues(const Matrix& values, PruneFirst end, const std::string& resultId);
-    bool isOffered() const { return m_end != PruneFirst::neither && !m_values.empty(); }
-    PruneFirst end() const { return m_end; }
+    /// @param result of a metric of heads or KV groups; null = there is none. Its values are copied
+    void setResult(const MetricResult* result);
+    bool isOffered() const;
+    /// Neither = no threshold makes sense.
+    PruneFirst end() const { return m_metric.info ? m_metric.info->pruneFirst : PruneFirst::neither; }
 
     /// Shows what the threshold would cut.
     void preview(double threshold);
@@ -51,14 +46,23 @@ signals:
     void changed();
 
 private:
+    using Place = std::pair<int, int>; ///< layer, head or KV group
+
     void followMask();
-    std::set<HeadId> beyond(double threshold) const;
+    CutUnit unit() const { return m_metric.info->scope == Scope::kvGroup ? CutUnit::kvGroup : CutUnit::head; }
+    double valueAt(Place place) const;
+    /// Whatever is cut or protected there.
+    std::vector<Place> beyond(double threshold) const;
     std::vector<double> levels() const;
+    PruningMask masked(const PruningMask& base, double threshold) const;
+    /// Cutting as many of the lowest comes to the same.
+    std::optional<MaskProvenance> provenance(double threshold) const;
+    QString counted(std::size_t units) const;
     void cut(double threshold, const QString& action, bool repeats);
 
     MaskEditor* m_masks;
-    Matrix m_values;
-    PruneFirst m_end = PruneFirst::neither;
+    Matrix m_values; ///< [layers, heads or KV groups]
+    MetricRequest m_metric;
     std::string m_resultId;
     std::optional<double> m_dragged;
     std::optional<double> m_applied;

@@ -1,7 +1,8 @@
 #include "widgets/heads_view.h"
 
 #include "analysis/text.h"
-#include "widgets/colour_maps.h"
+#include "widgets/colour_controls.h"
+#include "widgets/commands.h"
 #include "widgets/document.h"
 #include "widgets/figure_actions.h"
 #include "widgets/hatch_legend.h"
@@ -10,13 +11,11 @@
 #include "widgets/mask_actions.h"
 #include "widgets/mask_editor.h"
 #include "widgets/metric_names.h"
-#include "widgets/plot_scale.h"
 #include "widgets/selection.h"
 
 #include <QAction>
 #include <QActionGroup>
 #include <QApplication>
-#include <QCheckBox>
 #include <QClipboard>
 #include <QComboBox>
 #include <QContextMenuEvent>
@@ -24,44 +23,21 @@
 #include <QKeySequence>
 #include <QLabel>
 #include <QMenu>
-#include <QPainter>
 #include <QStackedWidget>
-#include <QStandardItemModel>
 #include <QTimer>
 #include <QToolButton>
 #include <QToolTip>
 
 #include <algorithm>
-#include <cmath>
 
 namespace secateur {
 
 namespace {
 
 constexpr int frameMs = 16;
-constexpr double defaultClip = 1;
-
-QIcon iconOf(const QString& map) {
-    QImage image(256, 1, QImage::Format_RGB32);
-    for (int i = 0; i < image.width(); ++i)
-        image.setPixel(i, 0, colourMap(map)[static_cast<std::size_t>(i)]);
-    return QPixmap::fromImage(image.scaled(96, 32));
-}
 
 bool isShownByHead(const MetricInfo& info) {
     return info.scope == Scope::head || info.scope == Scope::kvGroup;
-}
-
-QComboBox* addCombo(QHBoxLayout& row, const QString& text, const QString& name, const QString& help) {
-    auto* label = new QLabel(text);
-    auto* combo = new QComboBox;
-    label->setBuddy(combo);
-    combo->setAccessibleName(name);
-    combo->setToolTip(help);
-    combo->setSizeAdjustPolicy(QComboBox::AdjustToContents);
-    row.addWidget(label);
-    row.addWidget(combo);
-    return combo;
 }
 
 } // namespace
@@ -71,6 +47,8 @@ HeadsView::HeadsView(Document* document, Selection* selection, QWidget* parent)
     , m_document(document)
     , m_selection(selection)
     , m_controls(new QWidget)
+    , m_metric(new QComboBox)
+    , m_colours(new ColourControls(document, "heads"))
     , m_tools(new QActionGroup(this))
     , m_stack(new QStackedWidget)
     , m_grid(new HeadsGrid(document->masks(), selection, m_stack))
@@ -103,25 +81,17 @@ HeadsView::HeadsView(Document* document, Selection* selection, QWidget* parent)
 }
 
 void HeadsView::buildControls(QHBoxLayout& row) {
-    m_metric = addCombo(row, tr("&Metric"), tr("Metric"), {});
+    auto* label = new QLabel(tr("&Metric"));
+    label->setBuddy(m_metric);
+    m_metric->setAccessibleName(tr("Metric"));
+    row.addWidget(label);
+    row.addWidget(m_metric);
     m_metric->setSizeAdjustPolicy(QComboBox::AdjustToMinimumContentsLengthWithIcon); // narrow windows too
     m_metric->setMinimumContentsLength(16);
     m_metric->setSizePolicy(QSizePolicy::Expanding, QSizePolicy::Fixed);
     m_metric->setMaximumWidth(fontMetrics().averageCharWidth() * 44);
     row.addSpacing(8);
-    m_colours = addCombo(row, tr("&Colour"), tr("Colour map"), tr("Colours, from low to high"));
-    m_colours->setIconSize({48, 12});
-    for (const QString& id : colourMapIds())
-        m_colours->addItem(iconOf(id), id, id);
-    row.addSpacing(8);
-    m_logarithmic = new QCheckBox(tr("&Log"));
-    m_logarithmic->setAccessibleName(tr("Logarithmic colours"));
-    row.addWidget(m_logarithmic);
-    row.addSpacing(8);
-    m_clip = addCombo(row, tr("&Range"), tr("Range of the colours"),
-                      tr("Percentiles between which values have colours of their own;\nthose beyond take the end's"));
-    for (const double percent : {0.0, 0.5, 1.0, 2.0, 5.0})
-        m_clip->addItem(percent == 0 ? tr("all") : tr("%1–%2 %").arg(percent).arg(100 - percent), percent);
+    row.addWidget(m_colours);
     row.addStretch();
     m_tools->setExclusionPolicy(QActionGroup::ExclusionPolicy::ExclusiveOptional);
     addTool(row, tr("Lasso"), {}, HeadsGrid::Tool::lasso,
@@ -158,14 +128,8 @@ void HeadsView::connectAll() {
         refresh();
         emit resultShown(QString::fromStdString(resultId()));
     });
-    const auto keepAndRefresh = [this] {
-        keep();
-        refresh();
-    };
     connect(m_metric, &QComboBox::activated, this, &HeadsView::keep);
-    connect(m_colours, &QComboBox::activated, this, keepAndRefresh);
-    connect(m_clip, &QComboBox::activated, this, keepAndRefresh);
-    connect(m_logarithmic, &QCheckBox::clicked, this, keepAndRefresh);
+    connect(m_colours, &ColourControls::changed, this, &HeadsView::refresh);
     connect(m_tools, &QActionGroup::triggered, this, [this] {
         const QAction* chosen = m_tools->checkedAction();
         m_grid->setTool(chosen ? static_cast<HeadsGrid::Tool>(chosen->data().toInt()) : HeadsGrid::Tool::select);
@@ -197,17 +161,11 @@ void HeadsView::showLegend() {
 /// Takes over what is open now and how it was looked at.
 void HeadsView::restore() {
     const auto& view = m_document->session().view;
-    const auto kept = [&](const std::string& name, const QString& otherwise) {
-        const auto found = view.find(name);
-        return found == view.end() ? otherwise : QString::fromStdString(found->second);
-    };
-    m_colours->setCurrentIndex(std::max(0, m_colours->findData(kept("heads.colours", "viridis"))));
-    m_clip->setCurrentIndex(m_clip->findData(kept("heads.clip", QString::number(defaultClip)).toDouble()));
-    if (m_clip->currentIndex() < 0)
-        m_clip->setCurrentIndex(m_clip->findData(defaultClip));
-    m_logarithmic->setChecked(kept("heads.log", "false") == "true");
+    const auto metric = view.find("heads.metric");
+    m_colours->restore();
     listMetrics();
-    m_metric->setCurrentIndex(std::max(0, m_metric->findData(kept("heads.metric", {}))));
+    const QString kept = metric == view.end() ? QString() : QString::fromStdString(metric->second);
+    m_metric->setCurrentIndex(std::max(0, m_metric->findData(kept)));
     m_grid->setModel(m_document->spec());
     m_controls->setEnabled(m_document->isOpen());
     m_stack->setCurrentIndex(m_document->isOpen() ? 1 : 0);
@@ -215,12 +173,8 @@ void HeadsView::restore() {
 }
 
 void HeadsView::keep() {
-    if (!m_document->isOpen())
-        return;
-    m_document->setView("heads.metric", resultId());
-    m_document->setView("heads.colours", m_colours->currentData().toString().toStdString());
-    m_document->setView("heads.log", m_logarithmic->isChecked() ? "true" : "false");
-    m_document->setView("heads.clip", exactly(m_clip->currentData().toDouble()));
+    if (m_document->isOpen())
+        m_document->setView("heads.metric", resultId());
 }
 
 void HeadsView::listMetrics() {
@@ -256,35 +210,14 @@ std::string HeadsView::resultId() const {
 void HeadsView::refresh() {
     m_readout.setResult(resultId());
     const MetricResult* shown = m_readout.result();
-    offerScales(shown);
+    m_colours->offer(shown ? shown->values.values() : std::span<const double>());
     m_metric->setToolTip(m_metric->currentData(Qt::ToolTipRole).toString());
     m_actions->setEnabled(shown);
     const QString label = shown ? QString::fromStdString(currentFigure().colour.label) : QString();
     const Matrix values = m_readout.perHead();
-    m_grid->setValues(values, scale(), label, m_readout.isByGroup());
-    m_grid->threshold()->setValues(shown ? values : Matrix(),
-                                   shown ? shown->request.info->pruneFirst : PruneFirst::neither, resultId());
+    m_grid->setValues(values, m_colours->scale(), label, m_readout.isByGroup());
+    m_grid->threshold()->setResult(shown);
     tellHead();
-}
-
-void HeadsView::offerScales(const MetricResult* shown) {
-    const std::span<const double> values = shown ? shown->values.values() : std::span<const double>();
-    m_logarithmic->setEnabled(spreadsWidely(values));
-    m_logarithmic->setToolTip(m_logarithmic->isEnabled()
-                                  ? tr("Logarithmic colours")
-                                  : tr("For values that are positive and spread over 100 times"));
-    const auto* items = qobject_cast<QStandardItemModel*>(m_colours->model());
-    for (int i = 0; i < m_colours->count(); ++i)
-        if (isDiverging(m_colours->itemData(i).toString()))
-            items->item(i)->setEnabled(isSigned(values));
-}
-
-ColourScale HeadsView::scale() const {
-    const MetricResult* shown = m_document->result(resultId());
-    const QString map = m_colours->currentData().toString();
-    const bool fits = !isDiverging(map) || (shown && isSigned(shown->values.values()));
-    return {fits ? map.toStdString() : ColourScale().map, m_logarithmic->isEnabled() && m_logarithmic->isChecked(),
-            m_clip->currentData().toDouble()};
 }
 
 Figure HeadsView::currentFigure() const {
@@ -292,11 +225,11 @@ Figure HeadsView::currentFigure() const {
     if (!shown)
         return {};
     const ModelCard& model = m_document->session().model;
-    const ColourScale colours = scale();
+    const ColourScale colours = m_colours->scale();
     Figure figure = headMap(model, *shown, colours);
-    figure.command = "secateur-cli plot " + model.path + " --figure heads:metric=" + fileForm(resultId()) +
-                     ":colours=" + colours.map + ":log=" + (colours.logarithmic ? "true" : "false") +
-                     ":clip=" + exactly(colours.clipPercent);
+    figure.command = plotText(*m_document, "heads:metric=" + fileForm(resultId()) + ":colours=" + colours.map +
+                                               ":log=" + (colours.logarithmic ? "true" : "false") +
+                                               ":clip=" + exactly(colours.clipPercent));
     return figure;
 }
 
@@ -336,6 +269,10 @@ void HeadsView::contextMenuEvent(QContextMenuEvent* event) {
     menu.addSeparator();
     QAction* values = menu.addAction(tr("Copy selected &values"), this, &HeadsView::copyValues);
     values->setEnabled(m_readout.result() && !m_selection->heads().empty());
+    QAction* measuring = menu.addAction(tr("Copy metric as co&mmand line"), this, [this] {
+        copyCommands({measureCommand(modelPath(*m_document), {resultId()})});
+    });
+    measuring->setEnabled(m_readout.result());
     menu.addActions(m_actions->actions());
     menu.addSeparator();
     menu.addAction(tr("Select &all"), this, &HeadsView::selectAll);

@@ -11,7 +11,6 @@
 
 class QAction;
 class QActionGroup;
-class QCheckBox;
 class QComboBox;
 class QHBoxLayout;
 class QStackedWidget;
@@ -19,6 +18,7 @@ class QTimer;
 
 namespace secateur {
 
+class ColourControls;
 class Document;
 class FigureActions;
 class HatchLegend;
@@ -73,17 +73,13 @@ private:
     void refresh();
     /// Says what the hovered head, or else the active one, has.
     void tellHead();
-    void offerScales(const MetricResult* result);
-    ColourScale scale() const;
     void showToolTip(const QPoint& globalPosition);
 
     Document* m_document;
     Selection* m_selection;
     QWidget* m_controls;
     QComboBox* m_metric;
-    QComboBox* m_colours;
-    QCheckBox* m_logarithmic;
-    QComboBox* m_clip;
+    ColourControls* m_colours;
     QActionGroup* m_tools; ///< none chosen = to select
     QStackedWidget* m_stack;
     HeadsGrid* m_grid;

@@ -31,6 +31,8 @@ constexpr int progressIntervalMs = 33;
 constexpr double leastFraction = 0.02;
 constexpr double leastSeconds = 0.3;
 
+constexpr std::size_t priorities = 3;
+
 double secondsLeft(double fraction, double seconds) {
     return fraction < leastFraction || seconds < leastSeconds ? -1 : seconds * (1 - fraction) / fraction;
 }
@@ -48,7 +50,7 @@ struct JobRunner::Job {
     std::string text;
     bool hasNews = false;
     Clock::time_point began;
-    Seconds waited{0}; ///< behind interactive jobs
+    Seconds waited{0}; ///< behind jobs of a higher priority
 };
 
 struct JobRunner::Outcome {
@@ -64,8 +66,8 @@ struct JobRunner::Outcome {
 struct JobRunner::State {
     std::mutex mutex;
     std::condition_variable_any changed;
-    std::array<std::deque<std::shared_ptr<Job>>, 2> queues; ///< by priority
-    int interactive = 0;                                    ///< queued or running
+    std::array<std::deque<std::shared_ptr<Job>>, priorities> queues; ///< by priority
+    std::array<int, priorities> pending{};                           ///< queued or running, by priority
     std::vector<Outcome> outcomes;
 
     // The runner's thread only:
@@ -73,17 +75,21 @@ struct JobRunner::State {
     Id lastId = 0;
     int timer = 0;
 
-    std::array<std::jthread, 2> threads; ///< last: joined before anything else here goes
+    std::array<std::jthread, priorities> threads; ///< last: joined before anything else here goes
 
     std::deque<std::shared_ptr<Job>>& queue(Priority priority) { return queues[static_cast<std::size_t>(priority)]; }
+    int& pendingOf(Priority priority) { return pending[static_cast<std::size_t>(priority)]; }
+    bool mayRun(Priority priority) const {
+        return std::all_of(pending.begin() + static_cast<std::ptrdiff_t>(priority) + 1, pending.end(),
+                           [](int count) { return count == 0; });
+    }
 };
 
 JobRunner::JobRunner(QObject* parent)
     : QObject(parent)
     , m_state(std::make_unique<State>()) {
-    for (Priority lane : {Priority::background, Priority::interactive})
-        m_state->threads[static_cast<std::size_t>(lane)] =
-            std::jthread([this, lane](const std::stop_token& stop) { work(lane, stop); });
+    for (std::size_t lane = 0; lane < priorities; ++lane)
+        m_state->threads[lane] = std::jthread([this, lane](const std::stop_token& stop) { work(lane, stop); });
 }
 
 JobRunner::~JobRunner() {
@@ -107,7 +113,7 @@ JobRunner::Id JobRunner::start(const QString& title, Priority priority, Work wor
     {
         const std::lock_guard lock(m_state->mutex);
         m_state->queue(priority).push_back(std::move(job));
-        m_state->interactive += priority == Priority::interactive ? 1 : 0;
+        ++m_state->pendingOf(priority);
     }
     m_state->changed.notify_all();
     return id;
@@ -140,8 +146,8 @@ bool JobRunner::isIdle() const {
     return m_state->jobs.empty();
 }
 
-void JobRunner::work(Priority lane, const std::stop_token& stop) {
-    auto& queue = m_state->queue(lane);
+void JobRunner::work(std::size_t lane, const std::stop_token& stop) {
+    auto& queue = m_state->queues[lane];
     while (true) {
         std::shared_ptr<Job> job;
         {
@@ -166,13 +172,13 @@ JobRunner::Outcome JobRunner::run(Job& job) {
             job.text = text;
             job.hasNews = true;
         }
-        waitForInteractive(job);
+        waitForOthers(job);
     };
     Outcome outcome;
     outcome.id = job.id;
     outcome.priority = job.priority;
     try {
-        waitForInteractive(job);
+        waitForOthers(job);
         outcome.deliver = job.work(Progress(report, job.stop.get_token()));
     } catch (const Cancelled&) {
         outcome.end = Outcome::End::cancelled;
@@ -189,12 +195,10 @@ JobRunner::Outcome JobRunner::run(Job& job) {
     return outcome;
 }
 
-void JobRunner::waitForInteractive(Job& job) {
-    if (job.priority == Priority::interactive)
-        return;
+void JobRunner::waitForOthers(Job& job) {
     std::unique_lock lock(m_state->mutex);
     const auto from = Clock::now();
-    const bool free = m_state->changed.wait(lock, job.stop.get_token(), [this] { return m_state->interactive == 0; });
+    const bool free = m_state->changed.wait(lock, job.stop.get_token(), [&] { return m_state->mayRun(job.priority); });
     job.waited += Clock::now() - from;
     if (!free)
         throw Cancelled();
@@ -203,7 +207,7 @@ void JobRunner::waitForInteractive(Job& job) {
 void JobRunner::hand(Outcome outcome) {
     {
         const std::lock_guard lock(m_state->mutex);
-        m_state->interactive -= outcome.priority == Priority::interactive ? 1 : 0;
+        --m_state->pendingOf(outcome.priority);
         m_state->outcomes.push_back(std::move(outcome));
     }
     m_state->changed.notify_all();

@@ -10,14 +10,19 @@
 
 namespace secateur {
 
-/// Runs work on two threads. An interactive job starts at once; a background job waits in its next Progress::report
-/// until no interactive job is left. Every signal arrives on the runner's own thread, one after another.
+/// Runs work on a thread for each priority. Jobs of one priority follow each other; a job waits in its next
+/// Progress::report until no job of a higher priority is left. Every signal arrives on the runner's own thread, one
+/// after another.
 class JobRunner : public QObject {
     Q_OBJECT
 
 public:
     using Id = quint64;
-    enum class Priority { background, interactive };
+    enum class Priority {
+        background,
+        interactive, ///< a person waits for it
+        immediate,   ///< a person looks at the place where it will be: well under a second, mostly
+    };
     /// Runs on a worker; returns what to do with the result on the runner's thread (may be empty).
     using Work = std::function<std::function<void()>(const Progress&)>;
 
@@ -51,9 +56,9 @@ private:
     struct Outcome;
     struct State;
 
-    void work(Priority lane, const std::stop_token& stop);
+    void work(std::size_t lane, const std::stop_token& stop);
     Outcome run(Job& job);
-    void waitForInteractive(Job& job);
+    void waitForOthers(Job& job);
     void hand(Outcome outcome);
     void deliver();
     void reportProgress();

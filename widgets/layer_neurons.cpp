@@ -173,7 +173,8 @@ void LayerNeurons::showEvent(QShowEvent* event) {
     followThreshold();
 }
 
-void LayerNeurons::showLayer(const ModelCard& model, const MetricResult& result, int layer, bool logarithmic) {
+void LayerNeurons::showLayer(const ModelCard& model, const MetricResult& result, int layer, bool logarithmic,
+                             const std::string& command) {
     const MetricInfo& info = *result.request.info;
     const auto row = static_cast<std::size_t>(layer);
     const auto values = result.values.row(row).first(cellsInLayer(info.scope, model.spec.layers[row]));
@@ -186,9 +187,7 @@ void LayerNeurons::showLayer(const ModelCard& model, const MetricResult& result,
                                       .arg(QString::fromStdString(grouped(values.size())),
                                            QString::fromStdString(significant(percentile(values, 50))));
     m_figure = neuronHistogram(model, result, layer, logarithmic);
-    m_figure.command = "secateur-cli plot " + model.path +
-                       " --figure neurons:metric=" + fileForm(result.request.resultId()) +
-                       ":layer=" + std::to_string(layer) + ":log=" + (logarithmic ? "true" : "false");
+    m_figure.command = command;
     m_actions->setEnabled(measured > 0);
     Figure untitled = m_figure; // the line above says it
     untitled.title.clear();

@@ -25,8 +25,9 @@ class LayerNeurons : public QWidget {
 public:
     LayerNeurons(MaskEditor* masks, NeuronThreshold* threshold, QWidget* parent = nullptr);
 
-    /// @param result may lack the layer's values as yet
-    void showLayer(const ModelCard& model, const MetricResult& result, int layer, bool logarithmic);
+    /// @param result may lack the layer's values as yet @param command that draws the histogram again
+    void showLayer(const ModelCard& model, const MetricResult& result, int layer, bool logarithmic,
+                   const std::string& command);
     /// The selected rows at full precision, as CSV; a single one as the bare value.
     void copyValues() const;
     void selectAll();

@@ -23,7 +23,7 @@ QString tr(const char* text) {
 
 } // namespace
 
-QString switchHint(const PruningMask& mask, const ProtectedUnits& isProtected, LayerSwitch which) {
+QString switchHint(const PruningMask& mask, const Protection& isProtected, LayerSwitch which) {
     const LayerMask& layer = mask.layer(which.layer);
     QString state;
     QString click;

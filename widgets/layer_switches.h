@@ -22,7 +22,7 @@ struct LayerSwitch {
 };
 
 /// What a click on a switch does, for the status line.
-QString switchHint(const PruningMask& mask, const ProtectedUnits& isProtected, LayerSwitch which);
+QString switchHint(const PruningMask& mask, const Protection& isProtected, LayerSwitch which);
 
 /// Four small switches beside each row of the heads' grid: attention, MLP and block, on while they are kept, and the
 /// lock. Squares where rows are low, nothing where they are lower. A handle: the drawing belongs to the plot.

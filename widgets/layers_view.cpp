@@ -2,6 +2,7 @@
 
 #include "analysis/statistics.h"
 #include "analysis/text.h"
+#include "widgets/commands.h"
 #include "widgets/document.h"
 #include "widgets/figure_actions.h"
 #include "widgets/layer_cuts.h"
@@ -248,15 +249,20 @@ void LayersView::keepAxesSteady(Figure& figure) {
     keep(m_right, figure.rightY, true);
 }
 
+std::vector<std::string> LayersView::shownIds() const {
+    std::vector<std::string> ids;
+    for (const QString& id : m_chosen)
+        if (m_document->result(id.toStdString()))
+            ids.push_back(id.toStdString());
+    return ids;
+}
+
 Figure LayersView::currentFigure() const {
     std::vector<const MetricResult*> results;
     std::vector<std::string> ids;
-    for (const QString& id : m_chosen) {
-        const MetricResult* result = m_document->result(id.toStdString());
-        if (!result)
-            continue;
-        results.push_back(result);
-        ids.push_back(fileForm(id.toStdString()));
+    for (const std::string& id : shownIds()) {
+        results.push_back(m_document->result(id));
+        ids.push_back(fileForm(id));
     }
     if (results.empty()) {
         Figure none;
@@ -266,8 +272,8 @@ Figure LayersView::currentFigure() const {
     const ModelCard& model = m_document->session().model;
     const bool logarithmic = m_logarithmic->isEnabled() && m_logarithmic->isChecked();
     Figure figure = layerSeries(model, results, logarithmic);
-    figure.command = "secateur-cli plot " + model.path + " --figure layers:metrics=" + join(ids, "/") +
-                     ":log=" + (logarithmic ? "true" : "false");
+    figure.command =
+        plotText(*m_document, "layers:metrics=" + join(ids, "/") + ":log=" + (logarithmic ? "true" : "false"));
     return figure;
 }
 
@@ -315,6 +321,9 @@ void LayersView::contextMenuEvent(QContextMenuEvent* event) {
     QMenu menu(this);
     if (const std::set<int> layers = m_plot->selectedLayers(); !layers.empty())
         addLayerCuts(menu, *m_document->masks(), layers);
+    QAction* measuring = menu.addAction(tr("Copy metrics as co&mmand line"), this,
+                                        [this] { copyCommands({measureCommand(modelPath(*m_document), shownIds())}); });
+    measuring->setEnabled(!shownIds().empty());
     menu.addActions(m_actions->actions());
     menu.exec(event->globalPos());
 }

@@ -6,6 +6,8 @@
 #include <QWidget>
 
 #include <optional>
+#include <string>
+#include <vector>
 
 class QCheckBox;
 class QLabel;
@@ -36,6 +38,8 @@ public:
     FigureActions* figureActions() const { return m_actions; }
     /// Result ids.
     const QStringList& chosenMetrics() const { return m_chosen; }
+    /// Of those, the ones that there are values of.
+    std::vector<std::string> shownIds() const;
     LayersPlot* plot() const { return m_plot; }
     LayerMarksLegend* legend() const { return m_legend; }
 

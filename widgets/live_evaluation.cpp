@@ -4,6 +4,7 @@
 #include "analysis/run_speed.h"
 #include "analysis/runner.h"
 #include "widgets/document.h"
+#include "widgets/further_evaluation.h"
 #include "widgets/mask_editor.h"
 
 #include <QTimer>
@@ -70,6 +71,7 @@ LiveEvaluation::LiveEvaluation(Document* document, JobRunner* jobs, const Evalua
     : QObject(parent)
     , m_document(document)
     , m_jobs(jobs)
+    , m_further(new FurtherEvaluation(document, jobs, pace.type, this))
     , m_pause(new QTimer(this))
     , m_pace(pace) {
     m_choice.text.rules.window = 512; // many windows make a narrow interval
@@ -90,6 +92,7 @@ LiveEvaluation::LiveEvaluation(Document* document, JobRunner* jobs, const Evalua
 void LiveEvaluation::choose(const EvaluationChoice& choice) {
     const bool sameText = choice.text == m_choice.text && choice.tokens == m_choice.tokens;
     m_choice = choice;
+    m_further->choose(choice.further);
     if (sameText)
         followMask();
     else
@@ -98,9 +101,11 @@ void LiveEvaluation::choose(const EvaluationChoice& choice) {
 
 void LiveEvaluation::reset() {
     abandon();
-    m_bench.reset();
     m_done.clear();
     m_text.reset();
+    if (!m_bench || m_bench->model != m_document->model())
+        m_further->reset();
+    m_bench.reset();
     if (m_document->model()) {
         m_bench = std::make_shared<Bench>();
         m_bench->model = m_document->model();
@@ -116,6 +121,7 @@ void LiveEvaluation::abandon() {
     m_jobs->cancel(std::exchange(m_job, 0));
     m_incoming.reset();
     m_expectedSeconds.reset();
+    m_further->abandon();
 }
 
 void LiveEvaluation::followMask() {
@@ -126,7 +132,10 @@ void LiveEvaluation::followMask() {
     const auto known = std::ranges::find(m_done, m_document->masks()->mask(), &Done::mask);
     if (known != m_done.end()) {
         m_shown = known->found;
-        return setState(m_shown->isComplete() ? State::complete : State::stopped);
+        setState(m_shown->isComplete() ? State::complete : State::stopped);
+        if (m_state == State::complete && m_choice.isAutomatic)
+            m_further->begin();
+        return;
     }
     if (m_choice.isAutomatic)
         m_pause->start();
@@ -139,6 +148,8 @@ void LiveEvaluation::setState(State state) {
 }
 
 void LiveEvaluation::evaluate() {
+    if (m_state == State::complete)
+        m_further->begin();
     if (!m_bench || m_state == State::running || m_state == State::complete)
         return;
     m_pause->stop();
@@ -216,11 +227,13 @@ void LiveEvaluation::finish(const PruningMask& mask, const MaskEvaluation& found
         m_document->addEvaluation(kept(found.run, found.reusedLayers), *m_document->masks()->state().edited().record);
     setState(found.isComplete() ? State::complete : State::stopped);
     emit evaluated(mask, found);
+    if (m_state == State::complete)
+        m_further->begin();
 }
 
 void LiveEvaluation::stopHere() {
     if (m_state != State::running && m_state != State::waiting)
-        return;
+        return m_further->stopHere();
     takeIncoming();
     abandon();
     if (m_shown && !m_shown->run.windows.empty())
@@ -241,6 +254,7 @@ void LiveEvaluation::onFailed(quint64 job, const QString& message) {
     abandon();
     m_failure = message;
     setState(State::failed);
+    m_further->begin(); // a text may say nothing of a model whose tasks do
 }
 
 void LiveEvaluation::onCancelled(quint64 job) {

@@ -4,6 +4,7 @@
 #include "analysis/evaluation_text.h"
 #include "analysis/mask_record.h"
 #include "analysis/text_evaluator.h"
+#include "widgets/further_items.h"
 #include "widgets/job_runner.h"
 
 #include <QObject>
@@ -18,6 +19,7 @@ class QTimer;
 namespace secateur {
 
 class Document;
+class FurtherEvaluation;
 
 /// What masks are measured on; chosen once, the same for all until it is changed.
 struct EvaluationChoice {
@@ -25,6 +27,7 @@ struct EvaluationChoice {
     /// Of the text; empty = as many as the dense model reads in a minute, from 512 to 8,192.
     std::optional<std::int64_t> tokens = {};
     bool isAutomatic = true; ///< whether an edit is measured without being asked for
+    FurtherChoice further = {};
     bool operator==(const EvaluationChoice&) const = default;
 };
 
@@ -40,7 +43,8 @@ struct EvaluationTextInfo {
 };
 
 /// Measures the current mask: by itself a moment after an edit, in groups of windows whose figures come as they are
-/// done, given up when the mask changes again. Lives on the GUI thread; work runs as an interactive job.
+/// done, given up when the mask changes again. What is chosen besides follows behind the text. Lives on the GUI thread;
+/// work runs as an interactive job.
 class LiveEvaluation : public QObject {
     Q_OBJECT
 
@@ -59,6 +63,7 @@ public:
     LiveEvaluation(Document* document, JobRunner* jobs, const EvaluatorOptions& pace = {}, QObject* parent = nullptr);
 
     const EvaluationChoice& choice() const { return m_choice; }
+    FurtherEvaluation* further() const { return m_further; }
     /// What was measured on another text stays in the session, and is not compared any more.
     void choose(const EvaluationChoice& choice);
 
@@ -73,7 +78,7 @@ public:
     const QString& failure() const { return m_failure; }
 
 public slots:
-    /// Goes on with the current mask until the whole text is scored.
+    /// Goes on with the current mask until the whole text is scored, and all else that is chosen measured.
     void evaluate();
     /// Keeps what is known of the current mask, and runs no more of it.
     void stopHere();
@@ -103,6 +108,7 @@ private:
 
     Document* m_document;
     JobRunner* m_jobs;
+    FurtherEvaluation* m_further;
     QTimer* m_pause;
     EvaluatorOptions m_pace;
     EvaluationChoice m_choice;

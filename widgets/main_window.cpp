@@ -1,12 +1,16 @@
 #include "widgets/main_window.h"
 
 #include "analysis/text.h"
+#include "widgets/attention_view.h"
 #include "widgets/autosave.h"
 #include "widgets/cache_search.h"
+#include "widgets/command_copier.h"
 #include "widgets/cut_box.h"
 #include "widgets/document.h"
 #include "widgets/evaluations_panel.h"
 #include "widgets/export_box.h"
+#include "widgets/further_evaluation.h"
+#include "widgets/generation_view.h"
 #include "widgets/heads_view.h"
 #include "widgets/job_runner.h"
 #include "widgets/jobs_panel.h"
@@ -47,7 +51,7 @@ namespace secateur {
 
 namespace {
 
-constexpr int layoutVersion = 2;
+constexpr int layoutVersion = 3;
 constexpr QSize defaultSize(1440, 900);
 constexpr int statusMs = 5000;
 
@@ -76,7 +80,8 @@ MainWindow::MainWindow(Document* document, JobRunner* jobs, QWidget* parent)
     , m_selection(new Selection(this))
     , m_live(new LiveEvaluation(document, jobs, {}, this))
     , m_autosave(new Autosave(document, Autosave::stateFolder(), this))
-    , m_cache(new CacheSearch(document->engine().cachedModels, this)) {
+    , m_cache(new CacheSearch(document->engine().cachedModels, this))
+    , m_copier(new CommandCopier(document, jobs, this)) {
     setObjectName("MainWindow");
     setAcceptDrops(true);
     setDockNestingEnabled(true);
@@ -92,6 +97,7 @@ MainWindow::MainWindow(Document* document, JobRunner* jobs, QWidget* parent)
     buildMenus();
     connectDocument();
     connectAutosave();
+    connectCopier();
     restoreLayout();
     showCentre();
     updateTitle();
@@ -109,11 +115,13 @@ void MainWindow::buildCentre() {
     m_heads = new HeadsView(m_document, m_selection);
     m_layers = new LayersView(m_document, m_selection);
     m_neurons = new NeuronsView(m_document, m_selection);
+    m_attention = new AttentionView(m_document, m_jobs, m_selection);
     m_tabs = new QTabWidget;
     m_tabs->setDocumentMode(true);
     m_tabs->addTab(m_heads, tr("Heads"));
     m_tabs->addTab(m_layers, tr("Layers"));
     m_tabs->addTab(m_neurons, tr("Neurons"));
+    m_tabs->addTab(m_attention, tr("Attention"));
     m_tabs->setAccessibleName(tr("Pictures"));
     m_centre = new QStackedWidget;
     for (QWidget* page :
@@ -135,6 +143,11 @@ void MainWindow::buildCentre() {
     connect(m_heads, &HeadsView::failed, this, &MainWindow::fail);
     connect(m_layers, &LayersView::failed, this, &MainWindow::fail);
     connect(m_neurons, &NeuronsView::failed, this, &MainWindow::fail);
+    connect(m_attention, &AttentionView::failed, this, &MainWindow::fail);
+    connect(m_heads->grid(), &HeadsGrid::opened, this, [this](HeadId head) {
+        m_attention->showHead(head);
+        m_tabs->setCurrentWidget(m_attention);
+    });
 }
 
 void MainWindow::buildDocks() {
@@ -150,12 +163,24 @@ void MainWindow::buildDocks() {
     addDock(tr("Mask"), "mask", Qt::RightDockWidgetArea, mask);
     m_evaluations = new EvaluationsPanel(m_document, m_live);
     QDockWidget* evaluations = addDock(tr("Evaluations"), "evaluations", Qt::BottomDockWidgetArea, m_evaluations);
+    QDockWidget* written =
+        addDock(tr("Continuation"), "continuation", Qt::BottomDockWidgetArea, new GenerationView(m_document, m_live->further()));
     m_jobsDock = addDock(tr("Jobs"), "jobs", Qt::BottomDockWidgetArea, m_jobsPanel);
     QDockWidget* log = addDock(tr("Log"), "log", Qt::BottomDockWidgetArea, m_log);
-    tabifyDockWidget(evaluations, m_jobsDock);
+    tabifyDockWidget(evaluations, written);
+    tabifyDockWidget(written, m_jobsDock);
     tabifyDockWidget(m_jobsDock, log);
     m_jobsDock->hide(); // the status bar says what is being worked on, and a click there brings them
     log->hide();
+    written->hide(); // until there is a prompt
+    connect(m_live->further(), &FurtherEvaluation::changed, written, [this, written, isShown = false]() mutable {
+        const bool isWanted = m_live->choice().further.prompt && m_document->isOpen() && m_hiddenLayout.isEmpty();
+        if (isWanted && !std::exchange(isShown, true)) {
+            written->show();
+            written->raise();
+        }
+        isShown = isShown && m_live->choice().further.prompt;
+    });
 
     const int character = fontMetrics().averageCharWidth();
     m_card->setMinimumWidth(character * 31);
@@ -169,6 +194,7 @@ void MainWindow::buildDocks() {
     connect(m_evaluations, &EvaluationsPanel::failed, this, &MainWindow::fail);
     connect(mask->list(), &MaskListBox::openWanted, this, &MainWindow::chooseMask);
     connect(mask->list(), &MaskListBox::saveWanted, this, &MainWindow::chooseMaskFile);
+    connect(mask->list(), &MaskListBox::commandWanted, m_copier, &CommandCopier::copyMask);
     connect(mask->exports(), &ExportBox::exportWanted, this, &MainWindow::chooseExport);
     connect(m_heads, &HeadsView::resultShown, mask->cutBox(), &CutBox::showMetric);
     connect(m_document, &Document::exported, this, [this](const QString& sentence) {
@@ -220,6 +246,7 @@ void MainWindow::buildStatusBar() {
     tellOf(m_heads);
     tellOf(m_layers);
     tellOf(m_neurons);
+    tellOf(m_attention);
     connect(m_tabs, &QTabWidget::currentChanged, m_hover, &QLabel::clear);
 }
 
@@ -268,6 +295,19 @@ void MainWindow::connectAutosave() {
                         {{tr("Restore"), [this, leftover] { recover(leftover); }},
                          {tr("Let go"), [this, leftover] { m_autosave->discard(leftover); }}});
     }
+}
+
+void MainWindow::connectCopier() {
+    connect(m_evaluations, &EvaluationsPanel::commandWanted, m_copier, &CommandCopier::copyEvaluation);
+    connect(m_copier, &CommandCopier::failed, this, &MainWindow::fail);
+    connect(m_copier, &CommandCopier::placeWanted, this, &MainWindow::chooseCommandMask);
+    connect(m_copier, &CommandCopier::copied, this, [this](const QString& commands, const QString& note) {
+        m_log->add("info", tr("copied %1").arg(commands));
+        if (note.isEmpty())
+            statusBar()->showMessage(tr("Copied %1").arg(commands), statusMs);
+        else
+            m_messages->say(MessageBar::Kind::notice, tr("Copied. %1").arg(note));
+    });
 }
 
 void MainWindow::recover(const Leftover& leftover) {
@@ -343,9 +383,10 @@ void MainWindow::updateActions() {
 }
 
 void MainWindow::showTab(const QString& id) {
-    m_tabs->setCurrentWidget(id == "layers"    ? static_cast<QWidget*>(m_layers)
-                             : id == "neurons" ? static_cast<QWidget*>(m_neurons)
-                                               : m_heads);
+    m_tabs->setCurrentWidget(id == "layers"      ? static_cast<QWidget*>(m_layers)
+                             : id == "neurons"   ? static_cast<QWidget*>(m_neurons)
+                             : id == "attention" ? static_cast<QWidget*>(m_attention)
+                                                 : m_heads);
     if (id == "neurons" && m_selection->active())
         m_neurons->openLayer(m_selection->active()->layer);
 }
@@ -380,6 +421,12 @@ void MainWindow::goTo(HeadId head) {
     m_tabs->setCurrentWidget(m_heads);
     m_selection->select({head}, Selection::Mode::replace, head);
     m_heads->setFocus();
+}
+
+void MainWindow::measureAlso(const FurtherChoice& further) {
+    EvaluationChoice choice = m_live->choice();
+    choice.further = further;
+    m_live->choose(choice);
 }
 
 void MainWindow::setTheme(const QString& id) {

@@ -20,8 +20,10 @@ class QToolButton;
 
 namespace secateur {
 
+class AttentionView;
 class Autosave;
 class CacheSearch;
+class CommandCopier;
 class Document;
 class EvaluationsPanel;
 class FigureActions;
@@ -37,6 +39,7 @@ class ModelCardPanel;
 class NeuronsView;
 class ShortcutSheet;
 class WelcomePage;
+struct FurtherChoice;
 struct Leftover;
 
 /// The one window: pictures in the centre, what they are of and what can be done around them.
@@ -50,7 +53,7 @@ public:
 
     /// Asks first when something saved was changed since.
     void open(const QString& path);
-    /// @param id "heads", "layers" or "neurons", which opens the selected layer
+    /// @param id "heads", "layers", "attention" or "neurons", which opens the selected layer
     void showTab(const QString& id);
     /// Selects one head and shows it.
     void goTo(HeadId head);
@@ -58,6 +61,8 @@ public:
     void setTheme(const QString& id);
     HeadsView* headsView() const { return m_heads; }
     LogPanel* log() const { return m_log; }
+    /// Of each mask, besides its loss.
+    void measureAlso(const FurtherChoice& choice);
     /// Everything the palette offers now.
     std::vector<Command> commands();
 
@@ -87,6 +92,8 @@ private:
     void resetLayout();
     void fail(const QString& message);
 
+    void connectCopier();
+
     // main_window_menus.cpp
     QAction* add(QMenu* menu, const QString& text, const QKeySequence& keys, std::function<void()> run);
     void buildMenus();
@@ -94,6 +101,7 @@ private:
     void buildEditMenu();
     void buildMeasureMenu();
     void buildMaskMenu();
+    void buildEvaluateMenu();
     void buildViewMenu();
     void buildThemeMenu(QMenu* menu);
     void buildHelpMenu();
@@ -109,6 +117,9 @@ private:
     void saveSession(std::function<void()> next = {});
     void whenNothingIsLost(std::function<void()> next);
     void save(const QString& path, std::function<void()> next = {});
+    void addMaskComparison(QMenu* menu);
+    void chooseCommandMask(const QString& name);
+    void copyMeasuring();
     void openPalette();
     void openShortcutSheet();
     void about();
@@ -122,6 +133,7 @@ private:
     LiveEvaluation* m_live;
     Autosave* m_autosave;
     CacheSearch* m_cache;
+    CommandCopier* m_copier;
     MessageBar* m_messages = nullptr;
     QStackedWidget* m_centre = nullptr;
     WelcomePage* m_welcome = nullptr;
@@ -129,6 +141,7 @@ private:
     QTabWidget* m_tabs = nullptr;
     HeadsView* m_heads = nullptr;
     LayersView* m_layers = nullptr;
+    AttentionView* m_attention = nullptr;
     NeuronsView* m_neurons = nullptr;
     MetricList* m_metrics = nullptr;
     ModelCardPanel* m_card = nullptr;

@@ -1,10 +1,14 @@
 #include "analysis/text.h"
 #include "widgets/cache_search.h"
+#include "widgets/command_copier.h"
 #include "widgets/document.h"
+#include "widgets/evaluations_panel.h"
 #include "widgets/figure_actions.h"
 #include "widgets/heads_view.h"
+#include "widgets/attention_view.h"
 #include "widgets/layer_neurons.h"
 #include "widgets/layers_view.h"
+#include "widgets/live_evaluation.h"
 #include "widgets/main_window.h"
 #include "widgets/mask_actions.h"
 #include "widgets/mask_editor.h"
@@ -74,6 +78,7 @@ void MainWindow::buildMenus() {
     buildEditMenu();
     buildMeasureMenu();
     buildMaskMenu();
+    buildEvaluateMenu();
     buildViewMenu();
     buildHelpMenu();
     m_palette = new CommandPalette(this);
@@ -122,6 +127,7 @@ void MainWindow::buildEditMenu() {
     m_needDocument << add(menu, tr("Copy figure as &image"), tr("Ctrl+Shift+C"),
                           [this] { figureActions()->copyImage(); });
     m_needDocument << add(menu, tr("Copy figure as CS&V"), tr("Ctrl+Alt+C"), [this] { figureActions()->copyCsv(); });
+    m_needDocument << add(menu, tr("Copy figure as command &line"), {}, [this] { figureActions()->copyCommand(); });
     menu->addSeparator();
     m_needDocument << add(menu, tr("Select &all heads"), QKeySequence::SelectAll, [this] { selectAll(); });
     m_needDocument << add(menu, tr("&Clear selection"), tr("Ctrl+Shift+A"), [this] { m_selection->clear(); });
@@ -136,6 +142,7 @@ void MainWindow::buildMeasureMenu() {
         m_metricsDock->raise();
         m_metrics->editOptions(std::string(m_metrics->request().info->id));
     });
+    m_needDocument << add(menu, tr("Copy metric as command &line"), {}, [this] { copyMeasuring(); });
 }
 
 void MainWindow::buildMaskMenu() {
@@ -144,6 +151,39 @@ void MainWindow::buildMaskMenu() {
     menu->addSeparator();
     menu->addActions(m_heads->tools());
     m_commands << m_heads->maskActions()->all() << m_heads->tools();
+    menu->addSeparator();
+    addMaskComparison(menu);
+    menu->addSeparator();
+    m_needDocument << add(menu, tr("Copy mask as command &line"), {}, [this] { m_copier->copyMask(); })
+                   << add(menu, tr("Copy e&xport as command line"), {}, [this] { m_copier->copyExport(); });
+}
+
+void MainWindow::addMaskComparison(QMenu* menu) {
+    MaskEditor* masks = m_document->masks();
+    QAction* next = add(menu, tr("Compare with the &next mask"), tr("Ctrl+D"), [masks] { masks->compareWithNext(); });
+    QAction* swap = add(menu, tr("S&wap with the compared mask"), tr("Ctrl+Alt+D"), [masks] { masks->swapCompared(); });
+    QAction* stop = add(menu, tr("S&top comparing"), tr("Ctrl+Shift+D"), [masks] { masks->compareWith({}); });
+    const auto update = [masks, next, swap, stop] {
+        next->setEnabled(masks->state().masks.size() > 1);
+        for (QAction* action : {swap, stop})
+            action->setEnabled(masks->compared());
+    };
+    connect(masks, &MaskEditor::listChanged, this, update);
+    update();
+}
+
+void MainWindow::buildEvaluateMenu() {
+    QMenu* menu = menuBar()->addMenu(tr("E&valuate"));
+    m_needModel << add(menu, tr("&Evaluate the mask"), tr("Ctrl+E"), [this] { m_live->evaluate(); })
+                << add(menu, tr("&Stop here"), {}, [this] { m_live->stopHere(); });
+    menu->addSeparator();
+    QAction* copy = add(menu, tr("Copy evaluation as command &line"), {}, [this] {
+        if (const Evaluation* current = m_evaluations->current())
+            m_copier->copyEvaluation(Evaluation(*current));
+    });
+    copy->setEnabled(false);
+    connect(m_evaluations, &EvaluationsPanel::currentChanged, copy,
+            [this, copy] { copy->setEnabled(m_evaluations->current()); });
 }
 
 void MainWindow::buildViewMenu() {
@@ -239,6 +279,13 @@ void MainWindow::chooseMaskFile() {
     choose(this, QFileDialog::AcceptSave, QFileDialog::AnyFile, tr("Save mask"), maskFilter(), name,
            [this](const QString& path) {
                m_document->saveMask(QFileInfo(path).suffix().isEmpty() ? path + ".mask.json" : path);
+           });
+}
+
+void MainWindow::chooseCommandMask(const QString& name) {
+    choose(this, QFileDialog::AcceptSave, QFileDialog::AnyFile, tr("Where the command finds the mask"), maskFilter(),
+           name, [this](const QString& path) {
+               m_copier->place(QFileInfo(path).suffix().isEmpty() ? path + ".mask.json" : path);
            });
 }
 
@@ -340,9 +387,10 @@ void MainWindow::about() {
 
 FigureActions* MainWindow::figureActions() const {
     const QWidget* shown = m_tabs->currentWidget();
-    return shown == m_layers    ? m_layers->figureActions()
-           : shown == m_neurons ? m_neurons->figureActions()
-                                : m_heads->figureActions();
+    return shown == m_layers      ? m_layers->figureActions()
+           : shown == m_neurons   ? m_neurons->figureActions()
+           : shown == m_attention ? m_attention->figureActions()
+                                  : m_heads->figureActions();
 }
 
 void MainWindow::copyValues() {
@@ -350,6 +398,13 @@ void MainWindow::copyValues() {
         m_neurons->copyValues();
     else
         m_heads->copyValues();
+}
+
+/// Of what the picture shows.
+void MainWindow::copyMeasuring() {
+    m_copier->copyMeasuring(m_tabs->currentWidget() == m_layers    ? m_layers->shownIds()
+                            : m_tabs->currentWidget() == m_neurons ? std::vector{m_neurons->resultId()}
+                                                                   : std::vector{m_heads->resultId()});
 }
 
 void MainWindow::selectAll() {

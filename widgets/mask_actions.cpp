@@ -155,31 +155,28 @@ void MaskActions::growToGroups() {
 }
 
 void MaskActions::protectHeads() {
-    ProtectedUnits units = m_masks->isProtected();
+    Protection units = m_masks->isProtected();
     const std::set<HeadId>& heads = m_selection->heads();
     const bool release = std::ranges::all_of(heads, [&](HeadId head) { return units.has(head); });
     for (HeadId head : heads) {
-        if (!release) {
-            units.heads.insert(head);
-            continue;
-        }
-        // One head of a protected layer is let go: the others stay protected, one by one.
-        if (units.layers.erase(head.layer) > 0)
-            units.heads.merge(headsOf({head.layer}));
-        units.heads.erase(head);
+        if (release)
+            units.releaseHead(m_masks->spec(), head);
+        else
+            units.protectHead(m_masks->spec(), head);
     }
     const QString count = heads.size() == 1 ? tr("a head") : tr("%1 heads").arg(heads.size());
     m_masks->setProtected(units, release ? tr("Unprotect %1").arg(count) : tr("Protect %1").arg(count));
 }
 
 void MaskActions::protectLayers() {
-    ProtectedUnits units = m_masks->isProtected();
+    Protection units = m_masks->isProtected();
     const std::set<int> chosen = layers();
     const bool release = std::ranges::all_of(chosen, [&](int layer) { return units.layers.contains(layer); });
     for (int layer : chosen) {
-        units.layers.erase(layer);
-        if (!release)
-            units.layers.insert(layer);
+        if (release)
+            units.releaseLayer(m_masks->spec(), layer);
+        else
+            units.protectLayer(m_masks->spec(), layer);
     }
     const QString count = chosen.size() == 1 ? tr("a layer") : tr("%1 layers").arg(chosen.size());
     m_masks->setProtected(units, release ? tr("Unprotect %1").arg(count) : tr("Protect %1").arg(count));

@@ -287,9 +287,9 @@ void MaskEditor::setCurrent(std::size_t index) {
     commit(tr("Show another mask"), std::move(next));
 }
 
-void MaskEditor::setProtected(const ProtectedUnits& units, const QString& action) {
+void MaskEditor::setProtected(const Protection& units, const QString& action) {
     MaskState next = m_state;
-    next.isProtected = std::make_shared<const ProtectedUnits>(units);
+    next.isProtected = std::make_shared<const Protection>(units);
     commit(action, std::move(next));
 }
 
@@ -308,6 +308,24 @@ void MaskEditor::applyPreview(const QString& action, std::optional<MaskProvenanc
 void MaskEditor::compareWith(std::optional<std::size_t> index) {
     m_compared = index ? m_state.masks.at(*index).name : std::string();
     emit listChanged();
+}
+
+void MaskEditor::compareWithNext() {
+    const auto found = std::ranges::find(m_state.masks, m_compared, &NamedMask::name);
+    const bool compares = !m_compared.empty() && found != m_state.masks.end();
+    std::size_t next = compares ? static_cast<std::size_t>(found - m_state.masks.begin()) + 1 : 0;
+    if (next == m_state.current)
+        ++next;
+    compareWith(next < m_state.masks.size() ? std::optional(next) : std::nullopt);
+}
+
+void MaskEditor::swapCompared() {
+    const auto found = std::ranges::find(m_state.masks, m_compared, &NamedMask::name);
+    if (m_compared.empty() || found == m_state.masks.end())
+        return;
+    const std::size_t before = m_state.current;
+    setCurrent(static_cast<std::size_t>(found - m_state.masks.begin()));
+    compareWith(before);
 }
 
 const PruningMask* MaskEditor::compared() const {

@@ -32,7 +32,7 @@ public:
     const ModelSpec& spec() const { return m_spec; }
     const MaskState& state() const { return m_state; }
     const PruningMask& mask() const { return m_state.mask(); }
-    const ProtectedUnits& isProtected() const { return *m_state.isProtected; }
+    const Protection& isProtected() const { return *m_state.isProtected; }
     QUndoStack* undoStack() { return &m_undo; }
     /// Whether the current mask leaves a head out, by itself or with its sublayer or block.
     bool isCut(HeadId head) const { return isHeadCut(mask(), head); }
@@ -63,7 +63,7 @@ public:
     void removeMask(); ///< the current one; the last becomes an empty one
     void setCurrent(std::size_t index);
 
-    void setProtected(const ProtectedUnits& units, const QString& action);
+    void setProtected(const Protection& units, const QString& action);
 
     /// What a threshold would cut, drawn lightly until it is applied; not undone, gone with the next action.
     void setPreview(std::optional<PruningMask> preview);
@@ -73,6 +73,10 @@ public:
 
     /// Another mask of the list to compare the current one with; empty = none. Not undone.
     void compareWith(std::optional<std::size_t> index);
+    /// With the next of the others, behind the last with none.
+    void compareWithNext();
+    /// Edits the mask that is compared, and compares it with the one edited before.
+    void swapCompared();
     /// Null when nothing is compared.
     const PruningMask* compared() const;
     const std::string& comparedName() const { return m_compared; }

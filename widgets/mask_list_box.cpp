@@ -76,6 +76,7 @@ void MaskListBox::buildMenu() {
     menu->addSeparator();
     menu->addAction(tr("&Open a mask file…"), this, &MaskListBox::openWanted);
     menu->addAction(tr("&Save as a mask file…"), this, &MaskListBox::saveWanted);
+    menu->addAction(tr("Copy as command &line"), this, &MaskListBox::commandWanted);
     connect(menu, &QMenu::aboutToShow, this, &MaskListBox::fillMenus);
     m_more->setMenu(menu);
 }

@@ -22,6 +22,8 @@ public:
 signals:
     void openWanted();
     void saveWanted();
+    /// What makes the mask, or shows it, is wanted on the clipboard.
+    void commandWanted();
 
 private:
     void refresh();

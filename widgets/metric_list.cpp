@@ -1,11 +1,13 @@
 #include "widgets/metric_list.h"
 
+#include "widgets/commands.h"
 #include "widgets/document.h"
 #include "widgets/metric_names.h"
 
 #include <QCheckBox>
 #include <QHeaderView>
 #include <QLabel>
+#include <QMenu>
 #include <QPushButton>
 #include <QTreeWidget>
 #include <QVBoxLayout>
@@ -130,6 +132,8 @@ MetricList::MetricList(Document* document, QWidget* parent)
         if (const MetricRequest* row = currentRequest())
             m_document->measure({*row});
     });
+    m_tree->setContextMenuPolicy(Qt::CustomContextMenu);
+    connect(m_tree, &QTreeWidget::customContextMenuRequested, this, &MetricList::openMenu);
     connect(m_measure, &QPushButton::clicked, this, [this] { m_document->measure({request()}); });
     connect(document, &Document::opened, this, &MetricList::refresh);
     connect(document, &Document::modelLocated, this, &MetricList::updateButton);
@@ -239,6 +243,19 @@ void MetricList::updateButton() {
     m_measure->setEnabled(m_document->model() && state != MetricState::computing);
     m_measure->setToolTip(m_document->isOpen() && !m_document->model() ? tr("Needs the checkpoint, which is not here")
                                                                        : QString());
+}
+
+void MetricList::openMenu(const QPoint& position) {
+    const MetricRequest* row = currentRequest();
+    if (!row || !m_document->isOpen())
+        return;
+    QMenu menu(this);
+    QAction* measure =
+        menu.addAction(m_measure->text(), this, [this, request = *row] { m_document->measure({request}); });
+    measure->setEnabled(m_document->model() && m_document->state(row->resultId()) != MetricState::computing);
+    menu.addAction(tr("Copy as command &line"), this,
+                   [this, id = row->resultId()] { copyCommands({measureCommand(modelPath(*m_document), {id})}); });
+    menu.exec(m_tree->viewport()->mapToGlobal(position));
 }
 
 const MetricRequest* MetricList::currentRequest() const {

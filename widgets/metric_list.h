@@ -44,6 +44,7 @@ private:
     void updateRow(const QString& resultId);
     void buildForm(const MetricRequest& request);
     void updateButton();
+    void openMenu(const QPoint& position);
     const MetricRequest* currentRequest() const;
 
     Document* m_document;

@@ -115,7 +115,7 @@ void NeuronCutsRow::follow() {
     for (QWidget* part :
          {static_cast<QWidget*>(m_percent), static_cast<QWidget*>(m_slider), static_cast<QWidget*>(m_scope)})
         part->setEnabled(isOffered);
-    m_cut->setEnabled(m_threshold->isPreviewing());
+    m_cut->setEnabled(m_threshold->canApply());
     m_label->setText(m_threshold->end() == PruneFirst::high ? tr("C&ut the highest") : tr("C&ut the lowest"));
     m_label->setToolTip(isOffered ? QString() : tr("This metric does not say which neurons to cut first"));
     const double percent = m_threshold->percent(scope());

@@ -1,5 +1,7 @@
 #include "widgets/neuron_threshold.h"
 
+#include "analysis/cut_lowest.h"
+#include "analysis/error.h"
 #include "analysis/text.h"
 #include "widgets/mask_editor.h"
 
@@ -39,29 +41,6 @@ std::vector<NeuronState> neuronStates(const MaskEditor& masks, int layer) {
     return states;
 }
 
-std::vector<int> firstNeurons(std::span<const double> values, PruneFirst end, std::size_t count) {
-    std::vector<double> keys;
-    keys.reserve(values.size());
-    for (const double value : values)
-        if (std::isfinite(value))
-            keys.push_back(end == PruneFirst::high ? -value : value);
-    count = end == PruneFirst::neither ? 0 : std::min(count, keys.size());
-    std::vector<int> chosen;
-    if (count == 0)
-        return chosen;
-    std::ranges::nth_element(keys, keys.begin() + static_cast<std::ptrdiff_t>(count) - 1);
-    const double last = keys[count - 1];
-    const auto below = static_cast<std::size_t>(std::ranges::count_if(keys, [last](double key) { return key < last; }));
-    std::size_t ties = count - below;
-    chosen.reserve(count);
-    for (std::size_t i = 0; i < values.size(); ++i) {
-        const double key = end == PruneFirst::high ? -values[i] : values[i];
-        if (std::isfinite(key) && (key < last || (key == last && ties > 0 && ties-- > 0)))
-            chosen.push_back(static_cast<int>(i));
-    }
-    return chosen;
-}
-
 NeuronThreshold::NeuronThreshold(MaskEditor* masks, QObject* parent)
     : QObject(parent)
     , m_masks(masks) {
@@ -75,7 +54,8 @@ NeuronThreshold::NeuronThreshold(MaskEditor* masks, QObject* parent)
     });
 }
 
-void NeuronThreshold::setValues(const Matrix* values, PruneFirst end, const std::string& resultId) {
+void NeuronThreshold::setValues(const Matrix* values, const MetricRequest& metric) {
+    const std::string resultId = metric.info ? metric.resultId() : std::string();
     if (resultId != m_resultId) {
         m_result.reset();
         m_applied.reset();
@@ -83,19 +63,20 @@ void NeuronThreshold::setValues(const Matrix* values, PruneFirst end, const std:
             cancel();
     }
     m_values = values;
-    m_end = end;
+    m_metric = metric;
     m_resultId = resultId;
     emit changed();
 }
 
 bool NeuronThreshold::isOffered() const {
-    return m_end != PruneFirst::neither && m_values && !m_values->empty() &&
+    return end() != PruneFirst::neither && m_values && !m_values->empty() &&
            m_values->rows() == m_masks->spec().layers.size();
 }
 
 /// Another hand changed the mask: the threshold no longer says what is cut.
 void NeuronThreshold::followMask() {
     m_previewed.reset();
+    m_refusal.clear();
     if (!m_result || *m_result != m_masks->mask()) {
         m_result.reset();
         m_applied.reset();
@@ -109,40 +90,40 @@ std::span<const double> NeuronThreshold::valuesOf(int layer) const {
     return m_values->row(row).first(std::min(neurons, m_values->columns()));
 }
 
-std::vector<int> NeuronThreshold::neuronsOf(const Wish& wish, int layer) const {
-    const std::span<const double> values = valuesOf(layer);
-    if (!wish.bound) {
-        constexpr double slack = 1e-9; // a share that is meant to be whole loses none to rounding
-        const double count = std::floor(wish.percent / 100 * static_cast<double>(values.size()) + slack);
-        return firstNeurons(values, m_end, static_cast<std::size_t>(std::max(count, 0.0)));
-    }
-    std::vector<int> neurons;
-    for (std::size_t i = 0; i < values.size(); ++i)
-        if (isBeyond(values[i], m_end, *wish.bound))
-            neurons.push_back(static_cast<int>(i));
-    return neurons;
+Protection NeuronThreshold::spared(const Wish& wish) const {
+    Protection spared = m_masks->isProtected();
+    if (!wish.layer)
+        return spared;
+    const std::vector<int> own = m_masks->mask().tiedTo(*wish.layer);
+    for (int layer = 0; layer < m_masks->spec().layerCount(); ++layer)
+        if (std::ranges::find(own, layer) == own.end())
+            spared.protectLayer(m_masks->spec(), layer);
+    return spared;
+}
+
+/// As prune runs it: by_metric in each layer by itself. Of a bound, as many as it takes along.
+PruneRequest NeuronThreshold::request(const Wish& wish, std::size_t count) const {
+    const Budget budget = wish.bound ? Budget{static_cast<double>(count), false} : Budget{wish.percent, true};
+    return {byMetric(m_metric, end() == PruneFirst::high, true), budget, spared(wish).text(m_masks->spec()), 0,
+            baseOf(wish)};
+}
+
+const PruningMask& NeuronThreshold::baseOf(const Wish& wish) const {
+    return continues(wish) ? m_base : m_masks->mask();
 }
 
 PruningMask NeuronThreshold::masked(const Wish& wish) {
-    PruningMask mask = continues(wish) ? m_base : m_masks->mask();
-    m_chosen = m_protected = 0;
-    const int from = wish.layer.value_or(0);
-    const int to = wish.layer.value_or(mask.layerCount() - 1);
-    for (int index = from; index <= to; ++index) {
-        LayerMask layer = mask.layer(index);
-        const bool isAgain = !wish.layer && mask.tiedTo(index).front() != index;
-        if (layer.neurons.empty() || isGone(layer) || isAgain)
-            continue;
-        if (m_masks->isProtected().layers.contains(index)) {
+    const ModelSpec& spec = m_masks->spec();
+    const PruningMask& base = baseOf(wish);
+    const CutOrder order{CutUnit::neuron, end() == PruneFirst::high, {wish.percent, true}, true};
+    PruningMask mask = wish.bound ? cutWithin(spec, *m_values, order, *wish.bound, spared(wish), base)
+                                  : cutLowest(spec, *m_values, order, spared(wish), base);
+    m_chosen = newlyCut(spec, CutUnit::neuron, base, mask);
+    m_protected = 0;
+    for (const int layer : m_masks->isProtected().layers) {
+        const bool isMeant = wish.layer ? *wish.layer == layer : mask.tiedTo(layer).front() == layer;
+        if (isMeant && !isGone(base.layer(layer)) && !base.layer(layer).neurons.empty())
             ++m_protected;
-            continue;
-        }
-        const std::vector<int> neurons = neuronsOf(wish, index);
-        m_chosen += neurons.size();
-        for (const int neuron : neurons)
-            layer.neurons[static_cast<std::size_t>(neuron)] = false;
-        if (!neurons.empty())
-            mask.setLayer(index, std::move(layer));
     }
     return mask;
 }
@@ -150,9 +131,16 @@ PruningMask NeuronThreshold::masked(const Wish& wish) {
 void NeuronThreshold::preview(const Wish& wish) {
     if (!isOffered())
         return;
-    PruningMask mask = masked(wish);
-    m_previewed = wish;
+    std::optional<PruningMask> mask;
+    m_refusal.clear();
+    try {
+        mask = masked(wish);
+    } catch (const Error& error) { // more than there is to cut
+        m_refusal = QString::fromStdString(error.message());
+    }
+    m_previewed.reset(); // what the editor says of the preview before is no news
     m_masks->setPreview(std::move(mask));
+    m_previewed = wish;
     emit changed();
 }
 
@@ -165,10 +153,15 @@ void NeuronThreshold::previewBound(int layer, double bound) {
 }
 
 void NeuronThreshold::apply() {
-    if (!m_previewed)
+    if (!canApply())
         return;
     const Wish wish = *std::exchange(m_previewed, {});
     PruningMask result = masked(wish);
+    std::optional<MaskProvenance> made;
+    if (m_chosen > 0)
+        made = provenanceOf(request(wish, m_chosen), m_masks->state().edited().name);
+    if (made && wish.bound && std::isfinite(*wish.bound))
+        made->options.emplace("threshold", exactly(*wish.bound));
     if (!continues(wish))
         m_base = m_masks->mask();
     m_result = std::move(result);
@@ -177,7 +170,7 @@ void NeuronThreshold::apply() {
     const QString action = wish.layer ? tr("Cut %1 of layer %2").arg(neurons).arg(*wish.layer)
                                       : tr("Cut %1 % of every layer's neurons").arg(wish.percent);
     const std::size_t left = m_protected;
-    m_masks->replaceMask(*m_result, action);
+    m_masks->replaceMask(*m_result, action, false, std::move(made));
     m_masks->setPreview({});
     if (left > 0)
         emit m_masks->refused(wish.layer ? tr("Layer %1 is protected.").arg(*wish.layer)
@@ -187,13 +180,14 @@ void NeuronThreshold::apply() {
 
 void NeuronThreshold::cancel() {
     m_previewed.reset();
+    m_refusal.clear();
     m_masks->setPreview({});
     emit changed();
 }
 
 QString NeuronThreshold::text() const {
-    if (!m_previewed)
-        return {};
+    if (!m_previewed || !m_refusal.isEmpty())
+        return m_refusal;
     QString text = m_previewed->layer ? counted(m_chosen, "neuron") : tr("%1 in all").arg(counted(m_chosen, "neuron"));
     if (m_protected > 0)
         text = m_previewed->layer ? tr("the layer is protected")
@@ -206,12 +200,16 @@ std::optional<double> NeuronThreshold::bound(int layer) const {
         return {};
     if (wish()->bound)
         return wish()->bound;
-    const bool lowFirst = m_end == PruneFirst::low;
+    const std::optional<PruningMask>& after = m_previewed ? m_masks->preview() : m_result;
+    if (!after)
+        return {};
+    const PruningMask& before = m_previewed ? baseOf(*m_previewed) : m_base;
+    const bool lowFirst = end() == PruneFirst::low;
     double last = lowFirst ? -std::numeric_limits<double>::infinity() : std::numeric_limits<double>::infinity();
-    for (const int neuron : neuronsOf(*wish(), layer)) {
-        const double value = valuesOf(layer)[static_cast<std::size_t>(neuron)];
-        last = lowFirst ? std::max(last, value) : std::min(last, value);
-    }
+    const std::span<const double> values = valuesOf(layer);
+    for (std::size_t i = 0; i < values.size(); ++i)
+        if (before.layer(layer).neurons[i] && !after->layer(layer).neurons[i])
+            last = lowFirst ? std::max(last, values[i]) : std::min(last, values[i]);
     return last;
 }
 
@@ -222,7 +220,7 @@ double NeuronThreshold::percent(std::optional<int> layer) const {
         return wish()->percent;
     const std::span<const double> values = valuesOf(*layer);
     const auto beyond =
-        std::ranges::count_if(values, [&](double value) { return isBeyond(value, m_end, *wish()->bound); });
+        std::ranges::count_if(values, [&](double value) { return isBeyond(value, end(), *wish()->bound); });
     return values.empty() ? 0 : 100 * static_cast<double>(beyond) / static_cast<double>(values.size());
 }
 

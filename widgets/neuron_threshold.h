@@ -2,9 +2,11 @@
 
 #include "analysis/matrix.h"
 #include "analysis/metric.h"
-#include "analysis/pruning_mask.h"
+#include "analysis/protection.h"
+#include "analysis/prune.h"
 
 #include <QObject>
+#include <QString>
 
 #include <optional>
 #include <span>
@@ -21,12 +23,11 @@ enum class NeuronState { kept, cut, wouldBeCut, wouldBeKept };
 /// Of each neuron of a layer.
 std::vector<NeuronState> neuronStates(const MaskEditor& masks, int layer);
 
-/// So many neurons from the end to cut first; of equal values those of the lowest index, of missing ones none.
-std::vector<int> firstNeurons(std::span<const double> values, PruneFirst end, std::size_t count);
-
 /// Cuts the neurons at the end of a metric that goes first: a share of one layer or of each, or those beyond a bound.
 /// Shown as the editor's preview until it is applied. One that is moved on starts from the mask that was there before
-/// it, as long as nothing else was cut since. Protected layers, and MLPs that are dropped already, are left alone.
+/// it, as long as nothing else was cut since. A share is what prune takes it for, by_metric with per_layer=true: of all
+/// neurons of a layer, taken from those that are not cut yet. Protected layers, and MLPs that are dropped already, are
+/// left alone.
 class NeuronThreshold : public QObject {
     Q_OBJECT
 
@@ -34,10 +35,12 @@ public:
     NeuronThreshold(MaskEditor* masks, QObject* parent);
 
     /// @param values [layers, neurons]; must outlive this or be replaced
-    void setValues(const Matrix* values, PruneFirst end, const std::string& resultId);
+    void setValues(const Matrix* values, const MetricRequest& metric);
     bool isOffered() const;
-    PruneFirst end() const { return m_end; }
+    PruneFirst end() const { return m_metric.info ? m_metric.info->pruneFirst : PruneFirst::neither; }
     bool isPreviewing() const { return m_previewed.has_value(); }
+    /// Whether there is as much to cut as is asked for; text() says so where there is not.
+    bool canApply() const { return m_previewed && m_refusal.isEmpty(); }
 
     /// @param layer absent = in each layer
     void previewShare(std::optional<int> layer, double percent);
@@ -71,17 +74,21 @@ private:
     bool continues(const Wish& wish) const { return m_result && m_applied && m_applied->layer == wish.layer; }
     void followMask();
     std::span<const double> valuesOf(int layer) const;
-    std::vector<int> neuronsOf(const Wish& wish, int layer) const;
+    /// What is protected, and of a single layer's wish all other layers.
+    Protection spared(const Wish& wish) const;
+    PruneRequest request(const Wish& wish, std::size_t count) const;
+    const PruningMask& baseOf(const Wish& wish) const;
     PruningMask masked(const Wish& wish);
 
     MaskEditor* m_masks;
     const Matrix* m_values = nullptr;
-    PruneFirst m_end = PruneFirst::neither;
+    MetricRequest m_metric;
     std::string m_resultId;
     std::optional<Wish> m_previewed;
     std::optional<Wish> m_applied;
     PruningMask m_base;                  ///< before the threshold
     std::optional<PruningMask> m_result; ///< with it
+    QString m_refusal;                   ///< of what is asked for now
     std::size_t m_chosen = 0;            ///< neurons that the latest wish is about
     std::size_t m_protected = 0;         ///< layers that it left alone
 };

@@ -2,6 +2,7 @@
 
 #include "analysis/statistics.h"
 #include "analysis/text.h"
+#include "widgets/commands.h"
 #include "widgets/document.h"
 #include "widgets/figure_actions.h"
 #include "widgets/layer_cuts.h"
@@ -269,8 +270,7 @@ void NeuronsView::draw() {
     m_actions->setEnabled(result());
     m_stack->setCurrentIndex(!m_document->isOpen() ? 0 : !result() ? 1 : 2);
     m_cuts->setVisible(result());
-    const PruneFirst end = result() ? result()->request.info->pruneFirst : PruneFirst::neither;
-    m_threshold->setValues(&m_values, end, resultId());
+    m_threshold->setValues(&m_values, result() ? result()->request : MetricRequest());
     if (!result())
         return;
     Figure figure = bands();
@@ -282,7 +282,8 @@ void NeuronsView::draw() {
 void NeuronsView::showLayer() {
     const MetricResult* shown = m_openLayer ? result() : nullptr;
     if (shown && m_layerIsStale)
-        m_layer->showLayer(m_document->session().model, *shown, *m_openLayer, logarithmic());
+        m_layer->showLayer(m_document->session().model, *shown, *m_openLayer, logarithmic(),
+                           plotText(*m_document, figureId() + ":layer=" + std::to_string(*m_openLayer)));
     m_layer->setVisible(shown);
     m_cuts->setLayer(shown ? m_openLayer : std::nullopt);
     m_layerIsStale = false;
@@ -313,10 +314,13 @@ bool NeuronsView::logarithmic() const {
     return m_logarithmic->isEnabled() && m_logarithmic->isChecked();
 }
 
+std::string NeuronsView::figureId() const {
+    return "neurons:metric=" + fileForm(resultId()) + ":log=" + (logarithmic() ? "true" : "false");
+}
+
 Figure NeuronsView::bands() const {
     Figure figure = neuronBands(m_document->session().model, *result(), m_quantiles, logarithmic());
-    figure.command = "secateur-cli plot " + m_document->session().model.path +
-                     " --figure neurons:metric=" + fileForm(resultId()) + ":log=" + (logarithmic() ? "true" : "false");
+    figure.command = plotText(*m_document, figureId());
     return figure;
 }
 
@@ -360,6 +364,10 @@ void NeuronsView::contextMenuEvent(QContextMenuEvent* event) {
     QMenu menu(this);
     if (const std::set<int> layers = m_plot->selectedLayers(); !layers.empty())
         addLayerCuts(menu, *m_document->masks(), layers);
+    QAction* measuring = menu.addAction(tr("Copy metric as co&mmand line"), this, [this] {
+        copyCommands({measureCommand(modelPath(*m_document), {resultId()})});
+    });
+    measuring->setEnabled(result());
     menu.addActions(m_actions->actions());
     menu.exec(event->globalPos());
 }

@@ -76,6 +76,7 @@ private:
     void draw();
     void showLayer();
     bool logarithmic() const;
+    std::string figureId() const;
     Figure bands() const;
     const MetricResult* result() const;
     /// "p25 = 3.21" for each quantile of a layer.

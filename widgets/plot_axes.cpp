@@ -168,6 +168,16 @@ void useIndexTicks(QCPAxis& axis, const QString& prefix) {
     axis.setTicker(QSharedPointer<QCPAxisTicker>(new IndexTicker(axis, prefix)));
 }
 
+void useNamedTicks(QCPAxis& axis, const std::vector<std::string>& names) {
+    constexpr int longest = 14;
+    auto* ticker = new QCPAxisTickerText;
+    for (std::size_t i = 0; i < names.size(); ++i) {
+        const QString name = QString::fromStdString(names[i]);
+        ticker->addTick(static_cast<double>(i), name.size() > longest ? name.left(longest - 1) + "…" : name);
+    }
+    axis.setTicker(QSharedPointer<QCPAxisTicker>(ticker));
+}
+
 void useValueTicks(QCPAxis& axis, bool logarithmic) {
     axis.setScaleType(logarithmic ? QCPAxis::stLogarithmic : QCPAxis::stLinear);
     if (logarithmic)

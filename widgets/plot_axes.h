@@ -1,5 +1,8 @@
 #pragma once
 
+#include <string>
+#include <vector>
+
 class QCPAxis;
 class QCPAxisRect;
 class QCPLayoutGrid;
@@ -29,6 +32,9 @@ void styleAxis(QCPAxis& axis, const PlotTheme& theme);
 
 /// Ticks at whole numbers: each when their labels have room, else every second, fifth, tenth...
 void useIndexTicks(QCPAxis& axis, const QString& prefix);
+
+/// A tick with its name at each whole number from 0 on; names are cut short.
+void useNamedTicks(QCPAxis& axis, const std::vector<std::string>& names);
 
 /// Ticks at round values, as many as have room; the axis becomes linear or logarithmic.
 void useValueTicks(QCPAxis& axis, bool logarithmic);

@@ -1,14 +1,16 @@
 // Seconds of an evaluation after an edit in layer l, against the share s(l) of a dense one that its operations are.
 //
 // benchmark_incremental MODEL TEXT [--type float32|bfloat16] [--tokens 8192] [--window 512] [--budget BYTES]
-//                       [--repeat 3] [--masks 0] [--threads 0] [--clock processor]
+//                       [--repeat 3] [--masks 0] [--threads 0] [--clock processor] [--step 5] [--csv FILE]
 //
 // --masks N: first N random edits on a quarter of the text, each against a full run.
+// --step N: times every N-th layer, and the last. --csv FILE: the table, for a plot.
 // --clock processor: this process's own time, which on a busy machine tells more with --threads 1.
 
 #include "analysis/layer_operations.h"
 #include "analysis/runner.h"
 #include "analysis/text_evaluator.h"
+#include "backends/atomic_file.h"
 #include "backends/open_model.h"
 #include "backends/open_tokenizer.h"
 #include "backends/runtime.h"
@@ -137,7 +139,8 @@ private:
                    1e-6 * layerOperations(spec, 0, PruningMask(spec).layer(0), text.rules.window),
                    1e-6 * readOutOperations(spec));
         fmt::print(" l  expected s  seconds  dense s  share  s(l)   share / s(l)\n");
-        for (int layer = 0; layer < spec.layerCount(); layer = layer == 25 ? 29 : layer + 5) {
+        std::string csv = "layer,seconds,dense_seconds,share,operations_share\n";
+        for (const int layer : timedLayers()) {
             double dense = std::numeric_limits<double>::infinity();
             double best = dense;
             const double expected = evaluator.expectedSeconds(oneHeadLess(spec, layer, 0));
@@ -151,7 +154,19 @@ private:
             const double share = shares[static_cast<std::size_t>(from)];
             fmt::print("{:2}  {:10.2f}  {:7.2f}  {:7.2f}  {:.3f}  {:.3f}  {:.2f}\n", layer, expected, best, dense,
                        best / dense, share, best / dense / share);
+            csv += fmt::format("{},{:.6f},{:.6f},{:.6f},{:.6f}\n", layer, best, dense, best / dense, share);
         }
+        if (const auto file = m_arguments.named.find("--csv"); file != m_arguments.named.end())
+            writeWhole(file->second, csv);
+    }
+
+    std::vector<int> timedLayers() const {
+        std::vector<int> layers;
+        const int last = m_model.spec().layerCount() - 1;
+        for (int layer = 0; layer < last; layer += static_cast<int>(m_arguments.number("--step", 5)))
+            layers.push_back(layer);
+        layers.push_back(last);
+        return layers;
     }
 
     /// As a person meets it: after opening, and after an edit once the dense model is known.

@@ -143,6 +143,22 @@ void addTasks(Corruptions& rows) {
                "f1: cannot be 2");
 }
 
+void addTimes(Corruptions& rows) {
+    const auto row = [&](const char* name, const QStringList& way, const Change& work, const char* sentence) {
+        addChanged(rows, name, QStringList{"evaluations", "1"} + way, work, sentence);
+    };
+    row("times of no tokens", {"latency"}, integer("new_tokens", 0), "new_tokens: cannot be 0");
+    row("times without runs", {"latency"}, numbers("run_seconds", {}), "run_seconds: holds no run");
+    row("a run that took no time", {"latency"}, numbers("run_seconds", {0.5, 0}), "run_seconds: cannot be 0");
+    row("a run without end", {"prefills", "1"}, numbers("reference_seconds", {std::numeric_limits<double>::infinity()}),
+        "reference_seconds: cannot be inf");
+    row("layers without an MLP's time", {"prefills", "0"}, numbers("run_mlp_seconds", {1}),
+        "run_mlp_seconds: should hold 3 values and holds 1");
+    row("an unknown end of a text", {"continuations", "0"}, text("end", "tired"),
+        "end: holds the unknown word \"tired\". Open it with a newer Secateur");
+    row("a token below 0", {"continuations", "0"}, integers("tokens", {5, -1}), "tokens: cannot be -1");
+}
+
 } // namespace
 
 Corruptions sessionRunCorruptions() {
@@ -150,6 +166,7 @@ Corruptions sessionRunCorruptions() {
     addMasks(rows);
     addTexts(rows);
     addTasks(rows);
+    addTimes(rows);
     return rows;
 }
 

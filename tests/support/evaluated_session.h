@@ -98,6 +98,29 @@ inline Evaluation drawnEvaluation(const EvaluatedMask& mask, std::optional<TextE
     return evaluation;
 }
 
+/// Times that a mask took turns with the dense model for.
+inline void addDrawnTimes(Evaluation& evaluation) {
+    Latency latency;
+    latency.rules.promptTokens = 5;
+    latency.rules.newTokens = 32;
+    latency.rules.warmup = 1;
+    latency.rules.runs = 3;
+    latency.run.seconds = {0.5, 0.75, 0.625};
+    latency.reference = Timing{{1, 1.25, 1.125}};
+    latency.speedup = speedup(*latency.reference, latency.run);
+    evaluation.latency = latency;
+    Prefill prefill{128, {{{0.1, 0.2, 0.15}}, {}}, PrefillTiming{{{0.3, 0.35, 0.3}}, {}}, {}};
+    prefill.run.bySublayer = SublayerSeconds{{0.01, 0, 0.02}, {0.03, 0.04, 0}, -0.001};
+    prefill.speedup = speedup(prefill.reference->timing, prefill.run.timing);
+    Prefill longer = prefill;
+    longer.tokens = 512;
+    evaluation.prefills = {prefill, longer};
+}
+
+inline PromptContinuation drawnContinuation(const std::string& prompt, const std::string& text) {
+    return {{prompt, 7, {0.5, 0.9, 11}, SpecialText::parsed}, text, {{5, 7, 0}, TextEnd::stopToken}};
+}
+
 /// With two masks, and evaluations of every kind: the dense model's, a stopped one, tasks.
 inline Session evaluatedSession() {
     Session session = raggedSession();
@@ -112,6 +135,9 @@ inline Session evaluatedSession() {
         drawnEvaluation(first, drawnRun(TextProtocol::tokenPpl, 21, 10), {drawnChoice(1), drawnWords()}),
         drawnEvaluation(second, drawnRun(TextProtocol::tokenPpl, 22, 4)),
         drawnEvaluation(first, drawnRun(TextProtocol::wordPpl, 30, 6))};
+    addDrawnTimes(session.evaluations[1]);
+    session.evaluations[0].continuations = {drawnContinuation("Once é", " upon\n"), drawnContinuation("Two", "")};
+    session.evaluations[1].continuations = {drawnContinuation("Once é", " there")};
     return session;
 }
 

@@ -1,0 +1,196 @@
+#ifndef Q_MOC_RUN // moc cannot read ATen
+#include "analysis/error.h"
+#include "app/window_engine.h"
+#include "backends/export_masked.h"
+#include "backends/file_seal.h"
+#include "backends/mask_json.h"
+#include "backends/session_hdf5.h"
+#include "tests/support/evaluated_session.h"
+#include "tests/support/fixture.h"
+#endif
+
+#include "tests/kills/interposed_calls.h"
+#include "tests/kills/writers.h"
+#include "widgets/autosave.h"
+#include "widgets/document.h"
+#include "widgets/job_runner.h"
+#include "widgets/mask_editor.h"
+
+#include <fmt/format.h>
+
+#include <QCoreApplication>
+#include <QRegularExpression>
+#include <QTimer>
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <filesystem>
+
+namespace secateur::test {
+
+namespace {
+
+constexpr int edits = 60;
+constexpr int editMs = 40;
+
+MaskRecord maskOf(const ModelSpec& spec, int generation) {
+    return {editedMask(spec, 5 * generation + 3), "a model", {}, "generation " + std::to_string(generation), {}};
+}
+
+void writeSessionOf(const std::string& folder, int generation) {
+    Session session = evaluatedSession();
+    session.view["generation"] = std::to_string(generation);
+    session.view["padding"] = std::string(200'000, static_cast<char>('a' + generation));
+    for (MetricResult& result : session.results)
+        result.values(0, 0) = generation;
+    // Both ways in which a session is written: whole, and into what is there.
+    if (generation % 2 == 0)
+        writeSession(session, folder + "/work.h5");
+    else
+        addToSession(session, folder + "/work.h5");
+}
+
+void writeExport(const QString& fixtureFolder, const std::string& path, int generation) {
+    const auto model = fixture(fixtureFolder);
+    exportMasked(*model, {maskOf(model->spec(), generation), path, true});
+}
+
+ModelSpec maskedSpec() {
+    return raggedModel().spec;
+}
+
+void tellOf(const char* what, int number) {
+    tell(fmt::format("{} {} {}", what, number, nanoseconds()));
+}
+
+void runAutosave(const std::string& folder, long call) {
+    JobRunner jobs;
+    Engine engine = windowEngine();
+    engine.writeSession = [write = engine.writeSession](const Session& session, const std::string& path) {
+        const int number = numberOf(session.masks.at(0).name);
+        tellOf("begin", number);
+        write(session, path);
+        tellOf("done", number);
+    };
+    Document document(engine, &jobs);
+    Autosave autosave(&document, QString::fromStdString(folder));
+    QTimer next;
+    int edit = 0;
+    QObject::connect(&next, &QTimer::timeout, &document, [&] {
+        if (++edit > edits) {
+            tell("calls " + std::to_string(countedCalls()));
+            _exit(0); // as a crash: what tidies up does not run
+        }
+        tellOf("edit", edit);
+        document.masks()->replaceMask(editedMask(document.spec(), edit), "edit");
+        document.masks()->renameMask(QString("edit %1").arg(edit));
+    });
+    QObject::connect(&document, &Document::opened, &document, [&] {
+        dieAtCall(folder, call);
+        next.start(editMs);
+    });
+    document.open(QString::fromStdString(autosavedModel()));
+    QCoreApplication::exec();
+}
+
+} // namespace
+
+const std::vector<Writer>& writers() {
+    static const std::vector<Writer> all{
+        {"session", 3, writeSessionOf, [](const std::string& folder) { readSession(folder + "/work.h5"); }},
+        {"mask", 6,
+         [](const std::string& folder, int generation) {
+             writeMask(folder + "/work.mask.json", maskOf(maskedSpec(), generation));
+         },
+         [](const std::string& folder) { readMask(folder + "/work.mask.json", maskedSpec(), {}); }},
+        {"export-safetensors", 2,
+         [](const std::string& folder, int generation) {
+             writeExport("mqa-f32-sharded", folder + "/exported", generation);
+         },
+         [](const std::string& folder) { openModel(folder + "/exported"); }},
+        {"export-gguf", 2,
+         [](const std::string& folder, int generation) {
+             writeExport("gqa-f16-gguf", folder + "/exported.gguf", generation);
+         },
+         [](const std::string& folder) { openModel(folder + "/exported.gguf"); }},
+    };
+    return all;
+}
+
+std::string contentOf(const std::string& file) {
+    const QByteArray bytes = contents(file);
+    if (file.ends_with(".md"))
+        return QString::fromUtf8(bytes).remove(QRegularExpression(R"( on \d{4}-\d\d-\d\dT[\d:]+Z)")).toStdString();
+    if (!file.ends_with(".h5"))
+        return bytes.toStdString();
+    if (!isSealed(bytesOf(bytes)))
+        throw Error("has not its checksum", file);
+    const Session session = readSession(file);
+    std::string content = session.view.at("generation") + session.view.at("padding");
+    for (const MetricResult& result : session.results)
+        content += fmt::format("|{} {}", result.request.resultId(), result.values(0, 0));
+    for (const SessionMask& mask : session.masks)
+        content += "|" + mask.name + mask.digest;
+    for (const Evaluation& evaluation : session.evaluations)
+        content += "|" + evaluation.mask.digest +
+                   (evaluation.text ? fmt::format("{}", evaluation.text->perplexity.lossNats) : "");
+    return content;
+}
+
+const Writer& writer(const std::string& id) {
+    return *std::ranges::find(writers(), id, &Writer::id);
+}
+
+std::string autosavedModel() {
+    return data().filePath("gqa-f16-gguf/model.gguf").toStdString();
+}
+
+PruningMask editedMask(const ModelSpec& spec, int edit) {
+    PruningMask mask(spec);
+    unsigned bits = static_cast<unsigned>(edit);
+    for (int index = 0; index < spec.layerCount(); ++index) {
+        LayerMask layer = mask.layer(index);
+        for (std::size_t head = 0; head < layer.heads.size(); ++head, bits >>= 1U)
+            layer.heads[head] = (bits & 1U) == 0;
+        mask.setLayer(index, layer);
+    }
+    return mask;
+}
+
+int numberOf(const std::string& editName) {
+    return std::stoi(editName.substr(editName.find(' ')));
+}
+
+int writeUntilKilled(const QStringList& arguments) {
+    const std::string id = arguments.at(0).toStdString();
+    const std::string folder = arguments.at(1).toStdString();
+    const long call = arguments.at(2).toLong();
+    if (id == "autosave") {
+        runAutosave(folder, call);
+        return 0;
+    }
+    dieAtCall(folder, call);
+    for (int generation = 1; generation <= writer(id).generations; ++generation) {
+        tellOf("begin", generation);
+        writer(id).write(folder, generation);
+        tellOf("done", generation);
+    }
+    tell("calls " + std::to_string(countedCalls()));
+    return 0;
+}
+
+int holdSession(const QStringList& arguments) {
+    JobRunner jobs;
+    Document document(windowEngine(), &jobs);
+    Autosave autosave(&document, arguments.at(0));
+    bool elsewhere = false;
+    QObject::connect(&autosave, &Autosave::openElsewhere, &autosave, [&] { elsewhere = true; });
+    QObject::connect(
+        &document, &Document::sessionPathChanged, &document, [&] { tell(elsewhere ? "open elsewhere" : "open"); },
+        Qt::QueuedConnection);
+    document.open(arguments.at(1));
+    return QCoreApplication::exec();
+}
+
+} // namespace secateur::test

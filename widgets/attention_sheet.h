@@ -1,0 +1,76 @@
+#pragma once
+
+#include "analysis/attention_reader.h"
+#include "analysis/model_spec.h"
+
+#include <QPixmap>
+#include <QString>
+#include <QWidget>
+
+#include <map>
+#include <optional>
+#include <set>
+#include <vector>
+
+namespace secateur {
+
+class Selection;
+
+/// Attention maps in small: of one layer, wrapped to so many columns, or of all as a contact sheet, layers from top to
+/// bottom and heads from left to right. Colours of each go from 0 to its own 99th percentile: they show its shape, not
+/// its size. A click selects a head.
+class AttentionSheet : public QWidget {
+    Q_OBJECT
+
+public:
+    AttentionSheet(Selection* selection, QWidget* parent = nullptr);
+
+    /// Rows without any thumbnail as yet.
+    void setLayers(const ModelSpec& spec, const std::vector<int>& layers);
+    /// For a sheet of one layer. @param columns 0 = all heads in a row
+    void setColumns(int columns);
+    /// @param side pixels of a thumbnail
+    void setSide(int side);
+    void setColours(const QString& map);
+    void setThumbnail(const AttentionThumbnail& thumbnail);
+    /// Heads of the layer that have no thumbnail are cut.
+    void setRead(int layer);
+
+    QRect cellRect(HeadId head) const;
+    QSize sizeHint() const override;
+
+signals:
+    /// A person wants to see this head as a whole.
+    void opened(secateur::HeadId head);
+
+protected:
+    bool event(QEvent* event) override;
+    void paintEvent(QPaintEvent* event) override;
+    void mouseMoveEvent(QMouseEvent* event) override;
+    void mousePressEvent(QMouseEvent* event) override;
+    void mouseDoubleClickEvent(QMouseEvent* event) override;
+    void leaveEvent(QEvent* event) override;
+
+private:
+    static constexpr int gap = 4;
+
+    std::optional<HeadId> headAt(QPointF point) const;
+    void paintCell(QPainter& painter, HeadId head, const QRect& cell) const;
+    void follow();
+    void paintLabels(QPainter& painter) const;
+    int labelWidth() const;
+    int labelHeight() const;
+    int step() const { return m_side + gap; }
+
+    Selection* m_selection;
+    ModelSpec m_spec;
+    std::vector<int> m_layers;
+    std::set<int> m_read;
+    std::map<HeadId, AttentionThumbnail> m_thumbnails;
+    mutable std::map<HeadId, QPixmap> m_pictures; ///< as far as they were painted
+    QString m_colours = "viridis";
+    int m_side = 64;
+    int m_columns = 0; ///< 0 = a row for each layer
+};
+
+} // namespace secateur

@@ -1,0 +1,191 @@
+#include "widgets/command_copier.h"
+
+#include "analysis/error.h"
+#include "widgets/commands.h"
+#include "widgets/document.h"
+#include "widgets/job_runner.h"
+#include "widgets/mask_editor.h"
+
+#include <QFileInfo>
+#include <QRegularExpression>
+
+#include <fmt/core.h>
+
+#include <filesystem>
+#include <utility>
+
+namespace secateur {
+
+namespace {
+
+/// "my mask (2)" -> "my-mask-2"
+QString fileName(const std::string& name) {
+    static const QRegularExpression awkward("[^\\w.+-]+");
+    QString text = QString::fromStdString(name).replace(awkward, "-");
+    while (text.endsWith('-'))
+        text.chop(1);
+    return text.isEmpty() ? QStringLiteral("mask") : text;
+}
+
+/// Whether a file holds a mask. One that is none, or for another model, holds another.
+bool holds(const Engine& engine, const std::string& path, const MaskRecord& record, const ModelSpec& spec) {
+    try {
+        std::vector<std::string> ignored;
+        return engine.readMask(path, spec, record.fingerprint, ignored).mask == record.mask;
+    } catch (const Error&) {
+        return false;
+    }
+}
+
+} // namespace
+
+CommandCopier::CommandCopier(Document* document, JobRunner* jobs, QObject* parent)
+    : QObject(parent)
+    , m_document(document)
+    , m_jobs(jobs) {
+    const auto know = [this](const QString& path) {
+        const QString full = QFileInfo(path).absoluteFilePath();
+        m_maskFiles.removeAll(full);
+        m_maskFiles.prepend(full);
+    };
+    connect(document, &Document::maskOpened, this, know);
+    connect(document, &Document::maskSaved, this, know);
+    connect(document, &Document::opened, this, [this] {
+        m_maskFiles.clear();
+        m_wanted.reset();
+        ++m_turn;
+    });
+    connect(jobs, &JobRunner::failed, this, [this](quint64 job, const QString& message) {
+        if (m_own.erase(job) > 0)
+            emit failed(message);
+    });
+    connect(jobs, &JobRunner::finished, this, [this](quint64 job) { m_own.erase(job); });
+    connect(jobs, &JobRunner::cancelled, this, [this](quint64 job) { m_own.erase(job); });
+}
+
+void CommandCopier::copyMeasuring(const std::vector<std::string>& resultIds) {
+    if (!resultIds.empty())
+        copy({measureCommand(modelPath(*m_document), resultIds)});
+}
+
+void CommandCopier::copyEvaluation(const Evaluation& evaluation) {
+    QString note;
+    if (evaluation.text && !evaluation.text->isComplete())
+        note = tr("It scores all %1 windows, of which this row has %2.")
+                   .arg(evaluation.text->windows)
+                   .arg(evaluation.text->perplexity.windows.size());
+    const auto commands = [evaluation, model = modelPath(*m_document)](const std::string& maskFile) {
+        return evaluateCommands(model, evaluation, maskFile);
+    };
+    const SessionMask* mask = m_document->session().mask(evaluation.mask.digest);
+    if (evaluation.mask.digest == "dense")
+        copy(commands({}), note);
+    else if (mask)
+        findMaskFile({mask->name, mask->record, commands, note});
+    else
+        emit failed(tr("The session does not hold the mask of this row."));
+}
+
+void CommandCopier::copyMask() {
+    const NamedMask& mask = m_document->masks()->state().edited();
+    const std::string model = modelPath(*m_document);
+    if (mask.record->provenance) {
+        const std::string out = fileName(mask.name).toStdString() + ".mask.json";
+        if (const auto command = pruneCommand(model, *mask.record->provenance, out))
+            return copy({*command});
+    }
+    findMaskFile({mask.name,
+                  *mask.record,
+                  [model](const std::string& file) { return std::vector<CommandLine>{showMaskCommand(model, file)}; },
+                  {}});
+}
+
+void CommandCopier::copyExport() {
+    const NamedMask& mask = m_document->masks()->state().edited();
+    const ModelCard& card = m_document->session().model;
+    static const QRegularExpression part("-\\d{5}-of-\\d{5}\\.gguf$");
+    const QString path = QString::fromStdString(card.path);
+    const bool isOneFile = path.endsWith(".gguf") && !path.contains(part);
+    const QString out = fileName(card.name) + '-' + fileName(mask.name) + (isOneFile ? ".gguf" : "");
+    findMaskFile({mask.name,
+                  *mask.record,
+                  [model = modelPath(*m_document), out = out.toStdString()](const std::string& file) {
+                      return std::vector<CommandLine>{exportCommand(model, file, out)};
+                  },
+                  {}});
+}
+
+void CommandCopier::copy(const std::vector<CommandLine>& commands, const QString& note) {
+    copyCommands(commands);
+    emit copied(linesOf(commands), note);
+}
+
+void CommandCopier::findMaskFile(Wanted wanted) {
+    const QFileInfo session(m_document->sessionPath());
+    const std::string stem =
+        m_document->sessionPath().isEmpty()
+            ? std::string()
+            : (session.absolutePath() + '/' + session.completeBaseName() + '-' + fileName(wanted.name)).toStdString();
+    m_wanted = std::move(wanted);
+    start([known = m_maskFiles, stem, engine = m_document->engine(),
+           spec = m_document->spec()](const MaskRecord& record) {
+        for (const QString& file : known)
+            if (holds(engine, file.toStdString(), record, spec))
+                return Found{file.toStdString(), false};
+        if (stem.empty())
+            return Found{};
+        for (int number = 1;; ++number) {
+            const std::string path = stem + (number == 1 ? "" : fmt::format("-{}", number)) + ".mask.json";
+            if (!std::filesystem::exists(path)) {
+                engine.writeMask(record, path);
+                return Found{path, true};
+            }
+            if (holds(engine, path, record, spec))
+                return Found{path, false};
+        }
+    });
+}
+
+void CommandCopier::place(const QString& path) {
+    if (!m_wanted)
+        return;
+    start([path = QFileInfo(path).absoluteFilePath().toStdString(),
+           engine = m_document->engine()](const MaskRecord& record) {
+        engine.writeMask(record, path);
+        return Found{path, true};
+    });
+}
+
+void CommandCopier::start(std::function<Found(const MaskRecord&)> find) {
+    MaskRecord record = m_wanted->record;
+    record.modelName = m_document->session().model.name;
+    record.fingerprint = m_document->session().model.fingerprint;
+    const auto work = [this, turn = ++m_turn, record = std::move(record), find = std::move(find),
+                       model = m_document->model()](const Progress&) mutable {
+        if (record.fingerprint.empty() && model)
+            record.fingerprint = model->fingerprint();
+        const Found found = find(record);
+        return [this, turn, found] {
+            if (turn == m_turn)
+                finish(found);
+        };
+    };
+    m_own.insert(m_jobs->start(tr("Looking for the mask's file"), JobRunner::Priority::interactive, work));
+}
+
+void CommandCopier::finish(const Found& found) {
+    if (found.path.empty()) {
+        emit placeWanted(fileName(m_wanted->name) + ".mask.json");
+        return;
+    }
+    const Wanted wanted = *std::exchange(m_wanted, {});
+    const QString path = QString::fromStdString(found.path);
+    if (!m_maskFiles.contains(path))
+        m_maskFiles.prepend(path);
+    QString note = found.isNew ? tr("The mask was written to %1.").arg(path) : tr("The mask is in %1.").arg(path);
+    if (!wanted.note.isEmpty())
+        note += ' ' + wanted.note;
+    copy(wanted.commands(found.path), note);
+}
+
+} // namespace secateur
