@@ -49,6 +49,8 @@ private:
     at::Tensor step(int layer, std::size_t batch, const at::Tensor& x) {
         const auto steps = static_cast<double>(m_layers - m_walk.firstLayer) * static_cast<double>(m_batches.size());
         m_progress.report(m_done++ / steps, fmt::format("layer {}", layer));
+        if (m_walk.enters)
+            m_walk.enters(layer, batch, x);
         at::Tensor output = m_runner.runLayer(m_plan, layer, x, m_batches[batch], nullptr, m_walk.observer);
         if (m_walk.passed)
             m_walk.passed(layer, batch, output);

@@ -18,6 +18,8 @@ struct LayerWalk {
     int firstLayer = 0;
     /// X_firstLayer of a batch; empty = the embedding, for which firstLayer must be 0.
     std::function<at::Tensor(std::size_t batch)> start;
+    /// A batch is about to run through a layer, in which X_layer enters.
+    std::function<void(int layer, std::size_t batch, const at::Tensor& input)> enters;
     /// X_(layer+1) of a batch, as soon as it is there.
     std::function<void(int layer, std::size_t batch, const at::Tensor& output)> passed;
     /// What leaves the last layer.

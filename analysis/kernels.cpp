@@ -1,6 +1,7 @@
 #include "analysis/kernels.h"
 
 #include "analysis/rows.h"
+#include "analysis/token_kernels.h"
 
 #include <ATen/ATen.h>
 
@@ -77,6 +78,10 @@ private:
 const char* name(Precision precision) {
     constexpr std::array names{"bf16", "split", "float32"};
     return names[static_cast<std::size_t>(precision)];
+}
+
+const TokenKernels& Kernels::tokens() const {
+    return plainTokenKernels();
 }
 
 const Kernels& plainKernels() {

@@ -13,6 +13,7 @@ class Tensor;
 namespace secateur {
 
 struct Rows;
+class TokenKernels;
 
 /// What the factors of a product are rounded to; sums are float32 or better. `split` stands for two bfloat16 halves,
 /// of which the product of the two lower ones is left out: 2^-17 is what it loses of a number.
@@ -53,6 +54,9 @@ public:
     /// ||a^T b||_F^2 for rows of the same number, with their lower halves where both have them. The matrix is never
     /// held whole. `between` is called every few hundred milliseconds, and may throw.
     virtual double squaredNormOfProduct(const Rows& a, const Rows& b, const std::function<void()>& between) const = 0;
+
+    /// What sums over the tokens of a run there.
+    virtual const TokenKernels& tokens() const;
 };
 
 /// The same by ATen in float32 on the processor: what others are judged by.

@@ -1,6 +1,9 @@
 #pragma once
 
+#include "analysis/attention_feature.h"
+
 #include <cstdint>
+#include <span>
 
 namespace at {
 class Tensor;
@@ -37,6 +40,11 @@ public:
     virtual bool wantsAttention(int) const { return false; }
     /// A block of them: [rows, heads of the block, queries of the block, keys], 0 where a key is not visible.
     virtual void seeAttention(int, std::int64_t /*firstHead*/, std::int64_t /*firstQuery*/, const at::Tensor&) {}
+
+    /// Numbers of each query's attention that are wanted: they cost far less than a map.
+    virtual std::span<const AttentionFeature> attentionFeatures(int) const { return {}; }
+    /// [rows, heads, features, positions], in the order they were asked for.
+    virtual void seeAttentionFeatures(int, const at::Tensor&) {}
 };
 
 } // namespace secateur

@@ -1,5 +1,6 @@
 #include "analysis/measure.h"
 
+#include "analysis/error.h"
 #include "analysis/layer_order.h"
 #include "analysis/weight_metrics.h"
 #include "analysis/wide_query_key.h"
@@ -249,6 +250,9 @@ std::vector<MetricResult> measure(const Model& model, std::span<const MetricRequ
     const ModelSpec& spec = model.spec();
     std::vector<MetricResult> results;
     for (const MetricRequest& request : requests) {
+        if (request.info->needs != Needs::weights)
+            throw Error("is not a metric of weights alone: it needs a text for the model to read",
+                        std::string(request.info->id));
         MetricResult& result = results.emplace_back();
         result.request = request;
         result.values = Matrix(spec.layers.size(), columnsFor(request.info->scope, spec));

@@ -22,9 +22,9 @@ struct LayerCells {
 /// be had early, then of its exact values.
 using LayerSink = std::function<void(const LayerCells&)>;
 
-/// Computes all requests from as few passes as their needs allow: weight metrics share one walk over the layers.
+/// Computes metrics of weights from one walk over the layers (measure_forward.h has those that need a text).
 /// Accumulates in float64. The fingerprint of the measurement is left empty.
-/// @throws Error naming file and tensor; Cancelled
+/// @throws Error naming file and tensor, or a metric that needs more than weights; Cancelled
 std::vector<MetricResult> measure(const Model& model, std::span<const MetricRequest> requests, const Progress& progress,
                                   const LayerSink& layerDone = {});
 

@@ -1,5 +1,6 @@
 #include "analysis/metric.h"
 
+#include "analysis/forward_metrics.h"
 #include "analysis/text.h"
 #include "analysis/usage_error.h"
 #include "analysis/weight_metrics.h"
@@ -8,6 +9,7 @@
 
 #include <algorithm>
 #include <array>
+#include <utility>
 
 namespace secateur {
 
@@ -18,6 +20,8 @@ constexpr std::array groups{Needs::weights, Needs::forward, Needs::gradient, Nee
 std::vector<const MetricInfo*> gatherMetrics() {
     std::vector<const MetricInfo*> metrics;
     for (const WeightMetric& metric : weightMetrics())
+        metrics.push_back(&metric.info);
+    for (const ForwardMetric& metric : forwardMetrics())
         metrics.push_back(&metric.info);
     return metrics;
 }
@@ -49,7 +53,10 @@ MetricRequest single(std::string_view text) {
                          parsed.id);
     }
     validateOptions(parsed, info->options);
-    return {info, std::move(parsed.options)};
+    MetricRequest request{info, std::move(parsed.options)};
+    if (info->needs == Needs::forward)
+        checkForwardOptions(request);
+    return request;
 }
 
 } // namespace
@@ -112,8 +119,12 @@ std::string MetricRequest::resultId() const {
     return id;
 }
 
-bool MetricRequest::flag(std::string_view option) const {
-    return optionValue(options, info->options, option) == "true";
+std::string MetricRequest::option(std::string_view name) const {
+    return optionValue(options, info->options, name);
+}
+
+bool MetricRequest::flag(std::string_view name) const {
+    return option(name) == "true";
 }
 
 std::string fileForm(std::string_view resultId) {
@@ -137,6 +148,13 @@ std::vector<MetricRequest> parseMetricRequests(std::string_view text) {
         std::for_each(members->begin(), members->end(), addOnce);
     }
     return requests;
+}
+
+bool MetricResult::isLessThan(const MetricResult& other) const {
+    const auto seen = [](const MetricResult& result) {
+        return std::pair(result.isWhole, result.data ? result.data->tokens : 0);
+    };
+    return seen(*this) < seen(other);
 }
 
 double MetricResult::errorAt(std::size_t row, std::size_t column) const {

@@ -4,6 +4,7 @@
 #include "analysis/model_spec.h"
 #include "analysis/options.h"
 
+#include <cstdint>
 #include <map>
 #include <optional>
 #include <span>
@@ -33,6 +34,7 @@ struct MetricInfo {
     Needs needs;
     PruneFirst pruneFirst;
     std::span<const OptionInfo> options;
+    std::span<const std::string_view> classes = {}; ///< where a value is a class, counted from 0: their names
 };
 
 /// All metrics this build knows, in the order of the contract.
@@ -47,7 +49,9 @@ struct MetricRequest {
 
     /// "gate_norm:fold_norm=true": the key of a result everywhere (contract.md).
     std::string resultId() const;
-    bool flag(std::string_view option) const;
+    /// The option's value, or its default.
+    std::string option(std::string_view name) const;
+    bool flag(std::string_view name) const;
 };
 
 /// The result id as HDF5 links and file names spell it: ':', '=' and '/' become '.', '-' and '_'.
@@ -68,6 +72,24 @@ struct Measurement {
     bool operator==(const Measurement&) const = default;
 };
 
+/// The text that a model was measured on.
+struct MeasuredData {
+    std::string source; ///< file or folder, or "built-in"
+    std::int64_t sequences = 0;
+    std::int64_t tokens = 0;
+    std::int64_t allTokens = 0; ///< of the data; more than `tokens` where the run was stopped
+    std::int64_t sequenceLength = 0;
+    std::string split; ///< what a document was
+    std::string bos;   ///< which sequences begin with it
+    bool operator==(const MeasuredData&) const = default;
+};
+
+/// Something else that a metric tells of the same cells.
+struct MetricFeature {
+    std::string name;
+    Matrix values;
+};
+
 struct MetricResult {
     MetricRequest request;
     Matrix values; ///< rows = layers, columns by scope; NaN = no such cell or not measured yet
@@ -76,7 +98,14 @@ struct MetricResult {
     Measurement measurement;
     double seconds = 0;
     std::vector<std::string> warnings;
+    std::optional<MeasuredData> data = {};  ///< absent for metrics that need none
+    std::vector<std::int64_t> lengths = {}; ///< tokens of the prefixes that it was measured over, where it was
+    std::vector<Matrix> overLengths = {};   ///< for each of them; `values` are those of the last
+    std::vector<MetricFeature> features = {};
+    bool isWhole = true; ///< false where the run was stopped before all layers and tokens were seen
 
+    /// Whether it saw less than another, measured in the same way.
+    bool isLessThan(const MetricResult& other) const;
     /// Of one value; 0 where it is exact or missing.
     double errorAt(std::size_t row, std::size_t column) const;
 };

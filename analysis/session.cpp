@@ -169,6 +169,9 @@ void add(Session& session, MetricResult result) {
         now.created = other.measurement.created;
         return other.request.resultId() == result.request.resultId() && other.measurement == now;
     };
+    const auto same = std::ranges::find_if(session.results, isSame);
+    if (same != session.results.end() && result.isLessThan(*same))
+        return;
     std::erase_if(session.results, isSame);
     session.results.push_back(std::move(result));
 }

@@ -36,7 +36,8 @@ struct Session {
     const SessionMask* mask(std::string_view digest) const;
 };
 
-/// Adds a result as the latest; one with the same id, measured in the same way at whatever time, is replaced.
+/// Adds a result as the latest; one with the same id, measured in the same way at whatever time, is replaced, but not
+/// by a run that was stopped earlier.
 void add(Session& session, MetricResult result);
 
 /// Adds a mask under its name, or where another mask has that, with a number behind it. The same mask under the same

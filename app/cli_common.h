@@ -27,6 +27,7 @@ struct Console {
     int threads = 0;
     std::string device = "cpu";
     std::stop_source stop;
+    bool isIncomplete = false; ///< set by a verb that was stopped and gave what it had
 
     /// Reports to standard error: live on a terminal, a line at a time for logs, or as JSON lines.
     Progress progress() const;

@@ -2,7 +2,9 @@
 #include "analysis/statistics.h"
 #include "analysis/text.h"
 #include "app/cli_common.h"
+#include "app/measure_text.h"
 #include "backends/atomic_file.h"
+#include "backends/mask_digest.h"
 #include "backends/result_json.h"
 #include "backends/session_hdf5.h"
 
@@ -10,6 +12,7 @@
 #include <spdlog/spdlog.h>
 #include <sys/resource.h>
 
+#include <algorithm>
 #include <chrono>
 #include <filesystem>
 
@@ -20,6 +23,8 @@ namespace {
 struct Arguments {
     std::string path;
     std::string metrics;
+    RunOptions run;
+    MeasureOptions text;
     std::string out;
     std::string csv;
 };
@@ -30,14 +35,37 @@ std::int64_t peakBytes() {
     return static_cast<std::int64_t>(usage.ru_maxrss) * 1024; // Linux counts kilobytes
 }
 
+/// A line for each cell: what it is of, then its value, class and features.
+std::string csvRows(const MetricResult& result, const Matrix& values, const std::string& prefix,
+                    const ModelSpec& spec) {
+    const MetricInfo& info = *result.request.info;
+    std::string csv;
+    for (std::size_t layer = 0; layer < values.rows(); ++layer)
+        for (std::size_t cell = 0; cell < cellsInLayer(info.scope, spec.layers[layer]); ++cell) {
+            const double value = values(layer, cell);
+            csv += fmt::format("{}{},{}{}", prefix, layer, info.scope == Scope::layer ? "" : fmt::format("{},", cell),
+                               exactly(value));
+            if (!info.classes.empty())
+                csv += fmt::format(",{}", value >= 0 ? info.classes[static_cast<std::size_t>(value)] : "");
+            for (const MetricFeature& feature : result.features)
+                csv += "," + exactly(feature.values(layer, cell));
+            csv += "\r\n";
+        }
+    return csv;
+}
+
 std::string csvText(const MetricResult& result, const ModelSpec& spec) {
-    const Scope scope = result.request.info->scope;
-    const std::string cellName = scope == Scope::layer ? "" : std::string(name(scope)) + ",";
-    std::string csv = fmt::format("layer,{}value\r\n", cellName);
-    for (std::size_t layer = 0; layer < result.values.rows(); ++layer)
-        for (std::size_t cell = 0; cell < cellsInLayer(scope, spec.layers[layer]); ++cell)
-            csv += fmt::format("{},{}{}\r\n", layer, cellName.empty() ? "" : fmt::format("{},", cell),
-                               exactly(result.values(layer, cell)));
+    const MetricInfo& info = *result.request.info;
+    std::string csv = fmt::format("{}layer,{}value", result.lengths.empty() ? "" : "length,",
+                                  info.scope == Scope::layer ? "" : std::string(name(info.scope)) + ",");
+    csv += info.classes.empty() ? "" : ",class";
+    for (const MetricFeature& feature : result.features)
+        csv += "," + feature.name;
+    csv += "\r\n";
+    if (result.lengths.empty())
+        return csv + csvRows(result, result.values, {}, spec);
+    for (std::size_t i = 0; i < result.lengths.size(); ++i)
+        csv += csvRows(result, result.overLengths[i], fmt::format("{},", result.lengths[i]), spec);
     return csv;
 }
 
@@ -56,6 +84,17 @@ void writeCsv(const std::string& folder, const std::vector<MetricResult>& result
                    csvText(result, spec));
 }
 
+/// Of each layer how many heads are of each class.
+template <typename AddColumn>
+void addClassColumns(const MetricResult& result, const AddColumn& addColumn) {
+    const auto classes = result.request.info->classes;
+    for (std::size_t i = 0; i < classes.size(); ++i)
+        addColumn(i == 0 ? result.request.resultId() + " " + std::string(classes[i]) : std::string(classes[i]),
+                  [&](std::size_t layer) {
+                      return std::to_string(std::ranges::count(result.values.row(layer), static_cast<double>(i)));
+                  });
+}
+
 /// A row per layer; metrics of several cells as their mean (of neurons, whose tails are long, the median), least and
 /// greatest.
 void printTable(const std::vector<MetricResult>& results, const ModelSpec& spec) {
@@ -72,6 +111,10 @@ void printTable(const std::vector<MetricResult>& results, const ModelSpec& spec)
         const auto number = [](double value) { return significant(value, 4); };
         const std::string header =
             result.request.resultId() + (info.unit.empty() ? "" : fmt::format(" ({})", info.unit));
+        if (!info.classes.empty()) {
+            addClassColumns(result, addColumn);
+            continue;
+        }
         if (info.scope == Scope::layer) {
             addColumn(header, [&](std::size_t layer) { return number(cells(layer)[0]); });
             continue;
@@ -86,21 +129,65 @@ void printTable(const std::vector<MetricResult>& results, const ModelSpec& spec)
     fmt::print("{}", table(rows, std::vector<Align>(rows[0].size(), Align::point)));
 }
 
-void measureVerb(const Arguments& arguments, const Console& console) {
-    const auto begin = std::chrono::steady_clock::now();
-    const std::vector<MetricRequest> requests = parseMetricRequests(arguments.metrics);
+std::vector<MetricRequest> needing(const std::vector<MetricRequest>& requests, bool text) {
+    std::vector<MetricRequest> some;
+    for (const MetricRequest& request : requests)
+        if ((request.info->needs != Needs::weights) == text)
+            some.push_back(request);
+    return some;
+}
+
+/// What was asked for, in the order that it was measured in.
+struct Measured {
     Session session;
-    {
-        const Progress progress = console.progress();
-        const auto model = open(arguments.path, console, progress.part(0, 0));
-        session.model = fullCard(*model);
-        if (!arguments.out.empty())
-            checkCanAdd(session.model, arguments.out);
-        if (!arguments.csv.empty())
-            makeFolder(arguments.csv);
-        session.results = measured(*model, requests, progress);
-        session.created = utcNow();
+    EvaluatedMask mask;
+    std::vector<std::string> notes;
+};
+
+/// Opens the model, with what is left of it where anything runs.
+ReadyModel opened(const Arguments& arguments, bool runs, const Console& console, const Progress& progress) {
+    if (runs)
+        return openToRun(arguments.path, arguments.run, console, progress);
+    ReadyModel ready{open(arguments.path, console, progress), nullptr, {}, {}};
+    ready.warnings = ready.model->card().warnings;
+    return ready;
+}
+
+Measured measureAll(const Arguments& arguments, const Console& console) {
+    const std::vector<MetricRequest> requests = parseMetricRequests(arguments.metrics);
+    const auto ofWeights = needing(requests, false);
+    const auto ofText = needing(requests, true);
+    const Progress progress = console.progress();
+    Measured all;
+    ReadyModel ready = opened(arguments, !ofText.empty(), console, progress.part(0, 0));
+    all.session.model = fullCard(*ready.model);
+    if (!arguments.out.empty())
+        checkCanAdd(all.session.model, arguments.out);
+    if (!arguments.csv.empty())
+        makeFolder(arguments.csv);
+    const double share = ofText.empty() ? 1 : 0.05; // of the time, roughly
+    if (!ofWeights.empty())
+        all.session.results = measured(*ready.model, ofWeights, progress.part(0, share));
+    if (!ofText.empty())
+        measureOnText(ready, arguments.text, ofText, console, progress.part(ofWeights.empty() ? 0 : share, 1),
+                      all.session.results);
+    if (ready.mask) {
+        all.mask = {std::filesystem::path(arguments.run.mask).filename().string(), maskDigest(ready.mask->mask)};
+        if (!ready.mask->mask.keepsAll())
+            all.session.masks.push_back({all.mask.name, all.mask.digest, *ready.mask});
+        if (!ofWeights.empty())
+            ready.warnings.emplace_back("metrics of weights are of the whole model, whatever the mask cuts");
     }
+    all.notes = ready.warnings;
+    all.session.created = utcNow();
+    return all;
+}
+
+/// @returns whether it came to its end
+bool measureVerb(const Arguments& arguments, const Console& console) {
+    const auto begin = std::chrono::steady_clock::now();
+    const Measured all = measureAll(arguments, console);
+    const Session& session = all.session;
     const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
     spdlog::info("measured {} in {:.2f} s", arguments.metrics, seconds);
 
@@ -108,16 +195,18 @@ void measureVerb(const Arguments& arguments, const Console& console) {
         addToSession(session, arguments.out);
     if (!arguments.csv.empty())
         writeCsv(arguments.csv, session.results, session.model.spec);
+    const bool isWhole = std::ranges::all_of(session.results, &MetricResult::isWhole);
     if (console.json) {
-        fmt::print("{}\n", measureJson(session.model, session.results, seconds, peakBytes()));
-        return;
+        fmt::print("{}\n", measureJson(session.model, session.results, all.mask, seconds, peakBytes(), all.notes));
+        return isWhole;
     }
     printTable(session.results, session.model.spec);
-    for (const std::string& warning : session.model.warnings)
+    for (const std::string& warning : all.notes)
         fmt::print(stderr, "note: {}\n", warning);
     for (const MetricResult& result : session.results)
         for (const std::string& warning : result.warnings)
             fmt::print(stderr, "note: {}: {}\n", result.request.resultId(), warning);
+    return isWhole;
 }
 
 } // namespace
@@ -128,13 +217,16 @@ void addMeasure(CLI::App& program, Console& console) {
     verb->add_option("MODEL", arguments->path, "Hugging Face directory, or a file in a format of `list formats`")
         ->required();
     verb->add_option("--metric", arguments->metrics,
-                     "ID[:key=value]... by comma, or a group: weights, all (see: list metrics)")
+                     "ID[:key=value]... by comma, or a group: weights, forward, all (see: list metrics)")
         ->required();
+    addMaskOption(*verb, arguments->run);
+    addMeasureOptions(*verb, arguments->text);
+    addRunOptions(*verb, arguments->run);
     verb->add_option("--out", arguments->out, "Session .h5 to write, or to add to");
     verb->add_option("--csv", arguments->csv, "Folder for one CSV file per result");
     addCommonOptions(*verb, console);
     verb->footer("Example: secateur-cli measure Llama-3.1-8B --metric weights,gate_norm:fold_norm=true --out llama.h5");
-    verb->callback([arguments, &console] { measureVerb(*arguments, console); });
+    verb->callback([arguments, &console] { console.isIncomplete = !measureVerb(*arguments, console); });
 }
 
 } // namespace secateur::cli

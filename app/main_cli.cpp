@@ -86,7 +86,7 @@ int main(int count, char** values) {
         program.parse(count, values);
         if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0)
             return fmt::print(stderr, "secateur-cli: standard output cannot be written\n"), failed;
-        return ok;
+        return console.isIncomplete ? failed : ok;
     } catch (const CLI::ParseError& error) {
         if (error.get_exit_code() != 0 && console.json)
             return fail(UsageError(error.what(), {}, "Run with --help for more information"), wrongUsage, console);

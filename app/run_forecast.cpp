@@ -47,9 +47,9 @@ RunForecast::RunForecast(const Model& model, std::vector<std::shared_ptr<const P
     }
 }
 
-void RunForecast::add(const RunSize& size) {
+void RunForecast::add(const RunSize& size, double factor) {
     for (const auto& plan : m_plans)
-        m_seconds += runSeconds(m_speed, m_model.spec(), plan->mask(), size);
+        m_seconds += factor * runSeconds(m_speed, m_model.spec(), plan->mask(), size);
     m_parts.push_back(tokens(size.tokens));
 }
 

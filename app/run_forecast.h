@@ -23,7 +23,8 @@ public:
                 const Progress& progress);
 
     bool isWanted() const { return m_isWanted; }
-    void add(const RunSize& size);
+    /// @param factor by which the run takes longer than a plain one
+    void add(const RunSize& size, double factor = 1);
     /// @param name of the task; may be empty
     void add(const TaskWork& work, const std::string& name);
     /// Continued prompts, warm-up included.
@@ -44,6 +45,9 @@ private:
     bool m_isLeast = false; ///< more may be run
     std::vector<std::string> m_parts;
 };
+
+/// By how much all forward metrics together make a pass longer, at most.
+inline constexpr double measuringFactor = 1.5;
 
 /// What a run of a text, or of sequences that nothing is predicted in, has to do.
 RunSize sizeOf(const ScoredText& text);

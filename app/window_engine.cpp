@@ -9,6 +9,7 @@
 #include "backends/hub_cache.h"
 #include "backends/mask_digest.h"
 #include "backends/mask_json.h"
+#include "backends/measure_on_text.h"
 #include "backends/open_model.h"
 #include "backends/open_tokenizer.h"
 #include "backends/plan_memory.h"
@@ -34,6 +35,7 @@ Engine windowEngine() {
     engine.readSession = [](const std::string& path) { return readSession(path); };
     engine.writeSession = [](const Session& session, const std::string& path) { writeSession(session, path); };
     engine.cachedModels = [](const Progress& progress) { return cachedModels(hubCacheFolder(), progress); };
+    engine.measure = measureOnBuiltInText;
     engine.readText = readEvaluationText;
     engine.readPrompt = promptTokens;
     engine.readTask = [](const Model& model, const TaskRequest& request, const Progress& progress) {

@@ -217,6 +217,10 @@ std::vector<std::string> attributeNames(const Handle& object) {
     return names;
 }
 
+bool hasAttribute(const Handle& object, const std::string& name) {
+    return H5Aexists(object.id(), name.c_str()) > 0;
+}
+
 void remove(const Handle& parent, const std::string& name) {
     check(H5Ldelete(parent.id(), name.c_str(), H5P_DEFAULT), "be replaced", name);
 }
@@ -289,11 +293,14 @@ double readNumber(const Handle& object, const std::string& name) {
     return single(readNumbers(object, name), name);
 }
 
-Handle writeMatrix(const Handle& parent, const std::string& name, const Matrix& matrix, bool flat) {
+Handle writeMatrix(const Handle& parent, const std::string& name, const Matrix& matrix, bool flat,
+                   std::size_t leading) {
     if (exists(parent, name))
         remove(parent, name);
-    const hsize_t extents[] = {matrix.rows(), matrix.columns()};
-    const Handle extent(H5Screate_simple(flat ? 1 : 2, extents, nullptr), H5Sclose);
+    const std::size_t groups = std::max<std::size_t>(leading, 1);
+    const hsize_t extents[] = {groups, matrix.rows() / groups, matrix.columns()};
+    const int first = leading > 0 ? 0 : 1;
+    const Handle extent(H5Screate_simple((flat ? 2 : 3) - first, extents + first, nullptr), H5Sclose);
     Handle dataset(
         check(H5Dcreate2(parent.id(), name.c_str(), H5T_IEEE_F64LE, extent.id(), H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT),
               "be written", name),
@@ -337,16 +344,20 @@ Handle openDataset(const Handle& parent, const std::string& name) {
     return {check(H5Dopen2(parent.id(), name.c_str(), H5P_DEFAULT), "be read", name), H5Dclose};
 }
 
-Matrix readMatrix(const Handle& dataset, std::size_t rows, std::size_t columns) {
+Matrix readMatrix(const Handle& dataset, std::size_t rows, std::size_t columns, std::size_t leading) {
     const Handle type(check(H5Dget_type(dataset.id()), "be read", "a dataset"), H5Tclose);
     if (H5Tget_class(type.id()) != H5T_FLOAT)
         throw Error("holds something else than floating-point numbers");
     const Handle extent(check(H5Dget_space(dataset.id()), "be read", "a dataset"), H5Sclose);
+    const int most = leading > 0 ? 3 : 2;
     const int dimensions = H5Sget_simple_extent_ndims(extent.id());
-    hsize_t sizes[2] = {0, 1};
-    if (dimensions < 1 || dimensions > 2 || H5Sget_simple_extent_dims(extent.id(), sizes, nullptr) < 0 ||
-        sizes[0] != rows || sizes[1] != columns)
-        throw Error(fmt::format("should be {} x {} as its model has them", rows, columns));
+    hsize_t sizes[3] = {1, 1, 1};
+    if (dimensions < most - 1 || dimensions > most ||
+        H5Sget_simple_extent_dims(extent.id(), sizes + 3 - most, nullptr) < 0 ||
+        sizes[0] != std::max<std::size_t>(leading, 1) || sizes[1] != rows || sizes[2] != columns)
+        throw Error(fmt::format("should be {}{} x {} as its model has them",
+                                leading > 0 ? fmt::format("{} x ", leading) : "", rows, columns));
+    rows *= std::max<std::size_t>(leading, 1);
     if (columns > 0 && rows > mostCells / columns)
         throw Error(fmt::format("has {} x {} cells, more than any session", rows, columns));
     checkIsStored(dataset, rows * columns);

@@ -55,6 +55,7 @@ std::vector<std::string> children(const Handle& group);
 /// Those that are numbers, by their size.
 std::vector<std::string> numbered(const Handle& group);
 std::vector<std::string> attributeNames(const Handle& object);
+bool hasAttribute(const Handle& object, const std::string& name);
 void remove(const Handle& parent, const std::string& name);
 void hardLink(const Handle& parent, const std::string& from, const std::string& to);
 
@@ -72,12 +73,15 @@ std::string readText(const Handle& object, const std::string& name);
 std::int64_t readInteger(const Handle& object, const std::string& name);
 double readNumber(const Handle& object, const std::string& name);
 
-/// A float64 dataset [rows] where the matrix has one column and `flat`, else [rows, columns].
-Handle writeMatrix(const Handle& group, const std::string& name, const Matrix& matrix, bool flat);
+/// A float64 dataset [rows] where the matrix has one column and `flat`, else [rows, columns]. Of several matrices one
+/// above the other [leading, rows / leading, ..].
+Handle writeMatrix(const Handle& group, const std::string& name, const Matrix& matrix, bool flat,
+                   std::size_t leading = 0);
 Handle openDataset(const Handle& group, const std::string& name);
 /// @throws Error unless the dataset holds so many cells itself
 void checkIsStored(const Handle& dataset, std::size_t cells);
+/// @param leading of several matrices, which come one above the other
 /// @throws Error unless the dataset has this shape and the file holds that many numbers
-Matrix readMatrix(const Handle& dataset, std::size_t rows, std::size_t columns);
+Matrix readMatrix(const Handle& dataset, std::size_t rows, std::size_t columns, std::size_t leading = 0);
 
 } // namespace secateur::hdf5

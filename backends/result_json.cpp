@@ -2,6 +2,7 @@
 
 #include "backends/export_masked.h"
 #include "backends/latency_json.h"
+#include "backends/metric_json.h"
 #include "backends/task_json.h"
 
 #include <nlohmann/json.hpp>
@@ -62,37 +63,6 @@ Json cardFields(const ModelCard& card) {
             {"tokenizer", card.tokenizer},
             {"fingerprint", card.fingerprint},
             {"warnings", card.warnings}};
-}
-
-/// One number per layer, or one list of the cells that the layer has.
-Json values(const Matrix& matrix, Scope scope, const ModelSpec& spec) {
-    Json rows = Json::array();
-    for (std::size_t layer = 0; layer < matrix.rows(); ++layer) {
-        if (scope == Scope::layer) {
-            rows.push_back(number(matrix(layer, 0)));
-            continue;
-        }
-        Json cells = Json::array();
-        for (std::size_t cell = 0; cell < cellsInLayer(scope, spec.layers[layer]); ++cell)
-            cells.push_back(number(matrix(layer, cell)));
-        rows.push_back(std::move(cells));
-    }
-    return rows;
-}
-
-Json metricFields(const MetricResult& result, const ModelSpec& spec) {
-    const MetricInfo& info = *result.request.info;
-    Json fields{{"scope", name(info.scope)},
-                {"prune_first", name(info.pruneFirst)},
-                {"unit", info.unit},
-                {"values", values(result.values, info.scope, spec)}};
-    if (result.standardError)
-        fields["standard_error"] = values(*result.standardError, info.scope, spec);
-    fields["options"] = Json::object();
-    for (const auto& [option, value] : result.request.options)
-        fields["options"][option] = value;
-    fields["seconds"] = result.seconds;
-    return fields;
 }
 
 Json modelFields(const ModelCard& card) {
@@ -233,19 +203,25 @@ std::string tokensJson(const Tokenizer& tokenizer, std::string_view text, const 
     return print(document);
 }
 
-std::string measureJson(const ModelCard& card, std::span<const MetricResult> results, double seconds,
-                        std::int64_t peakBytes) {
+std::string measureJson(const ModelCard& card, std::span<const MetricResult> results, const EvaluatedMask& mask,
+                        double seconds, std::int64_t peakBytes, std::span<const std::string> notes) {
     Json metrics = Json::object();
     std::vector<std::string> warnings = card.warnings;
+    if (!notes.empty())
+        warnings.assign(notes.begin(), notes.end());
     for (const MetricResult& result : results) {
         metrics[result.request.resultId()] = metricFields(result, card.spec);
         for (const std::string& warning : result.warnings)
             warnings.push_back(result.request.resultId() + ": " + warning);
     }
-    const Measurement measurement = results.empty() ? Measurement{} : results.front().measurement;
+    const MetricResult* run = results.empty() ? nullptr : &results.front();
+    for (const MetricResult& result : results) // what ran says more than what only looked at weights
+        if (result.data && !run->data)
+            run = &result;
+    const Measurement measurement = run ? run->measurement : Measurement{};
     return print({{"model", modelFields(card)},
-                  {"mask", nullptr},
-                  {"data", nullptr},
+                  {"mask", maskFields(mask)},
+                  {"data", run && run->data ? dataFields(*run->data, measurement.dataDigest) : Json()},
                   {"dtype", measurement.dtype},
                   {"device", measurement.device},
                   {"seconds", seconds},

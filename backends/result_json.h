@@ -30,9 +30,10 @@ std::string inspectJson(const ModelCard& card, const std::vector<TensorInfo>& te
 /// A text as tokens: what the tokenizer is, and of each token id, spelling and bytes [begin, end) of the text.
 std::string tokensJson(const Tokenizer& tokenizer, std::string_view text, const Encoding& encoding);
 
-/// @param peakBytes the process's greatest resident memory
-std::string measureJson(const ModelCard& card, std::span<const MetricResult> results, double seconds,
-                        std::int64_t peakBytes);
+/// @param mask under which those ran that need a run; with no name the dense model
+/// @param peakBytes the process's greatest resident memory @param warnings of the model and its run; none = the card's
+std::string measureJson(const ModelCard& card, std::span<const MetricResult> results, const EvaluatedMask& mask,
+                        double seconds, std::int64_t peakBytes, std::span<const std::string> warnings = {});
 
 /// A prompt and its continuation, whose tokens decode to `text`.
 std::string generationJson(const PromptContinuation& written, double seconds, std::span<const std::string> warnings);

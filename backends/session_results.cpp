@@ -98,12 +98,44 @@ Matrix readErrors(const Handle& dataset, std::size_t rows, std::size_t columns) 
     return errors;
 }
 
+/// Values, over lengths where there are such.
+void readValues(const Handle& dataset, std::size_t rows, std::size_t columns, MetricResult& result) {
+    if (hdf5::hasAttribute(dataset, "lengths"))
+        result.lengths = hdf5::readIntegers(dataset, "lengths");
+    const Matrix all = hdf5::readMatrix(dataset, rows, columns, result.lengths.size());
+    result.values = Matrix(rows, columns);
+    const std::size_t cells = rows * columns;
+    std::ranges::copy(all.values().last(cells), result.values.values().begin());
+    for (std::size_t i = 0; i < result.lengths.size(); ++i) {
+        Matrix& own = result.overLengths.emplace_back(rows, columns);
+        std::ranges::copy(all.values().subspan(i * cells, cells), own.values().begin());
+    }
+}
+
+void readData(const Handle& dataset, MetricResult& result) {
+    if (!hdf5::hasAttribute(dataset, "text"))
+        return;
+    result.data = {hdf5::readText(dataset, "text"),
+                   hdf5::readInteger(dataset, "sequences"),
+                   hdf5::readInteger(dataset, "tokens"),
+                   hdf5::readInteger(dataset, "all_tokens"),
+                   hdf5::readInteger(dataset, "sequence_length"),
+                   hdf5::readText(dataset, "split"),
+                   hdf5::readText(dataset, "bos")};
+    result.isWhole = hdf5::readInteger(dataset, "is_complete") != 0;
+}
+
 MetricResult readResult(const Handle& group, const std::string& name, const ModelSpec& spec) {
     const Handle dataset = hdf5::openDataset(group, name);
     MetricResult result;
     result.request = readRequest(dataset);
     const std::size_t columns = columnsFor(result.request.info->scope, spec);
-    result.values = hdf5::readMatrix(dataset, spec.layers.size(), columns);
+    readValues(dataset, spec.layers.size(), columns, result);
+    readData(dataset, result);
+    if (hdf5::hasAttribute(dataset, "features"))
+        for (const std::string& feature : hdf5::readTexts(dataset, "features"))
+            result.features.push_back({feature, hdf5::readMatrix(hdf5::openDataset(group, name + "." + feature),
+                                                                 spec.layers.size(), columns)});
     if (hdf5::exists(group, name + errorSuffix))
         result.standardError = readErrors(hdf5::openDataset(group, name + errorSuffix), spec.layers.size(), columns);
     result.measurement = {hdf5::readText(dataset, "model_fingerprint"),
@@ -124,7 +156,8 @@ std::optional<int> numberOf(const std::string& name) {
 }
 
 /// The same measurement made earlier, if there is one: the time of measuring does not make it another.
-int numberFor(const MetricResult& result, const std::string& group, std::vector<StoredResult>& stored) {
+/// @returns none where that saw more than this one
+std::optional<int> numberFor(const MetricResult& result, const std::string& group, std::vector<StoredResult>& stored) {
     int next = 0;
     for (auto other = stored.begin(); other != stored.end(); ++other) {
         if (other->group != group)
@@ -132,6 +165,8 @@ int numberFor(const MetricResult& result, const std::string& group, std::vector<
         Measurement same = other->result.measurement;
         same.created = result.measurement.created;
         if (same == result.measurement) {
+            if (result.isLessThan(other->result))
+                return {};
             const int number = other->number;
             stored.erase(other);
             return number;
@@ -153,7 +188,17 @@ void writeDescription(const Handle& dataset, const MetricRequest& request) {
     hdf5::writeText(dataset, "unit", info.unit);
     hdf5::writeText(dataset, "needs", name(info.needs));
     hdf5::writeText(dataset, "prune_first", name(info.pruneFirst));
+    if (!info.classes.empty())
+        hdf5::writeTexts(dataset, "classes", {info.classes.begin(), info.classes.end()});
+}
+
+void writeShape(const Handle& dataset, const MetricResult& result) {
+    const MetricInfo& info = *result.request.info;
     std::vector<std::string> dimensions{"layer"};
+    if (!result.lengths.empty()) {
+        hdf5::writeIntegers(dataset, "lengths", result.lengths);
+        dimensions.insert(dimensions.begin(), "length");
+    }
     if (info.scope != Scope::layer)
         dimensions.emplace_back(name(info.scope));
     hdf5::writeTexts(dataset, "dimensions", dimensions);
@@ -168,6 +213,36 @@ void writeMeasurement(const Handle& dataset, const MetricResult& result) {
     hdf5::writeText(dataset, "created", result.measurement.created);
     hdf5::writeNumber(dataset, "seconds", result.seconds);
     hdf5::writeTexts(dataset, "warnings", result.warnings);
+    if (!result.data)
+        return;
+    hdf5::writeText(dataset, "text", result.data->source);
+    hdf5::writeInteger(dataset, "sequences", result.data->sequences);
+    hdf5::writeInteger(dataset, "tokens", result.data->tokens);
+    hdf5::writeInteger(dataset, "all_tokens", result.data->allTokens);
+    hdf5::writeInteger(dataset, "sequence_length", result.data->sequenceLength);
+    hdf5::writeText(dataset, "split", result.data->split);
+    hdf5::writeText(dataset, "bos", result.data->bos);
+    hdf5::writeInteger(dataset, "is_complete", result.isWhole ? 1 : 0);
+}
+
+/// The values of all lengths one above the other.
+Matrix stacked(const std::vector<Matrix>& matrices) {
+    Matrix all(matrices.size() * matrices.front().rows(), matrices.front().columns());
+    auto to = all.values().begin();
+    for (const Matrix& matrix : matrices)
+        to = std::ranges::copy(matrix.values(), to).out;
+    return all;
+}
+
+void writeFeatures(const Handle& group, const std::string& name, const Handle& dataset, const MetricResult& result) {
+    if (result.features.empty())
+        return;
+    std::vector<std::string> names;
+    for (const MetricFeature& feature : result.features) {
+        hdf5::writeMatrix(group, name + "." + feature.name, feature.values, result.request.info->scope == Scope::layer);
+        names.push_back(feature.name);
+    }
+    hdf5::writeTexts(dataset, "features", names);
 }
 
 } // namespace
@@ -198,16 +273,23 @@ std::vector<StoredResult> readResults(const Handle& file, const ModelSpec& spec)
 
 void writeResult(const Handle& metrics, const MetricResult& result, std::vector<StoredResult>& stored) {
     StoredResult place{result, fileForm(result.request.resultId()), 0, stored.empty() ? 0 : stored.back().order + 1};
-    place.number = numberFor(result, place.group, stored);
+    const std::optional<int> number = numberFor(result, place.group, stored);
+    if (!number)
+        return;
+    place.number = *number;
     const Handle group = hdf5::group(metrics, place.group);
     const std::string name = std::to_string(place.number);
     const bool flat = result.request.info->scope == Scope::layer;
-    const Handle dataset = hdf5::writeMatrix(group, name, result.values, flat);
+    const Handle dataset = result.lengths.empty() ? hdf5::writeMatrix(group, name, result.values, flat)
+                                                  : hdf5::writeMatrix(group, name, stacked(result.overLengths), flat,
+                                                                      result.lengths.size());
     if (hdf5::exists(group, name + errorSuffix))
         hdf5::remove(group, name + errorSuffix);
     if (result.standardError)
         hdf5::writeMatrix(group, name + errorSuffix, *result.standardError, flat);
     writeDescription(dataset, result.request);
+    writeShape(dataset, result);
+    writeFeatures(group, name, dataset, result);
     writeMeasurement(dataset, result);
     hdf5::writeInteger(dataset, "order", place.order);
     hdf5::hardLink(group, name, "latest");

@@ -21,7 +21,8 @@ struct StoredResult {
 /// the file says of it, so that nothing is lost and it can be looked at. @throws Error naming the place
 std::vector<StoredResult> readResults(const hdf5::Handle& file, const ModelSpec& spec);
 
-/// Adds a result as the latest of its id, over the same measurement made earlier. `stored` grows with it.
+/// Adds a result as the latest of its id, over the same measurement made earlier, unless that saw more. `stored` grows
+/// with it.
 void writeResult(const hdf5::Handle& metrics, const MetricResult& result, std::vector<StoredResult>& stored);
 
 } // namespace secateur

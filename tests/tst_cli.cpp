@@ -105,7 +105,8 @@ private slots:
     void everyVerbExplainsItselfWithAnExample() {
         const Outcome program = run({"--help"});
         QCOMPARE(program.status, 0);
-        for (const char* verb : {"inspect", "measure", "prune", "evaluate", "mask", "session", "generate", "export", "plot", "list"}) {
+        for (const char* verb :
+             {"inspect", "measure", "prune", "evaluate", "mask", "session", "generate", "export", "plot", "list"}) {
             QVERIFY2(program.out.contains(verb), verb);
             const Outcome help = run({verb, "--help"});
             QCOMPARE(help.status, 0);
@@ -278,7 +279,7 @@ private slots:
 
     void progressIsOnStandardErrorAlone() {
         const Outcome json = run({"measure", model, "--metric", "weights", "--json", "--progress", "json"});
-        QCOMPARE(json.json().at("metrics").size(), allMetrics().size());
+        QCOMPARE(json.json().at("metrics").size(), parseMetricRequests("weights").size());
         double last = 0;
         for (const QString& line : json.error.split('\n', Qt::SkipEmptyParts)) {
             const Json step = Json::parse(line.toStdString());

@@ -84,7 +84,7 @@ private slots:
     void measureHoldsEveryCellThatExistsAndEveryDigit() {
         const ModelCard card = raggedModel();
         const std::vector<MetricResult> results{raggedHeads(card.spec)};
-        const std::string text = measureJson(card, results, 1.5, 4096);
+        const std::string text = measureJson(card, results, {}, 1.5, 4096);
         const Json document = Json::parse(text);
         const std::vector<std::string> expected{"model",   "mask",       "data",    "dtype",   "device",
                                                 "seconds", "peak_bytes", "metrics", "warnings"};
@@ -110,7 +110,7 @@ private slots:
         (*result.standardError)(1, 0) = 0;
         (*result.standardError)(2, 0) = missing;
         const std::vector<MetricResult> results{result};
-        const Json metric = Json::parse(measureJson(card, results, 0, 0))["metrics"]["gate_norm"];
+        const Json metric = Json::parse(measureJson(card, results, {}, 0, 0))["metrics"]["gate_norm"];
         QCOMPARE(metric["values"].dump(), "[2.5,2.5,null]");
         QCOMPARE(metric["standard_error"].dump(), "[0.5,0.0,null]");
     }

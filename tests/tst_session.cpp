@@ -180,7 +180,7 @@ private slots:
         change(path, [](const hdf5::Handle& file) {
             const hdf5::Handle group = hdf5::openGroup(hdf5::openGroup(file, "metrics"), "gate_norm_head");
             const hdf5::Handle dataset = hdf5::openDataset(group, "0");
-            hdf5::writeText(dataset, "result_id", "sink_head:key=3:visible_only=true");
+            hdf5::writeText(dataset, "result_id", "head_mood:key=3:visible_only=true");
             hdf5::writeText(dataset, "title", "sink score");
             hdf5::writeText(dataset, "needs", "forward");
             hdf5::writeText(dataset, "prune_first", "high");
@@ -189,7 +189,7 @@ private slots:
         const std::string copy = scratch.path("copy.h5").toStdString();
         writeSession(read, copy);
         const Session again = readSession(copy);
-        const MetricResult* sink = again.latest("sink_head:key=3:visible_only=true");
+        const MetricResult* sink = again.latest("head_mood:key=3:visible_only=true");
         QVERIFY(sink);
         QCOMPARE(sink->request.info->title, "sink score");
         QCOMPARE(sink->request.info->needs, Needs::forward);

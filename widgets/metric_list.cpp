@@ -224,6 +224,8 @@ void MetricList::buildForm(const MetricRequest& request) {
     m_formTitle->setText(tr("Options of %1").arg(toQString(request.info->id)));
     m_formTitle->setVisible(!request.info->options.empty());
     for (const OptionInfo& option : request.info->options) {
+        if (option.type != "bool") // numbers and texts are asked for on the command line
+            continue;
         auto* box = new QCheckBox(toQString(option.name));
         box->setObjectName(toQString(option.name));
         box->setToolTip(toQString(option.meaning));

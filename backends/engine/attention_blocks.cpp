@@ -33,9 +33,14 @@ at::Tensor kvHeadOf(const PlanLayer& layer, const at::Device& device) {
     return at::tensor(groups, at::kLong).to(device);
 }
 
-void showAttention(const at::Tensor& queries, const at::Tensor& keys, const AttentionInput& input, Watch& watch) {
+namespace {
+
+constexpr std::int64_t mostQueries = 256;
+
+/// Visits the probabilities block by block: visit(first head, first query, probabilities, what is visible).
+template <typename Visit>
+void forEachBlock(const at::Tensor& queries, const at::Tensor& keys, const AttentionInput& input, const Visit& visit) {
     constexpr std::int64_t mostScores = 1 << 24;
-    constexpr std::int64_t mostQueries = 256;
     const LayerSpec& spec = input.layer.spec;
     if (spec.heads == 0)
         return;
@@ -45,15 +50,82 @@ void showAttention(const at::Tensor& queries, const at::Tensor& keys, const Atte
     const at::Tensor kvHeads = kvHeadOf(input.layer, keys.device());
     for (std::int64_t head = 0; head < spec.heads; head += heads) {
         const std::int64_t some = std::min<std::int64_t>(heads, spec.heads - head);
-        const at::Tensor k = keys.narrow(2, 0, count).index_select(1, kvHeads.narrow(0, head, some));
+        at::Tensor k = keys.narrow(2, 0, count);
+        k = k.index_select(1, k.size(1) == spec.heads ? at::arange(head, head + some, kvHeads.options())
+                                                      : kvHeads.narrow(0, head, some));
         for (std::int64_t query = 0; query < input.positions; query += step) {
             const std::int64_t block = std::min(step, input.positions - query);
             const at::Tensor q = queries.narrow(1, head, some).narrow(2, query, block);
             const at::Tensor visible = visibleTo(input, query, block, count, keys.device());
-            watch.seeAttention(head, query,
-                               plainProbabilities(q, k, visible, spec.scoreScale, input.spec.scoreSoftcap));
+            visit(head, query, plainProbabilities(q, k, visible, spec.scoreScale, input.spec.scoreSoftcap), visible);
         }
     }
+}
+
+/// Positions of a block's queries, [rows, 1, queries, 1], and of the keys behind each row's last, [rows, 1, 1, 1].
+struct Places {
+    at::Tensor query;
+    at::Tensor end;
+};
+
+Places placesOf(const AttentionInput& input, std::int64_t firstQuery, std::int64_t queries, const at::Device& device) {
+    std::vector<std::int64_t> first(input.first.begin(), input.first.end());
+    std::vector<std::int64_t> end;
+    for (std::size_t row = 0; row < first.size(); ++row)
+        end.push_back(first[row] + input.lengths[row]);
+    const auto byRow = [&](const std::vector<std::int64_t>& values) {
+        return at::tensor(values, at::kLong).to(device).view({-1, 1, 1, 1});
+    };
+    const at::Tensor steps = at::arange(firstQuery, firstQuery + queries, byRow(end).options()).view({1, 1, -1, 1});
+    return {byRow(first) + steps, byRow(end)};
+}
+
+/// [rows, heads, queries]
+at::Tensor featureOf(const AttentionFeature& feature, const at::Tensor& p, const at::Tensor& visible,
+                     const Places& places) {
+    const at::Tensor keys = at::arange(p.size(3), places.end.options());
+    const auto sumOver = [&](const at::Tensor& terms, const at::Tensor& chosen) {
+        return terms.masked_fill(chosen.logical_not(), 0).sum(-1, false, at::kDouble).to(at::kFloat);
+    };
+    switch (feature.kind) {
+    case AttentionFeature::Kind::key:
+        return sumOver(p, feature.first < 0 ? keys == places.end + feature.first : keys == feature.first);
+    case AttentionFeature::Kind::band:
+        return sumOver(p, (keys >= 1) & (keys >= places.query + feature.first) & (keys <= places.query + feature.last));
+    case AttentionFeature::Kind::entropy:
+        return sumOver(-at::xlogy(p, p), visible);
+    case AttentionFeature::Kind::shiftedLog:
+        return sumOver(-p * (p + feature.epsilon).log(), visible);
+    case AttentionFeature::Kind::shifted:
+        return sumOver(-(p + feature.epsilon) * (p + feature.epsilon).log(), visible);
+    }
+    return {};
+}
+
+} // namespace
+
+void showAttention(const at::Tensor& queries, const at::Tensor& keys, const AttentionInput& input, Watch& watch) {
+    forEachBlock(queries, keys, input,
+                 [&](std::int64_t head, std::int64_t query, const at::Tensor& probabilities, const at::Tensor&) {
+                     watch.seeAttention(head, query, probabilities);
+                 });
+}
+
+void showAttentionFeatures(const at::Tensor& queries, const at::Tensor& keys, const AttentionInput& input,
+                           Watch& watch) {
+    const std::span<const AttentionFeature> wanted = watch.attentionFeatures();
+    if (wanted.empty() || input.layer.spec.heads == 0)
+        return;
+    const at::Tensor features =
+        at::empty({input.rows, input.layer.spec.heads, std::ssize(wanted), input.positions}, queries.options());
+    forEachBlock(queries, keys, input,
+                 [&](std::int64_t head, std::int64_t query, const at::Tensor& p, const at::Tensor& visible) {
+                     const Places places = placesOf(input, query, p.size(2), p.device());
+                     const at::Tensor block = features.narrow(1, head, p.size(1)).narrow(3, query, p.size(2));
+                     for (std::size_t i = 0; i < wanted.size(); ++i)
+                         block.select(2, static_cast<std::int64_t>(i)).copy_(featureOf(wanted[i], p, visible, places));
+                 });
+    watch.seeAttentionFeatures(features);
 }
 
 } // namespace secateur

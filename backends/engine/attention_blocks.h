@@ -9,6 +9,10 @@ namespace secateur {
 /// @param queries [rows, heads, positions, headDim], turned @param keys [rows, kvHeads, capacity, headDim]
 void showAttention(const at::Tensor& queries, const at::Tensor& keys, const AttentionInput& input, Watch& watch);
 
+/// The numbers of each query's attention that are wanted, by ATen. Arguments as of showAttention().
+void showAttentionFeatures(const at::Tensor& queries, const at::Tensor& keys, const AttentionInput& input,
+                           Watch& watch);
+
 /// Which key each query sees, [rows, 1, queries, keys], for queries from `firstQuery` on. Every query sees one at
 /// least.
 at::Tensor visibleTo(const AttentionInput& input, std::int64_t firstQuery, std::int64_t queries, std::int64_t keys,

@@ -1,6 +1,7 @@
 #include "backends/engine/attention_blocks.h"
 #include "backends/engine/layer_math.h"
 #include "backends/engine/weight_reader.h"
+#include "backends/kernels/attention_features.h"
 #include "backends/kernels/layer_loops.h"
 
 #include <ATen/ATen.h>
@@ -113,6 +114,12 @@ public:
         attend(queries, views, shape, input.first, input.lengths, context);
         if (watch.wantsAttention())
             showAttention(queries, cache.keys, input, watch);
+        if (const auto wanted = watch.attentionFeatures(); !wanted.empty()) {
+            const at::Tensor features =
+                at::empty({input.rows, spec.heads, std::ssize(wanted), input.positions}, at::kFloat);
+            describeAttention(queries, views, shape, input.first, input.lengths, wanted, features);
+            watch.seeAttentionFeatures(features);
+        }
         if (watch.wants(Tap::context))
             watch.see(Tap::context, context.to(at::kFloat));
         return context;

@@ -24,6 +24,8 @@ public:
     virtual void see(Tap, const at::Tensor&) {}
     virtual bool wantsAttention() const { return false; }
     virtual void seeAttention(std::int64_t /*firstHead*/, std::int64_t /*firstQuery*/, const at::Tensor&) {}
+    virtual std::span<const AttentionFeature> attentionFeatures() const { return {}; }
+    virtual void seeAttentionFeatures(const at::Tensor&) {}
 };
 
 /// Keys and values of one layer, [rows, kvHeads, capacity, headDim] float32.

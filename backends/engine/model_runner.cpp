@@ -47,6 +47,12 @@ public:
     void seeAttention(std::int64_t firstHead, std::int64_t firstQuery, const at::Tensor& probabilities) override {
         m_observer.seeAttention(m_layer, firstHead, firstQuery, probabilities);
     }
+    std::span<const AttentionFeature> attentionFeatures() const override {
+        return m_observer.attentionFeatures(m_layer);
+    }
+    void seeAttentionFeatures(const at::Tensor& features) override {
+        m_observer.seeAttentionFeatures(m_layer, features);
+    }
 
 private:
     LayerObserver& m_observer;

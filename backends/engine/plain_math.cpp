@@ -74,6 +74,7 @@ public:
             std::tie(k, v) = throughCache(k, v, input);
         if (watch.wantsAttention())
             showAttention(q, k, input, watch);
+        showAttentionFeatures(q, k, input, watch);
         if (!perHead) {
             k = k.index_select(1, kvHeads);
             v = v.index_select(1, kvHeads);

@@ -1,11 +1,10 @@
 #include "backends/kernels/layer_loops.h"
+#include "backends/kernels/share_out.h"
 #include "backends/kernels/vector_loops.h"
 
 #include <ATen/ATen.h>
-#include <ATen/Parallel.h>
 
 #include <algorithm>
-#include <atomic>
 #include <cmath>
 #include <limits>
 #include <vector>
@@ -25,18 +24,6 @@ constexpr std::int64_t packedFloats = std::int64_t{1} << 22;
 
 std::int64_t quotientUp(std::int64_t a, std::int64_t b) {
     return (a + b - 1) / b;
-}
-
-/// body(task, scratch) for each task, by as many threads as there are, in no particular order.
-template <typename Body>
-void shareOut(std::int64_t tasks, std::int64_t floats, const Body& body) {
-    std::atomic<std::int64_t> next = 0;
-    const std::int64_t workers = std::min<std::int64_t>(tasks, at::get_num_threads());
-    at::parallel_for(0, workers, 1, [&](std::int64_t, std::int64_t) {
-        const at::Tensor scratch = at::empty({floats}, at::kFloat);
-        for (std::int64_t task = next++; task < tasks; task = next++)
-            body(task, scratch.data_ptr<float>());
-    });
 }
 
 /// A row of the batch: which keys its queries see.

@@ -1,12 +1,14 @@
 // The table of the loops of one level; this source and those of the loops are compiled once for each.
 
 #include "backends/kernels/row_loops.h"
+#include "backends/kernels/statistics_loops.h"
 #include "backends/kernels/tile_loops.h"
 
 namespace secateur::SECATEUR_LEVEL {
 
 extern const VectorLoops loops;
-const VectorLoops loops{norm,        turn,     activate, sumExponentials, attendBlock,
-                        attendGroup, packKeys, write,    lanes,           keysOfPanel};
+const VectorLoops loops{norm,        turn,      activate,      sumExponentials, attendBlock,
+                        attendGroup, packKeys,  write,         describeBlock,   innerProducts,
+                        addColumns,  addScaled, sumMagnitudes, lanes,           keysOfPanel};
 
 } // namespace secateur::SECATEUR_LEVEL

@@ -4,6 +4,7 @@
 #include "analysis/rows.h"
 #include "backends/kernels/onednn.h"
 #include "backends/kernels/rounding.h"
+#include "backends/kernels/token_loops.h"
 
 #include <ATen/ATen.h>
 #include <ATen/Parallel.h>
@@ -136,6 +137,8 @@ public:
         const bool isWider = weight.scalar_type() == at::kDouble || !weight.is_floating_point();
         return isWider ? plainKernels().columnSquares(weight) : secateur::columnSquares(weight);
     }
+
+    const TokenKernels& tokens() const override { return machineTokenKernels(); }
 
     double squaredNormOfProduct(const Rows& a, const Rows& b, const std::function<void()>& between) const override {
         return BlockedNorm(a, b).of(between);

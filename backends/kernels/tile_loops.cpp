@@ -1,6 +1,6 @@
 #include "backends/kernels/tile_loops.h"
 
-#include "backends/kernels/tile_product.h"
+#include "backends/kernels/score_rows.h"
 
 namespace secateur::SECATEUR_LEVEL {
 
@@ -8,44 +8,6 @@ namespace {
 
 /// Keys whose values are kept in the first cache while all tiles of a block read them.
 constexpr std::int64_t valueRun = 64;
-
-struct Run {
-    std::int64_t begin = 0;
-    std::int64_t end = 0;
-    bool isEmpty() const { return begin >= end; }
-};
-
-SECATEUR_INLINE std::int64_t smaller(std::int64_t a, std::int64_t b) {
-    return a < b ? a : b;
-}
-
-SECATEUR_INLINE std::int64_t greater(std::int64_t a, std::int64_t b) {
-    return a > b ? a : b;
-}
-
-SECATEUR_INLINE std::int64_t inVectors(std::int64_t count) {
-    return (count + lanes - 1) / lanes * lanes;
-}
-
-SECATEUR_INLINE Run common(Run a, std::int64_t begin, std::int64_t end) {
-    return {greater(a.begin, begin), smaller(a.end, end)};
-}
-
-/// A softcap, or a scale that would turn the order, is applied to the scores themselves. Returns what is left to
-/// multiply by.
-float applyScale(const AttentionShape& shape, float* scores, std::int64_t count) {
-    if (shape.softcap > 0) {
-        const float before = shape.scale / shape.softcap;
-        for (std::int64_t i = 0; i < count; i += lanes)
-            store(scores + i, shape.softcap * hyperbolicTangent(load(scores + i) * before));
-        return 1;
-    }
-    if (shape.scale > 0)
-        return shape.scale;
-    for (std::int64_t i = 0; i < count; i += lanes)
-        store(scores + i, load(scores + i) * shape.scale);
-    return 1;
-}
 
 /// One row's softmax so far: exp(score - largest), whose sum is `sum`.
 struct SoftmaxRow {
@@ -76,17 +38,6 @@ SECATEUR_INLINE SoftmaxRow exponentials(SoftmaxRow row, float scale, float* scor
     }
     const float shrinks = row.largest == largest ? 1 : exponentialBelow(all(row.largest - base))[0];
     return {largest, row.sum * shrinks + sumOf(sum), shrinks};
-}
-
-/// Scores from `begin` to `end`, of a row of whole vectors, are not seen.
-SECATEUR_INLINE void hide(float* scores, std::int64_t begin, std::int64_t end) {
-    const Ints lane = laneNumbers();
-    for (std::int64_t i = begin / lanes * lanes; i < end; i += lanes) {
-        const Ints from = lane - static_cast<std::int32_t>(begin - i);
-        const Ints to = lane - static_cast<std::int32_t>(end - i);
-        const Vec score = load(scores + i);
-        store(scores + i, ((from >= 0) & (to < 0)) ? all(-__builtin_inff()) : score);
-    }
 }
 
 /// A block of queries and the keys of it that are at work.
@@ -121,11 +72,7 @@ public:
 private:
     /// Keys that any of the queries [query, query + count) sees.
     Run visible(int query, int count) const {
-        const std::int64_t begin = m_block.first + query;
-        const std::int64_t last = begin + count - 1;
-        const std::int64_t window = m_shape.window;
-        const std::int64_t after = m_shape.causal ? last + 1 : window > 0 ? last + window : m_block.keyEnd;
-        return {window > 0 ? greater(0, begin - window + 1) : 0, smaller(after, m_block.keyEnd)};
+        return visibleKeys(m_shape, m_block.first + query, count, m_block.keyEnd);
     }
 
     int tileSize(int query) const { return static_cast<int>(smaller(tileRows, m_block.count - query)); }

@@ -32,6 +32,11 @@ std::int64_t scratchFloats(const VectorLoops& loops, const AttentionShape& shape
     return ofBlock > ofGroup ? ofBlock : ofGroup;
 }
 
+std::int64_t describedFloats(const VectorLoops& loops, std::int64_t keys) {
+    const std::int64_t panels = (keys + loops.panelKeys - 1) / loops.panelKeys;
+    return VectorLoops::blockQueries * (panels * loops.panelKeys + loops.lanes);
+}
+
 namespace {
 
 const VectorLoops* loopsOf(std::string_view level) {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "analysis/attention_feature.h"
 #include "backends/kernels/layer_loops.h"
 
 #include <cstdint>
@@ -40,6 +41,31 @@ struct QueryGroup {
     float* context = nullptr; ///< [heads, headDim], not yet divided by the sum
 };
 
+/// The queries of one head whose attention is described together.
+struct DescribedBlock {
+    const float* queries = nullptr; ///< [count, headDim]
+    int count = 0;                  ///< at most VectorLoops::blockQueries
+    std::int64_t first = 0;         ///< position of the first
+    std::int64_t keyEnd = 0;        ///< behind the last key of the row
+    const float* panels = nullptr;  ///< all keys of the row, by panels of [headDim, panelKeys]
+    const AttentionFeature* features = nullptr;
+    int featureCount = 0;
+    float* values = nullptr; ///< of the first feature and query; queries lie side by side, features featureStride apart
+    std::int64_t featureStride = 0;
+};
+
+/// Vectors that are multiplied with a matrix, of which only sums of magnitudes are wanted.
+struct MagnitudeBlock {
+    const float* vectors = nullptr; ///< `count` of `depth` numbers, vectorStride apart
+    std::int64_t vectorStride = 0;
+    int count = 0;
+    std::int64_t depth = 0;
+    const float* panels = nullptr; ///< `columns` columns by panels of [depth, panelKeys]; zeros behind the last
+    std::int64_t columns = 0;
+    double* sums = nullptr; ///< of each vector, sumStride apart
+    std::int64_t sumStride = 0;
+};
+
 /// What log softmax of a row needs.
 struct ExponentialSum {
     float largest = 0; ///< logit, before any softcap
@@ -65,6 +91,15 @@ struct VectorLoops {
     /// `count` keys to a panel; the rest of their last vector becomes 0.
     void (*packKeys)(const float* keys, std::int64_t count, int headDim, float* panel);
     void (*write)(const float* from, std::int64_t count, const Target& to);
+    /// `scratch` holds describedFloats() numbers.
+    void (*describeBlock)(const DescribedBlock& block, const AttentionShape& shape, float* scratch);
+    /// products = x x, a a, z z, x a, x z, a z
+    void (*innerProducts)(const float* x, const float* a, const float* z, std::int64_t width, double* products);
+    /// Adds |v|, v and v v to three sums of each column.
+    void (*addColumns)(const float* values, std::int64_t count, double* magnitudes, double* sums, double* squares);
+    /// sums += factor v
+    void (*addScaled)(const float* values, double factor, std::int64_t count, double* sums);
+    void (*sumMagnitudes)(const MagnitudeBlock& block);
     int lanes;
     int panelKeys;
 
@@ -75,6 +110,8 @@ struct VectorLoops {
 /// `count` in whole vectors.
 std::int64_t padded(const VectorLoops& loops, std::int64_t count);
 std::int64_t scratchFloats(const VectorLoops& loops, const AttentionShape& shape);
+/// What describeBlock() needs for rows of `keys` keys.
+std::int64_t describedFloats(const VectorLoops& loops, std::int64_t keys);
 
 /// The best for this processor, unless others were asked for.
 const VectorLoops& vectorLoops();

@@ -1,0 +1,21 @@
+#pragma once
+
+namespace secateur {
+
+/// A number that the attention of each query has, over the keys that it sees.
+struct AttentionFeature {
+    enum class Kind {
+        key,        ///< probability of the key at position `first`; negative: counted from the row's end, -1 = the last
+        band,       ///< summed probability of the keys `first` to `last` behind the query, but never of key 0
+        entropy,    ///< -sum a ln a, in nats
+        shiftedLog, ///< -sum a ln(a + epsilon)
+        shifted,    ///< -sum (a + epsilon) ln(a + epsilon)
+    };
+    Kind kind = Kind::key;
+    int first = 0;
+    int last = 0;
+    float epsilon = 0; ///< above 0 where it is used
+    bool operator==(const AttentionFeature&) const = default;
+};
+
+} // namespace secateur

@@ -1,0 +1,70 @@
+#pragma once
+
+#include "backends/kernels/tile_product.h"
+
+// What loops over rows of scores share.
+
+namespace secateur::SECATEUR_LEVEL {
+
+namespace {
+
+struct Run {
+    std::int64_t begin = 0;
+    std::int64_t end = 0;
+    bool isEmpty() const { return begin >= end; }
+};
+
+SECATEUR_INLINE std::int64_t smaller(std::int64_t a, std::int64_t b) {
+    return a < b ? a : b;
+}
+
+SECATEUR_INLINE std::int64_t greater(std::int64_t a, std::int64_t b) {
+    return a > b ? a : b;
+}
+
+SECATEUR_INLINE std::int64_t inVectors(std::int64_t count) {
+    return (count + lanes - 1) / lanes * lanes;
+}
+
+SECATEUR_INLINE Run common(Run a, std::int64_t begin, std::int64_t end) {
+    return {greater(a.begin, begin), smaller(a.end, end)};
+}
+
+/// A softcap, or a scale that would turn the order, is applied to the scores themselves. Returns what is left to
+/// multiply by.
+[[maybe_unused]] float applyScale(const AttentionShape& shape, float* scores, std::int64_t count) {
+    if (shape.softcap > 0) {
+        const float before = shape.scale / shape.softcap;
+        for (std::int64_t i = 0; i < count; i += lanes)
+            store(scores + i, shape.softcap * hyperbolicTangent(load(scores + i) * before));
+        return 1;
+    }
+    if (shape.scale > 0)
+        return shape.scale;
+    for (std::int64_t i = 0; i < count; i += lanes)
+        store(scores + i, load(scores + i) * shape.scale);
+    return 1;
+}
+
+/// Scores from `begin` to `end`, of a row of whole vectors, are not seen.
+SECATEUR_INLINE void hide(float* scores, std::int64_t begin, std::int64_t end) {
+    const Ints lane = laneNumbers();
+    for (std::int64_t i = begin / lanes * lanes; i < end; i += lanes) {
+        const Ints from = lane - static_cast<std::int32_t>(begin - i);
+        const Ints to = lane - static_cast<std::int32_t>(end - i);
+        const Vec score = load(scores + i);
+        store(scores + i, ((from >= 0) & (to < 0)) ? all(-__builtin_inff()) : score);
+    }
+}
+
+/// Keys that any of `count` queries sees, of which the first stands at `first`.
+SECATEUR_INLINE Run visibleKeys(const AttentionShape& shape, std::int64_t first, int count, std::int64_t keyEnd) {
+    const std::int64_t last = first + count - 1;
+    const std::int64_t window = shape.window;
+    const std::int64_t after = shape.causal ? last + 1 : window > 0 ? last + window : keyEnd;
+    return {window > 0 ? greater(0, first - window + 1) : 0, smaller(after, keyEnd)};
+}
+
+} // namespace
+
+} // namespace secateur::SECATEUR_LEVEL

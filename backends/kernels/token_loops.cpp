@@ -1,0 +1,129 @@
+#include "backends/kernels/token_loops.h"
+
+#include "backends/kernels/share_out.h"
+#include "backends/kernels/vector_loops.h"
+
+#include <ATen/ATen.h>
+
+#include <algorithm>
+
+namespace secateur {
+
+namespace {
+
+/// Columns whose sums stay in the first cache.
+constexpr std::int64_t blockColumns = 512;
+
+std::int64_t quotientUp(std::int64_t a, std::int64_t b) {
+    return (a + b - 1) / b;
+}
+
+class MachineTokenKernels : public TokenKernels {
+public:
+    at::Tensor innerProducts(const at::Tensor& x, const at::Tensor& a, const at::Tensor& z) const override {
+        constexpr std::int64_t products = 6;
+        const std::int64_t width = x.size(2);
+        at::Tensor result = at::empty({x.size(0), x.size(1), products}, at::kDouble);
+        const at::Tensor u = x.contiguous();
+        const at::Tensor v = a.contiguous();
+        const at::Tensor w = z.contiguous();
+        const VectorLoops& loops = vectorLoops();
+        at::parallel_for(0, x.size(0) * x.size(1), 64, [&](std::int64_t begin, std::int64_t end) {
+            for (std::int64_t token = begin; token < end; ++token)
+                loops.innerProducts(u.data_ptr<float>() + token * width, v.data_ptr<float>() + token * width,
+                                    w.data_ptr<float>() + token * width, width,
+                                    result.data_ptr<double>() + token * products);
+        });
+        return result;
+    }
+
+    at::Tensor weightedSums(const at::Tensor& values, const at::Tensor& factors) const override {
+        const std::int64_t width = values.size(2);
+        const std::int64_t sums = factors.size(2);
+        at::Tensor result = at::zeros({values.size(0), sums, width}, at::kDouble);
+        const at::Tensor own = values.contiguous();
+        const at::Tensor scales = factors.contiguous();
+        const VectorLoops& loops = vectorLoops();
+        const std::int64_t blocks = quotientUp(width, blockColumns);
+        shareOut(values.size(0) * blocks, 0, [&](std::int64_t task, float*) {
+            const std::int64_t row = task / blocks;
+            const std::int64_t begin = task % blocks * blockColumns;
+            const std::int64_t count = std::min(blockColumns, width - begin);
+            for (std::int64_t position = 0; position < values.size(1); ++position) {
+                const std::int64_t token = row * values.size(1) + position;
+                for (std::int64_t sum = 0; sum < sums; ++sum)
+                    if (const double factor = scales.data_ptr<double>()[token * sums + sum]; factor != 0)
+                        loops.addScaled(own.data_ptr<float>() + token * width + begin, factor, count,
+                                        result.data_ptr<double>() + (row * sums + sum) * width + begin);
+            }
+        });
+        return result;
+    }
+
+    at::Tensor columnSums(const at::Tensor& values, std::span<const int> lengths) const override {
+        const std::int64_t width = values.size(2);
+        at::Tensor result = at::zeros({values.size(0), 3, width}, at::kDouble);
+        const at::Tensor own = values.contiguous();
+        const VectorLoops& loops = vectorLoops();
+        const std::int64_t blocks = quotientUp(width, blockColumns);
+        shareOut(values.size(0) * blocks, 0, [&](std::int64_t task, float*) {
+            const std::int64_t row = task / blocks;
+            const std::int64_t begin = task % blocks * blockColumns;
+            const std::int64_t count = std::min(blockColumns, width - begin);
+            double* sums = result.data_ptr<double>() + row * 3 * width + begin;
+            for (std::int64_t position = 1; position < lengths[static_cast<std::size_t>(row)]; ++position)
+                loops.addColumns(own.data_ptr<float>() + (row * values.size(1) + position) * width + begin, count, sums,
+                                 sums + width, sums + 2 * width);
+        });
+        return result;
+    }
+
+    at::Tensor contributions(const at::Tensor& context, const at::Tensor& weights) const override {
+        const std::int64_t tokens = context.size(0) * context.size(1);
+        const std::int64_t heads = weights.size(0);
+        const std::int64_t out = weights.size(1);
+        const std::int64_t depth = weights.size(2);
+        const VectorLoops& loops = vectorLoops();
+        const std::int64_t panels = quotientUp(out, loops.panelKeys);
+        const std::int64_t packedHead = panels * loops.panelKeys * depth;
+        const at::Tensor own = context.contiguous();
+        const at::Tensor matrices = weights.contiguous();
+        const at::Tensor packed = at::empty({heads * packedHead}, at::kFloat);
+        shareOut(heads * panels, 0, [&](std::int64_t task, float*) {
+            const std::int64_t head = task / panels;
+            const std::int64_t column = task % panels * loops.panelKeys;
+            loops.packKeys(matrices.data_ptr<float>() + (head * out + column) * depth,
+                           std::min<std::int64_t>(loops.panelKeys, out - column), static_cast<int>(depth),
+                           packed.data_ptr<float>() + head * packedHead + column * depth);
+        });
+        at::Tensor result = at::empty({context.size(0), context.size(1), heads}, at::kDouble);
+        const std::int64_t blocks = quotientUp(tokens, blockTokens);
+        shareOut(blocks * heads, 0, [&](std::int64_t task, float*) {
+            const std::int64_t head = task % heads; // all heads of some tokens, before others come into the cache
+            const std::int64_t first = task / heads * blockTokens;
+            MagnitudeBlock block;
+            block.vectors = own.data_ptr<float>() + (first * heads + head) * depth;
+            block.vectorStride = heads * depth;
+            block.count = static_cast<int>(std::min(blockTokens, tokens - first));
+            block.depth = depth;
+            block.panels = packed.data_ptr<float>() + head * packedHead;
+            block.columns = out;
+            block.sums = result.data_ptr<double>() + first * heads + head;
+            block.sumStride = heads;
+            loops.sumMagnitudes(block);
+        });
+        return result;
+    }
+
+private:
+    static constexpr std::int64_t blockTokens = 192;
+};
+
+} // namespace
+
+const TokenKernels& machineTokenKernels() {
+    static const MachineTokenKernels kernels;
+    return kernels;
+}
+
+} // namespace secateur

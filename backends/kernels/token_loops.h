@@ -1,0 +1,10 @@
+#pragma once
+
+#include "analysis/token_kernels.h"
+
+namespace secateur {
+
+/// By this processor's loops, each number read once.
+const TokenKernels& machineTokenKernels();
+
+} // namespace secateur

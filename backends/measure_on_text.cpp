@@ -1,0 +1,86 @@
+#include "backends/measure_on_text.h"
+
+#include "analysis/kernels.h"
+#include "analysis/run_speed.h"
+#include "analysis/runner.h"
+#include "analysis/text.h"
+#include "backends/mask_digest.h"
+
+#include <utility>
+
+namespace secateur {
+
+namespace {
+
+/// Some of the requests, and where they stand among all.
+struct Part {
+    std::vector<MetricRequest> requests;
+    std::vector<std::size_t> places;
+
+    void add(const MetricRequest& request, std::size_t place) {
+        requests.push_back(request);
+        places.push_back(place);
+    }
+
+    LayerSink tellingPlaces(const LayerSink& layerDone) const {
+        if (!layerDone)
+            return {};
+        return [this, &layerDone](LayerCells cells) {
+            cells.request = places[cells.request];
+            layerDone(cells);
+        };
+    }
+
+    void put(std::vector<MetricResult> results, std::vector<MetricResult>& all) const {
+        for (std::size_t i = 0; i < places.size(); ++i)
+            all[places[i]] = std::move(results[i]);
+    }
+};
+
+} // namespace
+
+std::vector<MetricResult> measureOnText(const Model& model, const Plan& plan, const SequenceText& text,
+                                        std::span<const MetricRequest> requests, std::int64_t batchTokens,
+                                        const Progress& progress, const LayerSink& layerDone) {
+    std::vector<MetricResult> results =
+        measureForward(model, {plan, text.set.sequences, batchTokens}, requests, progress, layerDone);
+    for (MetricResult& result : results) {
+        const MeasuredData counted = *result.data;
+        result.data = text.data;
+        result.data->tokens = counted.tokens;
+        result.data->sequences = counted.sequences;
+        result.measurement = {model.fingerprint(),
+                              maskDigest(plan.mask()),
+                              text.digest,
+                              std::string(name(plan.type())),
+                              model.kernels().device(),
+                              utcNow()};
+    }
+    return results;
+}
+
+std::vector<MetricResult> measureOnBuiltInText(const Model& model, std::span<const MetricRequest> requests,
+                                               const Progress& progress, const LayerSink& layerDone) {
+    Part ofWeights;
+    Part ofText;
+    for (std::size_t i = 0; i < requests.size(); ++i)
+        (requests[i].info->needs == Needs::weights ? ofWeights : ofText).add(requests[i], i);
+    std::vector<MetricResult> all(requests.size());
+    const double share = ofText.requests.empty() ? 1 : 0.1;
+    if (!ofWeights.requests.empty())
+        ofWeights.put(measure(model, ofWeights.requests, progress.part(0, share), ofWeights.tellingPlaces(layerDone)),
+                      all);
+    if (ofText.requests.empty())
+        return all;
+    const auto plan = model.runner().plan(PruningMask(model.spec()));
+    SequenceRequest request;
+    request.rules.mostTokens = interactiveTokens(runSpeed(model, *plan, progress.part(share, share)), model.spec());
+    const SequenceText text = readSequenceText(model, request, progress.part(share, share));
+    constexpr std::int64_t batchTokens = 2048; // values sharpen while one looks on
+    ofText.put(measureOnText(model, *plan, text, ofText.requests, batchTokens, progress.part(share, 1),
+                             ofText.tellingPlaces(layerDone)),
+               all);
+    return all;
+}
+
+} // namespace secateur
