@@ -197,10 +197,6 @@ void MainWindow::buildDocks() {
     connect(mask->list(), &MaskListBox::commandWanted, m_copier, &CommandCopier::copyMask);
     connect(mask->exports(), &ExportBox::exportWanted, this, &MainWindow::chooseExport);
     connect(m_heads, &HeadsView::resultShown, mask->cutBox(), &CutBox::showMetric);
-    connect(m_document, &Document::exported, this, [this](const QString& sentence) {
-        m_messages->say(MessageBar::Kind::notice, sentence);
-        m_log->add("info", sentence);
-    });
     connect(m_document, &Document::maskSaved, this,
             [this](const QString& path) { statusBar()->showMessage(tr("Saved %1").arg(path), statusMs); });
     connect(m_heads, &HeadsView::resultShown, this, &MainWindow::followPicture);
