@@ -70,9 +70,13 @@ private slots:
                  "gate_norm:augmented=true:rope_averaged=true");
     }
     void groupsStandForTheirMetricsAndNothingComesTwice() {
-        const QString all = "gate_norm gate_norm_headwise gate_norm_head gate_norm_group mag_sp_head mag_sp_neuron";
-        QCOMPARE(ids(parseMetricRequests("weights")), all);
-        QCOMPARE(ids(parseMetricRequests("gate_norm,weights,all")), all);
+        const QString weights = "gate_norm gate_norm_headwise gate_norm_head gate_norm_group mag_sp_head mag_sp_neuron";
+        const QString forward = "attention_ratio attention_importance mlp_importance block_influence token_similarity "
+                                "token_spread sink_head sink_layer sink_cv attention_pattern attention_entropy "
+                                "amp_head amp_neuron wanda_sp_head wanda_sp_neuron flap_head flap_neuron";
+        QCOMPARE(ids(parseMetricRequests("weights")), weights);
+        QCOMPARE(ids(parseMetricRequests("forward")), forward);
+        QCOMPARE(ids(parseMetricRequests("gate_norm,weights,all")), weights + " " + forward);
     }
     void wrongRequestsSayWhatIsKnown_data() {
         QTest::addColumn<QString>("request");
