@@ -20,6 +20,9 @@ namespace {
 /// A person who cuts several heads one after the other does not want each of them measured.
 constexpr int pauseMs = 350;
 
+/// What a freshly opened model shows comes before what its cuts cost.
+constexpr auto firstResult = "gate_norm";
+
 /// A quarter for the streams: the model's weights, and other programs, need room too.
 constexpr std::int64_t streamShare = 4;
 
@@ -77,7 +80,12 @@ LiveEvaluation::LiveEvaluation(Document* document, JobRunner* jobs, const Evalua
     m_choice.text.rules.window = 512; // many windows make a narrow interval
     m_pause->setSingleShot(true);
     m_pause->setInterval(pauseMs);
-    connect(m_pause, &QTimer::timeout, this, &LiveEvaluation::evaluate);
+    connect(m_pause, &QTimer::timeout, this, [this] {
+        if (m_document->state(firstResult) == MetricState::computing)
+            m_pause->start();
+        else
+            evaluate();
+    });
     connect(document, &Document::opened, this, &LiveEvaluation::reset);
     connect(document, &Document::modelLocated, this, &LiveEvaluation::reset);
     connect(document->masks(), &MaskEditor::maskChanged, this, &LiveEvaluation::followMask);
