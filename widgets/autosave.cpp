@@ -34,6 +34,15 @@ std::unique_ptr<QLockFile> takeLock(const QString& path) {
     return lock;
 }
 
+/// Whether a lock file holds all the lines that QLockFile writes, of who holds it and where.
+bool isComplete(const QString& path) {
+    QFile file(path);
+    if (!file.open(QIODevice::ReadOnly))
+        return true;
+    const QByteArray lines = file.readAll();
+    return lines.endsWith('\n') && lines.count('\n') >= 3;
+}
+
 } // namespace
 
 Autosave::Autosave(Document* document, const QString& folder, QObject* parent)
@@ -143,9 +152,10 @@ void Autosave::removeStaleLocks() {
         const QString session = m_folder + "/" + file.completeBaseName().mid(file.fileName().startsWith('.') ? 1 : 0);
         if (session == m_path || QFile::exists(session))
             continue;
-        // A kill in the middle of locking leaves a lock that names nobody, and that QLockFile therefore leaves alone.
-        const bool namesNobody = file.size() == 0 && file.lastModified().secsTo(QDateTime::currentDateTime()) > 60;
-        if (namesNobody || takeLock(lockOf(session)))
+        // A kill in the middle of locking leaves a lock that names nobody, or half of somebody, and that QLockFile
+        // therefore leaves alone.
+        const bool isOld = file.lastModified().secsTo(QDateTime::currentDateTime()) > 60;
+        if ((isOld && !isComplete(file.filePath())) || takeLock(lockOf(session)))
             QFile::remove(file.filePath());
     }
 }
