@@ -18,6 +18,8 @@ constexpr auto firstPrompt =
     "When Mary and John went to the store, John gave a drink to Mary. When Ann and Tom went to "
     "the park, Tom gave a ball to";
 
+constexpr std::size_t sampleForColours = 200'000;
+
 } // namespace
 
 /// A prompt on its way through a model. Belongs to whichever job holds the mutex.
@@ -88,6 +90,7 @@ void AttentionRun::restart() {
     m_incoming.reset();
     m_tokens.reset();
     m_map.reset();
+    m_sample.clear();
     m_head.reset();
     m_thumbnails.clear();
     m_layers.clear();
@@ -112,17 +115,20 @@ void AttentionRun::show(HeadId head) {
         bench->prepare(progress);
         LayerAttention found = bench->reader->layer(head.layer, head.head, progress);
         std::shared_ptr<const MapPyramid> map;
-        if (found.map)
+        std::vector<double> sample; // here, for a large map has millions of values
+        if (found.map) {
             map = std::make_shared<const MapPyramid>(std::move(found.map->values), found.map->tokens);
-        return [this, bench, head, map, tokens = bench->tokens, found = std::move(found)] {
+            sample = map->sample(sampleForColours);
+        }
+        return [this, bench, head, map, sample = std::move(sample), tokens = bench->tokens, found = std::move(found)] {
             if (bench != m_bench)
                 return;
             m_job = 0;
             take(tokens, head.layer, found);
             m_map = map;
+            m_sample = sample;
             m_head = head;
             emit mapChanged();
-            emit stateChanged();
         };
     };
     m_job = m_jobs->start(tr("Attention of %1").arg(QString("L%1.H%2").arg(head.layer).arg(head.head)),

@@ -13,6 +13,7 @@
 #include <memory>
 #include <optional>
 #include <set>
+#include <vector>
 
 namespace secateur {
 
@@ -45,6 +46,8 @@ public:
     static constexpr std::size_t mostTokens = 4096;
     /// The last that was read; null = none, or the head is cut.
     const std::shared_ptr<const MapPyramid>& map() const { return m_map; }
+    /// Values of it that its colours go by.
+    const std::vector<double>& sample() const { return m_sample; }
     /// Whose map that is, once it was read.
     std::optional<HeadId> head() const { return m_head; }
     /// Of the heads that are not cut, as far as they were read.
@@ -84,6 +87,7 @@ private:
     JobRunner::Id m_allJob = 0; ///< that reads all layers
     std::optional<PromptTokens> m_tokens;
     std::shared_ptr<const MapPyramid> m_map;
+    std::vector<double> m_sample;
     std::optional<HeadId> m_head;
     std::map<HeadId, AttentionThumbnail> m_thumbnails;
     std::set<int> m_layers;

@@ -34,7 +34,6 @@ constexpr int typingMs = 600;
 constexpr int stripSide = 84;
 constexpr int stripStep = stripSide + 4;
 constexpr int sheetSide = 56;
-constexpr std::size_t sampleForColours = 200'000;
 
 QScrollArea* scrolling(QWidget* content) {
     auto* area = new QScrollArea;
@@ -233,7 +232,7 @@ void AttentionView::showAllHeads(bool all) {
 void AttentionView::showMap() {
     const bool isCurrent = m_run->head() == head();
     const auto map = isCurrent ? m_run->map() : nullptr;
-    const std::vector<double> sample = map ? map->sample(sampleForColours) : std::vector<double>();
+    const std::vector<double> sample = map ? m_run->sample() : std::vector<double>();
     m_colours->offer(sample);
     const QString reason = !m_run->isAvailable()         ? tr("Maps need the model's weights: File ▸ Locate model…")
                            : !m_run->failure().isEmpty() ? m_run->failure()
