@@ -1,5 +1,7 @@
 #include "analysis/evaluation_figure.h"
 #include "analysis/figure.h"
+#include "analysis/figure_text.h"
+#include "analysis/scatter_figure.h"
 #include "analysis/statistics.h"
 #include "analysis/text.h"
 #include "analysis/usage_error.h"
@@ -16,20 +18,6 @@ namespace secateur {
 namespace {
 
 using Options = std::map<std::string, std::string>;
-
-std::string axisLabel(const MetricResult& result) {
-    const MetricInfo& info = *result.request.info;
-    std::string label(info.title);
-    for (const auto& [name, value] : result.request.options)
-        label += value == "true" ? fmt::format(", {}", name) : fmt::format(", {}={}", name, value);
-    return info.unit.empty() ? label : fmt::format("{} ({})", label, info.unit);
-}
-
-std::string caption(const ModelCard& model, const std::string& what) {
-    const LayerSpec widest = model.spec.layers.empty() ? LayerSpec{} : model.spec.layers.front();
-    return fmt::format("{} of {} ({}, {} layers, {} heads, {} KV heads).", what, model.name, model.spec.architecture,
-                       model.spec.layerCount(), widest.heads, widest.kvHeads);
-}
 
 /// A result by its id, written either as in the contract or in its file form.
 const MetricResult& find(const Session& session, const std::string& id) {
@@ -99,14 +87,32 @@ Figure neurons(const Session& session, const Options& options) {
     return neuronBands(session.model, result, quantiles, logarithmic);
 }
 
-Figure evaluations(const Session& session, const Options& options) {
-    std::string digest;
+/// A mask of the session by its name; null for none.
+const SessionMask* namedMask(const Session& session, const std::string& name) {
     for (const SessionMask& mask : session.masks)
-        if (mask.name == options.at("mask"))
-            digest = mask.digest;
-    if (digest.empty() && !options.at("mask").empty())
-        throw Error(fmt::format("holds no mask \"{}\"", options.at("mask")), session.model.name);
-    return evaluationScatter(session, PriceList(session.model), digest);
+        if (mask.name == name)
+            return &mask;
+    if (!name.empty())
+        throw Error(fmt::format("holds no mask \"{}\"", name), session.model.name);
+    return nullptr;
+}
+
+Figure evaluations(const Session& session, const Options& options) {
+    const SessionMask* mask = namedMask(session, options.at("mask"));
+    return evaluationScatter(session, PriceList(session.model), mask ? mask->digest : std::string());
+}
+
+Figure scatter(const Session& session, const Options& options) {
+    ScatterLook look;
+    look.logarithmicX = options.at("logx") == "true";
+    look.logarithmicY = options.at("logy") == "true";
+    if (const SessionMask* mask = namedMask(session, options.at("mask")))
+        look.mask = &mask->record.mask;
+    return metricScatter(session.model, find(session, options.at("x")), find(session, options.at("y")), look);
+}
+
+Figure rankDifferences(const Session& session, const Options& options) {
+    return rankDifferenceMap(session.model, find(session, options.at("x")), find(session, options.at("y")));
 }
 
 constexpr std::array headsOptions{
@@ -127,6 +133,19 @@ constexpr std::array neuronsOptions{
     OptionInfo{"layer", "integer", "-1", "the histogram of this layer alone; -1 = quantiles of all layers"},
 };
 
+constexpr std::array scatterOptions{
+    OptionInfo{"x", "text", "gate_norm_head", "result id along the horizontal axis, spelt as for heads"},
+    OptionInfo{"y", "text", "mag_sp_head", "result id along the vertical axis"},
+    OptionInfo{"logx", "bool", "false", "logarithmic horizontal axis"},
+    OptionInfo{"logy", "bool", "false", "logarithmic vertical axis"},
+    OptionInfo{"mask", "text", "", "name of a session's mask: what it cuts is hollow"},
+};
+
+constexpr std::array rankDifferenceOptions{
+    OptionInfo{"x", "text", "gate_norm_head", "result id whose ranks are taken away, spelt as for heads"},
+    OptionInfo{"y", "text", "mag_sp_head", "result id whose ranks these are taken from"},
+};
+
 constexpr std::array evaluationsOptions{
     OptionInfo{"mask", "text", "", "name of a mask to set apart"},
 };
@@ -135,13 +154,12 @@ constexpr std::array table{
     FigureInfo{"heads", "one metric over layers and heads, as a heat map", headsOptions, heads},
     FigureInfo{"layers", "metrics over the layers, as lines", layersOptions, layers},
     FigureInfo{"neurons", "how a neuron metric is distributed in each layer, or in one", neuronsOptions, neurons},
+    FigureInfo{"scatter", "one metric against another, a point for each head", scatterOptions, scatter},
+    FigureInfo{"rank_difference", "where two metrics rank the heads differently, as a heat map", rankDifferenceOptions,
+               rankDifferences},
     FigureInfo{"evaluations", "a session's evaluations of its latest text: quality against size", evaluationsOptions,
                evaluations},
 };
-
-std::string columnLabel(Scope scope) {
-    return scope == Scope::kvGroup ? "KV group" : scope == Scope::head ? "head" : "";
-}
 
 /// The typical size of a result's values, for choosing its axis.
 double typicalSize(const FigureSeries& series) {
@@ -210,12 +228,12 @@ Figure headMap(const ModelCard& model, const MetricResult& result, const ColourS
     Figure figure;
     figure.kind = FigureKind::heatMap;
     figure.title = model.name;
-    figure.x.label = columnLabel(result.request.info->scope);
+    figure.x.label = unitLabel(result.request.info->scope);
     figure.y.label = "layer";
     figure.colour = {axisLabel(result), scale.logarithmic};
     figure.cells = result.values;
     figure.scale = scale;
-    figure.caption = caption(model, axisLabel(result));
+    figure.caption = figureCaption(model, axisLabel(result));
     if (result.standardError)
         figure.caption += " Some of the values are estimates.";
     return figure;
@@ -232,8 +250,8 @@ Figure layerSeries(const ModelCard& model, std::span<const MetricResult* const> 
         useRightAxisForUnlikeSizes(figure);
     figure.y = {axisLabelOf(figure.series, false), logarithmic};
     figure.rightY = {axisLabelOf(figure.series, true), logarithmic};
-    figure.caption =
-        caption(model, figure.rightY.label.empty() ? figure.y.label : figure.y.label + ", " + figure.rightY.label);
+    figure.caption = figureCaption(model, figure.rightY.label.empty() ? figure.y.label
+                                                                      : figure.y.label + ", " + figure.rightY.label);
     if (const std::string estimates = estimatesIn(figure); !estimates.empty())
         figure.caption += fmt::format(" Whiskers: ±{} standard errors; hollow: not separated from another layer. There "
                                       "are {}.",
@@ -258,8 +276,9 @@ Figure neuronBands(const ModelCard& model, const MetricResult& result, const Mat
             series.values.push_back(quantiles(layer, column));
         figure.series.push_back(std::move(series));
     }
-    figure.caption = caption(model, figure.y.label + ": least and greatest value, percentiles 1, 10, 25, 75, 90 and 99 "
-                                                     "and the median of the neurons in each layer");
+    figure.caption =
+        figureCaption(model, figure.y.label + ": least and greatest value, percentiles 1, 10, 25, 75, 90 and 99 "
+                                              "and the median of the neurons in each layer");
     return figure;
 }
 
@@ -275,7 +294,7 @@ Figure neuronHistogram(const ModelCard& model, const MetricResult& result, int l
     figure.edges = counted.edges;
     figure.series.push_back({"neurons", counted.counts, {}, false});
     figure.caption =
-        caption(model, fmt::format("{} of the {} neurons in layer {}", figure.x.label, grouped(neurons), layer));
+        figureCaption(model, fmt::format("{} of the {} neurons in layer {}", figure.x.label, grouped(neurons), layer));
     return figure;
 }
 
