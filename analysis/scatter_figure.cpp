@@ -168,8 +168,7 @@ Figure rankDifferenceMap(const ModelCard& model, const MetricResult& x, const Me
     figure.cells = Matrix(ofX.rows(), ofX.columns());
     for (std::size_t cell = 0; cell < ranksX.size(); ++cell)
         figure.cells.values()[cell] = (ranksY[cell] - ranksX[cell]) / static_cast<double>(std::max<long>(count - 1, 1));
-    figure.colour.label = fmt::format("rank by {} − rank by {} (share of {})", axisLabel(y), axisLabel(x),
-                                      counted(static_cast<std::uint64_t>(count), thing(pairs.scope)));
+    figure.colour.label = fmt::format("rank by {} − rank by {} (share of {})", axisLabel(y), axisLabel(x), count);
     figure.scale = {"vik", false, 0};
     figure.caption = figureCaption(model, figure.colour.label);
     figure.caption += " Rank 1 is what a metric cuts first.";

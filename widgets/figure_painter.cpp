@@ -332,6 +332,7 @@ void addNote(QCustomPlot& plot, const std::string& note, const PlotTheme& theme)
 /// Points in the colours of a map, with its bar.
 void paintShadedScatter(QCPLayoutGrid& layout, const Figure& figure, const PlotTheme& theme) {
     QCPAxisRect* rect = addScatterAxes(layout, 0, figure, theme);
+    rect->axis(QCPAxis::atBottom)->grid()->setVisible(true);
     const FigureSeries& series = figure.series.front();
     const ColourRange range(series.shades, figure.scale);
     std::vector<PlotPoint> points;

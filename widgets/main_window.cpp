@@ -25,6 +25,7 @@
 #include "widgets/model_card_panel.h"
 #include "widgets/neurons_view.h"
 #include "widgets/recent_files.h"
+#include "widgets/scatter_view.h"
 #include "widgets/selection_inspector.h"
 #include "widgets/shortcut_sheet.h"
 #include "widgets/theme.h"
@@ -116,12 +117,14 @@ void MainWindow::buildCentre() {
     m_layers = new LayersView(m_document, m_selection);
     m_neurons = new NeuronsView(m_document, m_selection);
     m_attention = new AttentionView(m_document, m_jobs, m_selection);
+    m_scatter = new ScatterView(m_document, m_jobs, m_selection);
     m_tabs = new QTabWidget;
     m_tabs->setDocumentMode(true);
     m_tabs->addTab(m_heads, tr("Heads"));
     m_tabs->addTab(m_layers, tr("Layers"));
     m_tabs->addTab(m_neurons, tr("Neurons"));
     m_tabs->addTab(m_attention, tr("Attention"));
+    m_tabs->addTab(m_scatter, tr("Scatter"));
     m_tabs->setAccessibleName(tr("Pictures"));
     m_centre = new QStackedWidget;
     for (QWidget* page :
@@ -144,9 +147,12 @@ void MainWindow::buildCentre() {
     connect(m_layers, &LayersView::failed, this, &MainWindow::fail);
     connect(m_neurons, &NeuronsView::failed, this, &MainWindow::fail);
     connect(m_attention, &AttentionView::failed, this, &MainWindow::fail);
-    connect(m_heads->grid(), &HeadsGrid::opened, this, [this](HeadId head) {
-        m_attention->showHead(head);
-        m_tabs->setCurrentWidget(m_attention);
+    connect(m_scatter, &ScatterView::failed, this, &MainWindow::fail);
+    connect(m_heads->grid(), &HeadsGrid::opened, this, &MainWindow::showAttention);
+    connect(m_scatter, &ScatterView::opened, this, &MainWindow::showAttention);
+    connect(m_scatter, &ScatterView::layerOpened, this, [this](int layer) {
+        m_neurons->openLayer(layer);
+        m_tabs->setCurrentWidget(m_neurons);
     });
 }
 
@@ -163,8 +169,8 @@ void MainWindow::buildDocks() {
     addDock(tr("Mask"), "mask", Qt::RightDockWidgetArea, mask);
     m_evaluations = new EvaluationsPanel(m_document, m_live);
     QDockWidget* evaluations = addDock(tr("Evaluations"), "evaluations", Qt::BottomDockWidgetArea, m_evaluations);
-    QDockWidget* written =
-        addDock(tr("Continuation"), "continuation", Qt::BottomDockWidgetArea, new GenerationView(m_document, m_live->further()));
+    QDockWidget* written = addDock(tr("Continuation"), "continuation", Qt::BottomDockWidgetArea,
+                                   new GenerationView(m_document, m_live->further()));
     m_jobsDock = addDock(tr("Jobs"), "jobs", Qt::BottomDockWidgetArea, m_jobsPanel);
     QDockWidget* log = addDock(tr("Log"), "log", Qt::BottomDockWidgetArea, m_log);
     tabifyDockWidget(evaluations, written);
@@ -243,6 +249,7 @@ void MainWindow::buildStatusBar() {
     tellOf(m_layers);
     tellOf(m_neurons);
     tellOf(m_attention);
+    tellOf(m_scatter);
     connect(m_tabs, &QTabWidget::currentChanged, m_hover, &QLabel::clear);
 }
 
@@ -382,9 +389,15 @@ void MainWindow::showTab(const QString& id) {
     m_tabs->setCurrentWidget(id == "layers"      ? static_cast<QWidget*>(m_layers)
                              : id == "neurons"   ? static_cast<QWidget*>(m_neurons)
                              : id == "attention" ? static_cast<QWidget*>(m_attention)
+                             : id == "scatter"   ? static_cast<QWidget*>(m_scatter)
                                                  : m_heads);
     if (id == "neurons" && m_selection->active())
         m_neurons->openLayer(m_selection->active()->layer);
+}
+
+void MainWindow::showAttention(HeadId head) {
+    m_attention->showHead(head);
+    m_tabs->setCurrentWidget(m_attention);
 }
 
 void MainWindow::showResult(const QString& resultId) {

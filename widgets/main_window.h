@@ -37,6 +37,7 @@ class MessageBar;
 class MetricList;
 class ModelCardPanel;
 class NeuronsView;
+class ScatterView;
 class ShortcutSheet;
 class WelcomePage;
 struct FurtherChoice;
@@ -53,7 +54,7 @@ public:
 
     /// Asks first when something saved was changed since.
     void open(const QString& path);
-    /// @param id "heads", "layers", "attention" or "neurons", which opens the selected layer
+    /// @param id "heads", "layers", "attention", "scatter" or "neurons", which opens the selected layer
     void showTab(const QString& id);
     /// Selects one head and shows it.
     void goTo(HeadId head);
@@ -86,6 +87,7 @@ private:
     void showPanels(bool wanted);
     void updateTitle();
     void updateActions();
+    void showAttention(HeadId head);
     void showResult(const QString& resultId);
     void followPicture();
     void restoreLayout();
@@ -125,6 +127,7 @@ private:
     void about();
     FigureActions* figureActions() const;
     void copyValues();
+    void resetZoom();
     void selectAll();
 
     Document* m_document;
@@ -143,6 +146,7 @@ private:
     LayersView* m_layers = nullptr;
     AttentionView* m_attention = nullptr;
     NeuronsView* m_neurons = nullptr;
+    ScatterView* m_scatter = nullptr;
     MetricList* m_metrics = nullptr;
     ModelCardPanel* m_card = nullptr;
     EvaluationsPanel* m_evaluations = nullptr;

@@ -139,7 +139,7 @@ double AxisPixels::operator()(double value) const {
 double pointDiameter(std::size_t count, const PlotTheme& theme) {
     constexpr double usual = 400;
     const double share = std::pow(usual / static_cast<double>(std::max<std::size_t>(count, 1)), 0.25);
-    return std::clamp(7 * share, 1.8, 7.0) * theme.unit;
+    return std::clamp(6.5 * share, 1.8, 6.0) * theme.unit;
 }
 
 QPixmap pointPicture(double diameter, const QPen& rim, const QBrush& inside, double pixelRatio) {

@@ -1,0 +1,36 @@
+#pragma once
+
+#include "widgets/plot_theme.h"
+
+#include <QPolygonF>
+
+#include <optional>
+#include <vector>
+
+class QCPAxisRect;
+
+namespace secateur {
+
+/// What is drawn over the points of a scatter: the selected, the active and the hovered ones, and what is being drawn
+/// around others. Lies on the plot's overlay layer. A handle: the drawing belongs to the axis rect.
+class ScatterMarks {
+public:
+    struct Point {
+        QPointF pixel;
+        QRgb colour = 0;
+        bool hollow = false;
+    };
+
+    ScatterMarks(QCPAxisRect* rect, const PlotTheme& theme, double diameter);
+
+    void setSelected(std::vector<Point> points);
+    void setActive(std::optional<Point> point);
+    void setHovered(std::optional<Point> point);
+    void setOutline(const QPolygonF& outline);
+
+private:
+    class Drawing;
+    Drawing* m_drawing;
+};
+
+} // namespace secateur
