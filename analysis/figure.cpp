@@ -87,7 +87,7 @@ std::string unitsCsv(const Figure& figure) {
     if (!figure.unit.empty())
         header.push_back(csvField(figure.unit));
     header.insert(header.end(), {csvField(figure.x.label), csvField(figure.y.label)});
-    if (!points.hollow.empty())
+    if (!points.cut.empty())
         header.emplace_back("kept");
     std::string csv = csvLine(header);
     for (std::size_t i = 0; i < points.units.size(); ++i) {
@@ -95,8 +95,8 @@ std::string unitsCsv(const Figure& figure) {
         if (!figure.unit.empty())
             fields.push_back(std::to_string(points.units[i].index));
         fields.insert(fields.end(), {csvNumber(points.positions[i]), csvNumber(points.values[i])});
-        if (!points.hollow.empty())
-            fields.emplace_back(points.hollow[i] ? "0" : "1");
+        if (!points.cut.empty())
+            fields.emplace_back(points.cut[i] ? "0" : "1");
         csv += csvLine(fields);
     }
     return csv;

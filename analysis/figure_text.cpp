@@ -9,7 +9,9 @@ std::string axisLabel(const MetricResult& result) {
     std::string label(info.title);
     for (const auto& [name, value] : result.request.options)
         label += value == "true" ? fmt::format(", {}", name) : fmt::format(", {}={}", name, value);
-    return info.unit.empty() ? label : fmt::format("{} ({})", label, info.unit);
+    if (!info.unit.empty())
+        label = fmt::format("{} ({})", label, info.unit);
+    return result.label.empty() ? label : fmt::format("{}, {}", label, result.label);
 }
 
 std::string figureCaption(const ModelCard& model, const std::string& what) {

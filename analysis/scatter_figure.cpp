@@ -70,7 +70,7 @@ FigureSeries pointsOf(const ModelSpec& spec, const PairedResults& pairs, const P
             points.shades.push_back(static_cast<double>(row));
             points.units.push_back({static_cast<int>(row), static_cast<int>(unit)});
             if (mask)
-                points.hollow.push_back(isCut(mask->layer(static_cast<int>(row)), spec.layers[row], pairs.scope, unit));
+                points.cut.push_back(isCut(mask->layer(static_cast<int>(row)), spec.layers[row], pairs.scope, unit));
         }
     return points;
 }
@@ -93,7 +93,7 @@ std::vector<double> cutOrder(const Matrix& values, PruneFirst end) {
 }
 
 std::string inNumbers(double correlation) {
-    return std::isnan(correlation) ? "–" : fmt::format("{:.2f}", correlation);
+    return std::isnan(correlation) ? "–" : fmt::format("{}{:.2f}", correlation < 0 ? "−" : "", std::abs(correlation));
 }
 
 bool hasEstimates(const MetricResult& x, const MetricResult& y) {
@@ -141,8 +141,8 @@ Figure metricScatter(const ModelCard& model, const MetricResult& x, const Metric
     figure.caption +=
         fmt::format(" Spearman's rank correlation {}, Kendall's tau-b {}, over {}.", inNumbers(correlation.spearman),
                     inNumbers(correlation.kendall), counted(correlation.count, thing(pairs.scope)));
-    if (std::ranges::find(figure.series.front().hollow, true) != figure.series.front().hollow.end())
-        figure.caption += " Hollow: cut.";
+    if (std::ranges::find(figure.series.front().cut, true) != figure.series.front().cut.end())
+        figure.caption += " Crosses: cut.";
     if (hasEstimates(x, y))
         figure.caption += " Some of the values are estimates.";
     return figure;

@@ -20,7 +20,7 @@ PairedResults paired(const ModelSpec& spec, const MetricResult& x, const MetricR
 struct ScatterLook {
     bool logarithmicX = false;
     bool logarithmicY = false;
-    const PruningMask* mask = nullptr;            ///< what it cuts is hollow; null = nothing is
+    const PruningMask* mask = nullptr;            ///< what it cuts is a cross; null = nothing is
     const RankCorrelation* correlation = nullptr; ///< where it is known already
     std::size_t mostPoints = 0;                   ///< thinned evenly to about as many; 0 = all
 };

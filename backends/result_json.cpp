@@ -168,8 +168,8 @@ void addUnits(Json& line, const Figure& figure, const FigureSeries& series) {
         for (const FigureUnit& unit : series.units)
             line["units"].push_back(unit.index);
     }
-    if (!series.hollow.empty())
-        line["cut"] = series.hollow;
+    if (!series.cut.empty())
+        line["cut"] = series.cut;
 }
 
 } // namespace

@@ -57,8 +57,8 @@ private slots:
 
     void whatIsMissingOnOneSideIsLeftOut() {
         const double infinite = std::numeric_limits<double>::infinity();
-        const RankCorrelation result = rankCorrelation(std::vector<double>{1, missing, 2, 3, infinite, 4},
-                                                       std::vector<double>{1, 7, 3, 2, 1, 4});
+        const RankCorrelation result =
+            rankCorrelation(std::vector<double>{1, missing, 2, 3, infinite, 4}, std::vector<double>{1, 7, 3, 2, 1, 4});
         QCOMPARE(result.count, std::size_t(4));
         QCOMPARE(result.spearman, 0.8);
     }

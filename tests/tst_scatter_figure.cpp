@@ -48,8 +48,7 @@ Session smallSession() {
     session.results = {result("gate_norm_head", matrix(2, {1, 2, 3, 4, 5, 6, missing, missing})),
                        result("mag_sp_head", matrix(2, {0.1, 20, 3, 400, 5, 0, missing, missing})),
                        result("gate_norm_group", matrix(2, {10, 20, 30, missing})),
-                       result("gate_norm", matrix(2, {7, 8})),
-                       result("mag_sp_neuron", matrix(2, {1, 2, 3, 4, 5, 6}))};
+                       result("gate_norm", matrix(2, {7, 8})), result("mag_sp_neuron", matrix(2, {1, 2, 3, 4, 5, 6}))};
     return session;
 }
 
@@ -75,9 +74,9 @@ private slots:
         QCOMPARE(points.positions, (std::vector<double>{1, 2, 3, 4, 5, 6}));
         QCOMPARE(points.shades, (std::vector<double>{0, 0, 0, 0, 1, 1}));
         QVERIFY(points.units[5] == (FigureUnit{1, 1}));
-        QVERIFY(points.hollow.empty());
-        QCOMPARE(QString::fromStdString(figure.note), "Spearman -0.14 · Kendall -0.07 · 6 heads");
-        QVERIFY(figure.caption.find("Spearman's rank correlation -0.14") != std::string::npos);
+        QVERIFY(points.cut.empty());
+        QCOMPARE(QString::fromStdString(figure.note), "Spearman −0.14 · Kendall −0.07 · 6 heads");
+        QVERIFY(figure.caption.find("Spearman's rank correlation −0.14") != std::string::npos);
         QVERIFY(csv(figure).startsWith("layer,head,gate-norm per head,"));
         QVERIFY(csv(figure).contains("\n1,1,6,0\n"));
     }
@@ -88,14 +87,30 @@ private slots:
         QTest::addColumn<QString>("positions");
         QTest::addColumn<QString>("values");
         QTest::addColumn<QString>("header");
-        QTest::newRow("group and head") << "gate_norm_group" << "gate_norm_head" << "10 10 20 20 30 30" << "1 2 3 4 5 6"
+        QTest::newRow("group and head") << "gate_norm_group"
+                                        << "gate_norm_head"
+                                        << "10 10 20 20 30 30"
+                                        << "1 2 3 4 5 6"
                                         << "layer,head,";
-        QTest::newRow("head and layer") << "gate_norm_head" << "gate_norm" << "1 2 3 4 5 6" << "7 7 7 7 8 8"
+        QTest::newRow("head and layer") << "gate_norm_head"
+                                        << "gate_norm"
+                                        << "1 2 3 4 5 6"
+                                        << "7 7 7 7 8 8"
                                         << "layer,head,";
-        QTest::newRow("group and layer") << "gate_norm_group" << "gate_norm" << "10 20 30" << "7 7 8"
+        QTest::newRow("group and layer") << "gate_norm_group"
+                                         << "gate_norm"
+                                         << "10 20 30"
+                                         << "7 7 8"
                                          << "layer,KV group,";
-        QTest::newRow("layers") << "gate_norm" << "gate_norm" << "7 8" << "7 8" << "layer,";
-        QTest::newRow("neuron and layer") << "mag_sp_neuron" << "gate_norm" << "1 2 3 4 5 6" << "7 7 7 8 8 8"
+        QTest::newRow("layers") << "gate_norm"
+                                << "gate_norm"
+                                << "7 8"
+                                << "7 8"
+                                << "layer,";
+        QTest::newRow("neuron and layer") << "mag_sp_neuron"
+                                          << "gate_norm"
+                                          << "1 2 3 4 5 6"
+                                          << "7 7 7 8 8 8"
                                           << "layer,neuron,";
     }
     void theFinerScopeIsPaired() {
@@ -121,7 +136,7 @@ private slots:
         QVERIFY_EXCEPTION_THROWN(makeFigure(smallSession(), "scatter:mask=none"), Error);
     }
 
-    void aMasksCutsAreHollow() {
+    void aMasksCutsAreCrosses() {
         Session session = smallSession();
         PruningMask mask(session.model.spec);
         LayerMask first = mask.layer(0);
@@ -133,14 +148,13 @@ private slots:
         mask.setLayer(1, second);
         session.masks.push_back({"cuts", "sha256:1", {}});
         session.masks.back().record.mask = mask;
-        const auto hollow = [&](const std::string& axes) {
-            return makeFigure(session, "scatter:mask=cuts:" + axes).series.front().hollow;
+        const auto cuts = [&](const std::string& axes) {
+            return makeFigure(session, "scatter:mask=cuts:" + axes).series.front().cut;
         };
-        QCOMPARE(hollow("x=gate_norm_head:y=mag_sp_head"), (std::vector<bool>{false, true, true, true, true, true}));
-        QCOMPARE(hollow("x=gate_norm_group:y=gate_norm_group"), (std::vector<bool>{false, true, true}));
-        QCOMPARE(hollow("x=mag_sp_neuron:y=mag_sp_neuron"),
-                 (std::vector<bool>{true, true, true, false, false, false}));
-        QCOMPARE(hollow("x=gate_norm:y=gate_norm"), (std::vector<bool>{false, false}));
+        QCOMPARE(cuts("x=gate_norm_head:y=mag_sp_head"), (std::vector<bool>{false, true, true, true, true, true}));
+        QCOMPARE(cuts("x=gate_norm_group:y=gate_norm_group"), (std::vector<bool>{false, true, true}));
+        QCOMPARE(cuts("x=mag_sp_neuron:y=mag_sp_neuron"), (std::vector<bool>{true, true, true, false, false, false}));
+        QCOMPARE(cuts("x=gate_norm:y=gate_norm"), (std::vector<bool>{false, false}));
         QVERIFY(csv(makeFigure(session, "scatter:mask=cuts")).contains("\n1,1,6,0,0\n"));
     }
 
@@ -156,7 +170,7 @@ private slots:
         look.mostPoints = 3;
         const Figure figure = metricScatter(session.model, session.results[0], session.results[1], look);
         QCOMPARE(figure.series.front().positions, (std::vector<double>{1, 3, 5}));
-        QCOMPARE(QString::fromStdString(figure.note), "Spearman -0.14 · Kendall -0.07 · 6 heads · 1 in 2 drawn");
+        QCOMPARE(QString::fromStdString(figure.note), "Spearman −0.14 · Kendall −0.07 · 6 heads · 1 in 2 drawn");
     }
 
     void rankDifferencesAreSharesInTheOrderOfCutting() {

@@ -339,11 +339,13 @@ void paintShadedScatter(QCPLayoutGrid& layout, const Figure& figure, const PlotT
     for (std::size_t i = 0; i < series.values.size(); ++i)
         if (std::isfinite(series.positions[i]) && std::isfinite(series.values[i]))
             points.push_back({series.positions[i], series.values[i], range.colour(series.shades[i]),
-                              i < series.hollow.size() && series.hollow[i]});
+                              i < series.cut.size() && series.cut[i]});
     addPlotPoints(*rect->axis(QCPAxis::atBottom), *rect->axis(QCPAxis::atLeft), std::move(points), theme);
     PlotColourBar bar(layout, 0, 1, theme);
     bar.setRange(range, QString::fromStdString(figure.colour.label));
-    useIndexTicks(*bar.axis(), {});
+    constexpr double fewLayers = 6; // of which there is no half
+    if (range.upper() < fewLayers)
+        useIndexTicks(*bar.axis(), {});
     placeBar(layout, *rect, bar, theme);
 }
 

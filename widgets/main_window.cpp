@@ -5,6 +5,8 @@
 #include "widgets/autosave.h"
 #include "widgets/cache_search.h"
 #include "widgets/command_copier.h"
+#include "widgets/compare_bar.h"
+#include "widgets/comparison.h"
 #include "widgets/cut_box.h"
 #include "widgets/document.h"
 #include "widgets/evaluations_panel.h"
@@ -135,6 +137,7 @@ void MainWindow::buildCentre() {
     column->setContentsMargins(0, 0, 0, 0);
     column->setSpacing(0);
     column->addWidget(m_messages);
+    column->addWidget(new CompareBar(m_document->comparison()));
     column->addWidget(m_centre, 1);
     setCentralWidget(content);
 
@@ -197,6 +200,8 @@ void MainWindow::buildDocks() {
     m_defaultLayout = saveState(layoutVersion);
     connect(m_card, &ModelCardPanel::locateModelWanted, this, &MainWindow::chooseModelForSession);
     connect(m_metrics, &MetricList::chosen, this, &MainWindow::showResult);
+    connect(m_metrics, &MetricList::failed, this, &MainWindow::fail);
+    connect(m_document->comparison(), &Comparison::failed, this, &MainWindow::fail);
     connect(m_evaluations, &EvaluationsPanel::failed, this, &MainWindow::fail);
     connect(mask->list(), &MaskListBox::openWanted, this, &MainWindow::chooseMask);
     connect(mask->list(), &MaskListBox::saveWanted, this, &MainWindow::chooseMaskFile);
@@ -302,6 +307,11 @@ void MainWindow::connectAutosave() {
 
 void MainWindow::connectCopier() {
     connect(m_evaluations, &EvaluationsPanel::commandWanted, m_copier, &CommandCopier::copyEvaluation);
+    connect(m_metrics, &MetricList::commandWanted, m_copier, &CommandCopier::copyMeasuring);
+    connect(m_heads, &HeadsView::commandWanted, m_copier, &CommandCopier::copyMeasuring);
+    connect(m_layers, &LayersView::commandWanted, m_copier, &CommandCopier::copyMeasuring);
+    connect(m_neurons, &NeuronsView::commandWanted, m_copier, &CommandCopier::copyMeasuring);
+    connect(m_scatter, &ScatterView::commandWanted, m_copier, &CommandCopier::copyMeasuring);
     connect(m_copier, &CommandCopier::failed, this, &MainWindow::fail);
     connect(m_copier, &CommandCopier::placeWanted, this, &MainWindow::chooseCommandMask);
     connect(m_copier, &CommandCopier::copied, this, [this](const QString& commands, const QString& note) {
@@ -400,20 +410,20 @@ void MainWindow::showAttention(HeadId head) {
     m_tabs->setCurrentWidget(m_attention);
 }
 
-void MainWindow::showResult(const QString& resultId) {
-    const MetricResult* result = m_document->result(resultId.toStdString());
+void MainWindow::showResult(const QString& key) {
+    const MetricResult* result = m_document->result(key.toStdString());
     if (!result)
         return;
     if (result->request.info->scope == Scope::neuron) {
-        m_neurons->showMetric(resultId);
+        m_neurons->showMetric(key);
         m_tabs->setCurrentWidget(m_neurons);
     } else if (result->request.info->scope == Scope::layer) {
         QStringList chosen = m_layers->chosenMetrics();
-        if (!chosen.contains(resultId))
-            m_layers->chooseMetrics(chosen << resultId);
+        if (!chosen.contains(key))
+            m_layers->chooseMetrics(chosen << key);
         m_tabs->setCurrentWidget(m_layers);
     } else {
-        m_heads->showMetric(resultId);
+        m_heads->showMetric(key);
         m_tabs->setCurrentWidget(m_heads);
     }
 }

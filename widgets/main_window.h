@@ -56,6 +56,8 @@ public:
     void open(const QString& path);
     /// @param id "heads", "layers", "attention", "scatter" or "neurons", which opens the selected layer
     void showTab(const QString& id);
+    /// Shows a measurement in the view that is for its kind. @param key result_key.h
+    void showResult(const QString& key);
     /// Selects one head and shows it.
     void goTo(HeadId head);
     /// For this run only; the menu's choice is kept.
@@ -88,7 +90,6 @@ private:
     void updateTitle();
     void updateActions();
     void showAttention(HeadId head);
-    void showResult(const QString& resultId);
     void followPicture();
     void restoreLayout();
     void resetLayout();

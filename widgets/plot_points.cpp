@@ -15,6 +15,30 @@ namespace {
 constexpr std::size_t mostSeparate = 20000; ///< more are dots without a rim
 constexpr double rimShare = 0.4;            ///< of the text's colour: seen at both ends of a colour map
 
+bool isOnCross(int column, int row, int side) {
+    return column == row || column == side - 1 - row;
+}
+
+/// On a wider one in a colour that is seen at both ends of a map.
+void drawCross(QPainter& painter, QPointF middle, double width, QRgb colour, const PlotTheme& theme) {
+    const double reach = 0.4 * width;
+    for (const auto& [line, with] : {std::pair(0.42 * width, mixed(QColor(colour), theme.text, rimShare)),
+                                     std::pair(0.26 * width, QColor(colour))}) {
+        painter.setPen(QPen(with, line, Qt::SolidLine, Qt::RoundCap));
+        painter.drawLine(middle - QPointF(reach, reach), middle + QPointF(reach, reach));
+        painter.drawLine(middle - QPointF(reach, -reach), middle + QPointF(reach, -reach));
+    }
+}
+
+/// An empty picture for something so wide.
+QPixmap emptyPicture(double width, double pixelRatio) {
+    const int side = static_cast<int>(std::ceil(width * pixelRatio));
+    QPixmap picture(side, side);
+    picture.setDevicePixelRatio(pixelRatio);
+    picture.fill(Qt::transparent);
+    return picture;
+}
+
 class PointsDrawing : public QCPLayerable {
 public:
     PointsDrawing(QCPAxis& x, QCPAxis& y, std::vector<PlotPoint> points, const PlotTheme& theme)
@@ -41,12 +65,10 @@ protected:
     }
 
 private:
-    double diameter() const { return pointDiameter(m_points.size(), m_theme); }
-    QPen rim(const PlotPoint& point, double width) const {
-        return point.hollow ? QPen(QColor(point.colour), 0.28 * width)
-                            : m_theme.pen(mixed(QColor(point.colour), m_theme.text, rimShare), 0.6);
+    double diameter() const { return pointDiameter(m_points.size(), clipRect().size(), m_theme); }
+    QPen rim(const PlotPoint& point) const {
+        return m_theme.pen(mixed(QColor(point.colour), m_theme.text, rimShare), 0.6);
     }
-    QBrush inside(const PlotPoint& point) const { return point.hollow ? m_theme.background : QColor(point.colour); }
 
     template <typename Draw>
     void eachOnScreen(Draw draw) const {
@@ -63,9 +85,10 @@ private:
         const double ratio = painter.device()->devicePixelRatioF();
         std::map<std::pair<QRgb, bool>, QPixmap> pictures;
         eachOnScreen([&](const PlotPoint& point, QPointF at) {
-            QPixmap& picture = pictures[{point.colour, point.hollow}];
+            QPixmap& picture = pictures[{point.colour, point.isCut}];
             if (picture.isNull())
-                picture = pointPicture(diameter(), rim(point, diameter()), inside(point), ratio);
+                picture = point.isCut ? crossPicture(diameter(), point.colour, m_theme, ratio)
+                                      : pointPicture(diameter(), rim(point), QColor(point.colour), ratio);
             const double half = picture.deviceIndependentSize().width() / 2;
             painter.drawPixmap(at - QPointF(half, half), picture);
         });
@@ -83,12 +106,11 @@ private:
         eachOnScreen([&](const PlotPoint& point, QPointF at) {
             const QPointF corner = (at - area.topLeft()) * ratio - QPointF(side, side) / 2;
             const QRect dot = QRect(corner.toPoint(), QSize(side, side));
-            const QRect hole = point.hollow ? dot.adjusted(1, 1, -1, -1) : QRect();
             const QRect part = dot & frame;
             for (int row = part.top(); row <= part.bottom(); ++row) {
                 auto* line = reinterpret_cast<QRgb*>(image.scanLine(row));
                 for (int column = part.left(); column <= part.right(); ++column)
-                    if (!hole.contains(column, row))
+                    if (!point.isCut || isOnCross(column - dot.left(), row - dot.top(), side))
                         line[column] = point.colour | 0xff000000U;
             }
         });
@@ -108,10 +130,13 @@ private:
             });
         }
         for (const auto& [point, at] : shown) {
-            painter.setPen(isDense && !point->hollow ? QPen(Qt::NoPen) : rim(*point, width));
-            painter.setBrush(inside(*point));
-            const double radius = point->hollow ? 0.36 * width : width / 2; // the rim lies half outside
-            painter.drawEllipse(at, radius, radius);
+            if (point->isCut) {
+                drawCross(painter, at, width, point->colour, m_theme);
+                continue;
+            }
+            painter.setPen(isDense ? QPen(Qt::NoPen) : rim(*point));
+            painter.setBrush(QColor(point->colour));
+            painter.drawEllipse(at, width / 2, width / 2);
         }
     }
 
@@ -136,25 +161,31 @@ double AxisPixels::operator()(double value) const {
     return m_offset + m_slope * (m_logarithmic ? std::log(value) : value);
 }
 
-double pointDiameter(std::size_t count, const PlotTheme& theme) {
-    constexpr double usual = 400;
-    const double share = std::pow(usual / static_cast<double>(std::max<std::size_t>(count, 1)), 0.25);
-    return std::clamp(6.5 * share, 1.8, 6.0) * theme.unit;
+double pointDiameter(std::size_t count, const QSize& room, const PlotTheme& theme) {
+    constexpr double share = 0.45; // of the way between points that fill the room evenly
+    const double area = static_cast<double>(room.width()) * room.height() / (theme.unit * theme.unit);
+    const double apart = std::sqrt(area / static_cast<double>(std::max<std::size_t>(count, 1)));
+    return std::clamp(share * apart, 1.8, 7.5) * theme.unit;
 }
 
 QPixmap pointPicture(double diameter, const QPen& rim, const QBrush& inside, double pixelRatio) {
-    const double margin = rim.widthF() + 1;
-    const int side = static_cast<int>(std::ceil((diameter + 2 * margin) * pixelRatio));
-    QPixmap picture(side, side);
-    picture.setDevicePixelRatio(pixelRatio);
-    picture.fill(Qt::transparent);
+    QPixmap picture = emptyPicture(diameter + 2, pixelRatio);
     QPainter painter(&picture);
     painter.setRenderHint(QPainter::Antialiasing);
     painter.setPen(rim);
     painter.setBrush(inside);
-    const double middle = side / pixelRatio / 2;
-    const double radius = (inside.style() == Qt::NoBrush ? diameter : diameter - rim.widthF()) / 2;
+    const double middle = picture.deviceIndependentSize().width() / 2;
+    const double radius = (diameter - (rim.style() == Qt::NoPen ? 0 : rim.widthF())) / 2;
     painter.drawEllipse(QPointF(middle, middle), radius, radius);
+    return picture;
+}
+
+QPixmap crossPicture(double diameter, QRgb colour, const PlotTheme& theme, double pixelRatio) {
+    QPixmap picture = emptyPicture(1.5 * diameter + 2, pixelRatio);
+    QPainter painter(&picture);
+    painter.setRenderHint(QPainter::Antialiasing);
+    const double middle = picture.deviceIndependentSize().width() / 2;
+    drawCross(painter, {middle, middle}, diameter, colour, theme);
     return picture;
 }
 

@@ -16,7 +16,7 @@ struct PlotPoint {
     double x = 0;
     double y = 0;
     QRgb colour = 0;
-    bool hollow = false;
+    bool isCut = false;
 };
 
 /// From the values of an axis to its pixels, for very many of them.
@@ -33,11 +33,12 @@ private:
     bool m_logarithmic = false;
 };
 
-/// How wide points are drawn: narrower, the more there are.
-double pointDiameter(std::size_t count, const PlotTheme& theme);
+/// How wide points are drawn: narrower, the less room there is for each.
+double pointDiameter(std::size_t count, const QSize& room, const PlotTheme& theme);
 
-/// A disc or a ring around a point, to be drawn many times with its middle there.
+/// A disc with a rim, or the cross of what is cut, to be drawn many times with its middle on a point.
 QPixmap pointPicture(double diameter, const QPen& rim, const QBrush& inside, double pixelRatio);
+QPixmap crossPicture(double diameter, QRgb colour, const PlotTheme& theme, double pixelRatio);
 
 /// Adds the points of a scatter, in an order in which none of them hide the others by where they come from. In vector
 /// pictures they are shapes; of so many that they lie on one another, only those that are seen.

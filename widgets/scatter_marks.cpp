@@ -39,6 +39,11 @@ protected:
     }
 
 private:
+    static void drawAround(QCPPainter& painter, QPointF middle, const QPixmap& picture) {
+        const double half = picture.deviceIndependentSize().width() / 2;
+        painter.drawPixmap(middle - QPointF(half, half), picture);
+    }
+
     /// Each with its point once more, which others may hide, and with a halo that sets it off from them.
     void drawRings(QCPPainter& painter, const std::vector<Point>& points, double line, const QColor& colour) const {
         const double ratio = painter.device()->devicePixelRatioF();
@@ -49,14 +54,14 @@ private:
         for (const Point& point : points) {
             if (!seen.contains(point.pixel))
                 continue;
-            QPixmap& picture = pictures[{point.colour, point.hollow}];
+            QPixmap& picture = pictures[{point.colour, point.isCut}];
             if (picture.isNull())
                 picture = pointPicture(width, m_theme.pen(colour, line),
-                                       point.hollow ? m_theme.background : QColor(point.colour), ratio);
-            for (const QPixmap* each : {&halo, static_cast<const QPixmap*>(&picture)}) {
-                const double half = each->deviceIndependentSize().width() / 2;
-                painter.drawPixmap(point.pixel - QPointF(half, half), *each);
-            }
+                                       point.isCut ? m_theme.background : QColor(point.colour), ratio);
+            drawAround(painter, point.pixel, halo);
+            drawAround(painter, point.pixel, picture);
+            if (point.isCut)
+                drawAround(painter, point.pixel, crossPicture(0.8 * m_diameter, point.colour, m_theme, ratio));
         }
     }
 

@@ -18,7 +18,7 @@ public:
     struct Point {
         QPointF pixel;
         QRgb colour = 0;
-        bool hollow = false;
+        bool isCut = false;
     };
 
     ScatterMarks(QCPAxisRect* rect, const PlotTheme& theme, double diameter);

@@ -79,7 +79,7 @@ void ScatterPlot::painted() {
         layOut(*plot());
     }
     const PlotTheme theme = themeOf(*this);
-    m_marks.emplace(rect, theme, pointDiameter(points()->values.size(), theme));
+    m_marks.emplace(rect, theme, pointDiameter(points()->values.size(), rect->size(), theme));
     place();
 }
 
@@ -96,7 +96,7 @@ void ScatterPlot::place() {
 
 ScatterMarks::Point ScatterPlot::mark(std::size_t index) const {
     const auto layer = static_cast<std::size_t>(points()->units[index].layer);
-    return {m_pixels[index], m_colours[layer], index < points()->hollow.size() && points()->hollow[index]};
+    return {m_pixels[index], m_colours[layer], index < points()->cut.size() && points()->cut[index]};
 }
 
 void ScatterPlot::followSelection() {

@@ -1,8 +1,10 @@
 #include "widgets/scatter_view.h"
 
 #include "analysis/error.h"
+#include "analysis/result_key.h"
 #include "analysis/text.h"
 #include "widgets/commands.h"
+#include "widgets/comparison.h"
 #include "widgets/document.h"
 #include "widgets/figure_actions.h"
 #include "widgets/heads_grid.h"
@@ -10,6 +12,7 @@
 #include "widgets/mask_editor.h"
 #include "widgets/metric_names.h"
 #include "widgets/plot_scale.h"
+#include "widgets/result_combo.h"
 #include "widgets/scatter_plot.h"
 #include "widgets/selection.h"
 
@@ -17,14 +20,12 @@
 #include <QApplication>
 #include <QCheckBox>
 #include <QClipboard>
-#include <QComboBox>
 #include <QContextMenuEvent>
 #include <QHBoxLayout>
 #include <QLabel>
 #include <QMenu>
 #include <QPointer>
 #include <QPushButton>
-#include <QSignalBlocker>
 #include <QStackedWidget>
 #include <QTimer>
 #include <QToolButton>
@@ -53,6 +54,11 @@ Matrix byHead(const ModelSpec& spec, const Matrix& cells, Scope scope) {
     return values;
 }
 
+/// What would have to be measured for a key.
+std::vector<MetricRequest> requestsOf(const std::string& key) {
+    return parseMetricRequests(parseResultKey(key).resultId);
+}
+
 QString inWords(bool value) {
     return value ? "true" : "false";
 }
@@ -65,8 +71,8 @@ ScatterView::ScatterView(Document* document, JobRunner* jobs, Selection* selecti
     , m_jobs(jobs)
     , m_selection(selection)
     , m_controls(new QWidget)
-    , m_x{new QComboBox, new QCheckBox(tr("Log x"))}
-    , m_y{new QComboBox, new QCheckBox(tr("Log y"))}
+    , m_x{new ResultCombo(document, [](const MetricInfo&) { return true; }), new QCheckBox(tr("Log x"))}
+    , m_y{new ResultCombo(document, [](const MetricInfo&) { return true; }), new QCheckBox(tr("Log y"))}
     , m_swap(new QToolButton)
     , m_lasso(new QAction(tr("Lasso"), this))
     , m_map(new QToolButton)
@@ -98,12 +104,9 @@ void ScatterView::restore() {
     m_x.logarithmic->setChecked(kept("scatter.logx") == "true");
     m_y.logarithmic->setChecked(kept("scatter.logy") == "true");
     m_map->setChecked(kept("scatter.map") == "true");
-    m_x.metric->clear();
-    m_y.metric->clear();
-    listMetrics();
-    for (const auto& [axis, name] : {std::pair(&m_x, "scatter.x"), std::pair(&m_y, "scatter.y")})
-        if (const int index = axis->metric->findData(kept(name)); index >= 0)
-            axis->metric->setCurrentIndex(index);
+    chooseUsual();
+    m_x.metric->choose(kept("scatter.x"));
+    m_y.metric->choose(kept("scatter.y"));
     m_controls->setEnabled(m_document->isOpen());
     m_grid->setModel(m_document->spec());
     refresh();
@@ -112,58 +115,37 @@ void ScatterView::restore() {
 void ScatterView::keep() {
     if (!m_document->isOpen())
         return;
-    m_document->setView("scatter.x", id(m_x));
-    m_document->setView("scatter.y", id(m_y));
+    m_document->setView("scatter.x", m_x.metric->key());
+    m_document->setView("scatter.y", m_y.metric->key());
     m_document->setView("scatter.logx", inWords(m_x.logarithmic->isChecked()).toStdString());
     m_document->setView("scatter.logy", inWords(m_y.logarithmic->isChecked()).toStdString());
     m_document->setView("scatter.map", inWords(m_map->isChecked()).toStdString());
 }
 
 /// Until a person chooses, the first two metrics of heads that there are values of.
-void ScatterView::listMetrics() {
+void ScatterView::chooseUsual() {
     QStringList usual;
     QStringList later;
-    const QStringList current{m_x.metric->currentData().toString(), m_y.metric->currentData().toString()};
-    const QSignalBlocker quietX(m_x.metric);
-    const QSignalBlocker quietY(m_y.metric);
-    m_x.metric->clear();
-    m_y.metric->clear();
-    for (const MetricRequest& request : knownRequests(*m_document)) {
-        const QString resultId = QString::fromStdString(request.resultId());
-        const bool isMeasured = m_document->state(request.resultId()) != MetricState::notComputed;
-        if (request.info->scope == Scope::head)
-            (isMeasured ? usual : later) << resultId;
-        const QString title = metricTitle(request);
-        for (QComboBox* metric : {m_x.metric, m_y.metric}) {
-            metric->addItem(isMeasured ? title : tr("%1 (not measured)").arg(title), resultId);
-            metric->setItemData(metric->count() - 1, metricHelp(request), Qt::ToolTipRole);
-        }
-    }
+    for (const KnownResult& known : knownResults(*m_document))
+        if (known.request.info->scope == Scope::head && !known.key.contains('@'))
+            (m_document->state(known.key.toStdString()) != MetricState::notComputed ? usual : later) << known.key;
     usual << later;
-    for (const auto& [axis, place] : {std::pair(&m_x, 0), std::pair(&m_y, 1)}) {
-        const int index = axis->metric->findData(axis->isChosen ? current.value(place) : usual.value(place));
-        axis->metric->setCurrentIndex(std::max(0, index));
-    }
+    for (const auto& [axis, place] : {std::pair(&m_x, 0), std::pair(&m_y, 1)})
+        if (!axis->isChosen)
+            axis->metric->choose(usual.value(place));
 }
 
-std::string ScatterView::id(const Axis& axis) const {
-    return axis.metric->currentData().toString().toStdString();
+std::string ScatterView::key(const Axis& axis) const {
+    return m_document->comparison()->keyOf(axis.metric->key());
 }
 
-const MetricResult* ScatterView::result(const Axis& axis) const {
-    return m_document->result(id(axis));
-}
-
-std::vector<std::string> ScatterView::resultIds() const {
-    return {id(m_x), id(m_y)};
+std::vector<std::string> ScatterView::keys() const {
+    return {key(m_x), key(m_y)};
 }
 
 void ScatterView::showMetrics(const QString& x, const QString& y) {
     for (const auto& [axis, wanted] : {std::pair(&m_x, x), std::pair(&m_y, y)})
-        if (const int index = axis->metric->findData(wanted); index >= 0) {
-            axis->metric->setCurrentIndex(index);
-            axis->isChosen = true;
-        }
+        axis->isChosen = axis->metric->choose(wanted) || axis->isChosen;
     keep();
     refresh();
 }
@@ -193,8 +175,8 @@ void ScatterView::refresh() {
         return;
     ++m_revision;
     m_correlation.reset();
-    for (const Axis* axis : {&m_x, &m_y})
-        axis->metric->setToolTip(axis->metric->currentData(Qt::ToolTipRole).toString());
+    for (Axis* axis : {&m_x, &m_y})
+        axis->result = m_document->result(key(*axis)) ? std::optional(m_document->labelled(key(*axis))) : std::nullopt;
     const bool hasNone = isEmpty();
     m_actions->setEnabled(!hasNone);
     m_line->setVisible(!hasNone);
@@ -213,10 +195,9 @@ void ScatterView::refresh() {
     correlate();
     showMap();
     showPoints();
-    if (m_map->isChecked() && m_map->isEnabled())
-        m_stack->setCurrentWidget(m_grid);
-    else
-        m_stack->setCurrentWidget(m_plot);
+    QWidget* picture = m_map->isChecked() && m_map->isEnabled() ? static_cast<QWidget*>(m_grid) : m_plot;
+    m_stack->setCurrentWidget(picture);
+    setFocusProxy(picture);
 }
 
 bool ScatterView::isEmpty() {
@@ -224,9 +205,10 @@ bool ScatterView::isEmpty() {
     QStringList missing;
     bool isMeasuring = false;
     for (const Axis* axis : {&m_x, &m_y})
-        if (!result(*axis)) {
-            missing << axis->metric->currentText().remove(tr(" (not measured)"));
-            isMeasuring = isMeasuring || m_document->state(id(*axis)) == MetricState::computing;
+        if (!axis->result) {
+            for (const MetricRequest& request : requestsOf(axis->metric->key()))
+                missing << metricTitle(request);
+            isMeasuring = isMeasuring || m_document->state(axis->metric->key()) == MetricState::computing;
         }
     missing.removeDuplicates();
     m_measure->setVisible(!missing.isEmpty() && !isMeasuring);
@@ -236,7 +218,7 @@ bool ScatterView::isEmpty() {
         return true;
     }
     try {
-        m_pairs = paired(m_document->spec(), *result(m_x), *result(m_y));
+        m_pairs = paired(m_document->spec(), *m_x.result, *m_y.result);
         return false;
     } catch (const Error&) {
         m_reason->setText(tr("Heads and neurons cannot be compared: they have nothing in common but their layer."));
@@ -279,14 +261,14 @@ ScatterLook ScatterView::look() const {
 }
 
 void ScatterView::showPoints() {
-    if (!isVisible() || !result(m_x) || !result(m_y) || m_stack->currentIndex() == nothingOpen)
+    if (!isVisible() || !m_x.result || !m_y.result || m_stack->currentIndex() == nothingOpen)
         return;
     const RankCorrelation unknown{.count = m_pairs.x.values().size()};
     ScatterLook shown = look();
     shown.mostPoints = mostOnScreen;
     if (!shown.correlation)
         shown.correlation = &unknown;
-    m_shown = metricScatter(m_document->session().model, *result(m_x), *result(m_y), shown);
+    m_shown = metricScatter(m_document->session().model, *m_x.result, *m_y.result, shown);
     m_line->setText(m_correlation ? QString::fromStdString(m_shown.note) : tr("Comparing ranks…"));
     Figure figure = m_shown;
     figure.title.clear(); // the window says which model it is
@@ -298,7 +280,7 @@ void ScatterView::showPoints() {
 void ScatterView::showMap() {
     if (!m_map->isEnabled())
         return;
-    const Figure map = rankDifferenceMap(m_document->session().model, *result(m_x), *result(m_y));
+    const Figure map = rankDifferenceMap(m_document->session().model, *m_x.result, *m_y.result);
     m_grid->setValues(byHead(m_document->spec(), map.cells, m_pairs.scope), map.scale,
                       QString::fromStdString(map.colour.label), m_pairs.scope == Scope::kvGroup);
 }
@@ -311,10 +293,10 @@ Figure ScatterView::currentFigure() const {
     if (!isMapShown() && m_stack->currentWidget() != m_plot)
         return {};
     const ModelCard& model = m_document->session().model;
-    const std::string axes = "x=" + fileForm(id(m_x)) + ":y=" + fileForm(id(m_y));
+    const std::string axes = "x=" + fileForm(parseResultKey(key(m_x))) + ":y=" + fileForm(parseResultKey(key(m_y)));
     const ScatterLook drawn = look();
-    Figure figure = isMapShown() ? rankDifferenceMap(model, *result(m_x), *result(m_y))
-                                 : metricScatter(model, *result(m_x), *result(m_y), drawn);
+    Figure figure = isMapShown() ? rankDifferenceMap(model, *m_x.result, *m_y.result)
+                                 : metricScatter(model, *m_x.result, *m_y.result, drawn);
     const QString logs = QString(":logx=%1:logy=%2").arg(inWords(drawn.logarithmicX), inWords(drawn.logarithmicY));
     figure.command =
         plotText(*m_document, isMapShown() ? "rank_difference:" + axes : "scatter:" + axes + logs.toStdString());
@@ -326,8 +308,8 @@ Figure ScatterView::currentFigure() const {
 void ScatterView::measureMissing() {
     std::vector<MetricRequest> requests;
     for (const Axis* axis : {&m_x, &m_y})
-        if (!result(*axis) && (requests.empty() || requests.front().resultId() != id(*axis)))
-            for (MetricRequest& request : parseMetricRequests(id(*axis)))
+        if (!axis->result && (requests.empty() || m_x.metric->key() != m_y.metric->key()))
+            for (MetricRequest& request : requestsOf(axis->metric->key()))
                 requests.push_back(std::move(request));
     m_document->measure(requests);
 }
@@ -357,8 +339,7 @@ void ScatterView::contextMenuEvent(QContextMenuEvent* event) {
     menu.addSeparator();
     QAction* values = menu.addAction(tr("Copy selected &values"), this, &ScatterView::copyValues);
     values->setEnabled(!m_selection->heads().empty() && m_pairs.scope != Scope::neuron);
-    menu.addAction(tr("Copy metrics as co&mmand line"), this,
-                   [this] { copyCommands({measureCommand(modelPath(*m_document), resultIds())}); });
+    menu.addAction(tr("Copy metrics as co&mmand line"), this, [this] { emit commandWanted(keys()); });
     menu.addActions(m_actions->actions());
     menu.addSeparator();
     menu.addAction(tr("Select &all"), this, &ScatterView::selectAll);

@@ -11,7 +11,6 @@
 
 class QAction;
 class QCheckBox;
-class QComboBox;
 class QHBoxLayout;
 class QLabel;
 class QPushButton;
@@ -26,6 +25,7 @@ class FigureActions;
 class HeadsGrid;
 class JobRunner;
 class MaskActions;
+class ResultCombo;
 class ScatterPlot;
 class Selection;
 
@@ -39,8 +39,8 @@ public:
 
     /// What is on screen, with all points; without series or cells when nothing can be compared.
     Figure currentFigure() const;
-    /// Ids of the results along x and y, measured or not.
-    std::vector<std::string> resultIds() const;
+    /// Of the results along x and y, measured or not (result_key.h).
+    std::vector<std::string> keys() const;
     /// Copying and saving, for the window's menus; they are also in the context menu.
     FigureActions* figureActions() const { return m_actions; }
     ScatterPlot* plot() const { return m_plot; }
@@ -61,6 +61,8 @@ signals:
     void opened(secateur::HeadId head);
     /// Of a layer's neurons.
     void layerOpened(int layer);
+    /// The person wants the command that measures these.
+    void commandWanted(const std::vector<std::string>& keys);
     /// Saving a picture did not work.
     void failed(const QString& message);
 
@@ -71,9 +73,10 @@ protected:
 private:
     /// What chooses one of the two metrics.
     struct Axis {
-        QComboBox* metric;
+        ResultCombo* metric;
         QCheckBox* logarithmic;
-        bool isChosen = false; ///< by a person, now or in the session
+        bool isChosen = false;                ///< by a person, now or in the session
+        std::optional<MetricResult> result{}; ///< as it is drawn
     };
 
     // scatter_view_build.cpp
@@ -85,10 +88,10 @@ private:
     // scatter_view.cpp
     void restore();
     void keep();
-    void listMetrics();
+    void chooseUsual();
     void swapAxes();
-    std::string id(const Axis& axis) const;
-    const MetricResult* result(const Axis& axis) const;
+    /// The measurement that stands for what is chosen.
+    std::string key(const Axis& axis) const;
     /// Takes the values as they are now, at once or when somebody looks.
     void refresh();
     /// Says why there is nothing to compare; false when there is something.

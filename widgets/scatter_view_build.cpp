@@ -1,14 +1,16 @@
+#include "analysis/result_key.h"
+#include "widgets/comparison.h"
 #include "widgets/document.h"
 #include "widgets/figure_actions.h"
 #include "widgets/heads_grid.h"
 #include "widgets/mask_actions.h"
 #include "widgets/mask_editor.h"
+#include "widgets/result_combo.h"
 #include "widgets/scatter_plot.h"
 #include "widgets/scatter_view.h"
 
 #include <QAction>
 #include <QCheckBox>
-#include <QComboBox>
 #include <QHBoxLayout>
 #include <QLabel>
 #include <QPushButton>
@@ -100,13 +102,17 @@ void ScatterView::connectAll() {
     connect(m_document, &Document::opened, this, &ScatterView::restore);
     connect(m_document, &Document::modelLocated, this, &ScatterView::refresh);
     connect(m_document, &Document::resultChanged, this, [this](const QString& changed) {
-        if (std::ranges::count(resultIds(), changed.toStdString()) > 0 && !m_refresh->isActive())
+        const auto isIt = [&](const std::string& shown) {
+            return parseResultKey(shown).resultId == changed.toStdString();
+        };
+        if (std::ranges::any_of(keys(), isIt) && !m_refresh->isActive())
             m_refresh->start();
     });
     connect(m_document, &Document::stateChanged, this, [this] {
-        listMetrics();
+        chooseUsual();
         m_refresh->start();
     });
+    connect(m_document->comparison(), &Comparison::changed, this, &ScatterView::refresh);
     connect(m_document->masks(), &MaskEditor::maskChanged, this, &ScatterView::showPoints);
     for (Axis* axis : {&m_x, &m_y}) {
         connect(axis->metric, &QComboBox::activated, this, [this, axis] {

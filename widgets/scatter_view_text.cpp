@@ -34,7 +34,7 @@ QString ScatterView::describe(std::size_t point, std::string (*number)(double)) 
     for (const auto& [axis, value] :
          {std::pair(&m_shown.x, points.positions[point]), std::pair(&m_shown.y, points.values[point])})
         parts << QString::fromStdString(axis->label + " = " + number(value));
-    if (point < points.hollow.size() && points.hollow[point])
+    if (point < points.cut.size() && points.cut[point])
         parts << tr("cut");
     return parts.join(number == inShort ? " · " : "\n");
 }
@@ -102,8 +102,8 @@ void ScatterView::copyValues() {
         chosen.units.push_back(all.units[i]);
         chosen.positions.push_back(all.positions[i]);
         chosen.values.push_back(all.values[i]);
-        if (!all.hollow.empty())
-            chosen.hollow.push_back(all.hollow[i]);
+        if (!all.cut.empty())
+            chosen.cut.push_back(all.cut[i]);
     }
     figure.series = {std::move(chosen)};
     QApplication::clipboard()->setText(QString::fromStdString(toCsv(figure)));
