@@ -146,6 +146,11 @@ private slots:
         all.results.pop_back();
         QCOMPARE(distinction(all, all.results[0]), "");
         QCOMPARE(measuredOn(all, all.results[0]), "built-in text, 1,024 tokens · whole model");
+        MetricResult unlike = all.results[0];
+        unlike.measurement.dataDigest = "without BOS";
+        unlike.data->bos = "never";
+        add(all, unlike);
+        QCOMPARE(distinction(all, unlike), "BOS never");
         all.masks.push_back({"mild", "sha256:0123456789", {}});
         QCOMPARE(measuredOn(all, sinks("/a.txt", "sha256:0123456789", {1})), "a.txt, 1,024 tokens · mild");
     }
