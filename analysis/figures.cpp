@@ -1,3 +1,4 @@
+#include "analysis/attention_figure.h"
 #include "analysis/evaluation_figure.h"
 #include "analysis/figure.h"
 #include "analysis/statistics.h"
@@ -57,7 +58,7 @@ double number(const Options& options, const std::string& name) {
 /// Their colours are in the painter's table, under the same ids.
 constexpr std::array<std::string_view, 4> colourMaps{"viridis", "cividis", "magma", "vik"};
 
-Figure heads(const Session& session, const Options& options) {
+ColourScale coloursOf(const Options& options) {
     const std::string& colours = options.at("colours");
     if (std::find(colourMaps.begin(), colourMaps.end(), colours) == colourMaps.end())
         throw UsageError(fmt::format("unknown colour map; the known ones are {}",
@@ -66,17 +67,25 @@ Figure heads(const Session& session, const Options& options) {
     const double clip = number(options, "clip");
     if (clip < 0 || clip >= 50)
         throw UsageError("clip should be at least 0 and less than 50 percent", options.at("clip"));
+    return {colours, options.at("log") == "true", clip};
+}
+
+Figure heads(const Session& session, const Options& options) {
+    const ColourScale scale = coloursOf(options);
     const MetricResult& result = find(session, options.at("metric"));
     if (result.request.info->scope == Scope::neuron)
         throw UsageError("has one value per neuron, too many for a heat map; draw it with the figure neurons",
                          options.at("metric"));
-    return headMap(session.model, result, {colours, options.at("log") == "true", clip});
+    return headMap(session.model, result, scale);
 }
 
 Figure layers(const Session& session, const Options& options) {
     std::vector<const MetricResult*> results;
-    for (const std::string& id : split(options.at("metrics"), '/'))
+    for (const std::string& id : split(options.at("metrics"), '/')) {
         results.push_back(&find(session, id));
+        if (!results.back()->request.info->classes.empty())
+            throw UsageError("has classes, and those have no mean; draw it with the figure heads", id);
+    }
     return layerSeries(session.model, results, options.at("log") == "true");
 }
 
@@ -109,6 +118,12 @@ Figure evaluations(const Session& session, const Options& options) {
     return evaluationScatter(session, PriceList(session.model), digest);
 }
 
+Figure attention(const Session& session, const Options& options) {
+    coloursOf(options);
+    throw Error("holds no text that was run; this figure needs the checkpoint itself", session.model.path,
+                "Name a checkpoint, and a text with --prompt");
+}
+
 constexpr std::array headsOptions{
     OptionInfo{"metric", "text", "gate_norm_head", "result id, with '.' and '-' for ':' and '=' in its options"},
     OptionInfo{"colours", "text", "viridis", "viridis, cividis, magma, or the diverging vik"},
@@ -131,12 +146,21 @@ constexpr std::array evaluationsOptions{
     OptionInfo{"mask", "text", "", "name of a mask to set apart"},
 };
 
+constexpr std::array attentionOptions{
+    OptionInfo{"layer", "integer", "0", "layer of the head, from 0"},
+    OptionInfo{"head", "integer", "0", "the head in its layer, from 0"},
+    OptionInfo{"colours", "text", "viridis", "viridis, cividis or magma"},
+    OptionInfo{"log", "bool", "false", "logarithmic colours"},
+    OptionInfo{"clip", "number", "1", "percentile at which the colour range ends on either side"},
+};
+
 constexpr std::array table{
     FigureInfo{"heads", "one metric over layers and heads, as a heat map", headsOptions, heads},
     FigureInfo{"layers", "metrics over the layers, as lines", layersOptions, layers},
     FigureInfo{"neurons", "how a neuron metric is distributed in each layer, or in one", neuronsOptions, neurons},
     FigureInfo{"evaluations", "a session's evaluations of its latest text: quality against size", evaluationsOptions,
                evaluations},
+    FigureInfo{"attention", "what the tokens of a prompt attend to, by one head", attentionOptions, attention},
 };
 
 std::string columnLabel(Scope scope) {
@@ -202,6 +226,18 @@ FigureSeries seriesOf(const MetricResult& result) {
 
 } // namespace
 
+std::optional<AttentionRequest> attentionRequest(std::string_view figure) {
+    ParsedRequest parsed = parseRequest(figure);
+    if (figureOf(parsed.id).make != attention)
+        return std::nullopt;
+    validateOptions(parsed, attentionOptions);
+    Options options;
+    for (const OptionInfo& option : attentionOptions)
+        options[std::string(option.name)] = optionValue(parsed.options, attentionOptions, option.name);
+    return AttentionRequest{{static_cast<int>(number(options, "layer")), static_cast<int>(number(options, "head"))},
+                            coloursOf(options)};
+}
+
 std::span<const FigureInfo> allFigures() {
     return table;
 }
@@ -212,7 +248,8 @@ Figure headMap(const ModelCard& model, const MetricResult& result, const ColourS
     figure.title = model.name;
     figure.x.label = columnLabel(result.request.info->scope);
     figure.y.label = "layer";
-    figure.colour = {axisLabel(result), scale.logarithmic};
+    const std::span<const std::string_view> classes = result.request.info->classes;
+    figure.colour = {axisLabel(result), scale.logarithmic && classes.empty(), {}, {classes.begin(), classes.end()}};
     figure.cells = result.values;
     figure.scale = scale;
     figure.caption = caption(model, axisLabel(result));

@@ -58,6 +58,7 @@ struct Arguments {
     QString tab;
     QStringList head; ///< layer and head to select
     QSize size;
+    QString filter;
     FurtherChoice further;
 };
 
@@ -74,6 +75,7 @@ Arguments parse(const QCoreApplication& application) {
     parser.addHelpOption();
     parser.addVersionOption();
     const QCommandLineOption mask("mask", "Open this mask of the model too.", "FILE");
+    const QCommandLineOption filter("filter", "Look at these heads: \"layer 3-12, not cut\".", "CONDITIONS");
     // For pictures in documentation that can be made again.
     const QCommandLineOption screenshot = hidden("screenshot", "FILE");
     const QCommandLineOption theme = hidden("theme", "light|dark");
@@ -83,13 +85,14 @@ Arguments parse(const QCoreApplication& application) {
     const QCommandLineOption task = hidden("task", "FILE");
     const QCommandLineOption prompt = hidden("prompt", "TEXT");
     const QCommandLineOption speed = hidden("speed", {});
-    parser.addOptions({mask, screenshot, theme, tab, select, size, task, prompt, speed});
+    parser.addOptions({mask, filter, screenshot, theme, tab, select, size, task, prompt, speed});
     parser.process(application);
     if (parser.positionalArguments().size() > 1)
         parser.showHelp(2);
     Arguments arguments;
     arguments.path = parser.positionalArguments().value(0);
     arguments.mask = parser.value(mask);
+    arguments.filter = parser.value(filter);
     arguments.screenshot = parser.value(screenshot);
     arguments.theme = parser.value(theme);
     arguments.tab = parser.value(tab);
@@ -181,6 +184,8 @@ int main(int count, char** values) {
         QObject::connect(
             &document, &Document::opened, &window, [&document, &arguments] { document.openMask(arguments.mask); },
             Qt::SingleShotConnection);
+    if (!arguments.filter.isEmpty())
+        window.filterHeads(arguments.filter);
     if (!arguments.screenshot.isEmpty())
         takeScreenshot(&window, &jobs, arguments.screenshot);
     return QApplication::exec();

@@ -68,10 +68,18 @@ void paintHeatMap(QCustomPlot& plot, QCPLayoutGrid& layout, const Figure& figure
     rows->setRange(-0.5, count(figure.cells.rows()) - 0.5);
     rows->setRangeReversed(true);
 
-    const ColourRange range(figure.cells.values(), figure.scale);
+    QStringList classes;
+    for (const std::string& name : figure.colour.names)
+        classes << QString::fromStdString(name);
+    const ColourRange range =
+        classes.isEmpty() ? ColourRange(figure.cells.values(), figure.scale) : ColourRange::ofClasses(classes);
     PlotCells(columns, rows, theme).setCells(figure.cells, range);
     PlotColourBar bar(layout, 0, 1, theme);
-    bar.setRange(range, QString::fromStdString(figure.colour.label));
+    const QString label = QString::fromStdString(figure.colour.label);
+    if (classes.isEmpty())
+        bar.setRange(range, label);
+    else
+        bar.setClasses(classes, label);
     auto* sameHeight = new QCPMarginGroup(&plot);
     for (QCPAxisRect* element : {rect, bar.rect()}) {
         element->setMarginGroup(QCP::msTop | QCP::msBottom, sameHeight);

@@ -57,6 +57,8 @@ struct HeadsPicture::Parts {
     LayerSwitches switches;
     HeadsOutlines outlines;
     QString label;            ///< of the colour bar
+    QStringList classes;      ///< that the values are; none = numbers
+    QList<QCPBars*> shares;   ///< of the classes, where the means are of numbers
     std::vector<int> lengths; ///< heads of each layer
     int width = 0;            ///< heads of the widest layer
     bool zoomed = false;
@@ -134,10 +136,62 @@ void HeadsPicture::setModel(const ModelSpec& spec) {
 void HeadsPicture::setValues(const Matrix& values, const ColourScale& scale, const QString& label) {
     Parts& parts = *m_parts;
     const ColourRange range(values.values(), scale);
+    const bool hadClasses = !std::exchange(parts.classes, {}).isEmpty();
     parts.cells.setCells(values, range);
     parts.label = label;
     parts.bar.setRange(range, fittingLabel());
+    showShares({}, {});
+    showMeans(values, range);
+    if (hadClasses)
+        arrange(); // numbers take less room than names, or more
+    replot();
+}
 
+void HeadsPicture::setClasses(const Matrix& values, const QStringList& names, const QString& label) {
+    Parts& parts = *m_parts;
+    parts.cells.setCells(values, ColourRange::ofClasses(names));
+    parts.label = label;
+    const bool isSame = std::exchange(parts.classes, names) == names;
+    parts.bar.setClasses(names, fittingLabel());
+    parts.means->setVisible(false);
+    showShares(values, names);
+    if (!isSame)
+        arrange();
+    replot();
+}
+
+/// Beside each layer, the share of each class as one bar.
+void HeadsPicture::showShares(const Matrix& values, const QStringList& names) {
+    Parts& parts = *m_parts;
+    parts.meansTitle->setLabel(names.isEmpty() ? "layer mean" : "share of heads (%)");
+    for (QCPBars* bars : std::exchange(parts.shares, {}))
+        parts.plot->removePlottable(bars);
+    if (names.isEmpty())
+        return;
+    const ColourRange range = ColourRange::ofClasses(names);
+    for (int i = 0; i < names.size(); ++i) {
+        auto* bars = new QCPBars(parts.meansRows, parts.meansAxis);
+        bars->setWidth(parts.means->width());
+        bars->setPen(Qt::NoPen);
+        bars->setBrush(QColor(range.colour(i)));
+        for (std::size_t layer = 0; layer < values.rows(); ++layer) {
+            const std::span<const double> row = values.row(layer);
+            const auto known = std::ranges::count_if(row, [](double value) { return std::isfinite(value); });
+            const auto own = std::ranges::count(row, static_cast<double>(i));
+            bars->addData(static_cast<double>(layer),
+                          known > 0 ? 100.0 * static_cast<double>(own) / static_cast<double>(known) : 0);
+        }
+        if (!parts.shares.isEmpty())
+            bars->moveAbove(parts.shares.last());
+        parts.shares << bars;
+    }
+    useValueTicks(*parts.meansAxis, false);
+    parts.meansAxis->setRange(0, 100);
+    parts.meansAxis->setTickLabels(true);
+}
+
+void HeadsPicture::showMeans(const Matrix& values, const ColourRange& range) {
+    Parts& parts = *m_parts;
     QVector<double> layers;
     QVector<double> means;
     for (std::size_t layer = 0; layer < values.rows(); ++layer) {
@@ -158,7 +212,6 @@ void HeadsPicture::setValues(const Matrix& values, const ColourScale& scale, con
     parts.means->setData(layers, means, true);
     parts.means->setVisible(std::isfinite(least));
     parts.meansAxis->setTickLabels(std::isfinite(least));
-    replot();
 }
 
 void HeadsPicture::setSelected(const std::set<HeadId>& heads) {
@@ -173,6 +226,11 @@ void HeadsPicture::setActive(std::optional<HeadId> head, int count) {
 
 void HeadsPicture::setHovered(std::optional<HeadId> head, int count) {
     m_parts->outlines.setHovered(head, count);
+    replotOutlines();
+}
+
+void HeadsPicture::setPassing(const std::vector<std::vector<bool>>& passing) {
+    m_parts->outlines.setPassing(passing);
     replotOutlines();
 }
 
@@ -268,7 +326,9 @@ void HeadsPicture::arrange() {
     const int left =
         metrics.horizontalAdvance('L' + QString::number(std::max(0, parts.height() - 1))) + theme.length(6);
     const int line = metrics.height() + theme.length(6);
-    const int scaleWidth = metrics.horizontalAdvance("0.0000") + line + theme.length(8);
+    const int scaleWidth = std::max(metrics.horizontalAdvance("0.0000") + theme.length(8),
+                                    parts.classes.isEmpty() ? 0 : parts.bar.legendWidth(parts.classes)) +
+                           line;
     const QSize size = parts.plot->viewport().size() - QSize(2, 2) * theme.length(6);
     const int switches = parts.height() > 0 ? parts.switches.width() : 0;
     const double roomAcross =

@@ -22,6 +22,7 @@ class ColourControls;
 class Document;
 class FigureActions;
 class HatchLegend;
+class HeadFilter;
 class MaskActions;
 class Selection;
 
@@ -32,6 +33,8 @@ class HeadsView : public QWidget {
 public:
     HeadsView(Document* document, Selection* selection, QWidget* parent = nullptr);
 
+    /// Heads that do not pass step back, and no threshold cuts them.
+    void setFilter(const HeadFilter* filter);
     /// What is on screen, as a value to copy, save or draw elsewhere; without cells when nothing is measured.
     Figure currentFigure() const;
     /// Id of the result on screen, measured or not.
@@ -71,12 +74,14 @@ private:
     void keep();
     void listMetrics();
     void refresh();
+    void offerThreshold();
     /// Says what the hovered head, or else the active one, has.
     void tellHead();
     void showToolTip(const QPoint& globalPosition);
 
     Document* m_document;
     Selection* m_selection;
+    const HeadFilter* m_filter = nullptr;
     QWidget* m_controls;
     QComboBox* m_metric;
     ColourControls* m_colours;

@@ -5,6 +5,7 @@
 #include "widgets/commands.h"
 #include "widgets/document.h"
 #include "widgets/figure_actions.h"
+#include "widgets/head_filter.h"
 #include "widgets/layer_cuts.h"
 #include "widgets/layer_marks_legend.h"
 #include "widgets/layers_plot.h"
@@ -58,6 +59,36 @@ std::vector<double> allValues(const Figure& figure) {
 
 std::string inShort(double value, double error) {
     return withError(value, error) + (error > 0 ? " (estimate)" : "");
+}
+
+bool isMeanOfHeads(const MetricResult& result) {
+    return result.request.info->scope == Scope::head || result.request.info->scope == Scope::kvGroup;
+}
+
+/// Means over the heads that pass alone; what says so is in the labels.
+Figure seriesOfPassing(const ModelCard& model, const std::vector<const MetricResult*>& results, bool logarithmic,
+                       const HeadFilter& filter) {
+    std::vector<MetricResult> passing;
+    for (const MetricResult* result : results) {
+        passing.push_back(*result);
+        if (isMeanOfHeads(*result))
+            passing.back().values = valuesOfPassing(*result, model.spec, filter.heads());
+    }
+    std::vector<const MetricResult*> shown;
+    for (const MetricResult& result : passing)
+        shown.push_back(&result);
+    Figure figure = layerSeries(model, shown, logarithmic);
+    const std::string note = " (" + filter.summary().toStdString() + ")";
+    for (std::size_t i = 0; i < results.size(); ++i)
+        if (isMeanOfHeads(*results[i])) {
+            FigureSeries& series = figure.series[i];
+            FigureAxis& axis = series.rightAxis ? figure.rightY : figure.y;
+            if (axis.label == series.label)
+                axis.label += note;
+            series.label += note;
+        }
+    figure.caption += " Means of head metrics are over the heads that pass: " + filter.text().toStdString() + ".";
+    return figure;
 }
 
 QStringList usualMetrics() {
@@ -150,6 +181,15 @@ void LayersView::connectAll() {
     connect(m_actions, &FigureActions::failed, this, &LayersView::failed);
 }
 
+void LayersView::setFilter(const HeadFilter* filter) {
+    m_filter = filter;
+    m_plot->setFilter(filter);
+    connect(filter, &HeadFilter::changed, this, [this] {
+        if (!m_refresh->isActive())
+            m_refresh->start();
+    });
+}
+
 void LayersView::cutOrRestore() {
     Sublayer part = Sublayer::attention;
     for (const QString& id : m_chosen) {
@@ -185,7 +225,7 @@ void LayersView::keep() {
 void LayersView::listMetrics() {
     m_menu->clear();
     for (const MetricRequest& request : knownRequests(*m_document)) {
-        if (request.info->scope == Scope::neuron)
+        if (request.info->scope == Scope::neuron || !request.info->classes.empty()) // classes have no mean
             continue;
         const QString id = QString::fromStdString(request.resultId());
         const bool isMean = request.info->scope != Scope::layer;
@@ -271,6 +311,9 @@ Figure LayersView::currentFigure() const {
     }
     const ModelCard& model = m_document->session().model;
     const bool logarithmic = m_logarithmic->isEnabled() && m_logarithmic->isChecked();
+    if (m_filter && m_filter->isActive() &&
+        std::ranges::any_of(results, [](const MetricResult* result) { return isMeanOfHeads(*result); }))
+        return seriesOfPassing(model, results, logarithmic, *m_filter); // no command draws it again
     Figure figure = layerSeries(model, results, logarithmic);
     figure.command =
         plotText(*m_document, "layers:metrics=" + join(ids, "/") + ":log=" + (logarithmic ? "true" : "false"));
