@@ -1,6 +1,7 @@
 #include "analysis/attention_figure.h"
 #include "analysis/evaluation_figure.h"
 #include "analysis/figure.h"
+#include "analysis/result_key.h"
 #include "analysis/statistics.h"
 #include "analysis/text.h"
 #include "analysis/usage_error.h"
@@ -11,6 +12,8 @@
 #include <array>
 #include <charconv>
 #include <cmath>
+#include <optional>
+#include <set>
 
 namespace secateur {
 
@@ -23,7 +26,9 @@ std::string axisLabel(const MetricResult& result) {
     std::string label(info.title);
     for (const auto& [name, value] : result.request.options)
         label += value == "true" ? fmt::format(", {}", name) : fmt::format(", {}={}", name, value);
-    return info.unit.empty() ? label : fmt::format("{} ({})", label, info.unit);
+    if (!info.unit.empty())
+        label = fmt::format("{} ({})", label, info.unit);
+    return result.label.empty() ? label : fmt::format("{}, {}", label, result.label);
 }
 
 std::string caption(const ModelCard& model, const std::string& what) {
@@ -32,20 +37,22 @@ std::string caption(const ModelCard& model, const std::string& what) {
                        model.spec.layerCount(), widest.heads, widest.kvHeads);
 }
 
-/// A result by its id, written either as in the contract or in its file form.
-const MetricResult& find(const Session& session, const std::string& id) {
-    const MetricResult* found = nullptr;
-    std::vector<std::string> known;
+/// A result by its key, whose id is written either as in the contract or in its file form.
+MetricResult find(const Session& session, const std::string& text) {
+    ResultKey key = parseResultKey(text);
+    std::set<std::string> known;
     for (const MetricResult& result : session.results) {
-        known.push_back(result.request.resultId());
-        if (known.back() == id || fileForm(known.back()) == id)
-            found = &result;
+        const std::string id = result.request.resultId();
+        known.insert(id);
+        if (fileForm(id) == key.resultId)
+            key.resultId = id;
     }
+    std::optional<MetricResult> found = resolveResult(session, key);
     if (!found)
-        throw Error(fmt::format("holds no result \"{}\"", id), session.model.name,
+        throw Error(fmt::format("holds no result \"{}\"", text), session.model.name,
                     known.empty() ? "It holds none at all: measure something first"
-                                  : fmt::format("It holds {}", join(known, ", ")));
-    return *found;
+                                  : fmt::format("It holds {}", join({known.begin(), known.end()}, ", ")));
+    return *std::move(found);
 }
 
 double number(const Options& options, const std::string& name) {
@@ -72,7 +79,7 @@ ColourScale coloursOf(const Options& options) {
 
 Figure heads(const Session& session, const Options& options) {
     const ColourScale scale = coloursOf(options);
-    const MetricResult& result = find(session, options.at("metric"));
+    const MetricResult result = find(session, options.at("metric"));
     if (result.request.info->scope == Scope::neuron)
         throw UsageError("has one value per neuron, too many for a heat map; draw it with the figure neurons",
                          options.at("metric"));
@@ -80,17 +87,17 @@ Figure heads(const Session& session, const Options& options) {
 }
 
 Figure layers(const Session& session, const Options& options) {
-    std::vector<const MetricResult*> results;
+    std::vector<MetricResult> results;
     for (const std::string& id : split(options.at("metrics"), '/')) {
-        results.push_back(&find(session, id));
-        if (!results.back()->request.info->classes.empty())
+        results.push_back(find(session, id));
+        if (!results.back().request.info->classes.empty())
             throw UsageError("has classes, and those have no mean; draw it with the figure heads", id);
     }
     return layerSeries(session.model, results, options.at("log") == "true");
 }
 
 Figure neurons(const Session& session, const Options& options) {
-    const MetricResult& result = find(session, options.at("metric"));
+    const MetricResult result = find(session, options.at("metric"));
     if (result.request.info->scope != Scope::neuron)
         throw UsageError(fmt::format("has one value per {}; draw it with the figure heads or layers",
                                      name(result.request.info->scope)),
@@ -125,7 +132,9 @@ Figure attention(const Session& session, const Options& options) {
 }
 
 constexpr std::array headsOptions{
-    OptionInfo{"metric", "text", "gate_norm_head", "result id, with '.' and '-' for ':' and '=' in its options"},
+    OptionInfo{"metric", "text", "gate_norm_head",
+               "result id, with '.' and '-' for ':' and '=' in its options; @KEY behind it means one of several "
+               "measurements, @KEY-OTHER their difference"},
     OptionInfo{"colours", "text", "viridis", "viridis, cividis, magma, or the diverging vik"},
     OptionInfo{"log", "bool", "false", "logarithmic colours"},
     OptionInfo{"clip", "number", "1", "percentile at which the colour range ends on either side"},
@@ -224,6 +233,21 @@ FigureSeries seriesOf(const MetricResult& result) {
     return series;
 }
 
+/// One for each length that a result was measured over; else itself.
+std::vector<MetricResult> overLengths(const MetricResult& result) {
+    if (result.overLengths.size() < 2)
+        return {result};
+    std::vector<MetricResult> lines;
+    for (std::size_t i = 0; i < result.overLengths.size(); ++i) {
+        MetricResult& line = lines.emplace_back();
+        line.request = result.request;
+        line.request.options.erase("lengths");
+        line.values = result.overLengths[i];
+        line.label = fmt::format("{}{}{} tokens", result.label, result.label.empty() ? "" : ", ", result.lengths[i]);
+    }
+    return lines;
+}
+
 } // namespace
 
 std::optional<AttentionRequest> attentionRequest(std::string_view figure) {
@@ -258,13 +282,14 @@ Figure headMap(const ModelCard& model, const MetricResult& result, const ColourS
     return figure;
 }
 
-Figure layerSeries(const ModelCard& model, std::span<const MetricResult* const> results, bool logarithmic) {
+Figure layerSeries(const ModelCard& model, std::span<const MetricResult> results, bool logarithmic) {
     Figure figure;
     figure.kind = FigureKind::series;
     figure.title = model.name;
     figure.x.label = "layer";
-    for (const MetricResult* result : results)
-        figure.series.push_back(seriesOf(*result));
+    for (const MetricResult& result : results)
+        for (const MetricResult& line : overLengths(result))
+            figure.series.push_back(seriesOf(line));
     if (!figure.series.empty())
         useRightAxisForUnlikeSizes(figure);
     figure.y = {axisLabelOf(figure.series, false), logarithmic};

@@ -100,6 +100,30 @@ bool holds(const std::string& relation, double value, double limit) {
                               : value >= limit;
 }
 
+void leaveOut(Matrix& values, const MetricInfo& info, const ModelSpec& spec, const PassingHeads& heads) {
+    const auto all = [](auto from, auto to) { return std::all_of(from, to, [](bool passes) { return passes; }); };
+    for (std::size_t layer = 0; layer < values.rows() && layer < heads.size(); ++layer) {
+        const std::vector<bool>& own = heads[layer];
+        const bool isWhole = all(own.begin(), own.end());
+        const bool hasAny = std::ranges::find(own, true) != own.end() || own.empty();
+        for (std::size_t column = 0; column < values.columns(); ++column) {
+            bool passes = hasAny;
+            if (info.scope == Scope::head) {
+                passes = column < own.size() && own[column];
+            } else if (info.scope == Scope::kvGroup) {
+                const auto group =
+                    static_cast<std::ptrdiff_t>(spec.layers[layer].heads / std::max(spec.layers[layer].kvHeads, 1));
+                const auto from = static_cast<std::ptrdiff_t>(column) * group;
+                passes = from + group <= std::ssize(own) && all(own.begin() + from, own.begin() + from + group);
+            } else if (info.scope == Scope::layer && info.pruneFirst != PruneFirst::neither) {
+                passes = unitOf(info) == CutUnit::mlp ? hasAny : isWhole;
+            }
+            if (!passes)
+                values(layer, column) = std::numeric_limits<double>::quiet_NaN();
+        }
+    }
+}
+
 } // namespace
 
 HeadRule::HeadRule(std::string_view text) {
@@ -248,31 +272,11 @@ void HeadRule::apply(const Condition& condition, const HeadFacts& facts, Passing
     }
 }
 
-Matrix valuesOfPassing(const MetricResult& result, const ModelSpec& spec, const PassingHeads& heads) {
-    const MetricInfo& info = *result.request.info;
-    const auto all = [](auto from, auto to) { return std::all_of(from, to, [](bool passes) { return passes; }); };
-    Matrix values = result.values;
-    for (std::size_t layer = 0; layer < values.rows() && layer < heads.size(); ++layer) {
-        const std::vector<bool>& own = heads[layer];
-        const bool isWhole = all(own.begin(), own.end());
-        const bool hasAny = std::ranges::find(own, true) != own.end() || own.empty();
-        for (std::size_t column = 0; column < values.columns(); ++column) {
-            bool passes = hasAny;
-            if (info.scope == Scope::head) {
-                passes = column < own.size() && own[column];
-            } else if (info.scope == Scope::kvGroup) {
-                const auto group =
-                    static_cast<std::ptrdiff_t>(spec.layers[layer].heads / std::max(spec.layers[layer].kvHeads, 1));
-                const auto from = static_cast<std::ptrdiff_t>(column) * group;
-                passes = from + group <= std::ssize(own) && all(own.begin() + from, own.begin() + from + group);
-            } else if (info.scope == Scope::layer && info.pruneFirst != PruneFirst::neither) {
-                passes = unitOf(info) == CutUnit::mlp ? hasAny : isWhole;
-            }
-            if (!passes)
-                values(layer, column) = std::numeric_limits<double>::quiet_NaN();
-        }
-    }
-    return values;
+MetricResult resultOfPassing(MetricResult result, const ModelSpec& spec, const PassingHeads& heads) {
+    leaveOut(result.values, *result.request.info, spec, heads);
+    for (Matrix& values : result.overLengths)
+        leaveOut(values, *result.request.info, spec, heads);
+    return result;
 }
 
 } // namespace secateur

@@ -69,6 +69,6 @@ private:
 
 /// A result without the values of cells that a filter leaves out: of heads, those that fail; of KV groups, attentions
 /// and blocks, those that hold one that fails; of MLPs and neurons, those of layers in which none passes.
-Matrix valuesOfPassing(const MetricResult& result, const ModelSpec& spec, const PassingHeads& heads);
+MetricResult resultOfPassing(MetricResult result, const ModelSpec& spec, const PassingHeads& heads);
 
 } // namespace secateur

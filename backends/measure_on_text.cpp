@@ -59,8 +59,9 @@ std::vector<MetricResult> measureOnText(const Model& model, const Plan& plan, co
     return results;
 }
 
-std::vector<MetricResult> measureOnBuiltInText(const Model& model, std::span<const MetricRequest> requests,
-                                               const Progress& progress, const LayerSink& layerDone) {
+std::vector<MetricResult> measureOnChoice(const Model& model, std::span<const MetricRequest> requests,
+                                          const MeasureChoice& choice, const Progress& progress,
+                                          const LayerSink& layerDone) {
     Part ofWeights;
     Part ofText;
     for (std::size_t i = 0; i < requests.size(); ++i)
@@ -72,14 +73,19 @@ std::vector<MetricResult> measureOnBuiltInText(const Model& model, std::span<con
                       all);
     if (ofText.requests.empty())
         return all;
-    const auto plan = model.runner().plan(PruningMask(model.spec()));
+    const auto plan = model.runner().plan(choice.mask ? *choice.mask : PruningMask(model.spec()));
     SequenceRequest request;
-    request.rules.mostTokens = interactiveTokens(runSpeed(model, *plan, progress.part(share, share)), model.spec());
+    request.path = choice.text;
+    request.rules.mostTokens =
+        choice.tokens > 0 ? choice.tokens
+                          : interactiveTokens(runSpeed(model, *plan, progress.part(share, share)), model.spec());
     const SequenceText text = readSequenceText(model, request, progress.part(share, share));
     constexpr std::int64_t batchTokens = 2048; // values sharpen while one looks on
     ofText.put(measureOnText(model, *plan, text, ofText.requests, batchTokens, progress.part(share, 1),
                              ofText.tellingPlaces(layerDone)),
                all);
+    for (const std::size_t place : ofText.places)
+        all[place].warnings.insert(all[place].warnings.end(), text.warnings.begin(), text.warnings.end());
     return all;
 }
 

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "analysis/measure_choice.h"
 #include "analysis/measure_forward.h"
 #include "backends/sequence_text.h"
 
@@ -13,9 +14,10 @@ std::vector<MetricResult> measureOnText(const Model& model, const Plan& plan, co
                                         std::span<const MetricRequest> requests, std::int64_t batchTokens,
                                         const Progress& progress, const LayerSink& layerDone = {});
 
-/// Any metrics of the whole model in the order asked: those that need a text on the built-in one, as much of it as the
-/// model reads in a minute. Only those have a digest of their data. @throws as measure() and measureForward()
-std::vector<MetricResult> measureOnBuiltInText(const Model& model, std::span<const MetricRequest> requests,
-                                               const Progress& progress, const LayerSink& layerDone);
+/// Any metrics in the order asked: those of weights of the whole model, and the others on what was chosen. Only those
+/// have a digest of their data. @throws as measure(), readSequenceText() and measureForward()
+std::vector<MetricResult> measureOnChoice(const Model& model, std::span<const MetricRequest> requests,
+                                          const MeasureChoice& choice, const Progress& progress,
+                                          const LayerSink& layerDone);
 
 } // namespace secateur

@@ -267,7 +267,7 @@ void TestHeadFilter::valuesOfWhatFailsAreLeftOut() {
         result.request = parseMetricRequests(id).front();
         result.values = Matrix(4, columns, 1);
         QStringList rows;
-        const Matrix kept = valuesOfPassing(result, made.model.spec, heads);
+        const Matrix kept = resultOfPassing(result, made.model.spec, heads).values;
         for (std::size_t row = 0; row < 4; ++row) {
             QString text;
             for (const double value : kept.row(row))
@@ -320,8 +320,8 @@ void TestHeadFilter::meansAreOverWhatPasses() {
     QCOMPARE(figure.series[0].values[1], 4.5);
     QVERIFY(std::isnan(figure.series[0].values[3]));
     QCOMPARE(figure.series[1].values[3], 3.0);
-    QVERIFY2(figure.series[0].label.ends_with("(6 of 16 heads)"), figure.series[0].label.c_str());
-    QVERIFY(!figure.series[1].label.ends_with(")"));
+    QVERIFY2(figure.series[0].label.ends_with(", 6 of 16 heads"), figure.series[0].label.c_str());
+    QVERIFY(figure.series[1].label.find("16 heads") == std::string::npos);
     QVERIFY2(figure.caption.find("head 0-1, layer 0-2") != std::string::npos, figure.caption.c_str());
     QVERIFY(figure.command.empty()); // plot knows no filter
 }

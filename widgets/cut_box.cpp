@@ -181,7 +181,7 @@ void CutBox::listMetrics() {
     m_metric->clear();
     for (const std::string& id : m_document->resultIds()) {
         const MetricResult* found = m_document->result(id);
-        if (found && canCutBy(*found->request.info) && m_document->state(id) == MetricState::done)
+        if (found && canCutBy(*found->request.info) && m_document->state(id) != MetricState::computing)
             m_metric->addItem(QString::fromStdString(id), QString::fromStdString(id));
     }
     m_metric->setCurrentIndex(std::max(m_metric->findData(chosen), 0));
@@ -249,8 +249,8 @@ void CutBox::preview() {
     try {
         const ModelSpec& spec = m_document->spec();
         const bool isFiltered = m_filter && m_filter->isActive();
-        masks.setPreview(
-            pruneBy(spec, request(), isFiltered ? valuesOfPassing(*found, spec, m_filter->heads()) : found->values));
+        masks.setPreview(pruneBy(spec, request(),
+                                 isFiltered ? resultOfPassing(*found, spec, m_filter->heads()).values : found->values));
         m_previewing = masks.preview().has_value();
         say(tr("Hatched lightly; nothing is cut yet."));
     } catch (const Error& error) {

@@ -1,8 +1,10 @@
 #include "widgets/layers_view.h"
 
+#include "analysis/result_key.h"
 #include "analysis/statistics.h"
 #include "analysis/text.h"
 #include "widgets/commands.h"
+#include "widgets/comparison.h"
 #include "widgets/document.h"
 #include "widgets/figure_actions.h"
 #include "widgets/head_filter.h"
@@ -63,32 +65,6 @@ std::string inShort(double value, double error) {
 
 bool isMeanOfHeads(const MetricResult& result) {
     return result.request.info->scope == Scope::head || result.request.info->scope == Scope::kvGroup;
-}
-
-/// Means over the heads that pass alone; what says so is in the labels.
-Figure seriesOfPassing(const ModelCard& model, const std::vector<const MetricResult*>& results, bool logarithmic,
-                       const HeadFilter& filter) {
-    std::vector<MetricResult> passing;
-    for (const MetricResult* result : results) {
-        passing.push_back(*result);
-        if (isMeanOfHeads(*result))
-            passing.back().values = valuesOfPassing(*result, model.spec, filter.heads());
-    }
-    std::vector<const MetricResult*> shown;
-    for (const MetricResult& result : passing)
-        shown.push_back(&result);
-    Figure figure = layerSeries(model, shown, logarithmic);
-    const std::string note = " (" + filter.summary().toStdString() + ")";
-    for (std::size_t i = 0; i < results.size(); ++i)
-        if (isMeanOfHeads(*results[i])) {
-            FigureSeries& series = figure.series[i];
-            FigureAxis& axis = series.rightAxis ? figure.rightY : figure.y;
-            if (axis.label == series.label)
-                axis.label += note;
-            series.label += note;
-        }
-    figure.caption += " Means of head metrics are over the heads that pass: " + filter.text().toStdString() + ".";
-    return figure;
 }
 
 QStringList usualMetrics() {
@@ -162,10 +138,15 @@ void LayersView::connectAll() {
     connect(m_refresh, &QTimer::timeout, this, &LayersView::follow);
     connect(m_document, &Document::opened, this, &LayersView::restore);
     connect(m_document, &Document::resultChanged, this, [this](const QString& id) {
-        if (m_chosen.contains(id) && !m_refresh->isActive())
+        const auto isOfIt = [&](const QString& key) {
+            return parseResultKey(key.toStdString()).resultId == id.toStdString();
+        };
+        if (std::ranges::any_of(m_chosen, isOfIt) && !m_refresh->isActive())
             m_refresh->start();
     });
     connect(m_document, &Document::stateChanged, this, &LayersView::listMetrics);
+    connect(m_document, &Document::staleChanged, this, &LayersView::listMetrics);
+    connect(m_document->comparison(), &Comparison::changed, this, &LayersView::refresh);
     connect(m_logarithmic, &QCheckBox::clicked, this, [this] {
         keep();
         refresh();
@@ -224,17 +205,15 @@ void LayersView::keep() {
 
 void LayersView::listMetrics() {
     m_menu->clear();
-    for (const MetricRequest& request : knownRequests(*m_document)) {
-        if (request.info->scope == Scope::neuron || !request.info->classes.empty()) // classes have no mean
+    for (const KnownResult& known : knownResults(*m_document)) {
+        const MetricInfo& info = *known.request.info;
+        if (info.scope == Scope::neuron || !info.classes.empty())
             continue;
-        const QString id = QString::fromStdString(request.resultId());
-        const bool isMean = request.info->scope != Scope::layer;
-        const QString title = isMean ? tr("mean %1").arg(metricTitle(request)) : metricTitle(request);
-        const bool computed = m_document->state(request.resultId()) != MetricState::notComputed;
-        QAction* action = m_menu->addAction(computed ? title : tr("%1 (not measured)").arg(title));
+        const QString id = known.key;
+        QAction* action = m_menu->addAction(info.scope == Scope::layer ? known.title : tr("mean %1").arg(known.title));
         action->setCheckable(true);
         action->setChecked(m_chosen.contains(id));
-        action->setToolTip(metricHelp(request));
+        action->setToolTip(metricHelp(known.request));
         connect(action, &QAction::toggled, this, [this, id](bool on) {
             QStringList ids = m_chosen;
             if (on)
@@ -292,18 +271,26 @@ void LayersView::keepAxesSteady(Figure& figure) {
 std::vector<std::string> LayersView::shownIds() const {
     std::vector<std::string> ids;
     for (const QString& id : m_chosen)
-        if (m_document->result(id.toStdString()))
-            ids.push_back(id.toStdString());
+        for (const std::string& key : m_document->comparison()->keysOf(id.toStdString()))
+            if (m_document->result(key))
+                ids.push_back(key);
     return ids;
 }
 
 Figure LayersView::currentFigure() const {
-    std::vector<const MetricResult*> results;
+    std::vector<MetricResult> results;
     std::vector<std::string> ids;
-    for (const std::string& id : shownIds()) {
-        results.push_back(m_document->result(id));
-        ids.push_back(fileForm(id));
+    for (const std::string& key : shownIds()) {
+        results.push_back(m_document->labelled(key));
+        ids.push_back(fileForm(parseResultKey(key)));
     }
+    bool isFiltered = false;
+    for (MetricResult& result : results)
+        if (m_filter && m_filter->isActive() && isMeanOfHeads(result)) {
+            result = resultOfPassing(std::move(result), m_document->spec(), m_filter->heads());
+            result.label += (result.label.empty() ? "" : ", ") + m_filter->summary().toStdString();
+            isFiltered = true;
+        }
     if (results.empty()) {
         Figure none;
         none.kind = FigureKind::series;
@@ -311,10 +298,11 @@ Figure LayersView::currentFigure() const {
     }
     const ModelCard& model = m_document->session().model;
     const bool logarithmic = m_logarithmic->isEnabled() && m_logarithmic->isChecked();
-    if (m_filter && m_filter->isActive() &&
-        std::ranges::any_of(results, [](const MetricResult* result) { return isMeanOfHeads(*result); }))
-        return seriesOfPassing(model, results, logarithmic, *m_filter); // no command draws it again
     Figure figure = layerSeries(model, results, logarithmic);
+    if (isFiltered) {
+        figure.caption += " Of heads, those that pass: " + m_filter->text().toStdString() + ".";
+        return figure; // which no command draws
+    }
     figure.command =
         plotText(*m_document, "layers:metrics=" + join(ids, "/") + ":log=" + (logarithmic ? "true" : "false"));
     return figure;
@@ -364,8 +352,8 @@ void LayersView::contextMenuEvent(QContextMenuEvent* event) {
     QMenu menu(this);
     if (const std::set<int> layers = m_plot->selectedLayers(); !layers.empty())
         addLayerCuts(menu, *m_document->masks(), layers);
-    QAction* measuring = menu.addAction(tr("Copy metrics as co&mmand line"), this,
-                                        [this] { copyCommands({measureCommand(modelPath(*m_document), shownIds())}); });
+    QAction* measuring =
+        menu.addAction(tr("Copy metrics as co&mmand line"), this, [this] { emit commandWanted(shownIds()); });
     measuring->setEnabled(!shownIds().empty());
     menu.addActions(m_actions->actions());
     menu.exec(event->globalPos());

@@ -5,6 +5,8 @@
 #include "widgets/autosave.h"
 #include "widgets/cache_search.h"
 #include "widgets/command_copier.h"
+#include "widgets/compare_bar.h"
+#include "widgets/comparison.h"
 #include "widgets/cut_box.h"
 #include "widgets/document.h"
 #include "widgets/evaluations_panel.h"
@@ -142,6 +144,7 @@ void MainWindow::buildCentre() {
     column->setSpacing(0);
     column->addWidget(m_messages);
     column->addWidget(m_filterBar);
+    column->addWidget(new CompareBar(m_document->comparison()));
     column->addWidget(m_centre, 1);
     setCentralWidget(content);
 
@@ -203,6 +206,8 @@ void MainWindow::buildDocks() {
     m_defaultLayout = saveState(layoutVersion);
     connect(m_card, &ModelCardPanel::locateModelWanted, this, &MainWindow::chooseModelForSession);
     connect(m_metrics, &MetricList::chosen, this, &MainWindow::showResult);
+    connect(m_metrics, &MetricList::failed, this, &MainWindow::fail);
+    connect(m_document->comparison(), &Comparison::failed, this, &MainWindow::fail);
     connect(m_evaluations, &EvaluationsPanel::failed, this, &MainWindow::fail);
     connect(mask->list(), &MaskListBox::openWanted, this, &MainWindow::chooseMask);
     connect(mask->list(), &MaskListBox::saveWanted, this, &MainWindow::chooseMaskFile);
@@ -311,6 +316,10 @@ void MainWindow::connectCopier() {
         m_copier->copyUnderMask(
             [this](const std::string& file) { return std::vector<CommandLine>{m_attention->command(file)}; });
     });
+    connect(m_metrics, &MetricList::commandWanted, m_copier, &CommandCopier::copyMeasuring);
+    connect(m_heads, &HeadsView::commandWanted, m_copier, &CommandCopier::copyMeasuring);
+    connect(m_layers, &LayersView::commandWanted, m_copier, &CommandCopier::copyMeasuring);
+    connect(m_neurons, &NeuronsView::commandWanted, m_copier, &CommandCopier::copyMeasuring);
     connect(m_copier, &CommandCopier::failed, this, &MainWindow::fail);
     connect(m_copier, &CommandCopier::placeWanted, this, &MainWindow::chooseCommandMask);
     connect(m_copier, &CommandCopier::copied, this, [this](const QString& commands, const QString& note) {
@@ -403,20 +412,20 @@ void MainWindow::showTab(const QString& id) {
         m_neurons->openLayer(m_selection->active()->layer);
 }
 
-void MainWindow::showResult(const QString& resultId) {
-    const MetricResult* result = m_document->result(resultId.toStdString());
+void MainWindow::showResult(const QString& key) {
+    const MetricResult* result = m_document->result(key.toStdString());
     if (!result)
         return;
     if (result->request.info->scope == Scope::neuron) {
-        m_neurons->showMetric(resultId);
+        m_neurons->showMetric(key);
         m_tabs->setCurrentWidget(m_neurons);
     } else if (result->request.info->scope == Scope::layer) {
         QStringList chosen = m_layers->chosenMetrics();
-        if (!chosen.contains(resultId))
-            m_layers->chooseMetrics(chosen << resultId);
+        if (!chosen.contains(key))
+            m_layers->chooseMetrics(chosen << key);
         m_tabs->setCurrentWidget(m_layers);
     } else {
-        m_heads->showMetric(resultId);
+        m_heads->showMetric(key);
         m_tabs->setCurrentWidget(m_heads);
     }
 }

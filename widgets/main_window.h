@@ -57,6 +57,8 @@ public:
     void open(const QString& path);
     /// @param id "heads", "layers", "attention" or "neurons", which opens the selected layer
     void showTab(const QString& id);
+    /// Shows a measurement in the view that is for its kind. @param key result_key.h
+    void showResult(const QString& key);
     /// Selects one head and shows it.
     void goTo(HeadId head);
     /// Lets heads step back that do not meet these conditions.
@@ -90,7 +92,6 @@ private:
     void showPanels(bool wanted);
     void updateTitle();
     void updateActions();
-    void showResult(const QString& resultId);
     void followPicture();
     void restoreLayout();
     void resetLayout();

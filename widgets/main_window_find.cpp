@@ -20,20 +20,20 @@ namespace secateur {
 namespace {
 
 /// Metrics that have the letters in their id or title, best first; those that are measured before the others.
-std::vector<MetricRequest> metricsFor(const QString& typed, const Document& document) {
-    std::vector<std::pair<int, MetricRequest>> found; // what sorts first
-    for (const MetricRequest& request : knownRequests(document)) {
-        const auto byId = fuzzyScore(typed, QString::fromStdString(request.resultId()));
-        const auto byTitle = fuzzyScore(typed, metricTitle(request));
-        const bool isMeasured = document.result(request.resultId());
+std::vector<KnownResult> metricsFor(const QString& typed, const Document& document) {
+    std::vector<std::pair<int, KnownResult>> found; // what sorts first
+    for (const KnownResult& known : knownResults(document)) {
+        const auto byId = fuzzyScore(typed, known.key);
+        const auto byTitle = fuzzyScore(typed, metricTitle(known.request));
+        const bool isMeasured = document.result(known.key.toStdString());
         if (byId || byTitle)
-            found.emplace_back(-2 * std::max(byId.value_or(0), byTitle.value_or(0)) - (isMeasured ? 1 : 0), request);
+            found.emplace_back(-2 * std::max(byId.value_or(0), byTitle.value_or(0)) - (isMeasured ? 1 : 0), known);
     }
     std::ranges::stable_sort(found, {}, [](const auto& each) { return each.first; });
-    std::vector<MetricRequest> requests;
-    for (auto& [score, request] : found)
-        requests.push_back(std::move(request));
-    return requests;
+    std::vector<KnownResult> metrics;
+    for (auto& [score, known] : found)
+        metrics.push_back(std::move(known));
+    return metrics;
 }
 
 } // namespace
@@ -54,12 +54,8 @@ std::vector<Command> MainWindow::findable(const QString& typed) {
         else
             found.push_back({QString("L%1").arg(std::get<LayerPlace>(place).layer), tr("layer"),
                              [this, layer = std::get<LayerPlace>(place).layer] { showLayer(layer); }});
-    for (const MetricRequest& request : metricsFor(typed, *m_document)) {
-        const QString id = QString::fromStdString(request.resultId());
-        const bool isMeasured = m_document->result(request.resultId());
-        found.push_back({id, isMeasured ? metricTitle(request) : tr("%1, not measured").arg(metricTitle(request)),
-                         [this, id] { showMetric(id); }});
-    }
+    for (const KnownResult& metric : metricsFor(typed, *m_document))
+        found.push_back({metric.key, metric.title, [this, key = metric.key] { showMetric(key); }});
     return found;
 }
 
