@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <filesystem>
 #include <functional>
@@ -16,6 +17,7 @@ namespace {
 
 constexpr char keySign = '@';
 constexpr char differenceSign = '-';
+constexpr std::string_view usualBos = "tokenizer_default";
 
 std::uint32_t fnv1a(std::string_view text) {
     std::uint32_t hash = 2166136261U;
@@ -27,6 +29,10 @@ std::uint32_t fnv1a(std::string_view text) {
 std::string textName(const MeasuredData& data) {
     const std::string name = std::filesystem::path(data.source).filename().string();
     return data.source == "built-in" ? "built-in text" : name.empty() ? data.source : name;
+}
+
+std::string tokensOf(const MeasuredData& data) {
+    return fmt::format("{} tokens", grouped(static_cast<std::uint64_t>(data.tokens)));
 }
 
 std::string maskName(const Session& session, const std::string& digest) {
@@ -142,36 +148,41 @@ std::optional<MetricResult> resolveResult(const Session& session, const ResultKe
 std::string measuredOn(const Session& session, const MetricResult& result) {
     const Measurement& measurement = result.measurement;
     std::string text = "weights";
-    if (result.data)
-        text = fmt::format("{}, {} tokens · {}", textName(*result.data),
-                           grouped(static_cast<std::uint64_t>(result.data->tokens)),
-                           maskName(session, measurement.maskDigest));
+    if (const std::optional<MeasuredData>& data = result.data) {
+        text = fmt::format("{}, {}", textName(*data), tokensOf(*data));
+        if (data->bos != usualBos)
+            text += ", BOS " + data->bos;
+        text += " · " + maskName(session, measurement.maskDigest);
+    }
     if (measurement.dtype != Measurement().dtype)
         text += " · " + measurement.dtype;
     return measurement.device == Measurement().device ? text : text + " · " + measurement.device;
 }
 
 std::string distinction(const Session& session, const MetricResult& result) {
-    std::vector<const MetricResult*> others;
-    const std::string id = result.request.resultId();
-    for (const MetricResult& other : session.results)
-        if (other.request.resultId() == id && !(other.measurement == result.measurement))
-            others.push_back(&other);
-    const auto differs = [&](auto of) {
-        return std::ranges::any_of(others, [&](const MetricResult* other) { return of(*other) != of(result); });
+    using Words = std::function<std::string(const MetricResult&)>;
+    const auto ofData = [](auto words) {
+        return [words](const MetricResult& of) { return of.data ? words(*of.data) : std::string(); };
+    };
+    const std::array<Words, 8> aspects{
+        ofData(textName),
+        ofData(tokensOf),
+        ofData([](const MeasuredData& data) { return fmt::format("sequences of {}", data.sequenceLength); }),
+        ofData([](const MeasuredData& data) { return "split by " + data.split; }),
+        ofData([](const MeasuredData& data) { return "BOS " + data.bos; }),
+        [&](const MetricResult& of) { return of.data ? maskName(session, of.measurement.maskDigest) : std::string(); },
+        [](const MetricResult& of) { return of.measurement.dtype; },
+        [](const MetricResult& of) { return of.measurement.device; },
     };
     std::vector<std::string> parts;
-    const auto source = [](const MetricResult& of) { return of.data ? of.data->source : std::string(); };
-    if (result.data && differs(source))
-        parts.push_back(textName(*result.data));
-    else if (result.data && differs([](const MetricResult& of) { return of.measurement.dataDigest; }))
-        parts.push_back(fmt::format("{} tokens", grouped(static_cast<std::uint64_t>(result.data->tokens))));
-    if (differs([](const MetricResult& of) { return of.measurement.maskDigest; }))
-        parts.push_back(maskName(session, result.measurement.maskDigest));
-    if (differs([](const MetricResult& of) { return of.measurement.dtype; }))
-        parts.push_back(result.measurement.dtype);
-    if (differs([](const MetricResult& of) { return of.measurement.device; }))
-        parts.push_back(result.measurement.device);
+    for (const Words& aspect : aspects) {
+        const std::string own = aspect(result);
+        const bool differs = std::ranges::any_of(session.results, [&](const MetricResult& other) {
+            return other.request.resultId() == result.request.resultId() && aspect(other) != own;
+        });
+        if (differs)
+            parts.push_back(own);
+    }
     return join(parts, ", ");
 }
 

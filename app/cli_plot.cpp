@@ -2,9 +2,11 @@
 #include "analysis/attention_reader.h"
 #include "analysis/command_line.h"
 #include "analysis/figure.h"
+#include "analysis/result_key.h"
 #include "analysis/text.h"
 #include "analysis/usage_error.h"
 #include "app/cli_common.h"
+#include "app/measure_text.h"
 #include "backends/atomic_file.h"
 #include "backends/prompt_tokens.h"
 #include "backends/result_json.h"
@@ -22,6 +24,7 @@
 #include <algorithm>
 #include <array>
 #include <filesystem>
+#include <memory>
 #include <optional>
 
 namespace secateur::cli {
@@ -33,6 +36,8 @@ struct Arguments {
     std::string figure;
     std::string out;
     std::string width = "page";
+    std::string reference;
+    MeasureOptions text;
     std::optional<std::string> prompt; ///< for attention alone
     RunOptions run;
 };
@@ -72,7 +77,7 @@ std::vector<MetricRequest> requestsFor(std::string_view figure) {
         if (option.name != "metric" && option.name != "metrics")
             continue;
         for (const std::string& id : split(optionValue(parsed.options, info.options, option.name), '/')) {
-            std::vector<std::string> parts = split(id, '.');
+            std::vector<std::string> parts = split(parseResultKey(id).resultId, '.');
             for (std::size_t i = 1; i < parts.size(); ++i)
                 if (const std::size_t dash = parts[i].find('-'); dash != std::string::npos)
                     parts[i][dash] = '=';
@@ -83,16 +88,28 @@ std::vector<MetricRequest> requestsFor(std::string_view figure) {
 }
 
 /// A session as it is; of a model, what the figure needs.
-Session source(const std::string& path, std::string_view figure, const Console& console) {
+Session source(const Arguments& arguments, const Console& console) {
+    const std::string& path = arguments.path;
+    const std::string_view figure = arguments.figure;
     if (isSession(path))
         return readSession(path);
     const std::vector<MetricRequest> requests = requestsFor(figure);
     const Progress progress = console.progress();
-    const auto model = open(path, console, progress.part(0, 0));
+    ReadyModel ready{open(path, console, progress.part(0, 0)), nullptr, {}, {}};
     Session session;
-    session.model = fullCard(*model);
-    if (!requests.empty())
-        session.results = measured(*model, requests, progress);
+    session.model = fullCard(*ready.model);
+    session.results = measureAll(ready, arguments.text, requests, console, progress);
+    return session;
+}
+
+/// With what it is compared with, where that is named.
+Session withReference(const Arguments& arguments, const Console& console) {
+    Session session = source(arguments, console);
+    if (!arguments.reference.empty()) {
+        Arguments other = arguments;
+        other.path = arguments.reference;
+        session.reference = std::make_shared<const Session>(source(other, console));
+    }
     return session;
 }
 
@@ -154,7 +171,7 @@ void plot(const Arguments& arguments, const Console& console) {
         throw UsageError("draws no prompt, and nothing under a mask: that is for the figure attention",
                          arguments.figure);
     const Figure figure = attended ? attention(arguments, *attended, console)
-                                   : makeFigure(source(arguments.path, arguments.figure, console), arguments.figure);
+                                   : makeFigure(withReference(arguments, console), arguments.figure);
     if (isDrawn)
         draw(figure, arguments);
     else
@@ -179,6 +196,10 @@ void addPlot(CLI::App& program, Console& console) {
         ->option_text("TEXT");
     addMaskOption(*verb, arguments->run);
     addRunOptions(*verb, arguments->run);
+    verb->add_option("--reference", arguments->reference,
+                     "Session or model that results@reference and results@-reference are of")
+        ->option_text("FILE");
+    addMeasureOptions(*verb, arguments->text);
     addCommonOptions(*verb, console);
     verb->footer("Examples: secateur-cli plot llama.h5 --figure heads:metric=gate_norm_head:log=true --out heads.pdf\n"
                  "          secateur-cli plot llama.gguf --figure attention:layer=3:head=1 --prompt \"A text\" --out "

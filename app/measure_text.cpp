@@ -1,8 +1,11 @@
 #include "app/measure_text.h"
 
+#include "analysis/runner.h"
 #include "app/run_forecast.h"
 #include "backends/measure_on_text.h"
 
+#include <algorithm>
+#include <functional>
 #include <utility>
 
 namespace secateur::cli {
@@ -42,17 +45,35 @@ void addMeasureOptions(CLI::App& verb, MeasureOptions& options) {
         ->capture_default_str();
 }
 
-void measureOnText(ReadyModel& ready, const MeasureOptions& options, const std::vector<MetricRequest>& requests,
-                   const Console& console, const Progress& progress, std::vector<MetricResult>& results) {
+bool runsModel(const MetricRequest& request) {
+    return request.info->needs != Needs::weights;
+}
+
+std::vector<MetricResult> measureAll(ReadyModel& ready, const MeasureOptions& options,
+                                     const std::vector<MetricRequest>& requests, const Console& console,
+                                     const Progress& progress) {
+    std::vector<MetricRequest> ofWeights = requests;
+    const auto firstOfText = std::ranges::stable_partition(ofWeights, std::not_fn(runsModel)).begin();
+    const std::vector<MetricRequest> ofText(firstOfText, ofWeights.end());
+    ofWeights.erase(firstOfText, ofWeights.end());
+    const double share = ofText.empty() ? 1 : ofWeights.empty() ? 0 : 0.05; // of the time, roughly
+    std::vector<MetricResult> results;
+    if (!ofWeights.empty())
+        results = measured(*ready.model, ofWeights, progress.part(0, share));
+    if (ofText.empty())
+        return results;
     const Model& model = *ready.model;
-    const SequenceText text = readSequenceText(model, options.text, progress.part(0, 0));
+    if (!ready.plan)
+        ready.plan = model.runner().plan(PruningMask(model.spec()));
+    const SequenceText text = readSequenceText(model, options.text, progress.part(share, share));
     ready.warnings.insert(ready.warnings.end(), text.warnings.begin(), text.warnings.end());
-    RunForecast forecast(model, {ready.plan}, console, progress.part(0, 0));
+    RunForecast forecast(model, {ready.plan}, console, progress.part(share, share));
     forecast.add(sizeOf(text.set), measuringFactor);
     forecast.say();
-    for (MetricResult& result :
-         measureOnText(model, *ready.plan, text, requests, options.batchTokens, withTimeLeft(progress, console)))
+    for (MetricResult& result : measureOnText(model, *ready.plan, text, ofText, options.batchTokens,
+                                              withTimeLeft(progress.part(share, 1), console)))
         results.push_back(std::move(result));
+    return results;
 }
 
 } // namespace secateur::cli

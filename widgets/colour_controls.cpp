@@ -105,6 +105,9 @@ void ColourControls::keep() {
 
 void ColourControls::offer(std::span<const double> values, bool isDifference) {
     m_isDifference = isDifference;
+    m_colours->setEnabled(!isDifference);
+    m_colours->setToolTip(isDifference ? tr("A difference is drawn in %1, around zero").arg(firstDiverging())
+                                       : tr("Colours, from low to high"));
     m_logarithmic->setEnabled(spreadsWidely(values));
     m_logarithmic->setToolTip(m_logarithmic->isEnabled()
                                   ? tr("Logarithmic colours")

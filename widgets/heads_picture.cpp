@@ -8,6 +8,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
+#include <utility>
 
 namespace secateur {
 
@@ -56,11 +58,14 @@ struct HeadsPicture::Parts {
     HeadsCuts cuts; ///< made before the outlines, so drawn beneath them
     LayerSwitches switches;
     HeadsOutlines outlines;
-    QString label;            ///< of the colour bar
-    QStringList classes;      ///< that the values are; none = numbers
-    QList<QCPBars*> shares;   ///< of the classes, where the means are of numbers
-    std::vector<int> lengths; ///< heads of each layer
-    int width = 0;            ///< heads of the widest layer
+    QString label;       ///< of the colour bar
+    QStringList classes; ///< that the values are; none = numbers
+    Matrix values;       ///< of the cells
+    bool isLogarithmic = false;
+    std::vector<std::vector<bool>> passing; ///< empty = all
+    QList<QCPBars*> shares;                 ///< of the classes, where the means are of numbers
+    std::vector<int> lengths;               ///< heads of each layer
+    int width = 0;                          ///< heads of the widest layer
     bool zoomed = false;
 
     int height() const { return static_cast<int>(lengths.size()); }
@@ -139,9 +144,10 @@ void HeadsPicture::setValues(const Matrix& values, const ColourScale& scale, con
     const bool hadClasses = !std::exchange(parts.classes, {}).isEmpty();
     parts.cells.setCells(values, range);
     parts.label = label;
+    parts.values = values;
+    parts.isLogarithmic = range.isLogarithmic();
     parts.bar.setRange(range, fittingLabel());
-    showShares({}, {});
-    showMeans(values, range);
+    showBeside();
     if (hadClasses)
         arrange(); // numbers take less room than names, or more
     replot();
@@ -151,19 +157,35 @@ void HeadsPicture::setClasses(const Matrix& values, const QStringList& names, co
     Parts& parts = *m_parts;
     parts.cells.setCells(values, ColourRange::ofClasses(names));
     parts.label = label;
+    parts.values = values;
     const bool isSame = std::exchange(parts.classes, names) == names;
     parts.bar.setClasses(names, fittingLabel());
-    parts.means->setVisible(false);
-    showShares(values, names);
+    showBeside();
     if (!isSame)
         arrange();
     replot();
 }
 
+/// What is to the right of each layer, of the heads that pass.
+void HeadsPicture::showBeside() {
+    Parts& parts = *m_parts;
+    Matrix values = parts.values;
+    for (std::size_t row = 0; row < std::min(values.rows(), parts.passing.size()); ++row)
+        for (std::size_t column = 0; column < std::min(values.columns(), parts.passing[row].size()); ++column)
+            if (!parts.passing[row][column])
+                values(row, column) = std::numeric_limits<double>::quiet_NaN();
+    const QString which = parts.passing.empty() ? QString() : QStringLiteral(", filtered");
+    parts.meansTitle->setLabel((parts.classes.isEmpty() ? "layer mean" : "share of heads (%)") + which);
+    showShares(values, parts.classes);
+    if (parts.classes.isEmpty())
+        showMeans(values);
+    else
+        parts.means->setVisible(false);
+}
+
 /// Beside each layer, the share of each class as one bar.
 void HeadsPicture::showShares(const Matrix& values, const QStringList& names) {
     Parts& parts = *m_parts;
-    parts.meansTitle->setLabel(names.isEmpty() ? "layer mean" : "share of heads (%)");
     for (QCPBars* bars : std::exchange(parts.shares, {}))
         parts.plot->removePlottable(bars);
     if (names.isEmpty())
@@ -190,7 +212,7 @@ void HeadsPicture::showShares(const Matrix& values, const QStringList& names) {
     parts.meansAxis->setTickLabels(true);
 }
 
-void HeadsPicture::showMeans(const Matrix& values, const ColourRange& range) {
+void HeadsPicture::showMeans(const Matrix& values) {
     Parts& parts = *m_parts;
     QVector<double> layers;
     QVector<double> means;
@@ -202,7 +224,7 @@ void HeadsPicture::showMeans(const Matrix& values, const ColourRange& range) {
         means << mean;
     }
     const auto [least, greatest] = finiteRange({means.constData(), static_cast<std::size_t>(means.size())});
-    const bool logarithmic = range.isLogarithmic() && least > 0;
+    const bool logarithmic = parts.isLogarithmic && least > 0;
     useValueTicks(*parts.meansAxis, logarithmic);
     if (logarithmic)
         parts.meansAxis->setRange(least / 1.5, greatest * 1.1);
@@ -230,7 +252,13 @@ void HeadsPicture::setHovered(std::optional<HeadId> head, int count) {
 }
 
 void HeadsPicture::setPassing(const std::vector<std::vector<bool>>& passing) {
-    m_parts->outlines.setPassing(passing);
+    Parts& parts = *m_parts;
+    parts.outlines.setPassing(passing);
+    if (parts.passing != passing) {
+        parts.passing = passing;
+        showBeside();
+        replot();
+    }
     replotOutlines();
 }
 

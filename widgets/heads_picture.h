@@ -81,7 +81,8 @@ public:
 private:
     struct Parts;
     void arrange();
-    void showMeans(const Matrix& values, const ColourRange& range);
+    void showBeside();
+    void showMeans(const Matrix& values);
     void showShares(const Matrix& values, const QStringList& names);
     void setRanges(double firstColumn, double columns, double firstRow, double rows);
     QString fittingLabel() const;

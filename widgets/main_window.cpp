@@ -56,7 +56,7 @@ namespace secateur {
 
 namespace {
 
-constexpr int layoutVersion = 3;
+constexpr int layoutVersion = 4;
 constexpr QSize defaultSize(1440, 900);
 constexpr int statusMs = 5000;
 
@@ -174,7 +174,7 @@ void MainWindow::buildDocks() {
     QDockWidget* inspector =
         addDock(tr("Selection"), "selection", Qt::RightDockWidgetArea, new SelectionInspector(m_document, m_selection));
     auto* mask = new MaskPanel(m_document, m_live);
-    addDock(tr("Mask"), "mask", Qt::RightDockWidgetArea, mask);
+    QDockWidget* maskDock = addDock(tr("Mask"), "mask", Qt::RightDockWidgetArea, mask);
     mask->cutBox()->setFilter(m_filter);
     m_evaluations = new EvaluationsPanel(m_document, m_live);
     QDockWidget* evaluations = addDock(tr("Evaluations"), "evaluations", Qt::BottomDockWidgetArea, m_evaluations);
@@ -202,6 +202,7 @@ void MainWindow::buildDocks() {
     resize(defaultSize);
     resizeDocks({card, inspector}, {character * 31, character * 33}, Qt::Horizontal);
     resizeDocks({card, m_metricsDock}, {fontMetrics().height() * 10, fontMetrics().height() * 30}, Qt::Vertical);
+    resizeDocks({inspector, maskDock}, {fontMetrics().height() * 16, fontMetrics().height() * 24}, Qt::Vertical);
     resizeDocks({evaluations}, {fontMetrics().height() * 10}, Qt::Vertical);
     m_defaultLayout = saveState(layoutVersion);
     connect(m_card, &ModelCardPanel::locateModelWanted, this, &MainWindow::chooseModelForSession);

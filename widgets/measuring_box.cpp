@@ -32,7 +32,7 @@ MeasuringBox::MeasuringBox(Document* document, QWidget* parent)
     m_tokens->setSingleStep(1024);
     m_tokens->setAccessibleName(tr("Tokens to measure on"));
     m_tokens->findChild<QLineEdit*>()->setAccessibleName(m_tokens->accessibleName());
-    m_mask->addItems({tr("the whole model"), tr("the current mask")});
+    m_mask->addItems({tr("whole model"), tr("current mask")});
     m_mask->setAccessibleName(tr("Whether the mask is applied while measuring"));
     for (QWidget* field :
          {static_cast<QWidget*>(m_text), static_cast<QWidget*>(m_tokens), static_cast<QWidget*>(m_mask)})

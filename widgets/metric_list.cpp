@@ -265,6 +265,7 @@ void MetricList::updateMeasurements(const std::string& resultId) {
         }
         QTreeWidgetItem* item = m_rows.at(name).first;
         item->setText(nameColumn, QString::fromStdString(m_document->labelled(key).label));
+        item->setToolTip(nameColumn, item->text(nameColumn));
         showState(item, key);
     }
     parent->setExpanded(true);
