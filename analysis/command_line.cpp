@@ -165,6 +165,15 @@ CommandLine plotCommand(const std::string& source, const std::string& figure, co
     return {program, "plot", source, "--figure", figure, "--out", out};
 }
 
+CommandLine attentionCommand(const std::string& model, const std::string& figure, const std::string& prompt,
+                             const std::string& maskFile, const std::string& out) {
+    CommandLine command = plotCommand(model, figure, out);
+    add(command, "--prompt", prompt);
+    if (!maskFile.empty())
+        add(command, "--mask", maskFile);
+    return command;
+}
+
 std::vector<CommandLine> evaluateCommands(const std::string& model, const Evaluation& evaluation,
                                           const std::string& maskFile) {
     std::vector<CommandLine> commands;

@@ -29,6 +29,10 @@ std::vector<CommandLine> measureCommands(const std::string& model, const std::ve
 /// @param figure "id[:key=value]..." @param out file, whose extension decides the format
 CommandLine plotCommand(const std::string& source, const std::string& figure, const std::string& out = "figure.pdf");
 
+/// Of the figure "attention". @param maskFile that the model runs under; empty = dense
+CommandLine attentionCommand(const std::string& model, const std::string& figure, const std::string& prompt,
+                             const std::string& maskFile, const std::string& out = "figure.pdf");
+
 /// What gives the figures of an evaluation once more: a command for its text, one for each task, one for its times;
 /// none where it holds nothing. A text that was stopped is scored to its end. Not known any more, and so not in them:
 /// the field of a .jsonl, and a file that examples or labels came from.

@@ -35,11 +35,16 @@ std::string heatMapCsv(const Figure& figure) {
         return axis.names.empty() ? csvField(axis.label)
                                   : fmt::format("{},{}", csvField(axis.label), csvField(axis.label + " name"));
     };
+    const std::vector<std::string>& classes = figure.colour.names;
+    const auto cell = [&](double value) {
+        const auto index = static_cast<std::size_t>(std::max(value, 0.0));
+        return index < classes.size() ? csvField(classes[index]) : exactly(value);
+    };
     std::string csv = fmt::format("{},{},{}\r\n", title(figure.y), title(figure.x), csvField(figure.colour.label));
     for (std::size_t row = 0; row < figure.cells.rows(); ++row)
         for (std::size_t column = 0; column < figure.cells.columns(); ++column)
             if (const double value = figure.cells(row, column); !std::isnan(value))
-                csv += fmt::format("{},{},{}\r\n", place(figure.y, row), place(figure.x, column), exactly(value));
+                csv += fmt::format("{},{},{}\r\n", place(figure.y, row), place(figure.x, column), cell(value));
     return csv;
 }
 

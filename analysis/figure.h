@@ -32,7 +32,8 @@ struct FigureAxis {
     std::string label; ///< quantity and unit: "gate norm", "layer"
     bool logarithmic = false;
     std::optional<AxisRange> range{}; ///< absent = what fits the values
-    std::vector<std::string> names{}; ///< heat map: of the rows or columns; empty = they are counted from 0
+    std::vector<std::string> names{}; ///< heat map: of the rows or columns; empty = they are counted from 0. Of the
+                                      ///< colours: of the classes that the values are; empty = they are numbers
 };
 
 /// Half the length of a whisker in standard errors.

@@ -1,3 +1,4 @@
+#include "analysis/attention_figure.h"
 #include "analysis/evaluation_figure.h"
 #include "analysis/figure.h"
 #include "analysis/figure_text.h"
@@ -50,7 +51,7 @@ double number(const Options& options, const std::string& name) {
 /// Their colours are in the painter's table, under the same ids.
 constexpr std::array<std::string_view, 4> colourMaps{"viridis", "cividis", "magma", "vik"};
 
-Figure heads(const Session& session, const Options& options) {
+ColourScale coloursOf(const Options& options) {
     const std::string& colours = options.at("colours");
     if (std::find(colourMaps.begin(), colourMaps.end(), colours) == colourMaps.end())
         throw UsageError(fmt::format("unknown colour map; the known ones are {}",
@@ -59,17 +60,25 @@ Figure heads(const Session& session, const Options& options) {
     const double clip = number(options, "clip");
     if (clip < 0 || clip >= 50)
         throw UsageError("clip should be at least 0 and less than 50 percent", options.at("clip"));
+    return {colours, options.at("log") == "true", clip};
+}
+
+Figure heads(const Session& session, const Options& options) {
+    const ColourScale scale = coloursOf(options);
     const MetricResult result = find(session, options.at("metric"));
     if (result.request.info->scope == Scope::neuron)
         throw UsageError("has one value per neuron, too many for a heat map; draw it with the figure neurons",
                          options.at("metric"));
-    return headMap(session.model, result, {colours, options.at("log") == "true", clip});
+    return headMap(session.model, result, scale);
 }
 
 Figure layers(const Session& session, const Options& options) {
     std::vector<MetricResult> results;
-    for (const std::string& id : split(options.at("metrics"), '/'))
+    for (const std::string& id : split(options.at("metrics"), '/')) {
         results.push_back(find(session, id));
+        if (!results.back().request.info->classes.empty())
+            throw UsageError("has classes, and those have no mean; draw it with the figure heads", id);
+    }
     return layerSeries(session.model, results, options.at("log") == "true");
 }
 
@@ -120,6 +129,12 @@ Figure rankDifferences(const Session& session, const Options& options) {
     return rankDifferenceMap(session.model, find(session, options.at("x")), find(session, options.at("y")));
 }
 
+Figure attention(const Session& session, const Options& options) {
+    coloursOf(options);
+    throw Error("holds no text that was run; this figure needs the checkpoint itself", session.model.path,
+                "Name a checkpoint, and a text with --prompt");
+}
+
 constexpr std::array headsOptions{
     OptionInfo{"metric", "text", "gate_norm_head",
                "result id, with '.' and '-' for ':' and '=' in its options; @KEY behind it means one of several "
@@ -157,6 +172,14 @@ constexpr std::array evaluationsOptions{
     OptionInfo{"mask", "text", "", "name of a mask to set apart"},
 };
 
+constexpr std::array attentionOptions{
+    OptionInfo{"layer", "integer", "0", "layer of the head, from 0"},
+    OptionInfo{"head", "integer", "0", "the head in its layer, from 0"},
+    OptionInfo{"colours", "text", "viridis", "viridis, cividis or magma"},
+    OptionInfo{"log", "bool", "false", "logarithmic colours"},
+    OptionInfo{"clip", "number", "1", "percentile at which the colour range ends on either side"},
+};
+
 constexpr std::array table{
     FigureInfo{"heads", "one metric over layers and heads, as a heat map", headsOptions, heads},
     FigureInfo{"layers", "metrics over the layers, as lines", layersOptions, layers},
@@ -166,6 +189,7 @@ constexpr std::array table{
                rankDifferences},
     FigureInfo{"evaluations", "a session's evaluations of its latest text: quality against size", evaluationsOptions,
                evaluations},
+    FigureInfo{"attention", "what the tokens of a prompt attend to, by one head", attentionOptions, attention},
 };
 
 /// The typical size of a result's values, for choosing its axis.
@@ -242,6 +266,18 @@ std::vector<MetricResult> overLengths(const MetricResult& result) {
 
 } // namespace
 
+std::optional<AttentionRequest> attentionRequest(std::string_view figure) {
+    ParsedRequest parsed = parseRequest(figure);
+    if (figureOf(parsed.id).make != attention)
+        return std::nullopt;
+    validateOptions(parsed, attentionOptions);
+    Options options;
+    for (const OptionInfo& option : attentionOptions)
+        options[std::string(option.name)] = optionValue(parsed.options, attentionOptions, option.name);
+    return AttentionRequest{{static_cast<int>(number(options, "layer")), static_cast<int>(number(options, "head"))},
+                            coloursOf(options)};
+}
+
 std::span<const FigureInfo> allFigures() {
     return table;
 }
@@ -252,7 +288,8 @@ Figure headMap(const ModelCard& model, const MetricResult& result, const ColourS
     figure.title = model.name;
     figure.x.label = unitLabel(result.request.info->scope);
     figure.y.label = "layer";
-    figure.colour = {axisLabel(result), scale.logarithmic};
+    const std::span<const std::string_view> classes = result.request.info->classes;
+    figure.colour = {axisLabel(result), scale.logarithmic && classes.empty(), {}, {classes.begin(), classes.end()}};
     figure.cells = result.values;
     figure.scale = scale;
     figure.caption = figureCaption(model, axisLabel(result));

@@ -1,3 +1,6 @@
+#include "analysis/attention_figure.h"
+#include "analysis/attention_reader.h"
+#include "analysis/command_line.h"
 #include "analysis/figure.h"
 #include "analysis/result_key.h"
 #include "analysis/text.h"
@@ -5,6 +8,7 @@
 #include "app/cli_common.h"
 #include "app/measure_text.h"
 #include "backends/atomic_file.h"
+#include "backends/prompt_tokens.h"
 #include "backends/result_json.h"
 #include "backends/session_hdf5.h"
 
@@ -21,6 +25,7 @@
 #include <array>
 #include <filesystem>
 #include <memory>
+#include <optional>
 
 namespace secateur::cli {
 
@@ -33,6 +38,8 @@ struct Arguments {
     std::string width = "page";
     std::string reference;
     MeasureOptions text;
+    std::optional<std::string> prompt; ///< for attention alone
+    RunOptions run;
 };
 
 #ifdef SECATEUR_WITH_QT
@@ -107,6 +114,41 @@ Session withReference(const Arguments& arguments, const Console& console) {
     return session;
 }
 
+/// Runs a prompt and reads one head's map.
+Figure attention(const Arguments& arguments, const AttentionRequest& request, const Console& console) {
+    if (isSession(arguments.path))
+        return makeFigure(readSession(arguments.path), arguments.figure); // says what is missing
+    if (!arguments.prompt)
+        throw UsageError("needs a text: --prompt TEXT", arguments.figure);
+    const Progress progress = console.progress();
+    std::vector<std::string> warnings;
+    const auto model = open(arguments.path, console, progress.part(0, 0), arguments.run.memoryBudget);
+    const auto [layer, head] = request.head;
+    const std::vector<LayerSpec>& layers = model->spec().layers;
+    if (layer < 0 || layer >= std::ssize(layers))
+        throw UsageError(fmt::format("the model has layers 0 to {}", std::ssize(layers) - 1), arguments.figure);
+    if (head < 0 || head >= layers[static_cast<std::size_t>(layer)].heads)
+        throw UsageError(
+            fmt::format("layer {} has heads 0 to {}", layer, layers[static_cast<std::size_t>(layer)].heads - 1),
+            arguments.figure);
+    const PruningMask mask =
+        arguments.run.mask.empty() ? PruningMask(model->spec()) : maskOf(arguments.run.mask, *model, warnings).mask;
+    for (const std::string& warning : warnings)
+        fmt::print(stderr, "note: {}\n", warning);
+    const PromptTokens tokens = promptTokens(*model, *arguments.prompt);
+    AttentionRules rules;
+    rules.type = computeTypeOf(arguments.run.dtype);
+    const AttentionReader reader(model, mask, tokens.ids, rules, progress.part(0, 0.9));
+    LayerAttention read = reader.layer(layer, head, progress.part(0.9, 1));
+    if (!read.map)
+        throw Error("attends to nothing: it is cut", headName(layer, head));
+    const MapPyramid map(std::move(read.map->values), read.map->tokens);
+    Figure figure = attentionFigure(model->card().name, request.head, map, tokens.labels, request.scale);
+    figure.command =
+        shellText(attentionCommand(arguments.path, arguments.figure, *arguments.prompt, arguments.run.mask));
+    return figure;
+}
+
 /// The kind of file that is asked for, ".png". @throws UsageError
 std::string kindOf(const std::string& out) {
     std::string kind = std::filesystem::path(out).extension().string();
@@ -125,7 +167,12 @@ void plot(const Arguments& arguments, const Console& console) {
     if (isDrawn)
         checkCanDraw(arguments.out);
     checkCanWrite(arguments.out);
-    const Figure figure = makeFigure(withReference(arguments, console), arguments.figure);
+    const auto attended = attentionRequest(arguments.figure);
+    if (!attended && (arguments.prompt || !arguments.run.mask.empty()))
+        throw UsageError("draws no prompt, and nothing under a mask: that is for the figure attention",
+                         arguments.figure);
+    const Figure figure = attended ? attention(arguments, *attended, console)
+                                   : makeFigure(withReference(arguments, console), arguments.figure);
     if (isDrawn)
         draw(figure, arguments);
     else
@@ -146,12 +193,18 @@ void addPlot(CLI::App& program, Console& console) {
     verb->add_option("--width", arguments->width, "column (8.4 cm) or page (17.4 cm)")
         ->check(CLI::IsMember({"column", "page"}))
         ->capture_default_str();
+    verb->add_option("--prompt", arguments->prompt, "For the figure attention: the text whose tokens attend")
+        ->option_text("TEXT");
+    addMaskOption(*verb, arguments->run);
+    addRunOptions(*verb, arguments->run);
     verb->add_option("--reference", arguments->reference,
                      "Session or model that results@reference and results@-reference are of")
         ->option_text("FILE");
     addMeasureOptions(*verb, arguments->text);
     addCommonOptions(*verb, console);
-    verb->footer("Example: secateur-cli plot llama.h5 --figure heads:metric=gate_norm_head:log=true --out heads.pdf");
+    verb->footer("Examples: secateur-cli plot llama.h5 --figure heads:metric=gate_norm_head:log=true --out heads.pdf\n"
+                 "          secateur-cli plot llama.gguf --figure attention:layer=3:head=1 --prompt \"A text\" --out "
+                 "a.pdf");
     verb->callback([arguments, &console] { plot(*arguments, console); });
 }
 

@@ -62,6 +62,7 @@ struct Arguments {
     QStringList show;    ///< results
     QStringList compare; ///< a measurement's key, and which of both
     QSize size;
+    QString filter;
     FurtherChoice further;
 };
 
@@ -78,6 +79,7 @@ Arguments parse(const QCoreApplication& application) {
     parser.addHelpOption();
     parser.addVersionOption();
     const QCommandLineOption mask("mask", "Open this mask of the model too.", "FILE");
+    const QCommandLineOption filter("filter", "Look at these heads: \"layer 3-12, not cut\".", "CONDITIONS");
     const QCommandLineOption reference("reference", "Compare with this session or model.", "FILE");
     // For pictures in documentation that can be made again.
     const QCommandLineOption screenshot = hidden("screenshot", "FILE");
@@ -90,13 +92,15 @@ Arguments parse(const QCoreApplication& application) {
     const QCommandLineOption speed = hidden("speed", {});
     const QCommandLineOption show = hidden("show", "RESULT,RESULT");
     const QCommandLineOption compare = hidden("compare", "KEY:a|b|both|difference");
-    parser.addOptions({mask, reference, show, compare, screenshot, theme, tab, select, size, task, prompt, speed});
+    parser.addOptions(
+        {mask, filter, reference, show, compare, screenshot, theme, tab, select, size, task, prompt, speed});
     parser.process(application);
     if (parser.positionalArguments().size() > 1)
         parser.showHelp(2);
     Arguments arguments;
     arguments.path = parser.positionalArguments().value(0);
     arguments.mask = parser.value(mask);
+    arguments.filter = parser.value(filter);
     arguments.reference = parser.value(reference);
     arguments.show = parser.value(show).split(',', Qt::SkipEmptyParts);
     arguments.compare = parser.value(compare).split(':');
@@ -206,6 +210,8 @@ int main(int count, char** values) {
             Qt::SingleShotConnection);
     QObject::connect(&document, &Document::opened, &window,
                      [&document, &window, &arguments] { showCompared(document, window, arguments); });
+    if (!arguments.filter.isEmpty())
+        window.filterHeads(arguments.filter);
     if (!arguments.screenshot.isEmpty())
         takeScreenshot(&window, &jobs, arguments.screenshot);
     return QApplication::exec();

@@ -374,6 +374,8 @@ std::string figureJson(const Figure& figure) {
         document["colour"] = axis(figure.colour);
         document["colour"]["map"] = figure.scale.map;
         document["colour"]["clip_percent"] = figure.scale.clipPercent;
+        if (!figure.colour.names.empty())
+            document["colour"]["classes"] = figure.colour.names;
         document["cells"] = Json::array();
         for (std::size_t row = 0; row < figure.cells.rows(); ++row)
             document["cells"].push_back(list(figure.cells.row(row)));

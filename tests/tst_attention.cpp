@@ -16,13 +16,16 @@
 #include "widgets/attention_sheet.h"
 #include "widgets/attention_view.h"
 #include "widgets/document.h"
+#include "widgets/figure_actions.h"
 #include "widgets/job_runner.h"
 #include "widgets/mask_editor.h"
 #include "widgets/selection.h"
 
 #include <QPlainTextEdit>
 #include <QSignalSpy>
+#include <QSlider>
 #include <QTest>
+#include <QWheelEvent>
 
 #include <algorithm>
 #include <cstdio>
@@ -112,6 +115,8 @@ private slots:
     void allHeadsAreReadOnceTheyAreWanted();
     void maskChangesTheMaps();
     void failureIsSaidInThePlot();
+    void thumbnailsHaveTheSizeThatIsWanted();
+    void commandNamesHeadPromptAndMask();
     void figureHasTheTokens();
 };
 
@@ -388,6 +393,50 @@ void TestAttention::failureIsSaidInThePlot() {
     bench.view.run()->setPrompt("readable");
     QTRY_VERIFY(bench.shows({0, 0}));
     QVERIFY(bench.view.run()->failure().isEmpty());
+}
+
+void TestAttention::thumbnailsHaveTheSizeThatIsWanted() {
+    Bench bench;
+    bench.view.show();
+    QTRY_VERIFY(bench.shows({0, 0}));
+    bench.view.showAllHeads(true);
+    AttentionSheet& sheet = *bench.view.sheet();
+    const int before = sheet.side();
+    const QPointF about = QRectF(sheet.cellRect({1, 1})).center();
+    QWheelEvent turn(about, sheet.mapToGlobal(about), {}, {0, 240}, Qt::NoButton, Qt::ControlModifier,
+                     Qt::NoScrollPhase, false);
+    QApplication::sendEvent(&sheet, &turn);
+    QVERIFY2(sheet.side() > before, qPrintable(QString::number(sheet.side())));
+    QCOMPARE(bench.document.session().view.at("attention.side"), std::to_string(sheet.side()));
+    auto* slider = bench.view.findChild<QSlider*>();
+    QVERIFY(slider->isVisible());
+    slider->setValue(40);
+    QCOMPARE(sheet.cellRect({1, 1}).width(), 40);
+    for (const HeadId head : {HeadId{0, 0}, HeadId{1, 1}})
+        QCOMPARE(sheet.headAt(QRectF(sheet.cellRect(head)).center()), std::optional(head));
+    QVERIFY(!sheet.headAt(sheet.cellRect({0, 0}).bottomRight() + QPoint(2, 2))); // between them
+    QVERIFY(!sheet.headAt({1, 1}));
+    for (const HeadId head : {HeadId{0, 0}, HeadId{0, 1}})
+        QCOMPARE(bench.view.strip()->headAt(QRectF(bench.view.strip()->cellRect(head)).center()), std::optional(head));
+}
+
+void TestAttention::commandNamesHeadPromptAndMask() {
+    Bench bench;
+    bench.view.show();
+    bench.view.run()->setPrompt("a b");
+    bench.selection.select({{1, 1}}, Selection::Mode::replace, HeadId{1, 1});
+    QTRY_VERIFY(bench.shows({1, 1}));
+    const std::string command = bench.view.currentFigure().command;
+    QVERIFY2(command.find("attention:layer=1:head=1:colours=viridis:log=false:clip=1") != std::string::npos,
+             command.c_str());
+    QVERIFY2(command.ends_with("--prompt 'a b'"), command.c_str());
+    QSignalSpy wanted(&bench.view, &AttentionView::maskedCommandWanted);
+    bench.view.run()->setMasked(true);
+    QTRY_VERIFY(bench.shows({1, 1}));
+    bench.view.figureActions()->copyCommand();
+    QCOMPARE(wanted.size(), 1);
+    const CommandLine masked = bench.view.command("/m.json");
+    QCOMPARE(masked.back(), "/m.json");
 }
 
 void TestAttention::figureHasTheTokens() {

@@ -437,6 +437,42 @@ private slots:
         }
     }
 
+    void attentionIsDrawnOfAPrompt() {
+        const Scratch scratch;
+        const QString words = writeWordModel(scratch, "llama-gqa", 37);
+        const QString out = scratch.path("a.json");
+        const auto plot = [&](QStringList more) {
+            return run(QStringList{"plot", words, "--out", out, "--json", "--figure"} + more);
+        };
+        const QStringList prompt{"--prompt", "w1 w2 w3 w4"};
+        const Outcome drawn = plot(QStringList{"attention:layer=1:head=1"} + prompt);
+        QVERIFY2(drawn.status == 0, qPrintable(drawn.error));
+        const Json cells = drawn.json().at("cells");
+        QVERIFY(cells.size() >= 4);
+        for (std::size_t query = 0; query < cells.size(); ++query) {
+            double sum = 0;
+            for (std::size_t key = 0; key < cells.size(); ++key)
+                if (key <= query)
+                    sum += cells.at(query).at(key).get<double>();
+                else
+                    QVERIFY(cells.at(query).at(key).is_null());
+            QVERIFY2(std::abs(sum - 1) < 1e-5, qPrintable(QString::number(sum)));
+        }
+        QVERIFY(drawn.json().at("command").get<std::string>().ends_with("--prompt 'w1 w2 w3 w4'"));
+        const QString mask =
+            writeMask(scratch, structureOf(words), R"([{"layer":0,"attention":"drop"},{"layer":1,"heads_cut":[0]}])");
+        const Outcome masked = plot(QStringList{"attention:layer=1:head=1", "--mask", mask} + prompt);
+        QVERIFY2(masked.status == 0, qPrintable(masked.error));
+        QVERIFY(masked.json().at("cells") != cells);
+        const Outcome cut = plot(QStringList{"attention:layer=1:head=0", "--mask", mask} + prompt);
+        QCOMPARE(cut.status, 1);
+        QVERIFY2(cut.error.contains("it is cut"), qPrintable(cut.error));
+        QCOMPARE(plot({"attention"}).status, 2);
+        QCOMPARE(plot(QStringList{"attention:head=99"} + prompt).status, 2);
+        QCOMPARE(plot(QStringList{"attention:layer=99"} + prompt).status, 2);
+        QCOMPARE(plot(QStringList{"heads"} + prompt).status, 2);
+    }
+
     void listsSayWhatThereIs() {
         const Json metrics = run({"list", "metrics", "--json"}).json();
         QCOMPARE(metrics.at("kind").get<std::string>(), "metrics");

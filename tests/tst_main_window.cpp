@@ -4,12 +4,14 @@
 
 #include "widgets/command_palette.h"
 #include "widgets/document.h"
+#include "widgets/filter_bar.h"
 #include "widgets/fuzzy.h"
 #include "widgets/heads_view.h"
 #include "widgets/job_runner.h"
 #include "widgets/jobs_panel.h"
 #include "widgets/layer_neurons.h"
 #include "widgets/layers_plot.h"
+#include "widgets/layers_view.h"
 #include "widgets/log_panel.h"
 #include "widgets/main_window.h"
 #include "widgets/mask_editor.h"
@@ -18,6 +20,7 @@
 #include "widgets/model_card_panel.h"
 #include "widgets/neurons_view.h"
 #include "widgets/recent_files.h"
+#include "widgets/selection.h"
 #include "widgets/selection_inspector.h"
 #include "widgets/shortcut_sheet.h"
 #include "widgets/welcome_page.h"
@@ -159,6 +162,8 @@ private slots:
     void jobIsCancelledByItsButton();
     void paletteFindsAnythingByAFewLetters();
     void paletteJumpsToAHead();
+    void finderShowsHeadsLayersAndMetricsWhereItCan();
+    void filterBarComesAndGoes();
     void fuzzySearchPrefersWordStarts();
     void themeChangesAtOnce();
     void sheetListsEveryShortcut();
@@ -486,6 +491,55 @@ void TestMainWindow::paletteFindsAnythingByAFewLetters() {
     QTest::keyClick(input, Qt::Key_Return);
     QVERIFY(!palette->isVisible());
     QCOMPARE(program.find<QTabWidget>()->tabText(program.find<QTabWidget>()->currentIndex()), "Layers");
+}
+
+void TestMainWindow::finderShowsHeadsLayersAndMetricsWhereItCan() {
+    Program program;
+    program.openModel();
+    auto* palette = program.find<CommandPalette>();
+    auto* tabs = program.find<QTabWidget>();
+    const auto find = [&](const char* typed) {
+        program.action("Find head")->trigger();
+        QTest::keyClicks(palette->findChild<QLineEdit*>(), typed);
+        const QString first = palette->findChild<QListWidget*>()->currentItem()->text();
+        QTest::keyClick(palette->findChild<QLineEdit*>(), Qt::Key_Return);
+        return first;
+    };
+    const auto* selection = program.window->findChild<Selection*>();
+    QCOMPARE(program.action("Find head")->shortcut(), QKeySequence(QKeySequence::Find));
+    program.window->showTab("layers");
+    QCOMPARE(find("2.1"), QString("L2.H1"));
+    QCOMPARE(tabs->currentWidget(), program.find<HeadsView>());
+    QCOMPARE(selection->active(), std::optional(HeadId{2, 1}));
+    program.window->showTab("attention");
+    find("l1 h0");
+    QCOMPARE(tabs->tabText(tabs->currentIndex()), QString("Attention")); // it shows heads too
+    QCOMPARE(selection->active(), std::optional(HeadId{1, 0}));
+    program.window->showTab("layers");
+    QCOMPARE(find("1"), QString("L1"));
+    QCOMPARE(tabs->tabText(tabs->currentIndex()), QString("Layers"));
+    QVERIFY(selection->heads().size() > 1 && selection->heads().begin()->layer == 1);
+    QCOMPARE(find("gate-norm per head"), QString("gate_norm_head")); // by its title
+    QVERIFY(program.find<LayersView>()->chosenMetrics().contains("gate_norm_head"));
+    QCOMPARE(tabs->tabText(tabs->currentIndex()), QString("Layers"));
+}
+
+void TestMainWindow::filterBarComesAndGoes() {
+    Program program;
+    program.openModel();
+    auto* bar = program.find<FilterBar>();
+    QVERIFY(!bar->isVisible());
+    program.action("Filter heads")->trigger();
+    QVERIFY(bar->isVisible());
+    QTRY_VERIFY(bar->input()->hasFocus());
+    QTest::keyClicks(bar->input(), "layer 1");
+    program.action("Select all heads")->trigger();
+    const auto* selection = program.window->findChild<Selection*>();
+    QVERIFY(!selection->heads().empty());
+    for (const HeadId& head : selection->heads())
+        QCOMPARE(head.layer, 1);
+    QTest::keyClick(bar->input(), Qt::Key_Escape);
+    QVERIFY(!bar->isVisible());
 }
 
 void TestMainWindow::paletteJumpsToAHead() {

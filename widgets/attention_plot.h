@@ -1,6 +1,6 @@
 #pragma once
 
-#include "widgets/map_pyramid.h"
+#include "analysis/map_pyramid.h"
 #include "widgets/plot_scale.h"
 
 #include <QImage>

@@ -2,9 +2,9 @@
 
 #include "analysis/attention_reader.h"
 #include "analysis/head_id.h"
+#include "analysis/map_pyramid.h"
 #include "analysis/prompt_tokens.h"
 #include "widgets/job_runner.h"
-#include "widgets/map_pyramid.h"
 
 #include <QObject>
 #include <QString>

@@ -3,6 +3,7 @@
 #include "analysis/statistics.h"
 #include "analysis/text.h"
 #include "widgets/colour_maps.h"
+#include "widgets/head_filter.h"
 #include "widgets/plot_theme.h"
 #include "widgets/selection.h"
 
@@ -44,13 +45,22 @@ AttentionSheet::AttentionSheet(Selection* selection, QWidget* parent)
     setAutoFillBackground(true);
     setBackgroundRole(QPalette::Base);
     setAccessibleName(tr("Attention maps in small"));
-    connect(selection, &Selection::changed, this, &AttentionSheet::follow);
-    connect(selection, &Selection::hoverChanged, this, &AttentionSheet::follow);
+    connect(selection, &Selection::changed, this, qOverload<>(&AttentionSheet::update));
+    connect(selection, &Selection::hoverChanged, this, &AttentionSheet::followHover);
+}
+
+void AttentionSheet::setFilter(const HeadFilter* filter) {
+    m_filter = filter;
+    connect(filter, &HeadFilter::changed, this, qOverload<>(&AttentionSheet::update));
+    update();
 }
 
 void AttentionSheet::setLayers(const ModelSpec& spec, const std::vector<int>& layers) {
     m_spec = spec;
     m_layers = layers;
+    m_rows.assign(spec.layers.size(), -1);
+    for (std::size_t row = 0; row < layers.size(); ++row)
+        m_rows[static_cast<std::size_t>(layers[row])] = static_cast<int>(row);
     m_read.clear();
     m_thumbnails.clear();
     m_pictures.clear();
@@ -106,22 +116,32 @@ QRect AttentionSheet::cellRect(HeadId head) const {
     if (m_columns > 0)
         return {labelWidth() + head.head % m_columns * step(),
                 labelHeight() + head.head / m_columns * (labelHeight() + step()), m_side, m_side};
-    const auto row = std::ranges::find(m_layers, head.layer) - m_layers.begin();
-    return {labelWidth() + head.head * step(), labelHeight() + static_cast<int>(row) * step(), m_side, m_side};
+    return {labelWidth() + head.head * step(), labelHeight() + rowOf(head.layer) * step(), m_side, m_side};
 }
 
 std::optional<HeadId> AttentionSheet::headAt(QPointF point) const {
-    for (int layer : m_layers)
-        for (int head = 0; head < m_spec.layers[static_cast<std::size_t>(layer)].heads; ++head)
-            if (cellRect({layer, head}).contains(point.toPoint()))
-                return HeadId{layer, head};
-    return std::nullopt;
+    const int across = (static_cast<int>(point.x()) - labelWidth()) / step();
+    const int down = (static_cast<int>(point.y()) - labelHeight()) / (m_columns > 0 ? labelHeight() + step() : step());
+    if (m_layers.empty() || point.x() < labelWidth() || point.y() < labelHeight())
+        return std::nullopt;
+    const bool isWrapped = m_columns > 0;
+    if (isWrapped ? across >= m_columns : down >= static_cast<int>(m_layers.size()))
+        return std::nullopt;
+    const HeadId head = isWrapped ? HeadId{m_layers.front(), down * m_columns + across}
+                                  : HeadId{m_layers[static_cast<std::size_t>(down)], across};
+    const bool exists = head.head < m_spec.layers[static_cast<std::size_t>(head.layer)].heads;
+    return exists && cellRect(head).contains(point.toPoint()) ? std::optional(head) : std::nullopt;
+}
+
+int AttentionSheet::rowOf(int layer) const {
+    const auto index = static_cast<std::size_t>(layer);
+    return index < m_rows.size() ? m_rows[index] : -1;
 }
 
 void AttentionSheet::paintEvent(QPaintEvent* event) {
     QPainter painter(this);
     paintLabels(painter);
-    for (int layer : m_layers)
+    for (int layer : m_layers) // rows apart, those that are not seen cost nothing
         for (int head = 0; head < m_spec.layers[static_cast<std::size_t>(layer)].heads; ++head)
             if (const QRect cell = cellRect({layer, head}); cell.adjusted(-2, -2, 2, 2).intersects(event->rect()))
                 paintCell(painter, {layer, head}, cell);
@@ -138,6 +158,7 @@ void AttentionSheet::paintLabels(QPainter& painter) const {
         return;
     for (int layer : m_layers) {
         const QRect first = cellRect({layer, 0});
+        painter.setPen(m_selection->hoveredLayer() == layer ? themeOf(*this).text : themeOf(*this).muted);
         painter.drawText(QRect(0, first.top(), labelWidth() - gap, first.height()), Qt::AlignRight | Qt::AlignVCenter,
                          QString("L%1").arg(layer));
     }
@@ -158,17 +179,40 @@ void AttentionSheet::paintCell(QPainter& painter, HeadId head, const QRect& cell
             picture = pictureOf(found->second, m_colours, theme.absent.rgb());
         painter.drawPixmap(cell, picture);
     }
+    if (m_filter && !m_filter->passes(head))
+        painter.fillRect(cell, theme.veil());
     const bool isActive = m_selection->active() == head;
-    if (isActive || m_selection->heads().contains(head) || m_selection->hovered() == head) {
+    const bool isPointedAt = m_pointedAt.contains(head);
+    if (isActive || m_selection->heads().contains(head) || isPointedAt) {
         painter.setBrush(Qt::NoBrush);
-        painter.setPen(
-            theme.pen(m_selection->hovered() == head && !isActive ? theme.text : theme.accent, isActive ? 2 : 1));
+        painter.setPen(theme.pen(isPointedAt && !isActive ? theme.text : theme.accent, isActive ? 2 : 1));
         painter.drawRect(cell.adjusted(-1, -1, 0, 0));
     }
 }
 
-void AttentionSheet::follow() {
-    update();
+/// The hovered head, or all of a layer that is hovered as a whole in another view.
+std::set<HeadId> AttentionSheet::pointedAt() const {
+    std::set<HeadId> heads;
+    const std::optional<int> layer = m_selection->hoveredLayer();
+    if (!layer || rowOf(*layer) < 0)
+        return heads;
+    if (const std::optional<HeadId> head = m_selection->hovered())
+        return {*head};
+    for (int head = 0; head < m_spec.layers[static_cast<std::size_t>(*layer)].heads; ++head)
+        heads.insert({*layer, head});
+    return heads;
+}
+
+/// Paints no more than what changes.
+void AttentionSheet::followHover() {
+    std::set<HeadId> changed = pointedAt();
+    changed.swap(m_pointedAt);
+    changed.insert(m_pointedAt.begin(), m_pointedAt.end());
+    for (const HeadId& head : changed) {
+        const QRect cell = cellRect(head);
+        update(m_columns > 0 ? cell.adjusted(-2, -2, 2, 2)
+                             : cell.adjusted(-2, -2, 2, 2) | QRect(0, cell.top(), labelWidth(), cell.height()));
+    }
 }
 
 bool AttentionSheet::event(QEvent* event) {
@@ -178,7 +222,7 @@ bool AttentionSheet::event(QEvent* event) {
         return QWidget::event(event);
     const auto* help = static_cast<QHelpEvent*>(event);
     if (const std::optional<HeadId> head = headAt(help->pos()))
-        QToolTip::showText(help->globalPos(), QString::fromStdString(headName(head->layer, head->head)), this);
+        emit toolTipRequested(help->globalPos(), *head);
     else
         QToolTip::hideText();
     return true;
@@ -199,6 +243,14 @@ void AttentionSheet::mousePressEvent(QMouseEvent* event) {
 void AttentionSheet::mouseDoubleClickEvent(QMouseEvent* event) {
     if (const std::optional<HeadId> head = headAt(event->position()))
         emit opened(*head);
+}
+
+void AttentionSheet::wheelEvent(QWheelEvent* event) {
+    constexpr double notch = 120;
+    if (m_columns == 0 && event->modifiers().testFlag(Qt::ControlModifier))
+        emit zoomWanted(event->angleDelta().y() / notch, event->position());
+    else
+        QWidget::wheelEvent(event);
 }
 
 void AttentionSheet::leaveEvent(QEvent*) {

@@ -1,12 +1,15 @@
 #include "widgets/attention_view.h"
 
+#include "analysis/attention_figure.h"
 #include "analysis/text.h"
 #include "widgets/attention_plot.h"
 #include "widgets/attention_run.h"
 #include "widgets/attention_sheet.h"
 #include "widgets/colour_controls.h"
+#include "widgets/commands.h"
 #include "widgets/document.h"
 #include "widgets/figure_actions.h"
+#include "widgets/head_readout.h"
 #include "widgets/selection.h"
 
 #include <QCheckBox>
@@ -16,13 +19,17 @@
 #include <QMenu>
 #include <QPlainTextEdit>
 #include <QScrollArea>
+#include <QScrollBar>
 #include <QSignalBlocker>
+#include <QSlider>
 #include <QStackedWidget>
 #include <QStyle>
 #include <QTimer>
 #include <QToolButton>
+#include <QToolTip>
 
 #include <algorithm>
+#include <cmath>
 #include <numeric>
 #include <utility>
 
@@ -34,6 +41,9 @@ constexpr int typingMs = 600;
 constexpr int stripSide = 84;
 constexpr int stripStep = stripSide + 4;
 constexpr int sheetSide = 56;
+constexpr int smallestSide = 20;
+constexpr int largestSide = 192;
+constexpr double sideNotch = 1.15;
 
 QScrollArea* scrolling(QWidget* content) {
     auto* area = new QScrollArea;
@@ -58,6 +68,7 @@ AttentionView::AttentionView(Document* document, JobRunner* jobs, Selection* sel
     , m_masked(new QCheckBox(tr("under the &mask")))
     , m_colours(new ColourControls(document, "attention"))
     , m_all(new QToolButton)
+    , m_size(new QSlider(Qt::Horizontal))
     , m_title(new QLabel)
     , m_stack(new QStackedWidget)
     , m_plot(new AttentionPlot)
@@ -82,6 +93,11 @@ void AttentionView::build() {
     m_all->setToolTip(tr("A contact sheet of all heads of the model"));
     m_all->setCheckable(true);
     m_all->setAutoRaise(true);
+    m_size->setAccessibleName(tr("Size of the maps in small"));
+    m_size->setToolTip(tr("Size of the maps (Ctrl+wheel)"));
+    m_size->setRange(smallestSide, largestSide);
+    m_size->setFixedWidth(fontMetrics().averageCharWidth() * 16);
+    m_size->hide();
     m_title->setAccessibleName(tr("Head shown"));
     auto* controls = new QWidget;
     auto* row = new QHBoxLayout(controls);
@@ -92,13 +108,13 @@ void AttentionView::build() {
     row->addSpacing(8);
     row->addWidget(m_masked);
     row->addStretch();
+    row->addWidget(m_size);
     row->addWidget(m_all);
     auto* prompt = new QVBoxLayout;
     prompt->setContentsMargins(8, 6, 8, 6);
     prompt->addWidget(m_prompt);
 
     m_strip->setSide(stripSide);
-    m_sheet->setSide(sheetSide);
     m_stripArea = scrolling(m_strip);
     m_stripArea->setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
     auto* single = new QWidget;
@@ -108,7 +124,8 @@ void AttentionView::build() {
     halves->addWidget(m_plot, 1);
     halves->addWidget(m_stripArea);
     m_stack->addWidget(single);
-    m_stack->addWidget(scrolling(m_sheet));
+    m_sheetArea = scrolling(m_sheet);
+    m_stack->addWidget(m_sheetArea);
 
     auto* layout = new QVBoxLayout(this);
     layout->setContentsMargins(0, 0, 0, 0);
@@ -141,9 +158,26 @@ void AttentionView::connectAll() {
     connect(m_run, &AttentionRun::mapChanged, this, &AttentionView::showMap);
     connect(m_run, &AttentionRun::stateChanged, this, &AttentionView::showMap);
     connect(m_plot, &AttentionPlot::hoverChanged, this, &AttentionView::tell);
-    for (AttentionSheet* sheet : {m_strip, m_sheet})
+    for (AttentionSheet* sheet : {m_strip, m_sheet}) {
         connect(sheet, &AttentionSheet::opened, this, &AttentionView::showHead);
+        connect(sheet, &AttentionSheet::toolTipRequested, this,
+                [this, sheet](const QPoint& at, HeadId head) { QToolTip::showText(at, describe(head), sheet); });
+    }
+    connect(m_selection, &Selection::hoverChanged, this, &AttentionView::tell);
+    connect(m_sheet, &AttentionSheet::zoomWanted, this, [this](double steps, const QPointF& about) {
+        resizeThumbnails(static_cast<int>(std::lround(m_sheet->side() * std::pow(sideNotch, steps))), about);
+    });
+    connect(m_size, &QSlider::valueChanged, this, [this](int side) {
+        const QRect seen = m_sheet->visibleRegion().boundingRect();
+        resizeThumbnails(side, seen.topLeft());
+    });
     connect(m_actions, &FigureActions::failed, this, &AttentionView::failed);
+    m_actions->setCommandCopier([this] {
+        if (!m_run->isMasked())
+            return false;
+        emit maskedCommandWanted();
+        return true;
+    });
 }
 
 /// Takes over what is open now and how it was looked at.
@@ -152,8 +186,12 @@ void AttentionView::restore() {
     const auto kept = view.find("attention.prompt");
     if (kept != view.end())
         m_run->setPrompt(QString::fromStdString(kept->second));
+    const auto side = view.find("attention.side");
     const QSignalBlocker quiet(m_prompt);
+    const QSignalBlocker quietSize(m_size);
     m_prompt->setPlainText(m_run->prompt());
+    m_size->setValue(side == view.end() ? sheetSide : QString::fromStdString(side->second).toInt());
+    m_sheet->setSide(m_size->value());
     m_colours->restore();
     restart();
 }
@@ -200,8 +238,11 @@ void AttentionView::follow() {
     }
     if (isVisible()) {
         m_run->show(head());
-        if (m_all->isChecked())
+        if (m_all->isChecked()) {
             m_run->readAll();
+            const QPoint middle = m_sheet->cellRect(head()).center();
+            m_sheetArea->ensureVisible(middle.x(), middle.y(), m_sheet->side(), m_sheet->side());
+        }
     }
     showMap();
 }
@@ -225,6 +266,7 @@ void AttentionView::showHead(HeadId wanted) {
 
 void AttentionView::showAllHeads(bool all) {
     m_all->setChecked(all);
+    m_size->setVisible(all);
     m_stack->setCurrentIndex(all ? 1 : 0);
     follow();
 }
@@ -248,10 +290,34 @@ void AttentionView::showMap() {
     m_actions->setEnabled(map != nullptr);
 }
 
+void AttentionView::setFilter(const HeadFilter* filter) {
+    m_strip->setFilter(filter);
+    m_sheet->setFilter(filter);
+}
+
+void AttentionView::resizeThumbnails(int side, const QPointF& about) {
+    side = std::clamp(side, smallestSide, largestSide);
+    const QSignalBlocker quiet(m_size);
+    m_size->setValue(side);
+    const double factor = static_cast<double>(side) / m_sheet->side();
+    const QPointF onScreen = about + m_sheet->pos();
+    m_sheet->setSide(side);
+    m_sheetArea->horizontalScrollBar()->setValue(static_cast<int>(about.x() * factor - onScreen.x()));
+    m_sheetArea->verticalScrollBar()->setValue(static_cast<int>(about.y() * factor - onScreen.y()));
+    if (m_document->isOpen())
+        m_document->setView("attention.side", std::to_string(side));
+}
+
+QString AttentionView::describe(HeadId wanted) const {
+    HeadReadout pattern(m_document);
+    pattern.setResult("attention_pattern");
+    return pattern.value(wanted) ? pattern.describe(wanted) : nameOf(wanted);
+}
+
 void AttentionView::tell() {
     const std::optional<AttentionCell> cell = m_plot->hovered();
     if (!cell || !m_plot->map())
-        return emit hoverText({});
+        return emit hoverText(m_selection->hovered() ? describe(*m_selection->hovered()) : QString());
     const auto token = [this](int index) { return QString("%1 “%2”").arg(index).arg(m_plot->tokens()[index]); };
     const QString value = QString::fromStdString(significant(m_plot->map()->at(cell->query, cell->key), 4));
     const QString text =
@@ -262,36 +328,18 @@ void AttentionView::tell() {
 
 Figure AttentionView::currentFigure() const {
     const auto& map = m_plot->map();
-    if (!map)
+    if (!map || !m_run->tokens())
         return {};
-    double cells = 1;
-    while (map->side() / cells > figureSide)
-        cells *= 2;
-    const MapPyramid::Level& level = map->level(cells);
-    const bool isWhole = level.cells == 1;
-    const auto axis = [&](const QString& what) {
-        return (isWhole ? what : QString("%1 / %2").arg(what).arg(level.cells)).toStdString();
-    };
-    Figure figure;
-    figure.title = m_document->session().model.name;
-    figure.x.label = axis("key");
-    figure.y.label = axis("query");
-    const auto side = static_cast<std::size_t>(level.side);
-    figure.cells = Matrix(side, side);
-    for (std::size_t i = 0; i < level.values.size(); ++i)
-        if (level.values[i] > 0)
-            figure.cells.values()[i] = static_cast<double>(level.values[i]);
-    if (isWhole)
-        figure.x.names = figure.y.names = m_run->tokens()->labels;
-    figure.scale = m_colours->scale();
-    const QString what = tr("attention of %1").arg(nameOf(head()));
-    figure.colour = {what.toStdString(), figure.scale.logarithmic};
-    figure.caption = tr("%1: %2 over %3 tokens%4.")
-                         .arg(QString::fromStdString(figure.title), what)
-                         .arg(map->side())
-                         .arg(isWhole ? QString() : tr("; a cell is the largest of %1 x %1").arg(level.cells))
-                         .toStdString();
+    Figure figure =
+        attentionFigure(m_document->session().model.name, head(), *map, m_run->tokens()->labels, m_colours->scale());
+    if (!m_run->isMasked())
+        figure.command = shellText(command({}));
     return figure;
+}
+
+CommandLine AttentionView::command(const std::string& maskFile) const {
+    return attentionCommand(modelPath(*m_document), figureText({head(), m_colours->scale()}),
+                            m_run->prompt().toStdString(), maskFile);
 }
 
 void AttentionView::contextMenuEvent(QContextMenuEvent* event) {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "analysis/command_line.h"
 #include "analysis/figure.h"
 #include "analysis/head_id.h"
 
@@ -11,6 +12,7 @@ class QCheckBox;
 class QLabel;
 class QPlainTextEdit;
 class QScrollArea;
+class QSlider;
 class QStackedWidget;
 class QTimer;
 class QToolButton;
@@ -23,6 +25,7 @@ class AttentionSheet;
 class ColourControls;
 class Document;
 class FigureActions;
+class HeadFilter;
 class JobRunner;
 class Selection;
 
@@ -34,9 +37,12 @@ class AttentionView : public QWidget {
 public:
     AttentionView(Document* document, JobRunner* jobs, Selection* selection, QWidget* parent = nullptr);
 
-    /// The map on screen, at most figureSide cells along an edge; without cells when there is none.
+    /// Heads that do not pass step back.
+    void setFilter(const HeadFilter* filter);
+    /// The map on screen; without cells when there is none.
     Figure currentFigure() const;
-    static constexpr int figureSide = 256;
+    /// What draws it again. @param maskFile that the model runs under; empty = dense
+    CommandLine command(const std::string& maskFile) const;
     /// Copying and saving, for the window's menus; they are also in the context menu.
     FigureActions* figureActions() const { return m_actions; }
     AttentionPlot* plot() const { return m_plot; }
@@ -51,7 +57,9 @@ public slots:
     void showAllHeads(bool all);
 
 signals:
-    /// One line on the cell under the pointer; empty when there is none.
+    /// A command is to be copied that needs the current mask in a file.
+    void maskedCommandWanted();
+    /// One line on the cell or head under the pointer; empty when there is none.
     void hoverText(const QString& text);
     /// Saving a picture did not work.
     void failed(const QString& message);
@@ -74,6 +82,10 @@ private:
     void onLayerRead(int layer);
     void showMap();
     void tell();
+    /// What a head is called, and of which attention pattern it is, where that is measured.
+    QString describe(HeadId head) const;
+    /// Thumbnails of another size, with what is at a point of the sheet staying where it is.
+    void resizeThumbnails(int side, const QPointF& about);
     HeadId head() const;
 
     Document* m_document;
@@ -83,12 +95,14 @@ private:
     QCheckBox* m_masked;
     ColourControls* m_colours;
     QToolButton* m_all;
+    QSlider* m_size; ///< of thumbnails in the sheet
     QLabel* m_title;
     QStackedWidget* m_stack;
     AttentionPlot* m_plot;
     AttentionSheet* m_strip;
     AttentionSheet* m_sheet;
     QScrollArea* m_stripArea;
+    QScrollArea* m_sheetArea;
     FigureActions* m_actions;
     QTimer* m_typing; ///< until the prompt stands still
     int m_stripLayer = -1;

@@ -143,6 +143,14 @@ void CommandCopier::copyMask() {
                   {}});
 }
 
+void CommandCopier::copyUnderMask(std::function<std::vector<CommandLine>(const std::string& maskFile)> commands) {
+    const NamedMask& mask = m_document->masks()->state().edited();
+    if (mask.record->mask.keepsAll())
+        copy(commands({}));
+    else
+        findMaskFile({mask.name, *mask.record, std::move(commands), {}});
+}
+
 void CommandCopier::copyExport() {
     const NamedMask& mask = m_document->masks()->state().edited();
     const ModelCard& card = m_document->session().model;

@@ -33,6 +33,8 @@ public:
     void copyEvaluation(const Evaluation& evaluation);
     /// What made the current mask, where a strategy did; else what shows it.
     void copyMask();
+    /// What shows the model under the current mask. @param commands for a mask file; empty = dense
+    void copyUnderMask(std::function<std::vector<CommandLine>(const std::string& maskFile)> commands);
     /// Of a masked export of the current mask.
     void copyExport();
 

@@ -17,8 +17,21 @@ namespace secateur {
 namespace {
 
 constexpr int indexRole = Qt::UserRole + 1;
-constexpr std::size_t mostShown = 50;
 constexpr int rowsOnScreen = 12;
+
+/// Those that have the letters, best first.
+std::vector<Command> matching(const std::vector<Command>& commands, const QString& typed) {
+    std::vector<std::pair<int, std::size_t>> found; // what sorts first, index
+    for (std::size_t i = 0; i < commands.size(); ++i)
+        if (const auto score = fuzzyScore(typed, commands[i].title))
+            found.emplace_back(-*score, i);
+    std::ranges::stable_sort(found, {}, &std::pair<int, std::size_t>::first);
+    found.resize(std::min(found.size(), CommandPalette::mostShown));
+    std::vector<Command> best;
+    for (const auto& [score, index] : found)
+        best.push_back(commands[index]);
+    return best;
+}
 
 } // namespace
 
@@ -29,7 +42,6 @@ CommandPalette::CommandPalette(QWidget* parent)
     setFrameShape(QFrame::StyledPanel);
     setAutoFillBackground(true);
     setAccessibleName(tr("Commands"));
-    m_input->setPlaceholderText(tr("Search commands, metrics, heads (L12.H3)…"));
     m_input->setAccessibleName(tr("Search commands"));
     m_list->setAccessibleName(tr("Commands found"));
     m_list->setFrameShape(QFrame::NoFrame);
@@ -48,7 +60,13 @@ CommandPalette::CommandPalette(QWidget* parent)
 }
 
 void CommandPalette::open(std::vector<Command> commands) {
-    m_commands = std::move(commands);
+    open([commands = std::move(commands)](const QString& typed) { return matching(commands, typed); },
+         tr("Search commands, metrics, heads (L12.H3)…"));
+}
+
+void CommandPalette::open(Source source, const QString& invitation) {
+    m_source = std::move(source);
+    m_input->setPlaceholderText(invitation);
     m_input->clear();
     filter({});
     place();
@@ -90,14 +108,9 @@ bool CommandPalette::eventFilter(QObject* watched, QEvent* event) {
 }
 
 void CommandPalette::filter(const QString& typed) {
-    std::vector<std::pair<int, std::size_t>> found; // what sorts first, index
-    for (std::size_t i = 0; i < m_commands.size(); ++i)
-        if (const auto score = fuzzyScore(typed, m_commands[i].title))
-            found.emplace_back(-*score, i);
-    std::ranges::stable_sort(found, {}, &std::pair<int, std::size_t>::first);
-    found.resize(std::min(found.size(), mostShown));
+    m_commands = m_source(typed);
     m_list->clear();
-    for (const auto& [score, index] : found) {
+    for (std::size_t index = 0; index < std::min(m_commands.size(), mostShown); ++index) {
         auto* item = new QListWidgetItem(m_commands[index].title, m_list);
         item->setData(DetailDelegate::detailRole, m_commands[index].detail);
         item->setData(indexRole, static_cast<qulonglong>(index));

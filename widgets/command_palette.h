@@ -25,8 +25,14 @@ class CommandPalette : public QFrame {
 public:
     explicit CommandPalette(QWidget* parent);
 
+    /// What there is for a few letters, likeliest first.
+    using Source = std::function<std::vector<Command>(const QString& typed)>;
+    static constexpr std::size_t mostShown = 50;
+
     /// Opens with these commands, likeliest first.
     void open(std::vector<Command> commands);
+    /// Opens with what is found. @param invitation stands where nothing is typed
+    void open(Source source, const QString& invitation);
 
 protected:
     bool eventFilter(QObject* watched, QEvent* event) override;
@@ -36,7 +42,8 @@ private:
     void runCurrent();
     void place();
 
-    std::vector<Command> m_commands;
+    Source m_source;
+    std::vector<Command> m_commands; ///< listed now
     QLineEdit* m_input;
     QListWidget* m_list;
 };

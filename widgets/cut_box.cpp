@@ -4,6 +4,7 @@
 #include "analysis/error.h"
 #include "analysis/text.h"
 #include "widgets/document.h"
+#include "widgets/head_filter.h"
 #include "widgets/mask_editor.h"
 
 #include <QCheckBox>
@@ -65,6 +66,7 @@ CutBox::CutBox(Document* document, QWidget* parent)
     , m_slider(new QSlider(Qt::Horizontal))
     , m_perLayer(new QCheckBox(tr("in each layer")))
     , m_effect(new QLabel)
+    , m_filtered(new QLabel)
     , m_protected(new QLabel)
     , m_protect(new QToolButton)
     , m_cut(new QPushButton(tr("C&ut"))) {
@@ -83,6 +85,9 @@ CutBox::CutBox(Document* document, QWidget* parent)
     m_effect->hide();
     m_effect->setForegroundRole(QPalette::PlaceholderText);
     m_effect->setAccessibleName(tr("What would be cut"));
+    m_filtered->setWordWrap(true);
+    m_filtered->setAccessibleName(tr("What the filter leaves alone"));
+    m_filtered->hide();
     auto* grid = new QGridLayout(this);
     grid->setContentsMargins(0, 0, 0, 0);
     grid->setVerticalSpacing(4);
@@ -98,8 +103,9 @@ CutBox::CutBox(Document* document, QWidget* parent)
     grid->addWidget(m_perLayer, 4, 0, 1, 2);
     grid->addWidget(m_cut, 4, 2);
     grid->addWidget(m_effect, 5, 0, 1, 3);
-    grid->addWidget(m_protected, 6, 0, 1, 2);
-    grid->addWidget(m_protect, 6, 2, Qt::AlignRight);
+    grid->addWidget(m_filtered, 6, 0, 1, 3);
+    grid->addWidget(m_protected, 7, 0, 1, 2);
+    grid->addWidget(m_protect, 7, 2, Qt::AlignRight);
     buildProtection();
     connect(m_metric, &QComboBox::activated, this, &CutBox::chooseMetric);
     connect(m_end, &QComboBox::activated, this, &CutBox::preview);
@@ -151,6 +157,18 @@ void CutBox::showProtection() {
     if (!units.heads.empty())
         parts << QString::fromStdString(counted(units.heads.size(), "head"));
     m_protected->setText(parts.isEmpty() ? tr("Nothing is protected.") : tr("%1 protected").arg(parts.join(", ")));
+    preview();
+}
+
+void CutBox::setFilter(const HeadFilter* filter) {
+    m_filter = filter;
+    connect(filter, &HeadFilter::changed, this, &CutBox::showFilter);
+    showFilter();
+}
+
+void CutBox::showFilter() {
+    m_filtered->setVisible(m_filter->isActive());
+    m_filtered->setText(tr("Only %1, those that pass the filter, can be cut.").arg(m_filter->summary()));
     preview();
 }
 
@@ -229,7 +247,10 @@ void CutBox::preview() {
         return;
     }
     try {
-        masks.setPreview(pruneBy(m_document->spec(), request(), found->values));
+        const ModelSpec& spec = m_document->spec();
+        const bool isFiltered = m_filter && m_filter->isActive();
+        masks.setPreview(pruneBy(spec, request(),
+                                 isFiltered ? resultOfPassing(*found, spec, m_filter->heads()).values : found->values));
         m_previewing = masks.preview().has_value();
         say(tr("Hatched lightly; nothing is cut yet."));
     } catch (const Error& error) {
@@ -253,8 +274,12 @@ QString CutBox::action() const {
 
 void CutBox::cut() {
     MaskEditor& masks = *m_document->masks();
-    if (m_previewing)
-        masks.applyPreview(action(), provenanceOf(request(), masks.state().edited().name));
+    if (!m_previewing)
+        return;
+    MaskProvenance made = provenanceOf(request(), masks.state().edited().name);
+    if (m_filter && m_filter->isActive())
+        made.options.emplace("filter", m_filter->text().toStdString());
+    masks.applyPreview(action(), made);
 }
 
 } // namespace secateur

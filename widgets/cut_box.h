@@ -20,6 +20,7 @@ class QToolButton;
 namespace secateur {
 
 class Document;
+class HeadFilter;
 
 /// "Cut the lowest N by a metric": what would go is drawn lightly in every view while the slider moves, and cut with
 /// the button. What is protected or cut already does not count.
@@ -28,6 +29,9 @@ class CutBox : public QWidget {
 
 public:
     explicit CutBox(Document* document, QWidget* parent = nullptr);
+
+    /// Leaves alone what does not pass, and says so.
+    void setFilter(const HeadFilter* filter);
 
 public slots:
     /// Ranks by this result from now on, if it can be cut by.
@@ -46,7 +50,10 @@ private:
     void say(const QString& text);
     QString action() const;
 
+    void showFilter();
+
     Document* m_document;
+    const HeadFilter* m_filter = nullptr;
     QComboBox* m_metric;
     QComboBox* m_end;
     QDoubleSpinBox* m_amount;
@@ -54,6 +61,7 @@ private:
     QSlider* m_slider;
     QCheckBox* m_perLayer;
     QLabel* m_effect;
+    QLabel* m_filtered;
     QLabel* m_protected;
     QToolButton* m_protect;
     QPushButton* m_cut;

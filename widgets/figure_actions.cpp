@@ -41,6 +41,8 @@ void FigureActions::copyCsv() {
 }
 
 void FigureActions::copyCommand() {
+    if (m_copies && m_copies())
+        return;
     const QString command = QString::fromStdString(m_figure().command);
     if (command.isEmpty())
         emit failed(tr("No command draws this figure: those of a saved session have one."));

@@ -25,6 +25,8 @@ public:
     /// For menus: copy image, copy CSV, copy command, save in column width, save in page width.
     const QList<QAction*>& actions() const { return m_actions; }
     void setEnabled(bool enabled);
+    /// For a figure whose command is not known at once. @param copies true = it takes care of it
+    void setCommandCopier(std::function<bool()> copies) { m_copies = std::move(copies); }
     /// What saveAs does once the person has chosen a file; the extension decides the format.
     void save(const QString& path, FigureWidth width);
 
@@ -43,6 +45,7 @@ private:
 
     QWidget* m_view;
     std::function<Figure()> m_figure;
+    std::function<bool()> m_copies;
     QList<QAction*> m_actions;
     QString m_folder; ///< where the last picture was saved
 };

@@ -95,10 +95,18 @@ void paintHeatMap(QCustomPlot& plot, QCPLayoutGrid& layout, const Figure& figure
     rows->setRange(-0.5, count(figure.cells.rows()) - 0.5);
     rows->setRangeReversed(true);
 
-    const ColourRange range(figure.cells.values(), figure.scale);
+    QStringList classes;
+    for (const std::string& name : figure.colour.names)
+        classes << QString::fromStdString(name);
+    const ColourRange range =
+        classes.isEmpty() ? ColourRange(figure.cells.values(), figure.scale) : ColourRange::ofClasses(classes);
     PlotCells(columns, rows, theme).setCells(figure.cells, range);
     PlotColourBar bar(layout, 0, 1, theme);
-    bar.setRange(range, brokenLabel(figure.colour.label, theme.font, plot.viewport().height() * 3 / 4));
+    const QString label = brokenLabel(figure.colour.label, theme.font, plot.viewport().height() * 3 / 4);
+    if (classes.isEmpty())
+        bar.setRange(range, label);
+    else
+        bar.setClasses(classes, label);
     placeBar(layout, *rect, bar, theme);
 }
 

@@ -7,7 +7,6 @@
 #include "widgets/metric_names.h"
 
 #include <QCoreApplication>
-#include <QStringList>
 
 #include <algorithm>
 #include <cmath>
@@ -105,10 +104,25 @@ QString HeadReadout::state(HeadId head) const {
     return text;
 }
 
+QString HeadReadout::classOf(HeadId head, std::string (*format)(double value)) const {
+    const QStringList names = result() ? classNames(*result()->request.info) : QStringList();
+    const auto index = static_cast<qsizetype>(value(head).value_or(-1));
+    if (index < 0 || index >= names.size())
+        return {};
+    QStringList features = featuresOf(*result(), static_cast<std::size_t>(head.layer), column(head), format);
+    if (features.isEmpty())
+        return names[index];
+    const QString first = features.takeFirst();
+    return QString("%1 (%2%3)").arg(names[index], first, features.isEmpty() ? "" : "; " + features.join(", "));
+}
+
 QString HeadReadout::describe(HeadId head) const {
     const std::optional<double> number = value(head);
     if (!number)
         return QString::fromStdString(headName(head.layer, head.head)) + state(head);
+    const auto brief = [](double feature) { return significant(feature, 2); };
+    if (const QString text = classOf(head, brief); !text.isEmpty())
+        return cellName(head) + " = " + text + state(head);
     const MetricResult& shown = *result();
     const auto row = static_cast<std::size_t>(head.layer);
     const double error = shown.errorAt(row, column(head));
@@ -130,6 +144,8 @@ QString HeadReadout::exact(HeadId head) const {
     const std::optional<double> number = value(head);
     if (!number)
         return state(head).isEmpty() ? QString() : cellName(head) + state(head);
+    if (const QString text = classOf(head, exactly); !text.isEmpty())
+        return cellName(head) + " = " + text + state(head);
     const double error = result()->errorAt(static_cast<std::size_t>(head.layer), column(head));
     return cellName(head) + " = " + QString::fromStdString(exactlyWithError(*number, error)) + state(head);
 }
@@ -141,7 +157,8 @@ QString HeadReadout::copyOf(const std::set<HeadId>& heads) const {
         const std::optional<double> number = value(head);
         if (!number)
             continue;
-        single = QString::fromStdString(exactly(*number));
+        const QStringList classes = classNames(*result()->request.info);
+        single = classes.value(static_cast<qsizetype>(*number), QString::fromStdString(exactly(*number)));
         lines << QString("%1,%2,%3,%4")
                      .arg(head.layer)
                      .arg(head.head)

@@ -39,6 +39,8 @@ public:
 private:
     std::size_t column(HeadId head) const;
     QString cellName(HeadId head) const;
+    /// "sink (agreement 0.93; sink 0.71, entropy 1.2)" where values are classes; else empty.
+    QString classOf(HeadId head, std::string (*format)(double value)) const;
     QString state(HeadId head) const;
 
     const Document* m_document;

@@ -1,5 +1,6 @@
 #include "widgets/heads_grid.h"
 
+#include "widgets/head_filter.h"
 #include "widgets/heads_threshold.h"
 #include "widgets/mask_editor.h"
 #include "widgets/selection.h"
@@ -48,6 +49,17 @@ void HeadsGrid::setModel(const ModelSpec& spec) {
     m_spec = spec;
     m_picture.setModel(spec);
     followMask();
+    followFilter();
+}
+
+void HeadsGrid::setFilter(const HeadFilter* filter) {
+    m_filter = filter;
+    connect(filter, &HeadFilter::changed, this, &HeadsGrid::followFilter);
+    followFilter();
+}
+
+void HeadsGrid::followFilter() {
+    m_picture.setPassing(m_filter && m_filter->isActive() ? m_filter->heads() : PassingHeads());
 }
 
 void HeadsGrid::setTool(Tool tool) {
@@ -55,9 +67,13 @@ void HeadsGrid::setTool(Tool tool) {
     updateCursor(mapFromGlobal(QCursor::pos()), {});
 }
 
-void HeadsGrid::setValues(const Matrix& values, const ColourScale& scale, const QString& label, bool byGroup) {
+void HeadsGrid::setValues(const Matrix& values, const ColourScale& scale, const QString& label, bool byGroup,
+                          const QStringList& classes) {
     m_byGroup = byGroup;
-    m_picture.setValues(values, scale, label);
+    if (classes.isEmpty())
+        m_picture.setValues(values, scale, label);
+    else
+        m_picture.setClasses(values, classes, label);
     followSelection();
     followHover();
 }
@@ -69,7 +85,7 @@ void HeadsGrid::resetZoom() {
 void HeadsGrid::selectAll() {
     if (m_spec.layers.empty())
         return;
-    m_selection->select(headsBetween({0, 0}, {m_spec.layerCount() - 1, 0}, HeadsPlace::Kind::layerHeader),
+    m_selection->select(meant(headsBetween({0, 0}, {m_spec.layerCount() - 1, 0}, HeadsPlace::Kind::layerHeader)),
                         Selection::Mode::replace);
 }
 
@@ -80,6 +96,11 @@ void HeadsGrid::followSelection() {
 }
 
 void HeadsGrid::followHover() {
+    const std::optional<int> layer = m_selection->hoveredLayer();
+    if (layer && !m_selection->hovered() && exists({*layer, 0})) {
+        m_picture.setHovered(HeadId{*layer, 0}, headCount(*layer));
+        return;
+    }
     const std::optional<HeadId> hovered = shownUnit(m_selection->hovered());
     m_picture.setHovered(hovered, hovered ? unit(hovered->layer) : 1);
 }
@@ -165,8 +186,10 @@ void HeadsGrid::mouseMoveEvent(QMouseEvent* event) {
     if (m_gesture != Gesture::none)
         continueGesture(event->position());
     const std::optional<HeadsPlace> place = m_picture.placeAt(event->position());
-    const bool onCell = place && place->kind == HeadsPlace::Kind::cell;
-    m_selection->hover(onCell ? std::optional(place->head) : std::nullopt);
+    if (place && place->kind == HeadsPlace::Kind::cell)
+        m_selection->hover(place->head);
+    else
+        m_selection->hoverLayer(layerAt(event->position()));
     if (m_gesture != Gesture::none)
         return;
     m_picture.setHoveredSwitch(m_picture.switches().at(event->position()));
@@ -248,7 +271,7 @@ void HeadsGrid::continueGesture(QPointF point) {
         m_lasso << point;
         m_picture.setLasso(m_lasso);
         std::set<HeadId> heads = m_adds ? m_before : std::set<HeadId>();
-        heads.merge(m_picture.headsIn(m_lasso));
+        heads.merge(meant(m_picture.headsIn(m_lasso)));
         m_selection->select(heads, Selection::Mode::replace);
     }
 }
@@ -267,6 +290,8 @@ void HeadsGrid::cancelGesture() {
 
 void HeadsGrid::applyRectangle(HeadId to) {
     std::set<HeadId> heads = headsBetween(m_anchor.head, to, m_anchor.kind);
+    if (m_anchor.kind != HeadsPlace::Kind::cell || m_anchor.head != to)
+        heads = meant(heads);
     std::optional<HeadId> active = heads.contains(to) ? std::optional(to) : std::nullopt;
     if (m_removes) {
         std::set<HeadId> left;
@@ -303,6 +328,10 @@ HeadId HeadsGrid::unitStart(HeadId head) const {
 /// Where the outline of a head begins; nothing for one that another model had.
 std::optional<HeadId> HeadsGrid::shownUnit(std::optional<HeadId> head) const {
     return head && exists(*head) ? std::optional(unitStart(*head)) : std::nullopt;
+}
+
+std::set<HeadId> HeadsGrid::meant(const std::set<HeadId>& heads) const {
+    return m_filter ? m_filter->passing(heads) : heads;
 }
 
 std::set<HeadId> HeadsGrid::headsBetween(HeadId from, HeadId to, HeadsPlace::Kind kind) const {

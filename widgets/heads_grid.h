@@ -11,6 +11,7 @@
 
 namespace secateur {
 
+class HeadFilter;
 class HeadsThreshold;
 class MaskEditor;
 class Selection;
@@ -30,7 +31,11 @@ public:
     void setModel(const ModelSpec& spec);
     /// @param values [layers, heads]
     /// @param byGroup KV groups are selected as a whole
-    void setValues(const Matrix& values, const ColourScale& scale, const QString& label, bool byGroup);
+    /// @param classes that the values are; none = they are numbers
+    void setValues(const Matrix& values, const ColourScale& scale, const QString& label, bool byGroup,
+                   const QStringList& classes = {});
+    /// Cells that do not pass step back; selecting several leaves them out, a click on one does not.
+    void setFilter(const HeadFilter* filter);
     /// What dragging without modifiers does.
     void setTool(Tool tool);
     HeadsThreshold* threshold() const { return m_threshold; }
@@ -38,6 +43,8 @@ public:
     const QString& hint() const { return m_hint; }
     void selectAll();
     void resetZoom();
+    /// Scrolls to a head.
+    void reveal(HeadId head) { m_picture.reveal(head); }
     QRect cellRect(HeadId head) const { return m_picture.cellRect(head); }
     QRect switchRect(LayerSwitch which) const { return m_picture.switches().rect(which); }
     QRect colourBarRect() const { return m_picture.colourBar().pixels(); }
@@ -73,6 +80,7 @@ private:
 
     void followSelection();
     void followHover();
+    void followFilter();
     void beginGesture(const HeadsPlace& place, Qt::KeyboardModifiers modifiers);
     void beginLasso(QPointF point, bool adds);
     void continueGesture(QPointF point);
@@ -103,9 +111,12 @@ private:
     bool exists(HeadId head) const;
     int headCount(int layer) const;
     std::set<HeadId> headsBetween(HeadId from, HeadId to, HeadsPlace::Kind kind) const;
+    /// Those that a person who takes them at once means.
+    std::set<HeadId> meant(const std::set<HeadId>& heads) const;
 
     Selection* m_selection;
     MaskEditor* m_masks;
+    const HeadFilter* m_filter = nullptr;
     HeadsThreshold* m_threshold;
     HeadsShears m_shears;
     HeadsPicture m_picture;

@@ -6,7 +6,6 @@
 #include <qcustomplot.h>
 
 #include <utility>
-#include <vector>
 
 namespace secateur {
 
@@ -26,6 +25,7 @@ public:
     int activeCount = 1;
     int hoveredCount = 1;
     QPolygonF lasso;
+    std::vector<std::vector<bool>> passing;
 
 protected:
     QRect clipRect() const override {
@@ -34,6 +34,7 @@ protected:
     }
     void applyDefaultAntialiasingHint(QCPPainter* painter) const override { painter->setAntialiasing(false); }
     void draw(QCPPainter* painter) override {
+        drawVeil(*painter);
         drawContour(*painter);
         if (hovered)
             drawFrame(*painter, pixels(*hovered, hoveredCount), 1, theme.text);
@@ -72,6 +73,15 @@ private:
                 edges.emplace_back(right, cell.top(), 0, cell.height());
         }
         return edges;
+    }
+
+    void drawVeil(QCPPainter& painter) const {
+        const QRect shown = m_columns->axisRect()->rect();
+        const QColor veil = theme.veil();
+        for (std::size_t layer = 0; layer < passing.size(); ++layer)
+            for (std::size_t head = 0; head < passing[layer].size(); ++head)
+                if (!passing[layer][head])
+                    painter.fillRect(pixels({static_cast<int>(layer), static_cast<int>(head)}) & shown, veil);
     }
 
     /// Every line lies on one of the background's colour, so that it is seen on any colour of the map.
@@ -126,6 +136,10 @@ void HeadsOutlines::setActive(std::optional<HeadId> head, int count) {
 void HeadsOutlines::setHovered(std::optional<HeadId> head, int count) {
     m_drawing->hovered = head;
     m_drawing->hoveredCount = count;
+}
+
+void HeadsOutlines::setPassing(const std::vector<std::vector<bool>>& passing) {
+    m_drawing->passing = passing;
 }
 
 void HeadsOutlines::setLasso(const QPolygonF& lasso) {

@@ -7,6 +7,7 @@
 
 #include <optional>
 #include <set>
+#include <vector>
 
 class QCPAxis;
 
@@ -23,6 +24,8 @@ public:
     /// @param count cells from this one on
     void setActive(std::optional<HeadId> head, int count);
     void setHovered(std::optional<HeadId> head, int count);
+    /// [layers][heads] false = a veil lies over it
+    void setPassing(const std::vector<std::vector<bool>>& passing);
     void setLasso(const QPolygonF& lasso);
 
 private:

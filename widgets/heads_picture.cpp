@@ -8,6 +8,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
+#include <utility>
 
 namespace secateur {
 
@@ -56,9 +58,14 @@ struct HeadsPicture::Parts {
     HeadsCuts cuts; ///< made before the outlines, so drawn beneath them
     LayerSwitches switches;
     HeadsOutlines outlines;
-    QString label;            ///< of the colour bar
-    std::vector<int> lengths; ///< heads of each layer
-    int width = 0;            ///< heads of the widest layer
+    QString label;       ///< of the colour bar
+    QStringList classes; ///< that the values are; none = numbers
+    Matrix values;       ///< of the cells
+    bool isLogarithmic = false;
+    std::vector<std::vector<bool>> passing; ///< empty = all
+    QList<QCPBars*> shares;                 ///< of the classes, where the means are of numbers
+    std::vector<int> lengths;               ///< heads of each layer
+    int width = 0;                          ///< heads of the widest layer
     bool zoomed = false;
 
     int height() const { return static_cast<int>(lengths.size()); }
@@ -134,10 +141,79 @@ void HeadsPicture::setModel(const ModelSpec& spec) {
 void HeadsPicture::setValues(const Matrix& values, const ColourScale& scale, const QString& label) {
     Parts& parts = *m_parts;
     const ColourRange range(values.values(), scale);
+    const bool hadClasses = !std::exchange(parts.classes, {}).isEmpty();
     parts.cells.setCells(values, range);
     parts.label = label;
+    parts.values = values;
+    parts.isLogarithmic = range.isLogarithmic();
     parts.bar.setRange(range, fittingLabel());
+    showBeside();
+    if (hadClasses)
+        arrange(); // numbers take less room than names, or more
+    replot();
+}
 
+void HeadsPicture::setClasses(const Matrix& values, const QStringList& names, const QString& label) {
+    Parts& parts = *m_parts;
+    parts.cells.setCells(values, ColourRange::ofClasses(names));
+    parts.label = label;
+    parts.values = values;
+    const bool isSame = std::exchange(parts.classes, names) == names;
+    parts.bar.setClasses(names, fittingLabel());
+    showBeside();
+    if (!isSame)
+        arrange();
+    replot();
+}
+
+/// What is to the right of each layer, of the heads that pass.
+void HeadsPicture::showBeside() {
+    Parts& parts = *m_parts;
+    Matrix values = parts.values;
+    for (std::size_t row = 0; row < std::min(values.rows(), parts.passing.size()); ++row)
+        for (std::size_t column = 0; column < std::min(values.columns(), parts.passing[row].size()); ++column)
+            if (!parts.passing[row][column])
+                values(row, column) = std::numeric_limits<double>::quiet_NaN();
+    const QString which = parts.passing.empty() ? QString() : QStringLiteral(", filtered");
+    parts.meansTitle->setLabel((parts.classes.isEmpty() ? "layer mean" : "share of heads (%)") + which);
+    showShares(values, parts.classes);
+    if (parts.classes.isEmpty())
+        showMeans(values);
+    else
+        parts.means->setVisible(false);
+}
+
+/// Beside each layer, the share of each class as one bar.
+void HeadsPicture::showShares(const Matrix& values, const QStringList& names) {
+    Parts& parts = *m_parts;
+    for (QCPBars* bars : std::exchange(parts.shares, {}))
+        parts.plot->removePlottable(bars);
+    if (names.isEmpty())
+        return;
+    const ColourRange range = ColourRange::ofClasses(names);
+    for (int i = 0; i < names.size(); ++i) {
+        auto* bars = new QCPBars(parts.meansRows, parts.meansAxis);
+        bars->setWidth(parts.means->width());
+        bars->setPen(Qt::NoPen);
+        bars->setBrush(QColor(range.colour(i)));
+        for (std::size_t layer = 0; layer < values.rows(); ++layer) {
+            const std::span<const double> row = values.row(layer);
+            const auto known = std::ranges::count_if(row, [](double value) { return std::isfinite(value); });
+            const auto own = std::ranges::count(row, static_cast<double>(i));
+            bars->addData(static_cast<double>(layer),
+                          known > 0 ? 100.0 * static_cast<double>(own) / static_cast<double>(known) : 0);
+        }
+        if (!parts.shares.isEmpty())
+            bars->moveAbove(parts.shares.last());
+        parts.shares << bars;
+    }
+    useValueTicks(*parts.meansAxis, false);
+    parts.meansAxis->setRange(0, 100);
+    parts.meansAxis->setTickLabels(true);
+}
+
+void HeadsPicture::showMeans(const Matrix& values) {
+    Parts& parts = *m_parts;
     QVector<double> layers;
     QVector<double> means;
     for (std::size_t layer = 0; layer < values.rows(); ++layer) {
@@ -148,7 +224,7 @@ void HeadsPicture::setValues(const Matrix& values, const ColourScale& scale, con
         means << mean;
     }
     const auto [least, greatest] = finiteRange({means.constData(), static_cast<std::size_t>(means.size())});
-    const bool logarithmic = range.isLogarithmic() && least > 0;
+    const bool logarithmic = parts.isLogarithmic && least > 0;
     useValueTicks(*parts.meansAxis, logarithmic);
     if (logarithmic)
         parts.meansAxis->setRange(least / 1.5, greatest * 1.1);
@@ -158,7 +234,6 @@ void HeadsPicture::setValues(const Matrix& values, const ColourScale& scale, con
     parts.means->setData(layers, means, true);
     parts.means->setVisible(std::isfinite(least));
     parts.meansAxis->setTickLabels(std::isfinite(least));
-    replot();
 }
 
 void HeadsPicture::setSelected(const std::set<HeadId>& heads) {
@@ -173,6 +248,17 @@ void HeadsPicture::setActive(std::optional<HeadId> head, int count) {
 
 void HeadsPicture::setHovered(std::optional<HeadId> head, int count) {
     m_parts->outlines.setHovered(head, count);
+    replotOutlines();
+}
+
+void HeadsPicture::setPassing(const std::vector<std::vector<bool>>& passing) {
+    Parts& parts = *m_parts;
+    parts.outlines.setPassing(passing);
+    if (parts.passing != passing) {
+        parts.passing = passing;
+        showBeside();
+        replot();
+    }
     replotOutlines();
 }
 
@@ -268,7 +354,9 @@ void HeadsPicture::arrange() {
     const int left =
         metrics.horizontalAdvance('L' + QString::number(std::max(0, parts.height() - 1))) + theme.length(6);
     const int line = metrics.height() + theme.length(6);
-    const int scaleWidth = metrics.horizontalAdvance("0.0000") + line + theme.length(8);
+    const int scaleWidth = std::max(metrics.horizontalAdvance("0.0000") + theme.length(8),
+                                    parts.classes.isEmpty() ? 0 : parts.bar.legendWidth(parts.classes)) +
+                           line;
     const QSize size = parts.plot->viewport().size() - QSize(2, 2) * theme.length(6);
     const int switches = parts.height() > 0 ? parts.switches.width() : 0;
     const double roomAcross =

@@ -11,6 +11,7 @@
 #include <QPolygonF>
 #include <QRect>
 #include <QString>
+#include <QStringList>
 
 #include <memory>
 #include <optional>
@@ -45,11 +46,15 @@ public:
     void setModel(const ModelSpec& spec);
     /// @param values [layers, heads]; NaN = not known
     void setValues(const Matrix& values, const ColourScale& scale, const QString& label);
+    /// @param values [layers, heads] places in the names; NaN = not known
+    void setClasses(const Matrix& values, const QStringList& names, const QString& label);
     void setSelected(const std::set<HeadId>& heads);
     /// @param count cells from this one on, for a KV group
     void setActive(std::optional<HeadId> head, int count);
     void setHovered(std::optional<HeadId> head, int count);
     void setLasso(const QPolygonF& lasso);
+    /// [layers][heads] false = steps back; empty = none does
+    void setPassing(const std::vector<std::vector<bool>>& passing);
     void setCuts(const std::vector<LayerCuts>& layers);
     void setHoveredSwitch(std::optional<LayerSwitch> hovered);
     /// A line across the colour bar.
@@ -76,6 +81,9 @@ public:
 private:
     struct Parts;
     void arrange();
+    void showBeside();
+    void showMeans(const Matrix& values);
+    void showShares(const Matrix& values, const QStringList& names);
     void setRanges(double firstColumn, double columns, double firstRow, double rows);
     QString fittingLabel() const;
     std::pair<double, double> mostVisible() const;

@@ -19,7 +19,7 @@ HeadsThreshold::HeadsThreshold(MaskEditor* masks, QObject* parent)
     connect(masks, &MaskEditor::protectionChanged, this, &HeadsThreshold::followMask);
 }
 
-void HeadsThreshold::setResult(const MetricResult* result) {
+void HeadsThreshold::setResult(const MetricResult* result, const std::string& filter) {
     const std::string id = result ? result->request.resultId() : std::string();
     if (id != m_resultId) {
         m_result.reset();
@@ -30,6 +30,7 @@ void HeadsThreshold::setResult(const MetricResult* result) {
     m_values = result ? result->values : Matrix();
     m_metric = result ? result->request : MetricRequest();
     m_resultId = id;
+    m_filter = filter;
     emit changed();
 }
 
@@ -76,6 +77,8 @@ std::optional<MaskProvenance> HeadsThreshold::provenance(double threshold) const
                                0,
                                m_base};
     MaskProvenance made = provenanceOf(request, m_masks->state().edited().name);
+    if (!m_filter.empty())
+        made.options.emplace("filter", m_filter);
     if (std::isfinite(threshold))
         made.options.emplace("threshold", exactly(threshold));
     return made;

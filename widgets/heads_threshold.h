@@ -24,7 +24,8 @@ public:
     HeadsThreshold(MaskEditor* masks, QObject* parent);
 
     /// @param result of a metric of heads or KV groups; null = there is none. Its values are copied
-    void setResult(const MetricResult* result);
+    /// @param filter that left some of them out; empty = none did
+    void setResult(const MetricResult* result, const std::string& filter = {});
     bool isOffered() const;
     /// Neither = no threshold makes sense.
     PruneFirst end() const { return m_metric.info ? m_metric.info->pruneFirst : PruneFirst::neither; }
@@ -64,6 +65,7 @@ private:
     Matrix m_values; ///< [layers, heads or KV groups]
     MetricRequest m_metric;
     std::string m_resultId;
+    std::string m_filter;
     std::optional<double> m_dragged;
     std::optional<double> m_applied;
     PruningMask m_base;                  ///< before the threshold

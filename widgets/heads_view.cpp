@@ -8,10 +8,12 @@
 #include "widgets/document.h"
 #include "widgets/figure_actions.h"
 #include "widgets/hatch_legend.h"
+#include "widgets/head_filter.h"
 #include "widgets/heads_grid.h"
 #include "widgets/heads_threshold.h"
 #include "widgets/mask_actions.h"
 #include "widgets/mask_editor.h"
+#include "widgets/metric_names.h"
 #include "widgets/result_combo.h"
 #include "widgets/selection.h"
 
@@ -202,9 +204,28 @@ void HeadsView::refresh() {
     m_actions->setEnabled(shown);
     const QString label = shown ? QString::fromStdString(currentFigure().colour.label) : QString();
     const Matrix values = m_readout.perHead();
-    m_grid->setValues(values, m_colours->scale(), label, m_readout.isByGroup());
-    m_grid->threshold()->setResult(shown);
+    const QStringList classes = shown ? classNames(*shown->request.info) : QStringList();
+    m_colours->setVisible(classes.isEmpty());
+    m_grid->setValues(values, m_colours->scale(), label, m_readout.isByGroup(), classes);
+    offerThreshold();
     tellHead();
+}
+
+void HeadsView::setFilter(const HeadFilter* filter) {
+    m_filter = filter;
+    m_grid->setFilter(filter);
+    connect(filter, &HeadFilter::changed, this, &HeadsView::offerThreshold);
+    offerThreshold();
+}
+
+void HeadsView::offerThreshold() {
+    const MetricResult* shown = m_readout.result();
+    if (!shown || !m_filter || !m_filter->isActive()) {
+        m_grid->threshold()->setResult(shown);
+        return;
+    }
+    const MetricResult passing = resultOfPassing(*shown, m_document->spec(), m_filter->heads());
+    m_grid->threshold()->setResult(&passing, m_filter->text().toStdString());
 }
 
 Figure HeadsView::currentFigure() const {

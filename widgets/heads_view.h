@@ -21,6 +21,7 @@ class ColourControls;
 class Document;
 class FigureActions;
 class HatchLegend;
+class HeadFilter;
 class MaskActions;
 class ResultCombo;
 class Selection;
@@ -32,6 +33,8 @@ class HeadsView : public QWidget {
 public:
     HeadsView(Document* document, Selection* selection, QWidget* parent = nullptr);
 
+    /// Heads that do not pass step back, and no threshold cuts them.
+    void setFilter(const HeadFilter* filter);
     /// What is on screen, as a value to copy, save or draw elsewhere; without cells when nothing is measured.
     Figure currentFigure() const;
     /// Key of the result that is chosen, measured or not.
@@ -72,6 +75,7 @@ private:
     void restore();
     void keep();
     void refresh();
+    void offerThreshold();
     /// Of what is on screen: what is chosen, or what stands for it while two measurements are compared.
     std::string shownKey() const;
     /// Says what the hovered head, or else the active one, has.
@@ -80,6 +84,7 @@ private:
 
     Document* m_document;
     Selection* m_selection;
+    const HeadFilter* m_filter = nullptr;
     QWidget* m_controls;
     ResultCombo* m_metric;
     ColourControls* m_colours;

@@ -1,5 +1,6 @@
 #include "widgets/layers_plot.h"
 
+#include "widgets/head_filter.h"
 #include "widgets/mask_editor.h"
 #include "widgets/plot_theme.h"
 #include "widgets/selection.h"
@@ -16,7 +17,19 @@
 
 namespace secateur {
 
-/// Bands behind the lines for selected layers, a line for the hovered one.
+namespace {
+
+/// From half a step before a layer to half a step behind it.
+QRect columnOf(const QCPAxisRect& rect, int layer) {
+    const QCPAxis* axis = rect.axis(QCPAxis::atBottom);
+    const int left = static_cast<int>(std::lround(axis->coordToPixel(layer - 0.5)));
+    const int right = static_cast<int>(std::lround(axis->coordToPixel(layer + 0.5)));
+    return {left, rect.top(), right - left, rect.height()};
+}
+
+} // namespace
+
+/// Bands behind the lines for selected layers, a lighter one with a line for the hovered one.
 class LayersPlot::Marks : public QCPLayerable {
 public:
     Marks(QCPAxisRect* rect, const PlotTheme& colours)
@@ -39,22 +52,42 @@ protected:
         QColor band = theme.accent;
         band.setAlphaF(0.2F);
         for (const int layer : layers)
-            painter->fillRect(column(layer), band);
+            painter->fillRect(columnOf(*m_rect, layer), band);
         if (hovered) {
-            const QRect whole = column(*hovered);
+            const QRect whole = columnOf(*m_rect, *hovered);
+            painter->fillRect(whole, theme.absent);
             const int x = whole.center().x();
             painter->fillRect(QRect(x, whole.top(), theme.length(1), whole.height()), theme.muted);
         }
     }
 
 private:
-    QRect column(int layer) const {
-        const int left = static_cast<int>(std::lround(axis()->coordToPixel(layer - 0.5)));
-        const int right = static_cast<int>(std::lround(axis()->coordToPixel(layer + 0.5)));
-        return {left, m_rect->top(), right - left, m_rect->height()};
+    QCPAxisRect* m_rect;
+};
+
+/// Lets layers step back that a filter leaves out.
+class LayersPlot::Veil : public QCPLayerable {
+public:
+    Veil(QCPAxisRect* rect, const PlotTheme& colours)
+        : QCPLayerable(rect->parentPlot(), "overlay", rect)
+        , m_rect(rect)
+        , m_veil(colours.veil()) {
+        setParent(rect);
     }
 
+    std::set<int> layers;
+
+protected:
+    QRect clipRect() const override { return m_rect->rect(); }
+    void applyDefaultAntialiasingHint(QCPPainter* painter) const override { painter->setAntialiasing(false); }
+    void draw(QCPPainter* painter) override {
+        for (const int layer : layers)
+            painter->fillRect(columnOf(*m_rect, layer), m_veil);
+    }
+
+private:
     QCPAxisRect* m_rect;
+    QColor m_veil;
 };
 
 LayersPlot::LayersPlot(MaskEditor* masks, Selection* selection, Marked marked, QWidget* parent)
@@ -66,6 +99,7 @@ LayersPlot::LayersPlot(MaskEditor* masks, Selection* selection, Marked marked, Q
     setMouseTracking(true);
     setAccessibleName(tr("Metrics by layer"));
     connect(selection, &Selection::changed, this, &LayersPlot::followSelection);
+    connect(selection, &Selection::hoverChanged, this, &LayersPlot::followHover);
     connect(masks, &MaskEditor::maskChanged, this, &LayersPlot::followMask);
     connect(masks, &MaskEditor::previewChanged, this, &LayersPlot::followMask);
 }
@@ -74,8 +108,25 @@ void LayersPlot::setModel(const ModelSpec& spec) {
     m_spec = spec;
     m_dragging = false;
     m_anchor = 0;
-    hover({});
     setCurrent({});
+    followHover();
+    followFilter();
+}
+
+void LayersPlot::setFilter(const HeadFilter* filter) {
+    m_filter = filter;
+    connect(filter, &HeadFilter::changed, this, &LayersPlot::followFilter);
+    followFilter();
+}
+
+void LayersPlot::followFilter() {
+    if (!m_veil)
+        return;
+    m_veil->layers.clear();
+    for (int layer = 0; m_filter && layer < m_spec.layerCount(); ++layer)
+        if (!m_filter->passesAny(layer))
+            m_veil->layers.insert(layer);
+    plot()->replot(QCustomPlot::rpQueuedReplot);
 }
 
 QPoint LayersPlot::position(int layer) const {
@@ -85,7 +136,9 @@ QPoint LayersPlot::position(int layer) const {
 
 void LayersPlot::painted() {
     m_marks = new Marks(plot()->axisRect(), themeOf(*this));
-    m_marks->hovered = m_hovered;
+    m_marks->hovered = hoveredLayer();
+    m_veil = new Veil(plot()->axisRect(), themeOf(*this));
+    followFilter();
     m_cutMarks.emplace(m_marks->axis(), themeOf(*this));
     m_cutMarks->setLayers(m_cuts);
     followSelection();
@@ -144,13 +197,16 @@ void LayersPlot::setCurrent(std::optional<int> layer) {
     emit currentLayerChanged();
 }
 
-void LayersPlot::hover(std::optional<int> layer) {
-    if (layer == m_hovered)
-        return;
-    m_hovered = layer;
-    if (m_marks)
-        m_marks->hovered = layer;
-    plot()->replot(QCustomPlot::rpQueuedReplot);
+std::optional<int> LayersPlot::hoveredLayer() const {
+    const std::optional<int> layer = m_selection->hoveredLayer();
+    return layer && *layer < m_spec.layerCount() ? layer : std::nullopt;
+}
+
+void LayersPlot::followHover() {
+    if (m_marks && m_marks->hovered != hoveredLayer()) {
+        m_marks->hovered = hoveredLayer();
+        plot()->replot(QCustomPlot::rpQueuedReplot);
+    }
     emit layerHovered();
 }
 
@@ -186,7 +242,7 @@ void LayersPlot::mousePressEvent(QMouseEvent* event) {
 
 void LayersPlot::mouseMoveEvent(QMouseEvent* event) {
     const std::optional<int> layer = layerAt(event->position());
-    hover(layer);
+    m_selection->hoverLayer(layer);
     if (m_dragging && layer)
         selectUpTo(*layer);
 }
@@ -196,7 +252,7 @@ void LayersPlot::mouseReleaseEvent(QMouseEvent*) {
 }
 
 void LayersPlot::leaveEvent(QEvent*) {
-    hover({});
+    m_selection->hoverLayer({});
 }
 
 void LayersPlot::press(int layer, Qt::KeyboardModifiers modifiers) {

@@ -10,6 +10,7 @@
 
 namespace secateur {
 
+class HeadFilter;
 class MaskEditor;
 class Selection;
 
@@ -25,7 +26,10 @@ public:
     LayersPlot(MaskEditor* masks, Selection* selection, Marked marked, QWidget* parent);
 
     void setModel(const ModelSpec& spec);
-    std::optional<int> hoveredLayer() const { return m_hovered; }
+    /// Layers without a head that passes step back.
+    void setFilter(const HeadFilter* filter);
+    /// Here or in another view.
+    std::optional<int> hoveredLayer() const;
     /// The one that keys move from: the active head's, or one without heads that was chosen here.
     std::optional<int> currentLayer() const { return m_current; }
     /// Those that are marked as selected.
@@ -58,12 +62,14 @@ protected:
 
 private:
     class Marks;
+    class Veil;
 
+    void followFilter();
     void followSelection();
     void followMask();
     bool escape();
     void setCurrent(std::optional<int> layer);
-    void hover(std::optional<int> layer);
+    void followHover();
     std::optional<int> layerAt(QPointF point) const;
     void press(int layer, Qt::KeyboardModifiers modifiers);
     void selectUpTo(int layer);
@@ -72,11 +78,12 @@ private:
     MaskEditor* m_masks;
     Selection* m_selection;
     Marked m_marked;
+    const HeadFilter* m_filter = nullptr;
     Marks* m_marks = nullptr; ///< belongs to the plot
+    Veil* m_veil = nullptr;   ///< too
     std::optional<LayerMarks> m_cutMarks;
     std::vector<LayerMark> m_cuts;
     ModelSpec m_spec;
-    std::optional<int> m_hovered;
     std::optional<int> m_current;
     bool m_dragging = false;
     bool m_removes = false;

@@ -7,6 +7,7 @@
 #include "widgets/comparison.h"
 #include "widgets/document.h"
 #include "widgets/figure_actions.h"
+#include "widgets/head_filter.h"
 #include "widgets/layer_cuts.h"
 #include "widgets/layer_marks_legend.h"
 #include "widgets/layers_plot.h"
@@ -60,6 +61,10 @@ std::vector<double> allValues(const Figure& figure) {
 
 std::string inShort(double value, double error) {
     return withError(value, error) + (error > 0 ? " (estimate)" : "");
+}
+
+bool isMeanOfHeads(const MetricResult& result) {
+    return result.request.info->scope == Scope::head || result.request.info->scope == Scope::kvGroup;
 }
 
 QStringList usualMetrics() {
@@ -155,6 +160,15 @@ void LayersView::connectAll() {
         tellLayer();
     });
     connect(m_actions, &FigureActions::failed, this, &LayersView::failed);
+}
+
+void LayersView::setFilter(const HeadFilter* filter) {
+    m_filter = filter;
+    m_plot->setFilter(filter);
+    connect(filter, &HeadFilter::changed, this, [this] {
+        if (!m_refresh->isActive())
+            m_refresh->start();
+    });
 }
 
 void LayersView::cutOrRestore() {
@@ -270,6 +284,13 @@ Figure LayersView::currentFigure() const {
         results.push_back(m_document->labelled(key));
         ids.push_back(fileForm(parseResultKey(key)));
     }
+    bool isFiltered = false;
+    for (MetricResult& result : results)
+        if (m_filter && m_filter->isActive() && isMeanOfHeads(result)) {
+            result = resultOfPassing(std::move(result), m_document->spec(), m_filter->heads());
+            result.label += (result.label.empty() ? "" : ", ") + m_filter->summary().toStdString();
+            isFiltered = true;
+        }
     if (results.empty()) {
         Figure none;
         none.kind = FigureKind::series;
@@ -278,6 +299,10 @@ Figure LayersView::currentFigure() const {
     const ModelCard& model = m_document->session().model;
     const bool logarithmic = m_logarithmic->isEnabled() && m_logarithmic->isChecked();
     Figure figure = layerSeries(model, results, logarithmic);
+    if (isFiltered) {
+        figure.caption += " Of heads, those that pass: " + m_filter->text().toStdString() + ".";
+        return figure; // which no command draws
+    }
     figure.command =
         plotText(*m_document, "layers:metrics=" + join(ids, "/") + ":log=" + (logarithmic ? "true" : "false"));
     return figure;

@@ -20,6 +20,7 @@ namespace secateur {
 
 class Document;
 class FigureActions;
+class HeadFilter;
 class LayerMarksLegend;
 class LayersPlot;
 class Selection;
@@ -32,6 +33,8 @@ class LayersView : public QWidget {
 public:
     LayersView(Document* document, Selection* selection, QWidget* parent = nullptr);
 
+    /// Means are over the heads that pass; layers without any step back.
+    void setFilter(const HeadFilter* filter);
     /// What is on screen, as a value to copy, save or draw elsewhere; without series when nothing is measured.
     Figure currentFigure() const;
     /// Copying and saving, for the window's menus; they are also in the context menu.
@@ -75,6 +78,7 @@ private:
     void cutOrRestore();
 
     Document* m_document;
+    const HeadFilter* m_filter = nullptr;
     QWidget* m_controls;
     QToolButton* m_metrics;
     QMenu* m_menu;

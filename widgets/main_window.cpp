@@ -11,8 +11,10 @@
 #include "widgets/document.h"
 #include "widgets/evaluations_panel.h"
 #include "widgets/export_box.h"
+#include "widgets/filter_bar.h"
 #include "widgets/further_evaluation.h"
 #include "widgets/generation_view.h"
+#include "widgets/head_filter.h"
 #include "widgets/heads_view.h"
 #include "widgets/job_runner.h"
 #include "widgets/jobs_panel.h"
@@ -38,6 +40,7 @@
 #include <QDockWidget>
 #include <QFileInfo>
 #include <QLabel>
+#include <QLineEdit>
 #include <QMimeData>
 #include <QSettings>
 #include <QStackedWidget>
@@ -81,6 +84,7 @@ MainWindow::MainWindow(Document* document, JobRunner* jobs, QWidget* parent)
     , m_document(document)
     , m_jobs(jobs)
     , m_selection(new Selection(this))
+    , m_filter(new HeadFilter(document, this))
     , m_live(new LiveEvaluation(document, jobs, {}, this))
     , m_autosave(new Autosave(document, Autosave::stateFolder(), this))
     , m_cache(new CacheSearch(document->engine().cachedModels, this))
@@ -128,6 +132,11 @@ void MainWindow::buildCentre() {
     m_tabs->addTab(m_attention, tr("Attention"));
     m_tabs->addTab(m_scatter, tr("Scatter"));
     m_tabs->setAccessibleName(tr("Pictures"));
+    m_heads->setFilter(m_filter);
+    m_layers->setFilter(m_filter);
+    m_neurons->setFilter(m_filter);
+    m_attention->setFilter(m_filter);
+    m_filterBar = new FilterBar(m_document, m_filter);
     m_centre = new QStackedWidget;
     for (QWidget* page :
          {static_cast<QWidget*>(m_welcome), static_cast<QWidget*>(m_opening), static_cast<QWidget*>(m_tabs)})
@@ -137,6 +146,7 @@ void MainWindow::buildCentre() {
     column->setContentsMargins(0, 0, 0, 0);
     column->setSpacing(0);
     column->addWidget(m_messages);
+    column->addWidget(m_filterBar);
     column->addWidget(new CompareBar(m_document->comparison()));
     column->addWidget(m_centre, 1);
     setCentralWidget(content);
@@ -150,6 +160,7 @@ void MainWindow::buildCentre() {
     connect(m_layers, &LayersView::failed, this, &MainWindow::fail);
     connect(m_neurons, &NeuronsView::failed, this, &MainWindow::fail);
     connect(m_attention, &AttentionView::failed, this, &MainWindow::fail);
+    connect(m_filterBar, &FilterBar::closed, m_tabs, [this] { m_tabs->currentWidget()->setFocus(); });
     connect(m_scatter, &ScatterView::failed, this, &MainWindow::fail);
     connect(m_heads->grid(), &HeadsGrid::opened, this, &MainWindow::showAttention);
     connect(m_scatter, &ScatterView::opened, this, &MainWindow::showAttention);
@@ -170,6 +181,7 @@ void MainWindow::buildDocks() {
         addDock(tr("Selection"), "selection", Qt::RightDockWidgetArea, new SelectionInspector(m_document, m_selection));
     auto* mask = new MaskPanel(m_document, m_live);
     QDockWidget* maskDock = addDock(tr("Mask"), "mask", Qt::RightDockWidgetArea, mask);
+    mask->cutBox()->setFilter(m_filter);
     m_evaluations = new EvaluationsPanel(m_document, m_live);
     QDockWidget* evaluations = addDock(tr("Evaluations"), "evaluations", Qt::BottomDockWidgetArea, m_evaluations);
     QDockWidget* written = addDock(tr("Continuation"), "continuation", Qt::BottomDockWidgetArea,
@@ -308,6 +320,10 @@ void MainWindow::connectAutosave() {
 
 void MainWindow::connectCopier() {
     connect(m_evaluations, &EvaluationsPanel::commandWanted, m_copier, &CommandCopier::copyEvaluation);
+    connect(m_attention, &AttentionView::maskedCommandWanted, m_copier, [this] {
+        m_copier->copyUnderMask(
+            [this](const std::string& file) { return std::vector<CommandLine>{m_attention->command(file)}; });
+    });
     connect(m_metrics, &MetricList::commandWanted, m_copier, &CommandCopier::copyMeasuring);
     connect(m_heads, &HeadsView::commandWanted, m_copier, &CommandCopier::copyMeasuring);
     connect(m_layers, &LayersView::commandWanted, m_copier, &CommandCopier::copyMeasuring);
@@ -441,6 +457,11 @@ void MainWindow::goTo(HeadId head) {
     m_tabs->setCurrentWidget(m_heads);
     m_selection->select({head}, Selection::Mode::replace, head);
     m_heads->setFocus();
+}
+
+void MainWindow::filterHeads(const QString& conditions) {
+    m_filterBar->open();
+    m_filterBar->input()->setText(conditions);
 }
 
 void MainWindow::measureAlso(const FurtherChoice& further) {

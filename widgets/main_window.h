@@ -27,6 +27,8 @@ class CommandCopier;
 class Document;
 class EvaluationsPanel;
 class FigureActions;
+class FilterBar;
+class HeadFilter;
 class HeadsView;
 class JobRunner;
 class JobsPanel;
@@ -60,6 +62,8 @@ public:
     void showResult(const QString& key);
     /// Selects one head and shows it.
     void goTo(HeadId head);
+    /// Lets heads step back that do not meet these conditions.
+    void filterHeads(const QString& conditions);
     /// For this run only; the menu's choice is kept.
     void setTheme(const QString& id);
     HeadsView* headsView() const { return m_heads; }
@@ -124,6 +128,15 @@ private:
     void chooseCommandMask(const QString& name);
     void copyMeasuring();
     void openPalette();
+
+    // main_window_find.cpp
+    void openFinder();
+    std::vector<Command> findable(const QString& typed);
+    void showHead(HeadId head);
+    void showLayer(int layer);
+    void showMetric(const QString& resultId);
+
+    // main_window_menus.cpp
     void openShortcutSheet();
     void about();
     FigureActions* figureActions() const;
@@ -134,11 +147,13 @@ private:
     Document* m_document;
     JobRunner* m_jobs;
     Selection* m_selection;
+    HeadFilter* m_filter;
     LiveEvaluation* m_live;
     Autosave* m_autosave;
     CacheSearch* m_cache;
     CommandCopier* m_copier;
     MessageBar* m_messages = nullptr;
+    FilterBar* m_filterBar = nullptr;
     QStackedWidget* m_centre = nullptr;
     WelcomePage* m_welcome = nullptr;
     QLabel* m_opening = nullptr;

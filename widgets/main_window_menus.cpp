@@ -6,6 +6,7 @@
 #include "widgets/document.h"
 #include "widgets/evaluations_panel.h"
 #include "widgets/figure_actions.h"
+#include "widgets/filter_bar.h"
 #include "widgets/heads_view.h"
 #include "widgets/layer_neurons.h"
 #include "widgets/layers_view.h"
@@ -136,6 +137,7 @@ void MainWindow::buildEditMenu() {
     m_needDocument << add(menu, tr("Copy figure as CS&V"), tr("Ctrl+Alt+C"), [this] { figureActions()->copyCsv(); });
     m_needDocument << add(menu, tr("Copy figure as command &line"), {}, [this] { figureActions()->copyCommand(); });
     menu->addSeparator();
+    m_needDocument << add(menu, tr("&Find head, layer or metric…"), QKeySequence::Find, [this] { openFinder(); });
     m_needDocument << add(menu, tr("Select &all heads"), QKeySequence::SelectAll, [this] { selectAll(); });
     m_needDocument << add(menu, tr("&Clear selection"), tr("Ctrl+Shift+A"), [this] { m_selection->clear(); });
 }
@@ -200,7 +202,8 @@ void MainWindow::buildViewMenu() {
     for (int tab = 0; tab < m_tabs->count(); ++tab)
         add(menu, tr("Show %1").arg(m_tabs->tabText(tab)), tr("Ctrl+%1").arg(tab + 1),
             [this, tab] { m_tabs->setCurrentIndex(tab); });
-    m_needDocument << add(menu, tr("&Reset zoom"), tr("Ctrl+0"), [this] { resetZoom(); });
+    m_needDocument << add(menu, tr("&Reset zoom"), tr("Ctrl+0"), [this] { resetZoom(); })
+                   << add(menu, tr("&Filter heads…"), tr("Ctrl+Shift+F"), [this] { m_filterBar->open(); });
     menu->addSeparator();
     for (QDockWidget* dock : m_docks) {
         QAction* toggle = dock->toggleViewAction();

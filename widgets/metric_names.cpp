@@ -19,6 +19,28 @@ QString metricTitle(const MetricRequest& request) {
     return title;
 }
 
+QStringList classNames(const MetricInfo& metric) {
+    QStringList names;
+    for (const std::string_view name : metric.classes)
+        names << toQString(name);
+    return names;
+}
+
+QStringList featuresOf(const MetricResult& result, std::size_t row, std::size_t column,
+                       std::string (*format)(double value)) {
+    QStringList texts;
+    for (const MetricFeature& feature : result.features) {
+        if (row >= feature.values.rows() || column >= feature.values.columns())
+            continue;
+        const QString text = QString::fromStdString(feature.name + ' ' + format(feature.values(row, column)));
+        if (feature.name == "agreement")
+            texts.prepend(text);
+        else
+            texts << text;
+    }
+    return texts;
+}
+
 QString metricHelp(const MetricRequest& request) {
     return toQString(request.info->summary) + '\n' + toQString(request.info->formula) + '\n' +
            toQString(request.resultId());

@@ -3,7 +3,9 @@
 #include "analysis/metric.h"
 
 #include <QString>
+#include <QStringList>
 
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -14,6 +16,11 @@ class Document;
 QString toQString(std::string_view text);
 /// "gate-norm per head, fold_norm": the title and the options that are not as usual.
 QString metricTitle(const MetricRequest& request);
+/// Names of the classes that a metric's values are; none where they are numbers.
+QStringList classNames(const MetricInfo& metric);
+/// "agreement 0.93", "sink 0.71" and so on: what else is known of a cell. How sure it is comes first.
+QStringList featuresOf(const MetricResult& result, std::size_t row, std::size_t column,
+                       std::string (*format)(double value));
 /// For a tooltip: what it is, its formula, its id.
 QString metricHelp(const MetricRequest& request);
 

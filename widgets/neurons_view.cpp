@@ -115,6 +115,10 @@ void NeuronsView::build() {
     m_refresh->setInterval(frameMs);
 }
 
+void NeuronsView::setFilter(const HeadFilter* filter) {
+    m_plot->setFilter(filter);
+}
+
 void NeuronsView::connectAll() {
     connect(m_refresh, &QTimer::timeout, this, &NeuronsView::refresh);
     connect(m_document, &Document::opened, this, &NeuronsView::restore);

@@ -17,6 +17,7 @@ namespace secateur {
 
 class Document;
 class FigureActions;
+class HeadFilter;
 class LayerMarksLegend;
 class LayerNeurons;
 class LayersPlot;
@@ -33,6 +34,8 @@ class NeuronsView : public QWidget {
 public:
     NeuronsView(Document* document, Selection* selection, QWidget* parent = nullptr);
 
+    /// Layers without a head that passes step back.
+    void setFilter(const HeadFilter* filter);
     /// What is on screen, as a value to copy, save or draw elsewhere; without series when nothing is measured.
     Figure currentFigure();
     /// Id of the result on screen, measured or not.

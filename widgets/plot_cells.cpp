@@ -149,11 +149,16 @@ public:
 
     PlotTheme theme;
     ColourRange range;
+    QStringList classes;
 
 protected:
     QRect clipRect() const override { return m_rect->outerRect(); }
     void applyDefaultAntialiasingHint(QCPPainter* painter) const override { painter->setAntialiasing(true); }
     void draw(QCPPainter* painter) override {
+        if (!classes.isEmpty()) {
+            drawLegend(*painter);
+            return;
+        }
         constexpr int steps = 256;
         const QRect bar = m_rect->rect();
         const auto edge = [&](int step) { return bar.top() + bar.height() * step / steps; };
@@ -171,6 +176,23 @@ protected:
     }
 
 private:
+    void drawLegend(QCPPainter& painter) const {
+        const QRect bar = m_rect->rect();
+        const QFontMetrics metrics(theme.font);
+        const int side = bar.width();
+        const int pitch = std::max(side, metrics.height()) + theme.length(5);
+        painter.setAntialiasing(false);
+        painter.setFont(theme.font);
+        painter.setPen(theme.text);
+        for (int i = 0; i < classes.size(); ++i) {
+            const QRect swatch(bar.left(), bar.top() + i * pitch, side, side);
+            painter.fillRect(swatch, QColor(range.colour(i)));
+            painter.drawText(
+                QRect(swatch.right() + theme.length(6), swatch.top() - pitch, bar.width() * 100, side + 2 * pitch),
+                Qt::AlignLeft | Qt::AlignVCenter, classes[i]);
+        }
+    }
+
     /// A tip beyond the bar: there are values out there, drawn in this colour.
     void drawEnd(QCPPainter& painter, QPointF left, QPointF right, int direction, QRgb colour) const {
         const double gap = 1.5 * theme.unit;
@@ -255,14 +277,38 @@ void PlotColourBar::setTheme(const PlotTheme& theme) {
     m_drawing->theme = theme;
     m_marker->theme = theme;
     styleAxis(*axis(), theme);
+    m_labelPadding = axis()->labelPadding();
+    if (!m_drawing->classes.isEmpty())
+        axis()->setLabelPadding(legendWidth(m_drawing->classes));
     axis()->setBasePen(Qt::NoPen);
     const int width = theme.length(12);
     m_rect->setMinimumSize(width, 0);
     m_rect->setMaximumSize(width, QWIDGETSIZE_MAX);
 }
 
+int PlotColourBar::legendWidth(const QStringList& names) const {
+    const PlotTheme& theme = m_drawing->theme;
+    int widest = 0;
+    for (const QString& name : names)
+        widest = std::max(widest, QFontMetrics(theme.font).horizontalAdvance(name));
+    return widest + theme.length(8);
+}
+
+void PlotColourBar::setClasses(const QStringList& names, const QString& label) {
+    m_drawing->range = ColourRange::ofClasses(names);
+    m_drawing->classes = names;
+    axis()->setTicks(false);
+    axis()->setTickLabels(false);
+    axis()->setLabelPadding(legendWidth(names));
+    axis()->setLabel(label);
+}
+
 void PlotColourBar::setRange(const ColourRange& range, const QString& label) {
     m_drawing->range = range;
+    m_drawing->classes.clear();
+    axis()->setTicks(true);
+    axis()->setTickLabels(true);
+    axis()->setLabelPadding(m_labelPadding);
     useValueTicks(*axis(), range.isLogarithmic());
     axis()->setRange(range.lower(), range.upper());
     axis()->setLabel(label);

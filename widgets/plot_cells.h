@@ -7,6 +7,7 @@
 #include <QPointF>
 #include <QRect>
 #include <QString>
+#include <QStringList>
 
 #include <optional>
 #include <vector>
@@ -46,6 +47,10 @@ public:
     QCPAxis* axis() const;
     void setTheme(const PlotTheme& theme);
     void setRange(const ColourRange& range, const QString& label);
+    /// A legend in its place.
+    void setClasses(const QStringList& names, const QString& label);
+    /// Pixels that names of classes take beside it.
+    int legendWidth(const QStringList& names) const;
     /// A line across the bar, drawn with the overlay. Values beyond the ends are drawn at them.
     void setMarker(std::optional<double> value);
 
@@ -61,6 +66,7 @@ private:
     QCPAxisRect* m_rect;
     Drawing* m_drawing;
     Marker* m_marker;
+    int m_labelPadding = 0; ///< beside a bar
 };
 
 } // namespace secateur

@@ -2,6 +2,7 @@
 
 #include "analysis/statistics.h"
 #include "widgets/colour_maps.h"
+#include "widgets/plot_theme.h"
 
 #include <algorithm>
 #include <cmath>
@@ -57,7 +58,17 @@ ColourRange::ColourRange(std::span<const double> values, const ColourScale& scal
     m_hasAbove = greatest > m_upper;
 }
 
+ColourRange ColourRange::ofClasses(const QStringList& names) {
+    ColourRange range;
+    range.m_upper = static_cast<double>(names.size());
+    for (qsizetype i = 0; i < names.size(); ++i)
+        range.m_classes.push_back(classColour(names[i], static_cast<std::size_t>(i)).rgb());
+    return range;
+}
+
 QRgb ColourRange::colour(double value) const {
+    if (!m_classes.empty())
+        return m_classes[std::min(static_cast<std::size_t>(std::max(value, 0.0)), m_classes.size() - 1)];
     if (!m_logarithmic)
         return colourAt((value - m_lower) / (m_upper - m_lower));
     return value > 0 ? colourAt(std::log(value / m_lower) / std::log(m_upper / m_lower)) : colourAt(0);

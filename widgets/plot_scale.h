@@ -3,8 +3,10 @@
 #include "analysis/figure.h"
 
 #include <QColor>
+#include <QStringList>
 
 #include <span>
+#include <vector>
 
 namespace secateur {
 
@@ -16,6 +18,9 @@ public:
     /// Takes the ends from the finite values as the scale says. A logarithmic scale falls back to a linear one when no
     /// value is positive; a diverging map puts 0 in its middle.
     ColourRange(std::span<const double> values, const ColourScale& scale);
+
+    /// Of classes, counted from 0, with a colour of its own each.
+    static ColourRange ofClasses(const QStringList& names);
 
     double lower() const { return m_lower; }
     double upper() const { return m_upper; }
@@ -31,6 +36,7 @@ public:
 
 private:
     QString m_map = "viridis";
+    std::vector<QRgb> m_classes; ///< empty = numbers
     double m_lower = 0;
     double m_upper = 1;
     bool m_logarithmic = false;

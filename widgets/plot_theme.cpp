@@ -14,6 +14,7 @@ namespace {
 constexpr double pointsPerInch = 72;
 constexpr double unitsPerInch = 96;
 constexpr double paperTextPoints = 8;
+constexpr float veilOpacity = 0.78F;
 
 PlotTheme themeFrom(const QColor& background, const QColor& text) {
     PlotTheme theme;
@@ -55,6 +56,12 @@ QPen PlotTheme::pen(const QColor& colour, double width) const {
     return {colour, width * unit, Qt::SolidLine, Qt::FlatCap, Qt::MiterJoin};
 }
 
+QColor PlotTheme::veil() const {
+    QColor colour = background;
+    colour.setAlphaF(veilOpacity);
+    return colour;
+}
+
 PlotTheme themeOf(const QWidget& widget) {
     PlotTheme theme = themeFrom(widget.palette().color(QPalette::Base), widget.palette().color(QPalette::Text));
     theme.font = widget.font();
@@ -68,6 +75,12 @@ PlotTheme paperTheme(int pixelsPerInch) {
     theme.font.setPixelSize(static_cast<int>(std::lround(paperTextPoints * pixelsPerInch / pointsPerInch)));
     theme.unit = pixelsPerInch / unitsPerInch;
     return theme;
+}
+
+QColor classColour(const QString& name, std::size_t index) {
+    // After Okabe and Ito, as below, without the vermilion that looks like the accent.
+    static const std::vector<QColor> colours{"#0072b2", "#e69f00", "#009e73", "#cc79a7", "#56b4e9", "#f0e442"};
+    return name == "other" ? QColor("#9a9a9a") : colours[index % colours.size()];
 }
 
 const std::vector<QColor>& lineColours() {

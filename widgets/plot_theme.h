@@ -23,6 +23,8 @@ struct PlotTheme {
 
     int length(double units) const;
     QPen pen(const QColor& colour, double width = 1) const;
+    /// Drawn over what steps back: it stays readable.
+    QColor veil() const;
 };
 
 /// A colour on the way from one to another. @param share 0 = from, 1 = to
@@ -36,5 +38,7 @@ PlotTheme paperTheme(int pixelsPerInch);
 
 /// Colours of lines, told apart by all common kinds of colour vision; the same on light and dark.
 const std::vector<QColor>& lineColours();
+/// Of cells of a class, apart from one another and from the accent; "other" is grey. @param index of the class
+QColor classColour(const QString& name, std::size_t index);
 
 } // namespace secateur

@@ -40,9 +40,18 @@ void Selection::clear() {
 }
 
 void Selection::hover(std::optional<HeadId> head) {
-    if (head == m_hovered)
+    point(head, head ? std::optional(head->layer) : std::nullopt);
+}
+
+void Selection::hoverLayer(std::optional<int> layer) {
+    point({}, layer);
+}
+
+void Selection::point(std::optional<HeadId> head, std::optional<int> layer) {
+    if (head == m_hovered && layer == m_hoveredLayer)
         return;
     m_hovered = head;
+    m_hoveredLayer = layer;
     emit hoverChanged();
 }
 

@@ -4,6 +4,7 @@
 #include "analysis/statistics.h"
 #include "analysis/text.h"
 #include "widgets/document.h"
+#include "widgets/metric_names.h"
 #include "widgets/selection.h"
 
 #include <QEvent>
@@ -21,34 +22,28 @@ namespace secateur {
 
 namespace {
 
-struct Cell {
-    std::size_t row;
-    std::size_t column;
-    auto operator<=>(const Cell&) const = default;
-};
-
 /// Where a head's value stands in a metric of that scope; nothing where heads are not what it measures.
-std::optional<Cell> cellOf(Scope scope, const ModelSpec& spec, HeadId head) {
+std::optional<MetricCell> cellOf(Scope scope, const ModelSpec& spec, HeadId head) {
     const auto row = static_cast<std::size_t>(head.layer);
     switch (scope) {
     case Scope::layer:
-        return Cell{row, 0};
+        return MetricCell{row, 0};
     case Scope::head:
-        return Cell{row, static_cast<std::size_t>(head.head)};
+        return MetricCell{row, static_cast<std::size_t>(head.head)};
     case Scope::kvGroup:
-        return Cell{row, static_cast<std::size_t>(spec.layers[row].kvGroup(head.head))};
+        return MetricCell{row, static_cast<std::size_t>(spec.layers[row].kvGroup(head.head))};
     case Scope::neuron:
         return {};
     }
     return {};
 }
 
-QString shortNumber(double value, double error = 0) {
-    return QString::fromStdString(withError(value, error));
-}
-
 QString fullNumber(double value, double error = 0) {
     return QString::fromStdString(exactlyWithError(value, error));
+}
+
+QString shortNumber(double value, double error = 0) {
+    return QString::fromStdString(withError(value, error));
 }
 
 } // namespace
@@ -95,6 +90,10 @@ SelectionInspector::SelectionInspector(Document* document, Selection* selection,
     connect(m_refresh, &QTimer::timeout, this, &SelectionInspector::refresh);
     const auto later = [this] { m_refresh->start(); };
     connect(selection, &Selection::changed, this, later);
+    connect(selection, &Selection::hoverChanged, this, [this, later] {
+        if (m_selection->heads().empty())
+            later();
+    });
     connect(document, &Document::opened, this, [this, later] {
         m_standings.clear();
         later();
@@ -110,7 +109,7 @@ SelectionInspector::SelectionInspector(Document* document, Selection* selection,
 
 void SelectionInspector::refresh() {
     m_table->clear();
-    const auto& heads = m_selection->heads();
+    const std::set<HeadId> heads = shown();
     m_hint->setVisible(heads.empty());
     m_table->setVisible(!heads.empty());
     if (heads.empty()) {
@@ -119,8 +118,23 @@ void SelectionInspector::refresh() {
                                              : QString());
         return;
     }
-    heads.size() == 1 ? showOne(*heads.begin()) : showMany();
+    heads.size() == 1 ? showOne(*heads.begin()) : showMany(heads);
     m_table->expandAll();
+}
+
+/// What is selected; while nothing is, what is pointed at.
+std::set<HeadId> SelectionInspector::shown() const {
+    if (!m_selection->heads().empty() || !m_document->isOpen())
+        return m_selection->heads();
+    const std::optional<int> layer = m_selection->hoveredLayer();
+    if (!layer || *layer >= m_document->spec().layerCount())
+        return {};
+    if (const std::optional<HeadId> head = m_selection->hovered())
+        return {*head};
+    std::set<HeadId> heads;
+    for (int head = 0; head < m_document->spec().layers[static_cast<std::size_t>(*layer)].heads; ++head)
+        heads.insert({*layer, head});
+    return heads;
 }
 
 void SelectionInspector::changeEvent(QEvent* event) {
@@ -142,10 +156,38 @@ void SelectionInspector::showOne(HeadId head) {
         if (!cell)
             continue;
         const double value = result->values(cell->row, cell->column);
+        if (const QStringList classes = classNames(*result->request.info); !classes.isEmpty()) {
+            const QString named = classes.value(static_cast<qsizetype>(std::isnan(value) ? -1 : value), tr("no value"));
+            addRow(id, {named, named}, featuresAt(*result, cell->row, cell->column));
+            continue;
+        }
         const double error = result->errorAt(cell->row, cell->column);
         addRow(id, {shortNumber(value, error), fullNumber(value, error)},
                placeOf(id, *result, cell->row, cell->column));
     }
+}
+
+SelectionInspector::Words SelectionInspector::featuresAt(const MetricResult& result, std::size_t row,
+                                                         std::size_t column) {
+    const auto brief = [](double value) { return significant(value, 2); };
+    return {featuresOf(result, row, column, brief).join(", "), featuresOf(result, row, column, exactly).join('\n')};
+}
+
+/// How many cells are of each class.
+void SelectionInspector::addClasses(const std::string& resultId, const MetricResult& result,
+                                    const std::set<MetricCell>& cells) {
+    const QStringList names = classNames(*result.request.info);
+    std::vector<int> counts(static_cast<std::size_t>(names.size()), 0);
+    for (const MetricCell& cell : cells)
+        if (const double value = result.values(cell.row, cell.column); value >= 0)
+            ++counts.at(static_cast<std::size_t>(value));
+    QStringList parts;
+    for (qsizetype i = 0; i < names.size(); ++i)
+        if (const int count = counts[static_cast<std::size_t>(i)]; count > 0)
+            parts << QString("%1 %2").arg(count).arg(names[i]);
+    const auto most = std::ranges::max_element(counts) - counts.begin();
+    addRow(resultId, {parts.isEmpty() ? tr("no value") : tr("mostly %1").arg(names[most]), {}},
+           {parts.join(" · "), parts.join('\n')});
 }
 
 /// Of the latest measurements, each with the others of its metric behind it.
@@ -183,21 +225,26 @@ SelectionInspector::Words SelectionInspector::placeOf(const std::string& resultI
     return place;
 }
 
-void SelectionInspector::showMany() {
+void SelectionInspector::showMany(const std::set<HeadId>& heads) {
     const ModelSpec& spec = m_document->spec();
-    m_title->setText(tr("%1 heads selected").arg(m_selection->heads().size()));
+    m_title->setText(m_selection->heads().empty() ? tr("L%1, %2 heads").arg(heads.begin()->layer).arg(heads.size())
+                                                  : tr("%1 heads selected").arg(heads.size()));
     for (const std::string& id : allKeys()) {
         const MetricResult* result = m_document->result(id);
-        std::set<Cell> cells; // a layer or a group of several selected heads counts once
-        for (const HeadId& head : m_selection->heads())
+        std::set<MetricCell> cells; // a layer or a group of several selected heads counts once
+        for (const HeadId& head : heads)
             if (const auto cell = result ? cellOf(result->request.info->scope, spec, head) : std::nullopt)
                 cells.insert(*cell);
         if (cells.empty())
             continue;
+        if (!result->request.info->classes.empty()) {
+            addClasses(id, *result, cells);
+            continue;
+        }
         std::vector<double> values;
         std::size_t estimates = 0;
         double error = 0;
-        for (const Cell& cell : cells) {
+        for (const MetricCell& cell : cells) {
             values.push_back(result->values(cell.row, cell.column));
             error = result->errorAt(cell.row, cell.column);
             estimates += error > 0 ? 1 : 0;

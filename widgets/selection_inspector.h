@@ -6,6 +6,7 @@
 #include <QWidget>
 
 #include <map>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -18,7 +19,15 @@ namespace secateur {
 class Document;
 class Selection;
 
-/// Every computed metric of the selected cells: value and place of one, spread of many.
+/// A value's place in a result.
+struct MetricCell {
+    std::size_t row;
+    std::size_t column;
+    auto operator<=>(const MetricCell&) const = default;
+};
+
+/// Every computed metric of the selected cells, else of those under the pointer: value and place of one, spread of
+/// many.
 class SelectionInspector : public QWidget {
     Q_OBJECT
 
@@ -38,9 +47,12 @@ private:
         std::vector<int> ranks;
         std::vector<bool> certain; ///< false while estimates may move it
     };
+    void addClasses(const std::string& resultId, const MetricResult& result, const std::set<MetricCell>& cells);
+    static Words featuresAt(const MetricResult& result, std::size_t row, std::size_t column);
     void refresh();
     void showOne(HeadId head);
-    void showMany();
+    void showMany(const std::set<HeadId>& heads);
+    std::set<HeadId> shown() const;
     /// How one value compares.
     std::vector<std::string> allKeys() const;
     Words placeOf(const std::string& resultId, const MetricResult& result, std::size_t row, std::size_t column);

@@ -74,6 +74,22 @@ constexpr ViewKey scatterKeys[]{
     {"Esc", "Give up a drag, a preview, the selection in turn"},
 };
 
+constexpr ViewKey attentionKeys[]{
+    {"Arrows", "Move from cell to cell of the map"},
+    {"Ctrl+Wheel", "Zoom into the map; over all heads, larger or smaller maps"},
+    {"Click, Ctrl+Click", "Select a head, or add it"},
+    {"Double click", "Show a head's map as a whole"},
+};
+
+constexpr ViewKey filterKeys[]{
+    {"layer 3-12, head 0", "Heads of these layers, and of this number"},
+    {"sink_head > 0.5", "Whose value is above; also <, <= and >="},
+    {"gate_norm_head lowest 10 %", "Among the lowest (or highest) of the model"},
+    {"pattern is sink", "Whose attention pattern is that"},
+    {"cut, protected", "What the mask says of them; “not” before any of these turns it round"},
+    {"Esc", "Show all heads again"},
+};
+
 int rowHeight(const QWidget& widget) {
     return widget.fontMetrics().height() * 4 / 3;
 }
@@ -124,6 +140,8 @@ ShortcutSheet::ShortcutSheet(const QList<QAction*>& actions, QWidget* parent)
     addGroup(tr("In the picture of the layers"), layersKeys);
     addGroup(tr("In the picture of the neurons"), neuronsKeys);
     addGroup(tr("In the scatter of two metrics"), scatterKeys);
+    addGroup(tr("In the attention maps"), attentionKeys);
+    addGroup(tr("In the filter of heads"), filterKeys);
     int rows = 1;
     for (int i = 0; i < sheet->topLevelItemCount(); ++i) {
         QTreeWidgetItem* group = sheet->topLevelItem(i);

@@ -1,4 +1,4 @@
-#include "widgets/map_pyramid.h"
+#include "analysis/map_pyramid.h"
 
 #include <algorithm>
 #include <utility>
