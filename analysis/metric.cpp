@@ -1,6 +1,7 @@
 #include "analysis/metric.h"
 
 #include "analysis/forward_metrics.h"
+#include "analysis/gradient_metrics.h"
 #include "analysis/text.h"
 #include "analysis/usage_error.h"
 #include "analysis/weight_metrics.h"
@@ -22,6 +23,8 @@ std::vector<const MetricInfo*> gatherMetrics() {
     for (const WeightMetric& metric : weightMetrics())
         metrics.push_back(&metric.info);
     for (const ForwardMetric& metric : forwardMetrics())
+        metrics.push_back(&metric.info);
+    for (const GradientMetric& metric : gradientMetrics())
         metrics.push_back(&metric.info);
     return metrics;
 }
@@ -56,6 +59,8 @@ MetricRequest single(std::string_view text) {
     MetricRequest request{info, std::move(parsed.options)};
     if (info->needs == Needs::forward)
         checkForwardOptions(request);
+    if (info->needs == Needs::gradient)
+        checkGradientOptions(request);
     return request;
 }
 
