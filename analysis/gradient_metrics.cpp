@@ -29,14 +29,20 @@ constexpr std::array maskOptions{
     scalarisation, OptionInfo{"tis_abs", "bool", "false", "sum of the magnitudes of A ∂L/∂A over all pairs of tokens"}};
 constexpr std::array squareOptions{
     OptionInfo{"passes", "integer", "4", "backward passes with random signs that it is estimated from"}};
+constexpr std::array attributionOptions{
+    OptionInfo{"position", "text", "mean", "of decoders, the tokens whose probability counts: mean = all, last"},
+    OptionInfo{"sequences", "integer", "200", "the first of them, at most"},
+    OptionInfo{"steps", "integer", "20", "points between no attention and all of it"}};
 
 constexpr std::string_view greedyGnorm = "Greedy-Gnorm; of each sequence, as the paper has it";
 constexpr std::string_view michel = "Michel et al.; the same as TIS";
 constexpr std::string_view ours = "Secateur";
+constexpr std::string_view attribution = "Hao et al., self-attention attribution";
 
 MetricInfo row(std::string_view id, std::string_view title, std::string_view summary, std::string_view formula,
-               std::string_view source, std::span<const OptionInfo> options) {
-    return {id, title, summary, formula, "", source, Scope::head, Needs::gradient, PruneFirst::low, options};
+               std::string_view source, std::span<const OptionInfo> options, bool isSlow = false) {
+    return {id,          title,           summary,         formula, "", source,
+            Scope::head, Needs::gradient, PruneFirst::low, options, {}, isSlow};
 }
 
 const std::array table{
@@ -64,6 +70,10 @@ const std::array table{
                        "How much single tokens' losses move when a head begins to be turned down",
                        "mean_t (∂l_t/∂ξ_h)²", ours, squareOptions),
                    FromGradients::squares},
+    GradientMetric{row("self_attribution", "self-attention attribution",
+                       "How much of the right answer's probability the strongest link of a head carries",
+                       "E max_{ij} A_ij ∫ ∂F/∂A_ij(τA) dτ", attribution, attributionOptions, true),
+                   FromGradients::attribution},
 };
 
 void checkOneOf(const MetricRequest& request, std::string_view name, const std::vector<std::string>& known) {

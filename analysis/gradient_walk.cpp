@@ -90,7 +90,7 @@ void GradientWalk::plan(const MetricRequest& request) {
                                                : HeadSum::gateSquare);
 }
 
-void GradientWalk::run(const Progress& progress, const std::function<void()>& batchesDone) {
+void GradientWalk::run(const Progress& progress, const std::function<void()>& more) {
     BackwardSteps steps;
     steps.scalars = [&](std::size_t batch) {
         std::vector<BackwardScalar> scalars;
@@ -109,9 +109,16 @@ void GradientWalk::run(const Progress& progress, const std::function<void()>& ba
             for (const int length : m_batches.batches[batch].lengths)
                 m_tokens += length;
         }
-        batchesDone();
+        more();
     };
     walkBackward(m_model, m_run.plan, m_batches.batches, steps, m_run.memory, progress);
+}
+
+std::int64_t GradientWalk::allTokens() const {
+    std::int64_t tokens = 0;
+    for (const TokenSequence& sequence : m_run.sequences)
+        tokens += std::ssize(sequence.ids);
+    return tokens;
 }
 
 /// From the sum of the rows' scalars to one scalar of the batch: the norm of all rows' vectors, or the mean.

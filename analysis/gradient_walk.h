@@ -1,6 +1,7 @@
 #pragma once
 
 #include "analysis/gradient_sums.h"
+#include "analysis/gradient_work.h"
 #include "analysis/measure_gradient.h"
 
 #include <cstddef>
@@ -23,19 +24,18 @@ struct BatchRule {
 };
 BatchRule batchRuleOf(const MetricRequest& request);
 
-class GradientWalk {
+class GradientWalk : public GradientWork {
 public:
     /// @param requests of metrics of one BatchRule, none of self_attribution; all must outlive it @throws UsageError
     GradientWalk(const Model& model, const GradientRun& run, const GradientScalars& scalars, const BatchRule& rule,
                  std::span<const MetricRequest> requests);
 
-    /// @param batchesDone hears when there is more to tell @throws Cancelled
-    void run(const Progress& progress, const std::function<void()>& batchesDone);
-
-    /// Values of a layer's kept heads.
-    std::vector<double> values(std::size_t request, int layer) const;
-    std::int64_t tokens() const { return m_tokens; }       ///< of batches that are through
-    std::int64_t sequences() const { return m_sequences; } ///< of those
+    void run(const Progress& progress, const std::function<void()>& more) override;
+    std::vector<double> values(std::size_t request, int layer) const override;
+    std::int64_t tokens() const override { return m_tokens; }
+    std::int64_t sequences() const override { return m_sequences; }
+    std::int64_t allTokens() const override;
+    std::size_t passes() const { return m_passes.size(); }
 
 private:
     std::size_t passOf(const ScalarChoice& choice);

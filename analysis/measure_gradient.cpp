@@ -4,6 +4,7 @@
 #include "analysis/forward_values.h"
 #include "analysis/gradient_metrics.h"
 #include "analysis/gradient_walk.h"
+#include "analysis/self_attribution.h"
 #include "analysis/text.h"
 
 #include <fmt/format.h>
@@ -12,6 +13,7 @@
 #include <chrono>
 #include <cmath>
 #include <limits>
+#include <memory>
 
 namespace secateur {
 
@@ -22,6 +24,7 @@ using Clock = std::chrono::steady_clock;
 /// Requests that share their passes, and where they stand among all.
 struct Part {
     BatchRule rule;
+    bool isAttribution = false;
     std::vector<MetricRequest> requests = {};
     std::vector<std::size_t> places = {};
 };
@@ -29,14 +32,23 @@ struct Part {
 std::vector<Part> partsOf(std::span<const MetricRequest> requests) {
     std::vector<Part> parts;
     for (std::size_t i = 0; i < requests.size(); ++i) {
-        const BatchRule rule = batchRuleOf(requests[i]);
-        auto part = std::ranges::find(parts, rule, &Part::rule);
+        const bool isAttribution = gradientMetric(requests[i]).from == FromGradients::attribution;
+        const BatchRule rule = isAttribution ? BatchRule{} : batchRuleOf(requests[i]);
+        auto part = std::ranges::find_if(
+            parts, [&](const Part& known) { return !isAttribution && !known.isAttribution && known.rule == rule; });
         if (part == parts.end())
-            part = parts.insert(parts.end(), Part{rule});
+            part = parts.insert(parts.end(), Part{rule, isAttribution});
         part->requests.push_back(requests[i]);
         part->places.push_back(i);
     }
     return parts;
+}
+
+std::unique_ptr<GradientWork> workOf(const Model& model, const GradientRun& run, const GradientScalars& scalars,
+                                     const Part& part) {
+    if (part.isAttribution)
+        return std::make_unique<SelfAttribution>(model, run, scalars, part.requests.front());
+    return std::make_unique<GradientWalk>(model, run, scalars, part.rule, part.requests);
 }
 
 class GradientMeasuring {
@@ -48,12 +60,10 @@ public:
         , m_layerDone(layerDone)
         , m_scalars(model, run.sequences, run.labels)
         , m_parts(partsOf(requests)) {
-        for (const TokenSequence& sequence : run.sequences)
-            m_allTokens += std::ssize(sequence.ids);
         for (const MetricRequest& request : requests)
             m_results.push_back(emptyResult(request));
         for (const Part& part : m_parts)
-            m_walks.push_back(std::make_unique<GradientWalk>(model, run, m_scalars, part.rule, part.requests));
+            m_works.push_back(workOf(model, run, m_scalars, part));
     }
 
     std::vector<MetricResult> measure(const Progress& progress) {
@@ -64,7 +74,7 @@ public:
             };
             isStopped = !run(i, progress.part(share(i), share(i + 1)));
         }
-        if (isStopped && std::ranges::all_of(m_walks, [](const auto& walk) { return walk->tokens() == 0; }))
+        if (isStopped && std::ranges::all_of(m_works, [](const auto& work) { return work->tokens() == 0; }))
             throw Cancelled();
         for (std::size_t i = 0; i < m_parts.size(); ++i)
             describe(i);
@@ -77,7 +87,8 @@ private:
         MetricResult result;
         result.request = request;
         result.values = Matrix(spec.layers.size(), columnsFor(request.info->scope, spec));
-        if (m_scalars.standsIn(request))
+        const bool isAttribution = gradientMetric(request).from == FromGradients::attribution;
+        if (!isAttribution && m_scalars.standsIn(request))
             result.warnings.push_back(fmt::format(
                 "the texts have no labels: the norm of {} stands in for the loss (labels come with --task FILE "
                 "--format classification)",
@@ -90,7 +101,7 @@ private:
         const auto begin = Clock::now();
         bool isWhole = true;
         try {
-            m_walks[part]->run(progress, [&] { fill(part); });
+            m_works[part]->run(progress, [&] { fill(part); });
         } catch (const Cancelled&) {
             isWhole = false;
         }
@@ -107,7 +118,7 @@ private:
                 const auto row = static_cast<std::size_t>(layer);
                 const std::size_t place = m_parts[part].places[i];
                 const auto kept = KeptUnits(spec.layers[row], m_run.plan.mask().layer(layer)).heads;
-                const std::vector<double> values = m_walks[part]->values(i, layer);
+                const std::vector<double> values = m_works[part]->values(i, layer);
                 const std::span<double> cells = m_results[place].values.row(row);
                 for (std::size_t head = 0; head < kept.size(); ++head)
                     cells[kept[head]] =
@@ -118,15 +129,17 @@ private:
     }
 
     void describe(std::size_t part) {
-        const GradientWalk& walk = *m_walks[part];
+        const GradientWork& work = *m_works[part];
         MeasuredData data;
-        data.tokens = walk.tokens();
-        data.allTokens = m_allTokens;
-        data.sequences = walk.sequences();
+        data.tokens = work.tokens();
+        data.allTokens = work.allTokens();
+        data.sequences = work.sequences();
+        const std::vector<std::string> warnings = work.warnings();
         for (const std::size_t place : m_parts[part].places) {
             MetricResult& result = m_results[place];
             result.data = data;
-            result.isWhole = data.tokens == m_allTokens;
+            result.warnings.insert(result.warnings.end(), warnings.begin(), warnings.end());
+            result.isWhole = data.tokens == data.allTokens;
             if (!result.isWhole)
                 result.warnings.push_back(fmt::format("stopped after {} of {} tokens",
                                                       grouped(static_cast<std::uint64_t>(data.tokens)),
@@ -139,12 +152,27 @@ private:
     const LayerSink& m_layerDone;
     GradientScalars m_scalars;
     std::vector<Part> m_parts;
-    std::vector<std::unique_ptr<GradientWalk>> m_walks; ///< of each part
+    std::vector<std::unique_ptr<GradientWork>> m_works; ///< of each part
     std::vector<MetricResult> m_results;
-    std::int64_t m_allTokens = 0;
 };
 
 } // namespace
+
+double backwardPasses(const Model& model, const GradientRun& run, std::span<const MetricRequest> requests) {
+    const GradientScalars scalars(model, run.sequences, run.labels);
+    double passes = 0;
+    for (const Part& part : partsOf(requests)) {
+        if (!part.isAttribution) {
+            passes += static_cast<double>(GradientWalk(model, run, scalars, part.rule, part.requests).passes());
+            continue;
+        }
+        const auto all = static_cast<double>(run.sequences.size());
+        const double share = std::min(1.0, wholeOption(part.requests.front(), "sequences") / all);
+        // Layers above the one whose attention is scaled run: half of them on average.
+        passes += share * wholeOption(part.requests.front(), "steps") * model.spec().layerCount() / 2;
+    }
+    return passes;
+}
 
 std::vector<MetricResult> measureGradient(const Model& model, const GradientRun& run,
                                           std::span<const MetricRequest> requests, const Progress& progress,

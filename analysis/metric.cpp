@@ -36,7 +36,7 @@ std::optional<std::vector<MetricRequest>> group(std::string_view text) {
         return {};
     std::vector<MetricRequest> requests;
     for (const MetricInfo* info : allMetrics())
-        if (text == "all" || info->needs == *named)
+        if (!info->isSlow && (text == "all" || info->needs == *named))
             requests.push_back({info, {}});
     if (requests.empty())
         throw UsageError("this version has no metrics of that group", std::string(text));
