@@ -132,6 +132,35 @@ CommandLine measureCommand(const std::string& model, const std::vector<std::stri
     return {program, "measure", model, "--metric", join(resultIds, ",")};
 }
 
+std::vector<CommandLine> measureCommands(const std::string& model, const std::vector<const MetricResult*>& results,
+                                         const std::string& maskFile) {
+    using Way = std::pair<std::string, std::optional<MeasuredData>>; // mask, data
+    std::vector<std::pair<Way, std::vector<std::string>>> groups;
+    for (const MetricResult* result : results) {
+        const Way way{result->measurement.maskDigest, result->data};
+        auto group = std::ranges::find(groups, way, &decltype(groups)::value_type::first);
+        if (group == groups.end())
+            group = groups.insert(group, {way, {}});
+        group->second.push_back(result->request.resultId());
+    }
+    std::vector<CommandLine> commands;
+    for (const auto& [way, ids] : groups) {
+        CommandLine& command = commands.emplace_back(measureCommand(model, ids));
+        if (!way.second)
+            continue;
+        addSource(command, way.second->source);
+        add(command, "--max-tokens", std::to_string(way.second->allTokens));
+        add(command, "--seq-len", std::to_string(way.second->sequenceLength));
+        if (way.second->split != "document")
+            add(command, "--split", way.second->split);
+        if (way.second->bos != "tokenizer_default")
+            add(command, "--bos", way.second->bos);
+        if (way.first != Measurement().maskDigest)
+            add(command, "--mask", maskFile);
+    }
+    return commands;
+}
+
 CommandLine plotCommand(const std::string& source, const std::string& figure, const std::string& out) {
     return {program, "plot", source, "--figure", figure, "--out", out};
 }

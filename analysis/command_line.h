@@ -2,6 +2,7 @@
 
 #include "analysis/evaluation.h"
 #include "analysis/mask_record.h"
+#include "analysis/metric.h"
 
 #include <optional>
 #include <string>
@@ -19,6 +20,10 @@ std::string shellText(const CommandLine& command);
 
 /// @param resultIds one at least
 CommandLine measureCommand(const std::string& model, const std::vector<std::string>& resultIds);
+/// What measures some results once more, those of one text by one command. Whether a text was a task is not known any
+/// more. @param maskFile of those that were measured under a mask
+std::vector<CommandLine> measureCommands(const std::string& model, const std::vector<const MetricResult*>& results,
+                                         const std::string& maskFile);
 
 /// @param source a session, or a model of which what the figure needs is measured
 /// @param figure "id[:key=value]..." @param out file, whose extension decides the format

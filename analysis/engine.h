@@ -5,6 +5,7 @@
 #include "analysis/evaluation_text.h"
 #include "analysis/mask_record.h"
 #include "analysis/measure.h"
+#include "analysis/measure_choice.h"
 #include "analysis/model.h"
 #include "analysis/progress.h"
 #include "analysis/prompt_tokens.h"
@@ -29,9 +30,12 @@ struct Engine {
     std::function<void(const Session&, const std::string& path)> writeSession;
     /// Checkpoints that lie in Hugging Face's cache, newest first.
     std::function<std::vector<CachedModel>(const Progress&)> cachedModels;
-    std::function<std::vector<MetricResult>(const Model&, std::span<const MetricRequest>, const Progress&,
-                                            const LayerSink&)>
-        measure = secateur::measure;
+    /// Metrics in the order asked; those that run the model, on what was chosen.
+    std::function<std::vector<MetricResult>(const Model&, std::span<const MetricRequest>, const MeasureChoice&,
+                                            const Progress&, const LayerSink&)>
+        measure = [](const Model& model, std::span<const MetricRequest> requests, const MeasureChoice&,
+                     const Progress& progress,
+                     const LayerSink& layerDone) { return secateur::measure(model, requests, progress, layerDone); };
     /// Reads a text and cuts it for a model.
     std::function<EvaluationText(const Model&, const TextRequest&, const Progress&)> readText;
     /// Reads a task file, with what a classifier calls its classes.

@@ -93,10 +93,10 @@ Figure makeFigure(const Session& session, std::string_view request);
 /// Layers x heads (or KV groups, or one column) of one result. Also what the window draws.
 Figure headMap(const ModelCard& model, const MetricResult& result, const ColourScale& scale);
 
-/// One line per result over the layers; results of several cells per layer are averaged over them, and so are their
-/// standard errors, which is right for errors that go together and too much for others. A result whose
-/// range is more than ten times away from the first one's goes to the right axis.
-Figure layerSeries(const ModelCard& model, std::span<const MetricResult* const> results, bool logarithmic);
+/// One line per result over the layers, or one for each length that it was measured over; results of several cells per
+/// layer are averaged over them, and so are their standard errors, which is right for errors that go together and too
+/// much for others. A result whose range is more than ten times away from the first one's goes to the right axis.
+Figure layerSeries(const ModelCard& model, std::span<const MetricResult> results, bool logarithmic);
 
 /// "estimates for 12 of 40 layers; 7 not yet separated", of the positions of a series figure; empty when all are exact.
 std::string estimatesIn(const Figure& figure);

@@ -1,5 +1,6 @@
 #include "analysis/evaluation_figure.h"
 #include "analysis/figure.h"
+#include "analysis/result_key.h"
 #include "analysis/statistics.h"
 #include "analysis/text.h"
 #include "analysis/usage_error.h"
@@ -10,6 +11,8 @@
 #include <array>
 #include <charconv>
 #include <cmath>
+#include <optional>
+#include <set>
 
 namespace secateur {
 
@@ -22,7 +25,9 @@ std::string axisLabel(const MetricResult& result) {
     std::string label(info.title);
     for (const auto& [name, value] : result.request.options)
         label += value == "true" ? fmt::format(", {}", name) : fmt::format(", {}={}", name, value);
-    return info.unit.empty() ? label : fmt::format("{} ({})", label, info.unit);
+    if (!info.unit.empty())
+        label = fmt::format("{} ({})", label, info.unit);
+    return result.label.empty() ? label : fmt::format("{}, {}", label, result.label);
 }
 
 std::string caption(const ModelCard& model, const std::string& what) {
@@ -31,20 +36,22 @@ std::string caption(const ModelCard& model, const std::string& what) {
                        model.spec.layerCount(), widest.heads, widest.kvHeads);
 }
 
-/// A result by its id, written either as in the contract or in its file form.
-const MetricResult& find(const Session& session, const std::string& id) {
-    const MetricResult* found = nullptr;
-    std::vector<std::string> known;
+/// A result by its key, whose id is written either as in the contract or in its file form.
+MetricResult find(const Session& session, const std::string& text) {
+    ResultKey key = parseResultKey(text);
+    std::set<std::string> known;
     for (const MetricResult& result : session.results) {
-        known.push_back(result.request.resultId());
-        if (known.back() == id || fileForm(known.back()) == id)
-            found = &result;
+        const std::string id = result.request.resultId();
+        known.insert(id);
+        if (fileForm(id) == key.resultId)
+            key.resultId = id;
     }
+    std::optional<MetricResult> found = resolveResult(session, key);
     if (!found)
-        throw Error(fmt::format("holds no result \"{}\"", id), session.model.name,
+        throw Error(fmt::format("holds no result \"{}\"", text), session.model.name,
                     known.empty() ? "It holds none at all: measure something first"
-                                  : fmt::format("It holds {}", join(known, ", ")));
-    return *found;
+                                  : fmt::format("It holds {}", join({known.begin(), known.end()}, ", ")));
+    return *std::move(found);
 }
 
 double number(const Options& options, const std::string& name) {
@@ -66,7 +73,7 @@ Figure heads(const Session& session, const Options& options) {
     const double clip = number(options, "clip");
     if (clip < 0 || clip >= 50)
         throw UsageError("clip should be at least 0 and less than 50 percent", options.at("clip"));
-    const MetricResult& result = find(session, options.at("metric"));
+    const MetricResult result = find(session, options.at("metric"));
     if (result.request.info->scope == Scope::neuron)
         throw UsageError("has one value per neuron, too many for a heat map; draw it with the figure neurons",
                          options.at("metric"));
@@ -74,14 +81,14 @@ Figure heads(const Session& session, const Options& options) {
 }
 
 Figure layers(const Session& session, const Options& options) {
-    std::vector<const MetricResult*> results;
+    std::vector<MetricResult> results;
     for (const std::string& id : split(options.at("metrics"), '/'))
-        results.push_back(&find(session, id));
+        results.push_back(find(session, id));
     return layerSeries(session.model, results, options.at("log") == "true");
 }
 
 Figure neurons(const Session& session, const Options& options) {
-    const MetricResult& result = find(session, options.at("metric"));
+    const MetricResult result = find(session, options.at("metric"));
     if (result.request.info->scope != Scope::neuron)
         throw UsageError(fmt::format("has one value per {}; draw it with the figure heads or layers",
                                      name(result.request.info->scope)),
@@ -110,7 +117,9 @@ Figure evaluations(const Session& session, const Options& options) {
 }
 
 constexpr std::array headsOptions{
-    OptionInfo{"metric", "text", "gate_norm_head", "result id, with '.' and '-' for ':' and '=' in its options"},
+    OptionInfo{"metric", "text", "gate_norm_head",
+               "result id, with '.' and '-' for ':' and '=' in its options; @KEY behind it means one of several "
+               "measurements, @KEY-OTHER their difference"},
     OptionInfo{"colours", "text", "viridis", "viridis, cividis, magma, or the diverging vik"},
     OptionInfo{"log", "bool", "false", "logarithmic colours"},
     OptionInfo{"clip", "number", "1", "percentile at which the colour range ends on either side"},
@@ -200,6 +209,21 @@ FigureSeries seriesOf(const MetricResult& result) {
     return series;
 }
 
+/// One for each length that a result was measured over; else itself.
+std::vector<MetricResult> overLengths(const MetricResult& result) {
+    if (result.overLengths.size() < 2)
+        return {result};
+    std::vector<MetricResult> lines;
+    for (std::size_t i = 0; i < result.overLengths.size(); ++i) {
+        MetricResult& line = lines.emplace_back();
+        line.request = result.request;
+        line.request.options.erase("lengths");
+        line.values = result.overLengths[i];
+        line.label = fmt::format("{}{}{} tokens", result.label, result.label.empty() ? "" : ", ", result.lengths[i]);
+    }
+    return lines;
+}
+
 } // namespace
 
 std::span<const FigureInfo> allFigures() {
@@ -221,13 +245,14 @@ Figure headMap(const ModelCard& model, const MetricResult& result, const ColourS
     return figure;
 }
 
-Figure layerSeries(const ModelCard& model, std::span<const MetricResult* const> results, bool logarithmic) {
+Figure layerSeries(const ModelCard& model, std::span<const MetricResult> results, bool logarithmic) {
     Figure figure;
     figure.kind = FigureKind::series;
     figure.title = model.name;
     figure.x.label = "layer";
-    for (const MetricResult* result : results)
-        figure.series.push_back(seriesOf(*result));
+    for (const MetricResult& result : results)
+        for (const MetricResult& line : overLengths(result))
+            figure.series.push_back(seriesOf(line));
     if (!figure.series.empty())
         useRightAxisForUnlikeSizes(figure);
     figure.y = {axisLabelOf(figure.series, false), logarithmic};

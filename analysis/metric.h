@@ -104,7 +104,8 @@ struct MetricResult {
     std::vector<std::int64_t> lengths = {}; ///< tokens of the prefixes that it was measured over, where it was
     std::vector<Matrix> overLengths = {};   ///< for each of them; `values` are those of the last
     std::vector<MetricFeature> features = {};
-    bool isWhole = true; ///< false where the run was stopped before all layers and tokens were seen
+    bool isWhole = true;    ///< false where the run was stopped before all layers and tokens were seen
+    std::string label = {}; ///< what tells it from others of the same id that are shown beside it; not saved
 
     /// Whether it saw less than another, measured in the same way.
     bool isLessThan(const MetricResult& other) const;

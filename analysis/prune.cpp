@@ -17,7 +17,8 @@ PruningMask pruneBy(const ModelSpec& spec, const PruneRequest& request, const Ma
                      request.base.value_or(PruningMask(spec)));
 }
 
-PruneResult prune(const Model& model, const PruneRequest& request, const Progress& progress) {
+PruneResult prune(const Model& model, const PruneRequest& request, const Progress& progress,
+                  const MeasureDoor& measureOn) {
     const ModelSpec& spec = model.spec();
     const CutUnit unit = request.strategy.unit();
     PruneResult result;
@@ -25,7 +26,9 @@ PruneResult prune(const Model& model, const PruneRequest& request, const Progres
     result.mask = pruneBy(spec, request, randomValues(spec, unit, request.seed));
     if (request.strategy.info->isRandom)
         return result;
-    result.metric = measure(model, std::array{*request.strategy.metric}, progress).front();
+    const MetricRequest& metric = *request.strategy.metric;
+    result.metric =
+        measureOn ? measureOn(model, metric, progress) : measure(model, std::array{metric}, progress).front();
     result.mask = pruneBy(spec, request, result.metric->values);
     return result;
 }

@@ -5,6 +5,7 @@
 #include "analysis/strategy.h"
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 
@@ -24,10 +25,15 @@ struct PruneResult {
     std::optional<MetricResult> metric; ///< that a ranking strategy measured, on the whole model whatever the base
 };
 
+/// Measures the metric of a strategy.
+using MeasureDoor = std::function<MetricResult(const Model&, const MetricRequest&, const Progress&)>;
+
 /// Runs a strategy to a mask. The same request gives the same mask.
+/// @param measureOn for metrics that need a text; without it, they are an Error
 /// @throws UsageError as cutLowest and Protection::parse, before anything is measured where that can be told; Error;
 /// Cancelled
-PruneResult prune(const Model& model, const PruneRequest& request, const Progress& progress);
+PruneResult prune(const Model& model, const PruneRequest& request, const Progress& progress,
+                  const MeasureDoor& measureOn = {});
 
 /// The same from values that are there already, of the metric that the request names. @throws as cutLowest
 PruningMask pruneBy(const ModelSpec& spec, const PruneRequest& request, const Matrix& values);

@@ -6,6 +6,7 @@
 #include "analysis/model_card.h"
 
 #include <map>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -30,6 +31,9 @@ struct Session {
     /// is of one text and of tasks of different names. Without references: what they would be compared with is another
     /// of them (compared()). But times keep theirs, for it took turns with them.
     std::vector<Evaluation> evaluations = {};
+
+    /// What these results are compared with; null = nothing. Not saved.
+    std::shared_ptr<const Session> reference = {};
 
     const MetricResult* latest(std::string_view resultId) const;
     /// The latest of this digest; null when there is none.

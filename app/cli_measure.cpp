@@ -129,14 +129,6 @@ void printTable(const std::vector<MetricResult>& results, const ModelSpec& spec)
     fmt::print("{}", table(rows, std::vector<Align>(rows[0].size(), Align::point)));
 }
 
-std::vector<MetricRequest> needing(const std::vector<MetricRequest>& requests, bool text) {
-    std::vector<MetricRequest> some;
-    for (const MetricRequest& request : requests)
-        if ((request.info->needs != Needs::weights) == text)
-            some.push_back(request);
-    return some;
-}
-
 /// What was asked for, in the order that it was measured in.
 struct Measured {
     Session session;
@@ -155,27 +147,21 @@ ReadyModel opened(const Arguments& arguments, bool runs, const Console& console,
 
 Measured measureAll(const Arguments& arguments, const Console& console) {
     const std::vector<MetricRequest> requests = parseMetricRequests(arguments.metrics);
-    const auto ofWeights = needing(requests, false);
-    const auto ofText = needing(requests, true);
+    const bool runs = std::ranges::any_of(requests, runsModel);
     const Progress progress = console.progress();
     Measured all;
-    ReadyModel ready = opened(arguments, !ofText.empty(), console, progress.part(0, 0));
+    ReadyModel ready = opened(arguments, runs, console, progress.part(0, 0));
     all.session.model = fullCard(*ready.model);
     if (!arguments.out.empty())
         checkCanAdd(all.session.model, arguments.out);
     if (!arguments.csv.empty())
         makeFolder(arguments.csv);
-    const double share = ofText.empty() ? 1 : 0.05; // of the time, roughly
-    if (!ofWeights.empty())
-        all.session.results = measured(*ready.model, ofWeights, progress.part(0, share));
-    if (!ofText.empty())
-        measureOnText(ready, arguments.text, ofText, console, progress.part(ofWeights.empty() ? 0 : share, 1),
-                      all.session.results);
+    all.session.results = measureAll(ready, arguments.text, requests, console, progress);
     if (ready.mask) {
         all.mask = {std::filesystem::path(arguments.run.mask).filename().string(), maskDigest(ready.mask->mask)};
         if (!ready.mask->mask.keepsAll())
             all.session.masks.push_back({all.mask.name, all.mask.digest, *ready.mask});
-        if (!ofWeights.empty())
+        if (!std::ranges::all_of(requests, runsModel))
             ready.warnings.emplace_back("metrics of weights are of the whole model, whatever the mask cuts");
     }
     all.notes = ready.warnings;
@@ -217,7 +203,7 @@ void addMeasure(CLI::App& program, Console& console) {
     verb->add_option("MODEL", arguments->path, "Hugging Face directory, or a file in a format of `list formats`")
         ->required();
     verb->add_option("--metric", arguments->metrics,
-                     "ID[:key=value]... by comma, or a group: weights, forward, all (see: list metrics)")
+                     "ID[:key=value]... by comma, or a group: weights, forward, gradient, all (see: list metrics)")
         ->required();
     addMaskOption(*verb, arguments->run);
     addMeasureOptions(*verb, arguments->text);

@@ -1,7 +1,9 @@
 #include "analysis/figure.h"
+#include "analysis/result_key.h"
 #include "analysis/text.h"
 #include "analysis/usage_error.h"
 #include "app/cli_common.h"
+#include "app/measure_text.h"
 #include "backends/atomic_file.h"
 #include "backends/result_json.h"
 #include "backends/session_hdf5.h"
@@ -18,6 +20,7 @@
 #include <algorithm>
 #include <array>
 #include <filesystem>
+#include <memory>
 
 namespace secateur::cli {
 
@@ -28,6 +31,8 @@ struct Arguments {
     std::string figure;
     std::string out;
     std::string width = "page";
+    std::string reference;
+    MeasureOptions text;
 };
 
 #ifdef SECATEUR_WITH_QT
@@ -65,7 +70,7 @@ std::vector<MetricRequest> requestsFor(std::string_view figure) {
         if (option.name != "metric" && option.name != "metrics")
             continue;
         for (const std::string& id : split(optionValue(parsed.options, info.options, option.name), '/')) {
-            std::vector<std::string> parts = split(id, '.');
+            std::vector<std::string> parts = split(parseResultKey(id).resultId, '.');
             for (std::size_t i = 1; i < parts.size(); ++i)
                 if (const std::size_t dash = parts[i].find('-'); dash != std::string::npos)
                     parts[i][dash] = '=';
@@ -76,16 +81,28 @@ std::vector<MetricRequest> requestsFor(std::string_view figure) {
 }
 
 /// A session as it is; of a model, what the figure needs.
-Session source(const std::string& path, std::string_view figure, const Console& console) {
+Session source(const Arguments& arguments, const Console& console) {
+    const std::string& path = arguments.path;
+    const std::string_view figure = arguments.figure;
     if (isSession(path))
         return readSession(path);
     const std::vector<MetricRequest> requests = requestsFor(figure);
     const Progress progress = console.progress();
-    const auto model = open(path, console, progress.part(0, 0));
+    ReadyModel ready{open(path, console, progress.part(0, 0)), nullptr, {}, {}};
     Session session;
-    session.model = fullCard(*model);
-    if (!requests.empty())
-        session.results = measured(*model, requests, progress);
+    session.model = fullCard(*ready.model);
+    session.results = measureAll(ready, arguments.text, requests, console, progress);
+    return session;
+}
+
+/// With what it is compared with, where that is named.
+Session withReference(const Arguments& arguments, const Console& console) {
+    Session session = source(arguments, console);
+    if (!arguments.reference.empty()) {
+        Arguments other = arguments;
+        other.path = arguments.reference;
+        session.reference = std::make_shared<const Session>(source(other, console));
+    }
     return session;
 }
 
@@ -107,7 +124,7 @@ void plot(const Arguments& arguments, const Console& console) {
     if (isDrawn)
         checkCanDraw(arguments.out);
     checkCanWrite(arguments.out);
-    const Figure figure = makeFigure(source(arguments.path, arguments.figure, console), arguments.figure);
+    const Figure figure = makeFigure(withReference(arguments, console), arguments.figure);
     if (isDrawn)
         draw(figure, arguments);
     else
@@ -128,6 +145,10 @@ void addPlot(CLI::App& program, Console& console) {
     verb->add_option("--width", arguments->width, "column (8.4 cm) or page (17.4 cm)")
         ->check(CLI::IsMember({"column", "page"}))
         ->capture_default_str();
+    verb->add_option("--reference", arguments->reference,
+                     "Session or model that results@reference and results@-reference are of")
+        ->option_text("FILE");
+    addMeasureOptions(*verb, arguments->text);
     addCommonOptions(*verb, console);
     verb->footer("Example: secateur-cli plot llama.h5 --figure heads:metric=gate_norm_head:log=true --out heads.pdf");
     verb->callback([arguments, &console] { plot(*arguments, console); });

@@ -2,6 +2,7 @@
 #include "analysis/prune.h"
 #include "app/cli_common.h"
 #include "app/mask_output.h"
+#include "app/measure_text.h"
 #include "backends/atomic_file.h"
 #include "backends/mask_json.h"
 #include "backends/mask_result_json.h"
@@ -22,6 +23,7 @@ struct Arguments {
     std::string base;
     std::string out;
     std::uint64_t seed = 0;
+    MeasureOptions text;
 };
 
 void pruneVerb(const Arguments& arguments, const Console& console) {
@@ -37,7 +39,15 @@ void pruneVerb(const Arguments& arguments, const Console& console) {
         card = fullCard(*model);
         if (!arguments.base.empty())
             request.base = maskOf(arguments.base, *model, warnings).mask;
-        PruneResult result = prune(*model, request, progress);
+        const MeasureDoor measureOn = [&](const Model&, const MetricRequest& metric, const Progress& part) {
+            ReadyModel ready{model, nullptr, {}, {}};
+            std::vector<MetricResult> results = measureAll(ready, arguments.text, {metric}, console, part);
+            warnings.insert(warnings.end(), ready.warnings.begin(), ready.warnings.end());
+            if (!results.front().isWhole)
+                throw Cancelled();
+            return std::move(results.front());
+        };
+        PruneResult result = prune(*model, request, progress, measureOn);
         record.mask = std::move(result.mask);
         if (result.metric)
             warnings.insert(warnings.end(), result.metric->warnings.begin(), result.metric->warnings.end());
@@ -76,6 +86,7 @@ void addPrune(CLI::App& program, Console& console) {
     verb->add_option("--seed", arguments->seed, "Of random strategies")
         ->check(CLI::Range(std::uint64_t{0}, std::uint64_t{std::numeric_limits<std::int64_t>::max()}))
         ->capture_default_str();
+    addMeasureOptions(*verb, arguments->text);
     addCommonOptions(*verb, console);
     verb->footer("Example: secateur-cli prune Llama-3.1-8B --strategy gate_norm --budget 8 --out cut.mask.json");
     verb->callback([arguments, &console] { pruneVerb(*arguments, console); });

@@ -1,3 +1,4 @@
+#include "analysis/result_key.h"
 #include "analysis/session.h"
 #include "analysis/text.h"
 #include "app/cli_common.h"
@@ -82,13 +83,10 @@ void printEvaluations(const Session& session) {
 void printResults(const Session& session) {
     if (session.results.empty())
         return;
-    std::vector<std::vector<std::string>> rows{{"metric", "of", "type", "measured"}};
-    for (const MetricResult& result : session.results) {
-        const std::string& digest = result.measurement.maskDigest;
-        const SessionMask* mask = digest == "dense" ? nullptr : session.mask(digest);
-        rows.push_back({result.request.resultId(), mask ? mask->name : digest, result.measurement.dtype,
+    std::vector<std::vector<std::string>> rows{{"metric", "key", "on", "measured"}};
+    for (const MetricResult& result : session.results)
+        rows.push_back({result.request.resultId(), measurementKey(result.measurement), measuredOn(session, result),
                         result.measurement.created});
-    }
     fmt::print("\n{}", table(std::move(rows)));
 }
 

@@ -1,5 +1,6 @@
 #include "app/process_age.h"
 #include "app/window_engine.h"
+#include "widgets/comparison.h"
 #include "widgets/document.h"
 #include "widgets/first_picture.h"
 #include "widgets/further_items.h"
@@ -57,6 +58,9 @@ struct Arguments {
     QString theme;
     QString tab;
     QStringList head; ///< layer and head to select
+    QString reference;
+    QStringList show;    ///< results
+    QStringList compare; ///< a measurement's key, and which of both
     QSize size;
     FurtherChoice further;
 };
@@ -74,6 +78,7 @@ Arguments parse(const QCoreApplication& application) {
     parser.addHelpOption();
     parser.addVersionOption();
     const QCommandLineOption mask("mask", "Open this mask of the model too.", "FILE");
+    const QCommandLineOption reference("reference", "Compare with this session or model.", "FILE");
     // For pictures in documentation that can be made again.
     const QCommandLineOption screenshot = hidden("screenshot", "FILE");
     const QCommandLineOption theme = hidden("theme", "light|dark");
@@ -83,13 +88,18 @@ Arguments parse(const QCoreApplication& application) {
     const QCommandLineOption task = hidden("task", "FILE");
     const QCommandLineOption prompt = hidden("prompt", "TEXT");
     const QCommandLineOption speed = hidden("speed", {});
-    parser.addOptions({mask, screenshot, theme, tab, select, size, task, prompt, speed});
+    const QCommandLineOption show = hidden("show", "RESULT,RESULT");
+    const QCommandLineOption compare = hidden("compare", "KEY:a|b|both|difference");
+    parser.addOptions({mask, reference, show, compare, screenshot, theme, tab, select, size, task, prompt, speed});
     parser.process(application);
     if (parser.positionalArguments().size() > 1)
         parser.showHelp(2);
     Arguments arguments;
     arguments.path = parser.positionalArguments().value(0);
     arguments.mask = parser.value(mask);
+    arguments.reference = parser.value(reference);
+    arguments.show = parser.value(show).split(',', Qt::SkipEmptyParts);
+    arguments.compare = parser.value(compare).split(':');
     arguments.screenshot = parser.value(screenshot);
     arguments.theme = parser.value(theme);
     arguments.tab = parser.value(tab);
@@ -128,6 +138,19 @@ void takeScreenshot(MainWindow* window, const JobRunner* jobs, const QString& fi
         QCoreApplication::exit(saved ? 0 : 1);
     });
     timer->start();
+}
+
+void showCompared(Document& document, MainWindow& window, const Arguments& arguments) {
+    if (!arguments.reference.isEmpty())
+        document.comparison()->openReference(arguments.reference);
+    for (const QString& result : arguments.show)
+        window.showResult(result);
+    if (arguments.compare.size() != 2)
+        return;
+    const QStringList shown{"a", "b", "both", "difference"};
+    document.comparison()->show(
+        static_cast<Comparison::Shown>(std::max<qsizetype>(shown.indexOf(arguments.compare[1]), 0)));
+    document.comparison()->compareWith(arguments.compare[0].toStdString());
 }
 
 /// Help and version are for terminals, also those without a display.
@@ -181,6 +204,8 @@ int main(int count, char** values) {
         QObject::connect(
             &document, &Document::opened, &window, [&document, &arguments] { document.openMask(arguments.mask); },
             Qt::SingleShotConnection);
+    QObject::connect(&document, &Document::opened, &window,
+                     [&document, &window, &arguments] { showCompared(document, window, arguments); });
     if (!arguments.screenshot.isEmpty())
         takeScreenshot(&window, &jobs, arguments.screenshot);
     return QApplication::exec();

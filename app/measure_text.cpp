@@ -1,8 +1,13 @@
 #include "app/measure_text.h"
 
+#include "analysis/measure_gradient.h"
+#include "analysis/runner.h"
 #include "app/run_forecast.h"
 #include "backends/measure_on_text.h"
 
+#include <algorithm>
+#include <functional>
+#include <iterator>
 #include <utility>
 
 namespace secateur::cli {
@@ -42,17 +47,52 @@ void addMeasureOptions(CLI::App& verb, MeasureOptions& options) {
         ->capture_default_str();
 }
 
-void measureOnText(ReadyModel& ready, const MeasureOptions& options, const std::vector<MetricRequest>& requests,
-                   const Console& console, const Progress& progress, std::vector<MetricResult>& results) {
+namespace {
+
+/// Of metrics that run the model, in plain passes.
+double costOf(const Model& model, const Plan& plan, const SequenceText& text, std::int64_t batchTokens,
+              const std::vector<MetricRequest>& requests) {
+    std::vector<MetricRequest> ofGradient;
+    std::ranges::copy_if(requests, std::back_inserter(ofGradient),
+                         [](const MetricRequest& request) { return request.info->needs == Needs::gradient; });
+    const double forward = ofGradient.size() < requests.size() ? measuringFactor : 0;
+    if (ofGradient.empty())
+        return forward;
+    const GradientRun run{plan, text.set.sequences, text.labels, batchTokens};
+    return forward + upFactor + backwardFactor * backwardPasses(model, run, ofGradient);
+}
+
+} // namespace
+
+bool runsModel(const MetricRequest& request) {
+    return request.info->needs != Needs::weights;
+}
+
+std::vector<MetricResult> measureAll(ReadyModel& ready, const MeasureOptions& options,
+                                     const std::vector<MetricRequest>& requests, const Console& console,
+                                     const Progress& progress) {
+    std::vector<MetricRequest> ofWeights = requests;
+    const auto firstOfText = std::ranges::stable_partition(ofWeights, std::not_fn(runsModel)).begin();
+    const std::vector<MetricRequest> ofText(firstOfText, ofWeights.end());
+    ofWeights.erase(firstOfText, ofWeights.end());
+    const double share = ofText.empty() ? 1 : ofWeights.empty() ? 0 : 0.05; // of the time, roughly
+    std::vector<MetricResult> results;
+    if (!ofWeights.empty())
+        results = measured(*ready.model, ofWeights, progress.part(0, share));
+    if (ofText.empty())
+        return results;
     const Model& model = *ready.model;
-    const SequenceText text = readSequenceText(model, options.text, progress.part(0, 0));
+    if (!ready.plan)
+        ready.plan = model.runner().plan(PruningMask(model.spec()));
+    const SequenceText text = readSequenceText(model, options.text, progress.part(share, share));
     ready.warnings.insert(ready.warnings.end(), text.warnings.begin(), text.warnings.end());
-    RunForecast forecast(model, {ready.plan}, console, progress.part(0, 0));
-    forecast.add(sizeOf(text.set), measuringFactor);
+    RunForecast forecast(model, {ready.plan}, console, progress.part(share, share));
+    forecast.add(sizeOf(text.set), costOf(model, *ready.plan, text, options.batchTokens, ofText));
     forecast.say();
-    for (MetricResult& result :
-         measureOnText(model, *ready.plan, text, requests, options.batchTokens, withTimeLeft(progress, console)))
+    for (MetricResult& result : measureOnText(model, *ready.plan, text, ofText, options.batchTokens,
+                                              withTimeLeft(progress.part(share, 1), console)))
         results.push_back(std::move(result));
+    return results;
 }
 
 } // namespace secateur::cli

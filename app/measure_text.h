@@ -22,10 +22,15 @@ struct MeasureOptions {
 /// --text, --field, --split, --seq-len, --max-tokens, --bos, --task, --format, --labels, --batch-tokens
 void addMeasureOptions(CLI::App& verb, MeasureOptions& options);
 
-/// Reads the text, says how long a pass over it will take, and measures. What the text and the mask give cause to say
-/// is added to the model's warnings.
-/// @param results get what the work comes to; stopped, what there is
-void measureOnText(ReadyModel& ready, const MeasureOptions& options, const std::vector<MetricRequest>& requests,
-                   const Console& console, const Progress& progress, std::vector<MetricResult>& results);
+/// Whether a metric needs a text.
+bool runsModel(const MetricRequest& request);
+
+/// Measures what needs the weights alone, on the whole model; then, where there is more, reads the text, says how long
+/// a pass over it will take, and measures on it. What the text and the mask give cause to say is added to the model's
+/// warnings. Where the model runs and has no plan yet, it gets the whole model's.
+/// @returns in that order; of work that was stopped, what there is
+std::vector<MetricResult> measureAll(ReadyModel& ready, const MeasureOptions& options,
+                                     const std::vector<MetricRequest>& requests, const Console& console,
+                                     const Progress& progress);
 
 } // namespace secateur::cli

@@ -35,7 +35,7 @@ Engine windowEngine() {
     engine.readSession = [](const std::string& path) { return readSession(path); };
     engine.writeSession = [](const Session& session, const std::string& path) { writeSession(session, path); };
     engine.cachedModels = [](const Progress& progress) { return cachedModels(hubCacheFolder(), progress); };
-    engine.measure = measureOnBuiltInText;
+    engine.measure = measureOnChoice;
     engine.readText = readEvaluationText;
     engine.readPrompt = promptTokens;
     engine.readTask = [](const Model& model, const TaskRequest& request, const Progress& progress) {

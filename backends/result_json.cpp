@@ -1,5 +1,6 @@
 #include "backends/result_json.h"
 
+#include "analysis/result_key.h"
 #include "backends/export_masked.h"
 #include "backends/latency_json.h"
 #include "backends/metric_json.h"
@@ -303,6 +304,8 @@ std::string sessionJson(const Session& session) {
     for (const MetricResult& result : session.results) {
         const Measurement& measurement = result.measurement;
         metrics.push_back({{"result_id", result.request.resultId()},
+                           {"key", measurementKey(measurement)},
+                           {"text", result.data ? Json(result.data->source) : Json()},
                            {"mask_digest", measurement.maskDigest},
                            {"data_digest", measurement.dataDigest.empty() ? Json() : Json(measurement.dataDigest)},
                            {"dtype", measurement.dtype},

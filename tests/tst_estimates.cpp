@@ -128,7 +128,8 @@ struct Bench {
 
     Engine dictatedEngine() {
         Engine made = files.engine();
-        made.measure = [this](const Model& model, std::span<const MetricRequest> requests, const Progress& progress,
+        made.measure = [this](const Model& model, std::span<const MetricRequest> requests, const MeasureChoice&,
+                              const Progress& progress,
                               const LayerSink& sink) { return dictated.measure(model, requests, progress, sink); };
         return made;
     }
@@ -181,7 +182,7 @@ MetricResult gateNorm(const std::vector<double>& values, const std::vector<doubl
 }
 
 Figure drawn(const FakeModel& model, const MetricResult& result) {
-    const std::array results{&result};
+    const std::array results{result};
     return layerSeries(model.card(), results, false);
 }
 

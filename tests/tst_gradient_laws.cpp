@@ -15,10 +15,11 @@
 #include <cmath>
 
 using namespace secateur;
-using test::apart;
 using test::GradientCase;
 
 namespace {
+
+using test::apart;
 
 const std::string metrics = "gnorm,gnorm_q,gnorm_k,gnorm_v,head_mask_gradient,head_mask_gradient:abs=token,"
                             "head_mask_gradient:tis_abs=true,head_gate_gradient,head_fisher:passes=2,"
@@ -66,7 +67,7 @@ struct Pulled {
 };
 
 /// <W, dF/dW> of each row and head, of rows of W that belong to heads [heads, headDim, hidden].
-at::Tensor inner(const at::Tensor& weights, const at::Tensor& gradients) {
+at::Tensor innerByHead(const at::Tensor& weights, const at::Tensor& gradients) {
     return (weights.unsqueeze(0) * gradients).sum({2, 3}, false, at::kDouble);
 }
 
@@ -95,13 +96,14 @@ private slots:
             for (int head = 0; head < own.heads; ++head)
                 groups.push_back(own.kvGroup(head));
             const at::Tensor values = value.view({own.kvHeads, own.headDim, -1}).index_select(0, at::tensor(groups));
-            worst = std::max(worst, apart(inner(values, projectionGradients(taps.at(Tap::value).gradient,
-                                                                            taps.at(Tap::attentionInput).value)),
+            worst = std::max(worst, apart(innerByHead(values, projectionGradients(taps.at(Tap::value).gradient,
+                                                                                  taps.at(Tap::attentionInput).value)),
                                           gates));
             const at::Tensor output = c.model->tensor(layer, Which::output).to(at::kFloat); // [hidden, heads * headDim]
             const at::Tensor written =
                 projectionGradients(taps.at(Tap::context).value, taps.at(Tap::attentionOutput).gradient);
-            worst = std::max(worst, apart(inner(output.t().reshape({own.heads, own.headDim, -1}), written), gates));
+            worst =
+                std::max(worst, apart(innerByHead(output.t().reshape({own.heads, own.headDim, -1}), written), gates));
         }
         qInfo("%s %.1e", qPrintable(folder), worst);
         QVERIFY(worst < 1e-5);
@@ -204,7 +206,7 @@ private slots:
 
     void alikeScalarsShareTheirPasses() {
         const GradientCase c("llama-gqa");
-        const test::CountingModel counting(c.model);
+        test::CountingModel counting(c.model);
         const auto passes = [&](const std::string& requests) {
             counting.counted.forget();
             measureGradient(counting, {*c.plan, c.sequences}, parseMetricRequests(requests), {});

@@ -41,6 +41,11 @@ QComboBox* addCombo(QHBoxLayout& row, const QString& text, const QString& name, 
     return combo;
 }
 
+QString firstDiverging() {
+    const QStringList ids = colourMapIds();
+    return *std::ranges::find_if(ids, [](const QString& id) { return isDiverging(id); });
+}
+
 } // namespace
 
 ColourControls::ColourControls(Document* document, std::string name, QWidget* parent)
@@ -98,12 +103,16 @@ void ColourControls::keep() {
     m_document->setView(m_name + ".clip", exactly(m_clip->currentData().toDouble()));
 }
 
-void ColourControls::offer(std::span<const double> values) {
+void ColourControls::offer(std::span<const double> values, bool isDifference) {
+    m_isDifference = isDifference;
+    m_colours->setEnabled(!isDifference);
+    m_colours->setToolTip(isDifference ? tr("A difference is drawn in %1, around zero").arg(firstDiverging())
+                                       : tr("Colours, from low to high"));
     m_logarithmic->setEnabled(spreadsWidely(values));
     m_logarithmic->setToolTip(m_logarithmic->isEnabled()
                                   ? tr("Logarithmic colours")
                                   : tr("For values that are positive and spread over 100 times"));
-    m_offersDiverging = isSigned(values);
+    m_offersDiverging = isDifference || isSigned(values);
     const auto* items = qobject_cast<QStandardItemModel*>(m_colours->model());
     for (int i = 0; i < m_colours->count(); ++i)
         if (isDiverging(m_colours->itemData(i).toString()))
@@ -111,7 +120,9 @@ void ColourControls::offer(std::span<const double> values) {
 }
 
 ColourScale ColourControls::scale() const {
-    const QString map = m_colours->currentData().toString();
+    QString map = m_colours->currentData().toString();
+    if (m_isDifference && !isDiverging(map)) // its zero matters, whatever other pictures wear
+        map = firstDiverging();
     const bool fits = !isDiverging(map) || m_offersDiverging;
     return {fits ? map.toStdString() : ColourScale().map, m_logarithmic->isEnabled() && m_logarithmic->isChecked(),
             m_clip->currentData().toDouble()};

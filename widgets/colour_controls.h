@@ -23,7 +23,8 @@ public:
     ColourControls(Document* document, std::string name, QWidget* parent = nullptr);
 
     /// Offers what makes sense for values: a logarithm where they spread, a diverging map where they have both signs.
-    void offer(std::span<const double> values);
+    /// @param isDifference they are drawn in a diverging map, whatever is chosen
+    void offer(std::span<const double> values, bool isDifference = false);
     /// What is chosen, as far as it is offered.
     ColourScale scale() const;
     /// What the open session remembers.
@@ -43,6 +44,7 @@ private:
     QCheckBox* m_logarithmic;
     QComboBox* m_clip;
     bool m_offersDiverging = false;
+    bool m_isDifference = false;
 };
 
 } // namespace secateur

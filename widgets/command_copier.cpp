@@ -1,6 +1,7 @@
 #include "widgets/command_copier.h"
 
 #include "analysis/error.h"
+#include "analysis/result_key.h"
 #include "widgets/commands.h"
 #include "widgets/document.h"
 #include "widgets/job_runner.h"
@@ -11,7 +12,9 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <filesystem>
+#include <set>
 #include <utility>
 
 namespace secateur {
@@ -35,6 +38,21 @@ bool holds(const Engine& engine, const std::string& path, const MaskRecord& reco
     } catch (const Error&) {
         return false;
     }
+}
+
+/// What keys are of, both sides of differences, each once; the reference's measurements are another model's.
+std::vector<const MetricResult*> measurementsOf(const Document& document, const std::vector<std::string>& keys) {
+    std::vector<const MetricResult*> found;
+    for (const std::string& text : keys) {
+        const ResultKey key = parseResultKey(text);
+        for (const std::string& part : {key.key, key.subtracted.value_or(key.key)}) {
+            const MetricResult* result =
+                part == referenceKey ? nullptr : document.result(ResultKey{key.resultId, part, {}}.text());
+            if (result && std::ranges::find(found, result) == found.end())
+                found.push_back(result);
+        }
+    }
+    return found;
 }
 
 } // namespace
@@ -63,9 +81,34 @@ CommandCopier::CommandCopier(Document* document, JobRunner* jobs, QObject* paren
     connect(jobs, &JobRunner::cancelled, this, [this](quint64 job) { m_own.erase(job); });
 }
 
-void CommandCopier::copyMeasuring(const std::vector<std::string>& resultIds) {
-    if (!resultIds.empty())
-        copy({measureCommand(modelPath(*m_document), resultIds)});
+void CommandCopier::copyMeasuring(const std::vector<std::string>& keys) {
+    std::vector<MetricResult> results;
+    std::set<std::string> masks;
+    for (const MetricResult* result : measurementsOf(*m_document, keys)) {
+        MetricResult& how = results.emplace_back(); // without its values: nothing else is asked of it
+        how.request = result->request;
+        how.measurement = result->measurement;
+        how.data = result->data;
+        if (how.data && how.measurement.maskDigest != Measurement().maskDigest)
+            masks.insert(how.measurement.maskDigest);
+    }
+    if (results.empty())
+        return;
+    const auto commands = [results, model = modelPath(*m_document)](const std::string& maskFile) {
+        std::vector<const MetricResult*> pointers;
+        for (const MetricResult& result : results)
+            pointers.push_back(&result);
+        return measureCommands(model, pointers, maskFile);
+    };
+    const SessionMask* mask = masks.empty() ? nullptr : m_document->session().mask(*masks.begin());
+    if (masks.empty())
+        copy(commands({}));
+    else if (masks.size() > 1)
+        emit failed(tr("These were measured under several masks; copy one at a time."));
+    else if (mask)
+        findMaskFile({mask->name, mask->record, commands, {}});
+    else
+        emit failed(tr("The session does not hold the mask of this measurement."));
 }
 
 void CommandCopier::copyEvaluation(const Evaluation& evaluation) {

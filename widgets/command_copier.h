@@ -28,8 +28,8 @@ class CommandCopier : public QObject {
 public:
     CommandCopier(Document* document, JobRunner* jobs, QObject* parent = nullptr);
 
-    /// @param resultIds none = nothing is copied
-    void copyMeasuring(const std::vector<std::string>& resultIds);
+    /// What measures results once more. @param keys those that are not measured are left out
+    void copyMeasuring(const std::vector<std::string>& keys);
     void copyEvaluation(const Evaluation& evaluation);
     /// What made the current mask, where a strategy did; else what shows it.
     void copyMask();

@@ -163,7 +163,7 @@ void CutBox::listMetrics() {
     m_metric->clear();
     for (const std::string& id : m_document->resultIds()) {
         const MetricResult* found = m_document->result(id);
-        if (found && canCutBy(*found->request.info) && m_document->state(id) == MetricState::done)
+        if (found && canCutBy(*found->request.info) && m_document->state(id) != MetricState::computing)
             m_metric->addItem(QString::fromStdString(id), QString::fromStdString(id));
     }
     m_metric->setCurrentIndex(std::max(m_metric->findData(chosen), 0));

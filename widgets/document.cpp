@@ -1,17 +1,14 @@
 #include "widgets/document.h"
 
 #include "analysis/error.h"
-#include "analysis/measure.h"
 #include "analysis/text.h"
+#include "widgets/comparison.h"
 #include "widgets/mask_editor.h"
 
 #include <QFileInfo>
 
 #include <algorithm>
-#include <cmath>
 #include <filesystem>
-#include <mutex>
-#include <set>
 #include <utility>
 
 namespace secateur {
@@ -23,54 +20,6 @@ struct Document::Opened {
     QString sessionPath;
     QString notice;
 };
-
-namespace {
-
-double exactError(double value) {
-    return std::isnan(value) ? value : 0;
-}
-
-/// Standard errors of values that are all exact.
-Matrix withoutErrors(const Matrix& values) {
-    Matrix errors = values;
-    std::ranges::transform(errors.values(), errors.values().begin(), exactError);
-    return errors;
-}
-
-} // namespace
-
-/// Layers on their way from the worker to the window.
-struct Document::Incoming {
-    struct Cells {
-        Matrix values;
-        Matrix errors;           ///< standard errors; empty until there is an estimate
-        std::set<int> estimates; ///< layers
-    };
-    std::mutex mutex;
-    std::vector<Cells> requests;
-    std::set<std::size_t> changed;
-
-    void take(const LayerCells& cells);
-};
-
-void Document::Incoming::take(const LayerCells& cells) {
-    const std::lock_guard lock(mutex);
-    Cells& kept = requests[cells.request];
-    const auto layer = static_cast<std::size_t>(cells.layer);
-    std::ranges::copy(cells.values, kept.values.row(layer).begin());
-    if (cells.standardErrors.empty())
-        kept.estimates.erase(cells.layer);
-    else
-        kept.estimates.insert(cells.layer);
-    if (!cells.standardErrors.empty() && kept.errors.empty())
-        kept.errors = withoutErrors(kept.values);
-    if (!kept.errors.empty()) {
-        const std::span<double> row = kept.errors.row(layer);
-        std::ranges::transform(kept.values.row(layer), row.begin(), exactError);
-        std::ranges::copy(cells.standardErrors, row.begin());
-    }
-    changed.insert(cells.request);
-}
 
 namespace {
 
@@ -87,17 +36,6 @@ std::vector<std::string> checkpointCandidates(const std::string& modelPath, cons
     return candidates;
 }
 
-Matrix emptyValues(const MetricRequest& request, const ModelSpec& spec) {
-    return Matrix(spec.layers.size(), columnsFor(request.info->scope, spec));
-}
-
-std::string jobTitle(const std::vector<MetricRequest>& requests) {
-    std::vector<std::string> ids;
-    for (const MetricRequest& request : requests)
-        ids.push_back(request.resultId());
-    return "Measuring " + join(ids, ", ");
-}
-
 } // namespace
 
 bool Document::isModelFile(const QString& path) const {
@@ -110,7 +48,9 @@ Document::Document(Engine engine, JobRunner* jobs, QObject* parent)
     : QObject(parent)
     , m_engine(std::move(engine))
     , m_jobs(jobs)
-    , m_masks(new MaskEditor(this)) {
+    , m_masks(new MaskEditor(this))
+    , m_comparison(new Comparison(this, jobs)) {
+    connect(m_masks, &MaskEditor::maskChanged, this, &Document::lookForStale);
     for (auto change : {&MaskEditor::maskChanged, &MaskEditor::listChanged, &MaskEditor::protectionChanged})
         connect(m_masks, change, this, &Document::noteChange);
     connect(jobs, &JobRunner::progressed, this, &Document::onProgressed);
@@ -190,12 +130,14 @@ void Document::adopt(Opened opened) {
     for (const auto& [job, measuring] : std::exchange(m_measuring, {}))
         m_jobs->cancel(job);
     m_partial.clear();
+    m_differences.clear();
     m_opening = 0;
     m_session = std::move(opened.session);
     m_model = std::move(opened.model);
     m_prices.emplace(m_session.model);
     m_open = true;
     adoptMasks();
+    restoreMeasuring();
     setSessionPath(opened.sessionPath);
     setModified(false);
     emit this->opened();
@@ -243,75 +185,6 @@ void Document::saveSession(const QString& path) {
     m_saving.emplace(m_jobs->start(title, JobRunner::Priority::interactive, work), path);
 }
 
-void Document::measure(const std::vector<MetricRequest>& requests) {
-    if (!m_model) {
-        emit failed(tr("Measuring needs the checkpoint, which was not found. Use File > Locate model… first."));
-        return;
-    }
-    Measuring measuring;
-    for (const MetricRequest& request : requests)
-        if (state(request.resultId()) != MetricState::computing)
-            measuring.requests.push_back(request);
-    if (measuring.requests.empty())
-        return;
-    measuring.incoming = std::make_shared<Incoming>();
-    for (const MetricRequest& request : measuring.requests)
-        measuring.incoming->requests.push_back({emptyValues(request, spec()), {}, {}});
-
-    const auto id = std::make_shared<JobRunner::Id>(0); // known to the delivery, which runs after start() returned
-    const auto work = [this, id, model = m_model, wanted = measuring.requests, measure = m_engine.measure,
-                       incoming = measuring.incoming](const Progress& progress) {
-        const LayerSink sink = [&incoming](const LayerCells& cells) { incoming->take(cells); };
-        std::vector<MetricResult> results = measure(*model, wanted, progress, sink);
-        progress.check();
-        const std::string fingerprint = model->fingerprint();
-        return [this, id, results = std::move(results), fingerprint]() mutable {
-            takeResults(*id, std::move(results), fingerprint);
-        };
-    };
-    *id = m_jobs->start(QString::fromStdString(jobTitle(measuring.requests)), JobRunner::Priority::background, work);
-    m_measuring.emplace(*id, measuring);
-    for (const MetricRequest& request : measuring.requests)
-        emit stateChanged(QString::fromStdString(request.resultId()));
-}
-
-void Document::onProgressed(quint64 job) {
-    const auto found = m_measuring.find(job);
-    if (found != m_measuring.end())
-        takeLayers(found->second);
-}
-
-void Document::takeLayers(const Measuring& measuring) {
-    std::vector<QString> changed;
-    {
-        const std::lock_guard lock(measuring.incoming->mutex);
-        for (std::size_t index : std::exchange(measuring.incoming->changed, {})) {
-            const MetricRequest& request = measuring.requests[index];
-            MetricResult& partial = m_partial[request.resultId()];
-            partial.request = request;
-            const Incoming::Cells& cells = measuring.incoming->requests[index];
-            partial.values = cells.values;
-            partial.standardError = cells.estimates.empty() ? std::nullopt : std::optional(cells.errors);
-            changed.push_back(QString::fromStdString(request.resultId()));
-        }
-    }
-    for (const QString& id : changed)
-        emit resultChanged(id);
-}
-
-void Document::takeResults(JobRunner::Id job, std::vector<MetricResult> results, const std::string& fingerprint) {
-    m_session.model.fingerprint = fingerprint;
-    for (MetricResult& result : results) {
-        for (const std::string& warning : result.warnings)
-            emit noticed(QString::fromStdString(warning));
-        result.measurement.fingerprint = fingerprint;
-        add(m_session, std::move(result));
-    }
-    if (!m_sessionPath.isEmpty())
-        noteChange();
-    end(job);
-}
-
 void Document::end(JobRunner::Id job) {
     m_saving.erase(job);
     m_smallJobs.erase(job);
@@ -324,7 +197,7 @@ void Document::end(JobRunner::Id job) {
         const std::string id = request.resultId();
         m_partial.erase(id);
         emit stateChanged(QString::fromStdString(id));
-        emit resultChanged(QString::fromStdString(id));
+        tellResultChanged(id);
     }
 }
 
@@ -348,36 +221,6 @@ void Document::onFailed(quint64 job, const QString& message) {
     end(job);
     if (own)
         emit failed(message);
-}
-
-MetricState Document::state(const std::string& resultId) const {
-    for (const auto& [job, measuring] : m_measuring)
-        for (const MetricRequest& request : measuring.requests)
-            if (request.resultId() == resultId)
-                return MetricState::computing;
-    return m_session.latest(resultId) ? MetricState::done : MetricState::notComputed;
-}
-
-const MetricResult* Document::result(const std::string& resultId) const {
-    const auto partial = m_partial.find(resultId);
-    return partial != m_partial.end() ? &partial->second : m_session.latest(resultId);
-}
-
-std::vector<std::string> Document::resultIds() const {
-    std::set<std::pair<std::size_t, std::string>> ids;
-    const auto insert = [&ids](const MetricRequest& request) {
-        const auto table = allMetrics();
-        const auto row = std::ranges::find(table, request.info);
-        ids.emplace(static_cast<std::size_t>(row - table.begin()), request.resultId());
-    };
-    for (const MetricResult& result : m_session.results)
-        insert(result.request);
-    for (const auto& [job, measuring] : m_measuring)
-        std::ranges::for_each(measuring.requests, insert);
-    std::vector<std::string> ordered;
-    for (const auto& [row, id] : ids)
-        ordered.push_back(id);
-    return ordered;
 }
 
 void Document::setSessionPath(const QString& path) {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "analysis/engine.h"
+#include "analysis/mask_state.h"
 #include "analysis/metric.h"
 #include "analysis/price.h"
 #include "analysis/session.h"
@@ -18,9 +19,15 @@
 
 namespace secateur {
 
+class Comparison;
 class MaskEditor;
 
-enum class MetricState { notComputed, computing, done };
+enum class MetricState {
+    notComputed,
+    computing,
+    done,
+    stale, ///< there, but of another mask than the current one
+};
 
 /// What is open: a session and, where the checkpoint could be found, its model. Changes on the GUI thread alone; jobs
 /// get snapshots and bring values back.
@@ -41,6 +48,8 @@ public:
     const std::shared_ptr<const Model>& model() const { return m_model; }
     /// The masks of what is open, and their undo; begun anew with each opening.
     MaskEditor* masks() const { return m_masks; }
+    /// Which measurement stands beside which in every view.
+    Comparison* comparison() const { return m_comparison; }
     /// What everything in the open model costs; null while nothing is open.
     const PriceList* prices() const { return m_prices ? &*m_prices : nullptr; }
     /// Where the session was read from or saved to; empty = never.
@@ -60,6 +69,15 @@ public:
     /// Measures on a background job; layers appear as they are estimated and again as they are done. Leaves out what is
     /// being computed already.
     void measure(const std::vector<MetricRequest>& requests);
+    /// What metrics that run the model are measured on: its mask is absent, for that is the current one or none.
+    const MeasureChoice& measureChoice() const { return m_choice; }
+    /// Whether they are measured under the mask that is current when they begin.
+    bool measuresMasked() const { return m_measuresMasked; }
+    void chooseMeasuring(MeasureChoice choice, bool masked);
+    /// Takes a measurement away. @param key of one that the session holds, not the reference
+    void forget(const std::string& key);
+    /// What the results are compared with; null = nothing.
+    void setReference(std::shared_ptr<const Session> reference);
     /// Keeps what was measured of a mask, and the mask itself.
     void addEvaluation(Evaluation evaluation, const MaskRecord& record);
     /// Adds a mask file to the masks, and edits it. A file that is none, or for another model, is said in failed().
@@ -77,10 +95,17 @@ public:
     Session unsaved() const;
     void setView(const std::string& name, const std::string& value) { m_session.view[name] = value; }
 
-    MetricState state(const std::string& resultId) const;
-    /// The latest measurement, partial while it is being computed, with standard errors for as long as some of its
-    /// layers are estimates; null when there is none.
-    const MetricResult* result(const std::string& resultId) const;
+    /// @param key as parseResultKey() reads it
+    MetricState state(const std::string& key) const;
+    /// The measurement that a key means, partial while it is being computed, with standard errors for as long as some
+    /// of its layers are estimates; null when there is none. Valid until the next signal of this object.
+    const MetricResult* result(const std::string& key) const;
+    /// The same with a label that tells it from others of its metric. @param key of one that is there
+    MetricResult labelled(const std::string& key) const;
+    /// Whether it was measured under another mask than the current one. Metrics of weights never were.
+    bool isStale(const MetricResult& result) const;
+    /// The keys of all measurements of a result but the latest, in the order they were made, the reference's last.
+    std::vector<std::string> otherKeys(const std::string& resultId) const;
     /// All that are there or on their way: the metric table's order, then their options.
     std::vector<std::string> resultIds() const;
 
@@ -91,6 +116,11 @@ signals:
     void modelLocated();
     void resultChanged(const QString& resultId);
     void stateChanged(const QString& resultId);
+    /// Other results than before are stale now.
+    void staleChanged();
+    void measuringChosen();
+    /// Something is being measured that was not before.
+    void measuringBegun(const std::vector<MetricRequest>& requests);
     void evaluationsChanged();
     void sessionPathChanged();
     void saved(const QString& path);
@@ -117,7 +147,12 @@ private:
     static Opened readSession(const Engine& engine, const std::string& path, const Progress& progress);
     void adopt(Opened opened);
     void takeLayers(const Measuring& measuring);
-    void takeResults(JobRunner::Id job, std::vector<MetricResult> results, const std::string& fingerprint);
+    void takeResults(JobRunner::Id job, std::vector<MetricResult> results, const std::string& fingerprint,
+                     const std::optional<NamedMask>& mask);
+    const std::string& currentDigest() const;
+    void lookForStale();
+    void restoreMeasuring();
+    void tellResultChanged(const std::string& resultId);
     /// Forgets a job that brought nothing, or nothing more.
     void end(JobRunner::Id job);
     void onProgressed(quint64 job);
@@ -135,6 +170,7 @@ private:
     Engine m_engine;
     JobRunner* m_jobs;
     MaskEditor* m_masks;
+    Comparison* m_comparison;
     Session m_session;
     std::shared_ptr<const Model> m_model;
     std::optional<PriceList> m_prices;
@@ -147,7 +183,12 @@ private:
     std::map<JobRunner::Id, Measuring> m_measuring;
     std::map<std::string, MetricResult> m_partial; ///< by result id, from its first layer to its last
     std::map<JobRunner::Id, QString> m_saving;     ///< to which file
-    std::set<JobRunner::Id> m_smallJobs;           ///< whose failures are said, and no more
+    MeasureChoice m_choice;
+    bool m_measuresMasked = false;
+    std::set<std::string> m_stale;                                            ///< result ids
+    mutable std::optional<std::string> m_digest;                              ///< of the current mask, once asked for
+    mutable std::map<std::string, std::optional<MetricResult>> m_differences; ///< by key
+    std::set<JobRunner::Id> m_smallJobs;                                      ///< whose failures are said, and no more
 };
 
 } // namespace secateur

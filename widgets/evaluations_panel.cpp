@@ -10,19 +10,17 @@
 #include "widgets/further_choice_box.h"
 #include "widgets/live_evaluation.h"
 #include "widgets/mask_editor.h"
+#include "widgets/text_combo.h"
 
 #include <QCheckBox>
 #include <QClipboard>
-#include <QComboBox>
 #include <QContextMenuEvent>
-#include <QFileDialog>
 #include <QFileInfo>
 #include <QGuiApplication>
 #include <QHeaderView>
 #include <QLabel>
 #include <QLineEdit>
 #include <QMenu>
-#include <QSettings>
 #include <QSortFilterProxyModel>
 #include <QSpinBox>
 #include <QSplitter>
@@ -38,8 +36,6 @@ namespace secateur {
 namespace {
 
 constexpr int mostTokens = 1'000'000'000;
-constexpr const char* recentTexts = "evaluation/texts";
-constexpr int recentTextCount = 8;
 
 QLabel* captionFor(const QString& text, QWidget* field) {
     auto* caption = new QLabel(text);
@@ -55,7 +51,7 @@ EvaluationsPanel::EvaluationsPanel(Document* document, LiveEvaluation* live, QWi
     , m_live(live)
     , m_model(new EvaluationTable(document, this))
     , m_sorted(new QSortFilterProxyModel(this))
-    , m_text(new QComboBox)
+    , m_text(new TextCombo)
     , m_tokens(new QSpinBox)
     , m_window(new QSpinBox)
     , m_automatic(new QCheckBox(tr("after each edit")))
@@ -101,8 +97,6 @@ EvaluationsPanel::EvaluationsPanel(Document* document, LiveEvaluation* live, QWi
 }
 
 void EvaluationsPanel::buildChoice(QHBoxLayout& row) {
-    m_text->setAccessibleName(tr("Text to measure on"));
-    m_text->setMinimumContentsLength(18);
     m_tokens->setRange(0, mostTokens);
     m_tokens->setSpecialValueText(tr("as many as take a minute"));
     m_tokens->setGroupSeparatorShown(true);
@@ -130,12 +124,7 @@ void EvaluationsPanel::buildChoice(QHBoxLayout& row) {
     row.addWidget(now);
     row.addWidget(furtherButton(m_live, this));
     row.addStretch();
-    connect(m_text, &QComboBox::activated, this, [this](int index) {
-        if (m_text->itemData(index).isNull())
-            chooseFile();
-        else
-            choose();
-    });
+    connect(m_text, &TextCombo::chosen, this, &EvaluationsPanel::choose);
     connect(m_tokens, &QSpinBox::editingFinished, this, &EvaluationsPanel::choose);
     connect(m_window, &QSpinBox::editingFinished, this, &EvaluationsPanel::choose);
     connect(m_automatic, &QCheckBox::clicked, this, &EvaluationsPanel::choose);
@@ -163,18 +152,7 @@ void EvaluationsPanel::buildTable() {
 
 void EvaluationsPanel::showChoice() {
     const EvaluationChoice& choice = m_live->choice();
-    const QString path = QString::fromStdString(choice.text.path);
-    QStringList texts = QSettings().value(recentTexts).toStringList();
-    if (!path.isEmpty() && !texts.contains(path))
-        texts.prepend(path);
-    m_text->clear();
-    m_text->addItem(tr("built-in text"), QString(""));
-    for (const QString& text : texts) {
-        m_text->addItem(QFileInfo(text).fileName(), text);
-        m_text->setItemData(m_text->count() - 1, text, Qt::ToolTipRole);
-    }
-    m_text->addItem(tr("Choose a file…"));
-    m_text->setCurrentIndex(std::max(m_text->findData(path), 0));
+    m_text->setPath(QString::fromStdString(choice.text.path));
     m_tokens->setValue(static_cast<int>(std::min<std::int64_t>(choice.tokens.value_or(0), mostTokens)));
     m_window->setValue(choice.text.rules.window);
     m_automatic->setChecked(choice.isAutomatic);
@@ -182,29 +160,12 @@ void EvaluationsPanel::showChoice() {
 
 void EvaluationsPanel::choose() {
     EvaluationChoice choice = m_live->choice();
-    choice.text.path = m_text->currentData().toString().toStdString();
+    choice.text.path = m_text->path().toStdString();
     choice.tokens = m_tokens->value() > 0 ? std::optional<std::int64_t>(m_tokens->value()) : std::nullopt;
     choice.text.rules.window = m_window->value();
     choice.isAutomatic = m_automatic->isChecked();
     if (!(choice == m_live->choice()))
         m_live->choose(choice);
-}
-
-void EvaluationsPanel::chooseFile() {
-    auto* dialog = new QFileDialog(this, tr("Text to measure on"));
-    dialog->setAttribute(Qt::WA_DeleteOnClose);
-    dialog->setFileMode(QFileDialog::ExistingFile);
-    connect(dialog, &QDialog::finished, this, &EvaluationsPanel::showChoice);
-    connect(dialog, &QFileDialog::fileSelected, this, [this](const QString& path) {
-        QStringList texts = QSettings().value(recentTexts).toStringList();
-        texts.removeAll(path);
-        texts.prepend(path);
-        QSettings().setValue(recentTexts, texts.mid(0, recentTextCount));
-        EvaluationChoice choice = m_live->choice();
-        choice.text.path = path.toStdString();
-        m_live->choose(choice);
-    });
-    dialog->open();
 }
 
 void EvaluationsPanel::refresh() {

@@ -9,7 +9,6 @@
 #include <vector>
 
 class QCheckBox;
-class QComboBox;
 class QHBoxLayout;
 class QLabel;
 class QSortFilterProxyModel;
@@ -24,6 +23,7 @@ class EvaluationScatter;
 class EvaluationTable;
 class FigureActions;
 class LiveEvaluation;
+class TextCombo;
 
 /// What is measured on, what was measured, and quality against size.
 class EvaluationsPanel : public QWidget {
@@ -56,7 +56,6 @@ private:
     void buildTable();
     void showChoice();
     void choose();
-    void chooseFile();
     void refresh();
     void drawScatter();
     /// Rings the point of the current row.
@@ -72,7 +71,7 @@ private:
     LiveEvaluation* m_live;
     EvaluationTable* m_model;
     QSortFilterProxyModel* m_sorted;
-    QComboBox* m_text;
+    TextCombo* m_text;
     QSpinBox* m_tokens;
     QSpinBox* m_window;
     QCheckBox* m_automatic;

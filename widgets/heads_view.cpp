@@ -1,8 +1,10 @@
 #include "widgets/heads_view.h"
 
+#include "analysis/result_key.h"
 #include "analysis/text.h"
 #include "widgets/colour_controls.h"
 #include "widgets/commands.h"
+#include "widgets/comparison.h"
 #include "widgets/document.h"
 #include "widgets/figure_actions.h"
 #include "widgets/hatch_legend.h"
@@ -10,14 +12,13 @@
 #include "widgets/heads_threshold.h"
 #include "widgets/mask_actions.h"
 #include "widgets/mask_editor.h"
-#include "widgets/metric_names.h"
+#include "widgets/result_combo.h"
 #include "widgets/selection.h"
 
 #include <QAction>
 #include <QActionGroup>
 #include <QApplication>
 #include <QClipboard>
-#include <QComboBox>
 #include <QContextMenuEvent>
 #include <QHBoxLayout>
 #include <QKeySequence>
@@ -47,7 +48,7 @@ HeadsView::HeadsView(Document* document, Selection* selection, QWidget* parent)
     , m_document(document)
     , m_selection(selection)
     , m_controls(new QWidget)
-    , m_metric(new QComboBox)
+    , m_metric(new ResultCombo(document, isShownByHead))
     , m_colours(new ColourControls(document, "heads"))
     , m_tools(new QActionGroup(this))
     , m_stack(new QStackedWidget)
@@ -120,10 +121,10 @@ void HeadsView::connectAll() {
     connect(m_refresh, &QTimer::timeout, this, &HeadsView::refresh);
     connect(m_document, &Document::opened, this, &HeadsView::restore);
     connect(m_document, &Document::resultChanged, this, [this](const QString& id) {
-        if (id.toStdString() == resultId() && !m_refresh->isActive())
+        if (parseResultKey(resultId()).resultId == id.toStdString() && !m_refresh->isActive())
             m_refresh->start();
     });
-    connect(m_document, &Document::stateChanged, this, &HeadsView::listMetrics);
+    connect(m_document->comparison(), &Comparison::changed, this, &HeadsView::refresh);
     connect(m_metric, &QComboBox::currentIndexChanged, this, [this] {
         refresh();
         emit resultShown(QString::fromStdString(resultId()));
@@ -163,9 +164,8 @@ void HeadsView::restore() {
     const auto& view = m_document->session().view;
     const auto metric = view.find("heads.metric");
     m_colours->restore();
-    listMetrics();
-    const QString kept = metric == view.end() ? QString() : QString::fromStdString(metric->second);
-    m_metric->setCurrentIndex(std::max(0, m_metric->findData(kept)));
+    if (metric == view.end() || !m_metric->choose(QString::fromStdString(metric->second)))
+        m_metric->setCurrentIndex(0);
     m_grid->setModel(m_document->spec());
     m_controls->setEnabled(m_document->isOpen());
     m_stack->setCurrentIndex(m_document->isOpen() ? 1 : 0);
@@ -177,26 +177,9 @@ void HeadsView::keep() {
         m_document->setView("heads.metric", resultId());
 }
 
-void HeadsView::listMetrics() {
-    std::vector<MetricRequest> requests = knownRequests(*m_document);
-    std::erase_if(requests, [](const MetricRequest& request) { return !isShownByHead(*request.info); });
-    const QString current = m_metric->currentData().toString();
-    const QSignalBlocker quiet(m_metric);
-    m_metric->clear();
-    for (const MetricRequest& request : requests) {
-        const QString id = QString::fromStdString(request.resultId());
-        const bool computed = m_document->state(request.resultId()) != MetricState::notComputed;
-        m_metric->addItem(computed ? metricTitle(request) : tr("%1 (not measured)").arg(metricTitle(request)), id);
-        m_metric->setItemData(m_metric->count() - 1, metricHelp(request), Qt::ToolTipRole);
-    }
-    m_metric->setCurrentIndex(std::max(0, m_metric->findData(current)));
-}
-
 void HeadsView::showMetric(const QString& id) {
-    if (const int index = m_metric->findData(id); index >= 0) {
-        m_metric->setCurrentIndex(index);
+    if (m_metric->choose(id))
         keep();
-    }
 }
 
 QList<QAction*> HeadsView::tools() const {
@@ -204,14 +187,18 @@ QList<QAction*> HeadsView::tools() const {
 }
 
 std::string HeadsView::resultId() const {
-    return m_metric->currentData().toString().toStdString();
+    return m_metric->key();
+}
+
+std::string HeadsView::shownKey() const {
+    return m_document->comparison()->keyOf(resultId());
 }
 
 void HeadsView::refresh() {
-    m_readout.setResult(resultId());
+    m_readout.setResult(shownKey());
     const MetricResult* shown = m_readout.result();
-    m_colours->offer(shown ? shown->values.values() : std::span<const double>());
-    m_metric->setToolTip(m_metric->currentData(Qt::ToolTipRole).toString());
+    const bool isDifference = parseResultKey(shownKey()).subtracted.has_value();
+    m_colours->offer(shown ? shown->values.values() : std::span<const double>(), isDifference);
     m_actions->setEnabled(shown);
     const QString label = shown ? QString::fromStdString(currentFigure().colour.label) : QString();
     const Matrix values = m_readout.perHead();
@@ -221,13 +208,13 @@ void HeadsView::refresh() {
 }
 
 Figure HeadsView::currentFigure() const {
-    const MetricResult* shown = m_document->result(resultId());
-    if (!shown)
+    const std::string key = shownKey();
+    if (!m_document->result(key))
         return {};
     const ModelCard& model = m_document->session().model;
     const ColourScale colours = m_colours->scale();
-    Figure figure = headMap(model, *shown, colours);
-    figure.command = plotText(*m_document, "heads:metric=" + fileForm(resultId()) + ":colours=" + colours.map +
+    Figure figure = headMap(model, m_document->labelled(key), colours);
+    figure.command = plotText(*m_document, "heads:metric=" + fileForm(parseResultKey(key)) + ":colours=" + colours.map +
                                                ":log=" + (colours.logarithmic ? "true" : "false") +
                                                ":clip=" + exactly(colours.clipPercent));
     return figure;
@@ -269,9 +256,8 @@ void HeadsView::contextMenuEvent(QContextMenuEvent* event) {
     menu.addSeparator();
     QAction* values = menu.addAction(tr("Copy selected &values"), this, &HeadsView::copyValues);
     values->setEnabled(m_readout.result() && !m_selection->heads().empty());
-    QAction* measuring = menu.addAction(tr("Copy metric as co&mmand line"), this, [this] {
-        copyCommands({measureCommand(modelPath(*m_document), {resultId()})});
-    });
+    QAction* measuring =
+        menu.addAction(tr("Copy metric as co&mmand line"), this, [this] { emit commandWanted({shownKey()}); });
     measuring->setEnabled(m_readout.result());
     menu.addActions(m_actions->actions());
     menu.addSeparator();

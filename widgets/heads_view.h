@@ -11,7 +11,6 @@
 
 class QAction;
 class QActionGroup;
-class QComboBox;
 class QHBoxLayout;
 class QStackedWidget;
 class QTimer;
@@ -23,6 +22,7 @@ class Document;
 class FigureActions;
 class HatchLegend;
 class MaskActions;
+class ResultCombo;
 class Selection;
 
 /// The layers x heads heat map of one metric, with the shared selection drawn on it and made in it.
@@ -34,7 +34,7 @@ public:
 
     /// What is on screen, as a value to copy, save or draw elsewhere; without cells when nothing is measured.
     Figure currentFigure() const;
-    /// Id of the result on screen, measured or not.
+    /// Key of the result that is chosen, measured or not.
     std::string resultId() const;
     /// Copying and saving, for the window's menus; they are also in the context menu.
     FigureActions* figureActions() const { return m_actions; }
@@ -55,6 +55,8 @@ signals:
     void hoverText(const QString& text);
     /// The picture is of another result now.
     void resultShown(const QString& resultId);
+    /// A person wants what measures these results as a command line.
+    void commandWanted(const std::vector<std::string>& keys);
     /// Saving a picture did not work.
     void failed(const QString& message);
 
@@ -69,8 +71,9 @@ private:
     void connectAll();
     void restore();
     void keep();
-    void listMetrics();
     void refresh();
+    /// Of what is on screen: what is chosen, or what stands for it while two measurements are compared.
+    std::string shownKey() const;
     /// Says what the hovered head, or else the active one, has.
     void tellHead();
     void showToolTip(const QPoint& globalPosition);
@@ -78,7 +81,7 @@ private:
     Document* m_document;
     Selection* m_selection;
     QWidget* m_controls;
-    QComboBox* m_metric;
+    ResultCombo* m_metric;
     ColourControls* m_colours;
     QActionGroup* m_tools; ///< none chosen = to select
     QStackedWidget* m_stack;

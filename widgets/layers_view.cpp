@@ -1,8 +1,10 @@
 #include "widgets/layers_view.h"
 
+#include "analysis/result_key.h"
 #include "analysis/statistics.h"
 #include "analysis/text.h"
 #include "widgets/commands.h"
+#include "widgets/comparison.h"
 #include "widgets/document.h"
 #include "widgets/figure_actions.h"
 #include "widgets/layer_cuts.h"
@@ -131,10 +133,15 @@ void LayersView::connectAll() {
     connect(m_refresh, &QTimer::timeout, this, &LayersView::follow);
     connect(m_document, &Document::opened, this, &LayersView::restore);
     connect(m_document, &Document::resultChanged, this, [this](const QString& id) {
-        if (m_chosen.contains(id) && !m_refresh->isActive())
+        const auto isOfIt = [&](const QString& key) {
+            return parseResultKey(key.toStdString()).resultId == id.toStdString();
+        };
+        if (std::ranges::any_of(m_chosen, isOfIt) && !m_refresh->isActive())
             m_refresh->start();
     });
     connect(m_document, &Document::stateChanged, this, &LayersView::listMetrics);
+    connect(m_document, &Document::staleChanged, this, &LayersView::listMetrics);
+    connect(m_document->comparison(), &Comparison::changed, this, &LayersView::refresh);
     connect(m_logarithmic, &QCheckBox::clicked, this, [this] {
         keep();
         refresh();
@@ -184,17 +191,15 @@ void LayersView::keep() {
 
 void LayersView::listMetrics() {
     m_menu->clear();
-    for (const MetricRequest& request : knownRequests(*m_document)) {
-        if (request.info->scope == Scope::neuron)
+    for (const KnownResult& known : knownResults(*m_document)) {
+        const MetricInfo& info = *known.request.info;
+        if (info.scope == Scope::neuron || !info.classes.empty())
             continue;
-        const QString id = QString::fromStdString(request.resultId());
-        const bool isMean = request.info->scope != Scope::layer;
-        const QString title = isMean ? tr("mean %1").arg(metricTitle(request)) : metricTitle(request);
-        const bool computed = m_document->state(request.resultId()) != MetricState::notComputed;
-        QAction* action = m_menu->addAction(computed ? title : tr("%1 (not measured)").arg(title));
+        const QString id = known.key;
+        QAction* action = m_menu->addAction(info.scope == Scope::layer ? known.title : tr("mean %1").arg(known.title));
         action->setCheckable(true);
         action->setChecked(m_chosen.contains(id));
-        action->setToolTip(metricHelp(request));
+        action->setToolTip(metricHelp(known.request));
         connect(action, &QAction::toggled, this, [this, id](bool on) {
             QStringList ids = m_chosen;
             if (on)
@@ -252,17 +257,18 @@ void LayersView::keepAxesSteady(Figure& figure) {
 std::vector<std::string> LayersView::shownIds() const {
     std::vector<std::string> ids;
     for (const QString& id : m_chosen)
-        if (m_document->result(id.toStdString()))
-            ids.push_back(id.toStdString());
+        for (const std::string& key : m_document->comparison()->keysOf(id.toStdString()))
+            if (m_document->result(key))
+                ids.push_back(key);
     return ids;
 }
 
 Figure LayersView::currentFigure() const {
-    std::vector<const MetricResult*> results;
+    std::vector<MetricResult> results;
     std::vector<std::string> ids;
-    for (const std::string& id : shownIds()) {
-        results.push_back(m_document->result(id));
-        ids.push_back(fileForm(id));
+    for (const std::string& key : shownIds()) {
+        results.push_back(m_document->labelled(key));
+        ids.push_back(fileForm(parseResultKey(key)));
     }
     if (results.empty()) {
         Figure none;
@@ -321,8 +327,8 @@ void LayersView::contextMenuEvent(QContextMenuEvent* event) {
     QMenu menu(this);
     if (const std::set<int> layers = m_plot->selectedLayers(); !layers.empty())
         addLayerCuts(menu, *m_document->masks(), layers);
-    QAction* measuring = menu.addAction(tr("Copy metrics as co&mmand line"), this,
-                                        [this] { copyCommands({measureCommand(modelPath(*m_document), shownIds())}); });
+    QAction* measuring =
+        menu.addAction(tr("Copy metrics as co&mmand line"), this, [this] { emit commandWanted(shownIds()); });
     measuring->setEnabled(!shownIds().empty());
     menu.addActions(m_actions->actions());
     menu.exec(event->globalPos());

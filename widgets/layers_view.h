@@ -49,6 +49,8 @@ public slots:
 signals:
     /// One line on the layer under the pointer, else on the current one; empty when there is neither.
     void hoverText(const QString& text);
+    /// A person wants what measures these results as a command line.
+    void commandWanted(const std::vector<std::string>& keys);
     /// Saving a picture did not work.
     void failed(const QString& message);
 

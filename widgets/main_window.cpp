@@ -5,6 +5,8 @@
 #include "widgets/autosave.h"
 #include "widgets/cache_search.h"
 #include "widgets/command_copier.h"
+#include "widgets/compare_bar.h"
+#include "widgets/comparison.h"
 #include "widgets/cut_box.h"
 #include "widgets/document.h"
 #include "widgets/evaluations_panel.h"
@@ -51,7 +53,7 @@ namespace secateur {
 
 namespace {
 
-constexpr int layoutVersion = 3;
+constexpr int layoutVersion = 4;
 constexpr QSize defaultSize(1440, 900);
 constexpr int statusMs = 5000;
 
@@ -132,6 +134,7 @@ void MainWindow::buildCentre() {
     column->setContentsMargins(0, 0, 0, 0);
     column->setSpacing(0);
     column->addWidget(m_messages);
+    column->addWidget(new CompareBar(m_document->comparison()));
     column->addWidget(m_centre, 1);
     setCentralWidget(content);
 
@@ -160,11 +163,11 @@ void MainWindow::buildDocks() {
     QDockWidget* inspector =
         addDock(tr("Selection"), "selection", Qt::RightDockWidgetArea, new SelectionInspector(m_document, m_selection));
     auto* mask = new MaskPanel(m_document, m_live);
-    addDock(tr("Mask"), "mask", Qt::RightDockWidgetArea, mask);
+    QDockWidget* maskDock = addDock(tr("Mask"), "mask", Qt::RightDockWidgetArea, mask);
     m_evaluations = new EvaluationsPanel(m_document, m_live);
     QDockWidget* evaluations = addDock(tr("Evaluations"), "evaluations", Qt::BottomDockWidgetArea, m_evaluations);
-    QDockWidget* written =
-        addDock(tr("Continuation"), "continuation", Qt::BottomDockWidgetArea, new GenerationView(m_document, m_live->further()));
+    QDockWidget* written = addDock(tr("Continuation"), "continuation", Qt::BottomDockWidgetArea,
+                                   new GenerationView(m_document, m_live->further()));
     m_jobsDock = addDock(tr("Jobs"), "jobs", Qt::BottomDockWidgetArea, m_jobsPanel);
     QDockWidget* log = addDock(tr("Log"), "log", Qt::BottomDockWidgetArea, m_log);
     tabifyDockWidget(evaluations, written);
@@ -187,10 +190,13 @@ void MainWindow::buildDocks() {
     resize(defaultSize);
     resizeDocks({card, inspector}, {character * 31, character * 33}, Qt::Horizontal);
     resizeDocks({card, m_metricsDock}, {fontMetrics().height() * 10, fontMetrics().height() * 30}, Qt::Vertical);
+    resizeDocks({inspector, maskDock}, {fontMetrics().height() * 16, fontMetrics().height() * 24}, Qt::Vertical);
     resizeDocks({evaluations}, {fontMetrics().height() * 10}, Qt::Vertical);
     m_defaultLayout = saveState(layoutVersion);
     connect(m_card, &ModelCardPanel::locateModelWanted, this, &MainWindow::chooseModelForSession);
     connect(m_metrics, &MetricList::chosen, this, &MainWindow::showResult);
+    connect(m_metrics, &MetricList::failed, this, &MainWindow::fail);
+    connect(m_document->comparison(), &Comparison::failed, this, &MainWindow::fail);
     connect(m_evaluations, &EvaluationsPanel::failed, this, &MainWindow::fail);
     connect(mask->list(), &MaskListBox::openWanted, this, &MainWindow::chooseMask);
     connect(mask->list(), &MaskListBox::saveWanted, this, &MainWindow::chooseMaskFile);
@@ -295,6 +301,10 @@ void MainWindow::connectAutosave() {
 
 void MainWindow::connectCopier() {
     connect(m_evaluations, &EvaluationsPanel::commandWanted, m_copier, &CommandCopier::copyEvaluation);
+    connect(m_metrics, &MetricList::commandWanted, m_copier, &CommandCopier::copyMeasuring);
+    connect(m_heads, &HeadsView::commandWanted, m_copier, &CommandCopier::copyMeasuring);
+    connect(m_layers, &LayersView::commandWanted, m_copier, &CommandCopier::copyMeasuring);
+    connect(m_neurons, &NeuronsView::commandWanted, m_copier, &CommandCopier::copyMeasuring);
     connect(m_copier, &CommandCopier::failed, this, &MainWindow::fail);
     connect(m_copier, &CommandCopier::placeWanted, this, &MainWindow::chooseCommandMask);
     connect(m_copier, &CommandCopier::copied, this, [this](const QString& commands, const QString& note) {
@@ -387,20 +397,20 @@ void MainWindow::showTab(const QString& id) {
         m_neurons->openLayer(m_selection->active()->layer);
 }
 
-void MainWindow::showResult(const QString& resultId) {
-    const MetricResult* result = m_document->result(resultId.toStdString());
+void MainWindow::showResult(const QString& key) {
+    const MetricResult* result = m_document->result(key.toStdString());
     if (!result)
         return;
     if (result->request.info->scope == Scope::neuron) {
-        m_neurons->showMetric(resultId);
+        m_neurons->showMetric(key);
         m_tabs->setCurrentWidget(m_neurons);
     } else if (result->request.info->scope == Scope::layer) {
         QStringList chosen = m_layers->chosenMetrics();
-        if (!chosen.contains(resultId))
-            m_layers->chooseMetrics(chosen << resultId);
+        if (!chosen.contains(key))
+            m_layers->chooseMetrics(chosen << key);
         m_tabs->setCurrentWidget(m_layers);
     } else {
-        m_heads->showMetric(resultId);
+        m_heads->showMetric(key);
         m_tabs->setCurrentWidget(m_heads);
     }
 }

@@ -55,6 +55,8 @@ public:
     void open(const QString& path);
     /// @param id "heads", "layers", "attention" or "neurons", which opens the selected layer
     void showTab(const QString& id);
+    /// Shows a measurement in the view that is for its kind. @param key result_key.h
+    void showResult(const QString& key);
     /// Selects one head and shows it.
     void goTo(HeadId head);
     /// For this run only; the menu's choice is kept.
@@ -86,7 +88,6 @@ private:
     void showPanels(bool wanted);
     void updateTitle();
     void updateActions();
-    void showResult(const QString& resultId);
     void followPicture();
     void restoreLayout();
     void resetLayout();

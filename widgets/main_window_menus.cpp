@@ -1,11 +1,12 @@
 #include "analysis/text.h"
+#include "widgets/attention_view.h"
 #include "widgets/cache_search.h"
 #include "widgets/command_copier.h"
+#include "widgets/compare_menu.h"
 #include "widgets/document.h"
 #include "widgets/evaluations_panel.h"
 #include "widgets/figure_actions.h"
 #include "widgets/heads_view.h"
-#include "widgets/attention_view.h"
 #include "widgets/layer_neurons.h"
 #include "widgets/layers_view.h"
 #include "widgets/live_evaluation.h"
@@ -79,6 +80,11 @@ void MainWindow::buildMenus() {
     buildMeasureMenu();
     buildMaskMenu();
     buildEvaluateMenu();
+    auto* compare = new CompareMenu(m_document, this);
+    menuBar()->addMenu(compare);
+    for (QAction* action : compare->actions())
+        if (!action->isSeparator() && !action->menu())
+            m_commands << action;
     buildViewMenu();
     buildHelpMenu();
     m_palette = new CommandPalette(this);
@@ -140,8 +146,10 @@ void MainWindow::buildMeasureMenu() {
     m_needModel << add(menu, tr("Measure with &options…"), tr("Ctrl+Shift+M"), [this] {
         m_metricsDock->show();
         m_metricsDock->raise();
-        m_metrics->editOptions(std::string(m_metrics->request().info->id));
+        m_metrics->editOptions();
     });
+    m_needModel << add(menu, tr("Measure all &forward metrics"), tr("Ctrl+Alt+M"),
+                       [this] { m_document->measure(parseMetricRequests("forward")); });
     m_needDocument << add(menu, tr("Copy metric as command &line"), {}, [this] { copyMeasuring(); });
 }
 

@@ -1,18 +1,24 @@
 #include "widgets/metric_list.h"
 
-#include "widgets/commands.h"
+#include "analysis/result_key.h"
+#include "analysis/usage_error.h"
+#include "widgets/comparison.h"
 #include "widgets/document.h"
+#include "widgets/measuring_box.h"
 #include "widgets/metric_names.h"
 
 #include <QCheckBox>
+#include <QFormLayout>
 #include <QHeaderView>
 #include <QLabel>
+#include <QLineEdit>
 #include <QMenu>
 #include <QPushButton>
 #include <QTreeWidget>
 #include <QVBoxLayout>
 
 #include <algorithm>
+#include <utility>
 
 namespace secateur {
 
@@ -42,12 +48,14 @@ QString costWords(Needs needs) {
 
 QString stateGlyph(MetricState state) {
     return state == MetricState::done        ? QStringLiteral("●")
+           : state == MetricState::stale     ? QStringLiteral("◌")
            : state == MetricState::computing ? QStringLiteral("◐")
                                              : QStringLiteral("○");
 }
 
 QString stateWords(MetricState state) {
     return state == MetricState::done        ? MetricList::tr("measured")
+           : state == MetricState::stale     ? MetricList::tr("measured under another mask than the current one")
            : state == MetricState::computing ? MetricList::tr("being measured")
                                              : MetricList::tr("not measured yet");
 }
@@ -86,7 +94,8 @@ MetricList::MetricList(Document* document, QWidget* parent)
     , m_document(document)
     , m_tree(new QTreeWidget)
     , m_formTitle(new QLabel)
-    , m_form(new QVBoxLayout)
+    , m_form(new QFormLayout)
+    , m_measuring(new MeasuringBox(document))
     , m_measure(new QPushButton)
     , m_formInfo(firstOfHeads()) {
     m_tree->setAccessibleName(tr("Metrics"));
@@ -107,12 +116,14 @@ MetricList::MetricList(Document* document, QWidget* parent)
     header->setSectionResizeMode(needsColumn, QHeaderView::ResizeToContents);
     header->setSectionResizeMode(stateColumn, QHeaderView::ResizeToContents);
     m_measure->setAccessibleName(tr("Measure the current metric with the options above"));
-    m_form->setSpacing(2);
+    m_form->setVerticalSpacing(3);
+    m_form->setFieldGrowthPolicy(QFormLayout::AllNonFixedFieldsGrow);
 
     auto* below = new QVBoxLayout;
     below->setContentsMargins(4, 8, 4, 8);
     below->addWidget(m_formTitle);
     below->addLayout(m_form);
+    below->addWidget(m_measuring);
     below->addWidget(m_measure);
     auto* column = new QVBoxLayout(this);
     column->setContentsMargins(4, 4, 4, 0);
@@ -123,9 +134,8 @@ MetricList::MetricList(Document* document, QWidget* parent)
     connect(m_tree, &QTreeWidget::currentItemChanged, this, [this] {
         if (const MetricRequest* row = currentRequest()) {
             buildForm(*row);
-            const QString id = QString::fromStdString(row->resultId());
-            if (m_document->result(row->resultId()))
-                emit chosen(id);
+            if (m_document->result(currentKey()))
+                emit chosen(QString::fromStdString(currentKey()));
         }
     });
     connect(m_tree, &QTreeWidget::itemActivated, this, [this] {
@@ -134,27 +144,42 @@ MetricList::MetricList(Document* document, QWidget* parent)
     });
     m_tree->setContextMenuPolicy(Qt::CustomContextMenu);
     connect(m_tree, &QTreeWidget::customContextMenuRequested, this, &MetricList::openMenu);
-    connect(m_measure, &QPushButton::clicked, this, [this] { m_document->measure({request()}); });
+    connect(m_measure, &QPushButton::clicked, this, &MetricList::measure);
     connect(document, &Document::opened, this, &MetricList::refresh);
     connect(document, &Document::modelLocated, this, &MetricList::updateButton);
     connect(document, &Document::stateChanged, this, &MetricList::updateRow);
+    connect(document, &Document::staleChanged, this, [this] {
+        for (const std::string& id : m_document->resultIds())
+            updateRow(QString::fromStdString(id));
+    });
     refresh();
 }
 
 MetricRequest MetricList::request() const {
-    MetricRequest request{m_formInfo, {}};
-    for (const QCheckBox* box : m_options)
-        if (box->isChecked())
-            request.options[box->objectName().toStdString()] = "true";
-    return request;
+    ParsedRequest parsed{std::string(m_formInfo->id), {}};
+    for (const QWidget* field : m_options) {
+        const auto* box = qobject_cast<const QCheckBox*>(field);
+        const auto* line = qobject_cast<const QLineEdit*>(field);
+        const std::string name = field->objectName().toStdString();
+        if (box && box->isChecked())
+            parsed.options[name] = "true";
+        else if (line && !line->text().isEmpty())
+            parsed.options[name] = line->text().toStdString();
+    }
+    validateOptions(parsed, m_formInfo->options);
+    return {m_formInfo, parsed.options};
 }
 
-void MetricList::editOptions(const std::string& metricId) {
-    const auto row = m_rows.find(QString::fromStdString(metricId));
-    if (row == m_rows.end())
-        return;
-    m_tree->setCurrentItem(row->second.first);
-    (m_options.empty() ? static_cast<QWidget*>(m_measure) : m_options.front())->setFocus(Qt::ShortcutFocusReason);
+void MetricList::measure() {
+    try {
+        m_document->measure({request()});
+    } catch (const UsageError& error) { // what was typed
+        emit failed(QString::fromStdString(error.what()));
+    }
+}
+
+void MetricList::editOptions() {
+    (m_options.empty() ? m_measure : m_options.front())->setFocus(Qt::ShortcutFocusReason);
 }
 
 void MetricList::follow(const QString& resultId) {
@@ -206,40 +231,102 @@ void MetricList::updateRow(const QString& resultId) {
         return;
     }
     QTreeWidgetItem* item = m_rows.at(resultId).first;
+    updateMeasurements(resultId.toStdString());
     const MetricState state = m_document->state(resultId.toStdString());
-    if (state == MetricState::notComputed && item->parent()) { // a variant whose measurement was stopped
+    const bool isAlone = item->parent() && item->childCount() == 0;
+    if (state == MetricState::notComputed && isAlone) { // a variant whose measurement was stopped
         m_rows.erase(resultId);
         delete item;
         return;
     }
-    item->setText(stateColumn, stateGlyph(state));
-    item->setToolTip(stateColumn, stateWords(state));
-    item->setData(stateColumn, Qt::AccessibleTextRole, stateWords(state));
+    showState(item, resultId.toStdString());
     updateButton();
+}
+
+/// A row for each measurement but the latest, which the metric's own row is.
+void MetricList::updateMeasurements(const std::string& resultId) {
+    const auto [parent, request] = m_rows.at(QString::fromStdString(resultId));
+    std::vector<std::string> keys = m_document->isOpen() ? m_document->otherKeys(resultId) : std::vector<std::string>();
+    const QSignalBlocker quiet(m_tree);
+    std::erase_if(m_rows, [&](const auto& row) {
+        const std::string key = row.first.toStdString();
+        const bool isGone =
+            key != resultId && parseResultKey(key).resultId == resultId && std::ranges::find(keys, key) == keys.end();
+        if (isGone)
+            delete row.second.first;
+        return isGone;
+    });
+    for (const std::string& key : keys) {
+        const QString name = QString::fromStdString(key);
+        if (!m_rows.contains(name)) {
+            auto* item = new QTreeWidgetItem(parent);
+            item->setData(nameColumn, idRole, name);
+            m_rows[name] = {item, request};
+        }
+        QTreeWidgetItem* item = m_rows.at(name).first;
+        item->setText(nameColumn, QString::fromStdString(m_document->labelled(key).label));
+        item->setToolTip(nameColumn, item->text(nameColumn));
+        showState(item, key);
+    }
+    parent->setExpanded(true);
+}
+
+void MetricList::showState(QTreeWidgetItem* item, const std::string& key) {
+    const MetricState state = m_document->isOpen() ? m_document->state(key) : MetricState::notComputed;
+    QString words = stateWords(state);
+    if (const MetricResult* result = m_document->result(key); result && state != MetricState::computing)
+        words += ": " + QString::fromStdString(measuredOn(m_document->session(), *result));
+    item->setText(stateColumn, stateGlyph(state));
+    item->setToolTip(stateColumn, words);
+    item->setData(stateColumn, Qt::AccessibleTextRole, words);
 }
 
 void MetricList::buildForm(const MetricRequest& request) {
     qDeleteAll(std::exchange(m_options, {}));
+    while (m_form->rowCount() > 0)
+        m_form->removeRow(0);
     m_formInfo = request.info;
     m_formTitle->setText(tr("Options of %1").arg(toQString(request.info->id)));
     m_formTitle->setVisible(!request.info->options.empty());
-    for (const OptionInfo& option : request.info->options) {
-        if (option.type != "bool") // numbers and texts are asked for on the command line
-            continue;
-        auto* box = new QCheckBox(toQString(option.name));
-        box->setObjectName(toQString(option.name));
-        box->setToolTip(toQString(option.meaning));
-        box->setChecked(request.flag(option.name));
-        connect(box, &QCheckBox::toggled, this, &MetricList::updateButton);
-        m_form->addWidget(box);
-        m_options.push_back(box);
-    }
+    m_measuring->setVisible(request.info->needs != Needs::weights);
+    for (const OptionInfo& option : request.info->options)
+        addOption(option, request);
     updateButton();
 }
 
+void MetricList::addOption(const OptionInfo& option, const MetricRequest& request) {
+    const QString name = toQString(option.name);
+    QWidget* field = nullptr;
+    if (option.type == "bool") {
+        auto* box = new QCheckBox(name);
+        box->setChecked(request.flag(option.name));
+        connect(box, &QCheckBox::toggled, this, &MetricList::updateButton);
+        m_form->addRow(box);
+        field = box;
+    } else {
+        auto* line = new QLineEdit;
+        const auto given = request.options.find(std::string(option.name));
+        line->setText(given == request.options.end() ? QString() : QString::fromStdString(given->second));
+        line->setPlaceholderText(toQString(option.defaultValue));
+        line->setAccessibleName(name);
+        connect(line, &QLineEdit::textEdited, this, &MetricList::updateButton);
+        connect(line, &QLineEdit::returnPressed, this, &MetricList::measure);
+        m_form->addRow(name, line);
+        field = line;
+    }
+    field->setObjectName(name);
+    field->setToolTip(toQString(option.meaning));
+    m_options.push_back(field);
+}
+
 void MetricList::updateButton() {
-    const MetricState state = m_document->state(request().resultId());
-    m_measure->setText(state == MetricState::done ? tr("Measure again") : tr("Measure"));
+    MetricState state = MetricState::notComputed;
+    try {
+        state = m_document->state(request().resultId());
+    } catch (const UsageError&) { // half typed; said when it is asked for
+    }
+    const bool isThere = state == MetricState::done || state == MetricState::stale;
+    m_measure->setText(isThere ? tr("Measure again") : tr("Measure"));
     m_measure->setEnabled(m_document->model() && state != MetricState::computing);
     m_measure->setToolTip(m_document->isOpen() && !m_document->model() ? tr("Needs the checkpoint, which is not here")
                                                                        : QString());
@@ -249,13 +336,28 @@ void MetricList::openMenu(const QPoint& position) {
     const MetricRequest* row = currentRequest();
     if (!row || !m_document->isOpen())
         return;
+    const std::string key = currentKey();
+    const ResultKey parsed = parseResultKey(key);
     QMenu menu(this);
     QAction* measure =
         menu.addAction(m_measure->text(), this, [this, request = *row] { m_document->measure({request}); });
     measure->setEnabled(m_document->model() && m_document->state(row->resultId()) != MetricState::computing);
-    menu.addAction(tr("Copy as command &line"), this,
-                   [this, id = row->resultId()] { copyCommands({measureCommand(modelPath(*m_document), {id})}); });
+    if (const MetricResult* result = m_document->result(key)) {
+        const std::string other = parsed.key.empty() ? measurementKey(result->measurement) : parsed.key;
+        QAction* compare = menu.addAction(tr("&Compare with this measurement"), this,
+                                          [this, other] { m_document->comparison()->compareWith(other); });
+        compare->setEnabled(!m_document->otherKeys(parsed.resultId).empty());
+        QAction* forget =
+            menu.addAction(tr("&Forget this measurement"), this, [this, key] { m_document->forget(key); });
+        forget->setEnabled(parsed.key != referenceKey && m_document->state(key) != MetricState::computing);
+    }
+    menu.addAction(tr("Copy as command &line"), this, [this, key] { emit commandWanted({key}); });
     menu.exec(m_tree->viewport()->mapToGlobal(position));
+}
+
+std::string MetricList::currentKey() const {
+    const QTreeWidgetItem* item = m_tree->currentItem();
+    return item ? item->data(nameColumn, idRole).toString().toStdString() : std::string();
 }
 
 const MetricRequest* MetricList::currentRequest() const {

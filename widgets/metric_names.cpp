@@ -2,6 +2,8 @@
 
 #include "widgets/document.h"
 
+#include <QCoreApplication>
+
 #include <algorithm>
 
 namespace secateur {
@@ -22,17 +24,38 @@ QString metricHelp(const MetricRequest& request) {
            toQString(request.resultId());
 }
 
-std::vector<MetricRequest> knownRequests(const Document& document) {
+std::vector<KnownResult> knownResults(const Document& document) {
     const std::vector<std::string> measured = document.resultIds();
-    std::vector<MetricRequest> requests;
+    std::vector<KnownResult> known;
     for (const MetricInfo* info : allMetrics()) {
-        requests.push_back({info, {}});
+        std::vector<MetricRequest> requests{{info, {}}};
         for (const std::string& id : measured)
             for (MetricRequest& request : parseMetricRequests(id))
                 if (request.info == info && !request.options.empty())
                     requests.push_back(std::move(request));
+        for (MetricRequest& request : requests) {
+            const std::string id = request.resultId();
+            std::vector<std::string> keys = document.otherKeys(id);
+            keys.insert(keys.begin(), id);
+            for (const std::string& key : keys)
+                known.push_back({request, QString::fromStdString(key), resultTitle(document, request, key)});
+        }
     }
-    return requests;
+    return known;
+}
+
+QString resultTitle(const Document& document, const MetricRequest& request, const std::string& key) {
+    QString title = metricTitle(request);
+    const MetricState state = document.state(key);
+    if (state == MetricState::notComputed)
+        return QCoreApplication::translate("MetricNames", "%1 (not measured)").arg(title);
+    const MetricResult* result = document.result(key);
+    if (!result)
+        return title;
+    if (const std::string label = document.labelled(key).label; !label.empty())
+        title += QStringLiteral(" · ") + QString::fromStdString(label);
+    return state == MetricState::stale ? QCoreApplication::translate("MetricNames", "%1 (of another mask)").arg(title)
+                                       : title;
 }
 
 } // namespace secateur

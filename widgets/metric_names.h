@@ -16,7 +16,17 @@ QString toQString(std::string_view text);
 QString metricTitle(const MetricRequest& request);
 /// For a tooltip: what it is, its formula, its id.
 QString metricHelp(const MetricRequest& request);
-/// The metric table with default options, and what else the document has or computes; in the table's order.
-std::vector<MetricRequest> knownRequests(const Document& document);
+
+/// A result that a document has or could measure.
+struct KnownResult {
+    MetricRequest request;
+    QString key;   ///< result_key.h
+    QString title; ///< with what sets it apart, and that it is missing or of another mask
+};
+
+/// The metric table with default options, and what else the document has or computes, each measurement of it; in the
+/// table's order, the latest measurements first.
+std::vector<KnownResult> knownResults(const Document& document);
+QString resultTitle(const Document& document, const MetricRequest& request, const std::string& key);
 
 } // namespace secateur

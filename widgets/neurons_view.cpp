@@ -1,8 +1,10 @@
 #include "widgets/neurons_view.h"
 
+#include "analysis/result_key.h"
 #include "analysis/statistics.h"
 #include "analysis/text.h"
 #include "widgets/commands.h"
+#include "widgets/comparison.h"
 #include "widgets/document.h"
 #include "widgets/figure_actions.h"
 #include "widgets/layer_cuts.h"
@@ -10,13 +12,12 @@
 #include "widgets/layer_neurons.h"
 #include "widgets/layers_plot.h"
 #include "widgets/mask_editor.h"
-#include "widgets/metric_names.h"
 #include "widgets/neuron_cuts_row.h"
 #include "widgets/neuron_threshold.h"
 #include "widgets/plot_scale.h"
+#include "widgets/result_combo.h"
 
 #include <QCheckBox>
-#include <QComboBox>
 #include <QContextMenuEvent>
 #include <QElapsedTimer>
 #include <QHBoxLayout>
@@ -56,7 +57,7 @@ NeuronsView::NeuronsView(Document* document, Selection* selection, QWidget* pare
     : QWidget(parent)
     , m_document(document)
     , m_controls(new QWidget)
-    , m_metric(new QComboBox)
+    , m_metric(new ResultCombo(document, [](const MetricInfo& info) { return info.scope == Scope::neuron; }))
     , m_logarithmic(new QCheckBox(tr("&Log")))
     , m_stack(new QStackedWidget)
     , m_splitter(new QSplitter(Qt::Vertical))
@@ -118,10 +119,13 @@ void NeuronsView::connectAll() {
     connect(m_refresh, &QTimer::timeout, this, &NeuronsView::refresh);
     connect(m_document, &Document::opened, this, &NeuronsView::restore);
     connect(m_document, &Document::resultChanged, this, [this](const QString& id) {
-        if (id.toStdString() == resultId() && !m_refresh->isActive())
+        if (parseResultKey(resultId()).resultId == id.toStdString() && !m_refresh->isActive())
             m_refresh->start();
     });
-    connect(m_document, &Document::stateChanged, this, &NeuronsView::listMetrics);
+    connect(m_document->comparison(), &Comparison::changed, this, [this] {
+        m_layerIsStale = true;
+        refresh();
+    });
     connect(m_metric, &QComboBox::currentIndexChanged, this, [this] {
         refresh();
         emit resultShown(QString::fromStdString(resultId()));
@@ -179,8 +183,8 @@ void NeuronsView::restore() {
     const bool isOpen = isNumber && layer >= 0 && layer < m_document->spec().layerCount();
     m_openLayer = isOpen ? std::optional(layer) : std::nullopt;
     m_layerIsStale = true;
-    listMetrics();
-    m_metric->setCurrentIndex(std::max(0, m_metric->findData(kept("neurons.metric"))));
+    if (!m_metric->choose(kept("neurons.metric")))
+        m_metric->setCurrentIndex(0);
     refresh();
 }
 
@@ -192,34 +196,21 @@ void NeuronsView::keep() {
     m_document->setView("neurons.layer", m_openLayer ? std::to_string(*m_openLayer) : std::string());
 }
 
-void NeuronsView::listMetrics() {
-    const QString current = m_metric->currentData().toString();
-    const QSignalBlocker quiet(m_metric);
-    m_metric->clear();
-    for (const MetricRequest& request : knownRequests(*m_document)) {
-        if (request.info->scope != Scope::neuron)
-            continue;
-        const bool computed = m_document->state(request.resultId()) != MetricState::notComputed;
-        m_metric->addItem(computed ? metricTitle(request) : tr("%1 (not measured)").arg(metricTitle(request)),
-                          QString::fromStdString(request.resultId()));
-        m_metric->setItemData(m_metric->count() - 1, metricHelp(request), Qt::ToolTipRole);
-    }
-    m_metric->setCurrentIndex(std::max(0, m_metric->findData(current)));
-}
-
 void NeuronsView::showMetric(const QString& id) {
-    if (const int index = m_metric->findData(id); index >= 0) {
-        m_metric->setCurrentIndex(index);
+    if (m_metric->choose(id))
         keep();
-    }
 }
 
 std::string NeuronsView::resultId() const {
-    return m_metric->currentData().toString().toStdString();
+    return m_metric->key();
+}
+
+std::string NeuronsView::shownKey() const {
+    return m_document->comparison()->keyOf(resultId());
 }
 
 const MetricResult* NeuronsView::result() const {
-    return m_document->result(resultId());
+    return m_document->result(shownKey());
 }
 
 void NeuronsView::showEvent(QShowEvent* event) {
@@ -241,8 +232,8 @@ bool NeuronsView::summarise(int budgetMs) {
     const MetricResult* shown = result();
     const Matrix none;
     const Matrix& values = shown ? shown->values : none;
-    if (m_summarised != resultId() || m_values.rows() != values.rows() || m_values.columns() != values.columns()) {
-        m_summarised = resultId();
+    if (m_summarised != shownKey() || m_values.rows() != values.rows() || m_values.columns() != values.columns()) {
+        m_summarised = shownKey();
         m_values = Matrix(values.rows(), values.columns());
         m_quantiles = Matrix(values.rows(), bandPercents.size());
         m_layerIsStale = true;
@@ -266,7 +257,6 @@ void NeuronsView::draw() {
     m_logarithmic->setToolTip(m_logarithmic->isEnabled()
                                   ? tr("Logarithmic values")
                                   : tr("For values that are positive and spread over 100 times"));
-    m_metric->setToolTip(m_metric->currentData(Qt::ToolTipRole).toString());
     m_actions->setEnabled(result());
     m_stack->setCurrentIndex(!m_document->isOpen() ? 0 : !result() ? 1 : 2);
     m_cuts->setVisible(result());
@@ -315,7 +305,7 @@ bool NeuronsView::logarithmic() const {
 }
 
 std::string NeuronsView::figureId() const {
-    return "neurons:metric=" + fileForm(resultId()) + ":log=" + (logarithmic() ? "true" : "false");
+    return "neurons:metric=" + fileForm(parseResultKey(shownKey())) + ":log=" + (logarithmic() ? "true" : "false");
 }
 
 Figure NeuronsView::bands() const {
@@ -364,9 +354,8 @@ void NeuronsView::contextMenuEvent(QContextMenuEvent* event) {
     QMenu menu(this);
     if (const std::set<int> layers = m_plot->selectedLayers(); !layers.empty())
         addLayerCuts(menu, *m_document->masks(), layers);
-    QAction* measuring = menu.addAction(tr("Copy metric as co&mmand line"), this, [this] {
-        copyCommands({measureCommand(modelPath(*m_document), {resultId()})});
-    });
+    QAction* measuring =
+        menu.addAction(tr("Copy metric as co&mmand line"), this, [this] { emit commandWanted({shownKey()}); });
     measuring->setEnabled(result());
     menu.addActions(m_actions->actions());
     menu.exec(event->globalPos());

@@ -9,7 +9,6 @@
 #include <string>
 
 class QCheckBox;
-class QComboBox;
 class QSplitter;
 class QStackedWidget;
 class QTimer;
@@ -23,6 +22,7 @@ class LayerNeurons;
 class LayersPlot;
 class NeuronCutsRow;
 class NeuronThreshold;
+class ResultCombo;
 class Selection;
 
 /// How a neuron metric is distributed in every layer, and below it the neurons of the layer that was clicked. What is
@@ -57,6 +57,8 @@ signals:
     void hoverText(const QString& text);
     /// The picture is of another result now.
     void resultShown(const QString& resultId);
+    /// A person wants what measures these results as a command line.
+    void commandWanted(const std::vector<std::string>& keys);
     /// Saving a picture did not work.
     void failed(const QString& message);
 
@@ -69,7 +71,6 @@ private:
     void connectAll();
     void restore();
     void keep();
-    void listMetrics();
     void refresh();
     /// Takes up layers that changed, for about so long. Returns whether all are taken up.
     bool summarise(int budgetMs);
@@ -78,6 +79,8 @@ private:
     bool logarithmic() const;
     std::string figureId() const;
     Figure bands() const;
+    /// Of what is on screen: what is chosen, or what stands for it while two measurements are compared.
+    std::string shownKey() const;
     const MetricResult* result() const;
     /// "p25 = 3.21" for each quantile of a layer.
     QStringList quantilesOf(int layer, std::string (*format)(double)) const;
@@ -87,7 +90,7 @@ private:
 
     Document* m_document;
     QWidget* m_controls;
-    QComboBox* m_metric;
+    ResultCombo* m_metric;
     QCheckBox* m_logarithmic;
     QStackedWidget* m_stack;
     QSplitter* m_splitter;
@@ -98,7 +101,7 @@ private:
     NeuronCutsRow* m_cuts;
     FigureActions* m_actions;
     QTimer* m_refresh;
-    std::string m_summarised; ///< id of the result that these are of:
+    std::string m_summarised; ///< key of the result that these are of:
     Matrix m_values;          ///< what was summarised, to know which layers are new
     Matrix m_quantiles;       ///< [layers, bandPercents]
     std::optional<int> m_openLayer;

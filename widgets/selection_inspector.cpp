@@ -1,5 +1,6 @@
 #include "widgets/selection_inspector.h"
 
+#include "analysis/result_key.h"
 #include "analysis/statistics.h"
 #include "analysis/text.h"
 #include "widgets/document.h"
@@ -99,7 +100,9 @@ SelectionInspector::SelectionInspector(Document* document, Selection* selection,
         later();
     });
     connect(document, &Document::resultChanged, this, [this, later](const QString& id) {
-        m_standings.erase(id.toStdString());
+        std::erase_if(m_standings, [&](const auto& standing) {
+            return parseResultKey(standing.first).resultId == id.toStdString();
+        });
         later();
     });
     refresh();
@@ -133,7 +136,7 @@ void SelectionInspector::showOne(HeadId head) {
     if (layer.kvHeads > 0 && layer.kvHeads < layer.heads)
         title += tr("  (KV group %1)").arg(layer.kvGroup(head.head));
     m_title->setText(title);
-    for (const std::string& id : m_document->resultIds()) {
+    for (const std::string& id : allKeys()) {
         const MetricResult* result = m_document->result(id);
         const auto cell = result ? cellOf(result->request.info->scope, spec, head) : std::nullopt;
         if (!cell)
@@ -143,6 +146,17 @@ void SelectionInspector::showOne(HeadId head) {
         addRow(id, {shortNumber(value, error), fullNumber(value, error)},
                placeOf(id, *result, cell->row, cell->column));
     }
+}
+
+/// Of the latest measurements, each with the others of its metric behind it.
+std::vector<std::string> SelectionInspector::allKeys() const {
+    std::vector<std::string> keys;
+    for (const std::string& id : m_document->resultIds()) {
+        keys.push_back(id);
+        for (std::string& other : m_document->otherKeys(id))
+            keys.push_back(std::move(other));
+    }
+    return keys;
 }
 
 SelectionInspector::Words SelectionInspector::placeOf(const std::string& resultId, const MetricResult& result,
@@ -172,7 +186,7 @@ SelectionInspector::Words SelectionInspector::placeOf(const std::string& resultI
 void SelectionInspector::showMany() {
     const ModelSpec& spec = m_document->spec();
     m_title->setText(tr("%1 heads selected").arg(m_selection->heads().size()));
-    for (const std::string& id : m_document->resultIds()) {
+    for (const std::string& id : allKeys()) {
         const MetricResult* result = m_document->result(id);
         std::set<Cell> cells; // a layer or a group of several selected heads counts once
         for (const HeadId& head : m_selection->heads())
@@ -204,7 +218,9 @@ void SelectionInspector::showMany() {
 }
 
 void SelectionInspector::addRow(const std::string& resultId, const Words& value, const Words& place) {
-    const QString name = QString::fromStdString(resultId);
+    const std::string label = m_document->labelled(resultId).label;
+    const QString name =
+        QString::fromStdString(label.empty() ? resultId : parseResultKey(resultId).resultId + " · " + label);
     auto* item = new QTreeWidgetItem(m_table, {name, value.text});
     item->setToolTip(0, name);
     item->setToolTip(1, value.tip);

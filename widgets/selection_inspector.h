@@ -42,6 +42,7 @@ private:
     void showOne(HeadId head);
     void showMany();
     /// How one value compares.
+    std::vector<std::string> allKeys() const;
     Words placeOf(const std::string& resultId, const MetricResult& result, std::size_t row, std::size_t column);
     /// A metric with its value, and below it how that compares.
     void addRow(const std::string& resultId, const Words& value, const Words& place);

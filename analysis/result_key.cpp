@@ -1,0 +1,178 @@
+#include "analysis/result_key.h"
+
+#include "analysis/text.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <filesystem>
+#include <functional>
+#include <utility>
+
+namespace secateur {
+
+namespace {
+
+constexpr char keySign = '@';
+constexpr char differenceSign = '-';
+
+std::uint32_t fnv1a(std::string_view text) {
+    std::uint32_t hash = 2166136261U;
+    for (const char c : text)
+        hash = (hash ^ static_cast<unsigned char>(c)) * 16777619U;
+    return hash;
+}
+
+std::string textName(const MeasuredData& data) {
+    const std::string name = std::filesystem::path(data.source).filename().string();
+    return data.source == "built-in" ? "built-in text" : name.empty() ? data.source : name;
+}
+
+std::string maskName(const Session& session, const std::string& digest) {
+    if (digest == "dense")
+        return "whole model";
+    const SessionMask* mask = session.mask(digest);
+    return mask ? mask->name : "mask " + digest.substr(digest.find(':') + 1, 8);
+}
+
+bool hasShapeOf(const MetricResult& a, const MetricResult& b) {
+    return a.values.rows() == b.values.rows() && a.values.columns() == b.values.columns();
+}
+
+Matrix differenceOf(const Matrix& a, const Matrix& b) {
+    Matrix values = a;
+    std::ranges::transform(a.values(), b.values(), values.values().begin(), std::minus<>());
+    return values;
+}
+
+MetricResult difference(const MetricResult& a, const MetricResult& b) {
+    MetricResult result;
+    result.request = a.request;
+    result.values = differenceOf(a.values, b.values);
+    result.measurement = a.measurement;
+    result.data = a.data;
+    result.isWhole = a.isWhole && b.isWhole;
+    if (!a.standardError && !b.standardError)
+        return result;
+    Matrix& errors = result.standardError.emplace(result.values);
+    for (std::size_t row = 0; row < errors.rows(); ++row)
+        for (std::size_t column = 0; column < errors.columns(); ++column)
+            if (!std::isnan(errors(row, column)))
+                errors(row, column) = std::hypot(a.errorAt(row, column), b.errorAt(row, column));
+    return result;
+}
+
+/// What a measurement that a key means is called beside others.
+std::string labelOf(const Session& session, const ResultKey& key, const MetricResult& result) {
+    if (key.key != referenceKey)
+        return distinction(session, result);
+    const Session& reference = *session.reference;
+    const bool isOtherModel = reference.model.name != session.model.name;
+    const std::string own = distinction(reference, result);
+    const std::string name = isOtherModel ? reference.model.name : std::string(referenceKey);
+    return own.empty() ? name : name + ", " + own;
+}
+
+} // namespace
+
+std::string ResultKey::text() const {
+    std::string text = resultId;
+    if (!key.empty() || subtracted)
+        text += keySign + key;
+    return subtracted ? text + differenceSign + *subtracted : text;
+}
+
+ResultKey parseResultKey(std::string_view text) {
+    const std::size_t at = text.find(keySign);
+    ResultKey key{std::string(text.substr(0, at)), {}, {}};
+    if (at == std::string_view::npos)
+        return key;
+    const std::string_view keys = text.substr(at + 1);
+    const std::size_t sign = keys.find(differenceSign);
+    key.key = keys.substr(0, sign);
+    if (sign != std::string_view::npos)
+        key.subtracted = keys.substr(sign + 1);
+    return key;
+}
+
+std::string fileForm(const ResultKey& key) {
+    return ResultKey{fileForm(key.resultId), key.key, key.subtracted}.text();
+}
+
+std::string measurementKey(const Measurement& measurement) {
+    return fmt::format("{:08x}", fnv1a(fmt::format("{}\n{}\n{}\n{}", measurement.maskDigest, measurement.dataDigest,
+                                                   measurement.dtype, measurement.device)));
+}
+
+const MetricResult* findResult(const Session& session, const ResultKey& key) {
+    if (key.subtracted)
+        return nullptr;
+    if (key.key.empty())
+        return session.latest(key.resultId);
+    if (key.key == referenceKey)
+        return session.reference ? session.reference->latest(key.resultId) : nullptr;
+    const auto found = std::find_if(session.results.rbegin(), session.results.rend(), [&](const MetricResult& result) {
+        return result.request.resultId() == key.resultId && measurementKey(result.measurement) == key.key;
+    });
+    return found == session.results.rend() ? nullptr : &*found;
+}
+
+std::optional<MetricResult> resolveResult(const Session& session, const ResultKey& key) {
+    const ResultKey firstKey{key.resultId, key.key, {}};
+    const MetricResult* first = findResult(session, firstKey);
+    if (!first)
+        return {};
+    if (!key.subtracted) {
+        MetricResult result = *first;
+        result.label = labelOf(session, key, result);
+        return result;
+    }
+    const ResultKey secondKey{key.resultId, *key.subtracted, {}};
+    const MetricResult* second = findResult(session, secondKey);
+    if (!second || !hasShapeOf(*first, *second) || !first->request.info->classes.empty())
+        return {};
+    MetricResult result = difference(*first, *second);
+    const std::string from = labelOf(session, firstKey, *first);
+    result.label =
+        fmt::format("{} − {}", from.empty() ? session.model.name : from, labelOf(session, secondKey, *second));
+    return result;
+}
+
+std::string measuredOn(const Session& session, const MetricResult& result) {
+    const Measurement& measurement = result.measurement;
+    std::string text = "weights";
+    if (result.data)
+        text = fmt::format("{}, {} tokens · {}", textName(*result.data),
+                           grouped(static_cast<std::uint64_t>(result.data->tokens)),
+                           maskName(session, measurement.maskDigest));
+    if (measurement.dtype != Measurement().dtype)
+        text += " · " + measurement.dtype;
+    return measurement.device == Measurement().device ? text : text + " · " + measurement.device;
+}
+
+std::string distinction(const Session& session, const MetricResult& result) {
+    std::vector<const MetricResult*> others;
+    const std::string id = result.request.resultId();
+    for (const MetricResult& other : session.results)
+        if (other.request.resultId() == id && !(other.measurement == result.measurement))
+            others.push_back(&other);
+    const auto differs = [&](auto of) {
+        return std::ranges::any_of(others, [&](const MetricResult* other) { return of(*other) != of(result); });
+    };
+    std::vector<std::string> parts;
+    const auto source = [](const MetricResult& of) { return of.data ? of.data->source : std::string(); };
+    if (result.data && differs(source))
+        parts.push_back(textName(*result.data));
+    else if (result.data && differs([](const MetricResult& of) { return of.measurement.dataDigest; }))
+        parts.push_back(fmt::format("{} tokens", grouped(static_cast<std::uint64_t>(result.data->tokens))));
+    if (differs([](const MetricResult& of) { return of.measurement.maskDigest; }))
+        parts.push_back(maskName(session, result.measurement.maskDigest));
+    if (differs([](const MetricResult& of) { return of.measurement.dtype; }))
+        parts.push_back(result.measurement.dtype);
+    if (differs([](const MetricResult& of) { return of.measurement.device; }))
+        parts.push_back(result.measurement.device);
+    return join(parts, ", ");
+}
+
+} // namespace secateur

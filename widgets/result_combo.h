@@ -1,0 +1,34 @@
+#pragma once
+
+#include <QComboBox>
+
+#include <functional>
+#include <string>
+
+namespace secateur {
+
+class Document;
+struct MetricInfo;
+
+/// Chooses one of the results that a document has or could measure; one of several measurements of a metric, too.
+class ResultCombo : public QComboBox {
+    Q_OBJECT
+
+public:
+    using Filter = std::function<bool(const MetricInfo&)>;
+
+    ResultCombo(Document* document, Filter isOffered, QWidget* parent = nullptr);
+
+    /// Of what is chosen (result_key.h).
+    std::string key() const;
+    /// @returns whether it is offered
+    bool choose(const QString& key);
+
+private:
+    void refill();
+
+    Document* m_document;
+    Filter m_isOffered;
+};
+
+} // namespace secateur
