@@ -174,13 +174,14 @@ std::string distinction(const Session& session, const MetricResult& result) {
         [](const MetricResult& of) { return of.measurement.dtype; },
         [](const MetricResult& of) { return of.measurement.device; },
     };
+    std::vector<const MetricResult*> others; // that are not told apart yet
+    for (const MetricResult& other : session.results)
+        if (other.request.resultId() == result.request.resultId())
+            others.push_back(&other);
     std::vector<std::string> parts;
     for (const Words& aspect : aspects) {
         const std::string own = aspect(result);
-        const bool differs = std::ranges::any_of(session.results, [&](const MetricResult& other) {
-            return other.request.resultId() == result.request.resultId() && aspect(other) != own;
-        });
-        if (differs)
+        if (std::erase_if(others, [&](const MetricResult* other) { return aspect(*other) != own; }) > 0)
             parts.push_back(own);
     }
     return join(parts, ", ");

@@ -208,7 +208,7 @@ void MainWindow::buildDocks() {
     resize(defaultSize);
     resizeDocks({card, inspector}, {character * 31, character * 33}, Qt::Horizontal);
     resizeDocks({card, m_metricsDock}, {fontMetrics().height() * 10, fontMetrics().height() * 30}, Qt::Vertical);
-    resizeDocks({inspector, maskDock}, {fontMetrics().height() * 16, fontMetrics().height() * 24}, Qt::Vertical);
+    resizeDocks({inspector, maskDock}, {fontMetrics().height() * 12, fontMetrics().height() * 28}, Qt::Vertical);
     resizeDocks({evaluations}, {fontMetrics().height() * 10}, Qt::Vertical);
     m_defaultLayout = saveState(layoutVersion);
     connect(m_card, &ModelCardPanel::locateModelWanted, this, &MainWindow::chooseModelForSession);

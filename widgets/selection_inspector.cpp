@@ -266,10 +266,10 @@ void SelectionInspector::showMany(const std::set<HeadId>& heads) {
 
 void SelectionInspector::addRow(const std::string& resultId, const Words& value, const Words& place) {
     const std::string label = m_document->labelled(resultId).label;
-    const QString name =
-        QString::fromStdString(label.empty() ? resultId : parseResultKey(resultId).resultId + " · " + label);
-    auto* item = new QTreeWidgetItem(m_table, {name, value.text});
-    item->setToolTip(0, name);
+    const ResultKey key = parseResultKey(resultId);
+    auto* item = new QTreeWidgetItem(m_table, {QString::fromStdString(key.key.empty() ? resultId : "· " + label),
+                                               value.text}); // other measurements stand below the latest
+    item->setToolTip(0, QString::fromStdString(label.empty() ? resultId : key.resultId + " · " + label));
     item->setToolTip(1, value.tip);
     item->setTextAlignment(1, Qt::AlignRight | Qt::AlignVCenter);
     item->setSizeHint(0, {0, m_table->fontMetrics().height() * 3 / 2});
