@@ -408,7 +408,9 @@ void MainWindow::showTab(const QString& id) {
     m_tabs->setCurrentWidget(id == "layers"      ? static_cast<QWidget*>(m_layers)
                              : id == "neurons"   ? static_cast<QWidget*>(m_neurons)
                              : id == "attention" ? static_cast<QWidget*>(m_attention)
+                             : id == "sheet"     ? static_cast<QWidget*>(m_attention)
                                                  : m_heads);
+    m_attention->showAllHeads(id == "sheet");
     if (id == "neurons" && m_selection->active())
         m_neurons->openLayer(m_selection->active()->layer);
 }
