@@ -85,7 +85,31 @@ std::string histogramCsv(const Figure& figure) {
     return csv;
 }
 
+/// A line for each unit, with 1 for what is kept where a mask is told of.
+std::string unitsCsv(const Figure& figure) {
+    const FigureSeries& points = figure.series.front();
+    std::vector<std::string> header{"layer"};
+    if (!figure.unit.empty())
+        header.push_back(csvField(figure.unit));
+    header.insert(header.end(), {csvField(figure.x.label), csvField(figure.y.label)});
+    if (!points.cut.empty())
+        header.emplace_back("kept");
+    std::string csv = csvLine(header);
+    for (std::size_t i = 0; i < points.units.size(); ++i) {
+        std::vector<std::string> fields{std::to_string(points.units[i].layer)};
+        if (!figure.unit.empty())
+            fields.push_back(std::to_string(points.units[i].index));
+        fields.insert(fields.end(), {csvNumber(points.positions[i]), csvNumber(points.values[i])});
+        if (!points.cut.empty())
+            fields.emplace_back(points.cut[i] ? "0" : "1");
+        csv += csvLine(fields);
+    }
+    return csv;
+}
+
 std::string scatterCsv(const Figure& figure) {
+    if (!figure.series.empty() && !figure.series.front().units.empty())
+        return unitsCsv(figure);
     std::string csv = csvLine({"series", "name", csvField(figure.x.label), csvField(figure.y.label), "standard error"});
     for (const FigureSeries& series : figure.series)
         for (std::size_t i = 0; i < series.values.size(); ++i)

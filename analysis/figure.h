@@ -39,6 +39,13 @@ struct FigureAxis {
 /// Half the length of a whisker in standard errors.
 inline constexpr double whiskerErrors = 2;
 
+/// What a point stands for: a head, a KV group or a neuron of a layer, or a layer (index 0).
+struct FigureUnit {
+    int layer = 0;
+    int index = 0;
+    auto operator<=>(const FigureUnit&) const = default;
+};
+
 /// One line of a series figure, or one quantile of bands; x is the position (layer).
 struct FigureSeries {
     std::string label;
@@ -49,6 +56,9 @@ struct FigureSeries {
     std::vector<double> positions{};   ///< scatter: along x, one for each value
     std::vector<std::string> names{};  ///< scatter: of the points, in CSV; or empty
     std::vector<std::size_t> places{}; ///< scatter: of what the points stand for, in the list it comes from; or empty
+    std::vector<double> shades{};      ///< scatter: numbers that become colours by Figure::scale; or empty
+    std::vector<FigureUnit> units{};   ///< scatter: of the model, in their order; or empty
+    std::vector<bool> cut{};           ///< scatter: what a mask cuts, a cross each; or empty
 };
 
 /// How numbers become colours.
@@ -66,11 +76,13 @@ struct Figure {
     FigureAxis x;
     FigureAxis y;
     FigureAxis rightY;
-    FigureAxis colour; ///< heat map: what the colour bar measures
+    FigureAxis colour; ///< heat map, shades: what the colour bar measures
     Matrix cells;      ///< heat map: row 0 is drawn at the top
-    ColourScale scale; ///< heat map
+    ColourScale scale; ///< heat map, shades
     std::vector<FigureSeries> series;
     std::vector<double> edges; ///< histogram: of the bins along x, one more than there are counts
+    std::string unit;          ///< scatter: what its units are, "head"; empty = layers
+    std::string note;          ///< scatter: a line above the axes
     std::string caption;       ///< model, metric and data, in a sentence
     std::string command;       ///< the command line that draws it again
 };

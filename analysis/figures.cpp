@@ -1,7 +1,9 @@
 #include "analysis/attention_figure.h"
 #include "analysis/evaluation_figure.h"
 #include "analysis/figure.h"
+#include "analysis/figure_text.h"
 #include "analysis/result_key.h"
+#include "analysis/scatter_figure.h"
 #include "analysis/statistics.h"
 #include "analysis/text.h"
 #include "analysis/usage_error.h"
@@ -20,22 +22,6 @@ namespace secateur {
 namespace {
 
 using Options = std::map<std::string, std::string>;
-
-std::string axisLabel(const MetricResult& result) {
-    const MetricInfo& info = *result.request.info;
-    std::string label(info.title);
-    for (const auto& [name, value] : result.request.options)
-        label += value == "true" ? fmt::format(", {}", name) : fmt::format(", {}={}", name, value);
-    if (!info.unit.empty())
-        label = fmt::format("{} ({})", label, info.unit);
-    return result.label.empty() ? label : fmt::format("{}, {}", label, result.label);
-}
-
-std::string caption(const ModelCard& model, const std::string& what) {
-    const LayerSpec widest = model.spec.layers.empty() ? LayerSpec{} : model.spec.layers.front();
-    return fmt::format("{} of {} ({}, {} layers, {} heads, {} KV heads).", what, model.name, model.spec.architecture,
-                       model.spec.layerCount(), widest.heads, widest.kvHeads);
-}
 
 /// A result by its key, whose id is written either as in the contract or in its file form.
 MetricResult find(const Session& session, const std::string& text) {
@@ -115,14 +101,32 @@ Figure neurons(const Session& session, const Options& options) {
     return neuronBands(session.model, result, quantiles, logarithmic);
 }
 
-Figure evaluations(const Session& session, const Options& options) {
-    std::string digest;
+/// A mask of the session by its name; null for none.
+const SessionMask* namedMask(const Session& session, const std::string& name) {
     for (const SessionMask& mask : session.masks)
-        if (mask.name == options.at("mask"))
-            digest = mask.digest;
-    if (digest.empty() && !options.at("mask").empty())
-        throw Error(fmt::format("holds no mask \"{}\"", options.at("mask")), session.model.name);
-    return evaluationScatter(session, PriceList(session.model), digest);
+        if (mask.name == name)
+            return &mask;
+    if (!name.empty())
+        throw Error(fmt::format("holds no mask \"{}\"", name), session.model.name);
+    return nullptr;
+}
+
+Figure evaluations(const Session& session, const Options& options) {
+    const SessionMask* mask = namedMask(session, options.at("mask"));
+    return evaluationScatter(session, PriceList(session.model), mask ? mask->digest : std::string());
+}
+
+Figure scatter(const Session& session, const Options& options) {
+    ScatterLook look;
+    look.logarithmicX = options.at("logx") == "true";
+    look.logarithmicY = options.at("logy") == "true";
+    if (const SessionMask* mask = namedMask(session, options.at("mask")))
+        look.mask = &mask->record.mask;
+    return metricScatter(session.model, find(session, options.at("x")), find(session, options.at("y")), look);
+}
+
+Figure rankDifferences(const Session& session, const Options& options) {
+    return rankDifferenceMap(session.model, find(session, options.at("x")), find(session, options.at("y")));
 }
 
 Figure attention(const Session& session, const Options& options) {
@@ -151,6 +155,19 @@ constexpr std::array neuronsOptions{
     OptionInfo{"layer", "integer", "-1", "the histogram of this layer alone; -1 = quantiles of all layers"},
 };
 
+constexpr std::array scatterOptions{
+    OptionInfo{"x", "text", "gate_norm_head", "result along the horizontal axis, spelt as for heads"},
+    OptionInfo{"y", "text", "mag_sp_head", "result along the vertical axis"},
+    OptionInfo{"logx", "bool", "false", "logarithmic horizontal axis"},
+    OptionInfo{"logy", "bool", "false", "logarithmic vertical axis"},
+    OptionInfo{"mask", "text", "", "name of a session's mask: what it cuts is a cross"},
+};
+
+constexpr std::array rankDifferenceOptions{
+    OptionInfo{"x", "text", "gate_norm_head", "result whose ranks are taken away, spelt as for heads"},
+    OptionInfo{"y", "text", "mag_sp_head", "result whose ranks these are taken from"},
+};
+
 constexpr std::array evaluationsOptions{
     OptionInfo{"mask", "text", "", "name of a mask to set apart"},
 };
@@ -167,14 +184,13 @@ constexpr std::array table{
     FigureInfo{"heads", "one metric over layers and heads, as a heat map", headsOptions, heads},
     FigureInfo{"layers", "metrics over the layers, as lines", layersOptions, layers},
     FigureInfo{"neurons", "how a neuron metric is distributed in each layer, or in one", neuronsOptions, neurons},
+    FigureInfo{"scatter", "one metric against another, a point for each head", scatterOptions, scatter},
+    FigureInfo{"rank_difference", "where two metrics rank the heads differently, as a heat map", rankDifferenceOptions,
+               rankDifferences},
     FigureInfo{"evaluations", "a session's evaluations of its latest text: quality against size", evaluationsOptions,
                evaluations},
     FigureInfo{"attention", "what the tokens of a prompt attend to, by one head", attentionOptions, attention},
 };
-
-std::string columnLabel(Scope scope) {
-    return scope == Scope::kvGroup ? "KV group" : scope == Scope::head ? "head" : "";
-}
 
 /// The typical size of a result's values, for choosing its axis.
 double typicalSize(const FigureSeries& series) {
@@ -270,13 +286,13 @@ Figure headMap(const ModelCard& model, const MetricResult& result, const ColourS
     Figure figure;
     figure.kind = FigureKind::heatMap;
     figure.title = model.name;
-    figure.x.label = columnLabel(result.request.info->scope);
+    figure.x.label = unitLabel(result.request.info->scope);
     figure.y.label = "layer";
     const std::span<const std::string_view> classes = result.request.info->classes;
     figure.colour = {axisLabel(result), scale.logarithmic && classes.empty(), {}, {classes.begin(), classes.end()}};
     figure.cells = result.values;
     figure.scale = scale;
-    figure.caption = caption(model, axisLabel(result));
+    figure.caption = figureCaption(model, axisLabel(result));
     if (result.standardError)
         figure.caption += " Some of the values are estimates.";
     return figure;
@@ -294,8 +310,8 @@ Figure layerSeries(const ModelCard& model, std::span<const MetricResult> results
         useRightAxisForUnlikeSizes(figure);
     figure.y = {axisLabelOf(figure.series, false), logarithmic};
     figure.rightY = {axisLabelOf(figure.series, true), logarithmic};
-    figure.caption =
-        caption(model, figure.rightY.label.empty() ? figure.y.label : figure.y.label + ", " + figure.rightY.label);
+    figure.caption = figureCaption(model, figure.rightY.label.empty() ? figure.y.label
+                                                                      : figure.y.label + ", " + figure.rightY.label);
     if (const std::string estimates = estimatesIn(figure); !estimates.empty())
         figure.caption += fmt::format(" Whiskers: ±{} standard errors; hollow: not separated from another layer. There "
                                       "are {}.",
@@ -320,8 +336,9 @@ Figure neuronBands(const ModelCard& model, const MetricResult& result, const Mat
             series.values.push_back(quantiles(layer, column));
         figure.series.push_back(std::move(series));
     }
-    figure.caption = caption(model, figure.y.label + ": least and greatest value, percentiles 1, 10, 25, 75, 90 and 99 "
-                                                     "and the median of the neurons in each layer");
+    figure.caption =
+        figureCaption(model, figure.y.label + ": least and greatest value, percentiles 1, 10, 25, 75, 90 and 99 "
+                                              "and the median of the neurons in each layer");
     return figure;
 }
 
@@ -337,7 +354,7 @@ Figure neuronHistogram(const ModelCard& model, const MetricResult& result, int l
     figure.edges = counted.edges;
     figure.series.push_back({"neurons", counted.counts, {}, false});
     figure.caption =
-        caption(model, fmt::format("{} of the {} neurons in layer {}", figure.x.label, grouped(neurons), layer));
+        figureCaption(model, fmt::format("{} of the {} neurons in layer {}", figure.x.label, grouped(neurons), layer));
     return figure;
 }
 

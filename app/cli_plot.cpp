@@ -74,7 +74,8 @@ std::vector<MetricRequest> requestsFor(std::string_view figure) {
     validateOptions(parsed, info.options);
     std::vector<std::string> metrics;
     for (const OptionInfo& option : info.options) {
-        if (option.name != "metric" && option.name != "metrics")
+        constexpr std::array<std::string_view, 4> ofResults{"metric", "metrics", "x", "y"};
+        if (std::ranges::find(ofResults, option.name) == ofResults.end())
             continue;
         for (const std::string& id : split(optionValue(parsed.options, info.options, option.name), '/')) {
             std::vector<std::string> parts = split(parseResultKey(id).resultId, '.');

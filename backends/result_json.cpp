@@ -158,6 +158,21 @@ Json continuationFields(const PromptContinuation& written) {
             {"end", name(written.continuation.end)}};
 }
 
+/// What each point of a scatter stands for.
+void addUnits(Json& line, const Figure& figure, const FigureSeries& series) {
+    line["layers"] = Json::array();
+    for (const FigureUnit& unit : series.units)
+        line["layers"].push_back(unit.layer);
+    if (!figure.unit.empty()) {
+        line["unit"] = figure.unit;
+        line["units"] = Json::array();
+        for (const FigureUnit& unit : series.units)
+            line["units"].push_back(unit.index);
+    }
+    if (!series.cut.empty())
+        line["cut"] = series.cut;
+}
+
 } // namespace
 
 std::string inspectJson(const ModelCard& card) {
@@ -370,6 +385,8 @@ std::string figureJson(const Figure& figure) {
         document["edges"] = list(figure.edges);
     else
         document["right_y"] = axis(figure.rightY);
+    if (!figure.note.empty())
+        document["note"] = figure.note;
     document["series"] = Json::array();
     for (const FigureSeries& series : figure.series) {
         Json line{
@@ -380,6 +397,8 @@ std::string figureJson(const Figure& figure) {
             line["positions"] = list(series.positions);
         if (!series.names.empty())
             line["names"] = series.names;
+        if (!series.units.empty())
+            addUnits(line, figure, series);
         document["series"].push_back(std::move(line));
     }
     return print(document);

@@ -4,6 +4,7 @@
 #include "widgets/plot_bands.h"
 #include "widgets/plot_cells.h"
 #include "widgets/plot_estimates.h"
+#include "widgets/plot_points.h"
 #include "widgets/plot_range.h"
 
 #include <qcustomplot.h>
@@ -40,8 +41,34 @@ void addTitle(QCustomPlot& plot, const QString& title, const PlotTheme& theme) {
     layout.setRowStretchFactor(0, stretchNothing);
 }
 
+/// Breaks an axis' label between words where it would be longer than the axis.
+QString brokenLabel(const std::string& text, const QFont& font, int room) {
+    const QFontMetrics metrics(font);
+    QString label;
+    QString line;
+    for (const QString& word : QString::fromStdString(text).split(' ')) {
+        if (!line.isEmpty() && metrics.horizontalAdvance(line + ' ' + word) > room) {
+            label += line + '\n';
+            line.clear();
+        }
+        line += line.isEmpty() ? word : ' ' + word;
+    }
+    return label + line;
+}
+
 /// More would be written over one another.
 constexpr std::size_t mostNames = 48;
+
+/// Beside the axes, as high as they are.
+void placeBar(QCPLayoutGrid& layout, QCPAxisRect& axes, const PlotColourBar& bar, const PlotTheme& theme) {
+    auto* sameHeight = new QCPMarginGroup(axes.parentPlot());
+    for (QCPAxisRect* element : {&axes, bar.rect()}) {
+        element->setMarginGroup(QCP::msTop | QCP::msBottom, sameHeight);
+        element->setMinimumMargins({0, theme.length(10), 0, theme.length(10)}); // the tips of the bar
+    }
+    layout.setColumnSpacing(theme.length(10));
+    layout.setColumnStretchFactor(1, stretchNothing);
+}
 
 void paintHeatMap(QCustomPlot& plot, QCPLayoutGrid& layout, const Figure& figure, const PlotTheme& theme) {
     QCPAxisRect* rect = addAxisRect(layout, 0, 0);
@@ -75,18 +102,12 @@ void paintHeatMap(QCustomPlot& plot, QCPLayoutGrid& layout, const Figure& figure
         classes.isEmpty() ? ColourRange(figure.cells.values(), figure.scale) : ColourRange::ofClasses(classes);
     PlotCells(columns, rows, theme).setCells(figure.cells, range);
     PlotColourBar bar(layout, 0, 1, theme);
-    const QString label = QString::fromStdString(figure.colour.label);
+    const QString label = brokenLabel(figure.colour.label, theme.font, plot.viewport().height() * 3 / 4);
     if (classes.isEmpty())
         bar.setRange(range, label);
     else
         bar.setClasses(classes, label);
-    auto* sameHeight = new QCPMarginGroup(&plot);
-    for (QCPAxisRect* element : {rect, bar.rect()}) {
-        element->setMarginGroup(QCP::msTop | QCP::msBottom, sameHeight);
-        element->setMinimumMargins({0, theme.length(10), 0, theme.length(10)}); // the tips of the bar
-    }
-    layout.setColumnSpacing(theme.length(10));
-    layout.setColumnStretchFactor(1, stretchNothing);
+    placeBar(layout, *rect, bar, theme);
 }
 
 QColor lineColour(std::size_t index) {
@@ -148,21 +169,6 @@ void addLines(const Figure& figure, QCPAxis& x, QCPAxis& left, QCPAxis* right, c
             addEstimateBars(*line, series, theme);
         addWhiskers(*line, series, theme);
     }
-}
-
-/// Breaks an axis' label between words where it would be longer than the axis.
-QString brokenLabel(const std::string& text, const QFont& font, int room) {
-    const QFontMetrics metrics(font);
-    QString label;
-    QString line;
-    for (const QString& word : QString::fromStdString(text).split(' ')) {
-        if (!line.isEmpty() && metrics.horizontalAdvance(line + ' ' + word) > room) {
-            label += line + '\n';
-            line.clear();
-        }
-        line += line.isEmpty() ? word : ' ' + word;
-    }
-    return label + line;
 }
 
 void setUpValueAxis(QCPAxis& axis, const Figure& figure, bool right, const PlotTheme& theme) {
@@ -273,19 +279,6 @@ void paintHistogram(QCPLayoutGrid& layout, const Figure& figure, const PlotTheme
     steps->setBrush(mixed(theme.background, colour, 0.35));
 }
 
-/// From a little before the first to a little behind the last point.
-QCPRange scatterRange(const std::vector<FigureSeries>& series) {
-    std::vector<double> positions;
-    for (const FigureSeries& points : series)
-        std::ranges::copy_if(points.positions, std::back_inserter(positions),
-                             [](double x) { return std::isfinite(x); });
-    if (positions.empty())
-        return {0, 1};
-    const auto [least, most] = std::ranges::minmax(positions);
-    const double room = most > least ? 0.05 * (most - least) : std::max(0.05 * std::abs(most), 0.5);
-    return {least - room, most + room};
-}
-
 void addPoints(QCPAxis& x, QCPAxis& y, const FigureSeries& series, std::size_t index, const PlotTheme& theme) {
     const QColor colour = lineColour(index);
     QCPGraph* points = x.parentPlot()->addGraph(&x, &y);
@@ -307,24 +300,65 @@ void addPoints(QCPAxis& x, QCPAxis& y, const FigureSeries& series, std::size_t i
     whiskers->setName({});
 }
 
-void paintScatter(QCustomPlot& plot, QCPLayoutGrid& layout, const Figure& figure, const PlotTheme& theme) {
-    QCPAxisRect* rect = addAxisRect(layout, 1, 0);
+QCPAxisRect* addScatterAxes(QCPLayoutGrid& layout, int row, const Figure& figure, const PlotTheme& theme) {
+    QCPAxisRect* rect = addAxisRect(layout, row, 0);
     QCPAxis* x = rect->addAxis(QCPAxis::atBottom);
-    QCPAxis* y = rect->addAxis(QCPAxis::atLeft);
-    setUpValueAxis(*y, figure, false, theme);
+    setUpValueAxis(*rect->addAxis(QCPAxis::atLeft), figure, false, theme);
     styleAxis(*x, theme);
     useValueTicks(*x, figure.x.logarithmic);
-    x->setLabel(QString::fromStdString(figure.x.label));
-    x->setRange(scatterRange(figure.series));
+    x->setLabel(brokenLabel(figure.x.label, theme.font, layout.parentPlot()->viewport().width() * 3 / 4));
+    const AxisRange range = figure.x.range.value_or(positionRange(figure.series, figure.x.logarithmic));
+    x->setRange(range.lower, range.upper);
     rect->setMinimumMargins({0, theme.length(6), theme.length(10), 0});
+    return rect;
+}
+
+void paintScatter(QCustomPlot& plot, QCPLayoutGrid& layout, const Figure& figure, const PlotTheme& theme) {
+    const QCPAxisRect* rect = addScatterAxes(layout, 1, figure, theme);
     for (std::size_t i = 0; i < figure.series.size(); ++i)
-        addPoints(*x, *y, figure.series[i], i, theme);
+        addPoints(*rect->axis(QCPAxis::atBottom), *rect->axis(QCPAxis::atLeft), figure.series[i], i, theme);
     if (figure.series.size() > 1) {
         addLegend(plot, *addGrid(layout, 0), theme);
         layout.setRowStretchFactor(0, stretchNothing);
     }
     layout.setRowSpacing(0);
     layout.simplify();
+}
+
+void addNote(QCustomPlot& plot, const std::string& note, const PlotTheme& theme) {
+    if (note.empty())
+        return;
+    auto* element = new QCPTextElement(&plot, brokenLabel(note, theme.font, plot.viewport().width() - theme.length(12)),
+                                       theme.font);
+    element->setTextColor(theme.text);
+    element->setLayer("axes");
+    QCPLayoutGrid& rows = *plot.plotLayout();
+    rows.addElement(rows.rowCount(), 0, element);
+    rows.setRowStretchFactor(rows.rowCount() - 1, stretchNothing);
+}
+
+/// Points in the colours of a map, with its bar.
+void paintShadedScatter(QCPLayoutGrid& layout, const Figure& figure, const PlotTheme& theme) {
+    QCPAxisRect* rect = addScatterAxes(layout, 0, figure, theme);
+    rect->axis(QCPAxis::atBottom)->grid()->setVisible(true);
+    const FigureSeries& series = figure.series.front();
+    const ColourRange range(series.shades, figure.scale);
+    std::vector<PlotPoint> points;
+    for (std::size_t i = 0; i < series.values.size(); ++i)
+        if (std::isfinite(series.positions[i]) && std::isfinite(series.values[i]))
+            points.push_back({series.positions[i], series.values[i], range.colour(series.shades[i]),
+                              i < series.cut.size() && series.cut[i]});
+    addPlotPoints(*rect->axis(QCPAxis::atBottom), *rect->axis(QCPAxis::atLeft), std::move(points), theme);
+    PlotColourBar bar(layout, 0, 1, theme);
+    bar.setRange(range, QString::fromStdString(figure.colour.label));
+    constexpr double fewLayers = 6; // of which there is no half
+    if (range.upper() < fewLayers)
+        useIndexTicks(*bar.axis(), {});
+    placeBar(layout, *rect, bar, theme);
+}
+
+bool isShaded(const Figure& figure) {
+    return !figure.series.empty() && !figure.series.front().shades.empty();
 }
 
 } // namespace
@@ -337,11 +371,14 @@ void paintFigure(QCustomPlot& plot, const Figure& figure, const PlotTheme& theme
     plot.plotLayout()->setMargins({edge, edge, edge, edge});
     plot.plotLayout()->setRowSpacing(theme.length(2));
     addTitle(plot, QString::fromStdString(figure.title), theme);
+    addNote(plot, figure.note, theme);
     QCPLayoutGrid* layout = addGrid(*plot.plotLayout(), plot.plotLayout()->rowCount());
     if (figure.kind == FigureKind::heatMap)
         paintHeatMap(plot, *layout, figure, theme);
     else if (figure.kind == FigureKind::histogram)
         paintHistogram(*layout, figure, theme);
+    else if (figure.kind == FigureKind::scatter && isShaded(figure))
+        paintShadedScatter(*layout, figure, theme);
     else if (figure.kind == FigureKind::scatter)
         paintScatter(plot, *layout, figure, theme);
     else

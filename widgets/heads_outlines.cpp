@@ -1,6 +1,7 @@
 #include "widgets/heads_outlines.h"
 
 #include "widgets/plot_cells.h"
+#include "widgets/plot_lasso.h"
 
 #include <qcustomplot.h>
 
@@ -40,7 +41,7 @@ protected:
         if (active)
             drawFrame(*painter, pixels(*active, activeCount), 3, theme.accent);
         if (!lasso.isEmpty())
-            drawLasso(*painter);
+            drawLasso(*painter, lasso, theme);
     }
 
 private:
@@ -108,15 +109,6 @@ private:
         const int inside = roomy ? line - halo : 0;
         ring(2 * halo, roomy ? inside + halo : 0, theme.background);
         ring(halo, inside, colour);
-    }
-
-    void drawLasso(QCPPainter& painter) const {
-        painter.setAntialiasing(true);
-        QColor inside = theme.accent;
-        inside.setAlphaF(0.15F);
-        painter.setBrush(inside);
-        painter.setPen(theme.pen(theme.accent, 1.5));
-        painter.drawPolygon(lasso);
     }
 
     QCPAxis* m_columns;

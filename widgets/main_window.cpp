@@ -29,6 +29,7 @@
 #include "widgets/model_card_panel.h"
 #include "widgets/neurons_view.h"
 #include "widgets/recent_files.h"
+#include "widgets/scatter_view.h"
 #include "widgets/selection_inspector.h"
 #include "widgets/shortcut_sheet.h"
 #include "widgets/theme.h"
@@ -122,17 +123,20 @@ void MainWindow::buildCentre() {
     m_layers = new LayersView(m_document, m_selection);
     m_neurons = new NeuronsView(m_document, m_selection);
     m_attention = new AttentionView(m_document, m_jobs, m_selection);
+    m_scatter = new ScatterView(m_document, m_jobs, m_selection);
     m_tabs = new QTabWidget;
     m_tabs->setDocumentMode(true);
     m_tabs->addTab(m_heads, tr("Heads"));
     m_tabs->addTab(m_layers, tr("Layers"));
     m_tabs->addTab(m_neurons, tr("Neurons"));
     m_tabs->addTab(m_attention, tr("Attention"));
+    m_tabs->addTab(m_scatter, tr("Scatter"));
     m_tabs->setAccessibleName(tr("Pictures"));
     m_heads->setFilter(m_filter);
     m_layers->setFilter(m_filter);
     m_neurons->setFilter(m_filter);
     m_attention->setFilter(m_filter);
+    m_scatter->setFilter(m_filter);
     m_filterBar = new FilterBar(m_document, m_filter);
     m_centre = new QStackedWidget;
     for (QWidget* page :
@@ -158,9 +162,12 @@ void MainWindow::buildCentre() {
     connect(m_neurons, &NeuronsView::failed, this, &MainWindow::fail);
     connect(m_attention, &AttentionView::failed, this, &MainWindow::fail);
     connect(m_filterBar, &FilterBar::closed, m_tabs, [this] { m_tabs->currentWidget()->setFocus(); });
-    connect(m_heads->grid(), &HeadsGrid::opened, this, [this](HeadId head) {
-        m_attention->showHead(head);
-        m_tabs->setCurrentWidget(m_attention);
+    connect(m_scatter, &ScatterView::failed, this, &MainWindow::fail);
+    connect(m_heads->grid(), &HeadsGrid::opened, this, &MainWindow::showAttention);
+    connect(m_scatter, &ScatterView::opened, this, &MainWindow::showAttention);
+    connect(m_scatter, &ScatterView::layerOpened, this, [this](int layer) {
+        m_neurons->openLayer(layer);
+        m_tabs->setCurrentWidget(m_neurons);
     });
 }
 
@@ -261,6 +268,7 @@ void MainWindow::buildStatusBar() {
     tellOf(m_layers);
     tellOf(m_neurons);
     tellOf(m_attention);
+    tellOf(m_scatter);
     connect(m_tabs, &QTabWidget::currentChanged, m_hover, &QLabel::clear);
 }
 
@@ -321,6 +329,7 @@ void MainWindow::connectCopier() {
     connect(m_heads, &HeadsView::commandWanted, m_copier, &CommandCopier::copyMeasuring);
     connect(m_layers, &LayersView::commandWanted, m_copier, &CommandCopier::copyMeasuring);
     connect(m_neurons, &NeuronsView::commandWanted, m_copier, &CommandCopier::copyMeasuring);
+    connect(m_scatter, &ScatterView::commandWanted, m_copier, &CommandCopier::copyMeasuring);
     connect(m_copier, &CommandCopier::failed, this, &MainWindow::fail);
     connect(m_copier, &CommandCopier::placeWanted, this, &MainWindow::chooseCommandMask);
     connect(m_copier, &CommandCopier::copied, this, [this](const QString& commands, const QString& note) {
@@ -408,11 +417,17 @@ void MainWindow::showTab(const QString& id) {
     m_tabs->setCurrentWidget(id == "layers"      ? static_cast<QWidget*>(m_layers)
                              : id == "neurons"   ? static_cast<QWidget*>(m_neurons)
                              : id == "attention" ? static_cast<QWidget*>(m_attention)
+                             : id == "scatter"   ? static_cast<QWidget*>(m_scatter)
                              : id == "sheet"     ? static_cast<QWidget*>(m_attention)
                                                  : m_heads);
     m_attention->showAllHeads(id == "sheet");
     if (id == "neurons" && m_selection->active())
         m_neurons->openLayer(m_selection->active()->layer);
+}
+
+void MainWindow::showAttention(HeadId head) {
+    m_attention->showHead(head);
+    m_tabs->setCurrentWidget(m_attention);
 }
 
 void MainWindow::showResult(const QString& key) {

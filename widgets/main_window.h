@@ -39,6 +39,7 @@ class MessageBar;
 class MetricList;
 class ModelCardPanel;
 class NeuronsView;
+class ScatterView;
 class ShortcutSheet;
 class WelcomePage;
 struct FurtherChoice;
@@ -55,7 +56,8 @@ public:
 
     /// Asks first when something saved was changed since.
     void open(const QString& path);
-    /// @param id "heads", "layers", "attention", "sheet" of all heads, or "neurons", which opens the selected layer
+    /// @param id "heads", "layers", "attention", "sheet" of all heads, "scatter" or "neurons", which opens the selected
+    /// layer
     void showTab(const QString& id);
     /// Shows a measurement in the view that is for its kind. @param key result_key.h
     void showResult(const QString& key);
@@ -92,6 +94,7 @@ private:
     void showPanels(bool wanted);
     void updateTitle();
     void updateActions();
+    void showAttention(HeadId head);
     void followPicture();
     void restoreLayout();
     void resetLayout();
@@ -139,6 +142,7 @@ private:
     void about();
     FigureActions* figureActions() const;
     void copyValues();
+    void resetZoom();
     void selectAll();
 
     Document* m_document;
@@ -159,6 +163,7 @@ private:
     LayersView* m_layers = nullptr;
     AttentionView* m_attention = nullptr;
     NeuronsView* m_neurons = nullptr;
+    ScatterView* m_scatter = nullptr;
     MetricList* m_metrics = nullptr;
     ModelCardPanel* m_card = nullptr;
     EvaluationsPanel* m_evaluations = nullptr;

@@ -17,6 +17,7 @@
 #include "widgets/metric_list.h"
 #include "widgets/neurons_view.h"
 #include "widgets/recent_files.h"
+#include "widgets/scatter_view.h"
 #include "widgets/shortcut_sheet.h"
 #include "widgets/theme.h"
 
@@ -201,7 +202,7 @@ void MainWindow::buildViewMenu() {
     for (int tab = 0; tab < m_tabs->count(); ++tab)
         add(menu, tr("Show %1").arg(m_tabs->tabText(tab)), tr("Ctrl+%1").arg(tab + 1),
             [this, tab] { m_tabs->setCurrentIndex(tab); });
-    m_needDocument << add(menu, tr("&Reset zoom"), tr("Ctrl+0"), [this] { m_heads->resetZoom(); })
+    m_needDocument << add(menu, tr("&Reset zoom"), tr("Ctrl+0"), [this] { resetZoom(); })
                    << add(menu, tr("&Filter heads…"), tr("Ctrl+Shift+F"), [this] { m_filterBar->open(); });
     menu->addSeparator();
     for (QDockWidget* dock : m_docks) {
@@ -401,26 +402,39 @@ FigureActions* MainWindow::figureActions() const {
     return shown == m_layers      ? m_layers->figureActions()
            : shown == m_neurons   ? m_neurons->figureActions()
            : shown == m_attention ? m_attention->figureActions()
+           : shown == m_scatter   ? m_scatter->figureActions()
                                   : m_heads->figureActions();
 }
 
 void MainWindow::copyValues() {
     if (m_tabs->currentWidget() == m_neurons)
         m_neurons->copyValues();
+    else if (m_tabs->currentWidget() == m_scatter)
+        m_scatter->copyValues();
     else
         m_heads->copyValues();
+}
+
+void MainWindow::resetZoom() {
+    if (m_tabs->currentWidget() == m_scatter)
+        m_scatter->resetZoom();
+    else
+        m_heads->resetZoom();
 }
 
 /// Of what the picture shows.
 void MainWindow::copyMeasuring() {
     m_copier->copyMeasuring(m_tabs->currentWidget() == m_layers    ? m_layers->shownIds()
                             : m_tabs->currentWidget() == m_neurons ? std::vector{m_neurons->resultId()}
+                            : m_tabs->currentWidget() == m_scatter ? m_scatter->keys()
                                                                    : std::vector{m_heads->resultId()});
 }
 
 void MainWindow::selectAll() {
     if (m_neurons->layerNeurons()->hasRowsInFocus())
         m_neurons->layerNeurons()->selectAll();
+    else if (m_tabs->currentWidget() == m_scatter)
+        m_scatter->selectAll();
     else
         m_heads->selectAll();
 }

@@ -31,6 +31,22 @@ AxisRange fittingRange(const std::vector<FigureSeries>& series, bool right, bool
     return {nearZero ? 0 : least - room, greatest + room};
 }
 
+AxisRange positionRange(const std::vector<FigureSeries>& series, bool logarithmic) {
+    std::vector<double> positions;
+    for (const FigureSeries& points : series)
+        std::ranges::copy_if(points.positions, std::back_inserter(positions),
+                             [&](double x) { return !logarithmic || x > 0; });
+    const auto [least, most] = finiteRange(positions);
+    if (std::isnan(least))
+        return {logarithmic ? 0.1 : 0, 1};
+    if (logarithmic) {
+        const double room = std::max(std::pow(most / least, 0.05), 1.05);
+        return {least / room, most * room};
+    }
+    const double room = most > least ? 0.05 * (most - least) : std::max(0.05 * std::abs(most), 0.5);
+    return {least - room, most + room};
+}
+
 AxisRange steadyRange(const AxisRange& shown, const AxisRange& fitting, bool logarithmic) {
     constexpr double growth = 0.1; // of the range
     constexpr double smallest = 0.4;

@@ -77,6 +77,19 @@ constexpr ViewKey filterKeys[]{
     {"Esc", "Show all heads again"},
 };
 
+constexpr ViewKey scatterKeys[]{
+    {"Arrows", "Move to the next point in that direction; with Shift, select it too"},
+    {"Click", "Select the head, the KV group or the layer of a point"},
+    {"Ctrl+Click, Shift+Click", "Add a point or take it out; add it"},
+    {"Drag", "Select everything in a rectangle; with Ctrl or Shift, add it"},
+    {"Ctrl+Shift+Drag", "Select with a lasso"},
+    {"Double click, Enter", "Show the attention of a head, the neurons of a layer"},
+    {"Wheel, Ctrl++, Ctrl+-", "Zoom; a double click beside the points shows all"},
+    {"Middle button", "Move the picture when it is zoomed in"},
+    {"Space, P, U", "Cut or restore, protect, grow to KV groups, as in Heads"},
+    {"Esc", "Give up a drag, a preview, the selection in turn"},
+};
+
 int rowHeight(const QWidget& widget) {
     return widget.fontMetrics().height() * 4 / 3;
 }
@@ -126,6 +139,7 @@ ShortcutSheet::ShortcutSheet(const QList<QAction*>& actions, QWidget* parent)
     addGroup(tr("In the picture of the heads"), headsKeys);
     addGroup(tr("In the picture of the layers"), layersKeys);
     addGroup(tr("In the picture of the neurons"), neuronsKeys);
+    addGroup(tr("In the scatter of two metrics"), scatterKeys);
     addGroup(tr("In the attention maps"), attentionKeys);
     addGroup(tr("In the filter of heads"), filterKeys);
     int rows = 1;
