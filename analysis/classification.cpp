@@ -38,21 +38,6 @@ std::string lowerCase(std::string text) {
     return text;
 }
 
-std::size_t classOf(const LabelledText& text, std::span<const std::string> names, std::size_t classes) {
-    const auto named = std::ranges::find(names, text.label);
-    const auto found = named != names.end() ? named : std::ranges::find(names, lowerCase(text.label), lowerCase);
-    if (found != names.end())
-        return static_cast<std::size_t>(found - names.begin());
-    std::size_t number = 0;
-    const char* const end = text.label.data() + text.label.size();
-    const auto [last, error] = std::from_chars(text.label.data(), end, number);
-    if (error != std::errc() || last != end || number >= classes)
-        throw Error(fmt::format("has the label \"{}\", which is none of the model's {} classes", text.label, classes),
-                    fmt::format("line {}", text.line),
-                    names.empty() ? "" : "Their names are " + join({names.begin(), names.end()}, ", "));
-    return number;
-}
-
 class Classifier {
 public:
     Classifier(const Model& model, const Plan& plan, const Progress& progress)
@@ -94,6 +79,21 @@ private:
 };
 
 } // namespace
+
+std::size_t classOf(const LabelledText& text, std::span<const std::string> names, std::size_t classes) {
+    const auto named = std::ranges::find(names, text.label);
+    const auto found = named != names.end() ? named : std::ranges::find(names, lowerCase(text.label), lowerCase);
+    if (found != names.end())
+        return static_cast<std::size_t>(found - names.begin());
+    std::size_t number = 0;
+    const char* const end = text.label.data() + text.label.size();
+    const auto [last, error] = std::from_chars(text.label.data(), end, number);
+    if (error != std::errc() || last != end || number >= classes)
+        throw Error(fmt::format("has the label \"{}\", which is none of the model's {} classes", text.label, classes),
+                    fmt::format("line {}", text.line),
+                    names.empty() ? "" : "Their names are " + join({names.begin(), names.end()}, ", "));
+    return number;
+}
 
 Encoding cutEncoding(const LabelledText& text, const Tokenizer& tokenizer, std::size_t most) {
     Encoding whole = text.pair ? tokenizer.encodePair(text.text, *text.pair) : tokenizer.encode(text.text);

@@ -4,6 +4,7 @@
 #include "analysis/sequences.h"
 #include "analysis/task_run.h"
 
+#include <cstddef>
 #include <span>
 #include <string>
 #include <vector>
@@ -13,6 +14,10 @@ namespace secateur {
 /// A text, or a pair, as tokens of `most` at most: the end of a text is cut off, of a pair that of the longer text
 /// first, and special tokens stay (as Hugging Face's "longest_first").
 Encoding cutEncoding(const LabelledText& text, const Tokenizer& tokenizer, std::size_t most);
+
+/// The class that a text's label names, in upper or lower case, or numbers from 0.
+/// @param names of the classes; may be none @throws Error naming the line, for labels that are no class
+std::size_t classOf(const LabelledText& text, std::span<const std::string> names, std::size_t classes);
 
 /// The texts of a task that a limit leaves, as tokens; `document` = its place in the task.
 std::vector<TokenSequence> labelledSequences(const ModelSpec& spec, const Tokenizer& tokenizer, const Task& task,

@@ -14,9 +14,11 @@ namespace secateur {
 /// Places in a layer. Heads are those that the plan keeps, in order; widths likewise.
 enum class Tap {
     input,           ///< [rows, positions, hidden]: the residual stream that enters
+    attentionInput,  ///< [rows, positions, hidden]: what queries, keys and values are projected from
     query,           ///< [rows, positions, heads, headDim]: as projected, bias included, before norms and rotation
     key,             ///< the same, per query head: heads of a KV group see copies of one
     value,           ///< the same
+    attention,       ///< [rows, heads, positions, positions]: probabilities as they weigh values; pullBack alone has it
     context,         ///< [rows, positions, heads, headDim]: what each head gathers, before the output projection
     attentionOutput, ///< [rows, positions, hidden]: behind the output projection, bias included
     attentionUpdate, ///< what attention adds to the stream: behind a post-norm and alpha, where there are such

@@ -1,6 +1,7 @@
 #include "analysis/metric.h"
 
 #include "analysis/forward_metrics.h"
+#include "analysis/gradient_metrics.h"
 #include "analysis/text.h"
 #include "analysis/usage_error.h"
 #include "analysis/weight_metrics.h"
@@ -23,6 +24,8 @@ std::vector<const MetricInfo*> gatherMetrics() {
         metrics.push_back(&metric.info);
     for (const ForwardMetric& metric : forwardMetrics())
         metrics.push_back(&metric.info);
+    for (const GradientMetric& metric : gradientMetrics())
+        metrics.push_back(&metric.info);
     return metrics;
 }
 
@@ -33,7 +36,7 @@ std::optional<std::vector<MetricRequest>> group(std::string_view text) {
         return {};
     std::vector<MetricRequest> requests;
     for (const MetricInfo* info : allMetrics())
-        if (text == "all" || info->needs == *named)
+        if (!info->isSlow && (text == "all" || info->needs == *named))
             requests.push_back({info, {}});
     if (requests.empty())
         throw UsageError("this version has no metrics of that group", std::string(text));
@@ -56,6 +59,8 @@ MetricRequest single(std::string_view text) {
     MetricRequest request{info, std::move(parsed.options)};
     if (info->needs == Needs::forward)
         checkForwardOptions(request);
+    if (info->needs == Needs::gradient)
+        checkGradientOptions(request);
     return request;
 }
 

@@ -35,6 +35,7 @@ struct MetricInfo {
     PruneFirst pruneFirst;
     std::span<const OptionInfo> options;
     std::span<const std::string_view> classes = {}; ///< where a value is a class, counted from 0: their names
+    bool isSlow = false;                            ///< far slower than others: groups leave it out
 };
 
 /// All metrics this build knows, in the order of the contract.
@@ -57,7 +58,8 @@ struct MetricRequest {
 /// The result id as HDF5 links and file names spell it: ':', '=' and '/' become '.', '-' and '_'.
 std::string fileForm(std::string_view resultId);
 
-/// Reads "id[:key=value]..." by comma; `weights`, `forward`, `gradient`, `ablation` and `all` stand for their groups.
+/// Reads "id[:key=value]..." by comma; `weights`, `forward`, `gradient`, `ablation` and `all` stand for their groups,
+/// without what is slow.
 /// Each request comes once, in the order first named. @throws UsageError (usage_error.h) listing what is known
 std::vector<MetricRequest> parseMetricRequests(std::string_view text);
 

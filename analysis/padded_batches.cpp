@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <functional>
 #include <numeric>
+#include <utility>
 
 namespace secateur {
 
@@ -13,21 +14,15 @@ std::int64_t PaddedBatches::tokens() const {
     return sum;
 }
 
-PaddedBatches paddedBatches(std::span<const TokenSequence> sequences, std::int64_t batchTokens) {
-    PaddedBatches all;
-    std::vector<std::size_t> order(sequences.size());
-    std::iota(order.begin(), order.end(), std::size_t{0});
-    std::ranges::stable_sort(order, std::greater<>(), [&](std::size_t i) { return sequences[i].ids.size(); });
-    for (const std::size_t index : order) {
-        const TokenSequence& own = sequences[index];
-        const bool isFull =
-            all.batches.empty() || (all.batches.back().rows + 1) * all.batches.back().positions > batchTokens;
-        if (isFull) {
-            all.batches.push_back({0, static_cast<int>(own.ids.size()), {}, {}, {}, {}});
-            all.sequences.emplace_back();
-        }
-        Batch& batch = all.batches.back();
-        all.sequences.back().push_back(index);
+namespace {
+
+/// Adds a batch of some sequences.
+void addBatch(std::span<const TokenSequence> sequences, std::span<const std::size_t> rows, PaddedBatches& all) {
+    Batch batch;
+    for (const std::size_t row : rows)
+        batch.positions = std::max(batch.positions, static_cast<int>(sequences[row].ids.size()));
+    for (const std::size_t row : rows) {
+        const TokenSequence& own = sequences[row];
         batch.lengths.push_back(static_cast<int>(own.ids.size()));
         ++batch.rows;
         const auto append = [&](std::vector<int>& to, const std::vector<int>& from) {
@@ -37,6 +32,34 @@ PaddedBatches paddedBatches(std::span<const TokenSequence> sequences, std::int64
         append(batch.ids, own.ids);
         append(batch.types, own.types);
     }
+    all.batches.push_back(std::move(batch));
+    all.sequences.emplace_back(rows.begin(), rows.end());
+}
+
+} // namespace
+
+PaddedBatches paddedBatches(std::span<const TokenSequence> sequences, std::int64_t batchTokens) {
+    std::vector<std::size_t> order(sequences.size());
+    std::iota(order.begin(), order.end(), std::size_t{0});
+    const auto length = [&](std::size_t i) { return std::ssize(sequences[i].ids); };
+    std::ranges::stable_sort(order, std::greater<>(), length);
+    PaddedBatches all;
+    for (std::size_t begin = 0; begin < order.size();) {
+        const auto most = static_cast<std::size_t>(std::max<std::int64_t>(1, batchTokens / length(order[begin])));
+        const std::size_t count = std::min(most, order.size() - begin);
+        addBatch(sequences, std::span(order).subspan(begin, count), all);
+        begin += count;
+    }
+    return all;
+}
+
+PaddedBatches batchesInOrder(std::span<const TokenSequence> sequences, int rows) {
+    std::vector<std::size_t> order(sequences.size());
+    std::iota(order.begin(), order.end(), std::size_t{0});
+    PaddedBatches all;
+    for (std::size_t begin = 0; begin < order.size(); begin += static_cast<std::size_t>(rows))
+        addBatch(sequences,
+                 std::span(order).subspan(begin, std::min(static_cast<std::size_t>(rows), order.size() - begin)), all);
     return all;
 }
 

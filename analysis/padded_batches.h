@@ -22,4 +22,7 @@ struct PaddedBatches {
 /// always in the same batches.
 PaddedBatches paddedBatches(std::span<const TokenSequence> sequences, std::int64_t batchTokens);
 
+/// As they come, so many in each batch.
+PaddedBatches batchesInOrder(std::span<const TokenSequence> sequences, int rows);
+
 } // namespace secateur

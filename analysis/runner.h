@@ -45,6 +45,7 @@ enum class Scalarisation {
     logitNorm,   ///< Euclidean norm of all logits of the row
     goldLogProb, ///< sum of the log probabilities of the targets, weighted
     pooledNorm,  ///< Euclidean norm of the pooled output: encoders
+    goldProbability, ///< sum of the probabilities of the targets, weighted
 };
 
 /// Runs a model, one layer at a time: the residual stream X_l [rows, positions, hidden] goes in, X_(l+1) comes out, in
@@ -73,8 +74,10 @@ public:
                              std::span<const LayerMask> variants, const VariantSink& sink) const = 0;
 
     /// Runs a layer again with gradients, and pulls dOutput [rows, positions, hidden] through it.
+    /// @param attentionScales [rows] what the attention probabilities of all heads are multiplied by; empty = 1
     virtual LayerGradients pullBack(const Plan& plan, int layer, const at::Tensor& x, const Batch& batch,
-                                    const at::Tensor& dOutput, std::span<const Tap> wanted) const = 0;
+                                    const at::Tensor& dOutput, std::span<const Tap> wanted,
+                                    std::span<const float> attentionScales = {}) const = 0;
 
     /// Logits in float32. Decoders: [rows, positions, vocab], or of the last real position of each row alone, [rows,
     /// vocab]. Classifiers: [rows, classes]; encoders without a head: the pooled output, [rows, hidden].

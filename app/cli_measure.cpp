@@ -203,7 +203,7 @@ void addMeasure(CLI::App& program, Console& console) {
     verb->add_option("MODEL", arguments->path, "Hugging Face directory, or a file in a format of `list formats`")
         ->required();
     verb->add_option("--metric", arguments->metrics,
-                     "ID[:key=value]... by comma, or a group: weights, forward, all (see: list metrics)")
+                     "ID[:key=value]... by comma, or a group: weights, forward, gradient, all (see: list metrics)")
         ->required();
     addMaskOption(*verb, arguments->run);
     addMeasureOptions(*verb, arguments->text);

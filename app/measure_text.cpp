@@ -1,11 +1,13 @@
 #include "app/measure_text.h"
 
+#include "analysis/measure_gradient.h"
 #include "analysis/runner.h"
 #include "app/run_forecast.h"
 #include "backends/measure_on_text.h"
 
 #include <algorithm>
 #include <functional>
+#include <iterator>
 #include <utility>
 
 namespace secateur::cli {
@@ -45,6 +47,23 @@ void addMeasureOptions(CLI::App& verb, MeasureOptions& options) {
         ->capture_default_str();
 }
 
+namespace {
+
+/// Of metrics that run the model, in plain passes.
+double costOf(const Model& model, const Plan& plan, const SequenceText& text, std::int64_t batchTokens,
+              const std::vector<MetricRequest>& requests) {
+    std::vector<MetricRequest> ofGradient;
+    std::ranges::copy_if(requests, std::back_inserter(ofGradient),
+                         [](const MetricRequest& request) { return request.info->needs == Needs::gradient; });
+    const double forward = ofGradient.size() < requests.size() ? measuringFactor : 0;
+    if (ofGradient.empty())
+        return forward;
+    const GradientRun run{plan, text.set.sequences, text.labels, batchTokens};
+    return forward + upFactor + backwardFactor * backwardPasses(model, run, ofGradient);
+}
+
+} // namespace
+
 bool runsModel(const MetricRequest& request) {
     return request.info->needs != Needs::weights;
 }
@@ -68,7 +87,7 @@ std::vector<MetricResult> measureAll(ReadyModel& ready, const MeasureOptions& op
     const SequenceText text = readSequenceText(model, options.text, progress.part(share, share));
     ready.warnings.insert(ready.warnings.end(), text.warnings.begin(), text.warnings.end());
     RunForecast forecast(model, {ready.plan}, console, progress.part(share, share));
-    forecast.add(sizeOf(text.set), measuringFactor);
+    forecast.add(sizeOf(text.set), costOf(model, *ready.plan, text, options.batchTokens, ofText));
     forecast.say();
     for (MetricResult& result : measureOnText(model, *ready.plan, text, ofText, options.batchTokens,
                                               withTimeLeft(progress.part(share, 1), console)))

@@ -48,6 +48,9 @@ private:
 
 /// By how much all forward metrics together make a pass longer, at most.
 inline constexpr double measuringFactor = 1.5;
+/// How many plain passes the way up for gradients and each way down again are worth.
+inline constexpr double upFactor = 1;
+inline constexpr double backwardFactor = 3;
 
 /// What a run of a text, or of sequences that nothing is predicted in, has to do.
 RunSize sizeOf(const ScoredText& text);

@@ -53,7 +53,7 @@ void add(Sha256& sum, const AnswerPrompt& prompt) {
 
 } // namespace
 
-std::string dataDigest(const SequenceSet& set) {
+std::string dataDigest(const SequenceSet& set, std::span<const int> labels) {
     Sha256 sum;
     sum.add(static_cast<std::int64_t>(set.sequences.size()));
     for (const TokenSequence& sequence : set.sequences) {
@@ -61,6 +61,8 @@ std::string dataDigest(const SequenceSet& set) {
         for (const int id : sequence.ids)
             sum.add(std::int64_t{id});
     }
+    for (const int label : labels)
+        sum.add(std::int64_t{label});
     return "sha256:" + sum.hexadecimal();
 }
 

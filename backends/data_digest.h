@@ -10,7 +10,8 @@ namespace secateur {
 
 /// "sha256:" and 64 lower-case hexadecimal digits, over the number of sequences, and of each its length and its ids,
 /// all as int64, little-endian.
-std::string dataDigest(const SequenceSet& set);
+/// @param labels of a classifier that go with the sequences; none = nothing is added
+std::string dataDigest(const SequenceSet& set, std::span<const int> labels = {});
 
 /// The same form, over all that a task asks and takes for right, and the questions that may be examples: what two runs
 /// of it must have in common to be compared.

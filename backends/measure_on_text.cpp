@@ -1,6 +1,7 @@
 #include "backends/measure_on_text.h"
 
 #include "analysis/kernels.h"
+#include "analysis/measure_gradient.h"
 #include "analysis/run_speed.h"
 #include "analysis/runner.h"
 #include "analysis/text.h"
@@ -31,19 +32,52 @@ struct Part {
         };
     }
 
+    /// @param results in the order of the requests; of a run that was stopped some may be missing
     void put(std::vector<MetricResult> results, std::vector<MetricResult>& all) const {
-        for (std::size_t i = 0; i < places.size(); ++i)
-            all[places[i]] = std::move(results[i]);
+        std::size_t next = 0;
+        for (MetricResult& result : results) {
+            while (requests[next].resultId() != result.request.resultId())
+                ++next;
+            all[places[next++]] = std::move(result);
+        }
     }
 };
+
+void dropMissing(std::vector<MetricResult>& results) {
+    std::erase_if(results, [](const MetricResult& result) { return !result.request.info; });
+}
+
+constexpr double forwardShare = 0.2; ///< of the time, beside gradients
 
 } // namespace
 
 std::vector<MetricResult> measureOnText(const Model& model, const Plan& plan, const SequenceText& text,
                                         std::span<const MetricRequest> requests, std::int64_t batchTokens,
                                         const Progress& progress, const LayerSink& layerDone) {
-    std::vector<MetricResult> results =
-        measureForward(model, {plan, text.set.sequences, batchTokens}, requests, progress, layerDone);
+    Part ofForward;
+    Part ofGradient;
+    for (std::size_t i = 0; i < requests.size(); ++i)
+        (requests[i].info->needs == Needs::gradient ? ofGradient : ofForward).add(requests[i], i);
+    std::vector<MetricResult> results(requests.size());
+    const double share = ofGradient.requests.empty() ? 1 : ofForward.requests.empty() ? 0 : forwardShare;
+    bool isStopped = false;
+    if (!ofForward.requests.empty()) {
+        auto found = measureForward(model, {plan, text.set.sequences, batchTokens}, ofForward.requests,
+                                    progress.part(0, share), ofForward.tellingPlaces(layerDone));
+        isStopped = !found.front().isWhole;
+        ofForward.put(std::move(found), results);
+    }
+    if (!ofGradient.requests.empty() && !isStopped)
+        try {
+            ofGradient.put(measureGradient(model, {plan, text.set.sequences, text.labels, batchTokens},
+                                           ofGradient.requests, progress.part(share, 1),
+                                           ofGradient.tellingPlaces(layerDone)),
+                           results);
+        } catch (const Cancelled&) {
+            if (ofForward.requests.empty())
+                throw;
+        }
+    dropMissing(results);
     for (MetricResult& result : results) {
         const MeasuredData counted = *result.data;
         result.data = text.data;
@@ -86,6 +120,7 @@ std::vector<MetricResult> measureOnChoice(const Model& model, std::span<const Me
                all);
     for (const std::size_t place : ofText.places)
         all[place].warnings.insert(all[place].warnings.end(), text.warnings.begin(), text.warnings.end());
+    dropMissing(all);
     return all;
 }
 

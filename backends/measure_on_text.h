@@ -9,13 +9,14 @@
 
 namespace secateur {
 
-/// measureForward() on a text, with all that a measurement says of itself.
+/// measureForward() and measureGradient() on a text, with all that a measurement says of itself. Stopped, it gives what
+/// it has of each request, and nothing of those that it had not come to.
 std::vector<MetricResult> measureOnText(const Model& model, const Plan& plan, const SequenceText& text,
                                         std::span<const MetricRequest> requests, std::int64_t batchTokens,
                                         const Progress& progress, const LayerSink& layerDone = {});
 
 /// Any metrics in the order asked: those of weights of the whole model, and the others on what was chosen. Only those
-/// have a digest of their data. @throws as measure(), readSequenceText() and measureForward()
+/// have a digest of their data. @throws as measure(), readSequenceText(), measureForward() and measureGradient()
 std::vector<MetricResult> measureOnChoice(const Model& model, std::span<const MetricRequest> requests,
                                           const MeasureChoice& choice, const Progress& progress,
                                           const LayerSink& layerDone);

@@ -1,9 +1,11 @@
 #include "backends/sequence_text.h"
 
+#include "analysis/classification.h"
 #include "analysis/error.h"
 #include "analysis/text.h"
 #include "analysis/usage_error.h"
 #include "backends/data_digest.h"
+#include "backends/hf_config.h"
 #include "backends/open_tokenizer.h"
 #include "backends/text_source.h"
 
@@ -11,6 +13,7 @@
 
 #include <algorithm>
 #include <array>
+#include <optional>
 #include <span>
 #include <utility>
 
@@ -56,14 +59,40 @@ std::vector<std::string> promptsOf(const Task& task) {
     return prompts;
 }
 
-std::vector<std::string> documentsOf(const SequenceRequest& request, const Progress& progress) {
+/// The task that is asked for, if it is one.
+std::optional<Task> taskOf(const SequenceRequest& request, const Progress& progress) {
     if (request.task.empty())
-        return readDocuments(request.path, request.field, request.rules.split);
+        return {};
     if (!request.path.empty())
         throw UsageError("is a text of its own; name a text or a task", "--task");
     if (request.rules.split != TextSplit::document)
         throw UsageError("is for texts; each prompt of a task is a document", "--split");
-    return promptsOf(readTask(request.task, request.taskOptions, progress));
+    return readTask(request.task, request.taskOptions, progress);
+}
+
+SequenceSet sequencesOf(const SequenceRequest& request, const std::optional<Task>& task, const Tokenizer& tokenizer,
+                        const SequenceRules& rules, const Progress& progress) {
+    const std::vector<std::string> documents =
+        task ? promptsOf(*task) : readDocuments(request.path, request.field, request.rules.split);
+    return makeSequences({documents.begin(), documents.end()}, tokenizer, rules, progress);
+}
+
+/// What a classifier is to label, as many texts as there may be tokens: a text is never cut in two.
+void readLabelled(const Model& model, const Task& task, const Tokenizer& tokenizer, const SequenceRules& rules,
+                  SequenceText& text) {
+    TaskRules own;
+    own.tokens.mostInputs = static_cast<std::size_t>(rules.length);
+    const std::vector<std::string> names = classNames(model.card());
+    for (TokenSequence& sequence : labelledSequences(model.spec(), tokenizer, task, own)) {
+        const std::int64_t tokens = text.set.tokens + std::ssize(sequence.ids);
+        if (tokens > rules.mostTokens && !text.set.sequences.empty())
+            return;
+        const std::size_t label =
+            classOf(task.texts[sequence.document], names, static_cast<std::size_t>(model.spec().classes));
+        text.labels.push_back(static_cast<int>(label));
+        text.set.tokens = tokens;
+        text.set.sequences.push_back(std::move(sequence));
+    }
 }
 
 std::int64_t usualLength(const ModelSpec& spec) {
@@ -95,10 +124,14 @@ SequenceText readSequenceText(const Model& model, const SequenceRequest& request
     if (rules.length == 0)
         rules.length = usualLength(spec);
     const auto tokenizer = openTokenizer(model.card());
-    const std::vector<std::string> documents = documentsOf(request, progress);
+    const std::optional<Task> task = taskOf(request, progress);
     SequenceText text;
     text.warnings = tokenizer->card().warnings;
-    text.set = makeSequences({documents.begin(), documents.end()}, *tokenizer, rules, progress);
+    const bool isLabelled = task && !task->texts.empty() && model.has(-1, Which::classifier);
+    if (isLabelled)
+        readLabelled(model, *task, *tokenizer, rules, text);
+    else
+        text.set = sequencesOf(request, task, *tokenizer, rules, progress);
     const std::string source = request.task.empty() ? sourceName(request.path) : request.task;
     if (text.set.sequences.empty())
         throw Error("holds no text to measure on", source);
@@ -109,7 +142,7 @@ SequenceText readSequenceText(const Model& model, const SequenceRequest& request
         text.warnings.push_back(
             fmt::format("{} {} too short to be a sequence of its own left out", text.set.droppedTails,
                         text.set.droppedTails == 1 ? "rest of a document is" : "rests of documents are"));
-    text.digest = dataDigest(text.set);
+    text.digest = dataDigest(text.set, text.labels);
     text.data = {source,
                  std::ssize(text.set.sequences),
                  text.set.tokens,

@@ -24,12 +24,14 @@ struct SequenceRequest {
 /// The same, read, and cut for one model.
 struct SequenceText {
     SequenceSet set;
-    MeasuredData data;  ///< all of it
-    std::string digest; ///< of the token ids of all sequences
+    std::vector<int> labels; ///< classes of the sequences, where a classifier reads labelled texts; else empty
+    MeasuredData data;       ///< all of it
+    std::string digest;      ///< of the token ids of all sequences
     std::vector<std::string> warnings;
 };
 
-/// Reads a text and cuts it for a model with the model's own tokenizer (evaluation.md 6).
+/// Reads a text and cuts it for a model with the model's own tokenizer (evaluation.md 6). The texts and pairs that a
+/// classifier is to label are one sequence each, with their labels.
 /// @throws Error naming the text or the model; UsageError for what does not go together; Cancelled
 SequenceText readSequenceText(const Model& model, const SequenceRequest& request, const Progress& progress = {});
 

@@ -74,9 +74,11 @@ private slots:
         const QString forward = "attention_ratio attention_importance mlp_importance block_influence token_similarity "
                                 "token_spread sink_head sink_layer sink_cv attention_pattern attention_entropy "
                                 "amp_head amp_neuron wanda_sp_head wanda_sp_neuron flap_head flap_neuron";
+        const QString gradient = "gnorm gnorm_q gnorm_k gnorm_v head_mask_gradient head_gate_gradient head_fisher";
         QCOMPARE(ids(parseMetricRequests("weights")), weights);
         QCOMPARE(ids(parseMetricRequests("forward")), forward);
-        QCOMPARE(ids(parseMetricRequests("gate_norm,weights,all")), weights + " " + forward);
+        QCOMPARE(ids(parseMetricRequests("gradient,self_attribution")), gradient + " self_attribution"); // slow alone
+        QCOMPARE(ids(parseMetricRequests("gate_norm,weights,all")), weights + " " + forward + " " + gradient);
     }
     void wrongRequestsSayWhatIsKnown_data() {
         QTest::addColumn<QString>("request");

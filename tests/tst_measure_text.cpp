@@ -147,6 +147,59 @@ private slots:
         QCOMPARE(outcome.json()["data"]["source"].get<std::string>(), task.toStdString());
     }
 
+    void gradientsAreMeasuredBesideForwardMetrics() {
+        const Outcome outcome =
+            measured("head_mask_gradient,amp_head,gnorm:scalarisation=logit_norm,gate_norm", {"--json"});
+        QVERIFY2(outcome.status == 0, qPrintable(outcome.error));
+        const Json document = outcome.json();
+        QCOMPARE(document["metrics"].size(), std::size_t{4});
+        QCOMPARE(document["data"]["tokens"].get<int>(), 100);
+        for (const auto& cells : document["metrics"]["gnorm:scalarisation=logit_norm"]["values"])
+            for (const auto& cell : cells)
+                QVERIFY(cell.get<double>() > 0);
+        const Outcome slow = measured("self_attribution:sequences=1:steps=2", {"--json"});
+        QVERIFY2(slow.status == 0, qPrintable(slow.error));
+        QVERIFY(slow.json().dump().find("of the first 1 of") != std::string::npos);
+    }
+
+    void textsOfAClassifierComeWithTheirLabels() {
+        const Scratch folder;
+        for (const char* file : {"config.json", "model.safetensors"})
+            QFile::copy(SECATEUR_TEST_SOURCES "/forward/bert/" + QString(file), folder.path(file));
+        QByteArray words;
+        for (int i = 0; i < 30; ++i)
+            words += ",'w" + QByteArray::number(i) + "':" + QByteArray::number(i);
+        folder.write("tokenizer_config.json", quoted("{'cls_token':'[CLS]','sep_token':'[SEP]'}"));
+        folder.write("tokenizer.json",
+                     quoted("{'added_tokens':[],'normalizer':null,'decoder':null,'pre_tokenizer':{'type':"
+                            "'WhitespaceSplit'},'post_processor':{'type':'BertProcessing','sep':['[SEP]',31],'cls':"
+                            "['[CLS]',30]},'model':{'type':'WordLevel','unk_token':'[UNK]','vocab':{'[CLS]':30,"
+                            "'[SEP]':31,'[UNK]':32" +
+                            words + "}}}"));
+        const auto task = [&](const char* name, const char* label) {
+            return QString::fromStdString(folder.write(
+                name, quoted("{'text':'w1 w2 w3','label':1}\n{'text':'w4 w5','label':" + QByteArray(label) + "}\n")));
+        };
+        const auto values = [&](const QString& file) {
+            return run({"measure", folder.path(), "--metric", "head_mask_gradient,gnorm", "--task", file, "--format",
+                        "classification", "--json"});
+        };
+        const Outcome some = values(task("some.jsonl", "0"));
+        const Outcome others = values(task("others.jsonl", "2"));
+        QVERIFY2(some.status == 0, qPrintable(some.error));
+        QCOMPARE(some.json()["data"]["tokens"].get<int>(), 9);
+        QVERIFY(some.json()["metrics"]["gnorm"]["values"] == others.json()["metrics"]["gnorm"]["values"]);
+        QVERIFY(some.json()["metrics"]["head_mask_gradient"]["values"] !=
+                others.json()["metrics"]["head_mask_gradient"]["values"]);
+        QVERIFY(some.json()["data"]["digest"] != others.json()["data"]["digest"]);
+        QVERIFY(values(task("none.jsonl", "9")).error.contains("none of the model's 3 classes"));
+        const QString text = QString::fromStdString(folder.write("text.txt", "w1 w2 w3 w4"));
+        const Outcome unlabelled =
+            run({"measure", folder.path(), "--metric", "head_mask_gradient:scalarisation=task_loss", "--text", text});
+        QCOMPARE(unlabelled.status, 2);
+        QVERIFY2(unlabelled.error.contains("needs the label of every text"), qPrintable(unlabelled.error));
+    }
+
     void theTimeIsSaidBefore() {
         const Outcome outcome = measured("block_influence", {"--progress", "plain"});
         QVERIFY2(outcome.error.contains("\nabout ") && outcome.error.contains("100 tokens, dense"),

@@ -61,6 +61,19 @@ constexpr ViewKey neuronsKeys[]{
     {"Esc", "Give up a drag, a preview, the selected neurons, the open layer in turn"},
 };
 
+constexpr ViewKey scatterKeys[]{
+    {"Arrows", "Move to the next point in that direction; with Shift, select it too"},
+    {"Click", "Select the head, the KV group or the layer of a point"},
+    {"Ctrl+Click, Shift+Click", "Add a point or take it out; add it"},
+    {"Drag", "Select everything in a rectangle; with Ctrl or Shift, add it"},
+    {"Ctrl+Shift+Drag", "Select with a lasso"},
+    {"Double click, Enter", "Show the attention of a head, the neurons of a layer"},
+    {"Wheel, Ctrl++, Ctrl+-", "Zoom; a double click beside the points shows all"},
+    {"Middle button", "Move the picture when it is zoomed in"},
+    {"Space, P, U", "Cut or restore, protect, grow to KV groups, as in Heads"},
+    {"Esc", "Give up a drag, a preview, the selection in turn"},
+};
+
 constexpr ViewKey attentionKeys[]{
     {"Arrows", "Move from cell to cell of the map"},
     {"Ctrl+Wheel", "Zoom into the map; over all heads, larger or smaller maps"},
@@ -75,19 +88,6 @@ constexpr ViewKey filterKeys[]{
     {"pattern is sink", "Whose attention pattern is that"},
     {"cut, protected", "What the mask says of them; “not” before any of these turns it round"},
     {"Esc", "Show all heads again"},
-};
-
-constexpr ViewKey scatterKeys[]{
-    {"Arrows", "Move to the next point in that direction; with Shift, select it too"},
-    {"Click", "Select the head, the KV group or the layer of a point"},
-    {"Ctrl+Click, Shift+Click", "Add a point or take it out; add it"},
-    {"Drag", "Select everything in a rectangle; with Ctrl or Shift, add it"},
-    {"Ctrl+Shift+Drag", "Select with a lasso"},
-    {"Double click, Enter", "Show the attention of a head, the neurons of a layer"},
-    {"Wheel, Ctrl++, Ctrl+-", "Zoom; a double click beside the points shows all"},
-    {"Middle button", "Move the picture when it is zoomed in"},
-    {"Space, P, U", "Cut or restore, protect, grow to KV groups, as in Heads"},
-    {"Esc", "Give up a drag, a preview, the selection in turn"},
 };
 
 int rowHeight(const QWidget& widget) {

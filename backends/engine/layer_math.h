@@ -49,7 +49,8 @@ struct AttentionInput {
     std::vector<int> first;   ///< [rows]
     std::vector<int> lengths; ///< [rows]
     RotaryTable rotary;
-    LayerCache* cache = nullptr; ///< null: keys and values are those of the batch alone
+    LayerCache* cache = nullptr;     ///< null: keys and values are those of the batch alone
+    at::Tensor attentionScales = {}; ///< [rows] of the probabilities, by plain math; undefined = 1
     bool causal() const { return spec.family == Family::decoder; }
 };
 

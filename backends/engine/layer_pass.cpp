@@ -17,8 +17,10 @@ at::Tensor LayerPass::run(const at::Tensor& x) const {
     if (!m_layer.dropped) {
         const at::Tensor read = attentionRead(x);
         at::Tensor update;
-        if (m_layer.spec.attention != AttentionKind::none)
+        if (m_layer.spec.attention != AttentionKind::none) {
+            show(Tap::attentionInput, read);
             update = attentionUpdate(m_math.linear(m_layer.output, context(read)));
+        }
         out = behindAttention(x, update, read);
     }
     show(Tap::output, out);

@@ -35,7 +35,7 @@ public:
         , m_layer(layer)
         , m_input(input) {}
 
-    bool wants(Tap tap) const override { return m_observer.wants(m_layer, tap); }
+    bool wants(Tap tap) const override { return tap != Tap::attention && m_observer.wants(m_layer, tap); }
     void see(Tap tap, const at::Tensor& values) override {
         const bool byHead = tap == Tap::query || tap == Tap::key || tap == Tap::value || tap == Tap::context;
         const at::Tensor shaped =
@@ -128,13 +128,21 @@ public:
     }
 
     LayerGradients pullBack(const Plan& plan, int layer, const at::Tensor& x, const Batch& batch,
-                            const at::Tensor& dOutput, std::span<const Tap> wanted) const override {
+                            const at::Tensor& dOutput, std::span<const Tap> wanted,
+                            std::span<const float> attentionScales) const override {
         checkStream(x, batch);
         checkStream(dOutput, batch);
         checkWhole(batch);
+        if (!attentionScales.empty() && std::ssize(attentionScales) != batch.rows)
+            throw Error(
+                fmt::format("{} scales of attention do not go with {} rows", attentionScales.size(), batch.rows));
         return guarded([&] {
             const auto weights = ownPlan(plan).plainLayer(layer);
-            return pullBackThrough(plainMathOf(plan), inputOf(*weights, batch), flat(x), flat(dOutput), wanted);
+            AttentionInput input = inputOf(*weights, batch);
+            if (!attentionScales.empty())
+                input.attentionScales =
+                    at::tensor(at::ArrayRef<float>(attentionScales.data(), attentionScales.size())).to(m_device);
+            return pullBackThrough(plainMathOf(plan), input, flat(x), flat(dOutput), wanted);
         });
     }
 
@@ -164,7 +172,7 @@ public:
     LossGradient lossGradient(const Plan& plan, const at::Tensor& x, const Batch& batch, Scalarisation of,
                               std::span<const int> targets, std::span<const float> weights) const override {
         checkStream(x, batch);
-        const bool needsTargets = of == Scalarisation::taskLoss || of == Scalarisation::goldLogProb;
+        const bool needsTargets = of != Scalarisation::logitNorm && of != Scalarisation::pooledNorm;
         const bool isEncoder = m_spec.family == Family::encoder;
         if (needsTargets && !isEncoder)
             checkTargets(targets, batch.tokens(), m_spec.vocab);
@@ -218,7 +226,7 @@ private:
     const LayerMath& plainMathOf(const Plan& plan) const { return m_device.is_cpu() ? *m_plain : mathOf(plan); }
 
     AttentionInput inputOf(const PlanLayer& layer, const Batch& batch) const {
-        AttentionInput input{m_spec, layer, batch.rows, batch.positions, {}, {}, {}, nullptr};
+        AttentionInput input{m_spec, layer, batch.rows, batch.positions, {}, {}, {}};
         for (int row = 0; row < batch.rows; ++row) {
             input.first.push_back(batch.first(row));
             input.lengths.push_back(batch.length(row));

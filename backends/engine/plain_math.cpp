@@ -79,7 +79,7 @@ public:
             k = k.index_select(1, kvHeads);
             v = v.index_select(1, kvHeads);
         }
-        const at::Tensor gathered = attended(q.to(m_type), k.to(m_type), v.to(m_type), input);
+        const at::Tensor gathered = attended(q.to(m_type), k.to(m_type), v.to(m_type), input, watch);
         const at::Tensor context = gathered.transpose(1, 2).reshape({projected.size(0), -1});
         show(watch, Tap::context, context);
         return context;
@@ -102,8 +102,10 @@ private:
     }
 
     static at::Tensor attended(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v,
-                               const AttentionInput& input) {
+                               const AttentionInput& input, Watch& watch) {
         const LayerSpec& spec = input.layer.spec;
+        if (watch.wants(Tap::attention) || input.attentionScales.defined())
+            return attendedInTheOpen(q, k, v, input, watch);
         const bool isFused = hasFusedAttention && !q.device().is_cpu() && input.spec.scoreSoftcap == 0;
         // Padding stands behind what a causal query sees.
         if (isFused && input.causal() && spec.window == 0 && !input.cache)
@@ -112,6 +114,17 @@ private:
         if (isFused)
             return fusedAttention(q, k, v, visible, spec.scoreScale);
         return plainAttention(q, k, v, visible, spec.scoreScale, input.spec.scoreSoftcap);
+    }
+
+    /// With probabilities that can be looked at and scaled.
+    static at::Tensor attendedInTheOpen(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v,
+                                        const AttentionInput& input, Watch& watch) {
+        const at::Tensor visible = visibleTo(input, 0, input.positions, k.size(2), q.device());
+        at::Tensor p = plainProbabilities(q, k, visible, input.layer.spec.scoreScale, input.spec.scoreSoftcap);
+        if (input.attentionScales.defined())
+            p = p * input.attentionScales.view({-1, 1, 1, 1});
+        show(watch, Tap::attention, p);
+        return at::matmul(p, v.to(p.scalar_type())).to(q.scalar_type());
     }
 
     /// [rows, positions, heads, headDim] -> normed where asked, turned, [rows, heads, positions, headDim]

@@ -9,6 +9,7 @@
 #include <torch/csrc/autograd/autograd.h>
 
 #include <algorithm>
+#include <numeric>
 
 namespace secateur {
 
@@ -32,7 +33,7 @@ private:
 
 /// [tokens, ...] or as it is -> [rows, positions, heads, headDim] or [rows, positions, width].
 at::Tensor shaped(const at::Tensor& values, Tap tap, const AttentionInput& input) {
-    if (!values.defined())
+    if (!values.defined() || tap == Tap::attention)
         return values;
     const bool byHead = tap == Tap::query || tap == Tap::key || tap == Tap::value || tap == Tap::context;
     if (byHead)
@@ -70,81 +71,100 @@ public:
         : m_spec(spec)
         , m_readOut(spec, ends, math)
         , m_batch(batch)
-        , m_x(x)
+        , m_x(x.contiguous())
         , m_targets(targets)
         , m_weights(weights)
-        , m_gradient(at::zeros_like(x)) {}
+        , m_gradient(at::zeros_like(m_x)) {}
 
     LossGradient of(Scalarisation kind) {
-        std::vector<double> values;
-        for (int row = 0; row < m_batch.rows; ++row)
-            values.push_back(m_spec.family == Family::encoder ? encoderRow(row, kind) : decoderRow(row, kind));
-        return {std::move(values), m_gradient};
+        m_values.assign(static_cast<std::size_t>(m_batch.rows), 0);
+        if (m_spec.family == Family::encoder)
+            encoder(kind);
+        else
+            decoder(kind);
+        return {std::move(m_values), m_gradient};
     }
 
 private:
-    /// Adds the gradient of `value`'s scalar, a function of the chosen positions of a row, times `scale`.
-    template <typename Value>
-    double pull(int row, std::int64_t begin, std::int64_t count, Value value) {
+    /// Adds the gradient of scalars [n], functions of some tokens [n, hidden] of the stream.
+    template <typename Scalars>
+    void pull(const std::vector<std::int64_t>& tokens, const Scalars& scalars) {
         const c10::AutoGradMode recording(true);
-        const at::Tensor leaf = m_x.select(0, row).narrow(0, begin, count).detach().requires_grad_(true);
-        const at::Tensor scalar = value(leaf);
-        const auto gradient = torch::autograd::grad({scalar}, {leaf});
-        m_gradient.select(0, row).narrow(0, begin, count).add_(gradient.front());
-        return scalar.item<double>();
+        const at::Tensor places = at::tensor(tokens, at::kLong).to(m_x.device());
+        const at::Tensor leaf = flat(m_x).index_select(0, places).detach().requires_grad_(true);
+        const at::Tensor values = scalars(leaf);
+        const auto gradient = torch::autograd::grad({values.sum()}, {leaf});
+        flat(m_gradient).index_copy_(0, places, gradient.front().to(m_gradient.scalar_type()));
+        const at::Tensor found = values.detach().to(at::kCPU, at::kDouble).contiguous();
+        for (std::size_t i = 0; i < tokens.size(); ++i)
+            m_values[static_cast<std::size_t>(tokens[i] / m_batch.positions)] += found.data_ptr<double>()[i];
     }
 
-    double encoderRow(int row, Scalarisation kind) {
-        return pull(row, 0, 1, [&](const at::Tensor& first) {
+    void encoder(Scalarisation kind) {
+        std::vector<std::int64_t> first;
+        for (std::int64_t row = 0; row < m_batch.rows; ++row)
+            first.push_back(row * m_batch.positions);
+        std::vector<std::size_t> labels(static_cast<std::size_t>(m_batch.rows));
+        std::iota(labels.begin(), labels.end(), std::size_t{0});
+        pull(first, [&](const at::Tensor& x) {
             if (kind == Scalarisation::pooledNorm)
-                return m_readOut.pooled(first).norm();
-            const at::Tensor logits = m_readOut.classes(first);
-            if (kind == Scalarisation::logitNorm)
-                return logits.norm();
-            const at::Tensor logProbability = logits.log_softmax(1).select(1, m_targets[index(row)]).sum();
-            return logProbability * (kind == Scalarisation::taskLoss ? -weight(index(row)) : weight(index(row)));
+                return m_readOut.pooled(x).norm(2, 1);
+            const at::Tensor logits = m_readOut.classes(x);
+            return kind == Scalarisation::logitNorm ? logits.norm(2, 1) : ofTargets(logits, labels, kind);
         });
     }
 
-    double decoderRow(int row, Scalarisation kind) {
+    void decoder(Scalarisation kind) {
         if (kind == Scalarisation::pooledNorm)
             throw Error("A decoder has no pooled output to take the norm of");
-        const std::int64_t length = m_batch.length(row);
-        const std::int64_t step = rowsAtOnce(m_spec.vocab);
-        double sum = 0;
-        for (std::int64_t begin = 0; begin < length; begin += step) {
-            const std::int64_t count = std::min(step, length - begin);
-            sum += pull(row, begin, count, [&](const at::Tensor& x) {
+        const std::vector<std::int64_t> tokens = chosenTokens(kind);
+        const auto step = static_cast<std::size_t>(rowsAtOnce(m_spec.vocab));
+        for (std::size_t begin = 0; begin < tokens.size(); begin += step) {
+            const std::vector<std::int64_t> some(
+                tokens.begin() + static_cast<std::ptrdiff_t>(begin),
+                tokens.begin() + static_cast<std::ptrdiff_t>(std::min(begin + step, tokens.size())));
+            const std::vector<std::size_t> places(some.begin(), some.end());
+            pull(some, [&](const at::Tensor& x) {
                 const at::Tensor logits = m_readOut.logits(x);
-                return kind == Scalarisation::logitNorm ? logits.square().sum() / 2
-                                                        : targetSum(logits, row, begin, kind);
+                return kind == Scalarisation::logitNorm ? logits.square().sum(1) / 2 : ofTargets(logits, places, kind);
             });
         }
-        if (kind != Scalarisation::logitNorm)
-            return sum;
         // Of half the square the gradient was taken; the root's is that over the root.
-        const double norm = std::sqrt(2 * sum);
-        if (norm > 0)
-            m_gradient.select(0, row).div_(norm);
-        return norm;
+        for (int row = 0; kind == Scalarisation::logitNorm && row < m_batch.rows; ++row) {
+            double& value = m_values[static_cast<std::size_t>(row)];
+            value = std::sqrt(2 * value);
+            if (value > 0)
+                m_gradient.select(0, row).div_(value);
+        }
     }
 
-    at::Tensor targetSum(const at::Tensor& logits, int row, std::int64_t begin, Scalarisation kind) const {
+    /// Those that count, by their places in the batch.
+    std::vector<std::int64_t> chosenTokens(Scalarisation kind) const {
+        std::vector<std::int64_t> tokens;
+        for (int row = 0; row < m_batch.rows; ++row)
+            for (int i = 0; i < m_batch.length(row); ++i) {
+                const std::int64_t token = std::int64_t{row} * m_batch.positions + i;
+                const auto at = static_cast<std::size_t>(token);
+                if (kind == Scalarisation::logitNorm || (m_targets[at] >= 0 && weight(at) != 0))
+                    tokens.push_back(token);
+            }
+        return tokens;
+    }
+
+    /// [n, classes] -> [n] @param places of the targets and weights
+    at::Tensor ofTargets(const at::Tensor& logits, const std::vector<std::size_t>& places, Scalarisation kind) const {
         std::vector<std::int64_t> targets;
         std::vector<float> factors;
-        const float sign = kind == Scalarisation::taskLoss ? -1.F : 1.F;
-        for (std::int64_t i = 0; i < logits.size(0); ++i) {
-            const std::size_t at =
-                index(row) * static_cast<std::size_t>(m_batch.positions) + static_cast<std::size_t>(begin + i);
-            targets.push_back(std::max(0, m_targets[at]));
-            factors.push_back(m_targets[at] < 0 ? 0.F : sign * weight(at));
+        for (const std::size_t at : places) {
+            targets.push_back(m_targets[at]);
+            factors.push_back(kind == Scalarisation::taskLoss ? -weight(at) : weight(at));
         }
         const at::Tensor chosen = at::tensor(targets, at::kLong).to(logits.device()).unsqueeze(1);
-        const at::Tensor logProbabilities = logits.log_softmax(1).gather(1, chosen).squeeze(1);
-        return (logProbabilities * at::tensor(factors).to(logits.device())).sum();
+        const at::Tensor all = kind == Scalarisation::goldProbability ? logits.softmax(1) : logits.log_softmax(1);
+        return all.gather(1, chosen).squeeze(1) * at::tensor(factors).to(logits.device());
     }
 
-    static std::size_t index(int row) { return static_cast<std::size_t>(row); }
+    static at::Tensor flat(const at::Tensor& stream) { return stream.view({-1, stream.size(-1)}); }
     float weight(std::size_t at) const { return m_weights.empty() ? 1.F : m_weights[at]; }
 
     const ModelSpec& m_spec;
@@ -154,6 +174,7 @@ private:
     std::span<const int> m_targets;
     std::span<const float> m_weights;
     at::Tensor m_gradient;
+    std::vector<double> m_values; ///< of each row
 };
 
 } // namespace

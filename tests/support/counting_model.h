@@ -16,7 +16,8 @@ public:
 
     mutable std::vector<int> layers; ///< one for each call
     mutable int scored = 0;          ///< calls of losses()
-    void forget() { layers.clear(), scored = 0; }
+    mutable int pulled = 0;          ///< calls of pullBack()
+    void forget() { layers.clear(), scored = 0, pulled = 0; }
     std::set<int> distinct() const { return {layers.begin(), layers.end()}; }
 
     std::shared_ptr<const Plan> plan(const PruningMask& mask, ComputeType type) const override {
@@ -33,8 +34,10 @@ public:
         m_runner.runVariants(plan, layer, x, batch, variants, sink);
     }
     LayerGradients pullBack(const Plan& plan, int layer, const at::Tensor& x, const Batch& batch,
-                            const at::Tensor& dOutput, std::span<const Tap> wanted) const override {
-        return m_runner.pullBack(plan, layer, x, batch, dOutput, wanted);
+                            const at::Tensor& dOutput, std::span<const Tap> wanted,
+                            std::span<const float> attentionScales) const override {
+        ++pulled;
+        return m_runner.pullBack(plan, layer, x, batch, dOutput, wanted, attentionScales);
     }
     at::Tensor readOut(const Plan& plan, const at::Tensor& x, const Batch& batch, bool lastOnly) const override {
         return m_runner.readOut(plan, x, batch, lastOnly);

@@ -1,0 +1,128 @@
+#include "analysis/backward_walk.h"
+
+#include "analysis/for_each_layer.h"
+#include "analysis/runner_results.h"
+
+#include <ATen/ATen.h>
+
+#include <fmt/format.h>
+
+#include <utility>
+
+namespace secateur {
+
+namespace {
+
+constexpr double upShare = 0.25; ///< of the time, roughly: the way down runs every layer again, and back
+
+at::ScalarType scalarTypeFor(ComputeType type) {
+    switch (type) {
+    case ComputeType::bfloat16:
+        return at::kBFloat16;
+    case ComputeType::float16:
+        return at::kHalf;
+    default:
+        return at::kFloat;
+    }
+}
+
+/// Some batches on their way up and down.
+class BackwardWalker {
+public:
+    BackwardWalker(const Model& model, const Plan& plan, std::span<const Batch> batches, std::size_t first,
+                   const BackwardSteps& steps, ComputeType type)
+        : m_runner(model.runner())
+        , m_plan(plan)
+        , m_batches(batches)
+        , m_first(first)
+        , m_steps(steps)
+        , m_type(scalarTypeFor(type))
+        , m_layers(model.spec().layerCount())
+        , m_streams(batches.size())
+        , m_gradients(batches.size()) {}
+
+    void goUp(const Progress& progress) {
+        LayerWalk walk;
+        walk.enters = [&](int, std::size_t batch, const at::Tensor& x) { m_streams[batch].push_back(x.to(m_type)); };
+        walk.finished = [&](std::size_t batch, const at::Tensor& x) { turn(batch, x); };
+        forEachLayer(m_runner, m_plan, m_batches, walk, progress);
+    }
+
+    void goDown(const Progress& progress) {
+        for (int layer = m_layers - 1; layer >= 0; --layer)
+            for (std::size_t batch = 0; batch < m_batches.size(); ++batch)
+                pull(layer, batch, progress);
+    }
+
+private:
+    void turn(std::size_t batch, const at::Tensor& x) {
+        for (const BackwardScalar& scalar : m_steps.scalars(m_first + batch)) {
+            const std::size_t pass = m_gradients[batch].size();
+            LossGradient top =
+                m_runner.lossGradient(m_plan, x, m_batches[batch], scalar.of, scalar.targets, scalar.weights);
+            if (m_steps.begins)
+                m_steps.begins(m_first + batch, pass, top);
+            m_gradients[batch].push_back(std::move(top.stream));
+        }
+    }
+
+    void pull(int layer, std::size_t batch, const Progress& progress) {
+        const at::Tensor x = std::exchange(m_streams[batch][static_cast<std::size_t>(layer)], {}).to(at::kFloat);
+        for (std::size_t pass = 0; pass < m_gradients[batch].size(); ++pass) {
+            const auto steps = static_cast<double>(m_layers) * static_cast<double>(m_batches.size()) *
+                               static_cast<double>(m_gradients[batch].size());
+            progress.report(m_done++ / steps, fmt::format("back through layer {}", layer));
+            at::Tensor& gradient = m_gradients[batch][pass];
+            const std::vector<Tap> taps = m_steps.taps(layer, pass);
+            LayerGradients found = m_runner.pullBack(m_plan, layer, x, m_batches[batch], gradient, taps);
+            m_steps.pulled({layer, m_first + batch, pass, x, gradient, found});
+            gradient = std::move(found.input);
+        }
+    }
+
+    const Runner& m_runner;
+    const Plan& m_plan;
+    std::span<const Batch> m_batches;
+    std::size_t m_first; ///< number of the first one among all
+    const BackwardSteps& m_steps;
+    at::ScalarType m_type;
+    int m_layers;
+    std::vector<std::vector<at::Tensor>> m_streams;   ///< of each batch, X_l by layer
+    std::vector<std::vector<at::Tensor>> m_gradients; ///< of each batch, by pass
+    double m_done = 0;
+};
+
+/// How many batches from the first on go side by side.
+std::size_t sideBySide(const Model& model, const Plan& plan, std::span<const Batch> batches,
+                       const BackwardMemory& memory) {
+    if (plan.isResident())
+        return 1;
+    const std::int64_t tokenBytes =
+        std::int64_t{model.spec().hidden} * model.spec().layerCount() * (memory.type == ComputeType::float32 ? 4 : 2);
+    std::size_t count = 0;
+    std::int64_t bytes = 0;
+    while (count < batches.size() && (count == 0 || bytes + batches[count].tokens() * tokenBytes <= memory.bytes))
+        bytes += batches[count++].tokens() * tokenBytes;
+    return count;
+}
+
+} // namespace
+
+void walkBackward(const Model& model, const Plan& plan, std::span<const Batch> batches, const BackwardSteps& steps,
+                  const BackwardMemory& memory, const Progress& progress) {
+    for (std::size_t first = 0; first < batches.size();) {
+        const std::size_t count = sideBySide(model, plan, batches.subspan(first), memory);
+        const auto share = [&](std::size_t batch) {
+            return static_cast<double>(batch) / static_cast<double>(batches.size());
+        };
+        const Progress own = progress.part(share(first), share(first + count));
+        BackwardWalker walker(model, plan, batches.subspan(first, count), first, steps, memory.type);
+        walker.goUp(own.part(0, upShare));
+        walker.goDown(own.part(upShare, 1));
+        first += count;
+        if (steps.finished)
+            steps.finished(first - count, first);
+    }
+}
+
+} // namespace secateur

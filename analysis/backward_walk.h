@@ -1,0 +1,58 @@
+#pragma once
+
+#include "analysis/model.h"
+#include "analysis/plan.h"
+#include "analysis/progress.h"
+#include "analysis/runner.h"
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <vector>
+
+namespace secateur {
+
+/// A scalar of each row of a batch, as Runner::lossGradient takes it.
+struct BackwardScalar {
+    Scalarisation of = Scalarisation::taskLoss;
+    std::vector<int> targets;
+    std::vector<float> weights;
+};
+
+/// One layer of one batch, through which the gradient of one scalar was pulled.
+struct PulledLayer {
+    int layer;
+    std::size_t batch;
+    std::size_t pass; ///< place of the scalar among those of the batch
+    const at::Tensor& input;
+    const at::Tensor& dOutput; ///< gradient of what leaves the layer
+    const LayerGradients& gradients;
+};
+
+/// What somebody does while gradients go down.
+struct BackwardSteps {
+    /// Each of them is one backward pass for all layers, heads and rows; batches have the same number of them.
+    std::function<std::vector<BackwardScalar>(std::size_t batch)> scalars;
+    /// May be empty. Before a gradient goes down: it may be changed.
+    std::function<void(std::size_t batch, std::size_t pass, LossGradient& top)> begins;
+    std::function<std::vector<Tap>(int layer, std::size_t pass)> taps;
+    std::function<void(const PulledLayer&)> pulled;
+    /// May be empty. The batches [first, end) are through all layers.
+    std::function<void(std::size_t first, std::size_t end)> finished;
+};
+
+/// What a walk keeps: the streams of all layers, of some batches at a time.
+struct BackwardMemory {
+    ComputeType type = ComputeType::float32;    ///< of the streams while they wait
+    std::int64_t bytes = std::int64_t{1} << 30; ///< where weights do not stay in memory; else one batch at a time
+};
+
+/// Batches go up through the layers, and gradients down again, one layer's graph at a time: memory
+/// grows with the depth by the streams that wait alone. Where the weights stay in memory batch follows batch, else as
+/// many go side by side as memory.bytes of streams allow, but at least one, so that weights are read rarely.
+/// @throws Cancelled, within the time that one layer takes for one batch
+void walkBackward(const Model& model, const Plan& plan, std::span<const Batch> batches, const BackwardSteps& steps,
+                  const BackwardMemory& memory, const Progress& progress);
+
+} // namespace secateur

@@ -1,0 +1,147 @@
+// Gradient metrics: batches against one sentence at a time, the two forms of norms, and memory by depth.
+//
+// benchmark_gradients MODEL [--sentences 256] [--batch 32]   gnorm: seconds, of sentences of 20 to 60 tokens
+// benchmark_gradients --forms [HIDDEN]                       by length, which form of a norm is faster
+// benchmark_gradients --depth [LAYERS]                       peak memory of a made-up model of so many layers
+//
+// Batches and single sentences take turns in four parts, so that a busy machine slows both. Single sentences run
+// through the same engine, without any gradient of a weight being formed: what autograd of a whole model costs is
+// gradients.py's.
+
+#include "analysis/head_gradients.h"
+#include "analysis/measure_gradient.h"
+#include "analysis/model.h"
+#include "analysis/runner.h"
+#include "backends/open_model.h"
+#include "backends/runtime.h"
+#include "tests/benchmarks/synthetic_checkpoint.h"
+
+#include <ATen/ATen.h>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <map>
+#include <random>
+#include <string>
+
+using namespace secateur;
+
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+double since(Clock::time_point begin) {
+    return std::chrono::duration<double>(Clock::now() - begin).count();
+}
+
+std::vector<TokenSequence> drawnSentences(std::size_t count, int shortest, int longest, int vocab) {
+    std::mt19937 random(1);
+    std::vector<TokenSequence> sentences(count);
+    for (TokenSequence& sentence : sentences) {
+        const int length = shortest + static_cast<int>(random() % static_cast<unsigned>(longest - shortest + 1));
+        for (int i = 0; i < length; ++i)
+            sentence.ids.push_back(static_cast<int>(random() % static_cast<unsigned>(vocab)));
+        sentence.types.assign(sentence.ids.size(), 0);
+    }
+    return sentences;
+}
+
+double measured(const Model& model, const Plan& plan, std::span<const TokenSequence> sentences,
+                std::int64_t batchTokens, const std::string& metrics) {
+    const auto begin = Clock::now();
+    measureGradient(model, {.plan = plan, .sequences = sentences, .batchTokens = batchTokens},
+                    parseMetricRequests(metrics), {});
+    return since(begin);
+}
+
+void compareBatches(const std::string& path, std::size_t count, std::int64_t batch) {
+    const auto model = openModel(path);
+    const auto plan = model->runner().plan(PruningMask(model->spec()), ComputeType::float32);
+    const auto sentences = drawnSentences(count, 20, 60, model->spec().vocab);
+    measured(*model, *plan, std::span(sentences).first(1), 1, "gnorm"); // weights are converted
+    double together = 0;
+    double alone = 0;
+    double all = 0;
+    constexpr std::size_t parts = 4;
+    for (std::size_t part = 0; part < parts; ++part) {
+        const auto some = std::span(sentences).subspan(part * count / parts, count / parts);
+        together += measured(*model, *plan, some, batch * 40, "gnorm");
+        alone += measured(*model, *plan, some, 1, "gnorm");
+        all += measured(*model, *plan, some, batch * 40, "gradient");
+    }
+    fmt::print("{}: {} sentences of 20 to 60 tokens\n", model->card().name, count);
+    fmt::print("gnorm, batches of about {}: {:.2f} s; one by one: {:.2f} s; ratio {:.2f}\n", batch, together, alone,
+               alone / together);
+    fmt::print("all gradient metrics of the group: {:.2f} s\n", all);
+}
+
+void compareForms(std::int64_t hidden) {
+    for (const std::int64_t length : {32, 64, 96, 128, 192, 256, 384, 512}) {
+        const std::int64_t rows = std::max<std::int64_t>(1, 2048 / length);
+        const at::Tensor input = at::randn({rows, length, hidden});
+        const at::Tensor delta = at::randn({rows, length, hidden / 64, 64});
+        const auto seconds = [&](NormForm form) {
+            double best = 1e9;
+            for (int i = 0; i < 5; ++i) {
+                const auto begin = Clock::now();
+                const ProjectionNorms norms(input, form);
+                for (int projection = 0; projection < 3; ++projection)
+                    norms.squares(delta);
+                best = std::min(best, since(begin));
+            }
+            return best * 1e3;
+        };
+        fmt::print("hidden {} length {:4}: tokens {:8.1f} ms, matrix {:8.1f} ms\n", hidden, length,
+                   seconds(NormForm::tokens), seconds(NormForm::matrix));
+    }
+}
+
+/// What a run needs beside weights that are there already, of which the streams that wait are said apart.
+void memoryOfDepth(int layers) {
+    const benchmarks::Shape shape{
+        .layers = layers, .hidden = 512, .ffn = 1536, .vocab = 4096, .heads = 8, .kvHeads = 4};
+    const benchmarks::ModelFolder folder(shape);
+    const at::Tensor numbers = at::empty({1 << 22}, at::kFloat).normal_(0, 0.02).to(at::kBFloat16);
+    const auto* bits = static_cast<const std::uint16_t*>(numbers.data_ptr());
+    benchmarks::writeSafetensors(
+        folder.path() / "model.safetensors", "BF16", benchmarks::allTensors(shape),
+        [&](const benchmarks::Tensor& tensor) { return std::vector<std::uint16_t>(bits, bits + tensor.elements()); });
+    const auto model = openModel((folder.path() / "model.safetensors").string());
+    const auto plan = model->runner().plan(PruningMask(model->spec()), ComputeType::float32);
+    const auto sentences = drawnSentences(32, 256, 256, shape.vocab);
+    constexpr std::int64_t batchTokens = 2048;
+    measured(*model, *plan, std::span(sentences).first(1), batchTokens, "gnorm,head_mask_gradient");
+    benchmarks::forgetPeak();
+    const double before = benchmarks::statusMegabytes("VmRSS");
+    const double seconds = measured(*model, *plan, sentences, batchTokens, "gnorm,head_mask_gradient");
+    const double peak = benchmarks::statusMegabytes("VmHWM") - before;
+    const double streams = static_cast<double>(batchTokens * shape.hidden * layers) * 4 / 1e6;
+    fmt::print("{:2} layers: {:6.0f} MB, of which streams {:4.0f} MB, the rest {:4.0f} MB; {:.1f} s\n", layers, peak,
+               streams, peak - streams, seconds);
+}
+
+} // namespace
+
+int main(int count, char** values) {
+    initialiseRuntime(0);
+    std::map<std::string, std::string> named;
+    std::string model;
+    for (int i = 1; i < count; ++i) {
+        const std::string value = values[i];
+        if (value.starts_with("--"))
+            named[value] = i + 1 < count ? values[++i] : "";
+        else
+            model = value;
+    }
+    const auto number = [&](const std::string& name, int otherwise) {
+        return named.contains(name) && !named[name].empty() ? std::stoi(named[name]) : otherwise;
+    };
+    if (named.contains("--forms"))
+        compareForms(number("--forms", 576));
+    else if (named.contains("--depth"))
+        memoryOfDepth(number("--depth", 8));
+    else
+        compareBatches(model, static_cast<std::size_t>(number("--sentences", 256)), number("--batch", 32));
+}

@@ -1,0 +1,93 @@
+#!/usr/bin/env python3
+"""Writes gradient_metrics.json: gradient metrics of models of tests/data/forward, as autograd and numpy find them.
+
+    python make_gradient_metrics.py
+
+Needs torch, transformers (5.x) and numpy. Of each model: "sequences" of token ids, "labels" of a classifier, by result
+id [layers][heads], and "masked": the same with the gates of the heads of "cut" closed. "head_fisher" is exact: what
+random signs estimate.
+"""
+
+import json
+import pathlib
+
+import numpy as np
+
+import forward_judge as fj
+from gradient_metrics_judge import ENCODERS, Judge
+from make_forward_metrics import load
+
+HERE = pathlib.Path(__file__).parent
+MODELS = ["llama-mha", "gpt2", "llama-gqa", "qwen3", "gemma3", "bert", "albert"]
+LENGTHS = (15, 9, 12, 4)
+CUT = ((0, 1), (1, 0))
+
+
+def numbers(values):
+    return [[float(f"{value:.8g}") for value in row] for row in values]
+
+
+def magnitudes(judge, of):
+    suffix = "" if of == "task_loss" else f":scalarisation={of}"
+    return {"head_mask_gradient" + suffix: np.abs(judge.gate_gradients(of)).mean(0)}
+
+
+def norms(judge, found, of, usual, batch=0):
+    options = (f":code_compat_batch={batch}" if batch else "") + ("" if of == usual else f":scalarisation={of}")
+    values = judge.norms(of, batch)
+    for name, one in zip(("gnorm_q", "gnorm_k", "gnorm_v", "gnorm"), (*values, values.prod(0))):
+        found[name + options] = one
+
+
+def expected(judge):
+    usual = "logit_norm" if judge.encoder else "task_loss"
+    found = {}
+    for of in ["task_loss", "logit_norm", "gold_logprob"] + ["pooled_norm"] * judge.encoder:
+        norms(judge, found, of, usual)
+        found |= magnitudes(judge, of)
+    norms(judge, found, usual, usual, batch=3)
+    gates = judge.gate_gradients("task_loss")
+    found["head_mask_gradient:abs=token"] = judge.token_magnitude("task_loss")
+    found["head_mask_gradient:abs=batch:batch=3"] = (np.abs(gates[:3].mean(0)) + np.abs(gates[3:].mean(0))) / 2
+    mean = np.abs(gates).mean(0)
+    found["head_mask_gradient:layer_normalised=true"] = mean / np.sqrt((mean ** 2).sum(1, keepdims=True))
+    found["head_mask_gradient:tis_abs=true"] = judge.pair_magnitude("task_loss")
+    targets = np.array([1 if judge.encoder else len(ids) - 1 for ids in judge.sequences])
+    found["head_gate_gradient"] = (gates * targets[:, None, None]).sum(0) / targets.sum()
+    found["head_fisher"] = judge.fisher()
+    return {name: numbers(judge.spread(values)) for name, values in found.items()} | {
+        "self_attribution:steps=5": numbers(judge.attribution(5, "mean")),
+        **({} if judge.encoder else {"self_attribution:position=last:steps=3": numbers(judge.attribution(3, "last"))})}
+
+
+def masked(judge):
+    of = "logit_norm" if judge.encoder else "task_loss"
+    found = {}
+    norms(judge, found, of, of)
+    for layer, head in judge.cut:
+        assert all(values[layer][head] == 0 for values in found.values())
+    found["head_mask_gradient"] = np.abs(judge.gate_gradients("task_loss")).mean(0)
+    for layer, head in judge.cut:
+        found["head_mask_gradient"][layer][head] = 0  # what is cut has no gate
+    return {name: numbers(judge.spread(values)) for name, values in found.items()}
+
+
+def main():
+    document = {}
+    for number, name in enumerate(MODELS):
+        model = load(name)
+        random = np.random.default_rng(100 + number)
+        sequences = [random.integers(3, model.config.vocab_size, n).tolist() for n in LENGTHS]
+        encoder = model.config.model_type in ENCODERS
+        labels = random.integers(0, model.config.num_labels, len(LENGTHS)).tolist() if encoder else []
+        cut = CUT[:1] if model.config.model_type == "albert" else CUT
+        with fj.InDouble():
+            whole = expected(Judge(model, sequences, labels))
+            document[name] = {"sequences": sequences, "labels": labels, "cut": cut, "metrics": whole,
+                              "masked": masked(Judge(model, sequences, labels, cut))}
+        print(name, len(whole), "results")
+    (HERE / "gradient_metrics.json").write_text(json.dumps(document, separators=(",", ":")).replace('},"', '},\n"') + "\n")
+
+
+if __name__ == "__main__":
+    main()

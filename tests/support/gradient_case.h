@@ -1,0 +1,107 @@
+#pragma once
+
+#include "tests/support/engine_case.h"
+
+#include "analysis/gradient_scalars.h"
+#include "analysis/measure_gradient.h"
+#include "analysis/padded_batches.h"
+
+#include <QJsonArray>
+#include <QJsonDocument>
+#include <QJsonObject>
+#include <QtTest>
+
+namespace secateur::test {
+
+inline QJsonObject judgedGradients() {
+    QFile file(data().filePath("gradient_metrics.json"));
+    if (!file.open(QIODevice::ReadOnly))
+        qFatal("no gradient_metrics.json");
+    return QJsonDocument::fromJson(file.readAll()).object();
+}
+
+/// A small model, the texts that it was differentiated on elsewhere, and what came of it.
+struct GradientCase {
+    QString folder;
+    std::shared_ptr<const Model> model;
+    std::shared_ptr<const Plan> plan;
+    QJsonObject metrics;
+    QJsonObject masked; ///< under cutMask()
+    std::vector<TokenSequence> sequences;
+    std::vector<int> labels;
+    QJsonArray cut;
+
+    explicit GradientCase(const QString& name, bool plain = false, std::int64_t budget = 0)
+        : folder(name)
+        , model(openModel(data().filePath("forward/" + name + "/model.safetensors").toStdString(), {},
+                          {.memoryBudget = budget, .plain = plain}))
+        , plan(model->runner().plan(PruningMask(model->spec()), ComputeType::float32)) {
+        const QJsonObject own = judgedGradients()[name].toObject();
+        metrics = own["metrics"].toObject();
+        masked = own["masked"].toObject();
+        cut = own["cut"].toArray();
+        for (const auto& label : own["labels"].toArray())
+            labels.push_back(label.toInt());
+        for (const auto& ids : own["sequences"].toArray()) {
+            TokenSequence sequence;
+            for (const auto& id : ids.toArray())
+                sequence.ids.push_back(id.toInt());
+            sequence.types.assign(sequence.ids.size(), 0);
+            sequences.push_back(std::move(sequence));
+        }
+    }
+
+    PruningMask cutMask() const {
+        PruningMask mask(model->spec());
+        for (const auto& place : cut) {
+            LayerMask layer = mask.layer(place[0].toInt());
+            layer.heads[static_cast<std::size_t>(place[1].toInt())] = false;
+            mask.setLayer(place[0].toInt(), layer);
+        }
+        return mask;
+    }
+
+    std::vector<MetricResult> measure(const std::string& requests, std::int64_t batchTokens = 4096) const {
+        return measureGradient(*model, {*plan, sequences, labels, batchTokens}, parseMetricRequests(requests), {});
+    }
+    MetricResult one(const std::string& request) const { return measure(request).front(); }
+};
+
+/// The largest difference of cells, over the largest number. No value in `found` counts as 0: heads that a mask cuts
+/// have none here, and gradients that are exactly 0 elsewhere.
+inline double apart(const Matrix& found, const QJsonArray& expected) {
+    constexpr double infinite = std::numeric_limits<double>::infinity();
+    double worst = static_cast<qsizetype>(found.rows()) == expected.size() ? 0 : infinite;
+    double scale = 0;
+    for (std::size_t row = 0; row < found.rows() && worst < infinite; ++row) {
+        const QJsonArray cells = expected[static_cast<qsizetype>(row)].toArray();
+        if (static_cast<qsizetype>(found.columns()) != cells.size())
+            return infinite;
+        for (std::size_t column = 0; column < found.columns(); ++column) {
+            const double wanted = cells[static_cast<qsizetype>(column)].toDouble();
+            const double own = std::isnan(found(row, column)) ? 0 : found(row, column);
+            worst = std::max(worst, std::abs(own - wanted));
+            scale = std::max(scale, std::abs(wanted));
+        }
+    }
+    return scale > 0 ? worst / scale : worst;
+}
+
+/// The same of two results; what only one of them has is as far away as can be.
+inline double apart(const Matrix& found, const Matrix& expected) {
+    double worst = 0;
+    double scale = 0;
+    for (std::size_t i = 0; i < found.values().size(); ++i) {
+        const double x = found.values()[i];
+        const double y = expected.values()[i];
+        if (std::isnan(x) != std::isnan(y))
+            return std::numeric_limits<double>::infinity();
+        if (!std::isnan(x)) {
+            worst = std::max(worst, std::abs(x - y));
+            scale = std::max(scale, std::abs(y));
+        }
+    }
+    return scale > 0 ? worst / scale : worst;
+}
+
+} // namespace secateur::test
