@@ -21,6 +21,8 @@
 #include <QLineEdit>
 #include <QMouseEvent>
 #include <QPushButton>
+#include <QScrollArea>
+#include <QScrollBar>
 #include <QSignalSpy>
 #include <QStandardPaths>
 #include <QTemporaryDir>
@@ -31,6 +33,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <numeric>
 
 using namespace secateur;
 
@@ -173,6 +176,7 @@ private slots:
     void barSaysHowManyPassAndWhatIsWrong();
     void hoverIsOneForAllViews();
     void classesAreNamedEverywhere();
+    void sheetOfManyHeadsIsPaintedInAFrame();
     void placesAreFound_data();
     void placesAreFound();
     void findingIsFastInLargeModels();
@@ -445,6 +449,51 @@ void TestHeadFilter::classesAreNamedEverywhere() {
     const QTreeWidgetItem* many = table->findItems("attention_pattern", Qt::MatchExactly).first();
     QCOMPARE(many->text(1), QString("mostly diagonal"));
     QCOMPARE(many->child(0)->text(0), QString("1 sink · 2 diagonal"));
+}
+
+void TestHeadFilter::sheetOfManyHeadsIsPaintedInAFrame() {
+    ModelSpec spec;
+    spec.layers.resize(30);
+    for (LayerSpec& layer : spec.layers)
+        layer.heads = layer.kvHeads = 32;
+    std::vector<int> layers(30);
+    std::iota(layers.begin(), layers.end(), 0);
+    Selection selection;
+    QScrollArea area;
+    auto* sheet = new AttentionSheet(&selection);
+    area.setWidget(sheet);
+    sheet->setSide(56);
+    sheet->setLayers(spec, layers);
+    for (const int layer : layers) {
+        for (int head = 0; head < 32; ++head)
+            sheet->setThumbnail({{layer, head}, 96, std::vector<float>(96 * 96, 0.01F)});
+        sheet->setRead(layer);
+    }
+    area.resize(1000, 600);
+    area.show();
+    QVERIFY(QTest::qWaitForWindowExposed(&area));
+    QElapsedTimer timer;
+    double slowest = 0;
+    double total = 0;
+    constexpr int steps = 20;
+    for (int step = 0; step < steps; ++step) { // half of a row at a time
+        timer.start();
+        area.verticalScrollBar()->setValue(30 * step);
+        area.repaint();
+        QCoreApplication::processEvents();
+        const double took = static_cast<double>(timer.nsecsElapsed()) / 1e6;
+        slowest = std::max(slowest, took);
+        total += took;
+    }
+    timer.start();
+    for (int head = 0; head < 16; ++head) {
+        selection.hover(HeadId{12, head});
+        QCoreApplication::processEvents();
+    }
+    const double hovering = static_cast<double>(timer.nsecsElapsed()) / 1e6 / 16;
+    qInfo("scrolling %.1f ms a step, %.1f at most; hovering %.2f ms", total / steps, slowest, hovering);
+    QVERIFY(total / steps < 100);
+    QVERIFY(hovering < 50);
 }
 
 QString placesText(const QString& typed, const ModelSpec& spec, std::size_t most = 4) {

@@ -136,6 +136,7 @@ void MainWindow::buildCentre() {
     m_layers->setFilter(m_filter);
     m_neurons->setFilter(m_filter);
     m_attention->setFilter(m_filter);
+    m_scatter->setFilter(m_filter);
     m_filterBar = new FilterBar(m_document, m_filter);
     m_centre = new QStackedWidget;
     for (QWidget* page :
@@ -417,7 +418,9 @@ void MainWindow::showTab(const QString& id) {
                              : id == "neurons"   ? static_cast<QWidget*>(m_neurons)
                              : id == "attention" ? static_cast<QWidget*>(m_attention)
                              : id == "scatter"   ? static_cast<QWidget*>(m_scatter)
+                             : id == "sheet"     ? static_cast<QWidget*>(m_attention)
                                                  : m_heads);
+    m_attention->showAllHeads(id == "sheet");
     if (id == "neurons" && m_selection->active())
         m_neurons->openLayer(m_selection->active()->layer);
 }

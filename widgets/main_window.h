@@ -56,7 +56,8 @@ public:
 
     /// Asks first when something saved was changed since.
     void open(const QString& path);
-    /// @param id "heads", "layers", "attention", "scatter" or "neurons", which opens the selected layer
+    /// @param id "heads", "layers", "attention", "sheet" of all heads, "scatter" or "neurons", which opens the selected
+    /// layer
     void showTab(const QString& id);
     /// Shows a measurement in the view that is for its kind. @param key result_key.h
     void showResult(const QString& key);

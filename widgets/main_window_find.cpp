@@ -9,6 +9,7 @@
 #include "widgets/metric_list.h"
 #include "widgets/metric_names.h"
 #include "widgets/neurons_view.h"
+#include "widgets/scatter_view.h"
 
 #include <QDockWidget>
 #include <QTabWidget>
@@ -61,7 +62,7 @@ std::vector<Command> MainWindow::findable(const QString& typed) {
 
 /// In the picture that is shown, if it shows heads.
 void MainWindow::showHead(HeadId head) {
-    if (m_tabs->currentWidget() != m_attention)
+    if (m_tabs->currentWidget() != m_attention && m_tabs->currentWidget() != m_scatter)
         m_tabs->setCurrentWidget(m_heads);
     m_selection->select({head}, Selection::Mode::replace, head);
     m_heads->grid()->reveal(head);

@@ -20,6 +20,7 @@ public:
         setParent(rect);
     }
 
+    std::optional<std::vector<Point>> passing;
     std::vector<Point> selected;
     std::optional<Point> active;
     std::optional<Point> hovered;
@@ -29,6 +30,10 @@ protected:
     QRect clipRect() const override { return m_rect->rect(); }
     void applyDefaultAntialiasingHint(QCPPainter* painter) const override { painter->setAntialiasing(true); }
     void draw(QCPPainter* painter) override {
+        if (passing) {
+            painter->fillRect(clipRect(), m_theme.veil());
+            drawRings(*painter, *passing, 0, m_theme.background);
+        }
         drawRings(*painter, selected, 1.6, m_theme.accent);
         if (active)
             drawRings(*painter, {*active}, 3, m_theme.accent);
@@ -72,6 +77,10 @@ private:
 
 ScatterMarks::ScatterMarks(QCPAxisRect* rect, const PlotTheme& theme, double diameter)
     : m_drawing(new Drawing(rect, theme, diameter)) {}
+
+void ScatterMarks::setPassing(std::optional<std::vector<Point>> points) {
+    m_drawing->passing = std::move(points);
+}
 
 void ScatterMarks::setSelected(std::vector<Point> points) {
     m_drawing->selected = std::move(points);

@@ -23,6 +23,8 @@ public:
 
     ScatterMarks(QCPAxisRect* rect, const PlotTheme& theme, double diameter);
 
+    /// Those that a filter leaves: the others step back. Absent = there is no filter.
+    void setPassing(std::optional<std::vector<Point>> points);
     void setSelected(std::vector<Point> points);
     void setActive(std::optional<Point> point);
     void setHovered(std::optional<Point> point);

@@ -1,5 +1,6 @@
 #include "widgets/scatter_plot.h"
 
+#include "widgets/head_filter.h"
 #include "widgets/mask_editor.h"
 #include "widgets/plot_axes.h"
 #include "widgets/plot_points.h"
@@ -90,6 +91,7 @@ void ScatterPlot::place() {
     m_pixels.resize(points()->values.size());
     for (std::size_t i = 0; i < m_pixels.size(); ++i)
         m_pixels[i] = {x(points()->positions[i]), y(points()->values[i])};
+    followFilter();
     followSelection();
     followHover();
 }
@@ -123,6 +125,31 @@ void ScatterPlot::followHover() {
     m_marks->setHovered(hovered ? std::optional(mark(*hovered)) : std::nullopt);
     replotMarks();
     emit pointChanged();
+}
+
+void ScatterPlot::setFilter(const HeadFilter* filter) {
+    m_filter = filter;
+    connect(filter, &HeadFilter::changed, this, &ScatterPlot::followFilter);
+    followFilter();
+}
+
+void ScatterPlot::followFilter() {
+    if (!m_marks)
+        return;
+    std::optional<std::vector<ScatterMarks::Point>> passing;
+    if (m_filter && m_filter->isActive()) {
+        passing.emplace();
+        for (std::size_t i = 0; i < m_pixels.size(); ++i)
+            if (m_scope == Scope::neuron ? m_filter->passesAny(points()->units[i].layer) : !meant(headsOf(i)).empty())
+                passing->push_back(mark(i));
+    }
+    m_marks->setPassing(std::move(passing));
+    replotMarks();
+}
+
+/// Those that a person who takes them at once means.
+std::set<HeadId> ScatterPlot::meant(const std::set<HeadId>& heads) const {
+    return m_filter ? m_filter->passing(heads) : heads;
 }
 
 /// Draws the overlay alone, unless nobody sees it yet.
@@ -162,7 +189,7 @@ std::set<HeadId> ScatterPlot::headsIn(const QPolygonF& outline) const {
     for (std::size_t i = 0; i < m_pixels.size() && m_scope != Scope::neuron; ++i)
         if (seen.contains(m_pixels[i]) && outline.containsPoint(m_pixels[i], Qt::OddEvenFill))
             heads.merge(headsOf(i));
-    return heads;
+    return meant(heads);
 }
 
 std::optional<std::size_t> ScatterPlot::pointAt(QPointF pixel) const {
@@ -197,7 +224,7 @@ void ScatterPlot::selectAll() {
     std::set<HeadId> heads;
     for (std::size_t i = 0; i < m_pixels.size() && m_scope != Scope::neuron; ++i)
         heads.merge(headsOf(i));
-    m_selection->select(heads, Selection::Mode::replace);
+    m_selection->select(meant(heads), Selection::Mode::replace);
 }
 
 void ScatterPlot::selectForMenu(QPointF point) {

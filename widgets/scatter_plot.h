@@ -14,6 +14,7 @@
 
 namespace secateur {
 
+class HeadFilter;
 class MaskEditor;
 class Selection;
 
@@ -31,6 +32,8 @@ public:
 
     /// @param figure of metricScatter() @param scope what its points are. The zoom stays while the axes are the same.
     void showFigure(Figure figure, Scope scope, const ModelSpec& spec);
+    /// Points without a head that passes step back, and are not selected with others.
+    void setFilter(const HeadFilter* filter);
     void setTool(Tool tool) { m_tool = tool; }
     void resetZoom();
     bool isZoomed() const { return m_view.has_value(); }
@@ -76,6 +79,8 @@ private:
     void place();
     void followSelection();
     void followHover();
+    void followFilter();
+    std::set<HeadId> meant(const std::set<HeadId>& heads) const;
     void replotMarks();
     void setView(const View& view);
     void zoom(double factor, QPointF about);
@@ -100,6 +105,7 @@ private:
 
     MaskEditor* m_masks;
     Selection* m_selection;
+    const HeadFilter* m_filter = nullptr;
     Tool m_tool = Tool::select;
     Scope m_scope = Scope::head;
     ModelSpec m_spec;

@@ -314,6 +314,11 @@ void ScatterView::measureMissing() {
     m_document->measure(requests);
 }
 
+void ScatterView::setFilter(const HeadFilter* filter) {
+    m_plot->setFilter(filter);
+    m_grid->setFilter(filter);
+}
+
 void ScatterView::selectAll() {
     if (isMapShown())
         m_grid->selectAll();

@@ -22,6 +22,7 @@ namespace secateur {
 
 class Document;
 class FigureActions;
+class HeadFilter;
 class HeadsGrid;
 class JobRunner;
 class MaskActions;
@@ -37,6 +38,8 @@ class ScatterView : public QWidget {
 public:
     ScatterView(Document* document, JobRunner* jobs, Selection* selection, QWidget* parent = nullptr);
 
+    /// Heads that do not pass step back.
+    void setFilter(const HeadFilter* filter);
     /// What is on screen, with all points; without series or cells when nothing can be compared.
     Figure currentFigure() const;
     /// Of the results along x and y, measured or not (result_key.h).
