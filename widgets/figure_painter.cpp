@@ -307,7 +307,8 @@ QCPAxisRect* addScatterAxes(QCPLayoutGrid& layout, int row, const Figure& figure
     styleAxis(*x, theme);
     useValueTicks(*x, figure.x.logarithmic);
     x->setLabel(brokenLabel(figure.x.label, theme.font, layout.parentPlot()->viewport().width() * 3 / 4));
-    const AxisRange range = figure.x.range.value_or(positionRange(figure.series, figure.x.logarithmic));
+    const AxisRange range =
+        figure.x.range.value_or(pointRange(figure.series, &FigureSeries::positions, figure.x.logarithmic));
     x->setRange(range.lower, range.upper);
     rect->setMinimumMargins({0, theme.length(6), theme.length(10), 0});
     return rect;
@@ -341,6 +342,9 @@ void addNote(QCustomPlot& plot, const std::string& note, const PlotTheme& theme)
 void paintShadedScatter(QCPLayoutGrid& layout, const Figure& figure, const PlotTheme& theme) {
     QCPAxisRect* rect = addScatterAxes(layout, 0, figure, theme);
     rect->axis(QCPAxis::atBottom)->grid()->setVisible(true);
+    const AxisRange heights =
+        figure.y.range.value_or(pointRange(figure.series, &FigureSeries::values, figure.y.logarithmic));
+    rect->axis(QCPAxis::atLeft)->setRange(heights.lower, heights.upper);
     const FigureSeries& series = figure.series.front();
     const ColourRange range(series.shades, figure.scale);
     std::vector<PlotPoint> points;

@@ -31,10 +31,11 @@ AxisRange fittingRange(const std::vector<FigureSeries>& series, bool right, bool
     return {nearZero ? 0 : least - room, greatest + room};
 }
 
-AxisRange positionRange(const std::vector<FigureSeries>& series, bool logarithmic) {
+AxisRange pointRange(const std::vector<FigureSeries>& series, std::vector<double> FigureSeries::*along,
+                     bool logarithmic) {
     std::vector<double> positions;
     for (const FigureSeries& points : series)
-        std::ranges::copy_if(points.positions, std::back_inserter(positions),
+        std::ranges::copy_if(points.*along, std::back_inserter(positions),
                              [&](double x) { return !logarithmic || x > 0; });
     const auto [least, most] = finiteRange(positions);
     if (std::isnan(least))
