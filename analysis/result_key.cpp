@@ -69,9 +69,9 @@ MetricResult difference(const MetricResult& a, const MetricResult& b) {
     return result;
 }
 
-/// What a measurement that a key means is called beside others.
-std::string labelOf(const Session& session, const ResultKey& key, const MetricResult& result) {
-    if (key.key != referenceKey)
+/// What one measurement is called beside others.
+std::string ownLabel(const Session& session, const std::string& key, const MetricResult& result) {
+    if (key != referenceKey)
         return distinction(session, result);
     const Session& reference = *session.reference;
     const bool isOtherModel = reference.model.name != session.model.name;
@@ -124,24 +124,29 @@ const MetricResult* findResult(const Session& session, const ResultKey& key) {
     return found == session.results.rend() ? nullptr : &*found;
 }
 
+std::string labelOf(const Session& session, const ResultKey& key) {
+    const MetricResult* first = findResult(session, {key.resultId, key.key, {}});
+    const std::string own = first ? ownLabel(session, key.key, *first) : std::string();
+    if (!key.subtracted)
+        return own;
+    const MetricResult* second = findResult(session, {key.resultId, *key.subtracted, {}});
+    return fmt::format("{} − {}", own.empty() ? session.model.name : own,
+                       second ? ownLabel(session, *key.subtracted, *second) : std::string());
+}
+
 std::optional<MetricResult> resolveResult(const Session& session, const ResultKey& key) {
-    const ResultKey firstKey{key.resultId, key.key, {}};
-    const MetricResult* first = findResult(session, firstKey);
-    if (!first)
+    const MetricResult* first = findResult(session, {key.resultId, key.key, {}});
+    const MetricResult* second = key.subtracted ? findResult(session, {key.resultId, *key.subtracted, {}}) : first;
+    if (!first || !second)
         return {};
-    if (!key.subtracted) {
-        MetricResult result = *first;
-        result.label = labelOf(session, key, result);
-        return result;
-    }
-    const ResultKey secondKey{key.resultId, *key.subtracted, {}};
-    const MetricResult* second = findResult(session, secondKey);
-    if (!second || !hasShapeOf(*first, *second) || !first->request.info->classes.empty())
+    MetricResult result;
+    if (!key.subtracted)
+        result = *first;
+    else if (hasShapeOf(*first, *second) && first->request.info->classes.empty())
+        result = difference(*first, *second);
+    else
         return {};
-    MetricResult result = difference(*first, *second);
-    const std::string from = labelOf(session, firstKey, *first);
-    result.label =
-        fmt::format("{} − {}", from.empty() ? session.model.name : from, labelOf(session, secondKey, *second));
+    result.label = labelOf(session, key);
     return result;
 }
 

@@ -36,6 +36,9 @@ const MetricResult* findResult(const Session& session, const ResultKey& key);
 /// classes nor lengths. Nothing when one of both is missing or they are of different shapes.
 std::optional<MetricResult> resolveResult(const Session& session, const ResultKey& key);
 
+/// What resolveResult() gives its result for a label, without its values.
+std::string labelOf(const Session& session, const ResultKey& key);
+
 /// "built-in text, 1,024 tokens · whole model", "weights · bfloat16": what sets a measurement apart.
 std::string measuredOn(const Session& session, const MetricResult& result);
 

@@ -100,7 +100,9 @@ public:
     /// The measurement that a key means, partial while it is being computed, with standard errors for as long as some
     /// of its layers are estimates; null when there is none. Valid until the next signal of this object.
     const MetricResult* result(const std::string& key) const;
-    /// The same with a label that tells it from others of its metric. @param key of one that is there
+    /// What tells a measurement from others of its metric; empty = there are none.
+    std::string label(const std::string& key) const;
+    /// The measurement with a label that tells it from others of its metric. @param key of one that is there
     MetricResult labelled(const std::string& key) const;
     /// Whether it was measured under another mask than the current one. Metrics of weights never were.
     bool isStale(const MetricResult& result) const;

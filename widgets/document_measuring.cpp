@@ -181,6 +181,10 @@ MetricResult Document::labelled(const std::string& key) const {
     return resolveResult(m_session, parseResultKey(key)).value();
 }
 
+std::string Document::label(const std::string& key) const {
+    return m_partial.contains(key) ? std::string() : labelOf(m_session, parseResultKey(key));
+}
+
 bool Document::isStale(const MetricResult& result) const {
     return result.data && result.measurement.maskDigest != currentDigest();
 }

@@ -264,7 +264,7 @@ void MetricList::updateMeasurements(const std::string& resultId) {
             m_rows[name] = {item, request};
         }
         QTreeWidgetItem* item = m_rows.at(name).first;
-        item->setText(nameColumn, QString::fromStdString(m_document->labelled(key).label));
+        item->setText(nameColumn, QString::fromStdString(m_document->label(key)));
         item->setToolTip(nameColumn, item->text(nameColumn));
         showState(item, key);
     }

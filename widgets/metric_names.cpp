@@ -74,7 +74,7 @@ QString resultTitle(const Document& document, const MetricRequest& request, cons
     const MetricResult* result = document.result(key);
     if (!result)
         return title;
-    if (const std::string label = document.labelled(key).label; !label.empty())
+    if (const std::string label = document.label(key); !label.empty())
         title += QStringLiteral(" · ") + QString::fromStdString(label);
     return state == MetricState::stale ? QCoreApplication::translate("MetricNames", "%1 (of another mask)").arg(title)
                                        : title;

@@ -265,7 +265,7 @@ void SelectionInspector::showMany(const std::set<HeadId>& heads) {
 }
 
 void SelectionInspector::addRow(const std::string& resultId, const Words& value, const Words& place) {
-    const std::string label = m_document->labelled(resultId).label;
+    const std::string label = m_document->label(resultId);
     const ResultKey key = parseResultKey(resultId);
     auto* item = new QTreeWidgetItem(m_table, {QString::fromStdString(key.key.empty() ? resultId : "· " + label),
                                                value.text}); // other measurements stand below the latest
