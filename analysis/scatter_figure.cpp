@@ -120,9 +120,8 @@ Figure metricScatter(const ModelCard& model, const MetricResult& x, const Metric
     const PairedResults pairs = paired(model.spec, x, y);
     const RankCorrelation correlation =
         look.correlation ? *look.correlation : rankCorrelation(pairs.x.values(), pairs.y.values());
-    const std::size_t most = look.mostPoints == 0 ? correlation.count : look.mostPoints;
-    const std::size_t stride =
-        std::max<std::size_t>(1, (correlation.count + most - 1) / std::max<std::size_t>(most, 1));
+    const std::size_t most = look.mostPoints == 0 ? std::max<std::size_t>(correlation.count, 1) : look.mostPoints;
+    const std::size_t stride = std::max<std::size_t>((correlation.count + most - 1) / most, 1);
     Figure figure;
     figure.kind = FigureKind::scatter;
     figure.title = model.name;

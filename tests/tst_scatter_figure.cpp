@@ -173,6 +173,15 @@ private slots:
         QCOMPARE(QString::fromStdString(figure.note), "Spearman −0.14 · Kendall −0.07 · 6 heads · 1 in 2 drawn");
     }
 
+    void nothingMeasuredYetIsAnEmptyScatter() {
+        Session session = smallSession();
+        std::ranges::fill(session.results[0].values.values(), missing);
+        const Figure figure = makeFigure(session, "scatter");
+        QVERIFY(figure.series.front().values.empty());
+        QCOMPARE(QString::fromStdString(figure.note), "Spearman – · Kendall – · 0 heads");
+        QVERIFY(std::isnan(makeFigure(session, "rank_difference").cells(0, 0)));
+    }
+
     void rankDifferencesAreSharesInTheOrderOfCutting() {
         const Figure figure = makeFigure(smallSession(), "rank_difference");
         QVERIFY(figure.kind == FigureKind::heatMap);

@@ -411,7 +411,7 @@ private slots:
         const MetricResult y = result(id, spec, value);
         QElapsedTimer timer;
         timer.start();
-        const RankCorrelation known{};
+        const RankCorrelation known{.count = x.values.values().size()};
         ScatterLook look;
         look.correlation = &known;
         const Figure figure = metricScatter(card, x, y, look);
@@ -437,6 +437,8 @@ private slots:
         qInfo("made in %lld ms, placed in %lld ms, drawn in %lld ms, with all selected in %lld ms",
               static_cast<long long>(made), static_cast<long long>(shown), static_cast<long long>(painted),
               static_cast<long long>(marked));
+        QCOMPARE(figure.series.front().values.size(), x.values.values().size());
+        QCOMPARE(selection.heads().size(), areHeads ? x.values.values().size() : std::size_t(0));
         QVERIFY(painted < 500);
         if (const QString folder = qEnvironmentVariable("SECATEUR_SCREENSHOTS"); !folder.isEmpty())
             drawn.save(folder + "/many-" + QString::number(units) + ".png");
