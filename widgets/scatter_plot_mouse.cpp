@@ -146,7 +146,10 @@ void ScatterPlot::open(std::size_t index) {
 void ScatterPlot::hover(std::optional<std::size_t> index) {
     const bool isOfHeads = m_scope == Scope::head || m_scope == Scope::kvGroup;
     m_hovered = index;
-    m_selection->hover(index && isOfHeads ? std::optional(*headsOf(*index).begin()) : std::nullopt);
+    if (index && isOfHeads)
+        m_selection->hover(*headsOf(*index).begin());
+    else
+        m_selection->hoverLayer(index ? std::optional(points()->units[*index].layer) : std::nullopt);
     followHover();
 }
 
