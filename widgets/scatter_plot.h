@@ -74,6 +74,8 @@ private:
     // scatter_plot.cpp
     const FigureSeries* points() const;
     void place();
+    void markSelection();
+    void markHover();
     void followSelection();
     void followHover();
     void replotMarks();
