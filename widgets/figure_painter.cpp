@@ -175,7 +175,8 @@ void setUpValueAxis(QCPAxis& axis, const Figure& figure, bool right, const PlotT
     const FigureAxis& described = right ? figure.rightY : figure.y;
     styleAxis(axis, theme);
     useValueTicks(axis, described.logarithmic);
-    const AxisRange range = described.range.value_or(fittingRange(figure.series, right, described.logarithmic));
+    const AxisRange range =
+        described.range ? *described.range : fittingRange(figure.series, right, described.logarithmic);
     axis.setRange(range.lower, range.upper);
     const int room = axis.parentPlot()->viewport().height() / 2;
     axis.setLabel(brokenLabel(described.label, theme.font, room));
@@ -308,7 +309,7 @@ QCPAxisRect* addScatterAxes(QCPLayoutGrid& layout, int row, const Figure& figure
     useValueTicks(*x, figure.x.logarithmic);
     x->setLabel(brokenLabel(figure.x.label, theme.font, layout.parentPlot()->viewport().width() * 3 / 4));
     const AxisRange range =
-        figure.x.range.value_or(pointRange(figure.series, &FigureSeries::positions, figure.x.logarithmic));
+        figure.x.range ? *figure.x.range : pointRange(figure.series, &FigureSeries::positions, figure.x.logarithmic);
     x->setRange(range.lower, range.upper);
     rect->setMinimumMargins({0, theme.length(6), theme.length(10), 0});
     return rect;
@@ -340,11 +341,13 @@ void addNote(QCustomPlot& plot, const std::string& note, const PlotTheme& theme)
 
 /// Points in the colours of a map, with its bar.
 void paintShadedScatter(QCPLayoutGrid& layout, const Figure& figure, const PlotTheme& theme) {
+    if (!figure.y.range) { // points on the axis would be cut in half
+        Figure ranged = figure;
+        ranged.y.range = pointRange(figure.series, &FigureSeries::values, figure.y.logarithmic);
+        return paintShadedScatter(layout, ranged, theme);
+    }
     QCPAxisRect* rect = addScatterAxes(layout, 0, figure, theme);
     rect->axis(QCPAxis::atBottom)->grid()->setVisible(true);
-    const AxisRange heights =
-        figure.y.range.value_or(pointRange(figure.series, &FigureSeries::values, figure.y.logarithmic));
-    rect->axis(QCPAxis::atLeft)->setRange(heights.lower, heights.upper);
     const FigureSeries& series = figure.series.front();
     const ColourRange range(series.shades, figure.scale);
     std::vector<PlotPoint> points;

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <tuple>
 #include <vector>
 
 namespace secateur {
@@ -45,8 +46,12 @@ ColourRange::ColourRange(std::span<const double> values, const ColourScale& scal
     }
     if (kept.empty())
         return;
-    m_lower = percentile(kept, scale.clipPercent);
-    m_upper = percentile(kept, 100 - scale.clipPercent);
+    if (scale.clipPercent > 0) {
+        m_lower = percentile(kept, scale.clipPercent);
+        m_upper = percentile(kept, 100 - scale.clipPercent);
+    } else {
+        std::tie(m_lower, m_upper) = finiteRange(kept);
+    }
     if (isDiverging(m_map) && !m_logarithmic) {
         m_upper = std::max(std::abs(m_lower), std::abs(m_upper));
         m_lower = -m_upper;

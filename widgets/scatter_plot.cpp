@@ -4,6 +4,7 @@
 #include "widgets/mask_editor.h"
 #include "widgets/plot_axes.h"
 #include "widgets/plot_points.h"
+#include "widgets/plot_range.h"
 #include "widgets/plot_scale.h"
 #include "widgets/selection.h"
 
@@ -61,6 +62,10 @@ void ScatterPlot::showFigure(Figure shown, Scope scope, const ModelSpec& spec) {
         if (m_neuron && *m_neuron >= series.units.size())
             m_neuron.reset();
     }
+    // Once, and not each time that the window changes its size.
+    for (const auto& [axis, along] :
+         {std::pair(&shown.x, &FigureSeries::positions), std::pair(&shown.y, &FigureSeries::values)})
+        axis->range = pointRange(shown.series, along, axis->logarithmic);
     setFigure(shown);
 }
 
@@ -84,16 +89,16 @@ void ScatterPlot::painted() {
     place();
 }
 
-/// Where everything is on screen now.
+/// Where everything will be in the picture that is drawn next.
 void ScatterPlot::place() {
     const AxisPixels x(*plot()->axisRect()->axis(QCPAxis::atBottom));
     const AxisPixels y(*plot()->axisRect()->axis(QCPAxis::atLeft));
     m_pixels.resize(points()->values.size());
     for (std::size_t i = 0; i < m_pixels.size(); ++i)
         m_pixels[i] = {x(points()->positions[i]), y(points()->values[i])};
-    followFilter();
-    followSelection();
-    followHover();
+    markFilter();
+    markSelection();
+    markHover();
 }
 
 ScatterMarks::Point ScatterPlot::mark(std::size_t index) const {
@@ -101,19 +106,33 @@ ScatterMarks::Point ScatterPlot::mark(std::size_t index) const {
     return {m_pixels[index], m_colours[layer], index < points()->cut.size() && points()->cut[index]};
 }
 
-void ScatterPlot::followSelection() {
-    if (!m_marks)
-        return;
-    std::set<std::size_t> indices;
+void ScatterPlot::markSelection() {
+    std::vector<std::size_t> indices;
+    indices.reserve(m_selection->heads().size());
     for (const HeadId& head : m_selection->heads())
         if (const auto index = pointOf(head))
-            indices.insert(*index);
+            indices.push_back(*index);
+    std::ranges::sort(indices);
+    const auto repeated = std::ranges::unique(indices);
+    indices.erase(repeated.begin(), repeated.end());
     std::vector<ScatterMarks::Point> selected;
+    selected.reserve(indices.size());
     for (const std::size_t index : indices)
         selected.push_back(mark(index));
     m_marks->setSelected(std::move(selected));
     const auto current = currentPoint();
     m_marks->setActive(current ? std::optional(mark(*current)) : std::nullopt);
+}
+
+void ScatterPlot::markHover() {
+    const auto hovered = hoveredPoint();
+    m_marks->setHovered(hovered ? std::optional(mark(*hovered)) : std::nullopt);
+}
+
+void ScatterPlot::followSelection() {
+    if (!m_marks)
+        return;
+    markSelection();
     replotMarks();
     emit pointChanged();
 }
@@ -121,8 +140,7 @@ void ScatterPlot::followSelection() {
 void ScatterPlot::followHover() {
     if (!m_marks)
         return;
-    const auto hovered = hoveredPoint();
-    m_marks->setHovered(hovered ? std::optional(mark(*hovered)) : std::nullopt);
+    markHover();
     replotMarks();
     emit pointChanged();
 }
@@ -136,6 +154,11 @@ void ScatterPlot::setFilter(const HeadFilter* filter) {
 void ScatterPlot::followFilter() {
     if (!m_marks)
         return;
+    markFilter();
+    replotMarks();
+}
+
+void ScatterPlot::markFilter() {
     std::optional<std::vector<ScatterMarks::Point>> passing;
     if (m_filter && m_filter->isActive()) {
         passing.emplace();
@@ -144,7 +167,6 @@ void ScatterPlot::followFilter() {
                 passing->push_back(mark(i));
     }
     m_marks->setPassing(std::move(passing));
-    replotMarks();
 }
 
 /// Those that a person who takes them at once means.

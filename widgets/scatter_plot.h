@@ -77,6 +77,9 @@ private:
     // scatter_plot.cpp
     const FigureSeries* points() const;
     void place();
+    void markFilter();
+    void markSelection();
+    void markHover();
     void followSelection();
     void followHover();
     void followFilter();
