@@ -13,6 +13,7 @@
 
 #include <algorithm>
 #include <array>
+#include <utility>
 
 namespace secateur {
 
@@ -72,9 +73,10 @@ std::vector<double> SelfAttribution::values(std::size_t, int layer) const {
 }
 
 /// @param top stream of the sequence that leaves the last layer
-SelfAttribution::Copies SelfAttribution::copies(std::size_t sequence, int rows, const at::Tensor& top) const {
-    const std::vector<TokenSequence> same(static_cast<std::size_t>(rows), m_run.sequences[sequence]);
-    Copies copies{batchesInOrder(same, rows).batches.front(), {}};
+SelfAttribution::Copies SelfAttribution::copies(std::size_t sequence, std::vector<float> scales,
+                                                const at::Tensor& top) const {
+    const std::vector<TokenSequence> same(scales.size(), m_run.sequences[sequence]);
+    Copies copies{batchesInOrder(same, static_cast<int>(same.size())).batches.front(), {}, std::move(scales)};
     const std::vector<std::size_t> sequences(same.size(), sequence);
     if (m_scalars.hasTargets()) {
         copies.scalar = m_scalars.scalar({}, copies.batch, sequences);
@@ -84,40 +86,27 @@ SelfAttribution::Copies SelfAttribution::copies(std::size_t sequence, int rows, 
         copies.scalar.targets.assign(same.size(), static_cast<int>(likeliest.item<std::int64_t>()));
     }
     copies.scalar.of = Scalarisation::goldProbability;
+    const auto positions = static_cast<std::size_t>(copies.batch.positions);
     if (m_lastOnly && m_model.spec().family == Family::decoder)
-        for (std::size_t at = 0; at < copies.scalar.weights.size(); ++at) {
-            const bool isLast = at % static_cast<std::size_t>(copies.batch.positions) ==
-                                static_cast<std::size_t>(copies.batch.positions) - 2;
-            copies.scalar.weights[at] = isLast ? 1.F : 0.F;
-        }
+        for (std::size_t at = 0; at < copies.scalar.weights.size(); ++at)
+            copies.scalar.weights[at] = at % positions + 2 == positions ? 1.F : 0.F;
     return copies;
 }
 
 void SelfAttribution::attribute(std::size_t sequence, const Progress& progress) {
     const int layers = m_model.spec().layerCount();
-    const std::int64_t length = std::ssize(m_run.sequences[sequence].ids);
     const Batch one = batchesInOrder(m_run.sequences.subspan(sequence, 1), 1).batches.front();
     std::vector<at::Tensor> streams{m_runner.embed(m_run.plan, one)};
     for (int layer = 0; layer < layers; ++layer)
         streams.push_back(m_runner.runLayer(m_run.plan, layer, streams.back(), one));
-    const auto most = static_cast<int>(std::clamp<std::int64_t>(m_run.batchTokens / length, 1, m_steps));
     for (int layer = 0; layer < layers; ++layer) {
         progress.report(static_cast<double>(layer) / layers, fmt::format("attention of layer {}", layer));
         const auto row = static_cast<std::size_t>(layer);
         const auto kept = KeptUnits(m_model.spec().layers[row], m_run.plan.mask().layer(layer)).heads;
         if (kept.empty())
             continue;
+        const at::Tensor sum = gradientSum(layer, sequence, streams, progress);
         const at::Tensor& x = streams[row];
-        at::Tensor sum;
-        for (int first = 0; first < m_steps; first += most) {
-            std::vector<float> scales;
-            for (int step = first; step < std::min(first + most, m_steps); ++step)
-                scales.push_back(static_cast<float>(step) / static_cast<float>(m_steps));
-            const auto rows = static_cast<int>(scales.size());
-            const at::Tensor some = gradientSum(layer, x, copies(sequence, rows, streams.back()), std::move(scales));
-            sum = sum.defined() ? sum + some : some;
-            progress.check();
-        }
         const std::array wanted{Tap::attention};
         const LayerGradients whole = m_runner.pullBack(m_run.plan, layer, x, one, at::zeros_like(x), wanted);
         const at::Tensor links = whole.taps.at(Tap::attention).value[0] * sum / m_steps;
@@ -127,32 +116,51 @@ void SelfAttribution::attribute(std::size_t sequence, const Progress& progress) 
     }
 }
 
-/// The gradients with respect to a layer's attention at several points, summed: [heads, queries, keys].
-at::Tensor SelfAttribution::gradientSum(int layer, const at::Tensor& x, const Copies& some,
-                                        std::vector<float> scales) const {
+/// The gradients with respect to a layer's attention at all points, summed: [heads, queries, keys].
+at::Tensor SelfAttribution::gradientSum(int layer, std::size_t sequence, std::span<const at::Tensor> streams,
+                                        const Progress& progress) const {
+    const std::int64_t length = std::ssize(m_run.sequences[sequence].ids);
+    const auto most = static_cast<int>(std::clamp<std::int64_t>(m_run.batchTokens / length, 1, m_steps));
+    at::Tensor sum;
+    for (int first = 0; first < m_steps; first += most) {
+        std::vector<float> scales;
+        for (int step = first; step < std::min(first + most, m_steps); ++step)
+            scales.push_back(static_cast<float>(step) / static_cast<float>(m_steps));
+        const Copies some = copies(sequence, std::move(scales), streams.back());
+        const at::Tensor own = gradient(layer, streams[static_cast<std::size_t>(layer)], some, progress);
+        sum = sum.defined() ? sum + own : own;
+    }
+    return sum;
+}
+
+at::Tensor SelfAttribution::gradient(int layer, const at::Tensor& x, const Copies& some,
+                                     const Progress& progress) const {
     const at::Tensor same = x.expand({some.batch.rows, -1, -1}).contiguous();
-    const std::array leaving{Tap::output};
-    const LayerGradients up =
-        m_runner.pullBack(m_run.plan, layer, same, some.batch, at::zeros_like(same), leaving, scales);
-    const at::Tensor gradient = gradientOfScaled(layer, up.taps.at(Tap::output).value, some);
-    const std::array wanted{Tap::attention};
-    const LayerGradients down = m_runner.pullBack(m_run.plan, layer, same, some.batch, gradient, wanted, scales);
-    return down.taps.at(Tap::attention).gradient.sum(0);
+    const auto pulled = [&](const at::Tensor& dOutput, Tap wanted) {
+        const std::array taps{wanted};
+        return m_runner.pullBack(m_run.plan, layer, same, some.batch, dOutput, taps, some.scales).taps.at(wanted);
+    };
+    const at::Tensor above = gradientAbove(layer, pulled(at::zeros_like(same), Tap::output).value, some, progress);
+    return pulled(above, Tap::attention).gradient.sum(0);
 }
 
 /// Of the scalars with respect to what leaves a layer. @param x what leaves it
-at::Tensor SelfAttribution::gradientOfScaled(int layer, const at::Tensor& x, const Copies& all) const {
+at::Tensor SelfAttribution::gradientAbove(int layer, const at::Tensor& x, const Copies& some,
+                                          const Progress& progress) const {
     const int layers = m_model.spec().layerCount();
     std::vector<at::Tensor> streams{x};
-    for (int next = layer + 1; next < layers; ++next)
-        streams.push_back(m_runner.runLayer(m_run.plan, next, streams.back(), all.batch));
-    at::Tensor gradient =
-        m_runner
-            .lossGradient(m_run.plan, streams.back(), all.batch, all.scalar.of, all.scalar.targets, all.scalar.weights)
-            .stream;
+    for (int next = layer + 1; next < layers; ++next) {
+        progress.check();
+        streams.push_back(m_runner.runLayer(m_run.plan, next, streams.back(), some.batch));
+    }
+    at::Tensor gradient = m_runner
+                              .lossGradient(m_run.plan, streams.back(), some.batch, some.scalar.of, some.scalar.targets,
+                                            some.scalar.weights)
+                              .stream;
     for (int next = layers - 1; next > layer; --next) {
+        progress.check();
         streams.pop_back();
-        gradient = m_runner.pullBack(m_run.plan, next, streams.back(), all.batch, gradient, {}).input;
+        gradient = m_runner.pullBack(m_run.plan, next, streams.back(), some.batch, gradient, {}).input;
     }
     return gradient;
 }

@@ -7,6 +7,8 @@
 
 #include <ATen/core/Tensor.h>
 
+#include <span>
+#include <string>
 #include <vector>
 
 namespace secateur {
@@ -29,15 +31,18 @@ public:
     std::vector<std::string> warnings() const override;
 
 private:
-    /// A sequence several times side by side.
+    /// A sequence several times side by side, each time with its attention scaled otherwise.
     struct Copies {
         Batch batch;
         BackwardScalar scalar;
+        std::vector<float> scales;
     };
-    Copies copies(std::size_t sequence, int rows, const at::Tensor& top) const;
+    Copies copies(std::size_t sequence, std::vector<float> scales, const at::Tensor& top) const;
     void attribute(std::size_t sequence, const Progress& progress);
-    at::Tensor gradientSum(int layer, const at::Tensor& x, const Copies& some, std::vector<float> scales) const;
-    at::Tensor gradientOfScaled(int layer, const at::Tensor& x, const Copies& all) const;
+    at::Tensor gradientSum(int layer, std::size_t sequence, std::span<const at::Tensor> streams,
+                           const Progress& progress) const;
+    at::Tensor gradient(int layer, const at::Tensor& x, const Copies& some, const Progress& progress) const;
+    at::Tensor gradientAbove(int layer, const at::Tensor& x, const Copies& some, const Progress& progress) const;
 
     const Model& m_model;
     const Runner& m_runner;
