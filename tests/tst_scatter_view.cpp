@@ -2,6 +2,7 @@
 #include "widgets/document.h"
 #include "widgets/figure_actions.h"
 #include "widgets/heads_grid.h"
+#include "widgets/mask_actions.h"
 #include "widgets/mask_editor.h"
 #include "widgets/plot_theme.h"
 #include "widgets/result_combo.h"
@@ -132,7 +133,9 @@ public:
     JobRunner jobs;
     Document document;
     Selection selection;
-    ScatterView view{&document, &jobs, &selection};
+    QWidget picture;
+    MaskActions maskActions{document.masks(), &selection, &picture};
+    ScatterView view{&document, &jobs, &selection, &maskActions};
     QTemporaryDir folder;
 
 private:

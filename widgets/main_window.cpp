@@ -123,7 +123,7 @@ void MainWindow::buildCentre() {
     m_layers = new LayersView(m_document, m_selection);
     m_neurons = new NeuronsView(m_document, m_selection);
     m_attention = new AttentionView(m_document, m_jobs, m_selection);
-    m_scatter = new ScatterView(m_document, m_jobs, m_selection);
+    m_scatter = new ScatterView(m_document, m_jobs, m_selection, m_heads->maskActions());
     m_tabs = new QTabWidget;
     m_tabs->setDocumentMode(true);
     m_tabs->addTab(m_heads, tr("Heads"));

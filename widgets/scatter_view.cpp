@@ -65,7 +65,8 @@ QString inWords(bool value) {
 
 } // namespace
 
-ScatterView::ScatterView(Document* document, JobRunner* jobs, Selection* selection, QWidget* parent)
+ScatterView::ScatterView(Document* document, JobRunner* jobs, Selection* selection, MaskActions* maskActions,
+                         QWidget* parent)
     : QWidget(parent)
     , m_document(document)
     , m_jobs(jobs)
@@ -82,7 +83,7 @@ ScatterView::ScatterView(Document* document, JobRunner* jobs, Selection* selecti
     , m_measure(new QPushButton(tr("&Measure")))
     , m_plot(new ScatterPlot(document->masks(), selection, m_stack))
     , m_grid(new HeadsGrid(document->masks(), selection, m_stack))
-    , m_maskActions(new MaskActions(document->masks(), selection, m_plot))
+    , m_maskActions(maskActions)
     , m_actions(new FigureActions(this, [this] { return currentFigure(); }))
     , m_refresh(new QTimer(this)) {
     m_refresh->setSingleShot(true);

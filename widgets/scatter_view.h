@@ -36,7 +36,9 @@ class ScatterView : public QWidget {
     Q_OBJECT
 
 public:
-    ScatterView(Document* document, JobRunner* jobs, Selection* selection, QWidget* parent = nullptr);
+    /// @param maskActions the window's: their keys work here too
+    ScatterView(Document* document, JobRunner* jobs, Selection* selection, MaskActions* maskActions,
+                QWidget* parent = nullptr);
 
     /// Heads that do not pass step back.
     void setFilter(const HeadFilter* filter);

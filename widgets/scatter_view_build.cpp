@@ -94,7 +94,8 @@ void ScatterView::buildPages() {
     for (QWidget* page :
          {static_cast<QWidget*>(nothing), empty, static_cast<QWidget*>(m_plot), static_cast<QWidget*>(m_grid)})
         m_stack->addWidget(page);
-    m_grid->addActions(m_maskActions->all());
+    for (QWidget* picture : {static_cast<QWidget*>(m_plot), static_cast<QWidget*>(m_grid)})
+        picture->addActions(m_maskActions->all());
 }
 
 void ScatterView::connectAll() {
