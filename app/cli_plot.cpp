@@ -202,8 +202,8 @@ void addPlot(CLI::App& program, Console& console) {
         ->option_text("FILE");
     addMeasureOptions(*verb, arguments->text);
     addCommonOptions(*verb, console);
-    verb->footer("Examples: secateur-cli plot llama.h5 --figure heads:metric=gate_norm_head:log=true --out heads.pdf\n"
-                 "          secateur-cli plot llama.gguf --figure attention:layer=3:head=1 --prompt \"A text\" --out "
+    verb->footer("Example: secateur-cli plot llama.h5 --figure heads:metric=gate_norm_head:log=true --out heads.pdf\n"
+                 "         secateur-cli plot llama.gguf --figure attention:layer=3:head=1 --prompt \"A text\" --out "
                  "a.pdf");
     verb->callback([arguments, &console] { plot(*arguments, console); });
 }

@@ -354,8 +354,8 @@ private slots:
             makeFigure(smallSession(), "heads");
             QFAIL("was drawn");
         } catch (const Error& error) {
-            QCOMPARE(QString(error.what()), "m: holds no result \"gate_norm_head\". It holds "
-                                            "gate_norm_head:fold_norm=true, gate_norm");
+            QCOMPARE(QString(error.what()), "m: holds no result \"gate_norm_head\". It holds gate_norm, "
+                                            "gate_norm_head:fold_norm=true");
         }
         QVERIFY_EXCEPTION_THROWN(makeFigure(smallSession(), "bars"), UsageError);
         QVERIFY_EXCEPTION_THROWN(makeFigure(smallSession(), "heads:clip=50"), Error);

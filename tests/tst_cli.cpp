@@ -466,7 +466,7 @@ private slots:
         QVERIFY(masked.json().at("cells") != cells);
         const Outcome cut = plot(QStringList{"attention:layer=1:head=0", "--mask", mask} + prompt);
         QCOMPARE(cut.status, 1);
-        QVERIFY2(cut.error.contains("it is cut"), qPrintable(cut.error));
+        QVERIFY2(cut.out.contains("it is cut"), cut.out);
         QCOMPARE(plot({"attention"}).status, 2);
         QCOMPARE(plot(QStringList{"attention:head=99"} + prompt).status, 2);
         QCOMPARE(plot(QStringList{"attention:layer=99"} + prompt).status, 2);

@@ -15,9 +15,9 @@ namespace {
 
 constexpr double tolerance = 1e-5; ///< over the largest expected number
 
-constexpr std::array allTaps{Tap::input,           Tap::query,           Tap::key,       Tap::value,     Tap::context,
-                             Tap::attentionOutput, Tap::attentionUpdate, Tap::mlpHidden, Tap::mlpOutput, Tap::mlpUpdate,
-                             Tap::output};
+constexpr std::array allTaps{Tap::input,     Tap::attentionInput, Tap::query,           Tap::key,
+                             Tap::value,     Tap::context,        Tap::attentionOutput, Tap::attentionUpdate,
+                             Tap::mlpHidden, Tap::mlpOutput,      Tap::mlpUpdate,       Tap::output};
 
 /// A model as a mask leaves it, full in shape: columns of the matrices that write to the stream are 0, and of dropped
 /// sublayers the biases that are added behind them.

@@ -526,8 +526,8 @@ private slots:
         bench.open(session(shape(30, 9, 3)));
         QCOMPARE(bench.layers.currentFigure().series.size(), 2U);
         const QList<QAction*> actions = bench.layers.findChild<QToolButton*>()->menu()->actions();
-        QCOMPARE(actions.size(),
-                 std::ranges::count_if(allMetrics(), [](auto* info) { return info->scope != Scope::neuron; }));
+        const auto hasMeans = [](auto* info) { return info->scope != Scope::neuron && info->classes.empty(); };
+        QCOMPARE(actions.size(), std::ranges::count_if(allMetrics(), hasMeans));
         actions[2]->trigger();
         QCOMPARE(bench.layers.currentFigure().series.size(), 3U);
         for (int i : {0, 1, 2})
