@@ -16,7 +16,6 @@
 
 #include <QComboBox>
 #include <QDoubleSpinBox>
-#include <QElapsedTimer>
 #include <QLabel>
 #include <QLineEdit>
 #include <QMouseEvent>
@@ -32,6 +31,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <ctime>
 #include <limits>
 #include <numeric>
 
@@ -472,25 +472,27 @@ void TestHeadFilter::sheetOfManyHeadsIsPaintedInAFrame() {
     area.resize(1000, 600);
     area.show();
     QVERIFY(QTest::qWaitForWindowExposed(&area));
-    QElapsedTimer timer;
+    // Of the processor: others may keep it busy.
+    std::clock_t from = 0;
+    const auto milliseconds = [&] { return 1e3 * static_cast<double>(std::clock() - from) / CLOCKS_PER_SEC; };
     double slowest = 0;
     double total = 0;
     constexpr int steps = 20;
     for (int step = 0; step < steps; ++step) { // half of a row at a time
-        timer.start();
+        from = std::clock();
         area.verticalScrollBar()->setValue(30 * step);
         area.repaint();
         QCoreApplication::processEvents();
-        const double took = static_cast<double>(timer.nsecsElapsed()) / 1e6;
+        const double took = milliseconds();
         slowest = std::max(slowest, took);
         total += took;
     }
-    timer.start();
+    from = std::clock();
     for (int head = 0; head < 16; ++head) {
         selection.hover(HeadId{12, head});
         QCoreApplication::processEvents();
     }
-    const double hovering = static_cast<double>(timer.nsecsElapsed()) / 1e6 / 16;
+    const double hovering = milliseconds() / 16;
     qInfo("scrolling %.1f ms a step, %.1f at most; hovering %.2f ms", total / steps, slowest, hovering);
     QVERIFY(total / steps < 100);
     QVERIFY(hovering < 50);
@@ -544,12 +546,11 @@ void TestHeadFilter::findingIsFastInLargeModels() {
     spec.layers.resize(128);
     for (LayerSpec& layer : spec.layers)
         layer.heads = layer.kvHeads = 128;
-    QElapsedTimer timer;
-    timer.start();
+    const std::clock_t from = std::clock();
     constexpr int keys = 100;
     for (int i = 0; i < keys; ++i)
         QCOMPARE(placesFor("127.127", spec, 50).size(), 1U);
-    const double perKey = static_cast<double>(timer.nsecsElapsed()) / 1e6 / keys;
+    const double perKey = 1e3 * static_cast<double>(std::clock() - from) / CLOCKS_PER_SEC / keys;
     qInfo("%.3f ms a key", perKey);
     QVERIFY(perKey < 4);
 }
