@@ -142,7 +142,8 @@ at::Tensor WritingWeights::ofHeads(int layer, const std::vector<std::size_t>& he
     const std::vector<std::int64_t> indices(heads.begin(), heads.end());
     const at::Tensor weight = m_model.tensor(layer, Which::output);
     const at::Tensor byHead = weight.reshape({weight.size(0), -1, headDim}).transpose(0, 1); // [heads, hidden, headDim]
-    const at::Tensor own = byHead.index_select(0, at::tensor(indices, at::kLong)).to(context.device(), at::kFloat);
+    const at::ScalarType type = m_type == ComputeType::bfloat16 ? at::kBFloat16 : at::kFloat;
+    const at::Tensor own = byHead.index_select(0, at::tensor(indices, at::kLong)).to(context.device(), type);
     return m_heads.emplace(layer, own.contiguous()).first->second;
 }
 

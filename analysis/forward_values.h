@@ -3,6 +3,7 @@
 #include "analysis/forward_metrics.h"
 #include "analysis/layer_sums.h"
 #include "analysis/model.h"
+#include "analysis/plan.h"
 #include "analysis/pruning_mask.h"
 
 #include <map>
@@ -31,18 +32,21 @@ struct ColumnSizes {
 /// What the matrices that heads and neurons write with are like; each is read once.
 class WritingWeights {
 public:
+    /// @param type of the products that columns of heads are for
     /// @param keeps whether columns of heads stay in memory between batches
-    WritingWeights(const Model& model, bool keeps)
+    WritingWeights(const Model& model, ComputeType type, bool keeps)
         : m_model(model)
+        , m_type(type)
         , m_keeps(keeps) {}
 
     const ModelSpec& spec() const { return m_model.spec(); }
     const ColumnSizes& columns(int layer, Which which);
-    /// [heads, hidden, headDim] float32 beside `context`, of the kept heads.
+    /// [heads, hidden, headDim] beside `context`, of the kept heads: bfloat16 where products are, else float32.
     at::Tensor ofHeads(int layer, const std::vector<std::size_t>& heads, const at::Tensor& context);
 
 private:
     const Model& m_model;
+    ComputeType m_type;
     bool m_keeps;
     std::map<std::pair<int, Which>, ColumnSizes> m_columns;
     std::map<int, at::Tensor> m_heads;

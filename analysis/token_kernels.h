@@ -25,7 +25,8 @@ public:
     virtual at::Tensor columnSums(const at::Tensor& values, std::span<const int> lengths) const = 0;
 
     /// Of each token and head the sum over `out` of |sum_i weights[head, out, i] context[.., head, i]|.
-    /// @param context [rows, positions, heads, headDim] @param weights [heads, out, headDim] float32, beside it
+    /// @param context [rows, positions, heads, headDim] @param weights [heads, out, headDim] beside it: float32, or
+    /// bfloat16 where the numbers of `context` are, too; then they are multiplied as such, and summed in float32
     /// -> [rows, positions, heads]
     virtual at::Tensor contributions(const at::Tensor& context, const at::Tensor& weights) const = 0;
 };

@@ -56,6 +56,11 @@ std::int64_t keptBytes(const ModelSpec& spec, const Plan& plan) {
     return 2 * largest;
 }
 
+Conversion transposed(Conversion conversion) {
+    conversion.form = WeightForm::transposed;
+    return conversion;
+}
+
 /// Converted weights stand in for what was mapped of the file.
 void releaseFile(const Model& model, int layer) {
     for (std::size_t which = 0; which < whichCount; ++which)
@@ -72,9 +77,9 @@ EnginePlan::EnginePlan(const Model& model, WeightStore& store, PruningMask mask,
     , m_conversion(conversion)
     , m_keptBytes(keptBytes(model.spec(), *this)) {}
 
-Conversion EnginePlan::plainConversion() const {
+Conversion EnginePlan::gradientConversion() const {
     const bool isProcessor = m_conversion.device.is_cpu();
-    return {isProcessor ? ComputeType::float32 : type(), WeightForm::plain, m_conversion.device};
+    return {isProcessor ? ComputeType::float32 : type(), m_conversion.form, m_conversion.device};
 }
 
 EnginePlan::LayerPointer EnginePlan::stored(int index, const LayerMask& mask, const Conversion& conversion) const {
@@ -91,8 +96,17 @@ EnginePlan::LayerPointer EnginePlan::layer(int index, const LayerMask& mask) con
     return stored(index, mask, m_conversion);
 }
 
-EnginePlan::LayerPointer EnginePlan::plainLayer(int index) const {
-    return stored(index, mask().layer(index), plainConversion());
+EnginePlan::LayerPointer EnginePlan::gradientLayer(int index) const {
+    const Conversion conversion = gradientConversion();
+    LayerPointer own = stored(index, mask().layer(index), conversion);
+    if (conversion.form == WeightForm::plain)
+        return own;
+    const LayerPointer back = stored(index, mask().layer(index), transposed(conversion));
+    auto both = std::make_shared<PlanLayer>(*own);
+    for (Linear PlanLayer::*const linear :
+         {&PlanLayer::projections, &PlanLayer::output, &PlanLayer::gateUp, &PlanLayer::down})
+        ((*both).*linear).back = ((*back).*linear).back;
+    return both;
 }
 
 std::shared_ptr<const PlanEnds> EnginePlan::storedEnds(const Conversion& conversion) const {
@@ -108,8 +122,17 @@ std::shared_ptr<const PlanEnds> EnginePlan::ends() const {
     return storedEnds(m_conversion);
 }
 
-std::shared_ptr<const PlanEnds> EnginePlan::plainEnds() const {
-    return storedEnds(plainConversion());
+std::shared_ptr<const PlanEnds> EnginePlan::gradientEnds() const {
+    const Conversion conversion = gradientConversion();
+    std::shared_ptr<const PlanEnds> own = storedEnds(conversion);
+    if (conversion.form == WeightForm::plain)
+        return own;
+    const std::shared_ptr<const PlanEnds> back = storedEnds(transposed(conversion));
+    auto both = std::make_shared<PlanEnds>(*own);
+    for (Linear PlanEnds::*const linear :
+         {&PlanEnds::readOut, &PlanEnds::pooler, &PlanEnds::classifierDense, &PlanEnds::classifier})
+        ((*both).*linear).back = ((*back).*linear).back;
+    return both;
 }
 
 std::int64_t EnginePlan::bytesWith(const EnginePlan& other) const {

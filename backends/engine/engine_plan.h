@@ -23,18 +23,18 @@ public:
     LayerPointer layer(int index) const { return layer(index, mask().layer(index)); }
     /// A layer under another mask than the plan's.
     LayerPointer layer(int index, const LayerMask& mask) const;
-    /// As gradients need it: plain tensors, float32 on the processor.
-    LayerPointer plainLayer(int index) const;
+    /// As gradients need it: on the processor in float32, packed both ways unless the engine is a plain one.
+    LayerPointer gradientLayer(int index) const;
     /// Attention's output projection as stored, with all heads of the model.
     at::Tensor outputWeight(int index) const { return m_model.tensor(index, Which::output); }
     std::shared_ptr<const PlanEnds> ends() const;
-    std::shared_ptr<const PlanEnds> plainEnds() const;
+    std::shared_ptr<const PlanEnds> gradientEnds() const;
     /// Whether the weights of both fit their budget; those that they share count once.
     bool staysBeside(const EnginePlan& other) const;
 
 private:
     std::int64_t bytesWith(const EnginePlan& other) const;
-    Conversion plainConversion() const;
+    Conversion gradientConversion() const;
     LayerPointer stored(int index, const LayerMask& mask, const Conversion& conversion) const;
     std::shared_ptr<const PlanEnds> storedEnds(const Conversion& conversion) const;
 

@@ -88,5 +88,7 @@ public:
 std::unique_ptr<const LayerMath> fusedMath(ComputeType type);
 /// ATen alone.
 std::unique_ptr<const LayerMath> plainMath(ComputeType type);
+/// With gradients, in float32 on the processor: of weights that are packed both ways (Linear::back).
+std::unique_ptr<const LayerMath> gradientMath();
 
 } // namespace secateur

@@ -74,7 +74,7 @@ public:
         , m_device(options.device)
         , m_store(budgetOf(options))
         , m_form(m_device.is_cpu() && !options.plain ? WeightForm::packed : WeightForm::plain)
-        , m_plain(plainMath(ComputeType::float32))
+        , m_gradient(m_form == WeightForm::packed ? gradientMath() : plainMath(ComputeType::float32))
         , m_float32(mathFor(ComputeType::float32))
         , m_bfloat16(mathFor(ComputeType::bfloat16))
         , m_float16(plainMath(ComputeType::float16)) {}
@@ -137,12 +137,12 @@ public:
             throw Error(
                 fmt::format("{} scales of attention do not go with {} rows", attentionScales.size(), batch.rows));
         return guarded([&] {
-            const auto weights = ownPlan(plan).plainLayer(layer);
+            const auto weights = ownPlan(plan).gradientLayer(layer);
             AttentionInput input = inputOf(*weights, batch);
             if (!attentionScales.empty())
                 input.attentionScales =
                     at::tensor(at::ArrayRef<float>(attentionScales.data(), attentionScales.size())).to(m_device);
-            return pullBackThrough(plainMathOf(plan), input, flat(x), flat(dOutput), wanted);
+            return pullBackThrough(gradientMathOf(plan), input, flat(x), flat(dOutput), wanted);
         });
     }
 
@@ -179,12 +179,12 @@ public:
         if (!weights.empty() && weights.size() != targets.size())
             throw Error(fmt::format("{} weights do not go with {} targets", weights.size(), targets.size()));
         return guarded([&] {
-            const auto ends = ownPlan(plan).plainEnds();
+            const auto ends = ownPlan(plan).gradientEnds();
             if (!isEncoder)
                 checkReadOut(*ends);
             else if (needsTargets)
                 checkLabels(targets, batch.rows, ends->classifier.out);
-            return lossGradientOf(plainMathOf(plan), m_spec, *ends, x, batch, of, targets, weights);
+            return lossGradientOf(gradientMathOf(plan), m_spec, *ends, x, batch, of, targets, weights);
         });
     }
 
@@ -223,7 +223,7 @@ private:
         }
     }
 
-    const LayerMath& plainMathOf(const Plan& plan) const { return m_device.is_cpu() ? *m_plain : mathOf(plan); }
+    const LayerMath& gradientMathOf(const Plan& plan) const { return m_device.is_cpu() ? *m_gradient : mathOf(plan); }
 
     AttentionInput inputOf(const PlanLayer& layer, const Batch& batch) const {
         AttentionInput input{m_spec, layer, batch.rows, batch.positions, {}, {}, {}};
@@ -311,7 +311,7 @@ private:
     mutable WeightStore m_store;
     RotaryCache m_rotary;
     WeightForm m_form;
-    std::unique_ptr<const LayerMath> m_plain;
+    std::unique_ptr<const LayerMath> m_gradient;
     std::unique_ptr<const LayerMath> m_float32;
     std::unique_ptr<const LayerMath> m_bfloat16;
     std::unique_ptr<const LayerMath> m_float16;

@@ -55,9 +55,10 @@ public:
         const LayerSpec& spec = input.layer.spec;
         const at::Tensor kvHeads = kvHeadOf(input.layer, projected.device());
         const at::Tensor all = projected.reshape({input.rows, input.positions, -1, spec.headDim});
-        at::Tensor q = all.narrow(2, 0, spec.heads);
-        at::Tensor k = all.narrow(2, spec.heads, spec.kvHeads);
-        at::Tensor v = all.narrow(2, spec.heads + spec.kvHeads, spec.kvHeads);
+        const auto parts = all.split_with_sizes({spec.heads, spec.kvHeads, spec.kvHeads}, 2);
+        at::Tensor q = parts[0];
+        at::Tensor k = parts[1];
+        at::Tensor v = parts[2];
         // Per query head from here on where somebody asks, so that each head's share of a gradient is its own.
         const bool perHead = watch.wants(Tap::key) || watch.wants(Tap::value);
         if (perHead) {

@@ -27,12 +27,13 @@ struct Linear {
     std::int64_t out = 0;
     at::Tensor weight;                          ///< [out, in], of the plan's type; or
     std::shared_ptr<const PackedMatrix> packed; ///< the same for the processor
+    std::shared_ptr<const PackedMatrix> back;   ///< transposed, for gradients; where they are wanted
     at::Tensor bias;                            ///< float32, or undefined
 };
 
-/// Whether weights are kept in a layout of their own for the processor's products, or as plain tensors, which
-/// gradients and other devices need.
-enum class WeightForm { packed, plain };
+/// Whether weights are kept in a layout of their own for the processor's products, for those with the weight or with
+/// what it is transposed, or as plain tensors, as other devices need them.
+enum class WeightForm { packed, transposed, plain };
 
 /// How weights are converted.
 struct Conversion {

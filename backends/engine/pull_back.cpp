@@ -63,6 +63,12 @@ LayerGradients pullBackThrough(const LayerMath& math, const AttentionInput& inpu
 
 namespace {
 
+/// Scalars, and their gradient with respect to the logits that each is a function of.
+struct Scalars {
+    at::Tensor values; ///< [n]
+    at::Tensor slopes; ///< [n, classes]
+};
+
 /// The scalars of a batch and the gradient of their sum with respect to the stream.
 class LossGradients {
 public:
@@ -86,18 +92,19 @@ public:
     }
 
 private:
-    /// Adds the gradient of scalars [n], functions of some tokens [n, hidden] of the stream.
-    template <typename Scalars>
-    void pull(const std::vector<std::int64_t>& tokens, const Scalars& scalars) {
-        const c10::AutoGradMode recording(true);
+    /// Adds the gradient of scalars of read(x), where x [n, hidden] are some tokens of the stream.
+    template <typename Read, typename OfRead>
+    void pull(const std::vector<std::int64_t>& tokens, const Read& read, const OfRead& scalarsOf) {
         const at::Tensor places = at::tensor(tokens, at::kLong).to(m_x.device());
+        const c10::AutoGradMode recording(true);
         const at::Tensor leaf = flat(m_x).index_select(0, places).detach().requires_grad_(true);
-        const at::Tensor values = scalars(leaf);
-        const auto gradient = torch::autograd::grad({values.sum()}, {leaf});
+        const at::Tensor found = read(leaf);
+        const Scalars scalars = scalarsOf(found.detach());
+        const auto gradient = torch::autograd::grad({found}, {leaf}, {scalars.slopes});
         flat(m_gradient).index_copy_(0, places, gradient.front().to(m_gradient.scalar_type()));
-        const at::Tensor found = values.detach().to(at::kCPU, at::kDouble).contiguous();
+        const at::Tensor values = scalars.values.to(at::kCPU, at::kDouble).contiguous();
         for (std::size_t i = 0; i < tokens.size(); ++i)
-            m_values[static_cast<std::size_t>(tokens[i] / m_batch.positions)] += found.data_ptr<double>()[i];
+            m_values[static_cast<std::size_t>(tokens[i] / m_batch.positions)] += values.data_ptr<double>()[i];
     }
 
     void encoder(Scalarisation kind) {
@@ -106,11 +113,13 @@ private:
             first.push_back(row * m_batch.positions);
         std::vector<std::size_t> labels(static_cast<std::size_t>(m_batch.rows));
         std::iota(labels.begin(), labels.end(), std::size_t{0});
-        pull(first, [&](const at::Tensor& x) {
-            if (kind == Scalarisation::pooledNorm)
-                return m_readOut.pooled(x).norm(2, 1);
-            const at::Tensor logits = m_readOut.classes(x);
-            return kind == Scalarisation::logitNorm ? logits.norm(2, 1) : ofTargets(logits, labels, kind);
+        const auto read = [&](const at::Tensor& x) {
+            return kind == Scalarisation::pooledNorm ? m_readOut.pooled(x) : m_readOut.classes(x);
+        };
+        pull(first, read, [&](const at::Tensor& found) {
+            return kind == Scalarisation::pooledNorm || kind == Scalarisation::logitNorm
+                       ? normsOf(found)
+                       : ofTargets(found, labels, kind);
         });
     }
 
@@ -124,10 +133,12 @@ private:
                 tokens.begin() + static_cast<std::ptrdiff_t>(begin),
                 tokens.begin() + static_cast<std::ptrdiff_t>(std::min(begin + step, tokens.size())));
             const std::vector<std::size_t> places(some.begin(), some.end());
-            pull(some, [&](const at::Tensor& x) {
-                const at::Tensor logits = m_readOut.logits(x);
-                return kind == Scalarisation::logitNorm ? logits.square().sum(1) / 2 : ofTargets(logits, places, kind);
-            });
+            pull(
+                some, [&](const at::Tensor& x) { return m_readOut.logits(x); },
+                [&](const at::Tensor& logits) {
+                    return kind == Scalarisation::logitNorm ? Scalars{logits.square().sum(1) / 2, logits}
+                                                            : ofTargets(logits, places, kind);
+                });
         }
         // Of half the square the gradient was taken; the root's is that over the root.
         for (int row = 0; kind == Scalarisation::logitNorm && row < m_batch.rows; ++row) {
@@ -151,17 +162,31 @@ private:
         return tokens;
     }
 
-    /// [n, classes] -> [n] @param places of the targets and weights
-    at::Tensor ofTargets(const at::Tensor& logits, const std::vector<std::size_t>& places, Scalarisation kind) const {
+    /// Euclidean norms of rows; where one is 0, so is its gradient.
+    static Scalars normsOf(const at::Tensor& rows) {
+        const at::Tensor norms = rows.norm(2, 1, true);
+        return {norms.squeeze(1), at::where(norms.gt(0), rows / norms, at::zeros_like(rows))};
+    }
+
+    /// Of log p_t the gradient is 1_t - p, and of p_t itself p_t times that.
+    /// @param logits [n, classes] @param places of the targets and weights
+    Scalars ofTargets(const at::Tensor& logits, const std::vector<std::size_t>& places, Scalarisation kind) const {
         std::vector<std::int64_t> targets;
-        std::vector<float> factors;
+        std::vector<float> weights;
         for (const std::size_t at : places) {
             targets.push_back(m_targets[at]);
-            factors.push_back(kind == Scalarisation::taskLoss ? -weight(at) : weight(at));
+            weights.push_back(kind == Scalarisation::taskLoss ? -weight(at) : weight(at));
         }
         const at::Tensor chosen = at::tensor(targets, at::kLong).to(logits.device()).unsqueeze(1);
-        const at::Tensor all = kind == Scalarisation::goldProbability ? logits.softmax(1) : logits.log_softmax(1);
-        return all.gather(1, chosen).squeeze(1) * at::tensor(factors).to(logits.device());
+        const at::Tensor factors = at::tensor(weights).to(logits.device()).unsqueeze(1);
+        const at::Tensor scale = logits.logsumexp(1, true);
+        at::Tensor slopes = at::softmax(logits, 1);
+        const bool ofProbability = kind == Scalarisation::goldProbability;
+        const at::Tensor values =
+            factors * (ofProbability ? slopes.gather(1, chosen) : logits.gather(1, chosen) - scale);
+        const at::Tensor outer = ofProbability ? values : factors;
+        slopes.mul_(-outer).scatter_add_(1, chosen, outer);
+        return {values.squeeze(1), slopes};
     }
 
     static at::Tensor flat(const at::Tensor& stream) { return stream.view({-1, stream.size(-1)}); }

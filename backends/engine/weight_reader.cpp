@@ -61,11 +61,14 @@ Linear WeightReader::linear(const std::vector<at::Tensor>& weights, const std::v
     Linear made;
     made.out = whole.size(0);
     made.in = whole.size(1);
-    if (m_conversion.form == WeightForm::packed && whole.numel() > 0)
+    if (m_conversion.form == WeightForm::plain || whole.numel() == 0)
+        made.weight = whole;
+    else if (m_conversion.form == WeightForm::packed)
         made.packed = std::make_shared<PackedMatrix>(whole);
     else
-        made.weight = whole;
-    m_bytes += made.packed ? made.packed->bytes() : whole.numel() * whole.element_size();
+        made.back = std::make_shared<PackedMatrix>(whole.t());
+    const PackedMatrix* packed = made.packed ? made.packed.get() : made.back.get();
+    m_bytes += packed ? packed->bytes() : whole.numel() * whole.element_size();
     if (std::ranges::none_of(biases, [](const at::Tensor& bias) { return bias.defined(); }))
         return made;
     std::vector<at::Tensor> all;

@@ -63,12 +63,12 @@ at::Tensor plainRotary(const at::Tensor& heads, const at::Tensor& cosines, const
     if (pairs == 0)
         return heads;
     const at::Tensor all = widened(heads);
-    const at::Tensor low = all.narrow(-1, 0, pairs);
-    const at::Tensor high = all.narrow(-1, pairs, pairs);
+    const auto parts = all.split_with_sizes({pairs, pairs, all.size(-1) - 2 * pairs}, -1);
+    const at::Tensor& low = parts[0];
+    const at::Tensor& high = parts[1];
     const at::Tensor cosine = cosines.unsqueeze(1).to(all.scalar_type());
     const at::Tensor sine = sines.unsqueeze(1).to(all.scalar_type());
-    const at::Tensor rest = all.narrow(-1, 2 * pairs, all.size(-1) - 2 * pairs);
-    return at::cat({low * cosine - high * sine, high * cosine + low * sine, rest}, -1).to(heads.scalar_type());
+    return at::cat({low * cosine - high * sine, high * cosine + low * sine, parts[2]}, -1).to(heads.scalar_type());
 }
 
 at::Tensor visibleKeys(std::span<const int> first, std::span<const int> lengths, std::int64_t queries,

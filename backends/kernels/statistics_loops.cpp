@@ -273,4 +273,16 @@ void sumMagnitudes(const MagnitudeBlock& block) {
     }
 }
 
+double magnitudes(const float* values, std::int64_t count) {
+    Vec sums[4]{};
+    std::int64_t i = 0;
+    for (; i + 4 * lanes <= count; i += 4 * lanes)
+#pragma GCC unroll 4
+        for (int v = 0; v < 4; ++v)
+            sums[v] += magnitude(load(values + i + v * lanes));
+    for (; i < count; i += lanes)
+        sums[0] += magnitude(loadSome(values + i, count - i));
+    return static_cast<double>(sumOf((sums[0] + sums[1]) + (sums[2] + sums[3])));
+}
+
 } // namespace secateur::SECATEUR_LEVEL

@@ -9,5 +9,6 @@ void innerProducts(const float* x, const float* a, const float* z, std::int64_t 
 void addColumns(const float* values, std::int64_t count, double* magnitudes, double* sums, double* squares);
 void addScaled(const float* values, double factor, std::int64_t count, double* sums);
 void sumMagnitudes(const MagnitudeBlock& block);
+double magnitudes(const float* values, std::int64_t count);
 
 } // namespace secateur::SECATEUR_LEVEL

@@ -1,5 +1,6 @@
 #include "backends/kernels/token_loops.h"
 
+#include "backends/kernels/packed_matrix.h"
 #include "backends/kernels/share_out.h"
 #include "backends/kernels/vector_loops.h"
 
@@ -79,6 +80,13 @@ public:
     }
 
     at::Tensor contributions(const at::Tensor& context, const at::Tensor& weights) const override {
+        return weights.scalar_type() == at::kBFloat16 ? contributionsOfHalves(context, weights)
+                                                      : contributionsOfFloats(context, weights);
+    }
+
+private:
+    /// Sums while the products are in registers.
+    static at::Tensor contributionsOfFloats(const at::Tensor& context, const at::Tensor& weights) {
         const std::int64_t tokens = context.size(0) * context.size(1);
         const std::int64_t heads = weights.size(0);
         const std::int64_t out = weights.size(1);
@@ -115,7 +123,32 @@ public:
         return result;
     }
 
-private:
+    /// Products by oneDNN, of so many tokens that they stay in the cache until they are summed.
+    static at::Tensor contributionsOfHalves(const at::Tensor& context, const at::Tensor& weights) {
+        constexpr std::int64_t numbersInCache = 1 << 19;
+        const std::int64_t tokens = context.size(0) * context.size(1);
+        const std::int64_t heads = weights.size(0);
+        const std::int64_t out = weights.size(1);
+        const std::int64_t step = std::min(tokens, std::max<std::int64_t>(32, numbersInCache / out));
+        const VectorLoops& loops = vectorLoops();
+        at::Tensor result = at::empty({context.size(0), context.size(1), heads}, at::kDouble);
+        const at::Tensor products = at::empty({step, out}, at::kFloat);
+        for (std::int64_t head = 0; head < heads; ++head) {
+            const PackedMatrix matrix(weights[head]);
+            const at::Tensor own = context.select(2, head).to(at::kBFloat16).contiguous().flatten(0, 1);
+            for (std::int64_t first = 0; first < tokens; first += step) {
+                const std::int64_t count = std::min(step, tokens - first);
+                matrix.multiply(own.narrow(0, first, count), products.narrow(0, 0, count), false);
+                at::parallel_for(0, count, 64, [&](std::int64_t begin, std::int64_t end) {
+                    for (std::int64_t i = begin; i < end; ++i)
+                        result.data_ptr<double>()[(first + i) * heads + head] =
+                            loops.magnitudes(products.data_ptr<float>() + i * out, out);
+                });
+            }
+        }
+        return result;
+    }
+
     static constexpr std::int64_t blockTokens = 192;
 };
 

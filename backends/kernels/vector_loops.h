@@ -100,6 +100,7 @@ struct VectorLoops {
     /// sums += factor v
     void (*addScaled)(const float* values, double factor, std::int64_t count, double* sums);
     void (*sumMagnitudes)(const MagnitudeBlock& block);
+    double (*magnitudes)(const float* values, std::int64_t count); ///< their sum
     int lanes;
     int panelKeys;
 

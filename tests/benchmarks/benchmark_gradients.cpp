@@ -1,6 +1,7 @@
 // Gradient metrics: batches against one sentence at a time, the two forms of norms, and memory by depth.
 //
 // benchmark_gradients MODEL [--sentences 256] [--batch 32]   gnorm: seconds, of sentences of 20 to 60 tokens
+// benchmark_gradients MODEL --stages 32                      where the time of a batch of so many rows goes
 // benchmark_gradients --forms [HIDDEN]                       by length, which form of a norm is faster
 // benchmark_gradients --depth [LAYERS]                       peak memory of a made-up model of so many layers
 //
@@ -11,7 +12,9 @@
 #include "analysis/head_gradients.h"
 #include "analysis/measure_gradient.h"
 #include "analysis/model.h"
+#include "analysis/padded_batches.h"
 #include "analysis/runner.h"
+#include "analysis/runner_results.h"
 #include "backends/open_model.h"
 #include "backends/runtime.h"
 #include "tests/benchmarks/synthetic_checkpoint.h"
@@ -77,6 +80,53 @@ void compareBatches(const std::string& path, std::size_t count, std::int64_t bat
     fmt::print("all gradient metrics of the group: {:.2f} s\n", all);
 }
 
+/// Where the time of one batch goes.
+void timeStages(const std::string& path, std::int64_t rows) {
+    const auto model = openModel(path);
+    const Runner& runner = model->runner();
+    const auto plan = runner.plan(PruningMask(model->spec()), ComputeType::float32);
+    const auto sentences = drawnSentences(static_cast<std::size_t>(rows), 40, 40, model->spec().vocab);
+    const PaddedBatches batches = paddedBatches(sentences, 1 << 20);
+    const Batch& batch = batches.batches.front();
+    std::vector<int> targets(batch.ids.begin() + 1, batch.ids.end());
+    targets.push_back(-1);
+    for (int round = 0; round < 3; ++round) {
+        auto begin = Clock::now();
+        const auto lap = [&] {
+            const double seconds = since(begin);
+            begin = Clock::now();
+            return seconds;
+        };
+        std::vector<at::Tensor> streams{runner.embed(*plan, batch)};
+        for (int layer = 0; layer < model->spec().layerCount(); ++layer)
+            streams.push_back(runner.runLayer(*plan, layer, streams.back(), batch));
+        const double up = lap();
+        at::Tensor gradient =
+            runner.lossGradient(*plan, streams.back(), batch, Scalarisation::taskLoss, targets, {}).stream;
+        const double readOut = lap();
+        const std::vector<Tap> taps{Tap::attentionInput, Tap::query, Tap::key, Tap::value};
+        double bare = 0;
+        double tapped = 0;
+        double sums = 0;
+        for (int layer = model->spec().layerCount() - 1; layer >= 0; --layer) {
+            const at::Tensor& x = streams[static_cast<std::size_t>(layer)];
+            lap();
+            runner.pullBack(*plan, layer, x, batch, gradient, {});
+            bare += lap();
+            LayerGradients found = runner.pullBack(*plan, layer, x, batch, gradient, taps);
+            tapped += lap();
+            const ProjectionNorms norms(found.taps.at(Tap::attentionInput).value);
+            for (const Tap tap : {Tap::query, Tap::key, Tap::value})
+                norms.squares(found.taps.at(tap).gradient);
+            sums += lap();
+            gradient = std::move(found.input);
+        }
+        fmt::print(
+            "{} x 40 tokens: up {:.2f} s, read-out {:.2f} s, down {:.2f} s (with taps {:.2f} s), norms {:.2f} s\n",
+            rows, up, readOut, bare, tapped, sums);
+    }
+}
+
 void compareForms(std::int64_t hidden) {
     for (const std::int64_t length : {32, 64, 96, 128, 192, 256, 384, 512}) {
         const std::int64_t rows = std::max<std::int64_t>(1, 2048 / length);
@@ -138,7 +188,9 @@ int main(int count, char** values) {
     const auto number = [&](const std::string& name, int otherwise) {
         return named.contains(name) && !named[name].empty() ? std::stoi(named[name]) : otherwise;
     };
-    if (named.contains("--forms"))
+    if (named.contains("--stages"))
+        timeStages(model, number("--stages", 32));
+    else if (named.contains("--forms"))
         compareForms(number("--forms", 576));
     else if (named.contains("--depth"))
         memoryOfDepth(number("--depth", 8));
