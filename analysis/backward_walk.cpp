@@ -1,5 +1,6 @@
 #include "analysis/backward_walk.h"
 
+#include "analysis/backward_trace.h"
 #include "analysis/for_each_layer.h"
 #include "analysis/runner_results.h"
 
@@ -30,21 +31,30 @@ at::ScalarType scalarTypeFor(ComputeType type) {
 class BackwardWalker {
 public:
     BackwardWalker(const Model& model, const Plan& plan, std::span<const Batch> batches, std::size_t first,
-                   const BackwardSteps& steps, ComputeType type)
+                   const BackwardSteps& steps, const BackwardMemory& memory)
         : m_runner(model.runner())
         , m_plan(plan)
         , m_batches(batches)
         , m_first(first)
         , m_steps(steps)
-        , m_type(scalarTypeFor(type))
+        , m_type(scalarTypeFor(memory.type))
+        , m_trace(memory.trace)
         , m_layers(model.spec().layerCount())
         , m_streams(batches.size())
         , m_gradients(batches.size()) {}
 
     void goUp(const Progress& progress) {
         LayerWalk walk;
+        if (m_trace)
+            walk.firstLayer = m_trace->firstLayer;
+        if (walk.firstLayer > 0)
+            walk.start = [&](std::size_t batch) { return resume(batch); };
         walk.enters = [&](int, std::size_t batch, const at::Tensor& x) { m_streams[batch].push_back(x.to(m_type)); };
-        walk.finished = [&](std::size_t batch, const at::Tensor& x) { turn(batch, x); };
+        walk.finished = [&](std::size_t batch, const at::Tensor& x) {
+            if (m_trace)
+                m_trace->keep(m_first + batch, m_streams[batch], x);
+            turn(batch, x);
+        };
         forEachLayer(m_runner, m_plan, m_batches, walk, progress);
     }
 
@@ -55,11 +65,20 @@ public:
     }
 
 private:
+    /// X of the first layer that runs; those below wait for the way down.
+    at::Tensor resume(std::size_t batch) {
+        const std::vector<at::Tensor>& streams = m_trace->streams[m_first + batch];
+        m_streams[batch].assign(streams.begin(), streams.begin() + m_trace->firstLayer);
+        return streams[static_cast<std::size_t>(m_trace->firstLayer)].to(at::kFloat);
+    }
+
     void turn(std::size_t batch, const at::Tensor& x) {
         for (const BackwardScalar& scalar : m_steps.scalars(m_first + batch)) {
             const std::size_t pass = m_gradients[batch].size();
             LossGradient top =
                 m_runner.lossGradient(m_plan, x, m_batches[batch], scalar.of, scalar.targets, scalar.weights);
+            if (m_trace && pass == 0)
+                m_trace->values[m_first + batch] = top.values;
             if (m_steps.begins)
                 m_steps.begins(m_first + batch, pass, top);
             m_gradients[batch].push_back(std::move(top.stream));
@@ -86,6 +105,7 @@ private:
     std::size_t m_first; ///< number of the first one among all
     const BackwardSteps& m_steps;
     at::ScalarType m_type;
+    BackwardTrace* m_trace;
     int m_layers;
     std::vector<std::vector<at::Tensor>> m_streams;   ///< of each batch, X_l by layer
     std::vector<std::vector<at::Tensor>> m_gradients; ///< of each batch, by pass
@@ -116,7 +136,7 @@ void walkBackward(const Model& model, const Plan& plan, std::span<const Batch> b
             return static_cast<double>(batch) / static_cast<double>(batches.size());
         };
         const Progress own = progress.part(share(first), share(first + count));
-        BackwardWalker walker(model, plan, batches.subspan(first, count), first, steps, memory.type);
+        BackwardWalker walker(model, plan, batches.subspan(first, count), first, steps, memory);
         walker.goUp(own.part(0, upShare));
         walker.goDown(own.part(upShare, 1));
         first += count;

@@ -100,7 +100,7 @@ void addTimes(CommandLine& command, const Evaluation& evaluation) {
 }
 
 /// What a record says besides of how the strategy was run; the other options are the strategy's own.
-constexpr std::array besides{"protect", "base", "threshold"};
+constexpr std::array besides{"protect", "base", "threshold", "max_tokens", "seq_len"};
 
 std::string strategyText(const MaskProvenance& provenance) {
     std::string text = provenance.strategy;
@@ -218,6 +218,11 @@ std::optional<CommandLine> pruneCommand(const std::string& model, const MaskProv
         add(command, "--protect", spared->second);
     if (provenance.seed)
         add(command, "--seed", std::to_string(*provenance.seed));
+    if (!provenance.text.empty())
+        addSource(command, provenance.text);
+    for (const auto& [option, flag] : {std::pair{"max_tokens", "--max-tokens"}, std::pair{"seq_len", "--seq-len"}})
+        if (const auto found = provenance.options.find(option); found != provenance.options.end())
+            add(command, flag, found->second);
     add(command, "--out", out);
     return command;
 }

@@ -3,12 +3,14 @@
 #include "analysis/asked_task.h"
 #include "analysis/cached_model.h"
 #include "analysis/evaluation_text.h"
+#include "analysis/gradient_change.h"
 #include "analysis/mask_record.h"
 #include "analysis/measure.h"
 #include "analysis/measure_choice.h"
 #include "analysis/model.h"
 #include "analysis/progress.h"
 #include "analysis/prompt_tokens.h"
+#include "analysis/prune.h"
 #include "analysis/session.h"
 
 #include <cstdint>
@@ -36,6 +38,11 @@ struct Engine {
         measure = [](const Model& model, std::span<const MetricRequest> requests, const MeasureChoice&,
                      const Progress& progress,
                      const LayerSink& layerDone) { return secateur::measure(model, requests, progress, layerDone); };
+    /// A strategy that measures again after each step, on what was chosen; its mask and tokens = 0 are chosen anew.
+    std::function<PruneResult(const Model&, const PruneRequest&, const MeasureChoice&, const Progress&)> pruneGreedily;
+    /// What a cut does to gradients, on what was chosen; the choice's mask does not matter.
+    std::function<GradientChange(const Model&, const GradientChangeRequest&, const MeasureChoice&, const Progress&)>
+        gradientChange;
     /// Reads a text and cuts it for a model.
     std::function<EvaluationText(const Model&, const TextRequest&, const Progress&)> readText;
     /// Reads a task file, with what a classifier calls its classes.

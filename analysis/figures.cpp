@@ -2,6 +2,7 @@
 #include "analysis/evaluation_figure.h"
 #include "analysis/figure.h"
 #include "analysis/figure_text.h"
+#include "analysis/gradient_change_figure.h"
 #include "analysis/result_key.h"
 #include "analysis/scatter_figure.h"
 #include "analysis/statistics.h"
@@ -60,7 +61,7 @@ ColourScale coloursOf(const Options& options) {
     const double clip = number(options, "clip");
     if (clip < 0 || clip >= 50)
         throw UsageError("clip should be at least 0 and less than 50 percent", options.at("clip"));
-    return {colours, options.at("log") == "true", clip};
+    return {colours, options.contains("log") && options.at("log") == "true", clip};
 }
 
 Figure heads(const Session& session, const Options& options) {
@@ -135,6 +136,12 @@ Figure attention(const Session& session, const Options& options) {
                 "Name a checkpoint, and a text with --prompt");
 }
 
+Figure gradientChanges(const Session& session, const Options& options) {
+    coloursOf(options);
+    throw Error("holds no gradients; this figure needs the checkpoint itself", session.model.path,
+                "Name a checkpoint, and what is cut: cut=LAYER.HEAD or --mask");
+}
+
 constexpr std::array headsOptions{
     OptionInfo{"metric", "text", "gate_norm_head",
                "result id, with '.' and '-' for ':' and '=' in its options; @KEY behind it means one of several "
@@ -180,6 +187,15 @@ constexpr std::array attentionOptions{
     OptionInfo{"clip", "number", "1", "percentile at which the colour range ends on either side"},
 };
 
+constexpr std::array gradientChangeOptions{
+    OptionInfo{"clip", "number", "1", "percentile at which the colour range ends on either side"},
+    OptionInfo{"colours", "text", "vik", "vik, the diverging one, viridis, cividis or magma"},
+    OptionInfo{"cut", "text", "",
+               "the head that is cut, LAYER.HEAD, beside what --mask cuts; without it that is the cut"},
+    OptionInfo{"layer", "integer", "-1", "this layer alone; -1 = all, one beneath another"},
+    OptionInfo{"scalarisation", "text", "auto", "what is differentiated, as of the metric gnorm"},
+};
+
 constexpr std::array table{
     FigureInfo{"heads", "one metric over layers and heads, as a heat map", headsOptions, heads},
     FigureInfo{"layers", "metrics over the layers, as lines", layersOptions, layers},
@@ -189,6 +205,8 @@ constexpr std::array table{
                rankDifferences},
     FigureInfo{"evaluations", "a session's evaluations of its latest text: quality against size", evaluationsOptions,
                evaluations},
+    FigureInfo{"gradient_change", "how the gradients of query weights change when something is cut (Greedy-Gnorm)",
+               gradientChangeOptions, gradientChanges},
     FigureInfo{"attention", "what the tokens of a prompt attend to, by one head", attentionOptions, attention},
 };
 
@@ -276,6 +294,32 @@ std::optional<AttentionRequest> attentionRequest(std::string_view figure) {
         options[std::string(option.name)] = optionValue(parsed.options, attentionOptions, option.name);
     return AttentionRequest{{static_cast<int>(number(options, "layer")), static_cast<int>(number(options, "head"))},
                             coloursOf(options)};
+}
+
+std::optional<GradientFigureRequest> gradientFigureRequest(std::string_view figure) {
+    ParsedRequest parsed = parseRequest(figure);
+    if (figureOf(parsed.id).make != gradientChanges)
+        return std::nullopt;
+    validateOptions(parsed, gradientChangeOptions);
+    Options options;
+    for (const OptionInfo& option : gradientChangeOptions)
+        options[std::string(option.name)] = optionValue(parsed.options, gradientChangeOptions, option.name);
+    GradientFigureRequest request;
+    request.scale = coloursOf(options);
+    request.scalarisation = options.at("scalarisation");
+    if (const int layer = static_cast<int>(number(options, "layer")); layer >= 0)
+        request.layer = layer;
+    if (const std::vector<std::string> cut = split(options.at("cut"), '.'); !options.at("cut").empty()) {
+        const auto whole = [&](const std::string& text) {
+            int value = -1;
+            const auto [end, failure] = std::from_chars(text.data(), text.data() + text.size(), value);
+            return failure == std::errc() && end == text.data() + text.size() ? value : -1;
+        };
+        request.cut = HeadId{whole(cut.front()), whole(cut.back())};
+        if (cut.size() != 2 || request.cut->layer < 0 || request.cut->head < 0)
+            throw UsageError("should name a head: LAYER.HEAD", "cut=" + options.at("cut"));
+    }
+    return request;
 }
 
 std::span<const FigureInfo> allFigures() {

@@ -46,6 +46,10 @@ BatchRule batchRuleOf(const MetricRequest& request) {
     return {isOfBatches ? wholeOption(request, "batch") : 0, false};
 }
 
+PaddedBatches batchesOf(const BatchRule& rule, const GradientRun& run) {
+    return rule.rows > 0 ? batchesInOrder(run.sequences, rule.rows) : paddedBatches(run.sequences, run.batchTokens);
+}
+
 GradientWalk::GradientWalk(const Model& model, const GradientRun& run, const GradientScalars& scalars,
                            const BatchRule& rule, std::span<const MetricRequest> requests)
     : m_model(model)
@@ -53,8 +57,7 @@ GradientWalk::GradientWalk(const Model& model, const GradientRun& run, const Gra
     , m_scalars(scalars)
     , m_rule(rule)
     , m_requests(requests)
-    , m_batches(rule.rows > 0 ? batchesInOrder(run.sequences, rule.rows)
-                              : paddedBatches(run.sequences, run.batchTokens)) {
+    , m_batches(batchesOf(rule, run)) {
     for (const MetricRequest& request : requests)
         plan(request);
     m_sums = std::make_unique<GradientSums>(model, run.plan, m_batches, scalars, m_passes, rule.mergesRows);

@@ -43,13 +43,19 @@ std::string knownNames(std::span<const OptionInfo> known) {
 ParsedRequest parseRequest(std::string_view text) {
     const std::vector<std::string> parts = split(text, ':');
     ParsedRequest request{parts.front(), {}};
+    std::string last;
     for (std::size_t i = 1; i < parts.size(); ++i) {
         const std::size_t equals = parts[i].find('=');
+        if (i > 1 && reads<double>(parts[i])) { // of the value before it: "stop=floor:0.02"
+            request.options[last] += ":" + parts[i];
+            continue;
+        }
         if (equals == std::string::npos || equals == 0)
             throw UsageError(fmt::format("option \"{}\" is not of the form key=value", parts[i]), std::string(text));
-        const auto [_, isNew] = request.options.emplace(parts[i].substr(0, equals), parts[i].substr(equals + 1));
+        last = parts[i].substr(0, equals);
+        const auto [_, isNew] = request.options.emplace(last, parts[i].substr(equals + 1));
         if (!isNew)
-            throw UsageError(fmt::format("option \"{}\" comes twice", parts[i].substr(0, equals)), std::string(text));
+            throw UsageError(fmt::format("option \"{}\" comes twice", last), std::string(text));
     }
     return request;
 }

@@ -21,6 +21,7 @@ struct ParsedRequest {
     std::map<std::string, std::string> options; ///< only those that differ from their default, once validated
 };
 
+/// A number by itself belongs to the value before it: "gnorm_greedy:stop=floor:0.02".
 /// @throws UsageError when an option lacks its '=' or comes twice
 ParsedRequest parseRequest(std::string_view text);
 

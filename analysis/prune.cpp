@@ -1,6 +1,7 @@
 #include "analysis/prune.h"
 
 #include "analysis/cut_lowest.h"
+#include "analysis/error.h"
 #include "analysis/measure.h"
 #include "analysis/text.h"
 
@@ -21,6 +22,9 @@ PruneResult prune(const Model& model, const PruneRequest& request, const Progres
                   const MeasureDoor& measureOn) {
     const ModelSpec& spec = model.spec();
     const CutUnit unit = request.strategy.unit();
+    if (request.strategy.info->measuresAgain)
+        throw Error("measures again after each cut, and has to be given a text",
+                    std::string(request.strategy.info->id));
     PruneResult result;
     // What cannot be met whatever the values is refused before they are measured.
     result.mask = pruneBy(spec, request, randomValues(spec, unit, request.seed));
@@ -43,6 +47,24 @@ StrategyRequest byMetric(const MetricRequest& metric, bool highestFirst, bool pe
     return request;
 }
 
+std::string sentence(const PruneHistory& history) {
+    std::uint64_t heads = 0;
+    double value = history.before;
+    for (const HistoricCut& cut : history.cuts) {
+        heads += cut.step <= history.steps ? 1 : 0;
+        value = cut.step == history.steps ? cut.value : value;
+    }
+    std::string text = fmt::format("{} in {}: {} {} -> {}", counted(heads, "head"),
+                                   counted(static_cast<std::uint64_t>(history.steps), "step"), history.measure,
+                                   significant(history.before), significant(value));
+    const int behind = (history.cuts.empty() ? 0 : history.cuts.back().step) - history.steps;
+    if (behind > 0)
+        text +=
+            fmt::format("; {} more, measured and taken back, to {}",
+                        counted(static_cast<std::uint64_t>(behind), "step"), significant(history.cuts.back().value));
+    return text;
+}
+
 MaskProvenance provenanceOf(const PruneRequest& request, const std::string& base) {
     MaskProvenance provenance;
     provenance.strategy = request.strategy.info->id;
@@ -56,6 +78,17 @@ MaskProvenance provenanceOf(const PruneRequest& request, const std::string& base
         provenance.seed = static_cast<std::int64_t>(request.seed);
     provenance.created = utcNow();
     provenance.secateur = SECATEUR_VERSION;
+    return provenance;
+}
+
+MaskProvenance provenanceOf(const PruneRequest& request, const std::string& base, const PruneResult& result) {
+    MaskProvenance provenance = provenanceOf(request, base);
+    provenance.history = result.history;
+    if (!result.data)
+        return provenance;
+    provenance.text = result.data->source;
+    provenance.options.emplace("max_tokens", std::to_string(result.data->allTokens));
+    provenance.options.emplace("seq_len", std::to_string(result.data->sequenceLength));
     return provenance;
 }
 

@@ -8,6 +8,7 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <vector>
 
 namespace secateur {
 
@@ -22,7 +23,10 @@ struct PruneRequest {
 
 struct PruneResult {
     PruningMask mask;
-    std::optional<MetricResult> metric; ///< that a ranking strategy measured, on the whole model whatever the base
+    std::optional<MetricResult> metric;    ///< that a ranking strategy measured, on the whole model whatever the base
+    std::optional<PruneHistory> history{}; ///< of a strategy that measures again after each step
+    std::optional<MeasuredData> data{};    ///< what that one measured on
+    std::vector<std::string> warnings{};
 };
 
 /// Measures the metric of a strategy.
@@ -30,8 +34,8 @@ using MeasureDoor = std::function<MetricResult(const Model&, const MetricRequest
 
 /// Runs a strategy to a mask. The same request gives the same mask.
 /// @param measureOn for metrics that need a text; without it, they are an Error
-/// @throws UsageError as cutLowest and Protection::parse, before anything is measured where that can be told; Error;
-/// Cancelled
+/// @throws UsageError as cutLowest and Protection::parse, before anything is measured where that can be told; Error,
+/// also for strategies that measure again after each step (pruneGreedily); Cancelled
 PruneResult prune(const Model& model, const PruneRequest& request, const Progress& progress,
                   const MeasureDoor& measureOn = {});
 
@@ -41,8 +45,13 @@ PruningMask pruneBy(const ModelSpec& spec, const PruneRequest& request, const Ma
 /// What by_metric is asked for, to cut by a metric from whichever end. @throws UsageError as parseStrategyRequest()
 StrategyRequest byMetric(const MetricRequest& metric, bool highestFirst, bool perLayer);
 
+/// "50 heads in 50 steps: loss_nats 2.31 -> 2.35", of what the mask holds, and to where more was measured.
+std::string sentence(const PruneHistory& history);
+
 /// For the mask's record: strategy, options (what is protected among them), budget, seed, time and version.
 /// @param base what the mask that was cut further is called, where it cuts anything: its file, or its name
 MaskProvenance provenanceOf(const PruneRequest& request, const std::string& base);
+/// The same with what came of it: the text, and the history.
+MaskProvenance provenanceOf(const PruneRequest& request, const std::string& base, const PruneResult& result);
 
 } // namespace secateur

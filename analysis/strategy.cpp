@@ -1,6 +1,9 @@
 #include "analysis/strategy.h"
 
 #include "analysis/cut_lowest.h"
+#include "analysis/forward_metrics.h"
+#include "analysis/gradient_metrics.h"
+#include "analysis/greedy_stop.h"
 #include "analysis/text.h"
 #include "analysis/usage_error.h"
 
@@ -22,15 +25,23 @@ constexpr OptionInfo reversed{"reversed", "bool", "false",
                               "cut the other end first: a ranking that means something does much worse so"};
 constexpr OptionInfo metric{"metric", "text", "", "id of the metric to rank by; further options go to it"};
 
+constexpr OptionInfo perStep{"per_step", "integer", "1", "heads that it cuts before it measures again"};
+constexpr OptionInfo stop{
+    "stop", "text", "budget",
+    "where it ends, at the budget at the latest: budget; floor:X = before it is more than X worse "
+    "than without its cuts, in accuracy or nats a token; knee = where the curve bends most"};
+
 constexpr std::array randomOptions{perLayer};
 constexpr std::array chosenMetricOptions{metric, perLayer, reversed};
+constexpr std::array rankingOwnOptions{perLayer, reversed};
+constexpr std::array greedyOptions{perStep, reversed, stop};
 
 /// Own options of a strategy that ranks by one metric, and that metric's.
-const std::vector<OptionInfo>& rankingOptions(std::string_view metricId) {
+const std::vector<OptionInfo>& rankingOptions(std::string_view metricId, std::span<const OptionInfo> strategys) {
     static std::map<std::string, std::vector<OptionInfo>, std::less<>> known;
     auto found = known.find(metricId);
     if (found == known.end()) {
-        std::vector<OptionInfo> options{perLayer, reversed};
+        std::vector<OptionInfo> options(strategys.begin(), strategys.end());
         const auto own = findMetric(metricId)->options;
         options.insert(options.end(), own.begin(), own.end());
         found = known.emplace(metricId, std::move(options)).first;
@@ -45,10 +56,31 @@ std::vector<StrategyInfo> makeStrategies() {
          "attention sublayers",
          "attention sublayers; per cent of all in the model",
          "Gate-Norm paper; methods.md 1.1",
-         rankingOptions("gate_norm"),
+         rankingOptions("gate_norm", rankingOwnOptions),
          false,
          {},
          "gate_norm"},
+        {"gnorm_greedy",
+         "The head whose gradients are smallest, one after the other: measured again after each",
+         "heads",
+         "heads; per cent of all in the model",
+         "Greedy-Gnorm paper; methods.md 4.2",
+         rankingOptions("gnorm", greedyOptions),
+         false,
+         {},
+         "gnorm",
+         true},
+        {"gnorm_inverse",
+         "The head whose gradients are largest, one after the other: what gnorm_greedy is held against",
+         "heads",
+         "heads; per cent of all in the model",
+         "Greedy-Gnorm paper; methods.md 4.2",
+         rankingOptions("gnorm", greedyOptions),
+         false,
+         {},
+         "gnorm",
+         true,
+         true},
     };
     struct Random {
         std::string_view id, summary, removes, budget;
@@ -104,9 +136,22 @@ const MetricInfo* metricOf(const StrategyInfo& info, const ParsedRequest& parsed
 }
 
 bool isOwn(const StrategyInfo& info, const std::string& option) {
-    const auto own =
-        info.isRandom ? std::span<const OptionInfo>(randomOptions) : std::span<const OptionInfo>(chosenMetricOptions);
+    const auto own = info.isRandom        ? std::span<const OptionInfo>(randomOptions)
+                     : info.measuresAgain ? std::span<const OptionInfo>(greedyOptions)
+                                          : std::span<const OptionInfo>(chosenMetricOptions);
     return std::ranges::any_of(own, [&](const OptionInfo& known) { return known.name == option; });
+}
+
+/// What types alone do not say of the options.
+void checkValues(const StrategyRequest& request) {
+    if (request.metric && request.metric->info->needs == Needs::forward)
+        checkForwardOptions(*request.metric);
+    if (request.metric && request.metric->info->needs == Needs::gradient)
+        checkGradientOptions(*request.metric);
+    if (!request.info->measuresAgain)
+        return;
+    greedyStopOf(request.option("stop"));
+    perStepOf(request);
 }
 
 } // namespace
@@ -136,8 +181,8 @@ std::string StrategyRequest::resultId() const {
     return id;
 }
 
-bool StrategyRequest::flag(std::string_view option) const {
-    return optionValue(options, info->options, option) == "true";
+std::string StrategyRequest::option(std::string_view name) const {
+    return optionValue(options, info->options, name);
 }
 
 CutUnit StrategyRequest::unit() const {
@@ -146,7 +191,7 @@ CutUnit StrategyRequest::unit() const {
 
 bool StrategyRequest::highestFirst() const {
     const bool own = metric && metric->info->pruneFirst == PruneFirst::high;
-    return own != flag("reversed");
+    return (own != info->isInverse) != flag("reversed");
 }
 
 StrategyRequest parseStrategyRequest(std::string_view text) {
@@ -165,6 +210,7 @@ StrategyRequest parseStrategyRequest(std::string_view text) {
         request.metric.emplace(MetricRequest{ranked, {}});
     for (const auto& [option, value] : parsed.options)
         (isOwn(*info, option) ? request.options : request.metric->options).emplace(option, value);
+    checkValues(request);
     return request;
 }
 

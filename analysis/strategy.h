@@ -24,6 +24,8 @@ struct StrategyInfo {
     bool isRandom = false;
     std::optional<CutUnit> unit; ///< of random strategies; a ranking one cuts what its metric is of
     std::string_view metric;     ///< that it ranks by; empty where an option chooses it, or none is needed
+    bool measuresAgain = false;  ///< after each step, under what it has cut: pruneGreedily() runs it
+    bool isInverse = false;      ///< cuts the end that the metric does not say
 };
 
 /// All strategies this build knows, in the order of the contract.
@@ -41,9 +43,11 @@ struct StrategyRequest {
     std::map<std::string, std::string> allOptions() const;
     /// "gate_norm:fold_norm=true": the key of a result everywhere (contract.md).
     std::string resultId() const;
-    bool flag(std::string_view option) const;
+    /// Of the strategy's own: its value, or its default.
+    std::string option(std::string_view name) const;
+    bool flag(std::string_view name) const { return option(name) == "true"; }
     CutUnit unit() const;
-    /// Whether the units of highest value go first: the metric's own end, or with reversed=true the other.
+    /// Whether the units of highest value go first: the strategy's own end, or with reversed=true the other.
     bool highestFirst() const;
 };
 

@@ -8,14 +8,6 @@ namespace secateur {
 
 namespace {
 
-/// How many of the first layers two masks have in common.
-int commonLayers(const PruningMask& one, const PruningMask& other) {
-    int layer = 0;
-    while (layer < one.layerCount() && one.layer(layer) == other.layer(layer))
-        ++layer;
-    return layer;
-}
-
 int intervalFor(int layers, std::int64_t streamBytes, std::int64_t budget) {
     for (int interval = 1; interval < layers; ++interval)
         if (std::int64_t{2} * ((layers - 1) / interval) <= budget / std::max<std::int64_t>(1, streamBytes))
@@ -24,6 +16,13 @@ int intervalFor(int layers, std::int64_t streamBytes, std::int64_t budget) {
 }
 
 } // namespace
+
+int commonLayers(const PruningMask& one, const PruningMask& other) {
+    int layer = 0;
+    while (layer < one.layerCount() && one.layer(layer) == other.layer(layer))
+        ++layer;
+    return layer;
+}
 
 StreamCache::StreamCache(Mask dense, std::size_t batches, std::int64_t streamBytes, std::int64_t budget)
     : m_layers(dense->layerCount())

@@ -11,6 +11,9 @@
 
 namespace secateur {
 
+/// How many of the first layers two masks have in common: their input does not tell the masks apart.
+int commonLayers(const PruningMask& one, const PruningMask& other);
+
 /// Residual streams X_l of batches, of the dense model and of the mask that each batch ran under last: what an edit in
 /// a layer does not reach need not run again. A stream is found by the masks of the layers before it, compared
 /// themselves, not by a digest. Kept as they came, in float32: what resumes from them is what a full run gives. The

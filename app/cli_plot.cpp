@@ -2,11 +2,15 @@
 #include "analysis/attention_reader.h"
 #include "analysis/command_line.h"
 #include "analysis/figure.h"
+#include "analysis/gradient_change_figure.h"
+#include "analysis/mask_algebra.h"
 #include "analysis/result_key.h"
+#include "analysis/runner.h"
 #include "analysis/text.h"
 #include "analysis/usage_error.h"
 #include "app/cli_common.h"
 #include "app/measure_text.h"
+#include "app/run_forecast.h"
 #include "backends/atomic_file.h"
 #include "backends/prompt_tokens.h"
 #include "backends/result_json.h"
@@ -149,6 +153,50 @@ Figure attention(const Arguments& arguments, const AttentionRequest& request, co
     return figure;
 }
 
+/// What is cut, and what of it was cut before. @throws UsageError
+GradientChangeRequest masksOf(const GradientFigureRequest& request, const PruningMask& mask, const ModelSpec& spec,
+                              const std::string& figure) {
+    GradientChangeRequest masks{mask, mask, request.scalarisation};
+    if (request.layer && *request.layer >= spec.layerCount())
+        throw UsageError(fmt::format("the model has layers 0 to {}", spec.layerCount() - 1), figure);
+    if (!request.cut) {
+        if (mask.keepsAll())
+            throw UsageError("needs a cut: cut=LAYER.HEAD, or --mask FILE", figure);
+        masks.before = PruningMask(spec);
+        return masks;
+    }
+    const auto [layer, head] = *request.cut;
+    if (layer >= spec.layerCount() || head >= spec.layers[static_cast<std::size_t>(layer)].heads)
+        throw UsageError(fmt::format("the model has no head {}", headName(layer, head)), figure);
+    setHeads(masks.after, std::array{*request.cut}, false);
+    return masks;
+}
+
+/// Runs a text down all layers twice.
+Figure gradientChanges(const Arguments& arguments, const GradientFigureRequest& request, const Console& console) {
+    if (isSession(arguments.path))
+        return makeFigure(readSession(arguments.path), arguments.figure); // says what is missing
+    const Progress progress = console.progress();
+    const ReadyModel ready = openToRun(arguments.path, arguments.run, console, progress.part(0, 0));
+    const Model& model = *ready.model;
+    const GradientChangeRequest masks = masksOf(request, ready.plan->mask(), model.spec(), arguments.figure);
+    const SequenceText text = readSequenceText(model, arguments.text.text, progress.part(0, 0));
+    RunForecast forecast(model, {ready.plan}, console, progress.part(0, 0));
+    forecast.add(sizeOf(text.set), 2 * (upFactor + backwardFactor));
+    forecast.say();
+    for (const std::vector<std::string>& notes : {ready.warnings, text.warnings})
+        for (const std::string& note : notes)
+            fmt::print(stderr, "note: {}\n", note);
+    const GradientRun run{.plan = *ready.plan,
+                          .sequences = text.set.sequences,
+                          .labels = text.labels,
+                          .batchTokens = arguments.text.batchTokens};
+    const GradientChange change = gradientChange(model, masks, run, withTimeLeft(progress, console));
+    const std::string cut = request.cut ? headName(request.cut->layer, request.cut->head)
+                                        : std::filesystem::path(arguments.run.mask).filename().string();
+    return gradientChangeFigure(model.card(), change, request.layer, cut, request.scale);
+}
+
 /// The kind of file that is asked for, ".png". @throws UsageError
 std::string kindOf(const std::string& out) {
     std::string kind = std::filesystem::path(out).extension().string();
@@ -168,11 +216,15 @@ void plot(const Arguments& arguments, const Console& console) {
         checkCanDraw(arguments.out);
     checkCanWrite(arguments.out);
     const auto attended = attentionRequest(arguments.figure);
-    if (!attended && (arguments.prompt || !arguments.run.mask.empty()))
-        throw UsageError("draws no prompt, and nothing under a mask: that is for the figure attention",
+    const auto changed = gradientFigureRequest(arguments.figure);
+    if (!attended && arguments.prompt)
+        throw UsageError("draws no prompt: that is for the figure attention", arguments.figure);
+    if (!attended && !changed && !arguments.run.mask.empty())
+        throw UsageError("draws nothing under a mask: that is for the figures attention and gradient_change",
                          arguments.figure);
-    const Figure figure = attended ? attention(arguments, *attended, console)
-                                   : makeFigure(withReference(arguments, console), arguments.figure);
+    const Figure figure = attended  ? attention(arguments, *attended, console)
+                          : changed ? gradientChanges(arguments, *changed, console)
+                                    : makeFigure(withReference(arguments, console), arguments.figure);
     if (isDrawn)
         draw(figure, arguments);
     else

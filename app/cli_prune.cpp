@@ -1,11 +1,14 @@
 #include "analysis/price.h"
 #include "analysis/prune.h"
+#include "analysis/runner.h"
 #include "app/cli_common.h"
 #include "app/mask_output.h"
 #include "app/measure_text.h"
+#include "app/run_forecast.h"
 #include "backends/atomic_file.h"
 #include "backends/mask_json.h"
 #include "backends/mask_result_json.h"
+#include "backends/prune_on_text.h"
 
 #include <fmt/core.h>
 
@@ -25,6 +28,17 @@ struct Arguments {
     std::uint64_t seed = 0;
     MeasureOptions text;
 };
+
+/// Reads the text, says how long all steps will take, and takes them.
+PruneResult greedily(const Model& model, const PruneRequest& request, const MeasureOptions& options,
+                     const Console& console, const Progress& progress) {
+    const SequenceText text = readSequenceText(model, options.text, progress.part(0, 0));
+    const auto plan = model.runner().plan(request.base.value_or(PruningMask(model.spec())));
+    RunForecast forecast(model, {plan}, console, progress.part(0, 0));
+    forecast.add(sizeOf(text.set), greedyPasses(model.spec(), request));
+    forecast.say();
+    return pruneOnText(model, request, text, options.batchTokens, withTimeLeft(progress, console));
+}
 
 void pruneVerb(const Arguments& arguments, const Console& console) {
     PruneRequest request{
@@ -47,14 +61,17 @@ void pruneVerb(const Arguments& arguments, const Console& console) {
                 throw Cancelled();
             return std::move(results.front());
         };
-        PruneResult result = prune(*model, request, progress, measureOn);
-        record.mask = std::move(result.mask);
+        const PruneResult result = request.strategy.info->measuresAgain
+                                       ? greedily(*model, request, arguments.text, console, progress)
+                                       : prune(*model, request, progress, measureOn);
+        record.mask = result.mask;
+        record.provenance = provenanceOf(request, arguments.base, result);
+        warnings.insert(warnings.end(), result.warnings.begin(), result.warnings.end());
         if (result.metric)
             warnings.insert(warnings.end(), result.metric->warnings.begin(), result.metric->warnings.end());
     }
     record.modelName = card.name;
     record.fingerprint = card.fingerprint;
-    record.provenance = provenanceOf(request, arguments.base);
     writeMask(arguments.out, record);
 
     const Price price = PriceList(card).price(record.mask);
@@ -64,6 +81,8 @@ void pruneVerb(const Arguments& arguments, const Console& console) {
     }
     fmt::print("{} with a budget of {} ", request.strategy.resultId(), budgetText(request.budget));
     printMask(record.mask, card.spec, price, true);
+    if (record.provenance->history)
+        fmt::print("\n{}\n", sentence(*record.provenance->history));
     printNotes(warnings);
 }
 

@@ -14,6 +14,7 @@
 #include "backends/open_tokenizer.h"
 #include "backends/plan_memory.h"
 #include "backends/prompt_tokens.h"
+#include "backends/prune_on_text.h"
 #include "backends/runtime.h"
 #include "backends/session_hdf5.h"
 
@@ -36,6 +37,8 @@ Engine windowEngine() {
     engine.writeSession = [](const Session& session, const std::string& path) { writeSession(session, path); };
     engine.cachedModels = [](const Progress& progress) { return cachedModels(hubCacheFolder(), progress); };
     engine.measure = measureOnChoice;
+    engine.pruneGreedily = pruneOnChoice;
+    engine.gradientChange = gradientChangeOnChoice;
     engine.readText = readEvaluationText;
     engine.readPrompt = promptTokens;
     engine.readTask = [](const Model& model, const TaskRequest& request, const Progress& progress) {

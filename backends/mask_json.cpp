@@ -208,11 +208,43 @@ std::optional<Budget> readBudget(const JsonObject& provenance) {
     return budget;
 }
 
+/// A number as JSON has it: nothing where it is not finite.
+std::string numberJson(double value) {
+    return std::isfinite(value) ? exactly(value) : "null";
+}
+
+double readNumber(const JsonObject& object, const char* key) {
+    return object.number(key).value_or(std::numeric_limits<double>::quiet_NaN());
+}
+
+std::optional<PruneHistory> readHistory(const JsonObject& provenance) {
+    const auto object = provenance.object("history");
+    if (!object)
+        return std::nullopt;
+    constexpr int most = std::numeric_limits<int>::max();
+    const auto whole = [](const JsonObject& from, const char* key) {
+        return static_cast<int>(from.integer(key, 0, most).value_or(0));
+    };
+    object->allowOnly({"measure", "before", "steps", "cuts"});
+    PruneHistory history;
+    history.measure = object->text("measure").value_or("");
+    history.before = readNumber(*object, "before");
+    history.steps = whole(*object, "steps");
+    for (const JsonObject& cut : object->objects("cuts").value_or(std::vector<JsonObject>())) {
+        cut.allowOnly({"step", "layer", "head", "score", "value"});
+        history.cuts.push_back({whole(cut, "step"),
+                                {whole(cut, "layer"), whole(cut, "head")},
+                                readNumber(cut, "score"),
+                                readNumber(cut, "value")});
+    }
+    return history;
+}
+
 std::optional<MaskProvenance> readProvenance(const JsonObject& file) {
     const auto object = file.object("provenance");
     if (!object)
         return std::nullopt;
-    object->allowOnly({"strategy", "options", "budget", "text", "seed", "created", "secateur"});
+    object->allowOnly({"strategy", "options", "budget", "text", "seed", "created", "secateur", "history"});
     MaskProvenance provenance;
     provenance.strategy = object->text("strategy").value_or("");
     if (const auto options = object->object("options")) {
@@ -224,6 +256,7 @@ std::optional<MaskProvenance> readProvenance(const JsonObject& file) {
     provenance.seed = object->integer("seed", 0, std::numeric_limits<std::int64_t>::max());
     provenance.created = object->text("created").value_or("");
     provenance.secateur = object->text("secateur").value_or("");
+    provenance.history = readHistory(*object);
     return provenance;
 }
 
@@ -291,6 +324,11 @@ std::string budgetJson(const std::optional<Budget>& budget) {
     return budget->isPercentage ? quoted(amount + "%") : amount;
 }
 
+/// A line for each cut. Masks without a history have no such field.
+std::string historyField(const std::optional<PruneHistory>& history) {
+    return history ? ",\n    \"history\": " + historyJson(*history) : "";
+}
+
 std::string provenanceJson(const std::optional<MaskProvenance>& provenance) {
     if (!provenance)
         return "null";
@@ -298,13 +336,24 @@ std::string provenanceJson(const std::optional<MaskProvenance>& provenance) {
     for (const auto& [name, value] : provenance->options)
         options.push_back(quoted(name) + ": " + quoted(value));
     return fmt::format("{{\"strategy\": {}, \"options\": {{{}}}, \"budget\": {}, \"text\": {}, \"seed\": {}, "
-                       "\"created\": {}, \"secateur\": {}}}",
+                       "\"created\": {}, \"secateur\": {}{}}}",
                        quotedOrNull(provenance->strategy), join(options, ", "), budgetJson(provenance->budget),
                        quotedOrNull(provenance->text), provenance->seed ? std::to_string(*provenance->seed) : "null",
-                       quotedOrNull(provenance->created), quotedOrNull(provenance->secateur));
+                       quotedOrNull(provenance->created), quotedOrNull(provenance->secateur),
+                       historyField(provenance->history));
 }
 
 } // namespace
+
+std::string historyJson(const PruneHistory& history) {
+    std::vector<std::string> cuts;
+    for (const HistoricCut& cut : history.cuts)
+        cuts.push_back(
+            fmt::format("\n      {{\"step\": {}, \"layer\": {}, \"head\": {}, \"score\": {}, \"value\": {}}}", cut.step,
+                        cut.head.layer, cut.head.head, numberJson(cut.score), numberJson(cut.value)));
+    return fmt::format("{{\"measure\": {}, \"before\": {}, \"steps\": {}, \"cuts\": [{}]}}", quoted(history.measure),
+                       numberJson(history.before), history.steps, join(cuts, ","));
+}
 
 MaskReading parseMask(std::string_view text, const std::string& subject, const ModelSpec& spec,
                       const std::string& fingerprint) {

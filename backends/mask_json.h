@@ -27,6 +27,9 @@ MaskReading readMask(const std::string& path, const ModelSpec& spec, const std::
 /// The model that a mask file is made for, as far as the file tells: architecture and structure. @throws Error
 ModelSpec readMaskedModel(const std::string& path);
 
+/// {"measure", "before", "steps", "cuts": [{"step", "layer", "head", "score", "value"}, ...]}: of MaskProvenance.
+std::string historyJson(const PruneHistory& history);
+
 /// The JSON form: one layer a line in ascending order, of layers that share their weights the first. Equal records give
 /// equal text; text that is not UTF-8 is replaced.
 std::string maskJson(const MaskRecord& record);

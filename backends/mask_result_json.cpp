@@ -2,6 +2,7 @@
 
 #include "analysis/strategy.h"
 #include "backends/mask_digest.h"
+#include "backends/mask_json.h"
 
 #include <nlohmann/json.hpp>
 
@@ -80,6 +81,8 @@ std::string pruneJson(const std::string& path, const MaskProvenance& provenance,
     result["budget"] = provenance.budget ? budgetField(*provenance.budget) : Json();
     result["seed"] = provenance.seed ? Json(*provenance.seed) : Json();
     result.update(maskFields(path, mask, warnings));
+    if (provenance.history)
+        result["history"] = Json::parse(historyJson(*provenance.history));
     return print(result);
 }
 

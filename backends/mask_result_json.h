@@ -22,7 +22,8 @@ struct PricedMask {
 /// {"mask", "digest", "removed", "left", "layers", "half_cut_groups", "warnings"} @param path of the mask; empty = null
 std::string maskResultJson(const std::string& path, const PricedMask& mask, std::span<const std::string> warnings);
 
-/// The same with {"strategy", "options", "budget", "seed"} before it. @param provenance how the mask was made
+/// The same with {"strategy", "options", "budget", "seed"} before it, and behind it "history", where there is one
+/// (historyJson). @param provenance how the mask was made
 std::string pruneJson(const std::string& path, const MaskProvenance& provenance, const PricedMask& mask,
                       std::span<const std::string> warnings);
 

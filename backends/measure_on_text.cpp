@@ -124,4 +124,17 @@ std::vector<MetricResult> measureOnChoice(const Model& model, std::span<const Me
     return all;
 }
 
+GradientChange gradientChangeOnChoice(const Model& model, const GradientChangeRequest& request,
+                                      const MeasureChoice& choice, const Progress& progress) {
+    const auto plan = model.runner().plan(request.before);
+    SequenceRequest asked;
+    asked.path = choice.text;
+    asked.rules.mostTokens = choice.tokens > 0
+                                 ? choice.tokens
+                                 : interactiveTokens(runSpeed(model, *plan, progress.part(0, 0)), model.spec());
+    const SequenceText text = readSequenceText(model, asked, progress.part(0, 0));
+    return gradientChange(model, request, {.plan = *plan, .sequences = text.set.sequences, .labels = text.labels},
+                          progress);
+}
+
 } // namespace secateur

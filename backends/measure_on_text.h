@@ -1,5 +1,6 @@
 #pragma once
 
+#include "analysis/gradient_change.h"
 #include "analysis/measure_choice.h"
 #include "analysis/measure_forward.h"
 #include "backends/sequence_text.h"
@@ -20,5 +21,9 @@ std::vector<MetricResult> measureOnText(const Model& model, const Plan& plan, co
 std::vector<MetricResult> measureOnChoice(const Model& model, std::span<const MetricRequest> requests,
                                           const MeasureChoice& choice, const Progress& progress,
                                           const LayerSink& layerDone);
+
+/// gradientChange() on a text that a person chose, as measureOnChoice() takes it.
+GradientChange gradientChangeOnChoice(const Model& model, const GradientChangeRequest& request,
+                                      const MeasureChoice& choice, const Progress& progress);
 
 } // namespace secateur

@@ -2,6 +2,7 @@
 
 #include "analysis/cut_lowest.h"
 #include "analysis/error.h"
+#include "analysis/greedy_gnorm.h"
 #include "analysis/text.h"
 #include "widgets/document.h"
 #include "widgets/head_filter.h"
@@ -25,7 +26,8 @@ namespace secateur {
 
 namespace {
 
-constexpr int sliderSteps = 1000; ///< of a percentage
+constexpr int sliderSteps = 1000;                  ///< of a percentage
+constexpr std::string_view greedyMetric = "gnorm"; ///< of strategies that measure again after each cut
 
 QString unitName(CutUnit unit) {
     switch (unit) {
@@ -65,6 +67,8 @@ CutBox::CutBox(Document* document, QWidget* parent)
     , m_counted(new QComboBox)
     , m_slider(new QSlider(Qt::Horizontal))
     , m_perLayer(new QCheckBox(tr("in each layer")))
+    , m_again(new QCheckBox(tr("measuring again after each")))
+    , m_knee(new QCheckBox(tr("up to the knee")))
     , m_effect(new QLabel)
     , m_filtered(new QLabel)
     , m_protected(new QLabel)
@@ -81,6 +85,10 @@ CutBox::CutBox(Document* document, QWidget* parent)
     m_counted->setAccessibleName(tr("What is counted"));
     m_slider->setAccessibleName(tr("How many to cut, by sliding"));
     m_slider->setToolTip(tr("Shows what would go; letting go cuts it"));
+    m_again->setToolTip(tr("Greedy-Gnorm: the gradients of what is left are measured anew after each head"));
+    m_knee->setToolTip(tr("Of all these heads, cut those up to where the curve of the loss bends most"));
+    for (QCheckBox* greedy : {m_again, m_knee})
+        greedy->hide(); // until gnorm is what heads are cut by
     m_effect->setWordWrap(true);
     m_effect->hide();
     m_effect->setForegroundRole(QPalette::PlaceholderText);
@@ -102,20 +110,24 @@ CutBox::CutBox(Document* document, QWidget* parent)
     grid->addWidget(m_slider, 3, 0, 1, 3);
     grid->addWidget(m_perLayer, 4, 0, 1, 2);
     grid->addWidget(m_cut, 4, 2);
-    grid->addWidget(m_effect, 5, 0, 1, 3);
-    grid->addWidget(m_filtered, 6, 0, 1, 3);
-    grid->addWidget(m_protected, 7, 0, 1, 2);
-    grid->addWidget(m_protect, 7, 2, Qt::AlignRight);
+    grid->addWidget(m_again, 5, 0, 1, 2);
+    grid->addWidget(m_knee, 5, 2);
+    grid->addWidget(m_effect, 6, 0, 1, 3);
+    grid->addWidget(m_filtered, 7, 0, 1, 3);
+    grid->addWidget(m_protected, 8, 0, 1, 2);
+    grid->addWidget(m_protect, 8, 2, Qt::AlignRight);
     buildProtection();
     connect(m_metric, &QComboBox::activated, this, &CutBox::chooseMetric);
     connect(m_end, &QComboBox::activated, this, &CutBox::preview);
     connect(m_counted, &QComboBox::activated, this, &CutBox::readRange);
     connect(m_perLayer, &QCheckBox::clicked, this, &CutBox::readRange);
+    connect(m_again, &QCheckBox::clicked, this, &CutBox::readRange);
+    connect(m_knee, &QCheckBox::clicked, this, &CutBox::preview);
     connect(m_amount, &QDoubleSpinBox::valueChanged, this, &CutBox::preview);
     connect(m_slider, &QSlider::valueChanged, this,
             [this](int value) { m_amount->setValue(m_amount->maximum() * value / m_slider->maximum()); });
     connect(m_slider, &QSlider::sliderReleased, this, &CutBox::cut);
-    connect(m_cut, &QPushButton::clicked, this, &CutBox::cut);
+    connect(m_cut, &QPushButton::clicked, this, [this] { isGreedy() ? cutGreedily() : cut(); });
     connect(document, &Document::opened, this, &CutBox::listMetrics);
     connect(document, &Document::stateChanged, this, &CutBox::listMetrics);
     connect(document->masks(), &MaskEditor::previewChanged, this, [this] {
@@ -203,6 +215,8 @@ void CutBox::chooseMetric() {
     if (!found)
         return;
     m_end->setCurrentIndex(found->request.info->pruneFirst == PruneFirst::high ? 1 : 0);
+    m_again->setVisible(found->request.info->id == greedyMetric && m_document->model() &&
+                        m_document->engine().pruneGreedily);
     const int counted = std::max(m_counted->currentIndex(), 0);
     m_counted->clear();
     m_counted->addItems({unitName(unitOf(*found->request.info)), "%"});
@@ -214,6 +228,10 @@ void CutBox::readRange() {
     const MetricResult* found = result();
     if (!found)
         return;
+    m_knee->setVisible(isGreedy());
+    m_perLayer->setEnabled(!isGreedy());
+    if (isGreedy())
+        m_perLayer->setChecked(false);
     const bool isShare = m_counted->currentIndex() == 1;
     const CutUnit unit = unitOf(*found->request.info);
     std::size_t most = unitCount(m_document->spec(), unit);
@@ -241,9 +259,11 @@ void CutBox::preview() {
     const MetricResult* found = result();
     MaskEditor& masks = *m_document->masks();
     m_cut->setEnabled(found && m_amount->value() > 0);
-    if (!found || m_amount->value() <= 0) {
+    if (!found || m_amount->value() <= 0 || isGreedy()) {
         if (m_previewing)
             masks.setPreview({});
+        if (found && m_amount->value() > 0)
+            sayGreedy();
         return;
     }
     try {
@@ -259,6 +279,45 @@ void CutBox::preview() {
     }
 }
 
+bool CutBox::isGreedy() const {
+    return m_again->isChecked() && !m_again->isHidden();
+}
+
+PruneRequest CutBox::greedyRequest() const {
+    PruneRequest wanted = request();
+    wanted.strategy = parseStrategyRequest(m_end->currentIndex() == 1 ? "gnorm_inverse" : "gnorm_greedy");
+    wanted.strategy.metric = result()->request;
+    if (m_knee->isChecked())
+        wanted.strategy.options["stop"] = "knee";
+    if (!m_filter || !m_filter->isActive())
+        return wanted;
+    const ModelSpec& spec = m_document->spec();
+    Protection units = m_document->masks()->isProtected();
+    for (int layer = 0; layer < spec.layerCount(); ++layer)
+        for (int head = 0; head < spec.layers[static_cast<std::size_t>(layer)].heads; ++head)
+            if (!m_filter->passes({layer, head}))
+                units.protectHead(spec, {layer, head});
+    wanted.protect = units.text(spec);
+    return wanted;
+}
+
+/// How long it will take, by what measuring once took.
+void CutBox::sayGreedy() {
+    try {
+        const auto steps = static_cast<double>(greedySteps(m_document->spec(), greedyRequest()));
+        const double seconds = steps * result()->seconds;
+        say(seconds < 100 ? tr("Takes about %1 s, in the background.").arg(std::ceil(seconds))
+                          : tr("Takes about %1 minutes, in the background.").arg(std::ceil(seconds / 60)));
+    } catch (const Error& error) {
+        say(QString::fromStdString(error.what()));
+        m_cut->setEnabled(false);
+    }
+}
+
+void CutBox::cutGreedily() {
+    m_document->pruneGreedily(greedyRequest(), action());
+}
+
 void CutBox::say(const QString& text) {
     m_effect->setText(text);
     m_effect->setVisible(!text.isEmpty());
@@ -269,7 +328,9 @@ QString CutBox::action() const {
     const QString unit = unitName(wanted.strategy.unit());
     const QString amount = wanted.budget.isPercentage ? tr("%1 % of %2").arg(m_amount->value()).arg(unit)
                                                       : QString("%1 %2").arg(m_amount->value()).arg(unit);
-    return tr("Cut the %1 %2 by %3").arg(m_end->currentText(), amount, m_metric->currentText());
+    const QString by = m_metric->currentText();
+    return isGreedy() ? tr("Cut the %1 %2 by %3 anew each").arg(m_end->currentText(), amount, by)
+                      : tr("Cut the %1 %2 by %3").arg(m_end->currentText(), amount, by);
 }
 
 void CutBox::cut() {

@@ -49,7 +49,11 @@ private:
     PruneRequest request() const;
     void say(const QString& text);
     QString action() const;
-
+    /// Whether heads go one after the other, measured again after each.
+    bool isGreedy() const;
+    PruneRequest greedyRequest() const;
+    void cutGreedily();
+    void sayGreedy();
     void showFilter();
 
     Document* m_document;
@@ -60,6 +64,8 @@ private:
     QComboBox* m_counted;
     QSlider* m_slider;
     QCheckBox* m_perLayer;
+    QCheckBox* m_again;
+    QCheckBox* m_knee;
     QLabel* m_effect;
     QLabel* m_filtered;
     QLabel* m_protected;

@@ -4,6 +4,7 @@
 #include "analysis/mask_state.h"
 #include "analysis/metric.h"
 #include "analysis/price.h"
+#include "analysis/prune.h"
 #include "analysis/session.h"
 #include "widgets/job_runner.h"
 
@@ -84,6 +85,10 @@ public:
     void openMask(const QString& path);
     /// The current mask, as a file for scripts and other people.
     void saveMask(const QString& path);
+    /// Runs a strategy that measures again after each step, on what is chosen to measure on, in the background. Its
+    /// mask becomes the current one, or one of its own where the current one is another by then.
+    /// @param request whose base is the current mask @param action for the person
+    void pruneGreedily(const PruneRequest& request, const QString& action);
     /// Writes a checkpoint of what the current mask leaves.
     void exportMasked(const QString& path);
     /// Makes the mask that a row of evaluations ran under the current one: where the masks have it under a name, that.
@@ -162,6 +167,8 @@ private:
     void onCancelled(quint64 job);
     void onFailed(quint64 job, const QString& message);
     void adoptMasks();
+    void takePruned(const PruneRequest& request, const std::string& base, const QString& action,
+                    const PruneResult& result);
     /// The session with the masks as they are now.
     Session snapshot() const;
     void setSessionPath(const QString& path);

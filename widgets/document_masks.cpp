@@ -134,6 +134,30 @@ void Document::exportMasked(const QString& path) {
         m_jobs->start(tr("Exporting %1").arg(QFileInfo(path).fileName()), JobRunner::Priority::background, work));
 }
 
+void Document::pruneGreedily(const PruneRequest& request, const QString& action) {
+    const auto work = [this, prune = m_engine.pruneGreedily, model = m_model, request, choice = m_choice, action,
+                       generation = m_generation, base = m_masks->state().edited().name](const Progress& progress) {
+        PruneResult result = prune(*model, request, choice, progress);
+        return [this, generation, request, base, action, result = std::move(result)] {
+            if (generation == m_generation)
+                takePruned(request, base, action, result);
+        };
+    };
+    m_smallJobs.insert(m_jobs->start(action, JobRunner::Priority::background, work));
+}
+
+void Document::takePruned(const PruneRequest& request, const std::string& base, const QString& action,
+                          const PruneResult& result) {
+    const MaskProvenance made = provenanceOf(request, base, result);
+    if (m_masks->mask() == *request.base)
+        m_masks->replaceMask(result.mask, action, false, made);
+    else
+        m_masks->addMask(QString::fromStdString(made.strategy), MaskRecord{result.mask, {}, {}, {}, made});
+    emit noticed(tr("%1: %2.").arg(action, QString::fromStdString(sentence(*result.history))));
+    for (const std::string& warning : result.warnings)
+        emit noticed(QString::fromStdString(warning));
+}
+
 void Document::restoreMask(const EvaluatedMask& mask) {
     const MaskState& state = m_masks->state();
     const SessionMask* stored = m_session.mask(mask.digest);

@@ -14,6 +14,7 @@
 #include "widgets/filter_bar.h"
 #include "widgets/further_evaluation.h"
 #include "widgets/generation_view.h"
+#include "widgets/gradient_view.h"
 #include "widgets/head_filter.h"
 #include "widgets/heads_view.h"
 #include "widgets/job_runner.h"
@@ -124,6 +125,7 @@ void MainWindow::buildCentre() {
     m_neurons = new NeuronsView(m_document, m_selection);
     m_attention = new AttentionView(m_document, m_jobs, m_selection);
     m_scatter = new ScatterView(m_document, m_jobs, m_selection, m_heads->maskActions());
+    m_gradients = new GradientView(m_document, m_jobs, m_selection);
     m_tabs = new QTabWidget;
     m_tabs->setDocumentMode(true);
     m_tabs->addTab(m_heads, tr("Heads"));
@@ -131,6 +133,7 @@ void MainWindow::buildCentre() {
     m_tabs->addTab(m_neurons, tr("Neurons"));
     m_tabs->addTab(m_attention, tr("Attention"));
     m_tabs->addTab(m_scatter, tr("Scatter"));
+    m_tabs->addTab(m_gradients, tr("Gradients"));
     m_tabs->setAccessibleName(tr("Pictures"));
     m_heads->setFilter(m_filter);
     m_layers->setFilter(m_filter);
@@ -163,6 +166,7 @@ void MainWindow::buildCentre() {
     connect(m_attention, &AttentionView::failed, this, &MainWindow::fail);
     connect(m_filterBar, &FilterBar::closed, m_tabs, [this] { m_tabs->currentWidget()->setFocus(); });
     connect(m_scatter, &ScatterView::failed, this, &MainWindow::fail);
+    connect(m_gradients, &GradientView::failed, this, &MainWindow::fail);
     connect(m_heads->grid(), &HeadsGrid::opened, this, &MainWindow::showAttention);
     connect(m_scatter, &ScatterView::opened, this, &MainWindow::showAttention);
     connect(m_scatter, &ScatterView::layerOpened, this, [this](int layer) {

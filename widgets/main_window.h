@@ -28,6 +28,7 @@ class Document;
 class EvaluationsPanel;
 class FigureActions;
 class FilterBar;
+class GradientView;
 class HeadFilter;
 class HeadsView;
 class JobRunner;
@@ -163,6 +164,7 @@ private:
     LayersView* m_layers = nullptr;
     AttentionView* m_attention = nullptr;
     NeuronsView* m_neurons = nullptr;
+    GradientView* m_gradients = nullptr;
     ScatterView* m_scatter = nullptr;
     MetricList* m_metrics = nullptr;
     ModelCardPanel* m_card = nullptr;

@@ -7,6 +7,7 @@
 #include "widgets/evaluations_panel.h"
 #include "widgets/figure_actions.h"
 #include "widgets/filter_bar.h"
+#include "widgets/gradient_view.h"
 #include "widgets/heads_view.h"
 #include "widgets/layer_neurons.h"
 #include "widgets/layers_view.h"
@@ -403,6 +404,7 @@ FigureActions* MainWindow::figureActions() const {
            : shown == m_neurons   ? m_neurons->figureActions()
            : shown == m_attention ? m_attention->figureActions()
            : shown == m_scatter   ? m_scatter->figureActions()
+           : shown == m_gradients ? m_gradients->figureActions()
                                   : m_heads->figureActions();
 }
 

@@ -6,6 +6,7 @@
 #include "analysis/engine.h"
 #include "analysis/error.h"
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <fstream>
@@ -137,6 +138,33 @@ struct FakeEngine {
                 throw Error("could not be written: no space left", path);
             const std::lock_guard lock(mutex);
             masks[path] = record;
+        };
+        engine.pruneGreedily = [](const Model& model, const PruneRequest& request, const MeasureChoice& choice,
+                                  const Progress& progress) {
+            progress.report(0.5, "step 1 of 2");
+            const ModelSpec& spec = model.spec();
+            PruneResult result;
+            result.mask =
+                pruneBy(spec, request, Matrix(spec.layers.size(), static_cast<std::size_t>(spec.maxHeads()), 1));
+            result.history = PruneHistory{"loss_nats", 2, {{1, {0, 0}, 0.5, 2.25}}, 1};
+            result.data =
+                MeasuredData{choice.text.empty() ? "built-in" : choice.text, 1, 10, 10, 10, "document", "never"};
+            return result;
+        };
+        engine.gradientChange = [](const Model& model, const GradientChangeRequest& request, const MeasureChoice&,
+                                   const Progress& progress) {
+            progress.report(0.5, "back through layer 1");
+            GradientChange change;
+            change.tokens = 10;
+            for (int index = 0; index < model.spec().layerCount(); ++index) {
+                const LayerSpec& layer = model.spec().layers[static_cast<std::size_t>(index)];
+                Matrix& cells =
+                    change.layers.emplace_back(static_cast<std::size_t>(layer.heads), 4, 0.25 * (index + 1));
+                for (std::size_t head = 0; head < cells.rows(); ++head)
+                    if (!request.after.layer(index).heads[head])
+                        std::ranges::fill(cells.row(head), -1);
+            }
+            return change;
         };
         engine.modelExtensions = {".gguf", ".safetensors"};
         engine.cachedModels = [this](const Progress& progress) {
