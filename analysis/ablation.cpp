@@ -9,7 +9,6 @@
 
 #include <algorithm>
 #include <chrono>
-#include <cmath>
 
 namespace secateur {
 
@@ -42,13 +41,11 @@ public:
         return parts;
     }
 
-    /// Those without a value: they need not go together.
-    std::vector<AblationPart> unknown() const {
+    std::vector<AblationPart> missing() const {
         std::vector<AblationPart> parts;
         for (int layer = 0; layer < m_layers; ++layer)
             for (AblationPart& part : missing(layer))
-                if (std::isnan(m_table.row(part.request, layer)[part.column]))
-                    parts.push_back(std::move(part));
+                parts.push_back(std::move(part));
         return parts;
     }
 
@@ -191,11 +188,10 @@ AblationPasses ablationPasses(const Model& model, const AblationRun& run, std::s
     const AblationResults results(model.spec(), run.plan.mask(), requests, run.memory, {});
     const Shares shares(model.spec(), run.plan.mask(), run.sequences);
     AblationPasses passes;
-    for (const int layer : results.layers())
-        for (const AblationPart& part : results.missing(layer)) {
-            ++passes.parts;
-            passes.layers += shares.without(part);
-        }
+    for (const AblationPart& part : results.missing()) {
+        ++passes.parts;
+        passes.layers += shares.without(part);
+    }
     if (passes.parts > 0)
         passes.layers += 2; // the whole model's loss, then its streams
     passes.readOuts = static_cast<double>(passes.parts > 0 ? passes.parts + 1 : 0);
@@ -218,7 +214,7 @@ std::vector<MetricResult> measureAblation(const Model& model, const AblationRun&
 
 std::int64_t partsToTry(const ModelSpec& spec, const PruningMask& mask, std::span<const MetricRequest> requests,
                         std::span<const MetricResult> known) {
-    return std::ssize(AblationResults(spec, mask, requests, {known, {}}, {}).unknown());
+    return std::ssize(AblationResults(spec, mask, requests, {known, {}}, {}).missing());
 }
 
 std::vector<MetricResult> ablateEach(const ModelSpec& spec, const PruningMask& mask,
@@ -226,7 +222,7 @@ std::vector<MetricResult> ablateEach(const ModelSpec& spec, const PruningMask& m
                                      const AblationMemory& memory, const Progress& progress,
                                      const LayerSink& layerDone) {
     AblationResults results(spec, mask, requests, memory, layerDone);
-    const std::vector<AblationPart> parts = results.unknown();
+    const std::vector<AblationPart> parts = results.missing();
     try {
         for (std::size_t i = 0; i < parts.size(); ++i) {
             const auto share = [&](std::size_t done) {

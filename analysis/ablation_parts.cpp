@@ -93,9 +93,8 @@ AblationTable::AblationTable(const ModelSpec& spec, const PruningMask& mask, std
 std::vector<AblationPart> AblationTable::missing(int layer, std::size_t request) const {
     std::vector<AblationPart> parts = partsOf(m_spec, m_mask, layer, request, m_results[request].request);
     const std::span<const double> values = row(request, layer);
-    const bool isKnown =
-        std::ranges::all_of(parts, [&](const AblationPart& part) { return isValue(values[part.column]); });
-    return isKnown ? std::vector<AblationPart>() : parts;
+    std::erase_if(parts, [&](const AblationPart& part) { return isValue(values[part.column]); });
+    return parts;
 }
 
 bool AblationTable::isComplete() const {

@@ -37,7 +37,7 @@ public:
     AblationTable(const ModelSpec& spec, const PruningMask& mask, std::span<const MetricRequest> requests,
                   std::span<const MetricResult> known);
 
-    /// Of one request, those of a layer; none where all of them are known.
+    /// Of one request, those of a layer without a value.
     std::vector<AblationPart> missing(int layer, std::size_t request) const;
     std::size_t requests() const { return m_results.size(); }
     bool isComplete() const;
