@@ -3,6 +3,7 @@
 #include "analysis/ablation_metrics.h"
 #include "analysis/ablation_walk.h"
 #include "analysis/layer_operations.h"
+#include "analysis/screened_ablation.h"
 #include "analysis/usage_error.h"
 
 #include <fmt/format.h>
@@ -138,6 +139,8 @@ private:
     std::vector<double> m_above; ///< from each layer on
 };
 
+constexpr double usuallyExact = 0.3; ///< of screened parts, predictions included
+
 /// Of each layer, the passes of what is missing in it.
 std::vector<double> costsOf(const AblationResults& results, const Shares& shares, const std::vector<int>& layers) {
     std::vector<double> costs;
@@ -182,6 +185,71 @@ void checkIsOfLoss(std::span<const MetricRequest> requests) {
                              std::string(request.info->id), "secateur-cli ablate MODEL --task FILE");
 }
 
+std::vector<MetricResult> measureExactly(const Model& model, const AblationRun& run,
+                                         std::span<const MetricRequest> requests, const Progress& progress,
+                                         const LayerSink& layerDone) {
+    AblationWalk walk(model, run);
+    AblationResults results(model.spec(), run.plan.mask(), requests, run.memory, layerDone);
+    results.data.sequences = std::ssize(run.sequences);
+    results.data.tokens = results.data.allTokens = walk.losses().tokens();
+    const Shares shares(model.spec(), run.plan.mask(), run.sequences);
+    const bool isDone = results.layers().empty() || walkUp(walk, results, shares, progress);
+    return results.finish(!isDone);
+}
+
+/// Requests of which some are screened, each by itself: they have little in common.
+class OneByOne {
+public:
+    OneByOne(const Model& model, const AblationRun& run, std::span<const MetricRequest> requests,
+             const LayerSink& layerDone)
+        : m_model(model)
+        , m_run(run)
+        , m_requests(requests)
+        , m_layerDone(layerDone) {}
+
+    std::vector<MetricResult> measure(const Progress& progress) {
+        const auto share = [&](std::size_t done) {
+            return static_cast<double>(done) / static_cast<double>(m_requests.size());
+        };
+        for (std::size_t i = 0; i < m_requests.size(); ++i)
+            try {
+                m_results.push_back(one(i, progress.part(share(i), share(i + 1))));
+                if (!m_results.back().isWhole)
+                    break;
+            } catch (const Cancelled&) {
+                if (m_results.empty())
+                    throw;
+                break;
+            }
+        return std::move(m_results);
+    }
+
+private:
+    MetricResult one(std::size_t place, const Progress& progress) const {
+        AblationRun run = m_run;
+        if (m_run.memory.more)
+            run.memory.more = [&](const std::vector<MetricResult>& part) {
+                std::vector<MetricResult> all = m_results;
+                all.push_back(part.front());
+                m_run.memory.more(all);
+            };
+        const LayerSink told = [&](LayerCells cells) {
+            cells.request = place;
+            if (m_layerDone)
+                m_layerDone(cells);
+        };
+        if (isScreened(m_requests[place]))
+            return screenedAblation(m_model, run, m_requests[place], progress, told);
+        return measureExactly(m_model, run, m_requests.subspan(place, 1), progress, told).front();
+    }
+
+    const Model& m_model;
+    const AblationRun& m_run;
+    std::span<const MetricRequest> m_requests;
+    const LayerSink& m_layerDone;
+    std::vector<MetricResult> m_results;
+};
+
 } // namespace
 
 AblationPasses ablationPasses(const Model& model, const AblationRun& run, std::span<const MetricRequest> requests) {
@@ -189,12 +257,15 @@ AblationPasses ablationPasses(const Model& model, const AblationRun& run, std::s
     const Shares shares(model.spec(), run.plan.mask(), run.sequences);
     AblationPasses passes;
     for (const AblationPart& part : results.missing()) {
-        ++passes.parts;
-        passes.layers += shares.without(part);
+        const double share = isScreened(requests[part.request]) ? usuallyExact : 1;
+        passes.parts += 1;
+        passes.layers += share * shares.without(part);
+        passes.readOuts += share;
     }
-    if (passes.parts > 0)
+    if (passes.parts > 0) {
         passes.layers += 2; // the whole model's loss, then its streams
-    passes.readOuts = static_cast<double>(passes.parts > 0 ? passes.parts + 1 : 0);
+        passes.readOuts += 1;
+    }
     return passes;
 }
 
@@ -202,14 +273,9 @@ std::vector<MetricResult> measureAblation(const Model& model, const AblationRun&
                                           std::span<const MetricRequest> requests, const Progress& progress,
                                           const LayerSink& layerDone) {
     checkIsOfLoss(requests);
-    AblationWalk walk(model, run);
-    AblationResults results(model.spec(), run.plan.mask(), requests, run.memory, layerDone);
-    const std::int64_t tokens = walk.losses().tokens();
-    results.data.sequences = std::ssize(run.sequences);
-    results.data.tokens = results.data.allTokens = tokens;
-    const Shares shares(model.spec(), run.plan.mask(), run.sequences);
-    const bool isDone = results.layers().empty() || walkUp(walk, results, shares, progress);
-    return results.finish(!isDone);
+    if (std::ranges::none_of(requests, isScreened))
+        return measureExactly(model, run, requests, progress, layerDone);
+    return OneByOne(model, run, requests, layerDone).measure(progress);
 }
 
 std::int64_t partsToTry(const ModelSpec& spec, const PruningMask& mask, std::span<const MetricRequest> requests,

@@ -13,7 +13,8 @@ namespace secateur {
 
 /// Exact ablation: what a model loses when one part of it alone is taken away, as the table of ablation_metrics.h has
 /// it. Values are what the full evaluation under the mask of that cut gives; a feature "error" is the standard error
-/// over sequences of the value, as if they were drawn from more such texts.
+/// over sequences of the value, as if they were drawn from more such texts. Screened ones (screened_ablation.h) are
+/// partly predicted, and have standard errors.
 
 /// What is known already, and who wants to know more.
 struct AblationMemory {

@@ -1,5 +1,6 @@
 #include "analysis/ablation_metrics.h"
 
+#include "analysis/gradient_metrics.h"
 #include "analysis/usage_error.h"
 
 #include <fmt/format.h>
@@ -11,8 +12,13 @@ namespace secateur {
 
 namespace {
 
-constexpr std::array options{OptionInfo{
-    "of", "text", "loss", "what is compared: loss, or accuracy = right answers to a task, by the verb `ablate` alone"}};
+constexpr std::array options{
+    OptionInfo{"of", "text", "loss",
+               "what is compared: loss, or accuracy = right answers to a task, by the verb `ablate` alone"},
+    OptionInfo{
+        "screen", "integer", "0",
+        "exact only where a prediction from gradients leaves in doubt whether a part is among so many lowest; 0 = "
+        "exact everywhere"}};
 
 constexpr std::string_view source = "exact; as Michel et al. and BOS-sink remove single heads";
 
@@ -78,6 +84,10 @@ bool isOfAccuracy(const MetricRequest& request) {
     return request.option("of") == "accuracy";
 }
 
+bool isScreened(const MetricRequest& request) {
+    return request.option("screen") != "0";
+}
+
 const MetricInfo* describedBy(const MetricInfo* info, const std::map<std::string, std::string>& options) {
     const auto of = options.find("of");
     if (!info || info->needs != Needs::ablation || of == options.end() || of->second != "accuracy")
@@ -89,6 +99,12 @@ void checkAblationOptions(const MetricRequest& request) {
     const std::string of = request.option("of");
     if (of != "loss" && of != "accuracy")
         throw UsageError(fmt::format("of={} is none of loss, accuracy", of), std::string(request.info->id));
+    const int lowest = wholeOption(request, "screen");
+    if (lowest < 0)
+        throw UsageError(fmt::format("screen={} should be 0 or more", lowest), std::string(request.info->id));
+    if (lowest > 0 && of == "accuracy")
+        throw UsageError("the fall of an accuracy is not predicted: screen goes with the loss",
+                         std::string(request.info->id));
 }
 
 } // namespace secateur

@@ -24,6 +24,8 @@ AblatedPart ablatedPart(const MetricRequest& request);
 
 /// Whether what is lost is right answers of a task (option of=accuracy) instead of loss in nats.
 bool isOfAccuracy(const MetricRequest& request);
+/// Whether only those values are exact that decide which parts are the lowest (option screen).
+bool isScreened(const MetricRequest& request);
 /// How a metric with these options is described: itself, or where an ablation metric is of accuracy, the row that has
 /// its title and unit.
 const MetricInfo* describedBy(const MetricInfo* info, const std::map<std::string, std::string>& options);

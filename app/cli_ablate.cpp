@@ -28,6 +28,7 @@ namespace {
 struct Arguments {
     std::string path;
     std::string units = "heads";
+    int screen = 0;
     RunOptions run;
     MeasureOptions text;
     TaskOptions tasks;
@@ -38,13 +39,14 @@ constexpr std::array unitNames{std::pair{"heads", "ablation_head"}, std::pair{"a
                                std::pair{"mlps", "ablation_mlp"}, std::pair{"blocks", "ablation_block"}};
 
 /// @throws UsageError naming the known ones
-std::vector<MetricRequest> requestsOf(const std::string& units, bool ofTask) {
+std::vector<MetricRequest> requestsOf(const std::string& units, bool ofTask, int screen) {
+    const std::string options = screen > 0 ? fmt::format(":screen={}", screen) : ofTask ? ":of=accuracy" : "";
     std::string ids;
     for (const std::string& unit : split(units, ',')) {
         const auto found = std::ranges::find_if(unitNames, [&](const auto& known) { return known.first == unit; });
         if (found == unitNames.end())
             throw UsageError(fmt::format("\"{}\" is none of heads, attention, mlps, blocks", unit), "--units");
-        ids += fmt::format("{}{}{}", ids.empty() ? "" : ",", found->second, ofTask ? ":of=accuracy" : "");
+        ids += fmt::format("{}{}{}", ids.empty() ? "" : ",", found->second, options);
     }
     return parseMetricRequests(ids);
 }
@@ -69,7 +71,7 @@ public:
     Ablating(const Arguments& arguments, const Console& console)
         : m_arguments(arguments)
         , m_console(console)
-        , m_requests(requestsOf(arguments.units, !arguments.tasks.paths.empty()))
+        , m_requests(requestsOf(arguments.units, !arguments.tasks.paths.empty(), arguments.screen))
         , m_progress(console.progress())
         , m_tasks(readTasks(arguments.tasks, modeOf(arguments.text.text.rules.bos), arguments.text.batchTokens,
                             m_progress.part(0, 0)))
@@ -178,9 +180,13 @@ std::vector<Row> rowsOf(const MetricResult& result) {
     std::vector<Row> rows;
     for (std::size_t layer = 0; layer < result.values.rows(); ++layer)
         for (std::size_t cell = 0; cell < result.values.columns(); ++cell)
-            if (!std::isnan(result.values(layer, cell)))
-                rows.push_back({isHead ? fmt::format("{}.{}", layer, cell) : std::to_string(layer),
-                                result.values(layer, cell), result.features.front().values(layer, cell)});
+            if (!std::isnan(result.values(layer, cell))) {
+                const double predicted = result.errorAt(layer, cell);
+                rows.push_back({fmt::format("{}{}{}", layer, isHead ? fmt::format(".{}", cell) : "",
+                                            predicted > 0 ? " (predicted)" : ""),
+                                result.values(layer, cell),
+                                predicted > 0 ? predicted : result.features.front().values(layer, cell)});
+            }
     std::ranges::stable_sort(rows, {}, &Row::value);
     return rows;
 }
@@ -244,9 +250,14 @@ void addAblate(CLI::App& program, Console& console) {
                      "What is removed, one at a time: heads, attention, mlps, blocks, by comma")
         ->option_text("LIST")
         ->capture_default_str();
+    CLI::Option* screen =
+        verb->add_option("--screen", arguments->screen,
+                         "Exact only where a prediction leaves in doubt which are the N lowest of each kind")
+            ->option_text("N")
+            ->check(CLI::Range(1, 1 << 30));
     CLI::Option* text = addSequenceOptions(*verb, arguments->text);
     addTaskOptions(*verb, arguments->tasks);
-    verb->get_option("--task")->excludes(text)->description(
+    verb->get_option("--task")->excludes(text)->excludes(screen)->description(
         "Task (see: list tasks) whose accuracy is to fall, instead of the loss on a text that rises");
     verb->remove_option(verb->get_option("--answers"));
     addMaskOption(*verb, arguments->run);

@@ -1,5 +1,6 @@
 #include "app/run_forecast.h"
 
+#include "analysis/ablation.h"
 #include "analysis/latency_work.h"
 #include "analysis/runner.h"
 #include "analysis/text.h"

@@ -1,6 +1,5 @@
 #pragma once
 
-#include "analysis/ablation.h"
 #include "analysis/latency.h"
 #include "analysis/prefill.h"
 #include "analysis/run_speed.h"
@@ -12,6 +11,10 @@
 #include <memory>
 #include <string>
 #include <vector>
+
+namespace secateur {
+struct AblationPasses;
+}
 
 namespace secateur::cli {
 
