@@ -72,8 +72,9 @@ public:
             for (AblationPart& part : m_table.missing(layer, 0))
                 m_parts.push_back(std::move(part));
         m_exact.assign(m_parts.size(), nan);
+        m_measured = m_exact;
         for (const MetricResult& known : run.memory.known)
-            if (known.request.resultId() == request.resultId() && known.standardError)
+            if (known.request.resultId() == request.resultId() && known.standardError && known.features.size() == 1)
                 readExact(known);
     }
 
@@ -86,7 +87,7 @@ public:
             ablate(wanted, left.part(done, (1 + done) / 2));
             if (!m_result.isWhole)
                 return std::move(m_result);
-            wanted = reachesCutOff(estimates(), errors(), m_lowest);
+            wanted = reachesCutOff(estimates(m_exact), errors(m_exact), m_lowest);
         }
         fill();
         m_result.isWhole = true;
@@ -98,8 +99,14 @@ private:
         for (std::size_t i = 0; i < m_parts.size(); ++i) {
             const auto layer = static_cast<std::size_t>(m_parts[i].layer);
             if ((*known.standardError)(layer, m_parts[i].column) == 0)
-                m_exact[i] = known.values(layer, m_parts[i].column);
+                keep(i,
+                     {known.values(layer, m_parts[i].column), known.features.front().values(layer, m_parts[i].column)});
         }
+    }
+
+    void keep(std::size_t part, const AblationEffect& effect) {
+        m_measured[part] = effect.value;
+        m_table.set(m_parts[part], effect);
     }
 
     std::vector<double> expectedOf(const Progress& progress) const {
@@ -123,29 +130,30 @@ private:
         return chosen;
     }
 
-    std::vector<double> estimates() const {
-        const Fit fit = fitOf(m_expected, m_exact);
-        std::vector<double> values = m_exact;
+    std::vector<double> estimates(const std::vector<double>& exact) const {
+        const Fit fit = fitOf(m_expected, exact);
+        std::vector<double> values = exact;
         for (std::size_t i = 0; i < values.size(); ++i)
             if (std::isnan(values[i]))
                 values[i] = fit.factor * m_expected[i];
         return values;
     }
 
-    std::vector<double> errors() const {
-        const Fit fit = fitOf(m_expected, m_exact);
-        std::vector<double> errors(m_exact.size());
+    std::vector<double> errors(const std::vector<double>& exact) const {
+        const Fit fit = fitOf(m_expected, exact);
+        std::vector<double> errors(exact.size());
         for (std::size_t i = 0; i < errors.size(); ++i)
-            errors[i] = std::isnan(m_exact[i]) ? fit.error(m_expected[i]) : 0;
+            errors[i] = std::isnan(exact[i]) ? fit.error(m_expected[i]) : 0;
         return errors;
     }
 
-    /// Those wanted that are not known yet; all others pass for known.
+    /// Those wanted; all others, and what was measured before, pass for known. What is wanted next follows from what
+    /// was wanted so far alone, so that going on asks the same in the same order.
     void ablate(const std::vector<bool>& wanted, const Progress& progress) {
         const MetricRequest exact{m_request.info, {}};
         AblationTable others(m_model.spec(), m_run.plan.mask(), std::span(&exact, 1), {});
         for (std::size_t i = 0; i < m_parts.size(); ++i)
-            if (!wanted[i] || !std::isnan(m_exact[i]))
+            if (!wanted[i] || !std::isnan(m_measured[i]))
                 others.set(m_parts[i], {});
         AblationRun run = m_run;
         run.memory = {others.results(), [&](const std::vector<MetricResult>& found) {
@@ -158,21 +166,23 @@ private:
             m_result.request = m_request;
             take(MetricResult(m_result), wanted);
         } catch (const Cancelled&) {
-            if (std::ranges::all_of(m_exact, [](double value) { return std::isnan(value); }))
+            if (std::ranges::all_of(m_measured, [](double value) { return std::isnan(value); }))
                 throw;
             fill();
             m_result.isWhole = false;
         }
+        for (std::size_t i = 0; i < m_parts.size(); ++i)
+            if (wanted[i])
+                m_exact[i] = m_measured[i];
     }
 
     void take(const MetricResult& found, const std::vector<bool>& wanted) {
         const bool isWhole = found.isWhole;
         for (std::size_t i = 0; i < m_parts.size(); ++i) {
             const auto layer = static_cast<std::size_t>(m_parts[i].layer);
-            if (wanted[i] && std::isnan(m_exact[i]) && !std::isnan(found.values(layer, m_parts[i].column))) {
-                m_exact[i] = found.values(layer, m_parts[i].column);
-                m_table.set(m_parts[i], {m_exact[i], found.features.front().values(layer, m_parts[i].column)});
-            }
+            if (wanted[i] && std::isnan(m_measured[i]) && !std::isnan(found.values(layer, m_parts[i].column)))
+                keep(i,
+                     {found.values(layer, m_parts[i].column), found.features.front().values(layer, m_parts[i].column)});
         }
         m_result.data = found.data;
         m_result.seconds = found.seconds;
@@ -182,8 +192,8 @@ private:
 
     /// What is known and what is predicted so far, as a result.
     void fill() {
-        const std::vector<double> values = estimates();
-        const std::vector<double> deviations = errors();
+        const std::vector<double> values = estimates(m_measured);
+        const std::vector<double> deviations = errors(m_measured);
         const ModelSpec& spec = m_model.spec();
         m_result.request = m_request;
         m_result.values = Matrix(spec.layers.size(), columnsFor(m_request.info->scope, spec));
@@ -194,7 +204,7 @@ private:
                 m_result.values(static_cast<std::size_t>(layer), m_parts[i].column) = values[i];
                 (*m_result.standardError)(static_cast<std::size_t>(layer), m_parts[i].column) = deviations[i];
             }
-        const auto exact = std::ranges::count_if(m_exact, [](double value) { return std::isfinite(value); });
+        const auto exact = std::ranges::count_if(m_measured, [](double value) { return std::isfinite(value); });
         m_result.warnings = {
             fmt::format("screened: {} of {} values are exact, the others predicted", exact, m_parts.size())};
         if (m_layerDone)
@@ -211,7 +221,8 @@ private:
     std::size_t m_lowest;
     std::vector<AblationPart> m_parts;
     std::vector<double> m_expected; ///< of each part
-    std::vector<double> m_exact;    ///< NaN = not known
+    std::vector<double> m_exact;    ///< of what was wanted so far; NaN = not
+    std::vector<double> m_measured; ///< and of what was measured in an earlier run; NaN = not
     MetricResult m_result;
 };
 
