@@ -1,5 +1,6 @@
 #include "analysis/metric.h"
 
+#include "analysis/ablation_metrics.h"
 #include "analysis/forward_metrics.h"
 #include "analysis/gradient_metrics.h"
 #include "analysis/text.h"
@@ -10,6 +11,8 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
+#include <tuple>
 #include <utility>
 
 namespace secateur {
@@ -26,6 +29,8 @@ std::vector<const MetricInfo*> gatherMetrics() {
         metrics.push_back(&metric.info);
     for (const GradientMetric& metric : gradientMetrics())
         metrics.push_back(&metric.info);
+    for (const AblationMetric& metric : ablationMetrics())
+        metrics.push_back(&metric.info);
     return metrics;
 }
 
@@ -36,10 +41,8 @@ std::optional<std::vector<MetricRequest>> group(std::string_view text) {
         return {};
     std::vector<MetricRequest> requests;
     for (const MetricInfo* info : allMetrics())
-        if (!info->isSlow && (text == "all" || info->needs == *named))
+        if (text == "all" ? !info->isSlow : info->needs == *named && (!info->isSlow || *named == Needs::ablation))
             requests.push_back({info, {}});
-    if (requests.empty())
-        throw UsageError("this version has no metrics of that group", std::string(text));
     return requests;
 }
 
@@ -56,11 +59,13 @@ MetricRequest single(std::string_view text) {
                          parsed.id);
     }
     validateOptions(parsed, info->options);
-    MetricRequest request{info, std::move(parsed.options)};
+    MetricRequest request{describedBy(info, parsed.options), std::move(parsed.options)};
     if (info->needs == Needs::forward)
         checkForwardOptions(request);
     if (info->needs == Needs::gradient)
         checkGradientOptions(request);
+    if (info->needs == Needs::ablation)
+        checkAblationOptions(request);
     return request;
 }
 
@@ -157,7 +162,9 @@ std::vector<MetricRequest> parseMetricRequests(std::string_view text) {
 
 bool MetricResult::isLessThan(const MetricResult& other) const {
     const auto seen = [](const MetricResult& result) {
-        return std::pair(result.isWhole, result.data ? result.data->tokens : 0);
+        const auto isValue = [](double value) { return !std::isnan(value); };
+        return std::tuple(result.isWhole, result.data ? result.data->tokens : 0,
+                          std::ranges::count_if(result.values.values(), isValue));
     };
     return seen(*this) < seen(other);
 }

@@ -13,6 +13,7 @@
 
 #include <fmt/core.h>
 #include <spdlog/spdlog.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -206,6 +207,12 @@ Progress withTimeLeft(const Progress& progress, const Console& console) {
             progress.report(fraction, known ? fmt::format("{}, about {:.0f} s left", text, left) : std::string(text));
         },
         console.stop.get_token());
+}
+
+std::int64_t peakBytes() {
+    rusage usage{};
+    getrusage(RUSAGE_SELF, &usage);
+    return static_cast<std::int64_t>(usage.ru_maxrss) * 1024; // Linux counts kilobytes
 }
 
 ModelCard fullCard(const Model& model) {

@@ -74,6 +74,9 @@ ReadyModel openToRun(const std::string& path, const RunOptions& options, const C
 /// Says with each step how long the rest will take, as far as the steps so far can tell.
 Progress withTimeLeft(const Progress& progress, const Console& console);
 
+/// This process's greatest resident memory so far.
+std::int64_t peakBytes();
+
 /// The card with its fingerprint.
 ModelCard fullCard(const Model& model);
 
@@ -89,6 +92,7 @@ std::string table(std::vector<std::vector<std::string>> rows, const std::vector<
 
 void addInspect(CLI::App& program, Console& console);
 void addMeasure(CLI::App& program, Console& console);
+void addAblate(CLI::App& program, Console& console);
 void addPlot(CLI::App& program, Console& console);
 void addList(CLI::App& program, Console& console);
 void addGenerate(CLI::App& program, Console& console);

@@ -10,7 +10,6 @@
 
 #include <fmt/core.h>
 #include <spdlog/spdlog.h>
-#include <sys/resource.h>
 
 #include <algorithm>
 #include <chrono>
@@ -28,12 +27,6 @@ struct Arguments {
     std::string out;
     std::string csv;
 };
-
-std::int64_t peakBytes() {
-    rusage usage{};
-    getrusage(RUSAGE_SELF, &usage);
-    return static_cast<std::int64_t>(usage.ru_maxrss) * 1024; // Linux counts kilobytes
-}
 
 /// A line for each cell: what it is of, then its value, class and features.
 std::string csvRows(const MetricResult& result, const Matrix& values, const std::string& prefix,
@@ -203,7 +196,9 @@ void addMeasure(CLI::App& program, Console& console) {
     verb->add_option("MODEL", arguments->path, "Hugging Face directory, or a file in a format of `list formats`")
         ->required();
     verb->add_option("--metric", arguments->metrics,
-                     "ID[:key=value]... by comma, or a group: weights, forward, gradient, all (see: list metrics)")
+                     "ID[:key=value]... by comma, or a group: weights, forward, gradient, ablation, all = what is not "
+                     "slow (see: "
+                     "list metrics)")
         ->required();
     addMaskOption(*verb, arguments->run);
     addMeasureOptions(*verb, arguments->text);

@@ -49,6 +49,7 @@ void build(CLI::App& program, cli::Console& console) {
                    "Exit status: 0 ok, 1 the work failed, 2 wrong usage.");
     cli::addInspect(program, console);
     cli::addMeasure(program, console);
+    cli::addAblate(program, console);
     cli::addPrune(program, console);
     cli::addEvaluate(program, console);
     cli::addMask(program, console);

@@ -12,7 +12,7 @@
 
 namespace secateur::cli {
 
-void addMeasureOptions(CLI::App& verb, MeasureOptions& options) {
+CLI::Option* addSequenceOptions(CLI::App& verb, MeasureOptions& options) {
     SequenceRequest& text = options.text;
     CLI::Option* file =
         verb.add_option("--text", text.path, "Text, .jsonl, or folder of texts to run the model on [the built-in text]")
@@ -23,15 +23,6 @@ void addMeasureOptions(CLI::App& verb, MeasureOptions& options) {
             "What a document is: document (what lies between two or more blank lines), line, stream or windows (all of "
             "the text is one) [document]")
         ->option_text("ID");
-    CLI::Option* task = verb.add_option("--task", text.task, "Task (see: list tasks) whose prompts to run the model on")
-                            ->option_text("FILE")
-                            ->excludes(file);
-    verb.add_option("--format", text.taskOptions.format, "Of the task, where its rows do not speak for themselves")
-        ->option_text("ID")
-        ->needs(task);
-    verb.add_option("--labels", text.taskOptions.labels, "Of a PIQA task without labels")
-        ->option_text("FILE")
-        ->needs(task);
     verb.add_option("--seq-len", text.rules.length,
                     "Tokens of a sequence at most; longer documents give several [512; of encoders 128]")
         ->check(CLI::Range(std::int64_t{3}, std::int64_t{1} << 24));
@@ -45,21 +36,46 @@ void addMeasureOptions(CLI::App& verb, MeasureOptions& options) {
     verb.add_option("--batch-tokens", options.batchTokens, "Most tokens to run at once, but at least one sequence")
         ->check(CLI::Range(std::int64_t{1}, std::int64_t{1} << 24))
         ->capture_default_str();
+    return file;
+}
+
+void addMeasureOptions(CLI::App& verb, MeasureOptions& options) {
+    CLI::Option* file = addSequenceOptions(verb, options);
+    SequenceRequest& text = options.text;
+    CLI::Option* task = verb.add_option("--task", text.task, "Task (see: list tasks) whose prompts to run the model on")
+                            ->option_text("FILE")
+                            ->excludes(file);
+    verb.add_option("--format", text.taskOptions.format, "Of the task, where its rows do not speak for themselves")
+        ->option_text("ID")
+        ->needs(task);
+    verb.add_option("--labels", text.taskOptions.labels, "Of a PIQA task without labels")
+        ->option_text("FILE")
+        ->needs(task);
 }
 
 namespace {
 
-/// Of metrics that run the model, in plain passes.
-double costOf(const Model& model, const Plan& plan, const SequenceText& text, std::int64_t batchTokens,
-              const std::vector<MetricRequest>& requests) {
-    std::vector<MetricRequest> ofGradient;
-    std::ranges::copy_if(requests, std::back_inserter(ofGradient),
-                         [](const MetricRequest& request) { return request.info->needs == Needs::gradient; });
-    const double forward = ofGradient.size() < requests.size() ? measuringFactor : 0;
-    if (ofGradient.empty())
-        return forward;
-    const GradientRun run{plan, text.set.sequences, text.labels, batchTokens};
-    return forward + upFactor + backwardFactor * backwardPasses(model, run, ofGradient);
+std::vector<MetricRequest> thoseThatNeed(Needs needs, const std::vector<MetricRequest>& requests) {
+    std::vector<MetricRequest> some;
+    std::ranges::copy_if(requests, std::back_inserter(some),
+                         [&](const MetricRequest& request) { return request.info->needs == needs; });
+    return some;
+}
+
+/// What running the model for these metrics takes.
+void addCosts(RunForecast& forecast, const Model& model, const Plan& plan, const SequenceText& text,
+              std::int64_t batchTokens, const std::vector<MetricRequest>& requests) {
+    const auto ofGradient = thoseThatNeed(Needs::gradient, requests);
+    const auto ofAblation = thoseThatNeed(Needs::ablation, requests);
+    double passes = thoseThatNeed(Needs::forward, requests).empty() ? 0 : measuringFactor;
+    if (!ofGradient.empty()) {
+        const GradientRun run{plan, text.set.sequences, text.labels, batchTokens};
+        passes += upFactor + backwardFactor * backwardPasses(model, run, ofGradient);
+    }
+    if (passes > 0)
+        forecast.add(sizeOf(text.set), passes);
+    const AblationRun run{plan, text.set.sequences, text.labels, batchTokens};
+    forecast.add(predictedSizeOf(text.set, model.spec()), ablationPasses(model, run, ofAblation));
 }
 
 } // namespace
@@ -87,7 +103,7 @@ std::vector<MetricResult> measureAll(ReadyModel& ready, const MeasureOptions& op
     const SequenceText text = readSequenceText(model, options.text, progress.part(share, share));
     ready.warnings.insert(ready.warnings.end(), text.warnings.begin(), text.warnings.end());
     RunForecast forecast(model, {ready.plan}, console, progress.part(share, share));
-    forecast.add(sizeOf(text.set), costOf(model, *ready.plan, text, options.batchTokens, ofText));
+    addCosts(forecast, model, *ready.plan, text, options.batchTokens, ofText);
     forecast.say();
     for (MetricResult& result : measureOnText(model, *ready.plan, text, ofText, options.batchTokens,
                                               withTimeLeft(progress.part(share, 1), console)))

@@ -19,7 +19,10 @@ struct MeasureOptions {
     std::int64_t batchTokens = 4096;
 };
 
-/// --text, --field, --split, --seq-len, --max-tokens, --bos, --task, --format, --labels, --batch-tokens
+/// --text, --field, --split, --seq-len, --max-tokens, --bos, --batch-tokens
+/// @returns --text
+CLI::Option* addSequenceOptions(CLI::App& verb, MeasureOptions& options);
+/// These, and --task, --format, --labels, of whose prompts the text may be.
 void addMeasureOptions(CLI::App& verb, MeasureOptions& options);
 
 /// Whether a metric needs a text.

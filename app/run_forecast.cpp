@@ -1,5 +1,6 @@
 #include "app/run_forecast.h"
 
+#include "analysis/ablation.h"
 #include "analysis/latency_work.h"
 #include "analysis/runner.h"
 #include "analysis/text.h"
@@ -15,6 +16,11 @@ namespace {
 
 std::string tokens(std::int64_t count) {
     return fmt::format("{} {}", grouped(static_cast<std::uint64_t>(count)), count == 1 ? "token" : "tokens");
+}
+
+std::string parts(std::int64_t count) {
+    return fmt::format(" without each of {} {}", grouped(static_cast<std::uint64_t>(count)),
+                       count == 1 ? "part" : "parts");
 }
 
 /// "dense and under the mask"
@@ -64,6 +70,21 @@ void RunForecast::add(const TaskWork& work, const std::string& name) {
         m_parts.back() += fmt::format(" with {} new ones", grouped(static_cast<std::uint64_t>(work.newTokens)));
 }
 
+void RunForecast::add(RunSize size, const AblationPasses& passes) {
+    if (passes.parts == 0)
+        return;
+    size.read = static_cast<std::int64_t>(static_cast<double>(size.read) * passes.readOuts / passes.layers);
+    add(size, passes.layers);
+    m_parts.back() += parts(passes.parts);
+}
+
+void RunForecast::add(const TaskWork& work, const std::string& name, std::int64_t partCount) {
+    const double before = m_seconds;
+    add(work, name);
+    m_seconds = before + (m_seconds - before) * static_cast<double>(partCount + 1);
+    m_parts.back() += parts(partCount);
+}
+
 void RunForecast::add(const LatencyRules& rules) {
     for (const auto& plan : m_plans) {
         const double step = m_isWanted ? stepSeconds(m_model, *plan) : 0;
@@ -102,6 +123,13 @@ RunSize sizeOf(const SequenceSet& set) {
     RunSize size{set.tokens, 1, 0};
     for (const TokenSequence& sequence : set.sequences)
         size.positions = std::max(size.positions, static_cast<int>(sequence.ids.size()));
+    return size;
+}
+
+RunSize predictedSizeOf(const SequenceSet& set, const ModelSpec& spec) {
+    RunSize size = sizeOf(set);
+    if (spec.family == Family::decoder)
+        size.read = set.tokens - std::ssize(set.sequences);
     return size;
 }
 

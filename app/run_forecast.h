@@ -12,6 +12,10 @@
 #include <string>
 #include <vector>
 
+namespace secateur {
+struct AblationPasses;
+}
+
 namespace secateur::cli {
 
 /// What a verb says before it runs a model: how long that will take, and for what. Where nobody is told of progress
@@ -27,6 +31,10 @@ public:
     void add(const RunSize& size, double factor = 1);
     /// @param name of the task; may be empty
     void add(const TaskWork& work, const std::string& name);
+    /// The same text without each part that is taken away. @param size with what is read of it in one pass
+    void add(RunSize size, const AblationPasses& passes);
+    /// A task, asked so many times. @param parts without each of which it is asked
+    void add(const TaskWork& work, const std::string& name, std::int64_t parts);
     /// Continued prompts, warm-up included.
     void add(const LatencyRules& rules);
     /// Passes by length: at least, for more are run where they differ much.
@@ -55,6 +63,8 @@ inline constexpr double backwardFactor = 3;
 /// What a run of a text, or of sequences that nothing is predicted in, has to do.
 RunSize sizeOf(const ScoredText& text);
 RunSize sizeOf(const SequenceSet& set);
+/// With every position that another token follows.
+RunSize predictedSizeOf(const SequenceSet& set, const ModelSpec& spec);
 
 /// "about 42 s for 302,956 tokens"
 std::string forecastText(double seconds, const std::string& work);

@@ -78,4 +78,16 @@ std::string dataDigest(const Task& task, std::span<const TaskQuestion> examples)
     return "sha256:" + sum.hexadecimal();
 }
 
+std::string dataDigest(const AskedTask& asked) {
+    const TaskRules& rules = asked.rules;
+    Sha256 sum;
+    add(sum, asked.digest);
+    for (const std::uint64_t number :
+         {std::uint64_t{rules.shots.count}, static_cast<std::uint64_t>(rules.shots.choice), rules.shots.seed,
+          std::uint64_t{rules.limit}, rules.seed, static_cast<std::uint64_t>(rules.tokens.bos),
+          std::uint64_t{rules.tokens.mostInputs}})
+        sum.add(static_cast<std::int64_t>(number));
+    return "sha256:" + sum.hexadecimal();
+}
+
 } // namespace secateur

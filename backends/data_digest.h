@@ -1,5 +1,6 @@
 #pragma once
 
+#include "analysis/asked_task.h"
 #include "analysis/sequences.h"
 #include "analysis/task.h"
 
@@ -16,5 +17,8 @@ std::string dataDigest(const SequenceSet& set, std::span<const int> labels = {})
 /// The same form, over all that a task asks and takes for right, and the questions that may be examples: what two runs
 /// of it must have in common to be compared.
 std::string dataDigest(const Task& task, std::span<const TaskQuestion> examples);
+
+/// The same of a task and how it is asked: what two measurements with it must have in common to be one.
+std::string dataDigest(const AskedTask& asked);
 
 } // namespace secateur

@@ -47,50 +47,133 @@ void dropMissing(std::vector<MetricResult>& results) {
     std::erase_if(results, [](const MetricResult& result) { return !result.request.info; });
 }
 
-constexpr double forwardShare = 0.2; ///< of the time, beside gradients
+// Of the time, beside what takes longer.
+constexpr double forwardShare = 0.2;
+constexpr double gradientShare = 0.1;
+
+/// Says of results on a text what they were made of.
+void describe(std::vector<MetricResult>& results, const Model& model, const Plan& plan, const SequenceText& text) {
+    for (MetricResult& result : results) {
+        const MeasuredData counted = *result.data;
+        result.data = text.data;
+        result.data->tokens = counted.tokens;
+        result.data->sequences = counted.sequences;
+        result.measurement = measurementOf(model, plan, text.digest);
+    }
+}
+
+/// Requests on a text by what they need, in the order in which they are measured.
+class TextParts {
+public:
+    TextParts(const Model& model, const Plan& plan, const SequenceText& text, std::int64_t batchTokens,
+              std::span<const MetricRequest> requests)
+        : m_model(model)
+        , m_plan(plan)
+        , m_text(text)
+        , m_batchTokens(batchTokens)
+        , m_results(requests.size()) {
+        for (std::size_t i = 0; i < requests.size(); ++i) {
+            const Needs needs = requests[i].info->needs;
+            Part& part = needs == Needs::ablation   ? m_ofAblation
+                         : needs == Needs::gradient ? m_ofGradient
+                                                    : m_ofForward;
+            part.add(requests[i], i);
+        }
+    }
+
+    std::vector<MetricResult> measure(const Progress& progress, const LayerSink& layerDone) {
+        const double rest = m_ofAblation.requests.empty() ? 1 : gradientShare;
+        const double forward = m_ofForward.requests.empty()    ? 0
+                               : m_ofGradient.requests.empty() ? rest
+                                                               : forwardShare * rest;
+        const double gradient = m_ofGradient.requests.empty() ? forward : rest;
+        const bool goesOn = run(m_ofForward, forwardMetrics(progress.part(0, forward), layerDone)) &&
+                            run(m_ofGradient, gradientMetrics(progress.part(forward, gradient), layerDone)) &&
+                            run(m_ofAblation, ablationMetrics(progress.part(gradient, 1), layerDone));
+        dropMissing(m_results);
+        if (!goesOn && m_results.empty())
+            throw Cancelled();
+        describe(m_results, m_model, m_plan, m_text);
+        return std::move(m_results);
+    }
+
+private:
+    using Measuring = std::function<std::vector<MetricResult>(const Part& part)>;
+
+    /// @returns whether the next part is to follow
+    bool run(const Part& part, const Measuring& measuring) {
+        if (part.requests.empty())
+            return true;
+        try {
+            std::vector<MetricResult> found = measuring(part);
+            const bool isWhole = found.front().isWhole;
+            part.put(std::move(found), m_results);
+            return isWhole;
+        } catch (const Cancelled&) {
+            return false;
+        }
+    }
+
+    Measuring forwardMetrics(const Progress& progress, const LayerSink& layerDone) const {
+        return [=, this, &layerDone](const Part& part) {
+            return measureForward(m_model, {m_plan, m_text.set.sequences, m_batchTokens}, part.requests, progress,
+                                  part.tellingPlaces(layerDone));
+        };
+    }
+    Measuring gradientMetrics(const Progress& progress, const LayerSink& layerDone) const {
+        return [=, this, &layerDone](const Part& part) {
+            return measureGradient(m_model, {m_plan, m_text.set.sequences, m_text.labels, m_batchTokens}, part.requests,
+                                   progress, part.tellingPlaces(layerDone));
+        };
+    }
+    Measuring ablationMetrics(const Progress& progress, const LayerSink& layerDone) const {
+        return [=, this, &layerDone](const Part& part) {
+            return measureAblation(m_model, {m_plan, m_text.set.sequences, m_text.labels, m_batchTokens}, part.requests,
+                                   progress, part.tellingPlaces(layerDone));
+        };
+    }
+
+    const Model& m_model;
+    const Plan& m_plan;
+    const SequenceText& m_text;
+    std::int64_t m_batchTokens;
+    Part m_ofForward;
+    Part m_ofGradient;
+    Part m_ofAblation;
+    std::vector<MetricResult> m_results;
+};
 
 } // namespace
 
 std::vector<MetricResult> measureOnText(const Model& model, const Plan& plan, const SequenceText& text,
                                         std::span<const MetricRequest> requests, std::int64_t batchTokens,
                                         const Progress& progress, const LayerSink& layerDone) {
-    Part ofForward;
-    Part ofGradient;
-    for (std::size_t i = 0; i < requests.size(); ++i)
-        (requests[i].info->needs == Needs::gradient ? ofGradient : ofForward).add(requests[i], i);
-    std::vector<MetricResult> results(requests.size());
-    const double share = ofGradient.requests.empty() ? 1 : ofForward.requests.empty() ? 0 : forwardShare;
-    bool isStopped = false;
-    if (!ofForward.requests.empty()) {
-        auto found = measureForward(model, {plan, text.set.sequences, batchTokens}, ofForward.requests,
-                                    progress.part(0, share), ofForward.tellingPlaces(layerDone));
-        isStopped = !found.front().isWhole;
-        ofForward.put(std::move(found), results);
-    }
-    if (!ofGradient.requests.empty() && !isStopped)
-        try {
-            ofGradient.put(measureGradient(model, {plan, text.set.sequences, text.labels, batchTokens},
-                                           ofGradient.requests, progress.part(share, 1),
-                                           ofGradient.tellingPlaces(layerDone)),
-                           results);
-        } catch (const Cancelled&) {
-            if (ofForward.requests.empty())
-                throw;
-        }
-    dropMissing(results);
-    for (MetricResult& result : results) {
-        const MeasuredData counted = *result.data;
-        result.data = text.data;
-        result.data->tokens = counted.tokens;
-        result.data->sequences = counted.sequences;
-        result.measurement = {model.fingerprint(),
-                              maskDigest(plan.mask()),
-                              text.digest,
-                              std::string(name(plan.type())),
-                              model.kernels().device(),
-                              utcNow()};
-    }
+    return TextParts(model, plan, text, batchTokens, requests).measure(progress, layerDone);
+}
+
+std::vector<MetricResult> ablateOnText(const Model& model, const Plan& plan, const SequenceText& text,
+                                       std::span<const MetricRequest> requests, std::int64_t batchTokens,
+                                       const AblationMemory& memory, const Progress& progress,
+                                       const LayerSink& layerDone) {
+    AblationRun run{plan, text.set.sequences, text.labels, batchTokens};
+    run.memory.known = memory.known;
+    if (memory.more)
+        run.memory.more = [&](std::vector<MetricResult> results) {
+            describe(results, model, plan, text);
+            memory.more(results);
+        };
+    std::vector<MetricResult> results = measureAblation(model, run, requests, progress, layerDone);
+    describe(results, model, plan, text);
     return results;
+}
+
+Measurement measurementOf(const Model& model, const Plan& plan, const std::string& dataDigest) {
+    return {model.fingerprint(),
+            maskDigest(plan.mask()),
+            dataDigest,
+            std::string(name(plan.type())),
+            model.kernels().device(),
+            utcNow()};
 }
 
 std::vector<MetricResult> measureOnChoice(const Model& model, std::span<const MetricRequest> requests,

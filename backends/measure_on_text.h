@@ -1,5 +1,6 @@
 #pragma once
 
+#include "analysis/ablation.h"
 #include "analysis/gradient_change.h"
 #include "analysis/measure_choice.h"
 #include "analysis/measure_forward.h"
@@ -10,14 +11,23 @@
 
 namespace secateur {
 
-/// measureForward() and measureGradient() on a text, with all that a measurement says of itself. Stopped, it gives what
-/// it has of each request, and nothing of those that it had not come to.
+/// measureForward(), measureGradient() and measureAblation() on a text, with all that a measurement says of itself.
+/// Stopped, it gives what it has of each request, and nothing of those that it had not come to.
 std::vector<MetricResult> measureOnText(const Model& model, const Plan& plan, const SequenceText& text,
                                         std::span<const MetricRequest> requests, std::int64_t batchTokens,
                                         const Progress& progress, const LayerSink& layerDone = {});
 
+/// measureAblation() alone, on a text likewise: of the parts that are not known yet.
+std::vector<MetricResult> ablateOnText(const Model& model, const Plan& plan, const SequenceText& text,
+                                       std::span<const MetricRequest> requests, std::int64_t batchTokens,
+                                       const AblationMemory& memory, const Progress& progress,
+                                       const LayerSink& layerDone = {});
+
+/// What a measurement under a plan was made of. @param dataDigest of the text or the task
+Measurement measurementOf(const Model& model, const Plan& plan, const std::string& dataDigest);
+
 /// Any metrics in the order asked: those of weights of the whole model, and the others on what was chosen. Only those
-/// have a digest of their data. @throws as measure(), readSequenceText(), measureForward() and measureGradient()
+/// have a digest of their data. @throws as measure(), readSequenceText() and measureOnText()
 std::vector<MetricResult> measureOnChoice(const Model& model, std::span<const MetricRequest> requests,
                                           const MeasureChoice& choice, const Progress& progress,
                                           const LayerSink& layerDone);

@@ -1,5 +1,6 @@
 #include "backends/session_results.h"
 
+#include "analysis/ablation_metrics.h"
 #include "analysis/error.h"
 
 #include <fmt/core.h>
@@ -87,7 +88,7 @@ MetricRequest readRequest(const Handle& dataset) {
     if (const Scope scope = readName(scopes, dataset, "scope"); scope != info->scope)
         throw Error(fmt::format("is \"{}\", and {} is one of each {}", name(scope), parsed.id, name(info->scope)),
                     "scope");
-    return {info, std::move(parsed.options)};
+    return {describedBy(info, parsed.options), std::move(parsed.options)};
 }
 
 Matrix readErrors(const Handle& dataset, std::size_t rows, std::size_t columns) {

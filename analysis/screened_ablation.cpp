@@ -1,0 +1,249 @@
+#include "analysis/screened_ablation.h"
+
+#include "analysis/ablation_estimates.h"
+#include "analysis/ablation_metrics.h"
+#include "analysis/gradient_metrics.h"
+#include "analysis/statistics.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <numeric>
+
+namespace secateur {
+
+namespace {
+
+constexpr double nan = std::numeric_limits<double>::quiet_NaN();
+constexpr int signPasses = 4;
+constexpr std::size_t leastSpread = 12; ///< parts that tell how good the prediction is
+constexpr double spreadShare = 0.06;    ///< of all parts, likewise
+constexpr double expectedShare = 0.2;   ///< of the time, which predictions take
+
+/// A prediction's factor, and how far it is off where a prediction is of a size: small ones are off by as much as
+/// middle ones, large ones by as much more as they are larger.
+struct Fit {
+    double factor = 1;
+    double spread = 0;
+    double floor = 0; ///< middle size of a prediction
+
+    double error(double expected) const { return spread * (std::abs(expected) + floor) * std::abs(factor); }
+};
+
+Fit fitOf(std::span<const double> expected, std::span<const double> exact) {
+    std::vector<double> sizes;
+    for (const double value : expected)
+        sizes.push_back(std::abs(value));
+    Fit fit;
+    fit.floor = percentile(sizes, 50);
+    double products = 0;
+    double squares = 0;
+    std::size_t count = 0;
+    const auto forEachKnown = [&](const auto& use) {
+        for (std::size_t i = 0; i < exact.size(); ++i)
+            if (std::isfinite(exact[i]) && std::isfinite(expected[i]) && fit.floor > 0)
+                use(expected[i] / (sizes[i] + fit.floor), exact[i] / (sizes[i] + fit.floor));
+    };
+    forEachKnown([&](double x, double y) {
+        products += x * y;
+        squares += x * x;
+        ++count;
+    });
+    fit.factor = products > 0 ? products / squares : 1;
+    double residuals = 0;
+    forEachKnown([&](double x, double y) { residuals += (y - fit.factor * x) * (y - fit.factor * x); });
+    fit.spread = count > 1 ? std::sqrt(residuals / static_cast<double>(count - 1)) / std::abs(fit.factor)
+                           : std::numeric_limits<double>::infinity();
+    return fit;
+}
+
+class Screening {
+public:
+    Screening(const Model& model, const AblationRun& run, const MetricRequest& request, const LayerSink& layerDone)
+        : m_model(model)
+        , m_run(run)
+        , m_request(request)
+        , m_layerDone(layerDone)
+        , m_table(model.spec(), run.plan.mask(), std::span(&request, 1), {})
+        , m_lowest(static_cast<std::size_t>(wholeOption(request, "screen"))) {
+        for (int layer = 0; layer < model.spec().layerCount(); ++layer)
+            for (AblationPart& part : m_table.missing(layer, 0))
+                m_parts.push_back(std::move(part));
+        m_exact.assign(m_parts.size(), nan);
+        m_measured = m_exact;
+        for (const MetricResult& known : run.memory.known)
+            if (known.request.resultId() == request.resultId() && known.standardError && known.features.size() == 1)
+                readExact(known);
+    }
+
+    MetricResult measure(const Progress& progress) {
+        m_expected = expectedOf(progress.part(0, expectedShare));
+        Progress left = progress.part(expectedShare, 1);
+        std::vector<bool> wanted =
+            m_lowest >= m_parts.size() ? std::vector<bool>(m_parts.size(), true) : spreadEvenly();
+        for (double done = 0; std::ranges::count(wanted, true) > 0; done = (1 + done) / 2) {
+            ablate(wanted, left.part(done, (1 + done) / 2));
+            if (!m_result.isWhole)
+                return std::move(m_result);
+            wanted = reachesCutOff(estimates(m_exact), errors(m_exact), m_lowest);
+        }
+        fill();
+        m_result.isWhole = true;
+        return std::move(m_result);
+    }
+
+private:
+    void readExact(const MetricResult& known) {
+        for (std::size_t i = 0; i < m_parts.size(); ++i) {
+            const auto layer = static_cast<std::size_t>(m_parts[i].layer);
+            if ((*known.standardError)(layer, m_parts[i].column) == 0)
+                keep(i,
+                     {known.values(layer, m_parts[i].column), known.features.front().values(layer, m_parts[i].column)});
+        }
+    }
+
+    void keep(std::size_t part, const AblationEffect& effect) {
+        m_measured[part] = effect.value;
+        m_table.set(m_parts[part], effect);
+    }
+
+    std::vector<double> expectedOf(const Progress& progress) const {
+        const Matrix rises = expectedRises(m_model, m_run, std::span(&m_request, 1), signPasses, progress).front();
+        std::vector<double> expected;
+        for (const AblationPart& part : m_parts)
+            expected.push_back(rises(static_cast<std::size_t>(part.layer), part.column));
+        return expected;
+    }
+
+    std::vector<bool> spreadEvenly() const {
+        std::vector<std::size_t> order(m_parts.size());
+        std::iota(order.begin(), order.end(), std::size_t{0});
+        std::ranges::stable_sort(order, {}, [&](std::size_t i) { return m_expected[i]; });
+        const auto count =
+            std::min(order.size(),
+                     std::max(leastSpread, static_cast<std::size_t>(spreadShare * static_cast<double>(order.size()))));
+        std::vector<bool> chosen(order.size());
+        for (std::size_t i = 0; i < count; ++i)
+            chosen[order[(2 * i + 1) * order.size() / (2 * count)]] = true;
+        return chosen;
+    }
+
+    std::vector<double> estimates(const std::vector<double>& exact) const {
+        const Fit fit = fitOf(m_expected, exact);
+        std::vector<double> values = exact;
+        for (std::size_t i = 0; i < values.size(); ++i)
+            if (std::isnan(values[i]))
+                values[i] = fit.factor * m_expected[i];
+        return values;
+    }
+
+    std::vector<double> errors(const std::vector<double>& exact) const {
+        const Fit fit = fitOf(m_expected, exact);
+        std::vector<double> errors(exact.size());
+        for (std::size_t i = 0; i < errors.size(); ++i)
+            errors[i] = std::isnan(exact[i]) ? fit.error(m_expected[i]) : 0;
+        return errors;
+    }
+
+    /// Those wanted; all others, and what was measured before, pass for known. What is wanted next follows from what
+    /// was wanted so far alone, so that going on asks the same in the same order.
+    void ablate(const std::vector<bool>& wanted, const Progress& progress) {
+        const MetricRequest exact{m_request.info, {}};
+        AblationTable others(m_model.spec(), m_run.plan.mask(), std::span(&exact, 1), {});
+        for (std::size_t i = 0; i < m_parts.size(); ++i)
+            if (!wanted[i] || !std::isnan(m_measured[i]))
+                others.set(m_parts[i], {});
+        AblationRun run = m_run;
+        run.memory = {others.results(), [&](const std::vector<MetricResult>& found) {
+                          take(found.front(), wanted);
+                          if (m_run.memory.more)
+                              m_run.memory.more({m_result});
+                      }};
+        try {
+            m_result = measureAblation(m_model, run, std::span(&exact, 1), progress).front();
+            m_result.request = m_request;
+            take(MetricResult(m_result), wanted);
+        } catch (const Cancelled&) {
+            if (std::ranges::all_of(m_measured, [](double value) { return std::isnan(value); }))
+                throw;
+            fill();
+            m_result.isWhole = false;
+        }
+        for (std::size_t i = 0; i < m_parts.size(); ++i)
+            if (wanted[i])
+                m_exact[i] = m_measured[i];
+    }
+
+    void take(const MetricResult& found, const std::vector<bool>& wanted) {
+        const bool isWhole = found.isWhole;
+        for (std::size_t i = 0; i < m_parts.size(); ++i) {
+            const auto layer = static_cast<std::size_t>(m_parts[i].layer);
+            if (wanted[i] && std::isnan(m_measured[i]) && !std::isnan(found.values(layer, m_parts[i].column)))
+                keep(i,
+                     {found.values(layer, m_parts[i].column), found.features.front().values(layer, m_parts[i].column)});
+        }
+        m_result.data = found.data;
+        m_result.seconds = found.seconds;
+        fill();
+        m_result.isWhole = isWhole;
+    }
+
+    /// What is known and what is predicted so far, as a result.
+    void fill() {
+        const std::vector<double> values = estimates(m_measured);
+        const std::vector<double> deviations = errors(m_measured);
+        const ModelSpec& spec = m_model.spec();
+        m_result.request = m_request;
+        m_result.values = Matrix(spec.layers.size(), columnsFor(m_request.info->scope, spec));
+        m_result.standardError = m_result.values;
+        m_result.features = m_table.results().front().features;
+        for (std::size_t i = 0; i < m_parts.size(); ++i)
+            for (const int layer : m_run.plan.mask().tiedTo(m_parts[i].layer)) {
+                m_result.values(static_cast<std::size_t>(layer), m_parts[i].column) = values[i];
+                (*m_result.standardError)(static_cast<std::size_t>(layer), m_parts[i].column) = deviations[i];
+            }
+        const auto exact = std::ranges::count_if(m_measured, [](double value) { return std::isfinite(value); });
+        m_result.warnings = {
+            fmt::format("screened: {} of {} values are exact, the others predicted", exact, m_parts.size())};
+        if (m_layerDone)
+            for (int layer = 0; layer < spec.layerCount(); ++layer)
+                m_layerDone({0, layer, m_result.values.row(static_cast<std::size_t>(layer)),
+                             m_result.standardError->row(static_cast<std::size_t>(layer))});
+    }
+
+    const Model& m_model;
+    const AblationRun& m_run;
+    const MetricRequest& m_request;
+    const LayerSink& m_layerDone;
+    AblationTable m_table; ///< of what is exact
+    std::size_t m_lowest;
+    std::vector<AblationPart> m_parts;
+    std::vector<double> m_expected; ///< of each part
+    std::vector<double> m_exact;    ///< of what was wanted so far; NaN = not
+    std::vector<double> m_measured; ///< and of what was measured in an earlier run; NaN = not
+    MetricResult m_result;
+};
+
+} // namespace
+
+std::vector<bool> reachesCutOff(std::span<const double> values, std::span<const double> errors, std::size_t lowest) {
+    std::vector<double> sorted;
+    std::ranges::copy_if(values, std::back_inserter(sorted), [](double value) { return std::isfinite(value); });
+    std::ranges::sort(sorted);
+    std::vector<bool> reaches(values.size());
+    if (lowest == 0 || lowest >= sorted.size())
+        return reaches;
+    const double cutOff = (sorted[lowest - 1] + sorted[lowest]) / 2;
+    for (std::size_t i = 0; i < values.size(); ++i)
+        reaches[i] = errors[i] > 0 && std::abs(values[i] - cutOff) <= 2 * errors[i];
+    return reaches;
+}
+
+MetricResult screenedAblation(const Model& model, const AblationRun& run, const MetricRequest& request,
+                              const Progress& progress, const LayerSink& layerDone) {
+    return Screening(model, run, request, layerDone).measure(progress);
+}
+
+} // namespace secateur

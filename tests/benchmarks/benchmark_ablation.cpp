@@ -1,0 +1,132 @@
+// Seconds of ablating every head exactly, against one dense evaluation per head and the arithmetic bound of that ratio:
+// full evaluations over what is owed for each head, which is the MLP of its layer, the layers above and the read-out.
+//
+// benchmark_ablation MODEL TEXT [--type float32|bfloat16] [--tokens 2048] [--window 512] [--batch-tokens 4096]
+//                    [--part 0/1] [--threads 0]
+//
+// --part K/N: only the layers whose number leaves K over N, so that it can take turns with ablation.py, which takes the
+// same. Dense evaluations are timed between layers; their time does not count.
+
+#include "analysis/ablation.h"
+#include "analysis/ablation_losses.h"
+#include "analysis/ablation_metrics.h"
+#include "analysis/for_each_layer.h"
+#include "analysis/layer_operations.h"
+#include "backends/open_model.h"
+#include "backends/runtime.h"
+#include "backends/sequence_text.h"
+
+#include <ATen/ATen.h>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <map>
+#include <numeric>
+#include <string>
+
+using namespace secateur;
+
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+double since(Clock::time_point begin) {
+    return std::chrono::duration<double>(Clock::now() - begin).count();
+}
+
+struct Arguments {
+    std::vector<std::string> paths;
+    std::map<std::string, std::string> named;
+
+    Arguments(int count, char** values) {
+        for (int i = 1; i < count; ++i) {
+            const std::string value = values[i];
+            if (value.starts_with("--") && i + 1 < count)
+                named[value] = values[++i];
+            else
+                paths.push_back(value);
+        }
+    }
+    std::string text(const std::string& name, const std::string& otherwise) const {
+        const auto found = named.find(name);
+        return found == named.end() ? otherwise : found->second;
+    }
+    std::int64_t number(const std::string& name, std::int64_t otherwise) const {
+        return std::stoll(text(name, std::to_string(otherwise)));
+    }
+};
+
+/// Seconds of the whole model's loss, as an evaluation takes them.
+double denseSeconds(const Model& model, const Plan& plan, const SequenceText& text, std::int64_t batchTokens) {
+    const auto begin = Clock::now();
+    const SequenceLosses losses(model, text.set.sequences, text.labels);
+    const PaddedBatches batches = paddedBatches(text.set.sequences, batchTokens);
+    LayerWalk walk;
+    walk.finished = [&](std::size_t batch, const at::Tensor& x) {
+        losses.of(plan, x, batches.batches[batch], batches.sequences[batch], {});
+    };
+    forEachLayer(model.runner(), plan, batches.batches, walk);
+    return since(begin);
+}
+
+/// Results in which only some layers are missing.
+std::vector<MetricResult> othersKnown(const ModelSpec& spec, std::span<const MetricRequest> requests, int part,
+                                      int parts) {
+    AblationTable table(spec, PruningMask(spec), requests, {});
+    for (int layer = 0; layer < spec.layerCount(); ++layer)
+        for (const AblationPart& head : table.missing(layer, 0))
+            if (layer % parts != part)
+                table.set(head, {});
+    return table.results();
+}
+
+double mean(const std::vector<double>& values) {
+    return std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
+}
+
+} // namespace
+
+int main(int count, char** values) {
+    const Arguments arguments(count, values);
+    initialiseRuntime(static_cast<int>(arguments.number("--threads", 0)));
+    const auto model = openModel(arguments.paths.at(0));
+    const auto plan =
+        model->runner().plan(PruningMask(model->spec()), computeTypeOf(arguments.text("--type", "float32")));
+    SequenceRequest request;
+    request.path = arguments.paths.at(1);
+    request.rules = {.split = TextSplit::windows,
+                     .length = arguments.number("--window", 512),
+                     .mostTokens = arguments.number("--tokens", 2048)};
+    const SequenceText text = readSequenceText(*model, request);
+    const std::int64_t batchTokens = arguments.number("--batch-tokens", 4096);
+    const std::string which = arguments.text("--part", "0/1");
+    const int part = std::stoi(which);
+    const int parts = std::stoi(which.substr(which.find('/') + 1));
+
+    denseSeconds(*model, *plan, text, batchTokens); // weights are converted
+    const auto requests = parseMetricRequests("ablation_head");
+    const auto known = othersKnown(model->spec(), requests, part, parts);
+    std::vector<double> dense{denseSeconds(*model, *plan, text, batchTokens)};
+    AblationRun run{*plan, text.set.sequences, text.labels, batchTokens};
+    run.memory = {known, [&](const std::vector<MetricResult>&) {
+                      dense.push_back(denseSeconds(*model, *plan, text, batchTokens));
+                  }};
+    const AblationPasses owed = ablationPasses(*model, run, requests);
+    const auto begin = Clock::now();
+    measureAblation(*model, run, requests, {});
+    const double seconds = since(begin) - std::accumulate(dense.begin() + 1, dense.end(), 0.0);
+
+    const auto shares =
+        operationShares(model->spec(), PruningMask(model->spec()), static_cast<int>(request.rules.length));
+    const double readOut = shares.back() / (1 - shares.back()); // in those of all layers
+    const auto heads = static_cast<double>(owed.parts);
+    const double bound = heads * (1 + readOut) / (owed.layers - 2 + heads * readOut);
+    const double ratio = heads * mean(dense) / seconds;
+    fmt::print(
+        "{} {}, {} tokens: {} heads in {:.2f} s; dense {:.3f} s (mean of {}, {:.3f} to {:.3f}); {:.3f} times one "
+        "evaluation per head, bound {:.3f}, share {:.3f}\n",
+        model->card().name, name(plan->type()), text.set.tokens, owed.parts, seconds, mean(dense), dense.size(),
+        std::ranges::min(dense), std::ranges::max(dense), ratio, bound, ratio / bound);
+}

@@ -1,0 +1,100 @@
+#!/usr/bin/env python3
+"""Writes ablation.json: what models of tests/data/forward lose without each head, attention, MLP and block, as
+transformers finds it.
+
+    python make_ablation.py
+
+Needs torch, transformers (5.x) and numpy. Texts, labels and cuts are those of gradient_metrics.json, which is there
+already. Of each model, in float64 and sequence by sequence: by metric [layers][heads] or [layers] of the rise of the mean
+loss, and "masked": the same of the model without the heads of "cut", null where they are.
+"""
+
+import contextlib
+import json
+import pathlib
+
+import numpy as np
+import torch
+
+import forward_judge as fj
+from gradient_metrics_judge import Judge
+from make_forward_metrics import load
+
+HERE = pathlib.Path(__file__).parent
+
+
+def loss(judge):
+    with torch.no_grad():
+        logs = torch.cat([judge.logs(number) for number in range(len(judge.sequences))])
+    return -logs.mean().item()
+
+
+def closed(judge, layer, head):
+    gates = judge.gates()
+    gates[layer].data[head] = 0
+    return judge.gated(gates)
+
+
+@contextlib.contextmanager
+def silent(module):
+    hook = module.register_forward_hook(lambda _, __, output: torch.zeros_like(output))
+    yield
+    hook.remove()
+
+
+@contextlib.contextmanager
+def passed(layer):
+    """What enters a layer leaves it."""
+    def skip(_, args, named, output):
+        entered = args[0] if args else named["hidden_states"]
+        return (entered, *output[1:]) if isinstance(output, tuple) else entered
+
+    hook = layer.register_forward_hook(skip, with_kwargs=True)
+    yield
+    hook.remove()
+
+
+def rise(judge, whole, removal):
+    with removal:
+        if judge.cut:
+            with judge.gated(judge.gates()):
+                return loss(judge) - whole
+        return loss(judge) - whole
+
+
+def expected(judge):
+    with judge.gated(judge.gates()):
+        whole = loss(judge)
+    of = {name: [] for name in ("ablation_head", "ablation_attention", "ablation_mlp", "ablation_block")}
+    for number, layer in enumerate(judge.layers):
+        modules = fj.modules_of(layer, judge.kind)
+        of["ablation_head"].append([None if [number, head] in judge.cut else
+                                    rise(judge, whole, closed(judge, number, head)) for head in range(judge.heads)])
+        of["ablation_attention"].append(rise(judge, whole, silent(modules["output"])))
+        of["ablation_mlp"].append(rise(judge, whole, silent(modules["down"])))
+        of["ablation_block"].append(rise(judge, whole, passed(layer)))
+    repeats = judge.applications // len(judge.layers)
+    return {name: values * repeats for name, values in of.items()}
+
+
+def rounded(values):
+    if isinstance(values, list):
+        return [rounded(value) for value in values]
+    return None if values is None else float(f"{values:.9g}")
+
+
+def main():
+    texts = json.loads((HERE / "gradient_metrics.json").read_text())
+    document = {}
+    for name, own in texts.items():
+        model = load(name)
+        with fj.InDouble():
+            found = [expected(Judge(model, own["sequences"], own["labels"], cut)) for cut in ([], own["cut"])]
+        document[name] = {part: {metric: rounded(values) for metric, values in metrics.items()}
+                          for part, metrics in zip(("metrics", "masked"), found)}
+        print(name, np.array(document[name]["metrics"]["ablation_head"]).round(4).tolist()[0])
+    (HERE / "ablation.json").write_text(json.dumps(document, separators=(",", ":")).replace('},"', '},\n"') + "\n")
+
+
+if __name__ == "__main__":
+    main()
