@@ -7,7 +7,7 @@
 // --skip N: leaves out so many tokens of the text. --length: tokens of the sequences that gradients are taken of.
 
 #include "analysis/mask_algebra.h"
-#include "analysis/prediction.h"
+#include "analysis/prediction_work.h"
 #include "analysis/rank_correlation.h"
 #include "analysis/runner.h"
 #include "analysis/text_evaluator.h"
@@ -186,10 +186,9 @@ public:
 
     void run() {
         draw();
-        auto basis = std::make_shared<PredictionBasis>();
-        basis->effects = effects();
+        const auto found = basis();
         measure();
-        predict(basis);
+        predict(found);
         report();
         save();
     }
@@ -215,24 +214,14 @@ private:
             m_masks.push_back(drawing.next());
     }
 
-    GateEffects effects() const {
-        const auto length = static_cast<std::size_t>(m_arguments.number("--length", 128));
-        std::vector<TokenSequence> sequences;
-        for (const TokenSequence& window : m_text.windows.sequences)
-            for (std::size_t begin = 0; begin + 1 < window.ids.size(); begin += length) {
-                TokenSequence part;
-                part.ids.assign(window.ids.begin() + static_cast<std::ptrdiff_t>(begin),
-                                window.ids.begin() +
-                                    static_cast<std::ptrdiff_t>(std::min(begin + length, window.ids.size())));
-                part.types.assign(part.ids.size(), 0);
-                sequences.push_back(std::move(part));
-            }
-        const auto plan = m_model.runner().plan(PruningMask(m_model.spec()), ComputeType::float32);
+    std::shared_ptr<const PredictionBasis> basis() const {
+        const PredictionRules rules{m_arguments.number("--tokens", 2048), m_arguments.number("--length", 128),
+                                    static_cast<int>(m_arguments.number("--passes", fewestSignPasses))};
         const auto begin = Clock::now();
-        GateEffects found = gateEffects(m_model, {.plan = *plan, .sequences = sequences},
-                                        static_cast<int>(m_arguments.number("--passes", 4)), {});
-        fmt::print("{} gates, {} targets, {} samples: {:.1f} s\n", found.gates.size(), found.targets,
-                   found.factors.rows(), since(begin));
+        auto found = predictionBasis(m_model, {"", "", m_text, {}}, rules, {});
+        fmt::print("{} gates, {} targets, {} samples: {:.1f} s\n", found->effects.gates.size(), found->effects.targets,
+                   found->effects.factors.rows(), since(begin));
+        std::fflush(stdout);
         return found;
     }
 
