@@ -73,13 +73,17 @@ std::string maskResultJson(const std::string& path, const PricedMask& mask, std:
 }
 
 std::string pruneJson(const std::string& path, const MaskProvenance& provenance, const PricedMask& mask,
-                      std::span<const std::string> warnings) {
+                      const std::optional<Prediction>& predicted, std::span<const std::string> warnings) {
     Json result{{"strategy", provenance.strategy}, {"options", Json::object()}};
     for (const auto& [option, value] : provenance.options)
         result["options"][option] = value;
     result["budget"] = provenance.budget ? budgetField(*provenance.budget) : Json();
     result["seed"] = provenance.seed ? Json(*provenance.seed) : Json();
     result.update(maskFields(path, mask, warnings));
+    if (predicted) {
+        result["predicted_delta_nats"] = predicted->nats;
+        result["predicted_interval"] = {predicted->low, predicted->high};
+    }
     return print(result);
 }
 

@@ -29,6 +29,7 @@ PredictionBox::PredictionBox(MaskPrediction* prediction, QWidget* parent)
     , m_value(new QLabel)
     , m_progress(new QProgressBar)
     , m_reason(new QLabel) {
+    m_value->setObjectName("value");
     m_value->setAlignment(Qt::AlignRight | Qt::AlignVCenter);
     m_value->setTextInteractionFlags(Qt::TextSelectableByMouse);
     m_value->setAccessibleName(tr("Predicted change of the loss"));
