@@ -1,5 +1,6 @@
 #pragma once
 
+#include "analysis/change_scale.h"
 #include "analysis/latency.h"
 #include "analysis/perplexity.h"
 #include "analysis/pooled_distance.h"
@@ -83,6 +84,7 @@ struct Evaluation {
     double kvBytesPerToken = 0;      ///< as parameters; 16-bit numbers
     EvaluatedMask timedAgainst = {}; ///< what the references of latency and prefills ran
     std::vector<PromptContinuation> continuations = {};
+    std::optional<Prediction> predicted = {}; ///< difference to the dense model, from before the run; not saved
 };
 
 } // namespace secateur

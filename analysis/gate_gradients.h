@@ -11,9 +11,11 @@
 namespace secateur {
 
 /// Something of a model that a gate ξ in [0, 1] stands before (methods.md 4.5): a head before the output projection,
-/// a sublayer where it adds to the stream, behind any norm of its own, a block as what it changes of the stream.
+/// a sublayer where it adds to the stream, behind any norm of its own, a block as what it changes of the stream. A
+/// bypass is what attention would add to the stream if each token attended to itself alone: its gate is opened, not
+/// closed, so that bypassing with alpha turns attention's gate from 1 to 0 and this one from 0 to alpha.
 struct Gate {
-    enum class Of { head, attention, mlp, block };
+    enum class Of { head, attention, mlp, block, bypass };
     Of of;
     int layer;
     int head = -1; ///< of the model
@@ -28,8 +30,8 @@ struct GateKinds {
     bool blocks = true;
 };
 
-/// All gates before what a mask keeps, by number: heads of all layers, then attention, MLPs and blocks. Layers that
-/// share their weights share their gates, which bear the first layer's number.
+/// All gates before what a mask keeps, by number: heads of all layers, then attention, MLPs and blocks; of bypasses
+/// none (gate_effects.h). Layers that share their weights share their gates, which bear the first layer's number.
 class Gates {
 public:
     Gates(const ModelSpec& spec, const PruningMask& mask, GateKinds kinds = {});

@@ -281,6 +281,8 @@ void join(Session& session, const Session& other) {
                                 session.model.name, session.model.fingerprint));
     for (const MetricResult& result : other.results)
         add(session, result);
+    if (other.prediction)
+        session.prediction = other.prediction;
     joinRuns(session, other);
 }
 

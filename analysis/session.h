@@ -13,6 +13,8 @@
 
 namespace secateur {
 
+struct PredictionBasis;
+
 /// A mask that a person can ask for by its name.
 struct SessionMask {
     std::string name;   ///< no other mask's of the session
@@ -31,6 +33,9 @@ struct Session {
     /// is of one text and of tasks of different names. Without references: what they would be compared with is another
     /// of them (compared()). But times keep theirs, for it took turns with them.
     std::vector<Evaluation> evaluations = {};
+
+    /// What masks are predicted from (prediction.h); null = nothing yet.
+    std::shared_ptr<const PredictionBasis> prediction = {};
 
     /// What these results are compared with; null = nothing. Not saved.
     std::shared_ptr<const Session> reference = {};

@@ -10,6 +10,7 @@
 #include "app/evaluate_kept.h"
 #include "app/evaluate_latency.h"
 #include "app/evaluate_pooled.h"
+#include "app/evaluate_prediction.h"
 #include "app/evaluate_task.h"
 #include "app/evaluate_text.h"
 #include "app/run_forecast.h"
@@ -39,6 +40,7 @@ struct Arguments {
     TaskOptions tasks;
     LatencyOptions latency;
     std::string out; ///< session; empty = none is kept
+    bool predicts = false;
 
     /// What is evaluated when nothing is named is the built-in text.
     bool asksForText() const { return !text.path.empty() || (tasks.paths.empty() && !latency.isAsked); }
@@ -181,12 +183,15 @@ std::vector<Evaluation> evaluateMasks(ReadyModel& ready, const Arguments& argume
     }
     const Progress whole = console.progress();
     EvaluationText text = readText(ready, arguments.text, whole.part(0, 0));
+    const auto predictor = predictorFor(arguments.predicts, ready, text, keeper, whole.part(0, 0));
     const Progress progress = withTimeLeft(whole, console);
     std::vector<Evaluation> runs =
         keeper ? KeptText(*keeper, ready, text, arguments.text.batchTokens).under(names, masks, progress)
                : runMasks(ready, std::move(text), names, masks, arguments.text.batchTokens, console, progress);
-    for (std::size_t i = 0; i < runs.size(); ++i)
+    for (std::size_t i = 0; i < runs.size(); ++i) {
         priceOf(runs[i], model.card(), masks[i]);
+        runs[i].predicted = predicted(predictor, masks[i], ready.warnings);
+    }
     return runs;
 }
 
@@ -260,6 +265,10 @@ Evaluation evaluated(ReadyModel& ready, const Arguments& arguments, std::vector<
     forecast(model, questions, arguments.latency, std::move(plans), console, whole.part(0, 0));
 
     Evaluation evaluation{run.mask, std::string(name(ready.plan->type())), model.kernels().device(), {}, 0, 0, {}};
+    if (questions.text && ready.mask) {
+        const auto predictor = predictorFor(arguments.predicts, ready, *questions.text, keeper, whole.part(0, 0));
+        evaluation.predicted = predicted(predictor, run.plan->mask(), ready.warnings);
+    }
     const int parts =
         (arguments.asksForText() ? 1 : 0) + (questions.tasks.empty() ? 0 : 1) + (arguments.latency.isAsked ? 1 : 0);
     auto nextPart = [&whole, &console, parts, done = 0]() mutable {
@@ -308,6 +317,8 @@ void evaluateOne(const Arguments& arguments, const Console& console) {
 }
 
 void evaluateVerb(Arguments& arguments, const Console& console) {
+    if (arguments.predicts && (arguments.masks.empty() || !arguments.asksForText()))
+        throw UsageError("goes with --mask and a text", "--predict");
     if (arguments.masks.size() > 1 && !arguments.tasks.paths.empty())
         throw UsageError("several masks are evaluated on a text only; ask a task once for each mask", "--task");
     if (arguments.masks.size() > 1 && arguments.latency.isAsked)
@@ -346,6 +357,9 @@ void addEvaluate(CLI::App& program, Console& console) {
             "Session .h5 to write, or to add to; what it holds already is not run again, and what Ctrl+C stops "
             "goes on from there")
         ->option_text("FILE");
+    verb->add_flag("--predict", arguments->predicts,
+                   "Say besides what a mask was predicted to cost before it ran, from gradients on 1,024 tokens of the "
+                   "text; --out keeps those, and where its session has them this is said without being asked for");
     addCommonOptions(*verb, console);
     verb->footer("Example: secateur-cli evaluate SmolLM2-135M-Instruct.Q4_1.gguf --text wiki.test.raw --mask M.json");
     verb->callback([arguments, verb, &console] {

@@ -1,7 +1,9 @@
 #include "analysis/price.h"
 #include "analysis/prune.h"
 #include "analysis/runner.h"
+#include "analysis/session_prediction.h"
 #include "app/cli_common.h"
+#include "app/evaluate_prediction.h"
 #include "app/mask_output.h"
 #include "app/measure_text.h"
 #include "app/run_forecast.h"
@@ -9,10 +11,12 @@
 #include "backends/mask_json.h"
 #include "backends/mask_result_json.h"
 #include "backends/prune_on_text.h"
+#include "backends/session_hdf5.h"
 
 #include <fmt/core.h>
 
 #include <limits>
+#include <optional>
 
 namespace secateur::cli {
 
@@ -25,6 +29,7 @@ struct Arguments {
     std::string protect = "none";
     std::string base;
     std::string out;
+    std::string session; ///< empty = nothing is predicted
     std::uint64_t seed = 0;
     MeasureOptions text;
 };
@@ -38,6 +43,20 @@ PruneResult greedily(const Model& model, const PruneRequest& request, const Meas
     forecast.add(sizeOf(text.set), greedyPasses(model.spec(), request));
     forecast.say();
     return pruneOnText(model, request, text, options.batchTokens, withTimeLeft(progress, console));
+}
+
+/// From what a session of the model has for that.
+std::optional<Prediction> predictedFrom(const std::string& path, const ModelCard& card, const PruningMask& mask,
+                                        std::vector<std::string>& warnings) {
+    if (path.empty())
+        return std::nullopt;
+    const Session session = readSession(path);
+    if (session.model.fingerprint != card.fingerprint)
+        throw Error("is a session of another model", path);
+    const auto predictor = predictorOf(session);
+    if (!predictor)
+        throw Error("holds nothing to predict from", path, "evaluate --predict --out adds it");
+    return predicted(predictor, mask, warnings);
 }
 
 void pruneVerb(const Arguments& arguments, const Console& console) {
@@ -75,14 +94,17 @@ void pruneVerb(const Arguments& arguments, const Console& console) {
     writeMask(arguments.out, record);
 
     const Price price = PriceList(card).price(record.mask);
+    const auto prediction = predictedFrom(arguments.session, card, record.mask, warnings);
     if (console.json) {
-        fmt::print("{}\n", pruneJson(arguments.out, *record.provenance, {record.mask, price}, warnings));
+        fmt::print("{}\n", pruneJson(arguments.out, *record.provenance, {record.mask, price}, prediction, warnings));
         return;
     }
     fmt::print("{} with a budget of {} ", request.strategy.resultId(), budgetText(request.budget));
     printMask(record.mask, card.spec, price, true);
     if (record.provenance->history)
         fmt::print("\n{}\n", sentence(*record.provenance->history));
+    if (prediction)
+        fmt::print("predicted change of the loss: {} nats/token\n", sentence(*prediction));
     printNotes(warnings);
 }
 
@@ -101,6 +123,9 @@ void addPrune(CLI::App& program, Console& console) {
                      "What is not cut: first_last, none, or layers and heads such as 0,29,3.4,5.1-3")
         ->capture_default_str();
     verb->add_option("--mask", arguments->base, "Mask .json to cut further; the budget counts what is cut besides")
+        ->option_text("FILE");
+    verb->add_option("--session", arguments->session,
+                     "Session .h5 that can predict (evaluate --predict --out): says what the mask will cost")
         ->option_text("FILE");
     verb->add_option("--seed", arguments->seed, "Of random strategies")
         ->check(CLI::Range(std::uint64_t{0}, std::uint64_t{std::numeric_limits<std::int64_t>::max()}))

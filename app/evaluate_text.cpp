@@ -3,11 +3,13 @@
 #include "analysis/perplexity.h"
 #include "analysis/text.h"
 #include "analysis/usage_error.h"
+#include "app/evaluate_prediction.h"
 #include "backends/evaluation_text.h"
 #include "backends/text_source.h"
 
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <utility>
 
 namespace secateur::cli {
@@ -78,6 +80,8 @@ void printText(const TextEvaluation& text, const Evaluation& evaluation) {
         rows.push_back(
             {"difference", "", withError(text.reference->difference.nats, text.reference->difference.standardError)});
     fmt::print("{}", table(std::move(rows), {Align::left, Align::right, Align::point}));
+    if (evaluation.predicted)
+        fmt::print("predicted difference to the dense model: {} nats/token\n", sentence(*evaluation.predicted));
     if (byWords)
         fmt::print("{} words, {} bytes: {} per byte, {} bits per byte\n",
                    grouped(static_cast<std::uint64_t>(run.words())), grouped(static_cast<std::uint64_t>(run.bytes())),
@@ -88,14 +92,21 @@ void printRuns(const std::vector<Evaluation>& runs) {
     const TextEvaluation& first = runs.front().text.value();
     printHeading(first, runs.front());
     std::vector<std::vector<std::string>> rows{{"", "perplexity", lossUnit(first), "difference"}};
+    const bool anyPredicted =
+        std::ranges::any_of(runs, [](const Evaluation& run) { return run.predicted.has_value(); });
+    if (anyPredicted)
+        rows.front().emplace_back("predicted");
     rows.push_back(row({}, first.reference->perplexity));
     for (const Evaluation& run : runs) {
         rows.push_back(row(run.mask, run.text->perplexity));
         const LossDifference& difference = run.text->reference->difference;
         rows.back().push_back(withError(difference.nats, difference.standardError));
+        if (anyPredicted)
+            rows.back().push_back(run.predicted ? sentence(*run.predicted) : "");
     }
-    rows[1].emplace_back();
-    fmt::print("{}", table(std::move(rows), {Align::left, Align::right, Align::point, Align::point}));
+    for (std::vector<std::string>& own : rows)
+        own.resize(rows.front().size());
+    fmt::print("{}", table(std::move(rows), {Align::left, Align::right, Align::point, Align::point, Align::left}));
 }
 
 void addTextOptions(CLI::App& verb, TextOptions& options) {

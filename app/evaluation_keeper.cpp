@@ -38,4 +38,13 @@ void EvaluationKeeper::keep(Evaluation evaluation) {
     secateur::add(m_session, std::move(evaluation));
 }
 
+void EvaluationKeeper::keep(std::shared_ptr<const PredictionBasis> basis) {
+    Session more;
+    more.model = m_session.model;
+    more.created = utcNow();
+    more.prediction = basis;
+    addToSession(more, m_path);
+    m_session.prediction = std::move(basis);
+}
+
 } // namespace secateur::cli

@@ -5,6 +5,7 @@
 #include "analysis/session.h"
 #include "app/cli_common.h"
 
+#include <memory>
 #include <string>
 
 namespace secateur::cli {
@@ -17,10 +18,14 @@ public:
     EvaluationKeeper(std::string path, const Model& model);
 
     const std::string& path() const { return m_path; }
+    const Session& session() const { return m_session; }
     /// A mask whose runs will be kept, unless it keeps all. @returns the name that they go by
     std::string add(const std::string& name, const MaskRecord& mask);
     /// Writes one more evaluation. @throws Error
     void keep(Evaluation evaluation);
+
+    /// Writes what masks are predicted from. @throws Error
+    void keep(std::shared_ptr<const PredictionBasis> basis);
 
     /// Null when the session holds no such run.
     const Evaluation* text(const Evaluation& like) const { return sameText(m_session, like, like.mask.digest); }

@@ -74,7 +74,7 @@ std::string maskResultJson(const std::string& path, const PricedMask& mask, std:
 }
 
 std::string pruneJson(const std::string& path, const MaskProvenance& provenance, const PricedMask& mask,
-                      std::span<const std::string> warnings) {
+                      const std::optional<Prediction>& predicted, std::span<const std::string> warnings) {
     Json result{{"strategy", provenance.strategy}, {"options", Json::object()}};
     for (const auto& [option, value] : provenance.options)
         result["options"][option] = value;
@@ -83,6 +83,10 @@ std::string pruneJson(const std::string& path, const MaskProvenance& provenance,
     result.update(maskFields(path, mask, warnings));
     if (provenance.history)
         result["history"] = Json::parse(historyJson(*provenance.history));
+    if (predicted) {
+        result["predicted_delta_nats"] = predicted->nats;
+        result["predicted_interval"] = {predicted->low, predicted->high};
+    }
     return print(result);
 }
 

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "analysis/change_scale.h"
 #include "analysis/mask_algebra.h"
 #include "analysis/mask_record.h"
 #include "analysis/price.h"
@@ -22,10 +23,10 @@ struct PricedMask {
 /// {"mask", "digest", "removed", "left", "layers", "half_cut_groups", "warnings"} @param path of the mask; empty = null
 std::string maskResultJson(const std::string& path, const PricedMask& mask, std::span<const std::string> warnings);
 
-/// The same with {"strategy", "options", "budget", "seed"} before it, and behind it "history", where there is one
-/// (historyJson). @param provenance how the mask was made
+/// The same with {"strategy", "options", "budget", "seed"} before it, and behind it "history" (historyJson) and
+/// {"predicted_delta_nats", "predicted_interval"}, where there are such. @param provenance how the mask was made
 std::string pruneJson(const std::string& path, const MaskProvenance& provenance, const PricedMask& mask,
-                      std::span<const std::string> warnings);
+                      const std::optional<Prediction>& predicted, std::span<const std::string> warnings);
 
 /// {"mask", "removed", ...} of what only one cuts, and "only_first", "only_second", "both" with the same of each part.
 std::string maskDifferenceJson(const std::string& path, const PricedMask& either, const PricedMask& onlyFirst,

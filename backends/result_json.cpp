@@ -253,6 +253,17 @@ std::string generationJson(const PromptContinuation& written, double seconds, st
     return print(document);
 }
 
+namespace {
+
+void addPrediction(Json& document, const Evaluation& evaluation) {
+    if (!evaluation.predicted)
+        return;
+    document["predicted_delta_nats"] = number(evaluation.predicted->nats);
+    document["predicted_interval"] = {number(evaluation.predicted->low), number(evaluation.predicted->high)};
+}
+
+} // namespace
+
 std::string evaluationJson(const ModelCard& card, const Evaluation& evaluation, bool answers) {
     Json document{{"model", modelFields(card)},
                   {"mask", maskFields(evaluation.mask)},
@@ -270,6 +281,7 @@ std::string evaluationJson(const ModelCard& card, const Evaluation& evaluation, 
     addTimes(document, evaluation);
     document["parameters"] = evaluation.parameters;
     document["kv_bytes_per_token"] = evaluation.kvBytesPerToken;
+    addPrediction(document, evaluation);
     document["seconds"] = evaluation.seconds;
     document["warnings"] = evaluation.warnings;
     return print(document);
@@ -282,6 +294,7 @@ std::string evaluationsJson(const ModelCard& card, std::span<const Evaluation> r
         Json fields{{"mask", maskFields(run.mask)}, {"seconds", run.seconds}, {"reused_layers", run.reusedLayers}};
         fields["parameters"] = run.parameters;
         fields["kv_bytes_per_token"] = run.kvBytesPerToken;
+        addPrediction(fields, run);
         if (run.text)
             fields["text"] = textFields(*run.text);
         list.push_back(std::move(fields));

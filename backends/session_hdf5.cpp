@@ -12,6 +12,7 @@
 #include "backends/session_evaluations.h"
 #include "backends/session_masks.h"
 #include "backends/session_model.h"
+#include "backends/session_prediction.h"
 #include "backends/session_results.h"
 
 #include <fmt/core.h>
@@ -79,6 +80,7 @@ Session read(const Handle& file) {
         session.results.push_back(std::move(stored.result));
     session.masks = readMasks(file, session.model.spec);
     session.evaluations = readEvaluations(file);
+    session.prediction = readPrediction(file, session.model.spec);
     if (hdf5::exists(file, "view")) {
         const Handle view = hdf5::openGroup(file, "view");
         for (const std::string& name : hdf5::attributeNames(view))
@@ -112,6 +114,7 @@ std::string newSession(const Session& session) {
     writeResultsAndView(file, session, {});
     writeMasks(file, session.masks, {});
     writeEvaluations(file, session.evaluations);
+    writePrediction(file, session);
     return sealedImage(file);
 }
 
@@ -122,13 +125,21 @@ void checkIsOf(const ModelCard& wanted, const ModelCard& stored) {
                     {}, "Write to another file");
 }
 
+/// The image of a file, what its evaluations teach of predictions worked out anew.
+std::string withSlope(const Handle& file) {
+    if (hdf5::exists(file, "prediction"))
+        writeSlope(file, read(file));
+    return sealedImage(file);
+}
+
 std::string grownSession(const Session& additions, const MappedFile& original) {
     const Handle file = hdf5::openImage(original.bytes());
     const ModelCard model = readModel(file);
     checkIsOf(additions.model, model);
     writeResultsAndView(file, additions, readResults(file, model.spec));
+    writePrediction(file, additions);
     if (additions.masks.empty() && additions.evaluations.empty())
-        return sealedImage(file);
+        return withSlope(file);
     if (versionOf(file) < version) {
         writeModelCard(hdf5::openGroup(file, "model"), model);
         hdf5::writeInteger(file, "version", version);
@@ -139,7 +150,7 @@ std::string grownSession(const Session& additions, const MappedFile& original) {
     std::vector<Evaluation> evaluations = joinMasks(runs, additions);
     writeMasks(file, runs.masks, held);
     addEvaluations(file, std::move(evaluations));
-    return sealedImage(file);
+    return withSlope(file);
 }
 
 /// Runs what hands a file's bytes to HDF5: here when they have their checksum, else in a child process, so that HDF5

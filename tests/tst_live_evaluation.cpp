@@ -14,7 +14,11 @@
 #include "widgets/job_runner.h"
 #include "widgets/live_evaluation.h"
 #include "widgets/mask_editor.h"
+#include "widgets/mask_prediction.h"
+#include "widgets/prediction_box.h"
 
+#include <QElapsedTimer>
+#include <QLabel>
 #include <QSignalSpy>
 #include <QTemporaryDir>
 #include <QTest>
@@ -89,6 +93,8 @@ private slots:
     void withoutAutomaticNothingRunsByItself();
     void anotherTextBeginsAnew();
     void aTextThatCannotBeReadIsSaidOnce();
+    void editsArePredictedOnceATextWasScored();
+    void whatASessionHasPredictsAtOnce();
 };
 
 void TestLiveEvaluation::theDenseModelIsMeasuredFirst() {
@@ -204,6 +210,60 @@ void TestLiveEvaluation::aTextThatCannotBeReadIsSaidOnce() {
     choice.text.path = "drawn.txt";
     bench.live.choose(choice);
     QTRY_COMPARE(bench.live.state(), State::complete);
+}
+
+void TestLiveEvaluation::editsArePredictedOnceATextWasScored() {
+    Bench bench;
+    const MaskPrediction& prediction = *bench.live.prediction();
+    const PredictionBox box(bench.live.prediction());
+    const auto shown = [&] { return box.findChild<QLabel*>("value")->text(); };
+    QVERIFY(!prediction.shown());
+    QVERIFY(!prediction.reason().isEmpty());
+    QTRY_COMPARE(prediction.state(), MaskPrediction::State::ready);
+    QVERIFY(bench.document.session().prediction != nullptr);
+    QElapsedTimer timer;
+    timer.start();
+    bench.cut({1, 0});
+    QVERIFY(timer.elapsed() < 50);
+    QVERIFY(!bench.live.shown()); // not measured yet
+    const Prediction before = prediction.shown().value();
+    QVERIFY(before.low < before.nats && before.nats < before.high);
+    QVERIFY(shown().contains(" to ") && shown().endsWith(" nats/token"));
+    QTRY_COMPARE(bench.live.state(), State::complete);
+    const Prediction after = prediction.shown().value();
+    const double measured = bench.live.shown()->difference.nats;
+    QVERIFY(std::abs(after.nats - measured) < std::abs(before.nats - measured)); // corrected
+    LayerMask bypassed = bench.document.masks()->mask().layer(1);
+    bypassed.attention = AttentionCut::bypassQk;
+    bypassed.alpha = 0.5;
+    PruningMask mask = bench.document.masks()->mask();
+    mask.setLayer(1, bypassed);
+    bench.document.masks()->setPreview(mask);
+    QVERIFY(!prediction.shown());
+    QCOMPARE(shown(), QString("–"));
+    QCOMPARE(prediction.reason(), QString("No prediction: layer 1 is bypassed and has heads cut besides."));
+}
+
+void TestLiveEvaluation::whatASessionHasPredictsAtOnce() {
+    Session session;
+    {
+        Bench bench;
+        QTRY_COMPARE(bench.live.prediction()->state(), MaskPrediction::State::ready);
+        session = bench.document.session();
+    }
+    Engine engine = Bench::engine(windows);
+    engine.isSession = [](const std::string&) { return true; };
+    engine.readSession = [&](const std::string&) { return session; };
+    JobRunner jobs;
+    Document document(engine, &jobs);
+    LiveEvaluation live(&document, &jobs);
+    EvaluationChoice choice = live.choice();
+    choice.isAutomatic = false;
+    live.choose(choice);
+    document.open("kept.h5");
+    QTRY_VERIFY(document.isOpen());
+    document.masks()->setHeadsCut({{0, 1}}, true);
+    QVERIFY(live.prediction()->shown().has_value());
 }
 
 QTEST_MAIN(TestLiveEvaluation)

@@ -81,6 +81,8 @@ public:
     void setReference(std::shared_ptr<const Session> reference);
     /// Keeps what was measured of a mask, and the mask itself.
     void addEvaluation(Evaluation evaluation, const MaskRecord& record);
+    /// Keeps what masks are predicted from.
+    void setPrediction(std::shared_ptr<const PredictionBasis> basis);
     /// Adds a mask file to the masks, and edits it. A file that is none, or for another model, is said in failed().
     void openMask(const QString& path);
     /// The current mask, as a file for scripts and other people.

@@ -7,6 +7,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <utility>
 
 namespace secateur {
 
@@ -61,6 +62,12 @@ void Document::addEvaluation(Evaluation evaluation, const MaskRecord& record) {
     add(m_session, std::move(evaluation));
     emit evaluationsChanged();
     if (!isDense || !m_sessionPath.isEmpty())
+        noteChange();
+}
+
+void Document::setPrediction(std::shared_ptr<const PredictionBasis> basis) {
+    m_session.prediction = std::move(basis);
+    if (!m_sessionPath.isEmpty())
         noteChange();
 }
 

@@ -6,6 +6,7 @@
 #include "widgets/document.h"
 #include "widgets/further_evaluation.h"
 #include "widgets/mask_editor.h"
+#include "widgets/mask_prediction.h"
 
 #include <QTimer>
 
@@ -75,6 +76,7 @@ LiveEvaluation::LiveEvaluation(Document* document, JobRunner* jobs, const Evalua
     , m_document(document)
     , m_jobs(jobs)
     , m_further(new FurtherEvaluation(document, jobs, pace.type, this))
+    , m_prediction(new MaskPrediction(document, jobs, this))
     , m_pause(new QTimer(this))
     , m_pace(pace) {
     m_choice.text.rules.window = 512; // many windows make a narrow interval
@@ -235,6 +237,7 @@ void LiveEvaluation::finish(const PruningMask& mask, const MaskEvaluation& found
         m_document->addEvaluation(kept(found.run, found.reusedLayers), *m_document->masks()->state().edited().record);
     setState(found.isComplete() ? State::complete : State::stopped);
     emit evaluated(mask, found);
+    m_prediction->take(mask, found, m_choice.text);
     if (m_state == State::complete)
         m_further->begin();
 }

@@ -20,6 +20,7 @@ namespace secateur {
 
 class Document;
 class FurtherEvaluation;
+class MaskPrediction;
 
 /// What masks are measured on; chosen once, the same for all until it is changed.
 struct EvaluationChoice {
@@ -64,6 +65,7 @@ public:
 
     const EvaluationChoice& choice() const { return m_choice; }
     FurtherEvaluation* further() const { return m_further; }
+    MaskPrediction* prediction() const { return m_prediction; }
     /// What was measured on another text stays in the session, and is not compared any more.
     void choose(const EvaluationChoice& choice);
 
@@ -109,6 +111,7 @@ private:
     Document* m_document;
     JobRunner* m_jobs;
     FurtherEvaluation* m_further;
+    MaskPrediction* m_prediction;
     QTimer* m_pause;
     EvaluatorOptions m_pace;
     EvaluationChoice m_choice;

@@ -4,7 +4,9 @@
 #include "widgets/document.h"
 #include "widgets/effect_box.h"
 #include "widgets/export_box.h"
+#include "widgets/live_evaluation.h"
 #include "widgets/mask_list_box.h"
+#include "widgets/prediction_box.h"
 #include "widgets/price_box.h"
 
 #include <QFrame>
@@ -36,6 +38,7 @@ MaskPanel::MaskPanel(Document* document, LiveEvaluation* live, QWidget* parent)
     column->addWidget(m_list);
     column->addWidget(new PriceBox(document));
     column->addWidget(separator());
+    column->addWidget(new PredictionBox(live->prediction()));
     column->addWidget(new EffectBox(live));
     column->addWidget(separator());
     column->addWidget(m_cut);
