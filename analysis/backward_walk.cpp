@@ -3,6 +3,7 @@
 #include "analysis/backward_trace.h"
 #include "analysis/for_each_layer.h"
 #include "analysis/runner_results.h"
+#include "analysis/scalar_type.h"
 
 #include <ATen/ATen.h>
 
@@ -16,17 +17,6 @@ namespace {
 
 constexpr double upShare = 0.25; ///< of the time, roughly: the way down runs every layer again, and back
 
-at::ScalarType scalarTypeFor(ComputeType type) {
-    switch (type) {
-    case ComputeType::bfloat16:
-        return at::kBFloat16;
-    case ComputeType::float16:
-        return at::kHalf;
-    default:
-        return at::kFloat;
-    }
-}
-
 /// Some batches on their way up and down.
 class BackwardWalker {
 public:
@@ -37,7 +27,7 @@ public:
         , m_batches(batches)
         , m_first(first)
         , m_steps(steps)
-        , m_type(scalarTypeFor(memory.type))
+        , m_type(scalarTypeOf(memory.type))
         , m_trace(memory.trace)
         , m_layers(model.spec().layerCount())
         , m_streams(batches.size())

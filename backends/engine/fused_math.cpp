@@ -1,6 +1,6 @@
+#include "analysis/scalar_type.h"
 #include "backends/engine/attention_blocks.h"
 #include "backends/engine/layer_math.h"
-#include "backends/engine/weight_reader.h"
 #include "backends/kernels/attention_features.h"
 #include "backends/kernels/layer_loops.h"
 

@@ -1,7 +1,7 @@
+#include "analysis/scalar_type.h"
 #include "backends/engine/attention_blocks.h"
 #include "backends/engine/fused_attention.h"
 #include "backends/engine/layer_math.h"
-#include "backends/engine/weight_reader.h"
 #include "backends/kernels/plain_loops.h"
 
 #include <ATen/ATen.h>

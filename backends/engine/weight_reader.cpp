@@ -1,21 +1,12 @@
 #include "backends/engine/weight_reader.h"
 
+#include "analysis/scalar_type.h"
+
 #include <ATen/ATen.h>
 
 #include <algorithm>
 
 namespace secateur {
-
-at::ScalarType scalarTypeOf(ComputeType type) {
-    switch (type) {
-    case ComputeType::bfloat16:
-        return at::kBFloat16;
-    case ComputeType::float16:
-        return at::kHalf;
-    default:
-        return at::kFloat;
-    }
-}
 
 WeightReader::WeightReader(const Model& model, int layer, const Conversion& conversion)
     : m_model(model)

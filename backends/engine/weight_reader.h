@@ -33,7 +33,4 @@ private:
     std::int64_t m_bytes = 0;
 };
 
-/// The type of tensors that a type of computing stands for.
-at::ScalarType scalarTypeOf(ComputeType type);
-
 } // namespace secateur
