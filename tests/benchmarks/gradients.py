@@ -4,8 +4,8 @@ benchmark_gradients.
 
     python gradients.py MODEL.gguf|FOLDER [--sentences 32]
 
-Needs torch and transformers. Gradients are of the query, key and value weights alone, from the mean loss of random
-sentences of 20 to 60 tokens.
+Needs torch and transformers. One pass asks for gradients of the query, key and value weights alone, another, as
+loss.backward() does, for those of all weights; from the mean loss of random sentences of 20 to 60 tokens.
 """
 
 import argparse
@@ -24,17 +24,23 @@ given = parser.parse_args()
 folder, file = (given.model.parent, {"gguf_file": given.model.name}) if given.model.is_file() else (given.model, {})
 model = AutoModelForCausalLM.from_pretrained(folder, dtype=torch.float32, **file).eval()
 chosen = [p for n, p in model.named_parameters() if any(k in n for k in ("q_proj.weight", "k_proj.weight", "v_proj.weight"))]
-for parameter in model.parameters():
-    parameter.requires_grad_(False)
-for parameter in chosen:
-    parameter.requires_grad_(True)
 draw = random.Random(1)
-sentences = [torch.randint(model.config.vocab_size, (1, draw.randint(20, 60))) for _ in range(given.sentences + 1)]
-for number, ids in enumerate(sentences):
-    if number == 1:
-        begin = time.perf_counter()
+sentences = [torch.randint(model.config.vocab_size, (1, draw.randint(20, 60))) for _ in range(given.sentences)]
+
+
+def norms(ids, wanted):
     loss = model(input_ids=ids, labels=ids, use_cache=False).loss
-    norms = [g.reshape(-1, model.config.head_dim, g.shape[-1]).flatten(1).norm(dim=1)
-             for g in torch.autograd.grad(loss, chosen)]
-seconds = time.perf_counter() - begin
-print(f"{given.sentences} sentences in {seconds:.2f} s; of 256: {256 * seconds / given.sentences:.1f} s")
+    gradients = dict(zip(map(id, wanted), torch.autograd.grad(loss, wanted)))
+    heads = [gradients[id(p)].reshape(-1, model.config.head_dim, p.shape[-1]) for p in chosen]
+    return [head.flatten(1).norm(dim=1) for head in heads]
+
+
+for name, wanted in (("query, key and value weights", chosen), ("all weights", list(model.parameters()))):
+    for parameter in model.parameters():
+        parameter.requires_grad_(any(parameter is p for p in wanted))
+    norms(sentences[0], wanted)
+    begin = time.perf_counter()
+    for ids in sentences:
+        norms(ids, wanted)
+    seconds = time.perf_counter() - begin
+    print(f"{name}: {given.sentences} sentences in {seconds:.2f} s; of 256: {256 * seconds / given.sentences:.1f} s")
