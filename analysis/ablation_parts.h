@@ -54,7 +54,7 @@ public:
 
 private:
     const ModelSpec& m_spec;
-    const PruningMask& m_mask;
+    PruningMask m_mask;
     std::vector<MetricResult> m_results; ///< of each request
 };
 

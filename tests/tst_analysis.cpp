@@ -78,6 +78,7 @@ private slots:
         QCOMPARE(ids(parseMetricRequests("weights")), weights);
         QCOMPARE(ids(parseMetricRequests("forward")), forward);
         QCOMPARE(ids(parseMetricRequests("gradient,self_attribution")), gradient + " self_attribution"); // slow alone
+        QCOMPARE(ids(parseMetricRequests("ablation")), "ablation_head ablation_attention ablation_mlp ablation_block");
         QCOMPARE(ids(parseMetricRequests("gate_norm,weights,all")), weights + " " + forward + " " + gradient);
     }
     void wrongRequestsSayWhatIsKnown_data() {

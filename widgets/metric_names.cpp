@@ -53,7 +53,7 @@ std::vector<KnownResult> knownResults(const Document& document) {
         std::vector<MetricRequest> requests{{info, {}}};
         for (const std::string& id : measured)
             for (MetricRequest& request : parseMetricRequests(id))
-                if (request.info == info && !request.options.empty())
+                if (request.info->id == info->id && !request.options.empty())
                     requests.push_back(std::move(request));
         for (MetricRequest& request : requests) {
             const std::string id = request.resultId();
