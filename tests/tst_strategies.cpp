@@ -269,8 +269,9 @@ private slots:
     void wrongRequestsAreRefused_data() {
         QTest::addColumn<QString>("text");
         QTest::addColumn<QString>("expected");
-        QTest::newRow("unknown") << "gatenorm"
-                                 << "unknown strategy; the known ones are gate_norm, random_head";
+        QTest::newRow("unknown")
+            << "gatenorm"
+            << "unknown strategy; the known ones are gate_norm, gnorm_greedy, gnorm_inverse, random_head";
         QTest::newRow("option") << "gate_norm:fold=true"
                                 << "its options are per_layer, reversed, augmented";
         QTest::newRow("random") << "random_head:reversed=true"

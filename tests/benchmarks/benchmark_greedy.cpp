@@ -1,6 +1,7 @@
 // Greedy-Gnorm against a loop that computes everything anew in Python, on the same sentences.
 //
-// benchmark_greedy MODEL [--steps 50] [--sentences 128] [--rounds 3] [--python PROGRAM] [--bytes BYTES] [--no-python]
+// benchmark_greedy MODEL [--steps 50] [--sentences 128] [--rounds 3] [--bytes BYTES]
+//                  [--python PROGRAM] [--script tests/benchmarks/greedy.py] [--no-python]
 //
 // MODEL is a folder with an encoder without a head (F = the norm of its pooled output). Ours and greedy.py take turns,
 // so that a busy machine slows both; greedy.py runs each sentence alone, one backward pass each, as the authors' code
@@ -118,9 +119,8 @@ int main(int count, char** values) {
     const auto file = std::filesystem::temp_directory_path() / fmt::format("greedy-{}.txt", std::rand());
     write(file, sentences);
     const std::string program = named.contains("--python") ? named["--python"] : "python3";
-    const auto script = std::filesystem::path(__FILE__).parent_path() / "greedy.py";
-    const std::string command =
-        fmt::format("{} {} {} {} --steps {}", program, script.string(), path, file.string(), steps);
+    const std::string script = named.contains("--script") ? named["--script"] : "tests/benchmarks/greedy.py";
+    const std::string command = fmt::format("{} {} {} {} --steps {}", program, script, path, file.string(), steps);
     ours(*model, sentences, 1, 0); // weights are converted
     std::vector<double> ratios;
     for (long round = 0; round < number("--rounds", 3); ++round) {
