@@ -8,7 +8,7 @@ namespace secateur {
 namespace {
 
 constexpr double smallest = 0.01; ///< nats below which errors are of one size rather than one factor
-constexpr double tenth = 3;       ///< asinh(0.1 / smallest), where offsets are said
+constexpr double tenth = 3;       ///< asinh(0.1 / smallest), about which the line turns
 constexpr double quantile = 1.7;  ///< of 90 %; a little above a normal distribution's, for tails are heavier
 
 // The prior, in natural logarithms: common offset, those of kinds, slope beside 1, spread and how many it counts for.
@@ -111,10 +111,13 @@ void ChangeScale::learn(const RawChange& change, double measuredNats) {
 }
 
 std::array<double, cutKinds> ChangeScale::factors() const {
-    const Terms line = solved(m_weighted);
+    constexpr double tenthOfANat = 0.1;
     std::array<double, cutKinds> factors{};
-    for (std::size_t kind = 0; kind < cutKinds; ++kind)
-        factors[kind] = std::exp(line[0] + line[kind + 1]);
+    for (std::size_t kind = 0; kind < cutKinds; ++kind) {
+        RawChange change{tenthOfANat, {}};
+        change.shares[kind] = 1;
+        factors[kind] = predict(change).nats / tenthOfANat;
+    }
     return factors;
 }
 

@@ -17,13 +17,14 @@
 #include "widgets/mask_prediction.h"
 #include "widgets/prediction_box.h"
 
-#include <QElapsedTimer>
 #include <QLabel>
 #include <QSignalSpy>
 #include <QTemporaryDir>
 #include <QTest>
 
 #include <algorithm>
+#include <cmath>
+#include <ctime>
 
 using namespace secateur;
 using State = LiveEvaluation::State;
@@ -221,10 +222,9 @@ void TestLiveEvaluation::editsArePredictedOnceATextWasScored() {
     QVERIFY(!prediction.reason().isEmpty());
     QTRY_COMPARE(prediction.state(), MaskPrediction::State::ready);
     QVERIFY(bench.document.session().prediction != nullptr);
-    QElapsedTimer timer;
-    timer.start();
+    const std::clock_t begin = std::clock(); // the processor's time: a busy machine takes turns
     bench.cut({1, 0});
-    QVERIFY(timer.elapsed() < 50);
+    QVERIFY(1e3 * static_cast<double>(std::clock() - begin) / CLOCKS_PER_SEC < 50);
     QVERIFY(!bench.live.shown()); // not measured yet
     const Prediction before = prediction.shown().value();
     QVERIFY(before.low < before.nats && before.nats < before.high);

@@ -13,13 +13,13 @@
 #include "backends/session_hdf5.h"
 #endif
 
-#include <QElapsedTimer>
 #include <QJsonArray>
 #include <QJsonDocument>
 #include <QJsonObject>
 #include <QtTest>
 
 #include <cmath>
+#include <ctime>
 #include <random>
 
 using namespace secateur;
@@ -382,12 +382,11 @@ private slots:
         PruningMask mask(spec);
         for (int layer = 0; layer < 40; ++layer)
             mask = withHeads(std::move(mask), {{layer, 3}, {layer, 5}});
-        QElapsedTimer timer;
-        timer.start();
+        const std::clock_t begin = std::clock(); // the processor's time: a busy machine takes turns
         QVERIFY(predictor.predict(mask).has_value());
-        qInfo("%zu gates: %.2f ms", predictor.basis().effects.gates.size(),
-              1e-6 * static_cast<double>(timer.nsecsElapsed()));
-        QVERIFY(timer.elapsed() < 50);
+        const double milliseconds = 1e3 * static_cast<double>(std::clock() - begin) / CLOCKS_PER_SEC;
+        qInfo("%zu gates: %.2f ms", predictor.basis().effects.gates.size(), milliseconds);
+        QVERIFY(milliseconds < 50);
     }
 
     void sessionsKeepIt() {
