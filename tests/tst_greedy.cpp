@@ -326,12 +326,12 @@ private slots:
             [&](double fraction, std::string_view) {
                 QVERIFY(fraction >= last - 1e-9 && fraction <= 1);
                 last = fraction;
-                if (++reports == 40)
+                if (++reports == 15)
                     stop.request_stop();
             },
             stop.get_token());
         QVERIFY_THROWS_EXCEPTION(Cancelled, pruneGreedily(*c.model, requestOf("gnorm_greedy", 8), runOf(c), progress));
-        QVERIFY(reports <= 41);
+        QVERIFY(reports <= 16);
     }
 
     void theHistoryIsKeptInTheMask() {
