@@ -54,9 +54,10 @@ std::string sentence(const PruneHistory& history) {
         heads += cut.step <= history.steps ? 1 : 0;
         value = cut.step == history.steps ? cut.value : value;
     }
-    std::string text = fmt::format("{} in {}: {} {} -> {}", counted(heads, "head"),
-                                   counted(static_cast<std::uint64_t>(history.steps), "step"), history.measure,
-                                   significant(history.before), significant(value));
+    const auto [what, unit] = wordsFor(history.measure);
+    std::string text = fmt::format("{} in {}: {} {} -> {}{}", counted(heads, "head"),
+                                   counted(static_cast<std::uint64_t>(history.steps), "step"), what,
+                                   significant(history.before), significant(value), unit);
     const int behind = (history.cuts.empty() ? 0 : history.cuts.back().step) - history.steps;
     if (behind > 0)
         text +=
@@ -93,3 +94,10 @@ MaskProvenance provenanceOf(const PruneRequest& request, const std::string& base
 }
 
 } // namespace secateur
+std::pair<std::string, std::string> wordsFor(const std::string& measure) {
+    if (measure == "loss_nats")
+        return {"loss", " nats/token"};
+    if (measure == "acc")
+        return {"accuracy", ""};
+    return {measure == "pooled_distance" ? "distance of pooled outputs" : measure, ""};
+}

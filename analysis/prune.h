@@ -45,7 +45,7 @@ PruningMask pruneBy(const ModelSpec& spec, const PruneRequest& request, const Ma
 /// What by_metric is asked for, to cut by a metric from whichever end. @throws UsageError as parseStrategyRequest()
 StrategyRequest byMetric(const MetricRequest& metric, bool highestFirst, bool perLayer);
 
-/// "50 heads in 50 steps: loss_nats 2.31 -> 2.35", of what the mask holds, and to where more was measured.
+/// "50 heads in 50 steps: loss 2.31 -> 2.35 nats/token", of what the mask holds, and to where more was measured.
 std::string sentence(const PruneHistory& history);
 
 /// For the mask's record: strategy, options (what is protected among them), budget, seed, time and version.

@@ -95,15 +95,19 @@ private slots:
     void whatIsStoppedGoesOn() {
         const QString whole = m_folder.path("whole.h5");
         const QString stopped = m_folder.path("stopped.h5");
-        const QStringList units{"--units", "heads,blocks"};
-        QVERIFY(run(onText(units + QStringList{"--out", whole})).status == 0);
+        QFile articles(sources + "articles.raw");
+        QVERIFY(articles.open(QIODevice::ReadOnly));
+        const std::string text = m_folder.write("long.raw", articles.readAll().repeated(15)); // some seconds of work
+        const QStringList command = ablate({"--units", "heads,blocks", "--text", QString::fromStdString(text),
+                                            "--seq-len", "24", "--max-tokens", "3000", "--out"});
+        QVERIFY(run(command + QStringList{whole}).status == 0);
         QProcess program;
-        program.start(SECATEUR_CLI, onText(units + QStringList{"--out", stopped, "--progress", "json"}));
+        program.start(SECATEUR_CLI, command + QStringList{stopped, "--progress", "json"});
         program.setReadChannel(QProcess::StandardError);
         bool isAsked = false;
         while (!isAsked && program.waitForReadyRead(30'000))
             while (!isAsked && program.canReadLine())
-                if (program.readLine().contains("parts of layer 1")) {
+                if (Json::parse(program.readLine().toStdString()).value("fraction", 0.0) > 0.75) { // behind layer 0
                     ::kill(static_cast<pid_t>(program.processId()), SIGINT);
                     isAsked = true;
                 }
@@ -117,7 +121,7 @@ private slots:
             QVERIFY(std::isfinite(valuesOf(stopped, 0).front()));
             QVERIFY(std::isnan(valuesOf(stopped, 0).back()));
         }
-        const Outcome on = run(onText(units + QStringList{"--out", stopped, "--json"}));
+        const Outcome on = run(command + QStringList{stopped, "--json"});
         QVERIFY2(on.status == 0, qPrintable(on.error));
         QVERIFY(QString::fromStdString(on.json()["warnings"].dump()).contains("are those of"));
         for (const std::size_t result : {0, 1})

@@ -178,7 +178,7 @@ private slots:
         QVERIFY(record.provenance->history.has_value());
         QVERIFY(record.provenance->budget == (Budget{3, false}));
         QCOMPARE(record.mask.layer(0).keptHeads(), 1);
-        QVERIFY2(noticed.at(0).at(0).toString().contains("loss_nats 2 -> 2.25"),
+        QVERIFY2(noticed.at(0).at(0).toString().contains("loss 2.00 -> 2.25 nats/token"),
                  qPrintable(noticed.at(0).at(0).toString()));
         bench.document.masks()->undoStack()->undo();
         QVERIFY(bench.document.masks()->mask().keepsAll());
