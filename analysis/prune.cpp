@@ -47,6 +47,19 @@ StrategyRequest byMetric(const MetricRequest& metric, bool highestFirst, bool pe
     return request;
 }
 
+namespace {
+
+/// What a history's measure is called, and its unit.
+std::pair<std::string, std::string> wordsFor(const std::string& measure) {
+    if (measure == "loss_nats")
+        return {"loss", " nats/token"};
+    if (measure == "acc")
+        return {"accuracy", ""};
+    return {measure == "pooled_distance" ? "distance of pooled outputs" : measure, ""};
+}
+
+} // namespace
+
 std::string sentence(const PruneHistory& history) {
     std::uint64_t heads = 0;
     double value = history.before;
@@ -94,10 +107,3 @@ MaskProvenance provenanceOf(const PruneRequest& request, const std::string& base
 }
 
 } // namespace secateur
-std::pair<std::string, std::string> wordsFor(const std::string& measure) {
-    if (measure == "loss_nats")
-        return {"loss", " nats/token"};
-    if (measure == "acc")
-        return {"accuracy", ""};
-    return {measure == "pooled_distance" ? "distance of pooled outputs" : measure, ""};
-}

@@ -201,8 +201,11 @@ private:
         m_result.features = m_table.results().front().features;
         for (std::size_t i = 0; i < m_parts.size(); ++i)
             for (const int layer : m_run.plan.mask().tiedTo(m_parts[i].layer)) {
-                m_result.values(static_cast<std::size_t>(layer), m_parts[i].column) = values[i];
-                (*m_result.standardError)(static_cast<std::size_t>(layer), m_parts[i].column) = deviations[i];
+                // With one exact value at most nobody knows how far predictions are off: they are none yet.
+                const bool isKnown = std::isfinite(deviations[i]);
+                m_result.values(static_cast<std::size_t>(layer), m_parts[i].column) = isKnown ? values[i] : nan;
+                (*m_result.standardError)(static_cast<std::size_t>(layer), m_parts[i].column) =
+                    isKnown ? deviations[i] : nan;
             }
         const auto exact = std::ranges::count_if(m_measured, [](double value) { return std::isfinite(value); });
         m_result.warnings = {
