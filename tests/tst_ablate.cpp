@@ -107,7 +107,8 @@ private slots:
         bool isAsked = false;
         while (!isAsked && program.waitForReadyRead(30'000))
             while (!isAsked && program.canReadLine())
-                if (Json::parse(program.readLine().toStdString()).value("fraction", 0.0) > 0.75) { // behind layer 0
+                if (const Json told = Json::parse(program.readLine().toStdString(), nullptr, false);
+                    told.is_object() && told.value("fraction", 0.0) > 0.75) { // behind layer 0
                     ::kill(static_cast<pid_t>(program.processId()), SIGINT);
                     isAsked = true;
                 }
