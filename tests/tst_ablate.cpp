@@ -97,9 +97,9 @@ private slots:
         const QString stopped = m_folder.path("stopped.h5");
         QFile articles(sources + "articles.raw");
         QVERIFY(articles.open(QIODevice::ReadOnly));
-        const std::string text = m_folder.write("long.raw", articles.readAll().repeated(15)); // some seconds of work
+        const std::string text = m_folder.write("long.raw", articles.readAll().repeated(120)); // some seconds of work
         const QStringList command = ablate({"--units", "heads,blocks", "--text", QString::fromStdString(text),
-                                            "--seq-len", "24", "--max-tokens", "3000", "--out"});
+                                            "--seq-len", "24", "--max-tokens", "24000", "--out"});
         QVERIFY(run(command + QStringList{whole}).status == 0);
         QProcess program;
         program.start(SECATEUR_CLI, command + QStringList{stopped, "--progress", "json"});
