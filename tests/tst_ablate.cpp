@@ -98,8 +98,11 @@ private slots:
         QFile articles(sources + "articles.raw");
         QVERIFY(articles.open(QIODevice::ReadOnly));
         const std::string text = m_folder.write("long.raw", articles.readAll().repeated(120)); // some seconds of work
-        const QStringList command = ablate({"--units", "heads,blocks", "--text", QString::fromStdString(text),
-                                            "--seq-len", "24", "--max-tokens", "24000", "--out"});
+        const Scratch folder; // of a model of three layers, so that there is time between the first and the last
+        const QStringList command{
+            "ablate", writeModel(folder, "gemma3"), "--dtype",   "float32", "--units",      "heads,blocks",
+            "--text", QString::fromStdString(text), "--seq-len", "24",      "--max-tokens", "24000",
+            "--out"};
         QVERIFY(run(command + QStringList{whole}).status == 0);
         QProcess program;
         program.start(SECATEUR_CLI, command + QStringList{stopped, "--progress", "json"});
@@ -107,8 +110,7 @@ private slots:
         bool isAsked = false;
         while (!isAsked && program.waitForReadyRead(30'000))
             while (!isAsked && program.canReadLine())
-                if (const Json told = Json::parse(program.readLine().toStdString(), nullptr, false);
-                    told.is_object() && told.value("fraction", 0.0) > 0.75) { // behind layer 0
+                if (program.readLine().contains("parts of layer 1")) {
                     ::kill(static_cast<pid_t>(program.processId()), SIGINT);
                     isAsked = true;
                 }
