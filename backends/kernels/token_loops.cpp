@@ -7,6 +7,8 @@
 #include <ATen/ATen.h>
 
 #include <algorithm>
+#include <memory>
+#include <vector>
 
 namespace secateur {
 
@@ -123,29 +125,28 @@ private:
         return result;
     }
 
-    /// Products by oneDNN, of so many tokens that they stay in the cache until they are summed.
+    /// Products by oneDNN, each thread those of some tokens and a head: they stay in its cache until they are summed.
     static at::Tensor contributionsOfHalves(const at::Tensor& context, const at::Tensor& weights) {
-        constexpr std::int64_t numbersInCache = 1 << 19;
         const std::int64_t tokens = context.size(0) * context.size(1);
         const std::int64_t heads = weights.size(0);
         const std::int64_t out = weights.size(1);
-        const std::int64_t step = std::min(tokens, std::max<std::int64_t>(32, numbersInCache / out));
         const VectorLoops& loops = vectorLoops();
+        std::vector<std::unique_ptr<const PackedMatrix>> matrices;
+        for (std::int64_t head = 0; head < heads; ++head)
+            matrices.push_back(std::make_unique<const PackedMatrix>(weights[head]));
+        const at::Tensor halves = at::empty({heads, tokens, context.size(3)}, at::kBFloat16);
+        halves.copy_(context.flatten(0, 1).transpose(0, 1));
         at::Tensor result = at::empty({context.size(0), context.size(1), heads}, at::kDouble);
-        const at::Tensor products = at::empty({step, out}, at::kFloat);
-        for (std::int64_t head = 0; head < heads; ++head) {
-            const PackedMatrix matrix(weights[head]);
-            const at::Tensor own = context.select(2, head).to(at::kBFloat16).contiguous().flatten(0, 1);
-            for (std::int64_t first = 0; first < tokens; first += step) {
-                const std::int64_t count = std::min(step, tokens - first);
-                matrix.multiply(own.narrow(0, first, count), products.narrow(0, 0, count), false);
-                at::parallel_for(0, count, 64, [&](std::int64_t begin, std::int64_t end) {
-                    for (std::int64_t i = begin; i < end; ++i)
-                        result.data_ptr<double>()[(first + i) * heads + head] =
-                            loops.magnitudes(products.data_ptr<float>() + i * out, out);
-                });
-            }
-        }
+        const std::int64_t blocks = quotientUp(tokens, blockTokens);
+        shareOut(blocks * heads, blockTokens * out, [&](std::int64_t task, float* scratch) {
+            const std::int64_t head = task % heads;
+            const std::int64_t first = task / heads * blockTokens;
+            const std::int64_t count = std::min(blockTokens, tokens - first);
+            const at::Tensor own = halves[head].narrow(0, first, count);
+            matrices[static_cast<std::size_t>(head)]->multiply(own, at::from_blob(scratch, {count, out}), false);
+            for (std::int64_t i = 0; i < count; ++i)
+                result.data_ptr<double>()[(first + i) * heads + head] = loops.magnitudes(scratch + i * out, out);
+        });
         return result;
     }
 
