@@ -77,16 +77,20 @@ private:
 
     void pull(int layer, std::size_t batch, const Progress& progress) {
         const at::Tensor x = std::exchange(m_streams[batch][static_cast<std::size_t>(layer)], {}).to(at::kFloat);
-        for (std::size_t pass = 0; pass < m_gradients[batch].size(); ++pass) {
-            const auto steps = static_cast<double>(m_layers) * static_cast<double>(m_batches.size()) *
-                               static_cast<double>(m_gradients[batch].size());
-            progress.report(m_done++ / steps, fmt::format("back through layer {}", layer));
-            at::Tensor& gradient = m_gradients[batch][pass];
-            const std::vector<Tap> taps = m_steps.taps(layer, pass);
-            LayerGradients found = m_runner.pullBack(m_plan, layer, x, m_batches[batch], gradient, taps);
-            m_steps.pulled({layer, m_first + batch, pass, x, gradient, found});
-            gradient = std::move(found.input);
-        }
+        std::vector<at::Tensor>& gradients = m_gradients[batch];
+        const auto steps = static_cast<double>(m_layers) * static_cast<double>(m_batches.size() * gradients.size());
+        const auto report = [&] { progress.report(m_done / steps, fmt::format("back through layer {}", layer)); };
+        std::vector<Pull> pulls;
+        for (std::size_t pass = 0; pass < gradients.size(); ++pass)
+            pulls.push_back({std::exchange(gradients[pass], {}), m_steps.taps(layer, pass)});
+        report();
+        m_runner.pullBackEach(m_plan, layer, x, m_batches[batch], pulls, [&](std::size_t pass, LayerGradients found) {
+            m_steps.pulled({layer, m_first + batch, pass, x, pulls[pass].dOutput, found});
+            gradients[pass] = std::move(found.input);
+            pulls[pass].dOutput.reset();
+            ++m_done;
+            report();
+        });
     }
 
     const Runner& m_runner;

@@ -50,14 +50,16 @@ at::Tensor rowSums(const TapGradient& tap) {
 
 class EffectsWalk {
 public:
-    EffectsWalk(const Model& model, const GradientRun& run, int passes)
+    EffectsWalk(const Model& model, const GradientRun& run, int passes, GateKinds kinds)
         : m_model(model)
         , m_run(run)
+        , m_kinds(kinds)
         , m_mask(run.plan.mask())
         , m_scalars(model, run.sequences, run.labels)
         , m_batches(paddedBatches(run.sequences, run.batchTokens))
-        , m_gates(model.spec(), m_mask)
-        , m_bypassPlan(model.runner().plan(bypassing(model.spec(), m_mask), run.plan.type())) {
+        , m_gates(model.spec(), m_mask, kinds)
+        , m_bypassPlan(kinds.bypasses ? model.runner().plan(bypassing(model.spec(), m_mask), run.plan.type())
+                                      : nullptr) {
         const ModelSpec& spec = model.spec();
         // A text that is one target as a whole needs no signs to tell targets apart.
         m_effects.passes = spec.family == Family::decoder ? std::max(1, passes) : 0;
@@ -66,7 +68,7 @@ public:
         for (int layer = 0; layer < spec.layerCount(); ++layer) {
             const LayerSpec& own = spec.layers[static_cast<std::size_t>(layer)];
             widest = std::max(widest, static_cast<std::size_t>(own.ffn));
-            if (m_mask.tiedTo(layer).front() != layer || !canBypass(own, m_mask.layer(layer)))
+            if (!kinds.bypasses || m_mask.tiedTo(layer).front() != layer || !canBypass(own, m_mask.layer(layer)))
                 continue;
             m_bypassOf[layer] = m_effects.gates.size();
             m_effects.gates.push_back({Gate::Of::bypass, layer});
@@ -113,7 +115,9 @@ private:
 
     std::vector<Tap> taps(int layer) const {
         std::vector<Tap> taps = m_gates.taps(layer);
-        if (m_mask.layer(layer).keptNeurons() > 0)
+        if (m_bypassOf.contains(m_mask.tiedTo(layer).front()) && !m_kinds.attention)
+            taps.push_back(Tap::attentionUpdate);
+        if (m_kinds.neurons && m_mask.layer(layer).keptNeurons() > 0)
             taps.push_back(Tap::mlpHidden);
         return taps;
     }
@@ -213,6 +217,7 @@ private:
 
     const Model& m_model;
     const GradientRun& m_run;
+    GateKinds m_kinds;
     const PruningMask& m_mask;
     GradientScalars m_scalars;
     PaddedBatches m_batches;
@@ -248,10 +253,31 @@ double GateEffects::change(std::span<const double> cuts) const {
     return change;
 }
 
-GateEffects gateEffects(const Model& model, const GradientRun& run, int passes, const Progress& progress) {
+GateEffects gateEffects(const Model& model, const GradientRun& run, int passes, const Progress& progress,
+                        GateKinds kinds) {
     if (model.spec().family == Family::encoder && run.labels.empty())
         throw UsageError("An encoder has a loss only on texts with labels", model.card().path);
-    return EffectsWalk(model, run, passes).run(progress);
+    return EffectsWalk(model, run, passes, kinds).run(progress);
+}
+
+std::vector<TokenSequence> shortSequences(std::span<const TokenSequence> sequences, std::int64_t length,
+                                          std::int64_t most) {
+    constexpr std::size_t shortest = 16;
+    std::vector<TokenSequence> pieces;
+    auto left = static_cast<std::size_t>(most);
+    for (const TokenSequence& sequence : sequences)
+        for (std::size_t begin = 0; begin < sequence.ids.size() && left > 0;) {
+            const std::size_t count = std::min({static_cast<std::size_t>(length), sequence.ids.size() - begin, left});
+            if (count >= shortest || pieces.empty()) {
+                const auto first = sequence.ids.begin() + static_cast<std::ptrdiff_t>(begin);
+                TokenSequence& piece = pieces.emplace_back();
+                piece.ids.assign(first, first + static_cast<std::ptrdiff_t>(count));
+                piece.types.assign(count, 0);
+            }
+            begin += count;
+            left -= count;
+        }
+    return pieces;
 }
 
 } // namespace secateur

@@ -30,13 +30,20 @@ struct GateEffects {
     double change(std::span<const double> cuts) const;
 };
 
-inline constexpr int fewestSignPasses = 4; ///< with fewer F is too noisy to rank masks by
+inline constexpr int fewestSignPasses = 4;         ///< with fewer F is too noisy to rank masks by
+inline constexpr std::int64_t sampledLength = 128; ///< tokens of a sequence that F is well estimated from
 
 /// From one walk down with 1 + passes backward passes; of texts of one target each with one. Layers that share their
 /// weights have one gate, and rows of neurons that are the first one's.
 /// @param run its plan's mask is what gates are turned from
 /// @throws UsageError when there is no loss: encoders without labels; Error when there is no sequence, or gradients are
 /// not finite; Cancelled
-GateEffects gateEffects(const Model& model, const GradientRun& run, int passes, const Progress& progress);
+GateEffects gateEffects(const Model& model, const GradientRun& run, int passes, const Progress& progress,
+                        GateKinds kinds = {});
+
+/// Sequences cut into shorter ones, of `length` tokens but for rests, which make more samples of F of as many tokens.
+/// @param most tokens of all
+std::vector<TokenSequence> shortSequences(std::span<const TokenSequence> sequences, std::int64_t length,
+                                          std::int64_t most);
 
 } // namespace secateur

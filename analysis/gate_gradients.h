@@ -28,6 +28,8 @@ struct GateKinds {
     bool attention = true;
     bool mlps = true;
     bool blocks = true;
+    bool bypasses = true; ///< gateEffects() alone has them
+    bool neurons = true;  ///< likewise; they are no gates, but diagonals
 };
 
 /// All gates before what a mask keeps, by number: heads of all layers, then attention, MLPs and blocks; of bypasses

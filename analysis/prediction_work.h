@@ -11,10 +11,10 @@
 
 namespace secateur {
 
-/// How much of a text masks are predicted from. Short sequences make many samples of F.
+/// How much of a text masks are predicted from.
 struct PredictionRules {
     std::int64_t tokens = 1024;
-    std::int64_t sequenceLength = 128;
+    std::int64_t sequenceLength = sampledLength;
     int passes = fewestSignPasses;
 };
 

@@ -20,6 +20,7 @@ namespace secateur {
 
 struct LayerGradients;
 struct LossGradient;
+struct Pull;
 
 /// Keys and values of the positions that ran already, of all layers. One user at a time.
 class KvCache {
@@ -54,6 +55,7 @@ enum class Scalarisation {
 class Runner {
 public:
     using VariantSink = std::function<void(std::size_t variant, const at::Tensor& output)>;
+    using PullSink = std::function<void(std::size_t pull, LayerGradients found)>;
 
     virtual ~Runner() = default;
 
@@ -73,11 +75,16 @@ public:
     virtual void runVariants(const Plan& plan, int layer, const at::Tensor& x, const Batch& batch,
                              std::span<const LayerMask> variants, const VariantSink& sink) const = 0;
 
-    /// Runs a layer again with gradients, and pulls dOutput [rows, positions, hidden] through it.
+    /// Runs a layer again with gradients, once, and pulls each gradient of what leaves it through. Results are handed
+    /// out one after the other and may be kept.
     /// @param attentionScales [rows] what the attention probabilities of all heads are multiplied by; empty = 1
-    virtual LayerGradients pullBack(const Plan& plan, int layer, const at::Tensor& x, const Batch& batch,
-                                    const at::Tensor& dOutput, std::span<const Tap> wanted,
-                                    std::span<const float> attentionScales = {}) const = 0;
+    virtual void pullBackEach(const Plan& plan, int layer, const at::Tensor& x, const Batch& batch,
+                              std::span<const Pull> pulls, const PullSink& sink,
+                              std::span<const float> attentionScales = {}) const = 0;
+    /// Of one gradient, dOutput [rows, positions, hidden].
+    LayerGradients pullBack(const Plan& plan, int layer, const at::Tensor& x, const Batch& batch,
+                            const at::Tensor& dOutput, std::span<const Tap> wanted,
+                            std::span<const float> attentionScales = {}) const;
 
     /// Logits in float32. Decoders: [rows, positions, vocab], or of the last real position of each row alone, [rows,
     /// vocab]. Classifiers: [rows, classes]; encoders without a head: the pooled output, [rows, hidden].

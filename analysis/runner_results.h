@@ -20,6 +20,12 @@ struct LayerGradients {
     std::map<Tap, TapGradient> taps;
 };
 
+/// A gradient that is to go back through a layer, and what is to be seen on its way.
+struct Pull {
+    at::Tensor dOutput; ///< [rows, positions, hidden]
+    std::vector<Tap> wanted;
+};
+
 /// What Runner::lossGradient gives.
 struct LossGradient {
     std::vector<double> values; ///< [rows]

@@ -1,7 +1,7 @@
 #include "analysis/screened_ablation.h"
 
-#include "analysis/ablation_estimates.h"
 #include "analysis/ablation_metrics.h"
+#include "analysis/gate_effects.h"
 #include "analysis/gradient_metrics.h"
 #include "analysis/statistics.h"
 
@@ -17,7 +17,6 @@ namespace secateur {
 namespace {
 
 constexpr double nan = std::numeric_limits<double>::quiet_NaN();
-constexpr int signPasses = 4;
 constexpr std::size_t leastSpread = 12; ///< parts that tell how good the prediction is
 constexpr double spreadShare = 0.06;    ///< of all parts, likewise
 constexpr double expectedShare = 0.2;   ///< of the time, which predictions take
@@ -109,12 +108,34 @@ private:
         m_table.set(m_parts[part], effect);
     }
 
+    /// What taking each part away costs to second order: F_uu / 2 - g_u, up to a factor.
     std::vector<double> expectedOf(const Progress& progress) const {
-        const Matrix rises = expectedRises(m_model, m_run, std::span(&m_request, 1), signPasses, progress).front();
+        const AblatedPart of = ablatedPart(m_request);
+        const GateKinds kinds{of == AblatedPart::head,
+                              of == AblatedPart::attention,
+                              of == AblatedPart::mlp,
+                              of == AblatedPart::block,
+                              false,
+                              false};
+        const bool isText = m_model.spec().family == Family::decoder;
+        const std::vector<TokenSequence> pieces =
+            isText ? shortSequences(m_run.sequences, sampledLength, std::numeric_limits<std::int64_t>::max())
+                   : std::vector(m_run.sequences.begin(), m_run.sequences.end());
+        const GateEffects effects = gateEffects(m_model, {m_run.plan, pieces, m_run.labels, m_run.batchTokens},
+                                                fewestSignPasses, progress, kinds);
         std::vector<double> expected;
         for (const AblationPart& part : m_parts)
-            expected.push_back(rises(static_cast<std::size_t>(part.layer), part.column));
+            expected.push_back(expectedRise(effects, part));
         return expected;
+    }
+
+    double expectedRise(const GateEffects& effects, const AblationPart& part) const {
+        const int first = m_run.plan.mask().tiedTo(part.layer).front();
+        const auto found = std::ranges::find_if(effects.gates, [&](const Gate& gate) {
+            return gate.layer == first && (gate.head < 0 || gate.head == static_cast<int>(part.column));
+        });
+        const auto gate = static_cast<std::size_t>(found - effects.gates.begin());
+        return gate == effects.gates.size() ? nan : effects.fisher(gate, gate) / 2 - effects.slopes[gate];
     }
 
     std::vector<bool> spreadEvenly() const {

@@ -13,7 +13,7 @@ namespace secateur {
 /// @param errors standard errors, one for each value; 0 or NaN = exact @param values NaN = no such cell
 std::vector<bool> reachesCutOff(std::span<const double> values, std::span<const double> errors, std::size_t lowest);
 
-/// A ranking of which the so many lowest parts are sure: all parts are predicted from gradients (expectedRises());
+/// A ranking of which the so many lowest parts are sure: all parts are predicted from gradients (gateEffects());
 /// some, spread evenly over the ranks, are ablated exactly, which gives the prediction its factor and its spread; then
 /// those whose interval reaches the cut-off, until there are none. What stays predicted has a standard error.
 /// @param request with its option `screen` above 0 @param run what its memory knows exactly is not measured again

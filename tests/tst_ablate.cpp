@@ -101,7 +101,7 @@ private slots:
         const Scratch folder; // of a model of three layers, so that there is time between the first and the last
         const QStringList command{
             "ablate", writeModel(folder, "gemma3"), "--dtype",   "float32", "--units",      "heads,blocks",
-            "--text", QString::fromStdString(text), "--seq-len", "24",      "--max-tokens", "24000",
+            "--text", QString::fromStdString(text), "--seq-len", "24",      "--max-tokens", "12000",
             "--out"};
         QVERIFY(run(command + QStringList{whole}).status == 0);
         QProcess program;

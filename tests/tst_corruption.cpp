@@ -16,7 +16,7 @@ const Corruptions& all() {
     static const Corruptions rows = fileCorruptions() + safetensorsCorruptions() + indexCorruptions() +
                                     configCorruptions() + ggufCorruptions() + splitCorruptions() + maskCorruptions() +
                                     pytorchCorruptions() + sessionCorruptions() + sessionRunCorruptions() +
-                                    tokenizerCorruptions();
+                                    predictionCorruptions() + tokenizerCorruptions();
     return rows;
 }
 

@@ -54,7 +54,7 @@ at::Tensor withStep(const at::Tensor& input, at::Tensor made, Back back) {
 template <typename Rows>
 void byRows(std::int64_t count, std::int64_t width, const Rows& rows) {
     constexpr std::int64_t numbers = 1 << 15;
-    const std::int64_t step = std::max<std::int64_t>(1, numbers / width);
+    const std::int64_t step = std::max<std::int64_t>(1, numbers / std::max<std::int64_t>(1, width));
     at::parallel_for(0, (count + step - 1) / step, 1, [&](std::int64_t begin, std::int64_t end) {
         const c10::NoGradGuard noGraph;
         for (std::int64_t block = begin; block < end; ++block)

@@ -127,22 +127,22 @@ public:
         });
     }
 
-    LayerGradients pullBack(const Plan& plan, int layer, const at::Tensor& x, const Batch& batch,
-                            const at::Tensor& dOutput, std::span<const Tap> wanted,
-                            std::span<const float> attentionScales) const override {
+    void pullBackEach(const Plan& plan, int layer, const at::Tensor& x, const Batch& batch, std::span<const Pull> pulls,
+                      const PullSink& sink, std::span<const float> attentionScales) const override {
         checkStream(x, batch);
-        checkStream(dOutput, batch);
+        for (const Pull& pull : pulls)
+            checkStream(pull.dOutput, batch);
         checkWhole(batch);
         if (!attentionScales.empty() && std::ssize(attentionScales) != batch.rows)
             throw Error(
                 fmt::format("{} scales of attention do not go with {} rows", attentionScales.size(), batch.rows));
-        return guarded([&] {
+        guarded([&] {
             const auto weights = ownPlan(plan).gradientLayer(layer);
             AttentionInput input = inputOf(*weights, batch);
             if (!attentionScales.empty())
                 input.attentionScales =
                     at::tensor(at::ArrayRef<float>(attentionScales.data(), attentionScales.size())).to(m_device);
-            return pullBackThrough(gradientMathOf(plan), input, flat(x), flat(dOutput), wanted);
+            pullBackThrough(gradientMathOf(plan), input, flat(x), pulls, sink);
         });
     }
 

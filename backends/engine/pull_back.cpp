@@ -10,6 +10,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <set>
 
 namespace secateur {
 
@@ -18,16 +19,18 @@ namespace {
 /// Keeps the tensors that gradients are wanted of.
 class TapKeeper : public Watch {
 public:
-    explicit TapKeeper(std::span<const Tap> wanted)
-        : m_wanted(wanted) {}
+    explicit TapKeeper(std::span<const Pull> pulls) {
+        for (const Pull& pull : pulls)
+            m_wanted.insert(pull.wanted.begin(), pull.wanted.end());
+    }
 
-    bool wants(Tap tap) const override { return std::ranges::find(m_wanted, tap) != m_wanted.end(); }
+    bool wants(Tap tap) const override { return m_wanted.contains(tap); }
     void see(Tap tap, const at::Tensor& values) override { m_seen.insert_or_assign(tap, values); }
 
     const std::map<Tap, at::Tensor>& seen() const { return m_seen; }
 
 private:
-    std::span<const Tap> m_wanted;
+    std::set<Tap> m_wanted;
     std::map<Tap, at::Tensor> m_seen;
 };
 
@@ -43,22 +46,31 @@ at::Tensor shaped(const at::Tensor& values, Tap tap, const AttentionInput& input
 
 } // namespace
 
-LayerGradients pullBackThrough(const LayerMath& math, const AttentionInput& input, const at::Tensor& x,
-                               const at::Tensor& dOutput, std::span<const Tap> wanted) {
+void pullBackThrough(const LayerMath& math, const AttentionInput& input, const at::Tensor& x,
+                     std::span<const Pull> pulls, const Runner::PullSink& sink) {
     const c10::AutoGradMode recording(true);
     const at::Tensor leaf = x.detach().requires_grad_(true);
-    TapKeeper keeper(wanted);
+    TapKeeper keeper(pulls);
     const at::Tensor out = LayerPass(math, input, keeper).run(leaf);
-    std::vector<at::Tensor> asked{leaf};
-    for (const auto& [tap, values] : keeper.seen())
-        asked.push_back(values);
-    const auto gradients = torch::autograd::grad({out}, asked, {dOutput.reshape(out.sizes())}, {}, false, true);
-    LayerGradients result;
-    result.input = shaped(gradients.front(), Tap::input, input);
-    std::size_t next = 1;
-    for (const auto& [tap, values] : keeper.seen())
-        result.taps[tap] = TapGradient{shaped(values.detach(), tap, input), shaped(gradients[next++], tap, input)};
-    return result;
+    for (std::size_t i = 0; i < pulls.size(); ++i) {
+        std::vector<at::Tensor> asked{leaf};
+        std::vector<Tap> taps;
+        for (const auto& [tap, values] : keeper.seen())
+            if (std::ranges::find(pulls[i].wanted, tap) != pulls[i].wanted.end()) {
+                asked.push_back(values);
+                taps.push_back(tap);
+            }
+        const bool isLast = i + 1 == pulls.size();
+        const auto gradients =
+            torch::autograd::grad({out}, asked, {pulls[i].dOutput.reshape(out.sizes())}, !isLast, false, true);
+        LayerGradients result;
+        result.input = shaped(gradients.front(), Tap::input, input);
+        for (std::size_t tap = 0; tap < taps.size(); ++tap)
+            result.taps[taps[tap]] = {shaped(asked[tap + 1].detach(), taps[tap], input),
+                                      shaped(gradients[tap + 1], taps[tap], input)};
+        const c10::AutoGradMode ended(false);
+        sink(i, std::move(result));
+    }
 }
 
 namespace {

@@ -7,11 +7,11 @@
 
 namespace secateur {
 
-/// Runner::pullBack for streams [tokens, hidden]: the only places that know autograd are this and lossGradientOf. For
-/// sources only: pulls in ATen.
+/// Runner::pullBackEach for a stream [tokens, hidden]: the only places that know autograd are this and lossGradientOf.
+/// For sources only: pulls in ATen.
 /// @param input of a layer of plain weights
-LayerGradients pullBackThrough(const LayerMath& math, const AttentionInput& input, const at::Tensor& x,
-                               const at::Tensor& dOutput, std::span<const Tap> wanted);
+void pullBackThrough(const LayerMath& math, const AttentionInput& input, const at::Tensor& x,
+                     std::span<const Pull> pulls, const Runner::PullSink& sink);
 
 /// Runner::lossGradient for a stream [rows, positions, hidden]. @param ends plain weights
 LossGradient lossGradientOf(const LayerMath& math, const ModelSpec& spec, const PlanEnds& ends, const at::Tensor& x,

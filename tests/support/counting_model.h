@@ -16,7 +16,7 @@ public:
 
     mutable std::vector<int> layers; ///< one for each call
     mutable int scored = 0;          ///< calls of losses()
-    mutable int pulled = 0;          ///< calls of pullBack()
+    mutable int pulled = 0;          ///< calls of pullBackEach()
     void forget() { layers.clear(), scored = 0, pulled = 0; }
     std::set<int> distinct() const { return {layers.begin(), layers.end()}; }
 
@@ -33,11 +33,10 @@ public:
                      std::span<const LayerMask> variants, const VariantSink& sink) const override {
         m_runner.runVariants(plan, layer, x, batch, variants, sink);
     }
-    LayerGradients pullBack(const Plan& plan, int layer, const at::Tensor& x, const Batch& batch,
-                            const at::Tensor& dOutput, std::span<const Tap> wanted,
-                            std::span<const float> attentionScales) const override {
+    void pullBackEach(const Plan& plan, int layer, const at::Tensor& x, const Batch& batch, std::span<const Pull> pulls,
+                      const PullSink& sink, std::span<const float> attentionScales) const override {
         ++pulled;
-        return m_runner.pullBack(plan, layer, x, batch, dOutput, wanted, attentionScales);
+        m_runner.pullBackEach(plan, layer, x, batch, pulls, sink, attentionScales);
     }
     at::Tensor readOut(const Plan& plan, const at::Tensor& x, const Batch& batch, bool lastOnly) const override {
         return m_runner.readOut(plan, x, batch, lastOnly);
