@@ -1,8 +1,8 @@
 #include "analysis/ablation.h"
 
+#include "analysis/ablation_costs.h"
 #include "analysis/ablation_metrics.h"
 #include "analysis/ablation_walk.h"
-#include "analysis/layer_operations.h"
 #include "analysis/screened_ablation.h"
 #include "analysis/usage_error.h"
 
@@ -104,72 +104,36 @@ private:
     Clock::time_point m_begin = Clock::now();
 };
 
-/// Operations for a token, in those of all layers.
-class Shares {
-public:
-    Shares(const ModelSpec& spec, const PruningMask& mask, std::span<const TokenSequence> sequences)
-        : m_spec(spec)
-        , m_mask(mask) {
-        for (const TokenSequence& sequence : sequences)
-            m_positions = std::max(m_positions, static_cast<int>(sequence.ids.size()));
-        m_above.assign(spec.layers.size() + 1, 0);
-        for (int layer = spec.layerCount() - 1; layer >= 0; --layer)
-            m_above[static_cast<std::size_t>(layer)] = m_above[static_cast<std::size_t>(layer) + 1] +
-                                                       layerOperations(spec, layer, mask.layer(layer), m_positions);
-    }
-
-    double readOut() const {
-        return m_spec.family == Family::decoder ? readOutOperations(m_spec) / m_above.front() : 0;
-    }
-    /// What runs without a part: the rest of its layer that its variants do not share, and the layers above.
-    double without(const AblationPart& part) const {
-        const auto layer = static_cast<std::size_t>(part.layer);
-        if (m_mask.tiedTo(part.layer).size() > 1)
-            return m_above[layer] / m_above.front();
-        LayerParts mlp = partsLeft(m_spec.layers[layer], part.without);
-        mlp.attention = AttentionKind::none;
-        const double own = mlp.mlp ? layerOperations(m_spec, part.layer, mlp, m_positions) : 0;
-        return (own + m_above[layer + 1]) / m_above.front();
-    }
-
-private:
-    const ModelSpec& m_spec;
-    const PruningMask& m_mask;
-    int m_positions = 1;
-    std::vector<double> m_above; ///< from each layer on
-};
-
-constexpr double usuallyExact = 0.3; ///< of screened parts, predictions included
-
 /// Of each layer, the passes of what is missing in it.
-std::vector<double> costsOf(const AblationResults& results, const Shares& shares, const std::vector<int>& layers) {
-    std::vector<double> costs;
+std::vector<double> passesOf(const AblationResults& results, const AblationCosts& costs,
+                             const std::vector<int>& layers) {
+    std::vector<double> passes;
     for (const int layer : layers) {
-        double& cost = costs.emplace_back(0);
+        double& cost = passes.emplace_back(0);
         for (const AblationPart& part : results.missing(layer))
-            cost += shares.without(part) + shares.readOut();
+            cost += costs.without(part) + costs.readOut();
     }
-    return costs;
+    return passes;
 }
 
 /// Takes the parts of each layer away, from the first layer on that has any.
-bool walkUp(AblationWalk& walk, AblationResults& results, const Shares& shares, const Progress& progress) {
+bool walkUp(AblationWalk& walk, AblationResults& results, const AblationCosts& costs, const Progress& progress) {
     const std::vector<int> layers = results.layers();
-    const std::vector<double> costs = costsOf(results, shares, layers);
-    double all = 1 + shares.readOut();
-    for (const double cost : costs)
+    const std::vector<double> passes = passesOf(results, costs, layers);
+    double all = 1 + costs.readOut();
+    for (const double cost : passes)
         all += cost;
-    double done = 1 + shares.readOut();
+    double done = 1 + costs.readOut();
     try {
         walk.begin(progress.part(0, done / all));
         for (std::size_t i = 0; i < layers.size(); ++i) {
-            const Progress own = progress.part(done / all, (done + costs[i]) / all);
+            const Progress own = progress.part(done / all, (done + passes[i]) / all);
             walk.goTo(layers[i], own);
             const std::vector<AblationPart> parts = results.missing(layers[i]);
             const std::vector<AblationEffect> effects = walk.without(parts, own);
             for (std::size_t part = 0; part < parts.size(); ++part)
                 results.table().set(parts[part], effects[part]);
-            done += costs[i];
+            done += passes[i];
             results.tell(layers[i]);
         }
     } catch (const Cancelled&) {
@@ -192,8 +156,8 @@ std::vector<MetricResult> measureExactly(const Model& model, const AblationRun& 
     AblationResults results(model.spec(), run.plan.mask(), requests, run.memory, layerDone);
     results.data.sequences = std::ssize(run.sequences);
     results.data.tokens = results.data.allTokens = walk.losses().tokens();
-    const Shares shares(model.spec(), run.plan.mask(), run.sequences);
-    const bool isDone = results.layers().empty() || walkUp(walk, results, shares, progress);
+    const AblationCosts costs(model.spec(), run.plan.mask(), run.sequences);
+    const bool isDone = results.layers().empty() || walkUp(walk, results, costs, progress);
     return results.finish(!isDone);
 }
 
@@ -254,14 +218,15 @@ private:
 
 AblationPasses ablationPasses(const Model& model, const AblationRun& run, std::span<const MetricRequest> requests) {
     const AblationResults results(model.spec(), run.plan.mask(), requests, run.memory, {});
-    const Shares shares(model.spec(), run.plan.mask(), run.sequences);
+    const AblationCosts costs(model.spec(), run.plan.mask(), run.sequences);
     AblationPasses passes;
     for (const AblationPart& part : results.missing()) {
-        const double share = isScreened(requests[part.request]) ? usuallyExact : 1;
+        const double share = exactShare(requests[part.request]);
         passes.parts += 1;
-        passes.layers += share * shares.without(part);
+        passes.layers += share * costs.without(part);
         passes.readOuts += share;
     }
+    passes.layers += static_cast<double>(std::ranges::count_if(requests, isScreened)) * screeningPasses;
     if (passes.parts > 0) {
         passes.layers += 2; // the whole model's loss, then its streams
         passes.readOuts += 1;

@@ -18,7 +18,11 @@ constexpr std::array options{
     OptionInfo{
         "screen", "integer", "0",
         "exact only where a prediction from gradients leaves in doubt whether a part is among so many lowest; 0 = "
-        "exact everywhere"}};
+        "exact everywhere"},
+    OptionInfo{
+        "exact", "integer", "10",
+        "of a screened ranking: per cent of the cost of all exact values that may be spent on the most doubtful; "
+        "100 = until none is in doubt"}};
 
 constexpr std::string_view source = "exact; as Michel et al. and BOS-sink remove single heads";
 
@@ -88,6 +92,10 @@ bool isScreened(const MetricRequest& request) {
     return request.option("screen") != "0";
 }
 
+double exactShare(const MetricRequest& request) {
+    return isScreened(request) ? wholeOption(request, "exact") / 100.0 : 1;
+}
+
 const MetricInfo* describedBy(const MetricInfo* info, const std::map<std::string, std::string>& options) {
     const auto of = options.find("of");
     if (!info || info->needs != Needs::ablation || of == options.end() || of->second != "accuracy")
@@ -102,6 +110,8 @@ void checkAblationOptions(const MetricRequest& request) {
     const int lowest = wholeOption(request, "screen");
     if (lowest < 0)
         throw UsageError(fmt::format("screen={} should be 0 or more", lowest), std::string(request.info->id));
+    if (const int exact = wholeOption(request, "exact"); exact < 1 || exact > 100)
+        throw UsageError(fmt::format("exact={} should be from 1 to 100", exact), std::string(request.info->id));
     if (lowest > 0 && of == "accuracy")
         throw UsageError("the fall of an accuracy is not predicted: screen goes with the loss",
                          std::string(request.info->id));

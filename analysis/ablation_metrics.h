@@ -26,6 +26,8 @@ AblatedPart ablatedPart(const MetricRequest& request);
 bool isOfAccuracy(const MetricRequest& request);
 /// Whether only those values are exact that decide which parts are the lowest (option screen).
 bool isScreened(const MetricRequest& request);
+/// Of the cost of ablating all parts, how much may be spent on exact values: 1, or what the option exact says.
+double exactShare(const MetricRequest& request);
 /// How a metric with these options is described: itself, or where an ablation metric is of accuracy, the row that has
 /// its title and unit.
 const MetricInfo* describedBy(const MetricInfo* info, const std::map<std::string, std::string>& options);

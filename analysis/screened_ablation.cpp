@@ -1,5 +1,6 @@
 #include "analysis/screened_ablation.h"
 
+#include "analysis/ablation_costs.h"
 #include "analysis/ablation_metrics.h"
 #include "analysis/gate_effects.h"
 #include "analysis/gradient_metrics.h"
@@ -19,22 +20,28 @@ namespace {
 constexpr double nan = std::numeric_limits<double>::quiet_NaN();
 constexpr std::size_t leastSpread = 12; ///< parts that tell how good the prediction is
 constexpr double spreadShare = 0.06;    ///< of all parts, likewise
-constexpr double expectedShare = 0.2;   ///< of the time, which predictions take
+constexpr double roundPasses = 2;       ///< of the whole model, which exact values of some parts take besides
 
-/// A prediction's factor, and how far it is off where a prediction is of a size: small ones are off by as much as
-/// middle ones, large ones by as much more as they are larger.
+/// What a part is predicted to cost, and the part of that which is curvature: what predictions leave out, higher
+/// orders, grows with it, also where slope and curvature cancel.
+struct Estimate {
+    double rise = nan;
+    double curvature = nan;
+};
+
+/// A prediction's factor, and how far it is off where its curvature is of a size.
 struct Fit {
     double factor = 1;
     double spread = 0;
-    double floor = 0; ///< middle size of a prediction
+    double floor = 0; ///< middle curvature
 
-    double error(double expected) const { return spread * (std::abs(expected) + floor) * std::abs(factor); }
+    double error(const Estimate& estimate) const { return spread * (estimate.curvature + floor); }
 };
 
-Fit fitOf(std::span<const double> expected, std::span<const double> exact) {
+Fit fitOf(std::span<const Estimate> expected, std::span<const double> exact) {
     std::vector<double> sizes;
-    for (const double value : expected)
-        sizes.push_back(std::abs(value));
+    for (const Estimate& estimate : expected)
+        sizes.push_back(estimate.curvature);
     Fit fit;
     fit.floor = percentile(sizes, 50);
     double products = 0;
@@ -42,8 +49,8 @@ Fit fitOf(std::span<const double> expected, std::span<const double> exact) {
     std::size_t count = 0;
     const auto forEachKnown = [&](const auto& use) {
         for (std::size_t i = 0; i < exact.size(); ++i)
-            if (std::isfinite(exact[i]) && std::isfinite(expected[i]) && fit.floor > 0)
-                use(expected[i] / (sizes[i] + fit.floor), exact[i] / (sizes[i] + fit.floor));
+            if (const double size = sizes[i] + fit.floor; std::isfinite(exact[i]) && size > 0)
+                use(expected[i].rise / size, exact[i] / size);
     };
     forEachKnown([&](double x, double y) {
         products += x * y;
@@ -53,9 +60,17 @@ Fit fitOf(std::span<const double> expected, std::span<const double> exact) {
     fit.factor = products > 0 ? products / squares : 1;
     double residuals = 0;
     forEachKnown([&](double x, double y) { residuals += (y - fit.factor * x) * (y - fit.factor * x); });
-    fit.spread = count > 1 ? std::sqrt(residuals / static_cast<double>(count - 1)) / std::abs(fit.factor)
-                           : std::numeric_limits<double>::infinity();
+    fit.spread =
+        count > 1 ? std::sqrt(residuals / static_cast<double>(count - 1)) : std::numeric_limits<double>::infinity();
     return fit;
+}
+
+/// The middle between the last of the lowest values and the next; NaN when there are no more values than that.
+double cutOffOf(std::span<const double> values, std::size_t lowest) {
+    std::vector<double> sorted;
+    std::ranges::copy_if(values, std::back_inserter(sorted), [](double value) { return std::isfinite(value); });
+    std::ranges::sort(sorted);
+    return lowest == 0 || lowest >= sorted.size() ? nan : (sorted[lowest - 1] + sorted[lowest]) / 2;
 }
 
 class Screening {
@@ -66,6 +81,7 @@ public:
         , m_request(request)
         , m_layerDone(layerDone)
         , m_table(model.spec(), run.plan.mask(), std::span(&request, 1), {})
+        , m_costs(model.spec(), run.plan.mask(), run.sequences)
         , m_lowest(static_cast<std::size_t>(wholeOption(request, "screen"))) {
         for (int layer = 0; layer < model.spec().layerCount(); ++layer)
             for (AblationPart& part : m_table.missing(layer, 0))
@@ -78,15 +94,20 @@ public:
     }
 
     MetricResult measure(const Progress& progress) {
-        m_expected = expectedOf(progress.part(0, expectedShare));
-        Progress left = progress.part(expectedShare, 1);
+        const double exact = exactShare(m_request) * sumOf(std::vector<bool>(m_parts.size(), true));
+        const double split = screeningPasses / (screeningPasses + exact);
+        m_expected = expectedOf(progress.part(0, split));
         std::vector<bool> wanted =
             m_lowest >= m_parts.size() ? std::vector<bool>(m_parts.size(), true) : spreadEvenly();
-        for (double done = 0; std::ranges::count(wanted, true) > 0; done = (1 + done) / 2) {
-            ablate(wanted, left.part(done, (1 + done) / 2));
+        double left = exact;
+        while (std::ranges::count(wanted, true) > 0) {
+            const double done = 1 - left / exact;
+            left -= sumOf(wanted) + roundPasses;
+            const double next = left > 0 ? 1 - left / exact : (1 + done) / 2;
+            ablate(wanted, progress.part(split + (1 - split) * done, split + (1 - split) * next));
             if (!m_result.isWhole)
                 return std::move(m_result);
-            wanted = reachesCutOff(estimates(m_exact), errors(m_exact), m_lowest);
+            wanted = mostDoubtful(left - roundPasses);
         }
         fill();
         m_result.isWhole = true;
@@ -109,7 +130,7 @@ private:
     }
 
     /// What taking each part away costs to second order: F_uu / 2 - g_u, up to a factor.
-    std::vector<double> expectedOf(const Progress& progress) const {
+    std::vector<Estimate> expectedOf(const Progress& progress) const {
         const AblatedPart of = ablatedPart(m_request);
         const GateKinds kinds{of == AblatedPart::head,
                               of == AblatedPart::attention,
@@ -123,25 +144,57 @@ private:
                    : std::vector(m_run.sequences.begin(), m_run.sequences.end());
         const GateEffects effects = gateEffects(m_model, {m_run.plan, pieces, m_run.labels, m_run.batchTokens},
                                                 fewestSignPasses, progress, kinds);
-        std::vector<double> expected;
+        std::vector<Estimate> expected;
         for (const AblationPart& part : m_parts)
-            expected.push_back(expectedRise(effects, part));
+            expected.push_back(estimateOf(effects, part));
         return expected;
     }
 
-    double expectedRise(const GateEffects& effects, const AblationPart& part) const {
+    Estimate estimateOf(const GateEffects& effects, const AblationPart& part) const {
         const int first = m_run.plan.mask().tiedTo(part.layer).front();
         const auto found = std::ranges::find_if(effects.gates, [&](const Gate& gate) {
             return gate.layer == first && (gate.head < 0 || gate.head == static_cast<int>(part.column));
         });
         const auto gate = static_cast<std::size_t>(found - effects.gates.begin());
-        return gate == effects.gates.size() ? nan : effects.fisher(gate, gate) / 2 - effects.slopes[gate];
+        const double curvature = effects.fisher(gate, gate) / 2;
+        return {curvature - effects.slopes[gate], curvature};
+    }
+
+    /// What ablating them costs, in passes through all layers.
+    double sumOf(const std::vector<bool>& wanted) const {
+        double sum = 0;
+        for (std::size_t i = 0; i < wanted.size(); ++i)
+            sum += wanted[i] ? m_costs.without(m_parts[i]) + m_costs.readOut() : 0;
+        return sum;
+    }
+
+    /// Those in doubt, the most doubtful first, that cost no more than `most` passes together.
+    std::vector<bool> mostDoubtful(double most) const {
+        const std::vector<double> values = estimates(m_exact);
+        const std::vector<double> deviations = errors(m_exact);
+        const std::vector<bool> reaches = reachesCutOff(values, deviations, m_lowest);
+        const double cutOff = cutOffOf(values, m_lowest);
+        std::vector<std::size_t> order;
+        for (std::size_t i = 0; i < reaches.size(); ++i)
+            if (reaches[i])
+                order.push_back(i);
+        std::ranges::stable_sort(order, {},
+                                 [&](std::size_t i) { return std::abs(values[i] - cutOff) / deviations[i]; });
+        std::vector<bool> chosen(reaches.size());
+        for (const std::size_t i : order) {
+            chosen[i] = true;
+            if (sumOf(chosen) > most) {
+                chosen[i] = false;
+                break;
+            }
+        }
+        return chosen;
     }
 
     std::vector<bool> spreadEvenly() const {
         std::vector<std::size_t> order(m_parts.size());
         std::iota(order.begin(), order.end(), std::size_t{0});
-        std::ranges::stable_sort(order, {}, [&](std::size_t i) { return m_expected[i]; });
+        std::ranges::stable_sort(order, {}, [&](std::size_t i) { return m_expected[i].rise; });
         const auto count =
             std::min(order.size(),
                      std::max(leastSpread, static_cast<std::size_t>(spreadShare * static_cast<double>(order.size()))));
@@ -156,7 +209,7 @@ private:
         std::vector<double> values = exact;
         for (std::size_t i = 0; i < values.size(); ++i)
             if (std::isnan(values[i]))
-                values[i] = fit.factor * m_expected[i];
+                values[i] = fit.factor * m_expected[i].rise;
         return values;
     }
 
@@ -229,8 +282,12 @@ private:
                     isKnown ? deviations[i] : nan;
             }
         const auto exact = std::ranges::count_if(m_measured, [](double value) { return std::isfinite(value); });
-        m_result.warnings = {
-            fmt::format("screened: {} of {} values are exact, the others predicted", exact, m_parts.size())};
+        const auto inDoubt = std::ranges::count(reachesCutOff(values, deviations, m_lowest), true);
+        m_result.warnings = {fmt::format(
+            "screened: {} of {} values are exact, the others predicted{}", exact, m_parts.size(),
+            inDoubt > 0
+                ? fmt::format("; of {} of these it is in doubt whether they are among the {} lowest", inDoubt, m_lowest)
+                : "")};
         if (m_layerDone)
             for (int layer = 0; layer < spec.layerCount(); ++layer)
                 m_layerDone({0, layer, m_result.values.row(static_cast<std::size_t>(layer)),
@@ -242,24 +299,20 @@ private:
     const MetricRequest& m_request;
     const LayerSink& m_layerDone;
     AblationTable m_table; ///< of what is exact
+    AblationCosts m_costs;
     std::size_t m_lowest;
     std::vector<AblationPart> m_parts;
-    std::vector<double> m_expected; ///< of each part
-    std::vector<double> m_exact;    ///< of what was wanted so far; NaN = not
-    std::vector<double> m_measured; ///< and of what was measured in an earlier run; NaN = not
+    std::vector<Estimate> m_expected; ///< of each part
+    std::vector<double> m_exact;      ///< of what was wanted so far; NaN = not
+    std::vector<double> m_measured;   ///< and of what was measured in an earlier run; NaN = not
     MetricResult m_result;
 };
 
 } // namespace
 
 std::vector<bool> reachesCutOff(std::span<const double> values, std::span<const double> errors, std::size_t lowest) {
-    std::vector<double> sorted;
-    std::ranges::copy_if(values, std::back_inserter(sorted), [](double value) { return std::isfinite(value); });
-    std::ranges::sort(sorted);
+    const double cutOff = cutOffOf(values, lowest);
     std::vector<bool> reaches(values.size());
-    if (lowest == 0 || lowest >= sorted.size())
-        return reaches;
-    const double cutOff = (sorted[lowest - 1] + sorted[lowest]) / 2;
     for (std::size_t i = 0; i < values.size(); ++i)
         reaches[i] = errors[i] > 0 && std::abs(values[i] - cutOff) <= 2 * errors[i];
     return reaches;

@@ -13,9 +13,14 @@ namespace secateur {
 /// @param errors standard errors, one for each value; 0 or NaN = exact @param values NaN = no such cell
 std::vector<bool> reachesCutOff(std::span<const double> values, std::span<const double> errors, std::size_t lowest);
 
-/// A ranking of which the so many lowest parts are sure: all parts are predicted from gradients (gateEffects());
-/// some, spread evenly over the ranks, are ablated exactly, which gives the prediction its factor and its spread; then
-/// those whose interval reaches the cut-off, until there are none. What stays predicted has a standard error.
+/// What predictions take, in plain passes through all layers: one up, one more and five back, with read-outs.
+inline constexpr double screeningPasses = 11;
+
+/// A ranking in which the so many lowest parts matter: all parts are predicted from gradients (gateEffects()); some,
+/// spread evenly over the ranks, are ablated exactly, which gives the prediction its factor and its spread; then those
+/// whose interval reaches the cut-off, the most doubtful first, until there are none or the option `exact`, a share of
+/// the cost of ablating all, is spent. What stays predicted has a standard error, and a warning says how many of these
+/// are in doubt.
 /// @param request with its option `screen` above 0 @param run what its memory knows exactly is not measured again
 /// @throws as measureAblation()
 MetricResult screenedAblation(const Model& model, const AblationRun& run, const MetricRequest& request,

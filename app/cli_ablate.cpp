@@ -29,6 +29,7 @@ struct Arguments {
     std::string path;
     std::string units = "heads";
     int screen = 0;
+    int exact = 10;
     RunOptions run;
     MeasureOptions text;
     TaskOptions tasks;
@@ -39,10 +40,13 @@ constexpr std::array unitNames{std::pair{"heads", "ablation_head"}, std::pair{"a
                                std::pair{"mlps", "ablation_mlp"}, std::pair{"blocks", "ablation_block"}};
 
 /// @throws UsageError naming the known ones
-std::vector<MetricRequest> requestsOf(const std::string& units, bool ofTask, int screen) {
-    const std::string options = screen > 0 ? fmt::format(":screen={}", screen) : ofTask ? ":of=accuracy" : "";
+std::vector<MetricRequest> requestsOf(const Arguments& arguments) {
+    const std::string options = arguments.screen > 0
+                                    ? fmt::format(":screen={}:exact={}", arguments.screen, arguments.exact)
+                                : arguments.tasks.paths.empty() ? ""
+                                                                : ":of=accuracy";
     std::string ids;
-    for (const std::string& unit : split(units, ',')) {
+    for (const std::string& unit : split(arguments.units, ',')) {
         const auto found = std::ranges::find_if(unitNames, [&](const auto& known) { return known.first == unit; });
         if (found == unitNames.end())
             throw UsageError(fmt::format("\"{}\" is none of heads, attention, mlps, blocks", unit), "--units");
@@ -71,7 +75,7 @@ public:
     Ablating(const Arguments& arguments, const Console& console)
         : m_arguments(arguments)
         , m_console(console)
-        , m_requests(requestsOf(arguments.units, !arguments.tasks.paths.empty(), arguments.screen))
+        , m_requests(requestsOf(arguments))
         , m_progress(console.progress())
         , m_tasks(readTasks(arguments.tasks, modeOf(arguments.text.text.rules.bos), arguments.text.batchTokens,
                             m_progress.part(0, 0)))
@@ -255,6 +259,13 @@ void addAblate(CLI::App& program, Console& console) {
                          "Exact only where a prediction leaves in doubt which are the N lowest of each kind")
             ->option_text("N")
             ->check(CLI::Range(1, 1 << 30));
+    verb->add_option("--screen-exact", arguments->exact,
+                     "Of the cost of all exact values, how much of it may be spent on the most doubtful; 100 = until "
+                     "none is in doubt")
+        ->option_text("PERCENT")
+        ->check(CLI::Range(1, 100))
+        ->capture_default_str()
+        ->needs(screen);
     CLI::Option* text = addSequenceOptions(*verb, arguments->text);
     addTaskOptions(*verb, arguments->tasks);
     verb->get_option("--task")->excludes(text)->excludes(screen)->description(

@@ -207,7 +207,7 @@ private slots:
         const auto sequences = drawnSequences(model->spec(), {24, 17, 31, 22});
         AblationRun run{*plan, sequences};
         const Matrix exact = measured(*model, run, "ablation_head").front().values;
-        const auto screened = measured(*model, run, "ablation_head:screen=3").front();
+        const auto screened = measured(*model, run, "ablation_head:screen=3:exact=100").front();
         QVERIFY(screened.isWhole && screened.standardError);
         QCOMPARE(screened.warnings.size(), std::size_t{1});
         int known = 0;
@@ -230,7 +230,7 @@ private slots:
         for (int most = 3; most < 10'000; most += 12)
             try {
                 run.memory.known = part;
-                auto found = measured(*model, run, "ablation_head:screen=3", stoppingAfter(most));
+                auto found = measured(*model, run, "ablation_head:screen=3:exact=100", stoppingAfter(most));
                 part = std::move(found);
                 if (part.front().isWhole)
                     break;
@@ -238,6 +238,23 @@ private slots:
             }
         QVERIFY(!part.empty() && part.front().isWhole);
         QVERIFY(areSame(part, {screened}));
+    }
+
+    void screeningSpendsNoMoreThanItMay() {
+        const auto model = openModel(test::data().filePath("forward/gemma2/model.safetensors").toStdString(), {}, {});
+        const auto plan = model->runner().plan(PruningMask(model->spec()), ComputeType::float32);
+        const auto sequences = drawnSequences(model->spec(), {24, 17, 31, 22});
+        const AblationRun run{*plan, sequences};
+        const auto exactOf = [&](const std::string& id) {
+            const MetricResult result = measured(*model, run, id).front();
+            const auto errors = result.standardError->values();
+            return std::pair(std::ranges::count(errors, 0.0), result.warnings.front());
+        };
+        const auto [few, doubt] = exactOf("ablation_head:screen=3:exact=1");
+        const auto [all, sure] = exactOf("ablation_head:screen=3:exact=100");
+        QVERIFY2(few <= all, qPrintable(QString("%1 %2").arg(few).arg(all)));
+        QVERIFY2(few == all || doubt.find("in doubt") != std::string::npos, doubt.c_str());
+        QVERIFY2(sure.find("in doubt") == std::string::npos, sure.c_str());
     }
 
     void cutOffsAreReachedByWhatIsInDoubt() {

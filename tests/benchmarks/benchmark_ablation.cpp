@@ -2,16 +2,19 @@
 // full evaluations over what is owed for each head, which is the MLP of its layer, the layers above and the read-out.
 //
 // benchmark_ablation MODEL TEXT [--type float32|bfloat16] [--tokens 2048] [--window 512] [--batch-tokens 4096]
-//                    [--part 0/1] [--threads 0]
+//                    [--part 0/1] [--threads 0] [--screen 0] [--out FILE]
 //
 // --part K/N: only the layers whose number leaves K over N, so that it can take turns with ablation.py, which takes the
-// same. Dense evaluations are timed between layers; their time does not count.
+// same. Dense evaluations are timed between layers; their time does not count. --screen N: a screened ranking of the N
+// lowest heads after it, and how many of them are the exact ranking's. --out FILE: a row of each head: layer, head,
+// nats, and of a screened ranking its value and standard error.
 
 #include "analysis/ablation.h"
 #include "analysis/ablation_losses.h"
 #include "analysis/ablation_metrics.h"
 #include "analysis/for_each_layer.h"
 #include "analysis/layer_operations.h"
+#include "analysis/screened_ablation.h"
 #include "backends/open_model.h"
 #include "backends/runtime.h"
 #include "backends/sequence_text.h"
@@ -22,8 +25,11 @@
 
 #include <algorithm>
 #include <chrono>
+#include <fstream>
+#include <iterator>
 #include <map>
 #include <numeric>
+#include <optional>
 #include <string>
 
 using namespace secateur;
@@ -86,6 +92,48 @@ double mean(const std::vector<double>& values) {
     return std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
 }
 
+struct Timed {
+    MetricResult result;
+    double seconds = 0;
+};
+
+Timed screened(const Model& model, const AblationRun& run, std::int64_t lowest) {
+    const auto requests = parseMetricRequests(fmt::format("ablation_head:screen={}", lowest));
+    const auto begin = Clock::now();
+    MetricResult result = screenedAblation(model, run, requests.front(), {});
+    return {std::move(result), since(begin)};
+}
+
+/// Which cells the lowest values are in.
+std::vector<std::size_t> lowestCells(const Matrix& values, std::int64_t count) {
+    std::vector<std::size_t> cells(values.values().size());
+    std::iota(cells.begin(), cells.end(), std::size_t{0});
+    std::ranges::sort(cells, {}, [&](std::size_t cell) { return values.values()[cell]; });
+    cells.resize(std::min(cells.size(), static_cast<std::size_t>(count)));
+    std::ranges::sort(cells);
+    return cells;
+}
+
+void print(const Timed& screening, const MetricResult& exact, std::int64_t lowest, double exactSeconds) {
+    std::vector<std::size_t> common;
+    std::ranges::set_intersection(lowestCells(screening.result.values, lowest), lowestCells(exact.values, lowest),
+                                  std::back_inserter(common));
+    fmt::print("{}; {:.2f} s, {:.2f} times as fast; {} of the {} lowest are those of the exact ranking\n",
+               screening.result.warnings.front(), screening.seconds, exactSeconds / screening.seconds, common.size(),
+               lowest);
+}
+
+void write(const std::string& path, const Matrix& exact, const MetricResult* screening) {
+    std::ofstream file(path);
+    for (std::size_t layer = 0; layer < exact.rows(); ++layer)
+        for (std::size_t head = 0; head < exact.columns(); ++head) {
+            file << fmt::format("{},{},{}", layer, head, exact(layer, head));
+            if (screening)
+                file << fmt::format(",{},{}", screening->values(layer, head), (*screening->standardError)(layer, head));
+            file << "\n";
+        }
+}
+
 } // namespace
 
 int main(int count, char** values) {
@@ -115,7 +163,7 @@ int main(int count, char** values) {
                   }};
     const AblationPasses owed = ablationPasses(*model, run, requests);
     const auto begin = Clock::now();
-    measureAblation(*model, run, requests, {});
+    const MetricResult exact = measureAblation(*model, run, requests, {}).front();
     const double seconds = since(begin) - std::accumulate(dense.begin() + 1, dense.end(), 0.0);
 
     const auto shares =
@@ -129,4 +177,13 @@ int main(int count, char** values) {
         "evaluation per head, bound {:.3f}, share {:.3f}\n",
         model->card().name, name(plan->type()), text.set.tokens, owed.parts, seconds, mean(dense), dense.size(),
         std::ranges::min(dense), std::ranges::max(dense), ratio, bound, ratio / bound);
+    const std::int64_t lowest = arguments.number("--screen", 0);
+    std::optional<Timed> screening;
+    if (lowest > 0) {
+        run.memory = {};
+        screening = screened(*model, run, lowest);
+        print(*screening, exact, lowest, seconds);
+    }
+    if (const std::string path = arguments.text("--out", ""); !path.empty())
+        write(path, exact.values, screening ? &screening->result : nullptr);
 }
