@@ -83,8 +83,8 @@ public:
     }
 
     /// By slices of the tokens: the widest tensors of a layer never exist as a whole.
-    at::Tensor addMlp(const at::Tensor& sum, const ModelSpec& spec, const PlanLayer& layer,
-                      const at::Tensor& read) const override {
+    at::Tensor addMlp(const at::Tensor& sum, const ModelSpec& spec, const PlanLayer& layer, const at::Tensor& read,
+                      bool) const override {
         constexpr std::int64_t leastTokens = 256; // products of fewer are slower
         constexpr std::int64_t numbers = 1 << 22;
         const std::int64_t slice = std::max(leastTokens, numbers / std::max<std::int64_t>(1, layer.gateUp.out));

@@ -154,11 +154,7 @@ public:
             return m_plain->linear(linear, input);
         const at::Tensor values = input.detach();
         return withStep(input, forward([&] { return m_fused->linear(linear, values.contiguous()); }),
-                        [back = linear.back, in = linear.in](const at::Tensor& gradient) {
-                            at::Tensor result = at::empty({gradient.size(0), in}, gradient.options());
-                            back->multiply(gradient, result, false);
-                            return result;
-                        });
+                        backThrough(linear));
     }
 
     at::Tensor addLinear(at::Tensor sum, const Linear& wanted, const at::Tensor& input) const override {
@@ -171,9 +167,13 @@ public:
                         [=](const at::Tensor& gradient) { return throughActivation(values, kind, gated, gradient); });
     }
 
-    at::Tensor addMlp(const at::Tensor& sum, const ModelSpec& spec, const PlanLayer& layer,
-                      const at::Tensor& read) const override {
-        return addLinear(sum, layer.down, activated(linear(layer.gateUp, read), spec.activation, spec.gatedMlp));
+    at::Tensor addMlp(const at::Tensor& sum, const ModelSpec& spec, const PlanLayer& layer, const at::Tensor& read,
+                      bool isLast) const override {
+        const at::Tensor hidden = activated(linear(layer.gateUp, read), spec.activation, spec.gatedMlp);
+        if (!isLast || !layer.down.packed)
+            return addLinear(sum, layer.down, hidden);
+        const at::Tensor nothing = at::zeros({1, 1}, sum.options()).expand_as(sum);
+        return sum + withStep(hidden, nothing, backThrough(layer.down));
     }
 
     at::Tensor context(const at::Tensor& projected, const AttentionInput& input, Watch& watch) const override {
@@ -186,6 +186,14 @@ public:
     }
 
 private:
+    static Back backThrough(const Linear& linear) {
+        return [back = linear.back, in = linear.in](const at::Tensor& gradient) {
+            at::Tensor result = at::empty({gradient.size(0), in}, gradient.options());
+            back->multiply(gradient, result, false);
+            return result;
+        };
+    }
+
     template <typename Work>
     static at::Tensor forward(const Work& work) {
         const c10::NoGradGuard noGraph;

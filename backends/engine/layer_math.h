@@ -74,8 +74,9 @@ public:
     /// Of the MLP's first projections -> of the plan's type
     virtual at::Tensor activated(const at::Tensor& projected, Activation activation, bool gated) const = 0;
     /// sum + the MLP of `read`, where nobody looks inside. May use the memory of `sum`.
+    /// @param isLast nothing else reads the numbers: where gradients alone matter they may be left out
     virtual at::Tensor addMlp(const at::Tensor& sum, const ModelSpec& spec, const PlanLayer& layer,
-                              const at::Tensor& read) const = 0;
+                              const at::Tensor& read, bool isLast) const = 0;
     /// What the heads gather: projections [tokens, (heads + 2 kvHeads) headDim] -> [tokens, heads headDim] of the
     /// plan's type. Shows queries, keys, values, attention and context to whoever wants them.
     virtual at::Tensor context(const at::Tensor& projected, const AttentionInput& input, Watch& watch) const = 0;

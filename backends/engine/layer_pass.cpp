@@ -83,7 +83,8 @@ at::Tensor LayerPass::addMlp(const at::Tensor& sum, bool ownsSum, const at::Tens
     const bool isWatched =
         m_watch.wants(Tap::mlpHidden) || m_watch.wants(Tap::mlpOutput) || m_watch.wants(Tap::mlpUpdate);
     if (ownsSum && !isNormed && !isWatched)
-        return m_math.addMlp(sum, m_input.spec, m_layer, read);
+        return m_math.addMlp(sum, m_input.spec, m_layer, read,
+                             m_place != NormPlace::after && !m_watch.wants(Tap::output));
     const at::Tensor hidden = mlpHidden(read);
     const at::Tensor output = m_math.linear(m_layer.down, hidden);
     show(Tap::mlpOutput, output);

@@ -46,8 +46,8 @@ public:
         return forProduct(plainActivation(projected, activation, gated));
     }
 
-    at::Tensor addMlp(const at::Tensor& sum, const ModelSpec& spec, const PlanLayer& layer,
-                      const at::Tensor& read) const override {
+    at::Tensor addMlp(const at::Tensor& sum, const ModelSpec& spec, const PlanLayer& layer, const at::Tensor& read,
+                      bool) const override {
         return addLinear(sum, layer.down, activated(linear(layer.gateUp, read), spec.activation, spec.gatedMlp));
     }
 

@@ -16,7 +16,7 @@ public:
 
     mutable std::vector<int> layers; ///< one for each call
     mutable int scored = 0;          ///< calls of losses()
-    mutable int pulled = 0;          ///< calls of pullBackEach()
+    mutable int pulled = 0;          ///< gradients that went back through a layer
     void forget() { layers.clear(), scored = 0, pulled = 0; }
     std::set<int> distinct() const { return {layers.begin(), layers.end()}; }
 
@@ -35,7 +35,7 @@ public:
     }
     void pullBackEach(const Plan& plan, int layer, const at::Tensor& x, const Batch& batch, std::span<const Pull> pulls,
                       const PullSink& sink, std::span<const float> attentionScales) const override {
-        ++pulled;
+        pulled += static_cast<int>(pulls.size());
         m_runner.pullBackEach(plan, layer, x, batch, pulls, sink, attentionScales);
     }
     at::Tensor readOut(const Plan& plan, const at::Tensor& x, const Batch& batch, bool lastOnly) const override {
