@@ -5,9 +5,9 @@
 // benchmark_gradients --forms [HIDDEN]                       by length, which form of a norm is faster
 // benchmark_gradients --depth [LAYERS]                       peak memory of a made-up model of so many layers
 //
-// Batches and single sentences take turns in four parts, so that a busy machine slows both. Single sentences run
-// through the same engine, without any gradient of a weight being formed: what autograd of a whole model costs is
-// gradients.py's.
+// The first quarter of the sentences is measured one by one besides, and by all gradient metrics, and its seconds are
+// said for all. Single sentences run through the same engine, without any gradient of a weight being formed: what
+// autograd of a whole model costs is gradients.py's.
 
 #include "analysis/head_gradients.h"
 #include "analysis/measure_gradient.h"
@@ -64,19 +64,14 @@ void compareBatches(const std::string& path, std::size_t count, std::int64_t bat
     const auto plan = model->runner().plan(PruningMask(model->spec()), ComputeType::float32);
     const auto sentences = drawnSentences(count, 20, 60, model->spec().vocab);
     measured(*model, *plan, std::span(sentences).first(1), 1, "gnorm"); // weights are converted
-    double together = 0;
-    double alone = 0;
-    double all = 0;
-    constexpr std::size_t parts = 4;
-    for (std::size_t part = 0; part < parts; ++part) {
-        const auto some = std::span(sentences).subspan(part * count / parts, count / parts);
-        together += measured(*model, *plan, some, batch * 40, "gnorm");
-        alone += measured(*model, *plan, some, 1, "gnorm");
-        all += measured(*model, *plan, some, batch * 40, "gradient");
-    }
-    fmt::print("{}: {} sentences of 20 to 60 tokens\n", model->card().name, count);
-    fmt::print("gnorm, batches of about {}: {:.2f} s; one by one: {:.2f} s; ratio {:.2f}\n", batch, together, alone,
-               alone / together);
+    const double together = measured(*model, *plan, sentences, batch * 40, "gnorm");
+    fmt::print("{}: {} sentences of 20 to 60 tokens\ngnorm, batches of about {}: {:.2f} s\n", model->card().name, count,
+               batch, together);
+    constexpr std::size_t share = 4;
+    const auto some = std::span(sentences).first(count / share);
+    const double alone = share * measured(*model, *plan, some, 1, "gnorm");
+    fmt::print("one by one: {:.2f} s; ratio {:.2f}\n", alone, alone / together);
+    const double all = share * measured(*model, *plan, some, batch * 40, "gradient");
     fmt::print("all gradient metrics of the group: {:.2f} s\n", all);
 }
 
@@ -160,7 +155,7 @@ void memoryOfDepth(int layers) {
         [&](const benchmarks::Tensor& tensor) { return std::vector<std::uint16_t>(bits, bits + tensor.elements()); });
     const auto model = openModel((folder.path() / "model.safetensors").string());
     const auto plan = model->runner().plan(PruningMask(model->spec()), ComputeType::float32);
-    const auto sentences = drawnSentences(32, 256, 256, shape.vocab);
+    const auto sentences = drawnSentences(16, 256, 256, shape.vocab);
     constexpr std::int64_t batchTokens = 2048;
     measured(*model, *plan, std::span(sentences).first(1), batchTokens, "gnorm,head_mask_gradient");
     benchmarks::forgetPeak();
