@@ -67,6 +67,15 @@ std::int64_t readCount(const Handle& group, const char* attribute) {
     return count;
 }
 
+Matrix readMatrix(const Handle& group, const char* name, std::size_t rows, std::size_t columns) {
+    const Handle dataset = hdf5::openDataset(group, name);
+    try {
+        return hdf5::readMatrix(dataset, rows, columns);
+    } catch (const Error& error) {
+        throw error.within(name);
+    }
+}
+
 GateEffects readEffects(const Handle& group, const ModelSpec& spec) {
     GateEffects effects;
     for (const std::string& unit : hdf5::readTextList(group, "units"))
@@ -76,13 +85,12 @@ GateEffects readEffects(const Handle& group, const ModelSpec& spec) {
         throw Error(fmt::format("{} values do not go with {} units", effects.slopes.size(), effects.gates.size()),
                     "gradient");
     const auto samples = readCount(group, "samples");
-    const Handle fisher = hdf5::openDataset(group, "fisher");
-    effects.factors = hdf5::readMatrix(fisher, static_cast<std::size_t>(samples), effects.gates.size());
+    effects.factors = readMatrix(group, "fisher", static_cast<std::size_t>(samples), effects.gates.size());
     checkFinite(effects.slopes, "gradient");
     checkFinite(effects.factors.values(), "fisher");
     const std::size_t neurons = columnsFor(Scope::neuron, spec);
-    effects.neuronSlopes = hdf5::readMatrix(hdf5::openDataset(group, "neuron_gradient"), spec.layers.size(), neurons);
-    effects.neuronFisher = hdf5::readMatrix(hdf5::openDataset(group, "neuron_fisher"), spec.layers.size(), neurons);
+    effects.neuronSlopes = readMatrix(group, "neuron_gradient", spec.layers.size(), neurons);
+    effects.neuronFisher = readMatrix(group, "neuron_fisher", spec.layers.size(), neurons);
     effects.targets = readCount(group, "targets");
     effects.passes = static_cast<int>(std::min<std::int64_t>(readCount(group, "passes"), 1 << 20));
     return effects;

@@ -181,7 +181,7 @@ void addProvenance(Table& table) {
     table.more("a history's unknown field", R"("provenance":{"history":{"loss":1}})",
                source + "history: loss: is not a field that is read here; known are measure, before, steps, cuts");
     table.more("a history's cut of no layer", R"("provenance":{"history":{"cuts":[{"step":1,"layer":-1}]}})",
-               source + "history: cuts: 0: layer: cannot be -1");
+               source + "history: cuts[0]: layer: expected a whole number from 0 to 2147483647, found -1");
     table.more("a strategy by number", R"("provenance":{"strategy":1})", source + "strategy: expected text, found 1");
     table.more("options in a list", R"("provenance":{"options":[]})", source + "options: expected an object, found []");
     table.more("an option that is no text", R"("provenance":{"options":{"a":1}})",

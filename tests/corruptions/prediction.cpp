@@ -4,6 +4,8 @@
 #include "tests/corruptions/corruptions.h"
 #include "tests/support/sessions.h"
 
+#include <hdf5.h>
+
 namespace secateur::test {
 
 namespace {
