@@ -84,7 +84,7 @@ Arguments parse(const QCoreApplication& application) {
     // For pictures in documentation that can be made again.
     const QCommandLineOption screenshot = hidden("screenshot", "FILE");
     const QCommandLineOption theme = hidden("theme", "light|dark");
-    const QCommandLineOption tab = hidden("tab", "heads|layers|neurons|attention|sheet|scatter");
+    const QCommandLineOption tab = hidden("tab", "heads|layers|neurons|attention|sheet|scatter|gradients");
     const QCommandLineOption select = hidden("select", "LAYER.HEAD");
     const QCommandLineOption size = hidden("size", "WxH");
     const QCommandLineOption task = hidden("task", "FILE");

@@ -422,6 +422,7 @@ void MainWindow::showTab(const QString& id) {
                              : id == "neurons"   ? static_cast<QWidget*>(m_neurons)
                              : id == "attention" ? static_cast<QWidget*>(m_attention)
                              : id == "scatter"   ? static_cast<QWidget*>(m_scatter)
+                             : id == "gradients" ? static_cast<QWidget*>(m_gradients)
                              : id == "sheet"     ? static_cast<QWidget*>(m_attention)
                                                  : m_heads);
     m_attention->showAllHeads(id == "sheet");

@@ -9,9 +9,12 @@
 #include "widgets/prediction_box.h"
 #include "widgets/price_box.h"
 
+#include <QEvent>
 #include <QFrame>
 #include <QStyle>
 #include <QVBoxLayout>
+
+#include <algorithm>
 
 namespace secateur {
 
@@ -51,8 +54,19 @@ MaskPanel::MaskPanel(Document* document, LiveEvaluation* live, QWidget* parent)
     setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
     viewport()->setAutoFillBackground(false); // one surface with the dock
     content->setAutoFillBackground(false);
+    content->installEventFilter(this);
+    makeRoom();
+}
+
+bool MaskPanel::eventFilter(QObject* watched, QEvent* event) {
+    if (watched == widget() && event->type() == QEvent::LayoutRequest)
+        makeRoom();
+    return QScrollArea::eventFilter(watched, event);
+}
+
+void MaskPanel::makeRoom() {
     const int bar = style()->pixelMetric(QStyle::PM_ScrollBarExtent);
-    setMinimumWidth(content->minimumSizeHint().width() + bar); // nothing is cut off at the side
+    setMinimumWidth(std::max(minimumWidth(), widget()->minimumSizeHint().width() + bar));
 }
 
 } // namespace secateur

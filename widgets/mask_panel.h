@@ -22,7 +22,13 @@ public:
     CutBox* cutBox() const { return m_cut; }
     ExportBox* exports() const { return m_exports; }
 
+protected:
+    bool eventFilter(QObject* watched, QEvent* event) override;
+
 private:
+    /// As wide as its rows want: nothing is cut off at the side, and it does not shrink again under the hand.
+    void makeRoom();
+
     MaskListBox* m_list;
     CutBox* m_cut;
     ExportBox* m_exports;

@@ -15,9 +15,9 @@ QString number(double value) {
     return QString::fromStdString(significant(value, 2));
 }
 
-/// "+0.12 (0.05 to 0.3) nats/token"
+/// "+0.12 (0.05 to 0.3)", in the unit of the loss below it
 QString sentence(const Prediction& prediction) {
-    return PredictionBox::tr("%1%2 (%3 to %4) nats/token")
+    return PredictionBox::tr("%1%2 (%3 to %4)")
         .arg(prediction.nats > 0 ? "+" : "", number(prediction.nats), number(prediction.low), number(prediction.high));
 }
 
@@ -54,9 +54,10 @@ PredictionBox::PredictionBox(MaskPrediction* prediction, QWidget* parent)
 void PredictionBox::refresh() {
     const auto found = m_prediction->shown();
     m_value->setText(found ? sentence(*found) : "–");
-    m_value->setToolTip(found ? tr("From gradients of the dense model, corrected by what was measured; the measured "
-                                   "change lies in the interval in 90 % of cases.")
-                              : QString());
+    m_value->setToolTip(
+        found ? tr("Nats per token, from gradients of the dense model, corrected by what was measured; the measured "
+                   "change lies in the interval in 90 % of cases.")
+              : QString());
     const bool isComputing = m_prediction->state() == MaskPrediction::State::computing;
     m_progress->setVisible(isComputing);
     m_progress->setValue(static_cast<int>(100 * m_prediction->fraction()));
