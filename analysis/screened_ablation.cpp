@@ -99,15 +99,17 @@ public:
         m_expected = expectedOf(progress.part(0, split));
         std::vector<bool> wanted =
             m_lowest >= m_parts.size() ? std::vector<bool>(m_parts.size(), true) : spreadEvenly();
+        const bool isBounded = exactShare(m_request) < 1;
         double left = exact;
+        double done = 0;
         while (std::ranges::count(wanted, true) > 0) {
-            const double done = 1 - left / exact;
             left -= sumOf(wanted) + roundPasses;
             const double next = left > 0 ? 1 - left / exact : (1 + done) / 2;
             ablate(wanted, progress.part(split + (1 - split) * done, split + (1 - split) * next));
             if (!m_result.isWhole)
                 return std::move(m_result);
-            wanted = mostDoubtful(left - roundPasses);
+            done = next;
+            wanted = mostDoubtful(isBounded ? left - roundPasses : std::numeric_limits<double>::infinity());
         }
         fill();
         m_result.isWhole = true;
@@ -164,9 +166,11 @@ private:
     double sumOf(const std::vector<bool>& wanted) const {
         double sum = 0;
         for (std::size_t i = 0; i < wanted.size(); ++i)
-            sum += wanted[i] ? m_costs.without(m_parts[i]) + m_costs.readOut() : 0;
+            sum += wanted[i] ? costOf(i) : 0;
         return sum;
     }
+
+    double costOf(std::size_t part) const { return m_costs.without(m_parts[part]) + m_costs.readOut(); }
 
     /// Those in doubt, the most doubtful first, that cost no more than `most` passes together.
     std::vector<bool> mostDoubtful(double most) const {
@@ -182,11 +186,10 @@ private:
                                  [&](std::size_t i) { return std::abs(values[i] - cutOff) / deviations[i]; });
         std::vector<bool> chosen(reaches.size());
         for (const std::size_t i : order) {
-            chosen[i] = true;
-            if (sumOf(chosen) > most) {
-                chosen[i] = false;
+            most -= costOf(i);
+            if (most < 0)
                 break;
-            }
+            chosen[i] = true;
         }
         return chosen;
     }

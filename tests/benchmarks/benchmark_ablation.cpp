@@ -6,8 +6,8 @@
 //
 // --part K/N: only the layers whose number leaves K over N, so that it can take turns with ablation.py, which takes the
 // same. Dense evaluations are timed between layers; their time does not count. --screen N: a screened ranking of the N
-// lowest heads after it, and how many of them are the exact ranking's. --out FILE: a row of each head: layer, head,
-// nats, and of a screened ranking its value and standard error.
+// lowest heads after it, and how many of them are the exact ranking's: that needs all parts. --out FILE: a row of each
+// head: layer, head, nats, and of a screened ranking its value and standard error.
 
 #include "analysis/ablation.h"
 #include "analysis/ablation_losses.h"
