@@ -129,6 +129,48 @@ struct AttentionInput {
                            [&](const at::Tensor& out) { attend(queries, views, c.shape, c.first, c.lengths, out); });
     }
 
+    at::Tensor described(const AttentionCase& c, std::span<const AttentionFeature> wanted) const {
+        const KeyValueViews views{keys.data_ptr<float>(), values.data_ptr<float>(), keys.size(2)};
+        at::Tensor features = at::zeros({queries.size(0), c.shape.heads, std::ssize(wanted), c.positions}, at::kFloat);
+        const at::Tensor context = inBothTypes(
+            {queries.size(0), c.positions, std::int64_t{c.shape.heads} * c.shape.headDim}, [&](const at::Tensor& out) {
+                attendAndDescribe(queries, views, c.shape, c.first, c.lengths, out, wanted, features);
+            });
+        return worst(context, wide(attended(c))) < 1e-5 ? features : at::Tensor(); // whose use ends the test
+    }
+
+    /// From probabilities in float64; zeros where nothing is described.
+    at::Tensor plainlyDescribed(const AttentionCase& c, std::span<const AttentionFeature> wanted) const {
+        const at::Tensor visible =
+            visibleKeys(c.first, c.lengths, c.positions, keys.size(2), c.shape.causal, c.shape.window, at::kCPU);
+        const at::Tensor p =
+            plainProbabilities(wide(queries), wide(keys.nan_to_num()), visible, c.shape.scale, c.shape.softcap);
+        at::Tensor result = at::zeros({p.size(0), p.size(1), std::ssize(wanted), p.size(2)}, at::kDouble);
+        for (std::int64_t row = 0; row < p.size(0); ++row) {
+            const std::int64_t first = c.first[static_cast<std::size_t>(row)];
+            const std::int64_t length = c.lengths[static_cast<std::size_t>(row)];
+            const at::Tensor own = p[row].narrow(1, 0, length); // [heads, queries, keys]
+            const at::Tensor seen = visible[row].narrow(1, 0, length);
+            const at::Tensor key = at::arange(p.size(3));
+            const at::Tensor query = at::arange(first, first + length).unsqueeze(1);
+            for (std::int64_t i = 0; i < std::ssize(wanted); ++i) {
+                const AttentionFeature& f = wanted[static_cast<std::size_t>(i)];
+                using Kind = AttentionFeature::Kind;
+                const at::Tensor shifted = own + f.epsilon;
+                const at::Tensor terms = f.kind == Kind::entropy      ? -at::xlogy(own, own)
+                                         : f.kind == Kind::shiftedLog ? -own * shifted.log()
+                                         : f.kind == Kind::shifted    ? -shifted * shifted.log()
+                                                                      : own;
+                const at::Tensor chosen =
+                    f.kind == Kind::key    ? key.eq(f.first < 0 ? first + length + f.first : f.first).expand_as(own)
+                    : f.kind == Kind::band ? (key.ge(1) & key.ge(query + f.first) & key.le(query + f.last))
+                                           : seen;
+                result[row].select(1, i).narrow(1, 0, length).copy_(terms.masked_fill(chosen.logical_not(), 0).sum(-1));
+            }
+        }
+        return result;
+    }
+
     /// By tensors of one type; zeros where attend leaves them.
     at::Tensor plain(const AttentionCase& c, at::ScalarType type) const {
         const at::Tensor mask =
@@ -233,6 +275,24 @@ private slots:
         const double plainError = worst(input.plain(c, at::kFloat), wanted);
         verify(QString("attention (plain float32: %1)").arg(plainError, 0, 'g', 2), worst(input.attended(c), wanted),
                std::max(1e-6, 2 * plainError));
+    }
+
+    void descriptionsEqualFloat64_data() { addLevels(); }
+    void descriptionsEqualFloat64() {
+        useLevel();
+        using Kind = AttentionFeature::Kind;
+        const std::vector<AttentionFeature> summed{{Kind::key, 0},         {Kind::key, 5},      {Kind::key, -1},
+                                                   {Kind::key, -40},       {Kind::band, -3, 0}, {Kind::band, -1, -1},
+                                                   {Kind::band, -700, -5}, {Kind::entropy}};
+        std::vector<AttentionFeature> all = summed;
+        all.push_back({Kind::shiftedLog, 0, 0, 1e-5F});
+        all.push_back({Kind::shifted, 0, 0, 1e-6F});
+        for (const AttentionCase& c : attentionCases) {
+            const AttentionInput input(c);
+            for (const auto& wanted : {summed, all})
+                verify(QString("description: %1").arg(c.name),
+                       worst(input.described(c, wanted), input.plainlyDescribed(c, wanted)), 2e-5);
+        }
     }
 
     void crossEntropyEqualsFloat64_data() { addLevels(); }

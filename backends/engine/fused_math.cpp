@@ -1,7 +1,6 @@
 #include "analysis/scalar_type.h"
 #include "backends/engine/attention_blocks.h"
 #include "backends/engine/layer_math.h"
-#include "backends/kernels/attention_features.h"
 #include "backends/kernels/layer_loops.h"
 
 #include <ATen/ATen.h>
@@ -111,15 +110,15 @@ public:
         placeHeads(projected.view({input.rows, input.positions, -1}), shape, valuesOf(input.layer.queryNorm),
                    valuesOf(input.layer.keyNorm), tablesOf(input.rotary), input.first, input.lengths, queries, views);
         at::Tensor context = at::empty({projected.size(0), std::int64_t{spec.heads} * spec.headDim}, m_type);
-        attend(queries, views, shape, input.first, input.lengths, context);
-        if (watch.wantsAttention())
-            showAttention(queries, cache.keys, input, watch);
         if (const auto wanted = watch.attentionFeatures(); !wanted.empty()) {
             const at::Tensor features =
                 at::empty({input.rows, spec.heads, std::ssize(wanted), input.positions}, at::kFloat);
-            describeAttention(queries, views, shape, input.first, input.lengths, wanted, features);
+            attendAndDescribe(queries, views, shape, input.first, input.lengths, context, wanted, features);
             watch.seeAttentionFeatures(features);
-        }
+        } else
+            attend(queries, views, shape, input.first, input.lengths, context);
+        if (watch.wantsAttention())
+            showAttention(queries, cache.keys, input, watch);
         if (watch.wants(Tap::context))
             watch.see(Tap::context, context.to(at::kFloat));
         return context;

@@ -39,13 +39,14 @@ struct Row {
 class Attention {
 public:
     Attention(const at::Tensor& queries, const KeyValueViews& keysAndValues, const AttentionShape& shape,
-              const at::Tensor& context)
+              const at::Tensor& context, std::span<const AttentionFeature> wanted, float* features)
         : m_shape(shape)
         , m_keysAndValues(keysAndValues)
         , m_positions(queries.size(2))
         , m_columns(padded(m_loops, shape.headDim))
-        , m_scratch(scratchFloats(m_loops, shape))
-        , m_queries(queries.data_ptr<float>()) {
+        , m_queries(queries.data_ptr<float>())
+        , m_wanted(wanted)
+        , m_features(features) {
         if (context.scalar_type() == at::kBFloat16)
             m_context.halves = static_cast<std::uint16_t*>(context.data_ptr());
         else
@@ -60,9 +61,9 @@ public:
             clear(number, lengths[i]);
             const std::int64_t end = std::int64_t{first[i]} + lengths[i];
             const std::int64_t seen = m_shape.window > 0 ? std::max(0, first[i] - m_shape.window + 1) : 0;
-            if (lengths[i] == 1)
+            if (lengths[i] == 1 && m_wanted.empty())
                 single.push_back({number, first[i], 1, seen, end, 0});
-            else if (lengths[i] > 1)
+            else if (lengths[i] > 0)
                 blocked.push_back({number, first[i], lengths[i], seen / m_loops.panelKeys * m_loops.panelKeys, end, 0});
         }
         attendSingle(single);
@@ -106,6 +107,14 @@ private:
 
     std::int64_t packedKeys(const Row& row) const {
         return quotientUp(row.keyEnd - row.keyFrom, m_loops.panelKeys) * m_loops.panelKeys;
+    }
+    /// Entropies of shifted probabilities need those of all keys at once.
+    std::int64_t runKeysOf(const Row& row) const {
+        const bool needsAll = std::ranges::any_of(m_wanted, [](const AttentionFeature& feature) {
+            return feature.kind == AttentionFeature::Kind::shifted ||
+                   feature.kind == AttentionFeature::Kind::shiftedLog;
+        });
+        return needsAll ? packedKeys(row) : blockKeys;
     }
     bool packsValues() const { return m_columns != m_shape.headDim; }
     /// Of one group of a row: panels of keys, then values by whole vectors where they are not such already.
@@ -157,7 +166,11 @@ private:
             const Task& task = packing[static_cast<std::size_t>(i)];
             packRun(*task.row, task.group, task.begin, packedOf(task));
         });
-        shareOut(static_cast<std::int64_t>(blocks.size()), m_scratch, [&](std::int64_t i, float* scratch) {
+        std::int64_t runKeys = 0;
+        for (const Row& row : rows)
+            runKeys = std::max(runKeys, runKeysOf(row));
+        const std::int64_t size = scratchFloats(m_loops, m_shape, runKeys);
+        shareOut(static_cast<std::int64_t>(blocks.size()), size, [&](std::int64_t i, float* scratch) {
             const Task& task = blocks[static_cast<std::size_t>(i)];
             attendBlock(*task.row, task.group, task.head, task.begin, packedOf(task), scratch);
         });
@@ -177,6 +190,12 @@ private:
         block.valueStride = m_columns;
         block.context = contextAt(row.number, begin, head);
         block.contextStride = contextWidth();
+        block.runKeys = runKeysOf(row);
+        if (!m_wanted.empty())
+            block.described = {m_wanted.data(), static_cast<int>(m_wanted.size()),
+                               m_features + (row.number * m_shape.heads + head) * std::ssize(m_wanted) * m_positions +
+                                   begin,
+                               m_positions};
         m_loops.attendBlock(block, m_shape, scratch);
     }
 
@@ -204,7 +223,7 @@ private:
         const auto count = static_cast<std::int64_t>(runs.size());
         const at::Tensor partials = at::empty({size}, at::kFloat);
         auto* floats = partials.data_ptr<float>();
-        shareOut(count, m_scratch, [&](std::int64_t i, float* scratch) {
+        shareOut(count, scratchFloats(m_loops, m_shape, 0), [&](std::int64_t i, float* scratch) {
             const auto& [task, run] = runs[static_cast<std::size_t>(i)];
             attendRun(*task.row, task.group, run, floats + task.partial + run * partialSize(task.group), scratch);
         });
@@ -253,8 +272,9 @@ private:
     const KeyValueViews& m_keysAndValues;
     std::int64_t m_positions;
     std::int64_t m_columns; ///< headDim in whole vectors
-    std::int64_t m_scratch;
     const float* m_queries;
+    std::span<const AttentionFeature> m_wanted;
+    float* m_features;
     Target m_context;
 };
 
@@ -262,7 +282,13 @@ private:
 
 void attend(const at::Tensor& queries, const KeyValueViews& keysAndValues, const AttentionShape& shape,
             std::span<const int> first, std::span<const int> lengths, const at::Tensor& context) {
-    Attention(queries, keysAndValues, shape, context).run(first, lengths);
+    Attention(queries, keysAndValues, shape, context, {}, nullptr).run(first, lengths);
+}
+
+void attendAndDescribe(const at::Tensor& queries, const KeyValueViews& keysAndValues, const AttentionShape& shape,
+                       std::span<const int> first, std::span<const int> lengths, const at::Tensor& context,
+                       std::span<const AttentionFeature> wanted, const at::Tensor& features) {
+    Attention(queries, keysAndValues, shape, context, wanted, features.data_ptr<float>()).run(first, lengths);
 }
 
 } // namespace secateur

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "analysis/attention_feature.h"
 #include "analysis/model_spec.h"
 
 #include <cstdint>
@@ -73,6 +74,12 @@ void placeHeads(const at::Tensor& projected, const AttentionShape& shape, const 
 /// Query i of a row stands at first[row] + i and sees keys below first[row] + lengths[row].
 void attend(const at::Tensor& queries, const KeyValueViews& keysAndValues, const AttentionShape& shape,
             std::span<const int> first, std::span<const int> lengths, const at::Tensor& context);
+
+/// The same, and of each query some numbers of its softmax.
+/// @param features [rows, heads, wanted, positions] float32; nothing is written behind lengths[row]
+void attendAndDescribe(const at::Tensor& queries, const KeyValueViews& keysAndValues, const AttentionShape& shape,
+                       std::span<const int> first, std::span<const int> lengths, const at::Tensor& context,
+                       std::span<const AttentionFeature> wanted, const at::Tensor& features);
 
 /// hidden = activation(gate) * up, or activation(up) where `gated` is false. `projected` is [rows, 2 width] (gate, then
 /// up) or [rows, width]; hidden [rows, width] (float32 or bfloat16).

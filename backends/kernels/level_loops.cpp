@@ -7,8 +7,8 @@
 namespace secateur::SECATEUR_LEVEL {
 
 extern const VectorLoops loops;
-const VectorLoops loops{norm,          turn,       activate,      sumExponentials, attendBlock, attendGroup,
-                        packKeys,      write,      describeBlock, innerProducts,   addColumns,  addScaled,
-                        sumMagnitudes, magnitudes, lanes,         keysOfPanel};
+const VectorLoops loops{norm,        turn,          activate,   sumExponentials, attendBlock,
+                        attendGroup, packKeys,      write,      innerProducts,   addColumns,
+                        addScaled,   sumMagnitudes, magnitudes, lanes,           keysOfPanel};
 
 } // namespace secateur::SECATEUR_LEVEL

@@ -30,6 +30,10 @@ SECATEUR_INLINE Run common(Run a, std::int64_t begin, std::int64_t end) {
     return {greater(a.begin, begin), smaller(a.end, end)};
 }
 
+SECATEUR_INLINE Run common(Run a, Run b) {
+    return common(a, b.begin, b.end);
+}
+
 /// A softcap, or a scale that would turn the order, is applied to the scores themselves. Returns what is left to
 /// multiply by.
 [[maybe_unused]] float applyScale(const AttentionShape& shape, float* scores, std::int64_t count) {

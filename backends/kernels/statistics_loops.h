@@ -4,7 +4,6 @@
 
 namespace secateur::SECATEUR_LEVEL {
 
-void describeBlock(const DescribedBlock& block, const AttentionShape& shape, float* scratch);
 void innerProducts(const float* x, const float* a, const float* z, std::int64_t width, double* products);
 void addColumns(const float* values, std::int64_t count, double* magnitudes, double* sums, double* squares);
 void addScaled(const float* values, double factor, std::int64_t count, double* sums);

@@ -1,6 +1,6 @@
 #include "backends/kernels/tile_loops.h"
 
-#include "backends/kernels/score_rows.h"
+#include "backends/kernels/row_features.h"
 
 namespace secateur::SECATEUR_LEVEL {
 
@@ -13,10 +13,12 @@ constexpr std::int64_t valueRun = 64;
 struct SoftmaxRow {
     float largest = 0;
     float sum = 0;
-    float shrinks = 1; ///< what came before has to be multiplied by
+    float shrinks = 1;  ///< what came before has to be multiplied by
+    float weighted = 0; ///< sum of e (score - largest), where asked for
 };
 
 /// Goes on with a row: `count` scores, whole vectors, become exponentials.
+template <bool weighs = false>
 SECATEUR_INLINE SoftmaxRow exponentials(SoftmaxRow row, float scale, float* scores, std::int64_t count) {
     Vec best = load(scores);
     Vec other = best;
@@ -31,13 +33,18 @@ SECATEUR_INLINE SoftmaxRow exponentials(SoftmaxRow row, float scale, float* scor
     const float largest = seen > row.largest ? seen : row.largest;
     const float base = largest == -__builtin_inff() ? 0 : largest;
     Vec sum{};
+    Vec weighted{};
     for (i = 0; i < count; i += lanes) {
-        const Vec e = exponentialBelow(load(scores + i) * scale - base);
+        const Vec below = load(scores + i) * scale - base;
+        const Vec e = exponentialBelow(below);
         store(scores + i, e);
         sum += e;
+        if constexpr (weighs)
+            weighted += e * larger(below, all(-100)); // what is not seen is no number times 0 else
     }
     const float shrinks = row.largest == largest ? 1 : exponentialBelow(all(row.largest - base))[0];
-    return {largest, row.sum * shrinks + sumOf(sum), shrinks};
+    const float before = row.sum > 0 ? (row.weighted + row.sum * (row.largest - base)) * shrinks : 0;
+    return {largest, row.sum * shrinks + sumOf(sum), shrinks, before + sumOf(weighted)};
 }
 
 /// A block of queries and the keys of it that are at work.
@@ -47,29 +54,39 @@ public:
         : m_block(block)
         , m_shape(shape)
         , m_columns(inVectors(shape.headDim))
+        , m_stride(strideOf(block.runKeys))
         , m_scores(scratch)
-        , m_context(m_scores + VectorLoops::blockQueries * scoreStride) {
+        , m_context(m_scores + VectorLoops::blockQueries * m_stride) {
         for (std::int64_t i = 0; i < block.count * m_columns; i += lanes)
             store(m_context + i, Vec{});
         for (int query = 0; query < block.count; ++query)
-            m_rows[query] = {-__builtin_inff(), 0, 1};
+            m_rows[query] = {-__builtin_inff(), 0, 1, 0};
+        for (int feature = 0; feature < block.described.count; ++feature)
+            for (int query = 0; query < block.count; ++query)
+                described(feature, query) = 0;
     }
 
     void run() {
         const Run all = visible(0, m_block.count);
         const std::int64_t skipped = (all.begin - m_block.keyFrom) / keysOfPanel * keysOfPanel;
-        for (m_begin = m_block.keyFrom + skipped; m_begin < all.end; m_begin += blockKeys) {
-            m_end = smaller(m_begin + blockKeys, all.end);
+        for (m_begin = m_block.keyFrom + skipped; m_begin < all.end; m_begin += m_block.runKeys) {
+            m_end = smaller(m_begin + m_block.runKeys, all.end);
             scoreTiles();
             for (int query = 0; query < m_block.count; ++query)
                 softmax(query);
             addTiles();
         }
-        for (int query = 0; query < m_block.count; ++query)
+        for (int query = 0; query < m_block.count; ++query) {
             write(query);
+            describe(query);
+        }
     }
 
 private:
+    float& described(int feature, int query) const {
+        return m_block.described.values[feature * m_block.described.stride + query];
+    }
+
     /// Keys that any of the queries [query, query + count) sees.
     Run visible(int query, int count) const {
         return visibleKeys(m_shape, m_block.first + query, count, m_block.keyEnd);
@@ -93,7 +110,7 @@ private:
                 const auto vectors = static_cast<int>((keys.end - begin + lanes - 1) / lanes);
                 multiply(tileSize(query), vectors,
                          {m_block.queries + std::int64_t{query} * m_shape.headDim, m_shape.headDim, panel, keysOfPanel,
-                          m_shape.headDim, m_scores + query * scoreStride + (begin - m_begin), scoreStride, false});
+                          m_shape.headDim, m_scores + query * m_stride + (begin - m_begin), m_stride, false});
             }
         }
     }
@@ -105,12 +122,17 @@ private:
         const std::int64_t begin = (keys.begin - m_begin) / lanes * lanes;
         const std::int64_t count = inVectors(keys.end - m_begin - begin);
         const Run own = common(visible(query, 1), m_begin + begin, m_begin + begin + count);
-        float* scores = m_scores + query * scoreStride + begin;
+        float* scores = m_scores + query * m_stride + begin;
         const float scale = applyScale(m_shape, scores, count);
         const std::int64_t shown = smaller(greater(own.begin - m_begin - begin, 0), count);
         hide(scores, 0, shown);
         hide(scores, greater(shown, own.end - m_begin - begin), count);
-        m_rows[query] = exponentials(m_rows[query], scale, scores, count);
+        if (m_block.described.count == 0)
+            m_rows[query] = exponentials(m_rows[query], scale, scores, count);
+        else {
+            m_rows[query] = exponentials<true>(m_rows[query], scale, scores, count);
+            sumFeatures(query, scores, {m_begin + begin, m_begin + begin + count}, own);
+        }
         if (m_rows[query].shrinks == 1 || m_begin == m_block.keyFrom)
             return;
         float* context = m_context + query * m_columns;
@@ -118,12 +140,39 @@ private:
             store(context + i, load(context + i) * m_rows[query].shrinks);
     }
 
+    /// @param e exponentials of the keys `all`, of which those not `seen` are 0
+    void sumFeatures(int query, const float* e, Run all, Run seen) const {
+        const SoftmaxRow& row = m_rows[query];
+        for (int i = 0; i < m_block.described.count; ++i) {
+            const AttentionFeature& feature = m_block.described.features[i];
+            float& value = described(i, query);
+            if (isSum(feature)) {
+                const Run keys = common(seen, keysOf(feature, m_block.first + query, m_block.keyEnd));
+                value = value * row.shrinks + sumOver(e - all.begin, keys);
+            } else if (feature.kind != AttentionFeature::Kind::entropy)
+                value = shiftedEntropy(e, all.end - all.begin, seen.end - seen.begin, 1.0F / row.sum, feature.epsilon,
+                                       feature.kind == AttentionFeature::Kind::shifted);
+        }
+    }
+
+    void describe(int query) const {
+        const SoftmaxRow& row = m_rows[query];
+        for (int i = 0; i < m_block.described.count; ++i) {
+            const AttentionFeature& feature = m_block.described.features[i];
+            float& value = described(i, query);
+            if (isSum(feature))
+                value /= row.sum;
+            else if (feature.kind == AttentionFeature::Kind::entropy)
+                value = logarithm(all(row.sum))[0] - row.weighted / row.sum;
+        }
+    }
+
     void addTiles() {
         for (std::int64_t begin = m_begin; begin < m_end; begin += valueRun) {
             for (int query = 0; query < m_block.count; query += tileRows) {
                 const Run keys = common(tileKeys(query), begin, begin + valueRun);
                 if (!keys.isEmpty())
-                    addValues(tileSize(query), m_scores + query * scoreStride + (keys.begin - m_begin),
+                    addValues(tileSize(query), m_scores + query * m_stride + (keys.begin - m_begin), m_stride,
                               m_block.values + (keys.begin - m_block.keyFrom) * m_block.valueStride,
                               m_block.valueStride, keys.end - keys.begin, m_context + query * m_columns, m_columns);
             }
@@ -152,7 +201,8 @@ private:
     const QueryBlock& m_block;
     const AttentionShape& m_shape;
     std::int64_t m_columns;
-    float* m_scores;  // [queries, scoreStride]
+    std::int64_t m_stride;
+    float* m_scores;  // [queries, m_stride]
     float* m_context; // [queries, m_columns]
     std::int64_t m_begin = 0;
     std::int64_t m_end = 0;
@@ -203,6 +253,7 @@ void attendBlock(const QueryBlock& block, const AttentionShape& shape, float* sc
 void attendGroup(const QueryGroup& group, const AttentionShape& shape, float* scratch) {
     const std::int64_t columns = inVectors(shape.headDim);
     float* scores = scratch;
+    constexpr std::int64_t scoreStride = strideOf(blockKeys);
     float* context = scores + group.heads * scoreStride;
     float* spare = context + group.heads * columns;
     const float* queries = group.queries;
@@ -232,15 +283,15 @@ void attendGroup(const QueryGroup& group, const AttentionShape& shape, float* sc
         hide(own, group.count, count); // numbers, whatever was left there
         const float scale = applyScale(shape, own, count);
         hide(own, group.count, count);
-        const SoftmaxRow row = exponentials({-__builtin_inff(), 0, 1}, scale, own, count);
+        const SoftmaxRow row = exponentials({-__builtin_inff(), 0, 1, 0}, scale, own, count);
         group.largest[head] = row.largest;
         group.sums[head] = row.sum;
     }
     for (std::int64_t i = 0; i < group.heads * columns; i += lanes)
         store(context + i, Vec{});
     for (int head = 0; head < group.heads; head += tileRows)
-        addValues(static_cast<int>(smaller(tileRows, group.heads - head)), scores + head * scoreStride, values, columns,
-                  group.count, context + head * columns, columns);
+        addValues(static_cast<int>(smaller(tileRows, group.heads - head)), scores + head * scoreStride, scoreStride,
+                  values, columns, group.count, context + head * columns, columns);
     for (int head = 0; head < group.heads; ++head)
         for (std::int64_t i = 0; i < shape.headDim; i += lanes)
             storeSome(group.context + head * shape.headDim + i, load(context + head * columns + i), shape.headDim - i);

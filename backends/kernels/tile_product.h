@@ -9,8 +9,10 @@ namespace secateur::SECATEUR_LEVEL {
 namespace {
 
 constexpr std::int64_t blockKeys = VectorLoops::blockKeys;
-/// A row of scores; not a power of two, so that rows do not fall on each other in the cache.
-constexpr std::int64_t scoreStride = blockKeys + lanes;
+/// From one row of so many scores to the next: no power of two, so that rows do not fall on each other in the cache.
+constexpr std::int64_t strideOf(std::int64_t scores) {
+    return scores + lanes;
+}
 
 /// c = a b, or c += a b, by rows: a's numbers lie side by side along the depth, b's and c's along the columns.
 struct Product {
@@ -87,12 +89,12 @@ SECATEUR_INLINE void multiply(int rows, int vectors, const Product& product) {
 }
 
 /// c += p v over all columns: vectors shared out evenly among passes.
-[[maybe_unused]] void addValues(int rows, const float* p, const float* values, std::int64_t valueStride,
-                                std::int64_t keys, float* c, std::int64_t columns) {
+[[maybe_unused]] void addValues(int rows, const float* p, std::int64_t stride, const float* values,
+                                std::int64_t valueStride, std::int64_t keys, float* c, std::int64_t columns) {
     int left = static_cast<int>(columns / lanes);
     for (int passes = (left + tileVectors - 1) / tileVectors; passes > 0; --passes) {
         const int vectors = (left + passes - 1) / passes;
-        multiply(rows, vectors, {p, scoreStride, values, valueStride, keys, c, columns, true});
+        multiply(rows, vectors, {p, stride, values, valueStride, keys, c, columns, true});
         left -= vectors;
         values += vectors * lanes;
         c += vectors * lanes;

@@ -21,20 +21,15 @@ std::int64_t padded(const VectorLoops& loops, std::int64_t count) {
     return (count + loops.lanes - 1) / loops.lanes * loops.lanes;
 }
 
-std::int64_t scratchFloats(const VectorLoops& loops, const AttentionShape& shape) {
+std::int64_t scratchFloats(const VectorLoops& loops, const AttentionShape& shape, std::int64_t runKeys) {
     const std::int64_t columns = padded(loops, shape.headDim);
     const std::int64_t scores = VectorLoops::blockKeys + loops.lanes;
     std::int64_t group = 0; // the largest
     for (int i = 0; i < shape.kvHeads; ++i)
         group = std::max<std::int64_t>(group, shape.groupHeads(i));
-    const std::int64_t ofBlock = VectorLoops::blockQueries * (scores + columns);
+    const std::int64_t ofBlock = VectorLoops::blockQueries * (runKeys + loops.lanes + columns);
     const std::int64_t ofGroup = group * (scores + 2 * columns) + 2 * VectorLoops::blockKeys * columns;
     return ofBlock > ofGroup ? ofBlock : ofGroup;
-}
-
-std::int64_t describedFloats(const VectorLoops& loops, std::int64_t keys) {
-    const std::int64_t panels = (keys + loops.panelKeys - 1) / loops.panelKeys;
-    return VectorLoops::blockQueries * (panels * loops.panelKeys + loops.lanes);
 }
 
 namespace {

@@ -14,6 +14,14 @@ struct Target {
     std::uint16_t* halves = nullptr;
 };
 
+/// Numbers of the attention of some queries, and where they go.
+struct Description {
+    const AttentionFeature* features = nullptr;
+    int count = 0;
+    float* values = nullptr; ///< of the first feature and query; queries lie side by side, features `stride` apart
+    std::int64_t stride = 0;
+};
+
 /// The queries of one head that are attended to together, at consecutive positions of a row.
 struct QueryBlock {
     const float* queries = nullptr; ///< [count, headDim]
@@ -26,6 +34,8 @@ struct QueryBlock {
     std::int64_t valueStride = 0;
     Target context; ///< of the first query
     std::int64_t contextStride = 0;
+    std::int64_t runKeys = 0; ///< whose scores are held at a time, a multiple of panelKeys
+    Description described;    ///< besides; entropies of shifted probabilities need all keys in one run
 };
 
 /// One query of each head of a KV group, and a run of keys that all of them see.
@@ -39,19 +49,6 @@ struct QueryGroup {
     float* largest = nullptr; ///< [heads]
     float* sums = nullptr;    ///< [heads], of exp(score - largest)
     float* context = nullptr; ///< [heads, headDim], not yet divided by the sum
-};
-
-/// The queries of one head whose attention is described together.
-struct DescribedBlock {
-    const float* queries = nullptr; ///< [count, headDim]
-    int count = 0;                  ///< at most VectorLoops::blockQueries
-    std::int64_t first = 0;         ///< position of the first
-    std::int64_t keyEnd = 0;        ///< behind the last key of the row
-    const float* panels = nullptr;  ///< all keys of the row, by panels of [headDim, panelKeys]
-    const AttentionFeature* features = nullptr;
-    int featureCount = 0;
-    float* values = nullptr; ///< of the first feature and query; queries lie side by side, features featureStride apart
-    std::int64_t featureStride = 0;
 };
 
 /// Vectors that are multiplied with a matrix, of which only sums of magnitudes are wanted.
@@ -91,8 +88,6 @@ struct VectorLoops {
     /// `count` keys to a panel; the rest of their last vector becomes 0.
     void (*packKeys)(const float* keys, std::int64_t count, int headDim, float* panel);
     void (*write)(const float* from, std::int64_t count, const Target& to);
-    /// `scratch` holds describedFloats() numbers.
-    void (*describeBlock)(const DescribedBlock& block, const AttentionShape& shape, float* scratch);
     /// products = x x, a a, z z, x a, x z, a z
     void (*innerProducts)(const float* x, const float* a, const float* z, std::int64_t width, double* products);
     /// Adds |v|, v and v v to three sums of each column.
@@ -110,10 +105,8 @@ struct VectorLoops {
 
 /// `count` in whole vectors.
 std::int64_t padded(const VectorLoops& loops, std::int64_t count);
-std::int64_t scratchFloats(const VectorLoops& loops, const AttentionShape& shape);
-/// What describeBlock() needs for rows of `keys` keys.
-std::int64_t describedFloats(const VectorLoops& loops, std::int64_t keys);
-
+/// @param runKeys as of QueryBlock
+std::int64_t scratchFloats(const VectorLoops& loops, const AttentionShape& shape, std::int64_t runKeys);
 /// The best for this processor, unless others were asked for.
 const VectorLoops& vectorLoops();
 /// For tests and benchmarks: those of "generic", "v3" or "v4" from now on. False if this processor cannot run them or

@@ -76,6 +76,29 @@ SECATEUR_INLINE Vec normalBelow(Vec x) {
     return x < 0.0F ? tail : 1.0F - tail;
 }
 
+/// ln x of positive, normal x, to 1e-7.
+SECATEUR_INLINE Vec logarithm(Vec x) {
+    const Words bits = reinterpret_cast<Words>(x);
+    Vec power = __builtin_convertvector(reinterpret_cast<Ints>(bits >> 23) - 127, Vec);
+    Vec rest = reinterpret_cast<Vec>((bits & 0x7fffffU) | 0x3f800000U); // 1 to 2
+    const Ints isLarge = rest > 1.41421356F;
+    rest = isLarge ? rest * 0.5F : rest;
+    power = isLarge ? power + 1.0F : power;
+    rest -= 1.0F;
+    const Vec square = rest * rest;
+    Vec series = all(7.0376836292e-2F);
+    series = series * rest - 1.1514610310e-1F;
+    series = series * rest + 1.1676998740e-1F;
+    series = series * rest - 1.2420140846e-1F;
+    series = series * rest + 1.4249322787e-1F;
+    series = series * rest - 1.6668057665e-1F;
+    series = series * rest + 2.0000714765e-1F;
+    series = series * rest - 2.4999993993e-1F;
+    series = series * rest + 3.3333331174e-1F;
+    series = series * rest * square - 2.12194440e-4F * power - 0.5F * square;
+    return rest + series + power * 0.693359375F;
+}
+
 } // namespace
 
 } // namespace secateur::SECATEUR_LEVEL

@@ -1,6 +1,7 @@
 // What forward metrics add to a plain pass: all together, and by what they look at.
 //
 // benchmark_metrics MODEL [--type float32|bfloat16] [--rows 8] [--length 512] [--repeat 5] [--budget BYTES]
+//                   [--only GROUP]
 //
 // Passes with and without metrics take turns; what is printed is the median of their ratios. The greatest resident
 // memory is that of the process: run it with --rows 1 --length 4096 for what long sequences take.
@@ -108,6 +109,8 @@ void run(const Arguments& arguments) {
                                     {"neurons", {Observes::neurons}},
                                     {"attention", {Observes::attention}}};
     for (const Group& group : groups) {
+        if (arguments.named.contains("--only") && arguments.named.at("--only") != group.name)
+            continue;
         const std::vector<MetricRequest> requests = requestsOf(group);
         std::vector<double> ratios;
         std::vector<double> seconds;
