@@ -9,6 +9,8 @@
 
 #include <fmt/format.h>
 
+#include <map>
+#include <memory>
 #include <utility>
 
 namespace secateur {
@@ -30,7 +32,9 @@ public:
         , m_type(scalarTypeOf(memory.type))
         , m_trace(memory.trace)
         , m_layers(model.spec().layerCount())
+        , m_firstRecorded(firstRecorded(memory.graphBytes))
         , m_streams(batches.size())
+        , m_scalars(batches.size())
         , m_gradients(batches.size()) {}
 
     void goUp(const Progress& progress) {
@@ -39,7 +43,7 @@ public:
             walk.firstLayer = m_trace->firstLayer;
         if (walk.firstLayer > 0)
             walk.start = [&](std::size_t batch) { return resume(batch); };
-        walk.enters = [&](int, std::size_t batch, const at::Tensor& x) { m_streams[batch].push_back(x.to(m_type)); };
+        walk.runs = [&](int layer, std::size_t batch, const at::Tensor& x) { return run(layer, batch, x); };
         walk.finished = [&](std::size_t batch, const at::Tensor& x) {
             if (m_trace)
                 m_trace->keep(m_first + batch, m_streams[batch], x);
@@ -62,8 +66,39 @@ private:
         return streams[static_cast<std::size_t>(m_trace->firstLayer)].to(at::kFloat);
     }
 
+    /// The uppermost layers whose graphs fit together remember how they ran; the others run again on the way down.
+    int firstRecorded(std::int64_t bytes) const {
+        int layer = m_layers;
+        while (layer > 0 && m_plan.isResident()) {
+            bytes -= m_runner.recordedBytes(m_plan, layer - 1, m_batches.front());
+            if (bytes < 0)
+                break;
+            --layer;
+        }
+        return layer;
+    }
+
+    at::Tensor run(int layer, std::size_t batch, const at::Tensor& x) {
+        m_streams[batch].push_back(x.to(m_type));
+        if (layer < m_firstRecorded || scalarsOf(batch).empty())
+            return m_runner.runLayer(m_plan, layer, x, m_batches[batch]);
+        std::vector<Tap> taps;
+        for (std::size_t pass = 0; pass < scalarsOf(batch).size(); ++pass) {
+            const std::vector<Tap> own = m_steps.taps(layer, pass);
+            taps.insert(taps.end(), own.begin(), own.end());
+        }
+        m_recorded[layer] = m_runner.recordLayer(m_plan, layer, x, m_batches[batch], taps);
+        return m_recorded[layer]->output();
+    }
+
+    const std::vector<BackwardScalar>& scalarsOf(std::size_t batch) {
+        if (m_scalars[batch].empty())
+            m_scalars[batch] = m_steps.scalars(m_first + batch);
+        return m_scalars[batch];
+    }
+
     void turn(std::size_t batch, const at::Tensor& x) {
-        for (const BackwardScalar& scalar : m_steps.scalars(m_first + batch)) {
+        for (const BackwardScalar& scalar : scalarsOf(batch)) {
             const std::size_t pass = m_gradients[batch].size();
             LossGradient top =
                 m_runner.lossGradient(m_plan, x, m_batches[batch], scalar.of, scalar.targets, scalar.weights);
@@ -83,14 +118,20 @@ private:
         std::vector<Pull> pulls;
         for (std::size_t pass = 0; pass < gradients.size(); ++pass)
             pulls.push_back({std::exchange(gradients[pass], {}), m_steps.taps(layer, pass)});
+        if (pulls.empty())
+            return;
         report();
-        m_runner.pullBackEach(m_plan, layer, x, m_batches[batch], pulls, [&](std::size_t pass, LayerGradients found) {
+        const auto take = [&](std::size_t pass, LayerGradients found) {
             m_steps.pulled({layer, m_first + batch, pass, x, pulls[pass].dOutput, found});
             gradients[pass] = std::move(found.input);
             pulls[pass].dOutput.reset();
             ++m_done;
             report();
-        });
+        };
+        if (const auto recorded = m_recorded.extract(layer))
+            recorded.mapped()->pullBackEach(pulls, take);
+        else
+            m_runner.pullBackEach(m_plan, layer, x, m_batches[batch], pulls, take);
     }
 
     const Runner& m_runner;
@@ -101,8 +142,11 @@ private:
     at::ScalarType m_type;
     BackwardTrace* m_trace;
     int m_layers;
-    std::vector<std::vector<at::Tensor>> m_streams;   ///< of each batch, X_l by layer
-    std::vector<std::vector<at::Tensor>> m_gradients; ///< of each batch, by pass
+    int m_firstRecorded;
+    std::map<int, std::unique_ptr<RecordedLayer>> m_recorded; ///< by layer, of a batch that goes alone
+    std::vector<std::vector<at::Tensor>> m_streams;           ///< of each batch, X_l by layer
+    std::vector<std::vector<BackwardScalar>> m_scalars;       ///< of each batch
+    std::vector<std::vector<at::Tensor>> m_gradients;         ///< of each batch, by pass
     double m_done = 0;
 };
 

@@ -46,9 +46,10 @@ struct BackwardTrace; // backward_trace.h
 
 /// What a walk keeps: the streams of all layers, of some batches at a time.
 struct BackwardMemory {
-    ComputeType type = ComputeType::float32;    ///< of the streams while they wait
-    std::int64_t bytes = std::int64_t{1} << 30; ///< where weights do not stay in memory; else one batch at a time
-    BackwardTrace* trace = nullptr;             ///< what a walk before left, and this one leaves; null = nothing
+    ComputeType type = ComputeType::float32;         ///< of the streams while they wait
+    std::int64_t bytes = std::int64_t{1} << 30;      ///< where weights do not stay in memory; else one batch at a time
+    std::int64_t graphBytes = std::int64_t{1} << 30; ///< of layers that need not run again; where weights stay
+    BackwardTrace* trace = nullptr;                  ///< what a walk before left, and this one leaves; null = nothing
 };
 
 /// Batches go up through the layers, and gradients down again, one layer's graph at a time: memory

@@ -51,7 +51,9 @@ private:
         m_progress.report(m_done++ / steps, fmt::format("layer {}", layer));
         if (m_walk.enters)
             m_walk.enters(layer, batch, x);
-        at::Tensor output = m_runner.runLayer(m_plan, layer, x, m_batches[batch], nullptr, m_walk.observer);
+        at::Tensor output = m_walk.runs
+                                ? m_walk.runs(layer, batch, x)
+                                : m_runner.runLayer(m_plan, layer, x, m_batches[batch], nullptr, m_walk.observer);
         if (m_walk.passed)
             m_walk.passed(layer, batch, output);
         return output;

@@ -20,6 +20,8 @@ struct LayerWalk {
     std::function<at::Tensor(std::size_t batch)> start;
     /// A batch is about to run through a layer, in which X_layer enters.
     std::function<void(int layer, std::size_t batch, const at::Tensor& input)> enters;
+    /// Runs a batch through a layer; empty = Runner::runLayer.
+    std::function<at::Tensor(int layer, std::size_t batch, const at::Tensor& input)> runs;
     /// X_(layer+1) of a batch, as soon as it is there.
     std::function<void(int layer, std::size_t batch, const at::Tensor& output)> passed;
     /// What leaves the last layer.

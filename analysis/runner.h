@@ -21,6 +21,7 @@ namespace secateur {
 struct LayerGradients;
 struct LossGradient;
 struct Pull;
+class RecordedLayer;
 
 /// Keys and values of the positions that ran already, of all layers. One user at a time.
 class KvCache {
@@ -81,6 +82,12 @@ public:
     virtual void pullBackEach(const Plan& plan, int layer, const at::Tensor& x, const Batch& batch,
                               std::span<const Pull> pulls, const PullSink& sink,
                               std::span<const float> attentionScales = {}) const = 0;
+    /// Runs a layer so that gradients can go back through it without running it again.
+    /// @param wanted every tap that a gradient will ask for
+    virtual std::unique_ptr<RecordedLayer> recordLayer(const Plan& plan, int layer, const at::Tensor& x,
+                                                       const Batch& batch, std::span<const Tap> wanted) const = 0;
+    /// What a recorded layer holds, roughly, where no tap is wanted.
+    virtual std::int64_t recordedBytes(const Plan& plan, int layer, const Batch& batch) const = 0;
     /// Of one gradient, dOutput [rows, positions, hidden].
     LayerGradients pullBack(const Plan& plan, int layer, const at::Tensor& x, const Batch& batch,
                             const at::Tensor& dOutput, std::span<const Tap> wanted,

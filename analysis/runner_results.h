@@ -1,6 +1,7 @@
 #pragma once
 
 #include "analysis/layer_observer.h"
+#include "analysis/runner.h"
 
 #include <ATen/core/Tensor.h>
 
@@ -24,6 +25,15 @@ struct LayerGradients {
 struct Pull {
     at::Tensor dOutput; ///< [rows, positions, hidden]
     std::vector<Tap> wanted;
+};
+
+/// A layer that ran on a batch, and what gradients need to go back through it. Nothing it was made of need outlive it.
+class RecordedLayer {
+public:
+    virtual ~RecordedLayer() = default;
+    virtual at::Tensor output() const = 0; ///< X_(layer+1)
+    /// As Runner::pullBackEach, once: what it holds is given up on the way.
+    virtual void pullBackEach(std::span<const Pull> pulls, const Runner::PullSink& sink) = 0;
 };
 
 /// What Runner::lossGradient gives.

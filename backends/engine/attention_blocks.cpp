@@ -8,6 +8,26 @@
 
 namespace secateur {
 
+ProjectedHeads projectedHeads(const at::Tensor& projected, const AttentionInput& input, Watch& watch) {
+    const LayerSpec& spec = input.layer.spec;
+    const at::Tensor all = projected.reshape({input.rows, input.positions, -1, spec.headDim});
+    const auto parts = all.split_with_sizes({spec.heads, spec.kvHeads, spec.kvHeads}, 2);
+    ProjectedHeads heads{parts[0], parts[1], parts[2], watch.wants(Tap::key) || watch.wants(Tap::value)};
+    if (heads.perHead) {
+        const at::Tensor kvHeads = kvHeadOf(input.layer, projected.device());
+        heads.keys = heads.keys.index_select(2, kvHeads);
+        heads.values = heads.values.index_select(2, kvHeads);
+    }
+    const auto show = [&](Tap tap, const at::Tensor& values) {
+        if (watch.wants(tap))
+            watch.see(tap, values);
+    };
+    show(Tap::query, heads.queries);
+    show(Tap::key, heads.keys);
+    show(Tap::value, heads.values);
+    return heads;
+}
+
 at::Tensor visibleTo(const AttentionInput& input, std::int64_t firstQuery, std::int64_t queries, std::int64_t keys,
                      const at::Device& device) {
     std::vector<int> first = input.first;

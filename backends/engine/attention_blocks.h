@@ -13,6 +13,18 @@ void showAttention(const at::Tensor& queries, const at::Tensor& keys, const Atte
 void showAttentionFeatures(const at::Tensor& queries, const at::Tensor& keys, const AttentionInput& input,
                            Watch& watch);
 
+/// What attention reads, [rows, positions, heads, headDim].
+struct ProjectedHeads {
+    at::Tensor queries;
+    at::Tensor keys; ///< of KV heads, or
+    at::Tensor values;
+    bool perHead; ///< of query heads, which see copies of one: where somebody asks for them, so that each head's share
+                  ///< of a gradient is its own
+};
+
+/// Shows them to whoever wants them. @param projected [tokens, (heads + 2 kvHeads) headDim]
+ProjectedHeads projectedHeads(const at::Tensor& projected, const AttentionInput& input, Watch& watch);
+
 /// Which key each query sees, [rows, 1, queries, keys], for queries from `firstQuery` on. Every query sees one at
 /// least.
 at::Tensor visibleTo(const AttentionInput& input, std::int64_t firstQuery, std::int64_t queries, std::int64_t keys,

@@ -146,6 +146,21 @@ public:
         });
     }
 
+    std::unique_ptr<RecordedLayer> recordLayer(const Plan& plan, int layer, const at::Tensor& x, const Batch& batch,
+                                               std::span<const Tap> wanted) const override {
+        checkStream(x, batch);
+        checkWhole(batch);
+        return guarded([&] {
+            const auto weights = ownPlan(plan).gradientLayer(layer);
+            return recordThrough(gradientMathOf(plan), inputOf(*weights, batch), flat(x), wanted);
+        });
+    }
+
+    std::int64_t recordedBytes(const Plan& plan, int layer, const Batch& batch) const override {
+        const std::size_t own = static_cast<std::size_t>(layer);
+        return graphBytes(m_spec, m_spec.layers.at(own), plan.mask().layer(layer), batch);
+    }
+
     at::Tensor readOut(const Plan& plan, const at::Tensor& x, const Batch& batch, bool lastOnly) const override {
         checkStream(x, batch);
         return guarded([&] {

@@ -52,31 +52,17 @@ public:
     }
 
     at::Tensor context(const at::Tensor& projected, const AttentionInput& input, Watch& watch) const override {
-        const LayerSpec& spec = input.layer.spec;
-        const at::Tensor kvHeads = kvHeadOf(input.layer, projected.device());
-        const at::Tensor all = projected.reshape({input.rows, input.positions, -1, spec.headDim});
-        const auto parts = all.split_with_sizes({spec.heads, spec.kvHeads, spec.kvHeads}, 2);
-        at::Tensor q = parts[0];
-        at::Tensor k = parts[1];
-        at::Tensor v = parts[2];
-        // Per query head from here on where somebody asks, so that each head's share of a gradient is its own.
-        const bool perHead = watch.wants(Tap::key) || watch.wants(Tap::value);
-        if (perHead) {
-            k = k.index_select(2, kvHeads);
-            v = v.index_select(2, kvHeads);
-        }
-        show(watch, Tap::query, q);
-        show(watch, Tap::key, k);
-        show(watch, Tap::value, v);
-        q = turned(q, input.layer.queryNorm, input);
-        k = turned(k, input.layer.keyNorm, input);
-        v = v.transpose(1, 2);
+        const ProjectedHeads heads = projectedHeads(projected, input, watch);
+        const at::Tensor q = turned(heads.queries, input.layer.queryNorm, input);
+        at::Tensor k = turned(heads.keys, input.layer.keyNorm, input);
+        at::Tensor v = heads.values.transpose(1, 2);
         if (input.cache)
             std::tie(k, v) = throughCache(k, v, input);
         if (watch.wantsAttention())
             showAttention(q, k, input, watch);
         showAttentionFeatures(q, k, input, watch);
-        if (!perHead) {
+        if (!heads.perHead) {
+            const at::Tensor kvHeads = kvHeadOf(input.layer, projected.device());
             k = k.index_select(1, kvHeads);
             v = v.index_select(1, kvHeads);
         }

@@ -19,10 +19,8 @@ namespace {
 /// Keeps the tensors that gradients are wanted of.
 class TapKeeper : public Watch {
 public:
-    explicit TapKeeper(std::span<const Pull> pulls) {
-        for (const Pull& pull : pulls)
-            m_wanted.insert(pull.wanted.begin(), pull.wanted.end());
-    }
+    explicit TapKeeper(std::set<Tap> wanted)
+        : m_wanted(std::move(wanted)) {}
 
     bool wants(Tap tap) const override { return m_wanted.contains(tap); }
     void see(Tap tap, const at::Tensor& values) override { m_seen.insert_or_assign(tap, values); }
@@ -34,43 +32,90 @@ private:
     std::map<Tap, at::Tensor> m_seen;
 };
 
-/// [tokens, ...] or as it is -> [rows, positions, heads, headDim] or [rows, positions, width].
-at::Tensor shaped(const at::Tensor& values, Tap tap, const AttentionInput& input) {
-    if (!values.defined() || tap == Tap::attention)
-        return values;
-    const bool byHead = tap == Tap::query || tap == Tap::key || tap == Tap::value || tap == Tap::context;
-    if (byHead)
-        return values.reshape({input.rows, input.positions, -1, input.layer.spec.headDim});
-    return values.reshape({input.rows, input.positions, -1});
-}
+/// The shapes that taps have outside.
+struct TapShape {
+    std::int64_t rows;
+    std::int64_t positions;
+    std::int64_t headDim;
+
+    /// [tokens, ...] or as it is -> [rows, positions, heads, headDim] or [rows, positions, width].
+    at::Tensor shaped(const at::Tensor& values, Tap tap) const {
+        if (!values.defined() || tap == Tap::attention)
+            return values;
+        const bool byHead = tap == Tap::query || tap == Tap::key || tap == Tap::value || tap == Tap::context;
+        if (byHead)
+            return values.reshape({rows, positions, -1, headDim});
+        return values.reshape({rows, positions, -1});
+    }
+};
+
+class LayerGraph : public RecordedLayer {
+public:
+    LayerGraph(const LayerMath& math, const AttentionInput& input, const at::Tensor& x, std::set<Tap> wanted)
+        : m_shape{input.rows, input.positions, input.layer.spec.headDim}
+        , m_keeper(std::move(wanted)) {
+        const c10::AutoGradMode recording(true);
+        m_leaf = x.detach().requires_grad_(true);
+        m_output = LayerPass(math, input, m_keeper).run(m_leaf);
+    }
+
+    at::Tensor output() const override { return m_shape.shaped(m_output.detach(), Tap::output); }
+
+    void pullBackEach(std::span<const Pull> pulls, const Runner::PullSink& sink) override {
+        for (std::size_t i = 0; i < pulls.size(); ++i)
+            sink(i, gradients(pulls[i], i + 1 < pulls.size()));
+    }
+
+private:
+    LayerGradients gradients(const Pull& pull, bool keepsGraph) const {
+        const c10::AutoGradMode recording(true);
+        std::vector<at::Tensor> asked{m_leaf};
+        std::vector<Tap> taps;
+        for (const auto& [tap, values] : m_keeper.seen())
+            if (std::ranges::find(pull.wanted, tap) != pull.wanted.end()) {
+                asked.push_back(values);
+                taps.push_back(tap);
+            }
+        const auto found =
+            torch::autograd::grad({m_output}, asked, {pull.dOutput.reshape(m_output.sizes())}, keepsGraph, false, true);
+        LayerGradients result;
+        result.input = m_shape.shaped(found.front(), Tap::input);
+        for (std::size_t tap = 0; tap < taps.size(); ++tap)
+            result.taps[taps[tap]] = {m_shape.shaped(asked[tap + 1].detach(), taps[tap]),
+                                      m_shape.shaped(found[tap + 1], taps[tap])};
+        return result;
+    }
+
+    TapShape m_shape;
+    TapKeeper m_keeper;
+    at::Tensor m_leaf;
+    at::Tensor m_output;
+};
 
 } // namespace
 
 void pullBackThrough(const LayerMath& math, const AttentionInput& input, const at::Tensor& x,
                      std::span<const Pull> pulls, const Runner::PullSink& sink) {
-    const c10::AutoGradMode recording(true);
-    const at::Tensor leaf = x.detach().requires_grad_(true);
-    TapKeeper keeper(pulls);
-    const at::Tensor out = LayerPass(math, input, keeper).run(leaf);
-    for (std::size_t i = 0; i < pulls.size(); ++i) {
-        std::vector<at::Tensor> asked{leaf};
-        std::vector<Tap> taps;
-        for (const auto& [tap, values] : keeper.seen())
-            if (std::ranges::find(pulls[i].wanted, tap) != pulls[i].wanted.end()) {
-                asked.push_back(values);
-                taps.push_back(tap);
-            }
-        const bool isLast = i + 1 == pulls.size();
-        const auto gradients =
-            torch::autograd::grad({out}, asked, {pulls[i].dOutput.reshape(out.sizes())}, !isLast, false, true);
-        LayerGradients result;
-        result.input = shaped(gradients.front(), Tap::input, input);
-        for (std::size_t tap = 0; tap < taps.size(); ++tap)
-            result.taps[taps[tap]] = {shaped(asked[tap + 1].detach(), taps[tap], input),
-                                      shaped(gradients[tap + 1], taps[tap], input)};
-        const c10::AutoGradMode ended(false);
-        sink(i, std::move(result));
-    }
+    std::set<Tap> wanted;
+    for (const Pull& pull : pulls)
+        wanted.insert(pull.wanted.begin(), pull.wanted.end());
+    LayerGraph(math, input, x, std::move(wanted)).pullBackEach(pulls, sink);
+}
+
+std::unique_ptr<RecordedLayer> recordThrough(const LayerMath& math, const AttentionInput& input, const at::Tensor& x,
+                                             std::span<const Tap> wanted) {
+    std::set<Tap> taps(wanted.begin(), wanted.end());
+    taps.insert(Tap::output); // whose numbers math would leave out else
+    return std::make_unique<LayerGraph>(math, input, x, std::move(taps));
+}
+
+// Most of what a layer computes, as plain attention and gradientMath() keep it.
+std::int64_t graphBytes(const ModelSpec& spec, const LayerSpec& layer, const LayerMask& mask, const Batch& batch) {
+    const std::int64_t heads = mask.keptHeads();
+    const std::int64_t width = (heads + 2 * std::min<std::int64_t>(heads, layer.kvHeads)) * layer.headDim;
+    const std::int64_t ofToken =
+        4 * std::int64_t{spec.hidden} + 3 * width + heads * batch.positions + 2 * std::int64_t{mask.keptNeurons()};
+    return 4 * batch.tokens() * ofToken;
 }
 
 namespace {

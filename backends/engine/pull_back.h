@@ -5,6 +5,9 @@
 #include "backends/engine/layer_math.h"
 #include "backends/engine/plan_layer.h"
 
+#include <memory>
+#include <span>
+
 namespace secateur {
 
 /// Runner::pullBackEach for a stream [tokens, hidden]: the only places that know autograd are this and lossGradientOf.
@@ -12,6 +15,13 @@ namespace secateur {
 /// @param input of a layer of plain weights
 void pullBackThrough(const LayerMath& math, const AttentionInput& input, const at::Tensor& x,
                      std::span<const Pull> pulls, const Runner::PullSink& sink);
+
+/// Runner::recordLayer for a stream [tokens, hidden].
+std::unique_ptr<RecordedLayer> recordThrough(const LayerMath& math, const AttentionInput& input, const at::Tensor& x,
+                                             std::span<const Tap> wanted);
+
+/// Runner::recordedBytes.
+std::int64_t graphBytes(const ModelSpec& spec, const LayerSpec& layer, const LayerMask& mask, const Batch& batch);
 
 /// Runner::lossGradient for a stream [rows, positions, hidden]. @param ends plain weights
 LossGradient lossGradientOf(const LayerMath& math, const ModelSpec& spec, const PlanEnds& ends, const at::Tensor& x,

@@ -38,6 +38,14 @@ public:
         pulled += static_cast<int>(pulls.size());
         m_runner.pullBackEach(plan, layer, x, batch, pulls, sink, attentionScales);
     }
+    std::unique_ptr<RecordedLayer> recordLayer(const Plan& plan, int layer, const at::Tensor& x, const Batch& batch,
+                                               std::span<const Tap> wanted) const override {
+        layers.push_back(layer);
+        return std::make_unique<Recorded>(m_runner.recordLayer(plan, layer, x, batch, wanted), pulled);
+    }
+    std::int64_t recordedBytes(const Plan& plan, int layer, const Batch& batch) const override {
+        return m_runner.recordedBytes(plan, layer, batch);
+    }
     at::Tensor readOut(const Plan& plan, const at::Tensor& x, const Batch& batch, bool lastOnly) const override {
         return m_runner.readOut(plan, x, batch, lastOnly);
     }
@@ -55,6 +63,22 @@ public:
     }
 
 private:
+    class Recorded : public RecordedLayer {
+    public:
+        Recorded(std::unique_ptr<RecordedLayer> layer, int& pulled)
+            : m_layer(std::move(layer))
+            , m_pulled(pulled) {}
+        at::Tensor output() const override { return m_layer->output(); }
+        void pullBackEach(std::span<const Pull> pulls, const PullSink& sink) override {
+            m_pulled += static_cast<int>(pulls.size());
+            m_layer->pullBackEach(pulls, sink);
+        }
+
+    private:
+        std::unique_ptr<RecordedLayer> m_layer;
+        int& m_pulled;
+    };
+
     const Runner& m_runner;
 };
 
