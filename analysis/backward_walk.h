@@ -52,9 +52,10 @@ struct BackwardMemory {
     BackwardTrace* trace = nullptr;                  ///< what a walk before left, and this one leaves; null = nothing
 };
 
-/// Batches go up through the layers, and gradients down again, one layer's graph at a time: memory
-/// grows with the depth by the streams that wait alone. Where the weights stay in memory batch follows batch, else as
-/// many go side by side as memory.bytes of streams allow, but at least one, so that weights are read rarely.
+/// Batches go up through the layers, and gradients down again. Memory grows with the depth by the streams that wait
+/// alone, but for the graphs of the uppermost layers, as many as memory.graphBytes hold; those below run again, one
+/// layer's graph at a time. Where the weights stay in memory batch follows batch, else as many go side by side as
+/// memory.bytes of streams allow, but at least one, so that weights are read rarely; then all layers run again.
 /// @throws Cancelled, within the time that one layer takes for one batch
 void walkBackward(const Model& model, const Plan& plan, std::span<const Batch> batches, const BackwardSteps& steps,
                   const BackwardMemory& memory, const Progress& progress);

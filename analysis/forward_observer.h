@@ -33,6 +33,7 @@ public:
     const KeptUnits& kept(int layer) const { return m_kept[static_cast<std::size_t>(layer)]; }
 
     bool wants(int layer, Tap tap) const override;
+    bool takesPlanType() const override { return true; }
     void see(int layer, Tap tap, const at::Tensor& values) override;
     std::span<const AttentionFeature> attentionFeatures(int layer) const override;
     void seeAttentionFeatures(int layer, const at::Tensor& features) override;

@@ -28,14 +28,16 @@ enum class Tap {
     output,          ///< [rows, positions, hidden]: the stream that leaves
 };
 
-/// Looks at layers while they run. The engine computes nothing that nobody wants. Tensors are float32 on the model's
-/// device, must not be written to, and are never part of a graph. Padded positions hold anything. A layer without
-/// attention or MLP shows nothing of it.
+/// Looks at layers while they run. The engine computes nothing that nobody wants. Tensors are float32, unless the
+/// observer says otherwise, on the model's device, must not be written to, and are never part of a graph. Padded
+/// positions hold anything. A layer without attention or MLP shows nothing of it.
 class LayerObserver {
 public:
     virtual ~LayerObserver() = default;
 
     virtual bool wants(int layer, Tap tap) const = 0;
+    /// Whether what products read (context, mlpHidden) may come in the plan's type, as it is.
+    virtual bool takesPlanType() const { return false; }
     virtual void see(int layer, Tap tap, const at::Tensor& values) = 0;
 
     /// Whether attention probabilities are wanted: they cost a pass of their own over the scores.

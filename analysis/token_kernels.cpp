@@ -46,10 +46,11 @@ public:
     }
 
     at::Tensor contributions(const at::Tensor& context, const at::Tensor& weights) const override {
+        const at::Tensor own = context.to(at::kFloat);
         std::vector<at::Tensor> heads; // one at a time: what all add to all tokens would be too large
         for (std::int64_t head = 0; head < weights.size(0); ++head)
             heads.push_back(
-                context.select(2, head).matmul(weights[head].to(at::kFloat).t()).abs().sum(-1, false, at::kDouble));
+                own.select(2, head).matmul(weights[head].to(at::kFloat).t()).abs().sum(-1, false, at::kDouble));
         return at::stack(heads, -1).cpu();
     }
 };

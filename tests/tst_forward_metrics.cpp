@@ -250,6 +250,8 @@ private slots:
         const at::Tensor z = drawn();
         QVERIFY(!differs(fast.innerProducts(x, a, z), plain.innerProducts(x, a, z)));
         QVERIFY(!differs(fast.columnSums(x, lengths), plain.columnSums(x, lengths)));
+        const at::Tensor halves = x.to(at::kBFloat16);
+        QVERIFY(!differs(fast.columnSums(halves, lengths), plain.columnSums(halves, lengths)));
         at::Tensor factors = at::randn({3, 200, 2}, at::kDouble);
         factors[0].narrow(0, 13, 187).zero_();
         x[0][20].fill_(std::numeric_limits<float>::quiet_NaN()); // behind the end, where anything may be

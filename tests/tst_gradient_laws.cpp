@@ -126,6 +126,31 @@ private slots:
         QVERIFY(apart(both[0].values, both[1].values) < 1e-5);
     }
 
+    void layersThatRememberChangeNothing_data() { addModels(); }
+    void layersThatRememberChangeNothing() {
+        QFETCH(QString, folder);
+        const GradientCase c(folder);
+        const test::CountingModel model(c.model);
+        const auto measured = [&](std::int64_t graphBytes) {
+            model.counted.forget();
+            return measureGradient(
+                model,
+                {.plan = *c.plan, .sequences = c.sequences, .labels = c.labels, .memory = {.graphBytes = graphBytes}},
+                parseMetricRequests(metrics), {});
+        };
+        const auto again = measured(0);
+        QCOMPARE(model.counted.recorded, 0);
+        const auto all = measured(std::int64_t{1} << 30);
+        const int most = model.counted.recorded;
+        QCOMPARE(most, static_cast<int>(model.counted.layers.size()));
+        const Batch batch = paddedBatches(c.sequences, 4096).batches.front();
+        const auto some = measured(model.runner().recordedBytes(*c.plan, 0, batch) * 3 / 2);
+        QVERIFY(model.counted.recorded > 0 && model.counted.recorded < most);
+        const double error = std::max(apart(all, again), apart(some, again));
+        qInfo("%s %.1e", qPrintable(folder), error);
+        QVERIFY(error < 1e-5);
+    }
+
     void weightsThatDoNotStayChangeNothing_data() { addModels(); }
     void weightsThatDoNotStayChangeNothing() {
         QFETCH(QString, folder);

@@ -120,7 +120,7 @@ public:
         if (watch.wantsAttention())
             showAttention(queries, cache.keys, input, watch);
         if (watch.wants(Tap::context))
-            watch.see(Tap::context, context.to(at::kFloat));
+            watch.see(Tap::context, context);
         return context;
     }
 

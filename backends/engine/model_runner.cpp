@@ -41,7 +41,7 @@ public:
         const at::Tensor shaped =
             byHead ? values.reshape({m_input.rows, m_input.positions, -1, m_input.layer.spec.headDim})
                    : values.reshape({m_input.rows, m_input.positions, -1});
-        m_observer.see(m_layer, tap, shaped.to(at::kFloat));
+        m_observer.see(m_layer, tap, m_observer.takesPlanType() ? shaped : shaped.to(at::kFloat));
     }
     bool wantsAttention() const override { return m_observer.wantsAttention(m_layer); }
     void seeAttention(std::int64_t firstHead, std::int64_t firstQuery, const at::Tensor& probabilities) override {

@@ -16,6 +16,25 @@ SECATEUR_INLINE Doubles wide(const float* from) {
     return __builtin_convertvector(floats, Doubles);
 }
 
+SECATEUR_INLINE float wideOne(std::uint16_t half) {
+    const std::uint32_t bits = std::uint32_t{half} << 16;
+    float result;
+    __builtin_memcpy(&result, &bits, sizeof result);
+    return result;
+}
+
+SECATEUR_INLINE float wideOne(float number) {
+    return number;
+}
+
+SECATEUR_INLINE Doubles wide(const std::uint16_t* from) {
+    using Some [[gnu::vector_size(lanes)]] = std::uint16_t;
+    using Bits [[gnu::vector_size(lanes * 2)]] = std::uint32_t;
+    Some halves;
+    __builtin_memcpy(&halves, from, sizeof halves);
+    return __builtin_convertvector(reinterpret_cast<Floats>(__builtin_convertvector(halves, Bits) << 16), Doubles);
+}
+
 SECATEUR_INLINE Doubles loadDoubles(const double* from) {
     Doubles result;
     __builtin_memcpy(&result, from, sizeof result);
@@ -39,6 +58,44 @@ SECATEUR_INLINE double magnitude(double value) {
 
 SECATEUR_INLINE Vec magnitude(Vec v) {
     return reinterpret_cast<Vec>(reinterpret_cast<Words>(v) & 0x7fffffffU);
+}
+
+/// `rows` rows at once: sums are loaded and stored once for all of them.
+template <int rows, typename Number>
+SECATEUR_INLINE void addSomeRows(const ColumnBlock& block, const Number* values) {
+    std::int64_t i = 0;
+    for (; i + doubleLanes <= block.columns; i += doubleLanes) {
+        Doubles magnitudes = loadDoubles(block.magnitudes + i);
+        Doubles sums = loadDoubles(block.sums + i);
+        Doubles squares = loadDoubles(block.squares + i);
+#pragma GCC unroll 4
+        for (int row = 0; row < rows; ++row) {
+            const Doubles d = wide(values + row * block.stride + i);
+            magnitudes += d < 0.0 ? -d : d;
+            sums += d;
+            squares += d * d;
+        }
+        storeDoubles(block.magnitudes + i, magnitudes);
+        storeDoubles(block.sums + i, sums);
+        storeDoubles(block.squares + i, squares);
+    }
+    for (; i < block.columns; ++i)
+        for (int row = 0; row < rows; ++row) {
+            const double d = wideOne(values[row * block.stride + i]);
+            block.magnitudes[i] += magnitude(d);
+            block.sums[i] += d;
+            block.squares[i] += d * d;
+        }
+}
+
+template <typename Number>
+SECATEUR_INLINE void addRows(const ColumnBlock& block, const Number* values) {
+    constexpr int together = 4;
+    std::int64_t row = 0;
+    for (; row + together <= block.rows; row += together)
+        addSomeRows<together>(block, values + row * block.stride);
+    for (; row < block.rows; ++row)
+        addSomeRows<1>(block, values + row * block.stride);
 }
 
 } // namespace
@@ -78,20 +135,11 @@ void innerProducts(const float* x, const float* a, const float* z, std::int64_t 
     }
 }
 
-void addColumns(const float* values, std::int64_t count, double* magnitudes, double* sums, double* squares) {
-    std::int64_t i = 0;
-    for (; i + doubleLanes <= count; i += doubleLanes) {
-        const Doubles d = wide(values + i);
-        storeDoubles(magnitudes + i, loadDoubles(magnitudes + i) + (d < 0.0 ? -d : d));
-        storeDoubles(sums + i, loadDoubles(sums + i) + d);
-        storeDoubles(squares + i, loadDoubles(squares + i) + d * d);
-    }
-    for (; i < count; ++i) {
-        const double d = values[i];
-        magnitudes[i] += magnitude(d);
-        sums[i] += d;
-        squares[i] += d * d;
-    }
+void addColumns(const ColumnBlock& block) {
+    if (block.halves)
+        addRows(block, block.halves);
+    else
+        addRows(block, block.floats);
 }
 
 void addScaled(const float* values, double factor, std::int64_t count, double* sums) {

@@ -5,7 +5,7 @@
 namespace secateur::SECATEUR_LEVEL {
 
 void innerProducts(const float* x, const float* a, const float* z, std::int64_t width, double* products);
-void addColumns(const float* values, std::int64_t count, double* magnitudes, double* sums, double* squares);
+void addColumns(const ColumnBlock& block);
 void addScaled(const float* values, double factor, std::int64_t count, double* sums);
 void sumMagnitudes(const MagnitudeBlock& block);
 double magnitudes(const float* values, std::int64_t count);

@@ -65,18 +65,28 @@ public:
 
     at::Tensor columnSums(const at::Tensor& values, std::span<const int> lengths) const override {
         const std::int64_t width = values.size(2);
+        const std::int64_t positions = values.size(1);
         at::Tensor result = at::zeros({values.size(0), 3, width}, at::kDouble);
-        const at::Tensor own = values.contiguous();
+        const bool isHalves = values.scalar_type() == at::kBFloat16;
+        const at::Tensor own = (isHalves ? values : values.to(at::kFloat)).contiguous();
         const VectorLoops& loops = vectorLoops();
         const std::int64_t blocks = quotientUp(width, blockColumns);
         shareOut(values.size(0) * blocks, 0, [&](std::int64_t task, float*) {
             const std::int64_t row = task / blocks;
             const std::int64_t begin = task % blocks * blockColumns;
-            const std::int64_t count = std::min(blockColumns, width - begin);
-            double* sums = result.data_ptr<double>() + row * 3 * width + begin;
-            for (std::int64_t position = 1; position < lengths[static_cast<std::size_t>(row)]; ++position)
-                loops.addColumns(own.data_ptr<float>() + (row * values.size(1) + position) * width + begin, count, sums,
-                                 sums + width, sums + 2 * width);
+            const std::int64_t place = (row * positions + 1) * width + begin;
+            ColumnBlock block;
+            if (isHalves)
+                block.halves = static_cast<const std::uint16_t*>(own.data_ptr()) + place;
+            else
+                block.floats = own.data_ptr<float>() + place;
+            block.stride = width;
+            block.rows = lengths[static_cast<std::size_t>(row)] - 1;
+            block.columns = std::min(blockColumns, width - begin);
+            block.magnitudes = result.data_ptr<double>() + row * 3 * width + begin;
+            block.sums = block.magnitudes + width;
+            block.squares = block.sums + width;
+            loops.addColumns(block);
         });
         return result;
     }
@@ -96,7 +106,7 @@ private:
         const VectorLoops& loops = vectorLoops();
         const std::int64_t panels = quotientUp(out, loops.panelKeys);
         const std::int64_t packedHead = panels * loops.panelKeys * depth;
-        const at::Tensor own = context.contiguous();
+        const at::Tensor own = context.to(at::kFloat).contiguous();
         const at::Tensor matrices = weights.contiguous();
         const at::Tensor packed = at::empty({heads * packedHead}, at::kFloat);
         shareOut(heads * panels, 0, [&](std::int64_t task, float*) {

@@ -63,6 +63,18 @@ struct MagnitudeBlock {
     std::int64_t sumStride = 0;
 };
 
+/// Rows of numbers whose columns are summed.
+struct ColumnBlock {
+    const float* floats = nullptr; ///< [rows, columns], `stride` from one row to the next; or
+    const std::uint16_t* halves = nullptr;
+    std::int64_t stride = 0;
+    std::int64_t rows = 0;
+    std::int64_t columns = 0;
+    double* magnitudes = nullptr; ///< [columns], to which |v| is added
+    double* sums = nullptr;
+    double* squares = nullptr;
+};
+
 /// What log softmax of a row needs.
 struct ExponentialSum {
     float largest = 0; ///< logit, before any softcap
@@ -91,7 +103,7 @@ struct VectorLoops {
     /// products = x x, a a, z z, x a, x z, a z
     void (*innerProducts)(const float* x, const float* a, const float* z, std::int64_t width, double* products);
     /// Adds |v|, v and v v to three sums of each column.
-    void (*addColumns)(const float* values, std::int64_t count, double* magnitudes, double* sums, double* squares);
+    void (*addColumns)(const ColumnBlock& block);
     /// sums += factor v
     void (*addScaled)(const float* values, double factor, std::int64_t count, double* sums);
     void (*sumMagnitudes)(const MagnitudeBlock& block);

@@ -16,8 +16,9 @@ public:
 
     mutable std::vector<int> layers; ///< one for each call
     mutable int scored = 0;          ///< calls of losses()
+    mutable int recorded = 0;        ///< layers that remember how they ran
     mutable int pulled = 0;          ///< gradients that went back through a layer
-    void forget() { layers.clear(), scored = 0, pulled = 0; }
+    void forget() { layers.clear(), scored = 0, recorded = 0, pulled = 0; }
     std::set<int> distinct() const { return {layers.begin(), layers.end()}; }
 
     std::shared_ptr<const Plan> plan(const PruningMask& mask, ComputeType type) const override {
@@ -41,6 +42,7 @@ public:
     std::unique_ptr<RecordedLayer> recordLayer(const Plan& plan, int layer, const at::Tensor& x, const Batch& batch,
                                                std::span<const Tap> wanted) const override {
         layers.push_back(layer);
+        ++recorded;
         return std::make_unique<Recorded>(m_runner.recordLayer(plan, layer, x, batch, wanted), pulled);
     }
     std::int64_t recordedBytes(const Plan& plan, int layer, const Batch& batch) const override {
