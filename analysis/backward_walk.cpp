@@ -166,6 +166,20 @@ std::size_t sideBySide(const Model& model, const Plan& plan, std::span<const Bat
 
 } // namespace
 
+std::int64_t tokensAtOnce(const Model& model, const Plan& plan, std::span<const TokenSequence> sequences,
+                          std::int64_t most, const BackwardMemory& memory) {
+    constexpr std::int64_t fewest = 128;
+    Batch longest;
+    longest.rows = 1;
+    for (const TokenSequence& sequence : sequences)
+        longest.positions = std::max(longest.positions, static_cast<int>(sequence.ids.size()));
+    std::int64_t bytes = 0;
+    for (int layer = 0; layer < model.spec().layerCount(); ++layer)
+        bytes += model.runner().recordedBytes(plan, layer, longest);
+    const std::int64_t tokens = bytes > 0 ? memory.graphBytes * longest.positions / bytes : most;
+    return tokens < fewest ? most : std::min(tokens, most);
+}
+
 void walkBackward(const Model& model, const Plan& plan, std::span<const Batch> batches, const BackwardSteps& steps,
                   const BackwardMemory& memory, const Progress& progress) {
     for (std::size_t first = 0; first < batches.size();) {

@@ -4,6 +4,7 @@
 #include "analysis/plan.h"
 #include "analysis/progress.h"
 #include "analysis/runner.h"
+#include "analysis/sequences.h"
 
 #include <cstddef>
 #include <cstdint>
@@ -48,9 +49,14 @@ struct BackwardTrace; // backward_trace.h
 struct BackwardMemory {
     ComputeType type = ComputeType::float32;         ///< of the streams while they wait
     std::int64_t bytes = std::int64_t{1} << 30;      ///< where weights do not stay in memory; else one batch at a time
-    std::int64_t graphBytes = std::int64_t{1} << 30; ///< of layers that need not run again; where weights stay
+    std::int64_t graphBytes = std::int64_t{1} << 28; ///< of layers that need not run again; where weights stay
     BackwardTrace* trace = nullptr;                  ///< what a walk before left, and this one leaves; null = nothing
 };
+
+/// How many tokens of sequences go together for all layers to remember how they ran, `most` at most. Where these would
+/// be too few for fast products it is `most`.
+std::int64_t tokensAtOnce(const Model& model, const Plan& plan, std::span<const TokenSequence> sequences,
+                          std::int64_t most, const BackwardMemory& memory);
 
 /// Batches go up through the layers, and gradients down again. Memory grows with the depth by the streams that wait
 /// alone, but for the graphs of the uppermost layers, as many as memory.graphBytes hold; those below run again, one

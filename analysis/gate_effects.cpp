@@ -2,6 +2,7 @@
 
 #include "analysis/forward_values.h"
 #include "analysis/gradient_scalars.h"
+#include "analysis/gradient_walk.h"
 #include "analysis/padded_batches.h"
 #include "analysis/runner_results.h"
 #include "analysis/usage_error.h"
@@ -56,7 +57,7 @@ public:
         , m_kinds(kinds)
         , m_mask(run.plan.mask())
         , m_scalars(model, run.sequences, run.labels)
-        , m_batches(paddedBatches(run.sequences, run.batchTokens))
+        , m_batches(batchesOf(model, {}, run))
         , m_gates(model.spec(), m_mask, kinds)
         , m_bypassPlan(kinds.bypasses ? model.runner().plan(bypassing(model.spec(), m_mask), run.plan.type())
                                       : nullptr) {

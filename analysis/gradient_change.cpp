@@ -3,6 +3,7 @@
 #include "analysis/error.h"
 #include "analysis/forward_values.h"
 #include "analysis/gradient_scalars.h"
+#include "analysis/gradient_walk.h"
 #include "analysis/padded_batches.h"
 #include "analysis/runner_results.h"
 #include "analysis/usage_error.h"
@@ -36,7 +37,7 @@ public:
         , m_run(run)
         , m_scalars(model, run.sequences, run.labels)
         , m_of{m_scalars.scalarisation(metric)}
-        , m_batches(paddedBatches(run.sequences, run.batchTokens))
+        , m_batches(batchesOf(model, {}, run))
         , m_sums(m_spec.layers.size()) {}
 
     /// [heads, columns] of each layer

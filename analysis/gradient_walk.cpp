@@ -46,8 +46,10 @@ BatchRule batchRuleOf(const MetricRequest& request) {
     return {isOfBatches ? wholeOption(request, "batch") : 0, false};
 }
 
-PaddedBatches batchesOf(const BatchRule& rule, const GradientRun& run) {
-    return rule.rows > 0 ? batchesInOrder(run.sequences, rule.rows) : paddedBatches(run.sequences, run.batchTokens);
+PaddedBatches batchesOf(const Model& model, const BatchRule& rule, const GradientRun& run) {
+    if (rule.rows > 0)
+        return batchesInOrder(run.sequences, rule.rows);
+    return paddedBatches(run.sequences, tokensAtOnce(model, run.plan, run.sequences, run.batchTokens, run.memory));
 }
 
 GradientWalk::GradientWalk(const Model& model, const GradientRun& run, const GradientScalars& scalars,
@@ -57,7 +59,7 @@ GradientWalk::GradientWalk(const Model& model, const GradientRun& run, const Gra
     , m_scalars(scalars)
     , m_rule(rule)
     , m_requests(requests)
-    , m_batches(batchesOf(rule, run)) {
+    , m_batches(batchesOf(model, rule, run)) {
     for (const MetricRequest& request : requests)
         plan(request);
     m_sums = std::make_unique<GradientSums>(model, run.plan, m_batches, scalars, m_passes, rule.mergesRows);

@@ -23,7 +23,7 @@ struct BatchRule {
     bool operator==(const BatchRule&) const = default;
 };
 BatchRule batchRuleOf(const MetricRequest& request);
-PaddedBatches batchesOf(const BatchRule& rule, const GradientRun& run);
+PaddedBatches batchesOf(const Model& model, const BatchRule& rule, const GradientRun& run);
 
 class GradientWalk : public GradientWork {
 public:

@@ -55,7 +55,7 @@ public:
         , m_perStep(static_cast<std::size_t>(perStepOf(request.strategy)))
         , m_plan(model.runner().plan(m_base, run.type))
         , m_scalars(model, run.sequences, run.labels)
-        , m_batches(batchesOf(batchRuleOf(m_metric), gradientRun()))
+        , m_batches(batchesOf(model, batchRuleOf(m_metric), gradientRun()))
         , m_quality(model, m_batches, run.labels, m_scalars, m_scalars.scalarisation(m_metric))
         , m_trace(m_batches.batches.size()) {
         const std::int64_t bytes = m_batches.tokens() * m_spec.hidden * m_spec.layerCount() * 4;

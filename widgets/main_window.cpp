@@ -316,7 +316,8 @@ void MainWindow::connectAutosave() {
     });
     for (const Leftover& leftover : m_autosave->leftovers()) {
         const QString text =
-            tr("Secateur ended without saving %1 of %2.").arg(counted(leftover.masks, "mask"), leftover.model);
+            tr("Secateur ended without saving %1 of %2.")
+                .arg(leftover.masks > 0 ? counted(leftover.masks, "mask") : tr("what was measured"), leftover.model);
         m_messages->say(MessageBar::Kind::notice, text,
                         {{tr("Restore"), [this, leftover] { recover(leftover); }},
                          {tr("Let go"), [this, leftover] { m_autosave->discard(leftover); }}});

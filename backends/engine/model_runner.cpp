@@ -156,9 +156,8 @@ public:
         });
     }
 
-    std::int64_t recordedBytes(const Plan& plan, int layer, const Batch& batch) const override {
-        const std::size_t own = static_cast<std::size_t>(layer);
-        return graphBytes(m_spec, m_spec.layers.at(own), plan.mask().layer(layer), batch);
+    std::int64_t recordedBytes(const Plan&, int layer, const Batch& batch) const override {
+        return graphBytes(m_spec, m_spec.layers.at(static_cast<std::size_t>(layer)), batch);
     }
 
     at::Tensor readOut(const Plan& plan, const at::Tensor& x, const Batch& batch, bool lastOnly) const override {

@@ -110,11 +110,10 @@ std::unique_ptr<RecordedLayer> recordThrough(const LayerMath& math, const Attent
 }
 
 // Most of what a layer computes, as plain attention and gradientMath() keep it.
-std::int64_t graphBytes(const ModelSpec& spec, const LayerSpec& layer, const LayerMask& mask, const Batch& batch) {
-    const std::int64_t heads = mask.keptHeads();
-    const std::int64_t width = (heads + 2 * std::min<std::int64_t>(heads, layer.kvHeads)) * layer.headDim;
-    const std::int64_t ofToken =
-        4 * std::int64_t{spec.hidden} + 3 * width + heads * batch.positions + 2 * std::int64_t{mask.keptNeurons()};
+std::int64_t graphBytes(const ModelSpec& spec, const LayerSpec& layer, const Batch& batch) {
+    const std::int64_t width = std::int64_t{layer.heads + 2 * layer.kvHeads} * layer.headDim;
+    const std::int64_t ofToken = 4 * std::int64_t{spec.hidden} + 3 * width +
+                                 std::int64_t{layer.heads} * batch.positions + 2 * std::int64_t{layer.ffn};
     return 4 * batch.tokens() * ofToken;
 }
 

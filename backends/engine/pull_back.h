@@ -21,7 +21,7 @@ std::unique_ptr<RecordedLayer> recordThrough(const LayerMath& math, const Attent
                                              std::span<const Tap> wanted);
 
 /// Runner::recordedBytes.
-std::int64_t graphBytes(const ModelSpec& spec, const LayerSpec& layer, const LayerMask& mask, const Batch& batch);
+std::int64_t graphBytes(const ModelSpec& spec, const LayerSpec& layer, const Batch& batch);
 
 /// Runner::lossGradient for a stream [rows, positions, hidden]. @param ends plain weights
 LossGradient lossGradientOf(const LayerMath& math, const ModelSpec& spec, const PlanEnds& ends, const at::Tensor& x,
