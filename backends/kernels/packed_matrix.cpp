@@ -4,7 +4,9 @@
 
 #include <ATen/ATen.h>
 
+#include <compare>
 #include <map>
+#include <memory>
 #include <mutex>
 
 namespace secateur {
@@ -15,11 +17,37 @@ using dnnl::memory;
 
 /// The layout hardly depends on the number of rows; this many show oneDNN what is wanted.
 constexpr std::int64_t typicalRows = 1024;
-/// Shapes of input whose code is kept at hand.
-constexpr std::size_t mostShapes = 16;
+/// Shapes whose code is kept at hand.
+constexpr std::size_t mostShapes = 512;
 
 memory::desc inputOf(std::int64_t rows, std::int64_t columns, memory::data_type type) {
     return {{rows, columns}, type, memory::format_tag::ab};
+}
+
+/// What a product's code depends on, but for the layout of the weights, which follows from it.
+struct Shape {
+    std::int64_t rows;
+    std::int64_t in;
+    std::int64_t out;
+    memory::data_type type;
+    bool adds;
+    auto operator<=>(const Shape&) const = default;
+};
+
+/// Matrices of one shape share their code: all layers of a model have the same few, and making code takes as long as
+/// multiplying some hundred rows.
+std::shared_ptr<const onednn::Product> productOf(const Shape& shape, const memory::desc& weights) {
+    static std::mutex mutex;
+    static std::map<Shape, std::shared_ptr<const onednn::Product>> products;
+    const std::lock_guard lock(mutex);
+    if (const auto found = products.find(shape); found != products.end())
+        return found->second;
+    if (products.size() >= mostShapes)
+        products.clear();
+    auto made = std::make_shared<onednn::Product>(inputOf(shape.rows, shape.in, shape.type), weights,
+                                                  onednn::plainFloats({shape.rows, shape.out}), shape.adds);
+    products.emplace(shape, made);
+    return made;
 }
 
 } // namespace
@@ -29,24 +57,10 @@ struct PackedMatrix::Parts {
     std::int64_t out;
     memory::data_type type;
     memory weights;
-    std::mutex mutex;
-    std::map<std::pair<std::int64_t, bool>, std::shared_ptr<const onednn::Product>> products;
-
-    std::shared_ptr<const onednn::Product> product(std::int64_t rows, bool adds) {
-        const std::lock_guard lock(mutex);
-        if (const auto found = products.find({rows, adds}); found != products.end())
-            return found->second;
-        if (products.size() >= mostShapes)
-            products.clear();
-        auto made = std::make_shared<onednn::Product>(inputOf(rows, in, type), weights.get_desc(),
-                                                      onednn::plainFloats({rows, out}), adds);
-        products.emplace(std::pair(rows, adds), made);
-        return made;
-    }
 };
 
 PackedMatrix::PackedMatrix(const at::Tensor& weight)
-    : m_parts(new Parts{weight.size(1), weight.size(0), onednn::typeOf(weight), {}, {}, {}}) {
+    : m_parts(new Parts{weight.size(1), weight.size(0), onednn::typeOf(weight), {}}) {
     dnnl::stream stream(onednn::engine());
     const memory::desc any({m_parts->in, m_parts->out}, m_parts->type, memory::format_tag::any);
     const onednn::Product typical(inputOf(typicalRows, m_parts->in, m_parts->type), any,
@@ -60,7 +74,9 @@ void PackedMatrix::multiply(const at::Tensor& input, const at::Tensor& result, b
     if (input.size(0) == 0)
         return;
     dnnl::stream stream(onednn::engine());
-    m_parts->product(input.size(0), adds)->run(stream, onednn::view(input), m_parts->weights, onednn::view(result));
+    const auto product =
+        productOf({input.size(0), m_parts->in, m_parts->out, m_parts->type, adds}, m_parts->weights.get_desc());
+    product->run(stream, onednn::view(input), m_parts->weights, onednn::view(result));
 }
 
 std::int64_t PackedMatrix::bytes() const {
