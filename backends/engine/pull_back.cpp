@@ -5,6 +5,7 @@
 #include "backends/engine/read_out.h"
 
 #include <ATen/ATen.h>
+#include <ATen/Parallel.h>
 #include <c10/core/GradMode.h>
 #include <torch/csrc/autograd/autograd.h>
 
@@ -235,14 +236,33 @@ private:
         }
         const at::Tensor chosen = at::tensor(targets, at::kLong).to(logits.device()).unsqueeze(1);
         const at::Tensor factors = at::tensor(weights).to(logits.device()).unsqueeze(1);
-        const at::Tensor scale = logits.logsumexp(1, true);
-        at::Tensor slopes = at::softmax(logits, 1);
         const bool ofProbability = kind == Scalarisation::goldProbability;
-        const at::Tensor values =
-            factors * (ofProbability ? slopes.gather(1, chosen) : logits.gather(1, chosen) - scale);
-        const at::Tensor outer = ofProbability ? values : factors;
-        slopes.mul_(-outer).scatter_add_(1, chosen, outer);
-        return {values.squeeze(1), slopes};
+        const Scalars result{at::empty({logits.size(0)}, logits.options()), at::empty_like(logits)};
+        const auto fill = [&](std::int64_t begin, std::int64_t count) {
+            const at::Tensor own = logits.narrow(0, begin, count);
+            const at::Tensor target = chosen.narrow(0, begin, count);
+            const at::Tensor factor = factors.narrow(0, begin, count);
+            at::Tensor slopes = result.slopes.narrow(0, begin, count);
+            at::sub_out(slopes, own, own.amax(1, true));
+            const at::Tensor below = slopes.gather(1, target);
+            slopes.exp_();
+            const at::Tensor sum = slopes.sum(1, true);
+            const at::Tensor value = factor * (ofProbability ? slopes.gather(1, target) / sum : below - sum.log());
+            const at::Tensor outer = ofProbability ? value : factor;
+            slopes.mul_(-outer / sum).scatter_add_(1, target, outer);
+            result.values.narrow(0, begin, count).copy_(value.squeeze(1));
+        };
+        if (!logits.device().is_cpu()) {
+            fill(0, logits.size(0));
+            return result;
+        }
+        // Row by row, each of which stays in the cache from one step to the next.
+        at::parallel_for(0, logits.size(0), 1, [&](std::int64_t begin, std::int64_t end) {
+            const c10::NoGradGuard noGraph;
+            for (std::int64_t row = begin; row < end; ++row)
+                fill(row, 1);
+        });
+        return result;
     }
 
     static at::Tensor flat(const at::Tensor& stream) { return stream.view({-1, stream.size(-1)}); }
