@@ -10,6 +10,7 @@ namespace {
 
 dnnl::matmul::primitive_desc describe(const memory::desc& a, const memory::desc& b, const memory::desc& c, bool adds) {
     dnnl::primitive_attr attributes;
+    attributes.set_scratchpad_mode(dnnl::scratchpad_mode::user);
     if (adds) {
         dnnl::post_ops sum;
         sum.append_sum();
@@ -20,6 +21,16 @@ dnnl::matmul::primitive_desc describe(const memory::desc& a, const memory::desc&
 #else
     return {dnnl::matmul::desc(a, b, c), attributes, engine()};
 #endif
+}
+
+/// Room for what a product notes while it runs. oneDNN's own is that of the thread which made the code, so that two
+/// threads could not run the same code at once.
+memory scratchpad(const memory::desc& wanted) {
+    thread_local at::Tensor room;
+    const auto bytes = static_cast<std::int64_t>(wanted.get_size());
+    if (!room.defined() || room.numel() < bytes)
+        room = at::empty(bytes, at::kByte);
+    return {wanted, engine(), room.data_ptr()};
 }
 
 } // namespace
@@ -59,7 +70,10 @@ Product::Product(const memory::desc& a, const memory::desc& b, const memory::des
     , m_primitive(m_description) {}
 
 void Product::run(dnnl::stream& stream, const memory& a, const memory& b, const memory& c) const {
-    m_primitive.execute(stream, {{DNNL_ARG_SRC, a}, {DNNL_ARG_WEIGHTS, b}, {DNNL_ARG_DST, c}});
+    m_primitive.execute(stream, {{DNNL_ARG_SRC, a},
+                                 {DNNL_ARG_WEIGHTS, b},
+                                 {DNNL_ARG_DST, c},
+                                 {DNNL_ARG_SCRATCHPAD, scratchpad(m_description.scratchpad_desc())}});
     stream.wait();
 }
 

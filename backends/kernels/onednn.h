@@ -18,7 +18,8 @@ dnnl::memory::desc plainFloats(std::vector<std::int64_t> sizes);
 /// A copy in another layout.
 dnnl::memory reordered(const at::Tensor& tensor, const dnnl::memory::desc& layout, dnnl::stream& stream);
 
-/// c = a b, or c += a b, of one shape. oneDNN keeps the code that it made for a shape.
+/// c = a b, or c += a b, of one shape. oneDNN keeps the code that it made for a shape. Any thread may run it, several
+/// at once.
 class Product {
 public:
     Product(const dnnl::memory::desc& a, const dnnl::memory::desc& b, const dnnl::memory::desc& c, bool adds);
