@@ -8,6 +8,7 @@
 #include <ATen/ATen.h> // before Qt, whose keywords it does not survive
 #include <ATen/Parallel.h>
 #endif
+#include "tests/support/loop_tests.h"
 
 #include "backends/runtime.h"
 
@@ -24,32 +25,6 @@ using namespace secateur;
 namespace {
 
 constexpr double notANumber = std::numeric_limits<double>::quiet_NaN();
-constexpr const char* levels[] = {"generic", "v3", "v4"};
-
-at::Tensor normal(std::vector<std::int64_t> sizes, double scale = 1) {
-    return at::randn(sizes, at::kFloat) * scale;
-}
-
-at::Tensor wide(const at::Tensor& x) {
-    return x.defined() ? x.to(at::kDouble) : x;
-}
-
-const float* data(const at::Tensor& x) {
-    return x.defined() ? x.data_ptr<float>() : nullptr;
-}
-
-/// Largest difference, relative to the number itself and the typical one together.
-double worst(const at::Tensor& is, const at::Tensor& wanted) {
-    if (wanted.numel() == 0)
-        return 0;
-    const at::Tensor size = wanted.abs() + wanted.square().mean().sqrt() + 1e-30;
-    const double error = ((is.to(at::kDouble) - wanted).abs() / size).max().item<double>();
-    return std::isnan(error) ? std::numeric_limits<double>::infinity() : error;
-}
-
-bool sameBits(const at::Tensor& a, const at::Tensor& b) {
-    return a.scalar_type() == b.scalar_type() && a.equal(b);
-}
 
 /// What a loop leaves in float32 and in bfloat16 must be one number, rounded.
 template <typename Loop>
@@ -194,8 +169,7 @@ private slots:
     void init() { at::manual_seed(3); }
     void cleanup() {
         at::set_num_threads(2);
-        for (const char* level : levels)
-            useVectorLoops(level);
+        useBestLevel();
     }
 
     void normsEqualFloat64_data() { addLevels(); }
@@ -450,27 +424,6 @@ private:
         const at::Tensor bad = out.isnan().any(-1);
         QVERIFY(bad[2].item<bool>());
         QCOMPARE(bad.sum().item<std::int64_t>(), std::int64_t{1});
-    }
-
-    void addLevels() {
-        addLevels([](const char* level) { QTest::newRow(level) << QString(level) << 0; });
-    }
-    template <typename Add>
-    void addLevels(const Add& add) {
-        QTest::addColumn<QString>("level");
-        QTest::addColumn<int>("number");
-        for (const char* level : levels)
-            add(level);
-    }
-    void useLevel() {
-        QFETCH(QString, level);
-        if (!useVectorLoops(level.toStdString()))
-            QSKIP("not for this processor");
-    }
-
-    static void verify(const QString& what, double error, double tolerance) {
-        qInfo("%s: worst error %.2g", qPrintable(what), error);
-        QVERIFY2(error < tolerance, qPrintable(QString("%1: %2").arg(what).arg(error)));
     }
 };
 

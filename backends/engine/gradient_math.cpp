@@ -1,5 +1,8 @@
-#include "backends/engine/gradient_steps.h"
+#include "backends/engine/attention_back.h"
+#include "backends/engine/attention_blocks.h"
 #include "backends/engine/layer_math.h"
+#include "backends/engine/loop_arguments.h"
+#include "backends/kernels/gradient_loops.h"
 
 #include <ATen/ATen.h>
 #include <c10/core/GradMode.h>
@@ -54,11 +57,13 @@ public:
     at::Tensor normed(const Norm& norm, const at::Tensor& x) const override { return normedStream(norm, x); }
 
     at::Tensor normedStream(const Norm& norm, const at::Tensor& x) const override {
-        const at::Tensor values = x.detach();
+        const at::Tensor values = x.detach().contiguous();
         const Back back = [=](const at::Tensor& gradient) {
-            return variable_list{throughNorm(norm, values, gradient)};
+            at::Tensor result = at::empty_like(values);
+            normRowsBack(values, valuesOf(norm), gradient, result);
+            return variable_list{result};
         };
-        return withStep(forward([&] { return m_fused->normedStream(norm, values.contiguous()); }), back, x);
+        return withStep(forward([&] { return m_fused->normedStream(norm, values); }), back, x);
     }
 
     std::pair<at::Tensor, at::Tensor> addAndNorm(const Norm& norm, const at::Tensor& x,
@@ -84,7 +89,9 @@ public:
     at::Tensor activated(const at::Tensor& projected, Activation kind, bool gated) const override {
         const at::Tensor values = projected.detach();
         const Back back = [=](const at::Tensor& gradient) {
-            return variable_list{throughActivation(values, kind, gated, gradient)};
+            at::Tensor result = at::empty_like(values);
+            activateRowsBack(values, kind, gated, gradient, result);
+            return variable_list{result};
         };
         return withStep(forward([&] { return m_fused->activated(values, kind, gated); }), back, projected);
     }
@@ -99,7 +106,16 @@ public:
     }
 
     at::Tensor context(const at::Tensor& projected, const AttentionInput& input, Watch& watch) const override {
-        return m_plain->context(projected, input, watch);
+        const bool isOpen = watch.wants(Tap::attention) || input.attentionScales.defined();
+        if (isOpen || watch.wantsAttention() || !watch.attentionFeatures().empty() || input.cache)
+            return m_plain->context(projected, input, watch);
+        const at::Tensor values = projected.detach().contiguous();
+        Watch nobody;
+        const at::Tensor made = forward([&] { return m_fused->context(values, input, nobody); });
+        const at::Tensor context = withWayBack(made, AttentionBack(input, values), projected, input, watch);
+        if (watch.wants(Tap::context))
+            watch.see(Tap::context, context);
+        return context;
     }
 
     void crossEntropy(const at::Tensor& logits, std::span<const int> targets, float softcap, std::span<float> losses,
@@ -108,6 +124,23 @@ public:
     }
 
 private:
+    static at::Tensor withWayBack(const at::Tensor& context, AttentionBack through, const at::Tensor& projected,
+                                  const AttentionInput& input, Watch& watch) {
+        if (!watch.wants(Tap::query) && !watch.wants(Tap::key) && !watch.wants(Tap::value))
+            return withStep(
+                context,
+                [through = std::move(through)](const at::Tensor& gradient) {
+                    return variable_list{through.ofProjected(gradient)};
+                },
+                projected);
+        const ProjectedHeads heads = projectedHeads(projected, input, watch);
+        const Back back = [through = std::move(through), perHead = heads.perHead](const at::Tensor& gradient) {
+            const AttentionBack::Parts parts = through.ofParts(gradient, perHead);
+            return variable_list{parts.queries, parts.keys, parts.values};
+        };
+        return withStep(context, back, heads.queries, heads.keys, heads.values);
+    }
+
     static Back backThrough(const Linear& linear) {
         return [back = linear.back, in = linear.in](const at::Tensor& gradient) {
             at::Tensor result = at::empty({gradient.size(0), in}, gradient.options());

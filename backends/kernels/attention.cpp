@@ -127,8 +127,9 @@ private:
         const std::int64_t end = std::min(begin + blockKeys, row.keyEnd - row.keyFrom);
         const float* keys = m_keysAndValues.keys + cachedAt(row.number, group, row.keyFrom);
         for (std::int64_t key = begin; key < end; key += m_loops.panelKeys)
-            m_loops.packKeys(keys + key * m_shape.headDim, std::min<std::int64_t>(m_loops.panelKeys, end - key),
-                             m_shape.headDim, packed + key * m_shape.headDim);
+            m_loops.packKeys(keys + key * m_shape.headDim, m_shape.headDim,
+                             std::min<std::int64_t>(m_loops.panelKeys, end - key), m_shape.headDim,
+                             packed + key * m_shape.headDim);
         if (!packsValues())
             return;
         const float* values = m_keysAndValues.values + cachedAt(row.number, group, row.keyFrom);

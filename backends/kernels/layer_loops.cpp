@@ -1,9 +1,9 @@
 #include "backends/kernels/layer_loops.h"
 
+#include "backends/kernels/share_out.h"
 #include "backends/kernels/vector_loops.h"
 
 #include <ATen/ATen.h>
-#include <ATen/Parallel.h>
 
 #include <algorithm>
 #include <cmath>
@@ -11,9 +11,6 @@
 namespace secateur {
 
 namespace {
-
-/// Numbers that are worth another thread.
-constexpr std::int64_t grainNumbers = 1 << 14;
 
 Target targetOf(const at::Tensor& out) {
     if (out.scalar_type() == at::kBFloat16)
@@ -23,15 +20,6 @@ Target targetOf(const at::Tensor& out) {
 
 Target behind(const Target& target, std::int64_t numbers) {
     return {target.floats ? target.floats + numbers : nullptr, target.halves ? target.halves + numbers : nullptr};
-}
-
-template <typename Body>
-void forEachRow(std::int64_t rows, std::int64_t width, const Body& body) {
-    const std::int64_t grain = std::max<std::int64_t>(1, grainNumbers / std::max<std::int64_t>(1, width));
-    at::parallel_for(0, rows, grain, [&](std::int64_t begin, std::int64_t end) {
-        for (std::int64_t row = begin; row < end; ++row)
-            body(row);
-    });
 }
 
 void normAll(const at::Tensor& x, const float* added, float* sum, const NormValues& norm, const at::Tensor& out) {

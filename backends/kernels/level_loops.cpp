@@ -1,5 +1,6 @@
 // The table of the loops of one level; this source and those of the loops are compiled once for each.
 
+#include "backends/kernels/back_loops.h"
 #include "backends/kernels/row_loops.h"
 #include "backends/kernels/statistics_loops.h"
 #include "backends/kernels/tile_loops.h"
@@ -7,8 +8,8 @@
 namespace secateur::SECATEUR_LEVEL {
 
 extern const VectorLoops loops;
-const VectorLoops loops{norm,        turn,          activate,   sumExponentials, attendBlock,
-                        attendGroup, packKeys,      write,      innerProducts,   addColumns,
-                        addScaled,   sumMagnitudes, magnitudes, lanes,           keysOfPanel};
+const VectorLoops loops{norm,       turn,     activate,      sumExponentials, attendBlock, attendGroup,
+                        packKeys,   write,    innerProducts, addColumns,      addScaled,   sumMagnitudes,
+                        magnitudes, normBack, activateBack,  attendBack,      lanes,       keysOfPanel};
 
 } // namespace secateur::SECATEUR_LEVEL

@@ -1,43 +1,10 @@
 #include "backends/kernels/row_loops.h"
 
+#include "backends/kernels/vector_rows.h"
+
 namespace secateur::SECATEUR_LEVEL {
 
 namespace {
-
-/// body(place, count) for each vector of a row; count is less than a vector at most in the last.
-template <typename Body>
-SECATEUR_INLINE void forEachVector(std::int64_t width, const Body& body) {
-    std::int64_t i = 0;
-    for (; i + lanes <= width; i += lanes)
-        body(i, std::int64_t{lanes});
-    if (i < width)
-        body(i, width - i);
-}
-
-/// The sum of what term(place, count) gives; four at a time, as a sum waits for the one before.
-template <typename Term>
-SECATEUR_INLINE float sumOfVectors(std::int64_t width, const Term& term) {
-    Vec sums[4]{};
-    std::int64_t i = 0;
-    for (; i + 4 * lanes <= width; i += 4 * lanes)
-#pragma GCC unroll 4
-        for (int k = 0; k < 4; ++k)
-            sums[k] += term(i + k * lanes, std::int64_t{lanes});
-    for (; i + lanes <= width; i += lanes)
-        sums[0] += term(i, std::int64_t{lanes});
-    if (i < width)
-        sums[1] += term(i, width - i);
-    return sumOf((sums[0] + sums[1]) + (sums[2] + sums[3]));
-}
-
-/// Loops that compute much between their loads wait for memory unless they ask for it early.
-SECATEUR_INLINE void fetchAhead(const float* from) {
-    __builtin_prefetch(from + 512);
-}
-
-SECATEUR_INLINE Vec firstLanes(Vec value, std::int64_t count) {
-    return laneNumbers() < static_cast<std::int32_t>(count) ? value : Vec{};
-}
 
 /// (x - mean) scale weight + bias
 template <typename To>
@@ -55,31 +22,6 @@ SECATEUR_INLINE void writeNormed(const float* x, float mean, float scale, const 
     });
 }
 
-SECATEUR_INLINE float reciprocalRoot(float value) {
-    return 1.0F / __builtin_sqrtf(value);
-}
-
-SECATEUR_INLINE Vec sigmoid(Vec x) {
-    return 1.0F / (1.0F + exponential(-x));
-}
-
-struct Silu {
-    SECATEUR_INLINE Vec operator()(Vec x) const { return x * sigmoid(x); }
-};
-
-struct GeluTanh {
-    // (1 + tanh u) / 2 is the sigmoid of 2 u.
-    SECATEUR_INLINE Vec operator()(Vec x) const { return x * sigmoid(x * (1.595769122F + 0.07135481627F * (x * x))); }
-};
-
-struct GeluErf {
-    SECATEUR_INLINE Vec operator()(Vec x) const { return x * normalBelow(x); }
-};
-
-struct Relu {
-    SECATEUR_INLINE Vec operator()(Vec x) const { return x < 0.0F ? Vec{} : x; }
-};
-
 template <typename Function, typename To>
 SECATEUR_INLINE void writeActivated(const float* gate, const float* up, Function function, std::int64_t width,
                                     To* out) {
@@ -87,12 +29,12 @@ SECATEUR_INLINE void writeActivated(const float* gate, const float* up, Function
         forEachVector(width, [=](std::int64_t i, std::int64_t count) {
             fetchAhead(gate + i);
             fetchAhead(up + i);
-            storeSome(out + i, function(loadSome(gate + i, count)) * loadSome(up + i, count), count);
+            storeSome(out + i, function(loadSome(gate + i, count)).value * loadSome(up + i, count), count);
         });
     else
         forEachVector(width, [=](std::int64_t i, std::int64_t count) {
             fetchAhead(up + i);
-            storeSome(out + i, function(loadSome(up + i, count)), count);
+            storeSome(out + i, function(loadSome(up + i, count)).value, count);
         });
 }
 
@@ -136,16 +78,7 @@ void norm(const float* x, const float* added, float* sum, const NormValues& valu
         });
         x = sum;
     }
-    float mean = 0;
-    const auto numbers = static_cast<float>(width);
-    if (values.kind == NormKind::layer)
-        mean =
-            sumOfVectors(width, [=](std::int64_t i, std::int64_t count) { return loadSome(x + i, count); }) / numbers;
-    const float squares = sumOfVectors(width, [=](std::int64_t i, std::int64_t count) {
-        const Vec centred = firstLanes(loadSome(x + i, count) - mean, count);
-        return centred * centred;
-    });
-    const float scale = reciprocalRoot(squares / numbers + static_cast<float>(values.epsilon));
+    const auto [mean, scale] = spreadOf(x, values, width);
     if (out.halves)
         writeNormed(x, mean, scale, values, width, out.halves);
     else
@@ -153,15 +86,7 @@ void norm(const float* x, const float* added, float* sum, const NormValues& valu
 }
 
 void turn(const float* cosines, const float* sines, int dims, float* head) {
-    float* other = head + dims / 2;
-    forEachVector(dims / 2, [=](std::int64_t i, std::int64_t count) {
-        const Vec low = loadSome(head + i, count);
-        const Vec high = loadSome(other + i, count);
-        const Vec cosine = loadSome(cosines + i, count);
-        const Vec sine = loadSome(sines + i, count);
-        storeSome(head + i, low * cosine - high * sine, count);
-        storeSome(other + i, high * cosine + low * sine, count);
-    });
+    turnBy<false>(cosines, sines, dims, head);
 }
 
 void activate(const float* gate, const float* up, Activation activation, std::int64_t width, const Target& out) {

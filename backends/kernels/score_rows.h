@@ -69,6 +69,44 @@ SECATEUR_INLINE Run visibleKeys(const AttentionShape& shape, std::int64_t first,
     return {window > 0 ? greater(0, first - window + 1) : 0, smaller(after, keyEnd)};
 }
 
+/// One row's softmax so far: exp(score - largest), whose sum is `sum`.
+struct SoftmaxRow {
+    float largest = 0;
+    float sum = 0;
+    float shrinks = 1;  ///< what came before has to be multiplied by
+    float weighted = 0; ///< sum of e (score - largest), where asked for
+};
+
+/// Goes on with a row: `count` scores, whole vectors, become exponentials.
+template <bool weighs = false>
+SECATEUR_INLINE SoftmaxRow exponentials(SoftmaxRow row, float scale, float* scores, std::int64_t count) {
+    Vec best = load(scores);
+    Vec other = best;
+    std::int64_t i = lanes;
+    for (; i + 2 * lanes <= count; i += 2 * lanes) {
+        best = larger(load(scores + i), best);
+        other = larger(load(scores + i + lanes), other);
+    }
+    if (i < count)
+        best = larger(load(scores + i), best);
+    const float seen = largestOf(larger(best, other)) * scale;
+    const float largest = seen > row.largest ? seen : row.largest;
+    const float base = largest == -__builtin_inff() ? 0 : largest;
+    Vec sum{};
+    Vec weighted{};
+    for (i = 0; i < count; i += lanes) {
+        const Vec below = load(scores + i) * scale - base;
+        const Vec e = exponentialBelow(below);
+        store(scores + i, e);
+        sum += e;
+        if constexpr (weighs)
+            weighted += e * larger(below, all(-100)); // what is not seen is no number times 0 else
+    }
+    const float shrinks = row.largest == largest ? 1 : exponentialBelow(all(row.largest - base))[0];
+    const float before = row.sum > 0 ? (row.weighted + row.sum * (row.largest - base)) * shrinks : 0;
+    return {largest, row.sum * shrinks + sumOf(sum), shrinks, before + sumOf(weighted)};
+}
+
 } // namespace
 
 } // namespace secateur::SECATEUR_LEVEL

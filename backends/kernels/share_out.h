@@ -23,4 +23,15 @@ void shareOut(std::int64_t tasks, std::int64_t floats, const Body& body) {
     });
 }
 
+/// body(row) for each of some rows of `width` numbers.
+template <typename Body>
+void forEachRow(std::int64_t rows, std::int64_t width, const Body& body) {
+    constexpr std::int64_t grainNumbers = 1 << 14; // worth another thread
+    const std::int64_t grain = std::max<std::int64_t>(1, grainNumbers / std::max<std::int64_t>(1, width));
+    at::parallel_for(0, rows, grain, [&](std::int64_t begin, std::int64_t end) {
+        for (std::int64_t row = begin; row < end; ++row)
+            body(row);
+    });
+}
+
 } // namespace secateur

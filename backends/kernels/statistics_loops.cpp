@@ -159,7 +159,7 @@ void sumMagnitudes(const MagnitudeBlock& block) {
         for (std::int64_t begin = 0; begin < block.columns; begin += keysOfPanel) {
             const auto vectors = static_cast<int>(smaller(tileVectors, (block.columns - begin + lanes - 1) / lanes));
             multiply(rows, vectors,
-                     {block.vectors + first * block.vectorStride, block.vectorStride,
+                     {block.vectors + first * block.vectorStride, block.vectorStride, 1,
                       block.panels + begin * block.depth, keysOfPanel, block.depth, products, stride, false});
             for (int row = 0; row < rows; ++row) {
                 Vec sum{};

@@ -9,44 +9,6 @@ namespace {
 /// Keys whose values are kept in the first cache while all tiles of a block read them.
 constexpr std::int64_t valueRun = 64;
 
-/// One row's softmax so far: exp(score - largest), whose sum is `sum`.
-struct SoftmaxRow {
-    float largest = 0;
-    float sum = 0;
-    float shrinks = 1;  ///< what came before has to be multiplied by
-    float weighted = 0; ///< sum of e (score - largest), where asked for
-};
-
-/// Goes on with a row: `count` scores, whole vectors, become exponentials.
-template <bool weighs = false>
-SECATEUR_INLINE SoftmaxRow exponentials(SoftmaxRow row, float scale, float* scores, std::int64_t count) {
-    Vec best = load(scores);
-    Vec other = best;
-    std::int64_t i = lanes;
-    for (; i + 2 * lanes <= count; i += 2 * lanes) {
-        best = larger(load(scores + i), best);
-        other = larger(load(scores + i + lanes), other);
-    }
-    if (i < count)
-        best = larger(load(scores + i), best);
-    const float seen = largestOf(larger(best, other)) * scale;
-    const float largest = seen > row.largest ? seen : row.largest;
-    const float base = largest == -__builtin_inff() ? 0 : largest;
-    Vec sum{};
-    Vec weighted{};
-    for (i = 0; i < count; i += lanes) {
-        const Vec below = load(scores + i) * scale - base;
-        const Vec e = exponentialBelow(below);
-        store(scores + i, e);
-        sum += e;
-        if constexpr (weighs)
-            weighted += e * larger(below, all(-100)); // what is not seen is no number times 0 else
-    }
-    const float shrinks = row.largest == largest ? 1 : exponentialBelow(all(row.largest - base))[0];
-    const float before = row.sum > 0 ? (row.weighted + row.sum * (row.largest - base)) * shrinks : 0;
-    return {largest, row.sum * shrinks + sumOf(sum), shrinks, before + sumOf(weighted)};
-}
-
 /// A block of queries and the keys of it that are at work.
 class BlockWork {
 public:
@@ -109,8 +71,9 @@ private:
                     continue;
                 const auto vectors = static_cast<int>((keys.end - begin + lanes - 1) / lanes);
                 multiply(tileSize(query), vectors,
-                         {m_block.queries + std::int64_t{query} * m_shape.headDim, m_shape.headDim, panel, keysOfPanel,
-                          m_shape.headDim, m_scores + query * m_stride + (begin - m_begin), m_stride, false});
+                         {m_block.queries + std::int64_t{query} * m_shape.headDim, m_shape.headDim, 1, panel,
+                          keysOfPanel, m_shape.headDim, m_scores + query * m_stride + (begin - m_begin), m_stride,
+                          false});
             }
         }
     }
@@ -172,9 +135,12 @@ private:
             for (int query = 0; query < m_block.count; query += tileRows) {
                 const Run keys = common(tileKeys(query), begin, begin + valueRun);
                 if (!keys.isEmpty())
-                    addValues(tileSize(query), m_scores + query * m_stride + (keys.begin - m_begin), m_stride,
-                              m_block.values + (keys.begin - m_block.keyFrom) * m_block.valueStride,
-                              m_block.valueStride, keys.end - keys.begin, m_context + query * m_columns, m_columns);
+                    multiplyColumns(tileSize(query),
+                                    {m_scores + query * m_stride + (keys.begin - m_begin), m_stride, 1,
+                                     m_block.values + (keys.begin - m_block.keyFrom) * m_block.valueStride,
+                                     m_block.valueStride, keys.end - keys.begin, m_context + query * m_columns,
+                                     m_columns, true},
+                                    m_columns);
             }
         }
     }
@@ -290,23 +256,25 @@ void attendGroup(const QueryGroup& group, const AttentionShape& shape, float* sc
     for (std::int64_t i = 0; i < group.heads * columns; i += lanes)
         store(context + i, Vec{});
     for (int head = 0; head < group.heads; head += tileRows)
-        addValues(static_cast<int>(smaller(tileRows, group.heads - head)), scores + head * scoreStride, scoreStride,
-                  values, columns, group.count, context + head * columns, columns);
+        multiplyColumns(static_cast<int>(smaller(tileRows, group.heads - head)),
+                        {scores + head * scoreStride, scoreStride, 1, values, columns, group.count,
+                         context + head * columns, columns, true},
+                        columns);
     for (int head = 0; head < group.heads; ++head)
         for (std::int64_t i = 0; i < shape.headDim; i += lanes)
             storeSome(group.context + head * shape.headDim + i, load(context + head * columns + i), shape.headDim - i);
 }
 
-void packKeys(const float* keys, std::int64_t count, int headDim, float* panel) {
+void packKeys(const float* keys, std::int64_t stride, std::int64_t count, int headDim, float* panel) {
     for (std::int64_t begin = 0; begin < count; begin += lanes) {
         for (std::int64_t i = 0; i < headDim; i += lanes) {
             Vec square[lanes];
             const bool whole = begin + lanes <= count && i + lanes <= headDim;
-            const float* from = keys + begin * headDim + i;
+            const float* from = keys + begin * stride + i;
 #pragma GCC unroll 16
             for (int key = 0; key < lanes; ++key)
-                square[key] = whole                 ? load(from + std::int64_t{key} * headDim)
-                              : begin + key < count ? loadSome(from + std::int64_t{key} * headDim, headDim - i)
+                square[key] = whole                 ? load(from + std::int64_t{key} * stride)
+                              : begin + key < count ? loadSome(from + std::int64_t{key} * stride, headDim - i)
                                                     : Vec{};
             transpose(square);
             float* to = panel + i * keysOfPanel + begin;

@@ -7,7 +7,7 @@ namespace secateur::SECATEUR_LEVEL {
 
 void attendBlock(const QueryBlock& block, const AttentionShape& shape, float* scratch);
 void attendGroup(const QueryGroup& group, const AttentionShape& shape, float* scratch);
-void packKeys(const float* keys, std::int64_t count, int headDim, float* panel);
+void packKeys(const float* keys, std::int64_t stride, std::int64_t count, int headDim, float* panel);
 
 // A tile is six rows by as many vectors as leave their sums in registers.
 constexpr int tileRows = 6;

@@ -14,10 +14,11 @@ constexpr std::int64_t strideOf(std::int64_t scores) {
     return scores + lanes;
 }
 
-/// c = a b, or c += a b, by rows: a's numbers lie side by side along the depth, b's and c's along the columns.
+/// c = a b, or c += a b, by rows: b's and c's numbers lie side by side along the columns.
 struct Product {
     const float* a;
-    std::int64_t aStride;
+    std::int64_t aStride; ///< from row to row
+    std::int64_t aStep;   ///< along the depth
     const float* b;
     std::int64_t bStride;
     std::int64_t depth;
@@ -38,7 +39,8 @@ void multiplyTile(const Product& p) {
     const float* a = p.a;
     const float* b = p.b;
     const std::int64_t aStride = p.aStride;
-    for (const float* end = a + p.depth; a != end; ++a, b += p.bStride) {
+    const std::int64_t aStep = p.aStep;
+    for (const float* end = a + p.depth * aStep; a != end; a += aStep, b += p.bStride) {
         Vec right[vectors];
 #pragma GCC unroll 8
         for (int v = 0; v < vectors; ++v)
@@ -88,16 +90,15 @@ SECATEUR_INLINE void multiply(int rows, int vectors, const Product& product) {
     }
 }
 
-/// c += p v over all columns: vectors shared out evenly among passes.
-[[maybe_unused]] void addValues(int rows, const float* p, std::int64_t stride, const float* values,
-                                std::int64_t valueStride, std::int64_t keys, float* c, std::int64_t columns) {
+/// Over `columns` columns, whole vectors, which are shared out evenly among passes.
+[[maybe_unused]] void multiplyColumns(int rows, Product product, std::int64_t columns) {
     int left = static_cast<int>(columns / lanes);
     for (int passes = (left + tileVectors - 1) / tileVectors; passes > 0; --passes) {
         const int vectors = (left + passes - 1) / passes;
-        multiply(rows, vectors, {p, stride, values, valueStride, keys, c, columns, true});
+        multiply(rows, vectors, product);
         left -= vectors;
-        values += vectors * lanes;
-        c += vectors * lanes;
+        product.b += vectors * lanes;
+        product.c += vectors * lanes;
     }
 }
 

@@ -112,7 +112,7 @@ private:
         shareOut(heads * panels, 0, [&](std::int64_t task, float*) {
             const std::int64_t head = task / panels;
             const std::int64_t column = task % panels * loops.panelKeys;
-            loops.packKeys(matrices.data_ptr<float>() + (head * out + column) * depth,
+            loops.packKeys(matrices.data_ptr<float>() + (head * out + column) * depth, depth,
                            std::min<std::int64_t>(loops.panelKeys, out - column), static_cast<int>(depth),
                            packed.data_ptr<float>() + head * packedHead + column * depth);
         });

@@ -32,6 +32,15 @@ std::int64_t scratchFloats(const VectorLoops& loops, const AttentionShape& shape
     return ofBlock > ofGroup ? ofBlock : ofGroup;
 }
 
+// As GroupWork (back_loops.cpp) lays it out.
+std::int64_t groupBackFloats(const VectorLoops& loops, const AttentionShape& shape, std::int64_t count) {
+    const std::int64_t columns = padded(loops, shape.headDim);
+    const std::int64_t keys = (count + loops.panelKeys - 1) / loops.panelKeys * loops.panelKeys;
+    const std::int64_t ofKeys = 2 * keys * shape.headDim + 3 * count * columns;
+    const std::int64_t ofQueries = VectorLoops::blockQueries * (3 * columns + 2 * (keys + loops.lanes));
+    return ofKeys + ofQueries + keys;
+}
+
 namespace {
 
 const VectorLoops* loopsOf(std::string_view level) {

@@ -51,6 +51,27 @@ struct QueryGroup {
     float* context = nullptr; ///< [heads, headDim], not yet divided by the sum
 };
 
+/// Query heads of one row that read one key head, whose attention is gone through backwards. Pointers are to the first
+/// position and head; heads lie side by side.
+struct GroupBack {
+    const float* queries = nullptr; ///< as projected, `stride` from one position to the next
+    const float* keys = nullptr;
+    const float* values = nullptr;
+    std::int64_t stride = 0;
+    int heads = 0;          ///< of queries
+    std::int64_t count = 0; ///< positions
+    NormValues queryNorm;   ///< without weight = none
+    NormValues keyNorm;
+    RotaryTables rotary; ///< of the first position and on
+    const float* dContext = nullptr;
+    std::int64_t dContextStride = 0;
+    float* dQueries = nullptr;
+    std::int64_t dQueryStride = 0;
+    float* dKeys = nullptr;
+    float* dValues = nullptr;
+    std::int64_t dKeyStride = 0; ///< of values too
+};
+
 /// Vectors that are multiplied with a matrix, of which only sums of magnitudes are wanted.
 struct MagnitudeBlock {
     const float* vectors = nullptr; ///< `count` of `depth` numbers, vectorStride apart
@@ -97,8 +118,8 @@ struct VectorLoops {
     ExponentialSum (*sumExponentials)(const float* logits, std::int64_t count, std::int64_t target, float softcap);
     void (*attendBlock)(const QueryBlock& block, const AttentionShape& shape, float* scratch);
     void (*attendGroup)(const QueryGroup& group, const AttentionShape& shape, float* scratch);
-    /// `count` keys to a panel; the rest of their last vector becomes 0.
-    void (*packKeys)(const float* keys, std::int64_t count, int headDim, float* panel);
+    /// `count` keys, `stride` apart, to a panel; the rest of their last vector becomes 0.
+    void (*packKeys)(const float* keys, std::int64_t stride, std::int64_t count, int headDim, float* panel);
     void (*write)(const float* from, std::int64_t count, const Target& to);
     /// products = x x, a a, z z, x a, x z, a z
     void (*innerProducts)(const float* x, const float* a, const float* z, std::int64_t width, double* products);
@@ -108,6 +129,11 @@ struct VectorLoops {
     void (*addScaled)(const float* values, double factor, std::int64_t count, double* sums);
     void (*sumMagnitudes)(const MagnitudeBlock& block);
     double (*magnitudes)(const float* values, std::int64_t count); ///< their sum
+    /// The ways back: `result` is the gradient of what was read, `gradient` that of what came out.
+    void (*normBack)(const float* x, const float* gradient, const NormValues& norm, std::int64_t width, float* result);
+    void (*activateBack)(const float* gate, const float* up, const float* gradient, Activation activation,
+                         std::int64_t width, float* dGate, float* dUp);
+    void (*attendBack)(const GroupBack& group, const AttentionShape& shape, float* scratch); ///< of groupBackFloats()
     int lanes;
     int panelKeys;
 
@@ -119,6 +145,8 @@ struct VectorLoops {
 std::int64_t padded(const VectorLoops& loops, std::int64_t count);
 /// @param runKeys as of QueryBlock
 std::int64_t scratchFloats(const VectorLoops& loops, const AttentionShape& shape, std::int64_t runKeys);
+/// @param count of GroupBack
+std::int64_t groupBackFloats(const VectorLoops& loops, const AttentionShape& shape, std::int64_t count);
 /// The best for this processor, unless others were asked for.
 const VectorLoops& vectorLoops();
 /// For tests and benchmarks: those of "generic", "v3" or "v4" from now on. False if this processor cannot run them or

@@ -1,0 +1,270 @@
+#include "backends/kernels/back_loops.h"
+
+#include "backends/kernels/row_loops.h"
+#include "backends/kernels/score_rows.h"
+#include "backends/kernels/vector_rows.h"
+
+namespace secateur::SECATEUR_LEVEL {
+
+namespace {
+
+/// The heads of a group, one after the other, each some queries at a time; what their keys and values get is summed.
+/// Of c = p v with p = softmax(s) and s = scale q k^T: dv = p^T dc; ds = p (dp - <dp, p>) with dp = dc v^T; dq = scale
+/// ds k, dk = scale ds^T q. A softcap multiplies ds by the slope of cap tanh(s / cap).
+class GroupWork {
+public:
+    GroupWork(const GroupBack& group, const AttentionShape& shape, float* scratch)
+        : m_group(group)
+        , m_shape(shape)
+        , m_columns(inVectors(shape.headDim)) {
+        const std::int64_t keys = (group.count + keysOfPanel - 1) / keysOfPanel * keysOfPanel;
+        m_stride = strideOf(keys);
+        const auto take = [&](std::int64_t numbers) {
+            float* const taken = scratch;
+            scratch += numbers;
+            return taken;
+        };
+        m_keyPanels = take(keys * shape.headDim);
+        m_valuePanels = take(keys * shape.headDim);
+        m_keys = take(group.count * m_columns);
+        m_dKeys = take(group.count * m_columns);
+        m_dValues = take(group.count * m_columns);
+        m_queries = take(VectorLoops::blockQueries * m_columns);
+        m_dContext = take(VectorLoops::blockQueries * m_columns);
+        m_dQueries = take(VectorLoops::blockQueries * m_columns);
+        m_scores = take(VectorLoops::blockQueries * m_stride);
+        m_slopes = take(VectorLoops::blockQueries * m_stride);
+        m_capped = take(keys);
+    }
+
+    void run() {
+        readKeys();
+        for (int head = 0; head < m_group.heads; ++head)
+            for (m_first = 0; m_first < m_group.count; m_first += VectorLoops::blockQueries) {
+                m_count = static_cast<int>(smaller(VectorLoops::blockQueries, m_group.count - m_first));
+                readQueries(head);
+                scoreTiles();
+                for (int query = 0; query < m_count; ++query)
+                    slopesOf(query);
+                pullQueries();
+                pullKeys();
+                writeQueries(head);
+            }
+        writeKeys();
+    }
+
+private:
+    void copy(const float* from, float* to) const {
+        for (std::int64_t i = 0; i < m_columns; i += lanes)
+            store(to + i, loadSome(from + i, m_shape.headDim - i));
+    }
+
+    /// A head as attention reads it.
+    void turned(const float* from, const NormValues& values, std::int64_t position, float* to) const {
+        copy(from, to);
+        if (values.weight)
+            norm(from, nullptr, nullptr, values, m_shape.headDim, {to, nullptr});
+        if (const std::int64_t pairs = m_group.rotary.dims / 2; pairs > 0)
+            turn(m_group.rotary.cosines + position * pairs, m_group.rotary.sines + position * pairs,
+                 m_group.rotary.dims, to);
+    }
+
+    /// The way back of turned(). @param gradient is changed
+    void writeTurnedBack(const float* from, const NormValues& values, std::int64_t position, float* gradient,
+                         float* to) const {
+        if (const std::int64_t pairs = m_group.rotary.dims / 2; pairs > 0)
+            turnBy<true>(m_group.rotary.cosines + position * pairs, m_group.rotary.sines + position * pairs,
+                         m_group.rotary.dims, gradient);
+        if (values.weight)
+            normBack(from, gradient, values, m_shape.headDim, to);
+        else
+            write(gradient, m_shape.headDim, {to, nullptr});
+    }
+
+    void readKeys() const {
+        for (std::int64_t key = 0; key < m_group.count; ++key)
+            turned(m_group.keys + key * m_group.stride, m_group.keyNorm, key, m_keys + key * m_columns);
+        for (std::int64_t key = 0; key < m_group.count; key += keysOfPanel) {
+            const std::int64_t count = smaller(keysOfPanel, m_group.count - key);
+            packKeys(m_keys + key * m_columns, m_columns, count, m_shape.headDim, m_keyPanels + key * m_shape.headDim);
+            packKeys(m_group.values + key * m_group.stride, m_group.stride, count, m_shape.headDim,
+                     m_valuePanels + key * m_shape.headDim);
+        }
+        clear(m_dKeys, m_group.count);
+        clear(m_dValues, m_group.count);
+    }
+
+    void clear(float* rows, std::int64_t count) const {
+        for (std::int64_t i = 0; i < count * m_columns; i += lanes)
+            store(rows + i, Vec{});
+    }
+
+    void readQueries(int head) const {
+        for (int query = 0; query < m_count; ++query) {
+            const std::int64_t position = m_first + query;
+            turned(m_group.queries + position * m_group.stride + std::int64_t{head} * m_shape.headDim,
+                   m_group.queryNorm, position, m_queries + query * m_columns);
+            copy(m_group.dContext + position * m_group.dContextStride + std::int64_t{head} * m_shape.headDim,
+                 m_dContext + query * m_columns);
+        }
+    }
+
+    /// Keys that any of the queries [query, query + count) of the block sees.
+    Run visible(int query, int count) const { return visibleKeys(m_shape, m_first + query, count, m_group.count); }
+
+    int tileSize(int query) const { return static_cast<int>(smaller(tileRows, m_count - query)); }
+
+    /// Keys that the tile of a query sees.
+    Run tileKeys(int query) const {
+        const int begin = query / tileRows * tileRows;
+        return visible(begin, tileSize(begin));
+    }
+
+    /// Scores, and the gradients of probabilities.
+    void scoreTiles() const {
+        const Run seen = visible(0, m_count);
+        for (std::int64_t begin = seen.begin / keysOfPanel * keysOfPanel; begin < seen.end; begin += keysOfPanel)
+            for (int query = 0; query < m_count; query += tileRows) {
+                const Run keys = common(tileKeys(query), begin, begin + keysOfPanel);
+                if (keys.isEmpty())
+                    continue;
+                const auto vectors = static_cast<int>((keys.end - begin + lanes - 1) / lanes);
+                const auto product = [&](const float* rows, const float* panels, float* to) {
+                    multiply(tileSize(query), vectors,
+                             {rows + query * m_columns, m_columns, 1, panels + begin * m_shape.headDim, keysOfPanel,
+                              m_shape.headDim, to + query * m_stride + begin, m_stride, false});
+                };
+                product(m_queries, m_keyPanels, m_scores);
+                product(m_dContext, m_valuePanels, m_slopes);
+            }
+    }
+
+    /// Scores of a query become probabilities, and the gradients of these those of the scores; both 0 where nothing is
+    /// seen.
+    void slopesOf(int query) const {
+        float* const scores = m_scores + query * m_stride;
+        float* const slopes = m_slopes + query * m_stride;
+        const Run tile = tileKeys(query);
+        const Run keys{tile.begin / lanes * lanes, inVectors(tile.end)};
+        const std::int64_t count = keys.end - keys.begin;
+        const float scale = applyScale(m_shape, scores + keys.begin, count);
+        if (m_shape.softcap > 0)
+            for (std::int64_t i = keys.begin; i < keys.end; i += lanes)
+                store(m_capped + i, load(scores + i));
+        const Run own = common(visible(query, 1), keys);
+        hide(scores, keys.begin, own.begin);
+        hide(scores, own.end, keys.end);
+        const SoftmaxRow row = exponentials({-__builtin_inff(), 0, 1, 0}, scale, scores + keys.begin, count);
+        Vec along{};
+        for (std::int64_t i = keys.begin; i < keys.end; i += lanes) {
+            const Vec p = load(scores + i) / row.sum;
+            store(scores + i, p);
+            along += p * load(slopes + i);
+        }
+        const float mean = sumOf(along);
+        for (std::int64_t i = keys.begin; i < keys.end; i += lanes) {
+            const Vec slope = load(scores + i) * (load(slopes + i) - mean) * m_shape.scale;
+            store(slopes + i, m_shape.softcap > 0 ? slope * capSlope(load(m_capped + i)) : slope);
+        }
+        const Run seen = visible(0, m_count);
+        const auto blank = [&](std::int64_t begin, std::int64_t end) {
+            for (std::int64_t i = begin; i < end; i += lanes) {
+                store(scores + i, Vec{});
+                store(slopes + i, Vec{});
+            }
+        };
+        blank(seen.begin / lanes * lanes, keys.begin);
+        blank(keys.end, inVectors(seen.end));
+    }
+
+    Vec capSlope(Vec capped) const {
+        const Vec share = capped * (1.0F / m_shape.softcap);
+        return 1.0F - share * share;
+    }
+
+    void pullQueries() const {
+        constexpr std::int64_t keyRun = 64; // stay in the first cache while all tiles read them
+        clear(m_dQueries, m_count);
+        const Run seen = visible(0, m_count);
+        for (std::int64_t begin = seen.begin; begin < seen.end; begin += keyRun)
+            for (int query = 0; query < m_count; query += tileRows) {
+                const Run keys = common(tileKeys(query), begin, begin + keyRun);
+                if (!keys.isEmpty())
+                    multiplyColumns(tileSize(query),
+                                    {m_slopes + query * m_stride + keys.begin, m_stride, 1,
+                                     m_keys + keys.begin * m_columns, m_columns, keys.end - keys.begin,
+                                     m_dQueries + query * m_columns, m_columns, true},
+                                    m_columns);
+            }
+    }
+
+    /// Queries of the block that any of `count` keys is seen by.
+    Run seenBy(std::int64_t key, int count) const {
+        const std::int64_t window = m_shape.window;
+        const std::int64_t before = m_shape.causal ? key : window > 0 ? key - window + 1 : 0;
+        const std::int64_t end = window > 0 ? key + count - 1 + window : m_group.count;
+        return {greater(before - m_first, 0), smaller(end - m_first, m_count)};
+    }
+
+    void pullKeys() const {
+        const Run seen = visible(0, m_count);
+        for (std::int64_t key = seen.begin; key < seen.end; key += tileRows) {
+            const int count = static_cast<int>(smaller(tileRows, seen.end - key));
+            const Run queries = seenBy(key, count);
+            if (queries.isEmpty())
+                continue;
+            const auto add = [&](const float* weights, const float* rows, float* to) {
+                multiplyColumns(count,
+                                {weights + queries.begin * m_stride + key, 1, m_stride,
+                                 rows + queries.begin * m_columns, m_columns, queries.end - queries.begin,
+                                 to + key * m_columns, m_columns, true},
+                                m_columns);
+            };
+            add(m_scores, m_dContext, m_dValues);
+            add(m_slopes, m_queries, m_dKeys);
+        }
+    }
+
+    void writeQueries(int head) const {
+        for (int query = 0; query < m_count; ++query) {
+            const std::int64_t position = m_first + query;
+            const std::int64_t place = std::int64_t{head} * m_shape.headDim;
+            writeTurnedBack(m_group.queries + position * m_group.stride + place, m_group.queryNorm, position,
+                            m_dQueries + query * m_columns, m_group.dQueries + position * m_group.dQueryStride + place);
+        }
+    }
+
+    void writeKeys() const {
+        for (std::int64_t key = 0; key < m_group.count; ++key) {
+            writeTurnedBack(m_group.keys + key * m_group.stride, m_group.keyNorm, key, m_dKeys + key * m_columns,
+                            m_group.dKeys + key * m_group.dKeyStride);
+            write(m_dValues + key * m_columns, m_shape.headDim, {m_group.dValues + key * m_group.dKeyStride, nullptr});
+        }
+    }
+
+    const GroupBack& m_group;
+    const AttentionShape& m_shape;
+    std::int64_t m_columns;
+    std::int64_t m_stride = 0;
+    float* m_keyPanels;   // of [headDim, keysOfPanel]
+    float* m_valuePanels; // likewise
+    float* m_keys;        // [count, m_columns], turned
+    float* m_dKeys;       // [count, m_columns]
+    float* m_dValues;     // likewise
+    float* m_queries;     // [block, m_columns], turned
+    float* m_dContext;    // [block, m_columns]
+    float* m_dQueries;    // likewise
+    float* m_scores;      // [block, m_stride]
+    float* m_slopes;      // likewise
+    float* m_capped;      // of one query
+    std::int64_t m_first = 0;
+    int m_count = 0;
+};
+
+} // namespace
+
+void attendBack(const GroupBack& group, const AttentionShape& shape, float* scratch) {
+    GroupWork(group, shape, scratch).run();
+}
+
+} // namespace secateur::SECATEUR_LEVEL

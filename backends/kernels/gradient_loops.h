@@ -1,0 +1,33 @@
+#pragma once
+
+#include "backends/kernels/layer_loops.h"
+
+namespace secateur {
+
+/// The ways back through the loops of a layer (layer_loops.h), in float32, each in one pass over memory: from the
+/// gradient of what came out to that of what was read. Tensors are contiguous unless said otherwise, results allocated
+/// by the caller; they do not depend on the number of threads.
+
+/// @param x [rows, width] what the norm read @param gradient, result [rows, width]
+void normRowsBack(const at::Tensor& x, const NormValues& norm, const at::Tensor& gradient, const at::Tensor& result);
+
+/// @param projected as of activateRows() @param gradient [rows, width] of `hidden` @param result of `projected`
+void activateRowsBack(const at::Tensor& projected, Activation activation, bool gated, const at::Tensor& gradient,
+                      const at::Tensor& result);
+
+/// Where gradients of the projections go: [rows, positions, n, headDim], of any strides between positions. Behind the
+/// lengths of rows they become 0.
+struct ProjectionGradients {
+    const at::Tensor& queries;
+    const at::Tensor& keys; ///< of KV heads; or, where as many, of query heads that each have keys of their own
+    const at::Tensor& values;
+};
+
+/// Through attend() and placeHeads(), of rows that begin at position 0. Scores are computed again: nothing as large as
+/// a map of attention waits or exists.
+/// @param projected as of placeHeads() @param dContext [rows, positions, heads headDim]
+void attendBack(const at::Tensor& projected, const AttentionShape& shape, const NormValues& queryNorm,
+                const NormValues& keyNorm, const RotaryTables& rotary, std::span<const int> lengths,
+                const at::Tensor& dContext, const ProjectionGradients& result);
+
+} // namespace secateur

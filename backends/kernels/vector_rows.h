@@ -1,0 +1,121 @@
+#pragma once
+
+#include "backends/kernels/vector_loops.h"
+#include "backends/kernels/vector_math.h"
+
+// What loops over rows of numbers share.
+
+namespace secateur::SECATEUR_LEVEL {
+
+namespace {
+
+/// body(place, count) for each vector of a row; count is less than a vector at most in the last.
+template <typename Body>
+SECATEUR_INLINE void forEachVector(std::int64_t width, const Body& body) {
+    std::int64_t i = 0;
+    for (; i + lanes <= width; i += lanes)
+        body(i, std::int64_t{lanes});
+    if (i < width)
+        body(i, width - i);
+}
+
+/// The sum of what term(place, count) gives; four at a time, as a sum waits for the one before.
+template <typename Term>
+SECATEUR_INLINE float sumOfVectors(std::int64_t width, const Term& term) {
+    Vec sums[4]{};
+    std::int64_t i = 0;
+    for (; i + 4 * lanes <= width; i += 4 * lanes)
+#pragma GCC unroll 4
+        for (int k = 0; k < 4; ++k)
+            sums[k] += term(i + k * lanes, std::int64_t{lanes});
+    for (; i + lanes <= width; i += lanes)
+        sums[0] += term(i, std::int64_t{lanes});
+    if (i < width)
+        sums[1] += term(i, width - i);
+    return sumOf((sums[0] + sums[1]) + (sums[2] + sums[3]));
+}
+
+/// Loops that compute much between their loads wait for memory unless they ask for it early.
+SECATEUR_INLINE void fetchAhead(const float* from) {
+    __builtin_prefetch(from + 512);
+}
+
+SECATEUR_INLINE Vec firstLanes(Vec value, std::int64_t count) {
+    return laneNumbers() < static_cast<std::int32_t>(count) ? value : Vec{};
+}
+
+/// What a norm subtracts and then multiplies by.
+struct Spread {
+    float mean;
+    float scale;
+};
+
+SECATEUR_INLINE Spread spreadOf(const float* x, const NormValues& values, std::int64_t width) {
+    float mean = 0;
+    const auto numbers = static_cast<float>(width);
+    if (values.kind == NormKind::layer)
+        mean =
+            sumOfVectors(width, [=](std::int64_t i, std::int64_t count) { return loadSome(x + i, count); }) / numbers;
+    const float squares = sumOfVectors(width, [=](std::int64_t i, std::int64_t count) {
+        const Vec centred = firstLanes(loadSome(x + i, count) - mean, count);
+        return centred * centred;
+    });
+    return {mean, 1.0F / __builtin_sqrtf(squares / numbers + static_cast<float>(values.epsilon))};
+}
+
+/// Turns a head by its angles, or back.
+template <bool back>
+SECATEUR_INLINE void turnBy(const float* cosines, const float* sines, int dims, float* head) {
+    float* other = head + dims / 2;
+    forEachVector(dims / 2, [=](std::int64_t i, std::int64_t count) {
+        const Vec low = loadSome(head + i, count);
+        const Vec high = loadSome(other + i, count);
+        const Vec cosine = loadSome(cosines + i, count);
+        const Vec sine = back ? -loadSome(sines + i, count) : loadSome(sines + i, count);
+        storeSome(head + i, low * cosine - high * sine, count);
+        storeSome(other + i, high * cosine + low * sine, count);
+    });
+}
+
+SECATEUR_INLINE Vec sigmoid(Vec x) {
+    return 1.0F / (1.0F + exponential(-x));
+}
+
+/// Of an activation; whoever needs one of them does not pay for the other.
+struct ValueAndSlope {
+    Vec value;
+    Vec slope;
+};
+
+struct Silu {
+    SECATEUR_INLINE ValueAndSlope operator()(Vec x) const {
+        const Vec share = sigmoid(x);
+        const Vec value = x * share;
+        return {value, share + value * (1.0F - share)};
+    }
+};
+
+struct GeluTanh {
+    // (1 + tanh u) / 2 is the sigmoid of 2 u.
+    SECATEUR_INLINE ValueAndSlope operator()(Vec x) const {
+        const Vec square = x * x;
+        const Vec share = sigmoid(x * (1.595769122F + 0.07135481627F * square));
+        const Vec value = x * share;
+        return {value, share + value * (1.0F - share) * (1.595769122F + 3 * 0.07135481627F * square)};
+    }
+};
+
+struct GeluErf {
+    SECATEUR_INLINE ValueAndSlope operator()(Vec x) const {
+        const Vec share = normalBelow(x);
+        return {x * share, share + x * (0.3989422804F * exponentialBelow(-0.5F * x * x))};
+    }
+};
+
+struct Relu {
+    SECATEUR_INLINE ValueAndSlope operator()(Vec x) const { return {x < 0.0F ? Vec{} : x, x > 0.0F ? all(1) : Vec{}}; }
+};
+
+} // namespace
+
+} // namespace secateur::SECATEUR_LEVEL

@@ -1,0 +1,73 @@
+#pragma once
+
+// What tests of the processor's loops share. Include it before Qt.
+
+#ifndef Q_MOC_RUN // moc cannot read it
+#include "backends/kernels/vector_loops.h"
+#include <ATen/ATen.h>
+#endif
+
+#include <QtTest>
+
+#include <cmath>
+#include <limits>
+#include <vector>
+
+namespace secateur {
+
+constexpr const char* processorLevels[] = {"generic", "v3", "v4"};
+
+inline at::Tensor normal(std::vector<std::int64_t> sizes, double scale = 1) {
+    return at::randn(sizes, at::kFloat) * scale;
+}
+
+inline at::Tensor wide(const at::Tensor& x) {
+    return x.defined() ? x.to(at::kDouble) : x;
+}
+
+inline const float* data(const at::Tensor& x) {
+    return x.defined() ? x.data_ptr<float>() : nullptr;
+}
+
+/// Largest difference, relative to the number itself and the typical one together.
+inline double worst(const at::Tensor& is, const at::Tensor& wanted) {
+    if (wanted.numel() == 0)
+        return 0;
+    const at::Tensor size = wanted.abs() + wanted.square().mean().sqrt() + 1e-30;
+    const double error = ((is.to(at::kDouble) - wanted).abs() / size).max().item<double>();
+    return std::isnan(error) ? std::numeric_limits<double>::infinity() : error;
+}
+
+inline bool sameBits(const at::Tensor& a, const at::Tensor& b) {
+    return a.scalar_type() == b.scalar_type() && a.equal(b);
+}
+
+/// One row of test data for each level, or those that add(level) makes.
+template <typename Add>
+void addLevels(const Add& add) {
+    QTest::addColumn<QString>("level");
+    QTest::addColumn<int>("number");
+    for (const char* level : processorLevels)
+        add(level);
+}
+inline void addLevels() {
+    addLevels([](const char* level) { QTest::newRow(level) << QString(level) << 0; });
+}
+
+inline void useLevel() {
+    QFETCH(QString, level);
+    if (!useVectorLoops(level.toStdString()))
+        QSKIP("not for this processor");
+}
+
+inline void useBestLevel() {
+    for (const char* level : processorLevels)
+        useVectorLoops(level);
+}
+
+inline void verify(const QString& what, double error, double tolerance) {
+    qInfo("%s: worst error %.2g", qPrintable(what), error);
+    QVERIFY2(error < tolerance, qPrintable(QString("%1: %2").arg(what).arg(error)));
+}
+
+} // namespace secateur
