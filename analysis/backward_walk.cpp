@@ -9,6 +9,7 @@
 
 #include <fmt/format.h>
 
+#include <array>
 #include <map>
 #include <memory>
 #include <utility>
@@ -32,10 +33,10 @@ public:
         , m_type(scalarTypeOf(memory.type))
         , m_trace(memory.trace)
         , m_layers(model.spec().layerCount())
-        , m_firstRecorded(firstRecorded(memory.graphBytes))
         , m_streams(batches.size())
         , m_scalars(batches.size())
-        , m_gradients(batches.size()) {}
+        , m_gradients(batches.size())
+        , m_firstRecorded(firstRecorded(memory.graphBytes)) {}
 
     void goUp(const Progress& progress) {
         LayerWalk walk;
@@ -67,10 +68,10 @@ private:
     }
 
     /// The uppermost layers whose graphs fit together remember how they ran; the others run again on the way down.
-    int firstRecorded(std::int64_t bytes) const {
+    int firstRecorded(std::int64_t bytes) {
         int layer = m_layers;
-        while (layer > 0 && m_plan.isResident()) {
-            bytes -= m_runner.recordedBytes(m_plan, layer - 1, m_batches.front());
+        while (layer > 0 && bytes > 0 && m_plan.isResident()) {
+            bytes -= m_runner.recordedBytes(layer - 1, m_batches.front(), tapsOf(layer - 1, 0));
             if (bytes < 0)
                 break;
             --layer;
@@ -82,13 +83,18 @@ private:
         m_streams[batch].push_back(x.to(m_type));
         if (layer < m_firstRecorded || scalarsOf(batch).empty())
             return m_runner.runLayer(m_plan, layer, x, m_batches[batch]);
+        m_recorded[layer] = m_runner.recordLayer(m_plan, layer, x, m_batches[batch], tapsOf(layer, batch));
+        return m_recorded[layer]->output();
+    }
+
+    /// Of all passes.
+    std::vector<Tap> tapsOf(int layer, std::size_t batch) {
         std::vector<Tap> taps;
         for (std::size_t pass = 0; pass < scalarsOf(batch).size(); ++pass) {
             const std::vector<Tap> own = m_steps.taps(layer, pass);
             taps.insert(taps.end(), own.begin(), own.end());
         }
-        m_recorded[layer] = m_runner.recordLayer(m_plan, layer, x, m_batches[batch], taps);
-        return m_recorded[layer]->output();
+        return taps;
     }
 
     const std::vector<BackwardScalar>& scalarsOf(std::size_t batch) {
@@ -142,11 +148,11 @@ private:
     at::ScalarType m_type;
     BackwardTrace* m_trace;
     int m_layers;
+    std::vector<std::vector<at::Tensor>> m_streams;     ///< of each batch, X_l by layer
+    std::vector<std::vector<BackwardScalar>> m_scalars; ///< of each batch
+    std::vector<std::vector<at::Tensor>> m_gradients;   ///< of each batch, by pass
     int m_firstRecorded;
     std::map<int, std::unique_ptr<RecordedLayer>> m_recorded; ///< by layer, of a batch that goes alone
-    std::vector<std::vector<at::Tensor>> m_streams;           ///< of each batch, X_l by layer
-    std::vector<std::vector<BackwardScalar>> m_scalars;       ///< of each batch
-    std::vector<std::vector<at::Tensor>> m_gradients;         ///< of each batch, by pass
     double m_done = 0;
 };
 
@@ -169,13 +175,16 @@ std::size_t sideBySide(const Model& model, const Plan& plan, std::span<const Bat
 std::int64_t tokensAtOnce(const Model& model, const Plan& plan, std::span<const TokenSequence> sequences,
                           std::int64_t most, const BackwardMemory& memory) {
     constexpr std::int64_t fewest = 128;
+    if (!plan.isResident())
+        return most;
     Batch longest;
     longest.rows = 1;
     for (const TokenSequence& sequence : sequences)
         longest.positions = std::max(longest.positions, static_cast<int>(sequence.ids.size()));
     std::int64_t bytes = 0;
+    constexpr std::array taps{Tap::attentionInput, Tap::query, Tap::key, Tap::value, Tap::context};
     for (int layer = 0; layer < model.spec().layerCount(); ++layer)
-        bytes += model.runner().recordedBytes(plan, layer, longest);
+        bytes += model.runner().recordedBytes(layer, longest, taps);
     const std::int64_t tokens = bytes > 0 ? memory.graphBytes * longest.positions / bytes : most;
     return tokens < fewest ? most : std::min(tokens, most);
 }

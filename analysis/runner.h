@@ -86,8 +86,8 @@ public:
     /// @param wanted every tap that a gradient will ask for
     virtual std::unique_ptr<RecordedLayer> recordLayer(const Plan& plan, int layer, const at::Tensor& x,
                                                        const Batch& batch, std::span<const Tap> wanted) const = 0;
-    /// What a recorded layer holds at most, roughly, whatever the mask cuts.
-    virtual std::int64_t recordedBytes(const Plan& plan, int layer, const Batch& batch) const = 0;
+    /// What a layer so recorded holds at most, roughly, whatever a mask cuts, beside its input and output.
+    virtual std::int64_t recordedBytes(int layer, const Batch& batch, std::span<const Tap> wanted) const = 0;
     /// Of one gradient, dOutput [rows, positions, hidden].
     LayerGradients pullBack(const Plan& plan, int layer, const at::Tensor& x, const Batch& batch,
                             const at::Tensor& dOutput, std::span<const Tap> wanted,

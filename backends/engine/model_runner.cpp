@@ -66,6 +66,33 @@ std::int64_t budgetOf(const OpenOptions& options) {
     return options.device == "cpu" ? availableMemory() / 2 : std::numeric_limits<std::int64_t>::max();
 }
 
+/// Work without a graph, and with libtorch's failures said in one sentence.
+template <typename Work>
+std::invoke_result_t<Work> withoutGraph(const std::string& path, const Work& work) {
+    const c10::NoGradGuard noGraph;
+    try {
+        return work();
+    } catch (const c10::Error& error) {
+        throw Error(error.what_without_backtrace(), path);
+    }
+}
+
+class GuardedLayer : public RecordedLayer {
+public:
+    GuardedLayer(std::unique_ptr<RecordedLayer> layer, std::string path)
+        : m_layer(std::move(layer))
+        , m_path(std::move(path)) {}
+
+    at::Tensor output() const override { return m_layer->output(); }
+    void pullBackEach(std::span<const Pull> pulls, const Runner::PullSink& sink) override {
+        withoutGraph(m_path, [&] { m_layer->pullBackEach(pulls, sink); });
+    }
+
+private:
+    std::unique_ptr<RecordedLayer> m_layer;
+    std::string m_path;
+};
+
 class ModelRunner : public Runner {
 public:
     ModelRunner(const Model& model, const OpenOptions& options)
@@ -152,12 +179,13 @@ public:
         checkWhole(batch);
         return guarded([&] {
             const auto weights = ownPlan(plan).gradientLayer(layer);
-            return recordThrough(gradientMathOf(plan), inputOf(*weights, batch), flat(x), wanted);
+            auto recorded = recordThrough(gradientMathOf(plan), inputOf(*weights, batch), flat(x), wanted);
+            return std::make_unique<GuardedLayer>(std::move(recorded), m_model.card().path);
         });
     }
 
-    std::int64_t recordedBytes(const Plan&, int layer, const Batch& batch) const override {
-        return graphBytes(m_spec, m_spec.layers.at(static_cast<std::size_t>(layer)), batch);
+    std::int64_t recordedBytes(int layer, const Batch& batch, std::span<const Tap> wanted) const override {
+        return graphBytes(m_spec, m_spec.layers.at(static_cast<std::size_t>(layer)), batch, wanted, !m_device.is_cpu());
     }
 
     at::Tensor readOut(const Plan& plan, const at::Tensor& x, const Batch& batch, bool lastOnly) const override {
@@ -213,15 +241,9 @@ private:
         return m_form == WeightForm::packed ? fusedMath(type) : plainMath(type);
     }
 
-    /// Without a graph, and with libtorch's failures said in one sentence.
     template <typename Work>
-    std::invoke_result_t<Work> guarded(Work work) const {
-        const c10::NoGradGuard noGraph;
-        try {
-            return work();
-        } catch (const c10::Error& error) {
-            throw Error(error.what_without_backtrace(), m_model.card().path);
-        }
+    std::invoke_result_t<Work> guarded(const Work& work) const {
+        return withoutGraph(m_model.card().path, work);
     }
 
     const EnginePlan& ownPlan(const Plan& plan) const { return dynamic_cast<const EnginePlan&>(plan); }

@@ -110,12 +110,21 @@ std::unique_ptr<RecordedLayer> recordThrough(const LayerMath& math, const Attent
     return std::make_unique<LayerGraph>(math, input, x, std::move(taps));
 }
 
-// Most of what a layer computes, as plain attention and gradientMath() keep it.
-std::int64_t graphBytes(const ModelSpec& spec, const LayerSpec& layer, const Batch& batch) {
-    const std::int64_t width = std::int64_t{layer.heads + 2 * layer.kvHeads} * layer.headDim;
-    const std::int64_t ofToken = 4 * std::int64_t{spec.hidden} + 3 * width +
-                                 std::int64_t{layer.heads} * batch.positions + 2 * std::int64_t{layer.ffn};
-    return 4 * batch.tokens() * ofToken;
+// What norms, attention and the activation read, and what is tapped; by ATen, most of what a layer computes.
+std::int64_t graphBytes(const ModelSpec& spec, const LayerSpec& layer, const Batch& batch, std::span<const Tap> wanted,
+                        bool isPlain) {
+    const auto wants = [&](Tap tap) { return std::ranges::find(wanted, tap) != wanted.end(); };
+    const std::int64_t perHead = std::int64_t{layer.heads} * layer.headDim;
+    const std::int64_t projected = std::int64_t{layer.heads + 2 * layer.kvHeads} * layer.headDim;
+    std::int64_t ofToken =
+        2 * std::int64_t{spec.hidden} + projected + (spec.gatedMlp ? 2 : 1) * std::int64_t{layer.ffn};
+    if (spec.normPlace == NormPlace::around)
+        ofToken += 2 * std::int64_t{spec.hidden};
+    for (const Tap tap : {Tap::context, Tap::key, Tap::value})
+        ofToken += wants(tap) ? perHead : 0;
+    if (isPlain || wants(Tap::attention))
+        ofToken += 2 * projected + 3 * perHead + 2 * std::int64_t{layer.heads} * batch.positions;
+    return 4 * batch.tokens() * (isPlain ? ofToken + 2 * std::int64_t{spec.hidden} + layer.ffn : ofToken);
 }
 
 namespace {

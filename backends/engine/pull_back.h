@@ -20,8 +20,9 @@ void pullBackThrough(const LayerMath& math, const AttentionInput& input, const a
 std::unique_ptr<RecordedLayer> recordThrough(const LayerMath& math, const AttentionInput& input, const at::Tensor& x,
                                              std::span<const Tap> wanted);
 
-/// Runner::recordedBytes.
-std::int64_t graphBytes(const ModelSpec& spec, const LayerSpec& layer, const Batch& batch);
+/// Runner::recordedBytes. @param isPlain whether ATen alone runs the layer
+std::int64_t graphBytes(const ModelSpec& spec, const LayerSpec& layer, const Batch& batch, std::span<const Tap> wanted,
+                        bool isPlain);
 
 /// Runner::lossGradient for a stream [rows, positions, hidden]. @param ends plain weights
 LossGradient lossGradientOf(const LayerMath& math, const ModelSpec& spec, const PlanEnds& ends, const at::Tensor& x,

@@ -45,8 +45,8 @@ public:
         ++recorded;
         return std::make_unique<Recorded>(m_runner.recordLayer(plan, layer, x, batch, wanted), pulled);
     }
-    std::int64_t recordedBytes(const Plan& plan, int layer, const Batch& batch) const override {
-        return m_runner.recordedBytes(plan, layer, batch);
+    std::int64_t recordedBytes(int layer, const Batch& batch, std::span<const Tap> wanted) const override {
+        return m_runner.recordedBytes(layer, batch, wanted);
     }
     at::Tensor readOut(const Plan& plan, const at::Tensor& x, const Batch& batch, bool lastOnly) const override {
         return m_runner.readOut(plan, x, batch, lastOnly);
