@@ -54,7 +54,7 @@ struct BackwardMemory {
 };
 
 /// How many tokens of sequences go together for all layers to remember how they ran, `most` at most. Where these would
-/// be too few for fast products it is `most`.
+/// be too few for fast products, or weights do not stay, it is `most`.
 std::int64_t tokensAtOnce(const Model& model, const Plan& plan, std::span<const TokenSequence> sequences,
                           std::int64_t most, const BackwardMemory& memory);
 

@@ -3,6 +3,7 @@
 
 #ifndef Q_MOC_RUN // moc cannot read it
 #include "backends/kernels/layer_loops.h"
+#include "backends/kernels/packed_matrix.h"
 #include "backends/kernels/plain_loops.h"
 #include "backends/kernels/vector_loops.h"
 #include <ATen/ATen.h> // before Qt, whose keywords it does not survive
@@ -15,9 +16,12 @@
 #include <QtTest>
 
 #include <algorithm>
+#include <atomic>
 #include <cmath>
 #include <limits>
+#include <memory>
 #include <numeric>
+#include <thread>
 #include <vector>
 
 using namespace secateur;
@@ -317,6 +321,31 @@ private slots:
             for (std::size_t i = 0; i < one.size(); ++i)
                 QVERIFY2(sameBits(one[i], two[i]), c.name);
         }
+    }
+
+    void threadsMayMultiplyAtOnce() {
+        const at::Tensor input = normal({50, 300});
+        std::vector<std::unique_ptr<PackedMatrix>> matrices; // of one shape, so that they share their code
+        std::vector<at::Tensor> wanted;
+        const auto product = [&](std::size_t matrix) {
+            at::Tensor result = at::empty({50, 200});
+            matrices[matrix]->multiply(input, result, false);
+            return result;
+        };
+        for (std::size_t i = 0; i < 4; ++i) {
+            matrices.push_back(std::make_unique<PackedMatrix>(normal({200, 300})));
+            wanted.push_back(product(i));
+        }
+        std::atomic<int> different = 0;
+        {
+            std::vector<std::jthread> threads;
+            for (std::size_t i = 0; i < 4; ++i)
+                threads.emplace_back([&, i] {
+                    for (int round = 0; round < 300; ++round)
+                        different += product(i).equal(wanted[i]) ? 0 : 1;
+                });
+        }
+        QCOMPARE(different.load(), 0);
     }
 
     void whatIsNoNumberShowsInItsRowOnly() {

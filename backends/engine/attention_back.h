@@ -1,7 +1,7 @@
 #pragma once
 
 #include "backends/engine/layer_math.h"
-#include "backends/kernels/layer_loops.h"
+#include "backends/kernels/gradient_loops.h"
 
 #include <ATen/core/Tensor.h>
 
@@ -19,18 +19,12 @@ public:
     /// @param dContext [tokens, heads headDim] -> of `projected`
     at::Tensor ofProjected(const at::Tensor& dContext) const;
 
-    /// Of the queries, keys and values in it, [rows, positions, n, headDim].
-    struct Parts {
-        at::Tensor queries;
-        at::Tensor keys;
-        at::Tensor values;
-    };
-    /// @param perHead whether each query head has keys and values of its own, or each KV head
-    Parts ofParts(const at::Tensor& dContext, bool perHead) const;
+    /// Of the queries, keys and values in it. @param perHead whether keys and values are those of query heads
+    ProjectionGradients ofParts(const at::Tensor& dContext, bool perHead) const;
 
 private:
     at::Tensor empty(std::int64_t heads) const;
-    void pull(const at::Tensor& dContext, const Parts& result) const;
+    void pull(const at::Tensor& dContext, const ProjectionGradients& result) const;
 
     std::vector<int> m_groupBegin;
     AttentionShape m_shape;

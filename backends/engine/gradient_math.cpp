@@ -135,7 +135,7 @@ private:
                 projected);
         const ProjectedHeads heads = projectedHeads(projected, input, watch);
         const Back back = [through = std::move(through), perHead = heads.perHead](const at::Tensor& gradient) {
-            const AttentionBack::Parts parts = through.ofParts(gradient, perHead);
+            const ProjectionGradients parts = through.ofParts(gradient, perHead);
             return variable_list{parts.queries, parts.keys, parts.values};
         };
         return withStep(context, back, heads.queries, heads.keys, heads.values);

@@ -77,6 +77,7 @@ std::invoke_result_t<Work> withoutGraph(const std::string& path, const Work& wor
     }
 }
 
+/// A recorded layer whose way back is guarded like all else that the engine runs.
 class GuardedLayer : public RecordedLayer {
 public:
     GuardedLayer(std::unique_ptr<RecordedLayer> layer, std::string path)
@@ -185,7 +186,8 @@ public:
     }
 
     std::int64_t recordedBytes(int layer, const Batch& batch, std::span<const Tap> wanted) const override {
-        return graphBytes(m_spec, m_spec.layers.at(static_cast<std::size_t>(layer)), batch, wanted, !m_device.is_cpu());
+        return graphBytes(m_spec, m_spec.layers.at(static_cast<std::size_t>(layer)), batch, wanted,
+                          m_form == WeightForm::plain);
     }
 
     at::Tensor readOut(const Plan& plan, const at::Tensor& x, const Batch& batch, bool lastOnly) const override {

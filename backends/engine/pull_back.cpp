@@ -110,21 +110,40 @@ std::unique_ptr<RecordedLayer> recordThrough(const LayerMath& math, const Attent
     return std::make_unique<LayerGraph>(math, input, x, std::move(taps));
 }
 
-// What norms, attention and the activation read, and what is tapped; by ATen, most of what a layer computes.
+// What norms, attention and the activation read, and what is tapped besides; by ATen, most of what a layer computes.
 std::int64_t graphBytes(const ModelSpec& spec, const LayerSpec& layer, const Batch& batch, std::span<const Tap> wanted,
                         bool isPlain) {
-    const auto wants = [&](Tap tap) { return std::ranges::find(wanted, tap) != wanted.end(); };
+    const std::int64_t hidden = spec.hidden;
     const std::int64_t perHead = std::int64_t{layer.heads} * layer.headDim;
     const std::int64_t projected = std::int64_t{layer.heads + 2 * layer.kvHeads} * layer.headDim;
-    std::int64_t ofToken =
-        2 * std::int64_t{spec.hidden} + projected + (spec.gatedMlp ? 2 : 1) * std::int64_t{layer.ffn};
+    const std::int64_t maps = 2 * projected + 3 * perHead + 2 * std::int64_t{layer.heads} * batch.positions;
+    const auto ofTap = [&](Tap tap) -> std::int64_t {
+        switch (tap) {
+        case Tap::key:
+        case Tap::value:
+        case Tap::context:
+            return perHead;
+        case Tap::attention:
+            return isPlain ? 0 : maps;
+        case Tap::mlpHidden:
+            return layer.ffn;
+        case Tap::attentionOutput:
+        case Tap::attentionUpdate:
+        case Tap::mlpOutput:
+        case Tap::mlpUpdate:
+            return hidden;
+        default: // views, or what is kept anyhow
+            return 0;
+        }
+    };
+    std::int64_t ofToken = 2 * hidden + projected + (spec.gatedMlp ? 2 : 1) * std::int64_t{layer.ffn};
     if (spec.normPlace == NormPlace::around)
-        ofToken += 2 * std::int64_t{spec.hidden};
-    for (const Tap tap : {Tap::context, Tap::key, Tap::value})
-        ofToken += wants(tap) ? perHead : 0;
-    if (isPlain || wants(Tap::attention))
-        ofToken += 2 * projected + 3 * perHead + 2 * std::int64_t{layer.heads} * batch.positions;
-    return 4 * batch.tokens() * (isPlain ? ofToken + 2 * std::int64_t{spec.hidden} + layer.ffn : ofToken);
+        ofToken += 2 * hidden;
+    if (isPlain)
+        ofToken += maps + 2 * hidden + layer.ffn;
+    for (const Tap tap : std::set(wanted.begin(), wanted.end()))
+        ofToken += ofTap(tap);
+    return 4 * batch.tokens() * ofToken;
 }
 
 namespace {

@@ -40,15 +40,16 @@ public:
     void run() {
         readKeys();
         for (int head = 0; head < m_group.heads; ++head)
-            for (m_first = 0; m_first < m_group.count; m_first += VectorLoops::blockQueries) {
-                m_count = static_cast<int>(smaller(VectorLoops::blockQueries, m_group.count - m_first));
-                readQueries(head);
-                scoreTiles();
-                for (int query = 0; query < m_count; ++query)
-                    slopesOf(query);
-                pullQueries();
-                pullKeys();
-                writeQueries(head);
+            for (std::int64_t first = 0; first < m_group.count; first += VectorLoops::blockQueries) {
+                const auto count = static_cast<int>(smaller(VectorLoops::blockQueries, m_group.count - first));
+                const QueryTiles tiles{m_shape, first, count, m_group.count};
+                readQueries(tiles, head);
+                scoreTiles(tiles);
+                for (int query = 0; query < count; ++query)
+                    slopesOf(tiles, query);
+                pullQueries(tiles);
+                pullKeys(tiles);
+                writeQueries(tiles, head);
             }
         writeKeys();
     }
@@ -90,18 +91,19 @@ private:
             packKeys(m_group.values + key * m_group.stride, m_group.stride, count, m_shape.headDim,
                      m_valuePanels + key * m_shape.headDim);
         }
-        clear(m_dKeys, m_group.count);
-        clear(m_dValues, m_group.count);
+        clear(m_dKeys, 0, m_group.count * m_columns);
+        clear(m_dValues, 0, m_group.count * m_columns);
     }
 
-    void clear(float* rows, std::int64_t count) const {
-        for (std::int64_t i = 0; i < count * m_columns; i += lanes)
-            store(rows + i, Vec{});
+    /// Of whole vectors.
+    static void clear(float* numbers, std::int64_t begin, std::int64_t end) {
+        for (std::int64_t i = begin; i < end; i += lanes)
+            store(numbers + i, Vec{});
     }
 
-    void readQueries(int head) const {
-        for (int query = 0; query < m_count; ++query) {
-            const std::int64_t position = m_first + query;
+    void readQueries(const QueryTiles& tiles, int head) const {
+        for (int query = 0; query < tiles.count; ++query) {
+            const std::int64_t position = tiles.first + query;
             turned(m_group.queries + position * m_group.stride + std::int64_t{head} * m_shape.headDim,
                    m_group.queryNorm, position, m_queries + query * m_columns);
             copy(m_group.dContext + position * m_group.dContextStride + std::int64_t{head} * m_shape.headDim,
@@ -109,49 +111,32 @@ private:
         }
     }
 
-    /// Keys that any of the queries [query, query + count) of the block sees.
-    Run visible(int query, int count) const { return visibleKeys(m_shape, m_first + query, count, m_group.count); }
-
-    int tileSize(int query) const { return static_cast<int>(smaller(tileRows, m_count - query)); }
-
-    /// Keys that the tile of a query sees.
-    Run tileKeys(int query) const {
-        const int begin = query / tileRows * tileRows;
-        return visible(begin, tileSize(begin));
-    }
-
     /// Scores, and the gradients of probabilities.
-    void scoreTiles() const {
-        const Run seen = visible(0, m_count);
-        for (std::int64_t begin = seen.begin / keysOfPanel * keysOfPanel; begin < seen.end; begin += keysOfPanel)
-            for (int query = 0; query < m_count; query += tileRows) {
-                const Run keys = common(tileKeys(query), begin, begin + keysOfPanel);
-                if (keys.isEmpty())
-                    continue;
-                const auto vectors = static_cast<int>((keys.end - begin + lanes - 1) / lanes);
-                const auto product = [&](const float* rows, const float* panels, float* to) {
-                    multiply(tileSize(query), vectors,
-                             {rows + query * m_columns, m_columns, 1, panels + begin * m_shape.headDim, keysOfPanel,
-                              m_shape.headDim, to + query * m_stride + begin, m_stride, false});
-                };
-                product(m_queries, m_keyPanels, m_scores);
-                product(m_dContext, m_valuePanels, m_slopes);
-            }
+    void scoreTiles(const QueryTiles& tiles) const {
+        forEachTile(tiles, tiles.visible(), [&](std::int64_t begin, int query, int vectors) {
+            const auto product = [&](const float* rows, const float* panels, float* to) {
+                multiply(tiles.size(query), vectors,
+                         {rows + query * m_columns, m_columns, 1, panels + begin * m_shape.headDim, keysOfPanel,
+                          m_shape.headDim, to + query * m_stride + begin, m_stride, false});
+            };
+            product(m_queries, m_keyPanels, m_scores);
+            product(m_dContext, m_valuePanels, m_slopes);
+        });
     }
 
     /// Scores of a query become probabilities, and the gradients of these those of the scores; both 0 where nothing is
     /// seen.
-    void slopesOf(int query) const {
+    void slopesOf(const QueryTiles& tiles, int query) const {
         float* const scores = m_scores + query * m_stride;
         float* const slopes = m_slopes + query * m_stride;
-        const Run tile = tileKeys(query);
+        const Run tile = tiles.keys(query);
         const Run keys{tile.begin / lanes * lanes, inVectors(tile.end)};
         const std::int64_t count = keys.end - keys.begin;
         const float scale = applyScale(m_shape, scores + keys.begin, count);
         if (m_shape.softcap > 0)
             for (std::int64_t i = keys.begin; i < keys.end; i += lanes)
                 store(m_capped + i, load(scores + i));
-        const Run own = common(visible(query, 1), keys);
+        const Run own = common(tiles.visible(query, 1), keys);
         hide(scores, keys.begin, own.begin);
         hide(scores, own.end, keys.end);
         const SoftmaxRow row = exponentials({-__builtin_inff(), 0, 1, 0}, scale, scores + keys.begin, count);
@@ -166,15 +151,11 @@ private:
             const Vec slope = load(scores + i) * (load(slopes + i) - mean) * m_shape.scale;
             store(slopes + i, m_shape.softcap > 0 ? slope * capSlope(load(m_capped + i)) : slope);
         }
-        const Run seen = visible(0, m_count);
-        const auto blank = [&](std::int64_t begin, std::int64_t end) {
-            for (std::int64_t i = begin; i < end; i += lanes) {
-                store(scores + i, Vec{});
-                store(slopes + i, Vec{});
-            }
-        };
-        blank(seen.begin / lanes * lanes, keys.begin);
-        blank(keys.end, inVectors(seen.end));
+        const Run seen = tiles.visible(); // by any query: pullKeys() reads all of it
+        for (float* const numbers : {scores, slopes}) {
+            clear(numbers, seen.begin / lanes * lanes, keys.begin);
+            clear(numbers, keys.end, inVectors(seen.end));
+        }
     }
 
     Vec capSlope(Vec capped) const {
@@ -182,35 +163,26 @@ private:
         return 1.0F - share * share;
     }
 
-    void pullQueries() const {
-        constexpr std::int64_t keyRun = 64; // stay in the first cache while all tiles read them
-        clear(m_dQueries, m_count);
-        const Run seen = visible(0, m_count);
-        for (std::int64_t begin = seen.begin; begin < seen.end; begin += keyRun)
-            for (int query = 0; query < m_count; query += tileRows) {
-                const Run keys = common(tileKeys(query), begin, begin + keyRun);
-                if (!keys.isEmpty())
-                    multiplyColumns(tileSize(query),
-                                    {m_slopes + query * m_stride + keys.begin, m_stride, 1,
-                                     m_keys + keys.begin * m_columns, m_columns, keys.end - keys.begin,
-                                     m_dQueries + query * m_columns, m_columns, true},
-                                    m_columns);
-            }
+    void pullQueries(const QueryTiles& tiles) const {
+        clear(m_dQueries, 0, tiles.count * m_columns);
+        const Run seen = tiles.visible();
+        addRows(tiles, seen, m_slopes + seen.begin, m_stride, m_keys + seen.begin * m_columns, m_columns, m_dQueries,
+                m_columns);
     }
 
     /// Queries of the block that any of `count` keys is seen by.
-    Run seenBy(std::int64_t key, int count) const {
+    Run seenBy(const QueryTiles& tiles, std::int64_t key, int count) const {
         const std::int64_t window = m_shape.window;
         const std::int64_t before = m_shape.causal ? key : window > 0 ? key - window + 1 : 0;
         const std::int64_t end = window > 0 ? key + count - 1 + window : m_group.count;
-        return {greater(before - m_first, 0), smaller(end - m_first, m_count)};
+        return {greater(before - tiles.first, 0), smaller(end - tiles.first, tiles.count)};
     }
 
-    void pullKeys() const {
-        const Run seen = visible(0, m_count);
+    void pullKeys(const QueryTiles& tiles) const {
+        const Run seen = tiles.visible();
         for (std::int64_t key = seen.begin; key < seen.end; key += tileRows) {
             const int count = static_cast<int>(smaller(tileRows, seen.end - key));
-            const Run queries = seenBy(key, count);
+            const Run queries = seenBy(tiles, key, count);
             if (queries.isEmpty())
                 continue;
             const auto add = [&](const float* weights, const float* rows, float* to) {
@@ -225,9 +197,9 @@ private:
         }
     }
 
-    void writeQueries(int head) const {
-        for (int query = 0; query < m_count; ++query) {
-            const std::int64_t position = m_first + query;
+    void writeQueries(const QueryTiles& tiles, int head) const {
+        for (int query = 0; query < tiles.count; ++query) {
+            const std::int64_t position = tiles.first + query;
             const std::int64_t place = std::int64_t{head} * m_shape.headDim;
             writeTurnedBack(m_group.queries + position * m_group.stride + place, m_group.queryNorm, position,
                             m_dQueries + query * m_columns, m_group.dQueries + position * m_group.dQueryStride + place);
@@ -257,8 +229,6 @@ private:
     float* m_scores;      // [block, m_stride]
     float* m_slopes;      // likewise
     float* m_capped;      // of one query
-    std::int64_t m_first = 0;
-    int m_count = 0;
 };
 
 } // namespace

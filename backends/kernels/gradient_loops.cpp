@@ -12,13 +12,93 @@ namespace secateur {
 
 namespace {
 
-float* headOf(const at::Tensor& gradients, std::int64_t row, std::int64_t head) {
-    return gradients.data_ptr<float>() + row * gradients.stride(0) + head * gradients.stride(2);
-}
-
 void clearBehind(const at::Tensor& gradients, std::int64_t row, std::int64_t length) {
     gradients.select(0, row).narrow(0, length, gradients.size(1) - length).zero_();
 }
+
+/// The way back of one batch through attention.
+class AttentionBackward {
+public:
+    AttentionBackward(const at::Tensor& projected, const AttentionShape& shape, const NormValues& queryNorm,
+                      const NormValues& keyNorm, const RotaryTables& rotary, std::span<const int> lengths,
+                      const at::Tensor& dContext, const ProjectionGradients& result)
+        : m_projected(projected)
+        , m_shape(shape)
+        , m_lengths(lengths)
+        , m_dContext(dContext)
+        , m_result(result)
+        , m_perHead(result.keys.size(2) != shape.kvHeads) {
+        m_common.queryNorm = queryNorm;
+        m_common.keyNorm = keyNorm;
+        m_common.rotary = rotary;
+        m_common.stride = projected.size(2);
+        m_common.dContextStride = std::int64_t{shape.heads} * shape.headDim;
+        m_common.dQueryStride = result.queries.stride(1);
+        m_common.dKeyStride = result.keys.stride(1);
+    }
+
+    void run() const {
+        std::vector<Task> tasks;
+        for (std::int64_t row = 0; row < m_projected.size(0); ++row) {
+            for (const at::Tensor& gradients : {m_result.queries, m_result.keys, m_result.values})
+                clearBehind(gradients, row, length(row));
+            addTasks(row, tasks);
+        }
+        const std::int64_t longest = m_lengths.empty() ? 0 : std::ranges::max(m_lengths);
+        const VectorLoops& loops = vectorLoops();
+        shareOut(std::ssize(tasks), groupBackFloats(loops, m_shape, longest), [&](std::int64_t i, float* scratch) {
+            loops.attendBack(workOf(tasks[static_cast<std::size_t>(i)]), m_shape, scratch);
+        });
+    }
+
+private:
+    /// Query heads of a row whose keys' gradients are summed.
+    struct Task {
+        std::int64_t row;
+        int group;
+        int head;
+        int heads;
+    };
+
+    int length(std::int64_t row) const { return m_lengths[static_cast<std::size_t>(row)]; }
+
+    void addTasks(std::int64_t row, std::vector<Task>& tasks) const {
+        for (int group = 0; length(row) > 0 && group < m_shape.kvHeads; ++group) {
+            const int step = m_perHead ? 1 : m_shape.groupHeads(group);
+            for (int head = m_shape.firstHead(group); head < m_shape.firstHead(group + 1); head += step)
+                tasks.push_back({row, group, head, step});
+        }
+    }
+
+    GroupBack workOf(const Task& task) const {
+        const std::int64_t size = m_shape.headDim;
+        const std::int64_t firstPosition = task.row * m_projected.size(1);
+        const auto gradientOf = [&](const at::Tensor& of, int head) {
+            return of.data_ptr<float>() + task.row * of.stride(0) + head * size;
+        };
+        const int keyHead = m_perHead ? task.head : task.group;
+        const auto* from = m_projected.data_ptr<float>() + firstPosition * m_common.stride;
+        GroupBack work = m_common;
+        work.queries = from + task.head * size;
+        work.keys = from + (m_shape.heads + task.group) * size;
+        work.values = work.keys + m_shape.kvHeads * size;
+        work.heads = task.heads;
+        work.count = length(task.row);
+        work.dContext = m_dContext.data_ptr<float>() + firstPosition * m_common.dContextStride + task.head * size;
+        work.dQueries = gradientOf(m_result.queries, task.head);
+        work.dKeys = gradientOf(m_result.keys, keyHead);
+        work.dValues = gradientOf(m_result.values, keyHead);
+        return work;
+    }
+
+    const at::Tensor& m_projected;
+    const AttentionShape& m_shape;
+    std::span<const int> m_lengths;
+    const at::Tensor& m_dContext;
+    const ProjectionGradients& m_result;
+    bool m_perHead; ///< gradients of keys and values are those of query heads
+    GroupBack m_common;
+};
 
 } // namespace
 
@@ -49,53 +129,7 @@ void activateRowsBack(const at::Tensor& projected, Activation activation, bool g
 void attendBack(const at::Tensor& projected, const AttentionShape& shape, const NormValues& queryNorm,
                 const NormValues& keyNorm, const RotaryTables& rotary, std::span<const int> lengths,
                 const at::Tensor& dContext, const ProjectionGradients& result) {
-    const std::int64_t positions = projected.size(1);
-    const std::int64_t width = projected.size(2);
-    const bool perHead = result.keys.size(2) != shape.kvHeads;
-    struct Task {
-        std::int64_t row;
-        int keyHead;
-        int head;
-        int heads;
-    };
-    std::vector<Task> tasks;
-    std::int64_t longest = 0;
-    for (std::int64_t row = 0; row < projected.size(0); ++row) {
-        const std::int64_t length = lengths[static_cast<std::size_t>(row)];
-        longest = std::max(longest, length);
-        for (const at::Tensor& gradients : {result.queries, result.keys, result.values})
-            clearBehind(gradients, row, length);
-        for (int group = 0; length > 0 && group < shape.kvHeads; ++group) {
-            const int step = perHead ? 1 : shape.groupHeads(group);
-            for (int head = shape.firstHead(group); head < shape.firstHead(group + 1); head += step)
-                tasks.push_back({row, group, head, step});
-        }
-    }
-    const VectorLoops& loops = vectorLoops();
-    shareOut(std::ssize(tasks), groupBackFloats(loops, shape, longest), [&](std::int64_t i, float* scratch) {
-        const Task& task = tasks[static_cast<std::size_t>(i)];
-        const auto* from = projected.data_ptr<float>() + task.row * positions * width;
-        const std::int64_t size = shape.headDim;
-        const std::int64_t keys = perHead ? task.head : task.keyHead;
-        GroupBack work;
-        work.queries = from + task.head * size;
-        work.keys = from + (shape.heads + task.keyHead) * size;
-        work.values = work.keys + shape.kvHeads * size;
-        work.stride = width;
-        work.heads = task.heads;
-        work.count = lengths[static_cast<std::size_t>(task.row)];
-        work.queryNorm = queryNorm;
-        work.keyNorm = keyNorm;
-        work.rotary = rotary;
-        work.dContextStride = std::int64_t{shape.heads} * size;
-        work.dContext = dContext.data_ptr<float>() + task.row * positions * work.dContextStride + task.head * size;
-        work.dQueries = headOf(result.queries, task.row, task.head);
-        work.dQueryStride = result.queries.stride(1);
-        work.dKeys = headOf(result.keys, task.row, keys);
-        work.dValues = headOf(result.values, task.row, keys);
-        work.dKeyStride = result.keys.stride(1);
-        loops.attendBack(work, shape, scratch);
-    });
+    AttentionBackward(projected, shape, queryNorm, keyNorm, rotary, lengths, dContext, result).run();
 }
 
 } // namespace secateur

@@ -2,11 +2,13 @@
 
 #include "backends/kernels/layer_loops.h"
 
+#include <ATen/core/Tensor.h>
+
 namespace secateur {
 
 /// The ways back through the loops of a layer (layer_loops.h), in float32, each in one pass over memory: from the
 /// gradient of what came out to that of what was read. Tensors are contiguous unless said otherwise, results allocated
-/// by the caller; they do not depend on the number of threads.
+/// by the caller; they do not depend on the number of threads. For sources only: pulls in ATen.
 
 /// @param x [rows, width] what the norm read @param gradient, result [rows, width]
 void normRowsBack(const at::Tensor& x, const NormValues& norm, const at::Tensor& gradient, const at::Tensor& result);
@@ -15,12 +17,12 @@ void normRowsBack(const at::Tensor& x, const NormValues& norm, const at::Tensor&
 void activateRowsBack(const at::Tensor& projected, Activation activation, bool gated, const at::Tensor& gradient,
                       const at::Tensor& result);
 
-/// Where gradients of the projections go: [rows, positions, n, headDim], of any strides between positions. Behind the
-/// lengths of rows they become 0.
+/// Where gradients of the projections go: [rows, positions, n, headDim], the heads of a position side by side. Behind
+/// the lengths of rows they become 0.
 struct ProjectionGradients {
-    const at::Tensor& queries;
-    const at::Tensor& keys; ///< of KV heads; or, where as many, of query heads that each have keys of their own
-    const at::Tensor& values;
+    at::Tensor queries;
+    at::Tensor keys; ///< n is that of KV heads; or that of query heads: what each of these gives its key alone
+    at::Tensor values;
 };
 
 /// Through attend() and placeHeads(), of rows that begin at position 0. Scores are computed again: nothing as large as

@@ -23,8 +23,8 @@ SECATEUR_INLINE void activateBackBy(Function function, const float* gate, const 
 
 } // namespace
 
-// Of y = w (x - m) r + b, where m is x's mean or 0 and r the root of its mean square: r (v - mean(v) - z mean(v z)),
-// with z = (x - m) r and v = w dy; mean(v) where m is.
+// Of y = w z + b with z = (x - m) r, where m is x's mean or 0 and 1 / r the root of the mean square of x - m, plus
+// epsilon: r (v - mean(v) - z mean(v z)) with v = w dy; mean(v) where m is.
 void normBack(const float* x, const float* gradient, const NormValues& norm, std::int64_t width, float* result) {
     const Spread spread = spreadOf(x, norm, width);
     const auto numbers = static_cast<float>(width);

@@ -69,6 +69,54 @@ SECATEUR_INLINE Run visibleKeys(const AttentionShape& shape, std::int64_t first,
     return {window > 0 ? greater(0, first - window + 1) : 0, smaller(after, keyEnd)};
 }
 
+/// Consecutive queries of a row, which go by tiles of tileRows.
+struct QueryTiles {
+    const AttentionShape& shape;
+    std::int64_t first; ///< position of the first
+    int count;
+    std::int64_t keyEnd; ///< behind the last key of the row
+
+    /// Keys that any of the queries [query, query + some) sees.
+    Run visible(int query, int some) const { return visibleKeys(shape, first + query, some, keyEnd); }
+    Run visible() const { return visible(0, count); }
+    /// Of the tile that begins with a query.
+    int size(int query) const { return static_cast<int>(smaller(tileRows, count - query)); }
+    /// Keys that the tile of a query sees.
+    Run keys(int query) const {
+        const int begin = query / tileRows * tileRows;
+        return visible(begin, size(begin));
+    }
+};
+
+/// visit(first key of a panel, first query of a tile, vectors of the panel) for those that see each other.
+template <typename Visit>
+SECATEUR_INLINE void forEachTile(const QueryTiles& tiles, Run keys, const Visit& visit) {
+    for (std::int64_t begin = keys.begin / keysOfPanel * keysOfPanel; begin < keys.end; begin += keysOfPanel)
+        for (int query = 0; query < tiles.count; query += tileRows) {
+            const Run seen = common(common(tiles.keys(query), keys), begin, begin + keysOfPanel);
+            if (!seen.isEmpty())
+                visit(begin, query, static_cast<int>((seen.end - begin + lanes - 1) / lanes));
+        }
+}
+
+/// to += weights rows, [queries, columns].
+/// @param weights of each query, `stride` apart, and rows, `rowStride` apart, from the first of `keys` on
+[[maybe_unused]] void addRows(const QueryTiles& tiles, Run keys, const float* weights, std::int64_t stride,
+                              const float* rows, std::int64_t rowStride, float* to, std::int64_t columns) {
+    constexpr std::int64_t run = 64; // keys whose rows stay in the first cache while all tiles read them
+    for (std::int64_t begin = keys.begin; begin < keys.end; begin += run)
+        for (int query = 0; query < tiles.count; query += tileRows) {
+            const Run seen = common(common(tiles.keys(query), keys), begin, begin + run);
+            if (seen.isEmpty())
+                continue;
+            const std::int64_t key = seen.begin - keys.begin;
+            multiplyColumns(tiles.size(query),
+                            {weights + query * stride + key, stride, 1, rows + key * rowStride, rowStride,
+                             seen.end - seen.begin, to + query * columns, columns, true},
+                            columns);
+        }
+}
+
 /// One row's softmax so far: exp(score - largest), whose sum is `sum`.
 struct SoftmaxRow {
     float largest = 0;

@@ -6,15 +6,13 @@ namespace secateur::SECATEUR_LEVEL {
 
 namespace {
 
-/// Keys whose values are kept in the first cache while all tiles of a block read them.
-constexpr std::int64_t valueRun = 64;
-
 /// A block of queries and the keys of it that are at work.
 class BlockWork {
 public:
     BlockWork(const QueryBlock& block, const AttentionShape& shape, float* scratch)
         : m_block(block)
         , m_shape(shape)
+        , m_tiles{shape, block.first, block.count, block.keyEnd}
         , m_columns(inVectors(shape.headDim))
         , m_stride(strideOf(block.runKeys))
         , m_scores(scratch)
@@ -29,14 +27,16 @@ public:
     }
 
     void run() {
-        const Run all = visible(0, m_block.count);
+        const Run all = m_tiles.visible();
         const std::int64_t skipped = (all.begin - m_block.keyFrom) / keysOfPanel * keysOfPanel;
         for (m_begin = m_block.keyFrom + skipped; m_begin < all.end; m_begin += m_block.runKeys) {
             m_end = smaller(m_begin + m_block.runKeys, all.end);
             scoreTiles();
             for (int query = 0; query < m_block.count; ++query)
                 softmax(query);
-            addTiles();
+            addRows(m_tiles, atWork(), m_scores, m_stride,
+                    m_block.values + (m_begin - m_block.keyFrom) * m_block.valueStride, m_block.valueStride, m_context,
+                    m_columns);
         }
         for (int query = 0; query < m_block.count; ++query) {
             write(query);
@@ -49,42 +49,24 @@ private:
         return m_block.described.values[feature * m_block.described.stride + query];
     }
 
-    /// Keys that any of the queries [query, query + count) sees.
-    Run visible(int query, int count) const {
-        return visibleKeys(m_shape, m_block.first + query, count, m_block.keyEnd);
-    }
-
-    int tileSize(int query) const { return static_cast<int>(smaller(tileRows, m_block.count - query)); }
-
-    /// Keys at work that the tile of a query sees.
-    Run tileKeys(int query) const {
-        const int begin = query / tileRows * tileRows;
-        return common(visible(begin, tileSize(begin)), m_begin, m_end);
-    }
+    Run atWork() const { return {m_begin, m_end}; }
 
     void scoreTiles() {
-        for (std::int64_t begin = m_begin; begin < m_end; begin += keysOfPanel) {
-            const float* panel = m_block.panels + (begin - m_block.keyFrom) * m_shape.headDim;
-            for (int query = 0; query < m_block.count; query += tileRows) {
-                const Run keys = common(tileKeys(query), begin, begin + keysOfPanel);
-                if (keys.isEmpty())
-                    continue;
-                const auto vectors = static_cast<int>((keys.end - begin + lanes - 1) / lanes);
-                multiply(tileSize(query), vectors,
-                         {m_block.queries + std::int64_t{query} * m_shape.headDim, m_shape.headDim, 1, panel,
-                          keysOfPanel, m_shape.headDim, m_scores + query * m_stride + (begin - m_begin), m_stride,
-                          false});
-            }
-        }
+        forEachTile(m_tiles, atWork(), [&](std::int64_t begin, int query, int vectors) {
+            multiply(m_tiles.size(query), vectors,
+                     {m_block.queries + std::int64_t{query} * m_shape.headDim, m_shape.headDim, 1,
+                      m_block.panels + (begin - m_block.keyFrom) * m_shape.headDim, keysOfPanel, m_shape.headDim,
+                      m_scores + query * m_stride + (begin - m_begin), m_stride, false});
+        });
     }
 
     void softmax(int query) {
-        const Run keys = tileKeys(query);
+        const Run keys = common(m_tiles.keys(query), atWork());
         if (keys.isEmpty())
             return;
         const std::int64_t begin = (keys.begin - m_begin) / lanes * lanes;
         const std::int64_t count = inVectors(keys.end - m_begin - begin);
-        const Run own = common(visible(query, 1), m_begin + begin, m_begin + begin + count);
+        const Run own = common(m_tiles.visible(query, 1), m_begin + begin, m_begin + begin + count);
         float* scores = m_scores + query * m_stride + begin;
         const float scale = applyScale(m_shape, scores, count);
         const std::int64_t shown = smaller(greater(own.begin - m_begin - begin, 0), count);
@@ -130,21 +112,6 @@ private:
         }
     }
 
-    void addTiles() {
-        for (std::int64_t begin = m_begin; begin < m_end; begin += valueRun) {
-            for (int query = 0; query < m_block.count; query += tileRows) {
-                const Run keys = common(tileKeys(query), begin, begin + valueRun);
-                if (!keys.isEmpty())
-                    multiplyColumns(tileSize(query),
-                                    {m_scores + query * m_stride + (keys.begin - m_begin), m_stride, 1,
-                                     m_block.values + (keys.begin - m_block.keyFrom) * m_block.valueStride,
-                                     m_block.valueStride, keys.end - keys.begin, m_context + query * m_columns,
-                                     m_columns, true},
-                                    m_columns);
-            }
-        }
-    }
-
     template <typename To>
     void writeTo(To* to, int query) const {
         const float factor = 1.0F / m_rows[query].sum;
@@ -166,6 +133,7 @@ private:
 
     const QueryBlock& m_block;
     const AttentionShape& m_shape;
+    QueryTiles m_tiles;
     std::int64_t m_columns;
     std::int64_t m_stride;
     float* m_scores;  // [queries, m_stride]

@@ -129,10 +129,10 @@ struct VectorLoops {
     void (*addScaled)(const float* values, double factor, std::int64_t count, double* sums);
     void (*sumMagnitudes)(const MagnitudeBlock& block);
     double (*magnitudes)(const float* values, std::int64_t count); ///< their sum
-    /// The ways back: `result` is the gradient of what was read, `gradient` that of what came out.
+    /// The ways back, from the gradient of what came out: `result` is that of what was read.
     void (*normBack)(const float* x, const float* gradient, const NormValues& norm, std::int64_t width, float* result);
     void (*activateBack)(const float* gate, const float* up, const float* gradient, Activation activation,
-                         std::int64_t width, float* dGate, float* dUp);
+                         std::int64_t width, float* dGate, float* dUp);                      ///< no gate, no dGate
     void (*attendBack)(const GroupBack& group, const AttentionShape& shape, float* scratch); ///< of groupBackFloats()
     int lanes;
     int panelKeys;

@@ -90,8 +90,8 @@ struct ValueAndSlope {
 struct Silu {
     SECATEUR_INLINE ValueAndSlope operator()(Vec x) const {
         const Vec share = sigmoid(x);
-        const Vec value = x * share;
-        return {value, share + value * (1.0F - share)};
+        const Vec bend = x * share * (1.0F - share);
+        return {x * share, share + (x < -100.0F ? Vec{} : bend)}; // level far out: exponentials end at e^88
     }
 };
 
@@ -100,8 +100,8 @@ struct GeluTanh {
     SECATEUR_INLINE ValueAndSlope operator()(Vec x) const {
         const Vec square = x * x;
         const Vec share = sigmoid(x * (1.595769122F + 0.07135481627F * square));
-        const Vec value = x * share;
-        return {value, share + value * (1.0F - share) * (1.595769122F + 3 * 0.07135481627F * square)};
+        const Vec bend = x * share * (1.0F - share) * (1.595769122F + 3 * 0.07135481627F * square);
+        return {x * share, share + (square > 400.0F ? Vec{} : bend)}; // level far out, where products overflow
     }
 };
 
