@@ -13,9 +13,6 @@ namespace {
 
 constexpr std::int64_t probes = 64;
 
-/// Rows that an estimate reads at once.
-constexpr std::int64_t estimatedRows = 256;
-
 /// Rows of a Gram matrix that are multiplied at once.
 constexpr std::int64_t gramStep = 256;
 
@@ -35,17 +32,17 @@ double addedByRounding(const Rows& query, const Rows& key) {
     return ((query.lost * key.squares).sum() + (query.squares * key.lost).sum()).item<double>();
 }
 
-/// [columns, probes] of 1 and -1 in the type of the rows.
+/// [probes, columns] of 1 and -1 in the type of the rows.
 at::Tensor randomSigns(const at::Tensor& like) {
     static_assert(probes == 64, "a draw gives a sign to each");
     const std::int64_t columns = like.size(1);
-    at::Tensor signs = at::empty({columns, probes}, at::kFloat);
+    at::Tensor signs = at::empty({probes, columns}, at::kFloat);
     auto* values = signs.data_ptr<float>();
     std::mt19937_64 random(1); // NOLINT: the same signs each time are what makes layers and runs comparable
     for (std::int64_t column = 0; column < columns; ++column) {
         const std::uint64_t bits = random();
         for (std::int64_t probe = 0; probe < probes; ++probe)
-            values[column * probes + probe] = (bits >> probe & 1U) != 0 ? 1.0F : -1.0F;
+            values[probe * columns + column] = (bits >> probe & 1U) != 0 ? 1.0F : -1.0F;
     }
     return signs.to(like.options());
 }
@@ -55,35 +52,17 @@ struct SquareEstimate {
     double standardError = 0;
 };
 
-/// Of ||query^T key||_F^2, whose rows come some at a time.
-class SquareEstimator {
-public:
-    explicit SquareEstimator(const Kernels& kernels)
-        : m_kernels(kernels) {}
-
-    void add(const Rows& query, const Rows& key) {
-        if (!m_signs.defined())
-            m_signs = randomSigns(key.high);
-        const at::Tensor projected = m_kernels.product(key.high, m_signs); // [rows, probes]
-        const at::Tensor rounded = projected.to(query.high.scalar_type());
-        const at::Tensor lost = (projected - rounded.to(at::kFloat)).to(at::kDouble).square_().sum(1);
-        const at::Tensor products = m_kernels.product(rounded.t(), query.high); // [probes, columns]
-        m_products = m_products.defined() ? m_products.add_(products) : products;
-        m_added += addedByRounding(query, key) + (query.squares * lost).sum().item<double>() / probes;
-    }
-
-    SquareEstimate estimate() const {
-        const at::Tensor squares = m_products.to(at::kDouble).square_().sum(1); // [probes]
-        return {std::max(squares.mean().item<double>() - m_added, 0.0),
-                squares.std().item<double>() / std::sqrt(static_cast<double>(probes))};
-    }
-
-private:
-    const Kernels& m_kernels;
-    at::Tensor m_signs;
-    at::Tensor m_products;
-    double m_added = 0;
-};
+/// Of ||query^T key||_F^2.
+SquareEstimate estimatedSquare(const Kernels& kernels, const Rows& query, const Rows& key) {
+    const at::Tensor projected = kernels.product(key.high, randomSigns(key.high).t()); // [rows, probes]
+    const at::Tensor rounded = projected.to(query.high.scalar_type());
+    const at::Tensor lost = (projected - rounded.to(at::kFloat)).to(at::kDouble).square_().sum(1);
+    const at::Tensor products = kernels.product(rounded.t(), query.high); // [probes, columns]
+    const at::Tensor squares = products.to(at::kDouble).square_().sum(1); // [probes]
+    const double added = addedByRounding(query, key) + (query.squares * lost).sum().item<double>() / probes;
+    const double mean = squares.mean().item<double>() - added;
+    return {std::max(mean, 0.0), squares.std().item<double>() / std::sqrt(static_cast<double>(probes))};
+}
 
 /// What lies beside the diagonals of the Gram matrices of the rows of each block, whose diagonals are Rows::squares.
 /// -> [blocks, rows / blocks, rows / blocks] float32, zero on the diagonals
@@ -238,9 +217,7 @@ Precision WideQueryKey::chosenPrecision() const {
     const double added = addedByRounding(m_group, m_key);
     if (offered.front() == Precision::float32 || added == 0)
         return offered.front();
-    SquareEstimator estimator(m_kernels);
-    estimator.add(m_group, m_key);
-    const SquareEstimate estimate = estimator.estimate();
+    const SquareEstimate estimate = estimatedSquare(m_kernels, m_group, m_key);
     const double atLeast = estimate.square - 2 * estimate.standardError;
     const auto bias = [&](Precision precision) {
         // A lower half loses 2^-8 of a number once more.
@@ -270,17 +247,10 @@ bool WideQueryKey::isWorthEstimating(const WideSource& source) {
     return !prefersGrams(source);
 }
 
-// Few rows at a time: once converted they are read from the cache.
 Estimate WideQueryKey::estimateLayerNorm(const Kernels& kernels, const WideSource& source) {
     const Precision precision = kernels.precisions().front();
-    const std::int64_t step = std::max<std::int64_t>(1, estimatedRows / source.headDim);
-    SquareEstimator estimator(kernels);
-    for (std::int64_t group = 0; group < source.kvHeads; group += step) {
-        const std::int64_t groupHeads = source.heads / source.kvHeads;
-        const WideSource some = part(source, group * groupHeads, std::min(step, source.kvHeads - group) * groupHeads);
-        estimator.add(groupRows(kernels, some, precision), keyRows(kernels, some, precision));
-    }
-    const SquareEstimate estimate = estimator.estimate();
+    const SquareEstimate estimate =
+        estimatedSquare(kernels, groupRows(kernels, source, precision), keyRows(kernels, source, precision));
     const double value = std::sqrt(estimate.square);
     // Of the root, by its slope; of a square that vanishes in its error, by the error's root.
     return {value, std::min(estimate.standardError / (2 * value), std::sqrt(estimate.standardError))};
