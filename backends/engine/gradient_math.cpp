@@ -6,10 +6,13 @@
 
 #include <ATen/ATen.h>
 #include <c10/core/GradMode.h>
+#include <c10/util/intrusive_ptr.h>
 #include <torch/csrc/autograd/function.h>
 #include <torch/csrc/autograd/variable.h>
 
 #include <functional>
+#include <memory>
+#include <type_traits>
 
 namespace secateur {
 
@@ -40,12 +43,21 @@ private:
     Back m_back;
 };
 
+/// A step as libtorch holds it: up to some version by std::shared_ptr, since then by a pointer of its own.
+template <typename Pointer, typename Step = KnownStep>
+Pointer newStep(void (* /*takes it*/)(at::Tensor&, Pointer), Back back) {
+    if constexpr (std::is_same_v<Pointer, std::shared_ptr<Node>>)
+        return Pointer(new Step(std::move(back)), [](auto* step) { deleteNode(step); });
+    else
+        return c10::make_intrusive<Step>(std::move(back));
+}
+
 /// What was made of `inputs`, as a step of their graph.
 template <typename... Inputs>
 at::Tensor withStep(at::Tensor made, Back back, const Inputs&... inputs) {
     if (!c10::GradMode::is_enabled() || !(inputs.requires_grad() || ...))
         return made;
-    const std::shared_ptr<Node> step(new KnownStep(std::move(back)), torch::autograd::deleteNode);
+    const auto step = newStep(&torch::autograd::create_gradient_edge, std::move(back));
     step->set_next_edges(torch::autograd::collect_next_edges(inputs...));
     torch::autograd::create_gradient_edge(made, step);
     return made;
