@@ -2,6 +2,7 @@
 
 #include "analysis/error.h"
 #include "analysis/rows.h"
+#include "backends/kernels/amx_products.h"
 #include "backends/kernels/onednn.h"
 #include "backends/kernels/rounding.h"
 #include "backends/kernels/token_loops.h"
@@ -11,6 +12,7 @@
 
 #include <algorithm>
 #include <array>
+#include <utility>
 #include <vector>
 
 namespace secateur {
@@ -39,19 +41,28 @@ double sumOfSquares(const at::Tensor& block) {
         [](double a, double b) { return a + b; });
 }
 
-/// ||a^T b||_F^2 by blocks of rows of a^T, each the sum of the products of some halves.
+/// Matrices whose products a^T b are summed.
+using Pairs = std::vector<std::pair<at::Tensor, at::Tensor>>;
+
+/// Of the halves of both; the product of the two lower ones is left out.
+Pairs pairsOf(const Rows& a, const Rows& b) {
+    Pairs pairs{{a.high, b.high}};
+    if (a.low.defined())
+        pairs.emplace_back(a.low, b.high);
+    if (b.low.defined())
+        pairs.emplace_back(a.high, b.low);
+    return pairs;
+}
+
+/// ||a^T b||_F^2 by blocks of rows of a^T, each the sum of the products of some pairs.
 class BlockedNorm {
 public:
     /// The widest block: long enough for full speed, short enough for a cancel.
     static constexpr std::int64_t mostColumns = 1280;
 
-    BlockedNorm(const Rows& a, const Rows& b)
-        : m_columns(a.high.size(1))
-        , m_pairs{{a.high, b.high}} {
-        if (a.low.defined())
-            m_pairs.emplace_back(a.low, b.high);
-        if (b.low.defined())
-            m_pairs.emplace_back(a.high, b.low);
+    explicit BlockedNorm(Pairs pairs)
+        : m_columns(pairs.front().first.size(1))
+        , m_pairs(std::move(pairs)) {
         for (const auto& [left, right] : m_pairs) {
             const bool known = !m_packed.empty() && right.is_same(m_pairs[m_packed.size() - 1].second);
             m_packed.push_back(known ? m_packed.back() : packed(left, right));
@@ -90,7 +101,7 @@ private:
     }
 
     std::int64_t m_columns;
-    std::vector<std::pair<at::Tensor, at::Tensor>> m_pairs;
+    Pairs m_pairs;
     std::vector<memory> m_packed; ///< the right sides
     dnnl::stream m_stream{onednn::engine()};
 };
@@ -100,6 +111,11 @@ bool has(dnnl::cpu_isa wanted) {
     return (bits(dnnl::get_effective_cpu_isa()) & bits(wanted)) == bits(wanted);
 }
 
+/// Whether the processor multiplies by matrix tiles, and nobody forbade oneDNN to.
+bool hasTiles() {
+    return has(dnnl::cpu_isa::avx512_core_amx);
+}
+
 class MachineKernels : public Kernels {
 public:
     std::span<const Precision> precisions() const override {
@@ -107,7 +123,7 @@ public:
         static constexpr std::array tiles{Precision::bf16, Precision::split, Precision::float32};
         static constexpr std::array vectors{Precision::bf16, Precision::float32};
         static constexpr std::array neither{Precision::float32};
-        if (has(dnnl::cpu_isa::avx512_core_amx))
+        if (hasTiles())
             return tiles;
         if (has(dnnl::cpu_isa::avx512_core_bf16))
             return vectors;
@@ -120,6 +136,8 @@ public:
     }
 
     at::Tensor product(const at::Tensor& a, const at::Tensor& b) const override {
+        if (hasTiles() && amx::suits(a, b))
+            return amx::product(a, b);
         std::vector<std::int64_t> sizes = a.sizes().vec();
         sizes.back() = b.size(-1);
         at::Tensor result = at::empty(sizes, at::kFloat);
@@ -141,7 +159,10 @@ public:
     const TokenKernels& tokens() const override { return machineTokenKernels(); }
 
     double squaredNormOfProduct(const Rows& a, const Rows& b, const std::function<void()>& between) const override {
-        return BlockedNorm(a, b).of(between);
+        const Pairs pairs = pairsOf(a, b);
+        if (hasTiles() && amx::suits(a.high.t(), b.high))
+            return amx::squaredNorm(pairs, between);
+        return BlockedNorm(pairs).of(between);
     }
 };
 

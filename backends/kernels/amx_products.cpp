@@ -1,0 +1,171 @@
+#include "backends/kernels/amx_products.h"
+
+#include "backends/kernels/amx_tiles.h"
+#include "backends/kernels/rounding.h"
+#include "backends/kernels/share_out.h"
+
+#include <ATen/ATen.h>
+
+#include <algorithm>
+#include <vector>
+
+namespace secateur::amx {
+
+namespace {
+
+/// Panels of either side that are multiplied by each other at a time: their products stay in the second cache.
+constexpr std::int64_t blockPanels = 16;
+
+std::int64_t parts(std::int64_t whole, std::int64_t part) {
+    return (whole + part - 1) / part;
+}
+
+bool hasUnitStride(const at::Tensor& matrix) {
+    return matrix.stride(-1) == 1 || matrix.stride(-2) == 1;
+}
+
+/// A factor and the memory that it is packed in.
+class Packed {
+public:
+    /// @param matrix [rows or columns, terms], one stride of which is 1
+    Packed(const at::Tensor& matrix, Side side)
+        : m_factor{nullptr, parts(matrix.size(0), panelWidth), parts(matrix.size(1), stepDepth)}
+        , m_memory(at::empty({m_factor.panels * m_factor.steps * pieceBytes + alignment}, at::kByte)) {
+        const auto place = static_cast<std::int64_t>(reinterpret_cast<std::uintptr_t>(m_memory.data_ptr()));
+        m_factor.pieces = static_cast<std::byte*>(m_memory.data_ptr()) + (alignment - place % alignment) % alignment;
+        const bool termsAdjacent = matrix.stride(1) == 1;
+        const auto* numbers = static_cast<const std::uint16_t*>(matrix.data_ptr());
+        const auto packPiece = [&](std::int64_t panel, std::int64_t step) {
+            const std::int64_t row = panel * panelWidth;
+            const std::int64_t term = step * stepDepth;
+            pack({numbers + row * matrix.stride(0) + term * matrix.stride(1), matrix.stride(termsAdjacent ? 0 : 1),
+                  termsAdjacent, std::min(panelWidth, matrix.size(0) - row),
+                  std::min(stepDepth, matrix.size(1) - term)},
+                 side, m_factor.piece(panel, step));
+        };
+        // Along what lies side by side in the source.
+        if (termsAdjacent)
+            forEachRow(m_factor.panels, panelWidth * matrix.size(1), [&](std::int64_t panel) {
+                for (std::int64_t step = 0; step < m_factor.steps; ++step)
+                    packPiece(panel, step);
+            });
+        else
+            forEachRow(m_factor.steps, stepDepth * matrix.size(0), [&](std::int64_t step) {
+                for (std::int64_t panel = 0; panel < m_factor.panels; ++panel)
+                    packPiece(panel, step);
+            });
+    }
+
+    const Factor& factor() const { return m_factor; }
+
+private:
+    static constexpr std::int64_t alignment = 64;
+
+    Factor m_factor;
+    at::Tensor m_memory;
+};
+
+/// The blocks of a product, in the order in which neighbours share their left side.
+class Blocks {
+public:
+    Blocks(const Factor& left, const Factor& right)
+        : m_left(left.panels)
+        , m_right(right.panels) {}
+
+    std::int64_t count() const { return parts(m_left, blockPanels) * parts(m_right, blockPanels); }
+    Block at(std::int64_t index) const {
+        const std::int64_t left = index / parts(m_right, blockPanels) * blockPanels;
+        const std::int64_t right = index % parts(m_right, blockPanels) * blockPanels;
+        return {left, std::min(blockPanels, m_left - left), right, std::min(blockPanels, m_right - right)};
+    }
+    /// That the largest one's products take.
+    std::int64_t floats() const {
+        return std::min(blockPanels, m_left) * std::min(blockPanels, m_right) * productFloats;
+    }
+
+private:
+    std::int64_t m_left;
+    std::int64_t m_right;
+};
+
+/// Copies the products of a block to where they belong, without what fills panels up.
+void unpack(const float* products, const Block& block, const at::Tensor& to) {
+    constexpr std::int64_t tilesAcross = panelWidth / tileWidth;
+    for (std::int64_t tile = 0; tile < block.rightCount * block.leftCount * productFloats / tileFloats; ++tile) {
+        const std::int64_t panels = tile / (tilesAcross * tilesAcross);
+        const std::int64_t row =
+            (block.left + panels % block.leftCount) * panelWidth + tile / tilesAcross % tilesAcross * tileWidth;
+        const std::int64_t column =
+            (block.right + panels / block.leftCount) * panelWidth + tile % tilesAcross * tileWidth;
+        const std::int64_t columns = std::clamp<std::int64_t>(to.size(1) - column, 0, tileWidth);
+        for (std::int64_t i = 0; i < std::min(tileWidth, to.size(0) - row); ++i)
+            std::copy_n(products + tile * tileFloats + i * tileWidth, columns,
+                        to.data_ptr<float>() + (row + i) * to.stride(0) + column);
+    }
+}
+
+/// @param to [a's rows, b's columns] float32, columns side by side
+void multiplyTo(const at::Tensor& a, const at::Tensor& b, const at::Tensor& to) {
+    const Packed left(a, Side::left);
+    const Packed right(b.t(), Side::right);
+    const Pair pair{left.factor(), right.factor()};
+    const Blocks blocks(pair.left, pair.right);
+    shareOut(blocks.count(), blocks.floats(), [&](std::int64_t index, float* products) {
+        const Block block = blocks.at(index);
+        multiply({&pair, 1}, block, products);
+        unpack(products, block, to);
+    });
+}
+
+} // namespace
+
+bool suits(const at::Tensor& a, const at::Tensor& b) {
+    constexpr std::int64_t fewest = 128; // rows, columns and terms
+    return isHere() && a.scalar_type() == at::kBFloat16 && b.scalar_type() == at::kBFloat16 && hasUnitStride(a) &&
+           hasUnitStride(b) && std::min({a.size(-2), a.size(-1), b.size(-1)}) >= fewest;
+}
+
+at::Tensor product(const at::Tensor& a, const at::Tensor& b) {
+    std::vector<std::int64_t> sizes = a.sizes().vec();
+    sizes.back() = b.size(-1);
+    const at::Tensor result = at::empty(sizes, at::kFloat);
+    if (a.dim() == 2)
+        multiplyTo(a, b, result);
+    else
+        // Several at once, each by one thread; few of them by all threads, one after the other.
+        at::parallel_for(0, a.size(0), a.size(0) < at::get_num_threads() ? a.size(0) : 1,
+                         [&](std::int64_t begin, std::int64_t end) {
+                             for (std::int64_t i = begin; i < end; ++i)
+                                 multiplyTo(a[i], b[i], result[i]);
+                         });
+    return result;
+}
+
+double squaredNorm(std::span<const std::pair<at::Tensor, at::Tensor>> pairs, const std::function<void()>& between) {
+    std::vector<std::pair<at::Tensor, Packed>> known; // a half may be in two pairs
+    const auto factorOf = [&](const at::Tensor& rows, Side side) {
+        const auto found = std::ranges::find_if(known, [&](const auto& entry) { return entry.first.is_same(rows); });
+        return found != known.end() ? found->second.factor()
+                                    : known.emplace_back(rows, Packed(rows.t(), side)).second.factor();
+    };
+    std::vector<Pair> factors;
+    for (const auto& [a, b] : pairs) {
+        const Factor left = factorOf(a, Side::left);
+        factors.push_back({left, factorOf(b, Side::right)});
+    }
+    const Blocks blocks(factors.front().left, factors.front().right);
+    const at::Tensor squares = at::zeros({blocks.count()}, at::kDouble);
+    const std::int64_t atOnce = 8 * std::int64_t{at::get_num_threads()};
+    for (std::int64_t first = 0; first < blocks.count(); first += atOnce) {
+        between();
+        shareOut(std::min(atOnce, blocks.count() - first), blocks.floats(), [&](std::int64_t index, float* products) {
+            const Block block = blocks.at(first + index);
+            multiply(factors, block, products);
+            squares.data_ptr<double>()[first + index] =
+                sumOfSquares(products, block.leftCount * block.rightCount * productFloats);
+        });
+    }
+    return squares.sum().item<double>();
+}
+
+} // namespace secateur::amx
