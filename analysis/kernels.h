@@ -40,7 +40,7 @@ public:
                       Precision precision) const = 0;
 
     /// a b in float32 where they are, for a [.., m, k] and b [.., k, n], both bfloat16 or both float32, of any strides;
-    /// one leading dimension or none.
+    /// one leading dimension or none. Of rows by their own transpose half may be left out and copied.
     virtual at::Tensor product(const at::Tensor& a, const at::Tensor& b) const = 0;
 
     /// Inner products of matrices, summed in float64: of each a [blocks, rows, columns] with its b [fewer, rows,

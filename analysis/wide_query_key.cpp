@@ -13,9 +13,6 @@ namespace {
 
 constexpr std::int64_t probes = 64;
 
-/// Rows of a Gram matrix that are multiplied at once.
-constexpr std::int64_t gramStep = 256;
-
 /// The part of a norm that rounding may move it by, before a slower product is worth its time.
 constexpr double mostBias = 3e-6;
 
@@ -101,48 +98,6 @@ double exactSquare(const Kernels& kernels, const WideSource& source) {
         .item<double>();
 }
 
-/// Of all rows, by its lower half and, where there are lower halves of numbers, the whole of their products.
-at::Tensor gramBeside(const Kernels& kernels, const Rows& rows) {
-    const std::int64_t count = rows.high.size(0);
-    at::Tensor gram = at::empty({count, count}, rows.squares.options().dtype(at::kFloat));
-    for (std::int64_t begin = 0; begin < count; begin += gramStep) {
-        const std::int64_t size = std::min(gramStep, count - begin);
-        const at::Tensor some = rows.high.narrow(0, begin, size);
-        const at::Tensor lower = kernels.product(some, rows.high.narrow(0, 0, begin + size).t());
-        gram.narrow(0, begin, size).narrow(1, 0, begin + size).copy_(lower);
-        gram.narrow(0, 0, begin).narrow(1, begin, size).copy_(lower.narrow(1, 0, begin).t());
-    }
-    if (rows.low.defined()) {
-        const at::Tensor mixed = kernels.product(rows.high, rows.low.t());
-        gram += mixed;
-        gram += mixed.t();
-    }
-    gram.diagonal().zero_();
-    return gram;
-}
-
-/// Inner product of the Gram matrices of all rows. They are symmetric, which spares half of most products: of the
-/// query's matrix only the lower half is formed, and one of the two mixed products of its halves.
-/// @param keyGram gramBeside(key)
-double innerProductOfGrams(const Kernels& kernels, const Rows& query, const Rows& key, const at::Tensor& keyGram) {
-    const std::int64_t rows = query.high.size(0);
-    const auto inner = [&](const at::Tensor& a, const at::Tensor& b) {
-        return kernels.innerProducts(a.unsqueeze(0), b.unsqueeze(0)).item<double>();
-    };
-    double sum = (query.squares * key.squares).sum().item<double>();
-    for (std::int64_t begin = 0; begin < rows; begin += gramStep) {
-        const std::int64_t size = std::min(gramStep, rows - begin);
-        const at::Tensor some = query.high.narrow(0, begin, size);
-        const at::Tensor keys = keyGram.narrow(0, begin, size);
-        const at::Tensor lower = kernels.product(some, query.high.narrow(0, 0, begin + size).t());
-        sum += 2 * inner(lower, keys.narrow(1, 0, begin + size)) -
-               inner(lower.narrow(1, begin, size), keys.narrow(1, begin, size));
-        if (query.low.defined())
-            sum += 2 * inner(kernels.product(some, query.low.t()), keys);
-    }
-    return sum;
-}
-
 /// Products summed in float32 are off by about 1e-7 of what independent rows would give: rows that cancel so far that
 /// this shows are multiplied again in float64.
 bool cancelsTooFar(double square, double independent) {
@@ -187,7 +142,7 @@ WideQueryKey::WideQueryKey(const Kernels& kernels, WideSource source)
 
 const at::Tensor& WideQueryKey::keyGram() {
     if (!m_keyGram.defined())
-        m_keyGram = gramBeside(m_kernels, m_key);
+        m_keyGram = gramsBeside(m_kernels, m_key, 1)[0];
     return m_keyGram;
 }
 
@@ -230,8 +185,9 @@ Precision WideQueryKey::chosenPrecision() const {
 double WideQueryKey::squaredLayerNorm(const std::function<void()>& between) {
     between();
     if (prefersGrams(m_source)) {
-        const double square = innerProductOfGrams(m_kernels, m_group, m_key, keyGram());
         const double independent = (m_group.squares * m_key.squares).sum().item<double>();
+        const at::Tensor groupGram = gramsBeside(m_kernels, m_group, 1);
+        const double square = independent + m_kernels.innerProducts(groupGram, keyGram().unsqueeze(0)).item<double>();
         return cancelsTooFar(square, independent) ? exactSquare(m_kernels, m_source) : square;
     }
     m_precision = chosenPrecision();

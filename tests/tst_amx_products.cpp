@@ -67,10 +67,26 @@ private slots:
         QFETCH(int, count);
         const at::Tensor rows = drawn({count * 150, 400}).narrow(1, 3, 333);
         const at::Tensor blocks = rows.view({count, 150, 333});
-        const at::Tensor wanted = wide(blocks).bmm(wide(blocks).transpose(1, 2));
-        const double error = worst(amx::product(blocks, blocks.transpose(1, 2)), wanted);
+        const at::Tensor others = drawn({count, 333, 140});
+        const double error = worst(amx::product(blocks, others), wide(blocks).bmm(wide(others)));
         qInfo("worst %.1e", error);
         QVERIFY(error < 1e-5);
+    }
+
+    void rowsByThemselvesAreMirrored_data() {
+        QTest::addColumn<int>("count");
+        for (const int count : {128, 150, 1000})
+            QTest::addRow("%d rows", count) << count;
+    }
+    void rowsByThemselvesAreMirrored() {
+        QFETCH(int, count);
+        const at::Tensor rows = drawn({3, count, 200});
+        const at::Tensor grams = amx::product(rows, rows.transpose(1, 2));
+        const double error = worst(grams, wide(rows).bmm(wide(rows).transpose(1, 2)));
+        qInfo("worst %.1e", error);
+        QVERIFY(error < 1e-5);
+        QVERIFY(at::equal(grams, grams.transpose(1, 2)));
+        QVERIFY(at::equal(grams[1], amx::product(rows[1], rows[1].t())));
     }
 
     void squaresOfAllPairsAreSummed() {

@@ -13,9 +13,6 @@ namespace secateur::amx {
 
 namespace {
 
-/// Panels of either side that are multiplied by each other at a time: their products stay in the second cache.
-constexpr std::int64_t blockPanels = 16;
-
 std::int64_t parts(std::int64_t whole, std::int64_t part) {
     return (whole + part - 1) / part;
 }
@@ -65,27 +62,37 @@ private:
     at::Tensor m_memory;
 };
 
-/// The blocks of a product, in the order in which neighbours share their left side.
+/// The blocks of a product, in the order in which neighbours share their left side; of one that equals its own
+/// transpose those on the diagonal and below.
 class Blocks {
 public:
-    Blocks(const Factor& left, const Factor& right)
+    Blocks(const Factor& left, const Factor& right, bool isSymmetric)
         : m_left(left.panels)
-        , m_right(right.panels) {}
+        , m_right(right.panels)
+        , m_width(mostPanels) {
+        // Enough of them for all threads to end together, and for little to lie above the diagonal.
+        const std::int64_t threads = at::in_parallel_region() ? 1 : at::get_num_threads();
+        const std::int64_t fewest = isSymmetric ? std::max<std::int64_t>(16, 4 * threads) : 4 * threads;
+        while (m_width > 1 && parts(m_left, m_width) * parts(m_right, m_width) < fewest)
+            m_width /= 2;
+        for (std::int64_t row = 0; row < m_left; row += m_width)
+            for (std::int64_t column = 0; column < (isSymmetric ? row + 1 : m_right); column += m_width)
+                m_blocks.push_back({row, std::min(m_width, m_left - row), column, std::min(m_width, m_right - column)});
+    }
 
-    std::int64_t count() const { return parts(m_left, blockPanels) * parts(m_right, blockPanels); }
-    Block at(std::int64_t index) const {
-        const std::int64_t left = index / parts(m_right, blockPanels) * blockPanels;
-        const std::int64_t right = index % parts(m_right, blockPanels) * blockPanels;
-        return {left, std::min(blockPanels, m_left - left), right, std::min(blockPanels, m_right - right)};
-    }
+    std::int64_t count() const { return static_cast<std::int64_t>(m_blocks.size()); }
+    const Block& at(std::int64_t index) const { return m_blocks[static_cast<std::size_t>(index)]; }
     /// That the largest one's products take.
-    std::int64_t floats() const {
-        return std::min(blockPanels, m_left) * std::min(blockPanels, m_right) * productFloats;
-    }
+    std::int64_t floats() const { return std::min(m_width, m_left) * std::min(m_width, m_right) * productFloats; }
 
 private:
+    /// Of either side that are multiplied by each other at a time: their products stay in the second cache.
+    static constexpr std::int64_t mostPanels = 16;
+
     std::int64_t m_left;
     std::int64_t m_right;
+    std::int64_t m_width; ///< in panels
+    std::vector<Block> m_blocks;
 };
 
 /// Copies the products of a block to where they belong, without what fills panels up.
@@ -98,26 +105,54 @@ void unpack(const float* products, const Block& block, const at::Tensor& to) {
         const std::int64_t column =
             (block.right + panels / block.leftCount) * panelWidth + tile % tilesAcross * tileWidth;
         const std::int64_t columns = std::clamp<std::int64_t>(to.size(1) - column, 0, tileWidth);
-        for (std::int64_t i = 0; i < std::min(tileWidth, to.size(0) - row); ++i)
-            std::copy_n(products + tile * tileFloats + i * tileWidth, columns,
-                        to.data_ptr<float>() + (row + i) * to.stride(0) + column);
+        const float* from = products + tile * tileFloats;
+        float* place = to.data_ptr<float>() + row * to.stride(0) + column;
+        for (std::int64_t i = 0; i < std::min(tileWidth, to.size(0) - row); ++i, place += to.stride(0)) {
+            if (columns == tileWidth)
+                std::copy_n(from + i * tileWidth, tileWidth, place); // a number of copies that the compiler knows
+            else
+                std::copy_n(from + i * tileWidth, columns, place);
+        }
     }
+}
+
+/// What lies above the diagonal, from what lies below it.
+void mirror(const Block& block, const at::Tensor& square) {
+    if (block.left == block.right)
+        return;
+    const std::int64_t row = block.left * panelWidth;
+    const std::int64_t column = block.right * panelWidth;
+    const std::int64_t rows = std::min(block.leftCount * panelWidth, square.size(0) - row);
+    const std::int64_t columns = std::min(block.rightCount * panelWidth, square.size(1) - column);
+    float* numbers = square.data_ptr<float>();
+    const std::int64_t stride = square.stride(0);
+    for (std::int64_t j = column; j < column + columns; ++j)
+        for (std::int64_t i = row; i < row + rows; ++i)
+            numbers[j * stride + i] = numbers[i * stride + j];
 }
 
 /// @param to [a's rows, b's columns] float32, columns side by side
 void multiplyTo(const at::Tensor& a, const at::Tensor& b, const at::Tensor& to) {
+    const bool isSymmetric = isTransposeOf(b, a);
     const Packed left(a, Side::left);
     const Packed right(b.t(), Side::right);
     const Pair pair{left.factor(), right.factor()};
-    const Blocks blocks(pair.left, pair.right);
+    const Blocks blocks(pair.left, pair.right, isSymmetric);
     shareOut(blocks.count(), blocks.floats(), [&](std::int64_t index, float* products) {
-        const Block block = blocks.at(index);
+        const Block& block = blocks.at(index);
         multiply({&pair, 1}, block, products);
         unpack(products, block, to);
+        if (isSymmetric)
+            mirror(block, to);
     });
 }
 
 } // namespace
+
+bool isTransposeOf(const at::Tensor& b, const at::Tensor& a) {
+    return a.data_ptr() == b.data_ptr() && a.dim() == b.dim() && a.transpose(-1, -2).sizes() == b.sizes() &&
+           a.transpose(-1, -2).strides() == b.strides();
+}
 
 bool suits(const at::Tensor& a, const at::Tensor& b) {
     constexpr std::int64_t fewest = 128; // rows, columns and terms
@@ -153,13 +188,13 @@ double squaredNorm(std::span<const std::pair<at::Tensor, at::Tensor>> pairs, con
         const Factor left = factorOf(a, Side::left);
         factors.push_back({left, factorOf(b, Side::right)});
     }
-    const Blocks blocks(factors.front().left, factors.front().right);
+    const Blocks blocks(factors.front().left, factors.front().right, false);
     const at::Tensor squares = at::zeros({blocks.count()}, at::kDouble);
     const std::int64_t atOnce = 8 * std::int64_t{at::get_num_threads()};
     for (std::int64_t first = 0; first < blocks.count(); first += atOnce) {
         between();
         shareOut(std::min(atOnce, blocks.count() - first), blocks.floats(), [&](std::int64_t index, float* products) {
-            const Block block = blocks.at(first + index);
+            const Block& block = blocks.at(first + index);
             multiply(factors, block, products);
             squares.data_ptr<double>()[first + index] =
                 sumOfSquares(products, block.leftCount * block.rightCount * productFloats);

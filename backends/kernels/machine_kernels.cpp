@@ -106,6 +106,29 @@ private:
     dnnl::stream m_stream{onednn::engine()};
 };
 
+at::Tensor multiplied(const at::Tensor& a, const at::Tensor& b) {
+    std::vector<std::int64_t> sizes = a.sizes().vec();
+    sizes.back() = b.size(-1);
+    at::Tensor result = at::empty(sizes, at::kFloat);
+    dnnl::stream stream(onednn::engine());
+    Product(descriptor(a), descriptor(b), descriptor(result), false).run(stream, view(a), view(b), view(result));
+    return result;
+}
+
+/// Of rows by themselves: the lower half, some rows at a time, and the upper one from it.
+at::Tensor gramOf(const at::Tensor& rows) {
+    constexpr std::int64_t step = 256;
+    const std::int64_t count = rows.size(0);
+    at::Tensor gram = at::empty({count, count}, at::kFloat);
+    for (std::int64_t begin = 0; begin < count; begin += step) {
+        const std::int64_t size = std::min(step, count - begin);
+        const at::Tensor lower = multiplied(rows.narrow(0, begin, size), rows.narrow(0, 0, begin + size).t());
+        gram.narrow(0, begin, size).narrow(1, 0, begin + size).copy_(lower);
+        gram.narrow(0, 0, begin).narrow(1, begin, size).copy_(lower.narrow(1, 0, begin).t());
+    }
+    return gram;
+}
+
 bool has(dnnl::cpu_isa wanted) {
     const auto bits = [](dnnl::cpu_isa isa) { return static_cast<unsigned>(isa); };
     return (bits(dnnl::get_effective_cpu_isa()) & bits(wanted)) == bits(wanted);
@@ -138,12 +161,7 @@ public:
     at::Tensor product(const at::Tensor& a, const at::Tensor& b) const override {
         if (hasTiles() && amx::suits(a, b))
             return amx::product(a, b);
-        std::vector<std::int64_t> sizes = a.sizes().vec();
-        sizes.back() = b.size(-1);
-        at::Tensor result = at::empty(sizes, at::kFloat);
-        dnnl::stream stream(onednn::engine());
-        Product(descriptor(a), descriptor(b), descriptor(result), false).run(stream, view(a), view(b), view(result));
-        return result;
+        return a.dim() == 2 && amx::isTransposeOf(b, a) ? gramOf(a) : multiplied(a, b);
     }
 
     at::Tensor innerProducts(const at::Tensor& a, const at::Tensor& b) const override {
