@@ -49,7 +49,7 @@ struct BackwardTrace; // backward_trace.h
 struct BackwardMemory {
     ComputeType type = ComputeType::float32;         ///< of the streams while they wait
     std::int64_t bytes = std::int64_t{1} << 30;      ///< where weights do not stay in memory; else one batch at a time
-    std::int64_t graphBytes = std::int64_t{1} << 29; ///< of layers that need not run again; where weights stay
+    std::int64_t graphBytes = std::int64_t{1} << 28; ///< of layers that need not run again; where weights stay
     BackwardTrace* trace = nullptr;                  ///< what a walk before left, and this one leaves; null = nothing
 };
 

@@ -8,6 +8,7 @@
 
 #include <QtTest>
 
+#include <algorithm>
 #include <cmath>
 #include <csignal>
 
@@ -67,6 +68,22 @@ private:
         return QString::fromStdString(m_folder.write("cut.mask.json", QByteArray::fromStdString(mask.dump())));
     }
 
+    /// Asks for the rest of what is in the session `path`, and compares all of it with `whole`.
+    static void goesOn(const QStringList& command, const QString& path, const QString& whole) {
+        const bool hasSome = QFile::exists(path);
+        const Outcome on = run(command + QStringList{path, "--json"});
+        QVERIFY2(on.status == 0, qPrintable(on.error));
+        if (hasSome)
+            QVERIFY(QString::fromStdString(on.json()["warnings"].dump()).contains("are those of"));
+        const auto valuesOf = [](const QString& file, std::size_t result) {
+            const auto values = readSession(file.toStdString()).results.at(result).values;
+            return std::vector<double>(values.values().begin(), values.values().end());
+        };
+        for (const std::size_t result : {0, 1})
+            QCOMPARE(valuesOf(path, result), valuesOf(whole, result));
+        QCOMPARE(readSession(path.toStdString()).results.size(), std::size_t{2});
+    }
+
 private slots:
     void initTestCase() { m_model = writeModel(m_folder, "llama-gqa"); }
 
@@ -92,44 +109,38 @@ private slots:
         QVERIFY(outcome.out.contains("loss without the head (nats/token)"));
     }
 
-    void whatIsStoppedGoesOn() {
+    void whatIsMissingIsMeasured() {
         const QString whole = m_folder.path("whole.h5");
+        const QStringList command = onText({"--units", "heads,blocks", "--out"});
+        QVERIFY(run(command + QStringList{whole}).status == 0);
+        Session part = readSession(whole.toStdString());
+        for (MetricResult& result : part.results) // as if it had been stopped in the last layer
+            std::ranges::fill(result.values.row(result.values.rows() - 1), std::nan(""));
         const QString stopped = m_folder.path("stopped.h5");
+        writeSession(part, stopped.toStdString());
+        goesOn(command, stopped, whole);
+    }
+
+    void whatIsStoppedGoesOn() {
+        const QString whole = m_folder.path("long.h5");
+        const QString stopped = m_folder.path("killed.h5");
         QFile articles(sources + "articles.raw");
         QVERIFY(articles.open(QIODevice::ReadOnly));
-        const std::string text = m_folder.write("long.raw", articles.readAll().repeated(120)); // some seconds of work
-        const Scratch folder; // of a model of three layers, so that there is time between the first and the last
-        const QStringList command{
-            "ablate", writeModel(folder, "gemma3"), "--dtype",   "float32", "--units",      "heads,blocks",
-            "--text", QString::fromStdString(text), "--seq-len", "24",      "--max-tokens", "12000",
-            "--out"};
+        const std::string text = m_folder.write("long.raw", articles.readAll().repeated(120));
+        const QStringList command = ablate({"--units", "heads,blocks", "--text", QString::fromStdString(text),
+                                            "--seq-len", "24", "--max-tokens", "12000", "--out"});
         QVERIFY(run(command + QStringList{whole}).status == 0);
         QProcess program;
         program.start(SECATEUR_CLI, command + QStringList{stopped, "--progress", "json"});
         program.setReadChannel(QProcess::StandardError);
-        bool isAsked = false;
-        while (!isAsked && program.waitForReadyRead(30'000))
-            while (!isAsked && program.canReadLine())
-                if (program.readLine().contains("parts of layer 1")) {
-                    ::kill(static_cast<pid_t>(program.processId()), SIGINT);
-                    isAsked = true;
-                }
-        program.waitForFinished(30'000);
-        QVERIFY(isAsked);
-        const auto valuesOf = [](const QString& path, std::size_t result) {
-            const auto values = readSession(path.toStdString()).results.at(result).values;
-            return std::vector<double>(values.values().begin(), values.values().end());
-        };
-        if (program.exitCode() != 0) { // it may have come to its end
-            QVERIFY(std::isfinite(valuesOf(stopped, 0).front()));
-            QVERIFY(std::isnan(valuesOf(stopped, 0).back()));
-        }
-        const Outcome on = run(command + QStringList{stopped, "--json"});
-        QVERIFY2(on.status == 0, qPrintable(on.error));
-        QVERIFY(QString::fromStdString(on.json()["warnings"].dump()).contains("are those of"));
-        for (const std::size_t result : {0, 1})
-            QCOMPARE(valuesOf(stopped, result), valuesOf(whole, result));
-        QCOMPARE(readSession(stopped.toStdString()).results.size(), std::size_t{2});
+        while (
+            program.waitForReadyRead(30'000)) // the first that it says: wherever that finds it, it goes on from there
+            if (program.readAll().contains("expected_seconds")) {
+                ::kill(static_cast<pid_t>(program.processId()), SIGINT);
+                break;
+            }
+        QVERIFY(program.waitForFinished(30'000) || program.state() == QProcess::NotRunning);
+        goesOn(command, stopped, whole);
     }
 
     void tasksAreAskedWithoutEachPart() {
