@@ -1,6 +1,7 @@
 #include "backends/kernels/amx_products.h"
 
 #include "backends/kernels/amx_tiles.h"
+#include "backends/kernels/product_views.h"
 #include "backends/kernels/rounding.h"
 #include "backends/kernels/share_out.h"
 
@@ -148,11 +149,6 @@ void multiplyTo(const at::Tensor& a, const at::Tensor& b, const at::Tensor& to) 
 }
 
 } // namespace
-
-bool isTransposeOf(const at::Tensor& b, const at::Tensor& a) {
-    return a.data_ptr() == b.data_ptr() && a.dim() == b.dim() && a.transpose(-1, -2).sizes() == b.sizes() &&
-           a.transpose(-1, -2).strides() == b.strides();
-}
 
 bool suits(const at::Tensor& a, const at::Tensor& b) {
     constexpr std::int64_t fewest = 128; // rows, columns and terms

@@ -13,9 +13,6 @@ namespace secateur::amx {
 /// Whether product() takes such factors, and they are large enough to be worth packing.
 bool suits(const at::Tensor& a, const at::Tensor& b);
 
-/// Whether both are views of the same numbers, one turned over: half of their product is enough.
-bool isTransposeOf(const at::Tensor& b, const at::Tensor& a);
-
 /// a b in float32 for a [.., m, k] and b [.., k, n], both bfloat16; one leading dimension or none.
 at::Tensor product(const at::Tensor& a, const at::Tensor& b);
 

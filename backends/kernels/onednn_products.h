@@ -1,0 +1,20 @@
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+#include <functional>
+#include <span>
+#include <utility>
+
+namespace secateur::onednn {
+
+// Products by oneDNN with all threads, of any type that it knows. For sources only: pulls in ATen.
+
+/// a b in float32 for a [.., m, k] and b [.., k, n], both bfloat16 or both float32; one leading dimension or none.
+at::Tensor product(const at::Tensor& a, const at::Tensor& b);
+
+/// ||sum of a^T b over all pairs||_F^2, its squares summed in float64, for a [rows, columns] and b [rows, columns]. The
+/// matrix is never held whole. `between` is called every few hundred milliseconds, and may throw.
+double squaredNorm(std::span<const std::pair<at::Tensor, at::Tensor>> pairs, const std::function<void()>& between);
+
+} // namespace secateur::onednn
