@@ -61,16 +61,21 @@ SquareEstimate estimatedSquare(const Kernels& kernels, const Rows& query, const 
     return {std::max(mean, 0.0), squares.std().item<double>() / std::sqrt(static_cast<double>(probes))};
 }
 
+/// What is asked of Gram matrices: to be symmetric, or to have the inner products with symmetric ones that they would
+/// have then, which is less work.
+enum class Wanted { symmetric, forInnerProducts };
+
 /// What lies beside the diagonals of the Gram matrices of the rows of each block, whose diagonals are Rows::squares.
 /// -> [blocks, rows / blocks, rows / blocks] float32, zero on the diagonals
-at::Tensor gramsBeside(const Kernels& kernels, const Rows& rows, std::int64_t blocks) {
+at::Tensor gramsBeside(const Kernels& kernels, const Rows& rows, std::int64_t blocks, Wanted wanted) {
     const auto byBlock = [&](const at::Tensor& t) { return t.view({blocks, t.size(0) / blocks, t.size(1)}); };
     const at::Tensor high = byBlock(rows.high);
     at::Tensor result = kernels.product(high, high.transpose(1, 2));
     if (rows.low.defined()) {
         const at::Tensor mixed = kernels.product(high, byBlock(rows.low).transpose(1, 2));
-        result += mixed;
-        result += mixed.transpose(1, 2);
+        result.add_(mixed, wanted == Wanted::symmetric ? 1 : 2);
+        if (wanted == Wanted::symmetric)
+            result += mixed.transpose(1, 2);
     }
     result.diagonal(0, 1, 2).zero_();
     return result;
@@ -114,7 +119,8 @@ at::Tensor squaredNorms(const Kernels& kernels, const WideSource& source, const 
         (query.squares.view({blocks, -1}) * key.squares.view({keyBlocks, -1}).repeat_interleave(blocks / keyBlocks, 0))
             .sum(1)
             .cpu();
-    at::Tensor squares = kernels.innerProducts(gramsBeside(kernels, query, blocks), keyGrams) + independent;
+    at::Tensor squares =
+        kernels.innerProducts(gramsBeside(kernels, query, blocks, Wanted::forInnerProducts), keyGrams) + independent;
     for (std::int64_t block = 0; block < blocks; ++block) {
         if (cancelsTooFar(squares[block].item<double>(), independent[block].item<double>())) {
             const std::int64_t heads = source.heads / blocks;
@@ -142,13 +148,13 @@ WideQueryKey::WideQueryKey(const Kernels& kernels, WideSource source)
 
 const at::Tensor& WideQueryKey::keyGram() {
     if (!m_keyGram.defined())
-        m_keyGram = gramsBeside(m_kernels, m_key, 1)[0];
+        m_keyGram = gramsBeside(m_kernels, m_key, 1, Wanted::symmetric)[0];
     return m_keyGram;
 }
 
 at::Tensor WideQueryKey::groupKeyGrams() {
     if (!prefersGrams(m_source))
-        return gramsBeside(m_kernels, m_key, m_source.kvHeads);
+        return gramsBeside(m_kernels, m_key, m_source.kvHeads, Wanted::symmetric);
     // The layer's own norm needs all of it, which holds those of the groups.
     const at::Tensor& all = keyGram();
     const std::int64_t size = m_source.headDim;
@@ -186,7 +192,7 @@ double WideQueryKey::squaredLayerNorm(const std::function<void()>& between) {
     between();
     if (prefersGrams(m_source)) {
         const double independent = (m_group.squares * m_key.squares).sum().item<double>();
-        const at::Tensor groupGram = gramsBeside(m_kernels, m_group, 1);
+        const at::Tensor groupGram = gramsBeside(m_kernels, m_group, 1, Wanted::forInnerProducts);
         const double square = independent + m_kernels.innerProducts(groupGram, keyGram().unsqueeze(0)).item<double>();
         return cancelsTooFar(square, independent) ? exactSquare(m_kernels, m_source) : square;
     }
