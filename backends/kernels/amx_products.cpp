@@ -7,6 +7,9 @@
 
 #include <ATen/ATen.h>
 
+#include <sys/syscall.h>
+#include <unistd.h>
+
 #include <algorithm>
 #include <cstring>
 #include <vector>
@@ -150,6 +153,20 @@ void multiplyTo(const at::Tensor& a, const at::Tensor& b, const at::Tensor& to) 
 }
 
 } // namespace
+
+bool isHere() {
+#if defined(__x86_64__) && defined(__linux__)
+    static const bool here = [] {
+        constexpr long askForUse = 0x1023; // ARCH_REQ_XCOMP_PERM
+        constexpr long tileData = 18;
+        return areBuilt && __builtin_cpu_supports("x86-64-v4") && __builtin_cpu_supports("amx-tile") &&
+               __builtin_cpu_supports("amx-bf16") && ::syscall(SYS_arch_prctl, askForUse, tileData) == 0;
+    }();
+    return here;
+#else
+    return false;
+#endif
+}
 
 bool suits(const at::Tensor& a, const at::Tensor& b) {
     constexpr std::int64_t fewest = 128; // rows, columns and terms

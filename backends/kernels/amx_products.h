@@ -10,6 +10,9 @@ namespace secateur::amx {
 
 // Products on matrix tiles (amx_tiles.h) by all threads. For sources only: pulls in ATen.
 
+/// Whether this processor has such tiles, and its system grants their use. Thread-safe.
+bool isHere();
+
 /// Whether product() takes such factors, and they are large enough to be worth packing.
 bool suits(const at::Tensor& a, const at::Tensor& b);
 

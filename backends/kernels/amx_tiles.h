@@ -9,8 +9,8 @@ namespace secateur::amx {
 // Products of bfloat16 matrices on the matrix tiles of Intel's processors (AMX), summed in float32. As with all that
 // multiplies there, subnormal numbers count as zero. The inner loops alone; amx_products.h has the products.
 
-/// Whether this processor has such tiles, and its system grants their use. Thread-safe.
-bool isHere();
+/// Whether this program holds them; where it does not, they do nothing. Only processors with such tiles can run them.
+extern const bool areBuilt;
 
 /// Both factors are packed in pieces: 32 rows of the left one, or 32 columns of the right one (a panel), by 32 terms
 /// of the sums (a step). Panels of some steps in a row lie together, so that they stay in the processor's caches.
