@@ -111,6 +111,8 @@ at::Tensor gramOf(const at::Tensor& rows) {
 } // namespace
 
 at::Tensor product(const at::Tensor& a, const at::Tensor& b) {
+    if (a.dim() == 3 && a.size(0) == 1)
+        return product(a[0], b[0]).unsqueeze(0);
     return a.dim() == 2 && isTransposeOf(b, a) ? gramOf(a) : multiplied(a, b);
 }
 
