@@ -31,30 +31,30 @@ class Packed {
 public:
     /// @param matrix [rows or columns, terms], one stride of which is 1
     Packed(const at::Tensor& matrix, Side side)
-        : m_factor{nullptr, parts(matrix.size(0), panelWidth), parts(matrix.size(1), stepDepth)}
-        , m_memory(at::empty({m_factor.panels * m_factor.steps * pieceBytes + alignment}, at::kByte)) {
+        : m_factor{nullptr, side, parts(matrix.size(0), widthOf(side)), parts(matrix.size(1), stepDepth)}
+        , m_memory(at::empty({m_factor.bytes() + alignment}, at::kByte)) {
         const auto place = static_cast<std::int64_t>(reinterpret_cast<std::uintptr_t>(m_memory.data_ptr()));
         m_factor.pieces = static_cast<std::byte*>(m_memory.data_ptr()) + (alignment - place % alignment) % alignment;
         const bool termsAdjacent = matrix.stride(1) == 1;
         const auto* numbers = static_cast<const std::uint16_t*>(matrix.data_ptr());
-        const auto packPiece = [&](std::int64_t panel, std::int64_t step) {
-            const std::int64_t row = panel * panelWidth;
+        const std::int64_t width = widthOf(side);
+        const auto packPiece = [&](std::int64_t strip, std::int64_t step) {
+            const std::int64_t row = strip * width;
             const std::int64_t term = step * stepDepth;
             pack({numbers + row * matrix.stride(0) + term * matrix.stride(1), matrix.stride(termsAdjacent ? 0 : 1),
-                  termsAdjacent, std::min(panelWidth, matrix.size(0) - row),
-                  std::min(stepDepth, matrix.size(1) - term)},
-                 side, m_factor.piece(panel, step));
+                  termsAdjacent, std::min(width, matrix.size(0) - row), std::min(stepDepth, matrix.size(1) - term)},
+                 side, m_factor.piece(strip, step));
         };
         // Along what lies side by side in the source.
         if (termsAdjacent)
-            forEachRow(m_factor.panels, panelWidth * matrix.size(1), [&](std::int64_t panel) {
+            forEachRow(m_factor.strips, width * matrix.size(1), [&](std::int64_t strip) {
                 for (std::int64_t step = 0; step < m_factor.steps; ++step)
-                    packPiece(panel, step);
+                    packPiece(strip, step);
             });
         else
             forEachRow(m_factor.steps, stepDepth * matrix.size(0), [&](std::int64_t step) {
-                for (std::int64_t panel = 0; panel < m_factor.panels; ++panel)
-                    packPiece(panel, step);
+                for (std::int64_t strip = 0; strip < m_factor.strips; ++strip)
+                    packPiece(strip, step);
             });
     }
 
@@ -72,45 +72,54 @@ private:
 class Blocks {
 public:
     Blocks(const Factor& left, const Factor& right, bool isSymmetric)
-        : m_left(left.panels)
-        , m_right(right.panels)
-        , m_width(mostPanels) {
-        // Enough of them for all threads to end together, and for little to lie above the diagonal.
+        : m_left(left.strips)
+        , m_right(right.strips) {
+        // Enough of them for all threads to end together.
         const std::int64_t threads = at::in_parallel_region() ? 1 : at::get_num_threads();
-        const std::int64_t fewest = isSymmetric ? std::max<std::int64_t>(16, 4 * threads) : 4 * threads;
-        while (m_width > 1 && parts(m_left, m_width) * parts(m_right, m_width) < fewest)
+        while (m_width > widthOf(Side::right) && rows() * columns() < 4 * threads)
             m_width /= 2;
-        for (std::int64_t row = 0; row < m_left; row += m_width)
-            for (std::int64_t column = 0; column < (isSymmetric ? row + 1 : m_right); column += m_width)
-                m_blocks.push_back({row, std::min(m_width, m_left - row), column, std::min(m_width, m_right - column)});
+        for (std::int64_t row = 0; row < rows(); ++row)
+            for (std::int64_t column = 0; column < (isSymmetric ? row + 1 : columns()); ++column)
+                m_blocks.push_back({row * atOnce(Side::left),
+                                    std::min(atOnce(Side::left), m_left - row * atOnce(Side::left)),
+                                    column * atOnce(Side::right),
+                                    std::min(atOnce(Side::right), m_right - column * atOnce(Side::right)),
+                                    isSymmetric && row == column});
     }
 
     std::int64_t count() const { return static_cast<std::int64_t>(m_blocks.size()); }
     const Block& at(std::int64_t index) const { return m_blocks[static_cast<std::size_t>(index)]; }
     /// That the largest one's products take.
-    std::int64_t floats() const { return std::min(m_width, m_left) * std::min(m_width, m_right) * productFloats; }
+    std::int64_t floats() const {
+        return std::min(atOnce(Side::left), m_left) * std::min(atOnce(Side::right), m_right) * productFloats;
+    }
 
 private:
-    /// Of either side that are multiplied by each other at a time: their products stay in the second cache.
-    static constexpr std::int64_t mostPanels = 16;
+    std::int64_t atOnce(Side side) const { return m_width / widthOf(side); }
+    std::int64_t rows() const { return parts(m_left, atOnce(Side::left)); }
+    std::int64_t columns() const { return parts(m_right, atOnce(Side::right)); }
 
     std::int64_t m_left;
     std::int64_t m_right;
-    std::int64_t m_width; ///< in panels
+    std::int64_t m_width = 256; ///< rows and columns of a block: its products and chunks stay in the second cache
     std::vector<Block> m_blocks;
 };
 
-/// Copies the products of a block to where they belong, without what fills panels up.
+/// body(row, column, tile) for each tile that multiply() leaves of a block.
+template <typename Body>
+void forEachTile(const Block& block, const float* products, const Body& body) {
+    for (std::int64_t column = 0; column < block.rightCount; ++column)
+        for (std::int64_t row = block.firstLeft(column); row < block.leftCount; ++row)
+            for (std::int64_t tile = 0; tile < tilesOf(Side::right); ++tile)
+                body((block.left + row) * widthOf(Side::left),
+                     (block.right + column) * widthOf(Side::right) + tile * tileWidth,
+                     products + (column * block.leftCount + row) * productFloats + tile * tileFloats);
+}
+
+/// Copies the products of a block to where they belong, without what fills strips up.
 void unpack(const float* products, const Block& block, const at::Tensor& to) {
-    constexpr std::int64_t tilesAcross = panelWidth / tileWidth;
-    for (std::int64_t tile = 0; tile < block.rightCount * block.leftCount * productFloats / tileFloats; ++tile) {
-        const std::int64_t panels = tile / (tilesAcross * tilesAcross);
-        const std::int64_t row =
-            (block.left + panels % block.leftCount) * panelWidth + tile / tilesAcross % tilesAcross * tileWidth;
-        const std::int64_t column =
-            (block.right + panels / block.leftCount) * panelWidth + tile % tilesAcross * tileWidth;
+    forEachTile(block, products, [&](std::int64_t row, std::int64_t column, const float* from) {
         const std::int64_t columns = std::clamp<std::int64_t>(to.size(1) - column, 0, tileWidth);
-        const float* from = products + tile * tileFloats;
         float* place = to.data_ptr<float>() + row * to.stride(0) + column;
         for (std::int64_t i = 0; i < std::min(tileWidth, to.size(0) - row); ++i, place += to.stride(0)) {
             if (columns == tileWidth)
@@ -118,21 +127,19 @@ void unpack(const float* products, const Block& block, const at::Tensor& to) {
             else
                 std::copy_n(from + i * tileWidth, columns, place);
         }
-    }
+    });
 }
 
 /// What lies above the diagonal, from what lies below it.
 void mirror(const Block& block, const at::Tensor& square) {
-    if (block.left == block.right)
-        return;
-    const std::int64_t row = block.left * panelWidth;
-    const std::int64_t column = block.right * panelWidth;
-    const std::int64_t rows = std::min(block.leftCount * panelWidth, square.size(0) - row);
-    const std::int64_t columns = std::min(block.rightCount * panelWidth, square.size(1) - column);
+    const std::int64_t row = block.left * widthOf(Side::left);
+    const std::int64_t column = block.right * widthOf(Side::right);
+    const std::int64_t rowsEnd = std::min(row + block.leftCount * widthOf(Side::left), square.size(0));
+    const std::int64_t columnsEnd = std::min(column + block.rightCount * widthOf(Side::right), square.size(1));
     float* numbers = square.data_ptr<float>();
     const std::int64_t stride = square.stride(0);
-    for (std::int64_t j = column; j < column + columns; ++j)
-        for (std::int64_t i = row; i < row + rows; ++i)
+    for (std::int64_t j = column; j < columnsEnd; ++j)
+        for (std::int64_t i = std::max(row, j + 1); i < rowsEnd; ++i)
             numbers[j * stride + i] = numbers[i * stride + j];
 }
 
@@ -204,7 +211,7 @@ double squaredNorm(std::span<const std::pair<at::Tensor, at::Tensor>> pairs, con
     }
     const Blocks blocks(factors.front().left, factors.front().right, false);
     const at::Tensor squares = at::zeros({blocks.count()}, at::kDouble);
-    const std::int64_t atOnce = 8 * std::int64_t{at::get_num_threads()};
+    const std::int64_t atOnce = 32 * std::int64_t{at::get_num_threads()};
     for (std::int64_t first = 0; first < blocks.count(); first += atOnce) {
         between();
         shareOut(std::min(atOnce, blocks.count() - first), blocks.floats(), [&](std::int64_t index, float* products) {

@@ -11,16 +11,17 @@ const bool areBuilt = true;
 namespace {
 
 constexpr int rowBytes = 64; // of a tile: 16 numbers of float32, 16 pairs of bfloat16
-constexpr std::int64_t tileBytes = tileWidth * rowBytes;
 
-/// As the processor reads it: all eight tiles whole.
+/// As the processor reads it: four tiles whole.
 struct alignas(64) Configuration {
     std::uint8_t palette = 1;
     std::uint8_t firstRow = 0;
     std::uint8_t reserved[14] = {};
-    std::uint16_t bytes[16] = {rowBytes, rowBytes, rowBytes, rowBytes, rowBytes, rowBytes, rowBytes, rowBytes};
-    std::uint8_t rows[16] = {tileWidth, tileWidth, tileWidth, tileWidth, tileWidth, tileWidth, tileWidth, tileWidth};
+    std::uint16_t bytes[16] = {rowBytes, rowBytes, rowBytes, rowBytes};
+    std::uint8_t rows[16] = {tileWidth, tileWidth, tileWidth, tileWidth};
 };
+
+constexpr Configuration configuration;
 
 __mmask32 firstOf(std::int64_t count) {
     return count >= 32 ? ~__mmask32{0} : (__mmask32{1} << count) - 1;
@@ -72,43 +73,105 @@ void transpose(__m512i* rows) {
     }
 }
 
-/// Adds `steps` steps of two panels to the four tiles at `product`, or begins with them.
-void multiplyPanels(const std::byte* left, const std::byte* right, std::int64_t steps, bool adds, float* product) {
+/// What is fetched to the second cache bit by bit while something else is multiplied.
+class Ahead {
+public:
+    Ahead() = default;
+    /// @param turns that fetch() will be called
+    Ahead(const std::byte* from, std::int64_t bytes, std::int64_t turns)
+        : m_next(from)
+        , m_lines((bytes + turns * rowBytes - 1) / (turns * rowBytes)) {}
+
+    void fetch() {
+        for (std::int64_t line = 0; line < m_lines; ++line, m_next += rowBytes)
+            _mm_prefetch(m_next, _MM_HINT_T1);
+    }
+
+private:
+    const std::byte* m_next = nullptr;
+    std::int64_t m_lines = 0;
+};
+
+/// Some steps of a pair, from where the strips of a block begin.
+struct Chunk {
+    const std::byte* left = nullptr;
+    const std::byte* right = nullptr;
+    std::int64_t steps = 0;
+
+    std::int64_t leftStrip() const { return steps * tileBytes; }
+    std::int64_t rightStrip() const { return 2 * steps * tileBytes; }
+};
+
+/// The chunks of all pairs, one after the other.
+class Chunks {
+public:
+    Chunks(std::span<const Pair> pairs, const Block& block)
+        : m_pairs(pairs)
+        , m_block(block) {}
+
+    /// One without steps when all were there.
+    Chunk next() {
+        if (m_pairs.empty())
+            return {};
+        const Pair& pair = m_pairs.front();
+        const std::int64_t left = pair.left.steps - m_step;
+        const Chunk chunk{pair.left.piece(m_block.left, m_step), pair.right.piece(m_block.right, m_step),
+                          left < chunkSteps ? left : chunkSteps};
+        m_step += chunkSteps;
+        if (m_step >= pair.left.steps) {
+            m_pairs = m_pairs.subspan(1);
+            m_step = 0;
+        }
+        return chunk;
+    }
+
+private:
+    std::span<const Pair> m_pairs;
+    const Block& m_block;
+    std::int64_t m_step = 0;
+};
+
+/// Adds the product of two strips to the two tiles at `product`, or begins with it.
+void multiplyStrips(const std::byte* left, const std::byte* right, std::int64_t steps, bool adds, float* product,
+                    Ahead& nextLeft, Ahead& nextRight) {
     if (adds) {
         _tile_loadd(0, product, rowBytes);
         _tile_loadd(1, product + tileFloats, rowBytes);
-        _tile_loadd(2, product + 2 * tileFloats, rowBytes);
-        _tile_loadd(3, product + 3 * tileFloats, rowBytes);
     } else {
         _tile_zero(0);
         _tile_zero(1);
-        _tile_zero(2);
-        _tile_zero(3);
     }
-    for (std::int64_t step = 0; step < steps; ++step, left += pieceBytes, right += pieceBytes) {
-        _tile_loadd(4, left, rowBytes);
-        _tile_loadd(6, right, rowBytes);
-        _tile_loadd(7, right + tileBytes, rowBytes);
-        _tile_dpbf16ps(0, 4, 6);
-        _tile_dpbf16ps(1, 4, 7);
-        _tile_loadd(5, left + tileBytes, rowBytes);
-        _tile_dpbf16ps(2, 5, 6);
-        _tile_dpbf16ps(3, 5, 7);
+    for (std::int64_t step = 0; step < steps; ++step, left += tileBytes, right += 2 * tileBytes) {
+        _tile_loadd(2, left, rowBytes);
+        _tile_loadd(3, right, rowBytes);
+        _tile_dpbf16ps(0, 2, 3);
+        _tile_loadd(3, right + tileBytes, rowBytes);
+        _tile_dpbf16ps(1, 2, 3);
         // The left side comes from the second cache: it is asked for two steps ahead.
-        for (std::int64_t line = 0; line < pieceBytes; line += rowBytes)
-            _mm_prefetch(left + 2 * pieceBytes + line, _MM_HINT_T0);
+        for (std::int64_t line = 0; line < tileBytes; line += rowBytes)
+            _mm_prefetch(left + 2 * tileBytes + line, _MM_HINT_T0);
+        nextLeft.fetch();
+        nextRight.fetch();
     }
     _tile_stored(0, product, rowBytes);
     _tile_stored(1, product + tileFloats, rowBytes);
-    _tile_stored(2, product + 2 * tileFloats, rowBytes);
-    _tile_stored(3, product + 3 * tileFloats, rowBytes);
+}
+
+void multiplyChunk(const Chunk& chunk, const Chunk& next, const Block& block, bool adds, float* products) {
+    const std::int64_t turns = block.rightCount * block.leftCount * chunk.steps;
+    Ahead nextLeft(next.left, block.leftCount * next.leftStrip(), turns);
+    Ahead nextRight(next.right, block.rightCount * next.rightStrip(), turns);
+    for (std::int64_t column = 0; column < block.rightCount; ++column)
+        for (std::int64_t row = block.firstLeft(column); row < block.leftCount; ++row)
+            multiplyStrips(chunk.left + row * chunk.leftStrip(), chunk.right + column * chunk.rightStrip(), chunk.steps,
+                           adds, products + (column * block.leftCount + row) * productFloats, nextLeft, nextRight);
 }
 
 } // namespace
 
 void pack(const Source& source, Side side, std::byte* piece) {
     __m512i rows[tileWidth];
-    for (std::int64_t tile = 0; tile < 2; ++tile) {
+    for (std::int64_t tile = 0; tile < tilesOf(side); ++tile) {
         if (source.termsAdjacent)
             readAdjacent(source, tile * tileWidth, rows);
         else
@@ -120,23 +183,20 @@ void pack(const Source& source, Side side, std::byte* piece) {
     }
 }
 
+// Four tiles of eight, and set up anew for each chunk: two threads of one core share the registers that tiles are
+// renamed to, and where all eight are in use (or were, when the system last saved and restored them), loads and
+// products wait for each other: twice the time.
 void multiply(std::span<const Pair> pairs, const Block& block, float* products) {
-    const Configuration configuration;
-    _tile_loadconfig(&configuration);
+    Chunks chunks(pairs, block);
     bool adds = false;
-    for (const Pair& pair : pairs) {
-        for (std::int64_t step = 0; step < pair.left.steps; step += stepsTogether) {
-            const std::int64_t left = pair.left.steps - step;
-            const std::int64_t steps = left < stepsTogether ? left : stepsTogether;
-            float* product = products;
-            for (std::int64_t column = 0; column < block.rightCount; ++column)
-                for (std::int64_t row = 0; row < block.leftCount; ++row, product += productFloats)
-                    multiplyPanels(pair.left.piece(block.left + row, step),
-                                   pair.right.piece(block.right + column, step), steps, adds, product);
-            adds = true;
-        }
+    for (Chunk chunk = chunks.next(); chunk.steps > 0;) {
+        const Chunk next = chunks.next();
+        _tile_loadconfig(&configuration);
+        multiplyChunk(chunk, next, block, adds, products);
+        _tile_release();
+        chunk = next;
+        adds = true;
     }
-    _tile_release();
 }
 
 } // namespace secateur::amx

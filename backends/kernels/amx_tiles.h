@@ -12,29 +12,41 @@ namespace secateur::amx {
 /// Whether this program holds them; where it does not, they do nothing. Only processors with such tiles can run them.
 extern const bool areBuilt;
 
-/// Both factors are packed in pieces: 32 rows of the left one, or 32 columns of the right one (a panel), by 32 terms
-/// of the sums (a step). Panels of some steps in a row lie together, so that they stay in the processor's caches.
-constexpr std::int64_t panelWidth = 32;
-constexpr std::int64_t stepDepth = 32;
-constexpr std::int64_t stepsTogether = 32;
-constexpr std::int64_t pieceBytes = panelWidth * stepDepth * 2;
-
+/// Tiles are 16 x 16 numbers of float32, or 16 x 32 of bfloat16. A left factor is packed in strips of 16 rows, a right
+/// one in strips of 32 columns; the terms of the sums go in steps of 32. Eight steps of some strips in a row lie
+/// together (a chunk): one strip of the right factor stays in the first cache meanwhile.
 enum class Side { left, right };
+
+constexpr std::int64_t tileWidth = 16;
+constexpr std::int64_t tileFloats = tileWidth * tileWidth;
+constexpr std::int64_t tileBytes = tileFloats * 4;
+constexpr std::int64_t stepDepth = 32;
+constexpr std::int64_t chunkSteps = 8;
+
+constexpr std::int64_t tilesOf(Side side) {
+    return side == Side::left ? 1 : 2;
+}
+constexpr std::int64_t widthOf(Side side) {
+    return tilesOf(side) * tileWidth;
+}
 
 /// A packed factor: of any size, filled up with zeros.
 struct Factor {
-    std::byte* pieces = nullptr; ///< panels * steps * pieceBytes, best at a multiple of 64
-    std::int64_t panels = 0;
+    std::byte* pieces = nullptr; ///< best at a multiple of 64
+    Side side = Side::left;
+    std::int64_t strips = 0;
     std::int64_t steps = 0;
 
-    std::byte* piece(std::int64_t panel, std::int64_t step) const {
-        const std::int64_t first = step / stepsTogether * stepsTogether;
-        const std::int64_t together = steps - first < stepsTogether ? steps - first : stepsTogether;
-        return pieces + (first * panels + panel * together + step - first) * pieceBytes;
+    std::int64_t pieceBytes() const { return tilesOf(side) * tileBytes; }
+    std::int64_t bytes() const { return strips * steps * pieceBytes(); }
+    std::byte* piece(std::int64_t strip, std::int64_t step) const {
+        const std::int64_t first = step / chunkSteps * chunkSteps;
+        const std::int64_t together = steps - first < chunkSteps ? steps - first : chunkSteps;
+        return pieces + (first * strips + strip * together + step - first) * pieceBytes();
     }
 };
 
-/// What one piece is packed from: at most 32 rows or columns, at most 32 terms.
+/// What one piece is packed from: at most as many rows or columns as a strip has, at most 32 terms.
 struct Source {
     const std::uint16_t* numbers = nullptr;
     std::int64_t stride = 0;    ///< between terms, or between rows or columns where terms lie side by side
@@ -45,12 +57,19 @@ struct Source {
 
 void pack(const Source& source, Side side, std::byte* piece);
 
-/// Some panels of the left factor by some of the right one.
+/// Some strips of the left factor by some of the right one.
 struct Block {
     std::int64_t left = 0;
     std::int64_t leftCount = 0;
     std::int64_t right = 0;
     std::int64_t rightCount = 0;
+    bool lowerOnly = false; ///< without the products of strips that lie above the diagonal
+
+    /// The first of its left strips that is multiplied by the right strip `right` + `column`.
+    std::int64_t firstLeft(std::int64_t column) const {
+        const std::int64_t first = (right + column) * tilesOf(Side::right) - left;
+        return !lowerOnly || first < 0 ? 0 : first < leftCount ? first : leftCount;
+    }
 };
 
 struct Pair {
@@ -58,12 +77,11 @@ struct Pair {
     Factor right;
 };
 
-/// A product of two panels: four tiles of 16 x 16 numbers, upper left, upper right, lower left, lower right.
-constexpr std::int64_t tileWidth = 16;
-constexpr std::int64_t tileFloats = tileWidth * tileWidth;
-constexpr std::int64_t productFloats = 4 * tileFloats;
+/// The product of two strips: two tiles side by side.
+constexpr std::int64_t productFloats = 2 * tileFloats;
 
-/// The sum of the products of some pairs: those of each panel of the block's right side by all of its left side.
+/// The sum of the products of some pairs: those of each strip of the block's right side by its left ones. Products
+/// that are left out are not written.
 /// @param products [rightCount, leftCount, productFloats], best at a multiple of 64
 void multiply(std::span<const Pair> pairs, const Block& block, float* products);
 
