@@ -1,14 +1,17 @@
 #include "backends/kernels/rounding.h"
 
 #include "analysis/rows.h"
+#include "backends/kernels/split_rows.h"
 
 #include <ATen/ATen.h>
 #include <ATen/Parallel.h>
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <iterator>
 #include <numeric>
+#include <span>
 #include <vector>
 
 // The loops are plain and short, so that the compiler turns them into vectors; it makes one version for each kind of
@@ -138,17 +141,40 @@ public:
     const at::Tensor& tensor() const { return m_tensor; }
     bool isBfloat16() const { return m_tensor.scalar_type() == at::kBFloat16; }
 
-    void addTo(float* sum, std::int64_t row) const {
+    /// Some columns of a row.
+    void addTo(float* sum, std::int64_t row, std::int64_t begin, std::int64_t count) const {
+        const std::int64_t place = row * m_stride + begin;
+        if (m_tensor.scalar_type() == at::kHalf)
+            addHalf(static_cast<const std::uint16_t*>(m_data) + place, sum, count);
+        else if (m_tensor.scalar_type() == at::kBFloat16)
+            addBfloat16(static_cast<const std::uint16_t*>(m_data) + place, sum, count);
+        else
+            addSingle(static_cast<const float*>(m_data) + place, sum, count);
+    }
+
+    /// Whether splitRow() can, here.
+    bool splitsRows() const {
+        const at::ScalarType type = m_tensor.scalar_type();
+        return (type == at::kHalf || type == at::kFloat) && hasBfloat16Instructions();
+    }
+    avx512::Squares splitRow(std::int64_t row, std::uint16_t* high, std::uint16_t* low) const {
         const std::int64_t place = row * m_stride;
         if (m_tensor.scalar_type() == at::kHalf)
-            addHalf(static_cast<const std::uint16_t*>(m_data) + place, sum, m_columns);
-        else if (m_tensor.scalar_type() == at::kBFloat16)
-            addBfloat16(static_cast<const std::uint16_t*>(m_data) + place, sum, m_columns);
-        else
-            addSingle(static_cast<const float*>(m_data) + place, sum, m_columns);
+            return avx512::splitHalf(static_cast<const std::uint16_t*>(m_data) + place, m_columns, high, low);
+        return avx512::splitSingle(static_cast<const float*>(m_data) + place, m_columns, high, low);
     }
 
 private:
+    static bool hasBfloat16Instructions() {
+#if defined(__x86_64__)
+        static const bool has =
+            avx512::areBuilt && __builtin_cpu_supports("x86-64-v4") && __builtin_cpu_supports("avx512bf16");
+        return has;
+#else
+        return false;
+#endif
+    }
+
     static at::Tensor readable(const at::Tensor& source) {
         const at::ScalarType type = source.scalar_type();
         const bool known = type == at::kHalf || type == at::kBFloat16 || type == at::kFloat;
@@ -195,7 +221,7 @@ at::Tensor columnSquares(const at::Tensor& weight) {
         std::vector<float> values(static_cast<std::size_t>(columns));
         for (std::int64_t row = begin * blockRows; row < std::min(end * blockRows, rows); ++row) {
             std::ranges::fill(values, 0.0F);
-            reader.addTo(values.data(), row);
+            reader.addTo(values.data(), row, 0, columns);
             addSquares(values.data(), sums.data_ptr<double>() + row / blockRows * columns, columns);
         }
     });
@@ -213,29 +239,45 @@ Rows roundedRows(const at::Tensor& source, const at::Tensor& gain, std::int64_t 
     result.high = exact && !whole ? reader.tensor() : at::empty({rows, columns}, whole ? at::kFloat : at::kBFloat16);
     if (precision == Precision::split && !exact)
         result.low = at::empty({rows, columns}, at::kBFloat16);
-    result.squares = at::empty({rows}, at::kDouble);
+    result.squares = at::zeros({rows}, at::kDouble);
     result.lost = at::zeros({rows}, at::kDouble);
     const float* gains = gain.defined() ? gain.data_ptr<float>() : nullptr;
-    const auto bits = [&](const at::Tensor& halves, std::int64_t row) {
-        return halves.defined() ? static_cast<std::uint16_t*>(halves.data_ptr()) + row * columns : nullptr;
+    const auto bits = [&](const at::Tensor& halves, std::int64_t place) {
+        return halves.defined() ? static_cast<std::uint16_t*>(halves.data_ptr()) + place : nullptr;
     };
-    const auto convert = [&](std::int64_t row, float* values) {
-        std::fill_n(values, columns, 0.0F);
+    const auto convert = [&](std::int64_t row, std::int64_t begin, std::int64_t count, float* values) {
+        std::fill_n(values, count, 0.0F);
         const std::int64_t first = row / blockRows * blockRows * repeats + row % blockRows;
         for (std::int64_t repeat = 0; repeat < repeats; ++repeat)
-            reader.addTo(values, first + repeat * blockRows);
+            reader.addTo(values, first + repeat * blockRows, begin, count);
         if (gains)
-            multiply(values, gains, columns);
-        result.squares.data_ptr<double>()[row] = squares(values, columns);
+            multiply(values, gains + begin, count);
+        result.squares.data_ptr<double>()[row] += squares(values, count);
         if (whole || exact)
             return;
-        split(values, bits(result.high, row), bits(result.low, row), columns);
-        result.lost.data_ptr<double>()[row] = squares(values, columns);
+        const std::int64_t place = row * columns + begin;
+        split(values, bits(result.high, place), bits(result.low, place), count);
+        result.lost.data_ptr<double>()[row] += squares(values, count);
     };
+    const auto convertRow = [&](std::int64_t row, std::span<float> buffer) {
+        const auto atOnce = static_cast<std::int64_t>(buffer.size());
+        for (std::int64_t begin = 0; begin < columns; begin += atOnce)
+            convert(row, begin, std::min(atOnce, columns - begin),
+                    whole ? result.high.data_ptr<float>() + row * columns + begin : buffer.data());
+    };
+    const bool splits = !whole && !exact && repeats == 1 && !gains && reader.splitsRows();
     at::parallel_for(0, rows, 16, [&](std::int64_t begin, std::int64_t end) {
-        std::vector<float> buffer(whole ? 0 : static_cast<std::size_t>(columns));
-        for (std::int64_t row = begin; row < end; ++row)
-            convert(row, whole ? result.high.data_ptr<float>() + row * columns : buffer.data());
+        std::array<float, 1024> buffer; // of columns: they stay in the first cache from step to step
+        for (std::int64_t row = begin; row < end; ++row) {
+            if (!splits) {
+                convertRow(row, buffer);
+                continue;
+            }
+            const std::int64_t place = row * columns;
+            const avx512::Squares sums = reader.splitRow(row, bits(result.high, place), bits(result.low, place));
+            result.squares.data_ptr<double>()[row] = sums.all;
+            result.lost.data_ptr<double>()[row] = sums.lost;
+        }
     });
     return result;
 }
