@@ -80,6 +80,18 @@ const char* name(Precision precision) {
     return names[static_cast<std::size_t>(precision)];
 }
 
+at::Tensor Kernels::grams(const Rows& rows, std::int64_t blocks) const {
+    const auto byBlock = [&](const at::Tensor& t) { return t.view({blocks, t.size(0) / blocks, t.size(1)}); };
+    const at::Tensor high = byBlock(rows.high);
+    at::Tensor result = product(high, high.transpose(1, 2));
+    if (rows.low.defined()) {
+        const at::Tensor mixed = product(high, byBlock(rows.low).transpose(1, 2));
+        result += mixed;
+        result += mixed.transpose(1, 2);
+    }
+    return result;
+}
+
 const TokenKernels& Kernels::tokens() const {
     return plainTokenKernels();
 }

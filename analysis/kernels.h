@@ -43,6 +43,10 @@ public:
     /// one leading dimension or none. Of rows by their own transpose half may be left out and copied.
     virtual at::Tensor product(const at::Tensor& a, const at::Tensor& b) const = 0;
 
+    /// Gram matrices of each of `blocks` blocks of rows, with their lower halves where they have them; the product of
+    /// two lower ones may be left out. -> [blocks, rows / blocks, rows / blocks] float32 where the rows are, symmetric
+    virtual at::Tensor grams(const Rows& rows, std::int64_t blocks) const;
+
     /// Inner products of matrices, summed in float64: of each a [blocks, rows, columns] with its b [fewer, rows,
     /// columns], each of which goes with as many blocks of `a` in a row. Both float32, columns side by side.
     /// -> [blocks], on the processor

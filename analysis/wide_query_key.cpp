@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <mutex>
 #include <random>
 #include <utility>
 
@@ -29,10 +30,9 @@ double addedByRounding(const Rows& query, const Rows& key) {
     return ((query.lost * key.squares).sum() + (query.squares * key.lost).sum()).item<double>();
 }
 
-/// [probes, columns] of 1 and -1 in the type of the rows.
-at::Tensor randomSigns(const at::Tensor& like) {
+/// [probes, columns] of 1 and -1.
+at::Tensor drawnSigns(std::int64_t columns) {
     static_assert(probes == 64, "a draw gives a sign to each");
-    const std::int64_t columns = like.size(1);
     at::Tensor signs = at::empty({probes, columns}, at::kFloat);
     auto* values = signs.data_ptr<float>();
     std::mt19937_64 random(1); // NOLINT: the same signs each time are what makes layers and runs comparable
@@ -41,7 +41,18 @@ at::Tensor randomSigns(const at::Tensor& like) {
         for (std::int64_t probe = 0; probe < probes; ++probe)
             values[probe * columns + column] = (bits >> probe & 1U) != 0 ? 1.0F : -1.0F;
     }
-    return signs.to(like.options());
+    return signs;
+}
+
+/// The same in the type of some rows. The last ones are kept: layers of a width follow each other.
+at::Tensor randomSigns(const at::Tensor& like) {
+    static std::mutex mutex;
+    static at::Tensor last;
+    const std::scoped_lock lock(mutex);
+    if (!last.defined() || last.size(1) != like.size(1) || last.scalar_type() != like.scalar_type() ||
+        last.device() != like.device())
+        last = drawnSigns(like.size(1)).to(like.options());
+    return last;
 }
 
 struct SquareEstimate {
@@ -61,22 +72,10 @@ SquareEstimate estimatedSquare(const Kernels& kernels, const Rows& query, const 
     return {std::max(mean, 0.0), squares.std().item<double>() / std::sqrt(static_cast<double>(probes))};
 }
 
-/// What is asked of Gram matrices: to be symmetric, or to have the inner products with symmetric ones that they would
-/// have then, which is less work.
-enum class Wanted { symmetric, forInnerProducts };
-
 /// What lies beside the diagonals of the Gram matrices of the rows of each block, whose diagonals are Rows::squares.
 /// -> [blocks, rows / blocks, rows / blocks] float32, zero on the diagonals
-at::Tensor gramsBeside(const Kernels& kernels, const Rows& rows, std::int64_t blocks, Wanted wanted) {
-    const auto byBlock = [&](const at::Tensor& t) { return t.view({blocks, t.size(0) / blocks, t.size(1)}); };
-    const at::Tensor high = byBlock(rows.high);
-    at::Tensor result = kernels.product(high, high.transpose(1, 2));
-    if (rows.low.defined()) {
-        const at::Tensor mixed = kernels.product(high, byBlock(rows.low).transpose(1, 2));
-        result.add_(mixed, wanted == Wanted::symmetric ? 1 : 2);
-        if (wanted == Wanted::symmetric)
-            result += mixed.transpose(1, 2);
-    }
+at::Tensor gramsBeside(const Kernels& kernels, const Rows& rows, std::int64_t blocks) {
+    at::Tensor result = kernels.grams(rows, blocks);
     result.diagonal(0, 1, 2).zero_();
     return result;
 }
@@ -119,8 +118,7 @@ at::Tensor squaredNorms(const Kernels& kernels, const WideSource& source, const 
         (query.squares.view({blocks, -1}) * key.squares.view({keyBlocks, -1}).repeat_interleave(blocks / keyBlocks, 0))
             .sum(1)
             .cpu();
-    at::Tensor squares =
-        kernels.innerProducts(gramsBeside(kernels, query, blocks, Wanted::forInnerProducts), keyGrams) + independent;
+    at::Tensor squares = kernels.innerProducts(gramsBeside(kernels, query, blocks), keyGrams) + independent;
     for (std::int64_t block = 0; block < blocks; ++block) {
         if (cancelsTooFar(squares[block].item<double>(), independent[block].item<double>())) {
             const std::int64_t heads = source.heads / blocks;
@@ -148,13 +146,13 @@ WideQueryKey::WideQueryKey(const Kernels& kernels, WideSource source)
 
 const at::Tensor& WideQueryKey::keyGram() {
     if (!m_keyGram.defined())
-        m_keyGram = gramsBeside(m_kernels, m_key, 1, Wanted::symmetric)[0];
+        m_keyGram = gramsBeside(m_kernels, m_key, 1)[0];
     return m_keyGram;
 }
 
 at::Tensor WideQueryKey::groupKeyGrams() {
     if (!prefersGrams(m_source))
-        return gramsBeside(m_kernels, m_key, m_source.kvHeads, Wanted::symmetric);
+        return gramsBeside(m_kernels, m_key, m_source.kvHeads);
     // The layer's own norm needs all of it, which holds those of the groups.
     const at::Tensor& all = keyGram();
     const std::int64_t size = m_source.headDim;
@@ -192,7 +190,7 @@ double WideQueryKey::squaredLayerNorm(const std::function<void()>& between) {
     between();
     if (prefersGrams(m_source)) {
         const double independent = (m_group.squares * m_key.squares).sum().item<double>();
-        const at::Tensor groupGram = gramsBeside(m_kernels, m_group, 1, Wanted::forInnerProducts);
+        const at::Tensor groupGram = gramsBeside(m_kernels, m_group, 1);
         const double square = independent + m_kernels.innerProducts(groupGram, keyGram().unsqueeze(0)).item<double>();
         return cancelsTooFar(square, independent) ? exactSquare(m_kernels, m_source) : square;
     }

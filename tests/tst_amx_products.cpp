@@ -36,57 +36,56 @@ private slots:
 
     void factorsMayBeOfAnySize_data() {
         QTest::addColumn<int>("rows");
-        QTest::addColumn<int>("terms");
-        QTest::addColumn<int>("columns");
-        for (const auto& [rows, terms, columns] :
-             {std::tuple{128, 128, 128}, {129, 131, 130}, {159, 1055, 161}, {700, 2100, 600}, {1041, 1024, 145}})
-            QTest::addRow("%d x %d x %d", rows, terms, columns) << rows << terms << columns;
+        QTest::addColumn<int>("left");
+        QTest::addColumn<int>("right");
+        for (const auto& [rows, left, right] :
+             {std::tuple{128, 128, 128}, {131, 129, 130}, {1055, 159, 161}, {2100, 700, 600}, {1024, 1041, 145}})
+            QTest::addRow("%d x %d, %d", rows, left, right) << rows << left << right;
     }
     void factorsMayBeOfAnySize() {
         QFETCH(int, rows);
-        QFETCH(int, terms);
-        QFETCH(int, columns);
+        QFETCH(int, left);
+        QFETCH(int, right);
         double error = 0;
         for (const bool turnedA : {false, true})
             for (const bool turnedB : {false, true}) {
-                const at::Tensor a = turnedA ? drawn({terms, rows}).t() : drawn({rows, terms});
-                const at::Tensor b = turnedB ? drawn({columns, terms}).t() : drawn({terms, columns});
-                QVERIFY(amx::suits(a, b));
-                error = std::max(error, worst(amx::product(a, b), wide(a).mm(wide(b))));
+                const at::Tensor a = turnedA ? drawn({left, rows}).t() : drawn({rows, left});
+                const at::Tensor b = turnedB ? drawn({right, rows}).t() : drawn({rows, right});
+                QVERIFY(amx::suitsNorm(a, b));
+                const double square = amx::squaredNorm(std::vector{std::pair{a, b}}, [] {});
+                error = std::max(error, std::abs(square / squaredNorm(wide(a).t().mm(wide(b))) - 1));
             }
         qInfo("worst %.1e", error);
-        QVERIFY(error < 1e-5);
+        QVERIFY(error < 1e-8);
     }
 
-    void onesOfABatchMayLieApart_data() {
-        QTest::addColumn<int>("count");
-        QTest::newRow("for every thread") << 9;
-        QTest::newRow("fewer than threads") << 1;
+    void gramsAreThoseOfEachBlock_data() {
+        QTest::addColumn<int>("blocks");
+        QTest::addColumn<int>("size");
+        QTest::addColumn<int>("columns");
+        for (const auto& [blocks, size, columns] :
+             {std::tuple{9, 64, 128}, {1, 128, 1600}, {3, 150, 333}, {2, 257, 700}, {1, 1000, 200}})
+            QTest::addRow("%d of %d x %d", blocks, size, columns) << blocks << size << columns;
     }
-    void onesOfABatchMayLieApart() {
-        QFETCH(int, count);
-        const at::Tensor rows = drawn({count * 150, 400}).narrow(1, 3, 333);
-        const at::Tensor blocks = rows.view({count, 150, 333});
-        const at::Tensor others = drawn({count, 333, 140});
-        const double error = worst(amx::product(blocks, others), wide(blocks).bmm(wide(others)));
-        qInfo("worst %.1e", error);
-        QVERIFY(error < 1e-5);
-    }
-
-    void rowsByThemselvesAreMirrored_data() {
-        QTest::addColumn<int>("count");
-        for (const int count : {128, 150, 1000})
-            QTest::addRow("%d rows", count) << count;
-    }
-    void rowsByThemselvesAreMirrored() {
-        QFETCH(int, count);
-        const at::Tensor rows = drawn({3, count, 200});
-        const at::Tensor grams = amx::product(rows, rows.transpose(1, 2));
-        const double error = worst(grams, wide(rows).bmm(wide(rows).transpose(1, 2)));
-        qInfo("worst %.1e", error);
-        QVERIFY(error < 1e-5);
-        QVERIFY(at::equal(grams, grams.transpose(1, 2)));
-        QVERIFY(at::equal(grams[1], amx::product(rows[1], rows[1].t())));
+    void gramsAreThoseOfEachBlock() {
+        QFETCH(int, blocks);
+        QFETCH(int, size);
+        QFETCH(int, columns);
+        const at::Tensor high = drawn({blocks * size, columns + 7}).narrow(1, 3, columns);
+        const at::Tensor low = drawn({blocks * size, columns}) / 256;
+        const auto judged = [&](const at::Tensor& values, const at::Tensor& leftOut) {
+            const at::Tensor rows = values.view({blocks, size, columns});
+            return rows.bmm(rows.transpose(1, 2)) - leftOut;
+        };
+        QVERIFY(amx::suitsGrams(high, blocks));
+        const at::Tensor one = amx::grams(high, {}, blocks);
+        const at::Tensor two = amx::grams(high, low, blocks);
+        const at::Tensor zero = at::zeros({}, at::kDouble);
+        const double oneError = worst(one, judged(wide(high).contiguous(), zero));
+        const double twoError = worst(two, judged(wide(high) + wide(low), judged(wide(low), zero)));
+        qInfo("worst %.1e, with halves %.1e", oneError, twoError);
+        QVERIFY(oneError < 1e-5 && twoError < 1e-5);
+        QVERIFY(at::equal(one, one.transpose(1, 2)) && at::equal(two, two.transpose(1, 2)));
     }
 
     void squaresOfAllPairsAreSummed() {
@@ -104,11 +103,13 @@ private slots:
     }
 
     void smallOrScatteredFactorsAreLeftToOthers() {
-        const at::Tensor small = drawn({64, 64});
+        const at::Tensor small = drawn({64, 200});
         const at::Tensor apart = drawn({300, 600}).slice(1, 0, 600, 2);
-        QVERIFY(!amx::suits(small, small));
-        QVERIFY(!amx::suits(apart, apart.t()));
-        QVERIFY(!amx::suits(drawn({200, 200}).to(at::kFloat), drawn({200, 200})));
+        QVERIFY(!amx::suitsNorm(small, small));
+        QVERIFY(!amx::suitsNorm(drawn({300, 300}), apart));
+        QVERIFY(!amx::suitsNorm(drawn({200, 200}).to(at::kFloat), drawn({200, 200})));
+        QVERIFY(!amx::suitsGrams(small, 2));
+        QVERIFY(!amx::suitsGrams(apart, 1));
     }
 };
 

@@ -43,6 +43,9 @@ public:
     at::Tensor product(const at::Tensor& a, const at::Tensor& b) const override {
         return machineKernels().product(a, b);
     }
+    at::Tensor grams(const Rows& rows, std::int64_t blocks) const override {
+        return machineKernels().grams(rows, blocks);
+    }
     at::Tensor innerProducts(const at::Tensor& a, const at::Tensor& b) const override {
         return machineKernels().innerProducts(a, b);
     }

@@ -1,7 +1,6 @@
 #include "backends/kernels/amx_products.h"
 
 #include "backends/kernels/amx_tiles.h"
-#include "backends/kernels/product_views.h"
 #include "backends/kernels/rounding.h"
 #include "backends/kernels/share_out.h"
 
@@ -67,6 +66,33 @@ private:
     at::Tensor m_memory;
 };
 
+/// Rows as both factors of their Gram matrix.
+class PackedRows {
+public:
+    /// @param low what `high` leaves of them; undefined where it leaves nothing
+    PackedRows(const at::Tensor& high, const at::Tensor& low) {
+        const Pair pair = add(high);
+        m_pairs = {pair};
+        if (!low.defined())
+            return;
+        const Pair lower = add(low);
+        m_pairs.push_back({lower.left, pair.right});
+        m_pairs.push_back({pair.left, lower.right});
+    }
+
+    /// Without that of the two lower halves.
+    std::span<const Pair> pairs() const { return m_pairs; }
+
+private:
+    Pair add(const at::Tensor& rows) {
+        const Factor left = m_packed.emplace_back(rows, Side::left).factor();
+        return {left, m_packed.emplace_back(rows, Side::right).factor()};
+    }
+
+    std::vector<Packed> m_packed;
+    std::vector<Pair> m_pairs;
+};
+
 /// The blocks of a product, in the order in which neighbours share their left side; of one that equals its own
 /// transpose those on the diagonal and below.
 class Blocks {
@@ -94,6 +120,9 @@ public:
         return std::min(atOnce(Side::left), m_left) * std::min(atOnce(Side::right), m_right) * productFloats;
     }
 
+    /// Rows and columns of a block at most: its products and chunks stay in the second cache.
+    static constexpr std::int64_t widest = 256;
+
 private:
     std::int64_t atOnce(Side side) const { return m_width / widthOf(side); }
     std::int64_t rows() const { return parts(m_left, atOnce(Side::left)); }
@@ -101,7 +130,7 @@ private:
 
     std::int64_t m_left;
     std::int64_t m_right;
-    std::int64_t m_width = 256; ///< rows and columns of a block: its products and chunks stay in the second cache
+    std::int64_t m_width = widest;
     std::vector<Block> m_blocks;
 };
 
@@ -143,20 +172,33 @@ void mirror(const Block& block, const at::Tensor& square) {
             numbers[j * stride + i] = numbers[i * stride + j];
 }
 
-/// @param to [a's rows, b's columns] float32, columns side by side
-void multiplyTo(const at::Tensor& a, const at::Tensor& b, const at::Tensor& to) {
-    const bool isSymmetric = isTransposeOf(b, a);
-    const Packed left(a, Side::left);
-    const Packed right(b.t(), Side::right);
-    const Pair pair{left.factor(), right.factor()};
-    const Blocks blocks(pair.left, pair.right, isSymmetric);
+/// By all threads.
+/// @param to [rows, rows] float32
+void wideGram(const at::Tensor& high, const at::Tensor& low, const at::Tensor& to) {
+    const PackedRows packed(high, low);
+    const Blocks blocks(packed.pairs().front().left, packed.pairs().front().right, true);
     shareOut(blocks.count(), blocks.floats(), [&](std::int64_t index, float* products) {
         const Block& block = blocks.at(index);
-        multiply({&pair, 1}, block, products);
+        multiply(packed.pairs(), block, false, products);
         unpack(products, block, to);
-        if (isSymmetric)
-            mirror(block, to);
+        mirror(block, to);
     });
+}
+
+/// By one thread, in one block. Some terms are packed at a time: they stay in the second cache.
+void narrowGram(const at::Tensor& high, const at::Tensor& low, const at::Tensor& to) {
+    constexpr std::int64_t atOnce = 512;
+    const std::int64_t size = high.size(0);
+    const Block block{0, parts(size, widthOf(Side::left)), 0, parts(size, widthOf(Side::right)), true};
+    const at::Tensor products = at::empty({block.leftCount * block.rightCount * productFloats}, at::kFloat);
+    for (std::int64_t term = 0; term < high.size(1); term += atOnce) {
+        const auto some = [&](const at::Tensor& rows) {
+            return rows.defined() ? rows.narrow(1, term, std::min(atOnce, rows.size(1) - term)) : rows;
+        };
+        multiply(PackedRows(some(high), some(low)).pairs(), block, term > 0, products.data_ptr<float>());
+    }
+    unpack(products.data_ptr<float>(), block, to);
+    mirror(block, to);
 }
 
 } // namespace
@@ -175,25 +217,29 @@ bool isHere() {
 #endif
 }
 
-bool suits(const at::Tensor& a, const at::Tensor& b) {
-    constexpr std::int64_t fewest = 128; // rows, columns and terms
-    return isHere() && a.scalar_type() == at::kBFloat16 && b.scalar_type() == at::kBFloat16 && hasUnitStride(a) &&
-           hasUnitStride(b) && std::min({a.size(-2), a.size(-1), b.size(-1)}) >= fewest;
+bool suitsGrams(const at::Tensor& rows, std::int64_t blocks) {
+    return isHere() && rows.scalar_type() == at::kBFloat16 && rows.stride(1) == 1 && rows.size(0) / blocks >= 64 &&
+           rows.size(1) >= 128;
 }
 
-at::Tensor product(const at::Tensor& a, const at::Tensor& b) {
-    std::vector<std::int64_t> sizes = a.sizes().vec();
-    sizes.back() = b.size(-1);
-    const at::Tensor result = at::empty(sizes, at::kFloat);
-    if (a.dim() == 2)
-        multiplyTo(a, b, result);
-    else
-        // Several at once, each by one thread; few of them by all threads, one after the other.
-        at::parallel_for(0, a.size(0), a.size(0) < at::get_num_threads() ? a.size(0) : 1,
-                         [&](std::int64_t begin, std::int64_t end) {
-                             for (std::int64_t i = begin; i < end; ++i)
-                                 multiplyTo(a[i], b[i], result[i]);
-                         });
+bool suitsNorm(const at::Tensor& a, const at::Tensor& b) {
+    constexpr std::int64_t fewest = 128; // rows and columns
+    return isHere() && a.scalar_type() == at::kBFloat16 && b.scalar_type() == at::kBFloat16 && hasUnitStride(a) &&
+           hasUnitStride(b) && std::min({a.size(0), a.size(1), b.size(1)}) >= fewest;
+}
+
+at::Tensor grams(const at::Tensor& high, const at::Tensor& low, std::int64_t blocks) {
+    const std::int64_t size = high.size(0) / blocks;
+    const at::Tensor result = at::empty({blocks, size, size}, at::kFloat);
+    const auto block = [&](const at::Tensor& rows, std::int64_t i) {
+        return rows.defined() ? rows.narrow(0, i * size, size) : rows;
+    };
+    const auto gram = size > Blocks::widest ? wideGram : narrowGram;
+    // Wide ones by all threads, one after the other.
+    at::parallel_for(0, blocks, size > Blocks::widest ? blocks : 1, [&](std::int64_t begin, std::int64_t end) {
+        for (std::int64_t i = begin; i < end; ++i)
+            gram(block(high, i), block(low, i), result[i]);
+    });
     return result;
 }
 
@@ -216,7 +262,7 @@ double squaredNorm(std::span<const std::pair<at::Tensor, at::Tensor>> pairs, con
         between();
         shareOut(std::min(atOnce, blocks.count() - first), blocks.floats(), [&](std::int64_t index, float* products) {
             const Block& block = blocks.at(first + index);
-            multiply(factors, block, products);
+            multiply(factors, block, false, products);
             squares.data_ptr<double>()[first + index] =
                 sumOfSquares(products, block.leftCount * block.rightCount * productFloats);
         });

@@ -13,11 +13,13 @@ namespace secateur::amx {
 /// Whether this processor has such tiles, and its system grants their use. Thread-safe.
 bool isHere();
 
-/// Whether product() takes such factors, and they are large enough to be worth packing.
-bool suits(const at::Tensor& a, const at::Tensor& b);
+/// Whether grams() and squaredNorm() take such factors, and they are large enough to be worth packing.
+bool suitsGrams(const at::Tensor& rows, std::int64_t blocks);
+bool suitsNorm(const at::Tensor& a, const at::Tensor& b);
 
-/// a b in float32 for a [.., m, k] and b [.., k, n], both bfloat16; one leading dimension or none.
-at::Tensor product(const at::Tensor& a, const at::Tensor& b);
+/// Gram matrices of each of `blocks` blocks of rows [rows, columns] bfloat16, without the product of their lower halves
+/// if they have some. -> [blocks, rows / blocks, rows / blocks] float32, symmetric
+at::Tensor grams(const at::Tensor& high, const at::Tensor& low, std::int64_t blocks);
 
 /// ||sum of a^T b over all pairs||_F^2, its squares summed in float64, for a [rows, columns] and b [rows, columns],
 /// all bfloat16, all left ones of one shape, and all right ones. The matrix is never held whole. `between` is called

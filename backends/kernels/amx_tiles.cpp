@@ -186,9 +186,8 @@ void pack(const Source& source, Side side, std::byte* piece) {
 // Four tiles of eight, and set up anew for each chunk: two threads of one core share the registers that tiles are
 // renamed to, and where all eight are in use (or were, when the system last saved and restored them), loads and
 // products wait for each other: twice the time.
-void multiply(std::span<const Pair> pairs, const Block& block, float* products) {
+void multiply(std::span<const Pair> pairs, const Block& block, bool adds, float* products) {
     Chunks chunks(pairs, block);
-    bool adds = false;
     for (Chunk chunk = chunks.next(); chunk.steps > 0;) {
         const Chunk next = chunks.next();
         _tile_loadconfig(&configuration);
@@ -208,7 +207,7 @@ namespace secateur::amx {
 const bool areBuilt = false;
 
 void pack(const Source&, Side, std::byte*) {}
-void multiply(std::span<const Pair>, const Block&, float*) {}
+void multiply(std::span<const Pair>, const Block&, bool, float*) {}
 
 } // namespace secateur::amx
 

@@ -82,7 +82,7 @@ constexpr std::int64_t productFloats = 2 * tileFloats;
 
 /// The sum of the products of some pairs: those of each strip of the block's right side by its left ones. Products
 /// that are left out are not written.
-/// @param products [rightCount, leftCount, productFloats], best at a multiple of 64
-void multiply(std::span<const Pair> pairs, const Block& block, float* products);
+/// @param products [rightCount, leftCount, productFloats], best at a multiple of 64; `adds` to what is there
+void multiply(std::span<const Pair> pairs, const Block& block, bool adds, float* products);
 
 } // namespace secateur::amx

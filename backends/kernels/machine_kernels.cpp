@@ -58,10 +58,12 @@ public:
         return roundedRows(source, gain, blockRows, repeats, precision);
     }
 
-    at::Tensor product(const at::Tensor& a, const at::Tensor& b) const override {
-        if (hasTiles() && amx::suits(a, b))
-            return amx::product(a, b);
-        return onednn::product(a, b);
+    at::Tensor product(const at::Tensor& a, const at::Tensor& b) const override { return onednn::product(a, b); }
+
+    at::Tensor grams(const Rows& rows, std::int64_t blocks) const override {
+        if (hasTiles() && amx::suitsGrams(rows.high, blocks))
+            return amx::grams(rows.high, rows.low, blocks);
+        return Kernels::grams(rows, blocks);
     }
 
     at::Tensor innerProducts(const at::Tensor& a, const at::Tensor& b) const override {
@@ -78,7 +80,7 @@ public:
 
     double squaredNormOfProduct(const Rows& a, const Rows& b, const std::function<void()>& between) const override {
         const auto pairs = pairsOf(a, b);
-        if (hasTiles() && amx::suits(a.high.t(), b.high))
+        if (hasTiles() && amx::suitsNorm(a.high, b.high))
             return amx::squaredNorm(pairs, between);
         return onednn::squaredNorm(pairs, between);
     }

@@ -1,7 +1,6 @@
 #include "backends/kernels/onednn_products.h"
 
 #include "backends/kernels/onednn.h"
-#include "backends/kernels/product_views.h"
 #include "backends/kernels/rounding.h"
 
 #include <ATen/ATen.h>
@@ -92,6 +91,12 @@ at::Tensor multiplied(const at::Tensor& a, const at::Tensor& b) {
     dnnl::stream stream(engine());
     Product(descriptor(a), descriptor(b), descriptor(result), false).run(stream, view(a), view(b), view(result));
     return result;
+}
+
+/// Whether both are views of the same numbers, one turned over: half of their product is enough.
+bool isTransposeOf(const at::Tensor& b, const at::Tensor& a) {
+    const at::Tensor turned = a.t();
+    return a.data_ptr() == b.data_ptr() && turned.sizes() == b.sizes() && turned.strides() == b.strides();
 }
 
 /// Of rows by themselves: the lower half, some rows at a time, and the upper one from it.
