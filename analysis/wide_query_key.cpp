@@ -30,7 +30,7 @@ double addedByRounding(const Rows& query, const Rows& key) {
     return ((query.lost * key.squares).sum() + (query.squares * key.lost).sum()).item<double>();
 }
 
-/// [probes, columns] of 1 and -1.
+/// [probes, columns] of 1 and -1, on the processor.
 at::Tensor drawnSigns(std::int64_t columns) {
     static_assert(probes == 64, "a draw gives a sign to each");
     at::Tensor signs = at::empty({probes, columns}, at::kFloat);
@@ -44,15 +44,14 @@ at::Tensor drawnSigns(std::int64_t columns) {
     return signs;
 }
 
-/// The same in the type of some rows. The last ones are kept: layers of a width follow each other.
+/// The same in the type of some rows. The last ones drawn are kept: layers of a width follow each other.
 at::Tensor randomSigns(const at::Tensor& like) {
     static std::mutex mutex;
     static at::Tensor last;
     const std::scoped_lock lock(mutex);
-    if (!last.defined() || last.size(1) != like.size(1) || last.scalar_type() != like.scalar_type() ||
-        last.device() != like.device())
-        last = drawnSigns(like.size(1)).to(like.options());
-    return last;
+    if (!last.defined() || last.size(1) != like.size(1))
+        last = drawnSigns(like.size(1));
+    return last.to(like.options());
 }
 
 struct SquareEstimate {

@@ -204,7 +204,7 @@ void narrowGram(const at::Tensor& high, const at::Tensor& low, const at::Tensor&
 } // namespace
 
 bool isHere() {
-#if defined(__x86_64__) && defined(__linux__)
+#if defined(__x86_64__) && defined(__linux__) && defined(__GNUC__) && !defined(__clang__)
     static const bool here = [] {
         constexpr long askForUse = 0x1023; // ARCH_REQ_XCOMP_PERM
         constexpr long tileData = 18;
@@ -246,7 +246,8 @@ at::Tensor grams(const at::Tensor& high, const at::Tensor& low, std::int64_t blo
 double squaredNorm(std::span<const std::pair<at::Tensor, at::Tensor>> pairs, const std::function<void()>& between) {
     std::vector<std::pair<at::Tensor, Packed>> known; // a half may be in two pairs
     const auto factorOf = [&](const at::Tensor& rows, Side side) {
-        const auto found = std::ranges::find_if(known, [&](const auto& entry) { return entry.first.is_same(rows); });
+        const auto found = std::ranges::find_if(
+            known, [&](const auto& entry) { return entry.first.is_same(rows) && entry.second.factor().side == side; });
         return found != known.end() ? found->second.factor()
                                     : known.emplace_back(rows, Packed(rows.t(), side)).second.factor();
     };

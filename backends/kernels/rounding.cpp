@@ -166,7 +166,7 @@ public:
 
 private:
     static bool hasBfloat16Instructions() {
-#if defined(__x86_64__)
+#if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__)
         static const bool has =
             avx512::areBuilt && __builtin_cpu_supports("x86-64-v4") && __builtin_cpu_supports("avx512bf16");
         return has;
