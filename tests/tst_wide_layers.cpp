@@ -196,15 +196,19 @@ private slots:
 
     void roundingSaysWhatItLoses() {
         at::manual_seed(3);
-        const at::Tensor source = at::empty({8, 300}, at::kFloat).normal_();
+        const at::Tensor drawn = at::empty({8, 300}, at::kFloat).normal_();
         const at::Tensor gain = at::empty({300}, at::kFloat).uniform_(0.5, 2);
-        const at::Tensor summed = (source.view({2, 2, 2, 300}).sum(1).reshape({4, 300}) * gain).to(at::kDouble);
-        const Rows rows = machineKernels().rows(source, gain, 2, 2, Precision::split);
-        const at::Tensor left = summed - rows.high.to(at::kDouble);
-        QVERIFY(worst(rows.squares, summed.square().sum(1)) < 1e-6);
-        QVERIFY(worst(rows.lost, left.square().sum(1)) < 1e-3);
-        QVERIFY((left - rows.low.to(at::kDouble)).abs().max().item<double>() < 0x1p-14);
-        QVERIFY(rows.high.equal(summed.to(at::kFloat).to(at::kBFloat16)));
+        for (const auto& [source, factor, repeats] :
+             {std::tuple{drawn, gain, 2}, {drawn, at::Tensor(), 1}, {drawn.to(at::kHalf), at::Tensor(), 1}}) {
+            const at::Tensor groups = source.to(at::kFloat).view({-1, repeats, 2, 300}).sum(1).reshape({-1, 300});
+            const at::Tensor summed = (factor.defined() ? groups * factor : groups).to(at::kDouble);
+            const Rows rows = machineKernels().rows(source, factor, 2, repeats, Precision::split);
+            const at::Tensor left = summed - rows.high.to(at::kDouble);
+            QVERIFY(worst(rows.squares, summed.square().sum(1)) < 1e-6);
+            QVERIFY(worst(rows.lost, left.square().sum(1)) < 1e-3);
+            QVERIFY((left - rows.low.to(at::kDouble)).abs().max().item<double>() < 0x1p-14);
+            QVERIFY(rows.high.equal(summed.to(at::kFloat).to(at::kBFloat16)));
+        }
     }
     void everyHalfIsReadExactly() {
         const at::Tensor all = at::arange(-32768, 32768, at::kShort).view(at::kHalf).view({256, 256});

@@ -52,7 +52,7 @@ void writeSafetensors(const std::filesystem::path& path, const std::string& type
 
 /// A line of /proc/self/status in MB.
 double statusMegabytes(const std::string& key);
-/// Forgets the peak of resident memory (VmHWM).
+/// Gives back what was freed and forgets the peak of resident memory (VmHWM).
 void forgetPeak();
 
 } // namespace secateur::benchmarks
