@@ -76,7 +76,6 @@ void transpose(__m512i* rows) {
 /// What is fetched to the second cache bit by bit while something else is multiplied.
 class Ahead {
 public:
-    Ahead() = default;
     /// @param turns that fetch() will be called
     Ahead(const std::byte* from, std::int64_t bytes, std::int64_t turns)
         : m_next(from)
@@ -88,8 +87,8 @@ public:
     }
 
 private:
-    const std::byte* m_next = nullptr;
-    std::int64_t m_lines = 0;
+    const std::byte* m_next;
+    std::int64_t m_lines; ///< a turn
 };
 
 /// Some steps of a pair, from where the strips of a block begin.
