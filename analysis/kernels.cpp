@@ -33,7 +33,7 @@ public:
             values = values * gain.to(m_device);
         at::Tensor squares = values.to(at::kDouble).square_().sum(1);
         at::Tensor lost = at::zeros_like(squares);
-        return {std::move(values), {}, std::move(squares), std::move(lost)};
+        return {std::move(values), {}, squares, squares, std::move(lost)};
     }
 
     at::Tensor product(const at::Tensor& a, const at::Tensor& b) const override { return at::matmul(a, b); }
@@ -90,6 +90,11 @@ at::Tensor Kernels::grams(const Rows& rows, std::int64_t blocks) const {
         result += mixed.transpose(1, 2);
     }
     return result;
+}
+
+std::unique_ptr<GramInnerProducts> Kernels::gramInnerProducts(const at::Tensor&, const at::Tensor&, const at::Tensor&,
+                                                              std::int64_t, const std::function<void()>&) const {
+    return nullptr;
 }
 
 const TokenKernels& Kernels::tokens() const {

@@ -12,6 +12,7 @@ class Tensor;
 
 namespace secateur {
 
+struct GramInnerProducts;
 struct Rows;
 class TokenKernels;
 
@@ -46,6 +47,13 @@ public:
     /// Gram matrices of each of `blocks` blocks of rows, with their lower halves where they have them; the product of
     /// two lower ones may be left out. -> [blocks, rows / blocks, rows / blocks] float32 where the rows are, symmetric
     virtual at::Tensor grams(const Rows& rows, std::int64_t blocks) const;
+
+    /// Inner products of the Gram matrices of queries and keys of one shape [rows, columns], their columns multiplied
+    /// by `gain` as by rows(). No such matrix is held whole. Nothing where other products are as fast. `between` is
+    /// called every few hundred milliseconds, and may throw.
+    virtual std::unique_ptr<GramInnerProducts> gramInnerProducts(const at::Tensor& query, const at::Tensor& key,
+                                                                 const at::Tensor& gain, std::int64_t blocks,
+                                                                 const std::function<void()>& between) const;
 
     /// Inner products of matrices, summed in float64: of each a [blocks, rows, columns] with its b [fewer, rows,
     /// columns], each of which goes with as many blocks of `a` in a row. Both float32, columns side by side.

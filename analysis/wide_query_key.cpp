@@ -7,6 +7,7 @@
 #include <mutex>
 #include <random>
 #include <utility>
+#include <vector>
 
 namespace secateur {
 
@@ -127,6 +128,27 @@ at::Tensor squaredNorms(const Kernels& kernels, const WideSource& source, const 
     return squares;
 }
 
+/// Whether rounding leaves one of them exact enough: that of rows that are rounded independently of each other, and
+/// that of rows that are rounded alike, as equal ones are.
+bool isExact(const GramInnerProducts& products, std::int64_t block) {
+    constexpr double deviations = 3;
+    const double square = products.values[block].item<double>();
+    const double independent = products.independent[block].item<double>();
+    const double apart = deviations * std::sqrt(products.variances[block].item<double>());
+    const double alike = products.lost[block].item<double>() * std::abs(square / independent - 1);
+    return std::max(apart, alike) / 2 < mostBias * square && !cancelsTooFar(square, independent);
+}
+
+/// Some heads of a source whose groups are one head each.
+WideSource chosenHeads(const WideSource& source, const std::vector<std::int64_t>& heads) {
+    const auto rowsOf = [&](const at::Tensor& t) {
+        const at::Tensor blocks = t.reshape({source.heads, source.headDim, -1});
+        return blocks.index_select(0, at::tensor(heads, at::kLong)).flatten(0, 1);
+    };
+    const auto count = static_cast<int>(heads.size());
+    return {rowsOf(source.query), rowsOf(source.key), source.gain, count, count, source.headDim};
+}
+
 bool prefersGrams(const WideSource& source) {
     return source.kvHeads * std::int64_t{source.headDim} < source.key.size(1) / 2;
 }
@@ -136,22 +158,30 @@ bool prefersGrams(const WideSource& source) {
 WideQueryKey::WideQueryKey(const Kernels& kernels, WideSource source)
     : m_kernels(kernels)
     , m_source(std::move(source))
-    , m_precision(kernels.precisions().front()) {
-    const Precision precision = m_precision == Precision::bf16 ? Precision::split : m_precision;
-    m_query = kernels.rows(m_source.query, m_source.gain, m_source.headDim, 1, precision);
-    m_group = m_source.heads == m_source.kvHeads ? m_query : groupRows(kernels, m_source, precision);
-    m_key = keyRows(kernels, m_source, precision);
+    , m_precision(kernels.precisions().front()) {}
+
+const WideQueryKey::Factors& WideQueryKey::factors() {
+    if (m_factors)
+        return *m_factors;
+    const Precision first = m_kernels.precisions().front();
+    const Precision precision = first == Precision::bf16 ? Precision::split : first;
+    Factors read;
+    read.query = m_kernels.rows(m_source.query, m_source.gain, m_source.headDim, 1, precision);
+    read.group = m_source.heads == m_source.kvHeads ? read.query : groupRows(m_kernels, m_source, precision);
+    read.key = keyRows(m_kernels, m_source, precision);
+    m_factors = std::make_unique<const Factors>(std::move(read));
+    return *m_factors;
 }
 
 const at::Tensor& WideQueryKey::keyGram() {
     if (!m_keyGram.defined())
-        m_keyGram = gramsBeside(m_kernels, m_key, 1)[0];
+        m_keyGram = gramsBeside(m_kernels, factors().key, 1)[0];
     return m_keyGram;
 }
 
 at::Tensor WideQueryKey::groupKeyGrams() {
     if (!prefersGrams(m_source))
-        return gramsBeside(m_kernels, m_key, m_source.kvHeads);
+        return gramsBeside(m_kernels, factors().key, m_source.kvHeads);
     // The layer's own norm needs all of it, which holds those of the groups.
     const at::Tensor& all = keyGram();
     const std::int64_t size = m_source.headDim;
@@ -159,45 +189,73 @@ at::Tensor WideQueryKey::groupKeyGrams() {
 }
 
 at::Tensor WideQueryKey::squaredHeadNorms() {
-    if (!m_headNorms.defined())
-        m_headNorms = squaredNorms(m_kernels, m_source, m_query, m_source.heads, m_key, groupKeyGrams());
+    if (m_headNorms.defined())
+        return m_headNorms;
+    if (!m_blocks) {
+        const Factors& read = factors();
+        m_headNorms = squaredNorms(m_kernels, m_source, read.query, m_source.heads, read.key, groupKeyGrams());
+        return m_headNorms;
+    }
+    m_headNorms = m_blocks->values.narrow(0, 0, m_source.heads).clone();
+    std::vector<std::int64_t> inexact;
+    for (std::int64_t head = 0; head < m_source.heads; ++head)
+        if (!isExact(*m_blocks, head))
+            inexact.push_back(head);
+    if (!inexact.empty()) {
+        WideQueryKey again(m_kernels, chosenHeads(m_source, inexact));
+        m_headNorms.index_copy_(0, at::tensor(inexact, at::kLong), again.squaredHeadNorms());
+    }
     return m_headNorms;
 }
 
 at::Tensor WideQueryKey::squaredGroupNorms() {
     if (m_source.heads == m_source.kvHeads)
         return squaredHeadNorms();
-    return squaredNorms(m_kernels, m_source, m_group, m_source.kvHeads, m_key, groupKeyGrams());
+    const Factors& read = factors();
+    return squaredNorms(m_kernels, m_source, read.group, m_source.kvHeads, read.key, groupKeyGrams());
 }
 
-Precision WideQueryKey::chosenPrecision() const {
+Precision WideQueryKey::chosenPrecision() {
+    const Factors& read = factors();
     const std::span<const Precision> offered = m_kernels.precisions();
-    const double added = addedByRounding(m_group, m_key);
-    if (offered.front() == Precision::float32 || added == 0)
+    const double added = addedByRounding(read.group, read.key);
+    if (added == 0)
         return offered.front();
-    const SquareEstimate estimate = estimatedSquare(m_kernels, m_group, m_key);
+    // One product of rounded rows says too little of what rounding moved it by.
+    if (std::ranges::find(offered, Precision::split) == offered.end())
+        return Precision::float32;
+    const SquareEstimate estimate = estimatedSquare(m_kernels, read.group, read.key);
     const double atLeast = estimate.square - 2 * estimate.standardError;
-    const auto bias = [&](Precision precision) {
-        // A lower half loses 2^-8 of a number once more.
-        return precision == Precision::float32 ? 0 : added / (precision == Precision::bf16 ? 2 : 0x1p17) / atLeast;
-    };
-    return *std::ranges::find_if(
-        offered, [&](Precision p) { return p == Precision::float32 || (atLeast > 0 && bias(p) < mostBias); });
+    // A lower half loses 2^-8 of a number once more.
+    return added / 0x1p17 < mostBias * atLeast ? Precision::split : Precision::float32;
 }
 
 double WideQueryKey::squaredLayerNorm(const std::function<void()>& between) {
     between();
     if (prefersGrams(m_source)) {
-        const double independent = (m_group.squares * m_key.squares).sum().item<double>();
-        const at::Tensor groupGram = gramsBeside(m_kernels, m_group, 1);
+        const Factors& read = factors();
+        const double independent = (read.group.squares * read.key.squares).sum().item<double>();
+        const at::Tensor groupGram = gramsBeside(m_kernels, read.group, 1);
         const double square = independent + m_kernels.innerProducts(groupGram, keyGram().unsqueeze(0)).item<double>();
         return cancelsTooFar(square, independent) ? exactSquare(m_kernels, m_source) : square;
     }
+    if (!m_blocks && m_source.heads == m_source.kvHeads)
+        m_blocks = m_kernels.gramInnerProducts(m_source.query, m_source.key, m_source.gain, m_source.heads, between);
+    if (m_blocks && isExact(*m_blocks, m_source.heads)) {
+        m_precision = Precision::bf16;
+        return m_blocks->values[m_source.heads].item<double>();
+    }
+    return squaredNormOfProduct(between);
+}
+
+double WideQueryKey::squaredNormOfProduct(const std::function<void()>& between) {
     m_precision = chosenPrecision();
+    const Factors& read = factors();
     if (m_precision == Precision::bf16)
-        return m_kernels.squaredNormOfProduct({m_group.high, {}, {}, {}}, {m_key.high, {}, {}, {}}, between);
-    if (m_precision == Precision::split || m_key.high.scalar_type() == at::kFloat)
-        return m_kernels.squaredNormOfProduct(m_group, m_key, between);
+        return m_kernels.squaredNormOfProduct({read.group.high, {}, {}, {}, {}}, {read.key.high, {}, {}, {}, {}},
+                                              between);
+    if (m_precision == Precision::split || read.key.high.scalar_type() == at::kFloat)
+        return m_kernels.squaredNormOfProduct(read.group, read.key, between);
     return m_kernels.squaredNormOfProduct(groupRows(m_kernels, m_source, Precision::float32),
                                           keyRows(m_kernels, m_source, Precision::float32), between);
 }

@@ -5,6 +5,7 @@
 #include "analysis/rows.h"
 
 #include <functional>
+#include <memory>
 #include <optional>
 
 namespace secateur {
@@ -45,17 +46,24 @@ public:
     static Estimate estimateLayerNorm(const Kernels& kernels, const WideSource& source);
 
 private:
-    Precision chosenPrecision() const;
+    struct Factors {
+        Rows query; ///< of every head
+        Rows group; ///< summed over the heads of each group; the same as `query` where a group is one head
+        Rows key;
+    };
+
+    const Factors& factors();
+    Precision chosenPrecision();
+    double squaredNormOfProduct(const std::function<void()>& between);
     const at::Tensor& keyGram();
     at::Tensor groupKeyGrams();
 
     const Kernels& m_kernels;
     WideSource m_source;
-    Rows m_query; ///< of every head
-    Rows m_group; ///< summed over the heads of each group; the same as m_query where a group is one head
-    Rows m_key;
-    at::Tensor m_keyGram;   ///< beside its diagonal, of all key rows, once it was needed
-    at::Tensor m_headNorms; ///< squared, once they were asked for
+    std::unique_ptr<const Factors> m_factors;          ///< once they were needed
+    std::unique_ptr<const GramInnerProducts> m_blocks; ///< of the heads, where the layer was measured by them
+    at::Tensor m_keyGram;                              ///< beside its diagonal, of all key rows, once it was needed
+    at::Tensor m_headNorms;                            ///< squared, once they were asked for
     Precision m_precision;
 };
 

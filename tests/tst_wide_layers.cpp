@@ -46,6 +46,11 @@ public:
     at::Tensor grams(const Rows& rows, std::int64_t blocks) const override {
         return machineKernels().grams(rows, blocks);
     }
+    std::unique_ptr<GramInnerProducts> gramInnerProducts(const at::Tensor& query, const at::Tensor& key,
+                                                         const at::Tensor& gain, std::int64_t blocks,
+                                                         const std::function<void()>& between) const override {
+        return machineKernels().gramInnerProducts(query, key, gain, blocks, between);
+    }
     at::Tensor innerProducts(const at::Tensor& a, const at::Tensor& b) const override {
         return machineKernels().innerProducts(a, b);
     }
@@ -206,6 +211,7 @@ private slots:
             const at::Tensor left = summed - rows.high.to(at::kDouble);
             QVERIFY(worst(rows.squares, summed.square().sum(1)) < 1e-6);
             QVERIFY(worst(rows.lost, left.square().sum(1)) < 1e-3);
+            QVERIFY(worst(rows.rounded, rows.high.to(at::kDouble).square().sum(1)) < 1e-6);
             QVERIFY((left - rows.low.to(at::kDouble)).abs().max().item<double>() < 0x1p-14);
             QVERIFY(rows.high.equal(summed.to(at::kFloat).to(at::kBFloat16)));
         }

@@ -1,6 +1,6 @@
 #include "backends/kernels/amx_products.h"
 
-#include "backends/kernels/amx_tiles.h"
+#include "backends/kernels/amx_factors.h"
 #include "backends/kernels/rounding.h"
 #include "backends/kernels/share_out.h"
 
@@ -17,54 +17,9 @@ namespace secateur::amx {
 
 namespace {
 
-std::int64_t parts(std::int64_t whole, std::int64_t part) {
-    return (whole + part - 1) / part;
-}
-
 bool hasUnitStride(const at::Tensor& matrix) {
     return matrix.stride(-1) == 1 || matrix.stride(-2) == 1;
 }
-
-/// A factor and the memory that it is packed in.
-class Packed {
-public:
-    /// @param matrix [rows or columns, terms], one stride of which is 1
-    Packed(const at::Tensor& matrix, Side side)
-        : m_factor{nullptr, side, parts(matrix.size(0), widthOf(side)), parts(matrix.size(1), stepDepth)}
-        , m_memory(at::empty({m_factor.bytes() + alignment}, at::kByte)) {
-        const auto place = static_cast<std::int64_t>(reinterpret_cast<std::uintptr_t>(m_memory.data_ptr()));
-        m_factor.pieces = static_cast<std::byte*>(m_memory.data_ptr()) + (alignment - place % alignment) % alignment;
-        const bool termsAdjacent = matrix.stride(1) == 1;
-        const auto* numbers = static_cast<const std::uint16_t*>(matrix.data_ptr());
-        const std::int64_t width = widthOf(side);
-        const auto packPiece = [&](std::int64_t strip, std::int64_t step) {
-            const std::int64_t row = strip * width;
-            const std::int64_t term = step * stepDepth;
-            pack({numbers + row * matrix.stride(0) + term * matrix.stride(1), matrix.stride(termsAdjacent ? 0 : 1),
-                  termsAdjacent, std::min(width, matrix.size(0) - row), std::min(stepDepth, matrix.size(1) - term)},
-                 side, m_factor.piece(strip, step));
-        };
-        // Along what lies side by side in the source.
-        if (termsAdjacent)
-            forEachRow(m_factor.strips, width * matrix.size(1), [&](std::int64_t strip) {
-                for (std::int64_t step = 0; step < m_factor.steps; ++step)
-                    packPiece(strip, step);
-            });
-        else
-            forEachRow(m_factor.steps, stepDepth * matrix.size(0), [&](std::int64_t step) {
-                for (std::int64_t strip = 0; strip < m_factor.strips; ++strip)
-                    packPiece(strip, step);
-            });
-    }
-
-    const Factor& factor() const { return m_factor; }
-
-private:
-    static constexpr std::int64_t alignment = 64;
-
-    Factor m_factor;
-    at::Tensor m_memory;
-};
 
 /// Rows as both factors of their Gram matrix.
 class PackedRows {
@@ -93,61 +48,10 @@ private:
     std::vector<Pair> m_pairs;
 };
 
-/// The blocks of a product, in the order in which neighbours share their left side; of one that equals its own
-/// transpose those on the diagonal and below.
-class Blocks {
-public:
-    Blocks(const Factor& left, const Factor& right, bool isSymmetric)
-        : m_left(left.strips)
-        , m_right(right.strips) {
-        // Enough of them for all threads to end together.
-        const std::int64_t threads = at::in_parallel_region() ? 1 : at::get_num_threads();
-        while (m_width > widthOf(Side::right) && rows() * columns() < 4 * threads)
-            m_width /= 2;
-        for (std::int64_t row = 0; row < rows(); ++row)
-            for (std::int64_t column = 0; column < (isSymmetric ? row + 1 : columns()); ++column)
-                m_blocks.push_back({row * atOnce(Side::left),
-                                    std::min(atOnce(Side::left), m_left - row * atOnce(Side::left)),
-                                    column * atOnce(Side::right),
-                                    std::min(atOnce(Side::right), m_right - column * atOnce(Side::right)),
-                                    isSymmetric && row == column});
-    }
-
-    std::int64_t count() const { return static_cast<std::int64_t>(m_blocks.size()); }
-    const Block& at(std::int64_t index) const { return m_blocks[static_cast<std::size_t>(index)]; }
-    /// That the largest one's products take.
-    std::int64_t floats() const {
-        return std::min(atOnce(Side::left), m_left) * std::min(atOnce(Side::right), m_right) * productFloats;
-    }
-
-    /// Rows and columns of a block at most: its products and chunks stay in the second cache.
-    static constexpr std::int64_t widest = 256;
-
-private:
-    std::int64_t atOnce(Side side) const { return m_width / widthOf(side); }
-    std::int64_t rows() const { return parts(m_left, atOnce(Side::left)); }
-    std::int64_t columns() const { return parts(m_right, atOnce(Side::right)); }
-
-    std::int64_t m_left;
-    std::int64_t m_right;
-    std::int64_t m_width = widest;
-    std::vector<Block> m_blocks;
-};
-
-/// body(row, column, tile) for each tile that multiply() leaves of a block.
-template <typename Body>
-void forEachTile(const Block& block, const float* products, const Body& body) {
-    for (std::int64_t column = 0; column < block.rightCount; ++column)
-        for (std::int64_t row = block.firstLeft(column); row < block.leftCount; ++row)
-            for (std::int64_t tile = 0; tile < tilesOf(Side::right); ++tile)
-                body((block.left + row) * widthOf(Side::left),
-                     (block.right + column) * widthOf(Side::right) + tile * tileWidth,
-                     products + (column * block.leftCount + row) * productFloats + tile * tileFloats);
-}
-
 /// Copies the products of a block to where they belong, without what fills strips up.
 void unpack(const float* products, const Block& block, const at::Tensor& to) {
-    forEachTile(block, products, [&](std::int64_t row, std::int64_t column, const float* from) {
+    forEachTile(block, [&](std::int64_t row, std::int64_t column, std::int64_t begin) {
+        const float* from = products + begin;
         const std::int64_t columns = std::clamp<std::int64_t>(to.size(1) - column, 0, tileWidth);
         float* place = to.data_ptr<float>() + row * to.stride(0) + column;
         for (std::int64_t i = 0; i < std::min(tileWidth, to.size(0) - row); ++i, place += to.stride(0)) {

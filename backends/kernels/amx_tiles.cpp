@@ -197,6 +197,20 @@ void multiply(std::span<const Pair> pairs, const Block& block, bool adds, float*
     }
 }
 
+TileSums sumsOf(const float* first, const float* second) {
+    __m512 products = _mm512_setzero_ps();
+    __m512 a = products;
+    __m512 b = products;
+    for (std::int64_t i = 0; i < tileFloats; i += tileWidth) {
+        const __m512 x = _mm512_loadu_ps(first + i);
+        const __m512 y = _mm512_loadu_ps(second + i);
+        products = _mm512_fmadd_ps(x, y, products);
+        a = _mm512_fmadd_ps(x, x, a);
+        b = _mm512_fmadd_ps(y, y, b);
+    }
+    return {_mm512_reduce_add_ps(products), _mm512_reduce_add_ps(a), _mm512_reduce_add_ps(b)};
+}
+
 } // namespace secateur::amx
 
 #else
@@ -207,6 +221,9 @@ const bool areBuilt = false;
 
 void pack(const Source&, Side, std::byte*) {}
 void multiply(std::span<const Pair>, const Block&, bool, float*) {}
+TileSums sumsOf(const float*, const float*) {
+    return {};
+}
 
 } // namespace secateur::amx
 

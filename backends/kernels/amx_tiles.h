@@ -85,4 +85,13 @@ constexpr std::int64_t productFloats = 2 * tileFloats;
 /// @param products [rightCount, leftCount, productFloats], best at a multiple of 64; `adds` to what is there
 void multiply(std::span<const Pair> pairs, const Block& block, bool adds, float* products);
 
+/// Sums over the numbers of two tiles.
+struct TileSums {
+    float products = 0; ///< of one by the other
+    float first = 0;    ///< squares
+    float second = 0;
+};
+
+TileSums sumsOf(const float* first, const float* second);
+
 } // namespace secateur::amx

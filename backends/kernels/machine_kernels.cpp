@@ -2,6 +2,7 @@
 
 #include "analysis/error.h"
 #include "analysis/rows.h"
+#include "backends/kernels/amx_gram_products.h"
 #include "backends/kernels/amx_products.h"
 #include "backends/kernels/onednn_products.h"
 #include "backends/kernels/rounding.h"
@@ -64,6 +65,14 @@ public:
         if (hasTiles() && amx::suitsGrams(rows.high, blocks))
             return amx::grams(rows.high, rows.low, blocks);
         return Kernels::grams(rows, blocks);
+    }
+
+    std::unique_ptr<GramInnerProducts> gramInnerProducts(const at::Tensor& query, const at::Tensor& key,
+                                                         const at::Tensor& gain, std::int64_t blocks,
+                                                         const std::function<void()>& between) const override {
+        if (!hasTiles() || !amx::suitsGramInnerProducts(query, key, blocks))
+            return nullptr;
+        return std::make_unique<GramInnerProducts>(amx::gramInnerProducts(query, key, gain, blocks, between));
     }
 
     at::Tensor innerProducts(const at::Tensor& a, const at::Tensor& b) const override {

@@ -75,13 +75,14 @@ void multiply(float* values, const float* by, std::int64_t count) {
         values[i] *= by[i];
 }
 
-/// Splits values into halves and leaves in their place what the upper one loses.
+/// Splits values into halves, and leaves in their place what the upper one loses.
 SECATEUR_PER_PROCESSOR
-void split(float* values, std::uint16_t* high, std::uint16_t* low, std::int64_t count) {
+void split(float* values, float* rounded, std::uint16_t* high, std::uint16_t* low, std::int64_t count) {
 #pragma omp simd
     for (std::int64_t i = 0; i < count; ++i) {
         high[i] = toBfloat16(values[i]);
-        values[i] -= fromBfloat16(high[i]);
+        rounded[i] = fromBfloat16(high[i]);
+        values[i] -= rounded[i];
     }
     if (!low)
         return;
@@ -240,11 +241,13 @@ Rows roundedRows(const at::Tensor& source, const at::Tensor& gain, std::int64_t 
     if (precision == Precision::split && !exact)
         result.low = at::empty({rows, columns}, at::kBFloat16);
     result.squares = at::zeros({rows}, at::kDouble);
+    result.rounded = whole || exact ? result.squares : at::zeros({rows}, at::kDouble);
     result.lost = at::zeros({rows}, at::kDouble);
     const float* gains = gain.defined() ? gain.data_ptr<float>() : nullptr;
     const auto bits = [&](const at::Tensor& halves, std::int64_t place) {
         return halves.defined() ? static_cast<std::uint16_t*>(halves.data_ptr()) + place : nullptr;
     };
+    constexpr std::int64_t columnsAtOnce = 1024; // they stay in the first cache from step to step
     const auto convert = [&](std::int64_t row, std::int64_t begin, std::int64_t count, float* values) {
         std::fill_n(values, count, 0.0F);
         const std::int64_t first = row / blockRows * blockRows * repeats + row % blockRows;
@@ -256,7 +259,9 @@ Rows roundedRows(const at::Tensor& source, const at::Tensor& gain, std::int64_t 
         if (whole || exact)
             return;
         const std::int64_t place = row * columns + begin;
-        split(values, bits(result.high, place), bits(result.low, place), count);
+        std::array<float, columnsAtOnce> rounded;
+        split(values, rounded.data(), bits(result.high, place), bits(result.low, place), count);
+        result.rounded.data_ptr<double>()[row] += squares(rounded.data(), count);
         result.lost.data_ptr<double>()[row] += squares(values, count);
     };
     const auto convertRow = [&](std::int64_t row, std::span<float> buffer) {
@@ -267,7 +272,7 @@ Rows roundedRows(const at::Tensor& source, const at::Tensor& gain, std::int64_t 
     };
     const bool splits = !whole && !exact && repeats == 1 && !gains && reader.splitsRows();
     at::parallel_for(0, rows, 16, [&](std::int64_t begin, std::int64_t end) {
-        std::array<float, 1024> buffer; // of columns: they stay in the first cache from step to step
+        std::array<float, columnsAtOnce> buffer;
         for (std::int64_t row = begin; row < end; ++row) {
             if (!splits) {
                 convertRow(row, buffer);
@@ -276,6 +281,7 @@ Rows roundedRows(const at::Tensor& source, const at::Tensor& gain, std::int64_t 
             const std::int64_t place = row * columns;
             const avx512::Squares sums = reader.splitRow(row, bits(result.high, place), bits(result.low, place));
             result.squares.data_ptr<double>()[row] = sums.all;
+            result.rounded.data_ptr<double>()[row] = sums.rounded;
             result.lost.data_ptr<double>()[row] = sums.lost;
         }
     });

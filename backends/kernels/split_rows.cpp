@@ -51,7 +51,7 @@ __m512 widened(__m256i halves) {
     return _mm512_castsi512_ps(_mm512_slli_epi32(_mm512_cvtepu16_epi32(halves), 16));
 }
 
-__m256i rounded(__m512 values) {
+__m256i toBfloat16(__m512 values) {
     return reinterpret_cast<__m256i>(_mm512_cvtneps_pbh(values));
 }
 
@@ -59,24 +59,28 @@ template <typename From>
 Squares split(const From& from, std::int64_t count, std::uint16_t* high, std::uint16_t* low) {
     constexpr std::int64_t atOnce = 16 * lanes;
     Sum all;
+    Sum rounded;
     Sum lost;
     for (std::int64_t begin = 0; begin < count; begin += atOnce) {
         const std::int64_t end = count - begin < atOnce ? count : begin + atOnce;
         for (std::int64_t place = begin; place < end; place += lanes) {
             const __mmask16 some = firstOf(end - place);
             const __m512 values = from.at(place, some);
-            const __m256i upper = rounded(values);
-            const __m512 left = _mm512_sub_ps(values, widened(upper));
+            const __m256i upper = toBfloat16(values);
+            const __m512 whole = widened(upper);
+            const __m512 left = _mm512_sub_ps(values, whole);
             all.add(values);
+            rounded.add(whole);
             lost.add(left);
             _mm256_mask_storeu_epi16(high + place, some, upper);
             if (low)
-                _mm256_mask_storeu_epi16(low + place, some, rounded(left));
+                _mm256_mask_storeu_epi16(low + place, some, toBfloat16(left));
         }
         all.keep();
+        rounded.keep();
         lost.keep();
     }
-    return {all.all(), lost.all()};
+    return {all.all(), rounded.all(), lost.all()};
 }
 
 } // namespace

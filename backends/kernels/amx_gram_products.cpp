@@ -1,0 +1,200 @@
+#include "backends/kernels/amx_gram_products.h"
+
+#include "backends/kernels/amx_factors.h"
+#include "backends/kernels/amx_products.h"
+#include "backends/kernels/rounding.h"
+#include "backends/kernels/share_out.h"
+
+#include <ATen/ATen.h>
+
+#include <utility>
+
+namespace secateur::amx {
+
+namespace {
+
+/// A source rounded to bfloat16, as both factors of its Gram matrix.
+class RoundedSource {
+public:
+    RoundedSource(const at::Tensor& source, const at::Tensor& gain)
+        : m_left(Side::left, source.size(0), source.size(1))
+        , m_right(Side::right, source.size(0), source.size(1)) {
+        for (at::Tensor* sums : {&m_rows.squares, &m_rows.rounded, &m_rows.lost})
+            *sums = at::empty({source.size(0)}, at::kDouble);
+        // Some rows at a time: they are packed from the second cache.
+        constexpr std::int64_t atOnce = widthOf(Side::right);
+        forEachRow(m_right.factor().strips, atOnce * source.size(1), [&](std::int64_t strip) {
+            const std::int64_t first = strip * atOnce;
+            const std::int64_t count = std::min(atOnce, source.size(0) - first);
+            const Rows some = roundedRows(source.narrow(0, first, count), gain, count, 1, Precision::bf16);
+            m_rows.squares.narrow(0, first, count).copy_(some.squares);
+            m_rows.rounded.narrow(0, first, count).copy_(some.rounded);
+            m_rows.lost.narrow(0, first, count).copy_(some.lost);
+            m_left.fill(some.high, strip * tilesOf(Side::right));
+            m_right.fill(some.high, strip);
+        });
+        m_tileSquares = largestOfTiles(m_rows.squares);
+        m_tileLost = largestOfTiles(m_rows.lost);
+        m_spread = spreadOf(source, gain);
+    }
+
+    const Rows& rows() const { return m_rows; }
+    Pair pair() const { return {m_left.factor(), m_right.factor()}; }
+
+    /// What rounding may add to the square of an inner product of rows of two tiles, as a mean over roundings.
+    double variance(std::int64_t a, std::int64_t b) const {
+        const double* squares = m_tileSquares.data_ptr<double>();
+        const double* lost = m_tileLost.data_ptr<double>();
+        return (squares[a] * lost[b] + lost[a] * squares[b]) * m_spread;
+    }
+
+private:
+    static at::Tensor largestOfTiles(const at::Tensor& rows) {
+        const at::Tensor padded = at::zeros({parts(rows.size(0), tileWidth) * tileWidth}, at::kDouble);
+        padded.narrow(0, 0, rows.size(0)).copy_(rows);
+        return padded.view({-1, tileWidth}).amax(1);
+    }
+
+    /// The mean over columns of what two rows have there: 1 / columns where all are alike, more where few dominate.
+    static double spreadOf(const at::Tensor& source, const at::Tensor& gain) {
+        constexpr std::int64_t apart = 61; // rows: some tell enough
+        at::Tensor squares = columnSquares(source.slice(0, 0, source.size(0), apart));
+        if (gain.defined())
+            squares = squares * gain.square();
+        const at::Tensor shares = squares / squares.sum();
+        return shares.square().sum().item<double>();
+    }
+
+    Packed m_left;
+    Packed m_right;
+    Rows m_rows;
+    at::Tensor m_tileSquares;
+    at::Tensor m_tileLost;
+    double m_spread = 0;
+};
+
+void clearDiagonal(float* tile) {
+    for (std::int64_t i = 0; i < tileWidth; ++i)
+        tile[i * tileWidth + i] = 0;
+}
+
+/// Sums over tiles of each block of rows and, last, over all: values, and what rounding makes of them.
+class Sums {
+public:
+    /// @param numbers [2, blocks + 1] float64, which are added to
+    Sums(const at::Tensor& numbers, std::int64_t tilesInBlock)
+        : m_numbers(numbers.data_ptr<double>())
+        , m_all(numbers.size(1) - 1)
+        , m_tilesInBlock(tilesInBlock) {}
+
+    void add(std::int64_t i, std::int64_t j, double value, double variance) {
+        addTo(m_all, value, variance);
+        if (i / m_tilesInBlock == j / m_tilesInBlock)
+            addTo(i / m_tilesInBlock, value, variance);
+    }
+
+private:
+    void addTo(std::int64_t index, double value, double variance) {
+        m_numbers[index] += value;
+        m_numbers[m_all + 1 + index] += variance;
+    }
+
+    double* m_numbers;
+    std::int64_t m_all;
+    std::int64_t m_tilesInBlock;
+};
+
+/// Two sources of one shape, whose Gram matrices are multiplied number by number.
+class TwoSources {
+public:
+    TwoSources(const at::Tensor& query, const at::Tensor& key, const at::Tensor& gain)
+        : m_query(query, gain)
+        , m_key(key, gain)
+        , m_queryPair(m_query.pair())
+        , m_keyPair(m_key.pair())
+        , m_blocks(m_queryPair.left, m_queryPair.right, true) {}
+
+    const Rows& query() const { return m_query.rows(); }
+    const Rows& key() const { return m_key.rows(); }
+    const Blocks& blocks() const { return m_blocks; }
+
+    /// What different rows have in common, of one block.
+    /// @param products of two blocks, to work with
+    void addBlock(std::int64_t index, float* products, Sums sums) const {
+        const Block& block = m_blocks.at(index);
+        float* ofKeys = products + m_blocks.floats();
+        multiply({&m_queryPair, 1}, block, false, products);
+        multiply({&m_keyPair, 1}, block, false, ofKeys);
+        const std::int64_t rows = query().squares.size(0);
+        forEachTile(block, [&](std::int64_t row, std::int64_t column, std::int64_t place) {
+            if (column <= row && row < rows)
+                addTile(row / tileWidth, column / tileWidth, products + place, ofKeys + place, sums);
+        });
+    }
+
+private:
+    void addTile(std::int64_t i, std::int64_t j, float* query, float* key, Sums& sums) const {
+        if (i == j) {
+            clearDiagonal(query);
+            clearDiagonal(key);
+        }
+        // A tile stands for itself and for its transpose; the two are rounded alike.
+        const double times = i == j ? 1 : 2;
+        const TileSums tile = sumsOf(query, key);
+        const double variance = m_query.variance(i, j) * tile.second + m_key.variance(i, j) * tile.first;
+        sums.add(i, j, times * tile.products, 2 * times * variance);
+    }
+
+    RoundedSource m_query;
+    RoundedSource m_key;
+    Pair m_queryPair;
+    Pair m_keyPair;
+    Blocks m_blocks;
+};
+
+/// Sums over each block of rows and, last, over all.
+at::Tensor overBlocks(const at::Tensor& ofRows, std::int64_t blocks) {
+    return at::cat({ofRows.view({blocks, -1}).sum(1), ofRows.sum().view({1})});
+}
+
+/// Of what rounding adds to numbers, the part that goes with the numbers, as a multiple of them: products of different
+/// rows are off by the sum of theirs on average. For normal numbers -1.4 times what is lost.
+at::Tensor addedByRounding(const Rows& rows, std::int64_t blocks) {
+    return overBlocks(rows.rounded - rows.squares - rows.lost, blocks) / (2 * overBlocks(rows.squares, blocks));
+}
+
+} // namespace
+
+bool suitsGramInnerProducts(const at::Tensor& query, const at::Tensor& key, std::int64_t blocks) {
+    constexpr std::int64_t fewest = 1024; // rows and columns
+    const auto isKnown = [](at::ScalarType type) {
+        return type == at::kBFloat16 || type == at::kHalf || type == at::kFloat;
+    };
+    return isHere() && query.sizes() == key.sizes() && isKnown(query.scalar_type()) && isKnown(key.scalar_type()) &&
+           std::min(query.size(0), query.size(1)) >= fewest && query.size(0) / blocks % tileWidth == 0;
+}
+
+GramInnerProducts gramInnerProducts(const at::Tensor& query, const at::Tensor& key, const at::Tensor& gain,
+                                    std::int64_t blocks, const std::function<void()>& between) {
+    const TwoSources sources(query, key, gain);
+    const std::int64_t count = sources.blocks().count();
+    const std::int64_t tilesInBlock = query.size(0) / blocks / tileWidth;
+    const at::Tensor sums = at::zeros({count, 2, blocks + 1}, at::kDouble);
+    const std::int64_t atOnce = 32 * std::int64_t{at::get_num_threads()};
+    for (std::int64_t first = 0; first < count; first += atOnce) {
+        between();
+        shareOut(std::min(atOnce, count - first), 2 * sources.blocks().floats(),
+                 [&](std::int64_t index, float* products) {
+                     sources.addBlock(first + index, products, Sums(sums[first + index], tilesInBlock));
+                 });
+    }
+    const at::Tensor all = sums.sum(0);
+    const Rows& q = sources.query();
+    const Rows& k = sources.key();
+    const at::Tensor independent = overBlocks(q.squares * k.squares, blocks);
+    const at::Tensor factor = 1 - 2 * (addedByRounding(q, blocks) + addedByRounding(k, blocks));
+    return {independent + all[0] * factor, independent, all[1],
+            overBlocks(q.lost * k.squares + q.squares * k.lost, blocks)};
+}
+
+} // namespace secateur::amx
