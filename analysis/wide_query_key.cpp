@@ -18,6 +18,12 @@ constexpr std::int64_t probes = 64;
 /// The part of a norm that rounding may move it by, before a slower product is worth its time.
 constexpr double mostBias = 3e-6;
 
+/// With what bfloat16 loses.
+Precision ofFactors(const Kernels& kernels) {
+    const Precision first = kernels.precisions().front();
+    return first == Precision::bf16 ? Precision::split : first;
+}
+
 Rows groupRows(const Kernels& kernels, const WideSource& source, Precision precision) {
     return kernels.rows(source.query, source.gain, source.headDim, source.heads / source.kvHeads, precision);
 }
@@ -149,6 +155,23 @@ WideSource chosenHeads(const WideSource& source, const std::vector<std::int64_t>
     return {rowsOf(source.query), rowsOf(source.key), source.gain, count, count, source.headDim};
 }
 
+/// Squared norms of heads that have a key each: those that rounding may have moved too far are multiplied again.
+at::Tensor squaredNormsOfBlocks(const Kernels& kernels, const WideSource& source, const GramInnerProducts& blocks) {
+    at::Tensor squares = blocks.values.narrow(0, 0, source.heads).clone();
+    std::vector<std::int64_t> inexact;
+    for (std::int64_t head = 0; head < source.heads; ++head)
+        if (!isExact(blocks, head))
+            inexact.push_back(head);
+    if (inexact.empty())
+        return squares;
+    const WideSource again = chosenHeads(source, inexact);
+    const Rows query = groupRows(kernels, again, ofFactors(kernels));
+    const Rows key = keyRows(kernels, again, ofFactors(kernels));
+    const at::Tensor exact =
+        squaredNorms(kernels, again, query, again.heads, key, gramsBeside(kernels, key, again.heads));
+    return squares.index_copy_(0, at::tensor(inexact, at::kLong), exact);
+}
+
 bool prefersGrams(const WideSource& source) {
     return source.kvHeads * std::int64_t{source.headDim} < source.key.size(1) / 2;
 }
@@ -163,8 +186,7 @@ WideQueryKey::WideQueryKey(const Kernels& kernels, WideSource source)
 const WideQueryKey::Factors& WideQueryKey::factors() {
     if (m_factors)
         return *m_factors;
-    const Precision first = m_kernels.precisions().front();
-    const Precision precision = first == Precision::bf16 ? Precision::split : first;
+    const Precision precision = ofFactors(m_kernels);
     Factors read;
     read.query = m_kernels.rows(m_source.query, m_source.gain, m_source.headDim, 1, precision);
     read.group = m_source.heads == m_source.kvHeads ? read.query : groupRows(m_kernels, m_source, precision);
@@ -191,19 +213,11 @@ at::Tensor WideQueryKey::groupKeyGrams() {
 at::Tensor WideQueryKey::squaredHeadNorms() {
     if (m_headNorms.defined())
         return m_headNorms;
-    if (!m_blocks) {
+    if (m_blocks) {
+        m_headNorms = squaredNormsOfBlocks(m_kernels, m_source, *m_blocks);
+    } else {
         const Factors& read = factors();
         m_headNorms = squaredNorms(m_kernels, m_source, read.query, m_source.heads, read.key, groupKeyGrams());
-        return m_headNorms;
-    }
-    m_headNorms = m_blocks->values.narrow(0, 0, m_source.heads).clone();
-    std::vector<std::int64_t> inexact;
-    for (std::int64_t head = 0; head < m_source.heads; ++head)
-        if (!isExact(*m_blocks, head))
-            inexact.push_back(head);
-    if (!inexact.empty()) {
-        WideQueryKey again(m_kernels, chosenHeads(m_source, inexact));
-        m_headNorms.index_copy_(0, at::tensor(inexact, at::kLong), again.squaredHeadNorms());
     }
     return m_headNorms;
 }
@@ -251,13 +265,10 @@ double WideQueryKey::squaredLayerNorm(const std::function<void()>& between) {
 double WideQueryKey::squaredNormOfProduct(const std::function<void()>& between) {
     m_precision = chosenPrecision();
     const Factors& read = factors();
-    if (m_precision == Precision::bf16)
-        return m_kernels.squaredNormOfProduct({read.group.high, {}, {}, {}, {}}, {read.key.high, {}, {}, {}, {}},
-                                              between);
-    if (m_precision == Precision::split || read.key.high.scalar_type() == at::kFloat)
-        return m_kernels.squaredNormOfProduct(read.group, read.key, between);
-    return m_kernels.squaredNormOfProduct(groupRows(m_kernels, m_source, Precision::float32),
-                                          keyRows(m_kernels, m_source, Precision::float32), between);
+    if (m_precision == Precision::float32 && read.key.high.scalar_type() != at::kFloat)
+        return m_kernels.squaredNormOfProduct(groupRows(m_kernels, m_source, m_precision),
+                                              keyRows(m_kernels, m_source, m_precision), between);
+    return m_kernels.squaredNormOfProduct(read.group, read.key, between);
 }
 
 bool WideQueryKey::isWorthEstimating(const WideSource& source) {

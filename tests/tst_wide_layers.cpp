@@ -199,6 +199,41 @@ private slots:
         QVERIFY(heads < 1e-5);
     }
 
+    void headsThatRoundingMovesAreMultipliedAgain() {
+        if (machineKernels().precisions().size() < 3)
+            QSKIP("this processor has no matrix tiles");
+        at::manual_seed(9);
+        constexpr int heads = 16;
+        constexpr int columns = 4096;
+        // Few directions make one head's rows similar, others all rows of the layer.
+        const auto similar = [](std::int64_t rows, std::int64_t directions) {
+            return at::randn({rows, directions}).mm(at::randn({directions, columns})) / std::sqrt(directions);
+        };
+        const at::Tensor common = similar(heads * headDim, 64);
+        const auto drawn = [&] {
+            at::Tensor rows = at::randn({heads * headDim, columns}) + common * 0.3;
+            rows.narrow(0, 3 * headDim, headDim) = similar(headDim, 32);
+            return (rows * 0.02).to(at::kHalf);
+        };
+        const WideSource source{drawn(), drawn(), {}, heads, heads, headDim};
+        const auto grams = [](const at::Tensor& rows, std::int64_t blocks) {
+            const at::Tensor apart = rows.to(at::kDouble).view({blocks, -1, columns});
+            return apart.bmm(apart.transpose(1, 2));
+        };
+        const auto wanted = [&](std::int64_t blocks) {
+            return (grams(source.query, blocks) * grams(source.key, blocks)).sum({1, 2}).sqrt();
+        };
+        WideQueryKey qk(machineKernels(), source);
+        const double layer = std::sqrt(qk.squaredLayerNorm([] {})) / wanted(1).item<double>() - 1;
+        QCOMPARE(QString(name(qk.precision())), QString("bf16"));
+        const at::Tensor off = (qk.squaredHeadNorms().sqrt() / wanted(heads) - 1).abs();
+        qInfo("layer %.1e by bf16; heads %.1e, of few directions %.1e", layer, off.max().item<double>(),
+              off[3].item<double>());
+        QVERIFY(std::abs(layer) < 3e-6);
+        QVERIFY(off.max().item<double>() < 3e-6);
+        QVERIFY(off[3].item<double>() < 1e-7);
+    }
+
     void roundingSaysWhatItLoses() {
         at::manual_seed(3);
         const at::Tensor drawn = at::empty({8, 300}, at::kFloat).normal_();
