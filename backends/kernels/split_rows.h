@@ -11,8 +11,8 @@ namespace secateur::avx512 {
 /// instructions for bfloat16 can run them.
 extern const bool areBuilt;
 
-/// Of some numbers, of their upper halves, and of what those lose of them. Summed in float64, but for 16 numbers of a lane at a
-/// time: 1e-9 of the sum.
+/// Of some numbers, of their upper halves, and of what those lose of them. Summed in float64, but for 16 numbers of a
+/// lane at a time: 1e-9 of the sum.
 struct Squares {
     double all = 0;
     double rounded = 0;
