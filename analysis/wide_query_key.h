@@ -27,7 +27,7 @@ struct WideSource {
 };
 
 /// Gate-norms of one wide layer by products in the precision that its cancellation allows (methods.md 1.3), with sums
-/// in float64. Reads and rounds the weights once. Not thread-safe.
+/// in float64. Reads and rounds the weights when a value needs it, and keeps them. Not thread-safe.
 class WideQueryKey {
 public:
     WideQueryKey(const Kernels& kernels, WideSource source);

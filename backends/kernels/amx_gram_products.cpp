@@ -7,8 +7,6 @@
 
 #include <ATen/ATen.h>
 
-#include <utility>
-
 namespace secateur::amx {
 
 namespace {
@@ -159,7 +157,7 @@ at::Tensor overBlocks(const at::Tensor& ofRows, std::int64_t blocks) {
 
 /// Of what rounding adds to numbers, the part that goes with the numbers, as a multiple of them: products of different
 /// rows are off by the sum of theirs on average. For normal numbers -1.4 times what is lost.
-at::Tensor addedByRounding(const Rows& rows, std::int64_t blocks) {
+at::Tensor pullOfRounding(const Rows& rows, std::int64_t blocks) {
     return overBlocks(rows.rounded - rows.squares - rows.lost, blocks) / (2 * overBlocks(rows.squares, blocks));
 }
 
@@ -192,7 +190,7 @@ GramInnerProducts gramInnerProducts(const at::Tensor& query, const at::Tensor& k
     const Rows& q = sources.query();
     const Rows& k = sources.key();
     const at::Tensor independent = overBlocks(q.squares * k.squares, blocks);
-    const at::Tensor factor = 1 - 2 * (addedByRounding(q, blocks) + addedByRounding(k, blocks));
+    const at::Tensor factor = 1 - 2 * (pullOfRounding(q, blocks) + pullOfRounding(k, blocks));
     return {independent + all[0] * factor, independent, all[1],
             overBlocks(q.lost * k.squares + q.squares * k.lost, blocks)};
 }
