@@ -15,7 +15,7 @@ namespace secateur {
 
 namespace {
 
-using Clock = std::chrono::steady_clock;
+using SteadyClock = std::chrono::steady_clock;
 
 /// Results on their way to those who want them.
 class AblationResults {
@@ -82,7 +82,7 @@ public:
 private:
     void describe() {
         const bool isWhole = m_table.isComplete();
-        const double seconds = std::chrono::duration<double>(Clock::now() - m_begin).count();
+        const double seconds = std::chrono::duration<double>(SteadyClock::now() - m_begin).count();
         for (std::size_t i = 0; i < m_table.requests(); ++i) {
             MetricResult& result = m_table.results()[i];
             result.data = data;
@@ -101,7 +101,7 @@ private:
     LayerSink m_layerDone;
     AblationTable m_table;
     std::vector<double> m_secondsBefore;
-    Clock::time_point m_begin = Clock::now();
+    SteadyClock::time_point m_begin = SteadyClock::now();
 };
 
 /// Of each layer, the passes of what is missing in it.

@@ -35,7 +35,7 @@ MetricInfo row(std::string_view id, std::string_view title, std::string_view sum
 
 constexpr std::string_view lossFormula = "L(M ∖ u) − L(M)";
 
-const std::array table{
+const std::array ablationTable{
     AblationMetric{row("ablation_head", "loss without the head", "How much the loss rises when a head alone is removed",
                        lossFormula, Scope::head),
                    AblatedPart::head},
@@ -60,28 +60,28 @@ MetricInfo ofAccuracy(const MetricInfo& loss, std::string_view title, std::strin
 }
 
 const std::array accuracyTable{
-    ofAccuracy(table[0].info, "accuracy lost without the head",
+    ofAccuracy(ablationTable[0].info, "accuracy lost without the head",
                "Which share of a task's answers is no longer right when a head alone is removed"),
-    ofAccuracy(table[1].info, "accuracy lost without the attention",
+    ofAccuracy(ablationTable[1].info, "accuracy lost without the attention",
                "Which share of a task's answers is no longer right when a layer's attention alone is removed"),
-    ofAccuracy(table[2].info, "accuracy lost without the MLP",
+    ofAccuracy(ablationTable[2].info, "accuracy lost without the MLP",
                "Which share of a task's answers is no longer right when a layer's MLP alone is removed"),
-    ofAccuracy(table[3].info, "accuracy lost without the block",
+    ofAccuracy(ablationTable[3].info, "accuracy lost without the block",
                "Which share of a task's answers is no longer right when a layer alone is removed"),
 };
 
 std::ptrdiff_t placeOf(std::string_view id) {
-    return std::ranges::find(table, id, [](const AblationMetric& metric) { return metric.info.id; }) - table.begin();
+    return std::ranges::find(ablationTable, id, [](const AblationMetric& metric) { return metric.info.id; }) - ablationTable.begin();
 }
 
 } // namespace
 
 std::span<const AblationMetric> ablationMetrics() {
-    return table;
+    return ablationTable;
 }
 
 AblatedPart ablatedPart(const MetricRequest& request) {
-    return table.at(static_cast<std::size_t>(placeOf(request.info->id))).part;
+    return ablationTable.at(static_cast<std::size_t>(placeOf(request.info->id))).part;
 }
 
 bool isOfAccuracy(const MetricRequest& request) {

@@ -16,7 +16,7 @@ namespace secateur {
 
 namespace {
 
-constexpr double none = std::numeric_limits<double>::quiet_NaN();
+constexpr double notDefined = std::numeric_limits<double>::quiet_NaN();
 constexpr std::array<std::string_view, 4> classNames{"sink", "diagonal", "uniform", "other"};
 constexpr std::array<std::string_view, 6> featureNames{"sink",    "diagonal",  "previous",
                                                        "entropy", "agreement", "margin"};
@@ -80,7 +80,7 @@ std::int64_t keysSeen(const AttentionMetric::Row& row, std::int64_t query) {
     return behind + ahead;
 }
 
-std::size_t place(std::size_t quantity, int heads, int head) {
+std::size_t placeOf(std::size_t quantity, int heads, int head) {
     return 1 + quantity * static_cast<std::size_t>(heads) + static_cast<std::size_t>(head);
 }
 
@@ -188,7 +188,7 @@ void AttentionMetric::add(const Row& row, std::vector<double>& sums) const {
 double AttentionMetric::sink(const Row& row, int head, std::size_t prefix, std::int64_t length) const {
     const std::int64_t key = m_key < 0 ? length + m_key : m_key;
     if (length > row.length || key < 0 || key >= length)
-        return none;
+        return notDefined;
     const float* shares = row.numbers(head, m_features.size() > 1 ? prefix : 0);
     double sum = 0;
     std::int64_t count = 0;
@@ -197,7 +197,7 @@ double AttentionMetric::sink(const Row& row, int head, std::size_t prefix, std::
             sum += static_cast<double>(shares[query]);
             ++count;
         }
-    return count > 0 ? sum / static_cast<double>(count) : none;
+    return count > 0 ? sum / static_cast<double>(count) : notDefined;
 }
 
 void AttentionMetric::addSinks(const Row& row, std::vector<double>& sums) const {
@@ -213,9 +213,9 @@ void AttentionMetric::addSinks(const Row& row, std::vector<double>& sums) const 
             if (std::isnan(value))
                 break; // of the length, so of all heads
             own[0] += head == 0 ? 1 : 0;
-            own[place(0, row.heads, head)] += value;
+            own[placeOf(0, row.heads, head)] += value;
             if (isVariation)
-                own[place(1, row.heads, head)] += value * value;
+                own[placeOf(1, row.heads, head)] += value * value;
         }
     }
 }
@@ -232,7 +232,7 @@ double AttentionMetric::meanOver(const Row& row, int head, std::size_t feature, 
         sum += static_cast<double>(numbers[query]) / (isShare ? std::log(static_cast<double>(keys)) : 1);
         ++count;
     }
-    return count > 0 ? sum / static_cast<double>(count) : none;
+    return count > 0 ? sum / static_cast<double>(count) : notDefined;
 }
 
 void AttentionMetric::addEntropy(const Row& row, std::vector<double>& sums) const {
@@ -241,7 +241,7 @@ void AttentionMetric::addEntropy(const Row& row, std::vector<double>& sums) cons
     grow(sums, 1, 1, row.heads);
     sums[0] += 1;
     for (int head = 0; head < row.heads; ++head)
-        sums[place(0, row.heads, head)] += meanOver(row, head, 0, m_normalised);
+        sums[placeOf(0, row.heads, head)] += meanOver(row, head, 0, m_normalised);
 }
 
 void AttentionMetric::addPattern(const Row& row, std::vector<double>& sums) const {
@@ -253,10 +253,10 @@ void AttentionMetric::addPattern(const Row& row, std::vector<double>& sums) cons
         std::array<double, measured> means{};
         for (std::size_t i = 0; i < measured; ++i) {
             means[i] = meanOver(row, head, i, m_features[i].kind == AttentionFeature::Kind::entropy);
-            sums[place(i, row.heads, head)] += means[i];
+            sums[placeOf(i, row.heads, head)] += means[i];
         }
         const auto own = static_cast<std::size_t>(classOf(means[0], means[1], means[3]));
-        sums[place(measured + own, row.heads, head)] += 1;
+        sums[placeOf(measured + own, row.heads, head)] += 1;
     }
 }
 
@@ -280,34 +280,34 @@ AttentionValues AttentionMetric::values(const std::vector<double>& sums, int hea
     AttentionValues found;
     const auto width = static_cast<std::size_t>(heads);
     for (std::size_t prefix = 0; prefix < std::max<std::size_t>(1, m_lengths.size()); ++prefix) {
-        std::vector<double> own(width, none);
+        std::vector<double> own(width, notDefined);
         const double* from = sums.data() + prefix * (1 + width);
         if (!sums.empty() && from[0] > 0)
             std::transform(from + 1, from + 1 + width, own.begin(), [&](double sum) { return sum / from[0]; });
         if (m_kind == Kind::sinkLayer)
-            own = {std::accumulate(own.begin(), own.end(), 0.0) / (heads > 0 ? heads : none)};
+            own = {std::accumulate(own.begin(), own.end(), 0.0) / (heads > 0 ? heads : notDefined)};
         found.values.push_back(std::move(own));
     }
     return found;
 }
 
 AttentionValues AttentionMetric::variationValues(const std::vector<double>& sums, int heads) const {
-    std::vector<double> own(static_cast<std::size_t>(heads), none);
+    std::vector<double> own(static_cast<std::size_t>(heads), notDefined);
     for (int head = 0; head < heads && !sums.empty() && sums[0] > 1; ++head) {
-        const double mean = sums[place(0, heads, head)] / sums[0];
-        const double variance = std::max(0.0, sums[place(1, heads, head)] / sums[0] - mean * mean);
-        own[static_cast<std::size_t>(head)] = mean > 0 ? std::sqrt(variance) / mean : none;
+        const double mean = sums[placeOf(0, heads, head)] / sums[0];
+        const double variance = std::max(0.0, sums[placeOf(1, heads, head)] / sums[0] - mean * mean);
+        own[static_cast<std::size_t>(head)] = mean > 0 ? std::sqrt(variance) / mean : notDefined;
     }
     return {{std::move(own)}, {}};
 }
 
 AttentionValues AttentionMetric::patternValues(const std::vector<double>& sums, int heads) const {
     AttentionValues found;
-    found.values.emplace_back(static_cast<std::size_t>(heads), none);
-    found.features.assign(featureNames.size(), std::vector<double>(static_cast<std::size_t>(heads), none));
+    found.values.emplace_back(static_cast<std::size_t>(heads), notDefined);
+    found.features.assign(featureNames.size(), std::vector<double>(static_cast<std::size_t>(heads), notDefined));
     for (int head = 0; head < heads && !sums.empty() && sums[0] > 0; ++head) {
         const auto at = static_cast<std::size_t>(head);
-        const auto mean = [&](std::size_t quantity) { return sums[place(quantity, heads, head)] / sums[0]; };
+        const auto mean = [&](std::size_t quantity) { return sums[placeOf(quantity, heads, head)] / sums[0]; };
         for (std::size_t i = 0; i < measured; ++i)
             found.features[i][at] = mean(i);
         const int own = classOf(mean(0), mean(1), mean(3));

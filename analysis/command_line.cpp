@@ -28,7 +28,7 @@ std::string quoted(const std::string& word) {
     return text + "'";
 }
 
-void add(CommandLine& command, const char* option, std::string value) {
+void addOption(CommandLine& command, const char* option, std::string value) {
     command.emplace_back(option);
     command.push_back(std::move(value));
 }
@@ -37,55 +37,55 @@ void add(CommandLine& command, const char* option, std::string value) {
 CommandLine evaluateCommand(const std::string& model, const std::string& maskFile) {
     CommandLine command{program, "evaluate", model};
     if (!maskFile.empty())
-        add(command, "--mask", maskFile);
+        addOption(command, "--mask", maskFile);
     return command;
 }
 
 void addHow(CommandLine& command, const Evaluation& evaluation) {
     if (!evaluation.dtype.empty())
-        add(command, "--dtype", evaluation.dtype);
+        addOption(command, "--dtype", evaluation.dtype);
     if (!evaluation.device.empty() && evaluation.device != "cpu")
-        add(command, "--device", evaluation.device);
+        addOption(command, "--device", evaluation.device);
 }
 
 void addSource(CommandLine& command, const std::string& source) {
     if (source != "built-in")
-        add(command, "--text", source);
+        addOption(command, "--text", source);
 }
 
 void addRules(CommandLine& command, const PerplexityRules& rules) {
-    add(command, "--protocol", std::string(name(rules.protocol)));
+    addOption(command, "--protocol", std::string(name(rules.protocol)));
     if (rules.bos)
-        add(command, "--bos", std::string(name(*rules.bos)));
+        addOption(command, "--bos", std::string(name(*rules.bos)));
     if (rules.window > 0)
-        add(command, "--window", std::to_string(rules.window));
+        addOption(command, "--window", std::to_string(rules.window));
     if (rules.mostTokens != std::numeric_limits<std::int64_t>::max())
-        add(command, "--max-tokens", std::to_string(rules.mostTokens));
+        addOption(command, "--max-tokens", std::to_string(rules.mostTokens));
 }
 
 void addTask(CommandLine& command, const TaskEvaluation& task) {
     const TaskRules& rules = task.rules;
-    add(command, "--task", task.source);
-    add(command, "--format", std::string(task.formatId));
+    addOption(command, "--task", task.source);
+    addOption(command, "--format", std::string(task.formatId));
     if (rules.shots.count > 0)
-        add(command, "--shots", std::to_string(rules.shots.count));
+        addOption(command, "--shots", std::to_string(rules.shots.count));
     const bool draws = rules.shots.count > 0 && rules.shots.choice == ShotChoice::drawn;
     if (draws)
         command.emplace_back("--draw-shots");
     if (rules.limit > 0)
-        add(command, "--limit", std::to_string(rules.limit));
+        addOption(command, "--limit", std::to_string(rules.limit));
     if (rules.limit > 0 || draws)
-        add(command, "--seed", std::to_string(rules.seed));
+        addOption(command, "--seed", std::to_string(rules.seed));
 }
 
 void addTimes(CommandLine& command, const Evaluation& evaluation) {
     command.emplace_back("--latency");
     const LatencyRules rules = evaluation.latency ? evaluation.latency->rules : LatencyRules{};
-    add(command, "--new-tokens", std::to_string(evaluation.latency ? rules.newTokens : 0));
+    addOption(command, "--new-tokens", std::to_string(evaluation.latency ? rules.newTokens : 0));
     if (evaluation.latency) {
-        add(command, "--prompt-tokens", std::to_string(rules.promptTokens));
-        add(command, "--warmup", std::to_string(rules.warmup));
-        add(command, "--runs", std::to_string(rules.runs));
+        addOption(command, "--prompt-tokens", std::to_string(rules.promptTokens));
+        addOption(command, "--warmup", std::to_string(rules.warmup));
+        addOption(command, "--runs", std::to_string(rules.runs));
     }
     std::vector<std::string> lengths;
     bool bySublayer = false;
@@ -94,9 +94,9 @@ void addTimes(CommandLine& command, const Evaluation& evaluation) {
         bySublayer = bySublayer || prefill.run.bySublayer;
     }
     if (!lengths.empty())
-        add(command, "--lengths", join(lengths, ","));
+        addOption(command, "--lengths", join(lengths, ","));
     if (bySublayer)
-        add(command, "--by", "sublayer");
+        addOption(command, "--by", "sublayer");
 }
 
 /// What a record says besides of how the strategy was run; the other options are the strategy's own.
@@ -149,14 +149,14 @@ std::vector<CommandLine> measureCommands(const std::string& model, const std::ve
         if (!way.second)
             continue;
         addSource(command, way.second->source);
-        add(command, "--max-tokens", std::to_string(way.second->allTokens));
-        add(command, "--seq-len", std::to_string(way.second->sequenceLength));
+        addOption(command, "--max-tokens", std::to_string(way.second->allTokens));
+        addOption(command, "--seq-len", std::to_string(way.second->sequenceLength));
         if (way.second->split != "document")
-            add(command, "--split", way.second->split);
+            addOption(command, "--split", way.second->split);
         if (way.second->bos != "tokenizer_default")
-            add(command, "--bos", way.second->bos);
+            addOption(command, "--bos", way.second->bos);
         if (way.first != Measurement().maskDigest)
-            add(command, "--mask", maskFile);
+            addOption(command, "--mask", maskFile);
     }
     return commands;
 }
@@ -168,9 +168,9 @@ CommandLine plotCommand(const std::string& source, const std::string& figure, co
 CommandLine attentionCommand(const std::string& model, const std::string& figure, const std::string& prompt,
                              const std::string& maskFile, const std::string& out) {
     CommandLine command = plotCommand(model, figure, out);
-    add(command, "--prompt", prompt);
+    addOption(command, "--prompt", prompt);
     if (!maskFile.empty())
-        add(command, "--mask", maskFile);
+        addOption(command, "--mask", maskFile);
     return command;
 }
 
@@ -187,7 +187,7 @@ std::vector<CommandLine> evaluateCommands(const std::string& model, const Evalua
     if (evaluation.pooled) {
         CommandLine& command = begin();
         addSource(command, evaluation.pooled->source);
-        add(command, "--seq-len", std::to_string(evaluation.pooled->sequenceLength));
+        addOption(command, "--seq-len", std::to_string(evaluation.pooled->sequenceLength));
         addHow(command, evaluation);
     }
     for (const TaskEvaluation& task : evaluation.tasks) {
@@ -212,18 +212,18 @@ std::optional<CommandLine> pruneCommand(const std::string& model, const MaskProv
     if (const auto base = provenance.options.find("base"); base != provenance.options.end()) {
         if (!std::filesystem::path(base->second).is_absolute())
             return std::nullopt;
-        add(command, "--mask", base->second);
+        addOption(command, "--mask", base->second);
     }
     if (const auto spared = provenance.options.find("protect"); spared != provenance.options.end())
-        add(command, "--protect", spared->second);
+        addOption(command, "--protect", spared->second);
     if (provenance.seed)
-        add(command, "--seed", std::to_string(*provenance.seed));
+        addOption(command, "--seed", std::to_string(*provenance.seed));
     if (!provenance.text.empty())
         addSource(command, provenance.text);
     for (const auto& [option, flag] : {std::pair{"max_tokens", "--max-tokens"}, std::pair{"seq_len", "--seq-len"}})
         if (const auto found = provenance.options.find(option); found != provenance.options.end())
-            add(command, flag, found->second);
-    add(command, "--out", out);
+            addOption(command, flag, found->second);
+    addOption(command, "--out", out);
     return command;
 }
 

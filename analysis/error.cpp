@@ -15,7 +15,7 @@ std::string plain(std::string text) {
     return text;
 }
 
-std::string sentence(const std::string& message, const std::string& subject, const std::string& hint) {
+std::string joinedSentence(const std::string& message, const std::string& subject, const std::string& hint) {
     std::string text = subject.empty() ? message : subject + ": " + message;
     if (!hint.empty())
         text += ". " + hint;
@@ -25,7 +25,7 @@ std::string sentence(const std::string& message, const std::string& subject, con
 } // namespace
 
 Error::Error(std::string message, std::string subject, std::string hint)
-    : std::runtime_error(plain(sentence(message, subject, hint)))
+    : std::runtime_error(plain(joinedSentence(message, subject, hint)))
     , m_message(plain(std::move(message)))
     , m_subject(plain(std::move(subject)))
     , m_hint(plain(std::move(hint))) {}

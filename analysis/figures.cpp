@@ -196,7 +196,7 @@ constexpr std::array gradientChangeOptions{
     OptionInfo{"scalarisation", "text", "auto", "what is differentiated, as of the metric gnorm"},
 };
 
-constexpr std::array table{
+constexpr std::array figureTable{
     FigureInfo{"heads", "one metric over layers and heads, as a heat map", headsOptions, heads},
     FigureInfo{"layers", "metrics over the layers, as lines", layersOptions, layers},
     FigureInfo{"neurons", "how a neuron metric is distributed in each layer, or in one", neuronsOptions, neurons},
@@ -323,7 +323,7 @@ std::optional<GradientFigureRequest> gradientFigureRequest(std::string_view figu
 }
 
 std::span<const FigureInfo> allFigures() {
-    return table;
+    return figureTable;
 }
 
 Figure headMap(const ModelCard& model, const MetricResult& result, const ColourScale& scale) {

@@ -42,15 +42,15 @@ constexpr std::array patternOptions{
     OptionInfo{"sink", "number", "0.5", "least share of key 0"},
     OptionInfo{"uniform", "number", "0.85", "least entropy, over that of uniform attention"}};
 
-constexpr std::string_view gateNorm = "Gate-Norm: data-free attention pruning";
+constexpr std::string_view gateNormPaper = "Gate-Norm: data-free attention pruning";
 constexpr std::string_view llmDrop = "He et al., LLM-Drop";
 constexpr std::string_view harp = "HARP";
 constexpr std::string_view bosSink = "BOS-sink; Gu et al.";
-constexpr std::string_view ours = "Secateur, after the BOS-sink paper's four patterns";
-constexpr std::string_view greedyGnorm = "Greedy-Gnorm, AE";
+constexpr std::string_view ownMetric = "Secateur, after the BOS-sink paper's four patterns";
+constexpr std::string_view greedyGnormPaper = "Greedy-Gnorm, AE";
 constexpr std::string_view amp = "AMP, as its repository measures it";
 constexpr std::string_view wanda = "FLAP's repository, Wanda-SP; dense statistics";
-constexpr std::string_view flap = "FLAP, WIFV; dense statistics";
+constexpr std::string_view flapPaper = "FLAP, WIFV; dense statistics";
 
 MetricInfo row(std::string_view id, std::string_view title, std::string_view summary, std::string_view formula,
                std::string_view unit, std::string_view source, Scope scope, PruneFirst first,
@@ -58,10 +58,10 @@ MetricInfo row(std::string_view id, std::string_view title, std::string_view sum
     return {id, title, summary, formula, unit, source, scope, Needs::forward, first, options, classes};
 }
 
-const std::array table{
+const std::array forwardTable{
     ForwardMetric{row("attention_ratio", "attention ratio",
                       "How long what attention adds is, beside what enters the layer", "Σ_t ‖a_t‖ / Σ_t ‖x_t‖", "",
-                      gateNorm, Scope::layer, PruneFirst::low, tokenOptions),
+                      gateNormPaper, Scope::layer, PruneFirst::low, tokenOptions),
                   Observes::stream},
     ForwardMetric{row("attention_importance", "attention importance", "How far attention turns the stream",
                       "1 − mean_t cos(x_t, x_t + a_t)", "", llmDrop, Scope::layer, PruneFirst::low, importanceOptions),
@@ -91,10 +91,10 @@ const std::array table{
     ForwardMetric{row("attention_pattern", "attention pattern",
                       "Whether a head looks at the first token, at each token itself, everywhere, or otherwise",
                       "sink: mean α_{t,0} ≥ ½; diagonal: mean α_{t,t} ≥ ½; uniform: entropy ≥ 0.85 of the most", "",
-                      ours, Scope::head, PruneFirst::neither, patternOptions, patternClasses()),
+                      ownMetric, Scope::head, PruneFirst::neither, patternOptions, patternClasses()),
                   Observes::attention},
     ForwardMetric{row("attention_entropy", "attention entropy", "How widely a head's attention is spread",
-                      "mean_t −Σ_k (α_{t,k} + ε) ln(α_{t,k} + ε)", "nats", greedyGnorm, Scope::head, PruneFirst::high,
+                      "mean_t −Σ_k (α_{t,k} + ε) ln(α_{t,k} + ε)", "nats", greedyGnormPaper, Scope::head, PruneFirst::high,
                       entropyOptions),
                   Observes::attention},
     ForwardMetric{row("amp_head", "AMP per head", "How much a head adds to the stream", "mean_t ‖W_o⁽ʰ⁾ c_t⁽ʰ⁾‖₁", "",
@@ -112,22 +112,22 @@ const std::array table{
                       "", wanda, Scope::neuron, PruneFirst::low, tokenOptions),
                   Observes::neurons},
     ForwardMetric{row("flap_head", "FLAP per head", "How much what a head writes fluctuates, beside its layer's others",
-                      "mean_{j∈h} z((Var(c_j) ‖W_{:,j}‖²)²)", "", flap, Scope::head, PruneFirst::low, flapOptions),
+                      "mean_{j∈h} z((Var(c_j) ‖W_{:,j}‖²)²)", "", flapPaper, Scope::head, PruneFirst::low, flapOptions),
                   Observes::context},
     ForwardMetric{row("flap_neuron", "FLAP per neuron",
                       "How much what a neuron writes fluctuates, beside its layer's others", "z(Var(h_m) ‖W_{:,m}‖²)",
-                      "", flap, Scope::neuron, PruneFirst::low, flapOptions),
+                      "", flapPaper, Scope::neuron, PruneFirst::low, flapOptions),
                   Observes::neurons},
 };
 
 } // namespace
 
 std::span<const ForwardMetric> forwardMetrics() {
-    return table;
+    return forwardTable;
 }
 
 const ForwardMetric& forwardMetric(const MetricRequest& request) {
-    return *std::ranges::find(table, request.info, [](const ForwardMetric& metric) { return &metric.info; });
+    return *std::ranges::find(forwardTable, request.info, [](const ForwardMetric& metric) { return &metric.info; });
 }
 
 void checkForwardOptions(const MetricRequest& request) {

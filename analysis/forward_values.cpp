@@ -12,7 +12,7 @@ namespace secateur {
 
 namespace {
 
-constexpr double none = std::numeric_limits<double>::quiet_NaN();
+constexpr double noValue = std::numeric_limits<double>::quiet_NaN();
 
 std::vector<std::size_t> chosen(const std::vector<bool>& flags, bool any) {
     std::vector<std::size_t> indices;
@@ -42,7 +42,7 @@ at::Tensor meanMagnitudes(const at::Tensor& weight) {
 
 std::vector<double> divided(std::vector<double> sums, double count) {
     for (double& sum : sums)
-        sum = count > 0 ? sum / count : none;
+        sum = count > 0 ? sum / count : noValue;
     return sums;
 }
 
@@ -64,7 +64,7 @@ void standardise(std::vector<double>& values) {
 std::vector<double> wandaOf(const ColumnTotals& totals, const std::vector<double>& magnitudes, double rows) {
     std::vector<double> values = totals.squares;
     for (std::size_t i = 0; i < values.size(); ++i)
-        values[i] = rows > 0 ? magnitudes[i] * std::sqrt(values[i] / rows) : none;
+        values[i] = rows > 0 ? magnitudes[i] * std::sqrt(values[i] / rows) : noValue;
     return values;
 }
 
@@ -73,7 +73,7 @@ std::vector<double> fluctuationsOf(const ColumnTotals& totals, const std::vector
     std::vector<double> values = totals.squares;
     for (std::size_t i = 0; i < values.size(); ++i) {
         const double variance = (values[i] - totals.sums[i] * totals.sums[i] / tokens) / (tokens - 1);
-        values[i] = tokens > 1 ? std::max(0.0, variance) * squares[i] : none;
+        values[i] = tokens > 1 ? std::max(0.0, variance) * squares[i] : noValue;
     }
     return values;
 }
@@ -90,17 +90,17 @@ std::vector<double> byHead(const std::vector<double>& columns, std::size_t heads
 /// One number of a layer, or none.
 double streamValue(const MetricRequest& request, const PartSums& part, const KeptUnits& kept, bool ofSums) {
     const auto share = [&](TokenSum sum, TokenSum count) {
-        return part.at(count) > 0 ? part.at(sum) / part.at(count) : none;
+        return part.at(count) > 0 ? part.at(sum) / part.at(count) : noValue;
     };
     const std::string_view id = request.info->id;
     if (!kept.block)
-        return none;
+        return noValue;
     if (id == "attention_ratio")
-        return part.at(TokenSum::updates) > 0 ? share(TokenSum::update, TokenSum::input) : none;
+        return part.at(TokenSum::updates) > 0 ? share(TokenSum::update, TokenSum::input) : noValue;
     if (id == "attention_importance")
         return share(ofSums ? TokenSum::attentionSum : TokenSum::attention, TokenSum::updates);
     if (id == "mlp_importance")
-        return kept.neurons.empty() ? none : share(ofSums ? TokenSum::mlpSum : TokenSum::mlp, TokenSum::tokens);
+        return kept.neurons.empty() ? noValue : share(ofSums ? TokenSum::mlpSum : TokenSum::mlp, TokenSum::tokens);
     if (id == "block_influence")
         return share(TokenSum::block, TokenSum::tokens);
     return share(id == "token_similarity" ? TokenSum::similarity : TokenSum::spread, TokenSum::pairs);

@@ -34,9 +34,9 @@ constexpr std::array attributionOptions{
     OptionInfo{"sequences", "integer", "200", "the first of them, at most"},
     OptionInfo{"steps", "integer", "20", "points between no attention and all of it"}};
 
-constexpr std::string_view greedyGnorm = "Greedy-Gnorm; of each sequence, as the paper has it";
+constexpr std::string_view greedyGnormSource = "Greedy-Gnorm; of each sequence, as the paper has it";
 constexpr std::string_view michel = "Michel et al.; the same as TIS";
-constexpr std::string_view ours = "Secateur";
+constexpr std::string_view ownGradientMetric = "Secateur";
 constexpr std::string_view attribution = "Hao et al., self-attention attribution";
 
 MetricInfo row(std::string_view id, std::string_view title, std::string_view summary, std::string_view formula,
@@ -45,30 +45,30 @@ MetricInfo row(std::string_view id, std::string_view title, std::string_view sum
             Scope::head, Needs::gradient, PruneFirst::low, options, {}, isSlow};
 }
 
-const std::array table{
+const std::array gradientTable{
     GradientMetric{row("gnorm", "gradient norm",
                        "How much a head's queries, keys and values together bear on what the model says",
-                       "E‖∂F/∂W_q⁽ʰ⁾‖ · E‖∂F/∂W_k⁽ʰ⁾‖ · E‖∂F/∂W_v⁽ʰ⁾‖", greedyGnorm, normOptions),
+                       "E‖∂F/∂W_q⁽ʰ⁾‖ · E‖∂F/∂W_k⁽ʰ⁾‖ · E‖∂F/∂W_v⁽ʰ⁾‖", greedyGnormSource, normOptions),
                    FromGradients::norms},
     GradientMetric{row("gnorm_q", "gradient norm of queries", "How much a head's queries bear on what the model says",
-                       "E‖∂F/∂W_q⁽ʰ⁾‖_F", greedyGnorm, normOptions),
+                       "E‖∂F/∂W_q⁽ʰ⁾‖_F", greedyGnormSource, normOptions),
                    FromGradients::norms},
     GradientMetric{row("gnorm_k", "gradient norm of keys", "How much a head's keys bear on what the model says",
-                       "E‖∂F/∂W_k⁽ʰ⁾‖_F", greedyGnorm, normOptions),
+                       "E‖∂F/∂W_k⁽ʰ⁾‖_F", greedyGnormSource, normOptions),
                    FromGradients::norms},
     GradientMetric{row("gnorm_v", "gradient norm of values", "How much a head's values bear on what the model says",
-                       "E‖∂F/∂W_v⁽ʰ⁾‖_F", greedyGnorm, normOptions),
+                       "E‖∂F/∂W_v⁽ʰ⁾‖_F", greedyGnormSource, normOptions),
                    FromGradients::norms},
     GradientMetric{row("head_mask_gradient", "head mask gradient",
                        "How steeply a sequence's loss moves when a head begins to be turned down", "E|∂L/∂ξ_h|", michel,
                        maskOptions),
                    FromGradients::magnitudes},
     GradientMetric{row("head_gate_gradient", "head gate gradient",
-                       "Which way, and how steeply, the loss moves when a head is turned up", "∂L/∂ξ_h", ours, {}),
+                       "Which way, and how steeply, the loss moves when a head is turned up", "∂L/∂ξ_h", ownGradientMetric, {}),
                    FromGradients::gates},
     GradientMetric{row("head_fisher", "head Fisher information",
                        "How much single tokens' losses move when a head begins to be turned down",
-                       "mean_t (∂l_t/∂ξ_h)²", ours, squareOptions),
+                       "mean_t (∂l_t/∂ξ_h)²", ownGradientMetric, squareOptions),
                    FromGradients::squares},
     GradientMetric{row("self_attribution", "self-attention attribution",
                        "How much of the right answer's probability the strongest link of a head carries",
@@ -92,11 +92,11 @@ void checkAtLeast(const MetricRequest& request, std::string_view name, int least
 } // namespace
 
 std::span<const GradientMetric> gradientMetrics() {
-    return table;
+    return gradientTable;
 }
 
 const GradientMetric& gradientMetric(const MetricRequest& request) {
-    return *std::ranges::find(table, request.info, [](const GradientMetric& metric) { return &metric.info; });
+    return *std::ranges::find(gradientTable, request.info, [](const GradientMetric& metric) { return &metric.info; });
 }
 
 int wholeOption(const MetricRequest& request, std::string_view name) {

@@ -77,7 +77,7 @@ MetricRequest metricOf(const std::string& word) {
     return parseMetricRequests(id).front();
 }
 
-std::size_t classOf(const MetricInfo& info, const std::string& name) {
+std::size_t classNumber(const MetricInfo& info, const std::string& name) {
     const auto found =
         std::ranges::find_if(info.classes, [&](std::string_view known) { return lower(std::string(known)) == name; });
     if (found == info.classes.end())
@@ -175,7 +175,7 @@ HeadRule::Condition HeadRule::parseMetric(const std::vector<std::string>& words)
         condition.kind = Condition::Kind::inClass;
         condition.isNegated = isNegated;
         condition.whichClass =
-            classOf(*request.info, lower(join({words.begin() + (isNegated ? 3 : 2), words.end()}, " ")));
+            classNumber(*request.info, lower(join({words.begin() + (isNegated ? 3 : 2), words.end()}, " ")));
         return condition;
     }
     if (!request.info->classes.empty())

@@ -21,7 +21,7 @@ namespace secateur {
 
 namespace {
 
-using Clock = std::chrono::steady_clock;
+using SteadyClock = std::chrono::steady_clock;
 
 const WeightMetric& weightMetric(const MetricRequest& request) {
     const auto table = weightMetrics();
@@ -70,7 +70,7 @@ MeasuredLayer measureLayer(const Model& model, int layer, std::span<const Metric
         const WeightMetric& metric = weightMetric(requests[i]);
         if (!metric.applies(spec))
             continue;
-        const auto begin = Clock::now();
+        const auto begin = SteadyClock::now();
         std::vector<double>& cells = values[i].cells;
         cells.resize(cellsInLayer(requests[i].info->scope, spec));
         metric.compute(weights, requests[i], cells);
@@ -79,7 +79,7 @@ MeasuredLayer measureLayer(const Model& model, int layer, std::span<const Metric
             if (!std::isfinite(value))
                 value = std::numeric_limits<double>::quiet_NaN();
         }
-        values[i].seconds = std::chrono::duration<double>(Clock::now() - begin).count();
+        values[i].seconds = std::chrono::duration<double>(SteadyClock::now() - begin).count();
     }
     if (!std::all_of(values.begin(), values.end(), [](const LayerValues& v) { return v.finite; }))
         measured.notFinite = weights.notFinite();

@@ -19,33 +19,33 @@ namespace secateur {
 
 namespace {
 
-using Clock = std::chrono::steady_clock;
+using SteadyClock = std::chrono::steady_clock;
 
 /// Requests that share their passes, and where they stand among all.
-struct Part {
+struct GradientPart {
     BatchRule rule;
     bool isAttribution = false;
     std::vector<MetricRequest> requests = {};
     std::vector<std::size_t> places = {};
 };
 
-std::vector<Part> partsOf(std::span<const MetricRequest> requests) {
-    std::vector<Part> parts;
+std::vector<GradientPart> gradientParts(std::span<const MetricRequest> requests) {
+    std::vector<GradientPart> parts;
     for (std::size_t i = 0; i < requests.size(); ++i) {
         const bool isAttribution = gradientMetric(requests[i]).from == FromGradients::attribution;
         const BatchRule rule = isAttribution ? BatchRule{} : batchRuleOf(requests[i]);
         auto part = std::ranges::find_if(
-            parts, [&](const Part& known) { return !isAttribution && !known.isAttribution && known.rule == rule; });
+            parts, [&](const GradientPart& known) { return !isAttribution && !known.isAttribution && known.rule == rule; });
         if (part == parts.end())
-            part = parts.insert(parts.end(), Part{rule, isAttribution});
+            part = parts.insert(parts.end(), GradientPart{rule, isAttribution});
         part->requests.push_back(requests[i]);
         part->places.push_back(i);
     }
     return parts;
 }
 
-std::unique_ptr<GradientWork> workOf(const Model& model, const GradientRun& run, const GradientScalars& scalars,
-                                     const Part& part) {
+std::unique_ptr<GradientWork> gradientWork(const Model& model, const GradientRun& run, const GradientScalars& scalars,
+                                     const GradientPart& part) {
     if (part.isAttribution)
         return std::make_unique<SelfAttribution>(model, run, scalars, part.requests.front());
     return std::make_unique<GradientWalk>(model, run, scalars, part.rule, part.requests);
@@ -59,11 +59,11 @@ public:
         , m_run(run)
         , m_layerDone(layerDone)
         , m_scalars(model, run.sequences, run.labels)
-        , m_parts(partsOf(requests)) {
+        , m_parts(gradientParts(requests)) {
         for (const MetricRequest& request : requests)
             m_results.push_back(emptyResult(request));
-        for (const Part& part : m_parts)
-            m_works.push_back(workOf(model, run, m_scalars, part));
+        for (const GradientPart& part : m_parts)
+            m_works.push_back(gradientWork(model, run, m_scalars, part));
     }
 
     std::vector<MetricResult> measure(const Progress& progress) {
@@ -98,14 +98,14 @@ private:
 
     /// @returns whether it came to its end
     bool run(std::size_t part, const Progress& progress) {
-        const auto begin = Clock::now();
+        const auto begin = SteadyClock::now();
         bool isWhole = true;
         try {
             m_works[part]->run(progress, [&] { fill(part); });
         } catch (const Cancelled&) {
             isWhole = false;
         }
-        const double seconds = std::chrono::duration<double>(Clock::now() - begin).count();
+        const double seconds = std::chrono::duration<double>(SteadyClock::now() - begin).count();
         for (const std::size_t place : m_parts[part].places)
             m_results[place].seconds = seconds; // of the passes that they share
         return isWhole;
@@ -151,7 +151,7 @@ private:
     const GradientRun& m_run;
     const LayerSink& m_layerDone;
     GradientScalars m_scalars;
-    std::vector<Part> m_parts;
+    std::vector<GradientPart> m_parts;
     std::vector<std::unique_ptr<GradientWork>> m_works; ///< of each part
     std::vector<MetricResult> m_results;
 };
@@ -161,7 +161,7 @@ private:
 double backwardPasses(const Model& model, const GradientRun& run, std::span<const MetricRequest> requests) {
     const GradientScalars scalars(model, run.sequences, run.labels);
     double passes = 0;
-    for (const Part& part : partsOf(requests)) {
+    for (const GradientPart& part : gradientParts(requests)) {
         if (!part.isAttribution) {
             passes += static_cast<double>(GradientWalk(model, run, scalars, part.rule, part.requests).passes());
             continue;

@@ -17,15 +17,15 @@ namespace secateur {
 namespace {
 
 /// Loss of a window or a page, and what it is divided by.
-struct Share {
+struct LossShare {
     double nats = 0;
     double weight = 0;
     std::size_t index = 0; ///< of the window or page in the text
 };
 
 /// In the order of the text.
-std::vector<Share> sharesOf(const Perplexity& run) {
-    std::vector<Share> shares;
+std::vector<LossShare> sharesOf(const Perplexity& run) {
+    std::vector<LossShare> shares;
     if (run.rules.protocol == TextProtocol::tokenPpl) {
         for (const WindowLoss& window : run.windows)
             shares.push_back({window.nats, static_cast<double>(window.tokens), window.index});
@@ -38,23 +38,23 @@ std::vector<Share> sharesOf(const Perplexity& run) {
     return shares;
 }
 
-struct Estimate {
+struct MeanWithError {
     double mean = 0;
     double standardError = 0;
 };
 
 /// Sum of the losses over sum of the weights, and the standard error of that ratio; with equal weights that of a mean.
-Estimate ratio(const std::vector<Share>& shares) {
+MeanWithError ratio(const std::vector<LossShare>& shares) {
     double nats = 0;
     double weight = 0;
-    for (const Share& share : shares) {
+    for (const LossShare& share : shares) {
         nats += share.nats;
         weight += share.weight;
     }
     const double mean = nats / weight;
     const auto count = static_cast<double>(shares.size());
     double squares = 0;
-    for (const Share& share : shares)
+    for (const LossShare& share : shares)
         squares += (share.nats - mean * share.weight) * (share.nats - mean * share.weight);
     const double error = shares.size() < 2 ? std::numeric_limits<double>::quiet_NaN()
                                            : std::sqrt(squares * count / (count - 1)) / weight;
@@ -125,7 +125,7 @@ Perplexity perplexityOf(const PerplexityRules& rules, std::vector<WindowLoss> wi
     Perplexity run{rules, std::move(windows), std::move(pages), 0, 0, 0};
     for (const WindowLoss& window : run.windows)
         run.tokens += window.tokens;
-    const Estimate loss = ratio(sharesOf(run));
+    const MeanWithError loss = ratio(sharesOf(run));
     run.lossNats = loss.mean;
     run.standardError = loss.standardError;
     return run;
@@ -160,11 +160,11 @@ LossDifference pairedDifference(const Perplexity& run, const Perplexity& referen
                                 name(run.rules.protocol), run.rules.window,
                                 name(run.rules.bos.value_or(BosMode::tokenizerDefault)), name(reference.rules.protocol),
                                 reference.rules.window, name(reference.rules.bos.value_or(BosMode::tokenizerDefault))));
-    const std::vector<Share> others = sharesOf(reference);
+    const std::vector<LossShare> others = sharesOf(reference);
     auto other = others.begin();
-    std::vector<Share> common;
-    for (const Share& share : sharesOf(run)) {
-        other = std::find_if(other, others.end(), [&](const Share& later) { return later.index >= share.index; });
+    std::vector<LossShare> common;
+    for (const LossShare& share : sharesOf(run)) {
+        other = std::find_if(other, others.end(), [&](const LossShare& later) { return later.index >= share.index; });
         if (other == others.end() || other->index != share.index)
             continue;
         if (share.weight != other->weight)
@@ -173,7 +173,7 @@ LossDifference pairedDifference(const Perplexity& run, const Perplexity& referen
     }
     if (common.empty())
         throw Error("Losses of two different parts of a text cannot be compared");
-    const Estimate difference = ratio(common);
+    const MeanWithError difference = ratio(common);
     return {difference.mean, difference.standardError, common.size()};
 }
 

@@ -15,7 +15,7 @@ namespace secateur {
 namespace {
 
 /// What of a layer's weights comes and goes together.
-enum class Part {
+enum class PricedPart {
     query,      ///< by head: rows of q and its bias
     key,        ///< by KV head
     value,      ///< by KV head
@@ -43,43 +43,43 @@ struct Size {
 
 class LayerSizes {
 public:
-    Size& operator[](Part part) { return m_sizes.at(static_cast<std::size_t>(part)); }
-    const Size& operator[](Part part) const { return m_sizes.at(static_cast<std::size_t>(part)); }
+    Size& operator[](PricedPart part) { return m_sizes.at(static_cast<std::size_t>(part)); }
+    const Size& operator[](PricedPart part) const { return m_sizes.at(static_cast<std::size_t>(part)); }
 
 private:
-    std::array<Size, static_cast<std::size_t>(Part::mlpPostNorm) + 1> m_sizes;
+    std::array<Size, static_cast<std::size_t>(PricedPart::mlpPostNorm) + 1> m_sizes;
 };
 
 struct PartOfWeight {
     Which which;
-    Part part;
+    PricedPart part;
 };
 
 constexpr std::array partsOfWeights{
-    PartOfWeight{Which::query, Part::query},
-    PartOfWeight{Which::queryBias, Part::query},
-    PartOfWeight{Which::key, Part::key},
-    PartOfWeight{Which::keyBias, Part::key},
-    PartOfWeight{Which::value, Part::value},
-    PartOfWeight{Which::valueBias, Part::value},
-    PartOfWeight{Which::output, Part::output},
-    PartOfWeight{Which::outputBias, Part::outputBias},
-    PartOfWeight{Which::queryNorm, Part::headNorms},
-    PartOfWeight{Which::keyNorm, Part::headNorms},
-    PartOfWeight{Which::attentionNorm, Part::attentionNorm},
-    PartOfWeight{Which::attentionNormBias, Part::attentionNorm},
-    PartOfWeight{Which::attentionPostNorm, Part::attentionPostNorm},
-    PartOfWeight{Which::attentionPostNormBias, Part::attentionPostNorm},
-    PartOfWeight{Which::gate, Part::neurons},
-    PartOfWeight{Which::gateBias, Part::neurons},
-    PartOfWeight{Which::up, Part::neurons},
-    PartOfWeight{Which::upBias, Part::neurons},
-    PartOfWeight{Which::down, Part::neurons},
-    PartOfWeight{Which::downBias, Part::downBias},
-    PartOfWeight{Which::mlpNorm, Part::mlpNorm},
-    PartOfWeight{Which::mlpNormBias, Part::mlpNorm},
-    PartOfWeight{Which::mlpPostNorm, Part::mlpPostNorm},
-    PartOfWeight{Which::mlpPostNormBias, Part::mlpPostNorm},
+    PartOfWeight{Which::query, PricedPart::query},
+    PartOfWeight{Which::queryBias, PricedPart::query},
+    PartOfWeight{Which::key, PricedPart::key},
+    PartOfWeight{Which::keyBias, PricedPart::key},
+    PartOfWeight{Which::value, PricedPart::value},
+    PartOfWeight{Which::valueBias, PricedPart::value},
+    PartOfWeight{Which::output, PricedPart::output},
+    PartOfWeight{Which::outputBias, PricedPart::outputBias},
+    PartOfWeight{Which::queryNorm, PricedPart::headNorms},
+    PartOfWeight{Which::keyNorm, PricedPart::headNorms},
+    PartOfWeight{Which::attentionNorm, PricedPart::attentionNorm},
+    PartOfWeight{Which::attentionNormBias, PricedPart::attentionNorm},
+    PartOfWeight{Which::attentionPostNorm, PricedPart::attentionPostNorm},
+    PartOfWeight{Which::attentionPostNormBias, PricedPart::attentionPostNorm},
+    PartOfWeight{Which::gate, PricedPart::neurons},
+    PartOfWeight{Which::gateBias, PricedPart::neurons},
+    PartOfWeight{Which::up, PricedPart::neurons},
+    PartOfWeight{Which::upBias, PricedPart::neurons},
+    PartOfWeight{Which::down, PricedPart::neurons},
+    PartOfWeight{Which::downBias, PricedPart::downBias},
+    PartOfWeight{Which::mlpNorm, PricedPart::mlpNorm},
+    PartOfWeight{Which::mlpNormBias, PricedPart::mlpNorm},
+    PartOfWeight{Which::mlpPostNorm, PricedPart::mlpPostNorm},
+    PartOfWeight{Which::mlpPostNormBias, PricedPart::mlpPostNorm},
 };
 
 std::int64_t elementsOf(const ModelSpec& spec, int layer, Which which) {
@@ -120,22 +120,22 @@ Size weightsLeft(const LayerSizes& sizes, const LayerParts& parts, const LayerSp
     const bool hasNeurons = parts.neurons > 0;
     const bool normsSum = place == NormPlace::after;
     Size left;
-    const auto keep = [&](Part part, bool condition) {
+    const auto keep = [&](PricedPart part, bool condition) {
         if (condition)
             left += sizes[part];
     };
-    left += shareOf(sizes[Part::query], scores ? parts.heads : 0, layer.heads);
-    left += shareOf(sizes[Part::key], scores ? parts.kvHeads : 0, layer.kvHeads);
-    left += shareOf(sizes[Part::value], parts.kvHeads, layer.kvHeads);
-    left += linear ? sizes[Part::output] : shareOf(sizes[Part::output], parts.heads, layer.heads);
-    keep(Part::outputBias, hasAttention);
-    keep(Part::headNorms, scores);
-    keep(Part::attentionNorm, attends || (place == NormPlace::parallel && hasNeurons));
-    keep(Part::attentionPostNorm, normsSum || attends || (hasAttention && sizes[Part::outputBias].elements > 0));
-    left += shareOf(sizes[Part::neurons], parts.neurons, layer.ffn);
-    keep(Part::downBias, parts.mlp);
-    keep(Part::mlpNorm, hasNeurons);
-    keep(Part::mlpPostNorm, normsSum || hasNeurons || (parts.mlp && sizes[Part::downBias].elements > 0));
+    left += shareOf(sizes[PricedPart::query], scores ? parts.heads : 0, layer.heads);
+    left += shareOf(sizes[PricedPart::key], scores ? parts.kvHeads : 0, layer.kvHeads);
+    left += shareOf(sizes[PricedPart::value], parts.kvHeads, layer.kvHeads);
+    left += linear ? sizes[PricedPart::output] : shareOf(sizes[PricedPart::output], parts.heads, layer.heads);
+    keep(PricedPart::outputBias, hasAttention);
+    keep(PricedPart::headNorms, scores);
+    keep(PricedPart::attentionNorm, attends || (place == NormPlace::parallel && hasNeurons));
+    keep(PricedPart::attentionPostNorm, normsSum || attends || (hasAttention && sizes[PricedPart::outputBias].elements > 0));
+    left += shareOf(sizes[PricedPart::neurons], parts.neurons, layer.ffn);
+    keep(PricedPart::downBias, parts.mlp);
+    keep(PricedPart::mlpNorm, hasNeurons);
+    keep(PricedPart::mlpPostNorm, normsSum || hasNeurons || (parts.mlp && sizes[PricedPart::downBias].elements > 0));
     return left;
 }
 

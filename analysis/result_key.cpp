@@ -46,7 +46,7 @@ bool hasShapeOf(const MetricResult& a, const MetricResult& b) {
     return a.values.rows() == b.values.rows() && a.values.columns() == b.values.columns();
 }
 
-Matrix differenceOf(const Matrix& a, const Matrix& b) {
+Matrix matrixDifference(const Matrix& a, const Matrix& b) {
     Matrix values = a;
     std::ranges::transform(a.values(), b.values(), values.values().begin(), std::minus<>());
     return values;
@@ -55,7 +55,7 @@ Matrix differenceOf(const Matrix& a, const Matrix& b) {
 MetricResult difference(const MetricResult& a, const MetricResult& b) {
     MetricResult result;
     result.request = a.request;
-    result.values = differenceOf(a.values, b.values);
+    result.values = matrixDifference(a.values, b.values);
     result.measurement = a.measurement;
     result.data = a.data;
     result.isWhole = a.isWhole && b.isWhole;

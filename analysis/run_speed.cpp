@@ -12,10 +12,10 @@ namespace secateur {
 
 namespace {
 
-using Clock = std::chrono::steady_clock;
+using SteadyClock = std::chrono::steady_clock;
 
-double since(Clock::time_point begin) {
-    return std::chrono::duration<double>(Clock::now() - begin).count();
+double since(SteadyClock::time_point begin) {
+    return std::chrono::duration<double>(SteadyClock::now() - begin).count();
 }
 
 /// One sequence of tokens from all over the vocabulary.
@@ -57,7 +57,7 @@ at::Tensor ran(const Runner& runner, const Plan& plan, int layer, const at::Tens
 /// Of another layer, whose weights are not there yet: the first call of all pays for what is made once.
 double coldSeconds(const Runner& runner, const Plan& plan, int timed, const at::Tensor& x, const Batch& batch) {
     const int layers = plan.mask().layerCount();
-    const auto begin = Clock::now();
+    const auto begin = SteadyClock::now();
     ran(runner, plan, (timed + 1) % layers, x, batch);
     return since(begin);
 }
@@ -76,13 +76,13 @@ RunSpeed runSpeed(const Model& model, const Plan& plan, const Progress& progress
     double first = 0;
     double best = 0;
     double bestRead = 0;
-    const auto start = Clock::now();
+    const auto start = SteadyClock::now();
     for (int pass = 0; pass < 2 || (pass < mostPasses && since(start) < enoughSeconds); ++pass) {
         progress.report(0, "timing a layer");
-        auto begin = Clock::now();
+        auto begin = SteadyClock::now();
         ran(runner, plan, layer, x, batch);
         const double seconds = since(begin);
-        begin = Clock::now();
+        begin = SteadyClock::now();
         if (reads)
             runner.losses(plan, x, batch, batch.ids);
         const double read = reads ? since(begin) : 0;
@@ -125,7 +125,7 @@ double stepSeconds(const Model& model, const Plan& plan, const Progress& progres
     if (!model.has(-1, Which::readOut))
         return seconds;
     for (int pass = 0; pass < (plan.isResident() ? 2 : 1); ++pass) {
-        const auto begin = Clock::now();
+        const auto begin = SteadyClock::now();
         at::Tensor x = runner.embed(plan, batch);
         for (int layer = 0; layer < model.spec().layerCount(); ++layer) {
             progress.report(0, "timing a token");

@@ -33,7 +33,7 @@ Matrix spread(const ModelSpec& spec, const MetricResult& result, Scope scope) {
     return values;
 }
 
-bool isCut(const LayerMask& layer, const LayerSpec& spec, Scope scope, std::size_t unit) {
+bool isUnitCut(const LayerMask& layer, const LayerSpec& spec, Scope scope, std::size_t unit) {
     const auto isHeadCut = [&](std::size_t head) { return layer.keptHeads() == 0 || !layer.heads.at(head); };
     switch (scope) {
     case Scope::head:
@@ -70,7 +70,7 @@ FigureSeries pointsOf(const ModelSpec& spec, const PairedResults& pairs, const P
             points.shades.push_back(static_cast<double>(row));
             points.units.push_back({static_cast<int>(row), static_cast<int>(unit)});
             if (mask)
-                points.cut.push_back(isCut(mask->layer(static_cast<int>(row)), spec.layers[row], pairs.scope, unit));
+                points.cut.push_back(isUnitCut(mask->layer(static_cast<int>(row)), spec.layers[row], pairs.scope, unit));
         }
     return points;
 }

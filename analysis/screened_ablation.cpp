@@ -17,16 +17,16 @@ namespace secateur {
 
 namespace {
 
-constexpr double nan = std::numeric_limits<double>::quiet_NaN();
+constexpr double missing = std::numeric_limits<double>::quiet_NaN();
 constexpr std::size_t leastSpread = 12; ///< parts that tell how good the prediction is
 constexpr double spreadShare = 0.06;    ///< of all parts, likewise
 constexpr double roundPasses = 2;       ///< of the whole model, which exact values of some parts take besides
 
 /// What a part is predicted to cost, and the part of that which is curvature: what predictions leave out, higher
 /// orders, grows with it, also where slope and curvature cancel.
-struct Estimate {
-    double rise = nan;
-    double curvature = nan;
+struct ExpectedChange {
+    double rise = missing;
+    double curvature = missing;
 };
 
 /// A prediction's factor, and how far it is off where its curvature is of a size.
@@ -35,12 +35,12 @@ struct Fit {
     double spread = 0;
     double floor = 0; ///< middle curvature
 
-    double error(const Estimate& estimate) const { return spread * (estimate.curvature + floor); }
+    double error(const ExpectedChange& estimate) const { return spread * (estimate.curvature + floor); }
 };
 
-Fit fitOf(std::span<const Estimate> expected, std::span<const double> exact) {
+Fit fitOf(std::span<const ExpectedChange> expected, std::span<const double> exact) {
     std::vector<double> sizes;
-    for (const Estimate& estimate : expected)
+    for (const ExpectedChange& estimate : expected)
         sizes.push_back(estimate.curvature);
     Fit fit;
     fit.floor = percentile(sizes, 50);
@@ -70,7 +70,7 @@ double cutOffOf(std::span<const double> values, std::size_t lowest) {
     std::vector<double> sorted;
     std::ranges::copy_if(values, std::back_inserter(sorted), [](double value) { return std::isfinite(value); });
     std::ranges::sort(sorted);
-    return lowest == 0 || lowest >= sorted.size() ? nan : (sorted[lowest - 1] + sorted[lowest]) / 2;
+    return lowest == 0 || lowest >= sorted.size() ? missing : (sorted[lowest - 1] + sorted[lowest]) / 2;
 }
 
 class Screening {
@@ -86,7 +86,7 @@ public:
         for (int layer = 0; layer < model.spec().layerCount(); ++layer)
             for (AblationPart& part : m_table.missing(layer, 0))
                 m_parts.push_back(std::move(part));
-        m_exact.assign(m_parts.size(), nan);
+        m_exact.assign(m_parts.size(), missing);
         m_measured = m_exact;
         for (const MetricResult& known : run.memory.known)
             if (known.request.resultId() == request.resultId() && known.standardError && known.features.size() == 1)
@@ -132,7 +132,7 @@ private:
     }
 
     /// What taking each part away costs to second order: F_uu / 2 - g_u, up to a factor.
-    std::vector<Estimate> expectedOf(const Progress& progress) const {
+    std::vector<ExpectedChange> expectedOf(const Progress& progress) const {
         const AblatedPart of = ablatedPart(m_request);
         const GateKinds kinds{of == AblatedPart::head,
                               of == AblatedPart::attention,
@@ -146,13 +146,13 @@ private:
                    : std::vector(m_run.sequences.begin(), m_run.sequences.end());
         const GateEffects effects = gateEffects(m_model, {m_run.plan, pieces, m_run.labels, m_run.batchTokens},
                                                 fewestSignPasses, progress, kinds);
-        std::vector<Estimate> expected;
+        std::vector<ExpectedChange> expected;
         for (const AblationPart& part : m_parts)
             expected.push_back(estimateOf(effects, part));
         return expected;
     }
 
-    Estimate estimateOf(const GateEffects& effects, const AblationPart& part) const {
+    ExpectedChange estimateOf(const GateEffects& effects, const AblationPart& part) const {
         const int first = m_run.plan.mask().tiedTo(part.layer).front();
         const auto found = std::ranges::find_if(effects.gates, [&](const Gate& gate) {
             return gate.layer == first && (gate.head < 0 || gate.head == static_cast<int>(part.column));
@@ -280,9 +280,9 @@ private:
             for (const int layer : m_run.plan.mask().tiedTo(m_parts[i].layer)) {
                 // With one exact value at most nobody knows how far predictions are off: they are none yet.
                 const bool isKnown = std::isfinite(deviations[i]);
-                m_result.values(static_cast<std::size_t>(layer), m_parts[i].column) = isKnown ? values[i] : nan;
+                m_result.values(static_cast<std::size_t>(layer), m_parts[i].column) = isKnown ? values[i] : missing;
                 (*m_result.standardError)(static_cast<std::size_t>(layer), m_parts[i].column) =
-                    isKnown ? deviations[i] : nan;
+                    isKnown ? deviations[i] : missing;
             }
         const auto exact = std::ranges::count_if(m_measured, [](double value) { return std::isfinite(value); });
         const auto inDoubt = std::ranges::count(reachesCutOff(values, deviations, m_lowest), true);
@@ -305,7 +305,7 @@ private:
     AblationCosts m_costs;
     std::size_t m_lowest;
     std::vector<AblationPart> m_parts;
-    std::vector<Estimate> m_expected; ///< of each part
+    std::vector<ExpectedChange> m_expected; ///< of each part
     std::vector<double> m_exact;      ///< of what was wanted so far; NaN = not
     std::vector<double> m_measured;   ///< and of what was measured in an earlier run; NaN = not
     MetricResult m_result;

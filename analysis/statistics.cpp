@@ -10,7 +10,7 @@ namespace secateur {
 
 namespace {
 
-constexpr double nan = std::numeric_limits<double>::quiet_NaN();
+constexpr double undefined = std::numeric_limits<double>::quiet_NaN();
 
 std::vector<double> finite(std::span<const double> values) {
     std::vector<double> kept;
@@ -30,7 +30,7 @@ std::vector<double> percentiles(std::span<const double> values, std::span<const 
     auto begin = kept.begin(); // everything before it is in its place, or less
     for (const double percent : percents) {
         if (kept.empty()) {
-            found.push_back(nan);
+            found.push_back(undefined);
             continue;
         }
         const double last = static_cast<double>(kept.size() - 1);
@@ -47,7 +47,7 @@ std::vector<double> percentiles(std::span<const double> values, std::span<const 
 double percentBelow(std::span<const double> values, double value) {
     const auto others = std::count_if(values.begin(), values.end(), [](double v) { return std::isfinite(v); }) - 1;
     if (others < 1)
-        return nan;
+        return undefined;
     const auto below = std::count_if(values.begin(), values.end(), [&](double v) { return v < value; });
     return 100 * static_cast<double>(below) / static_cast<double>(others);
 }
@@ -98,7 +98,7 @@ std::vector<bool> notSeparated(std::span<const double> values, std::span<const d
 double studentQuantile(std::size_t degreesOfFreedom) {
     constexpr std::array few{12.706205, 4.302653, 3.182446, 2.776445, 2.570582, 2.446912, 2.364624, 2.306004};
     if (degreesOfFreedom == 0)
-        return nan;
+        return undefined;
     if (degreesOfFreedom <= few.size())
         return few[degreesOfFreedom - 1];
     // Cornish and Fisher's expansion about the normal quantile (Abramowitz and Stegun 26.7.5).
@@ -113,13 +113,13 @@ double studentQuantile(std::size_t degreesOfFreedom) {
 
 double finiteMean(std::span<const double> values) {
     const std::vector<double> kept = finite(values);
-    return kept.empty() ? nan : std::accumulate(kept.begin(), kept.end(), 0.0) / static_cast<double>(kept.size());
+    return kept.empty() ? undefined : std::accumulate(kept.begin(), kept.end(), 0.0) / static_cast<double>(kept.size());
 }
 
 std::pair<double, double> finiteRange(std::span<const double> values) {
     const std::vector<double> kept = finite(values);
     if (kept.empty())
-        return {nan, nan};
+        return {undefined, undefined};
     const auto [least, greatest] = std::minmax_element(kept.begin(), kept.end());
     return {*least, *greatest};
 }

@@ -17,7 +17,7 @@ namespace secateur {
 
 namespace {
 
-constexpr double none = std::numeric_limits<double>::quiet_NaN();
+constexpr double noScore = std::numeric_limits<double>::quiet_NaN();
 
 std::size_t best(const TaskQuestion& question, const std::vector<OptionScore>& scores, AnswerBy by) {
     std::vector<double> values;
@@ -39,7 +39,7 @@ TaskMetric accuracy(TaskKind kind, AnswerBy by, std::span<const AnsweredQuestion
 }
 
 /// Of the words as wholes, not of their tokens.
-TaskMetric perplexity(std::span<const AnsweredQuestion> questions) {
+TaskMetric questionPerplexity(std::span<const AnsweredQuestion> questions) {
     std::vector<double> nats;
     for (const AnsweredQuestion& question : questions)
         nats.push_back(-question.scores.front().logProbability);
@@ -83,7 +83,7 @@ TaskMetric meanMetric(std::string_view id, std::span<const double> values) {
     double squares = 0;
     for (const double one : values)
         squares += (one - value) * (one - value);
-    return {std::string(id), value, values.size() < 2 ? none : std::sqrt(squares / (count - 1) / count)};
+    return {std::string(id), value, values.size() < 2 ? noScore : std::sqrt(squares / (count - 1) / count)};
 }
 
 AnsweredQuestion answered(const TaskQuestion& question, const std::vector<OptionScore>& scores) {
@@ -113,7 +113,7 @@ TaskScores taskScores(TaskKind kind, std::span<const AnsweredQuestion> questions
     scores.count = questions.size();
     scores.metrics.push_back(accuracy(kind, AnswerBy::total, questions));
     if (kind == TaskKind::lastWord)
-        scores.metrics.push_back(perplexity(questions));
+        scores.metrics.push_back(questionPerplexity(questions));
     if (kind == TaskKind::choice)
         for (const AnswerBy by : {AnswerBy::codePoints, AnswerBy::bytes})
             scores.metrics.push_back(accuracy(kind, by, questions));

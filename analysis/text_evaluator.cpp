@@ -18,15 +18,15 @@ namespace secateur {
 
 namespace {
 
-using Clock = std::chrono::steady_clock;
+using SteadyClock = std::chrono::steady_clock;
 
 /// Masks whose losses are kept, so that undoing costs nothing; losses are small.
 constexpr std::size_t mostRuns = 32;
 /// Of the time for a group, that a batch may take of the dense model: in the first group it runs beside a mask.
 constexpr double batchShare = 0.5;
 
-double since(Clock::time_point begin) {
-    return std::chrono::duration<double>(Clock::now() - begin).count();
+double secondsSince(SteadyClock::time_point begin) {
+    return std::chrono::duration<double>(SteadyClock::now() - begin).count();
 }
 
 /// What was scored under a mask.
@@ -219,10 +219,10 @@ private:
                 expected += seconds(run, batch);
                 tokens += static_cast<double>(m_all.batches[batch].tokens());
             }
-            const auto begin = Clock::now();
+            const auto begin = SteadyClock::now();
             const int firstLayer = score(run, plan, first, count, m_work.next(expected));
             if (isDense(run) && firstLayer == 0)
-                timed(since(begin), tokens, first == 0);
+                timed(secondsSince(begin), tokens, first == 0);
             lowest = std::min(lowest, firstLayer);
         }
         return lowest;

@@ -220,10 +220,10 @@ bool hasNeurons(const LayerSpec& layer) {
 
 constexpr std::string_view gateNormPaper = "Gate-Norm: data-free attention pruning";
 constexpr std::span<const OptionInfo> noOptions;
-constexpr std::string_view flap = "FLAP's repository, Mag-SP";
-constexpr std::string_view ours = "Secateur's generalisation of Gate-Norm";
+constexpr std::string_view flapSource = "FLAP's repository, Mag-SP";
+constexpr std::string_view ownWeightMetric = "Secateur's generalisation of Gate-Norm";
 
-const std::array table{
+const std::array weightTable{
     WeightMetric{{"gate_norm", "gate-norm",
                   "How strongly a layer's queries and keys are coupled: small means near-uniform attention",
                   "‖Σ_h W_q⁽ʰ⁾ᵀ W_k⁽ᵍ⁽ʰ⁾⁾‖_F", "", gateNormPaper, Scope::layer, Needs::weights, PruneFirst::low,
@@ -233,24 +233,24 @@ const std::array table{
                  estimatedGateNorm},
     WeightMetric{{"gate_norm_headwise", "gate-norm, headwise",
                   "The gate-norm of a layer without cancellation between its heads", "√(Σ_h ‖W_q⁽ʰ⁾ᵀ W_k⁽ᵍ⁽ʰ⁾⁾‖_F²)",
-                  "", ours, Scope::layer, Needs::weights, PruneFirst::low, gateNormOptions},
+                  "", ownWeightMetric, Scope::layer, Needs::weights, PruneFirst::low, gateNormOptions},
                  headwiseGateNorm,
                  hasQueryAndKey},
     WeightMetric{{"gate_norm_head", "gate-norm per head", "How strongly a head's queries and keys are coupled",
-                  "‖W_q⁽ʰ⁾ᵀ W_k⁽ᵍ⁽ʰ⁾⁾‖_F", "", ours, Scope::head, Needs::weights, PruneFirst::low, gateNormOptions},
+                  "‖W_q⁽ʰ⁾ᵀ W_k⁽ᵍ⁽ʰ⁾⁾‖_F", "", ownWeightMetric, Scope::head, Needs::weights, PruneFirst::low, gateNormOptions},
                  gateNormOfHeads,
                  hasQueryAndKey},
     WeightMetric{{"gate_norm_group", "gate-norm per KV group",
                   "The gate-norm of a KV group, the queries of its heads summed", "‖(Σ_{h∈g} W_q⁽ʰ⁾)ᵀ W_k⁽ᵍ⁾‖_F", "",
-                  ours, Scope::kvGroup, Needs::weights, PruneFirst::low, groupOptions},
+                  ownWeightMetric, Scope::kvGroup, Needs::weights, PruneFirst::low, groupOptions},
                  gateNormOfGroups,
                  hasQueryAndKey},
     WeightMetric{{"mag_sp_head", "Mag-SP per head", "How large the weights are that a head writes with",
-                  "Σ_{j∈h} ‖(W_o)_{:,j}‖₂", "", flap, Scope::head, Needs::weights, PruneFirst::low, noOptions},
+                  "Σ_{j∈h} ‖(W_o)_{:,j}‖₂", "", flapSource, Scope::head, Needs::weights, PruneFirst::low, noOptions},
                  magnitudeOfHeads,
                  hasOutputOfHeads},
     WeightMetric{{"mag_sp_neuron", "Mag-SP per neuron", "How large the weights are that an MLP's neuron writes with",
-                  "‖(W_down)_{:,m}‖₂", "", flap, Scope::neuron, Needs::weights, PruneFirst::low, noOptions},
+                  "‖(W_down)_{:,m}‖₂", "", flapSource, Scope::neuron, Needs::weights, PruneFirst::low, noOptions},
                  magnitudeOfNeurons,
                  hasNeurons},
 };
@@ -258,7 +258,7 @@ const std::array table{
 } // namespace
 
 std::span<const WeightMetric> weightMetrics() {
-    return table;
+    return weightTable;
 }
 
 } // namespace secateur

@@ -117,7 +117,7 @@ bool cancelsTooFar(double square, double independent) {
 
 /// Squared norms of blocks of rows from their Gram matrices.
 /// @param keyGrams gramsBeside(key), of as many blocks as query has or fewer, each for as many of query in a row
-at::Tensor squaredNorms(const Kernels& kernels, const WideSource& source, const Rows& query, std::int64_t blocks,
+at::Tensor squaredProductNorms(const Kernels& kernels, const WideSource& source, const Rows& query, std::int64_t blocks,
                         const Rows& key, const at::Tensor& keyGrams) {
     const std::int64_t keyBlocks = keyGrams.size(0);
     const at::Tensor independent =
@@ -168,7 +168,7 @@ at::Tensor squaredNormsOfBlocks(const Kernels& kernels, const WideSource& source
     const Rows query = groupRows(kernels, again, ofFactors(kernels));
     const Rows key = keyRows(kernels, again, ofFactors(kernels));
     const at::Tensor exact =
-        squaredNorms(kernels, again, query, again.heads, key, gramsBeside(kernels, key, again.heads));
+        squaredProductNorms(kernels, again, query, again.heads, key, gramsBeside(kernels, key, again.heads));
     return squares.index_copy_(0, at::tensor(inexact, at::kLong), exact);
 }
 
@@ -217,7 +217,7 @@ at::Tensor WideQueryKey::squaredHeadNorms() {
         m_headNorms = squaredNormsOfBlocks(m_kernels, m_source, *m_blocks);
     } else {
         const Factors& read = factors();
-        m_headNorms = squaredNorms(m_kernels, m_source, read.query, m_source.heads, read.key, groupKeyGrams());
+        m_headNorms = squaredProductNorms(m_kernels, m_source, read.query, m_source.heads, read.key, groupKeyGrams());
     }
     return m_headNorms;
 }
@@ -226,7 +226,7 @@ at::Tensor WideQueryKey::squaredGroupNorms() {
     if (m_source.heads == m_source.kvHeads)
         return squaredHeadNorms();
     const Factors& read = factors();
-    return squaredNorms(m_kernels, m_source, read.group, m_source.kvHeads, read.key, groupKeyGrams());
+    return squaredProductNorms(m_kernels, m_source, read.group, m_source.kvHeads, read.key, groupKeyGrams());
 }
 
 Precision WideQueryKey::chosenPrecision() {

@@ -25,7 +25,7 @@ namespace secateur::cli {
 
 namespace {
 
-struct Arguments {
+struct AblateArguments {
     std::string path;
     std::string units = "heads";
     int screen = 0;
@@ -40,7 +40,7 @@ constexpr std::array unitNames{std::pair{"heads", "ablation_head"}, std::pair{"a
                                std::pair{"mlps", "ablation_mlp"}, std::pair{"blocks", "ablation_block"}};
 
 /// @throws UsageError naming the known ones
-std::vector<MetricRequest> requestsOf(const Arguments& arguments) {
+std::vector<MetricRequest> requestsOf(const AblateArguments& arguments) {
     const std::string options = arguments.screen > 0
                                     ? fmt::format(":screen={}:exact={}", arguments.screen, arguments.exact)
                                 : arguments.tasks.paths.empty() ? ""
@@ -72,7 +72,7 @@ std::optional<BosMode> modeOf(BosRule rule) {
 /// Ablates, with what the session holds and keeps, where there is one.
 class Ablating {
 public:
-    Ablating(const Arguments& arguments, const Console& console)
+    Ablating(const AblateArguments& arguments, const Console& console)
         : m_arguments(arguments)
         , m_console(console)
         , m_requests(requestsOf(arguments))
@@ -162,7 +162,7 @@ private:
         results = ablateTask(m_ready, task, m_requests, memory, withTimeLeft(m_progress, m_console));
     }
 
-    const Arguments& m_arguments;
+    const AblateArguments& m_arguments;
     const Console& m_console;
     std::vector<MetricRequest> m_requests;
     Progress m_progress;
@@ -219,7 +219,7 @@ void printEnds(const MetricResult& result) {
 }
 
 /// @returns whether it came to its end
-bool ablateVerb(const Arguments& arguments, const Console& console) {
+bool ablateVerb(const AblateArguments& arguments, const Console& console) {
     const auto begin = std::chrono::steady_clock::now();
     if (arguments.tasks.paths.size() > 1)
         throw UsageError("one task is asked at a time", "--task");
@@ -245,7 +245,7 @@ bool ablateVerb(const Arguments& arguments, const Console& console) {
 } // namespace
 
 void addAblate(CLI::App& program, Console& console) {
-    auto arguments = std::make_shared<Arguments>();
+    auto arguments = std::make_shared<AblateArguments>();
     CLI::App* verb = program.add_subcommand(
         "ablate", "Measure exactly what a model loses when each head, attention, MLP or block alone is removed");
     verb->add_option("MODEL", arguments->path, "Hugging Face directory, or a file in a format of `list formats`")

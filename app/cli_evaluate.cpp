@@ -31,7 +31,7 @@ namespace secateur::cli {
 
 namespace {
 
-struct Arguments {
+struct EvaluateArguments {
     std::string path;
     RunOptions run;
     std::vector<std::string> masks; ///< files; empty = dense
@@ -50,14 +50,14 @@ std::string fileName(const std::string& path) {
     return std::filesystem::path(path).filename().string();
 }
 
-std::optional<EvaluationKeeper> keeperOf(const Arguments& arguments, const Model& model) {
+std::optional<EvaluationKeeper> keeperOf(const EvaluateArguments& arguments, const Model& model) {
     if (arguments.out.empty())
         return std::nullopt;
     return EvaluationKeeper(arguments.out, model);
 }
 
 /// What the run is compared with, in the same type; nothing for the dense model itself unless a mask is named.
-std::optional<Contender> referenceOf(const Arguments& arguments, ReadyModel& ready,
+std::optional<Contender> referenceOf(const EvaluateArguments& arguments, ReadyModel& ready,
                                      std::optional<EvaluationKeeper>& keeper) {
     if (arguments.against == "none" || (arguments.against == "dense" && !ready.mask))
         return std::nullopt;
@@ -123,7 +123,7 @@ std::vector<TaskEvaluation> evaluateTasks(ReadyModel& ready, const Questions& qu
     return tasks;
 }
 
-double since(std::chrono::steady_clock::time_point begin) {
+double secondsFrom(std::chrono::steady_clock::time_point begin) {
     return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
 }
 
@@ -160,7 +160,7 @@ std::vector<Evaluation> runMasks(const ReadyModel& ready, EvaluationText text, c
                        std::string(name(evaluator.type())),
                        model.kernels().device(),
                        {},
-                       since(begin),
+                       secondsFrom(begin),
                        found.reusedLayers,
                        {}};
         run.text = TextEvaluation{text.source, text.digest, std::move(found.run),
@@ -171,7 +171,7 @@ std::vector<Evaluation> runMasks(const ReadyModel& ready, EvaluationText text, c
     return runs;
 }
 
-std::vector<Evaluation> evaluateMasks(ReadyModel& ready, const Arguments& arguments, const Console& console) {
+std::vector<Evaluation> evaluateMasks(ReadyModel& ready, const EvaluateArguments& arguments, const Console& console) {
     const Model& model = *ready.model;
     std::optional<EvaluationKeeper> keeper = keeperOf(arguments, model);
     std::vector<PruningMask> masks;
@@ -195,7 +195,7 @@ std::vector<Evaluation> evaluateMasks(ReadyModel& ready, const Arguments& argume
     return runs;
 }
 
-void evaluateSeveral(const Arguments& arguments, const Console& console) {
+void evaluateSeveral(const EvaluateArguments& arguments, const Console& console) {
     if (arguments.against != "dense")
         throw UsageError("several masks are compared with the dense model only", "--against");
     const auto begin = std::chrono::steady_clock::now();
@@ -204,7 +204,7 @@ void evaluateSeveral(const Arguments& arguments, const Console& console) {
         throw UsageError("an encoder without a head is evaluated under one mask at a time", "--mask");
     const std::vector<Evaluation> runs = evaluateMasks(ready, arguments, console);
     if (console.json) {
-        fmt::print("{}\n", evaluationsJson(fullCard(*ready.model), runs, since(begin), ready.warnings));
+        fmt::print("{}\n", evaluationsJson(fullCard(*ready.model), runs, secondsFrom(begin), ready.warnings));
         return;
     }
     printRuns(runs);
@@ -212,7 +212,7 @@ void evaluateSeveral(const Arguments& arguments, const Console& console) {
         fmt::print(stderr, "note: {}\n", warning);
 }
 
-Questions readQuestions(ReadyModel& ready, const Arguments& arguments, std::vector<AskedTask> tasks,
+Questions readQuestions(ReadyModel& ready, const EvaluateArguments& arguments, std::vector<AskedTask> tasks,
                         const std::optional<Contender>& reference, const Progress& progress) {
     Questions questions;
     if (arguments.asksForText() && givesPooledOutput(*ready.model)) {
@@ -249,7 +249,7 @@ void forecast(const Model& model, const Questions& questions, const LatencyOptio
     expected.say();
 }
 
-Evaluation evaluated(ReadyModel& ready, const Arguments& arguments, std::vector<AskedTask> tasks,
+Evaluation evaluated(ReadyModel& ready, const EvaluateArguments& arguments, std::vector<AskedTask> tasks,
                      const Console& console) {
     const Progress whole = console.progress();
     const Model& model = *ready.model;
@@ -293,14 +293,14 @@ Evaluation evaluated(ReadyModel& ready, const Arguments& arguments, std::vector<
     return evaluation;
 }
 
-void evaluateOne(const Arguments& arguments, const Console& console) {
+void evaluateOne(const EvaluateArguments& arguments, const Console& console) {
     const auto begin = std::chrono::steady_clock::now();
     const TextOptions& text = arguments.text;
     const Progress progress = console.progress().part(0, 0);
     std::vector<AskedTask> tasks = readTasks(arguments.tasks, text.rules.bos, text.batchTokens, progress);
     ReadyModel ready = openToRun(arguments.path, arguments.run, console, progress);
     Evaluation evaluation = evaluated(ready, arguments, std::move(tasks), console);
-    evaluation.seconds = since(begin);
+    evaluation.seconds = secondsFrom(begin);
     if (console.json) {
         fmt::print("{}\n", evaluationJson(fullCard(*ready.model), evaluation, arguments.tasks.listsAnswers));
         return;
@@ -316,7 +316,7 @@ void evaluateOne(const Arguments& arguments, const Console& console) {
         fmt::print(stderr, "note: {}\n", warning);
 }
 
-void evaluateVerb(Arguments& arguments, const Console& console) {
+void evaluateVerb(EvaluateArguments& arguments, const Console& console) {
     if (arguments.predicts && (arguments.masks.empty() || !arguments.asksForText()))
         throw UsageError("goes with --mask and a text", "--predict");
     if (arguments.masks.size() > 1 && !arguments.tasks.paths.empty())
@@ -333,7 +333,7 @@ void evaluateVerb(Arguments& arguments, const Console& console) {
 } // namespace
 
 void addEvaluate(CLI::App& program, Console& console) {
-    auto arguments = std::make_shared<Arguments>();
+    auto arguments = std::make_shared<EvaluateArguments>();
     CLI::App* verb =
         program.add_subcommand("evaluate", "Measure how well a model does and how fast, dense or under a mask");
     verb->add_option("MODEL", arguments->path, "Hugging Face directory, or a file in a format of `list formats`")

@@ -11,7 +11,7 @@ namespace secateur::cli {
 
 namespace {
 
-struct Arguments {
+struct ExportArguments {
     std::string path;
     std::string mask;
     std::string target;
@@ -31,7 +31,7 @@ void print(const ExportResult& result) {
         fmt::print(stderr, "note: {}\n", warning);
 }
 
-void exportVerb(Arguments arguments, const Console& console) {
+void exportVerb(ExportArguments arguments, const Console& console) {
     const Progress progress = console.progress();
     const auto model = open(arguments.path, console, progress.part(0, 0));
     std::vector<std::string> warnings;
@@ -56,7 +56,7 @@ std::vector<std::string> writtenTargets() {
 } // namespace
 
 void addExport(CLI::App& program, Console& console) {
-    auto arguments = std::make_shared<Arguments>();
+    auto arguments = std::make_shared<ExportArguments>();
     CLI::App* verb = program.add_subcommand("export", "Write a checkpoint of what a mask leaves");
     verb->add_option("MODEL", arguments->path, "Hugging Face directory, or a file in a format of `list formats`")
         ->required();

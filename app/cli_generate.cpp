@@ -15,7 +15,7 @@ namespace secateur::cli {
 
 namespace {
 
-struct Arguments {
+struct GenerateArguments {
     std::string path;
     PromptRequest prompt;
     RunOptions run;
@@ -37,12 +37,12 @@ void forecast(const ReadyModel& ready, const PromptRequest& prompt, const Tokeni
     expected.say();
 }
 
-void show(std::string_view piece) {
+void showPiece(std::string_view piece) {
     fmt::print("{}", piece);
     std::fflush(stdout);
 }
 
-void generateVerb(const Arguments& arguments, const Console& console) {
+void generateVerb(const GenerateArguments& arguments, const Console& console) {
     checkSampling(arguments.prompt.sampling);
     const Progress progress = progressOf(console);
     ReadyModel ready = openToRun(arguments.path, arguments.run, console, progress.part(0, 0));
@@ -53,7 +53,7 @@ void generateVerb(const Arguments& arguments, const Console& console) {
     forecast(ready, arguments.prompt, *tokenizer, console);
     const auto begin = std::chrono::steady_clock::now();
     const PromptContinuation written = continuePrompt(*ready.model, *ready.plan, *tokenizer, arguments.prompt, progress,
-                                                      console.json ? TextSink() : show);
+                                                      console.json ? TextSink() : showPiece);
     const Continuation& continuation = written.continuation;
     const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
     spdlog::info("{} tokens in {:.2f} s", continuation.tokens.size(), seconds);
@@ -72,7 +72,7 @@ void generateVerb(const Arguments& arguments, const Console& console) {
 } // namespace
 
 void addGenerate(CLI::App& program, Console& console) {
-    auto arguments = std::make_shared<Arguments>();
+    auto arguments = std::make_shared<GenerateArguments>();
     PromptRequest& prompt = arguments->prompt;
     CLI::App* verb = program.add_subcommand("generate", "Continue a prompt, dense or under a mask");
     verb->add_option("MODEL", arguments->path, "Hugging Face directory, or a file in a format of `list formats`")

@@ -14,7 +14,7 @@ namespace secateur::cli {
 
 namespace {
 
-struct Arguments {
+struct InspectArguments {
     std::string path;
     bool tensors = false;
     std::optional<std::string> tokens;
@@ -84,7 +84,7 @@ void printCard(const ModelCard& card) {
     fmt::print("{}", table(rows));
 }
 
-void printResults(const Session& session) {
+void printResultsOf(const Session& session) {
     std::vector<std::vector<std::string>> rows{{"result", "one per", "measured (UTC)", "in", "on"}};
     for (const MetricResult& result : session.results)
         rows.push_back({result.request.resultId(), std::string(name(result.request.info->scope)),
@@ -109,7 +109,7 @@ std::vector<TensorInfo> sortedTensors(const std::string& path) {
     return tensors;
 }
 
-void printNotes(const ModelCard& card) {
+void printCardNotes(const ModelCard& card) {
     for (const std::string& warning : card.warnings)
         fmt::print(stderr, "note: {}\n", warning);
 }
@@ -121,8 +121,8 @@ void inspectSession(const std::string& path, bool json) {
         return;
     }
     printCard(session.model);
-    printResults(session);
-    printNotes(session.model);
+    printResultsOf(session);
+    printCardNotes(session.model);
 }
 
 /// A token's text where it can be shown in a line.
@@ -150,7 +150,7 @@ void printTokens(const Tokenizer& tokenizer, std::string_view text, const Encodi
         fmt::print(stderr, "note: {}\n", warning);
 }
 
-void inspectTokens(const Arguments& arguments, bool json) {
+void inspectTokens(const InspectArguments& arguments, bool json) {
     const auto tokenizer = openTokenizer(arguments.path);
     const Encoding encoding = tokenizer->encode(
         *arguments.tokens,
@@ -161,7 +161,7 @@ void inspectTokens(const Arguments& arguments, bool json) {
         printTokens(*tokenizer, *arguments.tokens, encoding);
 }
 
-void inspect(const Arguments& arguments, const Console& console) {
+void inspect(const InspectArguments& arguments, const Console& console) {
     if (arguments.tokens)
         return inspectTokens(arguments, console.json);
     if (isSession(arguments.path) && arguments.tensors)
@@ -178,13 +178,13 @@ void inspect(const Arguments& arguments, const Console& console) {
     else
         printCard(card);
     if (!console.json)
-        printNotes(card);
+        printCardNotes(card);
 }
 
 } // namespace
 
 void addInspect(CLI::App& program, Console& console) {
-    auto arguments = std::make_shared<Arguments>();
+    auto arguments = std::make_shared<InspectArguments>();
     CLI::App* verb = program.add_subcommand("inspect", "Show the model card of a checkpoint or a session");
     verb->add_option("MODEL", arguments->path,
                      "Hugging Face directory, a file in a format of `list formats`, or a session .h5")

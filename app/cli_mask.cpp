@@ -20,7 +20,7 @@ namespace secateur::cli {
 
 namespace {
 
-struct Arguments {
+struct MaskArguments {
     std::vector<std::string> files;
     std::string model;
     std::string out;
@@ -41,7 +41,7 @@ struct ReadMasks {
     const ModelSpec& spec() const { return card.spec; }
 };
 
-ReadMasks readAll(const Arguments& arguments, const Console& console) {
+ReadMasks readAll(const MaskArguments& arguments, const Console& console) {
     ReadMasks masks;
     if (!arguments.model.empty()) {
         const auto model = open(arguments.model, console, console.progress().part(0, 0));
@@ -79,7 +79,7 @@ MaskRecord recordOf(ReadMasks& masks, PruningMask mask, std::string note) {
 }
 
 /// Of a mask that is to be written.
-PruningMask protectedMask(PruningMask mask, const Arguments& arguments, const ModelSpec& spec) {
+PruningMask protectedMask(PruningMask mask, const MaskArguments& arguments, const ModelSpec& spec) {
     Protection::parse(arguments.protect, spec).restore(mask);
     return mask;
 }
@@ -94,13 +94,13 @@ void tell(const ReadMasks& masks, const PruningMask& mask, const std::string& pa
     printNotes(masks.warnings);
 }
 
-void write(ReadMasks& masks, const PruningMask& mask, const std::string& note, const Arguments& arguments) {
+void write(ReadMasks& masks, const PruningMask& mask, const std::string& note, const MaskArguments& arguments) {
     const MaskRecord record = recordOf(masks, mask, note);
     if (!arguments.out.empty())
         writeMask(arguments.out, record);
 }
 
-void show(const Arguments& arguments, const Console& console) {
+void showMask(const MaskArguments& arguments, const Console& console) {
     const ReadMasks masks = readAll(arguments, console);
     const MaskRecord& record = masks.records.front();
     if (!console.json) {
@@ -116,7 +116,7 @@ void show(const Arguments& arguments, const Console& console) {
 
 using Combine = PruningMask (*)(const PruningMask&, const PruningMask&);
 
-void combine(const char* what, Combine with, const Arguments& arguments, const Console& console) {
+void combine(const char* what, Combine with, const MaskArguments& arguments, const Console& console) {
     ReadMasks masks = readAll(arguments, console);
     PruningMask result = masks.records.front().mask;
     for (std::size_t i = 1; i < masks.records.size(); ++i)
@@ -131,7 +131,7 @@ void printPart(const std::string& title, const PruningMask& mask) {
     printCuts(mask);
 }
 
-void diff(const Arguments& arguments, const Console& console) {
+void diffMasks(const MaskArguments& arguments, const Console& console) {
     ReadMasks masks = readAll(arguments, console);
     const MaskDifference parts = differenceOf(masks.records[0].mask, masks.records[1].mask);
     const PruningMask either = protectedMask(unionOf(parts.onlyFirst, parts.onlySecond), arguments, masks.spec());
@@ -152,7 +152,7 @@ void diff(const Arguments& arguments, const Console& console) {
                            {parts.onlySecond, priced[2], hasModel}, {parts.both, priced[3], hasModel}, masks.warnings));
 }
 
-void invert(const Arguments& arguments, const Console& console) {
+void invert(const MaskArguments& arguments, const Console& console) {
     ReadMasks masks = readAll(arguments, console);
     const auto unit = std::find_if(units.begin(), units.end(), [&](CutUnit u) { return name(u) == arguments.unit; });
     const PruningMask result =
@@ -161,7 +161,7 @@ void invert(const Arguments& arguments, const Console& console) {
     tell(masks, result, arguments.out, console);
 }
 
-void grow(const Arguments& arguments, const Console& console) {
+void grow(const MaskArguments& arguments, const Console& console) {
     ReadMasks masks = readAll(arguments, console);
     const PruningMask result =
         protectedMask(grownToKvGroups(masks.records.front().mask, masks.spec()), arguments, masks.spec());
@@ -169,7 +169,7 @@ void grow(const Arguments& arguments, const Console& console) {
     tell(masks, result, arguments.out, console);
 }
 
-void legalise(const Arguments& arguments, const Console& console) {
+void legalise(const MaskArguments& arguments, const Console& console) {
     ReadMasks masks = readAll(arguments, console);
     const LegalMask legal = legalised(masks.records.front().mask, masks.spec());
     if (protectedMask(legal.mask, arguments, masks.spec()) != legal.mask)
@@ -181,11 +181,11 @@ void legalise(const Arguments& arguments, const Console& console) {
     tell(masks, legal.mask, arguments.out, console);
 }
 
-using Work = std::function<void(const Arguments&, const Console&)>;
+using Work = std::function<void(const MaskArguments&, const Console&)>;
 
 /// @param least files and @param most of them
 CLI::App* addVerb(CLI::App& parent, const char* verbName, const char* summary, int least, int most, Work work,
-                  std::shared_ptr<Arguments> arguments, Console& console) {
+                  std::shared_ptr<MaskArguments> arguments, Console& console) {
     CLI::App* verb = parent.add_subcommand(verbName, summary);
     verb->add_option("MASK", arguments->files, "Mask .json")->required()->expected(least, most);
     verb->add_option("--model", arguments->model,
@@ -199,7 +199,7 @@ CLI::App* addVerb(CLI::App& parent, const char* verbName, const char* summary, i
     return verb;
 }
 
-void addOutput(CLI::App& verb, Arguments& arguments) {
+void addOutput(CLI::App& verb, MaskArguments& arguments) {
     verb.add_option("--out", arguments.out, "Mask .json to write; without it the result is only shown")
         ->option_text("FILE");
     verb.add_option("--protect", arguments.protect,
@@ -213,7 +213,7 @@ void addMask(CLI::App& program, Console& console) {
     CLI::App* mask = program.add_subcommand("mask", "Look at masks and combine them");
     mask->require_subcommand(1);
     const auto add = [&](const char* verb, const char* summary, int least, int most, Work work) {
-        auto arguments = std::make_shared<Arguments>();
+        auto arguments = std::make_shared<MaskArguments>();
         CLI::App* added = addVerb(*mask, verb, summary, least, most, std::move(work), arguments, console);
         if (verb != std::string_view("show"))
             addOutput(*added, *arguments);
@@ -228,13 +228,13 @@ void addMask(CLI::App& program, Console& console) {
     };
     constexpr int any = 1000;
     const auto combining = [](const char* what, Combine with) {
-        return [what, with](const Arguments& arguments, const Console& own) { combine(what, with, arguments, own); };
+        return [what, with](const MaskArguments& arguments, const Console& own) { combine(what, with, arguments, own); };
     };
-    add("show", "What a mask cuts, and what that saves", 1, 1, show);
+    add("show", "What a mask cuts, and what that saves", 1, 1, showMask);
     add("union", "Cut what any of them cuts", 2, any, combining("union", unionOf));
     add("intersect", "Cut what all of them cut", 2, any, combining("intersection", intersectionOf));
     add("subtract", "Cut what the first cuts and the others do not", 2, any, combining("difference", subtraction));
-    add("diff", "What only the one cuts, only the other, and both", 2, 2, diff);
+    add("diff", "What only the one cuts, only the other, and both", 2, 2, diffMasks);
     add("invert", "Cut what a mask leaves of one kind of unit", 1, 1, invert);
     add("grow", "Cut whole KV groups where a mask cuts some of their heads", 1, 1, grow);
     add("legalise", "The nearest mask whose KV groups all keep the same number of heads in each layer", 1, 1, legalise);

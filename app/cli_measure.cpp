@@ -19,7 +19,7 @@ namespace secateur::cli {
 
 namespace {
 
-struct Arguments {
+struct MeasureArguments {
     std::string path;
     std::string metrics;
     RunOptions run;
@@ -130,7 +130,7 @@ struct Measured {
 };
 
 /// Opens the model, with what is left of it where anything runs.
-ReadyModel opened(const Arguments& arguments, bool runs, const Console& console, const Progress& progress) {
+ReadyModel opened(const MeasureArguments& arguments, bool runs, const Console& console, const Progress& progress) {
     if (runs)
         return openToRun(arguments.path, arguments.run, console, progress);
     ReadyModel ready{open(arguments.path, console, progress), nullptr, {}, {}};
@@ -138,7 +138,7 @@ ReadyModel opened(const Arguments& arguments, bool runs, const Console& console,
     return ready;
 }
 
-Measured measureAll(const Arguments& arguments, const Console& console) {
+Measured measureRequests(const MeasureArguments& arguments, const Console& console) {
     const std::vector<MetricRequest> requests = parseMetricRequests(arguments.metrics);
     const bool runs = std::ranges::any_of(requests, runsModel);
     const Progress progress = console.progress();
@@ -163,9 +163,9 @@ Measured measureAll(const Arguments& arguments, const Console& console) {
 }
 
 /// @returns whether it came to its end
-bool measureVerb(const Arguments& arguments, const Console& console) {
+bool measureVerb(const MeasureArguments& arguments, const Console& console) {
     const auto begin = std::chrono::steady_clock::now();
-    const Measured all = measureAll(arguments, console);
+    const Measured all = measureRequests(arguments, console);
     const Session& session = all.session;
     const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
     spdlog::info("measured {} in {:.2f} s", arguments.metrics, seconds);
@@ -191,7 +191,7 @@ bool measureVerb(const Arguments& arguments, const Console& console) {
 } // namespace
 
 void addMeasure(CLI::App& program, Console& console) {
-    auto arguments = std::make_shared<Arguments>();
+    auto arguments = std::make_shared<MeasureArguments>();
     CLI::App* verb = program.add_subcommand("measure", "Compute metrics of a checkpoint");
     verb->add_option("MODEL", arguments->path, "Hugging Face directory, or a file in a format of `list formats`")
         ->required();

@@ -35,7 +35,7 @@ namespace secateur::cli {
 
 namespace {
 
-struct Arguments {
+struct PlotArguments {
     std::string path;
     std::string figure;
     std::string out;
@@ -49,7 +49,7 @@ struct Arguments {
 #ifdef SECATEUR_WITH_QT
 void checkCanDraw(const std::string&) {}
 
-void draw(const Figure& figure, const Arguments& arguments) {
+void draw(const Figure& figure, const PlotArguments& arguments) {
     qputenv("QT_QPA_PLATFORM", "offscreen");
     qInstallMessageHandler([](QtMsgType, const QMessageLogContext&, const QString& text) {
         spdlog::debug("{}", text.toStdString()); // Qt talks about desktops that a server does not have
@@ -67,7 +67,7 @@ void draw(const Figure& figure, const Arguments& arguments) {
                 "Name a .csv or .json file to get the figure's numbers");
 }
 
-void draw(const Figure&, const Arguments&) {}
+void draw(const Figure&, const PlotArguments&) {}
 #endif
 
 /// The results that a figure names in its options, as what would have to be measured. A result id may come in its file
@@ -93,7 +93,7 @@ std::vector<MetricRequest> requestsFor(std::string_view figure) {
 }
 
 /// A session as it is; of a model, what the figure needs.
-Session source(const Arguments& arguments, const Console& console) {
+Session source(const PlotArguments& arguments, const Console& console) {
     const std::string& path = arguments.path;
     const std::string_view figure = arguments.figure;
     if (isSession(path))
@@ -108,10 +108,10 @@ Session source(const Arguments& arguments, const Console& console) {
 }
 
 /// With what it is compared with, where that is named.
-Session withReference(const Arguments& arguments, const Console& console) {
+Session withReference(const PlotArguments& arguments, const Console& console) {
     Session session = source(arguments, console);
     if (!arguments.reference.empty()) {
-        Arguments other = arguments;
+        PlotArguments other = arguments;
         other.path = arguments.reference;
         session.reference = std::make_shared<const Session>(source(other, console));
     }
@@ -119,7 +119,7 @@ Session withReference(const Arguments& arguments, const Console& console) {
 }
 
 /// Runs a prompt and reads one head's map.
-Figure attention(const Arguments& arguments, const AttentionRequest& request, const Console& console) {
+Figure attention(const PlotArguments& arguments, const AttentionRequest& request, const Console& console) {
     if (isSession(arguments.path))
         return makeFigure(readSession(arguments.path), arguments.figure); // says what is missing
     if (!arguments.prompt)
@@ -173,7 +173,7 @@ GradientChangeRequest masksOf(const GradientFigureRequest& request, const Prunin
 }
 
 /// Runs a text down all layers twice.
-Figure gradientChanges(const Arguments& arguments, const GradientFigureRequest& request, const Console& console) {
+Figure gradientChanges(const PlotArguments& arguments, const GradientFigureRequest& request, const Console& console) {
     if (isSession(arguments.path))
         return makeFigure(readSession(arguments.path), arguments.figure); // says what is missing
     const Progress progress = console.progress();
@@ -209,7 +209,7 @@ std::string kindOf(const std::string& out) {
     return kind;
 }
 
-void plot(const Arguments& arguments, const Console& console) {
+void plot(const PlotArguments& arguments, const Console& console) {
     const std::string kind = kindOf(arguments.out);
     const bool isDrawn = kind != ".csv" && kind != ".json";
     if (isDrawn)
@@ -236,7 +236,7 @@ void plot(const Arguments& arguments, const Console& console) {
 } // namespace
 
 void addPlot(CLI::App& program, Console& console) {
-    auto arguments = std::make_shared<Arguments>();
+    auto arguments = std::make_shared<PlotArguments>();
     CLI::App* verb = program.add_subcommand("plot", "Draw a figure from a session, or straight from a checkpoint");
     verb->add_option("SESSION", arguments->path, "Session .h5; of a MODEL, what the figure needs is measured first")
         ->required();

@@ -22,7 +22,7 @@ namespace secateur::cli {
 
 namespace {
 
-struct Arguments {
+struct PruneArguments {
     std::string path;
     std::string strategy;
     std::string budget;
@@ -59,7 +59,7 @@ std::optional<Prediction> predictedFrom(const std::string& path, const ModelCard
     return predicted(predictor, mask, warnings);
 }
 
-void pruneVerb(const Arguments& arguments, const Console& console) {
+void pruneVerb(const PruneArguments& arguments, const Console& console) {
     PruneRequest request{
         parseStrategyRequest(arguments.strategy), parseBudget(arguments.budget), arguments.protect, arguments.seed, {}};
     checkCanWrite(arguments.out);
@@ -111,7 +111,7 @@ void pruneVerb(const Arguments& arguments, const Console& console) {
 } // namespace
 
 void addPrune(CLI::App& program, Console& console) {
-    auto arguments = std::make_shared<Arguments>();
+    auto arguments = std::make_shared<PruneArguments>();
     CLI::App* verb = program.add_subcommand("prune", "Run a strategy to a mask");
     verb->add_option("MODEL", arguments->path, "Hugging Face directory, or a file in a format of `list formats`")
         ->required();

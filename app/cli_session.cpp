@@ -15,7 +15,7 @@ namespace secateur::cli {
 
 namespace {
 
-struct Arguments {
+struct SessionArguments {
     std::vector<std::string> paths;
     std::string out;
 };
@@ -99,7 +99,7 @@ void printMasks(const Session& session) {
     fmt::print("\n{}", table(std::move(rows)));
 }
 
-void showVerb(const Arguments& arguments, const Console& console) {
+void showVerb(const SessionArguments& arguments, const Console& console) {
     const Session session = readSession(arguments.paths.front());
     if (console.json) {
         fmt::print("{}\n", sessionJson(session));
@@ -112,7 +112,7 @@ void showVerb(const Arguments& arguments, const Console& console) {
     printEvaluations(session);
 }
 
-void mergeVerb(const Arguments& arguments, const Console& console) {
+void mergeVerb(const SessionArguments& arguments, const Console& console) {
     Session all = joined(arguments.paths);
     checkCanAdd(all.model, arguments.out);
     if (std::filesystem::exists(arguments.out))
@@ -133,14 +133,14 @@ void addSession(CLI::App& program, Console& console) {
     verb->require_subcommand(1);
     verb->footer("Example: secateur-cli session merge server.h5 laptop.h5 --out both.h5");
 
-    auto shown = std::make_shared<Arguments>();
+    auto shown = std::make_shared<SessionArguments>();
     CLI::App* show = verb->add_subcommand("show", "Say what a session holds");
     show->add_option("SESSION", shown->paths, "Session .h5")->required()->expected(1);
     addCommonOptions(*show, console);
     show->footer("Example: secateur-cli session show llama.h5");
     show->callback([shown, &console] { showVerb(*shown, console); });
 
-    auto merged = std::make_shared<Arguments>();
+    auto merged = std::make_shared<SessionArguments>();
     CLI::App* merge = verb->add_subcommand(
         "merge",
         "Join the metrics, masks and evaluations of one model; of a measurement made twice the later file's "

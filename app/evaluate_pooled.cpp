@@ -15,7 +15,7 @@ namespace secateur::cli {
 
 namespace {
 
-BosRule bosRuleOf(std::optional<BosMode> mode) {
+BosRule pooledBosRule(std::optional<BosMode> mode) {
     switch (mode.value_or(BosMode::tokenizerDefault)) {
     case BosMode::tokenizerDefault:
         return BosRule::tokenizerDefault;
@@ -48,7 +48,7 @@ SequenceSet readSequences(ReadyModel& ready, const TextOptions& options, const P
     if (options.rules.protocol != TextProtocol::tokenPpl)
         throw UsageError("is for perplexity, which an encoder does not have", "--protocol");
     SequenceRules rules;
-    rules.bos = bosRuleOf(options.rules.bos);
+    rules.bos = pooledBosRule(options.rules.bos);
     rules.length = lengthOf(options, ready.model->spec());
     rules.mostTokens = options.rules.mostTokens;
     const auto tokenizer = openTokenizer(ready.model->card());

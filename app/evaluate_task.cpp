@@ -11,7 +11,7 @@ namespace secateur::cli {
 
 namespace {
 
-BosRule bosRuleOf(std::optional<BosMode> mode) {
+BosRule taskBosRule(std::optional<BosMode> mode) {
     switch (mode.value_or(BosMode::tokenizerDefault)) {
     case BosMode::tokenizerDefault:
     case BosMode::firstOnly:
@@ -47,7 +47,7 @@ std::vector<std::string> metricsRow(const std::string& label, const std::vector<
     return row;
 }
 
-std::string labelOf(const EvaluatedMask& mask) {
+std::string rowLabel(const EvaluatedMask& mask) {
     return mask.name.empty() ? "dense" : mask.name;
 }
 
@@ -59,8 +59,8 @@ void printMetrics(const TaskEvaluation& task, const Evaluation& evaluation) {
         alignment.push_back(Align::point);
     }
     if (task.reference)
-        rows.push_back(metricsRow(labelOf(task.reference->mask), task.reference->run.scores.metrics));
-    rows.push_back(metricsRow(labelOf(evaluation.mask), task.run.scores.metrics));
+        rows.push_back(metricsRow(rowLabel(task.reference->mask), task.reference->run.scores.metrics));
+    rows.push_back(metricsRow(rowLabel(evaluation.mask), task.run.scores.metrics));
     if (task.reference) {
         std::vector<TaskMetric> differences;
         std::vector<std::string> changes{"right then wrong, wrong then right"};
@@ -131,7 +131,7 @@ std::vector<AskedTask> readTasks(const TaskOptions& options, std::optional<BosMo
     for (const std::string& path : options.paths) {
         TaskRequest request = options;
         request.path = path;
-        request.bos = bosRuleOf(bos);
+        request.bos = taskBosRule(bos);
         request.batchTokens = batchTokens;
         tasks.push_back(readAskedTask(request, progress));
     }

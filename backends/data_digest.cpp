@@ -6,49 +6,49 @@ namespace secateur {
 
 namespace {
 
-void add(Sha256& sum, const std::string& text) {
+void addTo(Sha256& sum, const std::string& text) {
     sum.add(static_cast<std::int64_t>(text.size()));
     sum.add(text.data(), text.size());
 }
 
-void add(Sha256& sum, std::span<const std::string> texts) {
+void addTo(Sha256& sum, std::span<const std::string> texts) {
     sum.add(static_cast<std::int64_t>(texts.size()));
     for (const std::string& text : texts)
-        add(sum, text);
+        addTo(sum, text);
 }
 
-void add(Sha256& sum, std::span<const TaskQuestion> questions) {
+void addTo(Sha256& sum, std::span<const TaskQuestion> questions) {
     sum.add(static_cast<std::int64_t>(questions.size()));
     for (const TaskQuestion& question : questions) {
         sum.add(static_cast<std::int64_t>(question.line));
-        add(sum, question.subject);
-        add(sum, question.description);
+        addTo(sum, question.subject);
+        addTo(sum, question.description);
         sum.add(static_cast<std::int64_t>(question.gold));
         sum.add(static_cast<std::int64_t>(question.options.size()));
         for (const TaskOption& option : question.options) {
-            add(sum, option.context);
-            add(sum, option.continuation);
+            addTo(sum, option.context);
+            addTo(sum, option.continuation);
             sum.add(static_cast<std::int64_t>(option.codePoints));
             sum.add(static_cast<std::int64_t>(option.bytes));
         }
     }
 }
 
-void add(Sha256& sum, const LabelledText& text) {
+void addTo(Sha256& sum, const LabelledText& text) {
     sum.add(static_cast<std::int64_t>(text.line));
-    add(sum, text.text);
+    addTo(sum, text.text);
     sum.add(std::int64_t{text.pair.has_value()});
-    add(sum, text.pair.value_or(""));
-    add(sum, text.label);
+    addTo(sum, text.pair.value_or(""));
+    addTo(sum, text.label);
 }
 
-void add(Sha256& sum, const AnswerPrompt& prompt) {
+void addTo(Sha256& sum, const AnswerPrompt& prompt) {
     sum.add(static_cast<std::int64_t>(prompt.line));
-    add(sum, prompt.prompt);
-    add(sum, prompt.answers);
-    add(sum, prompt.stops);
+    addTo(sum, prompt.prompt);
+    addTo(sum, prompt.answers);
+    addTo(sum, prompt.stops);
     sum.add(std::int64_t{prompt.mostTokens});
-    add(sum, prompt.extract);
+    addTo(sum, prompt.extract);
 }
 
 } // namespace
@@ -68,20 +68,20 @@ std::string dataDigest(const SequenceSet& set, std::span<const int> labels) {
 
 std::string dataDigest(const Task& task, std::span<const TaskQuestion> examples) {
     Sha256 sum;
-    add(sum, std::string(task.formatId));
-    add(sum, task.questions);
-    add(sum, examples);
+    addTo(sum, std::string(task.formatId));
+    addTo(sum, task.questions);
+    addTo(sum, examples);
     for (const LabelledText& text : task.texts)
-        add(sum, text);
+        addTo(sum, text);
     for (const AnswerPrompt& prompt : task.prompts)
-        add(sum, prompt);
+        addTo(sum, prompt);
     return "sha256:" + sum.hexadecimal();
 }
 
 std::string dataDigest(const AskedTask& asked) {
     const TaskRules& rules = asked.rules;
     Sha256 sum;
-    add(sum, asked.digest);
+    addTo(sum, asked.digest);
     for (const std::uint64_t number :
          {std::uint64_t{rules.shots.count}, static_cast<std::uint64_t>(rules.shots.choice), rules.shots.seed,
           std::uint64_t{rules.limit}, rules.seed, static_cast<std::uint64_t>(rules.tokens.bos),

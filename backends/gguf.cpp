@@ -20,7 +20,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-constexpr std::uint32_t mostDimensions = 4;
+constexpr std::uint32_t mostGgufDimensions = 4;
 constexpr std::uint64_t longestName = 65535;
 constexpr std::int64_t defaultAlignment = 32;
 
@@ -53,8 +53,8 @@ Listed readListed(ByteReader& reader, std::uint64_t index, const std::shared_ptr
         throw Error(fmt::format("has a tensor name of {} bytes", listed.entry.name.size()), file->path());
     const std::string subject = listed.entry.subject();
     const std::uint32_t dimensions = reader.u32(place);
-    if (dimensions < 1 || dimensions > mostDimensions)
-        throw Error(fmt::format("has {} dimensions; 1 to {} are possible", dimensions, mostDimensions), subject);
+    if (dimensions < 1 || dimensions > mostGgufDimensions)
+        throw Error(fmt::format("has {} dimensions; 1 to {} are possible", dimensions, mostGgufDimensions), subject);
     // Stored fastest first.
     listed.entry.shape.resize(dimensions);
     for (std::uint32_t i = 0; i < dimensions; ++i) {

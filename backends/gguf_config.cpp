@@ -155,7 +155,7 @@ AttentionKind attentionOf(std::int64_t heads, std::int64_t kvHeads) {
     return kvHeads == 0 ? AttentionKind::linear : AttentionKind::full;
 }
 
-std::vector<LayerSpec> readLayers(const Keys& keys, const ArchitectureInfo& architecture, int hidden,
+std::vector<LayerSpec> readGgufLayers(const Keys& keys, const ArchitectureInfo& architecture, int hidden,
                                   const Checkpoint& checkpoint) {
     const auto count = static_cast<std::size_t>(keys.required("block_count", 1, mostLayers));
     const auto heads = keys.perLayer("attention.head_count", count, 0, mostWidth);
@@ -220,7 +220,7 @@ ModelSpec readSpec(const std::string& path, const Keys& keys, const Architecture
     const bool isCapped = architecture.defaults.scoreSoftcap > 0;
     spec.scoreSoftcap = isCapped ? keys.positive("attn_logit_softcapping", architecture.defaults.scoreSoftcap) : 0;
     spec.logitSoftcap = isCapped ? keys.positive("final_logit_softcapping", architecture.defaults.logitSoftcap) : 0;
-    spec.layers = readLayers(keys, architecture, spec.hidden, checkpoint);
+    spec.layers = readGgufLayers(keys, architecture, spec.hidden, checkpoint);
     findBiases(spec, tensors);
     checkLayers(spec, path);
     return spec;

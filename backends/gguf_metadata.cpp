@@ -12,7 +12,7 @@ namespace secateur {
 
 namespace {
 
-constexpr std::uint64_t longestKey = 65535; // the format's own limit
+constexpr std::uint64_t longestMetadataKey = 65535; // the format's own limit
 constexpr int deepestArray = 4;
 
 enum ValueType : std::uint32_t { u8, i8, u16, i16, u32Type, i32, f32, boolean, string, array, u64Type, i64, f64 };
@@ -24,7 +24,7 @@ std::size_t scalarBytes(std::uint32_t type) {
 }
 
 template <typename T>
-T load(const std::byte* source) {
+T loadValue(const std::byte* source) {
     T value{};
     std::memcpy(&value, source, sizeof value);
     return value;
@@ -58,7 +58,7 @@ GgufMetadata::GgufMetadata(ByteReader& reader, std::uint64_t count, std::string 
     : m_subject(std::move(subject)) {
     for (std::uint64_t i = 0; i < count; ++i) {
         const std::string_view key = reader.text(fmt::format("metadata key {}", i));
-        if (key.empty() || key.size() > longestKey)
+        if (key.empty() || key.size() > longestMetadataKey)
             throw Error(fmt::format("has a metadata key of {} bytes", key.size()), m_subject);
         const std::string name(key);
         const Value value = readValue(reader, name);
@@ -106,9 +106,9 @@ std::optional<double> GgufMetadata::number(const std::string& key) const {
     if (!value)
         return std::nullopt;
     if (value->type == f32)
-        return static_cast<double>(load<float>(value->bytes.data()));
+        return static_cast<double>(loadValue<float>(value->bytes.data()));
     if (value->type == f64)
-        return load<double>(value->bytes.data());
+        return loadValue<double>(value->bytes.data());
     refuse(key, "expected a floating point number");
 }
 
@@ -117,22 +117,22 @@ std::int64_t GgufMetadata::integerAt(const std::string& key, std::uint32_t type,
     const auto read = [&]() -> std::optional<std::int64_t> {
         switch (type) {
         case u8:
-            return load<std::uint8_t>(source);
+            return loadValue<std::uint8_t>(source);
         case i8:
-            return load<std::int8_t>(source);
+            return loadValue<std::int8_t>(source);
         case u16:
-            return load<std::uint16_t>(source);
+            return loadValue<std::uint16_t>(source);
         case i16:
-            return load<std::int16_t>(source);
+            return loadValue<std::int16_t>(source);
         case u32Type:
-            return load<std::uint32_t>(source);
+            return loadValue<std::uint32_t>(source);
         case i32:
-            return load<std::int32_t>(source);
+            return loadValue<std::int32_t>(source);
         case u64Type:
             // What does not fit wraps below zero, which no caller accepts.
-            return static_cast<std::int64_t>(load<std::uint64_t>(source));
+            return static_cast<std::int64_t>(loadValue<std::uint64_t>(source));
         case i64:
-            return load<std::int64_t>(source);
+            return loadValue<std::int64_t>(source);
         default:
             return std::nullopt;
         }
@@ -182,7 +182,7 @@ std::optional<bool> GgufMetadata::flag(const std::string& key) const {
         return std::nullopt;
     if (value->type != boolean)
         refuse(key, "expected true or false");
-    return load<std::uint8_t>(value->bytes.data()) != 0;
+    return loadValue<std::uint8_t>(value->bytes.data()) != 0;
 }
 
 const GgufMetadata::Value* GgufMetadata::findArray(const std::string& key, std::uint32_t elementType,

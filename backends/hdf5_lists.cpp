@@ -11,7 +11,7 @@ namespace secateur::hdf5 {
 
 namespace {
 
-Handle textType() {
+Handle listTextType() {
     Handle type(H5Tcopy(H5T_C_S1), H5Tclose);
     H5Tset_size(type.id(), H5T_VARIABLE);
     H5Tset_cset(type.id(), H5T_CSET_UTF8);
@@ -83,7 +83,7 @@ Handle writeTextList(const Handle& group, const std::string& name, const std::ve
     std::vector<const char*> pointers;
     for (const std::string& text : texts)
         pointers.push_back(text.c_str());
-    const Handle type = textType();
+    const Handle type = listTextType();
     return writeDataset(group, name, type.id(), type.id(), {pointers.size()}, pointers.data());
 }
 
@@ -118,7 +118,7 @@ std::vector<std::string> readTextList(const Handle& group, const std::string& na
         std::vector<char*> pointers(lengthOf(dataset, H5T_STRING, "texts"), nullptr);
         if (pointers.empty())
             return {};
-        const Handle type = textType();
+        const Handle type = listTextType();
         readAll(dataset, type.id(), pointers.data());
         std::vector<std::string> texts;
         for (const char* text : pointers)

@@ -24,9 +24,9 @@ namespace {
 constexpr int deepest = 32;
 
 /// Watches the parser: keys must be new to their object, and nesting must end.
-class Watch {
+class DepthWatch {
 public:
-    explicit Watch(const std::string& subject)
+    explicit DepthWatch(const std::string& subject)
         : m_subject(subject) {}
 
     bool operator()(int depth, Json::parse_event_t event, const Json& parsed) {
@@ -79,7 +79,7 @@ JsonObject::JsonObject(std::shared_ptr<const Value> value, std::string subject)
 JsonObject JsonObject::parse(std::string_view text, const std::string& subject) {
     std::shared_ptr<const Json> document;
     try {
-        Watch watch(subject);
+        DepthWatch watch(subject);
         document = std::make_shared<const Json>(Json::parse(text.begin(), text.end(), std::ref(watch)));
     } catch (const Json::parse_error& error) {
         throw Error(fmt::format("is not valid JSON (byte {})", error.byte), subject);

@@ -4,20 +4,20 @@ namespace secateur {
 
 namespace {
 
-using Json = nlohmann::ordered_json;
+using OrderedJson = nlohmann::ordered_json;
 
-Json secondsOf(const Timing& timing) {
+OrderedJson secondsOf(const Timing& timing) {
     return {{"mean_seconds", timing.mean()},
             {"median_seconds", timing.median()},
             {"p10_seconds", timing.percentile(10)},
             {"p90_seconds", timing.percentile(90)}};
 }
 
-Json speedupFields(const std::optional<Speedup>& speedup) {
-    return speedup ? Json{{"ratio", speedup->ratio}, {"p10", speedup->p10}, {"p90", speedup->p90}} : Json();
+OrderedJson speedupFields(const std::optional<Speedup>& speedup) {
+    return speedup ? OrderedJson{{"ratio", speedup->ratio}, {"p10", speedup->p10}, {"p90", speedup->p90}} : OrderedJson();
 }
 
-Json sublayerFields(const std::optional<SublayerSeconds>& seconds) {
+OrderedJson sublayerFields(const std::optional<SublayerSeconds>& seconds) {
     if (!seconds)
         return nullptr;
     return {{"attention", seconds->attentionTotal()},
@@ -27,8 +27,8 @@ Json sublayerFields(const std::optional<SublayerSeconds>& seconds) {
             {"layers", {{"attention", seconds->attention}, {"mlp", seconds->mlp}}}};
 }
 
-Json passFields(const PrefillTiming& pass) {
-    Json fields{{"seconds", pass.timing.median()}, {"runs", pass.timing.seconds.size()}};
+OrderedJson passFields(const PrefillTiming& pass) {
+    OrderedJson fields{{"seconds", pass.timing.median()}, {"runs", pass.timing.seconds.size()}};
     fields.update(secondsOf(pass.timing));
     fields["by_sublayer"] = sublayerFields(pass.bySublayer);
     return fields;
@@ -36,9 +36,9 @@ Json passFields(const PrefillTiming& pass) {
 
 } // namespace
 
-Json latencyFields(const Latency& latency, const Json& reference) {
+OrderedJson latencyFields(const Latency& latency, const OrderedJson& reference) {
     const LatencyRules& rules = latency.rules;
-    Json fields{{"prompt_tokens", rules.promptTokens},
+    OrderedJson fields{{"prompt_tokens", rules.promptTokens},
                 {"new_tokens", rules.newTokens},
                 {"batch", 1},
                 {"warmup", rules.warmup},
@@ -55,8 +55,8 @@ Json latencyFields(const Latency& latency, const Json& reference) {
     return fields;
 }
 
-Json prefillFields(const Prefill& prefill, const Json& reference) {
-    Json fields{{"tokens", prefill.tokens}};
+OrderedJson prefillFields(const Prefill& prefill, const OrderedJson& reference) {
+    OrderedJson fields{{"tokens", prefill.tokens}};
     fields.update(passFields(prefill.run));
     fields["reference"] = nullptr;
     if (prefill.reference) {

@@ -18,10 +18,10 @@ namespace secateur {
 
 namespace {
 
-using Json = nlohmann::json;
+using MaskJson = nlohmann::json;
 
 constexpr std::size_t longestMask = 32'000'000;
-constexpr std::int64_t version = 1;
+constexpr std::int64_t maskVersion = 1;
 constexpr std::int64_t latest = 999; ///< that any program may ever write
 
 void checkVersion(const JsonObject& file) {
@@ -29,8 +29,8 @@ void checkVersion(const JsonObject& file) {
     const auto found = file.integer(key, 1, latest);
     if (!found)
         throw Error("is not a mask: it has no \"secateur_mask\"", file.subject());
-    if (*found != version)
-        file.refuse(key, fmt::format("version {} is not read, only version {}", *found, version));
+    if (*found != maskVersion)
+        file.refuse(key, fmt::format("version {} is not read, only version {}", *found, maskVersion));
 }
 
 std::string required(const JsonObject& object, const char* key) {
@@ -40,7 +40,7 @@ std::string required(const JsonObject& object, const char* key) {
     return *text;
 }
 
-std::string_view textOf(const MappedFile& file) {
+std::string_view wholeText(const MappedFile& file) {
     const auto bytes = file.bytes();
     return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
 }
@@ -158,7 +158,7 @@ int readIndex(const JsonObject& entry, std::vector<bool>& listed) {
     return static_cast<int>(*number);
 }
 
-PruningMask readLayers(const JsonObject& file, const ModelSpec& spec) {
+PruningMask readMaskLayers(const JsonObject& file, const ModelSpec& spec) {
     const auto entries = file.objects("layers");
     if (!entries)
         file.refuse("layers", "is missing");
@@ -261,7 +261,7 @@ std::optional<MaskProvenance> readProvenance(const JsonObject& file) {
 }
 
 std::string quoted(const std::string& text) {
-    return Json(text).dump(-1, ' ', false, Json::error_handler_t::replace);
+    return MaskJson(text).dump(-1, ' ', false, MaskJson::error_handler_t::replace);
 }
 
 std::string quotedOrNull(const std::string& text) {
@@ -362,7 +362,7 @@ MaskReading parseMask(std::string_view text, const std::string& subject, const M
     MaskReading reading;
     MaskRecord& record = reading.record;
     readModel(file, spec, record);
-    record.mask = readLayers(file, spec);
+    record.mask = readMaskLayers(file, spec);
     if (file.isSet("bias_compensation"))
         file.refuse("bias_compensation", "is not read yet; only null is");
     record.note = file.text("note").value_or("");
@@ -376,12 +376,12 @@ MaskReading parseMask(std::string_view text, const std::string& subject, const M
 
 MaskReading readMask(const std::string& path, const ModelSpec& spec, const std::string& fingerprint) {
     const auto file = MappedFile::open(path);
-    return parseMask(textOf(*file), path, spec, fingerprint);
+    return parseMask(wholeText(*file), path, spec, fingerprint);
 }
 
 ModelSpec readMaskedModel(const std::string& path) {
     const auto file = MappedFile::open(path);
-    const JsonObject model = modelObject(maskObject(textOf(*file), path));
+    const JsonObject model = modelObject(maskObject(wholeText(*file), path));
     const std::string structure = required(model, "structure");
     try {
         return specOf(required(model, "architecture"), structure);

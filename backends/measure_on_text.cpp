@@ -14,7 +14,7 @@ namespace secateur {
 namespace {
 
 /// Some of the requests, and where they stand among all.
-struct Part {
+struct TextPart {
     std::vector<MetricRequest> requests;
     std::vector<std::size_t> places;
 
@@ -74,7 +74,7 @@ public:
         , m_results(requests.size()) {
         for (std::size_t i = 0; i < requests.size(); ++i) {
             const Needs needs = requests[i].info->needs;
-            Part& part = needs == Needs::ablation   ? m_ofAblation
+            TextPart& part = needs == Needs::ablation   ? m_ofAblation
                          : needs == Needs::gradient ? m_ofGradient
                                                     : m_ofForward;
             part.add(requests[i], i);
@@ -98,10 +98,10 @@ public:
     }
 
 private:
-    using Measuring = std::function<std::vector<MetricResult>(const Part& part)>;
+    using Measuring = std::function<std::vector<MetricResult>(const TextPart& part)>;
 
     /// @returns whether the next part is to follow
-    bool run(const Part& part, const Measuring& measuring) {
+    bool run(const TextPart& part, const Measuring& measuring) {
         if (part.requests.empty())
             return true;
         try {
@@ -115,19 +115,19 @@ private:
     }
 
     Measuring forwardMetrics(const Progress& progress, const LayerSink& layerDone) const {
-        return [=, this, &layerDone](const Part& part) {
+        return [=, this, &layerDone](const TextPart& part) {
             return measureForward(m_model, {m_plan, m_text.set.sequences, m_batchTokens}, part.requests, progress,
                                   part.tellingPlaces(layerDone));
         };
     }
     Measuring gradientMetrics(const Progress& progress, const LayerSink& layerDone) const {
-        return [=, this, &layerDone](const Part& part) {
+        return [=, this, &layerDone](const TextPart& part) {
             return measureGradient(m_model, {m_plan, m_text.set.sequences, m_text.labels, m_batchTokens}, part.requests,
                                    progress, part.tellingPlaces(layerDone));
         };
     }
     Measuring ablationMetrics(const Progress& progress, const LayerSink& layerDone) const {
-        return [=, this, &layerDone](const Part& part) {
+        return [=, this, &layerDone](const TextPart& part) {
             return measureAblation(m_model, {m_plan, m_text.set.sequences, m_text.labels, m_batchTokens}, part.requests,
                                    progress, part.tellingPlaces(layerDone));
         };
@@ -137,9 +137,9 @@ private:
     const Plan& m_plan;
     const SequenceText& m_text;
     std::int64_t m_batchTokens;
-    Part m_ofForward;
-    Part m_ofGradient;
-    Part m_ofAblation;
+    TextPart m_ofForward;
+    TextPart m_ofGradient;
+    TextPart m_ofAblation;
     std::vector<MetricResult> m_results;
 };
 
@@ -179,8 +179,8 @@ Measurement measurementOf(const Model& model, const Plan& plan, const std::strin
 std::vector<MetricResult> measureOnChoice(const Model& model, std::span<const MetricRequest> requests,
                                           const MeasureChoice& choice, const Progress& progress,
                                           const LayerSink& layerDone) {
-    Part ofWeights;
-    Part ofText;
+    TextPart ofWeights;
+    TextPart ofText;
     for (std::size_t i = 0; i < requests.size(); ++i)
         (requests[i].info->needs == Needs::weights ? ofWeights : ofText).add(requests[i], i);
     std::vector<MetricResult> all(requests.size());

@@ -6,49 +6,49 @@ namespace secateur {
 
 namespace {
 
-using Json = nlohmann::ordered_json;
+using OrderedJson = nlohmann::ordered_json;
 
-Json number(double value) {
-    return std::isfinite(value) ? Json(value) : Json(nullptr);
+OrderedJson valueNumber(double value) {
+    return std::isfinite(value) ? OrderedJson(value) : OrderedJson(nullptr);
 }
 
 /// One number per layer, or one list of the cells that the layer has.
-Json values(const Matrix& matrix, Scope scope, const ModelSpec& spec) {
-    Json rows = Json::array();
+OrderedJson values(const Matrix& matrix, Scope scope, const ModelSpec& spec) {
+    OrderedJson rows = OrderedJson::array();
     for (std::size_t layer = 0; layer < matrix.rows(); ++layer) {
         if (scope == Scope::layer) {
-            rows.push_back(number(matrix(layer, 0)));
+            rows.push_back(valueNumber(matrix(layer, 0)));
             continue;
         }
-        Json cells = Json::array();
+        OrderedJson cells = OrderedJson::array();
         for (std::size_t cell = 0; cell < cellsInLayer(scope, spec.layers[layer]); ++cell)
-            cells.push_back(number(matrix(layer, cell)));
+            cells.push_back(valueNumber(matrix(layer, cell)));
         rows.push_back(std::move(cells));
     }
     return rows;
 }
 
 /// For each length of prefixes, where there are such.
-Json allValues(const MetricResult& result, const ModelSpec& spec) {
+OrderedJson allValues(const MetricResult& result, const ModelSpec& spec) {
     const Scope scope = result.request.info->scope;
     if (result.lengths.empty())
         return values(result.values, scope, spec);
-    Json all = Json::array();
+    OrderedJson all = OrderedJson::array();
     for (const Matrix& own : result.overLengths)
         all.push_back(values(own, scope, spec));
     return all;
 }
 
 /// The values of a metric that names classes, by their names.
-Json classesOf(const MetricResult& result, const ModelSpec& spec) {
+OrderedJson classesOf(const MetricResult& result, const ModelSpec& spec) {
     const auto names = result.request.info->classes;
-    Json rows = Json::array();
+    OrderedJson rows = OrderedJson::array();
     for (std::size_t layer = 0; layer < result.values.rows(); ++layer) {
-        Json cells = Json::array();
+        OrderedJson cells = OrderedJson::array();
         for (std::size_t cell = 0; cell < cellsInLayer(result.request.info->scope, spec.layers[layer]); ++cell) {
             const double value = result.values(layer, cell);
             const bool isClass = value >= 0 && value < static_cast<double>(names.size());
-            cells.push_back(isClass ? Json(names[static_cast<std::size_t>(value)]) : Json(nullptr));
+            cells.push_back(isClass ? OrderedJson(names[static_cast<std::size_t>(value)]) : OrderedJson(nullptr));
         }
         rows.push_back(std::move(cells));
     }
@@ -59,7 +59,7 @@ Json classesOf(const MetricResult& result, const ModelSpec& spec) {
 
 nlohmann::ordered_json metricFields(const MetricResult& result, const ModelSpec& spec) {
     const MetricInfo& info = *result.request.info;
-    Json fields{{"scope", name(info.scope)},
+    OrderedJson fields{{"scope", name(info.scope)},
                 {"prune_first", name(info.pruneFirst)},
                 {"unit", info.unit},
                 {"values", allValues(result, spec)}};
@@ -73,7 +73,7 @@ nlohmann::ordered_json metricFields(const MetricResult& result, const ModelSpec&
         fields["is_complete"] = result.isWhole;
     if (result.standardError)
         fields["standard_error"] = values(*result.standardError, info.scope, spec);
-    fields["options"] = Json::object();
+    fields["options"] = OrderedJson::object();
     for (const auto& [option, value] : result.request.options)
         fields["options"][option] = value;
     fields["seconds"] = result.seconds;

@@ -19,7 +19,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-constexpr const char* hint = "Open a Hugging Face directory with a tokenizer.json, tokenizer.model, vocab.txt or "
+constexpr const char* tokenizerHint = "Open a Hugging Face directory with a tokenizer.json, tokenizer.model, vocab.txt or "
                              "vocab.json and merges.txt, or a .gguf file";
 
 bool beginsAsGguf(const std::string& path) {
@@ -44,7 +44,7 @@ TokenizerParts partsAt(const fs::path& path) {
             return readHfTokenizer(path.string());
         if (holdsGguf(path.string()))
             return fromGguf(ggufModelIn(path.string()));
-        throw Error("holds no tokenizer", path.string(), hint);
+        throw Error("holds no tokenizer", path.string(), tokenizerHint);
     }
     if (beginsAsGguf(path.string()))
         return fromGguf(path);
@@ -54,12 +54,12 @@ TokenizerParts partsAt(const fs::path& path) {
     const fs::path folder = path.has_parent_path() ? path.parent_path() : fs::path(".");
     if (holdsTokenizer(folder.string()))
         return readHfTokenizer(folder.string());
-    throw Error("is no tokenizer, and none lies beside it", path.string(), hint);
+    throw Error("is no tokenizer, and none lies beside it", path.string(), tokenizerHint);
 }
 
 /// Runs one opening; what the standard library throws on files becomes an Error.
 template <typename Work>
-auto opening(const std::string& path, Work work) {
+auto openingTokenizer(const std::string& path, Work work) {
     try {
         return work();
     } catch (const fs::filesystem_error& error) {
@@ -72,11 +72,11 @@ auto opening(const std::string& path, Work work) {
 } // namespace
 
 std::shared_ptr<const Tokenizer> openTokenizer(const std::string& path) {
-    return opening(path, [&] { return assemble(partsAt(snapshotOf(path))); });
+    return openingTokenizer(path, [&] { return assemble(partsAt(snapshotOf(path))); });
 }
 
 std::shared_ptr<const Tokenizer> openTokenizer(const ModelCard& model) {
-    return opening(model.path, [&] {
+    return openingTokenizer(model.path, [&] {
         TokenizerParts parts = partsAt(snapshotOf(model.path));
         const int rows = model.spec.vocab;
         const int tokens = parts.model->vocabulary().size();

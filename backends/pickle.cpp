@@ -16,7 +16,7 @@ namespace secateur {
 namespace {
 
 using namespace pickle_opcode;
-using Kind = PickleValue::Kind;
+using PickleKind = PickleValue::Kind;
 using Index = std::uint32_t;
 
 constexpr std::size_t longestPickle = 256 << 20;
@@ -25,7 +25,7 @@ constexpr std::uint8_t newestProtocol = 5;
 constexpr std::string_view orderedDictionary = "collections.OrderedDict";
 const char* const what = "a pickle";
 
-std::string_view textOf(std::span<const std::byte> bytes) {
+std::string_view asText(std::span<const std::byte> bytes) {
     return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
 }
 
@@ -55,11 +55,11 @@ private:
     bool stepObject(std::uint8_t opcode);
 
     void add(PickleValue value);
-    void addText(Kind kind, std::uint64_t length) { add({kind, 0, textOf(m_reader.take(length, what)), {}}); }
-    void addInteger(std::int64_t number) { add({Kind::integer, number, {}, {}}); }
+    void addText(PickleKind kind, std::uint64_t length) { add({kind, 0, asText(m_reader.take(length, what)), {}}); }
+    void addInteger(std::int64_t number) { add({PickleKind::integer, number, {}, {}}); }
     void addLong(std::uint64_t length);
     void addGlobal(std::string_view module, std::string_view name);
-    void addItems(Kind kind, std::vector<Index> items) { add({kind, 0, {}, std::move(items)}); }
+    void addItems(PickleKind kind, std::vector<Index> items) { add({kind, 0, {}, std::move(items)}); }
     void call();
 
     void push(Index index) {
@@ -71,8 +71,8 @@ private:
     std::vector<Index> take(std::size_t count);
     std::vector<Index> takeToMark();
     /// The value on top, which must be of that kind.
-    PickleValue& container(Kind kind);
-    void extend(Kind kind, const std::vector<Index>& items);
+    PickleValue& container(PickleKind kind);
+    void extend(PickleKind kind, const std::vector<Index>& items);
     /// Counts what is kept, so that a small pickle cannot describe a large value.
     void account(std::size_t count);
     void remember(std::uint64_t place);
@@ -106,7 +106,7 @@ void Machine::add(PickleValue value) {
 void Machine::addLong(std::uint64_t length) {
     const auto bytes = m_reader.take(length, what);
     if (bytes.size() > sizeof(std::int64_t))
-        return add({Kind::longInteger, 0, textOf(bytes), {}});
+        return add({PickleKind::longInteger, 0, asText(bytes), {}});
     // The last byte's upper bit is the sign.
     const bool isNegative = !bytes.empty() && (bytes.back() & std::byte{0x80}) != std::byte{0};
     std::int64_t number = isNegative ? -1 : 0;
@@ -118,12 +118,12 @@ void Machine::addGlobal(std::string_view module, std::string_view name) {
     const std::string full = fmt::format("{}.{}", module, name);
     const auto known = std::ranges::find(m_globals, full);
     if (full == orderedDictionary)
-        return add({Kind::global, 0, orderedDictionary, {}});
+        return add({PickleKind::global, 0, orderedDictionary, {}});
     if (known == m_globals.end())
         throw Error(
             fmt::format("would import {}, which weights have no need of", full), m_subject,
             "Nothing in it was run; if it is to be trusted, load it in PyTorch and save its state_dict() alone");
-    add({Kind::global, 0, *known, {}});
+    add({PickleKind::global, 0, *known, {}});
 }
 
 Index Machine::take() {
@@ -149,15 +149,15 @@ std::vector<Index> Machine::takeToMark() {
     return items;
 }
 
-PickleValue& Machine::container(Kind kind) {
+PickleValue& Machine::container(PickleKind kind) {
     if (m_stack.size() <= floor() || m_pickle.values[m_stack.back()].kind != kind)
-        refuse(fmt::format("fills something that is no {}, at byte {}", kind == Kind::list ? "list" : "dictionary",
+        refuse(fmt::format("fills something that is no {}, at byte {}", kind == PickleKind::list ? "list" : "dictionary",
                            m_reader.position()));
     return m_pickle.values[m_stack.back()];
 }
 
-void Machine::extend(Kind kind, const std::vector<Index>& items) {
-    if (kind == Kind::dictionary && items.size() % 2 != 0)
+void Machine::extend(PickleKind kind, const std::vector<Index>& items) {
+    if (kind == PickleKind::dictionary && items.size() % 2 != 0)
         refuse(fmt::format("has a key without a value, at byte {}", m_reader.position()));
     account(items.size());
     auto& held = container(kind).items;
@@ -178,7 +178,7 @@ void Machine::recall(std::uint64_t place) {
 }
 
 std::string_view Machine::line() {
-    const std::string_view rest = textOf(m_bytes.subspan(m_reader.position()));
+    const std::string_view rest = asText(m_bytes.subspan(m_reader.position()));
     const std::size_t end = std::min(rest.find('\n'), rest.size());
     m_reader.take(end + 1, what);
     return rest.substr(0, end);
@@ -189,21 +189,21 @@ void Machine::call() {
     const Index arguments = take();
     const Index callable = take();
     const auto& values = m_pickle.values;
-    if (values[arguments].kind != Kind::tuple || values[callable].kind != Kind::global)
+    if (values[arguments].kind != PickleKind::tuple || values[callable].kind != PickleKind::global)
         refuse(fmt::format("calls something that is no function, at byte {}", m_reader.position()));
     if (values[callable].text != orderedDictionary)
-        return addItems(Kind::call, {callable, arguments});
+        return addItems(PickleKind::call, {callable, arguments});
     std::vector<Index> items;
     if (!values[arguments].items.empty()) {
         const PickleValue& pairs = values[values[arguments].items.front()];
         account(2 * pairs.items.size());
         for (const Index pair : pairs.items) {
-            if (pairs.kind != Kind::list || values[pair].items.size() != 2)
+            if (pairs.kind != PickleKind::list || values[pair].items.size() != 2)
                 refuse("makes an OrderedDict of something that is no list of pairs");
             items.insert(items.end(), values[pair].items.begin(), values[pair].items.end());
         }
     }
-    addItems(Kind::dictionary, std::move(items));
+    addItems(PickleKind::dictionary, std::move(items));
 }
 
 bool Machine::stepScalar(std::uint8_t opcode) {
@@ -212,7 +212,7 @@ bool Machine::stepScalar(std::uint8_t opcode) {
         return add({}), true;
     case newTrue:
     case newFalse:
-        return add({Kind::boolean, opcode == newTrue, {}, {}}), true;
+        return add({PickleKind::boolean, opcode == newTrue, {}, {}}), true;
     case binInt:
         return addInteger(static_cast<std::int32_t>(m_reader.u32(what))), true;
     case binInt1:
@@ -225,21 +225,21 @@ bool Machine::stepScalar(std::uint8_t opcode) {
         return addLong(m_reader.u32(what)), true;
     case binFloat:
         m_reader.take(sizeof(double), what);
-        return add({Kind::real, 0, {}, {}}), true;
+        return add({PickleKind::real, 0, {}, {}}), true;
     case binUnicode:
     case binString:
-        return addText(Kind::text, m_reader.u32(what)), true;
+        return addText(PickleKind::text, m_reader.u32(what)), true;
     case shortBinUnicode:
     case shortBinString:
-        return addText(Kind::text, m_reader.u8(what)), true;
+        return addText(PickleKind::text, m_reader.u8(what)), true;
     case binUnicode8:
-        return addText(Kind::text, m_reader.u64(what)), true;
+        return addText(PickleKind::text, m_reader.u64(what)), true;
     case binBytes:
-        return addText(Kind::bytes, m_reader.u32(what)), true;
+        return addText(PickleKind::bytes, m_reader.u32(what)), true;
     case shortBinBytes:
-        return addText(Kind::bytes, m_reader.u8(what)), true;
+        return addText(PickleKind::bytes, m_reader.u8(what)), true;
     case binBytes8:
-        return addText(Kind::bytes, m_reader.u64(what)), true;
+        return addText(PickleKind::bytes, m_reader.u64(what)), true;
     default:
         return false;
     }
@@ -248,32 +248,32 @@ bool Machine::stepScalar(std::uint8_t opcode) {
 bool Machine::stepContainer(std::uint8_t opcode) {
     switch (opcode) {
     case emptyDictionary:
-        return addItems(Kind::dictionary, {}), true;
+        return addItems(PickleKind::dictionary, {}), true;
     case emptyList:
-        return addItems(Kind::list, {}), true;
+        return addItems(PickleKind::list, {}), true;
     case emptyTuple:
-        return addItems(Kind::tuple, {}), true;
+        return addItems(PickleKind::tuple, {}), true;
     case dictionary: {
         const std::vector<Index> items = takeToMark();
-        addItems(Kind::dictionary, {});
-        return extend(Kind::dictionary, items), true;
+        addItems(PickleKind::dictionary, {});
+        return extend(PickleKind::dictionary, items), true;
     }
     case list:
-        return addItems(Kind::list, takeToMark()), true;
+        return addItems(PickleKind::list, takeToMark()), true;
     case tuple:
-        return addItems(Kind::tuple, takeToMark()), true;
+        return addItems(PickleKind::tuple, takeToMark()), true;
     case tuple1:
     case tuple2:
     case tuple3:
-        return addItems(Kind::tuple, take(opcode - tuple1 + 1U)), true;
+        return addItems(PickleKind::tuple, take(opcode - tuple1 + 1U)), true;
     case append:
-        return extend(Kind::list, take(1)), true;
+        return extend(PickleKind::list, take(1)), true;
     case appends:
-        return extend(Kind::list, takeToMark()), true;
+        return extend(PickleKind::list, takeToMark()), true;
     case setItem:
-        return extend(Kind::dictionary, take(2)), true;
+        return extend(PickleKind::dictionary, take(2)), true;
     case setItems:
-        return extend(Kind::dictionary, takeToMark()), true;
+        return extend(PickleKind::dictionary, takeToMark()), true;
     default:
         return false;
     }
@@ -305,7 +305,7 @@ bool Machine::stepObject(std::uint8_t opcode) {
     case stackGlobal: {
         const std::vector<Index> names = take(2);
         for (const Index name : names) {
-            if (m_pickle.values[name].kind != Kind::text)
+            if (m_pickle.values[name].kind != PickleKind::text)
                 refuse("imports something whose name is no text");
         }
         return addGlobal(m_pickle.values[names[0]].text, m_pickle.values[names[1]].text), true;
@@ -317,7 +317,7 @@ bool Machine::stepObject(std::uint8_t opcode) {
         push(take());
         return true;
     case binPersistentId:
-        return addItems(Kind::external, take(1)), true;
+        return addItems(PickleKind::external, take(1)), true;
     default:
         return false;
     }

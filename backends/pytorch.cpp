@@ -21,7 +21,7 @@ constexpr std::string_view legacyMagic = "\x80\x02\x8a\x0a\x6c\xfc\x9c\x46\xf9\x
 constexpr std::int64_t legacyVersion = 1001;
 constexpr std::string_view pickleName = "data.pkl";
 
-std::string_view textOf(std::span<const std::byte> bytes) {
+std::string_view charactersOf(std::span<const std::byte> bytes) {
     return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
 }
 
@@ -45,7 +45,7 @@ std::vector<TensorEntry> readArchive(const std::shared_ptr<const MappedFile>& fi
     if (archive.has(folder + "constants.pkl"))
         throw Error("is a TorchScript archive, which is not read", file->path(),
                     "Load it in PyTorch and save its state_dict()");
-    if (const std::string order = folder + "byteorder"; archive.has(order) && textOf(archive.bytes(order)) != "little")
+    if (const std::string order = folder + "byteorder"; archive.has(order) && charactersOf(archive.bytes(order)) != "little")
         throw bigEndian(file->path());
     const std::string name = folder + std::string(pickleName);
     const Pickle pickle = readPickle(archive.bytes(name), file->path() + ": " + name, pytorchGlobals());
@@ -135,7 +135,7 @@ bool looksLikePytorch(std::string_view bytes) {
 }
 
 std::vector<TensorEntry> pytorchEntries(const std::shared_ptr<const MappedFile>& file) {
-    const std::string_view bytes = textOf(file->bytes());
+    const std::string_view bytes = charactersOf(file->bytes());
     if (bytes.starts_with(zipMagic))
         return readArchive(file);
     if (bytes.starts_with('\x80'))

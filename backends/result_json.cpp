@@ -14,32 +14,32 @@ namespace secateur {
 
 namespace {
 
-using Json = nlohmann::ordered_json;
+using OrderedJson = nlohmann::ordered_json;
 
 /// Text from files and paths need not be UTF-8; whatever is not is replaced rather than refused.
-std::string print(const Json& document) {
-    return document.dump(2, ' ', false, Json::error_handler_t::replace);
+std::string print(const OrderedJson& document) {
+    return document.dump(2, ' ', false, OrderedJson::error_handler_t::replace);
 }
 
-Json number(double value) {
-    return std::isfinite(value) ? Json(value) : Json(nullptr);
+OrderedJson number(double value) {
+    return std::isfinite(value) ? OrderedJson(value) : OrderedJson(nullptr);
 }
 
 /// null where every layer has its own weights.
-Json tiedGroups(const ModelSpec& spec) {
+OrderedJson tiedGroups(const ModelSpec& spec) {
     const auto groups = spec.tiedGroups();
-    return groups.empty() ? Json() : Json(groups);
+    return groups.empty() ? OrderedJson() : OrderedJson(groups);
 }
 
 template <typename Get>
-Json perLayer(const ModelSpec& spec, Get get) {
-    Json list = Json::array();
+OrderedJson perLayer(const ModelSpec& spec, Get get) {
+    OrderedJson list = OrderedJson::array();
     for (const LayerSpec& layer : spec.layers)
         list.push_back(get(layer));
     return list;
 }
 
-Json cardFields(const ModelCard& card) {
+OrderedJson cardFields(const ModelCard& card) {
     const ModelSpec& spec = card.spec;
     return {{"path", card.path},
             {"format", card.format},
@@ -66,16 +66,16 @@ Json cardFields(const ModelCard& card) {
             {"warnings", card.warnings}};
 }
 
-Json modelFields(const ModelCard& card) {
+OrderedJson modelFields(const ModelCard& card) {
     return {{"path", card.path}, {"architecture", card.spec.architecture}, {"fingerprint", card.fingerprint}};
 }
 
-Json maskFields(const EvaluatedMask& mask) {
-    return mask.name.empty() ? Json() : Json{{"name", mask.name}, {"digest", mask.digest}};
+OrderedJson maskFields(const EvaluatedMask& mask) {
+    return mask.name.empty() ? OrderedJson() : OrderedJson{{"name", mask.name}, {"digest", mask.digest}};
 }
 
-Json lossFields(const Perplexity& run) {
-    Json nats = Json::array();
+OrderedJson lossFields(const Perplexity& run) {
+    OrderedJson nats = OrderedJson::array();
     for (const WindowLoss& window : run.windows)
         nats.push_back(number(window.nats));
     return {{"loss_nats", number(run.lossNats)},
@@ -84,10 +84,10 @@ Json lossFields(const Perplexity& run) {
             {"window_nats", std::move(nats)}};
 }
 
-Json textFields(const TextEvaluation& text) {
+OrderedJson textFields(const TextEvaluation& text) {
     const Perplexity& run = text.perplexity;
     const bool byWords = run.rules.protocol == TextProtocol::wordPpl;
-    Json fields{{"source", text.source},
+    OrderedJson fields{{"source", text.source},
                 {"digest", text.digest},
                 {"protocol", name(run.rules.protocol)},
                 {"bos", name(run.rules.bos.value_or(BosMode::tokenizerDefault))},
@@ -96,22 +96,22 @@ Json textFields(const TextEvaluation& text) {
                 {"tokens", run.tokens}};
     fields.update(lossFields(run));
     fields["token_loss_nats"] = number(run.tokenLossNats());
-    fields["delta_nats"] = text.reference ? number(text.reference->difference.nats) : Json();
-    fields["delta_standard_error"] = text.reference ? number(text.reference->difference.standardError) : Json();
+    fields["delta_nats"] = text.reference ? number(text.reference->difference.nats) : OrderedJson();
+    fields["delta_standard_error"] = text.reference ? number(text.reference->difference.standardError) : OrderedJson();
     fields["reference"] = nullptr;
     if (text.reference) {
         fields["reference"] = {{"mask", maskFields(text.reference->mask)}};
         fields["reference"].update(lossFields(text.reference->perplexity));
     }
-    fields["pages"] = byWords ? Json(run.pages.size()) : Json();
-    fields["words"] = byWords ? Json(run.words()) : Json();
-    fields["bytes"] = byWords ? Json(run.bytes()) : Json();
-    fields["byte_perplexity"] = byWords ? number(run.bytePerplexity()) : Json();
-    fields["bits_per_byte"] = byWords ? number(run.bitsPerByte()) : Json();
+    fields["pages"] = byWords ? OrderedJson(run.pages.size()) : OrderedJson();
+    fields["words"] = byWords ? OrderedJson(run.words()) : OrderedJson();
+    fields["bytes"] = byWords ? OrderedJson(run.bytes()) : OrderedJson();
+    fields["byte_perplexity"] = byWords ? number(run.bytePerplexity()) : OrderedJson();
+    fields["bits_per_byte"] = byWords ? number(run.bitsPerByte()) : OrderedJson();
     return fields;
 }
 
-Json pooledFields(const PooledEvaluation& pooled) {
+OrderedJson pooledFields(const PooledEvaluation& pooled) {
     const PooledDistance& distance = pooled.distance;
     return {{"source", pooled.source},
             {"digest", pooled.digest},
@@ -143,15 +143,15 @@ const char* kindName(FigureKind kind) {
 }
 
 /// What a model's times are, where it was timed.
-void addTimes(Json& fields, const Evaluation& evaluation) {
-    const Json timedAgainst = maskFields(evaluation.timedAgainst);
+void addTimes(OrderedJson& fields, const Evaluation& evaluation) {
+    const OrderedJson timedAgainst = maskFields(evaluation.timedAgainst);
     if (evaluation.latency)
         fields["latency"] = latencyFields(*evaluation.latency, timedAgainst);
     for (const Prefill& prefill : evaluation.prefills)
         fields["prefill"].push_back(prefillFields(prefill, timedAgainst));
 }
 
-Json continuationFields(const PromptContinuation& written) {
+OrderedJson continuationFields(const PromptContinuation& written) {
     return {{"prompt", written.prompt.text},
             {"text", written.text},
             {"tokens", written.continuation.tokens},
@@ -159,13 +159,13 @@ Json continuationFields(const PromptContinuation& written) {
 }
 
 /// What each point of a scatter stands for.
-void addUnits(Json& line, const Figure& figure, const FigureSeries& series) {
-    line["layers"] = Json::array();
+void addUnits(OrderedJson& line, const Figure& figure, const FigureSeries& series) {
+    line["layers"] = OrderedJson::array();
     for (const FigureUnit& unit : series.units)
         line["layers"].push_back(unit.layer);
     if (!figure.unit.empty()) {
         line["unit"] = figure.unit;
-        line["units"] = Json::array();
+        line["units"] = OrderedJson::array();
         for (const FigureUnit& unit : series.units)
             line["units"].push_back(unit.index);
     }
@@ -180,8 +180,8 @@ std::string inspectJson(const ModelCard& card) {
 }
 
 std::string inspectJson(const ModelCard& card, const std::vector<TensorInfo>& tensors) {
-    Json document = cardFields(card);
-    Json list = Json::array();
+    OrderedJson document = cardFields(card);
+    OrderedJson list = OrderedJson::array();
     for (const TensorInfo& tensor : tensors)
         list.push_back({{"name", tensor.name},
                         {"dtype", tensor.dtype},
@@ -194,14 +194,14 @@ std::string inspectJson(const ModelCard& card, const std::vector<TensorInfo>& te
 
 std::string tokensJson(const Tokenizer& tokenizer, std::string_view text, const Encoding& encoding) {
     const TokenizerCard& card = tokenizer.card();
-    const auto idOrNull = [](const std::optional<int>& id) { return id ? Json(*id) : Json(nullptr); };
-    Json tokens = Json::array();
+    const auto idOrNull = [](const std::optional<int>& id) { return id ? OrderedJson(*id) : OrderedJson(nullptr); };
+    OrderedJson tokens = OrderedJson::array();
     for (std::size_t i = 0; i < encoding.ids.size(); ++i)
         tokens.push_back({{"id", encoding.ids[i]},
                           {"token", tokenizer.token(encoding.ids[i]).value_or("")},
                           {"begin", encoding.ranges[i].begin},
                           {"end", encoding.ranges[i].end}});
-    Json document = {{"source", card.source},
+    OrderedJson document = {{"source", card.source},
                      {"kind", card.kind},
                      {"size", card.size},
                      {"bos", idOrNull(card.bos)},
@@ -221,7 +221,7 @@ std::string tokensJson(const Tokenizer& tokenizer, std::string_view text, const 
 
 std::string measureJson(const ModelCard& card, std::span<const MetricResult> results, const EvaluatedMask& mask,
                         double seconds, std::int64_t peakBytes, std::span<const std::string> notes) {
-    Json metrics = Json::object();
+    OrderedJson metrics = OrderedJson::object();
     std::vector<std::string> warnings = card.warnings;
     if (!notes.empty())
         warnings.assign(notes.begin(), notes.end());
@@ -237,7 +237,7 @@ std::string measureJson(const ModelCard& card, std::span<const MetricResult> res
     const Measurement measurement = run ? run->measurement : Measurement{};
     return print({{"model", modelFields(card)},
                   {"mask", maskFields(mask)},
-                  {"data", run && run->data ? dataFields(*run->data, measurement.dataDigest) : Json()},
+                  {"data", run && run->data ? dataFields(*run->data, measurement.dataDigest) : OrderedJson()},
                   {"dtype", measurement.dtype},
                   {"device", measurement.device},
                   {"seconds", seconds},
@@ -247,7 +247,7 @@ std::string measureJson(const ModelCard& card, std::span<const MetricResult> res
 }
 
 std::string generationJson(const PromptContinuation& written, double seconds, std::span<const std::string> warnings) {
-    Json document = continuationFields(written);
+    OrderedJson document = continuationFields(written);
     document["seconds"] = seconds;
     document["warnings"] = warnings;
     return print(document);
@@ -255,7 +255,7 @@ std::string generationJson(const PromptContinuation& written, double seconds, st
 
 namespace {
 
-void addPrediction(Json& document, const Evaluation& evaluation) {
+void addPrediction(OrderedJson& document, const Evaluation& evaluation) {
     if (!evaluation.predicted)
         return;
     document["predicted_delta_nats"] = number(evaluation.predicted->nats);
@@ -265,7 +265,7 @@ void addPrediction(Json& document, const Evaluation& evaluation) {
 } // namespace
 
 std::string evaluationJson(const ModelCard& card, const Evaluation& evaluation, bool answers) {
-    Json document{{"model", modelFields(card)},
+    OrderedJson document{{"model", modelFields(card)},
                   {"mask", maskFields(evaluation.mask)},
                   {"dtype", evaluation.dtype},
                   {"device", evaluation.device}};
@@ -289,9 +289,9 @@ std::string evaluationJson(const ModelCard& card, const Evaluation& evaluation, 
 
 std::string evaluationsJson(const ModelCard& card, std::span<const Evaluation> runs, double seconds,
                             std::span<const std::string> warnings) {
-    Json list = Json::array();
+    OrderedJson list = OrderedJson::array();
     for (const Evaluation& run : runs) {
-        Json fields{{"mask", maskFields(run.mask)}, {"seconds", run.seconds}, {"reused_layers", run.reusedLayers}};
+        OrderedJson fields{{"mask", maskFields(run.mask)}, {"seconds", run.seconds}, {"reused_layers", run.reusedLayers}};
         fields["parameters"] = run.parameters;
         fields["kv_bytes_per_token"] = run.kvBytesPerToken;
         addPrediction(fields, run);
@@ -308,10 +308,10 @@ std::string evaluationsJson(const ModelCard& card, std::span<const Evaluation> r
 }
 
 std::string exportJson(const ExportResult& result) {
-    Json files = Json::array();
+    OrderedJson files = OrderedJson::array();
     for (const ExportedFile& file : result.files)
         files.push_back({{"path", file.path}, {"bytes", file.bytes}});
-    const Json document{{"target", result.target},
+    const OrderedJson document{{"target", result.target},
                         {"layout", result.layout},
                         {"path", result.path},
                         {"files", std::move(files)},
@@ -328,25 +328,25 @@ std::string exportJson(const ExportResult& result) {
 }
 
 std::string sessionJson(const Session& session) {
-    Json metrics = Json::array();
+    OrderedJson metrics = OrderedJson::array();
     for (const MetricResult& result : session.results) {
         const Measurement& measurement = result.measurement;
         metrics.push_back({{"result_id", result.request.resultId()},
                            {"key", measurementKey(measurement)},
-                           {"text", result.data ? Json(result.data->source) : Json()},
+                           {"text", result.data ? OrderedJson(result.data->source) : OrderedJson()},
                            {"mask_digest", measurement.maskDigest},
-                           {"data_digest", measurement.dataDigest.empty() ? Json() : Json(measurement.dataDigest)},
+                           {"data_digest", measurement.dataDigest.empty() ? OrderedJson() : OrderedJson(measurement.dataDigest)},
                            {"dtype", measurement.dtype},
                            {"device", measurement.device},
                            {"created", measurement.created}});
     }
-    Json masks = Json::array();
+    OrderedJson masks = OrderedJson::array();
     for (const SessionMask& mask : session.masks)
         masks.push_back({{"name", mask.name}, {"digest", mask.digest}});
-    Json evaluations = Json::array();
+    OrderedJson evaluations = OrderedJson::array();
     for (const Evaluation& stored : session.evaluations) {
         const Evaluation evaluation = compared(session, stored);
-        Json fields{{"mask", maskFields(evaluation.mask)},
+        OrderedJson fields{{"mask", maskFields(evaluation.mask)},
                     {"dtype", evaluation.dtype},
                     {"device", evaluation.device},
                     {"created", evaluation.created},
@@ -374,14 +374,14 @@ std::string errorJson(const Error& error) {
 }
 
 std::string figureJson(const Figure& figure) {
-    const auto axis = [](const FigureAxis& a) { return Json{{"label", a.label}, {"logarithmic", a.logarithmic}}; };
+    const auto axis = [](const FigureAxis& a) { return OrderedJson{{"label", a.label}, {"logarithmic", a.logarithmic}}; };
     const auto list = [](std::span<const double> values) {
-        Json numbers = Json::array();
+        OrderedJson numbers = OrderedJson::array();
         for (const double value : values)
             numbers.push_back(number(value));
         return numbers;
     };
-    Json document{{"kind", kindName(figure.kind)}, {"title", figure.title}, {"caption", figure.caption},
+    OrderedJson document{{"kind", kindName(figure.kind)}, {"title", figure.title}, {"caption", figure.caption},
                   {"command", figure.command},     {"x", axis(figure.x)},   {"y", axis(figure.y)}};
     if (figure.kind == FigureKind::heatMap) {
         document["colour"] = axis(figure.colour);
@@ -389,7 +389,7 @@ std::string figureJson(const Figure& figure) {
         document["colour"]["clip_percent"] = figure.scale.clipPercent;
         if (!figure.colour.names.empty())
             document["colour"]["classes"] = figure.colour.names;
-        document["cells"] = Json::array();
+        document["cells"] = OrderedJson::array();
         for (std::size_t row = 0; row < figure.cells.rows(); ++row)
             document["cells"].push_back(list(figure.cells.row(row)));
         return print(document);
@@ -400,9 +400,9 @@ std::string figureJson(const Figure& figure) {
         document["right_y"] = axis(figure.rightY);
     if (!figure.note.empty())
         document["note"] = figure.note;
-    document["series"] = Json::array();
+    document["series"] = OrderedJson::array();
     for (const FigureSeries& series : figure.series) {
-        Json line{
+        OrderedJson line{
             {"label", series.label}, {"axis", series.rightAxis ? "right" : "left"}, {"values", list(series.values)}};
         if (!series.errors.empty())
             line["standard_error"] = list(series.errors);
@@ -418,24 +418,24 @@ std::string figureJson(const Figure& figure) {
 }
 
 std::string progressJson(double fraction, std::string_view text) {
-    return Json{{"fraction", fraction}, {"text", text}}.dump(-1, ' ', false, Json::error_handler_t::replace);
+    return OrderedJson{{"fraction", fraction}, {"text", text}}.dump(-1, ' ', false, OrderedJson::error_handler_t::replace);
 }
 
 std::string forecastJson(double expectedSeconds, std::string_view text) {
-    return Json{{"fraction", 0.0}, {"text", text}, {"expected_seconds", expectedSeconds}}.dump(
-        -1, ' ', false, Json::error_handler_t::replace);
+    return OrderedJson{{"fraction", 0.0}, {"text", text}, {"expected_seconds", expectedSeconds}}.dump(
+        -1, ' ', false, OrderedJson::error_handler_t::replace);
 }
 
 std::string listJson(std::string_view kind, const std::vector<ListItem>& items) {
-    Json list = Json::array();
+    OrderedJson list = OrderedJson::array();
     for (const ListItem& item : items) {
-        Json options = Json::array();
+        OrderedJson options = OrderedJson::array();
         for (const OptionInfo& option : item.options)
             options.push_back({{"name", option.name},
                                {"type", option.type},
                                {"default", option.defaultValue},
                                {"meaning", option.meaning}});
-        Json fields{{"id", item.id}, {"summary", item.summary}, {"source", item.source}};
+        OrderedJson fields{{"id", item.id}, {"summary", item.summary}, {"source", item.source}};
         for (const auto& [name, text] : item.fields)
             fields[name] = text;
         fields["options"] = std::move(options);

@@ -15,7 +15,7 @@ namespace {
 constexpr std::uint64_t longestHeader = 100'000'000;
 constexpr std::uint64_t lengthBytes = 8;
 
-std::string_view textOf(std::span<const std::byte> bytes) {
+std::string_view headerText(std::span<const std::byte> bytes) {
     return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
 }
 
@@ -33,7 +33,7 @@ std::pair<std::string_view, std::size_t> headerOf(const MappedFile& file) {
         throw Error(fmt::format("states a header of {} bytes; at most {} are read", length, longestHeader),
                     file.path());
     const auto size = static_cast<std::size_t>(length);
-    return {textOf(bytes.subspan(lengthBytes, size)), lengthBytes + size};
+    return {headerText(bytes.subspan(lengthBytes, size)), lengthBytes + size};
 }
 
 /// @param data the part of the file that offsets count in

@@ -32,7 +32,7 @@ namespace {
 
 using hdf5::Handle;
 
-constexpr std::int64_t version = 4;
+constexpr std::int64_t sessionVersion = 4;
 constexpr const char* format = "secateur-session";
 
 /// HDF5 as packaged is not thread-safe.
@@ -54,8 +54,8 @@ std::int64_t versionOf(const Handle& file) {
     if (formatText(file) != format)
         throw Error("is an HDF5 file, but not a Secateur session");
     const std::int64_t found = hdf5::readInteger(file, "version");
-    if (found > version)
-        throw Error(fmt::format("is a session of version {}; this program reads up to version {}", found, version), {},
+    if (found > sessionVersion)
+        throw Error(fmt::format("is a session of version {}; this program reads up to version {}", found, sessionVersion), {},
                     "Open it with a newer Secateur");
     return found;
 }
@@ -107,7 +107,7 @@ std::string sealedImage(const Handle& file) {
 std::string newSession(const Session& session) {
     const Handle file = hdf5::createInMemory();
     hdf5::writeText(file, "format", format);
-    hdf5::writeInteger(file, "version", version);
+    hdf5::writeInteger(file, "version", sessionVersion);
     hdf5::writeText(file, "created", session.created.empty() ? utcNow() : session.created);
     hdf5::writeText(file, "secateur", SECATEUR_VERSION);
     writeModelCard(hdf5::group(file, "model"), session.model);
@@ -140,9 +140,9 @@ std::string grownSession(const Session& additions, const MappedFile& original) {
     writePrediction(file, additions);
     if (additions.masks.empty() && additions.evaluations.empty())
         return withSlope(file);
-    if (versionOf(file) < version) {
+    if (versionOf(file) < sessionVersion) {
         writeModelCard(hdf5::openGroup(file, "model"), model);
-        hdf5::writeInteger(file, "version", version);
+        hdf5::writeInteger(file, "version", sessionVersion);
     }
     const std::vector<SessionMask> held = readMasks(file, model.spec);
     Session runs;

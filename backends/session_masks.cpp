@@ -40,7 +40,7 @@ void writeCells(const Handle& group, const char* name, const PruningMask& mask, 
     hdf5::writeMarks(group, name, cells, layers, false, "1 = kept, 0 = cut, 255 = the layer has no such cell");
 }
 
-std::uint8_t code(AttentionCut cut) {
+std::uint8_t cutCode(AttentionCut cut) {
     return cut == AttentionCut::keep ? 1 : cut == AttentionCut::drop ? 0 : 2;
 }
 
@@ -52,7 +52,7 @@ void writeArrays(const Handle& group, const PruningMask& mask) {
     bool cutsNeurons = false;
     for (int index = 0; index < mask.layerCount(); ++index) {
         const LayerMask& layer = mask.layer(index);
-        attention.push_back(code(layer.attention));
+        attention.push_back(cutCode(layer.attention));
         mlp.push_back(layer.mlp ? 1 : 0);
         block.push_back(layer.block ? 1 : 0);
         alpha.push_back(layer.alpha);
@@ -67,7 +67,7 @@ void writeArrays(const Handle& group, const PruningMask& mask) {
     hdf5::writeNumberList(group, "alpha", alpha);
 }
 
-SessionMask readMask(const Handle& group, const ModelSpec& spec) {
+SessionMask readStoredMask(const Handle& group, const ModelSpec& spec) {
     SessionMask mask;
     mask.name = hdf5::readText(group, "name");
     mask.record = parseMask(hdf5::readText(group, "mask"), "mask", spec, {}).record;
@@ -95,7 +95,7 @@ std::vector<SessionMask> readMasks(const Handle& file, const ModelSpec& spec) {
     for (const std::string& number : hdf5::numbered(all)) {
         checkSize(spec);
         try {
-            SessionMask mask = readMask(hdf5::openGroup(all, number), spec);
+            SessionMask mask = readStoredMask(hdf5::openGroup(all, number), spec);
             if (std::ranges::find(masks, mask.name, &SessionMask::name) != masks.end())
                 throw Error(fmt::format("\"{}\" is another mask's too", mask.name), "name");
             masks.push_back(std::move(mask));

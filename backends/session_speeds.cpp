@@ -21,7 +21,7 @@ using hdf5::Handle;
 
 constexpr std::int64_t mostTokens = std::int64_t{1} << 30;
 
-int readCount(const Handle& group, const char* attribute, int least) {
+int readCountFrom(const Handle& group, const char* attribute, int least) {
     const std::int64_t value = hdf5::readInteger(group, attribute);
     if (value < least || value > mostTokens)
         throw Error(fmt::format("cannot be {}", value), attribute);
@@ -76,7 +76,7 @@ PrefillTiming readPass(const Handle& group, const std::string& prefix) {
     return pass;
 }
 
-TextEnd endOf(const std::string& text) {
+TextEnd endOfPrompt(const std::string& text) {
     for (const TextEnd end : {TextEnd::complete, TextEnd::stopToken, TextEnd::contextFull})
         if (name(end) == text)
             return end;
@@ -110,9 +110,9 @@ void writeLatency(const Handle& group, const Latency& latency) {
 
 Latency readLatency(const Handle& group) {
     Latency latency;
-    latency.rules.promptTokens = readCount(group, "prompt_tokens", 1);
-    latency.rules.newTokens = readCount(group, "new_tokens", 1);
-    latency.rules.warmup = readCount(group, "warmup", 0);
+    latency.rules.promptTokens = readCountFrom(group, "prompt_tokens", 1);
+    latency.rules.newTokens = readCountFrom(group, "new_tokens", 1);
+    latency.rules.warmup = readCountFrom(group, "warmup", 0);
     latency.run = readTiming(group, "run_seconds");
     latency.rules.runs = static_cast<int>(latency.run.seconds.size());
     if (hdf5::exists(group, "reference_seconds")) {
@@ -133,7 +133,7 @@ void writePrefill(const Handle& group, const Prefill& prefill) {
 
 Prefill readPrefill(const Handle& group) {
     Prefill prefill;
-    prefill.tokens = readCount(group, "tokens", 1);
+    prefill.tokens = readCountFrom(group, "tokens", 1);
     prefill.run = readPass(group, "run");
     if (hdf5::exists(group, "reference_seconds")) {
         prefill.reference = readPass(group, "reference");
@@ -170,13 +170,13 @@ PromptContinuation readContinuation(const Handle& group) {
     PromptRequest& prompt = written.prompt;
     prompt.text = hdf5::readText(group, "prompt");
     prompt.special = hdf5::readText(group, "special") == "parsed" ? SpecialText::parsed : SpecialText::plain;
-    prompt.newTokens = readCount(group, "new_tokens", 1);
+    prompt.newTokens = readCountFrom(group, "new_tokens", 1);
     prompt.sampling.temperature = hdf5::readNumber(group, "temperature");
     prompt.sampling.topP = hdf5::readNumber(group, "top_p");
     prompt.sampling.seed = static_cast<std::uint64_t>(hdf5::readInteger(group, "seed"));
     checkSampling(prompt.sampling);
     written.text = hdf5::readText(group, "text");
-    written.continuation = {readTokens(group), endOf(hdf5::readText(group, "end"))};
+    written.continuation = {readTokens(group), endOfPrompt(hdf5::readText(group, "end"))};
     return written;
 }
 

@@ -31,7 +31,7 @@ Enum fromName(const std::array<const char*, count>& names, const Handle& group, 
     return static_cast<Enum>(found - names.begin());
 }
 
-std::size_t readCount(const Handle& group, const char* attribute) {
+std::size_t readSize(const Handle& group, const char* attribute) {
     const std::int64_t value = hdf5::readInteger(group, attribute);
     if (value < 0 || value > mostCount)
         throw Error(fmt::format("cannot be {}", value), attribute);
@@ -55,13 +55,13 @@ void writeRules(const Handle& group, const TaskRules& rules) {
 
 TaskRules readRules(const Handle& group) {
     TaskRules rules;
-    rules.shots.count = readCount(group, "shots");
+    rules.shots.count = readSize(group, "shots");
     rules.shots.choice = fromName<ShotChoice>(shotNames, group, "shot_choice");
     rules.shots.seed = static_cast<std::uint64_t>(hdf5::readInteger(group, "shot_seed"));
-    rules.limit = readCount(group, "limit");
+    rules.limit = readSize(group, "limit");
     rules.seed = static_cast<std::uint64_t>(hdf5::readInteger(group, "seed"));
     rules.tokens.bos = fromName<BosRule>(bosNames, group, "bos");
-    rules.tokens.mostInputs = readCount(group, "most_inputs");
+    rules.tokens.mostInputs = readSize(group, "most_inputs");
     rules.batchTokens = hdf5::readInteger(group, "batch_tokens");
     return rules;
 }
@@ -238,7 +238,7 @@ TaskEvaluation readTaskRun(const Handle& group) {
     task.digest = hdf5::readText(group, "digest");
     const TaskFormat& format = taskFormat(hdf5::readText(group, "format"));
     task.formatId = format.id;
-    task.questions = readCount(group, "questions");
+    task.questions = readSize(group, "questions");
     task.run.shots = hdf5::readText(group, "examples");
     task.classNames = hdf5::readTexts(group, "class_names");
     task.rules = readRules(group);

@@ -6,40 +6,40 @@ namespace secateur {
 
 namespace {
 
-using Json = nlohmann::ordered_json;
+using OrderedJson = nlohmann::ordered_json;
 
-Json number(double value) {
-    return std::isfinite(value) ? Json(value) : Json(nullptr);
+OrderedJson scoreNumber(double value) {
+    return std::isfinite(value) ? OrderedJson(value) : OrderedJson(nullptr);
 }
 
-Json textOrNull(const std::string& text) {
-    return text.empty() ? Json() : Json(text);
+OrderedJson textOrNull(const std::string& text) {
+    return text.empty() ? OrderedJson() : OrderedJson(text);
 }
 
-Json metricFields(const TaskMetric& metric) {
-    return {{"value", number(metric.value)}, {"standard_error", number(metric.standardError)}};
+OrderedJson taskMetricFields(const TaskMetric& metric) {
+    return {{"value", scoreNumber(metric.value)}, {"standard_error", scoreNumber(metric.standardError)}};
 }
 
-Json metricsOf(const TaskRun& run) {
-    Json metrics = Json::object();
+OrderedJson metricsOf(const TaskRun& run) {
+    OrderedJson metrics = OrderedJson::object();
     for (const TaskMetric& metric : run.scores.metrics)
-        metrics[metric.id] = metricFields(metric);
+        metrics[metric.id] = taskMetricFields(metric);
     return metrics;
 }
 
-Json subjectsOf(const TaskRun& run) {
+OrderedJson subjectsOf(const TaskRun& run) {
     if (run.scores.subjects.empty())
         return nullptr;
-    Json subjects = Json::object();
+    OrderedJson subjects = OrderedJson::object();
     for (const SubjectScore& subject : run.scores.subjects)
-        subjects[subject.subject] = {{"count", subject.count}, {"acc", metricFields(subject.accuracy)}};
+        subjects[subject.subject] = {{"count", subject.count}, {"acc", taskMetricFields(subject.accuracy)}};
     return subjects;
 }
 
-Json deltaOf(const ReferenceTask& reference) {
-    Json delta = Json::object();
+OrderedJson deltaOf(const ReferenceTask& reference) {
+    OrderedJson delta = OrderedJson::object();
     for (const MetricDifference& difference : reference.differences) {
-        Json fields{{"value", number(difference.value)}, {"standard_error", number(difference.standardError)}};
+        OrderedJson fields{{"value", scoreNumber(difference.value)}, {"standard_error", scoreNumber(difference.standardError)}};
         if (const auto& pairs = difference.answers) {
             fields["both_right"] = pairs->bothRight;
             fields["only_reference"] = pairs->onlyFirst;
@@ -51,11 +51,11 @@ Json deltaOf(const ReferenceTask& reference) {
     return delta;
 }
 
-Json answerFields(const TaskRun& run, const AnsweredQuestion& question) {
-    Json scores = Json::array();
+OrderedJson answerFields(const TaskRun& run, const AnsweredQuestion& question) {
+    OrderedJson scores = OrderedJson::array();
     for (const OptionScore& score : question.scores)
-        scores.push_back(number(score.logProbability));
-    Json fields{{"line", question.line}, {"subject", textOrNull(question.subject)}};
+        scores.push_back(scoreNumber(score.logProbability));
+    OrderedJson fields{{"line", question.line}, {"subject", textOrNull(question.subject)}};
     if (run.kind == TaskKind::lastWord)
         fields["greedy"] = question.scores.front().isGreedy;
     else {
@@ -70,8 +70,8 @@ Json answerFields(const TaskRun& run, const AnsweredQuestion& question) {
     return fields;
 }
 
-Json answersOf(const TaskRun& run) {
-    Json answers = Json::array();
+OrderedJson answersOf(const TaskRun& run) {
+    OrderedJson answers = OrderedJson::array();
     for (const AnsweredQuestion& question : run.questions)
         answers.push_back(answerFields(run, question));
     for (const WrittenAnswer& written : run.written)
@@ -79,7 +79,7 @@ Json answersOf(const TaskRun& run) {
                            {"text", written.text},
                            {"compared", written.compared},
                            {"exact_match", written.isExact},
-                           {"f1", number(written.f1)}});
+                           {"f1", scoreNumber(written.f1)}});
     return answers;
 }
 
@@ -91,7 +91,7 @@ const char* bosName(BosRule rule) {
 
 nlohmann::ordered_json taskFields(const TaskEvaluation& task, bool answers) {
     const TaskRun& run = task.run;
-    Json fields{{"source", task.source},
+    OrderedJson fields{{"source", task.source},
                 {"format", task.formatId},
                 {"questions", task.questions},
                 {"count", run.scores.count},
@@ -101,9 +101,9 @@ nlohmann::ordered_json taskFields(const TaskEvaluation& task, bool answers) {
                 {"bos", bosName(task.rules.tokens.bos)},
                 {"metrics", metricsOf(run)},
                 {"subjects", subjectsOf(run)},
-                {"subject_mean", number(run.scores.subjectMean)},
-                {"classes", task.classNames.empty() ? Json() : Json(task.classNames)},
-                {"delta", task.reference ? deltaOf(*task.reference) : Json()},
+                {"subject_mean", scoreNumber(run.scores.subjectMean)},
+                {"classes", task.classNames.empty() ? OrderedJson() : OrderedJson(task.classNames)},
+                {"delta", task.reference ? deltaOf(*task.reference) : OrderedJson()},
                 {"reference", nullptr}};
     if (task.reference)
         fields["reference"] = {{"mask", nullptr}, {"metrics", metricsOf(task.reference->run)}};

@@ -19,7 +19,7 @@ namespace {
 
 using Label = std::optional<std::string>;
 
-std::string textOf(const JsonObject& row, const std::string& key) {
+std::string fieldText(const JsonObject& row, const std::string& key) {
     const auto text = row.text(key);
     if (!text)
         row.refuse(key, "is missing");
@@ -78,15 +78,15 @@ TaskQuestion fitted(const std::vector<std::string>& contexts, const std::string&
 }
 
 TaskQuestion boolq(const JsonObject& row, const Label&) {
-    const std::string context = textOf(row, "passage") + "\nQuestion: " + textOf(row, "question") + "?\nAnswer:";
+    const std::string context = fieldText(row, "passage") + "\nQuestion: " + fieldText(row, "question") + "?\nAnswer:";
     const auto answer = row.isSet("label") ? std::nullopt : row.flag("answer");
     return asked(context, {"no", "yes"}, answer ? static_cast<std::size_t>(*answer) : indexOf(row, "label", 2));
 }
 
 TaskQuestion rte(const JsonObject& row, const Label&) {
     const bool isGlue = row.isSet("sentence1");
-    const std::string context = textOf(row, isGlue ? "sentence1" : "premise") +
-                                "\nQuestion: " + textOf(row, isGlue ? "sentence2" : "hypothesis") +
+    const std::string context = fieldText(row, isGlue ? "sentence1" : "premise") +
+                                "\nQuestion: " + fieldText(row, isGlue ? "sentence2" : "hypothesis") +
                                 " True or False?\nAnswer:";
     const std::string label = row.isText("label") ? *row.text("label") : "";
     const bool isNamed = label == "entailment" || label == "not_entailment";
@@ -95,21 +95,21 @@ TaskQuestion rte(const JsonObject& row, const Label&) {
 }
 
 TaskQuestion hellaswag(const JsonObject& row, const Label&) {
-    const std::string context = textOf(row, "ctx_a") + " " + capitalised(textOf(row, "ctx_b"));
+    const std::string context = fieldText(row, "ctx_a") + " " + capitalised(fieldText(row, "ctx_b"));
     std::vector<std::string> endings = choicesOf(row, "endings");
     std::ranges::transform(endings, endings.begin(), withoutWikiHow);
     const std::size_t gold = indexOf(row, "label", endings.size());
-    return asked(withoutWikiHow(textOf(row, "activity_label") + ": " + context), endings, gold);
+    return asked(withoutWikiHow(fieldText(row, "activity_label") + ": " + context), endings, gold);
 }
 
 TaskQuestion winogrande(const JsonObject& row, const Label&) {
-    const std::string sentence = textOf(row, "sentence");
+    const std::string sentence = fieldText(row, "sentence");
     const std::size_t gap = sentence.find('_');
     if (gap == std::string::npos || sentence.find('_', gap + 1) != std::string::npos)
         row.refuse("sentence", "expected one gap \"_\"");
     const std::string before = sentence.substr(0, gap);
     const std::string_view after = trimmed(std::string_view(sentence).substr(gap + 1));
-    return fitted({before + textOf(row, "option1"), before + textOf(row, "option2")}, std::string(after),
+    return fitted({before + fieldText(row, "option1"), before + fieldText(row, "option2")}, std::string(after),
                   indexOf(row, "answer", 2, 1));
 }
 
@@ -129,8 +129,8 @@ LabelledChoices labelledChoices(const JsonObject& row, const std::optional<JsonO
     LabelledChoices all;
     const auto choices = nested->objects("choices");
     for (const JsonObject& choice : choices.value_or(std::vector<JsonObject>())) {
-        all.texts.push_back(textOf(choice, "text"));
-        all.labels.push_back(textOf(choice, "label"));
+        all.texts.push_back(fieldText(choice, "text"));
+        all.labels.push_back(fieldText(choice, "label"));
     }
     if (all.texts.size() < leastChoices || all.texts.size() > mostChoices)
         nested->refuse("choices",
@@ -145,11 +145,11 @@ TaskQuestion schoolQuestion(const JsonObject& row, const std::string& stemKey, s
     const LabelledChoices choices = labelledChoices(row, nested);
     if (choices.labels.size() != choices.texts.size())
         row.refuse("choices", fmt::format("has {} labels for {} texts", choices.labels.size(), choices.texts.size()));
-    const std::string answer(trimmed(textOf(row, "answerKey")));
+    const std::string answer(trimmed(fieldText(row, "answerKey")));
     const auto found = std::ranges::find(choices.labels, answer);
     if (found == choices.labels.end())
         row.refuse("answerKey", fmt::format("is \"{}\", which labels no choice", answer));
-    const std::string stem = nested ? textOf(*nested, "stem") : textOf(row, stemKey);
+    const std::string stem = nested ? fieldText(*nested, "stem") : fieldText(row, stemKey);
     return asked(fmt::format("{}{}{}", front, stem, end), choices.texts,
                  static_cast<std::size_t>(found - choices.labels.begin()));
 }
@@ -164,13 +164,13 @@ TaskQuestion openbookqa(const JsonObject& row, const Label&) {
 
 TaskQuestion piqa(const JsonObject& row, const Label& label) {
     const std::size_t gold = label ? static_cast<std::size_t>(*label == "1") : indexOf(row, "label", 2);
-    return asked("Question: " + textOf(row, "goal") + "\nAnswer:", {textOf(row, "sol1"), textOf(row, "sol2")}, gold);
+    return asked("Question: " + fieldText(row, "goal") + "\nAnswer:", {fieldText(row, "sol1"), fieldText(row, "sol2")}, gold);
 }
 
 TaskQuestion mmlu(const JsonObject& row, const Label&) {
     constexpr std::size_t letters = 26;
     const std::vector<std::string> choices = textsOf(row, "choices", leastChoices, letters);
-    std::string context(trimmed(textOf(row, "question")));
+    std::string context(trimmed(fieldText(row, "question")));
     std::vector<std::string> names;
     for (std::size_t i = 0; i < choices.size(); ++i) {
         names.emplace_back(1, static_cast<char>('A' + i));
@@ -180,7 +180,7 @@ TaskQuestion mmlu(const JsonObject& row, const Label&) {
     const std::size_t gold =
         letter != names.end() ? static_cast<std::size_t>(letter - names.begin()) : indexOf(row, "answer", names.size());
     TaskQuestion question = asked(context + "\nAnswer:", names, gold);
-    question.subject = textOf(row, "subject");
+    question.subject = fieldText(row, "subject");
     std::string spoken = question.subject;
     std::ranges::replace(spoken, '_', ' ');
     question.description =
@@ -191,14 +191,14 @@ TaskQuestion mmlu(const JsonObject& row, const Label&) {
 TaskQuestion generic(const JsonObject& row, const Label&) {
     if (row.isSet("context_options")) {
         const std::vector<std::string> contexts = choicesOf(row, "context_options");
-        return fitted(contexts, textOf(row, "continuation"), indexOf(row, "gold", contexts.size()));
+        return fitted(contexts, fieldText(row, "continuation"), indexOf(row, "gold", contexts.size()));
     }
     const std::vector<std::string> choices = choicesOf(row, "choices");
-    return asked(textOf(row, "query"), choices, indexOf(row, "gold", choices.size()));
+    return asked(fieldText(row, "query"), choices, indexOf(row, "gold", choices.size()));
 }
 
 TaskQuestion lambada(const JsonObject& row, const Label&) {
-    return asked(textOf(row, "context"), {textOf(row, "continuation")}, 0);
+    return asked(fieldText(row, "context"), {fieldText(row, "continuation")}, 0);
 }
 
 /// The original form of OpenBookQA has the fields of ARC's; but ids as "7-980", where ARC's begin with a letter.
@@ -280,7 +280,7 @@ LabelledText labelledText(const JsonObject& row) {
 AnswerPrompt answerPrompt(const JsonObject& row) {
     constexpr int longestAnswer = 1 << 20;
     AnswerPrompt prompt;
-    prompt.prompt = textOf(row, "prompt");
+    prompt.prompt = fieldText(row, "prompt");
     prompt.answers = textsOf(row, "answers", 1, mostAnswers, "answers");
     prompt.stops = row.texts("stop").value_or(std::vector<std::string>());
     if (std::ranges::find(prompt.stops, "") != prompt.stops.end())

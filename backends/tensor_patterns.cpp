@@ -4,7 +4,7 @@ namespace secateur {
 
 namespace {
 
-constexpr std::array llamaFamily{
+constexpr std::array llamaPatterns{
     TensorPattern{Which::embedding, "{prefix}embed_tokens.weight"},
     TensorPattern{Which::readOut, "lm_head.weight"},
     TensorPattern{Which::attentionNorm, "{prefix}layers.{layer}.input_layernorm.weight"},
@@ -202,11 +202,11 @@ constexpr std::array ggufPatterns{
 } // namespace
 
 TensorPatterns llamaTensors() {
-    return {llamaNorms, llamaFamily};
+    return {llamaNorms, llamaPatterns};
 }
 
 TensorPatterns gemmaTensors() {
-    return {gemmaNorms, llamaFamily};
+    return {gemmaNorms, llamaPatterns};
 }
 
 TensorPatterns phiTensors() {

@@ -19,7 +19,7 @@ constexpr std::uint32_t end64Mark = 0x06064b50;
 constexpr std::uint32_t entryMark = 0x02014b50;
 constexpr std::uint32_t localMark = 0x04034b50;
 
-constexpr std::size_t endBytes = 22;
+constexpr std::size_t endRecordBytes = 22;
 constexpr std::size_t locatorBytes = 20;
 constexpr std::size_t entryBytes = 46;
 constexpr std::size_t longestComment = 0xffff;
@@ -44,11 +44,11 @@ std::uint32_t markAt(std::span<const std::byte> bytes, std::size_t position) {
 
 /// The end record closes the file but for a comment whose length it states.
 std::optional<std::size_t> findEnd(std::span<const std::byte> bytes) {
-    for (std::size_t tail = endBytes; tail <= std::min(bytes.size(), endBytes + longestComment); ++tail) {
+    for (std::size_t tail = endRecordBytes; tail <= std::min(bytes.size(), endRecordBytes + longestComment); ++tail) {
         const std::size_t position = bytes.size() - tail;
         std::uint16_t comment = 0;
-        std::memcpy(&comment, bytes.data() + position + endBytes - sizeof comment, sizeof comment);
-        if (markAt(bytes, position) == endMark && comment == tail - endBytes)
+        std::memcpy(&comment, bytes.data() + position + endRecordBytes - sizeof comment, sizeof comment);
+        if (markAt(bytes, position) == endMark && comment == tail - endRecordBytes)
             return position;
     }
     return std::nullopt;

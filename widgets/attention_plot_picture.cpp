@@ -12,7 +12,7 @@ namespace secateur {
 namespace {
 
 constexpr int labelCharacters = 12;
-constexpr int barWidth = 14;
+constexpr int colourBarWidth = 14;
 constexpr int barLabelCharacters = 8;
 constexpr int smallestLabel = 9; ///< pixels
 
@@ -97,7 +97,7 @@ int AttentionPlot::widthOfLabels() const {
 }
 
 int AttentionPlot::widthBesideMap() const {
-    return barWidth + 2 * gap + barLabelCharacters * fontMetrics().averageCharWidth();
+    return colourBarWidth + 2 * gap + barLabelCharacters * fontMetrics().averageCharWidth();
 }
 
 /// The widget's, or a smaller one where cells are small.
@@ -199,7 +199,7 @@ void AttentionPlot::paintColourBar(QPainter& painter) const {
     const double extent = static_cast<double>(m_tokens.size()) * m_scale;
     const int shown = static_cast<int>(std::min<double>(m_area.height(), extent));
     const int right = m_area.left() + static_cast<int>(std::min<double>(m_area.width(), extent));
-    const QRect bar(right + 2 * gap, m_area.top(), barWidth, std::max(shown, 4 * fontMetrics().height()));
+    const QRect bar(right + 2 * gap, m_area.top(), colourBarWidth, std::max(shown, 4 * fontMetrics().height()));
     for (int y = 0; y < bar.height(); ++y) {
         painter.setPen(QColor(m_range.colourAt(1 - (y + 0.5) / bar.height())));
         painter.drawLine(bar.left(), bar.top() + y, bar.right(), bar.top() + y);

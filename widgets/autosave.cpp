@@ -18,7 +18,7 @@ namespace secateur {
 
 namespace {
 
-constexpr int pauseMs = 500; ///< with the writing itself, also on a slow disk, under a second
+constexpr int savePauseMs = 500; ///< with the writing itself, also on a slow disk, under a second
 constexpr const char* originalSession = "autosave.session";
 
 QString lockOf(const QString& path) {
@@ -95,7 +95,7 @@ void Autosave::noteChange() {
 
 /// From the first change that is not written: one that came while another was written has waited already.
 void Autosave::startPause() {
-    m_pause->start(std::max(0, pauseMs - static_cast<int>(m_sinceChange.elapsed())));
+    m_pause->start(std::max(0, savePauseMs - static_cast<int>(m_sinceChange.elapsed())));
 }
 
 void Autosave::write() {

@@ -19,7 +19,7 @@ namespace {
 using State = LiveEvaluation::State;
 using Further = FurtherEvaluation::State;
 
-QString shown(const std::string& text) {
+QString effectText(const std::string& text) {
     return QString::fromStdString(text);
 }
 
@@ -29,7 +29,7 @@ const char* unitOf(const Perplexity& run) {
 
 /// "+0.0210 ± 0.0031"
 QString signedWithError(double value, double error) {
-    const QString text = shown(std::isnan(error) ? significant(value) : withError(value, error));
+    const QString text = effectText(std::isnan(error) ? significant(value) : withError(value, error));
     return value > 0 ? "+" + text : text;
 }
 
@@ -39,7 +39,7 @@ QString interval(const LossDifference& difference) {
         return EffectBox::tr("One window alone has no interval.");
     return EffectBox::tr("On all such text the difference lies between %1 and %2 with 95 % probability "
                          "(%3 windows, paired).")
-        .arg(shown(significant(difference.nats - half, 4)), shown(significant(difference.nats + half, 4)))
+        .arg(effectText(significant(difference.nats - half, 4)), effectText(significant(difference.nats + half, 4)))
         .arg(difference.count);
 }
 
@@ -109,12 +109,12 @@ void EffectBox::showFigures() {
     const LossDifference& difference = found->difference;
     const bool isDense = difference.nats == 0 && difference.standardError == 0;
     if (isDense)
-        m_loss->setText(shown(withError(found->run.lossNats, found->run.standardError)) + " " + unitOf(found->run));
+        m_loss->setText(effectText(withError(found->run.lossNats, found->run.standardError)) + " " + unitOf(found->run));
     else
         m_loss->setText(signedWithError(difference.nats, difference.standardError) + " " + unitOf(found->run));
     m_loss->setToolTip(isDense ? QString() : interval(difference));
-    const QString dense = shown(significant(found->dense.perplexity(), 4));
-    const QString run = shown(significant(found->run.perplexity(), 4));
+    const QString dense = effectText(significant(found->dense.perplexity(), 4));
+    const QString run = effectText(significant(found->run.perplexity(), 4));
     m_perplexity->setText(isDense ? run : dense + " → " + run);
 }
 
@@ -151,7 +151,7 @@ void EffectBox::showProgress() {
     case State::complete:
         text = tr("%1 windows, %2 tokens of %3")
                    .arg(all)
-                   .arg(shown(grouped(static_cast<std::uint64_t>(found->run.tokens))), shown(m_live->text()->source));
+                   .arg(effectText(grouped(static_cast<std::uint64_t>(found->run.tokens))), effectText(m_live->text()->source));
         break;
     case State::failed:
         text = m_live->failure();

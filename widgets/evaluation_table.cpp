@@ -20,7 +20,7 @@ namespace {
 
 constexpr int fixedColumns = 10;
 
-QString shown(const std::string& text) {
+QString cellText(const std::string& text) {
     return QString::fromStdString(text);
 }
 
@@ -37,7 +37,7 @@ const TaskEvaluation* taskOf(const Evaluation& evaluation, const std::string& na
 }
 
 QString whenShown(const std::string& created) {
-    const QDateTime when = QDateTime::fromString(shown(created), Qt::ISODate).toLocalTime();
+    const QDateTime when = QDateTime::fromString(cellText(created), Qt::ISODate).toLocalTime();
     const bool isToday = when.date() == QDate::currentDate();
     return isToday ? when.toString("HH:mm") : QLocale().toString(when.date(), QLocale::ShortFormat);
 }
@@ -190,39 +190,39 @@ void EvaluationTable::listColumns() {
                  {tr("when"), {}},
                  {tr("tokens/s"), tr("New tokens in one second of a median run, one text at a time")}};
     for (const std::string& task : m_tasks)
-        m_columns.push_back({shown(task), tr("What papers report of it: acc, acc_norm, perplexity, exact_match")});
+        m_columns.push_back({cellText(task), tr("What papers report of it: acc, acc_norm, perplexity, exact_match")});
 }
 
 std::vector<EvaluationTable::Cell> EvaluationTable::cellsOf(const Row& row) const {
     const Evaluation& evaluation = row.evaluation;
     std::vector<Cell> cells(m_columns.size());
-    cells[1] = {isDense(evaluation) ? tr("dense") : shown(evaluation.mask.name), {}};
+    cells[1] = {isDense(evaluation) ? tr("dense") : cellText(evaluation.mask.name), {}};
     if (row.price) {
         cells[2] = {QString::number(row.price->heads.left), row.price->heads.left};
         const auto parameters = static_cast<double>(row.price->parameters.left);
-        cells[3] = {shown(shortCount(parameters)), parameters};
+        cells[3] = {cellText(shortCount(parameters)), parameters};
         const double cache = row.price->kvBytesPerToken.left;
-        cells[7] = {shown(shortBytes(cache)), cache};
+        cells[7] = {cellText(shortBytes(cache)), cache};
     }
     if (evaluation.text) {
         const Perplexity& run = evaluation.text->perplexity;
-        cells[4] = {shown(significant(run.perplexity(), 4)), run.perplexity()};
+        cells[4] = {cellText(significant(run.perplexity(), 4)), run.perplexity()};
         cells[6] = {QString("%1 / %2").arg(run.windows.size()).arg(evaluation.text->windows),
                     static_cast<qulonglong>(run.windows.size())};
         if (evaluation.text->reference && !isDense(evaluation)) {
             const LossDifference& difference = evaluation.text->reference->difference;
-            cells[5] = {shown(withError(difference.nats, difference.standardError)), difference.nats};
+            cells[5] = {cellText(withError(difference.nats, difference.standardError)), difference.nats};
         }
     }
-    cells[8] = {whenShown(evaluation.created), shown(evaluation.created)};
+    cells[8] = {whenShown(evaluation.created), cellText(evaluation.created)};
     if (const auto& latency = evaluation.latency) {
         const double speed = latency->tokensPerSecond(latency->run);
-        cells[9] = {shown(significant(speed)), speed};
+        cells[9] = {cellText(significant(speed)), speed};
     }
     for (std::size_t i = 0; i < m_tasks.size(); ++i) {
         const TaskEvaluation* task = taskOf(evaluation, m_tasks[i]);
         if (const TaskMetric* metric = task ? mainMetric(*task) : nullptr)
-            cells[fixedColumns + i] = {shown(withError(metric->value, metric->standardError)), metric->value};
+            cells[fixedColumns + i] = {cellText(withError(metric->value, metric->standardError)), metric->value};
     }
     return cells;
 }
@@ -250,7 +250,7 @@ QVariant EvaluationTable::data(const QModelIndex& index, int role) const {
     case Qt::ToolTipRole:
         if (column == 1 && row.price)
             return cutSummary(*row.price);
-        return column == 8 ? shown(row.evaluation.created) : QString();
+        return column == 8 ? cellText(row.evaluation.created) : QString();
     default:
         return {};
     }
@@ -296,7 +296,7 @@ QString EvaluationTable::toCsv(const std::vector<int>& rows) const {
         fields << QString::number(number);
         const std::vector<Cell>& cells = m_rows.at(static_cast<std::size_t>(number)).cells;
         for (const Cell& cell : std::span(cells).subspan(1))
-            fields << csvField(cell.number.typeId() == QMetaType::Double ? shown(exactly(cell.number.toDouble()))
+            fields << csvField(cell.number.typeId() == QMetaType::Double ? cellText(exactly(cell.number.toDouble()))
                                : cell.number.isValid()                   ? cell.number.toString()
                                                                          : cell.text);
         lines << fields.join(',');

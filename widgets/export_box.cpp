@@ -14,7 +14,7 @@ namespace secateur {
 
 namespace {
 
-QString shown(std::string_view text) {
+QString exportText(std::string_view text) {
     return QString::fromUtf8(text.data(), static_cast<qsizetype>(text.size()));
 }
 
@@ -37,7 +37,7 @@ ExportBox::ExportBox(Document* document, QWidget* parent)
     m_targets->setSpacing(1);
     for (const ExportTarget& target : exportTargets()) {
         auto* row = new QLabel;
-        row->setAccessibleName(tr("Export as %1").arg(shown(target.name)));
+        row->setAccessibleName(tr("Export as %1").arg(exportText(target.name)));
         m_targets->addWidget(row);
     }
     m_legal->setWordWrap(true);
@@ -71,10 +71,10 @@ void ExportBox::refresh() {
         const ExportTarget& target = exportTargets()[static_cast<std::size_t>(i)];
         const auto reasons = target.reasons(mask, m_document->spec(), m_document->session().model.format);
         auto* row = static_cast<QLabel*>(m_targets->itemAt(i)->widget());
-        row->setText((reasons.empty() ? QStringLiteral("✓ ") : QStringLiteral("✗ ")) + shown(target.name) +
+        row->setText((reasons.empty() ? QStringLiteral("✓ ") : QStringLiteral("✗ ")) + exportText(target.name) +
                      (reasons.empty() && !target.isWritten ? tr(" (not written yet)") : QString()));
         row->setForegroundRole(reasons.empty() ? QPalette::WindowText : QPalette::PlaceholderText);
-        row->setToolTip(reasons.empty() ? tr("Opens in %1").arg(shown(target.opensIn)) : lines(reasons));
+        row->setToolTip(reasons.empty() ? tr("Opens in %1").arg(exportText(target.opensIn)) : lines(reasons));
         canWrite = canWrite || (target.isWritten && reasons.empty());
     }
     m_export->setEnabled(canWrite && m_document->model());

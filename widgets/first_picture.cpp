@@ -15,7 +15,7 @@ namespace secateur {
 namespace {
 
 /// The view takes up a result with its next frame.
-constexpr int frameMs = 17;
+constexpr int pollMs = 17;
 
 /// Whether every layer that will have values has them.
 bool isComplete(const MetricResult& result, const ModelSpec& spec) {
@@ -44,7 +44,7 @@ void FirstPicture::look(const QString& resultId) {
         return;
     m_isComplete = true;
     m_resultId = resultId;
-    QTimer::singleShot(frameMs, Qt::PreciseTimer, this, &FirstPicture::awaitPaint);
+    QTimer::singleShot(pollMs, Qt::PreciseTimer, this, &FirstPicture::awaitPaint);
 }
 
 void FirstPicture::awaitPaint() {

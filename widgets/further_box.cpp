@@ -14,7 +14,7 @@ namespace secateur {
 
 namespace {
 
-QString shown(const std::string& text) {
+QString furtherText(const std::string& text) {
     return QString::fromStdString(text);
 }
 
@@ -27,8 +27,8 @@ QString share(double value) {
 }
 
 /// "+1.2 ± 0.4"
-QString signedWithError(double value, double error) {
-    const QString text = shown(std::isnan(error) ? significant(value) : withError(value, error));
+QString signedFurther(double value, double error) {
+    const QString text = furtherText(std::isnan(error) ? significant(value) : withError(value, error));
     return value > 0 ? "+" + text : text;
 }
 
@@ -36,8 +36,8 @@ QString differenceText(const MetricDifference& difference) {
     if (difference.value == 0 && difference.standardError == 0)
         return FurtherBox::tr("the same");
     if (!isShare(difference.id))
-        return signedWithError(difference.value, difference.standardError);
-    return FurtherBox::tr("%1 points").arg(signedWithError(100 * difference.value, 100 * difference.standardError));
+        return signedFurther(difference.value, difference.standardError);
+    return FurtherBox::tr("%1 points").arg(signedFurther(100 * difference.value, 100 * difference.standardError));
 }
 
 QLabel* valueLabel() {
@@ -54,7 +54,7 @@ QLabel* quietLabel(QLabel* label) {
 
 QString nameOf(const FurtherItem& item) {
     if (const auto* task = std::get_if<TaskRequest>(&item))
-        return QFileInfo(shown(task->path)).completeBaseName();
+        return QFileInfo(furtherText(task->path)).completeBaseName();
     return std::holds_alternative<SpeedRequest>(item) ? FurtherBox::tr("tokens/s") : FurtherBox::tr("prompt");
 }
 
@@ -67,7 +67,7 @@ std::size_t sharedTokens(const PromptContinuation& a, const PromptContinuation& 
 } // namespace
 
 QString metricText(const TaskMetric& metric) {
-    return isShare(metric.id) ? share(metric.value) + " %" : shown(significant(metric.value, 4));
+    return isShare(metric.id) ? share(metric.value) + " %" : furtherText(significant(metric.value, 4));
 }
 
 FurtherBox::FurtherBox(FurtherEvaluation* further, QWidget* parent)
@@ -137,7 +137,7 @@ void FurtherBox::fill(const Row& row) const {
 void FurtherBox::fillTask(const Row& row, const TaskEvaluation& task) const {
     const std::string id(taskFormat(task.formatId).metric);
     const TaskMetric& metric = task.run.scores.metric(id);
-    row.details->setText(tr("%1, %2 questions").arg(shown(id)).arg(task.run.scores.count));
+    row.details->setText(tr("%1, %2 questions").arg(furtherText(id)).arg(task.run.scores.count));
     if (!task.reference) {
         row.value->setText(metricText(metric));
         row.difference->setText(isShare(id) ? "± " + share(metric.standardError) : QString());
@@ -157,7 +157,7 @@ void FurtherBox::fillTask(const Row& row, const TaskEvaluation& task) const {
 }
 
 void FurtherBox::fillSpeed(const Row& row, const Latency& latency) const {
-    const QString run = shown(significant(latency.tokensPerSecond(latency.run)));
+    const QString run = furtherText(significant(latency.tokensPerSecond(latency.run)));
     const QString how = tr("%1 tokens behind %2, median of %3 runs")
                             .arg(latency.rules.newTokens)
                             .arg(latency.rules.promptTokens)
@@ -167,7 +167,7 @@ void FurtherBox::fillSpeed(const Row& row, const Latency& latency) const {
         row.value->setText(run);
         return;
     }
-    const QString dense = shown(significant(latency.tokensPerSecond(*latency.reference)));
+    const QString dense = furtherText(significant(latency.tokensPerSecond(*latency.reference)));
     row.value->setText(dense + " → " + run);
     const Speedup& ratios = latency.speedup.value();
     row.difference->setText(

@@ -54,7 +54,7 @@ QLabel* quietLabel(const QString& text = {}) {
     return label;
 }
 
-QString about(double seconds) {
+QString duration(double seconds) {
     if (seconds < 1)
         return FurtherChoiceBox::tr("less than 1 s");
     if (seconds < 120)
@@ -278,7 +278,7 @@ QString FurtherChoiceBox::expectation(const FurtherItem& item) const {
     const FurtherForecast* forecast = m_live->further()->forecast(item);
     if (!forecast)
         return {};
-    const QString seconds = about(forecast->seconds);
+    const QString seconds = duration(forecast->seconds);
     if (forecast->formatId.empty())
         return seconds;
     const QString format = QString::fromStdString(forecast->formatId);

@@ -15,7 +15,7 @@ namespace secateur {
 
 namespace {
 
-QString tr(const char* text) {
+QString readoutText(const char* text) {
     return QCoreApplication::translate("HeadReadout", text);
 }
 
@@ -92,15 +92,15 @@ QString HeadReadout::state(HeadId head) const {
         return {};
     QString text;
     if (!layer.block)
-        text += tr(" · cut with its block");
+        text += readoutText(" · cut with its block");
     else if (layer.attention == AttentionCut::drop)
-        text += tr(" · cut with its attention");
+        text += readoutText(" · cut with its attention");
     else if (masks.isCut(head))
-        text += tr(" · cut");
+        text += readoutText(" · cut");
     else if (layer.attention == AttentionCut::bypassQk)
-        text += tr(" · Q/K bypassed, α %1").arg(layer.alpha);
+        text += readoutText(" · Q/K bypassed, α %1").arg(layer.alpha);
     if (masks.isProtected().has(head))
-        text += tr(" · protected");
+        text += readoutText(" · protected");
     return text;
 }
 
@@ -130,13 +130,13 @@ QString HeadReadout::describe(HeadId head) const {
     if (!shown.request.info->unit.empty())
         text += ' ' + toQString(shown.request.info->unit);
     if (error > 0)
-        text += tr(" (estimate)");
+        text += readoutText(" (estimate)");
     const auto finite = std::count_if(m_ranks.begin(), m_ranks.end(), [](int rank) { return rank > 0; });
     const std::size_t cell = row * shown.values.columns() + column(head);
     if (cell < m_ranks.size())
-        text += (m_uncertain[cell] ? tr(" · rank ≈%1/%2") : tr(" · rank %1/%2")).arg(m_ranks[cell]).arg(finite);
+        text += (m_uncertain[cell] ? readoutText(" · rank ≈%1/%2") : readoutText(" · rank %1/%2")).arg(m_ranks[cell]).arg(finite);
     if (const double percent = percentBelow(shown.values.row(row), *number); !std::isnan(percent))
-        text += tr(" · %1 percentile of layer").arg(ordinal(static_cast<int>(std::lround(percent))));
+        text += readoutText(" · %1 percentile of layer").arg(ordinal(static_cast<int>(std::lround(percent))));
     return text + state(head);
 }
 

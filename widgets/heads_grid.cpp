@@ -18,8 +18,8 @@ namespace secateur {
 
 namespace {
 
-constexpr double wheelNotch = 120;
-constexpr double pixelsPerNotch = 60;
+constexpr double gridWheelNotch = 120;
+constexpr double gridPixelsPerNotch = 60;
 
 } // namespace
 
@@ -221,11 +221,11 @@ void HeadsGrid::leaveEvent(QEvent*) {
 }
 
 void HeadsGrid::wheelEvent(QWheelEvent* event) {
-    const QPointF turn = QPointF(event->angleDelta()) / wheelNotch;
+    const QPointF turn = QPointF(event->angleDelta()) / gridWheelNotch;
     if (event->modifiers().testFlag(Qt::ControlModifier)) {
         m_picture.zoom(std::pow(HeadsPicture::zoomPerNotch, turn.y()), event->position());
     } else if (!m_picture.showsEverything()) {
-        const QPointF pixels = turn * pixelsPerNotch;
+        const QPointF pixels = turn * gridPixelsPerNotch;
         m_picture.pan(event->modifiers().testFlag(Qt::ShiftModifier) ? pixels.transposed() : pixels);
     } else {
         event->ignore();

@@ -37,7 +37,7 @@ namespace secateur {
 
 namespace {
 
-constexpr int frameMs = 16;
+constexpr int headsFrameMs = 16;
 
 bool isShownByHead(const MetricInfo& info) {
     return info.scope == Scope::head || info.scope == Scope::kvGroup;
@@ -78,7 +78,7 @@ HeadsView::HeadsView(Document* document, Selection* selection, QWidget* parent)
     m_legend->hide();
     setFocusProxy(m_grid);
     m_refresh->setSingleShot(true);
-    m_refresh->setInterval(frameMs);
+    m_refresh->setInterval(headsFrameMs);
     connectAll();
     restore();
 }

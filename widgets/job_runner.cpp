@@ -23,7 +23,7 @@ namespace secateur {
 
 namespace {
 
-using Clock = std::chrono::steady_clock;
+using SteadyClock = std::chrono::steady_clock;
 using Seconds = std::chrono::duration<double>;
 
 constexpr int progressIntervalMs = 33;
@@ -49,7 +49,7 @@ struct JobRunner::Job {
     double fraction = 0;
     std::string text;
     bool hasNews = false;
-    Clock::time_point began;
+    SteadyClock::time_point began;
     Seconds waited{0}; ///< behind jobs of a higher priority
 };
 
@@ -156,7 +156,7 @@ void JobRunner::work(std::size_t lane, const std::stop_token& stop) {
                 return;
             job = queue.front();
             queue.pop_front();
-            job->began = Clock::now();
+            job->began = SteadyClock::now();
         }
         Outcome outcome = run(*job);
         job->work = nullptr; // what the work held goes here, not on the window's thread
@@ -197,9 +197,9 @@ JobRunner::Outcome JobRunner::run(Job& job) {
 
 void JobRunner::waitForOthers(Job& job) {
     std::unique_lock lock(m_state->mutex);
-    const auto from = Clock::now();
+    const auto from = SteadyClock::now();
     const bool free = m_state->changed.wait(lock, job.stop.get_token(), [&] { return m_state->mayRun(job.priority); });
-    job.waited += Clock::now() - from;
+    job.waited += SteadyClock::now() - from;
     if (!free)
         throw Cancelled();
 }
@@ -264,7 +264,7 @@ void JobRunner::reportProgress() {
         for (const auto& [id, job] : m_state->jobs) {
             if (!std::exchange(job->hasNews, false))
                 continue;
-            news.push_back({id, job->fraction, job->text, Seconds(Clock::now() - job->began - job->waited).count()});
+            news.push_back({id, job->fraction, job->text, Seconds(SteadyClock::now() - job->began - job->waited).count()});
         }
     }
     for (const News& item : news)

@@ -12,7 +12,7 @@ namespace secateur {
 
 namespace {
 
-QString tr(const char* text) {
+QString cutText(const char* text) {
     return QCoreApplication::translate("LayerCuts", text);
 }
 
@@ -45,10 +45,10 @@ std::optional<double> alphaOf(const MaskEditor& masks, const std::set<int>& laye
 }
 
 void addBypass(QMenu& menu, MaskEditor& masks, const std::set<int>& layers, const QString& whose) {
-    QMenu* bypass = menu.addMenu(tr("Bypass &Q/K of %1").arg(whose));
+    QMenu* bypass = menu.addMenu(cutText("Bypass &Q/K of %1").arg(whose));
     const std::optional<double> current = alphaOf(masks, layers);
     for (const double alpha : {0.0, 0.1, 0.2, 0.5, 1.0}) {
-        QAction* action = bypass->addAction(tr("with α %1").arg(alpha), &masks, [&masks, layers, alpha] {
+        QAction* action = bypass->addAction(cutText("with α %1").arg(alpha), &masks, [&masks, layers, alpha] {
             masks.setAttention(layers, AttentionCut::bypassQk, alpha);
         });
         action->setCheckable(true);
@@ -82,7 +82,7 @@ void toggle(MaskEditor& masks, const std::set<int>& layers, Sublayer part) {
 }
 
 void addLayerCuts(QMenu& menu, MaskEditor& masks, const std::set<int>& layers) {
-    const QString whose = layers.size() == 1 ? tr("L%1").arg(*layers.begin()) : tr("%1 layers").arg(layers.size());
+    const QString whose = layers.size() == 1 ? cutText("L%1").arg(*layers.begin()) : cutText("%1 layers").arg(layers.size());
     const bool isWhole = std::ranges::any_of(layers, [&](int layer) { return masks.mask().layer(layer).block; });
     const auto add = [&](Sublayer part, const QString& drop, const QString& restore) {
         const bool dropped = isDropped(masks, layers, part);
@@ -91,12 +91,12 @@ void addLayerCuts(QMenu& menu, MaskEditor& masks, const std::set<int>& layers) {
         // What lies within a dropped block has no state of its own.
         action->setEnabled(!layersWith(masks, layers, part).empty() && (part == Sublayer::block || isWhole));
     };
-    add(Sublayer::attention, tr("Drop the &attention of %1"), tr("Restore the &attention of %1"));
-    add(Sublayer::mlp, tr("Drop the &MLP of %1"), tr("Restore the &MLP of %1"));
-    add(Sublayer::block, tr("Drop the &block of %1"), tr("Restore the &block of %1"));
+    add(Sublayer::attention, cutText("Drop the &attention of %1"), cutText("Restore the &attention of %1"));
+    add(Sublayer::mlp, cutText("Drop the &MLP of %1"), cutText("Restore the &MLP of %1"));
+    add(Sublayer::block, cutText("Drop the &block of %1"), cutText("Restore the &block of %1"));
     addBypass(menu, masks, isWhole ? layersWith(masks, layers, Sublayer::attention) : std::set<int>(), whose);
     QAction* restore =
-        menu.addAction(tr("&Restore %1").arg(whose), &masks, [&masks, layers] { masks.restoreLayers(layers); });
+        menu.addAction(cutText("&Restore %1").arg(whose), &masks, [&masks, layers] { masks.restoreLayers(layers); });
     restore->setEnabled(std::ranges::any_of(layers, [&](int layer) { return !masks.mask().layer(layer).keepsAll(); }));
     menu.addSeparator();
 }

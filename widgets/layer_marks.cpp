@@ -20,7 +20,7 @@ constexpr double stripHeight = 18;
 constexpr double stripGap = 3;
 constexpr double barsWidth = 0.72; ///< of the distance between layers
 
-QString tr(const char* text) {
+QString markText(const char* text) {
     return QCoreApplication::translate("LayerMarks", text);
 }
 
@@ -39,7 +39,7 @@ QString shares(const std::vector<bool>& kept, const char* thing) {
     const auto cut = static_cast<std::size_t>(std::count(kept.begin(), kept.end(), false));
     if (cut == 0)
         return {};
-    return tr("%1 of %2 cut (%3 %)")
+    return markText("%1 of %2 cut (%3 %)")
         .arg(QString::fromStdString(grouped(cut)), QString::fromStdString(counted(kept.size(), thing)),
              QString::fromStdString(significant(100 * shareCut(kept))));
 }
@@ -74,15 +74,15 @@ QString cutSummary(const PruningMask& mask, int index) {
         return {};
     const LayerMask& layer = mask.layer(index);
     if (!layer.block)
-        return tr("block dropped");
+        return markText("block dropped");
     QStringList parts;
     if (layer.attention == AttentionCut::drop)
-        parts << tr("attention dropped");
+        parts << markText("attention dropped");
     if (layer.attention == AttentionCut::bypassQk)
-        parts << tr("Q/K bypassed, α %1").arg(layer.alpha);
+        parts << markText("Q/K bypassed, α %1").arg(layer.alpha);
     parts << shares(layer.heads, "head");
     if (!layer.mlp)
-        parts << tr("MLP dropped");
+        parts << markText("MLP dropped");
     parts << shares(layer.neurons, "neuron");
     parts.removeAll(QString());
     return parts.join(" · ");

@@ -17,7 +17,7 @@ constexpr double gap = 8;             ///< between the cells and the first
 constexpr double lowestRow = 5;       ///< with switches
 constexpr double smallestLetter = 10; ///< side of a switch
 
-QString tr(const char* text) {
+QString switchText(const char* text) {
     return QCoreApplication::translate("LayerSwitches", text);
 }
 
@@ -29,24 +29,24 @@ QString switchHint(const PruningMask& mask, const Protection& isProtected, Layer
     QString click;
     if (which.part == LayerPart::protection) {
         const bool on = isProtected.layers.contains(which.layer);
-        state = on ? tr("protected") : tr("not protected");
-        click = on ? tr("click to let it be cut") : tr("click to protect it");
+        state = on ? switchText("protected") : switchText("not protected");
+        click = on ? switchText("click to let it be cut") : switchText("click to protect it");
     } else if (!layer.block) {
-        state = tr("the block is dropped");
-        click = which.part == LayerPart::block ? tr("click to restore it") : tr("B restores it");
+        state = switchText("the block is dropped");
+        click = which.part == LayerPart::block ? switchText("click to restore it") : switchText("B restores it");
     } else if (which.part == LayerPart::block) {
-        state = tr("block");
-        click = tr("click to drop it");
+        state = switchText("block");
+        click = switchText("click to drop it");
     } else if (which.part == LayerPart::mlp) {
-        state = layer.mlp ? tr("MLP") : tr("the MLP is dropped");
-        click = layer.mlp ? tr("click to drop it") : tr("click to restore it");
+        state = layer.mlp ? switchText("MLP") : switchText("the MLP is dropped");
+        click = layer.mlp ? switchText("click to drop it") : switchText("click to restore it");
     } else {
-        state = layer.attention == AttentionCut::keep   ? tr("attention")
-                : layer.attention == AttentionCut::drop ? tr("the attention is dropped")
-                                                        : tr("Q/K bypassed, α %1").arg(layer.alpha);
-        click = layer.attention == AttentionCut::keep ? tr("click to drop it") : tr("click to restore it");
+        state = layer.attention == AttentionCut::keep   ? switchText("attention")
+                : layer.attention == AttentionCut::drop ? switchText("the attention is dropped")
+                                                        : switchText("Q/K bypassed, α %1").arg(layer.alpha);
+        click = layer.attention == AttentionCut::keep ? switchText("click to drop it") : switchText("click to restore it");
     }
-    return tr("L%1 · %2 · %3").arg(QString::number(which.layer), state, click);
+    return switchText("L%1 · %2 · %3").arg(QString::number(which.layer), state, click);
 }
 
 class LayerSwitches::Drawing : public QCPLayerable {

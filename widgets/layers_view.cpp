@@ -34,7 +34,7 @@ namespace secateur {
 
 namespace {
 
-constexpr int frameMs = 16;
+constexpr int layersFrameMs = 16;
 constexpr int metricsAtFirst = 2;
 
 /// Stays open while boxes are ticked.
@@ -129,7 +129,7 @@ LayersView::LayersView(Document* document, Selection* selection, QWidget* parent
     layout->addWidget(m_stack, 1);
     setFocusProxy(m_plot);
     m_refresh->setSingleShot(true);
-    m_refresh->setInterval(frameMs);
+    m_refresh->setInterval(layersFrameMs);
     connectAll();
     restore();
 }

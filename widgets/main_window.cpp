@@ -62,7 +62,7 @@ constexpr int layoutVersion = 4;
 constexpr QSize defaultSize(1440, 900);
 constexpr int statusMs = 5000;
 
-QString counted(int count, const char* thing) {
+QString countOf(int count, const char* thing) {
     return QString::fromStdString(secateur::counted(static_cast<std::uint64_t>(count), thing));
 }
 
@@ -317,7 +317,7 @@ void MainWindow::connectAutosave() {
     for (const Leftover& leftover : m_autosave->leftovers()) {
         const QString text =
             tr("Secateur ended without saving %1 of %2.")
-                .arg(leftover.masks > 0 ? counted(leftover.masks, "mask") : tr("what was measured"), leftover.model);
+                .arg(leftover.masks > 0 ? countOf(leftover.masks, "mask") : tr("what was measured"), leftover.model);
         m_messages->say(MessageBar::Kind::notice, text,
                         {{tr("Restore"), [this, leftover] { recover(leftover); }},
                          {tr("Let go"), [this, leftover] { m_autosave->discard(leftover); }}});

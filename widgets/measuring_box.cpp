@@ -15,7 +15,7 @@ namespace secateur {
 
 namespace {
 
-constexpr int mostTokens = 1'000'000'000;
+constexpr int mostMeasuredTokens = 1'000'000'000;
 
 } // namespace
 
@@ -25,7 +25,7 @@ MeasuringBox::MeasuringBox(Document* document, QWidget* parent)
     , m_text(new TextCombo)
     , m_tokens(new QSpinBox)
     , m_mask(new QComboBox) {
-    m_tokens->setRange(0, mostTokens);
+    m_tokens->setRange(0, mostMeasuredTokens);
     m_tokens->setSpecialValueText(tr("a minute's worth"));
     m_tokens->setToolTip(tr("Tokens of the text; at first as many as one pass over takes a minute"));
     m_tokens->setGroupSeparatorShown(true);
@@ -54,7 +54,7 @@ MeasuringBox::MeasuringBox(Document* document, QWidget* parent)
 void MeasuringBox::showChoice() {
     const MeasureChoice& choice = m_document->measureChoice();
     m_text->setPath(QString::fromStdString(choice.text));
-    m_tokens->setValue(static_cast<int>(std::min<std::int64_t>(choice.tokens, mostTokens)));
+    m_tokens->setValue(static_cast<int>(std::min<std::int64_t>(choice.tokens, mostMeasuredTokens)));
     m_mask->setCurrentIndex(m_document->measuresMasked() ? 1 : 0);
 }
 

@@ -14,7 +14,7 @@ namespace secateur {
 
 namespace {
 
-QString counted(std::size_t count, const char* thing) {
+QString withCount(std::size_t count, const char* thing) {
     return QString::fromStdString(secateur::counted(count, thing));
 }
 
@@ -166,7 +166,7 @@ void NeuronThreshold::apply() {
         m_base = m_masks->mask();
     m_result = std::move(result);
     m_applied = wish;
-    const QString neurons = counted(m_chosen, "neuron");
+    const QString neurons = withCount(m_chosen, "neuron");
     const QString action = wish.layer ? tr("Cut %1 of layer %2").arg(neurons).arg(*wish.layer)
                                       : tr("Cut %1 % of every layer's neurons").arg(wish.percent);
     const std::size_t left = m_protected;
@@ -174,7 +174,7 @@ void NeuronThreshold::apply() {
     m_masks->setPreview({});
     if (left > 0)
         emit m_masks->refused(wish.layer ? tr("Layer %1 is protected.").arg(*wish.layer)
-                                         : tr("%1 left alone.").arg(counted(left, "protected layer")));
+                                         : tr("%1 left alone.").arg(withCount(left, "protected layer")));
     emit changed();
 }
 
@@ -188,10 +188,10 @@ void NeuronThreshold::cancel() {
 QString NeuronThreshold::text() const {
     if (!m_previewed || !m_refusal.isEmpty())
         return m_refusal;
-    QString text = m_previewed->layer ? counted(m_chosen, "neuron") : tr("%1 in all").arg(counted(m_chosen, "neuron"));
+    QString text = m_previewed->layer ? withCount(m_chosen, "neuron") : tr("%1 in all").arg(withCount(m_chosen, "neuron"));
     if (m_protected > 0)
         text = m_previewed->layer ? tr("the layer is protected")
-                                  : text + tr(" · %1 left alone").arg(counted(m_protected, "protected layer"));
+                                  : text + tr(" · %1 left alone").arg(withCount(m_protected, "protected layer"));
     return text;
 }
 

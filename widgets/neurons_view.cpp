@@ -36,7 +36,7 @@ namespace secateur {
 
 namespace {
 
-constexpr int frameMs = 16;
+constexpr int neuronsFrameMs = 16;
 constexpr int summaryMs = 8; ///< of each frame
 
 /// Bit by bit, so that missing values equal each other.
@@ -112,7 +112,7 @@ void NeuronsView::build() {
     layout->addWidget(m_cuts);
     setFocusProxy(m_plot);
     m_refresh->setSingleShot(true);
-    m_refresh->setInterval(frameMs);
+    m_refresh->setInterval(neuronsFrameMs);
 }
 
 void NeuronsView::setFilter(const HeadFilter* filter) {

@@ -50,7 +50,7 @@ void fill(QCPPainter& painter, const std::vector<ColouredCell>& cells, double ov
 }
 
 /// The indices of the cells that an axis shows, of `count`.
-std::pair<int, int> shown(const QCPAxis& axis, int count) {
+std::pair<int, int> shownTicks(const QCPAxis& axis, int count) {
     const int first = static_cast<int>(std::lround(axis.range().lower));
     const int last = static_cast<int>(std::lround(axis.range().upper));
     return {std::max(0, first), std::min(count - 1, last)};
@@ -87,8 +87,8 @@ protected:
     void applyDefaultAntialiasingHint(QCPPainter* painter) const override { painter->setAntialiasing(false); }
     void draw(QCPPainter* painter) override {
         std::vector<ColouredCell> visible;
-        const auto [firstRow, lastRow] = shown(*m_rows, static_cast<int>(cells.rows()));
-        const auto [firstColumn, lastColumn] = shown(*m_columns, static_cast<int>(cells.columns()));
+        const auto [firstRow, lastRow] = shownTicks(*m_rows, static_cast<int>(cells.rows()));
+        const auto [firstColumn, lastColumn] = shownTicks(*m_columns, static_cast<int>(cells.columns()));
         for (int row = firstRow; row <= lastRow; ++row)
             for (int column = firstColumn; column <= std::min(lastColumn, length(row) - 1); ++column)
                 visible.push_back({cellPixels(*m_columns, *m_rows, row, column), colour(row, column)});

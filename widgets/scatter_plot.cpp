@@ -19,7 +19,7 @@ namespace secateur {
 
 namespace {
 
-constexpr double reachPixels = 9;
+constexpr double pointReachPixels = 9;
 constexpr double smallestShare = 1e-6; ///< of an axis on screen
 
 bool isLike(const FigureAxis& one, const FigureAxis& other) {
@@ -218,7 +218,7 @@ std::optional<std::size_t> ScatterPlot::pointAt(QPointF pixel) const {
     if (!m_marks || !QRectF(plot()->axisRect()->rect()).adjusted(-4, -4, 4, 4).contains(pixel))
         return {};
     std::optional<std::size_t> nearest;
-    double reach = reachPixels * reachPixels;
+    double reach = pointReachPixels * pointReachPixels;
     for (std::size_t i = 0; i < m_pixels.size(); ++i) {
         const QPointF apart = m_pixels[i] - pixel;
         if (const double square = QPointF::dotProduct(apart, apart); square < reach) {

@@ -15,8 +15,8 @@ namespace secateur {
 
 namespace {
 
-constexpr double wheelNotch = 120;
-constexpr double zoomPerNotch = 0.8;
+constexpr double scatterWheelNotch = 120;
+constexpr double scatterZoomPerNotch = 0.8;
 
 /// The heads of two sets that only one of them has.
 std::set<HeadId> toggled(std::set<HeadId> heads, const std::set<HeadId>& pressed) {
@@ -158,7 +158,7 @@ void ScatterPlot::leaveEvent(QEvent*) {
 }
 
 void ScatterPlot::wheelEvent(QWheelEvent* event) {
-    zoom(std::pow(zoomPerNotch, event->angleDelta().y() / wheelNotch), event->position());
+    zoom(std::pow(scatterZoomPerNotch, event->angleDelta().y() / scatterWheelNotch), event->position());
     if (m_marks)
         hover(pointAt(event->position()));
     event->accept();
@@ -190,9 +190,9 @@ void ScatterPlot::keyPressEvent(QKeyEvent* event) {
 bool ScatterPlot::zoomByKey(const QKeyEvent& event) {
     const QPointF middle = QRectF(rect()).center();
     if (event.matches(QKeySequence::ZoomIn))
-        zoom(zoomPerNotch, middle);
+        zoom(scatterZoomPerNotch, middle);
     else if (event.matches(QKeySequence::ZoomOut))
-        zoom(1 / zoomPerNotch, middle);
+        zoom(1 / scatterZoomPerNotch, middle);
     else if (event.key() == Qt::Key_0 && event.modifiers().testFlag(Qt::ControlModifier))
         resetZoom();
     else

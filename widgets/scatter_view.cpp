@@ -37,7 +37,7 @@ namespace secateur {
 
 namespace {
 
-constexpr int frameMs = 16;
+constexpr int scatterFrameMs = 16;
 constexpr std::size_t mostOnScreen = 200000;
 constexpr std::size_t mostAtOnce = 20000; ///< pairs that are correlated between two frames
 
@@ -87,7 +87,7 @@ ScatterView::ScatterView(Document* document, JobRunner* jobs, Selection* selecti
     , m_actions(new FigureActions(this, [this] { return currentFigure(); }))
     , m_refresh(new QTimer(this)) {
     m_refresh->setSingleShot(true);
-    m_refresh->setInterval(frameMs);
+    m_refresh->setInterval(scatterFrameMs);
     build();
     connectAll();
     restore();

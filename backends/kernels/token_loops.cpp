@@ -17,7 +17,7 @@ namespace {
 /// Columns whose sums stay in the first cache.
 constexpr std::int64_t blockColumns = 512;
 
-std::int64_t quotientUp(std::int64_t a, std::int64_t b) {
+std::int64_t blocksOf(std::int64_t a, std::int64_t b) {
     return (a + b - 1) / b;
 }
 
@@ -47,7 +47,7 @@ public:
         const at::Tensor own = values.contiguous();
         const at::Tensor scales = factors.contiguous();
         const VectorLoops& loops = vectorLoops();
-        const std::int64_t blocks = quotientUp(width, blockColumns);
+        const std::int64_t blocks = blocksOf(width, blockColumns);
         shareOut(values.size(0) * blocks, 0, [&](std::int64_t task, float*) {
             const std::int64_t row = task / blocks;
             const std::int64_t begin = task % blocks * blockColumns;
@@ -70,7 +70,7 @@ public:
         const bool isHalves = values.scalar_type() == at::kBFloat16;
         const at::Tensor own = (isHalves ? values : values.to(at::kFloat)).contiguous();
         const VectorLoops& loops = vectorLoops();
-        const std::int64_t blocks = quotientUp(width, blockColumns);
+        const std::int64_t blocks = blocksOf(width, blockColumns);
         shareOut(values.size(0) * blocks, 0, [&](std::int64_t task, float*) {
             const std::int64_t row = task / blocks;
             const std::int64_t begin = task % blocks * blockColumns;
@@ -104,7 +104,7 @@ private:
         const std::int64_t out = weights.size(1);
         const std::int64_t depth = weights.size(2);
         const VectorLoops& loops = vectorLoops();
-        const std::int64_t panels = quotientUp(out, loops.panelKeys);
+        const std::int64_t panels = blocksOf(out, loops.panelKeys);
         const std::int64_t packedHead = panels * loops.panelKeys * depth;
         const at::Tensor own = context.to(at::kFloat).contiguous();
         const at::Tensor matrices = weights.contiguous();
@@ -117,7 +117,7 @@ private:
                            packed.data_ptr<float>() + head * packedHead + column * depth);
         });
         at::Tensor result = at::empty({context.size(0), context.size(1), heads}, at::kDouble);
-        const std::int64_t blocks = quotientUp(tokens, blockTokens);
+        const std::int64_t blocks = blocksOf(tokens, blockTokens);
         shareOut(blocks * heads, 0, [&](std::int64_t task, float*) {
             const std::int64_t head = task % heads; // all heads of some tokens, before others come into the cache
             const std::int64_t first = task / heads * blockTokens;
@@ -147,7 +147,7 @@ private:
         const at::Tensor halves = at::empty({heads, tokens, context.size(3)}, at::kBFloat16);
         halves.copy_(context.flatten(0, 1).transpose(0, 1));
         at::Tensor result = at::empty({context.size(0), context.size(1), heads}, at::kDouble);
-        const std::int64_t blocks = quotientUp(tokens, blockTokens);
+        const std::int64_t blocks = blocksOf(tokens, blockTokens);
         shareOut(blocks * heads, blockTokens * out, [&](std::int64_t task, float* scratch) {
             const std::int64_t head = task % heads;
             const std::int64_t first = task / heads * blockTokens;

@@ -11,13 +11,13 @@ namespace secateur {
 
 namespace {
 
-constexpr std::size_t mostBytes = std::numeric_limits<std::int32_t>::max(); // that places of 32 bits can tell
+constexpr std::size_t mostTextBytes = std::numeric_limits<std::int32_t>::max(); // that places of 32 bits can tell
 
 } // namespace
 
 AlignedText::AlignedText(std::string_view given, bool tracked)
     : m_tracked(tracked) {
-    if (given.size() > mostBytes)
+    if (given.size() > mostTextBytes)
         throw Error("is longer than 2 GiB, more than can be tokenised at once", "the text");
     if (unicode::isValid(given)) {
         m_text = given;
@@ -117,7 +117,7 @@ void Rewriter::drop(std::size_t bytes) {
 }
 
 void Rewriter::finish() {
-    if (m_fresh.size() > mostBytes)
+    if (m_fresh.size() > mostTextBytes)
         throw Error("becomes longer than 2 GiB by what the tokenizer does to it first", "the text");
     m_old = std::move(m_fresh);
 }

@@ -27,9 +27,9 @@ void replaceAll(std::string& text, std::string_view pattern, std::string_view re
     text = fresh.append(text, kept);
 }
 
-class Steps : public Decoder {
+class DecoderSteps : public Decoder {
 public:
-    explicit Steps(std::function<void(Tokens&)> work)
+    explicit DecoderSteps(std::function<void(Tokens&)> work)
         : m_work(std::move(work)) {}
     void apply(Tokens& tokens) const override { m_work(tokens); }
 
@@ -38,7 +38,7 @@ private:
 };
 
 DecoderPtr decoder(std::function<void(Tokens&)> work) {
-    return std::make_unique<Steps>(std::move(work));
+    return std::make_unique<DecoderSteps>(std::move(work));
 }
 
 void spellBytes(Tokens& tokens) {

@@ -17,8 +17,8 @@ namespace secateur {
 
 namespace {
 
-constexpr std::string_view blankMark = "\xE2\x96\x81"; // ▁
-constexpr std::int64_t mostIds = std::numeric_limits<int>::max();
+constexpr std::string_view ggufBlank = "\xE2\x96\x81"; // ▁
+constexpr std::int64_t mostGgufIds = std::numeric_limits<int>::max();
 
 enum TokenType : std::int64_t { normal = 1, unknown = 2, control = 3, userDefined = 4, unused = 5, byteToken = 6 };
 
@@ -36,7 +36,7 @@ struct PreKind {
 };
 
 /// What every kind reads.
-struct Source {
+struct GgufVocabulary {
     const GgufMetadata& metadata;
     std::vector<ListedToken> tokens;
     std::vector<std::int64_t> types;
@@ -61,8 +61,8 @@ struct Source {
     }
 };
 
-Source readSource(const GgufMetadata& metadata) {
-    Source source{metadata, {}, {}, {}, nullptr, nullptr};
+GgufVocabulary readSource(const GgufMetadata& metadata) {
+    GgufVocabulary source{metadata, {}, {}, {}, nullptr, nullptr};
     const auto texts = metadata.texts(key("tokens"));
     if (!texts || texts->empty())
         metadata.refuse(key("tokens"), "is missing, so there is no vocabulary");
@@ -72,7 +72,7 @@ Source readSource(const GgufMetadata& metadata) {
         if (count != texts->size())
             metadata.refuse(key(name), fmt::format("has {} elements, the vocabulary {}", count, texts->size()));
     };
-    source.types = metadata.integers(key("token_type"), 0, mostIds)
+    source.types = metadata.integers(key("token_type"), 0, mostGgufIds)
                        .value_or(std::vector<std::int64_t>(texts->size(), TokenType::normal));
     checkCount("token_type", source.types.size());
     source.scores = metadata.numbers(key("scores")).value_or(std::vector<float>(texts->size(), 0.F));
@@ -107,11 +107,11 @@ constexpr std::array preKinds{
 constexpr const char* tekkenPattern =
     R"([^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]*[\p{Ll}\p{Lm}\p{Lo}\p{M}]+|[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]+[\p{Ll}\p{Lm}\p{Lo}\p{M}]*|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n/]*|\s*[\r\n]+|\s+(?!\S)|\s+)";
 
-bool isNumber(char32_t code) {
+bool isNumeral(char32_t code) {
     return (unicode::classes()[code] & unicode::number) != 0;
 }
 
-const PreKind& preKindOf(const Source& source, TokenizerCard& card) {
+const PreKind& preKindOf(const GgufVocabulary& source, TokenizerCard& card) {
     const auto name = source.metadata.text(key("pre"));
     if (!name || *name == "default") {
         card.warnings.emplace_back("the file does not say how text is cut into words; it is cut as GPT-2 does");
@@ -123,10 +123,10 @@ const PreKind& preKindOf(const Source& source, TokenizerCard& card) {
     return *found;
 }
 
-void addSteps(const Source& source, const PreKind& pre, TokenizerParts& parts) {
+void addSteps(const GgufVocabulary& source, const PreKind& pre, TokenizerParts& parts) {
     switch (pre.cut) {
     case digitsAndGpt2:
-        parts.preTokenizers.push_back(makeSplit(isNumber, Delimiters::isolated));
+        parts.preTokenizers.push_back(makeSplit(isNumeral, Delimiters::isolated));
         [[fallthrough]];
     case gpt2:
         parts.preTokenizers.push_back(makeScan(gpt2Rule));
@@ -146,7 +146,7 @@ void addSteps(const Source& source, const PreKind& pre, TokenizerParts& parts) {
 }
 
 /// A byte-level vocabulary.
-void readGpt2(Source& source, TokenizerParts& parts) {
+void readGpt2(GgufVocabulary& source, TokenizerParts& parts) {
     const PreKind& pre = preKindOf(source, parts.card);
     source.pre = &pre;
     source.vocabulary = makeVocabulary(source.tokens, source.subject("tokens"));
@@ -169,14 +169,14 @@ void readGpt2(Source& source, TokenizerParts& parts) {
 
 /// The decoders that undo SentencePiece's marks.
 void addMarkDecoders(bool prefix, TokenizerParts& parts) {
-    parts.decoders.push_back(makeReplaceTextDecoder(std::string(blankMark), " "));
+    parts.decoders.push_back(makeReplaceTextDecoder(std::string(ggufBlank), " "));
     parts.decoders.push_back(makeByteFallbackDecoder());
     parts.decoders.push_back(makeFuse());
     if (prefix)
         parts.decoders.push_back(makeStripDecoder(" ", 1, 0));
 }
 
-void readLlama(Source& source, TokenizerParts& parts) {
+void readLlama(GgufVocabulary& source, TokenizerParts& parts) {
     source.vocabulary = makeVocabulary(source.tokens, source.subject("tokens"));
     BpeOptions options;
     options.byteFallback = true;
@@ -188,12 +188,12 @@ void readLlama(Source& source, TokenizerParts& parts) {
     parts.model = std::make_unique<Bpe>(source.vocabulary, merges, options);
     const bool prefix = source.flag("add_space_prefix", true);
     if (prefix)
-        parts.normalizers.push_back(makePrepend(std::string(blankMark)));
-    parts.normalizers.push_back(makeReplaceText(" ", std::string(blankMark)));
+        parts.normalizers.push_back(makePrepend(std::string(ggufBlank)));
+    parts.normalizers.push_back(makeReplaceText(" ", std::string(ggufBlank)));
     addMarkDecoders(prefix, parts);
 }
 
-void readUnigram(Source& source, TokenizerParts& parts) {
+void readUnigram(GgufVocabulary& source, TokenizerParts& parts) {
     source.vocabulary = makeVocabulary(source.tokens, source.subject("tokens"));
     SentencePieceRules rules;
     if (const auto map = source.metadata.bytes(key("precompiled_charsmap")); map && !map->empty())
@@ -214,15 +214,15 @@ void readUnigram(Source& source, TokenizerParts& parts) {
 }
 
 /// BERT's vocabularies mark where words begin instead of where they go on.
-void readBert(Source& source, TokenizerParts& parts) {
+void readBert(GgufVocabulary& source, TokenizerParts& parts) {
     bool cased = false;
     for (std::size_t i = 0; i < source.tokens.size(); ++i) {
         std::string& text = source.tokens[i].text;
         const bool named = text.starts_with('[') && text.ends_with(']') && text.size() > 2;
         if (source.types[i] != TokenType::normal || named)
             continue;
-        if (text.starts_with(blankMark))
-            text.erase(0, blankMark.size());
+        if (text.starts_with(ggufBlank))
+            text.erase(0, ggufBlank.size());
         else if (!text.starts_with("##"))
             text.insert(0, "##");
         cased = cased || std::ranges::any_of(text, [](char letter) { return letter >= 'A' && letter <= 'Z'; });
@@ -237,7 +237,7 @@ void readBert(Source& source, TokenizerParts& parts) {
     parts.decoders.push_back(makeWordPieceDecoder("##", true));
 }
 
-void readSpecials(const Source& source, TokenizerParts& parts) {
+void readSpecials(const GgufVocabulary& source, TokenizerParts& parts) {
     TokenizerCard& card = parts.card;
     card.bos = source.special("bos_token_id");
     card.eos = source.special("eos_token_id");
@@ -264,13 +264,13 @@ void readSpecials(const Source& source, TokenizerParts& parts) {
     parts.added = AddedTokens(std::move(added), parts.normalizers);
 }
 
-TemplateItem around(std::optional<int> id, const Source& source, const char* name) {
+TemplateItem around(std::optional<int> id, const GgufVocabulary& source, const char* name) {
     if (!id)
         source.metadata.refuse(key(name), "is missing, or beyond the vocabulary, but is to be put around texts");
     return {TemplateItem::Kind::special, 0, {*id}};
 }
 
-void readTemplate(const Source& source, const std::string& kind, TokenizerParts& parts) {
+void readTemplate(const GgufVocabulary& source, const std::string& kind, TokenizerParts& parts) {
     const TokenizerCard& card = parts.card;
     bool bos = kind == "llama" || kind == "bert" || (source.pre && source.pre->addsBos);
     bool eos = kind == "bert" || kind == "t5" || (source.pre && source.pre->addsEos);
@@ -307,7 +307,7 @@ TokenizerParts readGgufTokenizer(const GgufMetadata& metadata) {
     if (!kind || *kind == "none" || *kind == "no_vocab")
         throw Error("holds no tokenizer", metadata.subject());
     TokenizerParts parts;
-    Source source = readSource(metadata);
+    GgufVocabulary source = readSource(metadata);
     if (*kind == "llama")
         readLlama(source, parts);
     else if (*kind == "gpt2")

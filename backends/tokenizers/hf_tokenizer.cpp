@@ -20,7 +20,7 @@ namespace fs = std::filesystem;
 namespace {
 
 /// In the order of preference.
-constexpr std::array<std::string_view, 6> names{"tokenizer.json",          "tokenizer.model", "spiece.model",
+constexpr std::array<std::string_view, 6> fileNames{"tokenizer.json",          "tokenizer.model", "spiece.model",
                                                 "sentencepiece.bpe.model", "vocab.txt",       "vocab.json"};
 
 /// Keeps a file mapped while its text is read.
@@ -131,7 +131,7 @@ void fillCard(const HfContext& context, TokenizerParts& parts) {
 
 bool holdsTokenizer(const std::string& directory) {
     const fs::path folder(directory);
-    return std::ranges::any_of(names, [&](std::string_view name) { return fs::exists(folder / name); });
+    return std::ranges::any_of(fileNames, [&](std::string_view name) { return fs::exists(folder / name); });
 }
 
 bool isTokenizerFile(const std::string& path) {
@@ -153,8 +153,8 @@ TokenizerParts readTokenizerFile(const std::string& path) {
 
 TokenizerParts readHfTokenizer(const std::string& directory) {
     const fs::path folder(directory);
-    const auto name = std::ranges::find_if(names, [&](std::string_view each) { return fs::exists(folder / each); });
-    if (name == names.end())
+    const auto name = std::ranges::find_if(fileNames, [&](std::string_view each) { return fs::exists(folder / each); });
+    if (name == fileNames.end())
         throw Error("holds no tokenizer", directory);
     return readTokenizerFile((folder / *name).string());
 }

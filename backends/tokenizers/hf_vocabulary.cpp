@@ -16,7 +16,7 @@ namespace secateur {
 
 namespace {
 
-constexpr std::int64_t mostIds = std::numeric_limits<int>::max();
+constexpr std::int64_t mostVocabularyIds = std::numeric_limits<int>::max();
 
 std::optional<int> idOf(const TokenModel& model, const HfContext& context, const std::string& text) {
     const auto added = std::ranges::find(context.added, text, &AddedToken::text);
@@ -161,7 +161,7 @@ void readAddedTokens(const std::optional<JsonObject>& config, const std::optiona
         if (text.empty() || std::ranges::find(context.added, text, &AddedToken::text) != context.added.end())
             continue;
         AddedToken token;
-        token.id = static_cast<int>(added->integer(text, 0, mostIds - 1).value_or(0));
+        token.id = static_cast<int>(added->integer(text, 0, mostVocabularyIds - 1).value_or(0));
         token.text = text;
         context.added.push_back(std::move(token));
     }

@@ -15,7 +15,7 @@ namespace secateur {
 namespace {
 
 constexpr int deepestSequence = 8;
-constexpr std::int64_t mostIds = std::numeric_limits<int>::max();
+constexpr std::int64_t mostStepIds = std::numeric_limits<int>::max();
 
 void collect(const JsonObject& step, const std::string& listKey, int depth, std::vector<JsonObject>& steps) {
     if (typeOf(step) != "Sequence") {
@@ -202,7 +202,7 @@ std::vector<int> idsOf(const JsonObject& specials, const std::string& name, cons
         step.refuse("special_tokens", fmt::format("does not tell the ids of {}", inQuotes(name)));
     std::vector<int> read;
     for (const std::int64_t id : *ids) {
-        if (id > mostIds)
+        if (id > mostStepIds)
             step.refuse("special_tokens", fmt::format("the id {} is beyond any vocabulary", id));
         read.push_back(static_cast<int>(id));
     }
@@ -234,7 +234,7 @@ std::vector<TemplateItem> templateOf(const JsonObject& step, const char* key) {
 
 TemplateItem specialOf(const JsonObject& step, const char* key, int type) {
     const auto named = step.named(key);
-    if (!named || named->second > mostIds)
+    if (!named || named->second > mostStepIds)
         step.refuse(key, "is missing, or beyond any vocabulary");
     return {TemplateItem::Kind::special, type, {static_cast<int>(named->second)}};
 }
@@ -259,8 +259,8 @@ DecoderPtr stripDecoderOf(const JsonObject& step) {
     const std::string content = requiredText(step, "content");
     if (content.empty())
         step.refuse("content", "is empty");
-    return makeStripDecoder(content, static_cast<std::size_t>(step.integer("start", 0, mostIds).value_or(0)),
-                            static_cast<std::size_t>(step.integer("stop", 0, mostIds).value_or(0)));
+    return makeStripDecoder(content, static_cast<std::size_t>(step.integer("start", 0, mostStepIds).value_or(0)),
+                            static_cast<std::size_t>(step.integer("stop", 0, mostStepIds).value_or(0)));
 }
 
 DecoderPtr decoderOf(const JsonObject& step) {

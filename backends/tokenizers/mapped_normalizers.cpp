@@ -18,7 +18,7 @@ namespace secateur {
 
 namespace {
 
-constexpr std::string_view blankMark = "\xE2\x96\x81"; // ▁
+constexpr std::string_view prefixMark = "\xE2\x96\x81"; // ▁
 
 bool isAscii(std::string_view text) {
     return std::ranges::all_of(text, [](char byte) { return static_cast<unsigned char>(byte) < 0x80; });
@@ -204,7 +204,7 @@ public:
         while (m_rules.mergeBlanks && at < old.size() && stepAt(old, at).text == " ")
             at += stepAt(old, at).bytes;
         const bool empty = at >= old.size();
-        const std::string_view blank = m_rules.markBlanks ? blankMark : std::string_view(" ");
+        const std::string_view blank = m_rules.markBlanks ? prefixMark : std::string_view(" ");
         Rewriter fresh(text);
         if (!empty && m_rules.prefix && !m_rules.blanksAtEnds)
             fresh.put(blank, at, at);

@@ -80,9 +80,9 @@ private:
 };
 
 /// Steps that are one to whoever asks for them.
-class Steps : public Normalizer {
+class NormalizerSteps : public Normalizer {
 public:
-    explicit Steps(std::vector<NormalizerPtr> steps)
+    explicit NormalizerSteps(std::vector<NormalizerPtr> steps)
         : m_steps(std::move(steps)) {}
 
     void apply(AlignedText& text) const override {
@@ -228,7 +228,7 @@ NormalizerPtr makeBertCleaning(const BertCleaning& options) {
     }
     if (options.lowerCase)
         steps.push_back(makeLowercase());
-    return std::make_unique<Steps>(std::move(steps));
+    return std::make_unique<NormalizerSteps>(std::move(steps));
 }
 
 NormalizerPtr makePrepend(std::string text) {
