@@ -1,6 +1,6 @@
 #include "backends/engine/embedding.h"
 
-#include "analysis/error.h"
+#include "analysis/base/error.h"
 
 #include <ATen/ATen.h>
 

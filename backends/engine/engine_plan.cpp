@@ -1,6 +1,6 @@
 #include "backends/engine/engine_plan.h"
 
-#include "backends/plan_memory.h"
+#include "backends/engine/plan_memory.h"
 
 #include <fmt/format.h>
 

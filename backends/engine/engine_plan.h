@@ -1,6 +1,6 @@
 #pragma once
 
-#include "analysis/plan.h"
+#include "analysis/running/plan.h"
 #include "backends/engine/plan_layer.h"
 #include "backends/engine/weight_store.h"
 

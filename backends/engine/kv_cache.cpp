@@ -1,6 +1,6 @@
 #include "backends/engine/kv_cache.h"
 
-#include "analysis/error.h"
+#include "analysis/base/error.h"
 
 #include <ATen/ATen.h>
 

@@ -1,7 +1,7 @@
 #pragma once
 
-#include "analysis/batch.h"
-#include "analysis/layer_observer.h"
+#include "analysis/running/batch.h"
+#include "analysis/running/layer_observer.h"
 #include "backends/engine/plan_layer.h"
 
 #include <ATen/core/Tensor.h>

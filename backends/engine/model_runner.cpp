@@ -1,8 +1,8 @@
 #include "backends/engine/model_runner.h"
 
-#include "analysis/error.h"
-#include "analysis/runner_results.h"
-#include "backends/available_memory.h"
+#include "analysis/base/error.h"
+#include "analysis/running/runner_results.h"
+#include "backends/base/available_memory.h"
 #include "backends/engine/attention_blocks.h"
 #include "backends/engine/embedding.h"
 #include "backends/engine/engine_plan.h"

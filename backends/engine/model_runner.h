@@ -1,8 +1,8 @@
 #pragma once
 
-#include "analysis/model.h"
-#include "analysis/runner.h"
-#include "backends/open_options.h"
+#include "analysis/model/model.h"
+#include "analysis/running/runner.h"
+#include "backends/engine/open_options.h"
 
 #include <memory>
 

@@ -1,4 +1,4 @@
-#include "analysis/scalar_type.h"
+#include "analysis/running/scalar_type.h"
 #include "backends/engine/attention_blocks.h"
 #include "backends/engine/fused_attention.h"
 #include "backends/engine/layer_math.h"

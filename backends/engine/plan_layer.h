@@ -1,7 +1,7 @@
 #pragma once
 
-#include "analysis/model.h"
-#include "analysis/plan.h"
+#include "analysis/model/model.h"
+#include "analysis/running/plan.h"
 #include "backends/kernels/packed_matrix.h"
 
 #include <ATen/core/Tensor.h>

@@ -1,6 +1,6 @@
 #include "backends/engine/pull_back.h"
 
-#include "analysis/error.h"
+#include "analysis/base/error.h"
 #include "backends/engine/layer_pass.h"
 #include "backends/engine/read_out.h"
 

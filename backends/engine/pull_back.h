@@ -1,7 +1,7 @@
 #pragma once
 
-#include "analysis/runner.h"
-#include "analysis/runner_results.h"
+#include "analysis/running/runner.h"
+#include "analysis/running/runner_results.h"
 #include "backends/engine/layer_math.h"
 #include "backends/engine/plan_layer.h"
 

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "analysis/runner.h"
+#include "analysis/running/runner.h"
 #include "backends/engine/layer_math.h"
 
 namespace secateur {

@@ -1,6 +1,6 @@
 #include "backends/engine/rotary_cache.h"
 
-#include "backends/rope_divisors.h"
+#include "backends/config/rope_divisors.h"
 
 #include <ATen/ATen.h>
 

@@ -1,6 +1,6 @@
 #include "backends/engine/type_choice.h"
 
-#include "analysis/error.h"
+#include "analysis/base/error.h"
 
 #include <dnnl.hpp>
 

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "analysis/plan.h"
+#include "analysis/running/plan.h"
 
 #include <string>
 #include <string_view>

@@ -1,6 +1,6 @@
 #include "backends/engine/weight_reader.h"
 
-#include "analysis/scalar_type.h"
+#include "analysis/running/scalar_type.h"
 
 #include <ATen/ATen.h>
 

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "analysis/rows.h"
+#include "analysis/model/rows.h"
 
 #include <cstdint>
 #include <functional>

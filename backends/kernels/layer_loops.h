@@ -1,7 +1,7 @@
 #pragma once
 
-#include "analysis/attention_feature.h"
-#include "analysis/model_spec.h"
+#include "analysis/model/attention_feature.h"
+#include "analysis/model/model_spec.h"
 
 #include <cstdint>
 #include <functional>

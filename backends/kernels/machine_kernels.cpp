@@ -1,7 +1,7 @@
 #include "backends/kernels/machine_kernels.h"
 
-#include "analysis/error.h"
-#include "analysis/rows.h"
+#include "analysis/base/error.h"
+#include "analysis/model/rows.h"
 #include "backends/kernels/amx_gram_products.h"
 #include "backends/kernels/amx_products.h"
 #include "backends/kernels/onednn_products.h"

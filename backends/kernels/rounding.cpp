@@ -1,6 +1,6 @@
 #include "backends/kernels/rounding.h"
 
-#include "analysis/rows.h"
+#include "analysis/model/rows.h"
 #include "backends/kernels/split_rows.h"
 
 #include <ATen/ATen.h>

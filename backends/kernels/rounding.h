@@ -1,6 +1,6 @@
 #pragma once
 
-#include "analysis/kernels.h"
+#include "analysis/model/kernels.h"
 
 #include <cstdint>
 

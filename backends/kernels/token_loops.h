@@ -1,6 +1,6 @@
 #pragma once
 
-#include "analysis/token_kernels.h"
+#include "analysis/model/token_kernels.h"
 
 namespace secateur {
 

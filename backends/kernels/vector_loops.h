@@ -1,6 +1,6 @@
 #pragma once
 
-#include "analysis/attention_feature.h"
+#include "analysis/model/attention_feature.h"
 #include "backends/kernels/layer_loops.h"
 
 #include <cstdint>

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "analysis/tokenizer.h"
+#include "analysis/text/tokenizer.h"
 #include "backends/tokenizers/byte_trie.h"
 #include "backends/tokenizers/normalizers.h"
 #include "backends/tokenizers/vocabulary.h"

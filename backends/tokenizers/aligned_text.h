@@ -1,6 +1,6 @@
 #pragma once
 
-#include "analysis/tokenizer.h"
+#include "analysis/text/tokenizer.h"
 
 #include <cstddef>
 #include <cstdint>

@@ -1,6 +1,6 @@
 #include "backends/tokenizers/gguf_tokenizer.h"
 
-#include "analysis/error.h"
+#include "analysis/base/error.h"
 #include "backends/tokenizers/model_builders.h"
 #include "backends/tokenizers/unicode.h"
 #include "backends/tokenizers/unigram.h"

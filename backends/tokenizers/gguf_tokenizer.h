@@ -1,6 +1,6 @@
 #pragma once
 
-#include "backends/gguf_metadata.h"
+#include "backends/formats/gguf_metadata.h"
 #include "backends/tokenizers/pipeline.h"
 
 namespace secateur {

@@ -1,8 +1,8 @@
 #include "backends/tokenizers/hf_tokenizer.h"
 
-#include "analysis/error.h"
-#include "backends/json_object.h"
-#include "backends/mapped_file.h"
+#include "analysis/base/error.h"
+#include "backends/base/json_object.h"
+#include "backends/base/mapped_file.h"
 #include "backends/tokenizers/hf_vocabulary.h"
 #include "backends/tokenizers/sentencepiece_model.h"
 #include "backends/tokenizers/tokenizer_json.h"

@@ -1,7 +1,7 @@
 #include "backends/tokenizers/hf_vocabulary.h"
 
-#include "analysis/error.h"
-#include "analysis/text.h"
+#include "analysis/base/error.h"
+#include "analysis/base/text.h"
 #include "backends/tokenizers/model_builders.h"
 #include "backends/tokenizers/unicode.h"
 #include "backends/tokenizers/word_lists.h"

@@ -2,7 +2,7 @@
 
 #include "backends/tokenizers/tokenizer_json.h"
 
-#include "analysis/error.h"
+#include "analysis/base/error.h"
 #include "backends/tokenizers/unicode.h"
 
 #include <fmt/format.h>

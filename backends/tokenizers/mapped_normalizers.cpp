@@ -2,7 +2,7 @@
 
 #include "backends/tokenizers/normalizers.h"
 
-#include "analysis/error.h"
+#include "analysis/base/error.h"
 #include "backends/tokenizers/byte_trie.h"
 #include "backends/tokenizers/unicode.h"
 

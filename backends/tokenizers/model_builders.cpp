@@ -1,6 +1,6 @@
 #include "backends/tokenizers/model_builders.h"
 
-#include "analysis/error.h"
+#include "analysis/base/error.h"
 #include "backends/tokenizers/unicode.h"
 
 #include <fmt/format.h>

@@ -1,6 +1,6 @@
 #include "backends/tokenizers/pipeline.h"
 
-#include "analysis/text.h"
+#include "analysis/base/text.h"
 #include "backends/tokenizers/unicode.h"
 
 #include <algorithm>

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "analysis/tokenizer.h"
+#include "analysis/text/tokenizer.h"
 #include "backends/tokenizers/added_tokens.h"
 #include "backends/tokenizers/decoders.h"
 #include "backends/tokenizers/normalizers.h"

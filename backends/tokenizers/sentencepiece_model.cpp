@@ -1,6 +1,6 @@
 #include "backends/tokenizers/sentencepiece_model.h"
 
-#include "analysis/error.h"
+#include "analysis/base/error.h"
 #include "backends/tokenizers/model_builders.h"
 #include "backends/tokenizers/unigram.h"
 

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "backends/json_object.h"
+#include "backends/base/json_object.h"
 #include "backends/tokenizers/pipeline.h"
 
 #include <string>

@@ -1,6 +1,6 @@
 #include "backends/tokenizers/unigram.h"
 
-#include "analysis/error.h"
+#include "analysis/base/error.h"
 #include "backends/tokenizers/byte_letters.h"
 #include "backends/tokenizers/unicode.h"
 

@@ -1,6 +1,6 @@
 #include "backends/tokenizers/vocabulary.h"
 
-#include "analysis/error.h"
+#include "analysis/base/error.h"
 #include "backends/tokenizers/unicode.h"
 
 #include <fmt/format.h>

@@ -9,15 +9,15 @@
 // lowest heads after it, and how many of them are the exact ranking's: that needs all parts. --out FILE: a row of each
 // head: layer, head, nats, and of a screened ranking its value and standard error.
 
-#include "analysis/ablation.h"
-#include "analysis/ablation_losses.h"
-#include "analysis/ablation_metrics.h"
-#include "analysis/for_each_layer.h"
-#include "analysis/layer_operations.h"
-#include "analysis/screened_ablation.h"
-#include "backends/open_model.h"
-#include "backends/runtime.h"
-#include "backends/sequence_text.h"
+#include "analysis/metrics/ablation.h"
+#include "analysis/metrics/ablation_losses.h"
+#include "analysis/metrics/ablation_metrics.h"
+#include "analysis/running/for_each_layer.h"
+#include "analysis/masks/layer_operations.h"
+#include "analysis/metrics/screened_ablation.h"
+#include "backends/engine/open_model.h"
+#include "backends/base/runtime.h"
+#include "backends/text/sequence_text.h"
 
 #include <ATen/ATen.h>
 

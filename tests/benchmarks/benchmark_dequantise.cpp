@@ -1,7 +1,7 @@
 // How fast blocks of each quantised type become float32: on one thread, and as a tensor is unpacked.
 
-#include "backends/quants.h"
-#include "backends/runtime.h"
+#include "backends/formats/quants.h"
+#include "backends/base/runtime.h"
 
 #include <fmt/format.h>
 

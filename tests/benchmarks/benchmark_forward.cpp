@@ -5,12 +5,12 @@
 //
 // Beside it, forward.py runs transformers on a checkpoint in the same way.
 
-#include "analysis/for_each_layer.h"
-#include "analysis/model.h"
-#include "analysis/runner.h"
+#include "analysis/running/for_each_layer.h"
+#include "analysis/model/model.h"
+#include "analysis/running/runner.h"
 #include "backends/kernels/packed_matrix.h"
-#include "backends/open_model.h"
-#include "backends/runtime.h"
+#include "backends/engine/open_model.h"
+#include "backends/base/runtime.h"
 #include "tests/benchmarks/synthetic_checkpoint.h"
 
 #include <ATen/ATen.h>

@@ -4,10 +4,10 @@
 //
 // benchmark_gate_norm [13b | 8b [FOLDER]]: one model only; in a folder, where it is kept for other programs to read.
 
-#include "analysis/measure.h"
-#include "analysis/model.h"
-#include "backends/open_model.h"
-#include "backends/runtime.h"
+#include "analysis/metrics/measure.h"
+#include "analysis/model/model.h"
+#include "backends/engine/open_model.h"
+#include "backends/base/runtime.h"
 #include "tests/benchmarks/synthetic_checkpoint.h"
 
 #include <ATen/ATen.h>

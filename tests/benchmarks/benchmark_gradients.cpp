@@ -9,14 +9,14 @@
 // said for all. Single sentences run through the same engine, without any gradient of a weight being formed: what
 // autograd of a whole model costs is gradients.py's.
 
-#include "analysis/head_gradients.h"
-#include "analysis/measure_gradient.h"
-#include "analysis/model.h"
-#include "analysis/padded_batches.h"
-#include "analysis/runner.h"
-#include "analysis/runner_results.h"
-#include "backends/open_model.h"
-#include "backends/runtime.h"
+#include "analysis/metrics/head_gradients.h"
+#include "analysis/metrics/measure_gradient.h"
+#include "analysis/model/model.h"
+#include "analysis/running/padded_batches.h"
+#include "analysis/running/runner.h"
+#include "analysis/running/runner_results.h"
+#include "backends/engine/open_model.h"
+#include "backends/base/runtime.h"
 #include "tests/benchmarks/synthetic_checkpoint.h"
 
 #include <ATen/ATen.h>

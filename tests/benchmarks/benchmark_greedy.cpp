@@ -8,10 +8,10 @@
 // would with one sentence in a batch, and says what heads it cut. --bytes is the most that streams may take from step
 // to step: 0 = nothing is reused.
 
-#include "analysis/greedy_gnorm.h"
-#include "analysis/runner.h"
-#include "backends/open_model.h"
-#include "backends/runtime.h"
+#include "analysis/strategies/greedy_gnorm.h"
+#include "analysis/running/runner.h"
+#include "backends/engine/open_model.h"
+#include "backends/base/runtime.h"
 
 #include <fmt/format.h>
 

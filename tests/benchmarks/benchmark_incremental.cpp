@@ -7,14 +7,14 @@
 // --step N: times every N-th layer, and the last. --csv FILE: the table, for a plot.
 // --clock processor: this process's own time, which on a busy machine tells more with --threads 1.
 
-#include "analysis/layer_operations.h"
-#include "analysis/runner.h"
-#include "analysis/text_evaluator.h"
-#include "backends/atomic_file.h"
-#include "backends/open_model.h"
-#include "backends/open_tokenizer.h"
-#include "backends/runtime.h"
-#include "backends/text_source.h"
+#include "analysis/masks/layer_operations.h"
+#include "analysis/running/runner.h"
+#include "analysis/evaluation/text_evaluator.h"
+#include "backends/base/atomic_file.h"
+#include "backends/engine/open_model.h"
+#include "backends/tokenizers/open_tokenizer.h"
+#include "backends/base/runtime.h"
+#include "backends/text/text_source.h"
 #include "tests/support/drawn_text.h"
 
 #include <fmt/format.h>

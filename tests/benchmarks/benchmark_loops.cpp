@@ -8,7 +8,7 @@
 #include "backends/kernels/machine_kernels.h"
 #include "backends/kernels/plain_loops.h"
 #include "backends/kernels/vector_loops.h"
-#include "backends/runtime.h"
+#include "backends/base/runtime.h"
 
 #include <ATen/ATen.h>
 #include <ATen/Parallel.h>

@@ -6,14 +6,14 @@
 // Passes with and without metrics take turns; what is printed is the median of their ratios. The greatest resident
 // memory is that of the process: run it with --rows 1 --length 4096 for what long sequences take.
 
-#include "analysis/for_each_layer.h"
-#include "analysis/forward_metrics.h"
-#include "analysis/measure_forward.h"
-#include "analysis/model.h"
-#include "analysis/padded_batches.h"
-#include "analysis/runner.h"
-#include "backends/open_model.h"
-#include "backends/runtime.h"
+#include "analysis/running/for_each_layer.h"
+#include "analysis/metrics/forward_metrics.h"
+#include "analysis/metrics/measure_forward.h"
+#include "analysis/model/model.h"
+#include "analysis/running/padded_batches.h"
+#include "analysis/running/runner.h"
+#include "backends/engine/open_model.h"
+#include "backends/base/runtime.h"
 #include "tests/benchmarks/synthetic_checkpoint.h"
 
 #include <ATen/ATen.h>

@@ -1,8 +1,8 @@
 // The time and memory that opening takes: a checkpoint of 13 billion numbers in one file, and the same in 300 shards.
 // The files are sparse: they take no room on the disk, and their numbers are all 0.
 
-#include "analysis/model.h"
-#include "backends/open_model.h"
+#include "analysis/model/model.h"
+#include "backends/engine/open_model.h"
 #include "tests/benchmarks/synthetic_checkpoint.h"
 
 #include <fmt/format.h>

@@ -6,14 +6,14 @@
 // One after the other means a pass for each option that reads out what is scored alone: as a harness with a batch of
 // one, on the same engine. The best of several repeats counts, the two taking turns.
 
-#include "analysis/option_scores.h"
-#include "analysis/option_tree.h"
-#include "analysis/runner.h"
-#include "analysis/task_prompts.h"
-#include "backends/open_model.h"
-#include "backends/open_tokenizer.h"
-#include "backends/runtime.h"
-#include "backends/task_file.h"
+#include "analysis/tasks/option_scores.h"
+#include "analysis/tasks/option_tree.h"
+#include "analysis/running/runner.h"
+#include "analysis/tasks/task_prompts.h"
+#include "backends/engine/open_model.h"
+#include "backends/tokenizers/open_tokenizer.h"
+#include "backends/base/runtime.h"
+#include "backends/text/task_file.h"
 
 #include <ATen/ATen.h>
 

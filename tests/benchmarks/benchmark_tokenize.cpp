@@ -1,8 +1,8 @@
 // benchmark_tokenize TOKENIZER TEXT...: the time that opening a tokenizer takes, the speed of encoding each text on one
 // core as one piece and line by line, and the time that 1 MB of letters without a blank takes.
 
-#include "backends/mapped_file.h"
-#include "backends/open_tokenizer.h"
+#include "backends/base/mapped_file.h"
+#include "backends/tokenizers/open_tokenizer.h"
 
 #include <fmt/format.h>
 

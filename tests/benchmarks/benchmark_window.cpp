@@ -11,22 +11,22 @@
 //
 // Runs offscreen where QT_QPA_PLATFORM names nothing else. Without --tokens the text is as long as the window chooses.
 
-#include "analysis/layer_operations.h"
-#include "analysis/perplexity.h"
-#include "analysis/runner.h"
-#include "app/window_engine.h"
+#include "analysis/masks/layer_operations.h"
+#include "analysis/evaluation/perplexity.h"
+#include "analysis/running/runner.h"
+#include "app/window/window_engine.h"
 #include "tests/benchmarks/gui_timing.h"
 #include "tests/benchmarks/gui_watch.h"
-#include "widgets/document.h"
-#include "widgets/heads_grid.h"
-#include "widgets/heads_threshold.h"
-#include "widgets/heads_view.h"
-#include "widgets/job_runner.h"
-#include "widgets/live_evaluation.h"
-#include "widgets/main_window.h"
-#include "widgets/mask_editor.h"
-#include "widgets/neuron_cuts_row.h"
-#include "widgets/price_box.h"
+#include "widgets/document/document.h"
+#include "widgets/heads/heads_grid.h"
+#include "widgets/heads/heads_threshold.h"
+#include "widgets/heads/heads_view.h"
+#include "widgets/jobs/job_runner.h"
+#include "widgets/evaluations/live_evaluation.h"
+#include "widgets/window/main_window.h"
+#include "widgets/document/mask_editor.h"
+#include "widgets/neurons/neuron_cuts_row.h"
+#include "widgets/evaluations/price_box.h"
 
 #include <QApplication>
 #include <QCommandLineParser>

@@ -1,4 +1,4 @@
-#include "backends/hf_config.h"
+#include "backends/formats/hf_config.h"
 #include "tests/corruptions/corruptions.h"
 
 #include <QDir>

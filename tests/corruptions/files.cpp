@@ -1,5 +1,5 @@
-#include "backends/mapped_file.h"
-#include "backends/open_model.h"
+#include "backends/base/mapped_file.h"
+#include "backends/engine/open_model.h"
 #include "tests/corruptions/corruptions.h"
 #include "tests/support/safetensors_bytes.h"
 

@@ -1,4 +1,4 @@
-#include "backends/open_model.h"
+#include "backends/engine/open_model.h"
 #include "tests/corruptions/corruptions.h"
 #include "tests/support/safetensors_bytes.h"
 

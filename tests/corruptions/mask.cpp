@@ -1,4 +1,4 @@
-#include "backends/mask_json.h"
+#include "backends/session/mask_json.h"
 #include "tests/corruptions/corruptions.h"
 #include "tests/support/mask_models.h"
 

@@ -1,6 +1,6 @@
-#include "analysis/session_prediction.h"
-#include "backends/hdf5_lists.h"
-#include "backends/session_hdf5.h"
+#include "analysis/prediction/session_prediction.h"
+#include "backends/session/hdf5_lists.h"
+#include "backends/session/session_hdf5.h"
 #include "tests/corruptions/corruptions.h"
 #include "tests/support/sessions.h"
 

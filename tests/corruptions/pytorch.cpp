@@ -1,4 +1,4 @@
-#include "backends/pytorch.h"
+#include "backends/formats/pytorch.h"
 #include "tests/corruptions/corruptions.h"
 #include "tests/support/pickle_bytes.h"
 

@@ -1,4 +1,4 @@
-#include "backends/session_hdf5.h"
+#include "backends/session/session_hdf5.h"
 #include "tests/corruptions/corruptions.h"
 #include "tests/support/sessions.h"
 

@@ -1,7 +1,7 @@
 // Masks and evaluations of sessions, wrong on purpose.
 
-#include "backends/hdf5_lists.h"
-#include "backends/session_hdf5.h"
+#include "backends/session/hdf5_lists.h"
+#include "backends/session/session_hdf5.h"
 #include "tests/corruptions/corruptions.h"
 #include "tests/support/evaluated_session.h"
 

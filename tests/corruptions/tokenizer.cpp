@@ -1,4 +1,4 @@
-#include "backends/open_tokenizer.h"
+#include "backends/tokenizers/open_tokenizer.h"
 #include "tests/corruptions/corruptions.h"
 #include "tests/support/gguf_bytes.h"
 

@@ -6,11 +6,21 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <map>
+#include <string>
 #include <vector>
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size);
+#define READER(name) extern "C" int fuzz_##name(const std::uint8_t* data, std::size_t size);
+SECATEUR_READERS
+#undef READER
 
 namespace {
+
+using Target = int (*)(const std::uint8_t* data, std::size_t size);
+
+#define READER(name) {#name, fuzz_##name},
+const std::map<std::string, Target> targets{SECATEUR_READERS};
+#undef READER
 
 std::vector<std::filesystem::path> filesIn(const char* folder) {
     std::vector<std::filesystem::path> files;
@@ -24,14 +34,18 @@ std::vector<std::filesystem::path> filesIn(const char* folder) {
 
 } // namespace
 
+/// corpora READER FOLDER...
 int main(int count, char** arguments) {
+    const Target target = count > 1 && targets.contains(arguments[1]) ? targets.at(arguments[1]) : nullptr;
+    if (!target)
+        return 1;
     std::size_t inputs = 0;
-    for (int i = 1; i < count; ++i) {
+    for (int i = 2; i < count; ++i) {
         for (const auto& path : filesIn(arguments[i])) {
             std::ifstream file(path, std::ios::binary);
             const std::vector<char> bytes{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
             std::fprintf(stderr, "%s\n", path.filename().c_str()); // the last one named is the one that failed
-            LLVMFuzzerTestOneInput(reinterpret_cast<const std::uint8_t*>(bytes.data()), bytes.size());
+            target(reinterpret_cast<const std::uint8_t*>(bytes.data()), bytes.size());
             ++inputs;
         }
     }

@@ -1,8 +1,8 @@
 #pragma once
 
-#include "analysis/error.h"
-#include "backends/checkpoint.h"
-#include "backends/mapped_file.h"
+#include "analysis/base/error.h"
+#include "backends/formats/checkpoint.h"
+#include "backends/base/mapped_file.h"
 
 #include <cstddef>
 #include <cstdint>

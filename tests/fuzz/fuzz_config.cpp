@@ -1,6 +1,6 @@
 // A config.json, for every architecture that it may name.
 
-#include "backends/hf_config.h"
+#include "backends/formats/hf_config.h"
 #include "tests/fuzz/fuzz.h"
 
 #include <sys/mman.h>

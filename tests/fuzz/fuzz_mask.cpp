@@ -1,8 +1,8 @@
 // A mask's JSON, for a ragged model and for one whose layers share weights. What is read is written and read again the
 // same.
 
-#include "backends/mask_digest.h"
-#include "backends/mask_json.h"
+#include "backends/session/mask_digest.h"
+#include "backends/session/mask_json.h"
 #include "tests/fuzz/fuzz.h"
 #include "tests/support/mask_models.h"
 

@@ -1,6 +1,6 @@
 // A PyTorch state dict: a zip archive around a pickle, or a row of pickles.
 
-#include "backends/pytorch.h"
+#include "backends/formats/pytorch.h"
 #include "tests/fuzz/fuzz.h"
 
 using namespace secateur;

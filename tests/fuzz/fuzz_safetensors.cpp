@@ -1,6 +1,6 @@
 // A .safetensors file, from its header's length to its tensors.
 
-#include "backends/safetensors.h"
+#include "backends/formats/safetensors.h"
 #include "tests/fuzz/fuzz.h"
 
 using namespace secateur;

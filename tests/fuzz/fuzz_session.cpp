@@ -1,6 +1,6 @@
 // A session, through the door that the program uses: what has no checksum reaches HDF5 in a child process only.
 
-#include "backends/session_hdf5.h"
+#include "backends/session/session_hdf5.h"
 #include "tests/fuzz/fuzz.h"
 
 using namespace secateur;

@@ -1,7 +1,7 @@
 // A tokenizer.json, a SentencePiece model, a GGUF file's metadata, a vocab.txt: by the input's first byte. What opens
 // must encode and decode any text; so the end of the input is encoded too.
 
-#include "backends/gguf.h"
+#include "backends/formats/gguf.h"
 #include "backends/tokenizers/gguf_tokenizer.h"
 #include "backends/tokenizers/hf_vocabulary.h"
 #include "backends/tokenizers/sentencepiece_model.h"

@@ -1,20 +1,20 @@
 #ifndef Q_MOC_RUN // moc cannot read ATen
-#include "analysis/error.h"
-#include "app/window_engine.h"
-#include "backends/export_masked.h"
-#include "backends/file_seal.h"
-#include "backends/mask_json.h"
-#include "backends/session_hdf5.h"
+#include "analysis/base/error.h"
+#include "app/window/window_engine.h"
+#include "backends/export/export_masked.h"
+#include "backends/base/file_seal.h"
+#include "backends/session/mask_json.h"
+#include "backends/session/session_hdf5.h"
 #include "tests/support/evaluated_session.h"
 #include "tests/support/fixture.h"
 #endif
 
 #include "tests/kills/interposed_calls.h"
 #include "tests/kills/writers.h"
-#include "widgets/autosave.h"
-#include "widgets/document.h"
-#include "widgets/job_runner.h"
-#include "widgets/mask_editor.h"
+#include "widgets/document/autosave.h"
+#include "widgets/document/document.h"
+#include "widgets/jobs/job_runner.h"
+#include "widgets/document/mask_editor.h"
 
 #include <fmt/format.h>
 

@@ -1,7 +1,7 @@
 #pragma once
 
-#include "analysis/mask_record.h"
-#include "analysis/session.h"
+#include "analysis/masks/mask_record.h"
+#include "analysis/session/session.h"
 
 #include <QString>
 #include <QStringList>

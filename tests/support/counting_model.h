@@ -2,7 +2,7 @@
 
 #include "tests/support/judged_run.h"
 
-#include "analysis/runner_results.h"
+#include "analysis/running/runner_results.h"
 
 #include <set>
 

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "analysis/pruning_mask.h"
+#include "analysis/masks/pruning_mask.h"
 
 #include <random>
 

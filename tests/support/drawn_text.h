@@ -1,7 +1,7 @@
 #pragma once
 
-#include "analysis/pruning_mask.h"
-#include "analysis/scored_text.h"
+#include "analysis/masks/pruning_mask.h"
+#include "analysis/text/scored_text.h"
 
 #include <algorithm>
 #include <random>

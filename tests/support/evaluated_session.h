@@ -1,6 +1,6 @@
 #pragma once
 
-#include "backends/mask_digest.h"
+#include "backends/session/mask_digest.h"
 #include "tests/support/sessions.h"
 
 #include <string>

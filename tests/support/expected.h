@@ -1,6 +1,6 @@
 #pragma once
 
-#include "analysis/matrix.h"
+#include "analysis/base/matrix.h"
 
 #include <nlohmann/json.hpp>
 

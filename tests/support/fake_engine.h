@@ -3,8 +3,8 @@
 // ATen before Qt: tests may see both, product code never does.
 #include <ATen/ATen.h>
 
-#include "analysis/engine.h"
-#include "analysis/error.h"
+#include "analysis/session/engine.h"
+#include "analysis/base/error.h"
 
 #include <algorithm>
 #include <atomic>

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "analysis/error.h"
+#include "analysis/base/error.h"
 
 #include <QByteArray>
 #include <QFile>

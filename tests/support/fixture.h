@@ -1,6 +1,6 @@
 #pragma once
 
-#include "backends/open_model.h"
+#include "backends/engine/open_model.h"
 #include "tests/support/expected.h"
 
 #include <QStringList>

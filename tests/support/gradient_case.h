@@ -2,9 +2,9 @@
 
 #include "tests/support/engine_case.h"
 
-#include "analysis/gradient_scalars.h"
-#include "analysis/measure_gradient.h"
-#include "analysis/padded_batches.h"
+#include "analysis/metrics/gradient_scalars.h"
+#include "analysis/metrics/measure_gradient.h"
+#include "analysis/running/padded_batches.h"
 
 #include <QJsonArray>
 #include <QJsonDocument>

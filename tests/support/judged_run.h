@@ -2,13 +2,13 @@
 
 #include <ATen/ATen.h> // before Qt
 
-#include "analysis/batch.h"
-#include "analysis/layer_observer.h"
-#include "analysis/model.h"
-#include "analysis/runner.h"
-#include "backends/mapped_file.h"
-#include "backends/open_model.h"
-#include "backends/safetensors.h"
+#include "analysis/running/batch.h"
+#include "analysis/running/layer_observer.h"
+#include "analysis/model/model.h"
+#include "analysis/running/runner.h"
+#include "backends/base/mapped_file.h"
+#include "backends/engine/open_model.h"
+#include "backends/formats/safetensors.h"
 #include "tests/support/expected.h"
 
 #include <algorithm>

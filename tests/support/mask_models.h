@@ -1,6 +1,6 @@
 #pragma once
 
-#include "analysis/model_spec.h"
+#include "analysis/model/model_spec.h"
 
 namespace secateur::test {
 

@@ -2,7 +2,7 @@
 
 #include "tests/support/judged_run.h"
 
-#include "analysis/option_scores.h"
+#include "analysis/tasks/option_scores.h"
 
 #include <cmath>
 #include <limits>

@@ -1,8 +1,8 @@
 #pragma once
 
-#include "analysis/perplexity.h"
-#include "analysis/progress.h"
-#include "analysis/pruning_mask.h"
+#include "analysis/evaluation/perplexity.h"
+#include "analysis/base/progress.h"
+#include "analysis/masks/pruning_mask.h"
 
 #include <algorithm>
 #include <cmath>

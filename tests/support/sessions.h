@@ -1,8 +1,8 @@
 #pragma once
 
-#include "analysis/session.h"
-#include "backends/atomic_file.h"
-#include "backends/hdf5_io.h"
+#include "analysis/session/session.h"
+#include "backends/base/atomic_file.h"
+#include "backends/session/hdf5_io.h"
 
 #include <QByteArray>
 #include <QFile>

@@ -2,7 +2,7 @@
 
 #include "tests/support/counting_model.h"
 
-#include "analysis/timing.h"
+#include "analysis/evaluation/timing.h"
 
 namespace secateur::test {
 

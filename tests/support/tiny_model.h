@@ -1,7 +1,7 @@
 #pragma once
 
-#include "analysis/kernels.h"
-#include "analysis/model.h"
+#include "analysis/model/kernels.h"
+#include "analysis/model/model.h"
 
 #include <ATen/core/Tensor.h>
 

@@ -1,0 +1,70 @@
+#pragma once
+
+#include "analysis/model/model.h"
+#include "analysis/running/plan.h"
+#include "analysis/base/progress.h"
+#include "analysis/text/scored_text.h"
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+namespace secateur {
+
+/// What one window was scored at.
+struct WindowLoss {
+    double nats = 0; ///< summed over its predicted tokens
+    std::int64_t tokens = 0;
+    std::size_t page = 0;  ///< in the run's pages
+    std::size_t index = 0; ///< in the text's windows
+};
+
+/// How well a model predicts a text, or some of its windows. What is divided by is predicted tokens (tokenPpl) or words
+/// (wordPpl).
+struct Perplexity {
+    PerplexityRules rules;           ///< settled
+    std::vector<WindowLoss> windows; ///< in the order of the text
+    std::vector<PageSize> pages;     ///< wordPpl
+    std::int64_t tokens = 0;         ///< predicted
+    double lossNats = 0;             ///< per token or word
+    double standardError = 0;        ///< of lossNats, over windows or pages; NaN for a single one
+
+    double perplexity() const;     ///< exp(lossNats)
+    double tokenLossNats() const;  ///< per token, whatever the protocol
+    std::int64_t words() const;    ///< wordPpl
+    std::int64_t bytes() const;    ///< wordPpl
+    double bytePerplexity() const; ///< wordPpl
+    double bitsPerByte() const;    ///< wordPpl
+};
+
+/// Sums are in float64. Windows run side by side, the longest first, as many as have `batchTokens` tokens together, but
+/// at least one; the same text always in the same batches.
+/// @param plan of model.runner()
+/// @throws Error for models that cannot score a text, tokens that they do not know, and losses that are not finite;
+/// Cancelled
+Perplexity perplexity(const Model& model, const Plan& plan, const ScoredText& text, std::int64_t batchTokens = 4096,
+                      const Progress& progress = {});
+
+/// A run over some windows of a text, or all. Pages of which not every window was scored are left out.
+/// @param losses of all windows of the text; those of 0 tokens were not scored
+Perplexity perplexityOf(const ScoredText& text, const std::vector<WindowLoss>& losses);
+
+/// The same from what was kept of a run. @param windows, pages in the order of the text, `page` a place in `pages`
+Perplexity perplexityOf(const PerplexityRules& rules, std::vector<WindowLoss> windows, std::vector<PageSize> pages);
+
+/// How much more loss one run has than another on the same windows: far better known than either loss.
+struct LossDifference {
+    double nats = 0;          ///< per token or word; positive = the first run is worse
+    double standardError = 0; ///< over windows or pages; NaN for a single one
+    std::size_t count = 0;    ///< windows or pages compared
+
+    /// Half of the interval that holds the difference on all such texts with 95 % probability: by Student's t, for few
+    /// windows are less than their standard error tells. NaN for a single one.
+    double halfWidth95() const;
+};
+
+/// Over the windows (pages) that both have, when one run read less of the text.
+/// @throws Error when the two were not scored by the same rules, or not on the same text, or on no common part of it
+LossDifference pairedDifference(const Perplexity& run, const Perplexity& reference);
+
+} // namespace secateur

@@ -1,0 +1,340 @@
+#include "analysis/evaluation/text_evaluator.h"
+
+#include "analysis/base/error.h"
+#include "analysis/running/for_each_layer.h"
+#include "analysis/masks/layer_operations.h"
+#include "analysis/running/run_speed.h"
+#include "analysis/evaluation/scored_batches.h"
+#include "analysis/running/stream_cache.h"
+
+#include <ATen/ATen.h>
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <chrono>
+#include <list>
+
+namespace secateur {
+
+namespace {
+
+using SteadyClock = std::chrono::steady_clock;
+
+/// Masks whose losses are kept, so that undoing costs nothing; losses are small.
+constexpr std::size_t mostRuns = 32;
+/// Of the time for a group, that a batch may take of the dense model: in the first group it runs beside a mask.
+constexpr double batchShare = 0.5;
+
+double secondsSince(SteadyClock::time_point begin) {
+    return std::chrono::duration<double>(SteadyClock::now() - begin).count();
+}
+
+/// What was scored under a mask.
+struct MaskRun {
+    StreamCache::Mask mask;
+    std::vector<double> shares;     ///< of the dense model's operations, from each layer on
+    std::vector<WindowLoss> losses; ///< of all windows; those of 0 tokens are not scored yet
+    std::size_t done = 0;           ///< batches
+};
+
+} // namespace
+
+class TextEvaluator::State {
+public:
+    State(const Model& model, ScoredText scored, const EvaluatorOptions& options, const Progress& progress)
+        : text(std::move(scored))
+        , m_model(model)
+        , m_runner(model.runner())
+        , m_layers(model.spec().layerCount())
+        , m_groupSeconds(options.groupSeconds)
+        , m_isAlone(options.alone)
+        , m_dense(newRun(PruningMask(model.spec())))
+        , m_densePlan(m_runner.plan(*m_dense.mask, options.type)) {
+        if (!model.has(-1, Which::readOut))
+            throw Error("has no read-out (lm_head): no text can be scored", model.card().path);
+        const RunSpeed speed = runSpeed(model, *m_densePlan, progress);
+        m_secondsPerToken = runSeconds(speed, model.spec(), *m_dense.mask, {1, text.rules.window, 1});
+        m_all = shuffledBatches(text, timelyTokens(options.batchTokens));
+        std::int64_t tokens = 0;
+        for (const Batch& batch : m_all.batches)
+            tokens += batch.tokens();
+        const std::int64_t streamBytes = tokens * model.spec().hidden * static_cast<std::int64_t>(sizeof(float));
+        m_streams.emplace(m_dense.mask, m_all.batches.size(), streamBytes, options.streamBudget);
+    }
+
+    MaskEvaluation evaluate(const PruningMask& mask, const Sink& sink, const Progress& progress) {
+        mask.checkFits(m_model.spec());
+        MaskRun& run = runOf(mask);
+        const auto plan = isDense(run) ? m_densePlan : m_runner.plan(mask, m_densePlan->type());
+        m_reused = m_layers;
+        m_work = {progress, 0, secondsLeft(run)};
+        while (run.done < m_all.batches.size()) {
+            const std::size_t end = groupEnd(run, plan->isResident());
+            if (!isDense(run) && !m_isAlone)
+                runTo(end, m_dense, *m_densePlan);
+            m_reused = std::min(m_reused, runTo(end, run, *plan));
+            if (sink)
+                sink(result(run));
+        }
+        progress.report(1, "done");
+        return result(run);
+    }
+
+    std::optional<MaskEvaluation> known(const PruningMask& mask) const {
+        const MaskRun* run = find(mask);
+        if (!run || run->done == 0)
+            return std::nullopt;
+        MaskEvaluation all = result(*run);
+        all.reusedLayers = m_layers;
+        return all.run.windows.empty() ? std::nullopt : std::optional(std::move(all));
+    }
+
+    void know(const PruningMask& mask, std::span<const WindowLoss> losses) {
+        mask.checkFits(m_model.spec());
+        MaskRun& run = runOf(mask);
+        std::vector<WindowLoss> known(run.losses.size());
+        for (const WindowLoss& loss : losses) {
+            if (loss.index >= known.size())
+                throw Error(
+                    fmt::format("The text has {} windows, and there is a loss of window {}", known.size(), loss.index));
+            known[loss.index] = loss;
+        }
+        for (; run.done < m_all.batches.size(); ++run.done) {
+            const std::vector<std::size_t>& windows = m_all.rows[run.done].windows;
+            if (!std::ranges::all_of(windows, [&](std::size_t window) { return known[window].tokens > 0; }))
+                break;
+            for (const std::size_t window : windows)
+                run.losses[window] = known[window];
+        }
+    }
+
+    double expectedSeconds(const PruningMask& mask) const {
+        mask.checkFits(m_model.spec());
+        const MaskRun* run = find(mask);
+        return run ? secondsLeft(*run) : secondsLeft(newRun(mask));
+    }
+
+    ComputeType type() const { return m_densePlan->type(); }
+    const StreamCache& streams() const { return *m_streams; }
+
+    const ScoredText text;
+
+private:
+    /// How far the work is, in expected seconds.
+    struct Work {
+        Progress progress;
+        double done = 0;
+        double all = 0;
+
+        Progress next(double seconds) {
+            const double from = fraction();
+            done += seconds;
+            return progress.part(from, fraction());
+        }
+        double fraction() const { return all > 0 ? std::min(1.0, done / all) : 0; }
+    };
+
+    bool isDense(const MaskRun& run) const { return run.mask == m_dense.mask; }
+    /// Whether the dense model will run a batch before the mask does.
+    bool owesDense(const MaskRun& run, std::size_t batch) const {
+        return !m_isAlone && batch >= m_dense.done && !isDense(run);
+    }
+    MaskRun newRun(const PruningMask& mask) const {
+        return {std::make_shared<const PruningMask>(mask), operationShares(m_model.spec(), mask, text.rules.window),
+                std::vector<WindowLoss>(text.windows.sequences.size()), 0};
+    }
+
+    const MaskRun* find(const PruningMask& mask) const {
+        if (mask == *m_dense.mask)
+            return &m_dense;
+        const auto found = std::ranges::find_if(m_runs, [&](const MaskRun& run) { return *run.mask == mask; });
+        return found == m_runs.end() ? nullptr : &*found;
+    }
+
+    /// The run of a mask, which becomes the latest.
+    MaskRun& runOf(const PruningMask& mask) {
+        if (mask == *m_dense.mask)
+            return m_dense;
+        const auto found = std::ranges::find_if(m_runs, [&](const MaskRun& run) { return *run.mask == mask; });
+        if (found != m_runs.end())
+            m_runs.splice(m_runs.begin(), m_runs, found);
+        else
+            m_runs.push_front(newRun(mask));
+        if (m_runs.size() > mostRuns)
+            m_runs.pop_back();
+        return m_runs.front();
+    }
+
+    std::int64_t timelyTokens(std::int64_t most) const {
+        const double timely = batchShare * m_groupSeconds / m_secondsPerToken;
+        return timely < static_cast<double>(most) ? static_cast<std::int64_t>(timely) : most;
+    }
+
+    /// What a batch of a run is expected to take, by what would be reused.
+    double seconds(const MaskRun& run, std::size_t batch) const {
+        const int first = m_streams->resumeLayer(batch, *run.mask, owesDense(run, batch));
+        return run.shares[static_cast<std::size_t>(first)] * m_secondsPerToken *
+               static_cast<double>(m_all.batches[batch].tokens());
+    }
+
+    /// Of a batch that a run has not scored; the dense model is owed where it was not scored either.
+    double secondsOwed(const MaskRun& run, std::size_t batch) const {
+        return seconds(run, batch) + (owesDense(run, batch) ? seconds(m_dense, batch) : 0);
+    }
+
+    double secondsLeft(const MaskRun& run) const {
+        double sum = 0;
+        for (std::size_t batch = run.done; batch < m_all.batches.size(); ++batch)
+            sum += secondsOwed(run, batch);
+        return sum;
+    }
+
+    /// Where the next group ends: as many blocks as fit the time, at least one. Where weights are read again for each
+    /// group, groups double.
+    std::size_t groupEnd(const MaskRun& run, bool isResident) const {
+        double sum = 0;
+        std::size_t end = run.done;
+        for (const std::size_t blockEnd : m_all.blockEnds) {
+            if (blockEnd <= run.done)
+                continue;
+            for (std::size_t batch = end; batch < blockEnd; ++batch)
+                sum += secondsOwed(run, batch);
+            const bool isTimely = sum <= m_groupSeconds || (!isResident && blockEnd <= 2 * run.done);
+            if (end > run.done && !isTimely)
+                break;
+            end = blockEnd;
+        }
+        return end;
+    }
+
+    /// -> the lowest layer that ran.
+    int runTo(std::size_t end, MaskRun& run, const Plan& plan) {
+        int lowest = m_layers;
+        while (run.done < end) {
+            const std::size_t first = run.done;
+            const std::size_t count = plan.isResident() ? 1 : end - first;
+            double expected = 0;
+            double tokens = 0;
+            for (std::size_t batch = first; batch < first + count; ++batch) {
+                expected += seconds(run, batch);
+                tokens += static_cast<double>(m_all.batches[batch].tokens());
+            }
+            const auto begin = SteadyClock::now();
+            const int firstLayer = score(run, plan, first, count, m_work.next(expected));
+            if (isDense(run) && firstLayer == 0)
+                timed(secondsSince(begin), tokens, first == 0);
+            lowest = std::min(lowest, firstLayer);
+        }
+        return lowest;
+    }
+
+    /// The dense model's speed is the mean over its batches, but for the first, in which weights are converted.
+    void timed(double seconds, double tokens, bool isFirst) {
+        if (isFirst)
+            return;
+        m_denseSeconds += seconds;
+        m_denseTokens += tokens;
+        m_secondsPerToken = m_denseSeconds / m_denseTokens;
+    }
+
+    /// Runs batches side by side -> the layer from which on.
+    int score(MaskRun& run, const Plan& plan, std::size_t first, std::size_t count, const Progress& progress) {
+        LayerWalk walk;
+        walk.firstLayer = m_layers;
+        for (std::size_t batch = first; batch < first + count; ++batch)
+            walk.firstLayer = std::min(walk.firstLayer, m_streams->resumeLayer(batch, *run.mask));
+        const auto of = isDense(run) ? StreamCache::Of::dense : StreamCache::Of::mask;
+        for (std::size_t batch = first; batch < first + count; ++batch)
+            m_streams->begin(batch, of, run.mask, walk.firstLayer);
+        if (walk.firstLayer > 0)
+            walk.start = [&](std::size_t i) { return m_streams->stream(first + i, *run.mask, walk.firstLayer); };
+        walk.passed = [&](int layer, std::size_t i, const at::Tensor& output) {
+            m_streams->keep(first + i, of, layer + 1, output);
+        };
+        walk.finished = [&](std::size_t i, const at::Tensor& x) {
+            const std::size_t batch = first + i;
+            const auto losses = rowLosses(m_model, plan, x, m_all.batches[batch], m_all.rows[batch], progress);
+            m_model.checkFiles(); // before anything is kept
+            for (const WindowLoss& loss : losses)
+                run.losses[loss.index] = loss;
+            ++run.done;
+        };
+        forEachLayer(m_runner, plan, std::span(m_all.batches).subspan(first, count), walk, progress);
+        return walk.firstLayer;
+    }
+
+    MaskEvaluation result(const MaskRun& run) const {
+        MaskEvaluation all{perplexityOf(text, run.losses),
+                           {},
+                           {},
+                           text.windows.sequences.size(),
+                           m_reused,
+                           m_streams->interval(),
+                           secondsLeft(run)};
+        if (m_isAlone)
+            return all;
+        std::vector<WindowLoss> same = m_dense.losses;
+        for (std::size_t i = 0; i < same.size(); ++i)
+            same[i].tokens = run.losses[i].tokens;
+        all.dense = perplexityOf(text, same);
+        if (!all.run.windows.empty())
+            all.difference = pairedDifference(all.run, all.dense);
+        return all;
+    }
+
+    const Model& m_model;
+    const Runner& m_runner;
+    int m_layers;
+    double m_groupSeconds;
+    bool m_isAlone;
+    MaskRun m_dense;
+    std::shared_ptr<const Plan> m_densePlan;
+    std::list<MaskRun> m_runs; ///< the latest first
+    ScoredBatches m_all;       ///< in the order of the walk
+    std::optional<StreamCache> m_streams;
+    double m_secondsPerToken = 0; ///< of the dense model
+    double m_denseSeconds = 0;
+    double m_denseTokens = 0;
+    int m_reused = 0;
+    Work m_work;
+};
+
+TextEvaluator::TextEvaluator(const Model& model, ScoredText text, const EvaluatorOptions& options,
+                             const Progress& progress)
+    : m_state(std::make_unique<State>(model, std::move(text), options, progress)) {}
+
+TextEvaluator::~TextEvaluator() = default;
+
+const ScoredText& TextEvaluator::text() const {
+    return m_state->text;
+}
+
+ComputeType TextEvaluator::type() const {
+    return m_state->type();
+}
+
+int TextEvaluator::streamInterval() const {
+    return m_state->streams().interval();
+}
+
+std::int64_t TextEvaluator::streamBytes() const {
+    return m_state->streams().bytes();
+}
+
+double TextEvaluator::expectedSeconds(const PruningMask& mask) const {
+    return m_state->expectedSeconds(mask);
+}
+
+MaskEvaluation TextEvaluator::evaluate(const PruningMask& mask, const Sink& sink, const Progress& progress) {
+    return m_state->evaluate(mask, sink, progress);
+}
+
+std::optional<MaskEvaluation> TextEvaluator::known(const PruningMask& mask) const {
+    return m_state->known(mask);
+}
+
+void TextEvaluator::know(const PruningMask& mask, std::span<const WindowLoss> losses) {
+    m_state->know(mask, losses);
+}
+
+} // namespace secateur

@@ -1,0 +1,286 @@
+#include "analysis/masks/price.h"
+
+#include "analysis/masks/layer_operations.h"
+#include "analysis/masks/layer_parts.h"
+#include "analysis/model/spec_tensors.h"
+#include "analysis/base/text.h"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <cmath>
+
+namespace secateur {
+
+namespace {
+
+/// What of a layer's weights comes and goes together.
+enum class PricedPart {
+    query,      ///< by head: rows of q and its bias
+    key,        ///< by KV head
+    value,      ///< by KV head
+    output,     ///< by head: columns of o; the whole of a linear attention
+    outputBias, ///< added to the stream as long as the sublayer is there, heads or none
+    headNorms,
+    attentionNorm,
+    attentionPostNorm,
+    neurons, ///< rows of gate and up and their biases, columns of down
+    downBias,
+    mlpNorm,
+    mlpPostNorm,
+};
+
+struct Size {
+    std::int64_t elements = 0;
+    double bytes = 0;
+
+    Size& operator+=(const Size& other) {
+        elements += other.elements;
+        bytes += other.bytes;
+        return *this;
+    }
+};
+
+class LayerSizes {
+public:
+    Size& operator[](PricedPart part) { return m_sizes.at(static_cast<std::size_t>(part)); }
+    const Size& operator[](PricedPart part) const { return m_sizes.at(static_cast<std::size_t>(part)); }
+
+private:
+    std::array<Size, static_cast<std::size_t>(PricedPart::mlpPostNorm) + 1> m_sizes;
+};
+
+struct PartOfWeight {
+    Which which;
+    PricedPart part;
+};
+
+constexpr std::array partsOfWeights{
+    PartOfWeight{Which::query, PricedPart::query},
+    PartOfWeight{Which::queryBias, PricedPart::query},
+    PartOfWeight{Which::key, PricedPart::key},
+    PartOfWeight{Which::keyBias, PricedPart::key},
+    PartOfWeight{Which::value, PricedPart::value},
+    PartOfWeight{Which::valueBias, PricedPart::value},
+    PartOfWeight{Which::output, PricedPart::output},
+    PartOfWeight{Which::outputBias, PricedPart::outputBias},
+    PartOfWeight{Which::queryNorm, PricedPart::headNorms},
+    PartOfWeight{Which::keyNorm, PricedPart::headNorms},
+    PartOfWeight{Which::attentionNorm, PricedPart::attentionNorm},
+    PartOfWeight{Which::attentionNormBias, PricedPart::attentionNorm},
+    PartOfWeight{Which::attentionPostNorm, PricedPart::attentionPostNorm},
+    PartOfWeight{Which::attentionPostNormBias, PricedPart::attentionPostNorm},
+    PartOfWeight{Which::gate, PricedPart::neurons},
+    PartOfWeight{Which::gateBias, PricedPart::neurons},
+    PartOfWeight{Which::up, PricedPart::neurons},
+    PartOfWeight{Which::upBias, PricedPart::neurons},
+    PartOfWeight{Which::down, PricedPart::neurons},
+    PartOfWeight{Which::downBias, PricedPart::downBias},
+    PartOfWeight{Which::mlpNorm, PricedPart::mlpNorm},
+    PartOfWeight{Which::mlpNormBias, PricedPart::mlpNorm},
+    PartOfWeight{Which::mlpPostNorm, PricedPart::mlpPostNorm},
+    PartOfWeight{Which::mlpPostNormBias, PricedPart::mlpPostNorm},
+};
+
+std::int64_t elementsOf(const ModelSpec& spec, int layer, Which which) {
+    if (needOf(spec, layer, which) == Need::absent)
+        return 0;
+    std::int64_t elements = 1;
+    for (const std::int64_t extent : expectedShape(spec, layer, which))
+        elements *= extent;
+    return elements;
+}
+
+/// @param averageBytes of a number whose own are not known
+LayerSizes sizesOf(const ModelSpec& spec, int layer, const StoredBytes& storedBytes, double averageBytes) {
+    LayerSizes sizes;
+    for (const PartOfWeight& item : partsOfWeights) {
+        const std::int64_t elements = elementsOf(spec, layer, item.which);
+        const std::int64_t stored = elements > 0 && storedBytes ? storedBytes(layer, item.which) : 0;
+        sizes[item.part] +=
+            {elements, stored > 0 ? static_cast<double>(stored) : static_cast<double>(elements) * averageBytes};
+    }
+    return sizes;
+}
+
+Size shareOf(const Size& whole, int kept, int all) {
+    if (kept == 0)
+        return {};
+    return {whole.elements * kept / all, whole.bytes * kept / all};
+}
+
+/// By the rules that price.h states.
+Size weightsLeft(const LayerSizes& sizes, const LayerParts& parts, const LayerSpec& layer, NormPlace place) {
+    if (!parts.block)
+        return {};
+    const bool linear = parts.attention == AttentionKind::linear;
+    const bool attends = linear || parts.heads > 0;
+    const bool hasAttention = parts.attention != AttentionKind::none;
+    const bool scores = parts.attention == AttentionKind::full && attends;
+    const bool hasNeurons = parts.neurons > 0;
+    const bool normsSum = place == NormPlace::after;
+    Size left;
+    const auto keep = [&](PricedPart part, bool condition) {
+        if (condition)
+            left += sizes[part];
+    };
+    left += shareOf(sizes[PricedPart::query], scores ? parts.heads : 0, layer.heads);
+    left += shareOf(sizes[PricedPart::key], scores ? parts.kvHeads : 0, layer.kvHeads);
+    left += shareOf(sizes[PricedPart::value], parts.kvHeads, layer.kvHeads);
+    left += linear ? sizes[PricedPart::output] : shareOf(sizes[PricedPart::output], parts.heads, layer.heads);
+    keep(PricedPart::outputBias, hasAttention);
+    keep(PricedPart::headNorms, scores);
+    keep(PricedPart::attentionNorm, attends || (place == NormPlace::parallel && hasNeurons));
+    keep(PricedPart::attentionPostNorm, normsSum || attends || (hasAttention && sizes[PricedPart::outputBias].elements > 0));
+    left += shareOf(sizes[PricedPart::neurons], parts.neurons, layer.ffn);
+    keep(PricedPart::downBias, parts.mlp);
+    keep(PricedPart::mlpNorm, hasNeurons);
+    keep(PricedPart::mlpPostNorm, normsSum || hasNeurons || (parts.mlp && sizes[PricedPart::downBias].elements > 0));
+    return left;
+}
+
+/// What is there under one mask.
+struct Inventory {
+    int heads = 0;
+    int kvHeads = 0;
+    std::int64_t neurons = 0;
+    int attention = 0;
+    int mlps = 0;
+    int blocks = 0;
+    double kvBytes = 0;
+    double windowedKvBytes = 0;
+    double operations = 0;
+    Size weights; ///< of layers
+};
+
+void findHalfCutGroups(Price& price, const LayerSpec& layer, const LayerMask& mask, int index) {
+    const int perGroup = layer.heads / layer.kvHeads;
+    for (int group = 0; group < layer.kvHeads; ++group) {
+        int kept = 0;
+        for (int head = group * perGroup; head < (group + 1) * perGroup; ++head)
+            kept += mask.heads[static_cast<std::size_t>(head)] ? 1 : 0;
+        if (kept > 0 && kept < perGroup)
+            price.halfCutGroups.push_back({index, group});
+    }
+}
+
+double share(double left, double all) {
+    return all > 0 ? left / all : 1;
+}
+
+} // namespace
+
+struct PriceList::Tariff {
+    ModelSpec spec;
+    std::string structure;
+    PriceTerms terms;
+    std::int64_t parameters = 0;
+    std::int64_t bytes = 0;
+    std::vector<LayerSizes> sizes; ///< by layer
+    std::vector<bool> isFirst;     ///< by layer: whether no earlier one has the same weights
+    Inventory all;
+
+    void count(Inventory& inventory, const LayerParts& parts, int index) const;
+    Inventory countAll() const;
+};
+
+void PriceList::Tariff::count(Inventory& inventory, const LayerParts& parts, int index) const {
+    const auto at = static_cast<std::size_t>(index);
+    const LayerSpec& layer = spec.layers[at];
+    inventory.heads += parts.heads;
+    inventory.kvHeads += parts.kvHeads;
+    inventory.neurons += parts.neurons;
+    inventory.attention += parts.attention != AttentionKind::none ? 1 : 0;
+    inventory.mlps += parts.mlp ? 1 : 0;
+    inventory.blocks += parts.block ? 1 : 0;
+    inventory.operations += layerOperations(spec, index, parts, terms.positions);
+    if (isFirst[at])
+        inventory.weights += weightsLeft(sizes[at], parts, layer, spec.normPlace);
+    if (spec.family != Family::decoder || parts.attention != AttentionKind::full)
+        return;
+    const double kvBytes = 2.0 * parts.kvHeads * layer.headDim * terms.cacheElementBytes; // keys and values
+    inventory.kvBytes += kvBytes;
+    inventory.windowedKvBytes += layer.window > 0 ? kvBytes : 0;
+}
+
+Inventory PriceList::Tariff::countAll() const {
+    const PruningMask dense(spec);
+    Inventory inventory;
+    for (int index = 0; index < spec.layerCount(); ++index)
+        count(inventory, partsLeft(spec.layers[static_cast<std::size_t>(index)], dense.layer(index)), index);
+    return inventory;
+}
+
+PriceList::PriceList(const ModelCard& card, const PriceTerms& terms)
+    : PriceList(card, StoredBytes(), terms) {}
+
+PriceList::PriceList(const ModelCard& card, const StoredBytes& storedBytes, const PriceTerms& terms) {
+    Tariff tariff{card.spec, card.spec.structure(), terms, card.parameters, card.bytes, {}, {}, {}};
+    const double average =
+        card.parameters > 0 ? static_cast<double>(card.bytes) / static_cast<double>(card.parameters) : 0;
+    const PruningMask dense(card.spec);
+    for (int layer = 0; layer < card.spec.layerCount(); ++layer) {
+        tariff.sizes.push_back(sizesOf(card.spec, layer, storedBytes, average));
+        tariff.isFirst.push_back(dense.tiedTo(layer).front() == layer);
+    }
+    tariff.all = tariff.countAll();
+    m_tariff = std::make_shared<const Tariff>(std::move(tariff));
+}
+
+const ModelSpec& PriceList::spec() const {
+    return m_tariff->spec;
+}
+
+Price PriceList::price(const PruningMask& mask) const {
+    const ModelSpec& spec = m_tariff->spec;
+    if (mask.structure() != m_tariff->structure || mask.architecture() != spec.architecture)
+        mask.checkFits(spec);
+    Price price;
+    Inventory left;
+    for (int index = 0; index < spec.layerCount(); ++index) {
+        const LayerSpec& layer = spec.layers[static_cast<std::size_t>(index)];
+        const LayerParts parts = partsLeft(layer, mask.layer(index));
+        const double windowed = left.windowedKvBytes;
+        m_tariff->count(left, parts, index);
+        const bool isBypassed = mask.layer(index).attention == AttentionCut::bypassQk;
+        price.bypassed += isBypassed && parts.attention == AttentionKind::valueOnly ? 1 : 0;
+        if (left.windowedKvBytes > windowed)
+            price.windowedLayers.push_back(index);
+        if (parts.heads > 0 && parts.heads < layer.heads)
+            findHalfCutGroups(price, layer, mask.layer(index), index);
+    }
+    const Inventory& all = m_tariff->all;
+    price.heads = {all.heads, left.heads};
+    price.kvHeads = {all.kvHeads, left.kvHeads};
+    price.neurons = {all.neurons, left.neurons};
+    price.attention = {all.attention, left.attention};
+    price.mlps = {all.mlps, left.mlps};
+    price.blocks = {all.blocks, left.blocks};
+    price.parameters = {m_tariff->parameters, m_tariff->parameters - (all.weights.elements - left.weights.elements)};
+    price.bytes = {m_tariff->bytes, m_tariff->bytes - std::llround(all.weights.bytes - left.weights.bytes)};
+    price.kvBytesPerToken = {all.kvBytes, left.kvBytes};
+    price.windowedKvBytesPerToken = {all.windowedKvBytes, left.windowedKvBytes};
+    const double readOut = spec.family == Family::decoder ? readOutOperations(spec) : 0;
+    price.operationsPerToken = {all.operations + readOut, left.operations + readOut};
+    return price;
+}
+
+double Price::parameterShare() const {
+    return share(static_cast<double>(parameters.left), static_cast<double>(parameters.all));
+}
+
+double Price::operationShare() const {
+    return share(operationsPerToken.left, operationsPerToken.all);
+}
+
+std::string sentence(const HalfCutGroup& group, const ModelSpec& spec, const PruningMask& mask) {
+    const LayerSpec& layer = spec.layers.at(static_cast<std::size_t>(group.layer));
+    std::vector<std::string> kept;
+    for (int head = 0; head < layer.heads; ++head)
+        if (layer.kvGroup(head) == group.group && mask.layer(group.layer).heads.at(static_cast<std::size_t>(head)))
+            kept.push_back(std::to_string(head));
+    return fmt::format("L{}: group {} still serves head{} {}", group.layer, group.group, kept.size() == 1 ? "" : "s",
+                       join(kept, ", "));
+}
+
+} // namespace secateur

@@ -1,0 +1,61 @@
+#pragma once
+
+#include "analysis/metrics/gradient_sums.h"
+#include "analysis/metrics/gradient_work.h"
+#include "analysis/metrics/measure_gradient.h"
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <span>
+#include <vector>
+
+namespace secateur {
+
+// Requests that go with the same batches, from the same backward passes. For sources only: pulls in ATen.
+
+/// How sequences are put into batches.
+struct BatchRule {
+    int rows = 0;            ///< in order, so many in each; 0 = as many as batchTokens allow, of like lengths
+    bool mergesRows = false; ///< the gradient is that of a scalar of the whole batch
+
+    bool operator==(const BatchRule&) const = default;
+};
+BatchRule batchRuleOf(const MetricRequest& request);
+PaddedBatches batchesOf(const Model& model, const BatchRule& rule, const GradientRun& run);
+
+class GradientWalk : public GradientWork {
+public:
+    /// @param requests of metrics of one BatchRule, none of self_attribution; all must outlive it @throws UsageError
+    GradientWalk(const Model& model, const GradientRun& run, const GradientScalars& scalars, const BatchRule& rule,
+                 std::span<const MetricRequest> requests);
+
+    void run(const Progress& progress, const std::function<void()>& more) override;
+    std::vector<double> values(std::size_t request, int layer) const override;
+    std::int64_t tokens() const override { return m_tokens; }
+    std::int64_t sequences() const override { return m_sequences; }
+    std::int64_t allTokens() const override;
+    std::size_t passes() const { return m_passes.size(); }
+
+private:
+    std::size_t passOf(const ScalarChoice& choice);
+    void plan(const MetricRequest& request);
+    void mergeRows(LossGradient& top, std::size_t pass) const;
+    std::vector<double> row(std::size_t pass, HeadSum sum, int layer) const;
+    std::vector<double> magnitudes(const MetricRequest& request, std::size_t pass, int layer) const;
+
+    const Model& m_model;
+    const GradientRun& m_run;
+    const GradientScalars& m_scalars;
+    BatchRule m_rule;
+    std::span<const MetricRequest> m_requests;
+    PaddedBatches m_batches;
+    std::vector<GradientPass> m_passes;
+    std::vector<std::vector<std::size_t>> m_passesOf; ///< of each request
+    std::unique_ptr<GradientSums> m_sums;
+    std::int64_t m_tokens = 0;
+    std::int64_t m_sequences = 0;
+};
+
+} // namespace secateur

@@ -1,0 +1,220 @@
+#include "analysis/metrics/layer_sums.h"
+
+#include <ATen/ATen.h>
+
+#include <algorithm>
+#include <cmath>
+
+namespace secateur {
+
+namespace {
+
+void addTo(std::vector<double>& sums, std::span<const double> more, double factor = 1) {
+    sums.resize(std::max(sums.size(), more.size()));
+    for (std::size_t i = 0; i < more.size(); ++i)
+        sums[i] += factor * more[i];
+}
+
+std::span<const double> numbersOf(const at::Tensor& tensor) {
+    return {tensor.data_ptr<double>(), static_cast<std::size_t>(tensor.numel())};
+}
+
+/// Whether a position counts in a part, and how many of a row do.
+int countOf(int length, std::size_t part) {
+    return length - static_cast<int>(part);
+}
+
+/// Of x, a and z of one token, as TokenKernels::innerProducts() lists them.
+struct Products {
+    double xx, aa, zz, xa, xz, az;
+};
+
+/// 1 - cos; of vectors of which one has no length a half.
+double turn(double product, double squareA, double squareB, PartSums& part) {
+    if (squareA > 0 && squareB > 0)
+        return 1 - product / std::sqrt(squareA * squareB);
+    part.at(TokenSum::undirected) += 1;
+    return 0.5;
+}
+
+void addTurns(const Products& p, bool isUpdated, NormPlace place, PartSums& part) {
+    part.at(TokenSum::updates) += isUpdated ? 1 : 0;
+    part.at(TokenSum::input) += std::sqrt(p.xx);
+    part.at(TokenSum::update) += std::sqrt(p.aa);
+    part.at(TokenSum::block) += turn(p.xz, p.xx, p.zz, part);
+    const double sum = p.xx + 2 * p.xa + p.aa; // of x + a
+    const double before = isUpdated ? turn(p.xx + p.xa, p.xx, sum, part) : 0;
+    if (place == NormPlace::after) {
+        part.at(TokenSum::attentionSum) += before;
+        return;
+    }
+    part.at(TokenSum::attention) += before;
+    // The MLP's own x + f is z - a where both read the same.
+    part.at(TokenSum::mlp) += place == NormPlace::parallel ? turn(p.xz - p.xa, p.xx, p.zz - 2 * p.az + p.aa, part)
+                                                           : turn(p.xz + p.az, sum, p.zz, part);
+}
+
+at::Tensor normed(const at::Tensor& x, const SumNorm& norm) {
+    const at::Tensor centred = x - x.mean(-1, true);
+    const at::Tensor scaled = centred / (centred.square().mean(-1, true) + norm.epsilon).sqrt();
+    const at::Tensor weighted = norm.weight.defined() ? scaled * norm.weight : scaled;
+    return norm.bias.defined() ? weighted + norm.bias : weighted;
+}
+
+/// Encoders: what a sublayer does to the stream behind its norm, beside what the norm alone would make of it.
+void addNormedTurns(const LayerStreams& streams, std::int64_t row, int length, const std::array<SumNorm, 2>& norms,
+                    LayerSums& sums) {
+    const auto of = [&](const at::Tensor& all) { return all[row].narrow(0, 0, length).to(at::kDouble); };
+    const auto turns = [](const at::Tensor& a, const at::Tensor& b) {
+        return (1 - (a * b).sum(-1) / (a.norm(2, -1) * b.norm(2, -1))).nan_to_num(0.5).cpu();
+    };
+    const auto add = [&](TokenSum which, const at::Tensor& perToken) {
+        const auto values = numbersOf(perToken);
+        for (std::size_t part = 0; part < 2; ++part)
+            for (std::size_t i = part; i < values.size(); ++i)
+                sums.parts[part].at(which) += values[i];
+    };
+    const at::Tensor x = of(streams.input);
+    const at::Tensor sum = streams.update.defined() ? x + of(streams.update) : x;
+    const at::Tensor y = normed(sum, norms[0]);
+    if (streams.update.defined())
+        add(TokenSum::attention, turns(normed(x, norms[0]), y));
+    add(TokenSum::mlp, turns(normed(y, norms[1]), of(streams.output)));
+    if (streams.mlpUpdate.defined())
+        add(TokenSum::mlpSum, turns(y, y + of(streams.mlpUpdate)));
+}
+
+/// Mean cosine of all pairs of tokens, and their distance from their mean: from the sums of vectors and of unit
+/// vectors.
+void addSimilarity(std::span<const double> unit, std::span<const double> plain, double directed, double squares,
+                   double count, PartSums& part) {
+    const auto squaredLength = [](std::span<const double> v) {
+        double sum = 0;
+        for (const double number : v)
+            sum += number * number;
+        return sum;
+    };
+    if (count < 2)
+        return;
+    part.at(TokenSum::pairs) += 1;
+    part.at(TokenSum::similarity) += directed < 2 ? 0 : (squaredLength(unit) - directed) / (directed * (directed - 1));
+    part.at(TokenSum::spread) += squares > 0 ? std::sqrt(std::max(0.0, 1 - squaredLength(plain) / count / squares)) : 0;
+}
+
+/// @param products [rows, positions, 6]
+void addSimilarities(const TokenKernels& kernels, const at::Tensor& z, const at::Tensor& products,
+                     std::span<const int> lengths, LayerSums& sums) {
+    const std::int64_t rows = z.size(0);
+    at::Tensor factors = at::zeros({rows, z.size(1), 2}, at::kDouble);
+    auto factor = factors.accessor<double, 3>();
+    const auto product = products.accessor<double, 3>();
+    for (std::int64_t row = 0; row < rows; ++row)
+        for (std::int64_t t = 1; t < lengths[static_cast<std::size_t>(row)]; ++t) {
+            factor[row][t][0] = product[row][t][2] > 0 ? 1 / std::sqrt(product[row][t][2]) : 0;
+            factor[row][t][1] = 1;
+        }
+    const at::Tensor others = kernels.weightedSums(z, factors);
+    const at::Tensor firsts = z.select(1, 0).to(at::kCPU, at::kDouble).contiguous();
+    for (std::int64_t row = 0; row < rows; ++row) {
+        double directed = 0;
+        double squares = 0;
+        const auto count = static_cast<double>(lengths[static_cast<std::size_t>(row)]);
+        for (std::int64_t t = 1; t < lengths[static_cast<std::size_t>(row)]; ++t) {
+            directed += product[row][t][2] > 0 ? 1 : 0;
+            squares += product[row][t][2];
+        }
+        const at::Tensor unit = others[row][0].contiguous();
+        const at::Tensor plain = others[row][1].contiguous();
+        addSimilarity(numbersOf(unit), numbersOf(plain), directed, squares, count - 1, sums.parts[1]);
+        const double square = product[row][0][2];
+        const at::Tensor first = firsts[row].contiguous();
+        const at::Tensor allUnit = square > 0 ? unit + first / std::sqrt(square) : unit;
+        const at::Tensor all = plain + first;
+        addSimilarity(numbersOf(allUnit), numbersOf(all), directed + (square > 0 ? 1 : 0), squares + square, count,
+                      sums.parts[0]);
+    }
+}
+
+} // namespace
+
+void ColumnTotals::add(const ColumnTotals& other) {
+    addTo(magnitudes, other.magnitudes);
+    addTo(sums, other.sums);
+    addTo(squares, other.squares);
+}
+
+void LayerSums::add(const LayerSums& other) {
+    for (std::size_t part = 0; part < parts.size(); ++part) {
+        for (std::size_t i = 0; i < tokenSums; ++i)
+            parts[part].tokens[i] += other.parts[part].tokens[i];
+        parts[part].context.add(other.parts[part].context);
+        parts[part].neurons.add(other.parts[part].neurons);
+        addTo(parts[part].contributions, other.parts[part].contributions);
+    }
+    attention.resize(std::max(attention.size(), other.attention.size()));
+    for (std::size_t i = 0; i < other.attention.size(); ++i)
+        addTo(attention[i], other.attention[i]);
+}
+
+void addRows(std::span<const int> lengths, LayerSums& sums) {
+    for (const int length : lengths)
+        for (std::size_t part = 0; part < 2; ++part) {
+            sums.parts[part].at(TokenSum::rows) += countOf(length, part) > 0 ? 1 : 0;
+            sums.parts[part].at(TokenSum::tokens) += countOf(length, part);
+        }
+}
+
+void addStreams(const TokenKernels& kernels, const LayerStreams& streams, std::span<const int> lengths, NormPlace place,
+                const std::array<SumNorm, 2>& norms, const StreamWishes& wishes, LayerSums& sums) {
+    const bool isUpdated = streams.update.defined();
+    const at::Tensor update = isUpdated ? streams.update : at::zeros_like(streams.input);
+    const at::Tensor products = kernels.innerProducts(streams.input, update, streams.output);
+    const auto p = products.accessor<double, 3>();
+    for (std::int64_t row = 0; row < products.size(0); ++row) {
+        const int length = lengths[static_cast<std::size_t>(row)];
+        for (std::size_t part = 0; part < 2; ++part)
+            for (int t = static_cast<int>(part); wishes.turns && t < length; ++t) {
+                const auto own = p[row][t];
+                addTurns({own[0], own[1], own[2], own[3], own[4], own[5]}, isUpdated, place, sums.parts[part]);
+            }
+        if (wishes.turns && place == NormPlace::after)
+            addNormedTurns(streams, row, length, norms, sums);
+    }
+    if (wishes.similarity)
+        addSimilarities(kernels, streams.output, products, lengths, sums);
+}
+
+void addColumns(const TokenKernels& kernels, const at::Tensor& values, std::span<const int> lengths,
+                ColumnTotals PartSums::*totals, LayerSums& sums) {
+    const at::Tensor others = kernels.columnSums(values, lengths); // [rows, 3, width]
+    const at::Tensor first = values.select(1, 0).to(at::kCPU, at::kDouble);
+    const at::Tensor firsts = at::stack({first.abs(), first, first.square()}, 1);
+    for (std::size_t part = 0; part < 2; ++part) {
+        const at::Tensor all = part == 0 ? others + firsts : others;
+        ColumnTotals& own = sums.parts[part].*totals;
+        for (std::int64_t row = 0; row < all.size(0); ++row) {
+            const int count = countOf(lengths[static_cast<std::size_t>(row)], part);
+            if (count == 0)
+                continue;
+            addTo(own.magnitudes, numbersOf(all[row][0]), 1.0 / count);
+            addTo(own.sums, numbersOf(all[row][1]));
+            addTo(own.squares, numbersOf(all[row][2]));
+        }
+    }
+}
+
+void addContributions(const TokenKernels& kernels, const at::Tensor& context, const at::Tensor& weights,
+                      std::span<const int> lengths, LayerSums& sums) {
+    const at::Tensor all = kernels.contributions(context, weights).contiguous(); // [rows, positions, heads]
+    const auto heads = static_cast<std::size_t>(all.size(2));
+    for (std::int64_t row = 0; row < all.size(0); ++row) {
+        const int length = lengths[static_cast<std::size_t>(row)];
+        for (std::size_t part = 0; part < 2; ++part)
+            for (int t = static_cast<int>(part); t < length; ++t)
+                addTo(sums.parts[part].contributions,
+                      {all.data_ptr<double>() + (row * all.size(1) + t) * all.size(2), heads},
+                      1.0 / countOf(length, part));
+    }
+}
+
+} // namespace secateur

@@ -1,0 +1,113 @@
+#include "analysis/model/kernels.h"
+
+#include "analysis/model/rows.h"
+#include "analysis/model/token_kernels.h"
+
+#include <ATen/ATen.h>
+
+#include <algorithm>
+#include <array>
+
+namespace secateur {
+
+namespace {
+
+class PlainKernels : public Kernels {
+public:
+    explicit PlainKernels(at::Device device)
+        : m_device(device) {}
+
+    std::string device() const override { return m_device.str(); }
+
+    std::span<const Precision> precisions() const override {
+        static constexpr std::array only{Precision::float32};
+        return only;
+    }
+
+    Rows rows(const at::Tensor& source, const at::Tensor& gain, std::int64_t blockRows, std::int64_t repeats,
+              Precision) const override {
+        const std::int64_t columns = source.size(1);
+        at::Tensor values = source.to(m_device).to(at::kFloat).reshape({-1, repeats, blockRows, columns}).sum(1);
+        values = values.reshape({-1, columns});
+        if (gain.defined())
+            values = values * gain.to(m_device);
+        at::Tensor squares = values.to(at::kDouble).square_().sum(1);
+        at::Tensor lost = at::zeros_like(squares);
+        return {std::move(values), {}, squares, squares, std::move(lost)};
+    }
+
+    at::Tensor product(const at::Tensor& a, const at::Tensor& b) const override { return at::matmul(a, b); }
+
+    at::Tensor innerProducts(const at::Tensor& a, const at::Tensor& b) const override {
+        const at::Tensor own = b.to(at::kDouble).repeat_interleave(a.size(0) / b.size(0), 0);
+        return (a.to(at::kDouble) * own).sum({1, 2}).cpu();
+    }
+
+    at::Tensor columnSquares(const at::Tensor& weight) const override {
+        // A few rows at a time: a whole MLP in float64 would be too large.
+        constexpr std::int64_t blockElements = 1 << 20;
+        const std::int64_t step = std::max<std::int64_t>(1, blockElements / std::max<std::int64_t>(1, weight.size(1)));
+        at::Tensor squares = at::zeros({weight.size(1)}, at::TensorOptions(m_device).dtype(at::kDouble));
+        for (std::int64_t begin = 0; begin < weight.size(0); begin += step)
+            squares += weight.narrow(0, begin, std::min(step, weight.size(0) - begin))
+                           .to(m_device)
+                           .to(at::kDouble)
+                           .square()
+                           .sum(0);
+        return squares.cpu();
+    }
+
+    double squaredNormOfProduct(const Rows& a, const Rows& b, const std::function<void()>& between) const override {
+        constexpr std::int64_t blockColumns = 640;
+        const std::int64_t columns = a.high.size(1);
+        double sum = 0;
+        for (std::int64_t begin = 0; begin < columns; begin += blockColumns) {
+            between();
+            const at::Tensor block = a.high.narrow(1, begin, std::min(blockColumns, columns - begin)).t().mm(b.high);
+            sum += block.to(at::kDouble).square_().sum().item<double>();
+        }
+        return sum;
+    }
+
+private:
+    at::Device m_device;
+};
+
+} // namespace
+
+const char* name(Precision precision) {
+    constexpr std::array names{"bf16", "split", "float32"};
+    return names[static_cast<std::size_t>(precision)];
+}
+
+at::Tensor Kernels::grams(const Rows& rows, std::int64_t blocks) const {
+    const auto byBlock = [&](const at::Tensor& t) { return t.view({blocks, t.size(0) / blocks, t.size(1)}); };
+    const at::Tensor high = byBlock(rows.high);
+    at::Tensor result = product(high, high.transpose(1, 2));
+    if (rows.low.defined()) {
+        const at::Tensor mixed = product(high, byBlock(rows.low).transpose(1, 2));
+        result += mixed;
+        result += mixed.transpose(1, 2);
+    }
+    return result;
+}
+
+std::unique_ptr<GramInnerProducts> Kernels::gramInnerProducts(const at::Tensor&, const at::Tensor&, const at::Tensor&,
+                                                              std::int64_t, const std::function<void()>&) const {
+    return nullptr;
+}
+
+const TokenKernels& Kernels::tokens() const {
+    return plainTokenKernels();
+}
+
+const Kernels& plainKernels() {
+    static const PlainKernels kernels(at::kCPU);
+    return kernels;
+}
+
+std::unique_ptr<const Kernels> plainKernelsOn(const std::string& device) {
+    return std::make_unique<PlainKernels>(at::Device(device));
+}
+
+} // namespace secateur

@@ -1,0 +1,186 @@
+#include "analysis/running/generate.h"
+
+#include "analysis/base/error.h"
+#include "analysis/running/runner.h"
+
+#include <ATen/ATen.h>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <limits>
+
+namespace secateur {
+
+namespace {
+
+/// Tokens a text may have, new ones included.
+std::int64_t mostTokens(const Model& model) {
+    return model.spec().context > 0 ? model.spec().context : std::numeric_limits<int>::max();
+}
+
+void checkPrompts(const Model& model, std::span<const std::vector<int>> prompts) {
+    if (model.spec().family == Family::encoder)
+        throw Error("is an encoder: it does not continue texts", model.card().path);
+    for (const std::vector<int>& prompt : prompts) {
+        if (prompt.empty())
+            throw Error("The prompt is empty", {}, "Give the model a word to begin with");
+        if (static_cast<std::int64_t>(prompt.size()) >= mostTokens(model))
+            throw Error(fmt::format("The prompt has {} tokens, which leaves no room in the model's context of {}",
+                                    prompt.size(), mostTokens(model)));
+    }
+}
+
+class Generator {
+public:
+    Generator(const Model& model, const Plan& plan, std::span<const std::vector<int>> prompts,
+              const GenerationRules& rules, const TokenSink& sink)
+        : m_model(model)
+        , m_runner(model.runner())
+        , m_plan(plan)
+        , m_rules(rules)
+        , m_sink(sink) {
+        for (std::size_t i = 0; i < prompts.size(); ++i) {
+            Sampling sampling = rules.sampling;
+            sampling.seed += i;
+            m_texts.push_back({prompts[i], static_cast<std::ptrdiff_t>(prompts[i].size()), Sampler(sampling)});
+            m_longest = std::max(m_longest, static_cast<int>(prompts[i].size()));
+        }
+    }
+
+    std::vector<Continuation> run(const Progress& progress) {
+        if (m_rules.newTokens > 0 && !m_texts.empty())
+            work(progress);
+        progress.report(1, "done");
+        std::vector<Continuation> results;
+        for (const Text& text : m_texts)
+            results.push_back({{text.ids.begin() + text.promptSize, text.ids.end()}, text.end});
+        return results;
+    }
+
+private:
+    struct Text {
+        std::vector<int> ids; ///< prompt and new tokens
+        std::ptrdiff_t promptSize;
+        Sampler sampler;
+        bool goesOn = true;
+        TextEnd end = TextEnd::complete;
+    };
+
+    void work(const Progress& progress) {
+        const auto cache = m_runner.cache(m_plan, rows(), capacity());
+        const std::vector<Batch> prompts = promptChunks();
+        const auto parts = static_cast<double>(prompts.size());
+        const double steps = parts + m_rules.newTokens - 1;
+        choose(logits(prompts, *cache, progress.part(0, parts / steps), "reading the prompt"));
+        for (int i = 1; i < m_rules.newTokens && std::ranges::any_of(m_texts, &Text::goesOn); ++i)
+            choose(logits(std::array{newestTokens()}, *cache,
+                          progress.part((parts + i - 1) / steps, (parts + i) / steps),
+                          fmt::format("token {} of {}", i + 1, m_rules.newTokens)));
+    }
+
+    int rows() const { return static_cast<int>(m_texts.size()); }
+
+    int capacity() const {
+        return static_cast<int>(std::min(std::int64_t{m_longest} + m_rules.newTokens, mostTokens(m_model)));
+    }
+
+    /// The prompts cut at the same positions. A row whose prompt is through repeats its last token, in the place it has
+    /// already, so that the last chunk ends with the last token of every prompt.
+    std::vector<Batch> promptChunks() const {
+        const int step = std::max(1, m_rules.chunk / rows());
+        std::vector<Batch> chunks;
+        for (int begin = 0; begin < m_longest; begin += step) {
+            Batch batch{rows(), std::min(step, m_longest - begin), {}, {}, {}, {}};
+            for (const Text& text : m_texts) {
+                const int size = static_cast<int>(text.ids.size());
+                const int first = std::min(begin, size - 1);
+                const int count = std::min(batch.positions, size - first);
+                batch.firstPosition.push_back(first);
+                batch.lengths.push_back(count);
+                batch.ids.insert(batch.ids.end(), text.ids.begin() + first, text.ids.begin() + first + count);
+                batch.ids.resize(batch.lengths.size() * static_cast<std::size_t>(batch.positions), text.ids.back());
+            }
+            chunks.push_back(std::move(batch));
+        }
+        return chunks;
+    }
+
+    /// One token a row; texts that have ended repeat theirs.
+    Batch newestTokens() const {
+        Batch batch{rows(), 1, {}, {}, {}, {}};
+        for (const Text& text : m_texts) {
+            batch.ids.push_back(text.ids.back());
+            batch.firstPosition.push_back(static_cast<int>(text.ids.size()) - 1);
+        }
+        return batch;
+    }
+
+    /// Runs batches that follow each other -> what comes behind the last one, [rows, vocab]. Layer by layer, so that
+    /// weights that do not stay in memory are read once for all of a long prompt.
+    at::Tensor logits(std::span<const Batch> batches, KvCache& cache, const Progress& progress,
+                      std::string_view text) const {
+        std::vector<at::Tensor> streams;
+        for (const Batch& batch : batches)
+            streams.push_back(m_runner.embed(m_plan, batch));
+        const int layers = m_plan.mask().layerCount();
+        for (int layer = 0; layer < layers; ++layer)
+            for (std::size_t i = 0; i < batches.size(); ++i) {
+                progress.report((layer + static_cast<double>(i) / static_cast<double>(batches.size())) / layers, text);
+                streams[i] = m_runner.runLayer(m_plan, layer, streams[i], batches[i], &cache);
+            }
+        return m_runner.readOut(m_plan, streams.back(), batches.back(), true).to(at::kCPU, at::kFloat).contiguous();
+    }
+
+    void choose(const at::Tensor& logits) {
+        const auto vocab = static_cast<std::size_t>(logits.size(1));
+        for (std::size_t i = 0; i < m_texts.size(); ++i)
+            if (m_texts[i].goesOn)
+                extend(i, m_texts[i].sampler.next({logits.data_ptr<float>() + i * vocab, vocab}));
+    }
+
+    void extend(std::size_t index, int token) {
+        Text& text = m_texts[index];
+        if (std::ranges::find(m_rules.stopTokens, token) != m_rules.stopTokens.end()) {
+            text.end = TextEnd::stopToken;
+            text.goesOn = false;
+            return;
+        }
+        text.ids.push_back(token);
+        const auto size = static_cast<std::ptrdiff_t>(text.ids.size());
+        text.goesOn = size - text.promptSize < m_rules.newTokens && size < mostTokens(m_model);
+        if (!text.goesOn && size - text.promptSize < m_rules.newTokens)
+            text.end = TextEnd::contextFull;
+        if (m_sink)
+            m_sink(index, token);
+        if (m_rules.isOver && m_rules.isOver(index)) {
+            text.end = TextEnd::complete;
+            text.goesOn = false;
+        }
+    }
+
+    const Model& m_model;
+    const Runner& m_runner;
+    const Plan& m_plan;
+    const GenerationRules& m_rules;
+    const TokenSink& m_sink;
+    std::vector<Text> m_texts;
+    int m_longest = 0;
+};
+
+} // namespace
+
+std::string_view name(TextEnd end) {
+    constexpr std::array names{std::string_view("complete"), std::string_view("stop_token"),
+                               std::string_view("context_full")};
+    return names[static_cast<std::size_t>(end)];
+}
+
+std::vector<Continuation> generate(const Model& model, const Plan& plan, std::span<const std::vector<int>> prompts,
+                                   const GenerationRules& rules, const Progress& progress, const TokenSink& sink) {
+    checkPrompts(model, prompts);
+    return Generator(model, plan, prompts, rules, sink).run(progress);
+}
+
+} // namespace secateur

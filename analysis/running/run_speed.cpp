@@ -1,0 +1,151 @@
+#include "analysis/running/run_speed.h"
+
+#include "analysis/masks/layer_operations.h"
+#include "analysis/running/runner.h"
+
+#include <ATen/ATen.h>
+
+#include <algorithm>
+#include <chrono>
+
+namespace secateur {
+
+namespace {
+
+using SteadyClock = std::chrono::steady_clock;
+
+double since(SteadyClock::time_point begin) {
+    return std::chrono::duration<double>(SteadyClock::now() - begin).count();
+}
+
+/// One sequence of tokens from all over the vocabulary.
+Batch madeUp(const ModelSpec& spec, int positions) {
+    Batch batch{1, positions, {}, {}, {}, {}};
+    constexpr std::int64_t stride = 7919;
+    for (std::int64_t i = 1; i <= positions; ++i)
+        batch.ids.push_back(static_cast<int>(i * stride % spec.vocab));
+    return batch;
+}
+
+int positionsToTime(const ModelSpec& spec) {
+    constexpr int enough = 512;
+    return spec.context > 0 ? std::min(enough, spec.context) : enough;
+}
+
+/// The layer with the most to do, for others may have nothing.
+int heaviestLayer(const ModelSpec& spec, int positions) {
+    const PruningMask dense(spec);
+    int heaviest = 0;
+    double most = 0;
+    for (int layer = 0; layer < spec.layerCount(); ++layer) {
+        const double operations = layerOperations(spec, layer, dense.layer(layer), positions);
+        if (operations > most)
+            heaviest = layer;
+        most = std::max(most, operations);
+    }
+    return heaviest;
+}
+
+/// Devices may still be at work when a tensor is there; a number of it is not.
+at::Tensor ran(const Runner& runner, const Plan& plan, int layer, const at::Tensor& x, const Batch& batch) {
+    const at::Tensor output = runner.runLayer(plan, layer, x, batch);
+    if (output.numel() > 0 && !output.is_cpu())
+        output.flatten()[0].item<float>();
+    return output;
+}
+
+/// Of another layer, whose weights are not there yet: the first call of all pays for what is made once.
+double coldSeconds(const Runner& runner, const Plan& plan, int timed, const at::Tensor& x, const Batch& batch) {
+    const int layers = plan.mask().layerCount();
+    const auto begin = SteadyClock::now();
+    ran(runner, plan, (timed + 1) % layers, x, batch);
+    return since(begin);
+}
+
+} // namespace
+
+RunSpeed runSpeed(const Model& model, const Plan& plan, const Progress& progress) {
+    constexpr double enoughSeconds = 0.2;
+    constexpr int mostPasses = 6;
+    const ModelSpec& spec = model.spec();
+    const Runner& runner = model.runner();
+    const Batch batch = madeUp(spec, positionsToTime(spec));
+    const int layer = heaviestLayer(spec, batch.positions);
+    const at::Tensor x = runner.embed(plan, batch);
+    const bool reads = model.has(-1, Which::readOut);
+    double first = 0;
+    double best = 0;
+    double bestRead = 0;
+    const auto start = SteadyClock::now();
+    for (int pass = 0; pass < 2 || (pass < mostPasses && since(start) < enoughSeconds); ++pass) {
+        progress.report(0, "timing a layer");
+        auto begin = SteadyClock::now();
+        ran(runner, plan, layer, x, batch);
+        const double seconds = since(begin);
+        begin = SteadyClock::now();
+        if (reads)
+            runner.losses(plan, x, batch, batch.ids);
+        const double read = reads ? since(begin) : 0;
+        if (pass == 0)
+            first = seconds;
+        best = pass < 2 ? seconds : std::min(best, seconds);
+        bestRead = pass < 2 ? read : std::min(bestRead, read);
+    }
+    const PruningMask dense(spec);
+    const double operations = layerOperations(spec, layer, dense.layer(layer), batch.positions) * batch.positions;
+    RunSpeed speed;
+    speed.secondsPerOperation = operations > 0 ? best / operations : 0;
+    speed.readOutSeconds = bestRead / batch.positions;
+    speed.loadingSeconds =
+        std::max(0.0, std::min(first - best, coldSeconds(runner, plan, layer, x, batch) - best)) * spec.layerCount();
+    return speed;
+}
+
+double runSeconds(const RunSpeed& speed, const ModelSpec& spec, const PruningMask& mask, const RunSize& size) {
+    mask.checkFits(spec);
+    double operations = 0;
+    for (int layer = 0; layer < spec.layerCount(); ++layer)
+        operations += layerOperations(spec, layer, mask.layer(layer), size.positions);
+    return operations * static_cast<double>(size.tokens) * speed.secondsPerOperation +
+           static_cast<double>(size.read) * speed.readOutSeconds;
+}
+
+double loadingSeconds(const RunSpeed& speed, const Plan& plan, bool isDenseLoaded) {
+    const PruningMask& mask = plan.mask();
+    int layers = 0;
+    for (int layer = 0; layer < mask.layerCount(); ++layer)
+        layers += isDenseLoaded && plan.isResident() && mask.layer(layer).keepsAll() ? 0 : 1;
+    return speed.loadingSeconds * layers / std::max(1, mask.layerCount());
+}
+
+double stepSeconds(const Model& model, const Plan& plan, const Progress& progress) {
+    const Runner& runner = model.runner();
+    const Batch batch = madeUp(model.spec(), 1);
+    double seconds = 0;
+    if (!model.has(-1, Which::readOut))
+        return seconds;
+    for (int pass = 0; pass < (plan.isResident() ? 2 : 1); ++pass) {
+        const auto begin = SteadyClock::now();
+        at::Tensor x = runner.embed(plan, batch);
+        for (int layer = 0; layer < model.spec().layerCount(); ++layer) {
+            progress.report(0, "timing a token");
+            x = runner.runLayer(plan, layer, x, batch);
+        }
+        runner.losses(plan, x, batch, batch.ids);
+        seconds = since(begin);
+    }
+    return seconds;
+}
+
+std::int64_t interactiveTokens(const RunSpeed& speed, const ModelSpec& spec) {
+    constexpr double interactiveSeconds = 60;
+    constexpr std::int64_t least = 512;
+    constexpr std::int64_t most = 8192;
+    const int positions = positionsToTime(spec);
+    const double whole = runSeconds(speed, spec, PruningMask(spec), {most, positions, most});
+    if (whole <= interactiveSeconds)
+        return most;
+    return std::max(least, static_cast<std::int64_t>(interactiveSeconds / whole * static_cast<double>(most)));
+}
+
+} // namespace secateur

@@ -1,0 +1,20 @@
+#include "analysis/running/runner.h"
+
+#include "analysis/running/runner_results.h"
+
+#include <ATen/ATen.h>
+
+namespace secateur {
+
+LayerGradients Runner::pullBack(const Plan& plan, int layer, const at::Tensor& x, const Batch& batch,
+                                const at::Tensor& dOutput, std::span<const Tap> wanted,
+                                std::span<const float> attentionScales) const {
+    const Pull pull{dOutput, {wanted.begin(), wanted.end()}};
+    LayerGradients result;
+    pullBackEach(
+        plan, layer, x, batch, {&pull, 1}, [&](std::size_t, LayerGradients found) { result = std::move(found); },
+        attentionScales);
+    return result;
+}
+
+} // namespace secateur

@@ -1,0 +1,21 @@
+#pragma once
+
+#include "analysis/running/plan.h"
+
+#include <ATen/core/Tensor.h>
+
+namespace secateur {
+
+/// The type of tensors that a type of computing stands for. For sources only: pulls in ATen.
+inline at::ScalarType scalarTypeOf(ComputeType type) {
+    switch (type) {
+    case ComputeType::bfloat16:
+        return at::kBFloat16;
+    case ComputeType::float16:
+        return at::kHalf;
+    default:
+        return at::kFloat;
+    }
+}
+
+} // namespace secateur

@@ -1,0 +1,238 @@
+#include "analysis/session/command_line.h"
+
+#include "analysis/strategies/strategy.h"
+#include "analysis/base/text.h"
+#include "analysis/base/usage_error.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <array>
+#include <filesystem>
+#include <limits>
+#include <utility>
+
+namespace secateur {
+
+namespace {
+
+constexpr const char* program = "secateur-cli";
+
+std::string quoted(const std::string& word) {
+    constexpr std::string_view plain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_./:=@%+,";
+    if (!word.empty() && word.find_first_not_of(plain) == std::string::npos)
+        return word;
+    std::string text = "'";
+    for (const char c : word)
+        text += c == '\'' ? std::string("'\\''") : std::string(1, c);
+    return text + "'";
+}
+
+void addOption(CommandLine& command, const char* option, std::string value) {
+    command.emplace_back(option);
+    command.push_back(std::move(value));
+}
+
+/// Of an evaluation, what all its commands begin with.
+CommandLine evaluateCommand(const std::string& model, const std::string& maskFile) {
+    CommandLine command{program, "evaluate", model};
+    if (!maskFile.empty())
+        addOption(command, "--mask", maskFile);
+    return command;
+}
+
+void addHow(CommandLine& command, const Evaluation& evaluation) {
+    if (!evaluation.dtype.empty())
+        addOption(command, "--dtype", evaluation.dtype);
+    if (!evaluation.device.empty() && evaluation.device != "cpu")
+        addOption(command, "--device", evaluation.device);
+}
+
+void addSource(CommandLine& command, const std::string& source) {
+    if (source != "built-in")
+        addOption(command, "--text", source);
+}
+
+void addRules(CommandLine& command, const PerplexityRules& rules) {
+    addOption(command, "--protocol", std::string(name(rules.protocol)));
+    if (rules.bos)
+        addOption(command, "--bos", std::string(name(*rules.bos)));
+    if (rules.window > 0)
+        addOption(command, "--window", std::to_string(rules.window));
+    if (rules.mostTokens != std::numeric_limits<std::int64_t>::max())
+        addOption(command, "--max-tokens", std::to_string(rules.mostTokens));
+}
+
+void addTask(CommandLine& command, const TaskEvaluation& task) {
+    const TaskRules& rules = task.rules;
+    addOption(command, "--task", task.source);
+    addOption(command, "--format", std::string(task.formatId));
+    if (rules.shots.count > 0)
+        addOption(command, "--shots", std::to_string(rules.shots.count));
+    const bool draws = rules.shots.count > 0 && rules.shots.choice == ShotChoice::drawn;
+    if (draws)
+        command.emplace_back("--draw-shots");
+    if (rules.limit > 0)
+        addOption(command, "--limit", std::to_string(rules.limit));
+    if (rules.limit > 0 || draws)
+        addOption(command, "--seed", std::to_string(rules.seed));
+}
+
+void addTimes(CommandLine& command, const Evaluation& evaluation) {
+    command.emplace_back("--latency");
+    const LatencyRules rules = evaluation.latency ? evaluation.latency->rules : LatencyRules{};
+    addOption(command, "--new-tokens", std::to_string(evaluation.latency ? rules.newTokens : 0));
+    if (evaluation.latency) {
+        addOption(command, "--prompt-tokens", std::to_string(rules.promptTokens));
+        addOption(command, "--warmup", std::to_string(rules.warmup));
+        addOption(command, "--runs", std::to_string(rules.runs));
+    }
+    std::vector<std::string> lengths;
+    bool bySublayer = false;
+    for (const Prefill& prefill : evaluation.prefills) {
+        lengths.push_back(std::to_string(prefill.tokens));
+        bySublayer = bySublayer || prefill.run.bySublayer;
+    }
+    if (!lengths.empty())
+        addOption(command, "--lengths", join(lengths, ","));
+    if (bySublayer)
+        addOption(command, "--by", "sublayer");
+}
+
+/// What a record says besides of how the strategy was run; the other options are the strategy's own.
+constexpr std::array besides{"protect", "base", "threshold", "max_tokens", "seq_len"};
+
+std::string strategyText(const MaskProvenance& provenance) {
+    std::string text = provenance.strategy;
+    for (const auto& [option, value] : provenance.options)
+        if (std::find(besides.begin(), besides.end(), option) == besides.end())
+            text += fmt::format(":{}={}", option, value);
+    return text;
+}
+
+bool isKnown(const std::string& strategy) {
+    try {
+        parseStrategyRequest(strategy);
+        return true;
+    } catch (const UsageError&) {
+        return false; // of another version, or none of ours
+    }
+}
+
+} // namespace
+
+std::string shellText(const CommandLine& command) {
+    std::vector<std::string> words;
+    for (const std::string& word : command)
+        words.push_back(quoted(word));
+    return join(words, " ");
+}
+
+CommandLine measureCommand(const std::string& model, const std::vector<std::string>& resultIds) {
+    return {program, "measure", model, "--metric", join(resultIds, ",")};
+}
+
+std::vector<CommandLine> measureCommands(const std::string& model, const std::vector<const MetricResult*>& results,
+                                         const std::string& maskFile) {
+    using Way = std::pair<std::string, std::optional<MeasuredData>>; // mask, data
+    std::vector<std::pair<Way, std::vector<std::string>>> groups;
+    for (const MetricResult* result : results) {
+        const Way way{result->measurement.maskDigest, result->data};
+        auto group = std::ranges::find(groups, way, &decltype(groups)::value_type::first);
+        if (group == groups.end())
+            group = groups.insert(group, {way, {}});
+        group->second.push_back(result->request.resultId());
+    }
+    std::vector<CommandLine> commands;
+    for (const auto& [way, ids] : groups) {
+        CommandLine& command = commands.emplace_back(measureCommand(model, ids));
+        if (!way.second)
+            continue;
+        addSource(command, way.second->source);
+        addOption(command, "--max-tokens", std::to_string(way.second->allTokens));
+        addOption(command, "--seq-len", std::to_string(way.second->sequenceLength));
+        if (way.second->split != "document")
+            addOption(command, "--split", way.second->split);
+        if (way.second->bos != "tokenizer_default")
+            addOption(command, "--bos", way.second->bos);
+        if (way.first != Measurement().maskDigest)
+            addOption(command, "--mask", maskFile);
+    }
+    return commands;
+}
+
+CommandLine plotCommand(const std::string& source, const std::string& figure, const std::string& out) {
+    return {program, "plot", source, "--figure", figure, "--out", out};
+}
+
+CommandLine attentionCommand(const std::string& model, const std::string& figure, const std::string& prompt,
+                             const std::string& maskFile, const std::string& out) {
+    CommandLine command = plotCommand(model, figure, out);
+    addOption(command, "--prompt", prompt);
+    if (!maskFile.empty())
+        addOption(command, "--mask", maskFile);
+    return command;
+}
+
+std::vector<CommandLine> evaluateCommands(const std::string& model, const Evaluation& evaluation,
+                                          const std::string& maskFile) {
+    std::vector<CommandLine> commands;
+    const auto begin = [&]() -> CommandLine& { return commands.emplace_back(evaluateCommand(model, maskFile)); };
+    if (evaluation.text) {
+        CommandLine& command = begin();
+        addSource(command, evaluation.text->source);
+        addRules(command, evaluation.text->perplexity.rules);
+        addHow(command, evaluation);
+    }
+    if (evaluation.pooled) {
+        CommandLine& command = begin();
+        addSource(command, evaluation.pooled->source);
+        addOption(command, "--seq-len", std::to_string(evaluation.pooled->sequenceLength));
+        addHow(command, evaluation);
+    }
+    for (const TaskEvaluation& task : evaluation.tasks) {
+        CommandLine& command = begin();
+        addTask(command, task);
+        addHow(command, evaluation);
+    }
+    if (evaluation.latency || !evaluation.prefills.empty()) {
+        CommandLine& command = begin();
+        addTimes(command, evaluation);
+        addHow(command, evaluation);
+    }
+    return commands;
+}
+
+std::optional<CommandLine> pruneCommand(const std::string& model, const MaskProvenance& provenance,
+                                        const std::string& out) {
+    const std::string strategy = strategyText(provenance);
+    if (!provenance.budget || !isKnown(strategy))
+        return std::nullopt;
+    CommandLine command{program, "prune", model, "--strategy", strategy, "--budget", budgetText(*provenance.budget)};
+    if (const auto base = provenance.options.find("base"); base != provenance.options.end()) {
+        if (!std::filesystem::path(base->second).is_absolute())
+            return std::nullopt;
+        addOption(command, "--mask", base->second);
+    }
+    if (const auto spared = provenance.options.find("protect"); spared != provenance.options.end())
+        addOption(command, "--protect", spared->second);
+    if (provenance.seed)
+        addOption(command, "--seed", std::to_string(*provenance.seed));
+    if (!provenance.text.empty())
+        addSource(command, provenance.text);
+    for (const auto& [option, flag] : {std::pair{"max_tokens", "--max-tokens"}, std::pair{"seq_len", "--seq-len"}})
+        if (const auto found = provenance.options.find(option); found != provenance.options.end())
+            addOption(command, flag, found->second);
+    addOption(command, "--out", out);
+    return command;
+}
+
+CommandLine showMaskCommand(const std::string& model, const std::string& maskFile) {
+    return {program, "mask", "show", maskFile, "--model", model};
+}
+
+CommandLine exportCommand(const std::string& model, const std::string& maskFile, const std::string& out) {
+    return {program, "export", model, "--mask", maskFile, "--as", "masked", "--out", out};
+}
+
+} // namespace secateur

@@ -1,0 +1,286 @@
+#include "analysis/metrics/ablation_metrics.h"
+#include "analysis/base/text.h"
+#include "analysis/base/usage_error.h"
+#include "app/cli/ablate_task.h"
+#include "app/cli/ablation_keeper.h"
+#include "app/cli/cli_common.h"
+#include "app/cli/evaluate_task.h"
+#include "app/cli/measure_text.h"
+#include "app/cli/run_forecast.h"
+#include "backends/text/data_digest.h"
+#include "backends/session/mask_digest.h"
+#include "backends/text/measure_on_text.h"
+#include "backends/json/result_json.h"
+
+#include <fmt/core.h>
+#include <spdlog/spdlog.h>
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <cmath>
+#include <filesystem>
+
+namespace secateur::cli {
+
+namespace {
+
+struct AblateArguments {
+    std::string path;
+    std::string units = "heads";
+    int screen = 0;
+    int exact = 10;
+    RunOptions run;
+    MeasureOptions text;
+    TaskOptions tasks;
+    std::string out;
+};
+
+constexpr std::array unitNames{std::pair{"heads", "ablation_head"}, std::pair{"attention", "ablation_attention"},
+                               std::pair{"mlps", "ablation_mlp"}, std::pair{"blocks", "ablation_block"}};
+
+/// @throws UsageError naming the known ones
+std::vector<MetricRequest> requestsOf(const AblateArguments& arguments) {
+    const std::string options = arguments.screen > 0
+                                    ? fmt::format(":screen={}:exact={}", arguments.screen, arguments.exact)
+                                : arguments.tasks.paths.empty() ? ""
+                                                                : ":of=accuracy";
+    std::string ids;
+    for (const std::string& unit : split(arguments.units, ',')) {
+        const auto found = std::ranges::find_if(unitNames, [&](const auto& known) { return known.first == unit; });
+        if (found == unitNames.end())
+            throw UsageError(fmt::format("\"{}\" is none of heads, attention, mlps, blocks", unit), "--units");
+        ids += fmt::format("{}{}{}", ids.empty() ? "" : ",", found->second, options);
+    }
+    return parseMetricRequests(ids);
+}
+
+std::optional<BosMode> modeOf(BosRule rule) {
+    switch (rule) {
+    case BosRule::always:
+        return BosMode::always;
+    case BosRule::never:
+        return BosMode::never;
+    case BosRule::firstOnly:
+        return BosMode::firstOnly;
+    case BosRule::tokenizerDefault:
+        break;
+    }
+    return {};
+}
+
+/// Ablates, with what the session holds and keeps, where there is one.
+class Ablating {
+public:
+    Ablating(const AblateArguments& arguments, const Console& console)
+        : m_arguments(arguments)
+        , m_console(console)
+        , m_requests(requestsOf(arguments))
+        , m_progress(console.progress())
+        , m_tasks(readTasks(arguments.tasks, modeOf(arguments.text.text.rules.bos), arguments.text.batchTokens,
+                            m_progress.part(0, 0)))
+        , m_ready(openToRun(arguments.path, arguments.run, console, m_progress.part(0, 0))) {
+        std::optional<SessionMask> cut;
+        if (m_ready.mask) {
+            mask = {std::filesystem::path(arguments.run.mask).filename().string(), maskDigest(m_ready.mask->mask)};
+            if (!m_ready.mask->mask.keepsAll())
+                cut = SessionMask{mask.name, mask.digest, *m_ready.mask};
+        }
+        if (!arguments.out.empty())
+            m_keeper.emplace(arguments.out, *m_ready.model, cut);
+    }
+
+    void run() {
+        if (m_tasks.empty())
+            onText();
+        else
+            onTask();
+        warnings = m_ready.warnings;
+        if (m_keeper && !results.empty() && m_isNew)
+            m_keeper->keep(results);
+        const bool isWhole = std::ranges::all_of(results, &MetricResult::isWhole);
+        if (m_keeper && !isWhole)
+            spdlog::warn("what is done is kept in {}: the same command goes on from there", m_keeper->path());
+    }
+
+    const Model& model() const { return *m_ready.model; }
+
+    EvaluatedMask mask;
+    std::vector<MetricResult> results;
+    std::vector<std::string> warnings;
+
+private:
+    AblationMemory memoryOf(const std::vector<MetricResult>& known) {
+        AblationMemory memory{known, {}};
+        if (m_keeper)
+            memory.more = [this](const std::vector<MetricResult>& part) {
+                m_isNew = true;
+                m_keeper->keepNowAndThen(part);
+            };
+        return memory;
+    }
+
+    std::vector<MetricResult> knownOf(const std::string& dataDigest) {
+        if (!m_keeper)
+            return {};
+        auto known = m_keeper->known(m_requests, measurementOf(*m_ready.model, *m_ready.plan, dataDigest));
+        for (const MetricResult& result : known)
+            m_ready.warnings.push_back(fmt::format(
+                "{} values of {} are those of {}",
+                std::ranges::count_if(result.values.values(), [](double value) { return !std::isnan(value); }),
+                result.request.resultId(), m_keeper->path()));
+        return known;
+    }
+
+    void onText() {
+        const Plan& plan = *m_ready.plan;
+        const SequenceText text = readSequenceText(model(), m_arguments.text.text, m_progress.part(0, 0));
+        m_ready.warnings.insert(m_ready.warnings.end(), text.warnings.begin(), text.warnings.end());
+        const std::vector<MetricResult> known = knownOf(text.digest);
+        const AblationMemory memory = memoryOf(known);
+        AblationRun run{plan, text.set.sequences, text.labels, m_arguments.text.batchTokens};
+        run.memory.known = known;
+        RunForecast forecast(model(), {m_ready.plan}, m_console, m_progress.part(0, 0));
+        forecast.add(predictedSizeOf(text.set, model().spec()), ablationPasses(model(), run, m_requests));
+        forecast.say();
+        results = ablateOnText(model(), plan, text, m_requests, m_arguments.text.batchTokens, memory,
+                               withTimeLeft(m_progress, m_console));
+    }
+
+    void onTask() {
+        const AblatedTask task = ablatedTask(m_ready, std::move(m_tasks.front()), m_progress.part(0, 0));
+        for (const std::string& warning : task.tokenizer->card().warnings)
+            m_ready.warnings.push_back(warning);
+        const std::vector<MetricResult> known = knownOf(dataDigest(task.asked));
+        const AblationMemory memory = memoryOf(known);
+        const std::int64_t parts = partsToTry(model().spec(), m_ready.plan->mask(), m_requests, known);
+        RunForecast forecast(model(), {m_ready.plan}, m_console, m_progress.part(0, 0));
+        forecast.add(workOf(task.asked, model().spec(), *task.tokenizer, m_progress.part(0, 0)), task.asked.task.name,
+                     parts);
+        if (parts > 0)
+            forecast.say();
+        results = ablateTask(m_ready, task, m_requests, memory, withTimeLeft(m_progress, m_console));
+    }
+
+    const AblateArguments& m_arguments;
+    const Console& m_console;
+    std::vector<MetricRequest> m_requests;
+    Progress m_progress;
+    std::vector<AskedTask> m_tasks;
+    ReadyModel m_ready;
+    std::optional<AblationKeeper> m_keeper;
+    bool m_isNew = false; ///< whether anything was measured
+};
+
+/// A part and what is lost without it.
+struct Row {
+    std::string part;
+    double value = 0;
+    double error = 0;
+};
+
+std::vector<Row> rowsOf(const MetricResult& result) {
+    const bool isHead = result.request.info->scope == Scope::head;
+    std::vector<Row> rows;
+    for (std::size_t layer = 0; layer < result.values.rows(); ++layer)
+        for (std::size_t cell = 0; cell < result.values.columns(); ++cell)
+            if (!std::isnan(result.values(layer, cell))) {
+                const double predicted = result.errorAt(layer, cell);
+                rows.push_back({fmt::format("{}{}{}", layer, isHead ? fmt::format(".{}", cell) : "",
+                                            predicted > 0 ? " (predicted)" : ""),
+                                result.values(layer, cell),
+                                predicted > 0 ? predicted : result.features.front().values(layer, cell)});
+            }
+    std::ranges::stable_sort(rows, {}, &Row::value);
+    return rows;
+}
+
+/// The parts whose loss matters least, and most.
+void printEnds(const MetricResult& result) {
+    constexpr std::size_t lowest = 12;
+    constexpr std::size_t highest = 4;
+    const MetricInfo& info = *result.request.info;
+    const std::vector<Row> rows = rowsOf(result);
+    const auto textOf = [](const Row& row) {
+        return std::vector<std::string>{row.part, significant(row.value, 4), significant(row.error, 2)};
+    };
+    std::vector<std::vector<std::string>> lines{
+        {std::string(name(info.scope)),
+         fmt::format("{}{}", info.title, info.unit.empty() ? "" : fmt::format(" ({})", info.unit)), "error"}};
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+        if (rows.size() > lowest + highest && i == lowest)
+            lines.push_back({"...", "", ""});
+        if (rows.size() <= lowest + highest || i < lowest || i + highest >= rows.size())
+            lines.push_back(textOf(rows[i]));
+    }
+    fmt::print("{}", table(lines, {Align::left, Align::point, Align::point}));
+    if (rows.size() > lowest + highest)
+        fmt::print("{} in all: --json lists them, --out keeps them for `plot`\n", rows.size());
+}
+
+/// @returns whether it came to its end
+bool ablateVerb(const AblateArguments& arguments, const Console& console) {
+    const auto begin = std::chrono::steady_clock::now();
+    if (arguments.tasks.paths.size() > 1)
+        throw UsageError("one task is asked at a time", "--task");
+    Ablating ablating(arguments, console);
+    ablating.run();
+    const bool isWhole = std::ranges::all_of(ablating.results, &MetricResult::isWhole);
+    const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+    if (console.json) {
+        fmt::print("{}\n", measureJson(fullCard(ablating.model()), ablating.results, ablating.mask, seconds,
+                                       peakBytes(), ablating.warnings));
+        return isWhole;
+    }
+    for (const MetricResult& result : ablating.results)
+        printEnds(result);
+    for (const std::string& warning : ablating.warnings)
+        fmt::print(stderr, "note: {}\n", warning);
+    for (const MetricResult& result : ablating.results)
+        for (const std::string& warning : result.warnings)
+            fmt::print(stderr, "note: {}: {}\n", result.request.resultId(), warning);
+    return isWhole;
+}
+
+} // namespace
+
+void addAblate(CLI::App& program, Console& console) {
+    auto arguments = std::make_shared<AblateArguments>();
+    CLI::App* verb = program.add_subcommand(
+        "ablate", "Measure exactly what a model loses when each head, attention, MLP or block alone is removed");
+    verb->add_option("MODEL", arguments->path, "Hugging Face directory, or a file in a format of `list formats`")
+        ->required();
+    verb->add_option("--units", arguments->units,
+                     "What is removed, one at a time: heads, attention, mlps, blocks, by comma")
+        ->option_text("LIST")
+        ->capture_default_str();
+    CLI::Option* screen =
+        verb->add_option("--screen", arguments->screen,
+                         "Exact only where a prediction leaves in doubt which are the N lowest of each kind")
+            ->option_text("N")
+            ->check(CLI::Range(1, 1 << 30));
+    verb->add_option("--screen-exact", arguments->exact,
+                     "Of the cost of all exact values, how much of it may be spent on the most doubtful; 100 = until "
+                     "none is in doubt")
+        ->option_text("PERCENT")
+        ->check(CLI::Range(1, 100))
+        ->capture_default_str()
+        ->needs(screen);
+    CLI::Option* text = addSequenceOptions(*verb, arguments->text);
+    addTaskOptions(*verb, arguments->tasks);
+    verb->get_option("--task")->excludes(text)->excludes(screen)->description(
+        "Task (see: list tasks) whose accuracy is to fall, instead of the loss on a text that rises");
+    verb->remove_option(verb->get_option("--answers"));
+    addMaskOption(*verb, arguments->run);
+    addRunOptions(*verb, arguments->run);
+    verb->add_option("--out", arguments->out,
+                     "Session .h5 to write, or to add to; what it holds already is not measured again, and what Ctrl+C "
+                     "stops goes on from there")
+        ->option_text("FILE");
+    addCommonOptions(*verb, console);
+    verb->footer("Example: secateur-cli ablate SmolLM2-135M-Instruct.Q4_1.gguf --units heads,mlps --text wiki.test.raw "
+                 "--max-tokens 2048 --out s.h5");
+    verb->callback([arguments, &console] { console.isIncomplete = !ablateVerb(*arguments, console); });
+}
+
+} // namespace secateur::cli

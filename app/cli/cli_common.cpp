@@ -1,0 +1,258 @@
+#include "app/cli/cli_common.h"
+
+#include "analysis/model/kernels.h"
+#include "analysis/metrics/measure.h"
+#include "analysis/running/runner.h"
+#include "analysis/base/text.h"
+#include "analysis/base/usage_error.h"
+#include "backends/session/mask_json.h"
+#include "backends/engine/open_model.h"
+#include "backends/json/result_json.h"
+#include "backends/base/runtime.h"
+#include "backends/session/session_hdf5.h"
+
+#include <fmt/core.h>
+#include <spdlog/spdlog.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <charconv>
+#include <chrono>
+#include <cmath>
+#include <mutex>
+
+namespace secateur::cli {
+
+namespace {
+
+enum class Style { live, plain, json, none };
+
+Style styleOf(const std::string& mode) {
+    if (mode == "auto")
+        return isatty(STDERR_FILENO) != 0 ? Style::live : Style::none;
+    return mode == "plain" ? Style::plain : mode == "json" ? Style::json : Style::none;
+}
+
+/// Prints at most ten times a second, lines for a person's log once a second, and always the first and the end.
+class Printer {
+public:
+    explicit Printer(Style style)
+        : m_style(style) {}
+    ~Printer() {
+        if (m_style == Style::live && m_printed)
+            fmt::print(stderr, "\r\x1b[K");
+    }
+
+    void operator()(double fraction, std::string_view text) {
+        const auto now = std::chrono::steady_clock::now();
+        const std::lock_guard lock(m_mutex);
+        const auto pause = std::chrono::milliseconds(m_style == Style::plain ? 1000 : 100);
+        if (m_style == Style::none || (m_printed && fraction < 1 && now - m_last < pause))
+            return;
+        m_last = now;
+        m_printed = true;
+        if (m_style == Style::live)
+            fmt::print(stderr, "\r\x1b[K{:3.0f} %  {}", fraction * 100, text);
+        else if (m_style == Style::plain)
+            fmt::print(stderr, "{:3.0f} %  {}\n", fraction * 100, text);
+        else
+            fmt::print(stderr, "{}\n", progressJson(fraction, text));
+        std::fflush(stderr);
+    }
+
+private:
+    Style m_style;
+    std::mutex m_mutex;
+    std::chrono::steady_clock::time_point m_last;
+    bool m_printed = false;
+};
+
+/// Columns as wide as what is seen: UTF-8 continuation bytes take no room.
+std::size_t width(const std::string& text) {
+    std::size_t count = 0;
+    for (const char c : text)
+        count += (static_cast<unsigned char>(c) & 0xC0U) != 0x80U ? 1U : 0U;
+    return count;
+}
+
+/// Fills numbers up behind, so that their decimal points meet once the column stands to the right.
+void alignPoints(std::vector<std::vector<std::string>>& rows, std::size_t column) {
+    const auto tail = [&](const std::vector<std::string>& row) {
+        const std::size_t point = row[column].find('.');
+        return point == std::string::npos ? 0 : row[column].size() - point;
+    };
+    std::size_t longest = 0;
+    for (std::size_t i = 1; i < rows.size(); ++i)
+        longest = std::max(longest, tail(rows[i]));
+    for (std::size_t i = 1; i < rows.size(); ++i)
+        rows[i][column].append(longest - tail(rows[i]), ' ');
+}
+
+/// What the contract allows: a number behind "cuda:", or none.
+bool isDevice(std::string_view text) {
+    constexpr std::string_view cuda = "cuda:";
+    if (text == "cpu" || text == "cuda")
+        return true;
+    const std::string_view number = text.starts_with(cuda) ? text.substr(cuda.size()) : std::string_view();
+    return !number.empty() && number.size() < 3 &&
+           std::ranges::all_of(number, [](char c) { return c >= '0' && c <= '9'; });
+}
+
+/// "2G", "500MB", "1000000" -> bytes, with units as shortBytes() writes them. @throws UsageError
+std::int64_t bytesOf(const std::string& text) {
+    constexpr std::string_view units = "kmgt";
+    double size = 0;
+    const auto [end, failure] = std::from_chars(text.data(), text.data() + text.size(), size);
+    std::string unit(static_cast<const char*>(end), text.data() + text.size());
+    std::ranges::transform(unit, unit.begin(), [](char c) { return c >= 'A' && c <= 'Z' ? c - 'A' + 'a' : c; });
+    if (unit.ends_with('b'))
+        unit.pop_back();
+    const std::size_t power = unit.empty() ? 0 : units.find(unit) + 1; // 0 where it is none: npos + 1
+    const double bytes = size * std::pow(1000.0, static_cast<double>(power));
+    if (failure != std::errc() || unit.size() > 1 || (power == 0 && !unit.empty()) || !(bytes >= 1 && bytes < 1e18))
+        throw UsageError(fmt::format("\"{}\" is no size such as 2G, 500M or 1000000", text), "--memory-budget");
+    return static_cast<std::int64_t>(bytes);
+}
+
+} // namespace
+
+Progress Console::progress() const {
+    const auto printer = std::make_shared<Printer>(styleOf(progressMode));
+    return Progress([printer](double fraction, std::string_view text) { (*printer)(fraction, text); },
+                    stop.get_token());
+}
+
+bool Console::tellsProgress() const {
+    return styleOf(progressMode) != Style::none;
+}
+
+void Console::announce(double expectedSeconds, std::string_view text) const {
+    const Style style = styleOf(progressMode);
+    if (style == Style::json)
+        fmt::print(stderr, "{}\n", forecastJson(expectedSeconds, text));
+    else if (style != Style::none)
+        fmt::print(stderr, "{}{}\n", style == Style::live ? "\r\x1b[K" : "", text);
+    std::fflush(stderr);
+}
+
+void addCommonOptions(CLI::App& verb, Console& console) {
+    verb.add_flag("--json", console.json, "Print one JSON document on standard output");
+    verb.add_option("--progress", console.progressMode, "Progress on standard error")
+        ->check(CLI::IsMember({"auto", "plain", "json", "none"}))
+        ->capture_default_str();
+    verb.add_option("--threads", console.threads, "Threads to work with; 0 = one per core")
+        ->check(CLI::Range(0, 1024))
+        ->capture_default_str();
+    verb.add_option("--device", console.device, "What multiplies weights: cpu, cuda or cuda:N")
+        ->check(CLI::Validator(
+            [](const std::string& text) { return isDevice(text) ? "" : "is not cpu, cuda or cuda:N"; }, "DEVICE"))
+        ->capture_default_str();
+    verb.add_option("--log-level", console.logLevel, "What to log on standard error")
+        ->check(CLI::IsMember({"debug", "info", "warn", "error", "off"}))
+        ->capture_default_str();
+}
+
+std::shared_ptr<const Model> open(const std::string& path, const Console& console, const Progress& progress,
+                                  std::int64_t memoryBudget) {
+    if (isSession(path))
+        throw Error("is a session, which holds no weights", path, "Name the checkpoint itself");
+    initialiseRuntime(console.threads);
+    return openModel(path, progress, {.device = console.device, .memoryBudget = memoryBudget});
+}
+
+void addRunOptions(CLI::App& verb, RunOptions& options) {
+    verb.add_option("--dtype", options.dtype, "What products are computed in")
+        ->check(CLI::IsMember({"auto", "float32", "bfloat16", "float16"}))
+        ->capture_default_str();
+    verb.add_option_function<std::string>(
+            "--memory-budget", [&options](const std::string& text) { options.memoryBudget = bytesOf(text); },
+            "Most memory for converted weights: bytes, 500M or 2G; without it half of what is free")
+        ->option_text("SIZE");
+}
+
+void addMaskOption(CLI::App& verb, RunOptions& options) {
+    verb.add_option("--mask", options.mask, "Mask .json of what to leave out")->option_text("FILE");
+}
+
+MaskRecord maskOf(const std::string& path, const Model& model, std::vector<std::string>& warnings) {
+    MaskReading reading = readMask(path, model.spec(), model.fingerprint());
+    for (const std::string& warning : reading.warnings)
+        warnings.push_back(path + ": " + warning);
+    return std::move(reading.record);
+}
+
+ReadyModel openToRun(const std::string& path, const RunOptions& options, const Console& console,
+                     const Progress& progress) {
+    ReadyModel ready{open(path, console, progress, options.memoryBudget), nullptr, {}, {}};
+    const Model& model = *ready.model;
+    ready.warnings = model.card().warnings;
+    if (!options.mask.empty())
+        ready.mask = maskOf(options.mask, model, ready.warnings);
+    ready.plan =
+        model.runner().plan(ready.mask ? ready.mask->mask : PruningMask(model.spec()), computeTypeOf(options.dtype));
+    spdlog::info("computing in {}", ready.plan->reason().empty() ? name(ready.plan->type()) : ready.plan->reason());
+    if (!ready.plan->isResident())
+        ready.warnings.push_back("the weights do not fit the memory they may take: they are read again and again");
+    return ready;
+}
+
+Progress withTimeLeft(const Progress& progress, const Console& console) {
+    const auto begin = std::chrono::steady_clock::now();
+    return Progress(
+        [progress, begin](double fraction, std::string_view text) {
+            const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+            const bool known = fraction > 0.01 && fraction < 1 && seconds > 0.5;
+            const double left = known ? seconds * (1 - fraction) / fraction : 0;
+            progress.report(fraction, known ? fmt::format("{}, about {:.0f} s left", text, left) : std::string(text));
+        },
+        console.stop.get_token());
+}
+
+std::int64_t peakBytes() {
+    rusage usage{};
+    getrusage(RUSAGE_SELF, &usage);
+    return static_cast<std::int64_t>(usage.ru_maxrss) * 1024; // Linux counts kilobytes
+}
+
+ModelCard fullCard(const Model& model) {
+    ModelCard card = model.card();
+    card.fingerprint = model.fingerprint();
+    return card;
+}
+
+std::vector<MetricResult> measured(const Model& model, const std::vector<MetricRequest>& requests,
+                                   const Progress& progress) {
+    std::vector<MetricResult> results = measure(model, requests, progress);
+    for (MetricResult& result : results) {
+        result.measurement.fingerprint = model.fingerprint();
+        result.measurement.created = utcNow();
+        result.measurement.device = model.kernels().device();
+    }
+    return results;
+}
+
+std::string table(std::vector<std::vector<std::string>> rows, const std::vector<Align>& alignment) {
+    std::vector<std::size_t> widths;
+    for (std::size_t column = 0; column < alignment.size(); ++column)
+        if (alignment[column] == Align::point)
+            alignPoints(rows, column);
+    for (const auto& row : rows)
+        for (std::size_t column = 0; column < row.size(); ++column) {
+            widths.resize(std::max(widths.size(), column + 1));
+            widths[column] = std::max(widths[column], width(row[column]));
+        }
+    std::string text;
+    for (const auto& row : rows) {
+        for (std::size_t column = 0; column < row.size(); ++column) {
+            const std::string space(widths[column] - width(row[column]), ' ');
+            const bool isLeft = column >= alignment.size() || alignment[column] == Align::left;
+            text += (column > 0 ? "  " : "") + (isLeft ? row[column] + space : space + row[column]);
+        }
+        text.erase(text.find_last_not_of(' ') + 1);
+        text += '\n';
+    }
+    return text;
+}
+
+} // namespace secateur::cli

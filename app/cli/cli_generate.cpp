@@ -1,0 +1,108 @@
+#include "analysis/evaluation/prompt_continuation.h"
+#include "app/cli/cli_common.h"
+#include "app/cli/run_forecast.h"
+#include "backends/tokenizers/open_tokenizer.h"
+#include "backends/json/result_json.h"
+
+#include <fmt/core.h>
+#include <spdlog/spdlog.h>
+
+#include <chrono>
+#include <cstdio>
+#include <string_view>
+
+namespace secateur::cli {
+
+namespace {
+
+struct GenerateArguments {
+    std::string path;
+    PromptRequest prompt;
+    RunOptions run;
+};
+
+/// The text itself shows how far it is: a live line would be drawn over it.
+Progress progressOf(const Console& console) {
+    Console own = console;
+    if (!console.json && console.progressMode == "auto")
+        own.progressMode = "none";
+    return own.progress();
+}
+
+void forecast(const ReadyModel& ready, const PromptRequest& prompt, const Tokenizer& tokenizer,
+              const Console& console) {
+    const auto length = std::ssize(encodedPrompt(prompt, tokenizer));
+    RunForecast expected(*ready.model, {ready.plan}, console, console.progress().part(0, 0));
+    expected.add({1, {length, static_cast<int>(length), 1}, prompt.newTokens, prompt.newTokens}, {});
+    expected.say();
+}
+
+void showPiece(std::string_view piece) {
+    fmt::print("{}", piece);
+    std::fflush(stdout);
+}
+
+void generateVerb(const GenerateArguments& arguments, const Console& console) {
+    checkSampling(arguments.prompt.sampling);
+    const Progress progress = progressOf(console);
+    ReadyModel ready = openToRun(arguments.path, arguments.run, console, progress.part(0, 0));
+    const auto tokenizer = openTokenizer(ready.model->card());
+    const std::vector<std::string>& more = tokenizer->card().warnings;
+    ready.warnings.insert(ready.warnings.end(), more.begin(), more.end());
+
+    forecast(ready, arguments.prompt, *tokenizer, console);
+    const auto begin = std::chrono::steady_clock::now();
+    const PromptContinuation written = continuePrompt(*ready.model, *ready.plan, *tokenizer, arguments.prompt, progress,
+                                                      console.json ? TextSink() : showPiece);
+    const Continuation& continuation = written.continuation;
+    const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+    spdlog::info("{} tokens in {:.2f} s", continuation.tokens.size(), seconds);
+    if (console.json) {
+        fmt::print("{}\n", generationJson(written, seconds, ready.warnings));
+        return;
+    }
+    fmt::print("\n");
+    for (const std::string& warning : ready.warnings)
+        fmt::print(stderr, "note: {}\n", warning);
+    if (continuation.end == TextEnd::contextFull)
+        fmt::print(stderr, "note: the text ends because the model's context of {} tokens is full\n",
+                   ready.model->spec().context);
+}
+
+} // namespace
+
+void addGenerate(CLI::App& program, Console& console) {
+    auto arguments = std::make_shared<GenerateArguments>();
+    PromptRequest& prompt = arguments->prompt;
+    CLI::App* verb = program.add_subcommand("generate", "Continue a prompt, dense or under a mask");
+    verb->add_option("MODEL", arguments->path, "Hugging Face directory, or a file in a format of `list formats`")
+        ->required();
+    verb->add_option("--prompt", prompt.text, "What to continue")->option_text("TEXT")->required();
+    verb->add_option("--new-tokens", prompt.newTokens, "Most tokens to put behind it")
+        ->check(CLI::Range(1, 1'000'000))
+        ->capture_default_str();
+    verb->add_option("--temperature", prompt.sampling.temperature,
+                     "0 takes the likeliest token each time; 1 draws by the model's probabilities")
+        ->capture_default_str();
+    verb->add_option("--top-p", prompt.sampling.topP,
+                     "Draw among the fewest likeliest tokens whose probabilities sum to this")
+        ->capture_default_str();
+    verb->add_option("--seed", prompt.sampling.seed, "Of the draws: the same seed gives the same text")
+        ->check(CLI::Validator(
+            [](const std::string& text) {
+                return text.find_first_not_of("0123456789") == std::string::npos ? "" : "is no whole number from 0";
+            },
+            "", "seed"))
+        ->capture_default_str();
+    verb->add_flag_callback(
+        "--parse-special", [&prompt] { prompt.special = SpecialText::parsed; },
+        "Special text in TEXT (\"<s>\") is the special token");
+    addMaskOption(*verb, arguments->run);
+    addRunOptions(*verb, arguments->run);
+    addCommonOptions(*verb, console);
+    verb->footer(
+        "Example: secateur-cli generate SmolLM2-135M-Instruct.Q4_1.gguf --prompt \"The capital of France is\"");
+    verb->callback([arguments, &console] { generateVerb(*arguments, console); });
+}
+
+} // namespace secateur::cli

@@ -1,0 +1,204 @@
+#include "analysis/base/text.h"
+#include "app/cli/cli_common.h"
+#include "backends/engine/open_model.h"
+#include "backends/tokenizers/open_tokenizer.h"
+#include "backends/json/result_json.h"
+#include "backends/session/session_hdf5.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <optional>
+
+namespace secateur::cli {
+
+namespace {
+
+struct InspectArguments {
+    std::string path;
+    bool tensors = false;
+    std::optional<std::string> tokens;
+    bool parseSpecial = false;
+};
+
+/// "9", or "6 to 9" where layers differ.
+std::string range(const ModelSpec& spec, int LayerSpec::*member) {
+    const auto [least, most] = std::minmax_element(spec.layers.begin(), spec.layers.end(),
+                                                   [&](const auto& a, const auto& b) { return a.*member < b.*member; });
+    if (least == spec.layers.end())
+        return "0";
+    return (*least).*member == (*most).*member ? fmt::format("{}", (*least).*member)
+                                               : fmt::format("{} to {}", (*least).*member, (*most).*member);
+}
+
+/// Sorts as a person counts: "blk.2" before "blk.10".
+std::string naturalKey(const std::string& name) {
+    constexpr std::size_t digits = 9;
+    std::string key;
+    for (std::size_t i = 0; i < name.size();) {
+        const std::size_t end = std::min(name.find_first_not_of("0123456789", i), name.size());
+        if (end > i)
+            key += std::string(digits - std::min(digits, end - i), '0') + name.substr(i, end - i);
+        else
+            key += name[i];
+        i = std::max(end, i + 1);
+    }
+    return key;
+}
+
+std::string shapeText(const TensorInfo& tensor) {
+    std::vector<std::string> sizes;
+    for (const std::int64_t size : tensor.shape)
+        sizes.push_back(std::to_string(size));
+    return join(sizes, " x ");
+}
+
+std::string layersText(const ModelSpec& spec) {
+    const std::size_t stored = spec.tiedGroups().size();
+    return stored == 0 ? std::to_string(spec.layerCount())
+                       : fmt::format("{}, applications of {} stored", spec.layerCount(), stored);
+}
+
+void printCard(const ModelCard& card) {
+    const ModelSpec& spec = card.spec;
+    std::vector<std::vector<std::string>> rows{
+        {"model", card.name},
+        {"path", card.path},
+        {"format", card.format},
+        {"architecture", fmt::format("{} ({})", spec.architecture, name(spec.family))},
+        {"layers", layersText(spec)},
+        {"hidden size", std::to_string(spec.hidden)},
+        {"heads", fmt::format("{}, in {} KV groups", range(spec, &LayerSpec::heads), range(spec, &LayerSpec::kvHeads))},
+        {"head size", range(spec, &LayerSpec::headDim)},
+        {"MLP width", range(spec, &LayerSpec::ffn)},
+        {"vocabulary", fmt::format("{} tokens", grouped(static_cast<std::uint64_t>(spec.vocab)))},
+        {"context",
+         spec.context > 0 ? fmt::format("{} tokens", grouped(static_cast<std::uint64_t>(spec.context))) : "not stated"},
+        {"parameters", fmt::format("{} ({})", shortCount(static_cast<double>(card.parameters)),
+                                   grouped(static_cast<std::uint64_t>(card.parameters)))},
+        {"size", fmt::format("{}, {}", shortBytes(static_cast<double>(card.bytes)), card.dtype)},
+        {"tokenizer", card.tokenizer.empty() ? "none" : card.tokenizer},
+        {"fingerprint", card.fingerprint}};
+    if (spec.family == Family::decoder)
+        rows.push_back({"embeddings", spec.tiedEmbeddings ? "tied" : "separate"});
+    fmt::print("{}", table(rows));
+}
+
+void printResultsOf(const Session& session) {
+    std::vector<std::vector<std::string>> rows{{"result", "one per", "measured (UTC)", "in", "on"}};
+    for (const MetricResult& result : session.results)
+        rows.push_back({result.request.resultId(), std::string(name(result.request.info->scope)),
+                        result.measurement.created, result.measurement.dtype, result.measurement.device});
+    if (session.results.empty())
+        fmt::print("\nno results\n");
+    else
+        fmt::print("\n{}", table(rows));
+}
+
+void printTensors(const std::vector<TensorInfo>& tensors) {
+    std::vector<std::vector<std::string>> rows{{"tensor", "type", "shape", "size", "file"}};
+    for (const TensorInfo& tensor : tensors)
+        rows.push_back(
+            {tensor.name, tensor.dtype, shapeText(tensor), shortBytes(static_cast<double>(tensor.bytes)), tensor.file});
+    fmt::print("{}", table(rows, {Align::left, Align::left, Align::right, Align::right}));
+}
+
+std::vector<TensorInfo> sortedTensors(const std::string& path) {
+    std::vector<TensorInfo> tensors = listTensors(path);
+    std::ranges::sort(tensors, {}, [](const TensorInfo& tensor) { return naturalKey(tensor.name); });
+    return tensors;
+}
+
+void printCardNotes(const ModelCard& card) {
+    for (const std::string& warning : card.warnings)
+        fmt::print(stderr, "note: {}\n", warning);
+}
+
+void inspectSession(const std::string& path, bool json) {
+    const Session session = readSession(path);
+    if (json) {
+        fmt::print("{}\n", inspectJson(session.model));
+        return;
+    }
+    printCard(session.model);
+    printResultsOf(session);
+    printCardNotes(session.model);
+}
+
+/// A token's text where it can be shown in a line.
+std::string shownText(std::string_view text) {
+    std::string shown;
+    for (const char byte : text)
+        shown += byte == '\n' ? "\\n" : byte == '\t' ? "\\t" : byte == '\r' ? "\\r" : std::string(1, byte);
+    return shown;
+}
+
+void printTokens(const Tokenizer& tokenizer, std::string_view text, const Encoding& encoding) {
+    const TokenizerCard& card = tokenizer.card();
+    fmt::print("{} of {} tokens, from {}\n\n", card.kind, grouped(static_cast<std::uint64_t>(card.size)), card.source);
+    std::vector<std::vector<std::string>> rows{{"id", "token", "bytes", "text"}};
+    for (std::size_t i = 0; i < encoding.ids.size(); ++i) {
+        const TextRange& range = encoding.ranges[i];
+        rows.push_back({std::to_string(encoding.ids[i]), shownText(tokenizer.token(encoding.ids[i]).value_or("")),
+                        range.begin == range.end ? "added" : fmt::format("{}-{}", range.begin, range.end),
+                        shownText(text.substr(range.begin, range.end - range.begin))});
+    }
+    fmt::print("{}", table(rows, {Align::right}));
+    if (!card.chatTemplate.empty())
+        fmt::print("\nchat template, which is not executed:\n{}\n", card.chatTemplate);
+    for (const std::string& warning : card.warnings)
+        fmt::print(stderr, "note: {}\n", warning);
+}
+
+void inspectTokens(const InspectArguments& arguments, bool json) {
+    const auto tokenizer = openTokenizer(arguments.path);
+    const Encoding encoding = tokenizer->encode(
+        *arguments.tokens,
+        {.special = arguments.parseSpecial ? SpecialText::parsed : SpecialText::plain, .ranges = true});
+    if (json)
+        fmt::print("{}\n", tokensJson(*tokenizer, *arguments.tokens, encoding));
+    else
+        printTokens(*tokenizer, *arguments.tokens, encoding);
+}
+
+void inspect(const InspectArguments& arguments, const Console& console) {
+    if (arguments.tokens)
+        return inspectTokens(arguments, console.json);
+    if (isSession(arguments.path) && arguments.tensors)
+        throw Error("is a session, which holds no tensors", arguments.path, "Name the checkpoint itself");
+    if (isSession(arguments.path))
+        return inspectSession(arguments.path, console.json);
+    const ModelCard card = fullCard(*open(arguments.path, console, console.progress()));
+    if (console.json && arguments.tensors)
+        fmt::print("{}\n", inspectJson(card, sortedTensors(arguments.path)));
+    else if (console.json)
+        fmt::print("{}\n", inspectJson(card));
+    else if (arguments.tensors)
+        printTensors(sortedTensors(arguments.path));
+    else
+        printCard(card);
+    if (!console.json)
+        printCardNotes(card);
+}
+
+} // namespace
+
+void addInspect(CLI::App& program, Console& console) {
+    auto arguments = std::make_shared<InspectArguments>();
+    CLI::App* verb = program.add_subcommand("inspect", "Show the model card of a checkpoint or a session");
+    verb->add_option("MODEL", arguments->path,
+                     "Hugging Face directory, a file in a format of `list formats`, or a session .h5")
+        ->required();
+    auto* tensors = verb->add_flag("--tensors", arguments->tensors, "List the tensors instead");
+    auto* tokens = verb->add_option("--tokens", arguments->tokens,
+                                    "Show instead how the tokenizer cuts this text (MODEL may be its file alone)")
+                       ->option_text("TEXT")
+                       ->excludes(tensors);
+    verb->add_flag("--parse-special", arguments->parseSpecial, "Special text in TEXT (\"<s>\") is the special token")
+        ->needs(tokens);
+    addCommonOptions(*verb, console);
+    verb->footer("Example: secateur-cli inspect SmolLM2-135M-Instruct.Q4_1.gguf --json");
+    verb->callback([arguments, &console] { inspect(*arguments, console); });
+}
+
+} // namespace secateur::cli

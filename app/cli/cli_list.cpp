@@ -1,0 +1,122 @@
+#include "analysis/figures/figure.h"
+#include "analysis/metrics/metric.h"
+#include "analysis/strategies/strategy.h"
+#include "analysis/tasks/task.h"
+#include "analysis/base/text.h"
+#include "app/cli/cli_common.h"
+#include "backends/config/architectures.h"
+#include "backends/formats/formats.h"
+#include "backends/json/result_json.h"
+
+#include <fmt/core.h>
+
+#include <array>
+
+namespace secateur::cli {
+
+namespace {
+
+std::vector<ListItem> metrics() {
+    std::vector<ListItem> items;
+    for (const MetricInfo* info : allMetrics())
+        items.push_back({std::string(info->id),
+                         std::string(info->summary),
+                         std::string(info->source),
+                         {info->options.begin(), info->options.end()},
+                         {{"title", std::string(info->title)},
+                          {"formula", std::string(info->formula)},
+                          {"unit", std::string(info->unit)},
+                          {"scope", std::string(name(info->scope))},
+                          {"needs", std::string(name(info->needs))},
+                          {"prune_first", std::string(name(info->pruneFirst))}}});
+    return items;
+}
+
+std::vector<ListItem> strategies() {
+    std::vector<ListItem> items;
+    for (const StrategyInfo& info : allStrategies())
+        items.push_back({std::string(info.id),
+                         std::string(info.summary),
+                         std::string(info.source),
+                         {info.options.begin(), info.options.end()},
+                         {{"removes", std::string(info.removes)}, {"budget", std::string(info.budget)}}});
+    return items;
+}
+
+std::vector<ListItem> architectures() {
+    std::vector<ListItem> items;
+    for (const ArchitectureInfo& info : allArchitectures())
+        items.push_back(
+            {std::string(info.id), std::string(info.summary), {}, {}, {{"family", std::string(name(info.family))}}});
+    return items;
+}
+
+std::vector<ListItem> formats() {
+    std::vector<ListItem> items;
+    for (const FormatInfo& info : allFormats())
+        items.push_back({std::string(info.id), std::string(info.summary), {}, {}, {}});
+    return items;
+}
+
+std::vector<ListItem> figures() {
+    std::vector<ListItem> items;
+    for (const FigureInfo& info : allFigures())
+        items.push_back(
+            {std::string(info.id), std::string(info.summary), {}, {info.options.begin(), info.options.end()}, {}});
+    return items;
+}
+
+std::vector<ListItem> tasks() {
+    std::vector<ListItem> items;
+    for (const TaskFormat& format : taskFormats())
+        items.push_back({std::string(format.id),
+                         std::string(format.summary),
+                         {},
+                         {},
+                         {{"rows", std::string(format.fields)}, {"reported", std::string(format.metric)}}});
+    return items;
+}
+
+struct Kind {
+    const char* name;
+    std::vector<ListItem> (*items)();
+};
+
+constexpr std::array kinds{
+    Kind{"metrics", metrics}, Kind{"strategies", strategies}, Kind{"architectures", architectures},
+    Kind{"formats", formats}, Kind{"figures", figures},       Kind{"tasks", tasks}};
+
+void printItems(const std::vector<ListItem>& items) {
+    std::vector<std::vector<std::string>> rows;
+    for (const ListItem& item : items) {
+        rows.push_back({item.id, item.summary});
+        for (const auto& [name, text] : item.fields)
+            if (name == "rows") // what a file must hold is no option, and as useful
+                rows.push_back({"", "rows: " + text});
+        for (const OptionInfo& option : item.options)
+            rows.push_back({fmt::format("  :{}={}", option.name, option.defaultValue), std::string(option.meaning)});
+    }
+    fmt::print("{}", table(rows));
+}
+
+} // namespace
+
+void addList(CLI::App& program, Console& console) {
+    auto kind = std::make_shared<std::string>();
+    CLI::App* verb = program.add_subcommand("list", "List what this version knows, one line each");
+    std::vector<std::string> names;
+    for (const Kind& known : kinds)
+        names.emplace_back(known.name);
+    verb->add_option("KIND", *kind, join(names, ", "))->required()->check(CLI::IsMember(names));
+    addCommonOptions(*verb, console);
+    verb->footer("Example: secateur-cli list metrics --json");
+    verb->callback([kind, &console] {
+        for (const Kind& known : kinds)
+            if (known.name == *kind && console.json)
+                fmt::print("{}\n", listJson(*kind, known.items()));
+            else if (known.name == *kind)
+                printItems(known.items());
+    });
+}
+
+} // namespace secateur::cli

@@ -1,0 +1,244 @@
+#include "analysis/export/legalise.h"
+#include "analysis/masks/mask_algebra.h"
+#include "analysis/masks/price.h"
+#include "analysis/masks/protection.h"
+#include "analysis/base/text.h"
+#include "analysis/base/usage_error.h"
+#include "app/cli/cli_common.h"
+#include "app/cli/mask_output.h"
+#include "backends/base/atomic_file.h"
+#include "backends/session/mask_json.h"
+#include "backends/json/mask_result_json.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <array>
+#include <functional>
+
+namespace secateur::cli {
+
+namespace {
+
+struct MaskArguments {
+    std::vector<std::string> files;
+    std::string model;
+    std::string out;
+    std::string protect = "none";
+    std::string unit = "head";
+};
+
+constexpr std::array units{CutUnit::head,      CutUnit::kvGroup, CutUnit::neuron,
+                           CutUnit::attention, CutUnit::mlp,     CutUnit::block};
+
+/// The masks that were named, and what is known of their model.
+struct ReadMasks {
+    ModelCard card; ///< of the structure alone where no model was named
+    bool hasModel = false;
+    std::vector<MaskRecord> records;
+    std::vector<std::string> warnings;
+
+    const ModelSpec& spec() const { return card.spec; }
+};
+
+ReadMasks readAll(const MaskArguments& arguments, const Console& console) {
+    ReadMasks masks;
+    if (!arguments.model.empty()) {
+        const auto model = open(arguments.model, console, console.progress().part(0, 0));
+        masks.card = fullCard(*model);
+        masks.hasModel = true;
+        for (const std::string& file : arguments.files)
+            masks.records.push_back(maskOf(file, *model, masks.warnings));
+        return masks;
+    }
+    masks.card.spec = readMaskedModel(arguments.files.front());
+    for (const std::string& file : arguments.files)
+        masks.records.push_back(std::move(readMask(file, masks.spec(), {}).record));
+    if (masks.spec().architecture == "albert")
+        masks.warnings.emplace_back("layers that share their weights are known with --model only: of these, each cut "
+                                    "is counted once");
+    return masks;
+}
+
+/// What all of them say of the model they were made on.
+MaskRecord recordOf(ReadMasks& masks, PruningMask mask, std::string note) {
+    MaskRecord record;
+    record.mask = std::move(mask);
+    record.note = std::move(note);
+    record.modelName = masks.hasModel ? masks.card.name : masks.records.front().modelName;
+    record.fingerprint = masks.hasModel ? masks.card.fingerprint : masks.records.front().fingerprint;
+    for (const MaskRecord& other : masks.records) {
+        if (masks.hasModel || other.fingerprint == record.fingerprint)
+            continue;
+        masks.warnings.emplace_back(
+            "the masks were made on checkpoints with unlike fingerprints: the new one has none");
+        record.fingerprint.clear();
+        break;
+    }
+    return record;
+}
+
+/// Of a mask that is to be written.
+PruningMask protectedMask(PruningMask mask, const MaskArguments& arguments, const ModelSpec& spec) {
+    Protection::parse(arguments.protect, spec).restore(mask);
+    return mask;
+}
+
+void tell(const ReadMasks& masks, const PruningMask& mask, const std::string& path, const Console& console) {
+    const Price price = PriceList(masks.card).price(mask);
+    if (console.json) {
+        fmt::print("{}\n", maskResultJson(path, {mask, price, masks.hasModel}, masks.warnings));
+        return;
+    }
+    printMask(mask, masks.spec(), price, masks.hasModel);
+    printNotes(masks.warnings);
+}
+
+void write(ReadMasks& masks, const PruningMask& mask, const std::string& note, const MaskArguments& arguments) {
+    const MaskRecord record = recordOf(masks, mask, note);
+    if (!arguments.out.empty())
+        writeMask(arguments.out, record);
+}
+
+void showMask(const MaskArguments& arguments, const Console& console) {
+    const ReadMasks masks = readAll(arguments, console);
+    const MaskRecord& record = masks.records.front();
+    if (!console.json) {
+        const std::string name = record.modelName.empty() ? "" : record.modelName + ", ";
+        fmt::print("for {}{} {}\n", name, record.mask.architecture(), record.mask.structure());
+        if (!record.note.empty())
+            fmt::print("note: {}\n", record.note);
+        if (record.provenance && !record.provenance->strategy.empty())
+            fmt::print("made by {} {}\n", record.provenance->strategy, record.provenance->created);
+    }
+    tell(masks, record.mask, arguments.files.front(), console);
+}
+
+using Combine = PruningMask (*)(const PruningMask&, const PruningMask&);
+
+void combine(const char* what, Combine with, const MaskArguments& arguments, const Console& console) {
+    ReadMasks masks = readAll(arguments, console);
+    PruningMask result = masks.records.front().mask;
+    for (std::size_t i = 1; i < masks.records.size(); ++i)
+        result = with(result, masks.records[i].mask);
+    result = protectedMask(std::move(result), arguments, masks.spec());
+    write(masks, result, fmt::format("{} of {}", what, join(arguments.files, ", ")), arguments);
+    tell(masks, result, arguments.out, console);
+}
+
+void printPart(const std::string& title, const PruningMask& mask) {
+    fmt::print("{}{}\n", title, mask.keepsAll() ? ": nothing" : "");
+    printCuts(mask);
+}
+
+void diffMasks(const MaskArguments& arguments, const Console& console) {
+    ReadMasks masks = readAll(arguments, console);
+    const MaskDifference parts = differenceOf(masks.records[0].mask, masks.records[1].mask);
+    const PruningMask either = protectedMask(unionOf(parts.onlyFirst, parts.onlySecond), arguments, masks.spec());
+    write(masks, either, fmt::format("difference of {}", join(arguments.files, ", ")), arguments);
+    if (!console.json) {
+        printPart("only in " + arguments.files[0], parts.onlyFirst);
+        printPart("only in " + arguments.files[1], parts.onlySecond);
+        printPart("in both", parts.both);
+        printNotes(masks.warnings);
+        return;
+    }
+    const PriceList prices(masks.card);
+    const std::array priced{prices.price(either), prices.price(parts.onlyFirst), prices.price(parts.onlySecond),
+                            prices.price(parts.both)};
+    const bool hasModel = masks.hasModel;
+    fmt::print("{}\n", maskDifferenceJson(
+                           arguments.out, {either, priced[0], hasModel}, {parts.onlyFirst, priced[1], hasModel},
+                           {parts.onlySecond, priced[2], hasModel}, {parts.both, priced[3], hasModel}, masks.warnings));
+}
+
+void invert(const MaskArguments& arguments, const Console& console) {
+    ReadMasks masks = readAll(arguments, console);
+    const auto unit = std::find_if(units.begin(), units.end(), [&](CutUnit u) { return name(u) == arguments.unit; });
+    const PruningMask result =
+        protectedMask(inversionOf(masks.records.front().mask, *unit, masks.spec()), arguments, masks.spec());
+    write(masks, result, fmt::format("the other {} of {}", plural(*unit), arguments.files.front()), arguments);
+    tell(masks, result, arguments.out, console);
+}
+
+void grow(const MaskArguments& arguments, const Console& console) {
+    ReadMasks masks = readAll(arguments, console);
+    const PruningMask result =
+        protectedMask(grownToKvGroups(masks.records.front().mask, masks.spec()), arguments, masks.spec());
+    write(masks, result, fmt::format("{} grown to whole KV groups", arguments.files.front()), arguments);
+    tell(masks, result, arguments.out, console);
+}
+
+void legalise(const MaskArguments& arguments, const Console& console) {
+    ReadMasks masks = readAll(arguments, console);
+    const LegalMask legal = legalised(masks.records.front().mask, masks.spec());
+    if (protectedMask(legal.mask, arguments, masks.spec()) != legal.mask)
+        throw UsageError("the nearest mask with equal KV groups cuts some of them", "--protect");
+    write(masks, legal.mask, fmt::format("{} with equal KV groups", arguments.files.front()), arguments);
+    if (!console.json)
+        fmt::print("{} cut besides, {} kept after all\n", counted(legal.cut.size(), "head"),
+                   counted(legal.kept.size(), "head"));
+    tell(masks, legal.mask, arguments.out, console);
+}
+
+using Work = std::function<void(const MaskArguments&, const Console&)>;
+
+/// @param least files and @param most of them
+CLI::App* addVerb(CLI::App& parent, const char* verbName, const char* summary, int least, int most, Work work,
+                  std::shared_ptr<MaskArguments> arguments, Console& console) {
+    CLI::App* verb = parent.add_subcommand(verbName, summary);
+    verb->add_option("MASK", arguments->files, "Mask .json")->required()->expected(least, most);
+    verb->add_option("--model", arguments->model,
+                     "Checkpoint the masks are for: checks them against it and prices what they cut");
+    addCommonOptions(*verb, console);
+    verb->callback([work = std::move(work), arguments, &console] {
+        if (!arguments->out.empty())
+            checkCanWrite(arguments->out);
+        work(*arguments, console);
+    });
+    return verb;
+}
+
+void addOutput(CLI::App& verb, MaskArguments& arguments) {
+    verb.add_option("--out", arguments.out, "Mask .json to write; without it the result is only shown")
+        ->option_text("FILE");
+    verb.add_option("--protect", arguments.protect,
+                    "What the result does not cut: first_last, none, or layers and heads such as 0,29,3.4,5.1-3")
+        ->capture_default_str();
+}
+
+} // namespace
+
+void addMask(CLI::App& program, Console& console) {
+    CLI::App* mask = program.add_subcommand("mask", "Look at masks and combine them");
+    mask->require_subcommand(1);
+    const auto add = [&](const char* verb, const char* summary, int least, int most, Work work) {
+        auto arguments = std::make_shared<MaskArguments>();
+        CLI::App* added = addVerb(*mask, verb, summary, least, most, std::move(work), arguments, console);
+        if (verb != std::string_view("show"))
+            addOutput(*added, *arguments);
+        if (verb == std::string_view("invert")) {
+            std::vector<std::string> names;
+            for (const CutUnit unit : units)
+                names.emplace_back(name(unit));
+            added->add_option("--unit", arguments->unit, "Of which the others are cut, and nothing else")
+                ->check(CLI::IsMember(names))
+                ->capture_default_str();
+        }
+    };
+    constexpr int any = 1000;
+    const auto combining = [](const char* what, Combine with) {
+        return [what, with](const MaskArguments& arguments, const Console& own) { combine(what, with, arguments, own); };
+    };
+    add("show", "What a mask cuts, and what that saves", 1, 1, showMask);
+    add("union", "Cut what any of them cuts", 2, any, combining("union", unionOf));
+    add("intersect", "Cut what all of them cut", 2, any, combining("intersection", intersectionOf));
+    add("subtract", "Cut what the first cuts and the others do not", 2, any, combining("difference", subtraction));
+    add("diff", "What only the one cuts, only the other, and both", 2, 2, diffMasks);
+    add("invert", "Cut what a mask leaves of one kind of unit", 1, 1, invert);
+    add("grow", "Cut whole KV groups where a mask cuts some of their heads", 1, 1, grow);
+    add("legalise", "The nearest mask whose KV groups all keep the same number of heads in each layer", 1, 1, legalise);
+    mask->footer("Example: secateur-cli mask union a.mask.json b.mask.json --out both.mask.json");
+}
+
+} // namespace secateur::cli

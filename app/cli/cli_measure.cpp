@@ -1,0 +1,213 @@
+#include "analysis/figures/figure.h"
+#include "analysis/base/statistics.h"
+#include "analysis/base/text.h"
+#include "app/cli/cli_common.h"
+#include "app/cli/measure_text.h"
+#include "backends/base/atomic_file.h"
+#include "backends/session/mask_digest.h"
+#include "backends/json/result_json.h"
+#include "backends/session/session_hdf5.h"
+
+#include <fmt/core.h>
+#include <spdlog/spdlog.h>
+
+#include <algorithm>
+#include <chrono>
+#include <filesystem>
+
+namespace secateur::cli {
+
+namespace {
+
+struct MeasureArguments {
+    std::string path;
+    std::string metrics;
+    RunOptions run;
+    MeasureOptions text;
+    std::string out;
+    std::string csv;
+};
+
+/// A line for each cell: what it is of, then its value, class and features.
+std::string csvRows(const MetricResult& result, const Matrix& values, const std::string& prefix,
+                    const ModelSpec& spec) {
+    const MetricInfo& info = *result.request.info;
+    std::string csv;
+    for (std::size_t layer = 0; layer < values.rows(); ++layer)
+        for (std::size_t cell = 0; cell < cellsInLayer(info.scope, spec.layers[layer]); ++cell) {
+            const double value = values(layer, cell);
+            csv += fmt::format("{}{},{}{}", prefix, layer, info.scope == Scope::layer ? "" : fmt::format("{},", cell),
+                               exactly(value));
+            if (!info.classes.empty())
+                csv += fmt::format(",{}", value >= 0 ? info.classes[static_cast<std::size_t>(value)] : "");
+            for (const MetricFeature& feature : result.features)
+                csv += "," + exactly(feature.values(layer, cell));
+            csv += "\r\n";
+        }
+    return csv;
+}
+
+std::string csvText(const MetricResult& result, const ModelSpec& spec) {
+    const MetricInfo& info = *result.request.info;
+    std::string csv = fmt::format("{}layer,{}value", result.lengths.empty() ? "" : "length,",
+                                  info.scope == Scope::layer ? "" : std::string(name(info.scope)) + ",");
+    csv += info.classes.empty() ? "" : ",class";
+    for (const MetricFeature& feature : result.features)
+        csv += "," + feature.name;
+    csv += "\r\n";
+    if (result.lengths.empty())
+        return csv + csvRows(result, result.values, {}, spec);
+    for (std::size_t i = 0; i < result.lengths.size(); ++i)
+        csv += csvRows(result, result.overLengths[i], fmt::format("{},", result.lengths[i]), spec);
+    return csv;
+}
+
+/// Before the work, so that hours of it are not lost to a folder that cannot be made.
+void makeFolder(const std::string& folder) {
+    std::error_code failure;
+    std::filesystem::create_directories(folder, failure);
+    if (failure)
+        throw Error("the folder cannot be made: " + failure.message(), folder);
+    checkCanWrite((std::filesystem::path(folder) / "trial.csv").string());
+}
+
+void writeCsv(const std::string& folder, const std::vector<MetricResult>& results, const ModelSpec& spec) {
+    for (const MetricResult& result : results)
+        writeWhole((std::filesystem::path(folder) / (fileForm(result.request.resultId()) + ".csv")).string(),
+                   csvText(result, spec));
+}
+
+/// Of each layer how many heads are of each class.
+template <typename AddColumn>
+void addClassColumns(const MetricResult& result, const AddColumn& addColumn) {
+    const auto classes = result.request.info->classes;
+    for (std::size_t i = 0; i < classes.size(); ++i)
+        addColumn(i == 0 ? result.request.resultId() + " " + std::string(classes[i]) : std::string(classes[i]),
+                  [&](std::size_t layer) {
+                      return std::to_string(std::ranges::count(result.values.row(layer), static_cast<double>(i)));
+                  });
+}
+
+/// A row per layer; metrics of several cells as their mean (of neurons, whose tails are long, the median), least and
+/// greatest.
+void printTable(const std::vector<MetricResult>& results, const ModelSpec& spec) {
+    std::vector<std::vector<std::string>> rows(spec.layers.size() + 1);
+    const auto addColumn = [&](const std::string& header, auto textOf) {
+        rows[0].push_back(header);
+        for (std::size_t layer = 0; layer < spec.layers.size(); ++layer)
+            rows[layer + 1].push_back(textOf(layer));
+    };
+    addColumn("layer", [](std::size_t layer) { return std::to_string(layer); });
+    for (const MetricResult& result : results) {
+        const MetricInfo& info = *result.request.info;
+        const auto cells = [&](std::size_t layer) { return result.values.row(layer); };
+        const auto number = [](double value) { return significant(value, 4); };
+        const std::string header =
+            result.request.resultId() + (info.unit.empty() ? "" : fmt::format(" ({})", info.unit));
+        if (!info.classes.empty()) {
+            addClassColumns(result, addColumn);
+            continue;
+        }
+        if (info.scope == Scope::layer) {
+            addColumn(header, [&](std::size_t layer) { return number(cells(layer)[0]); });
+            continue;
+        }
+        if (info.scope == Scope::neuron)
+            addColumn(header + " median", [&](std::size_t layer) { return number(percentile(cells(layer), 50)); });
+        else
+            addColumn(header + " mean", [&](std::size_t layer) { return number(finiteMean(cells(layer))); });
+        addColumn("min", [&](std::size_t layer) { return number(finiteRange(cells(layer)).first); });
+        addColumn("max", [&](std::size_t layer) { return number(finiteRange(cells(layer)).second); });
+    }
+    fmt::print("{}", table(rows, std::vector<Align>(rows[0].size(), Align::point)));
+}
+
+/// What was asked for, in the order that it was measured in.
+struct Measured {
+    Session session;
+    EvaluatedMask mask;
+    std::vector<std::string> notes;
+};
+
+/// Opens the model, with what is left of it where anything runs.
+ReadyModel opened(const MeasureArguments& arguments, bool runs, const Console& console, const Progress& progress) {
+    if (runs)
+        return openToRun(arguments.path, arguments.run, console, progress);
+    ReadyModel ready{open(arguments.path, console, progress), nullptr, {}, {}};
+    ready.warnings = ready.model->card().warnings;
+    return ready;
+}
+
+Measured measureRequests(const MeasureArguments& arguments, const Console& console) {
+    const std::vector<MetricRequest> requests = parseMetricRequests(arguments.metrics);
+    const bool runs = std::ranges::any_of(requests, runsModel);
+    const Progress progress = console.progress();
+    Measured all;
+    ReadyModel ready = opened(arguments, runs, console, progress.part(0, 0));
+    all.session.model = fullCard(*ready.model);
+    if (!arguments.out.empty())
+        checkCanAdd(all.session.model, arguments.out);
+    if (!arguments.csv.empty())
+        makeFolder(arguments.csv);
+    all.session.results = measureAll(ready, arguments.text, requests, console, progress);
+    if (ready.mask) {
+        all.mask = {std::filesystem::path(arguments.run.mask).filename().string(), maskDigest(ready.mask->mask)};
+        if (!ready.mask->mask.keepsAll())
+            all.session.masks.push_back({all.mask.name, all.mask.digest, *ready.mask});
+        if (!std::ranges::all_of(requests, runsModel))
+            ready.warnings.emplace_back("metrics of weights are of the whole model, whatever the mask cuts");
+    }
+    all.notes = ready.warnings;
+    all.session.created = utcNow();
+    return all;
+}
+
+/// @returns whether it came to its end
+bool measureVerb(const MeasureArguments& arguments, const Console& console) {
+    const auto begin = std::chrono::steady_clock::now();
+    const Measured all = measureRequests(arguments, console);
+    const Session& session = all.session;
+    const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+    spdlog::info("measured {} in {:.2f} s", arguments.metrics, seconds);
+
+    if (!arguments.out.empty())
+        addToSession(session, arguments.out);
+    if (!arguments.csv.empty())
+        writeCsv(arguments.csv, session.results, session.model.spec);
+    const bool isWhole = std::ranges::all_of(session.results, &MetricResult::isWhole);
+    if (console.json) {
+        fmt::print("{}\n", measureJson(session.model, session.results, all.mask, seconds, peakBytes(), all.notes));
+        return isWhole;
+    }
+    printTable(session.results, session.model.spec);
+    for (const std::string& warning : all.notes)
+        fmt::print(stderr, "note: {}\n", warning);
+    for (const MetricResult& result : session.results)
+        for (const std::string& warning : result.warnings)
+            fmt::print(stderr, "note: {}: {}\n", result.request.resultId(), warning);
+    return isWhole;
+}
+
+} // namespace
+
+void addMeasure(CLI::App& program, Console& console) {
+    auto arguments = std::make_shared<MeasureArguments>();
+    CLI::App* verb = program.add_subcommand("measure", "Compute metrics of a checkpoint");
+    verb->add_option("MODEL", arguments->path, "Hugging Face directory, or a file in a format of `list formats`")
+        ->required();
+    verb->add_option("--metric", arguments->metrics,
+                     "ID[:key=value]... by comma, or a group: weights, forward, gradient, ablation, all = what is not "
+                     "slow (see: "
+                     "list metrics)")
+        ->required();
+    addMaskOption(*verb, arguments->run);
+    addMeasureOptions(*verb, arguments->text);
+    addRunOptions(*verb, arguments->run);
+    verb->add_option("--out", arguments->out, "Session .h5 to write, or to add to");
+    verb->add_option("--csv", arguments->csv, "Folder for one CSV file per result");
+    addCommonOptions(*verb, console);
+    verb->footer("Example: secateur-cli measure Llama-3.1-8B --metric weights,gate_norm:fold_norm=true --out llama.h5");
+    verb->callback([arguments, &console] { console.isIncomplete = !measureVerb(*arguments, console); });
+}
+
+} // namespace secateur::cli

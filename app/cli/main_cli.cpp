@@ -1,0 +1,104 @@
+#include "analysis/base/text.h"
+#include "analysis/base/usage_error.h"
+#include "app/cli/cli_common.h"
+#include "backends/json/result_json.h"
+
+#include <fmt/core.h>
+#include <spdlog/sinks/stdout_color_sinks.h>
+#include <spdlog/spdlog.h>
+
+#include <algorithm>
+#include <csignal>
+#include <string_view>
+#include <thread>
+
+namespace {
+
+using namespace secateur;
+
+enum ExitStatus { ok = 0, failed = 1, wrongUsage = 2 };
+
+/// Ctrl+C asks the work to stop; a second one ends the program at once. Files are written aside, so neither leaves half
+/// of one. Signals are taken by a thread of their own: a handler could not do anything safely.
+void stopOnInterrupt(std::stop_source stop) {
+    sigset_t signals;
+    sigemptyset(&signals);
+    sigaddset(&signals, SIGINT);
+    sigaddset(&signals, SIGTERM);
+    pthread_sigmask(SIG_BLOCK, &signals, nullptr);
+    std::thread([signals, stop = std::move(stop)]() mutable {
+        int signal = 0;
+        while (sigwait(&signals, &signal) == 0)
+            if (!stop.request_stop())
+                _exit(128 + signal);
+    }).detach();
+}
+
+int fail(const Error& error, int status, const cli::Console& console) {
+    if (console.json)
+        fmt::print("{}\n", errorJson(error));
+    else
+        fmt::print(stderr, "secateur-cli: {}\n", error.what());
+    return status;
+}
+
+void build(CLI::App& program, cli::Console& console) {
+    program.require_subcommand(1);
+    program.set_version_flag("--version", "secateur " SECATEUR_VERSION);
+    program.footer("Each verb has its own --help. Layers and heads count from 0. "
+                   "Exit status: 0 ok, 1 the work failed, 2 wrong usage.");
+    cli::addInspect(program, console);
+    cli::addMeasure(program, console);
+    cli::addAblate(program, console);
+    cli::addPrune(program, console);
+    cli::addEvaluate(program, console);
+    cli::addMask(program, console);
+    cli::addGenerate(program, console);
+    cli::addExport(program, console);
+    cli::addSession(program, console);
+    cli::addPlot(program, console);
+    cli::addList(program, console);
+    program.parse_complete_callback([&console] { spdlog::set_level(spdlog::level::from_str(console.logLevel)); });
+}
+
+/// CLI11 would only say that a verb is missing.
+void checkVerb(const CLI::App& program, int count, char** values) {
+    if (count < 2 || values[1][0] == '-')
+        return;
+    std::vector<std::string> known;
+    for (const CLI::App* verb : program.get_subcommands(nullptr))
+        known.push_back(verb->get_name());
+    if (std::find(known.begin(), known.end(), values[1]) == known.end())
+        throw UsageError(fmt::format("unknown verb; the known ones are {}", join(known, ", ")), values[1]);
+}
+
+} // namespace
+
+int main(int count, char** values) {
+    spdlog::set_default_logger(spdlog::stderr_color_mt("secateur"));
+    cli::Console console;
+    // Wrong usage is told in JSON too, also where parsing ends before it comes to this flag.
+    console.json = std::find(values, values + count, std::string_view("--json")) != values + count;
+    stopOnInterrupt(console.stop);
+    CLI::App program("Secateur, headless: look into transformers and prune them", "secateur-cli");
+    build(program, console);
+    try {
+        checkVerb(program, count, values);
+        program.parse(count, values);
+        if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0)
+            return fmt::print(stderr, "secateur-cli: standard output cannot be written\n"), failed;
+        return console.isIncomplete ? failed : ok;
+    } catch (const CLI::ParseError& error) {
+        if (error.get_exit_code() != 0 && console.json)
+            return fail(UsageError(error.what(), {}, "Run with --help for more information"), wrongUsage, console);
+        return program.exit(error) == 0 ? ok : wrongUsage;
+    } catch (const UsageError& error) {
+        return fail(error, wrongUsage, console);
+    } catch (const Error& error) {
+        return fail(error, failed, console);
+    } catch (const Cancelled&) {
+        return fail(Error("cancelled"), failed, console);
+    } catch (const std::exception& error) {
+        return fail(Error(error.what()), failed, console);
+    }
+}

@@ -1,0 +1,218 @@
+#include "app/window/process_age.h"
+#include "app/window/window_engine.h"
+#include "widgets/document/comparison.h"
+#include "widgets/document/document.h"
+#include "widgets/window/first_picture.h"
+#include "widgets/evaluations/further_items.h"
+#include "widgets/jobs/job_runner.h"
+#include "widgets/jobs/log_panel.h"
+#include "widgets/window/main_window.h"
+
+#include <spdlog/sinks/base_sink.h>
+#include <spdlog/sinks/stdout_color_sinks.h>
+#include <spdlog/spdlog.h>
+
+#include <QApplication>
+#include <QCommandLineParser>
+#include <QIcon>
+#include <QPointer>
+#include <QTimer>
+
+#include <algorithm>
+#include <array>
+#include <memory>
+#include <mutex>
+#include <string_view>
+#include <utility>
+
+namespace {
+
+using namespace secateur;
+
+/// Brings the log's lines to the window, from whatever thread.
+class PanelSink : public spdlog::sinks::base_sink<std::mutex> {
+public:
+    explicit PanelSink(LogPanel* panel)
+        : m_panel(panel) {}
+
+protected:
+    void sink_it_(const spdlog::details::log_msg& message) override {
+        const auto level = spdlog::level::to_string_view(message.level);
+        const QString levelText = QString::fromUtf8(level.data(), static_cast<qsizetype>(level.size()));
+        const QString text = QString::fromUtf8(message.payload.data(), static_cast<qsizetype>(message.payload.size()));
+        QMetaObject::invokeMethod(qApp, [panel = m_panel, levelText, text] {
+            if (panel)
+                panel->add(levelText, text);
+        });
+    }
+    void flush_() override {}
+
+private:
+    QPointer<LogPanel> m_panel; ///< looked at on the GUI thread only
+};
+
+struct Arguments {
+    QString path;
+    QString mask;
+    QString screenshot;
+    QString theme;
+    QString tab;
+    QStringList head; ///< layer and head to select
+    QString reference;
+    QStringList show;    ///< results
+    QStringList compare; ///< a measurement's key, and which of both
+    QSize size;
+    QString filter;
+    FurtherChoice further;
+};
+
+QCommandLineOption hidden(const QString& name, const QString& value) {
+    QCommandLineOption option(name, {}, value);
+    option.setFlags(QCommandLineOption::HiddenFromHelp);
+    return option;
+}
+
+Arguments parse(const QCoreApplication& application) {
+    QCommandLineParser parser;
+    parser.setApplicationDescription("A workbench for studying and pruning transformers.");
+    parser.addPositionalArgument("MODEL", "A model folder or file, or a session (.h5).", "[MODEL]");
+    parser.addHelpOption();
+    parser.addVersionOption();
+    const QCommandLineOption mask("mask", "Open this mask of the model too.", "FILE");
+    const QCommandLineOption filter("filter", "Look at these heads: \"layer 3-12, not cut\".", "CONDITIONS");
+    const QCommandLineOption reference("reference", "Compare with this session or model.", "FILE");
+    // For pictures in documentation that can be made again.
+    const QCommandLineOption screenshot = hidden("screenshot", "FILE");
+    const QCommandLineOption theme = hidden("theme", "light|dark");
+    const QCommandLineOption tab = hidden("tab", "heads|layers|neurons|attention|sheet|scatter|gradients");
+    const QCommandLineOption select = hidden("select", "LAYER.HEAD");
+    const QCommandLineOption size = hidden("size", "WxH");
+    const QCommandLineOption task = hidden("task", "FILE");
+    const QCommandLineOption prompt = hidden("prompt", "TEXT");
+    const QCommandLineOption speed = hidden("speed", {});
+    const QCommandLineOption show = hidden("show", "RESULT,RESULT");
+    const QCommandLineOption compare = hidden("compare", "KEY:a|b|both|difference");
+    parser.addOptions(
+        {mask, filter, reference, show, compare, screenshot, theme, tab, select, size, task, prompt, speed});
+    parser.process(application);
+    if (parser.positionalArguments().size() > 1)
+        parser.showHelp(2);
+    Arguments arguments;
+    arguments.path = parser.positionalArguments().value(0);
+    arguments.mask = parser.value(mask);
+    arguments.filter = parser.value(filter);
+    arguments.reference = parser.value(reference);
+    arguments.show = parser.value(show).split(',', Qt::SkipEmptyParts);
+    arguments.compare = parser.value(compare).split(':');
+    arguments.screenshot = parser.value(screenshot);
+    arguments.theme = parser.value(theme);
+    arguments.tab = parser.value(tab);
+    arguments.head = parser.value(select).split('.');
+    if (parser.isSet(task)) {
+        TaskRequest request;
+        request.path = parser.value(task).toStdString();
+        request.limit = 100;
+        arguments.further.tasks = {std::move(request)};
+    }
+    if (parser.isSet(prompt)) {
+        arguments.further.prompt.emplace();
+        arguments.further.prompt->text = parser.value(prompt).toStdString();
+        arguments.further.prompt->newTokens = 48;
+    }
+    if (parser.isSet(speed))
+        arguments.further.speed.emplace();
+    const QStringList sides = parser.value(size).split('x');
+    if (sides.size() == 2)
+        arguments.size = {sides[0].toInt(), sides[1].toInt()};
+    return arguments;
+}
+
+/// Grabs the window once nothing is being worked on and everything is drawn, then ends the program.
+void takeScreenshot(MainWindow* window, const JobRunner* jobs, const QString& file) {
+    constexpr int settleMs = 400;
+    auto* timer = new QTimer(window);
+    timer->setInterval(settleMs);
+    QObject::connect(timer, &QTimer::timeout, window, [window, jobs, file, timer, wasIdle = false]() mutable {
+        if (!std::exchange(wasIdle, jobs->isIdle()) || !wasIdle)
+            return;
+        timer->stop();
+        const bool saved = window->grab().save(file);
+        if (!saved)
+            spdlog::error("{}: the picture could not be written", file.toStdString());
+        QCoreApplication::exit(saved ? 0 : 1);
+    });
+    timer->start();
+}
+
+void showCompared(Document& document, MainWindow& window, const Arguments& arguments) {
+    if (!arguments.reference.isEmpty())
+        document.comparison()->openReference(arguments.reference);
+    for (const QString& result : arguments.show)
+        window.showResult(result);
+    if (arguments.compare.size() != 2)
+        return;
+    const QStringList shown{"a", "b", "both", "difference"};
+    document.comparison()->show(
+        static_cast<Comparison::Shown>(std::max<qsizetype>(shown.indexOf(arguments.compare[1]), 0)));
+    document.comparison()->compareWith(arguments.compare[0].toStdString());
+}
+
+/// Help and version are for terminals, also those without a display.
+bool needsDisplay(int count, char** values) {
+    static constexpr std::array<std::string_view, 5> answeredAtOnce{"-h", "--help", "--help-all", "-v", "--version"};
+    return std::find_first_of(values + 1, values + count, answeredAtOnce.begin(), answeredAtOnce.end()) ==
+           values + count;
+}
+
+} // namespace
+
+int main(int count, char** values) {
+    const double before = processAge();
+    if (!needsDisplay(count, values))
+        qputenv("QT_QPA_PLATFORM", "offscreen");
+    QApplication application(count, values);
+    QApplication::setApplicationName("secateur");
+    QApplication::setOrganizationName("secateur");
+    QApplication::setApplicationDisplayName("Secateur");
+    QApplication::setApplicationVersion(SECATEUR_VERSION);
+    QApplication::setDesktopFileName("secateur");
+    QApplication::setWindowIcon(QIcon(":/icons/secateur.svg"));
+    const Arguments arguments = parse(application);
+
+    spdlog::set_default_logger(spdlog::stderr_color_mt("secateur"));
+    JobRunner jobs;
+    Document document(windowEngine(), &jobs);
+    MainWindow window(&document, &jobs);
+    spdlog::default_logger()->sinks().push_back(std::make_shared<PanelSink>(window.log()));
+    FirstPicture firstPicture(&document, window.headsView());
+    QObject::connect(&firstPicture, &FirstPicture::shown, &window, [&document] {
+        spdlog::info("gate-norm heatmap of {} shown {:.2f} s after launch", document.session().model.name,
+                     processAge());
+    });
+    if (!arguments.theme.isEmpty())
+        window.setTheme(arguments.theme);
+    if (arguments.size.isValid())
+        window.resize(arguments.size);
+    window.showTab(arguments.tab);
+    window.measureAlso(arguments.further);
+    window.show();
+    spdlog::debug("window shown {:.2f} s after launch, main() entered after {:.2f} s", processAge(), before);
+    if (!arguments.path.isEmpty())
+        window.open(arguments.path);
+    if (arguments.head.size() == 2)
+        QObject::connect(&document, &Document::opened, &window, [&window, &arguments] {
+            window.goTo({arguments.head[0].toInt(), arguments.head[1].toInt()});
+            window.showTab(arguments.tab);
+        });
+    if (!arguments.mask.isEmpty())
+        QObject::connect(
+            &document, &Document::opened, &window, [&document, &arguments] { document.openMask(arguments.mask); },
+            Qt::SingleShotConnection);
+    QObject::connect(&document, &Document::opened, &window,
+                     [&document, &window, &arguments] { showCompared(document, window, arguments); });
+    if (!arguments.filter.isEmpty())
+        window.filterHeads(arguments.filter);
+    if (!arguments.screenshot.isEmpty())
+        takeScreenshot(&window, &jobs, arguments.screenshot);
+    return QApplication::exec();
+}

@@ -1,0 +1,71 @@
+#include "app/window/window_engine.h"
+
+#include "analysis/base/text.h"
+#include "backends/text/asked_task_file.h"
+#include "backends/base/available_memory.h"
+#include "backends/text/evaluation_text.h"
+#include "backends/export/export_masked.h"
+#include "backends/formats/formats.h"
+#include "backends/formats/hub_cache.h"
+#include "backends/session/mask_digest.h"
+#include "backends/session/mask_json.h"
+#include "backends/text/measure_on_text.h"
+#include "backends/engine/open_model.h"
+#include "backends/tokenizers/open_tokenizer.h"
+#include "backends/engine/plan_memory.h"
+#include "backends/text/prompt_tokens.h"
+#include "backends/text/prune_on_text.h"
+#include "backends/base/runtime.h"
+#include "backends/session/session_hdf5.h"
+
+#include <fmt/core.h>
+
+#include <mutex>
+#include <utility>
+
+namespace secateur {
+
+Engine windowEngine() {
+    Engine engine;
+    engine.openModel = [](const std::string& path, const Progress& progress) {
+        static std::once_flag once;
+        std::call_once(once, [] { initialiseRuntime(0); });
+        return openModel(path, progress);
+    };
+    engine.isSession = isSession;
+    engine.readSession = [](const std::string& path) { return readSession(path); };
+    engine.writeSession = [](const Session& session, const std::string& path) { writeSession(session, path); };
+    engine.cachedModels = [](const Progress& progress) { return cachedModels(hubCacheFolder(), progress); };
+    engine.measure = measureOnChoice;
+    engine.pruneGreedily = pruneOnChoice;
+    engine.gradientChange = gradientChangeOnChoice;
+    engine.readText = readEvaluationText;
+    engine.readPrompt = promptTokens;
+    engine.readTask = [](const Model& model, const TaskRequest& request, const Progress& progress) {
+        AskedTask asked = readAskedTask(request, progress);
+        nameClasses(asked, model.card());
+        return asked;
+    };
+    engine.openTokenizer = [](const Model& model) { return openTokenizer(model.card()); };
+    engine.stayTogether = stayTogether;
+    engine.availableMemory = availableMemory;
+    engine.maskDigest = maskDigest;
+    engine.readMask = [](const std::string& path, const ModelSpec& spec, const std::string& fingerprint,
+                         std::vector<std::string>& warnings) {
+        MaskReading reading = readMask(path, spec, fingerprint);
+        warnings.insert(warnings.end(), reading.warnings.begin(), reading.warnings.end());
+        return std::move(reading.record);
+    };
+    engine.writeMask = [](const MaskRecord& record, const std::string& path) { writeMask(path, record); };
+    engine.exportMasked = [](const Model& model, const MaskRecord& record, const std::string& path,
+                             const std::vector<std::string>& measured, const Progress& progress) {
+        const ExportResult result = exportMasked(model, {record, path, false, measured}, progress);
+        return fmt::format("{}: reopened, logits of {} tokens differ from the masked model's by {} at most, of {}",
+                           result.path, result.verified.tokens, significant(result.verified.most),
+                           significant(result.verified.scale));
+    };
+    engine.modelExtensions = modelExtensions();
+    return engine;
+}
+
+} // namespace secateur

@@ -1,0 +1,45 @@
+#pragma once
+
+#include "analysis/model/model_card.h"
+#include "analysis/masks/pruning_mask.h"
+#include "backends/export/weight_cuts.h"
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace secateur {
+
+/// The files of a checkpoint's weights as a mask leaves them: the same ones, in which what is cut is 0.
+class MaskedFiles {
+public:
+    /// Plans, writes nothing. @throws Error as weightCuts() does, and as opening the checkpoint does
+    MaskedFiles(const ModelCard& card, const PruningMask& mask);
+
+    /// Where the source has them, an index included.
+    std::vector<std::string> names() const;
+    bool isGguf() const { return m_isGguf; }
+    bool isOneGguf() const { return m_isGguf && m_files.size() == 1; }
+    std::int64_t bytes() const; ///< of all when they are written
+    const std::vector<std::string>& warnings() const { return m_warnings; }
+
+    /// @param place where to write a file of names() @throws Error, Cancelled; files may be left half written
+    void write(const std::function<std::string(const std::string& name)>& place, const Progress& progress) const;
+
+private:
+    struct File {
+        std::shared_ptr<const MappedFile> source;
+        std::vector<WeightCut> cuts;
+        std::vector<FilePiece> pieces;
+    };
+    std::vector<std::shared_ptr<const MappedFile>> sources(const ModelCard& card) const;
+    void addFile(const std::shared_ptr<const MappedFile>& source, const std::vector<WeightCut>& cuts);
+
+    bool m_isGguf;
+    std::unique_ptr<const Checkpoint> m_checkpoint;
+    std::vector<File> m_files;
+    std::vector<std::string> m_warnings;
+};
+
+} // namespace secateur

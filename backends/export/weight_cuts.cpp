@@ -1,0 +1,191 @@
+#include "backends/export/weight_cuts.h"
+
+#include "analysis/masks/dropped_sublayers.h"
+#include "analysis/base/error.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+namespace secateur {
+
+namespace {
+
+std::vector<NumberRange> cutRanges(const std::vector<bool>& kept, std::int64_t width, std::int64_t begin) {
+    std::vector<NumberRange> ranges;
+    for (std::size_t i = 0; i < kept.size(); ++i) {
+        const std::int64_t from = begin + static_cast<std::int64_t>(i) * width;
+        if (kept[i])
+            continue;
+        if (!ranges.empty() && ranges.back().end == from)
+            ranges.back().end += width;
+        else
+            ranges.push_back({from, from + width});
+    }
+    return ranges;
+}
+
+std::vector<bool> cutRows(const std::vector<NumberRange>& ranges, std::int64_t count) {
+    std::vector<bool> rows(static_cast<std::size_t>(count));
+    for (const NumberRange& range : ranges)
+        std::fill(rows.begin() + range.begin, rows.begin() + range.end, true);
+    return rows;
+}
+
+class Cutter {
+public:
+    Cutter(const TensorSlots& slots, const ModelSpec& spec)
+        : m_slots(slots)
+        , m_spec(spec) {}
+
+    void cutLayer(int index, const LayerMask& mask) {
+        const LayerSpec& layer = m_spec.layers[static_cast<std::size_t>(index)];
+        if (dropsAttention(mask))
+            cutWhole(index, Which::output, Which::outputBias);
+        else if (layer.attention !=
+                 AttentionKind::linear) // one matrix, in which heads that a file may state are nowhere
+            cutInputs(index, Which::output, mask.heads, layer.headDim);
+        if (dropsMlp(mask)) {
+            cutWhole(index, Which::down, Which::downBias);
+        } else {
+            cutOutputs(index, Which::up, mask.neurons);
+            cutOutputs(index, Which::upBias, mask.neurons);
+        }
+    }
+
+    std::vector<WeightCut> take() {
+        const auto place = [](const WeightCut& cut) {
+            return std::pair(cut.entry->file->path(), cut.entry->data.data());
+        };
+        std::ranges::sort(m_cuts, {}, place);
+        return std::move(m_cuts);
+    }
+
+private:
+    void cutWhole(int layer, Which matrix, Which bias) {
+        for (const Which which : {matrix, bias})
+            if (const TensorSlot slot = m_slots.slot(layer, which); slot.entry)
+                cutOutputs(layer, which, std::vector<bool>(static_cast<std::size_t>(slot.rows)));
+    }
+
+    /// Inputs of a matrix: columns of what the engine multiplies by.
+    void cutInputs(int layer, Which which, const std::vector<bool>& kept, int width) {
+        const TensorSlot slot = m_slots.slot(layer, which);
+        add(slot, cutRanges(kept, width, 0), slot.transposed);
+    }
+
+    /// Outputs of a matrix: its rows; and entries of a bias.
+    void cutOutputs(int layer, Which which, const std::vector<bool>& kept) {
+        const TensorSlot slot = m_slots.slot(layer, which);
+        add(slot, cutRanges(kept, 1, slot.begin), slot.entry && slot.entry->shape.size() > 1 && !slot.transposed);
+    }
+
+    void add(const TensorSlot& slot, std::vector<NumberRange> ranges, bool alongRows) {
+        if (!slot.entry || ranges.empty())
+            return;
+        const StorageType& type = *slot.entry->type;
+        if (type.reading == StorageType::Reading::unsupported)
+            throw Error(fmt::format("is stored as {}, which cannot be read", type.name), slot.entry->subject(),
+                        "Types that can be read are " + readableTypes(type));
+        WeightCut cut{slot.entry, {}, {}, false};
+        if (alongRows)
+            cut.rows = cutRows(ranges, slot.entry->shape.front());
+        else
+            cut.columns = std::move(ranges);
+        cut.isWidened = !std::ranges::all_of(cut.columns, [&](NumberRange range) { return canZero(type, range); });
+        m_cuts.push_back(std::move(cut));
+    }
+
+    const TensorSlots& m_slots;
+    const ModelSpec& m_spec;
+    std::vector<WeightCut> m_cuts;
+};
+
+/// Tied weights of a state dict lie in the same bytes: what is cut of one would be cut of the other.
+void refuseShared(const std::vector<WeightCut>& cuts, const TensorSlots& slots) {
+    for (const WeightCut& cut : cuts) {
+        const auto overlaps = [&](const TensorSlot& slot) {
+            const auto& [own, other] = std::pair(cut.entry->data, slot.entry->data);
+            return slot.entry != cut.entry && slot.entry->file == cut.entry->file &&
+                   own.data() < other.data() + other.size() && other.data() < own.data() + own.size();
+        };
+        const auto other = std::ranges::find_if(slots.used(), overlaps);
+        if (other != slots.used().end())
+            throw Error(fmt::format("shares its numbers with {}, so that what is cut of one is cut of both",
+                                    other->entry->name),
+                        cut.entry->subject(), "Save the model with weights of its own for each layer");
+    }
+}
+
+void zeroRows(const WeightCut& cut, std::int64_t firstRow, std::span<const std::byte> source,
+              std::vector<std::byte>& target) {
+    const auto bytes = static_cast<std::size_t>(cut.rowBytes());
+    target.resize(source.size());
+    for (std::size_t i = 0; i * bytes < source.size(); ++i) {
+        const std::span row(target.data() + i * bytes, bytes);
+        // What is cut as a whole is not even read.
+        if (!cut.rows.empty() && cut.rows[static_cast<std::size_t>(firstRow) + i]) {
+            std::ranges::fill(row, std::byte{0});
+            continue;
+        }
+        std::memcpy(row.data(), source.data() + i * bytes, bytes);
+        for (const NumberRange& range : cut.columns)
+            zeroNumbers(*cut.entry->type, row, range);
+    }
+}
+
+void widenRows(const WeightCut& cut, std::span<const std::byte> source, std::vector<std::byte>& target) {
+    const StorageType& type = *cut.entry->type;
+    const auto blocks = static_cast<std::int64_t>(source.size()) / type.bytes;
+    std::vector<float> numbers(static_cast<std::size_t>(blocks * type.elements));
+    type.unpack(source.data(), blocks, numbers.data());
+    const auto width = static_cast<std::size_t>(cut.entry->shape.back());
+    for (std::size_t row = 0; row < numbers.size(); row += width)
+        for (const NumberRange& range : cut.columns)
+            std::fill(numbers.begin() + static_cast<std::ptrdiff_t>(row) + range.begin,
+                      numbers.begin() + static_cast<std::ptrdiff_t>(row) + range.end, 0.0F);
+    target.resize(numbers.size() * sizeof(float));
+    std::memcpy(target.data(), numbers.data(), target.size());
+}
+
+} // namespace
+
+std::int64_t WeightCut::rowCount() const {
+    return entry->shape.size() > 1 ? entry->elements() / std::max<std::int64_t>(1, entry->shape.back()) : 1;
+}
+
+std::int64_t WeightCut::rowBytes() const {
+    return static_cast<std::int64_t>(entry->data.size()) / std::max<std::int64_t>(1, rowCount());
+}
+
+std::vector<WeightCut> weightCuts(const TensorSlots& slots, const ModelSpec& spec, const PruningMask& mask) {
+    Cutter cutter(slots, spec);
+    for (int layer = 0; layer < mask.layerCount(); ++layer)
+        if (mask.tiedTo(layer).front() == layer)
+            cutter.cutLayer(layer, mask.layer(layer));
+    std::vector<WeightCut> cuts = cutter.take();
+    refuseShared(cuts, slots);
+    return cuts;
+}
+
+FilePiece pieceOf(const WeightCut& cut) {
+    FilePiece piece;
+    piece.source = cut.entry->data;
+    piece.unit = static_cast<std::size_t>(cut.rowBytes());
+    if (cut.isWidened) {
+        piece.bytes = static_cast<std::size_t>(cut.entry->elements()) * sizeof(float);
+        piece.change = [cut](std::int64_t, std::span<const std::byte> rows, std::vector<std::byte>& out) {
+            widenRows(cut, rows, out);
+        };
+    } else {
+        piece.bytes = piece.source.size();
+        piece.change = [cut](std::int64_t first, std::span<const std::byte> rows, std::vector<std::byte>& out) {
+            zeroRows(cut, first, rows, out);
+        };
+    }
+    return piece;
+}
+
+} // namespace secateur

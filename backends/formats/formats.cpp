@@ -1,0 +1,100 @@
+#include "backends/formats/formats.h"
+
+#include "analysis/base/error.h"
+#include "backends/formats/foreign_files.h"
+#include "backends/formats/gguf.h"
+#include "backends/formats/gguf_split.h"
+#include "backends/formats/pytorch.h"
+#include "backends/formats/safetensors.h"
+
+#include <algorithm>
+#include <filesystem>
+
+namespace secateur {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+constexpr std::array formats{
+    FormatInfo{
+        .id = "safetensors",
+        .summary = "Hugging Face directory or .safetensors file with its config.json, sharded or not",
+        .extensions = {".safetensors"},
+        .recognises = looksLikeSafetensors,
+        .holds = [](const std::string& directory) { return holdsWeights(directory, safetensorsWeights); },
+        .open = openSafetensors,
+    },
+    FormatInfo{
+        .id = "pytorch",
+        .summary = "PyTorch state dict (.bin, .pt, .pth) with its config.json, sharded or not; nothing in it is run",
+        .extensions = {".bin", ".pt", ".pth"},
+        .recognises = looksLikePytorch,
+        .holds = [](const std::string& directory) { return holdsWeights(directory, pytorchWeights); },
+        .open = openPytorch,
+    },
+    FormatInfo{
+        .id = "gguf",
+        .summary = "llama.cpp's file, version 2 or 3, split or not",
+        .extensions = {".gguf"},
+        .recognises = [](std::string_view bytes) { return bytes.starts_with("GGUF"); },
+        .holds = holdsGguf,
+        .open = openGguf,
+    },
+};
+
+constexpr const char* hint =
+    "Open a Hugging Face directory, a .safetensors, .bin, .pt or .pth file beside its config.json, or a .gguf file";
+
+const FormatInfo& formatOfDirectory(const fs::path& path) {
+    const auto found = std::ranges::find_if(formats, [&](const FormatInfo& info) { return info.holds(path.string()); });
+    if (found != formats.end())
+        return *found;
+    if (fs::exists(path / "config.json"))
+        throw Error("has a config.json, but no weights beside it", path.string(), hint);
+    throw Error("has no config.json and no .gguf file", path.string(), hint);
+}
+
+const FormatInfo& formatOfFile(const fs::path& path) {
+    const auto file = openWeights(path.string());
+    const std::string_view bytes(reinterpret_cast<const char*>(file->bytes().data()), file->bytes().size());
+    const auto byBytes = std::ranges::find_if(formats, [&](const FormatInfo& info) { return info.recognises(bytes); });
+    if (byBytes != formats.end())
+        return *byBytes;
+    const std::string extension = path.extension().string();
+    const auto byExtension = std::ranges::find_if(formats, [&](const FormatInfo& info) {
+        return !extension.empty() && std::ranges::find(info.extensions, extension) != info.extensions.end();
+    });
+    if (byExtension != formats.end())
+        return *byExtension;
+    throw Error("is not a checkpoint that can be read", path.string(),
+                extension == ".json" ? "Open the folder that it lies in" : hint);
+}
+
+} // namespace
+
+std::span<const FormatInfo> allFormats() {
+    return formats;
+}
+
+std::vector<std::string> modelExtensions() {
+    std::vector<std::string> extensions;
+    for (const FormatInfo& info : formats) {
+        for (const std::string_view extension : info.extensions) {
+            if (!extension.empty())
+                extensions.emplace_back(extension);
+        }
+    }
+    return extensions;
+}
+
+const FormatInfo& formatOf(const std::string& path) {
+    std::error_code failure;
+    const fs::file_status status = fs::status(path, failure);
+    if (!fs::exists(status))
+        throw Error(failure && failure != std::errc::no_such_file_or_directory ? failure.message() : "does not exist",
+                    path);
+    return fs::is_directory(status) ? formatOfDirectory(path) : formatOfFile(path);
+}
+
+} // namespace secateur

@@ -1,0 +1,264 @@
+#include "backends/formats/gguf_config.h"
+
+#include "analysis/base/error.h"
+#include "analysis/base/text.h"
+#include "backends/formats/gguf_metadata.h"
+#include "backends/config/rope_divisors.h"
+#include "backends/config/spec_checks.h"
+#include "backends/formats/tensor_finder.h"
+#include "backends/config/tensor_patterns.h"
+
+#include <ATen/ATen.h>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <filesystem>
+#include <limits>
+
+namespace secateur {
+
+namespace {
+
+constexpr std::int64_t mostTokens = std::numeric_limits<int>::max();
+
+/// The metadata of one architecture: keys begin with its name.
+class Keys {
+public:
+    Keys(const GgufMetadata& metadata, std::string prefix)
+        : m_metadata(metadata)
+        , m_prefix(std::move(prefix) + ".") {}
+
+    const GgufMetadata& metadata() const { return m_metadata; }
+    std::string key(const std::string& name) const { return m_prefix + name; }
+
+    std::optional<std::int64_t> integer(const std::string& name, std::int64_t least, std::int64_t most) const {
+        return m_metadata.integer(key(name), least, most);
+    }
+    std::int64_t required(const std::string& name, std::int64_t least, std::int64_t most) const {
+        const auto value = integer(name, least, most);
+        if (!value)
+            m_metadata.refuse(key(name), "is missing");
+        return *value;
+    }
+    double positive(const std::string& name, double otherwise) const {
+        const double value = m_metadata.number(key(name)).value_or(otherwise);
+        if (!(value > 0))
+            m_metadata.refuse(key(name), fmt::format("expected a number above 0, found {}", value));
+        return value;
+    }
+    std::vector<std::int64_t> perLayer(const std::string& name, std::size_t layers, std::int64_t least,
+                                       std::int64_t most) const {
+        const auto values = m_metadata.integers(key(name), layers, least, most);
+        if (!values)
+            m_metadata.refuse(key(name), "is missing");
+        return *values;
+    }
+
+private:
+    const GgufMetadata& m_metadata;
+    std::string m_prefix;
+};
+
+int headDim(const Keys& keys, int hidden, int mostHeads) {
+    const auto keyLength = keys.integer("attention.key_length", 1, mostWidth);
+    const auto valueLength = keys.integer("attention.value_length", 1, mostWidth);
+    const int size =
+        keyLength ? static_cast<int>(*keyLength) : headDimOf(hidden, mostHeads, keys.key("attention.head_count"));
+    if (valueLength && *valueLength != size)
+        keys.metadata().refuse(keys.key("attention.value_length"),
+                               fmt::format("values of {} numbers beside keys of {} are not read", *valueLength, size));
+    return size;
+}
+
+/// llama3 scaling is kept as a tensor of divisors of the plain frequencies.
+RotarySpec withDivisors(const Keys& keys, const RotarySpec& rotary, const Checkpoint& checkpoint) {
+    const TensorEntry* divisors = checkpoint.find("rope_freqs.weight");
+    if (!divisors)
+        return rotary;
+    if (divisors->shape != std::vector<std::int64_t>{rotary.dims / 2})
+        throw Error(fmt::format("has shape {}, expected [{}]", shapeText(divisors->shape), rotary.dims / 2),
+                    divisors->subject());
+    const at::Tensor values = readTensor(*divisors).to(at::kFloat).contiguous();
+    const auto context = keys.integer("rope.scaling.original_context_length", 0, mostTokens).value_or(0);
+    return scalingFromDivisors(rotary, {values.data_ptr<float>(), static_cast<std::size_t>(values.numel())},
+                               static_cast<int>(context), divisors->subject());
+}
+
+RotarySpec readRotary(const Keys& keys, const ArchitectureInfo& architecture, int size, const Checkpoint& checkpoint) {
+    RotarySpec rotary;
+    if (architecture.positions != Positions::rotary)
+        return rotary;
+    rotary.dims = static_cast<int>(keys.integer("rope.dimension_count", 0, mostWidth).value_or(size));
+    if (architecture.ggufPairsRotaryRows && rotary.dims != size)
+        keys.metadata().refuse(keys.key("rope.dimension_count"),
+                               fmt::format("expected the size of a head, {}, found {}", size, rotary.dims));
+    rotary.theta = keys.positive("rope.freq_base", architecture.defaults.ropeTheta);
+    const std::string scaling = keys.metadata().text(keys.key("rope.scaling.type")).value_or("none");
+    if (scaling == "linear") {
+        rotary.scaling = RopeScaling::linear;
+        rotary.factor = keys.positive("rope.scaling.factor", 1);
+    } else if (scaling != "none") {
+        keys.metadata().refuse(keys.key("rope.scaling.type"),
+                               fmt::format("the rotary scaling \"{}\" is not known; known are none, linear", scaling));
+    }
+    return withDivisors(keys, rotary, checkpoint);
+}
+
+/// Gemma 3's layers with a window turn otherwise; unless newer files say how, as the runtime does.
+RotarySpec localRotary(const Keys& keys, RotarySpec rotary) {
+    rotary.theta = keys.positive("rope.freq_base_swa", 1e4);
+    rotary.scaling = RopeScaling::none;
+    rotary.factor = 1;
+    return rotary;
+}
+
+/// Biases are told by their tensors: the metadata does not mention them.
+void findBiases(ModelSpec& spec, const TensorFinder& tensors) {
+    for (int index = 0; index < spec.layerCount(); ++index) {
+        LayerSpec& layer = spec.layers[static_cast<std::size_t>(index)];
+        layer.queryBias = tensors.holds(index, Which::queryBias);
+        layer.keyBias = tensors.holds(index, Which::keyBias);
+        layer.valueBias = tensors.holds(index, Which::valueBias);
+        layer.outputBias = tensors.holds(index, Which::outputBias);
+        layer.gateBias = tensors.holds(index, Which::gateBias);
+        layer.upBias = tensors.holds(index, Which::upBias);
+        layer.downBias = tensors.holds(index, Which::downBias);
+    }
+}
+
+/// The metadata has no score scale: llama.cpp knows the one model of each Gemma whose scale is not its head's size.
+double scoreScale(const Keys& keys, const ArchitectureInfo& architecture, int size, int hidden, int heads,
+                  std::size_t layers) {
+    constexpr std::size_t gemma2Layers27B = 46;
+    constexpr std::size_t gemma3Layers27B = 62;
+    const bool is27B =
+        architecture.defaults.queryScalar > 0 && (layers == gemma2Layers27B || layers == gemma3Layers27B);
+    return keys.positive("attention.scale", 1 / std::sqrt(is27B && heads > 0 ? hidden / heads : size));
+}
+
+bool isWindowed(const Keys& keys, const ArchitectureInfo& architecture, int layer) {
+    switch (architecture.windows) {
+    case Windows::evenLayers:
+        return layer % 2 == 0;
+    case Windows::fiveOfSix:
+        return (layer + 1) % keys.integer("attention.sliding_window_pattern", 1, mostLayers).value_or(6) != 0;
+    default: // the key is written for models that use it everywhere
+        return true;
+    }
+}
+
+AttentionKind attentionOf(std::int64_t heads, std::int64_t kvHeads) {
+    if (heads == 0)
+        return AttentionKind::none;
+    return kvHeads == 0 ? AttentionKind::linear : AttentionKind::full;
+}
+
+std::vector<LayerSpec> readGgufLayers(const Keys& keys, const ArchitectureInfo& architecture, int hidden,
+                                  const Checkpoint& checkpoint) {
+    const auto count = static_cast<std::size_t>(keys.required("block_count", 1, mostLayers));
+    const auto heads = keys.perLayer("attention.head_count", count, 0, mostWidth);
+    const auto kvHeads = keys.metadata().has(keys.key("attention.head_count_kv"))
+                             ? keys.perLayer("attention.head_count_kv", count, 0, mostWidth)
+                             : heads;
+    const auto ffn = keys.perLayer("feed_forward_length", count, 0, mostWidth);
+    const int mostHeads = static_cast<int>(std::ranges::max(heads));
+    const int size = headDim(keys, hidden, mostHeads);
+    const auto window = keys.integer("attention.sliding_window", 0, mostTokens).value_or(0);
+    const RotarySpec rotary = readRotary(keys, architecture, size, checkpoint);
+
+    std::vector<LayerSpec> layers(count);
+    for (std::size_t i = 0; i < count; ++i) {
+        LayerSpec& layer = layers[i];
+        const bool windowed = window > 0 && isWindowed(keys, architecture, static_cast<int>(i));
+        layer.heads = static_cast<int>(heads[i]);
+        layer.kvHeads = static_cast<int>(kvHeads[i]);
+        layer.headDim = size;
+        layer.ffn = static_cast<int>(ffn[i]);
+        layer.attention = attentionOf(heads[i], kvHeads[i]);
+        layer.window = windowed ? static_cast<int>(window) : 0;
+        layer.rotary = windowed && architecture.localRotary ? localRotary(keys, rotary) : rotary;
+        layer.scoreScale = scoreScale(keys, architecture, size, hidden, mostHeads, count);
+        layer.normsHeads = architecture.normsHeads;
+    }
+    return layers;
+}
+
+/// Rows of a matrix that the metadata does not count; 0 when the file has no such tensor.
+int rowsOf(const TensorFinder& tensors, Which which) {
+    const TensorEntry* entry = tensors.find(-1, which).entry;
+    if (!entry)
+        return 0;
+    if (entry->shape.front() < 1 || entry->shape.front() > mostWidth)
+        throw Error("has the shape " + shapeText(entry->shape), entry->subject());
+    return static_cast<int>(entry->shape.front());
+}
+
+void readEmbeddings(const Keys& keys, const ArchitectureInfo& architecture, const TensorFinder& tensors,
+                    ModelSpec& spec) {
+    spec.vocab = rowsOf(tensors, Which::embedding);
+    spec.context = static_cast<int>(keys.integer("context_length", 0, mostTokens).value_or(0));
+    spec.learnedPositions = spec.positions == Positions::learned ? rowsOf(tensors, Which::positionEmbedding) : 0;
+    spec.tokenTypes = spec.family == Family::encoder ? rowsOf(tensors, Which::typeEmbedding) : 0;
+    spec.tiedEmbeddings = spec.family == Family::decoder && !tensors.holds(-1, Which::readOut);
+    if (architecture.scalesEmbedding)
+        spec.embeddingScale = std::sqrt(spec.hidden);
+}
+
+ModelSpec readSpec(const std::string& path, const Keys& keys, const ArchitectureInfo& architecture,
+                   const Checkpoint& checkpoint) {
+    const TensorFinder tensors(checkpoint, ggufTensors(), {});
+    if (!tensors.holds(-1, Which::embedding))
+        throw Error(fmt::format("has no tensor {}", tensors.name(-1, Which::embedding)), path);
+    ModelSpec spec = specOf(architecture);
+    spec.hidden = static_cast<int>(keys.required("embedding_length", 1, mostWidth));
+    readEmbeddings(keys, architecture, tensors, spec);
+    spec.normEpsilon =
+        keys.positive(spec.norm == NormKind::rms ? "attention.layer_norm_rms_epsilon" : "attention.layer_norm_epsilon",
+                      architecture.defaults.normEpsilon);
+    const bool isCapped = architecture.defaults.scoreSoftcap > 0;
+    spec.scoreSoftcap = isCapped ? keys.positive("attn_logit_softcapping", architecture.defaults.scoreSoftcap) : 0;
+    spec.logitSoftcap = isCapped ? keys.positive("final_logit_softcapping", architecture.defaults.logitSoftcap) : 0;
+    spec.layers = readGgufLayers(keys, architecture, spec.hidden, checkpoint);
+    findBiases(spec, tensors);
+    checkLayers(spec, path);
+    return spec;
+}
+
+std::string tokenizerOf(const GgufMetadata& metadata) {
+    const std::string model = metadata.text("tokenizer.ggml.model").value_or("");
+    const auto tokens = metadata.arrayLength("tokenizer.ggml.tokens");
+    return model.empty() || !tokens ? model : fmt::format("{} ({} tokens)", model, grouped(*tokens));
+}
+
+void refuseExperts(const Keys& keys) {
+    if (keys.integer("expert_count", 0, mostWidth).value_or(0) > 0)
+        keys.metadata().refuse(keys.key("expert_count"), "mixtures of experts are not read");
+}
+
+} // namespace
+
+CheckpointDescription describeGguf(const std::string& path, const GgufMetadata& metadata,
+                                   const Checkpoint& checkpoint) {
+    const auto name = metadata.text("general.architecture");
+    if (!name)
+        metadata.refuse("general.architecture", "is missing, so the architecture is not known");
+    try {
+        const ArchitectureInfo& architecture = architectureOfGguf(*name);
+        const Keys keys(metadata, *name);
+        refuseExperts(keys);
+        return {.spec = readSpec(path, keys, architecture, checkpoint),
+                .tensors = ggufTensors(),
+                .prefixes = {},
+                .unused = architecture.unused,
+                .name = std::filesystem::path(path).stem().string(),
+                .tokenizer = tokenizerOf(metadata),
+                .pairsRotaryRows = architecture.ggufPairsRotaryRows,
+                .addsOneToNorms = architecture.ggufAddsOneToNorms};
+    } catch (const Error& error) {
+        throw error.subject().starts_with(path) ? error : error.within(path);
+    }
+}
+
+} // namespace secateur

@@ -1,0 +1,112 @@
+#include "backends/formats/tensor_slots.h"
+
+#include "analysis/base/error.h"
+#include "analysis/model/spec_tensors.h"
+#include "backends/formats/tensor_finder.h"
+
+#include <ATen/ATen.h>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace secateur {
+
+namespace {
+
+/// Rows of a fused tensor before a part, and in all.
+struct FusedRows {
+    std::int64_t before = 0;
+    std::int64_t all = 0;
+};
+
+FusedRows fusedRows(const LayerSpec& layer, FusedPart part) {
+    const std::int64_t queries = std::int64_t{layer.heads} * layer.headDim;
+    const std::int64_t keys = std::int64_t{layer.kvHeads} * layer.headDim;
+    const std::int64_t before = part == FusedPart::query ? 0 : part == FusedPart::key ? queries : queries + keys;
+    return {before, queries + 2 * keys};
+}
+
+/// Part of a tensor as a tensor of its own: rows lie one behind the other.
+TensorEntry rowsOf(const TensorEntry& whole, std::int64_t begin, std::int64_t count) {
+    const std::size_t bytes = whole.shape[0] > 0 ? whole.data.size() / static_cast<std::size_t>(whole.shape[0]) : 0;
+    TensorEntry part = whole;
+    part.shape[0] = count;
+    part.data = whole.data.subspan(static_cast<std::size_t>(begin) * bytes, static_cast<std::size_t>(count) * bytes);
+    return part;
+}
+
+TensorSlot slotOf(const TensorFinder& finder, const ModelSpec& spec, int layer, Which which, const std::string& path) {
+    const Need need = needOf(spec, layer, which);
+    if (need == Need::absent)
+        return {};
+    const int stored = layer < 0 ? layer : spec.storedLayer(layer);
+    const FoundTensor found = finder.find(stored, which, spec.layersPerGroup);
+    if (!found.entry) {
+        if (need == Need::optional)
+            return {};
+        throw Error(fmt::format("has no tensor {}", finder.name(stored, which, spec.layersPerGroup)), path,
+                    "The checkpoint is incomplete or its configuration is another model's");
+    }
+    std::vector<std::int64_t> expected = expectedShape(spec, layer, which);
+    TensorSlot slot{found.entry, 0, expected.front(), found.pattern->transposed};
+    if (found.pattern->part != FusedPart::whole) {
+        const FusedRows rows = fusedRows(spec.layers[static_cast<std::size_t>(layer)], found.pattern->part);
+        slot.begin = rows.before;
+        expected.front() = rows.all;
+    }
+    if (slot.transposed)
+        std::ranges::reverse(expected);
+    if (found.entry->shape != expected)
+        throw Error(fmt::format("has shape {}, but the configuration asks for {}", shapeText(found.entry->shape),
+                                shapeText(expected)),
+                    found.entry->subject());
+    return slot;
+}
+
+} // namespace
+
+std::int64_t TensorSlot::elements() const {
+    const std::int64_t all = transposed ? entry->shape.back() : entry->shape.front();
+    return all > 0 ? entry->elements() / all * rows : 0;
+}
+
+std::span<const std::byte> TensorSlot::bytes() const {
+    return transposed ? entry->data : rowsOf(*entry, begin, rows).data;
+}
+
+at::Tensor readSlot(const TensorSlot& slot) {
+    if (slot.transposed)
+        return readTensor(*slot.entry).narrow(1, slot.begin, slot.rows).t();
+    return slot.rows == slot.entry->shape.front() ? readTensor(*slot.entry)
+                                                  : readTensor(rowsOf(*slot.entry, slot.begin, slot.rows));
+}
+
+at::Tensor readRows(const TensorSlot& slot, std::span<const std::int64_t> indices) {
+    std::vector<at::Tensor> rows;
+    for (const std::int64_t index : indices)
+        rows.push_back(readTensor(rowsOf(*slot.entry, slot.begin + index, 1)));
+    return rows.empty() ? at::empty({0, slot.entry->shape.back()}, at::kFloat) : at::cat(rows);
+}
+
+TensorSlots::TensorSlots(const Checkpoint& checkpoint, const CheckpointDescription& description,
+                         const std::string& path) {
+    const ModelSpec& spec = description.spec;
+    const TensorFinder finder(checkpoint, description.tensors, description.prefixes);
+    m_slots.reserve((spec.layers.size() + 1) * whichCount);
+    for (int layer = -1; layer < spec.layerCount(); ++layer)
+        for (std::size_t kind = 0; kind < whichCount; ++kind)
+            m_slots.push_back(slotOf(finder, spec, layer, static_cast<Which>(kind), path));
+    for (const TensorSlot& slot : m_slots)
+        if (slot.entry)
+            m_used.push_back(slot);
+    std::ranges::sort(m_used);
+    m_used.erase(std::unique(m_used.begin(), m_used.end()), m_used.end());
+}
+
+TensorSlot TensorSlots::slot(int layer, Which which) const {
+    const auto row = static_cast<std::size_t>(layer + 1);
+    return m_slots.at(row * whichCount + static_cast<std::size_t>(which));
+}
+
+} // namespace secateur

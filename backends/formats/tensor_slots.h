@@ -1,0 +1,54 @@
+#pragma once
+
+#include "analysis/model/model.h"
+#include "backends/formats/checkpoint.h"
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace at {
+class Tensor;
+}
+
+namespace secateur {
+
+/// Where a weight lies in a checkpoint: a whole tensor, or some rows of the [out, in] matrix that it fuses.
+struct TensorSlot {
+    const TensorEntry* entry = nullptr; ///< nullptr = the model has no such weight
+    std::int64_t begin = 0;             ///< first row of the weight
+    std::int64_t rows = 0;
+    bool transposed = false; ///< kept as [in, out]
+
+    std::int64_t elements() const; ///< of the weight
+    /// Where the file keeps it; the whole tensor where columns are fused.
+    std::span<const std::byte> bytes() const;
+    auto operator<=>(const TensorSlot&) const = default;
+};
+
+/// The weight of a slot, as [out, in]. @throws Error when the type cannot be read
+at::Tensor readSlot(const TensorSlot& slot);
+
+/// Some rows of it, in the order given. Reads no others. @param slot not transposed
+at::Tensor readRows(const TensorSlot& slot, std::span<const std::int64_t> indices);
+
+/// The slots of every weight of a model.
+class TensorSlots {
+public:
+    /// Finds all weights and checks their shapes, reads none. @param path what the person opened
+    /// @throws Error naming the tensor that is missing or of another shape
+    TensorSlots(const Checkpoint& checkpoint, const CheckpointDescription& description, const std::string& path);
+
+    /// An empty slot when there is none. @param layer -1 = of none
+    TensorSlot slot(int layer, Which which) const;
+    /// Each slot once, in order of their place.
+    const std::vector<TensorSlot>& used() const { return m_used; }
+
+private:
+    std::vector<TensorSlot> m_slots; ///< by layer + 1 and kind
+    std::vector<TensorSlot> m_used;
+};
+
+} // namespace secateur

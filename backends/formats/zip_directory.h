@@ -1,0 +1,41 @@
+#pragma once
+
+#include "backends/base/mapped_file.h"
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <span>
+#include <string>
+
+namespace secateur {
+
+/// The directory of a zip archive whose entries lie in it uncompressed, so that they are viewed in the mapping. A zip
+/// library would copy them out: tens of gigabytes that nobody asked for yet.
+class ZipDirectory {
+public:
+    /// Reads the end record and the central directory, with or without zip64. @throws Error
+    explicit ZipDirectory(std::shared_ptr<const MappedFile> file);
+
+    struct Entry {
+        std::uint16_t flags = 0;
+        std::uint16_t method = 0; ///< 0 = stored
+        std::uint64_t storedBytes = 0;
+        std::uint64_t bytes = 0;
+        std::uint64_t offset = 0; ///< of the local header
+        std::uint64_t record = 0; ///< where the directory describes it
+        std::uint32_t checksum = 0;
+    };
+    const std::map<std::string, Entry>& entries() const { return m_entries; }
+    bool has(const std::string& name) const { return m_entries.contains(name); }
+    /// @throws Error when there is no such entry, it is compressed or encrypted, or does not lie in the file
+    std::span<const std::byte> bytes(const std::string& name) const;
+
+private:
+    void readEntries(std::uint64_t offset, std::uint64_t size, std::uint64_t count);
+
+    std::shared_ptr<const MappedFile> m_file;
+    std::map<std::string, Entry> m_entries;
+};
+
+} // namespace secateur

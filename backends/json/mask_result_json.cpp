@@ -1,0 +1,103 @@
+#include "backends/json/mask_result_json.h"
+
+#include "analysis/strategies/strategy.h"
+#include "backends/session/mask_digest.h"
+#include "backends/session/mask_json.h"
+
+#include <nlohmann/json.hpp>
+
+namespace secateur {
+
+namespace {
+
+using OrderedJson = nlohmann::ordered_json;
+
+/// Paths need not be UTF-8; whatever is not is replaced rather than refused.
+std::string printResult(const OrderedJson& document) {
+    return document.dump(2, ' ', false, OrderedJson::error_handler_t::replace);
+}
+
+/// What of every count a reader takes.
+template <typename Take>
+OrderedJson counts(const PricedMask& mask, Take take) {
+    const Price& price = mask.price;
+    const auto ofModel = [&](auto value) { return mask.hasModel ? OrderedJson(value) : OrderedJson(); };
+    return {{"heads", take(price.heads)},
+            {"kv_heads", take(price.kvHeads)},
+            {"neurons", take(price.neurons)},
+            {"attention", take(price.attention)},
+            {"mlp", take(price.mlps)},
+            {"blocks", take(price.blocks)},
+            {"parameters", ofModel(take(price.parameters))},
+            {"bytes", ofModel(take(price.bytes))},
+            {"kv_bytes_per_token", ofModel(take(price.kvBytesPerToken))},
+            {"operations_per_token", ofModel(take(price.operationsPerToken))}};
+}
+
+OrderedJson layerCuts(const PruningMask& mask) {
+    OrderedJson layers = OrderedJson::array();
+    for (int index = 0; index < mask.layerCount(); ++index)
+        if (const std::string cuts = description(mask.layer(index)); !cuts.empty())
+            layers.push_back({{"layer", index}, {"cuts", cuts}});
+    return layers;
+}
+
+OrderedJson fields(const PricedMask& mask) {
+    OrderedJson removed = counts(mask, [](const auto& share) { return share.saved(); });
+    removed["bypassed"] = mask.price.bypassed;
+    OrderedJson groups = OrderedJson::array();
+    for (const HalfCutGroup& group : mask.price.halfCutGroups)
+        groups.push_back({{"layer", group.layer}, {"group", group.group}});
+    return {{"digest", maskDigest(mask.mask)},
+            {"removed", std::move(removed)},
+            {"left", counts(mask, [](const auto& share) { return share.left; })},
+            {"layers", layerCuts(mask.mask)},
+            {"half_cut_groups", std::move(groups)}};
+}
+
+OrderedJson maskFields(const std::string& path, const PricedMask& mask, std::span<const std::string> warnings) {
+    OrderedJson result{{"mask", path.empty() ? OrderedJson() : OrderedJson(path)}};
+    result.update(fields(mask));
+    result["warnings"] = std::vector<std::string>(warnings.begin(), warnings.end());
+    return result;
+}
+
+/// As a mask file has it: 8, or "12.5%".
+OrderedJson budgetField(const Budget& budget) {
+    return budget.isPercentage ? OrderedJson(budgetText(budget)) : OrderedJson(budget.amount);
+}
+
+} // namespace
+
+std::string maskResultJson(const std::string& path, const PricedMask& mask, std::span<const std::string> warnings) {
+    return printResult(maskFields(path, mask, warnings));
+}
+
+std::string pruneJson(const std::string& path, const MaskProvenance& provenance, const PricedMask& mask,
+                      const std::optional<Prediction>& predicted, std::span<const std::string> warnings) {
+    OrderedJson result{{"strategy", provenance.strategy}, {"options", OrderedJson::object()}};
+    for (const auto& [option, value] : provenance.options)
+        result["options"][option] = value;
+    result["budget"] = provenance.budget ? budgetField(*provenance.budget) : OrderedJson();
+    result["seed"] = provenance.seed ? OrderedJson(*provenance.seed) : OrderedJson();
+    result.update(maskFields(path, mask, warnings));
+    if (provenance.history)
+        result["history"] = OrderedJson::parse(historyJson(*provenance.history));
+    if (predicted) {
+        result["predicted_delta_nats"] = predicted->nats;
+        result["predicted_interval"] = {predicted->low, predicted->high};
+    }
+    return printResult(result);
+}
+
+std::string maskDifferenceJson(const std::string& path, const PricedMask& either, const PricedMask& onlyFirst,
+                               const PricedMask& onlySecond, const PricedMask& both,
+                               std::span<const std::string> warnings) {
+    OrderedJson result = maskFields(path, either, warnings);
+    result["only_first"] = fields(onlyFirst);
+    result["only_second"] = fields(onlySecond);
+    result["both"] = fields(both);
+    return printResult(result);
+}
+
+} // namespace secateur

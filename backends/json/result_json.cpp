@@ -1,0 +1,447 @@
+#include "backends/json/result_json.h"
+
+#include "analysis/session/result_key.h"
+#include "backends/export/export_masked.h"
+#include "backends/json/latency_json.h"
+#include "backends/json/metric_json.h"
+#include "backends/json/task_json.h"
+
+#include <nlohmann/json.hpp>
+
+#include <cmath>
+
+namespace secateur {
+
+namespace {
+
+using OrderedJson = nlohmann::ordered_json;
+
+/// Text from files and paths need not be UTF-8; whatever is not is replaced rather than refused.
+std::string print(const OrderedJson& document) {
+    return document.dump(2, ' ', false, OrderedJson::error_handler_t::replace);
+}
+
+OrderedJson number(double value) {
+    return std::isfinite(value) ? OrderedJson(value) : OrderedJson(nullptr);
+}
+
+/// null where every layer has its own weights.
+OrderedJson tiedGroups(const ModelSpec& spec) {
+    const auto groups = spec.tiedGroups();
+    return groups.empty() ? OrderedJson() : OrderedJson(groups);
+}
+
+template <typename Get>
+OrderedJson perLayer(const ModelSpec& spec, Get get) {
+    OrderedJson list = OrderedJson::array();
+    for (const LayerSpec& layer : spec.layers)
+        list.push_back(get(layer));
+    return list;
+}
+
+OrderedJson cardFields(const ModelCard& card) {
+    const ModelSpec& spec = card.spec;
+    return {{"path", card.path},
+            {"format", card.format},
+            {"name", card.name},
+            {"architecture", spec.architecture},
+            {"family", name(spec.family)},
+            {"structure", spec.structure()},
+            {"layers", spec.layerCount()},
+            {"hidden", spec.hidden},
+            {"heads", perLayer(spec, [](const LayerSpec& l) { return l.heads; })},
+            {"kv_heads", perLayer(spec, [](const LayerSpec& l) { return l.kvHeads; })},
+            {"head_dim", perLayer(spec, [](const LayerSpec& l) { return l.headDim; })},
+            {"ffn", perLayer(spec, [](const LayerSpec& l) { return l.ffn; })},
+            {"attention", perLayer(spec, [](const LayerSpec& l) { return name(l.attention); })},
+            {"vocab", spec.vocab},
+            {"context", spec.context},
+            {"tied_embeddings", spec.tiedEmbeddings},
+            {"tied_groups", tiedGroups(spec)},
+            {"parameters", card.parameters},
+            {"bytes", card.bytes},
+            {"dtype", card.dtype},
+            {"tokenizer", card.tokenizer},
+            {"fingerprint", card.fingerprint},
+            {"warnings", card.warnings}};
+}
+
+OrderedJson modelFields(const ModelCard& card) {
+    return {{"path", card.path}, {"architecture", card.spec.architecture}, {"fingerprint", card.fingerprint}};
+}
+
+OrderedJson maskFields(const EvaluatedMask& mask) {
+    return mask.name.empty() ? OrderedJson() : OrderedJson{{"name", mask.name}, {"digest", mask.digest}};
+}
+
+OrderedJson lossFields(const Perplexity& run) {
+    OrderedJson nats = OrderedJson::array();
+    for (const WindowLoss& window : run.windows)
+        nats.push_back(number(window.nats));
+    return {{"loss_nats", number(run.lossNats)},
+            {"perplexity", number(run.perplexity())},
+            {"standard_error", number(run.standardError)},
+            {"window_nats", std::move(nats)}};
+}
+
+OrderedJson textFields(const TextEvaluation& text) {
+    const Perplexity& run = text.perplexity;
+    const bool byWords = run.rules.protocol == TextProtocol::wordPpl;
+    OrderedJson fields{{"source", text.source},
+                {"digest", text.digest},
+                {"protocol", name(run.rules.protocol)},
+                {"bos", name(run.rules.bos.value_or(BosMode::tokenizerDefault))},
+                {"window", run.rules.window},
+                {"windows", run.windows.size()},
+                {"tokens", run.tokens}};
+    fields.update(lossFields(run));
+    fields["token_loss_nats"] = number(run.tokenLossNats());
+    fields["delta_nats"] = text.reference ? number(text.reference->difference.nats) : OrderedJson();
+    fields["delta_standard_error"] = text.reference ? number(text.reference->difference.standardError) : OrderedJson();
+    fields["reference"] = nullptr;
+    if (text.reference) {
+        fields["reference"] = {{"mask", maskFields(text.reference->mask)}};
+        fields["reference"].update(lossFields(text.reference->perplexity));
+    }
+    fields["pages"] = byWords ? OrderedJson(run.pages.size()) : OrderedJson();
+    fields["words"] = byWords ? OrderedJson(run.words()) : OrderedJson();
+    fields["bytes"] = byWords ? OrderedJson(run.bytes()) : OrderedJson();
+    fields["byte_perplexity"] = byWords ? number(run.bytePerplexity()) : OrderedJson();
+    fields["bits_per_byte"] = byWords ? number(run.bitsPerByte()) : OrderedJson();
+    return fields;
+}
+
+OrderedJson pooledFields(const PooledEvaluation& pooled) {
+    const PooledDistance& distance = pooled.distance;
+    return {{"source", pooled.source},
+            {"digest", pooled.digest},
+            {"sequence_length", pooled.sequenceLength},
+            {"sequences", distance.sequences},
+            {"tokens", distance.tokens},
+            {"of", distance.hasPooler ? "pooler" : "first_token"},
+            {"relative", number(distance.relative.value)},
+            {"relative_standard_error", number(distance.relative.standardError)},
+            {"cosine", number(distance.cosine.value)},
+            {"cosine_standard_error", number(distance.cosine.standardError)},
+            {"reference", {{"mask", maskFields(pooled.reference)}}}};
+}
+
+const char* kindName(FigureKind kind) {
+    switch (kind) {
+    case FigureKind::heatMap:
+        return "heat_map";
+    case FigureKind::series:
+        return "series";
+    case FigureKind::bands:
+        return "bands";
+    case FigureKind::histogram:
+        return "histogram";
+    case FigureKind::scatter:
+        return "scatter";
+    }
+    return "";
+}
+
+/// What a model's times are, where it was timed.
+void addTimes(OrderedJson& fields, const Evaluation& evaluation) {
+    const OrderedJson timedAgainst = maskFields(evaluation.timedAgainst);
+    if (evaluation.latency)
+        fields["latency"] = latencyFields(*evaluation.latency, timedAgainst);
+    for (const Prefill& prefill : evaluation.prefills)
+        fields["prefill"].push_back(prefillFields(prefill, timedAgainst));
+}
+
+OrderedJson continuationFields(const PromptContinuation& written) {
+    return {{"prompt", written.prompt.text},
+            {"text", written.text},
+            {"tokens", written.continuation.tokens},
+            {"end", name(written.continuation.end)}};
+}
+
+/// What each point of a scatter stands for.
+void addUnits(OrderedJson& line, const Figure& figure, const FigureSeries& series) {
+    line["layers"] = OrderedJson::array();
+    for (const FigureUnit& unit : series.units)
+        line["layers"].push_back(unit.layer);
+    if (!figure.unit.empty()) {
+        line["unit"] = figure.unit;
+        line["units"] = OrderedJson::array();
+        for (const FigureUnit& unit : series.units)
+            line["units"].push_back(unit.index);
+    }
+    if (!series.cut.empty())
+        line["cut"] = series.cut;
+}
+
+} // namespace
+
+std::string inspectJson(const ModelCard& card) {
+    return print(cardFields(card));
+}
+
+std::string inspectJson(const ModelCard& card, const std::vector<TensorInfo>& tensors) {
+    OrderedJson document = cardFields(card);
+    OrderedJson list = OrderedJson::array();
+    for (const TensorInfo& tensor : tensors)
+        list.push_back({{"name", tensor.name},
+                        {"dtype", tensor.dtype},
+                        {"shape", tensor.shape},
+                        {"bytes", tensor.bytes},
+                        {"file", tensor.file}});
+    document["tensors"] = std::move(list);
+    return print(document);
+}
+
+std::string tokensJson(const Tokenizer& tokenizer, std::string_view text, const Encoding& encoding) {
+    const TokenizerCard& card = tokenizer.card();
+    const auto idOrNull = [](const std::optional<int>& id) { return id ? OrderedJson(*id) : OrderedJson(nullptr); };
+    OrderedJson tokens = OrderedJson::array();
+    for (std::size_t i = 0; i < encoding.ids.size(); ++i)
+        tokens.push_back({{"id", encoding.ids[i]},
+                          {"token", tokenizer.token(encoding.ids[i]).value_or("")},
+                          {"begin", encoding.ranges[i].begin},
+                          {"end", encoding.ranges[i].end}});
+    OrderedJson document = {{"source", card.source},
+                     {"kind", card.kind},
+                     {"size", card.size},
+                     {"bos", idOrNull(card.bos)},
+                     {"eos", idOrNull(card.eos)},
+                     {"unknown", idOrNull(card.unknown)},
+                     {"separator", idOrNull(card.separator)},
+                     {"padding", idOrNull(card.padding)},
+                     {"classifier", idOrNull(card.classifier)},
+                     {"mask", idOrNull(card.mask)},
+                     {"chat_template", card.chatTemplate},
+                     {"text", text},
+                     {"tokens", std::move(tokens)},
+                     {"decoded", tokenizer.decode(encoding.ids)},
+                     {"warnings", card.warnings}};
+    return print(document);
+}
+
+std::string measureJson(const ModelCard& card, std::span<const MetricResult> results, const EvaluatedMask& mask,
+                        double seconds, std::int64_t peakBytes, std::span<const std::string> notes) {
+    OrderedJson metrics = OrderedJson::object();
+    std::vector<std::string> warnings = card.warnings;
+    if (!notes.empty())
+        warnings.assign(notes.begin(), notes.end());
+    for (const MetricResult& result : results) {
+        metrics[result.request.resultId()] = metricFields(result, card.spec);
+        for (const std::string& warning : result.warnings)
+            warnings.push_back(result.request.resultId() + ": " + warning);
+    }
+    const MetricResult* run = results.empty() ? nullptr : &results.front();
+    for (const MetricResult& result : results) // what ran says more than what only looked at weights
+        if (result.data && !run->data)
+            run = &result;
+    const Measurement measurement = run ? run->measurement : Measurement{};
+    return print({{"model", modelFields(card)},
+                  {"mask", maskFields(mask)},
+                  {"data", run && run->data ? dataFields(*run->data, measurement.dataDigest) : OrderedJson()},
+                  {"dtype", measurement.dtype},
+                  {"device", measurement.device},
+                  {"seconds", seconds},
+                  {"peak_bytes", peakBytes},
+                  {"metrics", std::move(metrics)},
+                  {"warnings", warnings}});
+}
+
+std::string generationJson(const PromptContinuation& written, double seconds, std::span<const std::string> warnings) {
+    OrderedJson document = continuationFields(written);
+    document["seconds"] = seconds;
+    document["warnings"] = warnings;
+    return print(document);
+}
+
+namespace {
+
+void addPrediction(OrderedJson& document, const Evaluation& evaluation) {
+    if (!evaluation.predicted)
+        return;
+    document["predicted_delta_nats"] = number(evaluation.predicted->nats);
+    document["predicted_interval"] = {number(evaluation.predicted->low), number(evaluation.predicted->high)};
+}
+
+} // namespace
+
+std::string evaluationJson(const ModelCard& card, const Evaluation& evaluation, bool answers) {
+    OrderedJson document{{"model", modelFields(card)},
+                  {"mask", maskFields(evaluation.mask)},
+                  {"dtype", evaluation.dtype},
+                  {"device", evaluation.device}};
+    if (evaluation.text)
+        document["text"] = textFields(*evaluation.text);
+    if (evaluation.pooled)
+        document["pooled_distance"] = pooledFields(*evaluation.pooled);
+    for (const TaskEvaluation& task : evaluation.tasks) {
+        document["tasks"][task.name] = taskFields(task, answers);
+        if (task.reference)
+            document["tasks"][task.name]["reference"]["mask"] = maskFields(task.reference->mask);
+    }
+    addTimes(document, evaluation);
+    document["parameters"] = evaluation.parameters;
+    document["kv_bytes_per_token"] = evaluation.kvBytesPerToken;
+    addPrediction(document, evaluation);
+    document["seconds"] = evaluation.seconds;
+    document["warnings"] = evaluation.warnings;
+    return print(document);
+}
+
+std::string evaluationsJson(const ModelCard& card, std::span<const Evaluation> runs, double seconds,
+                            std::span<const std::string> warnings) {
+    OrderedJson list = OrderedJson::array();
+    for (const Evaluation& run : runs) {
+        OrderedJson fields{{"mask", maskFields(run.mask)}, {"seconds", run.seconds}, {"reused_layers", run.reusedLayers}};
+        fields["parameters"] = run.parameters;
+        fields["kv_bytes_per_token"] = run.kvBytesPerToken;
+        addPrediction(fields, run);
+        if (run.text)
+            fields["text"] = textFields(*run.text);
+        list.push_back(std::move(fields));
+    }
+    return print({{"model", modelFields(card)},
+                  {"dtype", runs.front().dtype},
+                  {"device", runs.front().device},
+                  {"runs", std::move(list)},
+                  {"seconds", seconds},
+                  {"warnings", warnings}});
+}
+
+std::string exportJson(const ExportResult& result) {
+    OrderedJson files = OrderedJson::array();
+    for (const ExportedFile& file : result.files)
+        files.push_back({{"path", file.path}, {"bytes", file.bytes}});
+    const OrderedJson document{{"target", result.target},
+                        {"layout", result.layout},
+                        {"path", result.path},
+                        {"files", std::move(files)},
+                        {"verified",
+                         {{"max_logit_difference", number(result.verified.most)},
+                          {"logit_scale", number(result.verified.scale)},
+                          {"tolerance", exportTolerance},
+                          {"probe_tokens", result.verified.tokens}}},
+                        {"left_out", result.leftOut},
+                        {"write_seconds", result.writeSeconds},
+                        {"verify_seconds", result.verifySeconds},
+                        {"warnings", result.warnings}};
+    return print(document);
+}
+
+std::string sessionJson(const Session& session) {
+    OrderedJson metrics = OrderedJson::array();
+    for (const MetricResult& result : session.results) {
+        const Measurement& measurement = result.measurement;
+        metrics.push_back({{"result_id", result.request.resultId()},
+                           {"key", measurementKey(measurement)},
+                           {"text", result.data ? OrderedJson(result.data->source) : OrderedJson()},
+                           {"mask_digest", measurement.maskDigest},
+                           {"data_digest", measurement.dataDigest.empty() ? OrderedJson() : OrderedJson(measurement.dataDigest)},
+                           {"dtype", measurement.dtype},
+                           {"device", measurement.device},
+                           {"created", measurement.created}});
+    }
+    OrderedJson masks = OrderedJson::array();
+    for (const SessionMask& mask : session.masks)
+        masks.push_back({{"name", mask.name}, {"digest", mask.digest}});
+    OrderedJson evaluations = OrderedJson::array();
+    for (const Evaluation& stored : session.evaluations) {
+        const Evaluation evaluation = compared(session, stored);
+        OrderedJson fields{{"mask", maskFields(evaluation.mask)},
+                    {"dtype", evaluation.dtype},
+                    {"device", evaluation.device},
+                    {"created", evaluation.created},
+                    {"seconds", evaluation.seconds}};
+        if (evaluation.text) {
+            fields["text"] = textFields(*evaluation.text);
+            fields["text"]["is_complete"] = evaluation.text->isComplete();
+        }
+        for (const TaskEvaluation& task : evaluation.tasks)
+            fields["tasks"][task.name] = taskFields(task, false);
+        addTimes(fields, evaluation);
+        for (const PromptContinuation& written : evaluation.continuations)
+            fields["continuations"].push_back(continuationFields(written));
+        evaluations.push_back(std::move(fields));
+    }
+    return print({{"model", modelFields(session.model)},
+                  {"created", session.created},
+                  {"metrics", std::move(metrics)},
+                  {"masks", std::move(masks)},
+                  {"evaluations", std::move(evaluations)}});
+}
+
+std::string errorJson(const Error& error) {
+    return print({{"error", {{"message", error.message()}, {"subject", error.subject()}, {"hint", error.hint()}}}});
+}
+
+std::string figureJson(const Figure& figure) {
+    const auto axis = [](const FigureAxis& a) { return OrderedJson{{"label", a.label}, {"logarithmic", a.logarithmic}}; };
+    const auto list = [](std::span<const double> values) {
+        OrderedJson numbers = OrderedJson::array();
+        for (const double value : values)
+            numbers.push_back(number(value));
+        return numbers;
+    };
+    OrderedJson document{{"kind", kindName(figure.kind)}, {"title", figure.title}, {"caption", figure.caption},
+                  {"command", figure.command},     {"x", axis(figure.x)},   {"y", axis(figure.y)}};
+    if (figure.kind == FigureKind::heatMap) {
+        document["colour"] = axis(figure.colour);
+        document["colour"]["map"] = figure.scale.map;
+        document["colour"]["clip_percent"] = figure.scale.clipPercent;
+        if (!figure.colour.names.empty())
+            document["colour"]["classes"] = figure.colour.names;
+        document["cells"] = OrderedJson::array();
+        for (std::size_t row = 0; row < figure.cells.rows(); ++row)
+            document["cells"].push_back(list(figure.cells.row(row)));
+        return print(document);
+    }
+    if (figure.kind == FigureKind::histogram)
+        document["edges"] = list(figure.edges);
+    else
+        document["right_y"] = axis(figure.rightY);
+    if (!figure.note.empty())
+        document["note"] = figure.note;
+    document["series"] = OrderedJson::array();
+    for (const FigureSeries& series : figure.series) {
+        OrderedJson line{
+            {"label", series.label}, {"axis", series.rightAxis ? "right" : "left"}, {"values", list(series.values)}};
+        if (!series.errors.empty())
+            line["standard_error"] = list(series.errors);
+        if (!series.positions.empty())
+            line["positions"] = list(series.positions);
+        if (!series.names.empty())
+            line["names"] = series.names;
+        if (!series.units.empty())
+            addUnits(line, figure, series);
+        document["series"].push_back(std::move(line));
+    }
+    return print(document);
+}
+
+std::string progressJson(double fraction, std::string_view text) {
+    return OrderedJson{{"fraction", fraction}, {"text", text}}.dump(-1, ' ', false, OrderedJson::error_handler_t::replace);
+}
+
+std::string forecastJson(double expectedSeconds, std::string_view text) {
+    return OrderedJson{{"fraction", 0.0}, {"text", text}, {"expected_seconds", expectedSeconds}}.dump(
+        -1, ' ', false, OrderedJson::error_handler_t::replace);
+}
+
+std::string listJson(std::string_view kind, const std::vector<ListItem>& items) {
+    OrderedJson list = OrderedJson::array();
+    for (const ListItem& item : items) {
+        OrderedJson options = OrderedJson::array();
+        for (const OptionInfo& option : item.options)
+            options.push_back({{"name", option.name},
+                               {"type", option.type},
+                               {"default", option.defaultValue},
+                               {"meaning", option.meaning}});
+        OrderedJson fields{{"id", item.id}, {"summary", item.summary}, {"source", item.source}};
+        for (const auto& [name, text] : item.fields)
+            fields[name] = text;
+        fields["options"] = std::move(options);
+        list.push_back(std::move(fields));
+    }
+    return print({{"kind", kind}, {"items", std::move(list)}});
+}
+
+} // namespace secateur

@@ -1,0 +1,87 @@
+#pragma once
+
+#include "analysis/base/matrix.h"
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace secateur::hdf5 {
+
+/// Owns an HDF5 identifier of any kind. The identifier's type is hid_t, spelled out to keep hdf5.h out of headers.
+class Handle {
+public:
+    using Close = int (*)(std::int64_t);
+    Handle(std::int64_t id, Close close)
+        : m_id(id)
+        , m_close(close) {}
+    Handle(Handle&& other) noexcept
+        : m_id(std::exchange(other.m_id, -1))
+        , m_close(other.m_close) {}
+    Handle& operator=(Handle&&) = delete;
+    ~Handle() {
+        if (m_id >= 0)
+            m_close(m_id);
+    }
+    std::int64_t id() const { return m_id; }
+
+private:
+    std::int64_t m_id;
+    Close m_close;
+};
+
+// Every function throws Error, its subject the place inside the file. None prints HDF5's own error stack.
+
+// Files live in memory: HDF5 1.10 does not survive a failed write, and what was checked is what is read. Nothing leads
+// out of a file: links of other kinds than hard ones, data in other files and filters from elsewhere are refused.
+
+/// Whether bytes begin as an HDF5 file does.
+bool looksLikeHdf5(std::span<const std::byte> bytes);
+Handle createInMemory();
+/// A copy of the bytes of a file, to be read or changed.
+Handle openImage(std::span<const std::byte> bytes);
+/// The bytes of the whole file.
+std::string image(const Handle& file);
+/// Opens, or makes, a group.
+Handle group(const Handle& parent, const std::string& name);
+Handle openGroup(const Handle& parent, const std::string& name);
+bool exists(const Handle& parent, const std::string& name);
+/// Names of what a group holds, in order.
+std::vector<std::string> children(const Handle& group);
+/// Those that are numbers, by their size.
+std::vector<std::string> numbered(const Handle& group);
+std::vector<std::string> attributeNames(const Handle& object);
+bool hasAttribute(const Handle& object, const std::string& name);
+void remove(const Handle& parent, const std::string& name);
+void hardLink(const Handle& parent, const std::string& from, const std::string& to);
+
+void writeText(const Handle& object, const std::string& name, std::string_view text);
+void writeTexts(const Handle& object, const std::string& name, const std::vector<std::string>& texts);
+void writeIntegers(const Handle& object, const std::string& name, const std::vector<std::int64_t>& values);
+void writeNumbers(const Handle& object, const std::string& name, const std::vector<double>& values);
+void writeInteger(const Handle& object, const std::string& name, std::int64_t value);
+void writeNumber(const Handle& object, const std::string& name, double value);
+
+std::vector<std::string> readTexts(const Handle& object, const std::string& name);
+std::vector<std::int64_t> readIntegers(const Handle& object, const std::string& name);
+std::vector<double> readNumbers(const Handle& object, const std::string& name);
+std::string readText(const Handle& object, const std::string& name);
+std::int64_t readInteger(const Handle& object, const std::string& name);
+double readNumber(const Handle& object, const std::string& name);
+
+/// A float64 dataset [rows] where the matrix has one column and `flat`, else [rows, columns]. Of several matrices one
+/// above the other [leading, rows / leading, ..].
+Handle writeMatrix(const Handle& group, const std::string& name, const Matrix& matrix, bool flat,
+                   std::size_t leading = 0);
+Handle openDataset(const Handle& group, const std::string& name);
+/// @throws Error unless the dataset holds so many cells itself
+void checkIsStored(const Handle& dataset, std::size_t cells);
+/// @param leading of several matrices, which come one above the other
+/// @throws Error unless the dataset has this shape and the file holds that many numbers
+Matrix readMatrix(const Handle& dataset, std::size_t rows, std::size_t columns, std::size_t leading = 0);
+
+} // namespace secateur::hdf5

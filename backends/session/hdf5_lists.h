@@ -1,0 +1,32 @@
+#pragma once
+
+#include "backends/session/hdf5_io.h"
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace secateur::hdf5 {
+
+// Datasets of one dimension, as long as their data: attributes hold a few values only. What reads them throws Error
+// naming the dataset, before it allocates what the file does not hold.
+
+/// int64 [n]
+Handle writeIntegerList(const Handle& group, const std::string& name, const std::vector<std::int64_t>& values);
+/// float64 [n]
+Handle writeNumberList(const Handle& group, const std::string& name, const std::vector<double>& values);
+/// UTF-8, of variable length, [n]
+Handle writeTextList(const Handle& group, const std::string& name, const std::vector<std::string>& texts);
+/// uint8 [rows, values / rows], or [values] for `flat`; with an attribute `meaning`.
+Handle writeMarks(const Handle& group, const std::string& name, const std::vector<std::uint8_t>& values,
+                  std::size_t rows, bool flat, const std::string& meaning);
+
+/// The number behind all that a group holds.
+std::string nextNumber(const Handle& group);
+
+std::vector<std::int64_t> readIntegerList(const Handle& group, const std::string& name);
+std::vector<double> readNumberList(const Handle& group, const std::string& name);
+std::vector<std::string> readTextList(const Handle& group, const std::string& name);
+
+} // namespace secateur::hdf5

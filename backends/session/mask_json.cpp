@@ -1,0 +1,410 @@
+#include "backends/session/mask_json.h"
+
+#include "analysis/base/error.h"
+#include "analysis/model/structure.h"
+#include "analysis/base/text.h"
+#include "backends/base/atomic_file.h"
+#include "backends/base/json_object.h"
+#include "backends/base/mapped_file.h"
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include <charconv>
+#include <cmath>
+#include <limits>
+
+namespace secateur {
+
+namespace {
+
+using MaskJson = nlohmann::json;
+
+constexpr std::size_t longestMask = 32'000'000;
+constexpr std::int64_t maskVersion = 1;
+constexpr std::int64_t latest = 999; ///< that any program may ever write
+
+void checkVersion(const JsonObject& file) {
+    constexpr const char* key = "secateur_mask";
+    const auto found = file.integer(key, 1, latest);
+    if (!found)
+        throw Error("is not a mask: it has no \"secateur_mask\"", file.subject());
+    if (*found != maskVersion)
+        file.refuse(key, fmt::format("version {} is not read, only version {}", *found, maskVersion));
+}
+
+std::string required(const JsonObject& object, const char* key) {
+    const auto text = object.text(key);
+    if (!text)
+        object.refuse(key, "is missing");
+    return *text;
+}
+
+std::string_view wholeText(const MappedFile& file) {
+    const auto bytes = file.bytes();
+    return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+}
+
+/// What may be a mask of this version. @throws Error
+JsonObject maskObject(std::string_view text, const std::string& subject) {
+    if (text.size() > longestMask)
+        throw Error(fmt::format("is {} bytes long; at most {} are read", text.size(), longestMask), subject);
+    JsonObject file = JsonObject::parse(text, subject);
+    checkVersion(file);
+    return file;
+}
+
+JsonObject modelObject(const JsonObject& file) {
+    auto model = file.object("model");
+    if (!model)
+        file.refuse("model", "is missing");
+    model->allowOnly({"name", "architecture", "structure", "fingerprint"});
+    return std::move(*model);
+}
+
+/// Fills in which model the mask is of. @throws Error when the model at hand has another structure
+void readModel(const JsonObject& file, const ModelSpec& spec, MaskRecord& record) {
+    const JsonObject model = modelObject(file);
+    const std::string architecture = required(model, "architecture");
+    const std::string structure = required(model, "structure");
+    try {
+        checkMaskFits(architecture, structure, spec);
+    } catch (const Error& error) {
+        throw error.within(model.subject());
+    }
+    record.modelName = model.text("name").value_or("");
+    record.fingerprint = model.text("fingerprint").value_or("");
+}
+
+/// Whether a part is dropped: "drop" is all that a field of it can say.
+bool dropped(const JsonObject& entry, const char* part) {
+    const auto text = entry.text(part);
+    if (text && *text != "drop")
+        entry.refuse(part, fmt::format("expected \"drop\", found \"{}\"", *text));
+    return text.has_value();
+}
+
+AttentionCut readAttention(const JsonObject& entry) {
+    const auto text = entry.text("attention");
+    if (!text)
+        return AttentionCut::keep;
+    if (*text == "drop")
+        return AttentionCut::drop;
+    if (*text == "bypass_qk")
+        return AttentionCut::bypassQk;
+    entry.refuse("attention", fmt::format("expected \"drop\" or \"bypass_qk\", found \"{}\"", *text));
+}
+
+double readAlpha(const JsonObject& entry, AttentionCut attention) {
+    const auto alpha = entry.number("alpha");
+    if (alpha && attention != AttentionCut::bypassQk)
+        entry.refuse("alpha", "scales only \"attention\": \"bypass_qk\"");
+    if (!alpha && attention == AttentionCut::bypassQk)
+        entry.refuse("alpha", fmt::format("is missing; \"bypass_qk\" needs a number from 0 to {}", mostAlpha));
+    return alpha.value_or(1);
+}
+
+/// Cuts what one field lists.
+/// @param one what it lists, "head"
+void cut(const JsonObject& entry, const char* key, int layer, const char* one, std::vector<bool>& marks) {
+    const auto ranges = entry.ranges(key);
+    if (!ranges)
+        return;
+    for (const auto& [first, last] : *ranges) {
+        if (last >= std::ssize(marks))
+            entry.refuse(key, fmt::format("names {} {}, but layer {} has {}", one, last, layer, marks.size()));
+        for (std::int64_t i = first; i <= last; ++i) {
+            auto mark = marks[static_cast<std::size_t>(i)];
+            if (!mark)
+                entry.refuse(key, fmt::format("names {} {} twice", one, i));
+            mark = false;
+        }
+    }
+}
+
+void refuseInside(const JsonObject& entry, const char* larger, std::initializer_list<const char*> parts) {
+    for (const char* part : parts) {
+        if (entry.isSet(part))
+            entry.refuse(part, fmt::format("lies inside what \"{}\": \"drop\" takes already", larger));
+    }
+}
+
+LayerMask readLayer(const JsonObject& entry, int index, LayerMask layer) {
+    layer.block = !dropped(entry, "block");
+    layer.mlp = !dropped(entry, "mlp");
+    layer.attention = readAttention(entry);
+    if (!layer.block)
+        refuseInside(entry, "block", {"attention", "heads_cut", "mlp", "neurons_cut"});
+    if (layer.attention == AttentionCut::drop)
+        refuseInside(entry, "attention", {"heads_cut"});
+    if (!layer.mlp)
+        refuseInside(entry, "mlp", {"neurons_cut"});
+    layer.alpha = readAlpha(entry, layer.attention);
+    static_cast<void>(entry.sizes("heads_cut")); // heads are listed one by one
+    cut(entry, "heads_cut", index, "head", layer.heads);
+    cut(entry, "neurons_cut", index, "neuron", layer.neurons);
+    return layer;
+}
+
+/// Refuses a layer that comes a second time.
+int readIndex(const JsonObject& entry, std::vector<bool>& listed) {
+    const auto number = entry.integer("layer", 0, std::ssize(listed) - 1);
+    if (!number)
+        entry.refuse("layer", "is missing");
+    const auto at = static_cast<std::size_t>(*number);
+    if (listed[at])
+        entry.refuse("layer", fmt::format("lists layer {} twice", *number));
+    listed[at] = true;
+    return static_cast<int>(*number);
+}
+
+PruningMask readMaskLayers(const JsonObject& file, const ModelSpec& spec) {
+    const auto entries = file.objects("layers");
+    if (!entries)
+        file.refuse("layers", "is missing");
+    const PruningMask whole(spec);
+    PruningMask mask = whole;
+    std::vector<bool> listed(spec.layers.size());
+    std::vector<int> cutAs(spec.layers.size(), -1); // the listed layer that set this one, itself or one of its group
+    for (const JsonObject& entry : *entries) {
+        entry.allowOnly({"layer", "block", "attention", "alpha", "heads_cut", "mlp", "neurons_cut"});
+        const int index = readIndex(entry, listed);
+        LayerMask cut = readLayer(entry, index, whole.layer(index));
+        const LayerMask before = mask.layer(index);
+        try {
+            mask.setLayer(index, std::move(cut));
+        } catch (const Error& error) {
+            throw error.within(entry.subject());
+        }
+        int& first = cutAs[static_cast<std::size_t>(index)];
+        if (first >= 0 && mask.layer(index) != before)
+            entry.refuse("layer", fmt::format("cuts layer {} otherwise than layer {}, which has the same weights",
+                                              index, first));
+        for (const int tied : mask.tiedTo(index))
+            cutAs[static_cast<std::size_t>(tied)] = index;
+    }
+    return mask;
+}
+
+/// A number of units, or a text such as "12.5%".
+std::optional<Budget> readBudget(const JsonObject& provenance) {
+    constexpr const char* key = "budget";
+    if (!provenance.isSet(key))
+        return std::nullopt;
+    Budget budget;
+    budget.isPercentage = provenance.isText(key);
+    if (budget.isPercentage) {
+        const std::string text = provenance.text(key).value();
+        const char* const last = text.data() + text.size();
+        const auto [end, failure] = std::from_chars(text.data(), last, budget.amount);
+        if (failure != std::errc() || std::string_view(end, last) != "%")
+            provenance.refuse(key, fmt::format("expected a number or a percentage, found \"{}\"", text));
+    } else {
+        budget.amount = provenance.number(key).value();
+    }
+    if (!std::isfinite(budget.amount) || budget.amount < 0)
+        provenance.refuse(key, fmt::format("expected a number from 0, found {}", budget.amount));
+    budget.amount = std::abs(budget.amount); // -0 is 0
+    return budget;
+}
+
+/// A number as JSON has it: nothing where it is not finite.
+std::string numberJson(double value) {
+    return std::isfinite(value) ? exactly(value) : "null";
+}
+
+double readNumber(const JsonObject& object, const char* key) {
+    return object.number(key).value_or(std::numeric_limits<double>::quiet_NaN());
+}
+
+std::optional<PruneHistory> readHistory(const JsonObject& provenance) {
+    const auto object = provenance.object("history");
+    if (!object)
+        return std::nullopt;
+    constexpr int most = std::numeric_limits<int>::max();
+    const auto whole = [](const JsonObject& from, const char* key) {
+        return static_cast<int>(from.integer(key, 0, most).value_or(0));
+    };
+    object->allowOnly({"measure", "before", "steps", "cuts"});
+    PruneHistory history;
+    history.measure = object->text("measure").value_or("");
+    history.before = readNumber(*object, "before");
+    history.steps = whole(*object, "steps");
+    for (const JsonObject& cut : object->objects("cuts").value_or(std::vector<JsonObject>())) {
+        cut.allowOnly({"step", "layer", "head", "score", "value"});
+        history.cuts.push_back({whole(cut, "step"),
+                                {whole(cut, "layer"), whole(cut, "head")},
+                                readNumber(cut, "score"),
+                                readNumber(cut, "value")});
+    }
+    return history;
+}
+
+std::optional<MaskProvenance> readProvenance(const JsonObject& file) {
+    const auto object = file.object("provenance");
+    if (!object)
+        return std::nullopt;
+    object->allowOnly({"strategy", "options", "budget", "text", "seed", "created", "secateur", "history"});
+    MaskProvenance provenance;
+    provenance.strategy = object->text("strategy").value_or("");
+    if (const auto options = object->object("options")) {
+        for (const std::string& option : options->keys())
+            provenance.options[option] = options->text(option).value_or("");
+    }
+    provenance.budget = readBudget(*object);
+    provenance.text = object->text("text").value_or("");
+    provenance.seed = object->integer("seed", 0, std::numeric_limits<std::int64_t>::max());
+    provenance.created = object->text("created").value_or("");
+    provenance.secateur = object->text("secateur").value_or("");
+    provenance.history = readHistory(*object);
+    return provenance;
+}
+
+std::string quoted(const std::string& text) {
+    return MaskJson(text).dump(-1, ' ', false, MaskJson::error_handler_t::replace);
+}
+
+std::string quotedOrNull(const std::string& text) {
+    return text.empty() ? "null" : quoted(text);
+}
+
+std::string cutHeads(const std::vector<bool>& heads) {
+    std::vector<std::string> parts;
+    for (std::size_t i = 0; i < heads.size(); ++i) {
+        if (!heads[i])
+            parts.push_back(std::to_string(i));
+    }
+    return join(parts, ", ");
+}
+
+/// "[0, 31], 77"
+std::string cutNeurons(const std::vector<bool>& neurons) {
+    std::vector<std::string> parts;
+    for (std::size_t begin = 0, end = 0; begin < neurons.size(); begin = end + 1) {
+        for (end = begin; end < neurons.size() && !neurons[end];)
+            ++end;
+        if (end - begin == 1)
+            parts.push_back(std::to_string(begin));
+        else if (end > begin)
+            parts.push_back(fmt::format("[{}, {}]", begin, end - 1));
+    }
+    return join(parts, ", ");
+}
+
+std::string layerJson(int index, const LayerMask& layer) {
+    std::string line = fmt::format("{{\"layer\": {}", index);
+    if (!layer.block)
+        line += ", \"block\": \"drop\"";
+    if (layer.attention == AttentionCut::drop)
+        line += ", \"attention\": \"drop\"";
+    if (layer.attention == AttentionCut::bypassQk)
+        line += fmt::format(", \"attention\": \"bypass_qk\", \"alpha\": {}", exactly(layer.alpha));
+    if (const std::string heads = cutHeads(layer.heads); !heads.empty())
+        line += fmt::format(", \"heads_cut\": [{}]", heads);
+    if (!layer.mlp)
+        line += ", \"mlp\": \"drop\"";
+    if (const std::string neurons = cutNeurons(layer.neurons); !neurons.empty())
+        line += fmt::format(", \"neurons_cut\": [{}]", neurons);
+    return line + "}";
+}
+
+std::string layersJson(const PruningMask& mask) {
+    std::vector<std::string> lines;
+    for (int index = 0; index < mask.layerCount(); ++index) {
+        if (!mask.layer(index).keepsAll() && mask.tiedTo(index).front() == index)
+            lines.push_back("\n    " + layerJson(index, mask.layer(index)));
+    }
+    return lines.empty() ? "[]" : "[" + join(lines, ",") + "\n  ]";
+}
+
+std::string budgetJson(const std::optional<Budget>& budget) {
+    if (!budget)
+        return "null";
+    const std::string amount = exactly(budget->amount);
+    return budget->isPercentage ? quoted(amount + "%") : amount;
+}
+
+/// A line for each cut. Masks without a history have no such field.
+std::string historyField(const std::optional<PruneHistory>& history) {
+    return history ? ",\n    \"history\": " + historyJson(*history) : "";
+}
+
+std::string provenanceJson(const std::optional<MaskProvenance>& provenance) {
+    if (!provenance)
+        return "null";
+    std::vector<std::string> options;
+    for (const auto& [name, value] : provenance->options)
+        options.push_back(quoted(name) + ": " + quoted(value));
+    return fmt::format("{{\"strategy\": {}, \"options\": {{{}}}, \"budget\": {}, \"text\": {}, \"seed\": {}, "
+                       "\"created\": {}, \"secateur\": {}{}}}",
+                       quotedOrNull(provenance->strategy), join(options, ", "), budgetJson(provenance->budget),
+                       quotedOrNull(provenance->text), provenance->seed ? std::to_string(*provenance->seed) : "null",
+                       quotedOrNull(provenance->created), quotedOrNull(provenance->secateur),
+                       historyField(provenance->history));
+}
+
+} // namespace
+
+std::string historyJson(const PruneHistory& history) {
+    std::vector<std::string> cuts;
+    for (const HistoricCut& cut : history.cuts)
+        cuts.push_back(
+            fmt::format("\n      {{\"step\": {}, \"layer\": {}, \"head\": {}, \"score\": {}, \"value\": {}}}", cut.step,
+                        cut.head.layer, cut.head.head, numberJson(cut.score), numberJson(cut.value)));
+    return fmt::format("{{\"measure\": {}, \"before\": {}, \"steps\": {}, \"cuts\": [{}]}}", quoted(history.measure),
+                       numberJson(history.before), history.steps, join(cuts, ","));
+}
+
+MaskReading parseMask(std::string_view text, const std::string& subject, const ModelSpec& spec,
+                      const std::string& fingerprint) {
+    const JsonObject file = maskObject(text, subject);
+    file.allowOnly({"secateur_mask", "model", "layers", "bias_compensation", "note", "provenance"});
+    MaskReading reading;
+    MaskRecord& record = reading.record;
+    readModel(file, spec, record);
+    record.mask = readMaskLayers(file, spec);
+    if (file.isSet("bias_compensation"))
+        file.refuse("bias_compensation", "is not read yet; only null is");
+    record.note = file.text("note").value_or("");
+    record.provenance = readProvenance(file);
+    if (!record.fingerprint.empty() && !fingerprint.empty() && record.fingerprint != fingerprint)
+        reading.warnings.push_back(
+            fmt::format("The mask was made on a checkpoint with another fingerprint: on {}, and this one is {}",
+                        record.fingerprint, fingerprint));
+    return reading;
+}
+
+MaskReading readMask(const std::string& path, const ModelSpec& spec, const std::string& fingerprint) {
+    const auto file = MappedFile::open(path);
+    return parseMask(wholeText(*file), path, spec, fingerprint);
+}
+
+ModelSpec readMaskedModel(const std::string& path) {
+    const auto file = MappedFile::open(path);
+    const JsonObject model = modelObject(maskObject(wholeText(*file), path));
+    const std::string structure = required(model, "structure");
+    try {
+        return specOf(required(model, "architecture"), structure);
+    } catch (const Error& error) {
+        throw error.within(model.subject());
+    }
+}
+
+std::string maskJson(const MaskRecord& record) {
+    const PruningMask& mask = record.mask;
+    return fmt::format("{{ \"secateur_mask\": 1,\n"
+                       "  \"model\": {{\"name\": {}, \"architecture\": {}, \"structure\": {}, \"fingerprint\": {}}},\n"
+                       "  \"layers\": {},\n"
+                       "  \"bias_compensation\": null,\n"
+                       "  \"note\": {},\n"
+                       "  \"provenance\": {} }}\n",
+                       quotedOrNull(record.modelName), quoted(mask.architecture()), quoted(mask.structure()),
+                       quotedOrNull(record.fingerprint), layersJson(mask), quoted(record.note),
+                       provenanceJson(record.provenance));
+}
+
+void writeMask(const std::string& path, const MaskRecord& record) {
+    writeWhole(path, maskJson(record));
+}
+
+} // namespace secateur

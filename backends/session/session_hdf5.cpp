@@ -1,0 +1,243 @@
+#include "backends/session/session_hdf5.h"
+
+#include "analysis/base/error.h"
+#include "analysis/session/session_rows.h"
+#include "analysis/base/text.h"
+#include "backends/base/atomic_file.h"
+#include "backends/base/file_lock.h"
+#include "backends/base/file_seal.h"
+#include "backends/session/hdf5_io.h"
+#include "backends/base/isolated.h"
+#include "backends/base/mapped_file.h"
+#include "backends/session/session_evaluations.h"
+#include "backends/session/session_masks.h"
+#include "backends/session/session_model.h"
+#include "backends/session/session_prediction.h"
+#include "backends/session/session_results.h"
+
+#include <fmt/core.h>
+
+#include <array>
+#include <filesystem>
+#include <fstream>
+#include <functional>
+#include <mutex>
+#include <span>
+#include <string_view>
+#include <system_error>
+
+namespace secateur {
+
+namespace {
+
+using hdf5::Handle;
+
+constexpr std::int64_t sessionVersion = 4;
+constexpr const char* format = "secateur-session";
+
+/// HDF5 as packaged is not thread-safe.
+std::mutex& library() {
+    static std::mutex mutex;
+    return mutex;
+}
+
+std::string formatText(const Handle& file) {
+    try {
+        return hdf5::readText(file, "format");
+    } catch (const Error&) {
+        return {};
+    }
+}
+
+/// The version of a session. @throws Error when the file is none, or too new
+std::int64_t versionOf(const Handle& file) {
+    if (formatText(file) != format)
+        throw Error("is an HDF5 file, but not a Secateur session");
+    const std::int64_t found = hdf5::readInteger(file, "version");
+    if (found > sessionVersion)
+        throw Error(fmt::format("is a session of version {}; this program reads up to version {}", found, sessionVersion), {},
+                    "Open it with a newer Secateur");
+    return found;
+}
+
+ModelCard readModel(const Handle& file) {
+    const std::int64_t found = versionOf(file);
+    if (!hdf5::exists(file, "model"))
+        throw Error("is a session without its model");
+    const Handle model = hdf5::openGroup(file, "model");
+    try {
+        return readModelCard(model, found);
+    } catch (const Error& error) {
+        throw error.within("/model");
+    }
+}
+
+Session read(const Handle& file) {
+    Session session;
+    session.model = readModel(file);
+    session.created = hdf5::readText(file, "created");
+    for (StoredResult& stored : readResults(file, session.model.spec))
+        session.results.push_back(std::move(stored.result));
+    session.masks = readMasks(file, session.model.spec);
+    session.evaluations = readEvaluations(file);
+    session.prediction = readPrediction(file, session.model.spec);
+    if (hdf5::exists(file, "view")) {
+        const Handle view = hdf5::openGroup(file, "view");
+        for (const std::string& name : hdf5::attributeNames(view))
+            session.view[name] = hdf5::readText(view, name);
+    }
+    return session;
+}
+
+void writeResultsAndView(const Handle& file, const Session& session, std::vector<StoredResult> stored) {
+    const Handle metrics = hdf5::group(file, "metrics");
+    for (const MetricResult& result : session.results)
+        writeResult(metrics, result, stored);
+    const Handle view = hdf5::group(file, "view");
+    for (const auto& [name, value] : session.view)
+        hdf5::writeText(view, name, value);
+}
+
+std::string sealedImage(const Handle& file) {
+    std::string bytes = hdf5::image(file);
+    bytes += sealOf(bytes);
+    return bytes;
+}
+
+std::string newSession(const Session& session) {
+    const Handle file = hdf5::createInMemory();
+    hdf5::writeText(file, "format", format);
+    hdf5::writeInteger(file, "version", sessionVersion);
+    hdf5::writeText(file, "created", session.created.empty() ? utcNow() : session.created);
+    hdf5::writeText(file, "secateur", SECATEUR_VERSION);
+    writeModelCard(hdf5::group(file, "model"), session.model);
+    writeResultsAndView(file, session, {});
+    writeMasks(file, session.masks, {});
+    writeEvaluations(file, session.evaluations);
+    writePrediction(file, session);
+    return sealedImage(file);
+}
+
+void checkIsOf(const ModelCard& wanted, const ModelCard& stored) {
+    if (stored.fingerprint != wanted.fingerprint)
+        throw Error(fmt::format("is a session of {} ({}), not of {} ({})", stored.name, stored.fingerprint, wanted.name,
+                                wanted.fingerprint),
+                    {}, "Write to another file");
+}
+
+/// The image of a file, what its evaluations teach of predictions worked out anew.
+std::string withSlope(const Handle& file) {
+    if (hdf5::exists(file, "prediction"))
+        writeSlope(file, read(file));
+    return sealedImage(file);
+}
+
+std::string grownSession(const Session& additions, const MappedFile& original) {
+    const Handle file = hdf5::openImage(original.bytes());
+    const ModelCard model = readModel(file);
+    checkIsOf(additions.model, model);
+    writeResultsAndView(file, additions, readResults(file, model.spec));
+    writePrediction(file, additions);
+    if (additions.masks.empty() && additions.evaluations.empty())
+        return withSlope(file);
+    if (versionOf(file) < sessionVersion) {
+        writeModelCard(hdf5::openGroup(file, "model"), model);
+        hdf5::writeInteger(file, "version", sessionVersion);
+    }
+    const std::vector<SessionMask> held = readMasks(file, model.spec);
+    Session runs;
+    runs.masks = held;
+    std::vector<Evaluation> evaluations = joinMasks(runs, additions);
+    writeMasks(file, runs.masks, held);
+    addEvaluations(file, std::move(evaluations));
+    return withSlope(file);
+}
+
+/// Runs what hands a file's bytes to HDF5: here when they have their checksum, else in a child process, so that HDF5
+/// may crash on them.
+std::string inSafety(const MappedFile& file, const std::function<std::string()>& work) {
+    if (isSealed(file.bytes()) || !hdf5::looksLikeHdf5(file.bytes()))
+        return work(); // which refuses, without HDF5, what is none
+    // A damaged file may keep HDF5 busy for ever; a whole one is read at hundreds of megabytes a second.
+    const std::size_t size = file.bytes().size();
+    const auto seconds = static_cast<unsigned>(1 + (size >> 23));
+    if (auto bytes = runIsolated(work, seconds, (std::size_t{1} << 31) + 8 * size))
+        return std::move(*bytes);
+    throw Error("is damaged: HDF5 cannot read it to its end", {}, "Copy it again from where it came from");
+}
+
+/// Runs with HDF5 to itself, errors naming the file.
+template <typename Work>
+auto onFile(const std::string& path, Work work) {
+    const std::lock_guard guard(library());
+    try {
+        return work();
+    } catch (const Error& error) {
+        throw error.within(path);
+    }
+}
+
+} // namespace
+
+bool isSession(const std::string& path) {
+    constexpr std::string_view signature = "\x89HDF\r\n\x1a\n";
+    const std::filesystem::path extension = std::filesystem::path(path).extension();
+    std::error_code ignored;
+    if ((extension == ".h5" || extension == ".hdf5") && !std::filesystem::is_directory(path, ignored))
+        return true; // also one that is damaged or not there: then that is what has to be said
+    std::array<char, signature.size()> head{};
+    std::ifstream(path, std::ios::binary).read(head.data(), head.size());
+    return std::string_view(head.data(), head.size()) == signature;
+}
+
+Session readSession(const MappedFile& file) {
+    return onFile(file.path(), [&] {
+        if (isSealed(file.bytes()))
+            return read(hdf5::openImage(file.bytes()));
+        // What the child made of it is as sound as any session written here.
+        const std::string copy = inSafety(file, [&] { return newSession(read(hdf5::openImage(file.bytes()))); });
+        return read(hdf5::openImage(std::as_bytes(std::span(copy))));
+    });
+}
+
+Session readSession(const std::string& path) {
+    const auto file = MappedFile::open(path);
+    Session session = readSession(*file);
+    file->checkWhole();
+    return session;
+}
+
+void writeSession(const Session& session, const std::string& path) {
+    checkCanWrite(path);
+    const FileLock lock(path);
+    writeWhole(path, onFile(path, [&] { return newSession(session); }));
+}
+
+void addToSession(const Session& additions, const std::string& path) {
+    checkCanWrite(path);
+    const FileLock lock(path);
+    if (!std::filesystem::exists(path)) {
+        writeWhole(path, onFile(path, [&] { return newSession(additions); }));
+        return;
+    }
+    const auto file = MappedFile::open(path);
+    const std::string grown =
+        onFile(path, [&] { return inSafety(*file, [&] { return grownSession(additions, *file); }); });
+    file->checkWhole();
+    writeWhole(path, grown);
+}
+
+void checkCanAdd(const ModelCard& model, const std::string& path) {
+    checkCanWrite(path);
+    if (!std::filesystem::exists(path))
+        return;
+    const auto file = MappedFile::open(path);
+    onFile(path, [&] {
+        inSafety(*file, [&] {
+            checkIsOf(model, readModel(hdf5::openImage(file->bytes())));
+            return std::string();
+        });
+    });
+}
+
+} // namespace secateur

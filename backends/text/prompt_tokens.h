@@ -1,0 +1,13 @@
+#pragma once
+
+#include "analysis/model/model.h"
+#include "analysis/text/prompt_tokens.h"
+
+#include <string>
+
+namespace secateur {
+
+/// @throws Error when the model has no tokenizer that can be read
+PromptTokens promptTokens(const Model& model, const std::string& text);
+
+} // namespace secateur

@@ -1,0 +1,156 @@
+#include "backends/text/sequence_text.h"
+
+#include "analysis/tasks/classification.h"
+#include "analysis/base/error.h"
+#include "analysis/base/text.h"
+#include "analysis/base/usage_error.h"
+#include "backends/text/data_digest.h"
+#include "backends/formats/hf_config.h"
+#include "backends/tokenizers/open_tokenizer.h"
+#include "backends/text/text_source.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <optional>
+#include <span>
+#include <utility>
+
+namespace secateur {
+
+namespace {
+
+template <typename Value>
+using Named = std::pair<std::string_view, Value>;
+
+constexpr std::array splits{Named<TextSplit>{"document", TextSplit::document},
+                            Named<TextSplit>{"line", TextSplit::line}, Named<TextSplit>{"stream", TextSplit::stream},
+                            Named<TextSplit>{"windows", TextSplit::windows}};
+constexpr std::array bosRules{Named<BosRule>{"tokenizer_default", BosRule::tokenizerDefault},
+                              Named<BosRule>{"always", BosRule::always}, Named<BosRule>{"never", BosRule::never},
+                              Named<BosRule>{"first_only", BosRule::firstOnly}};
+
+template <typename Value>
+std::string_view nameOf(std::span<const Named<Value>> known, Value value) {
+    return std::ranges::find(known, value, &Named<Value>::second)->first;
+}
+
+template <typename Value>
+Value valueOf(std::span<const Named<Value>> known, std::string_view name, const char* option) {
+    const auto found = std::ranges::find(known, name, &Named<Value>::first);
+    if (found != known.end())
+        return found->second;
+    std::vector<std::string> names;
+    for (const auto& [own, value] : known)
+        names.emplace_back(own);
+    throw UsageError(fmt::format("\"{}\" is none of {}", name, join(names, ", ")), option);
+}
+
+/// What a model is asked, without answers.
+std::vector<std::string> promptsOf(const Task& task) {
+    std::vector<std::string> prompts;
+    for (const TaskQuestion& question : task.questions)
+        prompts.push_back(question.description + question.options.front().context);
+    for (const LabelledText& text : task.texts)
+        prompts.push_back(text.pair ? text.text + "\n" + *text.pair : text.text);
+    for (const AnswerPrompt& prompt : task.prompts)
+        prompts.push_back(prompt.prompt);
+    return prompts;
+}
+
+/// The task that is asked for, if it is one.
+std::optional<Task> taskOf(const SequenceRequest& request, const Progress& progress) {
+    if (request.task.empty())
+        return {};
+    if (!request.path.empty())
+        throw UsageError("is a text of its own; name a text or a task", "--task");
+    if (request.rules.split != TextSplit::document)
+        throw UsageError("is for texts; each prompt of a task is a document", "--split");
+    return readTask(request.task, request.taskOptions, progress);
+}
+
+SequenceSet sequencesOf(const SequenceRequest& request, const std::optional<Task>& task, const Tokenizer& tokenizer,
+                        const SequenceRules& rules, const Progress& progress) {
+    const std::vector<std::string> documents =
+        task ? promptsOf(*task) : readDocuments(request.path, request.field, request.rules.split);
+    return makeSequences({documents.begin(), documents.end()}, tokenizer, rules, progress);
+}
+
+/// What a classifier is to label, as many texts as there may be tokens: a text is never cut in two.
+void readLabelled(const Model& model, const Task& task, const Tokenizer& tokenizer, const SequenceRules& rules,
+                  SequenceText& text) {
+    TaskRules own;
+    own.tokens.mostInputs = static_cast<std::size_t>(rules.length);
+    const std::vector<std::string> names = classNames(model.card());
+    for (TokenSequence& sequence : labelledSequences(model.spec(), tokenizer, task, own)) {
+        const std::int64_t tokens = text.set.tokens + std::ssize(sequence.ids);
+        if (tokens > rules.mostTokens && !text.set.sequences.empty())
+            return;
+        const std::size_t label =
+            classOf(task.texts[sequence.document], names, static_cast<std::size_t>(model.spec().classes));
+        text.labels.push_back(static_cast<int>(label));
+        text.set.tokens = tokens;
+        text.set.sequences.push_back(std::move(sequence));
+    }
+}
+
+std::int64_t usualLength(const ModelSpec& spec) {
+    const std::int64_t usual = spec.family == Family::encoder ? 128 : 512;
+    return spec.context > 0 ? std::min<std::int64_t>(usual, spec.context) : usual;
+}
+
+} // namespace
+
+std::string_view name(TextSplit split) {
+    return nameOf<TextSplit>(splits, split);
+}
+
+std::string_view name(BosRule rule) {
+    return nameOf<BosRule>(bosRules, rule);
+}
+
+TextSplit textSplitOf(std::string_view name) {
+    return valueOf<TextSplit>(splits, name, "--split");
+}
+
+BosRule bosRuleOf(std::string_view name) {
+    return valueOf<BosRule>(bosRules, name, "--bos");
+}
+
+SequenceText readSequenceText(const Model& model, const SequenceRequest& request, const Progress& progress) {
+    const ModelSpec& spec = model.spec();
+    SequenceRules rules = request.rules;
+    if (rules.length == 0)
+        rules.length = usualLength(spec);
+    const auto tokenizer = openTokenizer(model.card());
+    const std::optional<Task> task = taskOf(request, progress);
+    SequenceText text;
+    text.warnings = tokenizer->card().warnings;
+    const bool isLabelled = task && !task->texts.empty() && model.has(-1, Which::classifier);
+    if (isLabelled)
+        readLabelled(model, *task, *tokenizer, rules, text);
+    else
+        text.set = sequencesOf(request, task, *tokenizer, rules, progress);
+    const std::string source = request.task.empty() ? sourceName(request.path) : request.task;
+    if (text.set.sequences.empty())
+        throw Error("holds no text to measure on", source);
+    if (spec.context > 0 && rules.length > spec.context)
+        text.warnings.push_back(fmt::format("sequences of {} tokens are longer than the {} that the model was made for",
+                                            rules.length, spec.context));
+    if (text.set.droppedTails > 0)
+        text.warnings.push_back(
+            fmt::format("{} {} too short to be a sequence of its own left out", text.set.droppedTails,
+                        text.set.droppedTails == 1 ? "rest of a document is" : "rests of documents are"));
+    text.digest = dataDigest(text.set, text.labels);
+    text.data = {source,
+                 std::ssize(text.set.sequences),
+                 text.set.tokens,
+                 text.set.tokens,
+                 rules.length,
+                 std::string(name(rules.split)),
+                 std::string(name(rules.bos))};
+    return text;
+}
+
+} // namespace secateur

@@ -1,0 +1,45 @@
+#pragma once
+
+#include "analysis/metrics/metric.h"
+#include "analysis/model/model.h"
+#include "analysis/base/progress.h"
+#include "analysis/text/sequences.h"
+#include "backends/text/task_file.h"
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace secateur {
+
+/// A text to measure a model on, as a person names it.
+struct SequenceRequest {
+    std::string path;                                        ///< file or folder; empty = the built-in text, or
+    std::string task;                                        ///< file of a task, each of whose prompts is a document
+    std::string field;                                       ///< of the rows of a .jsonl; empty = whichever they have
+    TaskFileOptions taskOptions = {};                        ///< of `task`
+    SequenceRules rules = {.length = 0, .mostTokens = 8192}; ///< length 0 = 512, of encoders 128, or the context
+};
+
+/// The same, read, and cut for one model.
+struct SequenceText {
+    SequenceSet set;
+    std::vector<int> labels; ///< classes of the sequences, where a classifier reads labelled texts; else empty
+    MeasuredData data;       ///< all of it
+    std::string digest;      ///< of the token ids of all sequences
+    std::vector<std::string> warnings;
+};
+
+/// Reads a text and cuts it for a model with the model's own tokenizer (evaluation.md 6). The texts and pairs that a
+/// classifier is to label are one sequence each, with their labels.
+/// @throws Error naming the text or the model; UsageError for what does not go together; Cancelled
+SequenceText readSequenceText(const Model& model, const SequenceRequest& request, const Progress& progress = {});
+
+/// "document", "line", "stream", "windows"; "tokenizer_default", "always", "never", "first_only".
+std::string_view name(TextSplit split);
+std::string_view name(BosRule rule);
+/// @throws UsageError naming the known ones
+TextSplit textSplitOf(std::string_view name);
+BosRule bosRuleOf(std::string_view name);
+
+} // namespace secateur

@@ -1,0 +1,96 @@
+#include "backends/text/text_source.h"
+
+#include "analysis/base/error.h"
+#include "backends/text/built_in_text.h"
+#include "backends/base/json_object.h"
+#include "backends/base/mapped_file.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <filesystem>
+
+namespace secateur {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+constexpr std::array<const char*, 4> usualFields{"text", "content", "page", "prompt"};
+
+std::string contentOf(const fs::path& path) {
+    const auto file = MappedFile::open(path.string());
+    std::string content(reinterpret_cast<const char*>(file->bytes().data()), file->bytes().size());
+    file->checkWhole();
+    return content;
+}
+
+std::string fieldOf(const JsonObject& row, const std::string& field) {
+    if (!field.empty()) {
+        const auto text = row.text(field);
+        if (!text)
+            row.refuse(field, "is missing");
+        return *text;
+    }
+    const auto usual = std::ranges::find_if(usualFields, [&](const char* name) { return row.isText(name); });
+    if (usual == usualFields.end())
+        throw Error("has none of the fields text, content, page, prompt", row.subject(), "Name the field by --field");
+    return *row.text(*usual);
+}
+
+std::vector<std::string> rowsOf(const fs::path& path, const std::string& field) {
+    const std::string content = contentOf(path);
+    std::vector<std::string> documents;
+    std::size_t number = 0;
+    for (const std::string_view line : splitDocuments(content, TextSplit::line)) {
+        ++number;
+        documents.push_back(fieldOf(JsonObject::parse(line, fmt::format("{}: row {}", path.string(), number)), field));
+    }
+    return documents;
+}
+
+std::vector<fs::path> filesIn(const fs::path& folder) {
+    std::vector<fs::path> files;
+    for (const auto& entry : fs::directory_iterator(folder)) {
+        if (entry.is_regular_file() && entry.file_size() > 0 && !entry.path().filename().string().starts_with('.'))
+            files.push_back(entry.path());
+    }
+    std::ranges::sort(files);
+    if (files.empty())
+        throw Error("holds no text files", folder.string());
+    return files;
+}
+
+std::vector<std::string> partsOf(std::string_view content, TextSplit split) {
+    const auto parts = splitDocuments(content, split);
+    return {parts.begin(), parts.end()};
+}
+
+} // namespace
+
+std::vector<std::string> readDocuments(const std::string& path, const std::string& field, TextSplit split) {
+    if (path.empty())
+        return partsOf(builtInText(), split);
+    try {
+        if (!fs::exists(path))
+            throw Error("does not exist", path);
+        if (fs::is_directory(path)) {
+            std::vector<std::string> documents;
+            for (const fs::path& file : filesIn(path))
+                documents.push_back(contentOf(file));
+            return documents;
+        }
+        if (fs::path(path).extension() == ".jsonl")
+            return rowsOf(path, field);
+        return partsOf(contentOf(path), split);
+    } catch (const fs::filesystem_error& error) {
+        throw Error(error.code().message(), error.path1().empty() ? path : error.path1().string());
+    }
+}
+
+std::string sourceName(const std::string& path) {
+    return path.empty() ? "built-in" : path;
+}
+
+} // namespace secateur

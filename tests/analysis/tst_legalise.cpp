@@ -1,0 +1,225 @@
+// The legaliser against all masks there are, and what each form of export refuses.
+#ifndef Q_MOC_RUN
+#include "analysis/base/error.h"
+#include "analysis/export/export_card.h"
+#include "analysis/export/export_targets.h"
+#include "analysis/export/legalise.h"
+#include "analysis/base/usage_error.h"
+#include "tests/support/mask_models.h"
+#include "tests/support/suite.h"
+#endif
+
+#include <QtTest>
+
+#include <bit>
+#include <functional>
+
+using namespace secateur;
+using namespace secateur::test;
+
+namespace {
+
+ModelSpec oneLayer(int heads, int kvHeads) {
+    ModelSpec spec;
+    spec.architecture = "llama";
+    spec.hidden = heads * 4;
+    LayerSpec layer;
+    layer.heads = heads;
+    layer.kvHeads = kvHeads;
+    layer.headDim = 4;
+    layer.rotary.dims = 4;
+    layer.ffn = 8;
+    spec.layers = {layer};
+    return spec;
+}
+
+/// A mask of one layer from the bits of a number, 1 = kept.
+PruningMask maskOf(const ModelSpec& spec, unsigned bits) {
+    PruningMask mask(spec);
+    LayerMask layer = mask.layer(0);
+    for (std::size_t head = 0; head < layer.heads.size(); ++head)
+        layer.heads[head] = (bits >> head & 1U) != 0;
+    mask.setLayer(0, layer);
+    return mask;
+}
+
+unsigned bitsOf(const PruningMask& mask) {
+    unsigned bits = 0;
+    for (std::size_t head = 0; head < mask.layer(0).heads.size(); ++head)
+        bits |= (mask.layer(0).heads[head] ? 1U : 0U) << head;
+    return bits;
+}
+
+/// Counted without the code under test: the groups that keep any heads keep equally many.
+bool isLegal(unsigned bits, int heads, int kvHeads) {
+    const int perGroup = heads / kvHeads;
+    int common = 0;
+    for (int group = 0; group < kvHeads; ++group) {
+        const int kept = std::popcount(bits >> group * perGroup & ((1U << perGroup) - 1));
+        if (kept > 0 && common > 0 && kept != common)
+            return false;
+        common = kept > 0 ? kept : common;
+    }
+    return true;
+}
+
+/// The fewest heads in which a legal mask differs, by trying all.
+int fewest(unsigned wanted, int heads, int kvHeads, LegaliseBy by) {
+    int best = heads;
+    for (unsigned bits = 0; bits < 1U << heads; ++bits) {
+        const bool isAllowed =
+            by == LegaliseBy::either || (by == LegaliseBy::cutting ? (bits & ~wanted) == 0 : (wanted & ~bits) == 0);
+        if (isAllowed && isLegal(bits, heads, kvHeads))
+            best = std::min(best, std::popcount(bits ^ wanted));
+    }
+    return best;
+}
+
+/// A mask of a model, changed in one layer.
+PruningMask cut(const ModelSpec& spec, int index, const std::function<void(LayerMask&)>& change) {
+    PruningMask mask(spec);
+    LayerMask layer = mask.layer(index);
+    change(layer);
+    mask.setLayer(index, layer);
+    return mask;
+}
+
+void bypass(LayerMask& layer, double alpha) {
+    layer.attention = AttentionCut::bypassQk;
+    layer.alpha = alpha;
+}
+
+QString reasons(const char* target, const PruningMask& mask, const ModelSpec& spec,
+                const char* format = "safetensors") {
+    QStringList sentences;
+    for (const std::string& reason : exportTarget(target).reasons(mask, spec, format))
+        sentences << QString::fromStdString(reason);
+    return sentences.join("; ");
+}
+
+} // namespace
+
+class TestLegalise : public QObject {
+    Q_OBJECT
+
+private slots:
+    void changesTheFewestHeadsOfAnyMask_data() {
+        QTest::addColumn<int>("heads");
+        QTest::addColumn<int>("kvHeads");
+        for (const auto& [heads, kvHeads] : {std::pair{4, 2}, {6, 2}, {6, 3}, {8, 2}, {8, 4}, {9, 3}, {4, 4}, {5, 1}})
+            QTest::addRow("%d heads, %d groups", heads, kvHeads) << heads << kvHeads;
+    }
+    void changesTheFewestHeadsOfAnyMask() {
+        QFETCH(int, heads);
+        QFETCH(int, kvHeads);
+        const ModelSpec spec = oneLayer(heads, kvHeads);
+        for (unsigned bits = 0; bits < 1U << heads; ++bits)
+            for (const LegaliseBy by : {LegaliseBy::either, LegaliseBy::cutting, LegaliseBy::keeping}) {
+                const LegalMask legal = legalised(maskOf(spec, bits), spec, by);
+                const unsigned found = bitsOf(legal.mask);
+                QVERIFY(isLegal(found, heads, kvHeads));
+                QVERIFY(keepsEqualGroups(legal.mask.layer(0), spec.layers[0]));
+                QCOMPARE(keepsEqualGroups(maskOf(spec, bits).layer(0), spec.layers[0]), isLegal(bits, heads, kvHeads));
+                QCOMPARE(std::popcount(found ^ bits), fewest(bits, heads, kvHeads, by));
+                QCOMPARE(std::ssize(legal.cut), std::popcount(bits & ~found));
+                QCOMPARE(std::ssize(legal.kept), std::popcount(found & ~bits));
+            }
+    }
+
+    void leavesDroppedAndBypassedAttentionAlone() {
+        const ModelSpec spec = oneLayer(6, 2);
+        PruningMask mask = maskOf(spec, 0b000001 | 0b111000);
+        QVERIFY(legalised(mask, spec).mask != mask);
+        LayerMask layer = mask.layer(0);
+        bypass(layer, 0.5);
+        mask.setLayer(0, layer);
+        QVERIFY(legalised(mask, spec).mask == mask);
+    }
+
+    void layersThatShareWeightsAreChangedAsOne() {
+        ModelSpec spec = tiedSpec();
+        for (LayerSpec& layer : spec.layers)
+            layer.kvHeads = 2;
+        PruningMask mask(spec);
+        LayerMask layer = mask.layer(1);
+        layer.heads = {true, false, true, true};
+        mask.setLayer(1, layer);
+        const LegalMask legal = legalised(mask, spec);
+        QCOMPARE(legal.kept, (std::vector<HeadId>{{1, 1}}));
+        QVERIFY(legal.mask.keepsAll());
+    }
+
+    void maskedExportRefusesWhatZerosCannotSay() {
+        const ModelSpec spec = oneLayer(4, 2);
+        QCOMPARE(reasons("masked", cut(spec, 0, [](LayerMask& layer) { layer.block = false; }), spec), "");
+        QCOMPARE(reasons("masked", cut(spec, 0, [](LayerMask& layer) { bypass(layer, 0); }), spec), "");
+        QVERIFY(reasons("masked", cut(spec, 0, [](LayerMask& layer) { bypass(layer, 0.2); }), spec)
+                    .startsWith("layer 0: queries and keys are bypassed"));
+        ModelSpec encoder = tiedSpec();
+        encoder.normPlace = NormPlace::after;
+        const PruningMask noBlock = cut(encoder, 1, [](LayerMask& layer) { layer.block = false; });
+        QVERIFY(reasons("masked", noBlock, encoder).startsWith("layers 1, 3 and 5: the block is dropped"));
+        const PruningMask noAttention = cut(encoder, 1, [](LayerMask& layer) { layer.attention = AttentionCut::drop; });
+        QCOMPARE(reasons("masked", noAttention, encoder), "");
+    }
+
+    void theRefusalNamesTheTargetsThatCan() {
+        const ModelSpec spec = oneLayer(4, 2);
+        try {
+            checkExport(exportTarget("masked"), cut(spec, 0, [](LayerMask& layer) { bypass(layer, 0.2); }), spec,
+                        "safetensors");
+            QFAIL("accepted");
+        } catch (const Error& error) {
+            QVERIFY(QString::fromStdString(error.hint()).contains("compact GGUF or own code"));
+        }
+        QVERIFY_EXCEPTION_THROWN(exportTarget("nothing"), UsageError);
+    }
+
+    void otherTargetsSayWhyNot() {
+        ModelSpec spec = oneLayer(4, 2);
+        spec.layers.push_back(spec.layers.front());
+        const auto oneHead = [](LayerMask& layer) { layer.heads[0] = false; };
+        const auto oneOfEach = [](LayerMask& layer) { layer.heads[0] = layer.heads[2] = false; };
+        const auto neuron = [](LayerMask& layer) { layer.neurons[3] = false; };
+        const auto block = [](LayerMask& layer) { layer.block = false; };
+        QVERIFY(reasons("gguf", cut(spec, 1, oneHead), spec).contains("KV groups"));
+        QCOMPARE(reasons("gguf", cut(spec, 1, oneOfEach), spec), "");
+        QVERIFY(reasons("native", cut(spec, 1, oneOfEach), spec).contains("head counts vary"));
+        QVERIFY(reasons("native", cut(spec, 1, neuron), spec).contains("MLP widths vary"));
+        QCOMPARE(reasons("native", cut(spec, 1, block), spec), "");
+        PruningMask uniform = cut(spec, 1, oneOfEach);
+        uniform.setLayer(0, uniform.layer(1));
+        QCOMPARE(reasons("native", uniform, spec), "");
+        QCOMPARE(reasons("decilm", cut(spec, 1, neuron), spec), "");
+        QVERIFY(reasons("decilm", cut(spec, 1, oneOfEach), spec).contains("query heads"));
+        QVERIFY(reasons("decilm", cut(spec, 1, neuron), spec, "gguf").contains("GGUF"));
+        QVERIFY(reasons("padded", cut(spec, 1, oneHead), spec).contains("nothing gets smaller"));
+        QCOMPARE(reasons("padded", uniform, spec), "");
+        spec.layers[0].normsHeads = spec.layers[1].normsHeads = true;
+        QVERIFY(reasons("gguf", cut(spec, 1, oneOfEach), spec).contains("deci"));
+    }
+
+    void theCardTellsWhatWasCutAndKeepsTheSourcesOwn() {
+        ModelCard card;
+        card.spec = oneLayer(4, 2);
+        card.name = "Small";
+        card.fingerprint = "sha256:00";
+        MaskRecord record;
+        record.mask = cut(card.spec, 0, [](LayerMask& layer) {
+            layer.heads[1] = false;
+            layer.neurons[2] = layer.neurons[3] = layer.neurons[7] = false;
+        });
+        record.provenance = MaskProvenance{"gate_norm", {{"fold_norm", "true"}}, Budget{12.5, true}, "wiki", 3, "", ""};
+        const QString text = QString::fromStdString(
+            exportCard({card, record, "masked", {}, {"perplexity 12.3"}, "model.mask.json", "0.1"},
+                       "---\nlicense: mit\n---\n# The source\n"));
+        QVERIFY(text.startsWith("---\nlicense: mit\n---\n# Small, pruned"));
+        QVERIFY(text.endsWith("---\n\n# The source\n"));
+        for (const char* part : {"| 0 | head 1; neurons 2-3, 7 |", "method: gate_norm", "fold_norm: true",
+                                 "budget: 12.5%", "measured on: wiki", "perplexity 12.3", "sha256:00"})
+            QVERIFY2(text.contains(part), part);
+    }
+};
+
+SECATEUR_SUITE(TestLegalise)
+#include "tst_legalise.moc"

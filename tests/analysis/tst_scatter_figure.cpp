@@ -1,0 +1,203 @@
+#include "analysis/figures/scatter_figure.h"
+#include "analysis/base/usage_error.h"
+#include "tests/support/suite.h"
+
+#include <QTest>
+
+#include <cmath>
+#include <limits>
+
+using namespace secateur;
+
+namespace {
+
+constexpr double missing = std::numeric_limits<double>::quiet_NaN();
+
+Matrix matrix(std::size_t rows, const std::vector<double>& values) {
+    Matrix made(rows, values.size() / rows);
+    std::copy(values.begin(), values.end(), made.values().begin());
+    return made;
+}
+
+MetricResult result(std::string_view id, Matrix values) {
+    MetricResult made;
+    made.request = {findMetric(id), {}};
+    made.values = std::move(values);
+    return made;
+}
+
+/// Two layers, of 4 heads in 2 KV groups and of 2 heads in 1, with 3 neurons each.
+ModelSpec raggedSpec() {
+    ModelSpec spec;
+    spec.architecture = "llama";
+    LayerSpec layer;
+    layer.heads = 4;
+    layer.kvHeads = 2;
+    layer.headDim = 8;
+    layer.ffn = 3;
+    spec.layers = {layer, layer};
+    spec.layers[1].heads = 2;
+    spec.layers[1].kvHeads = 1;
+    return spec;
+}
+
+Session smallSession() {
+    Session session;
+    session.model.name = "m";
+    session.model.path = "m.gguf";
+    session.model.spec = raggedSpec();
+    session.results = {result("gate_norm_head", matrix(2, {1, 2, 3, 4, 5, 6, missing, missing})),
+                       result("mag_sp_head", matrix(2, {0.1, 20, 3, 400, 5, 0, missing, missing})),
+                       result("gate_norm_group", matrix(2, {10, 20, 30, missing})),
+                       result("gate_norm", matrix(2, {7, 8})), result("mag_sp_neuron", matrix(2, {1, 2, 3, 4, 5, 6}))};
+    return session;
+}
+
+QString csv(const Figure& figure) {
+    return QString::fromStdString(toCsv(figure)).replace("\r\n", "\n");
+}
+
+std::vector<double> row(const Matrix& cells, std::size_t index) {
+    return {cells.row(index).begin(), cells.row(index).end()};
+}
+
+} // namespace
+
+class TestScatterFigure : public QObject {
+    Q_OBJECT
+
+private slots:
+    void headsAreItsPointsByLayer() {
+        const Figure figure = makeFigure(smallSession(), "scatter");
+        QVERIFY(figure.kind == FigureKind::scatter);
+        QCOMPARE(figure.series.size(), std::size_t(1));
+        const FigureSeries& points = figure.series.front();
+        QCOMPARE(points.positions, (std::vector<double>{1, 2, 3, 4, 5, 6}));
+        QCOMPARE(points.shades, (std::vector<double>{0, 0, 0, 0, 1, 1}));
+        QVERIFY(points.units[5] == (FigureUnit{1, 1}));
+        QVERIFY(points.cut.empty());
+        QCOMPARE(QString::fromStdString(figure.note), "Spearman −0.14 · Kendall −0.07 · 6 heads");
+        QVERIFY(figure.caption.find("Spearman's rank correlation −0.14") != std::string::npos);
+        QVERIFY(csv(figure).startsWith("layer,head,gate-norm per head,"));
+        QVERIFY(csv(figure).contains("\n1,1,6,0\n"));
+    }
+
+    void theFinerScopeIsPaired_data() {
+        QTest::addColumn<QString>("x");
+        QTest::addColumn<QString>("y");
+        QTest::addColumn<QString>("positions");
+        QTest::addColumn<QString>("values");
+        QTest::addColumn<QString>("header");
+        QTest::newRow("group and head") << "gate_norm_group"
+                                        << "gate_norm_head"
+                                        << "10 10 20 20 30 30"
+                                        << "1 2 3 4 5 6"
+                                        << "layer,head,";
+        QTest::newRow("head and layer") << "gate_norm_head"
+                                        << "gate_norm"
+                                        << "1 2 3 4 5 6"
+                                        << "7 7 7 7 8 8"
+                                        << "layer,head,";
+        QTest::newRow("group and layer") << "gate_norm_group"
+                                         << "gate_norm"
+                                         << "10 20 30"
+                                         << "7 7 8"
+                                         << "layer,KV group,";
+        QTest::newRow("layers") << "gate_norm"
+                                << "gate_norm"
+                                << "7 8"
+                                << "7 8"
+                                << "layer,";
+        QTest::newRow("neuron and layer") << "mag_sp_neuron"
+                                          << "gate_norm"
+                                          << "1 2 3 4 5 6"
+                                          << "7 7 7 8 8 8"
+                                          << "layer,neuron,";
+    }
+    void theFinerScopeIsPaired() {
+        QFETCH(QString, x);
+        QFETCH(QString, y);
+        QFETCH(QString, header);
+        const Figure figure = makeFigure(smallSession(), ("scatter:x=" + x + ":y=" + y).toStdString());
+        const auto words = [](const std::vector<double>& values) {
+            QStringList texts;
+            for (const double value : values)
+                texts << QString::number(value);
+            return texts.join(' ');
+        };
+        QTEST(words(figure.series.front().positions), "positions");
+        QTEST(words(figure.series.front().values), "values");
+        QVERIFY2(csv(figure).startsWith(header), qPrintable(csv(figure)));
+    }
+
+    void headsAndNeuronsCannotBePaired() {
+        QVERIFY_EXCEPTION_THROWN(makeFigure(smallSession(), "scatter:x=gate_norm_head:y=mag_sp_neuron"), UsageError);
+        QVERIFY_EXCEPTION_THROWN(makeFigure(smallSession(), "rank_difference:x=mag_sp_neuron:y=mag_sp_neuron"),
+                                 UsageError);
+        QVERIFY_EXCEPTION_THROWN(makeFigure(smallSession(), "scatter:mask=none"), Error);
+    }
+
+    void aMasksCutsAreCrosses() {
+        Session session = smallSession();
+        PruningMask mask(session.model.spec);
+        LayerMask first = mask.layer(0);
+        first.heads[1] = first.heads[2] = first.heads[3] = false;
+        first.mlp = false;
+        mask.setLayer(0, first);
+        LayerMask second = mask.layer(1);
+        second.attention = AttentionCut::drop;
+        mask.setLayer(1, second);
+        session.masks.push_back({"cuts", "sha256:1", {}});
+        session.masks.back().record.mask = mask;
+        const auto cuts = [&](const std::string& axes) {
+            return makeFigure(session, "scatter:mask=cuts:" + axes).series.front().cut;
+        };
+        QCOMPARE(cuts("x=gate_norm_head:y=mag_sp_head"), (std::vector<bool>{false, true, true, true, true, true}));
+        QCOMPARE(cuts("x=gate_norm_group:y=gate_norm_group"), (std::vector<bool>{false, true, true}));
+        QCOMPARE(cuts("x=mag_sp_neuron:y=mag_sp_neuron"), (std::vector<bool>{true, true, true, false, false, false}));
+        QCOMPARE(cuts("x=gate_norm:y=gate_norm"), (std::vector<bool>{false, false}));
+        QVERIFY(csv(makeFigure(session, "scatter:mask=cuts")).contains("\n1,1,6,0,0\n"));
+    }
+
+    void aLogarithmicAxisSaysWhatItCannotPlace() {
+        const Figure figure = makeFigure(smallSession(), "scatter:logy=true");
+        QVERIFY(figure.y.logarithmic && !figure.x.logarithmic);
+        QVERIFY(QString::fromStdString(figure.note).endsWith("6 heads · 1 not positive, without a place"));
+    }
+
+    void manyPointsAreThinnedButNotTheirCorrelation() {
+        const Session session = smallSession();
+        ScatterLook look;
+        look.mostPoints = 3;
+        const Figure figure = metricScatter(session.model, session.results[0], session.results[1], look);
+        QCOMPARE(figure.series.front().positions, (std::vector<double>{1, 3, 5}));
+        QCOMPARE(QString::fromStdString(figure.note), "Spearman −0.14 · Kendall −0.07 · 6 heads · 1 in 2 drawn");
+    }
+
+    void nothingMeasuredYetIsAnEmptyScatter() {
+        Session session = smallSession();
+        std::ranges::fill(session.results[0].values.values(), missing);
+        const Figure figure = makeFigure(session, "scatter");
+        QVERIFY(figure.series.front().values.empty());
+        QCOMPARE(QString::fromStdString(figure.note), "Spearman – · Kendall – · 0 heads");
+        QVERIFY(std::isnan(makeFigure(session, "rank_difference").cells(0, 0)));
+    }
+
+    void rankDifferencesAreSharesInTheOrderOfCutting() {
+        const Figure figure = makeFigure(smallSession(), "rank_difference");
+        QVERIFY(figure.kind == FigureKind::heatMap);
+        QCOMPARE(QString::fromStdString(figure.scale.map), "vik");
+        // Ranks by x are 1 2 3 4 5 6, by y 2 5 3 6 4 1; both metrics cut low values first.
+        QVERIFY(findMetric("gate_norm_head")->pruneFirst == PruneFirst::low);
+        QVERIFY(findMetric("mag_sp_head")->pruneFirst == PruneFirst::low);
+        QCOMPARE(row(figure.cells, 0), (std::vector{0.2, 0.6, 0.0, 0.4}));
+        QCOMPARE(figure.cells(1, 0), -0.2);
+        QCOMPARE(figure.cells(1, 1), -1.0);
+        QVERIFY(std::isnan(figure.cells(1, 2)));
+        const Figure none = makeFigure(smallSession(), "rank_difference:x=gate_norm:y=gate_norm");
+        QCOMPARE(row(none.cells, 1), (std::vector{0.0}));
+    }
+};
+
+SECATEUR_SUITE(TestScatterFigure)
+#include "tst_scatter_figure.moc"

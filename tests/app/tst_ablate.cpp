@@ -1,0 +1,202 @@
+// `secateur-cli ablate` as a person or a script runs it; what the numbers must be is tst_ablation's concern.
+
+#include "backends/session/session_hdf5.h"
+#include "tests/support/command_line.h"
+#include "tests/support/files.h"
+#include "tests/support/suite.h"
+
+#include <nlohmann/json.hpp>
+
+#include <QtTest>
+
+#include <algorithm>
+#include <cmath>
+#include <csignal>
+
+using namespace secateur;
+using test::Outcome;
+using test::run;
+using test::Scratch;
+using Json = nlohmann::json;
+
+namespace {
+
+const QString sources = SECATEUR_TEST_SOURCES "/perplexity/";
+
+/// A small model of forward/ with a tokenizer of single characters.
+QString writeModel(const Scratch& scratch, const QString& name) {
+    const QString source = SECATEUR_TEST_SOURCES "/forward/" + name + "/";
+    for (const QString& file : {source + "config.json", source + "model.safetensors",
+                                sources + "adds-bos/tokenizer.json", sources + "adds-bos/tokenizer_config.json"})
+        QFile::copy(file, scratch.path(QFileInfo(file).fileName()));
+    return scratch.path();
+}
+
+QByteArray line(const Json& row) {
+    return QByteArray::fromStdString(row.dump() + "\n");
+}
+
+QByteArray choices() {
+    const std::vector<const char*> words{"sand", "tin", "hotel 1", "a", "he - robots", "21"};
+    QByteArray rows;
+    for (std::size_t i = 0; i < 24; ++i)
+        rows += line(Json{{"query", std::string("the ") + words[i % 6] + " " + words[i / 6]},
+                          {"choices", {words[(i + 1) % 6], words[(i + 3) % 6], words[(2 * i) % 5]}},
+                          {"gold", i % 3}});
+    return rows;
+}
+
+} // namespace
+
+class TestAblate : public QObject {
+    Q_OBJECT
+
+private:
+    Scratch m_folder;
+    QString m_model;
+
+    QStringList ablate(const QStringList& more) const {
+        return QStringList{"ablate", m_model, "--dtype", "float32"} + more;
+    }
+    QStringList onText(const QStringList& more) const {
+        return ablate(QStringList{"--text", sources + "articles.raw", "--seq-len", "24", "--max-tokens", "100"} + more);
+    }
+    QString maskOf(int layer, int head) const {
+        const std::string structure = run({"inspect", m_model, "--json"}).json().at("structure").get<std::string>();
+        const Json mask{{"secateur_mask", 1},
+                        {"model", {{"architecture", "llama"}, {"structure", structure}}},
+                        {"layers", {{{"layer", layer}, {"heads_cut", {head}}}}}};
+        return QString::fromStdString(m_folder.write("cut.mask.json", QByteArray::fromStdString(mask.dump())));
+    }
+
+    /// Asks for the rest of what is in the session `path`, and compares all of it with `whole`.
+    static void goesOn(const QStringList& command, const QString& path, const QString& whole) {
+        const Outcome on = run(command + QStringList{path, "--json"});
+        QVERIFY2(on.status == 0, qPrintable(on.error));
+        QVERIFY(QString::fromStdString(on.json()["warnings"].dump()).contains("are those of"));
+        const auto valuesOf = [](const QString& file, std::size_t result) {
+            const auto values = readSession(file.toStdString()).results.at(result).values;
+            return std::vector<double>(values.values().begin(), values.values().end());
+        };
+        for (const std::size_t result : {0, 1})
+            QCOMPARE(valuesOf(path, result), valuesOf(whole, result));
+        QCOMPARE(readSession(path.toStdString()).results.size(), std::size_t{2});
+    }
+
+private slots:
+    void initTestCase() { m_model = writeModel(m_folder, "llama-gqa"); }
+
+    void aDocumentIsThatOfMeasure() {
+        const Outcome outcome = run(onText({"--units", "heads,attention,mlps,blocks", "--json"}));
+        QVERIFY2(outcome.status == 0, qPrintable(outcome.error));
+        const Json document = outcome.json();
+        QCOMPARE(document["metrics"].size(), std::size_t{4});
+        QCOMPARE(document["metrics"]["ablation_head"]["unit"], Json("nats/token"));
+        QCOMPARE(document["metrics"]["ablation_head"]["values"][1].size(), std::size_t{4});
+        QCOMPARE(document["metrics"]["ablation_mlp"]["values"].size(), std::size_t{2});
+        QVERIFY(document["metrics"]["ablation_block"]["features"]["error"][0].is_number());
+        const Outcome measure = run({"measure", m_model, "--dtype", "float32", "--metric", "ablation", "--text",
+                                     sources + "articles.raw", "--seq-len", "24", "--max-tokens", "100", "--json"});
+        QVERIFY2(measure.status == 0, qPrintable(measure.error));
+        for (const auto& [id, metric] : document["metrics"].items())
+            QCOMPARE(measure.json()["metrics"][id]["values"], metric["values"]);
+    }
+
+    void expectedSecondsAreSaidFirst() {
+        const Outcome outcome = run(onText({"--progress", "plain"}));
+        QVERIFY(outcome.error.contains("tokens without each of 8 parts"));
+        QVERIFY(outcome.out.contains("loss without the head (nats/token)"));
+    }
+
+    void whatIsMissingIsMeasured() {
+        const QString whole = m_folder.path("whole.h5");
+        const QStringList command = onText({"--units", "heads,blocks", "--out"});
+        QVERIFY(run(command + QStringList{whole}).status == 0);
+        Session part = readSession(whole.toStdString());
+        for (MetricResult& result : part.results) // as if it had been stopped in the last layer
+            std::ranges::fill(result.values.row(result.values.rows() - 1), std::nan(""));
+        const QString stopped = m_folder.path("stopped.h5");
+        writeSession(part, stopped.toStdString());
+        goesOn(command, stopped, whole);
+    }
+
+    void whatIsStoppedGoesOn() {
+        const QString whole = m_folder.path("long.h5");
+        const QString stopped = m_folder.path("killed.h5");
+        QFile articles(sources + "articles.raw");
+        QVERIFY(articles.open(QIODevice::ReadOnly));
+        const std::string text = m_folder.write("long.raw", articles.readAll().repeated(480)); // some seconds of work
+        const Scratch folder; // of a model of three layers, so that there is time between the first and the last
+        const QStringList command{
+            "ablate", writeModel(folder, "gemma3"), "--dtype",   "float32", "--units",      "heads,blocks",
+            "--text", QString::fromStdString(text), "--seq-len", "24",      "--max-tokens", "48000",
+            "--out"};
+        QVERIFY(run(command + QStringList{whole}).status == 0);
+        QProcess program;
+        program.start(SECATEUR_CLI, command + QStringList{stopped, "--progress", "json"});
+        program.setReadChannel(QProcess::StandardError);
+        bool isAsked = false;
+        while (!isAsked && program.waitForReadyRead(30'000))
+            while (!isAsked && program.canReadLine())
+                if (program.readLine().contains("parts of layer 1")) {
+                    ::kill(static_cast<pid_t>(program.processId()), SIGINT);
+                    isAsked = true;
+                }
+        QVERIFY(program.waitForFinished(30'000) || program.state() == QProcess::NotRunning);
+        if (program.exitCode() != 0) { // a fast machine may have come to its end
+            const auto values = readSession(stopped.toStdString()).results.front().values;
+            QVERIFY(std::isfinite(values.values().front()));
+            QVERIFY(std::isnan(values.values().back()));
+        }
+        goesOn(command, stopped, whole);
+    }
+
+    void tasksAreAskedWithoutEachPart() {
+        const QString task = QString::fromStdString(m_folder.write("choices.jsonl", choices()));
+        const QString out = m_folder.path("task.h5");
+        const Outcome outcome = run(ablate({"--task", task, "--out", out, "--json"}));
+        QVERIFY2(outcome.status == 0, qPrintable(outcome.error));
+        const Json metric = outcome.json()["metrics"]["ablation_head:of=accuracy"];
+        QCOMPARE(metric["unit"], Json(""));
+        for (const auto& [layer, head] : {std::pair{0, 1}, std::pair{1, 3}}) {
+            const Outcome own = run(
+                {"evaluate", m_model, "--dtype", "float32", "--task", task, "--mask", maskOf(layer, head), "--json"});
+            QVERIFY2(own.status == 0, qPrintable(own.error));
+            const Json acc = own.json()["tasks"]["choices"]["delta"]["acc"];
+            const auto fall = metric["values"][static_cast<std::size_t>(layer)][static_cast<std::size_t>(head)];
+            QVERIFY2(std::abs(fall.get<double>() + acc["value"].get<double>()) < 1e-12,
+                     qPrintable(QString::fromStdString(acc.dump() + fall.dump())));
+        }
+        const Json again = run(ablate({"--task", task, "--out", out, "--json"})).json();
+        QCOMPARE(again["metrics"]["ablation_head:of=accuracy"]["values"], metric["values"]);
+        QVERIFY(QString::fromStdString(again["warnings"].dump()).contains("8 values"));
+        const Session session = readSession(out.toStdString());
+        QCOMPARE(session.results.size(), std::size_t{1});
+        QCOMPARE(session.results.front().request.info->title, "accuracy lost without the head");
+    }
+
+    void masksCutMore() {
+        const Outcome outcome = run(onText({"--mask", maskOf(1, 2), "--json"}));
+        QVERIFY2(outcome.status == 0, qPrintable(outcome.error));
+        const Json values = outcome.json()["metrics"]["ablation_head"]["values"];
+        QVERIFY(values[1][2].is_null() && values[1][3].is_number());
+        QVERIFY(outcome.json()["mask"]["digest"] != "dense");
+    }
+
+    void byMetricCutsByIt() {
+        const QString out = m_folder.path("by.mask.json");
+        const Outcome outcome = run({"prune", m_model, "--strategy", "by_metric:metric=ablation_head", "--budget", "2",
+                                     "--text", sources + "articles.raw", "--max-tokens", "60", "--out", out});
+        QVERIFY2(outcome.status == 0, qPrintable(outcome.error));
+    }
+
+    void nonsenseIsRefused() {
+        const Outcome unit = run(onText({"--units", "neurons"}));
+        QCOMPARE(unit.status, 2);
+        QVERIFY(unit.error.contains("is none of heads, attention, mlps, blocks"));
+        QCOMPARE(run(onText({"--task", "x.jsonl"})).status, 2);
+    }
+};
+
+SECATEUR_SUITE(TestAblate)
+#include "tst_ablate.moc"

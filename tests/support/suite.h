@@ -1,0 +1,33 @@
+#pragma once
+
+#include <filesystem>
+#include <map>
+#include <string>
+
+namespace secateur::test {
+
+using RunSuite = int (*)(int count, char** values);
+
+/// The suites of this test program by name: that of the file, tst_NAME.cpp.
+inline std::map<std::string, RunSuite>& suites() {
+    static std::map<std::string, RunSuite> all;
+    return all;
+}
+
+struct SuiteRegistration {
+    SuiteRegistration(const char* file, RunSuite run) {
+        const std::string stem = std::filesystem::path(file).stem().string();
+        suites().emplace(stem.substr(std::string("tst_").size()), run);
+    }
+};
+
+} // namespace secateur::test
+
+/// Adds a class of tests to its program, which runs it as a process of its own: tests_backends gguf [Qt Test's options]
+#define SECATEUR_SUITE(Class)                                                                                           \
+    namespace {                                                                                                        \
+    const secateur::test::SuiteRegistration registrationOf##Class(__FILE__, [](int count, char** values) {             \
+        Class suite;                                                                                                   \
+        return QTest::qExec(&suite, count, values);                                                                    \
+    });                                                                                                                \
+    }

@@ -1,0 +1,32 @@
+// Runs one suite of a test program: PROGRAM SUITE [Qt Test's options]. Without arguments it lists its suites.
+
+#include "tests/support/suite.h"
+
+#ifdef SECATEUR_TEST_WINDOWS
+#include <QApplication>
+#else
+#include <QCoreApplication>
+#endif
+
+#include <cstdio>
+#include <vector>
+
+int main(int count, char** values) {
+    const auto& suites = secateur::test::suites();
+    const auto found = count > 1 ? suites.find(values[1]) : suites.end();
+    if (found == suites.end()) {
+        for (const auto& [name, run] : suites)
+            std::puts(name.c_str());
+        return count > 1 ? 1 : 0;
+    }
+#ifdef SECATEUR_TEST_WINDOWS
+    QApplication application(count, values);
+#else
+    QCoreApplication application(count, values);
+#endif
+    // Settings are kept by this name: suites that run at the same time must not share them.
+    QCoreApplication::setApplicationName("tst_" + QString::fromStdString(found->first));
+    std::vector<char*> arguments(values, values + count);
+    arguments.erase(arguments.begin() + 1);
+    return found->second(static_cast<int>(arguments.size()), arguments.data());
+}

@@ -1,0 +1,213 @@
+#ifndef Q_MOC_RUN // moc cannot read ATen
+#include "tests/support/fake_engine.h"
+#endif
+
+#include "analysis/session/result_key.h"
+#include "tests/support/suite.h"
+#include "widgets/document/comparison.h"
+#include "widgets/document/document.h"
+#include "widgets/heads/heads_view.h"
+#include "widgets/jobs/job_runner.h"
+#include "widgets/layers/layers_view.h"
+#include "widgets/document/mask_editor.h"
+#include "widgets/results/metric_list.h"
+#include "widgets/document/selection.h"
+
+#include <QSignalSpy>
+#include <QTemporaryDir>
+#include <QTest>
+#include <QTreeWidget>
+
+using namespace secateur;
+using namespace secateur::test;
+
+namespace {
+
+/// Gives metrics of a text values that tell which text and mask they were measured on.
+std::vector<MetricResult> measured(const Model& model, std::span<const MetricRequest> requests,
+                                   const MeasureChoice& choice) {
+    std::vector<MetricResult> results;
+    for (const MetricRequest& request : requests) {
+        MetricResult& result = results.emplace_back();
+        result.request = request;
+        result.values = Matrix(model.spec().layers.size(), columnsFor(request.info->scope, model.spec()));
+        const bool isOfWeights = request.info->needs == Needs::weights;
+        std::ranges::fill(result.values.values(), static_cast<double>(choice.text.size()) + (choice.mask ? 0.5 : 0));
+        if (isOfWeights)
+            continue;
+        result.measurement.dataDigest = "data of " + choice.text;
+        if (choice.mask)
+            result.measurement.maskDigest = FakeEngine().engine().maskDigest(*choice.mask);
+        result.data = MeasuredData{choice.text.empty() ? "built-in" : choice.text, 1, 8, 8, 8, "document", "never"};
+    }
+    return results;
+}
+
+struct Bench {
+    Bench() {
+        files.addModel(path("small.gguf"), 3);
+        files.addModel(path("other.gguf"), 3, "sha256:other");
+        files.addModel(path("deep.gguf"), 5, "sha256:deep");
+        document.open(QString::fromStdString(path("small.gguf")));
+        QVERIFY(opened.wait());
+        settle();
+    }
+    std::string path(const char* name) const { return folder.filePath(name).toStdString(); }
+    Engine engine() {
+        Engine made = files.engine();
+        made.measure = [](const Model& model, std::span<const MetricRequest> requests, const MeasureChoice& choice,
+                          const Progress&, const LayerSink&) { return measured(model, requests, choice); };
+        return made;
+    }
+    void measure(const char* text, bool masked = false) {
+        document.chooseMeasuring({text, 0, {}}, masked);
+        document.measure(parseMetricRequests("sink_head,sink_layer"));
+        settle();
+    }
+    void settle() {
+        QTRY_VERIFY(jobs.isIdle());
+        QTest::qWait(40); // a frame
+    }
+    double value(const std::string& key) const { return document.result(key)->values(0, 0); }
+
+    QTemporaryDir folder;
+    FakeEngine files;
+    JobRunner jobs;
+    Document document{engine(), &jobs};
+    QSignalSpy opened{&document, &Document::opened};
+    Comparison& comparison = *document.comparison();
+};
+
+} // namespace
+
+class TestComparison : public QObject {
+    Q_OBJECT
+
+private slots:
+    void twoTextsStandSideBySide() {
+        Bench bench;
+        bench.measure("a");
+        bench.measure("abc");
+        QCOMPARE(bench.value("sink_layer"), 3.0);
+        const std::vector<std::string> others = bench.document.otherKeys("sink_layer");
+        QCOMPARE(others.size(), 1U);
+        QCOMPARE(bench.value(others[0]), 1.0);
+        QCOMPARE(bench.comparison.choices().size(), 2U); // one of them is as good as the other
+        bench.comparison.compareWith(parseResultKey(others[0]).key);
+        QCOMPARE(bench.value(bench.comparison.keyOf("sink_layer")), 2.0);
+        bench.comparison.show(Comparison::Shown::b);
+        QCOMPARE(bench.value(bench.comparison.keyOf("sink_layer")), 1.0);
+        bench.comparison.show(Comparison::Shown::a);
+        QCOMPARE(bench.value(bench.comparison.keyOf("sink_layer")), 3.0);
+        bench.comparison.show(Comparison::Shown::both);
+        QCOMPARE(bench.comparison.keysOf("sink_layer").size(), 2U);
+        QCOMPARE(bench.comparison.keyOf("gate_norm"), "gate_norm"); // was measured once
+    }
+
+    void chosenLatestIsComparedWithTheOneBefore() {
+        Bench bench;
+        bench.measure("a");
+        bench.measure("abc");
+        const std::string latest = measurementKey(bench.document.result("sink_layer")->measurement);
+        bench.comparison.compareWith(latest);
+        QCOMPARE(bench.value(bench.comparison.keyOf("sink_layer")), -2.0);
+    }
+
+    void viewsFollow() {
+        Bench bench;
+        Selection selection;
+        HeadsView heads(&bench.document, &selection);
+        LayersView layers(&bench.document, &selection);
+        bench.measure("a");
+        bench.measure("abc");
+        heads.showMetric("sink_head");
+        layers.chooseMetrics({"sink_layer"});
+        QCOMPARE(heads.currentFigure().cells(0, 0), 3.0);
+        bench.comparison.compareWith(parseResultKey(bench.document.otherKeys("sink_head")[0]).key);
+        QCOMPARE(heads.currentFigure().cells(0, 0), 2.0);
+        QCOMPARE(heads.currentFigure().scale.map, "vik");
+        QVERIFY(heads.currentFigure().command.find("metric=sink_head@") != std::string::npos);
+        bench.comparison.show(Comparison::Shown::both);
+        QCOMPARE(layers.currentFigure().series.size(), 2U);
+        bench.comparison.compareWith({});
+        QCOMPARE(layers.currentFigure().series.size(), 1U);
+        QCOMPARE(heads.currentFigure().scale.map, "viridis");
+    }
+
+    void referenceModelIsMeasuredToo() {
+        Bench bench;
+        bench.measure("a");
+        bench.comparison.openReference(QString::fromStdString(bench.path("other.gguf")));
+        QTRY_VERIFY(bench.comparison.reference());
+        bench.settle();
+        QVERIFY(bench.document.result("gate_norm@reference"));
+        QVERIFY(!bench.document.result("sink_layer@reference")); // nobody asked for it
+        bench.measure("a");
+        QVERIFY(bench.document.result("sink_layer@reference"));
+        QVERIFY(bench.document.result("sink_layer@-reference"));
+        bench.comparison.closeReference();
+        QVERIFY(!bench.document.result("sink_layer@reference"));
+        QVERIFY(!bench.comparison.isOn());
+    }
+
+    void referenceOfAnotherShapeHasNoDifference() {
+        Bench bench;
+        bench.comparison.openReference(QString::fromStdString(bench.path("deep.gguf")));
+        QTRY_VERIFY(bench.comparison.reference());
+        bench.settle();
+        QVERIFY(bench.document.result("gate_norm@reference"));
+        QVERIFY(!bench.document.result("gate_norm@-reference"));
+    }
+
+    void brokenReferenceIsSaid() {
+        Bench bench;
+        QSignalSpy failed(&bench.comparison, &Comparison::failed);
+        bench.comparison.openReference("/none/such.gguf");
+        QTRY_COMPARE(failed.count(), 1);
+        QVERIFY(!bench.comparison.reference());
+    }
+
+    void measurementsOfAnotherMaskAreStale() {
+        Bench bench;
+        bench.measure("a");
+        QCOMPARE(bench.document.state("sink_head"), MetricState::done);
+        QSignalSpy stale(&bench.document, &Document::staleChanged);
+        bench.document.masks()->setHeadsCut({{1, 2}}, true);
+        QCOMPARE(stale.count(), 1);
+        QCOMPARE(bench.document.state("sink_head"), MetricState::stale);
+        QCOMPARE(bench.document.state("gate_norm"), MetricState::done); // weights are as they were
+        bench.measure("a", true);
+        QCOMPARE(bench.document.state("sink_head"), MetricState::done);
+        QCOMPARE(bench.value("sink_head"), 1.5);
+        QVERIFY(bench.document.session().mask(bench.document.result("sink_head")->measurement.maskDigest));
+        bench.document.masks()->undoStack()->undo();
+        QCOMPARE(bench.document.state("sink_head"), MetricState::stale);
+        QCOMPARE(bench.document.state(bench.document.otherKeys("sink_head")[0]), MetricState::done);
+    }
+
+    void listHasARowForEachMeasurement() {
+        Bench bench;
+        MetricList list(&bench.document);
+        const auto* tree = list.findChild<QTreeWidget*>();
+        const auto rowOf = [&] { return tree->findItems("sink_head", Qt::MatchExactly).front(); };
+        bench.measure("a");
+        QCOMPARE(rowOf()->childCount(), 0);
+        bench.measure("abc");
+        QCOMPARE(rowOf()->childCount(), 1);
+        QCOMPARE(rowOf()->child(0)->text(0), QString("a"));
+        bench.document.forget(bench.document.otherKeys("sink_head")[0]);
+        QCOMPARE(rowOf()->childCount(), 0);
+        QCOMPARE(bench.value("sink_head"), 3.0);
+    }
+
+    void choiceIsKeptWithTheSession() {
+        Bench bench;
+        bench.document.chooseMeasuring({"text.txt", 4096, {}}, true);
+        QCOMPARE(bench.document.session().view.at("measure.text"), "text.txt");
+        QCOMPARE(bench.document.session().view.at("measure.tokens"), "4096");
+        QCOMPARE(bench.document.session().view.at("measure.masked"), "true");
+    }
+};
+
+SECATEUR_SUITE(TestComparison)
+#include "tst_comparison.moc"

@@ -1,0 +1,312 @@
+#ifndef Q_MOC_RUN // moc cannot read ATen
+#include "tests/support/fake_engine.h"
+#endif
+
+#include "tests/support/suite.h"
+#include "widgets/document/document.h"
+#include "widgets/jobs/job_runner.h"
+
+#include <QElapsedTimer>
+#include <QSignalSpy>
+#include <QTemporaryDir>
+#include <QTest>
+
+#include <cmath>
+#include <memory>
+
+using namespace secateur;
+using namespace secateur::test;
+
+namespace {
+
+/// Everything a test needs, torn down in the order of a program.
+struct Bench {
+    QTemporaryDir folder;
+    FakeEngine engine;
+    JobRunner jobs;
+    Document document{engine.engine(), &jobs};
+    QSignalSpy opened{&document, &Document::opened};
+    QSignalSpy failed{&document, &Document::failed};
+    QSignalSpy noticed{&document, &Document::noticed};
+
+    std::string path(const char* name) const { return folder.filePath(name).toStdString(); }
+    void open(const std::string& path) { document.open(QString::fromStdString(path)); }
+    void settle() { QTRY_VERIFY(jobs.isIdle()); }
+};
+
+} // namespace
+
+class TestDocument : public QObject {
+    Q_OBJECT
+
+private slots:
+    void openedModelIsMeasuredByItself();
+    void layersArriveAsTheyAreDone();
+    void failureKeepsWhatWasOpen();
+    void laterOpeningAbandonsTheFirst();
+    void resultsOfTheModelBeforeAreDropped();
+    void cancelledMeasurementLeavesNothing();
+    void runningMeasurementIsNotStartedTwice();
+    void variantsComeAfterTheirMetric();
+    void sessionStandsWithoutItsCheckpoint();
+    void sessionFindsItsCheckpoint_data();
+    void sessionFindsItsCheckpoint();
+    void sessionRefusesAnotherCheckpoint();
+    void locatedModelMustHaveTheFingerprint();
+    void savingWritesWhatWasThereWhenAsked();
+    void failedSavingKeepsTheMark();
+    void closingWhileMeasuringIsQuick();
+};
+
+void TestDocument::openedModelIsMeasuredByItself() {
+    Bench bench;
+    bench.engine.addModel(bench.path("small.gguf"), 3);
+    QVERIFY(!bench.document.isOpen());
+    bench.open(bench.path("small.gguf"));
+    QVERIFY(bench.document.isOpening());
+    QVERIFY(bench.opened.wait());
+    QVERIFY(bench.document.model());
+    QCOMPARE(bench.document.state("gate_norm"), MetricState::computing);
+    bench.settle();
+    for (const char* id : {"gate_norm", "gate_norm_headwise", "gate_norm_head", "gate_norm_group", "mag_sp_neuron"}) {
+        QCOMPARE(bench.document.state(id), MetricState::done);
+        const MetricResult* result = bench.document.result(id);
+        QCOMPARE(result->measurement.fingerprint, "sha256:fake");
+        QVERIFY(std::isfinite(result->values(2, 0)));
+    }
+    QCOMPARE(bench.document.session().model.fingerprint, "sha256:fake");
+    QVERIFY(!bench.document.isModified()); // quickly made again: nothing to ask about on closing
+    QVERIFY(bench.failed.isEmpty());
+}
+
+void TestDocument::layersArriveAsTheyAreDone() {
+    Bench bench;
+    const auto model = bench.engine.addModel(bench.path("small.gguf"), 4);
+    model->layersFree = 2;
+    bench.open(bench.path("small.gguf"));
+    QTRY_VERIFY(bench.document.result("gate_norm_head"));
+    QTRY_VERIFY(std::isfinite(bench.document.result("gate_norm_head")->values(1, 3)));
+    QVERIFY(std::isnan(bench.document.result("gate_norm_head")->values(2, 0)));
+    QCOMPARE(bench.document.state("gate_norm_head"), MetricState::computing);
+    model->layersFree = 100;
+    bench.settle();
+    QVERIFY(std::isfinite(bench.document.result("gate_norm_head")->values(3, 3)));
+    QCOMPARE(bench.document.state("gate_norm_head"), MetricState::done);
+}
+
+void TestDocument::failureKeepsWhatWasOpen() {
+    Bench bench;
+    bench.engine.addModel(bench.path("good.gguf"), 3);
+    bench.open(bench.path("good.gguf"));
+    bench.settle();
+    bench.open(bench.path("bad.gguf"));
+    bench.settle();
+    QCOMPARE(bench.failed.count(), 1);
+    const QString message = bench.failed.first().first().toString();
+    QVERIFY2(message.contains("bad.gguf: is no model. Choose another file"), qPrintable(message));
+    QCOMPARE(bench.document.session().model.name, "good.gguf");
+    QCOMPARE(bench.document.state("gate_norm"), MetricState::done);
+    QVERIFY(bench.document.model());
+    QCOMPARE(bench.opened.count(), 1);
+}
+
+void TestDocument::laterOpeningAbandonsTheFirst() {
+    Bench bench;
+    bench.engine.addModel(bench.path("first.gguf"), 3);
+    bench.engine.addModel(bench.path("second.gguf"), 3);
+    bench.engine.opensSlowly = true;
+    bench.open(bench.path("first.gguf"));
+    bench.open(bench.path("second.gguf"));
+    QTest::qWait(50);
+    bench.engine.opensSlowly = false;
+    bench.settle();
+    QCOMPARE(bench.opened.count(), 1);
+    QCOMPARE(bench.document.session().model.name, "second.gguf");
+    QVERIFY(bench.failed.isEmpty());
+}
+
+void TestDocument::resultsOfTheModelBeforeAreDropped() {
+    Bench bench;
+    const auto slow = bench.engine.addModel(bench.path("slow.gguf"), 5);
+    bench.engine.addModel(bench.path("quick.gguf"), 2);
+    slow->layersFree = 1;
+    bench.open(bench.path("slow.gguf"));
+    QTRY_VERIFY(bench.document.result("gate_norm"));
+    bench.open(bench.path("quick.gguf"));
+    QTRY_COMPARE(bench.opened.count(), 2);
+    QVERIFY(!bench.document.result("gate_norm")); // what had arrived of the other model is gone at once
+    slow->layersFree = 100;
+    bench.settle();
+    QCOMPARE(bench.document.session().results.size(), parseMetricRequests("weights").size());
+    QCOMPARE(bench.document.result("gate_norm")->values.rows(), 2U);
+}
+
+void TestDocument::cancelledMeasurementLeavesNothing() {
+    Bench bench;
+    const auto model = bench.engine.addModel(bench.path("small.gguf"), 4);
+    model->layersFree = 2;
+    bench.open(bench.path("small.gguf"));
+    QTRY_VERIFY(bench.document.result("gate_norm"));
+    bench.jobs.cancelAll();
+    model->layersFree = 100;
+    bench.settle();
+    QCOMPARE(bench.document.state("gate_norm"), MetricState::notComputed);
+    QVERIFY(!bench.document.result("gate_norm"));
+    QVERIFY(bench.document.session().results.empty());
+    QVERIFY(bench.failed.isEmpty());
+}
+
+void TestDocument::runningMeasurementIsNotStartedTwice() {
+    Bench bench;
+    const auto model = bench.engine.addModel(bench.path("small.gguf"), 2);
+    model->layersFree = 0;
+    QSignalSpy started(&bench.jobs, &JobRunner::started);
+    bench.open(bench.path("small.gguf"));
+    QVERIFY(bench.opened.wait());
+    QCOMPARE(started.count(), 2); // opening, measuring
+    bench.document.measure(parseMetricRequests("gate_norm"));
+    QCOMPARE(started.count(), 2);
+    model->layersFree = 100;
+    bench.settle();
+}
+
+void TestDocument::variantsComeAfterTheirMetric() {
+    Bench bench;
+    bench.engine.addModel(bench.path("small.gguf"), 2);
+    bench.open(bench.path("small.gguf"));
+    bench.settle();
+    bench.document.measure(parseMetricRequests("gate_norm:fold_norm=true"));
+    bench.settle();
+    const std::vector<std::string> expected{"gate_norm",      "gate_norm:fold_norm=true", "gate_norm_headwise",
+                                            "gate_norm_head", "gate_norm_group",          "mag_sp_head",
+                                            "mag_sp_neuron"};
+    QCOMPARE(bench.document.resultIds(), expected);
+}
+
+void TestDocument::sessionStandsWithoutItsCheckpoint() {
+    Bench bench;
+    const FakeModel model("/nowhere/at/all.gguf", 3);
+    bench.engine.addSession(bench.path("work.h5"), model.card());
+    bench.open(bench.path("work.h5"));
+    QVERIFY(bench.opened.wait());
+    QVERIFY(!bench.document.model());
+    QCOMPARE(bench.document.state("gate_norm_head"), MetricState::done);
+    QCOMPARE(bench.document.result("gate_norm_head")->values(2, 3), 12.0);
+    QCOMPARE(bench.document.sessionPath().toStdString(), bench.path("work.h5"));
+    QCOMPARE(bench.noticed.count(), 1);
+    QVERIFY(bench.noticed.first().first().toString().contains("/nowhere/at/all.gguf"));
+    bench.document.measure(parseMetricRequests("gate_norm"));
+    QCOMPARE(bench.failed.count(), 1);
+    QVERIFY(bench.failed.first().first().toString().contains("Locate model"));
+}
+
+void TestDocument::sessionFindsItsCheckpoint_data() {
+    QTest::addColumn<QString>("stored");
+    QTest::newRow("where it was") << "%1/small.gguf";
+    QTest::newRow("from the session's folder") << "small.gguf";
+    QTest::newRow("beside the session") << "/elsewhere/small.gguf";
+}
+
+void TestDocument::sessionFindsItsCheckpoint() {
+    QFETCH(QString, stored);
+    Bench bench;
+    const auto model = bench.engine.addModel(bench.path("small.gguf"), 3);
+    ModelCard card = model->card();
+    card.path = stored.replace("%1", bench.folder.path()).toStdString();
+    bench.engine.addSession(bench.path("work.h5"), card);
+    bench.open(bench.path("work.h5"));
+    bench.settle();
+    QVERIFY(bench.document.model());
+    QVERIFY(bench.noticed.isEmpty());
+    QCOMPARE(bench.document.session().results.size(), 1U); // a session shows what it holds, no more
+    QVERIFY(!bench.document.isModified());
+}
+
+void TestDocument::sessionRefusesAnotherCheckpoint() {
+    Bench bench;
+    const auto model = bench.engine.addModel(bench.path("small.gguf"), 3, "sha256:other");
+    bench.engine.addSession(bench.path("work.h5"), model->card());
+    bench.open(bench.path("work.h5"));
+    bench.settle();
+    QVERIFY(bench.document.isOpen());
+    QVERIFY(!bench.document.model());
+    QVERIFY(bench.noticed.first().first().toString().contains("small.gguf is not the checkpoint"));
+}
+
+void TestDocument::locatedModelMustHaveTheFingerprint() {
+    Bench bench;
+    const auto right = bench.engine.addModel(bench.path("right.gguf"), 3);
+    bench.engine.addModel(bench.path("wrong.gguf"), 3, "sha256:other");
+    ModelCard card = right->card();
+    card.path = "/elsewhere/moved.gguf";
+    bench.engine.addSession(bench.path("work.h5"), card);
+    bench.open(bench.path("work.h5"));
+    bench.settle();
+    bench.document.locateModel(QString::fromStdString(bench.path("wrong.gguf")));
+    bench.settle();
+    QCOMPARE(bench.failed.count(), 1);
+    QVERIFY(!bench.document.model());
+    QSignalSpy located(&bench.document, &Document::modelLocated);
+    bench.document.locateModel(QString::fromStdString(bench.path("right.gguf")));
+    bench.settle();
+    QCOMPARE(located.count(), 1);
+    QVERIFY(bench.document.model());
+    QCOMPARE(bench.document.session().model.path, bench.path("right.gguf"));
+    QVERIFY(bench.document.isModified()); // the place is worth keeping
+}
+
+void TestDocument::savingWritesWhatWasThereWhenAsked() {
+    Bench bench;
+    bench.engine.addModel(bench.path("small.gguf"), 3);
+    bench.open(bench.path("small.gguf"));
+    bench.settle();
+    QSignalSpy saved(&bench.document, &Document::saved);
+    const QString file = QString::fromStdString(bench.path("work.h5"));
+    bench.document.saveSession(file);
+    QVERIFY(bench.document.isSaving());
+    bench.settle();
+    QVERIFY(!bench.document.isSaving());
+    QCOMPARE(saved.first().first().toString(), file);
+    QCOMPARE(bench.document.sessionPath(), file);
+    QCOMPARE(bench.engine.written.at(bench.path("work.h5")).results.size(), parseMetricRequests("weights").size());
+    QCOMPARE(bench.engine.written.at(bench.path("work.h5")).model.fingerprint, "sha256:fake");
+
+    bench.document.measure(parseMetricRequests("gate_norm:fold_norm=true"));
+    bench.settle();
+    QVERIFY(bench.document.isModified());
+    bench.document.saveSession(file);
+    bench.settle();
+    QVERIFY(!bench.document.isModified());
+    QCOMPARE(bench.engine.written.at(bench.path("work.h5")).results.size(), parseMetricRequests("weights").size() + 1);
+}
+
+void TestDocument::failedSavingKeepsTheMark() {
+    Bench bench;
+    const auto model = bench.engine.addModel(bench.path("small.gguf"), 3);
+    bench.engine.addSession(bench.path("work.h5"), model->card());
+    bench.open(bench.path("work.h5"));
+    bench.settle();
+    bench.document.measure(parseMetricRequests("gate_norm"));
+    bench.settle();
+    QVERIFY(bench.document.isModified());
+    bench.engine.diskIsFull = true;
+    bench.document.saveSession(bench.document.sessionPath());
+    bench.settle();
+    QCOMPARE(bench.failed.count(), 1);
+    QVERIFY(bench.document.isModified());
+    QVERIFY(!bench.document.isSaving());
+}
+
+void TestDocument::closingWhileMeasuringIsQuick() {
+    auto bench = std::make_unique<Bench>();
+    bench->engine.addModel(bench->path("large.gguf"), 5000);
+    bench->open(bench->path("large.gguf"));
+    QTRY_VERIFY(bench->document.result("gate_norm"));
+    QElapsedTimer clock;
+    clock.start();
+    bench.reset();
+    QVERIFY2(clock.elapsed() < 500, qPrintable(QString::number(clock.elapsed())));
+}
+
+SECATEUR_SUITE(TestDocument)
+#include "tst_document.moc"

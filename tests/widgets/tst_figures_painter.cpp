@@ -1,0 +1,294 @@
+#include "analysis/base/error.h"
+#include "analysis/figures/figure.h"
+#include "tests/support/suite.h"
+#include "widgets/plot/colour_maps.h"
+#include "widgets/plot/figure_painter.h"
+#include "widgets/plot/plot_scale.h"
+#include "widgets/plot/plot_theme.h"
+
+#include <QDir>
+#include <QFile>
+#include <QImageReader>
+#include <QTemporaryDir>
+#include <QTest>
+#include <QXmlStreamReader>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+using namespace secateur;
+
+namespace {
+
+constexpr double missing = std::numeric_limits<double>::quiet_NaN();
+
+Figure heatMap(std::size_t rows, std::size_t columns) {
+    Figure figure;
+    figure.title = "SmolLM2-135M-Instruct";
+    figure.x.label = "head";
+    figure.y.label = "layer";
+    figure.colour.label = "gate-norm per head";
+    figure.cells = Matrix(rows, columns);
+    for (std::size_t row = 0; row < rows; ++row)
+        for (std::size_t column = 0; column < columns; ++column)
+            figure.cells(row, column) = 12.0 + 10 * std::sin(0.7 * static_cast<double>(row * 7 % 11)) *
+                                                   std::cos(1.3 * static_cast<double>(column));
+    figure.caption = "Gate-norm per head of SmolLM2 <135M> & others.";
+    figure.command = "secateur-cli plot --figure heads session.h5";
+    return figure;
+}
+
+Figure series(int lines) {
+    Figure figure;
+    figure.kind = FigureKind::series;
+    figure.title = "SmolLM2-135M-Instruct";
+    figure.x.label = "layer";
+    figure.y.label = "gate-norm, gate-norm, headwise";
+    for (int line = 0; line < lines; ++line) {
+        FigureSeries one;
+        one.label = line == 0 ? "gate-norm" : line == 1 ? "gate-norm, headwise" : "mean gate-norm per head";
+        one.rightAxis = line == 2;
+        for (int layer = 0; layer < 30; ++layer)
+            one.values.push_back((line == 2 ? 0.05 : 1) * (20 + 5 * line + 9 * std::sin(layer * 0.6 + line)));
+        if (line == 0)
+            one.errors.assign(30, 1.5);
+        figure.series.push_back(one);
+    }
+    if (lines > 2)
+        figure.rightY.label = "mean gate-norm per head";
+    return figure;
+}
+
+/// How many pixels have this colour.
+int count(const QImage& image, QRgb colour) {
+    int found = 0;
+    for (int y = 0; y < image.height(); ++y)
+        for (int x = 0; x < image.width(); ++x)
+            found += (image.pixel(x, y) | 0xff000000U) == colour ? 1 : 0;
+    return found;
+}
+
+QByteArray contents(const QString& path) {
+    QFile file(path);
+    return file.open(QIODevice::ReadOnly) ? file.readAll() : QByteArray();
+}
+
+} // namespace
+
+class TestFiguresPainter : public QObject {
+    Q_OBJECT
+
+private slots:
+    void initTestCase() { QVERIFY(m_directory.isValid()); }
+
+    void mapsHaveTheirPublishedEnds() {
+        QCOMPARE(colourMapIds(), QStringList({"viridis", "cividis", "magma", "vik"}));
+        QCOMPARE(colourMap("viridis").front(), qRgb(68, 1, 84));
+        QCOMPARE(colourMap("viridis").back(), qRgb(253, 231, 37));
+        QCOMPARE(colourMap("nonsense"), colourMap("viridis"));
+        QVERIFY(isDiverging("vik") && !isDiverging("magma"));
+    }
+
+    void rangeIsClippedAtPercentiles() {
+        std::vector<double> values(101);
+        for (std::size_t i = 0; i < values.size(); ++i)
+            values[i] = static_cast<double>(i);
+        const ColourRange range(values, {"viridis", false, 1});
+        QCOMPARE(range.lower(), 1.0);
+        QCOMPARE(range.upper(), 99.0);
+        QVERIFY(range.hasBelow() && range.hasAbove());
+        QCOMPARE(range.colour(-5), colourMap("viridis").front());
+        QCOMPARE(range.colour(1e9), colourMap("viridis").back());
+        const ColourRange whole(values, {"viridis", false, 0});
+        QVERIFY(!whole.hasBelow() && !whole.hasAbove());
+    }
+
+    void divergingMapIsCentredAtZero() {
+        const std::vector<double> values{-1, 0, 3};
+        const ColourRange range(values, {"vik", false, 0});
+        QCOMPARE(range.lower(), -3.0);
+        QCOMPARE(range.upper(), 3.0);
+    }
+
+    void rangeCopesWithFewAndOddValues() {
+        const std::vector<double> none{missing, missing};
+        QCOMPARE(ColourRange(none, {}).upper(), 1.0);
+        const std::vector<double> one{5.0};
+        QVERIFY(ColourRange(one, {}).lower() < 5 && ColourRange(one, {}).upper() > 5);
+        const std::vector<double> negative{-2, -1};
+        QVERIFY(!ColourRange(negative, {"viridis", true, 0}).isLogarithmic());
+        const std::vector<double> mixed{0, 1e-3, 10};
+        const ColourRange logarithmic(mixed, {"viridis", true, 0});
+        QCOMPARE(logarithmic.lower(), 1e-3);
+        QCOMPARE(logarithmic.colour(0), colourMap("viridis").front());
+        QCOMPARE(logarithmic.colour(0.1), logarithmic.colourAt(0.5));
+        QVERIFY(!spreadsWidely(mixed) && spreadsWidely(std::vector<double>{1, 100}));
+    }
+
+    void bandsAreDarkerTowardsTheMedian() {
+        Figure figure;
+        figure.kind = FigureKind::bands;
+        figure.title = "SmolLM2-135M-Instruct";
+        figure.x.label = "layer";
+        figure.y.label = "Mag-SP per neuron";
+        for (const double percent : bandPercents) {
+            FigureSeries quantile;
+            quantile.label = "p" + std::to_string(percent);
+            for (int layer = 0; layer < 12; ++layer)
+                quantile.values.push_back(layer == 5 ? missing : (percent + 1) * (1 + 0.1 * layer));
+            figure.series.push_back(quantile);
+        }
+        const PlotTheme theme = paperTheme(300);
+        const QColor full = lineColours().front();
+        for (const bool logarithmic : {false, true}) {
+            figure.y.logarithmic = logarithmic;
+            const QImage image = figureImage(figure, FigureWidth::column);
+            for (const double share : {1.0 / 3, 2.0 / 3, 1.0}) {
+                const QColor band = mixed(theme.background, full, 0.12 + 0.78 * std::pow(share, 1.6));
+                QVERIFY2(count(image, band.rgb()) > 1000, qPrintable(band.name()));
+            }
+            saveFigure(figure, path(logarithmic ? "bands_log.svg" : "bands.png"), FigureWidth::column);
+        }
+        for (FigureSeries& quantile : figure.series)
+            std::fill(quantile.values.begin(), quantile.values.end(), missing);
+        QVERIFY(!figureImage(figure, FigureWidth::column).isNull()); // nothing is measured yet
+    }
+
+    void histogramsFillTheirBins() {
+        Figure figure;
+        figure.kind = FigureKind::histogram;
+        figure.x.label = "Mag-SP per neuron";
+        figure.y.label = "neurons";
+        figure.edges = {1, 2, 4, 8};
+        figure.series.push_back({"neurons", {10, 0, 10}, {}, false});
+        const QColor fill = mixed(Qt::white, lineColours().front(), 0.35);
+        const int linear = count(figureImage(figure, FigureWidth::column), fill.rgb());
+        figure.x.logarithmic = true;
+        const int logarithmic = count(figureImage(figure, FigureWidth::column), fill.rgb());
+        // Five of seven units of the axis are filled, and two of three octaves.
+        QVERIFY2(std::abs(logarithmic / double(linear) - (2.0 / 3) / (5.0 / 7)) < 0.02,
+                 qPrintable(QString("%1 %2").arg(linear).arg(logarithmic)));
+        figure.edges.clear();
+        figure.series.front().values.clear();
+        QVERIFY(!figureImage(figure, FigureWidth::column).isNull());
+    }
+
+    void cellsHaveTheColoursOfTheMap() {
+        Figure figure = heatMap(4, 4);
+        for (double& value : figure.cells.values())
+            value = 5;
+        figure.cells(0, 0) = 1;
+        figure.cells(3, 3) = 9;
+        figure.cells(1, 1) = missing;
+        figure.scale.clipPercent = 0;
+        const QImage image = figureImage(figure, FigureWidth::column);
+        QCOMPARE(image.width(), 992); // 8.4 cm at 300 dpi
+        QCOMPARE(image.pixel(0, 0), QColor(Qt::white).rgb());
+        const int low = count(image, colourMap("viridis").front());
+        const int high = count(image, colourMap("viridis").back());
+        const int middle = count(image, ColourRange(figure.cells.values(), figure.scale).colour(5));
+        const int absent = count(image, paperTheme(300).absent.rgb());
+        QVERIFY(low > 5000 && std::abs(low - high) < low / 10);
+        QVERIFY(middle > 12 * low && middle < 14 * low);
+        QVERIFY(absent > 5000 && std::abs(absent - low) < low / 10);
+    }
+
+    void picturesCarryTheirDescription() {
+        const Figure figure = heatMap(30, 9);
+        saveFigure(figure, path("heads.png"), FigureWidth::page);
+        QImageReader png(path("heads.png"));
+        QCOMPARE(png.text("Title"), QString("SmolLM2-135M-Instruct"));
+        QVERIFY(png.text("Description").contains("secateur-cli plot"));
+        const QImage image = png.read();
+        QCOMPARE(image.width(), 2055); // 17.4 cm
+        QCOMPARE(image.dotsPerMeterX(), 11811);
+
+        saveFigure(figure, path("heads.svg"), FigureWidth::column);
+        QXmlStreamReader svg(contents(path("heads.svg")));
+        QString title;
+        QString description;
+        int texts = 0;
+        while (!svg.atEnd()) {
+            svg.readNext();
+            if (!svg.isStartElement())
+                continue;
+            if (svg.name() == QLatin1String("title"))
+                title = svg.readElementText();
+            else if (svg.name() == QLatin1String("desc"))
+                description = svg.readElementText();
+            else if (svg.name() == QLatin1String("text") && ++texts > 0)
+                QVERIFY(svg.attributes().value("font-family").contains(QLatin1String("sans-serif")));
+        }
+        QVERIFY2(!svg.hasError(), qPrintable(svg.errorString()));
+        QCOMPARE(title, QString("SmolLM2-135M-Instruct"));
+        QVERIFY(description.contains("<135M> & others"));
+        QVERIFY(texts > 10);
+
+        saveFigure(figure, path("heads.pdf"), FigureWidth::column);
+        QVERIFY(contents(path("heads.pdf")).startsWith("%PDF"));
+        QVERIFY(contents(path("heads.pdf")).contains("FontFile"));
+    }
+
+    void everyShapeIsDrawn_data() {
+        QTest::addColumn<QString>("name");
+        QTest::addColumn<int>("rows");
+        QTest::addColumn<int>("columns");
+        QTest::newRow("nothing") << "nothing" << 0 << 0;
+        QTest::newRow("one cell") << "one" << 1 << 1;
+        QTest::newRow("a value per layer") << "layer_map" << 30 << 1;
+        QTest::newRow("large") << "large" << 128 << 128;
+        QTest::newRow("wide") << "wide" << 6 << 64;
+    }
+    void everyShapeIsDrawn() {
+        QFETCH(QString, name);
+        QFETCH(int, rows);
+        QFETCH(int, columns);
+        Figure figure = heatMap(static_cast<std::size_t>(rows), static_cast<std::size_t>(columns));
+        for (const QString format : {"png", "svg", "pdf"}) {
+            saveFigure(figure, path(name + "." + format), FigureWidth::column);
+            QVERIFY(contents(path(name + "." + format)).size() > 500);
+        }
+        figure.scale.logarithmic = true;
+        saveFigure(figure, path(name + "_log.png"), FigureWidth::page);
+    }
+
+    void linesAreDrawn() {
+        for (int lines : {0, 1, 2, 3, 9})
+            for (const auto& [width, form] : {std::pair(FigureWidth::column, "column"), {FigureWidth::page, "page"}})
+                for (const QString format : {"png", "svg", "pdf"}) {
+                    const QString name = QString("lines_%1_%2.%3").arg(lines).arg(form, format);
+                    saveFigure(series(lines), path(name), width);
+                    QVERIFY(contents(path(name)).size() > 500);
+                }
+        Figure logarithmic = series(2);
+        logarithmic.y.logarithmic = true;
+        logarithmic.series[0].values[3] = 0;
+        logarithmic.series[0].values[4] = missing;
+        logarithmic.series[1].values[5] = 0.003;
+        saveFigure(logarithmic, path("lines_log.png"), FigureWidth::column);
+    }
+
+    void failureLeavesWhatWasThere() {
+        const QString target = path("kept.png");
+        writeAside(target, "before");
+        QVERIFY_EXCEPTION_THROWN(saveFigure(heatMap(2, 2), path("no/such/folder.png"), FigureWidth::column), Error);
+        QVERIFY_EXCEPTION_THROWN(saveFigure(heatMap(2, 2), path("kept.bmp"), FigureWidth::column), Error);
+        QCOMPARE(contents(target), QByteArray("before"));
+        saveFigure(heatMap(2, 2), target, FigureWidth::column);
+        QVERIFY(contents(target).startsWith("\x89PNG"));
+        QCOMPARE(QDir(QFileInfo(target).path()).entryList({"kept*"}, QDir::Files), QStringList("kept.png"));
+    }
+
+private:
+    /// Where pictures go: kept for a person to look at when SECATEUR_SCREENSHOTS names a folder.
+    QString path(const QString& name) const {
+        const QString kept = qEnvironmentVariable("SECATEUR_SCREENSHOTS");
+        return (kept.isEmpty() ? m_directory.path() : kept) + "/" + name;
+    }
+
+    QTemporaryDir m_directory;
+};
+
+SECATEUR_SUITE(TestFiguresPainter)
+#include "tst_figures_painter.moc"

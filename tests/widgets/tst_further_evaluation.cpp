@@ -1,0 +1,545 @@
+// What is measured of a mask besides its loss: tasks, speed and a continued prompt, on a small model, and how the
+// window shows them.
+#ifndef Q_MOC_RUN // moc cannot read ATen
+#include <ATen/ATen.h>
+
+#include "analysis/running/runner.h"
+#include "backends/text/asked_task_file.h"
+#include "backends/session/mask_digest.h"
+#include "backends/engine/open_model.h"
+#include "backends/tokenizers/open_tokenizer.h"
+#include "backends/engine/plan_memory.h"
+#include "tests/support/drawn_text.h"
+#include "tests/support/files.h"
+#endif
+
+#include "tests/support/suite.h"
+#include "widgets/document/document.h"
+#include "widgets/evaluations/effect_box.h"
+#include "widgets/evaluations/evaluation_table.h"
+#include "widgets/evaluations/further_choice_box.h"
+#include "widgets/evaluations/further_evaluation.h"
+#include "widgets/evaluations/generation_view.h"
+#include "widgets/jobs/job_runner.h"
+#include "widgets/evaluations/live_evaluation.h"
+#include "widgets/document/mask_editor.h"
+#include "widgets/window/theme.h"
+
+#include <QAction>
+#include <QCheckBox>
+#include <QLabel>
+#include <QLineEdit>
+#include <QMenu>
+#include <QSettings>
+#include <QSpinBox>
+#include <QTemporaryDir>
+#include <QTest>
+#include <QTextEdit>
+#include <QToolButton>
+
+#include <algorithm>
+#include <cmath>
+
+using namespace secateur;
+using test::Scratch;
+using State = LiveEvaluation::State;
+using Further = FurtherEvaluation::State;
+
+namespace {
+
+template <typename Widget>
+Widget* named(const QWidget& parent, const QString& accessibleName) {
+    for (Widget* widget : parent.findChildren<Widget*>())
+        if (widget->accessibleName() == accessibleName)
+            return widget;
+    qFatal("no %s", qPrintable(accessibleName));
+}
+
+/// A small model of forward/ with a tokenizer of single characters.
+QString writeModel(const Scratch& scratch) {
+    const QString source = SECATEUR_TEST_SOURCES "/forward/llama-gqa/";
+    const QString tokenizer = SECATEUR_TEST_SOURCES "/perplexity/adds-bos/";
+    for (const QString& file : {source + "config.json", source + "model.safetensors", tokenizer + "tokenizer.json",
+                                tokenizer + "tokenizer_config.json"})
+        QFile::copy(file, scratch.path(QFileInfo(file).fileName()));
+    return scratch.path();
+}
+
+/// Questions with choices of single characters.
+QByteArray questions(int count) {
+    const QByteArrayList words{"sand", "a tin", "hotel 1", "a", "he - robots", "21"};
+    QByteArray rows;
+    for (int i = 0; i < count; ++i)
+        rows += "{\"query\":\"the " + words[i % 6] + " " + words[i / 6 % 6] + "\",\"choices\":[\"" +
+                words[(i + 1) % 6] + "\",\"" + words[(i + 3) % 6] + "\",\"" + words[2 * i % 5] +
+                "\"],\"gold\":" + QByteArray::number(i % 3) + "}\n";
+    return rows;
+}
+
+Engine engine() {
+    Engine engine;
+    engine.isSession = [](const std::string&) { return false; };
+    engine.openModel = [](const std::string& path, const Progress& progress) { return openModel(path, progress); };
+    engine.availableMemory = [] { return std::int64_t{1} << 32; };
+    engine.maskDigest = maskDigest;
+    engine.readText = [](const Model& model, const TextRequest& request, const Progress&) {
+        if (request.path == "missing.txt")
+            throw Error("is not there", request.path);
+        test::DrawnText drawn(model.spec().vocab, 3);
+        return EvaluationText{request.path, "sha256:drawn", drawn.fixedWindows(16, 14), {}};
+    };
+    engine.readTask = [](const Model& model, const TaskRequest& request, const Progress& progress) {
+        AskedTask asked = readAskedTask(request, progress);
+        nameClasses(asked, model.card());
+        return asked;
+    };
+    engine.openTokenizer = [](const Model& model) { return openTokenizer(model.card()); };
+    engine.stayTogether = stayTogether;
+    return engine;
+}
+
+struct Bench {
+    explicit Bench(const QString& text = "drawn.txt") {
+        QObject::connect(&jobs, &JobRunner::started, &jobs, [this](quint64, const QString& title) { titles << title; });
+        EvaluationChoice choice = live.choice();
+        choice.text.path = text.toStdString();
+        live.choose(choice);
+        document.open(writeModel(folder));
+        if (!QTest::qWaitFor([this] { return document.isOpen(); }))
+            qFatal("the model did not open");
+    }
+
+    QString file(const char* name, int count) { return QString::fromStdString(folder.write(name, questions(count))); }
+    void choose(const FurtherChoice& wanted) {
+        EvaluationChoice choice = live.choice();
+        choice.further = wanted;
+        live.choose(choice);
+    }
+    void cut(HeadId head) { document.masks()->setHeadsCut({head}, true); }
+    bool isMeasured() const { return live.state() == State::complete && further.state() == Further::complete; }
+    /// Of the session, under the current mask.
+    const Evaluation* kept() {
+        const std::string digest = maskDigest(document.masks()->mask());
+        const auto& all = document.session().evaluations;
+        const auto found = std::ranges::find_if(all, [&](const Evaluation& one) { return one.mask.digest == digest; });
+        return found == all.end() ? nullptr : &*found;
+    }
+
+    Scratch folder;
+    JobRunner jobs;
+    Document document{engine(), &jobs};
+    LiveEvaluation live{&document, &jobs};
+    FurtherEvaluation& further = *live.further();
+    QStringList titles; ///< of all jobs, as they began
+};
+
+TaskRequest request(const QString& path, std::size_t limit = 0) {
+    TaskRequest request;
+    request.path = path.toStdString();
+    request.limit = limit;
+    return request;
+}
+
+PromptRequest prompt(const char* text, int tokens) {
+    PromptRequest request;
+    request.text = text;
+    request.newTokens = tokens;
+    return request;
+}
+
+constexpr SpeedRequest quick{3, 4, 1, 3};
+
+} // namespace
+
+class TestFurtherEvaluation : public QObject {
+    Q_OBJECT
+
+private slots:
+    void initTestCase();
+    void init() { QSettings().clear(); }
+    void nothingChosenRunsNothing();
+    void tasksFollowTheText();
+    void theDenseModelIsAskedOnce();
+    void anEditGivesUpWhatRuns();
+    void whatWasStoppedGoesOn();
+    void promptAndSpeedAreMeasured();
+    void whatCannotBeMeasuredIsSaidAndTheRestGoesOn();
+    void aTextThatCannotBeReadDoesNotStopTasks();
+    void withoutAutomaticNothingRunsByItself();
+    void secondsAreAnnouncedBeforeAnythingRuns();
+    void anotherModelBeginsAnew();
+    void theBoxChooses();
+    void figuresAreShownBesideTheDenseModels();
+    void textsStandSideBySide();
+    void picturesForAPerson();
+
+private:
+    QTemporaryDir m_settings;
+};
+
+void TestFurtherEvaluation::initTestCase() {
+    QSettings::setPath(QSettings::NativeFormat, QSettings::UserScope, m_settings.path());
+    QCoreApplication::setOrganizationName("secateur");
+    QCoreApplication::setApplicationName("secateur");
+}
+
+void TestFurtherEvaluation::nothingChosenRunsNothing() {
+    Bench bench;
+    QTRY_COMPARE(bench.live.state(), State::complete);
+    QCOMPARE(bench.further.state(), Further::off);
+    bench.cut({0, 0});
+    QTRY_COMPARE(bench.live.state(), State::complete);
+    QCOMPARE(bench.further.state(), Further::off);
+    QVERIFY2(bench.titles.filter("Timing").isEmpty(), qPrintable(bench.titles.join('\n')));
+}
+
+void TestFurtherEvaluation::tasksFollowTheText() {
+    Bench bench;
+    const QString file = bench.file("words.jsonl", 36);
+    FurtherChoice choice;
+    choice.tasks = {request(file, 24)};
+    bench.choose(choice);
+    QTRY_VERIFY(bench.isMeasured());
+    bench.cut({0, 1});
+    bench.cut({1, 0});
+    QCOMPARE(bench.further.state(), Further::waiting);
+    QVERIFY(!bench.further.figure(choice.tasks[0]));
+    QTRY_VERIFY(bench.isMeasured());
+    const qsizetype text = bench.titles.lastIndexOf("Evaluating mask");
+    QVERIFY2(text >= 0 && text < bench.titles.lastIndexOf("Asking words of mask"), qPrintable(bench.titles.join('\n')));
+
+    // As the engine by itself, question by question.
+    const Model& model = *bench.document.model();
+    AskedTask asked = readAskedTask(choice.tasks[0]);
+    const auto tokenizer = openTokenizer(model.card());
+    const auto dense = model.runner().plan(PruningMask(model.spec()), ComputeType::automatic);
+    const auto cut = model.runner().plan(bench.document.masks()->mask(), ComputeType::automatic);
+    const TaskRun before = askTask(model, *dense, *tokenizer, asked);
+    const TaskRun after = askTask(model, *cut, *tokenizer, asked);
+    const TaskEvaluation& found = bench.further.figure(choice.tasks[0])->task.value();
+    QCOMPARE(found.name, "words");
+    QCOMPARE(found.questions, 36U);
+    QCOMPARE(found.run.scores.count, 24U);
+    const std::vector<MetricDifference> expected = taskDifferences(before, after);
+    QCOMPARE(found.reference->differences.size(), expected.size());
+    double most = 0;
+    for (std::size_t i = 0; i < expected.size(); ++i) {
+        QCOMPARE(found.reference->differences[i].id, expected[i].id);
+        QCOMPARE(found.reference->differences[i].value, expected[i].value);
+        QCOMPARE(found.reference->differences[i].standardError, expected[i].standardError);
+        most = std::max(most, std::abs(expected[i].value));
+    }
+    for (std::size_t i = 0; i < after.questions.size(); ++i)
+        QCOMPARE(found.run.questions[i].scores.front().logProbability,
+                 after.questions[i].scores.front().logProbability);
+    qInfo() << "the largest of" << expected.size() << "differences is" << most;
+
+    const Evaluation* kept = bench.kept();
+    QVERIFY(kept && kept->text && kept->tasks.size() == 1); // one row
+    QVERIFY(!kept->tasks[0].reference);
+    QCOMPARE(compared(bench.document.session(), *kept).tasks[0].reference->differences[0].value, expected[0].value);
+}
+
+void TestFurtherEvaluation::theDenseModelIsAskedOnce() {
+    Bench bench;
+    FurtherChoice choice;
+    choice.tasks = {request(bench.file("words.jsonl", 12)), request(bench.file("more.jsonl", 6))};
+    choice.prompt = prompt("the", 3);
+    bench.choose(choice);
+    bench.cut({0, 0});
+    QTRY_VERIFY(bench.isMeasured());
+    bench.cut({1, 1});
+    QTRY_VERIFY(bench.isMeasured());
+    bench.document.masks()->undoStack()->undo();
+    QTRY_VERIFY(bench.isMeasured()); // known: nothing runs
+    bench.document.masks()->clearMask();
+    QTRY_VERIFY(bench.isMeasured());
+    QVERIFY(!bench.further.figure(choice.tasks[0])->task->reference);
+    for (const char* title : {"Asking words of the dense model", "Asking more of the dense model",
+                              "Continuing the prompt under the dense model"})
+        QCOMPARE(bench.titles.count(title), 1);
+    QCOMPARE(bench.titles.count("Asking words of mask"), 2);
+    QCOMPARE(bench.titles.count("Reading words"), 1);
+    // A task more, and only it is asked.
+    choice.tasks.push_back(request(bench.file("third.jsonl", 6)));
+    bench.choose(choice);
+    QTRY_VERIFY(bench.isMeasured());
+    QCOMPARE(bench.titles.count("Asking words of the dense model"), 1);
+    QCOMPARE(bench.titles.count("Asking third of the dense model"), 1);
+}
+
+void TestFurtherEvaluation::anEditGivesUpWhatRuns() {
+    Bench bench;
+    FurtherChoice choice;
+    choice.tasks = {request(bench.file("many.jsonl", 4000))};
+    QTRY_COMPARE(bench.live.state(), State::complete);
+    bench.choose(choice);
+    QTRY_COMPARE(bench.further.state(), Further::running);
+    bench.cut({0, 0});
+    QVERIFY(bench.further.state() != Further::running);
+    QTRY_COMPARE(bench.live.state(), State::complete); // no task keeps the text waiting
+    QTRY_COMPARE(bench.further.state(), Further::running);
+    bench.cut({1, 1});
+    choice.tasks = {request(bench.file("few.jsonl", 6))};
+    bench.choose(choice);
+    QTRY_VERIFY(bench.isMeasured());
+    for (const Evaluation& evaluation : bench.document.session().evaluations)
+        QVERIFY(std::ranges::find(evaluation.tasks, "many", &TaskEvaluation::name) == evaluation.tasks.end());
+    QCOMPARE(bench.kept()->tasks.size(), 1U);
+}
+
+void TestFurtherEvaluation::whatWasStoppedGoesOn() {
+    Bench bench;
+    FurtherChoice choice;
+    choice.tasks = {request(bench.file("few.jsonl", 6)), request(bench.file("many.jsonl", 4000))};
+    QTRY_COMPARE(bench.live.state(), State::complete);
+    bench.choose(choice);
+    QTRY_VERIFY(bench.further.figure(choice.tasks[0]));
+    QTRY_VERIFY(bench.further.isRunning(choice.tasks[1]));
+    bench.live.stopHere();
+    QCOMPARE(bench.further.state(), Further::stopped);
+    QVERIFY(bench.further.figure(choice.tasks[0]) && !bench.further.figure(choice.tasks[1]));
+    QCOMPARE(bench.kept()->tasks.size(), 1U);
+    QCOMPARE(bench.live.state(), State::complete); // the text's figure is whole
+    bench.live.evaluate();
+    QCOMPARE(bench.further.state(), Further::running);
+    QVERIFY(bench.further.isRunning(choice.tasks[1]));
+    QCOMPARE(bench.titles.count("Asking few of the dense model"), 1);
+}
+
+void TestFurtherEvaluation::promptAndSpeedAreMeasured() {
+    Bench bench;
+    FurtherChoice choice;
+    choice.prompt = prompt("the sand", 6);
+    choice.speed = quick;
+    bench.choose(choice);
+    bench.cut({0, 1});
+    QTRY_VERIFY(bench.isMeasured());
+    const Model& model = *bench.document.model();
+    const auto tokenizer = openTokenizer(model.card());
+    const auto plan = model.runner().plan(bench.document.masks()->mask(), ComputeType::automatic);
+    const PromptContinuation expected = continuePrompt(model, *plan, *tokenizer, *choice.prompt);
+    const PromptContinuation& written = bench.further.figure(*choice.prompt)->written.value();
+    QCOMPARE(written.text, expected.text);
+    QCOMPARE(written.continuation.tokens, expected.continuation.tokens);
+    const Latency& latency = bench.further.figure(quick)->latency.value();
+    QCOMPARE(latency.run.seconds.size(), 3U);
+    QCOMPARE(latency.reference->seconds.size(), 3U);
+    QVERIFY(latency.speedup->ratio > 0);
+    const Evaluation* kept = bench.kept();
+    QVERIFY(kept->text && kept->latency && kept->continuations.size() == 1);
+    QVERIFY(kept->latency->reference);
+    bench.document.masks()->clearMask();
+    QCOMPARE(bench.kept()->latency->run.seconds, latency.reference->seconds); // of the same turns
+    QTRY_VERIFY(bench.isMeasured());
+    QCOMPARE(bench.titles.count("Timing the dense model"), 0);
+
+    EvaluationTable table(&bench.document);
+    QCOMPARE(table.headerData(9, Qt::Horizontal, Qt::DisplayRole).toString(), "tokens/s");
+    for (int row = 0; row < table.rowCount(); ++row)
+        QVERIFY(table.data(table.index(row, 9), EvaluationTable::numberRole).toDouble() > 0);
+}
+
+void TestFurtherEvaluation::whatCannotBeMeasuredIsSaidAndTheRestGoesOn() {
+    Bench bench;
+    FurtherChoice choice;
+    choice.prompt = prompt("the", 100'000);
+    choice.tasks = {request(bench.folder.path("absent.jsonl")), request(bench.file("few.jsonl", 6))};
+    choice.tasks[1].shots = 7;     // of 6
+    choice.speed = SpeedRequest{}; // does not fit the model's context
+    bench.choose(choice);
+    QTRY_VERIFY(bench.isMeasured());
+    QVERIFY2(bench.further.problem(choice.tasks[0]).contains("absent.jsonl: "),
+             qPrintable(bench.further.problem(choice.tasks[0])));
+    QVERIFY2(bench.further.problem(choice.tasks[1]).contains("7 are asked for"),
+             qPrintable(bench.further.problem(choice.tasks[1])));
+    QVERIFY2(bench.further.problem(*choice.speed).contains("do not fit the model's context of 64"),
+             qPrintable(bench.further.problem(*choice.speed)));
+    QVERIFY(bench.further.figure(*choice.prompt)); // ends where the context does
+    QCOMPARE(bench.further.figure(*choice.prompt)->written->continuation.end, TextEnd::contextFull);
+    // Put right, it is measured.
+    choice.tasks[1].shots = 1;
+    choice.tasks[0].path = bench.file("absent.jsonl", 6).toStdString();
+    choice.speed = quick;
+    bench.choose(choice);
+    QTRY_VERIFY(bench.isMeasured());
+    for (const FurtherItem& item : choice.items())
+        QVERIFY(bench.further.figure(item) && bench.further.problem(item).isEmpty());
+}
+
+void TestFurtherEvaluation::aTextThatCannotBeReadDoesNotStopTasks() {
+    Bench bench("missing.txt");
+    FurtherChoice choice;
+    choice.tasks = {request(bench.file("few.jsonl", 6))};
+    bench.choose(choice);
+    QTRY_COMPARE(bench.further.state(), Further::complete);
+    QCOMPARE(bench.live.state(), State::failed);
+    QVERIFY(bench.further.figure(choice.tasks[0]));
+}
+
+void TestFurtherEvaluation::withoutAutomaticNothingRunsByItself() {
+    Bench bench;
+    QTRY_COMPARE(bench.live.state(), State::complete);
+    EvaluationChoice choice = bench.live.choice();
+    choice.isAutomatic = false;
+    choice.further.tasks = {request(bench.file("few.jsonl", 6))};
+    bench.live.choose(choice);
+    QCOMPARE(bench.further.state(), Further::waiting);
+    QTest::qWait(500);
+    QCOMPARE(bench.further.state(), Further::waiting);
+    bench.live.evaluate();
+    QTRY_COMPARE(bench.further.state(), Further::complete);
+}
+
+void TestFurtherEvaluation::secondsAreAnnouncedBeforeAnythingRuns() {
+    Bench bench;
+    QTRY_COMPARE(bench.live.state(), State::complete);
+    const FurtherItem task = request(bench.file("words.jsonl", 36), 10);
+    bench.further.announce({task, quick, prompt("the", 3)});
+    QTRY_VERIFY(bench.jobs.isIdle() && bench.further.forecast(prompt("the", 3)));
+    const FurtherForecast& words = *bench.further.forecast(task);
+    QVERIFY(words.seconds > 0);
+    QCOMPARE(words.formatId, "generic");
+    QCOMPARE(words.asked, 10U);
+    QCOMPARE(words.questions, 36U);
+    QVERIFY(bench.further.forecast(quick)->seconds > bench.further.forecast(prompt("the", 3))->seconds);
+    QCOMPARE(bench.further.state(), Further::off);
+    QVERIFY(!bench.further.figure(task));
+}
+
+void TestFurtherEvaluation::anotherModelBeginsAnew() {
+    Bench bench;
+    FurtherChoice choice;
+    choice.tasks = {request(bench.file("few.jsonl", 6))};
+    bench.choose(choice);
+    QTRY_VERIFY(bench.isMeasured());
+    bench.document.open(bench.folder.path());
+    QTRY_COMPARE(bench.titles.count("Asking few of the dense model"), 2);
+    QTRY_VERIFY(bench.isMeasured());
+    QCOMPARE(bench.document.session().evaluations.size(), 1U);
+}
+
+void TestFurtherEvaluation::theBoxChooses() {
+    Bench bench;
+    QTRY_COMPARE(bench.live.state(), State::complete);
+    FurtherChoiceBox box(&bench.live);
+    box.show();
+    const QString file = bench.file("words.jsonl", 36);
+    box.addTask(file);
+    box.addTask(file); // results go by its name
+    QCOMPARE(bench.live.choice().further.tasks.size(), 1U);
+    QCOMPARE(bench.live.choice().further.tasks[0].limit, 100U);
+    QTRY_VERIFY(bench.isMeasured());
+    const auto says = [&](const QString& text) {
+        const auto labels = box.findChildren<QLabel*>();
+        return std::ranges::any_of(labels, [&](const QLabel* label) { return label->text().contains(text); });
+    };
+    QTRY_VERIFY(says("generic, 36 of 36, less than 1 s"));
+    auto* limit = named<QSpinBox>(box, "Questions of words");
+    limit->setValue(12);
+    emit limit->editingFinished();
+    QCOMPARE(bench.live.choice().further.tasks[0].limit, 12U);
+    QTRY_VERIFY(says("generic, 12 of 36"));
+    for (QCheckBox* check : box.findChildren<QCheckBox*>())
+        check->click();
+    QVERIFY(bench.live.choice().further.speed);
+    QVERIFY(!bench.live.choice().further.prompt->text.empty()); // the example
+    auto* text = named<QLineEdit>(box, "Prompt to continue");
+    text->setText("the tin");
+    emit text->editingFinished();
+    QCOMPARE(bench.live.choice().further.prompt->text, "the tin");
+    named<QToolButton>(box, "Leave words out")->click();
+    QVERIFY(bench.live.choice().further.tasks.empty());
+    FurtherChoiceBox next(&bench.live); // another time
+    QCOMPARE(named<QLineEdit>(next, "Prompt to continue")->text(), "the tin");
+    auto* recent = next.findChild<QMenu*>();
+    emit recent->aboutToShow();
+    QCOMPARE(recent->actions().front()->text(), "words.jsonl");
+    recent->actions().front()->trigger();
+    QCOMPARE(bench.live.choice().further.tasks[0].path, file.toStdString());
+}
+
+void TestFurtherEvaluation::figuresAreShownBesideTheDenseModels() {
+    Bench bench;
+    EffectBox effect(&bench.live);
+    effect.show();
+    FurtherChoice choice;
+    choice.tasks = {request(bench.file("words.jsonl", 36))};
+    choice.prompt = prompt("the sand", 6);
+    choice.speed = quick;
+    bench.choose(choice);
+    bench.cut({0, 1});
+    bench.cut({1, 0});
+    QTRY_VERIFY(bench.isMeasured());
+    const TaskEvaluation& task = bench.further.figure(choice.tasks[0])->task.value();
+    const QString before = QString::number(100 * task.reference->run.scores.metric("acc").value, 'f', 1);
+    const QString after = QString::number(100 * task.run.scores.metric("acc").value, 'f', 1);
+    QCOMPARE(named<QLabel>(effect, "words")->text(), before + " % → " + after + " %");
+    const QString change = named<QLabel>(effect, "Change of words")->text();
+    QVERIFY2(change.endsWith(" points") || change == "the same", qPrintable(change));
+    QVERIFY(named<QLabel>(effect, "tokens/s")->text().contains(" → "));
+    QVERIFY(named<QLabel>(effect, "Change of tokens/s")->text().startsWith("× "));
+    QVERIFY(!named<QLabel>(effect, "prompt")->text().isEmpty());
+    QVERIFY(!effect.findChild<QToolButton*>()->isVisible()); // nothing is left to do
+    bench.choose({});
+    const auto labels = effect.findChildren<QLabel*>();
+    QVERIFY(std::ranges::none_of(labels, [](const QLabel* label) { return label->accessibleName() == "words"; }));
+}
+
+void TestFurtherEvaluation::textsStandSideBySide() {
+    Bench bench;
+    GenerationView view(&bench.document, &bench.further);
+    view.show();
+    auto* dense = named<QTextEdit>(view, "Text of the dense model");
+    auto* mask = named<QTextEdit>(view, "Text under the mask");
+    QVERIFY(!dense->isVisible());
+    FurtherChoice choice;
+    choice.prompt = prompt("the sand", 20);
+    bench.choose(choice);
+    QTRY_VERIFY(bench.isMeasured());
+    QVERIFY(dense->isVisible() && dense->toPlainText().startsWith("the sand"));
+    QVERIFY(mask->toPlainText().isEmpty());
+    for (int layer = 0; layer < bench.document.spec().layerCount(); ++layer)
+        bench.document.masks()->setAttention({layer}, AttentionCut::drop);
+    QTRY_VERIFY(bench.isMeasured());
+    QVERIFY(mask->toPlainText().startsWith("the sand"));
+    const QString left = dense->toPlainText();
+    const QString right = mask->toPlainText();
+    QVERIFY(left != right);
+    QCOMPARE(mask->extraSelections().size(), 1);
+    const int place = mask->extraSelections().front().cursor.selectionStart();
+    QCOMPARE(left.left(place), right.left(place));
+    QCOMPARE(dense->extraSelections().front().cursor.selectionStart(), place);
+}
+
+void TestFurtherEvaluation::picturesForAPerson() {
+    const QString folder = qEnvironmentVariable("SECATEUR_SCREENSHOTS");
+    if (folder.isEmpty())
+        QSKIP("SECATEUR_SCREENSHOTS names no folder");
+    Bench bench;
+    GenerationView view(&bench.document, &bench.further);
+    EffectBox effect(&bench.live);
+    FurtherChoice choice;
+    choice.tasks = {request(bench.file("arc_easy.jsonl", 36), 24), request(bench.folder.path("absent.jsonl"))};
+    choice.prompt = prompt("the sand", 20);
+    choice.speed = quick;
+    bench.choose(choice);
+    bench.cut({0, 1});
+    FurtherChoiceBox chosen(&bench.live);
+    for (const char* theme : {"light", "dark"}) {
+        applyTheme(theme);
+        chosen.show();
+        view.resize(900, 200);
+        view.show();
+        effect.resize(280, 320);
+        effect.show();
+        QTRY_VERIFY(bench.isMeasured() && bench.jobs.isIdle());
+        QTest::qWait(100);
+        QVERIFY(chosen.grab().save(QString("%1/further_box_%2.png").arg(folder, theme)));
+        QVERIFY(view.grab().save(QString("%1/further_texts_%2.png").arg(folder, theme)));
+        QVERIFY(effect.grab().save(QString("%1/further_effect_%2.png").arg(folder, theme)));
+    }
+}
+
+SECATEUR_SUITE(TestFurtherEvaluation)
+#include "tst_further_evaluation.moc"

@@ -1,0 +1,769 @@
+#ifndef Q_MOC_RUN // moc cannot read ATen
+#include "tests/support/fake_engine.h"
+#endif
+
+#include "tests/support/suite.h"
+#include "widgets/window/command_palette.h"
+#include "widgets/document/document.h"
+#include "widgets/results/filter_bar.h"
+#include "widgets/window/fuzzy.h"
+#include "widgets/heads/heads_view.h"
+#include "widgets/jobs/job_runner.h"
+#include "widgets/jobs/jobs_panel.h"
+#include "widgets/neurons/layer_neurons.h"
+#include "widgets/layers/layers_plot.h"
+#include "widgets/layers/layers_view.h"
+#include "widgets/jobs/log_panel.h"
+#include "widgets/window/main_window.h"
+#include "widgets/document/mask_editor.h"
+#include "widgets/jobs/message_bar.h"
+#include "widgets/results/metric_list.h"
+#include "widgets/window/model_card_panel.h"
+#include "widgets/neurons/neurons_view.h"
+#include "widgets/window/recent_files.h"
+#include "widgets/document/selection.h"
+#include "widgets/results/selection_inspector.h"
+#include "widgets/window/shortcut_sheet.h"
+#include "widgets/window/welcome_page.h"
+
+#include <QAction>
+#include <QApplication>
+#include <QCheckBox>
+#include <QClipboard>
+#include <QComboBox>
+#include <QDockWidget>
+#include <QDropEvent>
+#include <QLabel>
+#include <QLineEdit>
+#include <QListWidget>
+#include <QMenu>
+#include <QMenuBar>
+#include <QMessageBox>
+#include <QMimeData>
+#include <QPushButton>
+#include <QScrollBar>
+#include <QSettings>
+#include <QSignalSpy>
+#include <QStackedWidget>
+#include <QTabWidget>
+#include <QTableView>
+#include <QTemporaryDir>
+#include <QTest>
+#include <QToolButton>
+#include <QTreeWidget>
+
+#include <algorithm>
+#include <memory>
+#include <set>
+
+using namespace secateur;
+using namespace secateur::test;
+
+namespace {
+
+/// The program without its files.
+struct Program {
+    QTemporaryDir folder;
+    FakeEngine engine;
+    JobRunner jobs;
+    Document document{engine.engine(), &jobs};
+    std::unique_ptr<MainWindow> window;
+
+    Program() { launch(); }
+
+    void launch() {
+        window.reset();
+        window = std::make_unique<MainWindow>(&document, &jobs);
+        window->show();
+    }
+    std::string path(const char* name) const { return folder.filePath(name).toStdString(); }
+    void settle() {
+        QTRY_VERIFY(jobs.isIdle());
+        QTest::qWait(40); // views take up results with their next frame
+    }
+    void openModel(int layers = 3) {
+        engine.addModel(path("small.gguf"), layers);
+        window->open(QString::fromStdString(path("small.gguf")));
+        settle();
+    }
+    void openSession() {
+        const FakeModel model("/nowhere/small.gguf", 3);
+        engine.addSession(path("work.h5"), model.card());
+        window->open(QString::fromStdString(path("work.h5")));
+        settle();
+    }
+
+    template <typename Widget>
+    Widget* find(const QString& name = {}) const {
+        return window->findChild<Widget*>(name);
+    }
+    /// An action of the menus by a part of its text, without mnemonics.
+    QAction* action(const QString& text) const {
+        for (const QMenu* menu : window->menuBar()->findChildren<QMenu*>())
+            for (QAction* action : menu->actions())
+                if (action->text().remove('&').contains(text))
+                    return action;
+        return nullptr;
+    }
+    QString allText(const QWidget* widget) const {
+        QString text;
+        for (const QLabel* label : widget->findChildren<QLabel*>())
+            if (label->isVisible())
+                text += label->text() + '\n';
+        return text;
+    }
+};
+
+QStringList rowsOf(const QTreeWidget* tree) {
+    QStringList rows;
+    for (QTreeWidgetItemIterator item(const_cast<QTreeWidget*>(tree)); *item; ++item)
+        rows << (*item)->text(0) + '|' + (*item)->text(1);
+    return rows;
+}
+
+bool drop(QWidget* target, const QString& path) {
+    QMimeData data;
+    data.setUrls({QUrl::fromLocalFile(path)});
+    QDragEnterEvent enter({10, 10}, Qt::CopyAction, &data, Qt::LeftButton, Qt::NoModifier);
+    enter.ignore();
+    QApplication::sendEvent(target, &enter);
+    if (!enter.isAccepted())
+        return false;
+    QDropEvent event({10, 10}, Qt::CopyAction, &data, Qt::LeftButton, Qt::NoModifier);
+    QApplication::sendEvent(target, &event);
+    return true;
+}
+
+} // namespace
+
+class TestMainWindow : public QObject {
+    Q_OBJECT
+
+private slots:
+    void initTestCase();
+    void init();
+
+    void opensOnTheWelcomePage();
+    void welcomePageOffersWhatLiesInTheCache();
+    void cachedModelsAreOpenedByClickAndKey();
+    void aSlowCacheHoldsUpNothing();
+    void emptyCacheIsNotMentioned();
+    void neuronMetricsLeadToTheirView();
+    void metricListFollowsThePicture();
+    void openedModelFillsThePanels();
+    void sessionWithoutItsModelShowsWhatIsStored();
+    void modelIsOpenedByDroppingIt();
+    void otherFilesAreNotTaken();
+    void errorsStayUntilDismissed();
+    void failedOpeningLeadsBackToTheWelcomePage();
+    void cancelledOpeningLeadsBackToTheWelcomePage();
+    void inspectorFollowsTheSelection();
+    void metricIsMeasuredWithOptions();
+    void stoppedVariantLeavesTheList();
+    void jobIsCancelledByItsButton();
+    void paletteFindsAnythingByAFewLetters();
+    void paletteJumpsToAHead();
+    void finderShowsHeadsLayersAndMetricsWhereItCan();
+    void filterBarComesAndGoes();
+    void fuzzySearchPrefersWordStarts();
+    void themeChangesAtOnce();
+    void sheetListsEveryShortcut();
+    void shortcutsAreUnique();
+    void everyControlHasAName();
+    void layoutIsRestored();
+    void recentFilesAreListed();
+    void closingAsksOnlyWhenSomethingIsLost();
+    void savedOnClosing();
+    void nothingOpenDisablesWhatNeedsIt();
+    void pictureHasTwoThirdsOfTheWidth();
+    void commandsAreCopiedFromTheMenus();
+    void keysCompareMasks();
+};
+
+void TestMainWindow::initTestCase() {
+    QCoreApplication::setOrganizationName("secateur");
+    QCoreApplication::setApplicationName("secateur");
+    static QTemporaryDir settings;
+    qputenv("XDG_STATE_HOME", settings.path().toUtf8());
+    QSettings::setPath(QSettings::NativeFormat, QSettings::UserScope, settings.path());
+}
+
+void TestMainWindow::init() {
+    QSettings().clear();
+}
+
+void TestMainWindow::opensOnTheWelcomePage() {
+    const Program program;
+    QVERIFY(program.find<WelcomePage>()->isVisible());
+    QVERIFY(!program.find<HeadsView>()->isVisible());
+    QVERIFY(program.allText(program.find<WelcomePage>()).contains("Drop a model folder"));
+    QVERIFY(!program.find<QDockWidget>("metrics")->isVisible());
+    QCOMPARE(program.window->windowTitle(), "Secateur");
+}
+
+void TestMainWindow::welcomePageOffersWhatLiesInTheCache() {
+    Program program;
+    for (int i = 0; i < 40; ++i)
+        program.engine.cached.push_back(
+            {"org/model-" + std::to_string(i), program.path("small.gguf"), 1'500'000'000, 0});
+    program.launch();
+    auto* list = program.find<WelcomePage>()->findChild<QListWidget*>();
+    QTRY_COMPARE(list->count(), 40);
+    QVERIFY(list->isVisible());
+    QVERIFY(program.allText(program.find<WelcomePage>()).contains("In the Hugging Face cache"));
+    QCOMPARE(list->item(3)->text(), "org/model-3");
+    QCOMPARE(list->item(3)->data(Qt::AccessibleTextRole).toString(), "org/model-3, 1.50 GB");
+    QVERIFY(list->verticalScrollBar()->maximum() > 0); // they scroll
+    QVERIFY(list->height() < program.window->height() / 2);
+    QVERIFY(list->selectedItems().empty());
+    std::set<QString> titles;
+    for (const Command& command : program.window->commands())
+        titles.insert(command.title);
+    QVERIFY(titles.contains("Open org/model-39"));
+}
+
+void TestMainWindow::cachedModelsAreOpenedByClickAndKey() {
+    Program program;
+    program.engine.addModel(program.path("first.gguf"), 2);
+    program.engine.addModel(program.path("second.gguf"), 2);
+    program.engine.cached = {{"org/first", program.path("first.gguf"), 1, 0},
+                             {"org/second", program.path("second.gguf"), 1, 0}};
+    program.launch();
+    auto* list = program.find<WelcomePage>()->findChild<QListWidget*>();
+    QTRY_COMPARE(list->count(), 2);
+    list->setFocus();
+    QTest::keyClick(list, Qt::Key_Down);
+    QTest::keyClick(list, Qt::Key_Return);
+    program.settle();
+    QCOMPARE(program.document.session().model.name, "second.gguf");
+
+    Program another;
+    another.engine.addModel(another.path("first.gguf"), 2);
+    another.engine.cached = {{"org/first", another.path("first.gguf"), 1, 0}};
+    another.launch();
+    list = another.find<WelcomePage>()->findChild<QListWidget*>();
+    QTRY_COMPARE(list->count(), 1);
+    QTest::mouseClick(list->viewport(), Qt::LeftButton, {}, list->visualItemRect(list->item(0)).center());
+    another.settle();
+    QCOMPARE(another.document.session().model.name, "first.gguf");
+}
+
+void TestMainWindow::aSlowCacheHoldsUpNothing() {
+    Program program;
+    program.engine.cacheIsSlow = true;
+    program.launch();
+    QTest::qWait(20);
+    QVERIFY(program.jobs.isIdle()); // it is no job of the person's
+    program.openModel();
+    QVERIFY(program.find<HeadsView>()->isVisible());
+    program.window.reset(); // and asks the search to stop
+}
+
+void TestMainWindow::emptyCacheIsNotMentioned() {
+    const Program program;
+    QTest::qWait(40);
+    QVERIFY(!program.find<WelcomePage>()->findChild<QListWidget*>()->isVisible());
+    QVERIFY(!program.allText(program.find<WelcomePage>()).contains("Hugging Face cache"));
+}
+
+void TestMainWindow::neuronMetricsLeadToTheirView() {
+    Program program;
+    program.openModel();
+    const auto run = [&](const QString& title) {
+        for (const Command& command : program.window->commands())
+            if (command.title == title)
+                command.run();
+    };
+    run("Show mag_sp_neuron");
+    auto* view = program.find<NeuronsView>();
+    QVERIFY(view->isVisible());
+    QTRY_COMPARE(view->currentFigure().series.size(), bandPercents.size());
+    program.action("Copy figure as CSV")->trigger();
+    QVERIFY(QApplication::clipboard()->text().startsWith("layer,min,"));
+    QTest::mouseClick(view->plot(), Qt::LeftButton, {}, view->plot()->position(1));
+    QVERIFY(view->layerNeurons()->isVisible());
+    view->layerNeurons()->table()->setFocus();
+    program.action("Select all heads")->trigger();
+    program.action("Copy selected values")->trigger();
+    QCOMPARE(QApplication::clipboard()->text().count("\r\n"), 17);
+    QVERIFY(program.find<SelectionInspector>()->isVisible()); // with nothing to say of neurons
+    run("Show mag_sp_head");
+    QVERIFY(program.find<HeadsView>()->isVisible());
+    for (const QComboBox* box : program.find<HeadsView>()->findChildren<QComboBox*>())
+        QCOMPARE(box->findData("mag_sp_neuron"), -1);
+}
+
+void TestMainWindow::metricListFollowsThePicture() {
+    Program program;
+    program.openModel();
+    const auto current = [&] { return program.find<MetricList>()->findChild<QTreeWidget*>()->currentItem()->text(0); };
+    QCOMPARE(current(), "gate_norm_head");
+    auto* box = program.find<HeadsView>()->findChild<QComboBox*>();
+    box->setCurrentIndex(box->findData("gate_norm_group"));
+    QCOMPARE(current(), "gate_norm_group");
+    program.window->showTab("neurons");
+    QCOMPARE(current(), "mag_sp_neuron");
+    program.window->showTab("heads");
+    QCOMPARE(current(), "gate_norm_group");
+    program.openSession(); // which shows gate_norm_head
+    QCOMPARE(current(), "gate_norm_head");
+}
+
+void TestMainWindow::openedModelFillsThePanels() {
+    Program program;
+    program.openModel();
+    QVERIFY(program.find<HeadsView>()->isVisible());
+    QVERIFY(program.find<QDockWidget>("metrics")->isVisible());
+    QVERIFY(program.window->windowTitle().startsWith("small.gguf"));
+    const QString card = program.allText(program.find<ModelCardPanel>());
+    for (const char* fact : {"llama", "1.23 M parameters", "3 layers × 4 heads / 2 KV", "hidden 12", "F32", "4.94 MB"})
+        QVERIFY2(card.contains(fact), qPrintable(card));
+    const QStringList rows = rowsOf(program.find<MetricList>()->findChild<QTreeWidget*>());
+    const QStringList expected{"gate_norm|W",       "gate_norm_headwise|W", "gate_norm_head|W",
+                               "gate_norm_group|W", "mag_sp_head|W",        "mag_sp_neuron|W"};
+    QCOMPARE(rows.first(expected.size()), expected);
+    QCOMPARE(static_cast<std::size_t>(rows.filter("|F").size()), parseMetricRequests("forward").size());
+    QCOMPARE(program.find<HeadsView>()->currentFigure().cells.rows(), 3U);
+}
+
+void TestMainWindow::sessionWithoutItsModelShowsWhatIsStored() {
+    Program program;
+    program.openSession();
+    QVERIFY(program.find<HeadsView>()->isVisible());
+    QCOMPARE(program.find<HeadsView>()->currentFigure().cells(2, 3), 12.0);
+    QVERIFY(program.find<MessageBar>()->isVisible());
+    QVERIFY(program.find<MessageBar>()->text().contains("/nowhere/small.gguf"));
+    QVERIFY(program.window->windowTitle().contains("work.h5"));
+    QVERIFY(program.action("Locate model")->isEnabled());
+    QVERIFY(!program.action("Measure all weight metrics")->isEnabled());
+    QVERIFY(program.action("Save figure, column")->isEnabled());
+    QVERIFY(program.allText(program.find<ModelCardPanel>()).contains("stored results only"));
+}
+
+void TestMainWindow::modelIsOpenedByDroppingIt() {
+    Program program;
+    program.engine.addModel(program.path("small.gguf"), 3);
+    QVERIFY(drop(program.window.get(), QString::fromStdString(program.path("small.gguf"))));
+    program.settle();
+    QCOMPARE(program.document.session().model.name, "small.gguf");
+    QVERIFY(drop(program.window.get(), program.folder.path())); // a folder may be a model
+    program.settle();
+}
+
+void TestMainWindow::otherFilesAreNotTaken() {
+    const Program program;
+    QVERIFY(!drop(program.window.get(), program.folder.filePath("letter.odt")));
+    QVERIFY(program.jobs.isIdle());
+}
+
+void TestMainWindow::errorsStayUntilDismissed() {
+    Program program;
+    program.openModel();
+    program.window->open("/models/one.gguf");
+    program.settle();
+    program.window->open("/models/two.gguf");
+    program.settle();
+    auto* bar = program.find<MessageBar>();
+    QVERIFY(bar->text().contains("two.gguf: is no model. Choose another file"));
+    QVERIFY(program.find<LogPanel>()->toPlainText().contains("one.gguf: is no model"));
+    QVERIFY(program.find<HeadsView>()->isVisible()); // what was open still is
+    QTest::mouseClick(bar->findChild<QToolButton*>(), Qt::LeftButton);
+    QVERIFY(!bar->isVisible());
+
+    bar->say(MessageBar::Kind::notice, "first");
+    bar->say(MessageBar::Kind::error, "second, which matters more");
+    QCOMPARE(bar->text(), "second, which matters more");
+    bar->dismiss();
+    QCOMPARE(bar->text(), "first");
+}
+
+void TestMainWindow::failedOpeningLeadsBackToTheWelcomePage() {
+    Program program;
+    program.window->open("/models/none.gguf");
+    QVERIFY(!program.find<WelcomePage>()->isVisible());
+    program.settle();
+    QVERIFY(program.find<WelcomePage>()->isVisible());
+    QVERIFY(program.find<MessageBar>()->isVisible());
+}
+
+void TestMainWindow::cancelledOpeningLeadsBackToTheWelcomePage() {
+    Program program;
+    program.engine.opensSlowly = true;
+    program.window->open("/models/slow.gguf");
+    QTest::qWait(20);
+    program.jobs.cancelAll();
+    program.settle();
+    QVERIFY(program.find<WelcomePage>()->isVisible());
+    QVERIFY(!program.find<MessageBar>()->isVisible());
+}
+
+void TestMainWindow::inspectorFollowsTheSelection() {
+    Program program;
+    program.openSession();
+    auto* selection = program.find<Selection>();
+    auto* inspector = program.find<SelectionInspector>();
+    auto* table = inspector->findChild<QTreeWidget*>();
+    QVERIFY(program.allText(inspector).contains("Nothing is selected"));
+    program.window->goTo({1, 2}); // the seventh of the cells 1 to 12
+    QTest::qWait(1);
+    QVERIFY(program.allText(inspector).contains("L1.H2  (KV group 1)"));
+    QStringList expected{"gate_norm_head|7.00", "rank 7 of 12 · layer p67|"};
+    QCOMPARE(rowsOf(table), expected);
+    selection->select({{0, 0}, {0, 1}, {2, 3}}, Selection::Mode::replace);
+    QTest::qWait(1);
+    QVERIFY(program.allText(inspector).contains("3 heads selected"));
+    expected = {"gate_norm_head|mean 5.00", "3 values from 1.00 to 12.0|"};
+    QCOMPARE(rowsOf(table), expected);
+    program.openModel(2); // another model has other cells
+    QVERIFY(selection->heads().empty());
+    QVERIFY(program.allText(inspector).contains("Nothing is selected"));
+}
+
+void TestMainWindow::metricIsMeasuredWithOptions() {
+    Program program;
+    program.openModel();
+    auto* list = program.find<MetricList>();
+    program.action("Measure with options")->trigger();
+    auto* fold = list->findChild<QCheckBox*>("fold_norm");
+    QVERIFY(fold);
+    fold->click();
+    auto* measure = list->findChild<QPushButton*>();
+    QCOMPARE(measure->text(), "Measure");
+    QTest::mouseClick(measure, Qt::LeftButton);
+    program.settle();
+    QCOMPARE(program.document.state("gate_norm_head:fold_norm=true"), MetricState::done);
+    QVERIFY(rowsOf(list->findChild<QTreeWidget*>()).contains("fold_norm|"));
+    QCOMPARE(measure->text(), "Measure again");
+    QVERIFY(!program.window->isWindowModified());
+}
+
+void TestMainWindow::stoppedVariantLeavesTheList() {
+    Program program;
+    program.openModel();
+    const auto& model = dynamic_cast<const FakeModel&>(*program.document.model());
+    model.layersFree = 0;
+    program.document.measure(parseMetricRequests("gate_norm:fold_norm=true"));
+    auto* tree = program.find<MetricList>()->findChild<QTreeWidget*>();
+    QVERIFY(rowsOf(tree).contains("fold_norm|"));
+    program.jobs.cancelAll();
+    model.layersFree = 100;
+    program.settle();
+    QVERIFY(!rowsOf(tree).contains("fold_norm|"));
+    QCOMPARE(program.document.state("gate_norm"), MetricState::done);
+}
+
+void TestMainWindow::jobIsCancelledByItsButton() {
+    Program program;
+    program.openModel();
+    const auto& model = dynamic_cast<const FakeModel&>(*program.document.model());
+    model.layersFree = 1;
+    program.document.measure(parseMetricRequests("gate_norm:fold_norm=true"));
+    auto* panel = program.find<JobsPanel>();
+    program.find<QDockWidget>("jobs")->show();
+    QToolButton* cancel = nullptr;
+    for (QToolButton* button : panel->findChildren<QToolButton*>())
+        if (button->isVisible())
+            cancel = button;
+    QVERIFY(cancel);
+    QVERIFY(cancel->accessibleName().contains("gate_norm:fold_norm=true"));
+    QTest::mouseClick(cancel, Qt::LeftButton);
+    model.layersFree = 100;
+    QTRY_VERIFY_WITH_TIMEOUT(program.jobs.isIdle(), 500);
+    QVERIFY(program.allText(panel).contains("cancelled after"));
+    QVERIFY(program.allText(panel).contains("done after"));
+}
+
+void TestMainWindow::paletteFindsAnythingByAFewLetters() {
+    Program program;
+    program.openModel();
+    std::set<QString> titles;
+    for (const Command& command : program.window->commands())
+        QVERIFY2(titles.insert(command.title).second, qPrintable(command.title));
+    for (const char* title : {"Open model…", "Save session", "Measure all weight metrics", "Show gate_norm_head",
+                              "L2.H3", "Measure gate_norm_group", "Theme: dark", "Panel: Log", "Show Layers"})
+        QVERIFY2(titles.contains(title), title);
+
+    auto* palette = program.find<CommandPalette>();
+    QTest::keyClick(program.window.get(), Qt::Key_P, Qt::ControlModifier | Qt::ShiftModifier);
+    QTRY_VERIFY(palette->isVisible());
+    auto* input = palette->findChild<QLineEdit*>();
+    QTest::keyClicks(input, "shlay");
+    QCOMPARE(palette->findChild<QListWidget*>()->currentItem()->text(), "Show Layers");
+    QTest::keyClick(input, Qt::Key_Return);
+    QVERIFY(!palette->isVisible());
+    QCOMPARE(program.find<QTabWidget>()->tabText(program.find<QTabWidget>()->currentIndex()), "Layers");
+}
+
+void TestMainWindow::finderShowsHeadsLayersAndMetricsWhereItCan() {
+    Program program;
+    program.openModel();
+    auto* palette = program.find<CommandPalette>();
+    auto* tabs = program.find<QTabWidget>();
+    const auto find = [&](const char* typed) {
+        program.action("Find head")->trigger();
+        QTest::keyClicks(palette->findChild<QLineEdit*>(), typed);
+        const QString first = palette->findChild<QListWidget*>()->currentItem()->text();
+        QTest::keyClick(palette->findChild<QLineEdit*>(), Qt::Key_Return);
+        return first;
+    };
+    const auto* selection = program.window->findChild<Selection*>();
+    QCOMPARE(program.action("Find head")->shortcut(), QKeySequence(QKeySequence::Find));
+    program.window->showTab("layers");
+    QCOMPARE(find("2.1"), QString("L2.H1"));
+    QCOMPARE(tabs->currentWidget(), program.find<HeadsView>());
+    QCOMPARE(selection->active(), std::optional(HeadId{2, 1}));
+    program.window->showTab("attention");
+    find("l1 h0");
+    QCOMPARE(tabs->tabText(tabs->currentIndex()), QString("Attention")); // it shows heads too
+    QCOMPARE(selection->active(), std::optional(HeadId{1, 0}));
+    program.window->showTab("layers");
+    QCOMPARE(find("1"), QString("L1"));
+    QCOMPARE(tabs->tabText(tabs->currentIndex()), QString("Layers"));
+    QVERIFY(selection->heads().size() > 1 && selection->heads().begin()->layer == 1);
+    QCOMPARE(find("gate-norm per head"), QString("gate_norm_head")); // by its title
+    QVERIFY(program.find<LayersView>()->chosenMetrics().contains("gate_norm_head"));
+    QCOMPARE(tabs->tabText(tabs->currentIndex()), QString("Layers"));
+}
+
+void TestMainWindow::filterBarComesAndGoes() {
+    Program program;
+    program.openModel();
+    auto* bar = program.find<FilterBar>();
+    QVERIFY(!bar->isVisible());
+    program.action("Filter heads")->trigger();
+    QVERIFY(bar->isVisible());
+    QTRY_VERIFY(bar->input()->hasFocus());
+    QTest::keyClicks(bar->input(), "layer 1");
+    program.action("Select all heads")->trigger();
+    const auto* selection = program.window->findChild<Selection*>();
+    QVERIFY(!selection->heads().empty());
+    for (const HeadId& head : selection->heads())
+        QCOMPARE(head.layer, 1);
+    QTest::keyClick(bar->input(), Qt::Key_Escape);
+    QVERIFY(!bar->isVisible());
+}
+
+void TestMainWindow::paletteJumpsToAHead() {
+    Program program;
+    program.openModel();
+    program.window->showTab("layers");
+    auto* palette = program.find<CommandPalette>();
+    program.action("Search commands")->trigger();
+    auto* input = palette->findChild<QLineEdit*>();
+    QTest::keyClicks(input, "l2.h3");
+    QTest::keyClick(input, Qt::Key_Return);
+    QCOMPARE(program.find<Selection>()->active(), (HeadId{2, 3}));
+    QVERIFY(program.find<HeadsView>()->isVisible());
+    program.action("Search commands")->trigger();
+    QTest::keyClicks(input, "zzzz");
+    QTest::keyClick(input, Qt::Key_Return); // nothing found, nothing done
+    QTest::keyClick(input, Qt::Key_Escape);
+    QVERIFY(!palette->isVisible());
+}
+
+void TestMainWindow::fuzzySearchPrefersWordStarts() {
+    QVERIFY(!fuzzyScore("xyz", "Save session"));
+    QVERIFY(!fuzzyScore("sess save", "Save session")); // in order
+    QCOMPARE(fuzzyScore("", "anything"), std::optional(0));
+    QVERIFY(*fuzzyScore("ss", "Save session") > *fuzzyScore("ss", "Classes"));
+    QVERIFY(*fuzzyScore("ses", "Save session") > *fuzzyScore("ses", "Save easy things"));
+    QVERIFY(*fuzzyScore("L1.H2", "l1.h2") > *fuzzyScore("L1.H2", "L1.H20"));
+}
+
+void TestMainWindow::themeChangesAtOnce() {
+    Program program;
+    program.openModel();
+    const auto background = [&] { return program.find<HeadsView>()->palette().color(QPalette::Base).lightness(); };
+    program.action("Theme: dark")->trigger();
+    QTRY_VERIFY(background() < 60);
+    const QImage dark = program.window->grab().toImage();
+    program.action("Theme: light")->trigger();
+    QTRY_VERIFY(background() > 200);
+    const QImage light = program.window->grab().toImage();
+    const QPoint inPanel(40, program.window->height() - 60);
+    QVERIFY(dark.pixelColor(inPanel * dark.devicePixelRatio()).lightness() < 80);
+    QVERIFY(light.pixelColor(inPanel * light.devicePixelRatio()).lightness() > 200);
+    QCOMPARE(QSettings().value("theme").toString(), "light");
+    program.window->setTheme("dark"); // for this run only
+    QCOMPARE(QSettings().value("theme").toString(), "light");
+    program.launch();
+    QTRY_VERIFY(background() > 200);
+}
+
+void TestMainWindow::sheetListsEveryShortcut() {
+    Program program;
+    program.action("Shortcuts")->trigger();
+    auto* sheet = program.find<ShortcutSheet>();
+    QVERIFY(sheet->isVisible());
+    const QString listed = rowsOf(sheet->findChild<QTreeWidget*>()).join('\n');
+    int withKeys = 0;
+    for (const QAction* action : program.window->findChildren<QAction*>())
+        for (const QKeySequence& keys : action->shortcuts()) {
+            ++withKeys;
+            QVERIFY2(listed.contains(keys.toString(QKeySequence::NativeText)), qPrintable(action->text()));
+        }
+    QVERIFY(withKeys > 10);
+    QVERIFY(listed.contains("F1"));
+    QVERIFY(listed.contains("lasso"));
+}
+
+void TestMainWindow::shortcutsAreUnique() {
+    const Program program;
+    std::set<QString> seen;
+    for (const QAction* action : program.window->findChildren<QAction*>())
+        for (const QKeySequence& keys : action->shortcuts())
+            QVERIFY2(seen.insert(keys.toString()).second, qPrintable(keys.toString() + " " + action->text()));
+}
+
+void TestMainWindow::everyControlHasAName() {
+    Program program;
+    program.openModel();
+    for (const QWidget* widget : program.window->findChildren<QWidget*>()) {
+        const bool isControl = qobject_cast<const QAbstractButton*>(widget) || qobject_cast<const QLineEdit*>(widget) ||
+                               qobject_cast<const QTreeView*>(widget) || qobject_cast<const QListView*>(widget);
+        if (!isControl || widget->focusPolicy() == Qt::NoFocus || !widget->isVisible())
+            continue;
+        const auto* button = qobject_cast<const QAbstractButton*>(widget);
+        const bool named = !widget->accessibleName().isEmpty() || (button && !button->text().isEmpty());
+        QVERIFY2(named, qPrintable(widget->metaObject()->className() + QString(" in ") +
+                                   widget->parentWidget()->metaObject()->className()));
+    }
+}
+
+void TestMainWindow::layoutIsRestored() {
+    Program program;
+    program.openModel();
+    program.find<QDockWidget>("metrics")->hide();
+    program.find<QDockWidget>("log")->show();
+    program.window->resize(1234, 777);
+    program.window->close();
+    program.launch();
+    QVERIFY(!program.find<QDockWidget>("metrics")->isVisible());
+    QVERIFY(program.find<QDockWidget>("log")->isVisible());
+    QCOMPARE(program.window->size(), QSize(1234, 777));
+    program.action("Reset layout")->trigger();
+    QVERIFY(program.find<QDockWidget>("metrics")->isVisible());
+    QVERIFY(!program.find<QDockWidget>("log")->isVisible());
+}
+
+void TestMainWindow::recentFilesAreListed() {
+    Program program;
+    program.openModel();
+    const QString model = QString::fromStdString(program.path("small.gguf"));
+    QCOMPARE(recentFiles(), QStringList{model});
+    program.openSession();
+    QCOMPARE(recentFiles().first(), QString::fromStdString(program.path("work.h5")));
+    QVERIFY(QFile::remove(model));
+    QCOMPARE(recentFiles().size(), 1);
+    forgetRecentFiles();
+    QVERIFY(recentFiles().isEmpty());
+}
+
+void TestMainWindow::closingAsksOnlyWhenSomethingIsLost() {
+    Program program;
+    program.openModel();
+    QVERIFY(program.window->close()); // a model's own metrics are quickly made again
+    program.window->show();
+
+    program.document.saveSession(QString::fromStdString(program.path("work.h5")));
+    program.settle();
+    program.document.measure(parseMetricRequests("gate_norm:fold_norm=true"));
+    program.settle();
+    QVERIFY(program.window->isWindowModified());
+    QVERIFY(!program.window->close());
+    auto* question = program.find<QMessageBox>("unsaved");
+    QVERIFY(question);
+    question->button(QMessageBox::Cancel)->click();
+    QTRY_VERIFY(!program.find<QMessageBox>("unsaved"));
+    QVERIFY(program.window->isVisible());
+
+    QVERIFY(!program.window->close());
+    program.find<QMessageBox>("unsaved")->button(QMessageBox::Discard)->click();
+    QTRY_VERIFY(!program.window->isVisible());
+}
+
+void TestMainWindow::savedOnClosing() {
+    Program program;
+    program.openModel();
+    program.document.saveSession(QString::fromStdString(program.path("work.h5")));
+    program.settle();
+    program.document.measure(parseMetricRequests("gate_norm:fold_norm=true"));
+    program.settle();
+    QVERIFY(!program.window->close());
+    program.find<QMessageBox>("unsaved")->button(QMessageBox::Save)->click();
+    QTRY_VERIFY(!program.window->isVisible());
+    QCOMPARE(program.engine.written.at(program.path("work.h5")).results.size(),
+             parseMetricRequests("weights").size() + 1);
+}
+
+void TestMainWindow::nothingOpenDisablesWhatNeedsIt() {
+    const Program program;
+    for (const char* text :
+         {"Save session", "Save figure, column", "Select all heads", "Measure all weight metrics", "Locate"})
+        QVERIFY2(!program.action(text)->isEnabled(), text);
+    QVERIFY(program.action("Open model")->isEnabled());
+}
+
+void TestMainWindow::commandsAreCopiedFromTheMenus() {
+    Program program;
+    for (const char* text : {"Copy metric as command line", "Copy mask as command line", "Copy figure as command line",
+                             "Copy export as command line", "Copy evaluation as command line"})
+        QVERIFY2(!program.action(text)->isEnabled(), text);
+    program.openModel();
+    const auto copied = [&](const char* text) {
+        program.action(text)->trigger();
+        return QGuiApplication::clipboard()->text();
+    };
+    const QString model = program.folder.filePath("small.gguf");
+    QCOMPARE(copied("Copy metric as command line"),
+             QString("secateur-cli measure %1 --metric gate_norm_head").arg(model));
+    program.window->showTab("layers");
+    QVERIFY(copied("Copy metric as command line").endsWith(" --metric gate_norm,gate_norm_headwise"));
+    program.window->showTab("neurons");
+    QVERIFY(copied("Copy metric as command line").endsWith(" --metric mag_sp_neuron"));
+    QVERIFY(copied("Copy figure as command line").contains("--figure neurons:metric=mag_sp_neuron:"));
+    const auto commands = program.window->commands();
+    const auto isOffered = [&](const QString& title) {
+        return std::ranges::any_of(commands, [&](const Command& command) { return command.title == title; });
+    };
+    QVERIFY(isOffered("Copy mask as command line") && isOffered("Copy export as command line"));
+    // A mask beside its session is said where it lies.
+    program.document.saveSession(program.folder.filePath("s.h5"));
+    program.settle();
+    program.document.masks()->setHeadsCut({{0, 1}}, true);
+    program.action("Copy mask as command line")->trigger();
+    program.settle();
+    const QString file = program.folder.filePath("s-mask.mask.json");
+    QVERIFY2(program.find<MessageBar>()->text().contains(file), qPrintable(program.find<MessageBar>()->text()));
+    QCOMPARE(QGuiApplication::clipboard()->text(), QString("secateur-cli mask show %1 --model %2").arg(file, model));
+}
+
+void TestMainWindow::keysCompareMasks() {
+    Program program;
+    program.openModel();
+    MaskEditor& masks = *program.document.masks();
+    QVERIFY(!program.action("Compare with the next mask")->isEnabled());
+    masks.setHeadsCut({{0, 1}}, true);
+    masks.duplicateMask();
+    const auto press = [&](const char* text, const char* keys) {
+        QCOMPARE(program.action(text)->shortcut(), QKeySequence(keys));
+        program.action(text)->trigger();
+    };
+    press("Compare with the next mask", "Ctrl+D");
+    QCOMPARE(masks.comparedName(), std::string("mask"));
+    press("Swap with the compared mask", "Ctrl+Alt+D");
+    QCOMPARE(masks.state().edited().name, std::string("mask"));
+    QCOMPARE(masks.comparedName(), std::string("mask copy"));
+    press("Stop comparing", "Ctrl+Shift+D");
+    QVERIFY(!masks.compared());
+}
+
+void TestMainWindow::pictureHasTwoThirdsOfTheWidth() {
+    Program program;
+    program.openModel();
+    const int width = program.find<QTabWidget>()->width();
+    QVERIFY2(width * 3 >= program.window->width() * 2, qPrintable(QString::number(width)));
+}
+
+SECATEUR_SUITE(TestMainWindow)
+#include "tst_main_window.moc"

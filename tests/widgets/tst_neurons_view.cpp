@@ -1,0 +1,317 @@
+#ifndef Q_MOC_RUN // moc cannot read ATen
+#include "tests/support/fake_engine.h"
+#endif
+
+#include "analysis/base/text.h"
+#include "tests/support/suite.h"
+#include "widgets/document/document.h"
+#include "widgets/plot/figure_actions.h"
+#include "widgets/jobs/job_runner.h"
+#include "widgets/neurons/layer_neurons.h"
+#include "widgets/layers/layers_plot.h"
+#include "widgets/neurons/neuron_table.h"
+#include "widgets/neurons/neurons_view.h"
+#include "widgets/document/selection.h"
+
+#include <QApplication>
+#include <QCheckBox>
+#include <QClipboard>
+#include <QComboBox>
+#include <QMouseEvent>
+#include <QSignalSpy>
+#include <QTableView>
+#include <QTemporaryDir>
+#include <QTest>
+#include <QToolButton>
+
+#include <algorithm>
+#include <cmath>
+#include <ctime>
+#include <random>
+
+using namespace secateur;
+using namespace secateur::test;
+
+namespace {
+
+constexpr double missing = std::numeric_limits<double>::quiet_NaN();
+
+/// Neurons whose values grow with the layer and have a long tail.
+Session session(int layers, int ffn) {
+    Session made;
+    made.model.name = "model";
+    made.model.path = "model.gguf";
+    LayerSpec layer;
+    layer.heads = layer.kvHeads = 4;
+    layer.headDim = 8;
+    layer.ffn = ffn;
+    made.model.spec.layers.assign(static_cast<std::size_t>(layers), layer);
+    MetricResult result;
+    result.request = parseMetricRequests("mag_sp_neuron").front();
+    result.values = Matrix(static_cast<std::size_t>(layers), static_cast<std::size_t>(ffn));
+    std::mt19937 random(3);
+    std::lognormal_distribution<double> draw(0, 0.3);
+    for (std::size_t row = 0; row < result.values.rows(); ++row)
+        for (double& value : result.values.row(row))
+            value = draw(random) * (1 + 0.1 * static_cast<double>(row));
+    made.results.push_back(std::move(result));
+    return made;
+}
+
+/// Milliseconds of work: a busy machine makes it no slower.
+class ProcessorTime {
+public:
+    double elapsed() const { return 1000.0 * static_cast<double>(std::clock() - m_begin) / CLOCKS_PER_SEC; }
+    void restart() { m_begin = std::clock(); }
+
+private:
+    std::clock_t m_begin = std::clock();
+};
+
+/// A view on a document whose sessions are made here.
+struct Bench {
+    QTemporaryDir folder;
+    FakeEngine engine;
+    JobRunner jobs;
+    Document document{engine.engine(), &jobs};
+    Selection selection;
+    NeuronsView view{&document, &selection};
+
+    Bench() {
+        view.resize(900, 640);
+        view.show();
+    }
+    void open(const Session& made) {
+        const std::string path = folder.filePath("made.h5").toStdString();
+        engine.sessions[path] = made;
+        document.open(QString::fromStdString(path));
+        settle();
+    }
+    void settle() {
+        QTRY_VERIFY(jobs.isIdle());
+        QTest::qWait(60);
+    }
+    void click(int layer) { QTest::mouseClick(view.plot(), Qt::LeftButton, {}, view.plot()->position(layer)); }
+    void press(Qt::Key key) { QTest::keyClick(view.plot(), key); }
+    QString cell(int row, int column) {
+        return view.layerNeurons()->table()->model()->index(row, column).data().toString();
+    }
+    bool isLayerOpen() const { return view.layerNeurons()->isVisible(); }
+};
+
+} // namespace
+
+class TestNeuronsView : public QObject {
+    Q_OBJECT
+
+private slots:
+    void nothingOpenIsHarmless() {
+        Bench bench;
+        bench.press(Qt::Key_Right);
+        bench.press(Qt::Key_Return);
+        bench.view.copyValues();
+        QVERIFY(bench.view.currentFigure().series.empty());
+        QVERIFY(!bench.isLayerOpen());
+    }
+
+    void everyLayerIsSummarised() {
+        Bench bench;
+        const Session made = session(6, 50);
+        bench.open(made);
+        const Figure figure = bench.view.currentFigure();
+        QCOMPARE(figure.series.size(), bandPercents.size());
+        const auto row = made.results[0].values.row(4);
+        QCOMPARE(figure.series.front().values[4], *std::ranges::min_element(row));
+        QCOMPARE(figure.series.back().values[4], *std::ranges::max_element(row));
+        QCOMPARE(QString::fromStdString(figure.command),
+                 QString("secateur-cli plot %1 --figure neurons:metric=mag_sp_neuron:log=false --out figure.pdf")
+                     .arg(bench.document.sessionPath()));
+        bench.view.figureActions()->copyCsv();
+        QVERIFY(QApplication::clipboard()->text().startsWith("layer,min,p1,p10,p25,median"));
+        QCOMPARE(QApplication::clipboard()->text().count('\n'), 7);
+    }
+
+    void layersAppearAsTheyAreMeasured() {
+        Bench bench;
+        const auto model = bench.engine.addModel(bench.folder.filePath("small.gguf").toStdString(), 8);
+        model->layersFree = 3;
+        bench.document.open(bench.folder.filePath("small.gguf"));
+        const auto measured = [&] {
+            const Figure figure = bench.view.currentFigure();
+            return figure.series.empty()
+                       ? std::ptrdiff_t(0)
+                       : std::ranges::count_if(figure.series[4].values, [](double v) { return std::isfinite(v); });
+        };
+        QTRY_VERIFY(measured() > 0);
+        QVERIFY(measured() <= 3);
+        bench.view.openLayer(7);
+        model->layersFree = 100;
+        bench.settle();
+        QCOMPARE(measured(), 8);
+        QVERIFY(bench.isLayerOpen());
+        QCOMPARE(bench.view.layerNeurons()->table()->model()->rowCount(), 16);
+        QVERIFY(bench.cell(0, NeuronTable::valueColumn) != "–");
+    }
+
+    void aClickOpensTheLayerAndArrowsMoveOn() {
+        Bench bench;
+        const Session made = session(6, 50);
+        bench.open(made);
+        QVERIFY(!bench.isLayerOpen());
+        bench.click(3);
+        QVERIFY(bench.isLayerOpen());
+        QCOMPARE(bench.selection.active(), (HeadId{3, 0}));
+        QCOMPARE(bench.selection.heads().size(), 4U);
+        const auto row = made.results[0].values.row(3);
+        const auto least = std::ranges::min_element(row);
+        QCOMPARE(bench.cell(0, NeuronTable::neuronColumn).toLongLong(), least - row.begin());
+        QCOMPARE(bench.cell(0, NeuronTable::valueColumn), QString::fromStdString(significant(*least)));
+        QCOMPARE(bench.cell(0, NeuronTable::percentileColumn), "0.0");
+        QCOMPARE(bench.cell(49, NeuronTable::percentileColumn), "100.0");
+        bench.press(Qt::Key_Right);
+        QCOMPARE(bench.cell(0, NeuronTable::valueColumn),
+                 QString::fromStdString(significant(std::ranges::min(made.results[0].values.row(4)))));
+        bench.selection.select({{0, 2}}, Selection::Mode::replace, HeadId{0, 2}); // in another view
+        QCOMPARE(bench.document.session().view.at("neurons.layer"), "0");
+    }
+
+    void enterOpensAndEscapeCloses() {
+        Bench bench;
+        bench.open(session(6, 50));
+        bench.press(Qt::Key_End);
+        QVERIFY(!bench.isLayerOpen());
+        bench.press(Qt::Key_Return);
+        QVERIFY(bench.isLayerOpen());
+        QTest::keyClick(bench.view.layerNeurons()->table(), Qt::Key_Escape);
+        QVERIFY(!bench.isLayerOpen());
+        bench.press(Qt::Key_Enter);
+        QVERIFY(bench.isLayerOpen());
+        bench.settle();
+        QVERIFY(bench.view.layerNeurons()->height() > 150); // as much as before
+        QTest::mouseClick(bench.view.layerNeurons()->findChild<QToolButton*>(), Qt::LeftButton);
+        QVERIFY(!bench.isLayerOpen());
+    }
+
+    void layersWithoutHeadsOpenToo() {
+        Session made = session(4, 20);
+        made.model.spec.layers[2].heads = made.model.spec.layers[2].kvHeads = 0;
+        made.model.spec.layers[2].attention = AttentionKind::none;
+        made.model.spec.layers[1].ffn = 0;
+        std::ranges::fill(made.results[0].values.row(1), missing);
+        Bench bench;
+        bench.open(made);
+        bench.click(2);
+        QVERIFY(bench.isLayerOpen());
+        QVERIFY(bench.selection.heads().empty());
+        QCOMPARE(bench.view.layerNeurons()->table()->model()->rowCount(), 20);
+        bench.press(Qt::Key_Left); // from there
+        QCOMPARE(bench.selection.active(), (HeadId{1, 0}));
+        QCOMPARE(bench.view.layerNeurons()->table()->model()->rowCount(), 0);
+        bench.press(Qt::Key_Right);
+        bench.press(Qt::Key_Right);
+        QCOMPARE(bench.selection.active(), (HeadId{3, 0}));
+    }
+
+    void rowsAreSortedAndCopied() {
+        Bench bench;
+        const Session made = session(3, 30);
+        bench.open(made);
+        bench.click(1);
+        QTableView* table = bench.view.layerNeurons()->table();
+        table->sortByColumn(NeuronTable::valueColumn, Qt::DescendingOrder);
+        const auto row = made.results[0].values.row(1);
+        QCOMPARE(bench.cell(0, NeuronTable::valueColumn), QString::fromStdString(significant(std::ranges::max(row))));
+        table->sortByColumn(NeuronTable::neuronColumn, Qt::AscendingOrder);
+        QCOMPARE(bench.cell(7, NeuronTable::neuronColumn), "7");
+        table->selectRow(7);
+        bench.view.copyValues();
+        QCOMPARE(QApplication::clipboard()->text().toDouble(), row[7]);
+        bench.view.layerNeurons()->selectAll();
+        bench.view.copyValues();
+        const QStringList lines = QApplication::clipboard()->text().split("\r\n");
+        QCOMPARE(lines.size(), 32);
+        QCOMPARE(lines[0], "layer,neuron,mag_sp_neuron");
+        QCOMPARE(lines[3], "1,2," + QString::fromStdString(exactly(row[2])));
+        bench.view.layerNeurons()->figureActions()->copyCsv();
+        QVERIFY(QApplication::clipboard()->text().startsWith("Mag-SP per neuron from,"));
+    }
+
+    void hoverTellsTheQuantiles() {
+        Bench bench;
+        const Session made = session(3, 30);
+        bench.open(made);
+        QSignalSpy said(&bench.view, &NeuronsView::hoverText);
+        const QPoint at = bench.view.plot()->position(2);
+        QMouseEvent move(QEvent::MouseMove, at, bench.view.plot()->mapToGlobal(at), Qt::NoButton, {}, {});
+        QApplication::sendEvent(bench.view.plot(), &move);
+        const QString text = said.back().front().toString();
+        QVERIFY2(text.startsWith("L2 · min = " +
+                                 QString::fromStdString(significant(std::ranges::min(made.results[0].values.row(2))))),
+                 qPrintable(text));
+        QVERIFY(text.contains("median = "));
+    }
+
+    void viewIsKeptAndLogOffered() {
+        Bench bench;
+        Session made = session(3, 30);
+        made.results[0].values(0, 0) = 1e-4;
+        bench.open(made);
+        auto* log = bench.view.findChild<QCheckBox*>();
+        QVERIFY(log->isEnabled());
+        log->click();
+        bench.click(1);
+        QVERIFY(bench.view.currentFigure().y.logarithmic);
+        Bench again;
+        again.open(bench.document.session());
+        QVERIFY(again.view.currentFigure().y.logarithmic);
+        QVERIFY(again.isLayerOpen());
+        QCOMPARE(again.document.session().view.at("neurons.layer"), "1");
+        Bench narrow;
+        narrow.open(session(3, 30));
+        QVERIFY(!narrow.view.findChild<QCheckBox*>()->isEnabled());
+    }
+
+    void largeModelsStayQuick_data() {
+        QTest::addColumn<int>("layers");
+        QTest::addColumn<int>("ffn");
+        QTest::newRow("13B") << 40 << 13824;
+        QTest::newRow("70B") << 80 << 28672;
+    }
+    void largeModelsStayQuick() {
+        QFETCH(int, layers);
+        QFETCH(int, ffn);
+        Bench bench;
+        bench.open(session(layers, ffn));
+        QTRY_VERIFY(std::isfinite(bench.view.currentFigure().series[4].values.back()));
+        ProcessorTime timer;
+        bench.click(layers / 2);
+        QApplication::processEvents();
+        qInfo("opening a layer: %.1f ms", timer.elapsed());
+        QVERIFY(timer.elapsed() < 100);
+        constexpr int frames = 20;
+        timer.restart();
+        for (int frame = 0; frame < frames; ++frame) {
+            bench.press(frame < frames / 2 ? Qt::Key_Right : Qt::Key_Left);
+            QApplication::processEvents();
+        }
+        qInfo("arrow: %.1f ms", timer.elapsed() / frames);
+        QVERIFY(timer.elapsed() / frames < 100);
+        timer.restart();
+        for (int frame = 0; frame < frames; ++frame) {
+            const QPoint at = bench.view.plot()->position(frame);
+            QMouseEvent move(QEvent::MouseMove, at, bench.view.plot()->mapToGlobal(at), Qt::NoButton, {}, {});
+            QApplication::sendEvent(bench.view.plot(), &move);
+            QApplication::processEvents();
+        }
+        qInfo("hover: %.1f ms", timer.elapsed() / frames);
+        QVERIFY(timer.elapsed() / frames < 16);
+        timer.restart();
+        bench.view.resize(800, 600);
+        QApplication::processEvents();
+        qInfo("resize: %.1f ms", timer.elapsed());
+        QVERIFY(timer.elapsed() < 100);
+    }
+};
+
+SECATEUR_SUITE(TestNeuronsView)
+#include "tst_neurons_view.moc"

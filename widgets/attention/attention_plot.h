@@ -1,0 +1,99 @@
+#pragma once
+
+#include "analysis/figures/map_pyramid.h"
+#include "widgets/plot/plot_scale.h"
+
+#include <QImage>
+#include <QPointF>
+#include <QRect>
+#include <QStringList>
+#include <QWidget>
+
+#include <memory>
+#include <optional>
+
+namespace secateur {
+
+/// A place of an attention map, both counted from 0.
+struct AttentionCell {
+    int query = 0;
+    int key = 0;
+    bool operator==(const AttentionCell&) const = default;
+};
+
+/// The token x token map of one head: a query to each row, a key to each column, the tokens beside them. The wheel
+/// scrolls, with Ctrl it zooms; the left or middle button pans, a double click shows everything; the arrows move a cell
+/// through the map, whose value hoverChanged() is about.
+class AttentionPlot : public QWidget {
+    Q_OBJECT
+
+public:
+    explicit AttentionPlot(QWidget* parent = nullptr);
+
+    /// Shows everything again. @param tokens as many as the maps to come have rows
+    void setTokens(const QStringList& tokens);
+    /// @param map null = nothing to see, for the reason given
+    void setMap(std::shared_ptr<const MapPyramid> map, const ColourRange& range, const QString& otherwise = {});
+    void resetZoom();
+    /// What a square map leaves of the width for labels and the colour bar, over what it leaves of the height.
+    int widthBesideMap() const;
+
+    const std::shared_ptr<const MapPyramid>& map() const { return m_map; }
+    const QStringList& tokens() const { return m_tokens; }
+    std::optional<AttentionCell> hovered() const { return m_hovered; }
+    std::optional<AttentionCell> cellAt(QPointF point) const;
+    /// Its pixels; beyond the picture when it is scrolled out of sight.
+    QRect cellRect(AttentionCell cell) const;
+
+signals:
+    void hoverChanged();
+
+protected:
+    void paintEvent(QPaintEvent* event) override;
+    void resizeEvent(QResizeEvent* event) override;
+    void changeEvent(QEvent* event) override;
+    void mouseMoveEvent(QMouseEvent* event) override;
+    void mousePressEvent(QMouseEvent* event) override;
+    void mouseDoubleClickEvent(QMouseEvent* event) override;
+    void leaveEvent(QEvent* event) override;
+    void wheelEvent(QWheelEvent* event) override;
+    void keyPressEvent(QKeyEvent* event) override;
+
+private:
+    static constexpr int gap = 6;
+
+    // attention_plot.cpp
+    void arrange();
+    double fittingScale() const;
+    void zoom(double factor, QPointF about);
+    void pan(QPointF pixels);
+    void clampView();
+    void setHovered(std::optional<AttentionCell> cell);
+    void reveal(AttentionCell cell);
+
+    // attention_plot_picture.cpp
+    const QImage& picture();
+    int widthOfLabels() const;
+    void drawRowName(QPainter& painter, int token, const QString& name) const;
+    void drawColumnName(QPainter& painter, int token, const QString& name) const;
+    void paintTokens(QPainter& painter) const;
+    void paintHover(QPainter& painter) const;
+    void paintColourBar(QPainter& painter) const;
+    QFont labelFont() const;
+    /// From one token that has a label to the next.
+    int labelStep() const;
+    QString label(int token) const;
+
+    std::shared_ptr<const MapPyramid> m_map;
+    ColourRange m_range;
+    QString m_otherwise;
+    QStringList m_tokens;
+    QRect m_area;       ///< of the map, in pixels
+    double m_scale = 1; ///< pixels to a cell
+    QPointF m_first;    ///< key and query at the top left of the area
+    QImage m_picture;   ///< null = to be drawn again
+    std::optional<AttentionCell> m_hovered;
+    QPointF m_lastPoint;
+};
+
+} // namespace secateur

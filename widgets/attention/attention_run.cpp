@@ -1,0 +1,210 @@
+#include "widgets/attention/attention_run.h"
+
+#include "widgets/document/document.h"
+#include "widgets/document/mask_editor.h"
+
+#include <algorithm>
+#include <mutex>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace secateur {
+
+namespace {
+
+/// What maps are of until somebody types another text: short, with repeated words and names to attend back to.
+constexpr auto firstPrompt =
+    "When Mary and John went to the store, John gave a drink to Mary. When Ann and Tom went to "
+    "the park, Tom gave a ball to";
+
+constexpr std::size_t sampleForColours = 200'000;
+
+} // namespace
+
+/// A prompt on its way through a model. Belongs to whichever job holds the mutex.
+struct AttentionRun::Bench {
+    std::mutex mutex;
+    std::shared_ptr<const Model> model;
+    PruningMask mask;
+    std::string prompt;
+    Engine engine;
+    PromptTokens tokens;
+    std::unique_ptr<AttentionReader> reader;
+
+    void prepare(const Progress& progress) {
+        if (reader)
+            return;
+        tokens = engine.readPrompt(*model, prompt);
+        tokens.ids.resize(std::min(tokens.ids.size(), mostTokens));
+        tokens.labels.resize(tokens.ids.size());
+        reader = std::make_unique<AttentionReader>(model, mask, tokens.ids, AttentionRules(), progress);
+    }
+};
+
+/// On its way from the worker to the window.
+struct AttentionRun::Incoming {
+    std::mutex mutex;
+    PromptTokens tokens;
+    std::vector<std::pair<int, LayerAttention>> layers;
+};
+
+AttentionRun::AttentionRun(Document* document, JobRunner* jobs, QObject* parent)
+    : QObject(parent)
+    , m_document(document)
+    , m_jobs(jobs)
+    , m_prompt(firstPrompt) {
+    connect(document, &Document::opened, this, &AttentionRun::restart);
+    connect(document, &Document::modelLocated, this, &AttentionRun::restart);
+    connect(document->masks(), &MaskEditor::maskChanged, this, &AttentionRun::followMask);
+    connect(jobs, &JobRunner::progressed, this, [this](quint64 job) {
+        if (job == m_allJob)
+            takeIncoming();
+    });
+    connect(jobs, &JobRunner::failed, this, &AttentionRun::onFailed);
+    connect(jobs, &JobRunner::cancelled, this, &AttentionRun::onCancelled);
+}
+
+bool AttentionRun::isAvailable() const {
+    return m_document->model() && m_document->engine().readPrompt;
+}
+
+void AttentionRun::setPrompt(const QString& prompt) {
+    if (std::exchange(m_prompt, prompt) != prompt)
+        restart();
+}
+
+void AttentionRun::setMasked(bool masked) {
+    if (std::exchange(m_masked, masked) != masked)
+        restart();
+}
+
+void AttentionRun::followMask() {
+    if (m_masked)
+        restart();
+}
+
+void AttentionRun::restart() {
+    m_jobs->cancel(std::exchange(m_job, 0));
+    m_jobs->cancel(std::exchange(m_allJob, 0));
+    m_incoming.reset();
+    m_tokens.reset();
+    m_map.reset();
+    m_sample.clear();
+    m_head.reset();
+    m_thumbnails.clear();
+    m_layers.clear();
+    m_failure.clear();
+    m_bench.reset();
+    if (isAvailable()) {
+        m_bench = std::make_shared<Bench>();
+        m_bench->model = m_document->model();
+        m_bench->mask = m_masked ? m_document->masks()->mask() : PruningMask(m_document->spec());
+        m_bench->prompt = m_prompt.toStdString();
+        m_bench->engine = m_document->engine();
+    }
+    emit restarted();
+}
+
+void AttentionRun::show(HeadId head) {
+    if (!m_bench || (m_head == head && m_job == 0))
+        return;
+    m_jobs->cancel(m_job);
+    const auto work = [this, bench = m_bench, head](const Progress& progress) {
+        const std::lock_guard onlyUser(bench->mutex);
+        bench->prepare(progress);
+        LayerAttention found = bench->reader->layer(head.layer, head.head, progress);
+        std::shared_ptr<const MapPyramid> map;
+        std::vector<double> sample; // here, for a large map has millions of values
+        if (found.map) {
+            map = std::make_shared<const MapPyramid>(std::move(found.map->values), found.map->tokens);
+            sample = map->sample(sampleForColours);
+        }
+        return [this, bench, head, map, sample = std::move(sample), tokens = bench->tokens, found = std::move(found)] {
+            if (bench != m_bench)
+                return;
+            m_job = 0;
+            take(tokens, head.layer, found);
+            m_map = map;
+            m_sample = sample;
+            m_head = head;
+            emit mapChanged();
+        };
+    };
+    m_job = m_jobs->start(tr("Attention of %1").arg(QString("L%1.H%2").arg(head.layer).arg(head.head)),
+                          JobRunner::Priority::immediate, work);
+    m_failure.clear();
+    emit stateChanged();
+}
+
+void AttentionRun::readAll() {
+    const int layers = m_document->spec().layerCount();
+    if (!m_bench || m_allJob != 0 || static_cast<int>(m_layers.size()) == layers)
+        return;
+    m_incoming = std::make_shared<Incoming>();
+    const auto work = [this, bench = m_bench, incoming = m_incoming, done = m_layers,
+                       layers](const Progress& progress) {
+        for (int layer = 0; layer < layers; ++layer) {
+            progress.report(static_cast<double>(layer) / layers, "layer " + std::to_string(layer));
+            if (done.contains(layer))
+                continue;
+            // Nothing is reported from here on: a report may wait for a job that waits for the bench.
+            const std::lock_guard onlyUser(bench->mutex);
+            bench->prepare(Progress());
+            LayerAttention found = bench->reader->layer(layer);
+            const std::lock_guard lock(incoming->mutex);
+            incoming->tokens = bench->tokens;
+            incoming->layers.emplace_back(layer, std::move(found));
+        }
+        return [this, incoming] {
+            if (incoming != m_incoming)
+                return;
+            takeIncoming();
+            m_allJob = 0;
+            emit stateChanged();
+        };
+    };
+    m_allJob = m_jobs->start(tr("Attention of all heads"), JobRunner::Priority::background, work);
+    emit stateChanged();
+}
+
+void AttentionRun::takeIncoming() {
+    if (!m_incoming)
+        return;
+    std::vector<std::pair<int, LayerAttention>> layers;
+    PromptTokens tokens;
+    {
+        const std::lock_guard lock(m_incoming->mutex);
+        layers.swap(m_incoming->layers);
+        tokens = m_incoming->tokens;
+    }
+    for (const auto& [layer, found] : layers)
+        take(tokens, layer, found);
+}
+
+void AttentionRun::take(const PromptTokens& tokens, int layer, const LayerAttention& found) {
+    if (!m_tokens) {
+        m_tokens = tokens;
+        emit tokensChanged();
+    }
+    for (const AttentionThumbnail& thumbnail : found.thumbnails)
+        m_thumbnails.insert_or_assign(thumbnail.head, thumbnail);
+    m_layers.insert(layer);
+    emit layerRead(layer);
+}
+
+/// From the panel of jobs: what was cancelled here is not known here any more.
+void AttentionRun::onCancelled(quint64 job) {
+    if (job != 0 && (job == m_job || job == m_allJob))
+        onFailed(job, tr("Reading was cancelled: choose a head to go on"));
+}
+
+void AttentionRun::onFailed(quint64 job, const QString& message) {
+    if (job == 0 || (job != m_job && job != m_allJob))
+        return;
+    (job == m_job ? m_job : m_allJob) = 0;
+    m_failure = message;
+    emit stateChanged();
+}
+
+} // namespace secateur

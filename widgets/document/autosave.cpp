@@ -1,0 +1,201 @@
+#include "widgets/document/autosave.h"
+
+#include "widgets/document/document.h"
+#include "widgets/document/mask_editor.h"
+
+#include <QCryptographicHash>
+#include <QDateTime>
+#include <QDir>
+#include <QFileInfo>
+#include <QThreadPool>
+#include <QTimer>
+#include <QUuid>
+
+#include <algorithm>
+#include <utility>
+
+namespace secateur {
+
+namespace {
+
+constexpr int savePauseMs = 500; ///< with the writing itself, also on a slow disk, under a second
+constexpr const char* originalSession = "autosave.session";
+
+QString lockOf(const QString& path) {
+    return path + ".lock";
+}
+
+/// Another program's, or this one's, for as long as it runs.
+std::unique_ptr<QLockFile> takeLock(const QString& path) {
+    auto lock = std::make_unique<QLockFile>(path);
+    lock->setStaleLockTime(0); // stale is what no running program holds, however old
+    if (!lock->tryLock())
+        return nullptr;
+    return lock;
+}
+
+/// Whether a lock file holds all the lines that QLockFile writes, of who holds it and where.
+bool isComplete(const QString& path) {
+    QFile file(path);
+    if (!file.open(QIODevice::ReadOnly))
+        return true;
+    const QByteArray lines = file.readAll();
+    return lines.endsWith('\n') && lines.count('\n') >= 3;
+}
+
+} // namespace
+
+Autosave::Autosave(Document* document, const QString& folder, QObject* parent)
+    : QObject(parent)
+    , m_document(document)
+    , m_folder(folder)
+    , m_pause(new QTimer(this)) {
+    m_pause->setSingleShot(true);
+    connect(m_pause, &QTimer::timeout, this, &Autosave::write);
+    connect(document, &Document::opened, this, [this] {
+        forget();
+        watchSession();
+    });
+    connect(document, &Document::recovered, this, [this](const QString& path) { m_recovered << path; });
+    connect(document, &Document::sessionPathChanged, this, &Autosave::watchSession);
+    connect(document, &Document::modifiedChanged, this, [this] { m_document->isModified() ? noteChange() : forget(); });
+    connect(document, &Document::evaluationsChanged, this, &Autosave::noteChange);
+    for (auto change : {&MaskEditor::maskChanged, &MaskEditor::listChanged, &MaskEditor::protectionChanged})
+        connect(document->masks(), change, this, &Autosave::noteChange);
+}
+
+Autosave::~Autosave() {
+    QThreadPool::globalInstance()->waitForDone();
+    m_writing = false;
+    forget(); // a program that ends in order has asked what to do with changes
+}
+
+QString Autosave::stateFolder() {
+    const QString state = qEnvironmentVariable("XDG_STATE_HOME", QDir::homePath() + "/.local/state");
+    return state + "/secateur";
+}
+
+QString Autosave::ownPath() {
+    if (m_path.isEmpty()) {
+        QDir().mkpath(m_folder);
+        m_path = m_folder + "/" + QUuid::createUuid().toString(QUuid::WithoutBraces) + ".h5";
+        m_lock = takeLock(lockOf(m_path));
+    }
+    return m_path;
+}
+
+void Autosave::noteChange() {
+    if (!m_document->isModified())
+        return;
+    if (!std::exchange(m_pending, true))
+        m_sinceChange.start();
+    if (!m_pause->isActive() && !m_writing)
+        startPause();
+}
+
+/// From the first change that is not written: one that came while another was written has waited already.
+void Autosave::startPause() {
+    m_pause->start(std::max(0, savePauseMs - static_cast<int>(m_sinceChange.elapsed())));
+}
+
+void Autosave::write() {
+    m_pending = false;
+    if (!m_document->isModified())
+        return;
+    m_writing = true;
+    Session session = m_document->unsaved();
+    session.view[originalSession] = m_document->sessionPath().toStdString();
+    QThreadPool::globalInstance()->start([this, path = ownPath().toStdString(),
+                                          writeSession = m_document->engine().writeSession,
+                                          session = std::move(session)] {
+        QString error;
+        try {
+            writeSession(session, path);
+        } catch (const std::exception& failure) {
+            error = failure.what();
+        }
+        QMetaObject::invokeMethod(
+            this, [this, error] { written(error); }, Qt::QueuedConnection);
+    });
+}
+
+void Autosave::written(const QString& error) {
+    m_writing = false;
+    if (!m_document->isModified())
+        forget();
+    else if (m_pending)
+        startPause();
+    if (error.isEmpty() && !m_pending) // an earlier write does not hold what was recovered since
+        removeRecovered();
+    if (!error.isEmpty() && !m_failed)
+        emit failed(tr("Masks cannot be autosaved: %1").arg(error));
+    m_failed = !error.isEmpty();
+}
+
+void Autosave::forget() {
+    m_pause->stop();
+    m_pending = false;
+    if (!m_path.isEmpty() && !m_writing)
+        QFile::remove(m_path);
+    removeRecovered();
+}
+
+void Autosave::removeRecovered() {
+    for (const QString& path : std::exchange(m_recovered, {}))
+        QFile::remove(path);
+}
+
+/// Those of programs that were killed before they had written anything, or while they wrote.
+void Autosave::removeStaleLocks() {
+    static const QStringList locks{"*.h5.lock", ".*.h5.lock"};
+    for (const QFileInfo& file : QDir(m_folder).entryInfoList(locks, QDir::Files | QDir::Hidden)) {
+        const QString session = m_folder + "/" + file.completeBaseName().mid(file.fileName().startsWith('.') ? 1 : 0);
+        if (session == m_path || QFile::exists(session))
+            continue;
+        // A kill in the middle of locking leaves a lock that names nobody, or half of somebody, and that QLockFile
+        // therefore leaves alone.
+        const bool isOld = file.lastModified().secsTo(QDateTime::currentDateTime()) > 60;
+        if ((isOld && !isComplete(file.filePath())) || takeLock(lockOf(session)))
+            QFile::remove(file.filePath());
+    }
+}
+
+std::list<Leftover> Autosave::leftovers() {
+    removeStaleLocks();
+    std::list<Leftover> found;
+    for (const QFileInfo& file : QDir(m_folder).entryInfoList({"*.h5"}, QDir::Files, QDir::Time)) {
+        const QString path = file.filePath();
+        std::unique_ptr<QLockFile> lock = path == m_path ? nullptr : takeLock(lockOf(path));
+        if (!lock)
+            continue;
+        try {
+            const Session session = m_document->engine().readSession(path.toStdString());
+            const auto original = session.view.find(originalSession);
+            found.push_back({path, QString::fromStdString(session.model.name),
+                             original == session.view.end() ? QString() : QString::fromStdString(original->second),
+                             static_cast<int>(session.masks.size()), static_cast<int>(session.evaluations.size())});
+            m_taken.push_back(std::move(lock));
+        } catch (const std::exception&) {
+            QFile::remove(path); // nothing in it can be had back
+        }
+    }
+    return found;
+}
+
+void Autosave::discard(const Leftover& leftover) {
+    QFile::remove(leftover.path);
+}
+
+void Autosave::watchSession() {
+    const QString path = QFileInfo(m_document->sessionPath()).absoluteFilePath();
+    if (m_document->sessionPath().isEmpty() || path == m_watched)
+        return;
+    m_watched = path;
+    const QByteArray name = QCryptographicHash::hash(path.toUtf8(), QCryptographicHash::Sha1).toHex();
+    QDir().mkpath(m_folder + "/open");
+    m_sessionLock = takeLock(m_folder + "/open/" + QString::fromLatin1(name) + ".lock");
+    if (!m_sessionLock)
+        emit openElsewhere(path);
+}
+
+} // namespace secateur

@@ -1,0 +1,186 @@
+#include "widgets/document/comparison.h"
+
+#include "analysis/session/result_key.h"
+#include "analysis/base/text.h"
+#include "widgets/document/document.h"
+
+#include <QFileInfo>
+
+#include <algorithm>
+#include <utility>
+
+namespace secateur {
+
+Comparison::Comparison(Document* document, JobRunner* jobs)
+    : QObject(document)
+    , m_document(document)
+    , m_jobs(jobs) {
+    connect(document, &Document::opened, this, &Comparison::clear);
+    connect(document, &Document::measuringBegun, this, &Comparison::measure);
+    connect(jobs, &JobRunner::finished, this, [this](quint64 job) { m_running.erase(job); });
+    connect(jobs, &JobRunner::cancelled, this, [this](quint64 job) { m_running.erase(job); });
+    connect(jobs, &JobRunner::failed, this, &Comparison::onFailed);
+}
+
+void Comparison::clear() {
+    for (const auto& [job, isOpening] : std::exchange(m_running, {}))
+        m_jobs->cancel(job);
+    m_model.reset();
+    m_other.clear();
+    emit changed();
+}
+
+void Comparison::compareWith(const std::string& other) {
+    m_other = other;
+    emit changed();
+}
+
+void Comparison::show(Shown shown) {
+    m_shown = shown;
+    emit changed();
+}
+
+const Session* Comparison::reference() const {
+    return m_document->session().reference.get();
+}
+
+void Comparison::openReference(const QString& path) {
+    const auto work = [this, file = path.toStdString(), &engine = m_document->engine()](const Progress& progress) {
+        Opened opened;
+        Session session;
+        if (engine.isSession(file)) {
+            session = engine.readSession(file);
+        } else {
+            opened.model = engine.openModel(file, progress);
+            session.model = opened.model->card();
+        }
+        opened.session = std::make_shared<const Session>(std::move(session));
+        return [this, opened = std::move(opened)]() mutable { adopt(std::move(opened)); };
+    };
+    m_running[m_jobs->start(tr("Opening %1").arg(QFileInfo(path).fileName()), JobRunner::Priority::interactive, work)] =
+        true;
+}
+
+void Comparison::closeReference() {
+    m_model.reset();
+    if (m_other == referenceKey)
+        compareWith({});
+    m_document->setReference(nullptr);
+}
+
+void Comparison::adopt(Opened opened) {
+    m_model = std::move(opened.model);
+    m_document->setReference(std::move(opened.session));
+    compareWith(std::string(referenceKey));
+    if (!m_model)
+        return;
+    std::vector<MetricRequest> wanted; // weights alone: the others are for the person to ask for
+    for (const std::string& id : m_document->resultIds())
+        for (MetricRequest& request : parseMetricRequests(id))
+            if (request.info->needs == Needs::weights)
+                wanted.push_back(std::move(request));
+    measure(wanted);
+}
+
+void Comparison::measure(const std::vector<MetricRequest>& requests) {
+    if (!m_model || requests.empty())
+        return;
+    const auto work = [this, model = m_model, requests, choice = m_document->measureChoice(),
+                       measuring = m_document->engine().measure](const Progress& progress) {
+        std::vector<MetricResult> results = measuring(*model, requests, choice, progress, {});
+        progress.check();
+        return [this, model, results = std::move(results)]() mutable {
+            if (model == m_model)
+                takeResults(std::move(results));
+        };
+    };
+    m_running[m_jobs->start(tr("Measuring the reference"), JobRunner::Priority::background, work)] = false;
+}
+
+void Comparison::takeResults(std::vector<MetricResult> results) {
+    auto session = std::make_shared<Session>(*reference());
+    for (MetricResult& result : results)
+        add(*session, std::move(result));
+    m_document->setReference(std::move(session));
+    emit changed();
+}
+
+void Comparison::onFailed(quint64 job, const QString& message) {
+    if (m_running.erase(job) > 0)
+        emit failed(message);
+}
+
+std::string Comparison::keyOfA(const std::string& resultId) const {
+    const auto& results = m_document->session().results;
+    const auto found = std::find_if(results.rbegin(), results.rend(), [&](const MetricResult& result) {
+        return result.request.resultId() == resultId && measurementKey(result.measurement) != m_other;
+    });
+    return found == results.rend() ? std::string() : measurementKey(found->measurement);
+}
+
+std::vector<std::string> Comparison::keysOf(const std::string& resultId) const {
+    const ResultKey asked = parseResultKey(resultId);
+    const ResultKey b{resultId, m_other, {}};
+    if (!isOn() || !asked.key.empty() || asked.subtracted || !findResult(m_document->session(), b))
+        return {resultId};
+    const ResultKey a{resultId, m_other == referenceKey ? std::string() : keyOfA(resultId), {}};
+    switch (m_shown) {
+    case Shown::a:
+        return {a.text()};
+    case Shown::b:
+        return {b.text()};
+    case Shown::both:
+        return {a.text(), b.text()};
+    case Shown::difference:
+        return {ResultKey{resultId, a.key, b.key}.text()};
+    }
+    return {};
+}
+
+std::string Comparison::keyOf(const std::string& resultId) const {
+    return keysOf(resultId).front();
+}
+
+std::vector<std::pair<std::string, QString>> Comparison::choices() const {
+    std::vector<std::pair<std::string, QString>> found;
+    std::map<std::string, int> measured; // by result id: what was measured once cannot be compared
+    for (const MetricResult& result : m_document->session().results)
+        ++measured[result.request.resultId()];
+    const auto isKnown = [&](const std::string& key) {
+        return std::ranges::find(found, key, &std::pair<std::string, QString>::first) != found.end();
+    };
+    for (const MetricResult& result : m_document->session().results) {
+        const std::string key = measurementKey(result.measurement);
+        if (measured[result.request.resultId()] > 1 && !isKnown(key))
+            found.emplace_back(key, QString::fromStdString(measuredOn(m_document->session(), result)));
+    }
+    if (reference())
+        found.emplace_back(referenceKey, referenceName());
+    return found;
+}
+
+QString Comparison::referenceName() const {
+    return tr("%1 (reference)").arg(QString::fromStdString(reference()->model.name));
+}
+
+QString Comparison::nameOfA() const {
+    if (m_other == referenceKey)
+        return QString::fromStdString(m_document->session().model.name);
+    for (const MetricResult& result : m_document->session().results)
+        if (measurementKey(result.measurement) == m_other)
+            if (const MetricResult* a = findResult(m_document->session(),
+                                                   {result.request.resultId(), keyOfA(result.request.resultId()), {}}))
+                return QString::fromStdString(measuredOn(m_document->session(), *a));
+    return {};
+}
+
+QString Comparison::nameOfB() const {
+    if (m_other == referenceKey)
+        return referenceName();
+    for (const MetricResult& result : m_document->session().results)
+        if (measurementKey(result.measurement) == m_other)
+            return QString::fromStdString(measuredOn(m_document->session(), result));
+    return {};
+}
+
+} // namespace secateur

@@ -1,0 +1,58 @@
+#pragma once
+
+#include "analysis/strategies/head_filter_rule.h"
+
+#include <QObject>
+#include <QString>
+
+#include <set>
+
+class QTimer;
+
+namespace secateur {
+
+class Document;
+
+/// The one filter of heads that all views share: heads that do not pass step back, and are not selected with the
+/// others. While its text cannot be read, every head passes. Lives on the GUI thread.
+class HeadFilter : public QObject {
+    Q_OBJECT
+
+public:
+    explicit HeadFilter(const Document* document, QObject* parent = nullptr);
+
+    const QString& text() const { return m_text; }
+    void setText(const QString& text);
+    /// Why the text cannot be followed, in one sentence; empty = it is.
+    const QString& error() const { return m_error; }
+    /// Whether some head may not pass.
+    bool isActive() const { return !m_rule.empty() && m_error.isEmpty(); }
+    bool passes(HeadId head) const;
+    /// Whether a layer has a head that does; one without any head passes.
+    bool passesAny(int layer) const;
+    std::set<HeadId> passing(const std::set<HeadId>& heads) const;
+    const PassingHeads& heads() const { return m_heads; }
+    std::size_t count() const { return m_count; }
+    std::size_t total() const { return m_total; }
+    /// "41 of 270 heads"
+    QString summary() const;
+
+signals:
+    /// Other heads pass, or the text cannot be followed any more.
+    void changed();
+
+private:
+    void read();
+    void follow();
+
+    const Document* m_document;
+    QTimer* m_follow;
+    QString m_text;
+    QString m_error;
+    HeadRule m_rule;
+    PassingHeads m_heads;
+    std::size_t m_count = 0;
+    std::size_t m_total = 0;
+};
+
+} // namespace secateur

@@ -1,0 +1,127 @@
+#include "widgets/evaluations/further_bench.h"
+
+#include "analysis/model/kernels.h"
+#include "analysis/evaluation/latency_work.h"
+#include "analysis/running/runner.h"
+
+#include <algorithm>
+#include <chrono>
+#include <iterator>
+#include <utility>
+
+namespace secateur {
+
+namespace {
+
+LatencyRules rulesOf(const SpeedRequest& request) {
+    LatencyRules rules;
+    rules.promptTokens = request.promptTokens;
+    rules.newTokens = request.newTokens;
+    rules.warmup = request.warmup;
+    rules.runs = request.runs;
+    return rules;
+}
+
+} // namespace
+
+FurtherBench::FurtherBench(std::shared_ptr<const Model> model, Engine engine, ComputeType type)
+    : m_model(std::move(model))
+    , m_engine(std::move(engine))
+    , m_type(type) {}
+
+const Plan& FurtherBench::densePlan() {
+    if (!m_dense)
+        m_dense = m_model->runner().plan(PruningMask(m_model->spec()), m_type);
+    return *m_dense;
+}
+
+const Tokenizer& FurtherBench::tokenizer() {
+    if (!m_tokenizer)
+        m_tokenizer = m_engine.openTokenizer(*m_model);
+    return *m_tokenizer;
+}
+
+const FurtherBench::ReadTask& FurtherBench::read(const TaskRequest& request, const std::vector<TaskRequest>& chosen,
+                                                 const Progress& progress) {
+    const auto known = std::ranges::find(m_tasks, request, &ReadTask::request);
+    if (known != m_tasks.end())
+        return *known;
+    AskedTask asked = m_engine.readTask(*m_model, request, progress);
+    std::vector<AskedTask> named{asked};
+    for (const ReadTask& other : m_tasks)
+        if (std::ranges::find(chosen, other.request) != chosen.end())
+            named.push_back(other.asked);
+    makeNamesDiffer(named);
+    asked.task.name = named.front().task.name;
+    TaskWork work = workOf(asked, m_model->spec(), tokenizer(), progress);
+    return m_tasks.emplace_back(request, std::move(asked), work);
+}
+
+void FurtherBench::findSpeed(const Progress& progress) {
+    if (m_speed)
+        return;
+    const RunSpeed speed = runSpeed(*m_model, densePlan(), progress);
+    m_stepSeconds = stepSeconds(*m_model, densePlan(), progress);
+    m_speed = speed;
+}
+
+FurtherForecast FurtherBench::forecast(const PromptRequest& prompt) {
+    const auto length = std::ssize(encodedPrompt(prompt, tokenizer()));
+    const TaskWork work{1, {length, static_cast<int>(length), 1}, prompt.newTokens, prompt.newTokens};
+    return {taskSeconds(*m_speed, m_model->spec(), densePlan().mask(), work, m_stepSeconds)};
+}
+
+FurtherForecast FurtherBench::forecast(const ReadTask& task) {
+    const Task& content = task.asked.task;
+    return {taskSeconds(*m_speed, m_model->spec(), densePlan().mask(), task.work, m_stepSeconds), content.name,
+            std::string(content.formatId), task.work.questions,
+            content.questions.size() + content.texts.size() + content.prompts.size()};
+}
+
+FurtherForecast FurtherBench::forecast(const SpeedRequest& speed) {
+    return {latencySeconds(*m_speed, m_model->spec(), densePlan().mask(), rulesOf(speed), m_stepSeconds)};
+}
+
+FurtherForecast FurtherBench::prepare(const FurtherItem& item, const std::vector<TaskRequest>& chosen,
+                                      const Progress& progress) {
+    const std::lock_guard onlyUser(m_mutex);
+    findSpeed(progress.part(0, 0));
+    if (const auto* task = std::get_if<TaskRequest>(&item))
+        return forecast(read(*task, chosen, progress));
+    const auto* prompt = std::get_if<PromptRequest>(&item);
+    return prompt ? forecast(*prompt) : forecast(std::get<SpeedRequest>(item));
+}
+
+Latency FurtherBench::time(const SpeedRequest& request, const PruningMask& mask, const Progress& progress) {
+    LatencyRules rules = rulesOf(request);
+    rules.text = ordinaryTokens(m_model->spec(), request.promptTokens, &tokenizer());
+    if (mask.keepsAll())
+        return generationLatency(*m_model, {densePlan()}, rules, progress);
+    const auto plan = m_model->runner().plan(mask, densePlan().type());
+    return generationLatency(*m_model, {*plan, &densePlan(), m_engine.stayTogether(densePlan(), *plan)}, rules,
+                             progress);
+}
+
+FurtherFigure FurtherBench::run(const FurtherItem& item, const PruningMask& mask, const FurtherFigure* dense,
+                                const Progress& progress) {
+    const std::lock_guard onlyUser(m_mutex);
+    const auto begin = std::chrono::steady_clock::now();
+    FurtherFigure figure;
+    const auto plan = [&] { return m_model->runner().plan(mask, densePlan().type()); };
+    if (const auto* request = std::get_if<TaskRequest>(&item)) {
+        const AskedTask& asked = read(*request, {}, progress.part(0, 0)).asked;
+        figure.task = taskEvaluation(asked, askTask(*m_model, *plan(), tokenizer(), asked, progress));
+        if (dense)
+            compareWith(*figure.task, {}, dense->task.value().run);
+    } else if (const auto* prompt = std::get_if<PromptRequest>(&item)) {
+        figure.written = continuePrompt(*m_model, *plan(), tokenizer(), *prompt, progress);
+    } else {
+        figure.latency = time(std::get<SpeedRequest>(item), mask, progress);
+    }
+    figure.dtype = name(densePlan().type());
+    figure.device = m_model->kernels().device();
+    figure.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+    return figure;
+}
+
+} // namespace secateur

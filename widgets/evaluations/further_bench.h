@@ -1,0 +1,54 @@
+#pragma once
+
+#include "analysis/session/engine.h"
+#include "analysis/running/run_speed.h"
+#include "widgets/evaluations/further_items.h"
+
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <vector>
+
+namespace secateur {
+
+/// Runs items of one model. Thread-safe: one call at a time, the next one waits. All throw Error and Cancelled.
+class FurtherBench {
+public:
+    FurtherBench(std::shared_ptr<const Model> model, Engine engine, ComputeType type);
+
+    /// Reads what the item needs. @param chosen all tasks that are measured: names tell them apart
+    FurtherForecast prepare(const FurtherItem& item, const std::vector<TaskRequest>& chosen, const Progress& progress);
+
+    /// @param dense what came of the same item under no mask; null = nothing to compare with
+    FurtherFigure run(const FurtherItem& item, const PruningMask& mask, const FurtherFigure* dense,
+                      const Progress& progress);
+
+private:
+    struct ReadTask {
+        TaskRequest request;
+        AskedTask asked;
+        TaskWork work;
+    };
+
+    const Plan& densePlan();
+    const Tokenizer& tokenizer();
+    const ReadTask& read(const TaskRequest& request, const std::vector<TaskRequest>& chosen, const Progress& progress);
+    void findSpeed(const Progress& progress);
+
+    FurtherForecast forecast(const PromptRequest& prompt);
+    FurtherForecast forecast(const ReadTask& task);
+    FurtherForecast forecast(const SpeedRequest& speed);
+    Latency time(const SpeedRequest& request, const PruningMask& mask, const Progress& progress);
+
+    std::mutex m_mutex;
+    std::shared_ptr<const Model> m_model;
+    Engine m_engine;
+    ComputeType m_type;
+    std::shared_ptr<const Plan> m_dense;
+    std::shared_ptr<const Tokenizer> m_tokenizer;
+    std::optional<RunSpeed> m_speed;
+    double m_stepSeconds = 0;
+    std::vector<ReadTask> m_tasks;
+};
+
+} // namespace secateur

@@ -1,0 +1,74 @@
+#pragma once
+
+#include "widgets/evaluations/further_items.h"
+
+#include <QDialog>
+
+#include <vector>
+
+class QCheckBox;
+class QComboBox;
+class QGridLayout;
+class QLabel;
+class QLineEdit;
+class QMenu;
+class QSpinBox;
+class QToolButton;
+
+namespace secateur {
+
+class LiveEvaluation;
+
+/// What is measured of each mask besides its loss: tasks, tokens in a second, a continued prompt, each with the seconds
+/// that it is expected to take. Every edit counts at once; the window stays usable beside it.
+class FurtherChoiceBox : public QDialog {
+    Q_OBJECT
+
+public:
+    explicit FurtherChoiceBox(LiveEvaluation* live, QWidget* parent = nullptr);
+
+    /// As chosen by hand: asked without examples, 100 questions at most.
+    void addTask(const QString& path);
+
+protected:
+    void showEvent(QShowEvent* event) override;
+
+private:
+    struct Row {
+        TaskRequest request;
+        QComboBox* format;
+        QSpinBox* shots;
+        QSpinBox* limit;
+        QLabel* expected;
+        std::vector<QWidget*> widgets; ///< all of the row
+    };
+
+    void buildTasks();
+    void buildOthers();
+    void buildRows();
+    void addRow(const TaskRequest& request, int line);
+    void fillMenu();
+    void chooseFile();
+    void choose();
+    void announce();
+    void refresh();
+    QString expectation(const FurtherItem& item) const;
+    PromptRequest prompt() const;
+
+    LiveEvaluation* m_live;
+    QGridLayout* m_tasks;
+    std::vector<Row> m_rows;
+    QMenu* m_recent;
+    QLabel* m_noTasks;
+    QCheckBox* m_speed;
+    QLabel* m_speedExpected;
+    QCheckBox* m_continues;
+    QLineEdit* m_prompt;
+    QSpinBox* m_newTokens;
+    QLabel* m_promptExpected;
+};
+
+/// The button that opens the box, and says what is chosen there.
+QToolButton* furtherButton(LiveEvaluation* live, QWidget* parent);
+
+} // namespace secateur

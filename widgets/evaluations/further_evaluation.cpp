@@ -1,0 +1,268 @@
+#include "widgets/evaluations/further_evaluation.h"
+
+#include "analysis/masks/mask_record.h"
+#include "widgets/document/document.h"
+#include "widgets/evaluations/further_bench.h"
+#include "widgets/document/mask_editor.h"
+
+#include <QFileInfo>
+
+#include <algorithm>
+#include <utility>
+
+namespace secateur {
+
+namespace {
+
+/// The value that goes with an item; null when there is none.
+template <typename Values>
+auto* find(const Values& values, const FurtherItem& item) {
+    const auto found = std::ranges::find_if(values, [&](const auto& one) { return one.item == item; });
+    return found == values.end() ? nullptr : &found->value;
+}
+
+bool isTimed(const FurtherItem& item) {
+    return std::holds_alternative<SpeedRequest>(item);
+}
+
+} // namespace
+
+FurtherEvaluation::FurtherEvaluation(Document* document, JobRunner* jobs, ComputeType type, QObject* parent)
+    : QObject(parent)
+    , m_document(document)
+    , m_jobs(jobs)
+    , m_type(type) {
+    connect(jobs, &JobRunner::failed, this, &FurtherEvaluation::onFailed);
+    connect(jobs, &JobRunner::cancelled, this, [this](quint64 job) {
+        if (job == m_job && m_job != 0) // from the panel of jobs
+            stopHere();
+    });
+    connect(jobs, &JobRunner::progressed, this, [this](quint64 job, double fraction) {
+        if (job != m_job || m_job == 0)
+            return;
+        m_fraction = fraction;
+        emit changed();
+    });
+}
+
+FurtherEvaluation::~FurtherEvaluation() = default;
+
+void FurtherEvaluation::reset() {
+    abandon();
+    m_known.clear();
+    m_forecasts.clear();
+    m_problems.clear();
+    m_announced.clear();
+    m_bench.reset();
+    if (m_document->model() && m_document->engine().readTask)
+        m_bench = std::make_shared<FurtherBench>(m_document->model(), m_document->engine(), m_type);
+    abandon();
+}
+
+void FurtherEvaluation::choose(const FurtherChoice& choice) {
+    if (choice == m_choice)
+        return;
+    m_choice = choice;
+    m_problems.clear(); // what was wrong may have been put right
+    abandon();
+}
+
+void FurtherEvaluation::abandon() {
+    m_jobs->cancel(std::exchange(m_job, 0));
+    m_isWanted = false;
+    const bool nothing = !m_bench || m_choice.items().empty();
+    setState(nothing ? State::off : isMeasured() ? State::complete : State::waiting);
+}
+
+void FurtherEvaluation::begin() {
+    if (!m_bench || m_state == State::complete || (m_isWanted && m_job != 0))
+        return;
+    m_jobs->cancel(std::exchange(m_job, 0));
+    m_isWanted = true;
+    next();
+}
+
+void FurtherEvaluation::stopHere() {
+    if (m_state != State::running)
+        return;
+    m_jobs->cancel(std::exchange(m_job, 0));
+    m_isWanted = false;
+    setState(State::stopped);
+}
+
+void FurtherEvaluation::announce(const std::vector<FurtherItem>& items) {
+    m_announced = items;
+    if (m_bench && m_job == 0)
+        next();
+}
+
+const FurtherFigure* FurtherEvaluation::known(const FurtherItem& item, const PruningMask& mask) const {
+    const auto found =
+        std::ranges::find_if(m_known, [&](const Known& one) { return one.item == item && one.mask == mask; });
+    return found == m_known.end() ? nullptr : &found->figure;
+}
+
+const FurtherFigure* FurtherEvaluation::figure(const FurtherItem& item) const {
+    return m_document->isOpen() ? known(item, m_document->masks()->mask()) : nullptr;
+}
+
+const FurtherFigure* FurtherEvaluation::denseFigure(const FurtherItem& item) const {
+    return m_document->isOpen() ? known(item, PruningMask(m_document->spec())) : nullptr;
+}
+
+const FurtherForecast* FurtherEvaluation::forecast(const FurtherItem& item) const {
+    return find(m_forecasts, item);
+}
+
+QString FurtherEvaluation::problem(const FurtherItem& item) const {
+    const QString* sentence = find(m_problems, item);
+    return sentence ? *sentence : QString();
+}
+
+std::vector<FurtherEvaluation::Step> FurtherEvaluation::missing() const {
+    std::vector<Step> steps;
+    const bool isDense = m_document->masks()->mask().keepsAll();
+    std::vector<Step> runs;
+    for (const FurtherItem& item : m_choice.items()) {
+        if (!problem(item).isEmpty() || figure(item))
+            continue;
+        if (!forecast(item))
+            steps.push_back({item, Kind::prepare});
+        if (!isDense && !isTimed(item) && !denseFigure(item))
+            runs.push_back({item, Kind::dense});
+        runs.push_back({item, Kind::mask});
+    }
+    steps.insert(steps.end(), runs.begin(), runs.end());
+    return steps;
+}
+
+bool FurtherEvaluation::isMeasured() const {
+    return m_document->isOpen() && missing().empty();
+}
+
+std::optional<double> FurtherEvaluation::secondsLeft() const {
+    double seconds = 0;
+    for (const Step& step : missing()) {
+        const FurtherForecast* expected = forecast(step.item);
+        if (!expected)
+            return std::nullopt;
+        const bool hasTurns = isTimed(step.item) && !m_document->masks()->mask().keepsAll();
+        const double left = isRunning(step.item) && step.kind == m_step.kind ? 1 - m_fraction : 1;
+        seconds += expected->seconds * (hasTurns ? 2 : 1) * left;
+    }
+    return seconds;
+}
+
+void FurtherEvaluation::next() {
+    std::vector<Step> steps;
+    if (m_isWanted)
+        steps = missing();
+    for (const FurtherItem& item : m_announced)
+        if (!forecast(item) && problem(item).isEmpty())
+            steps.push_back({item, Kind::prepare});
+    m_fraction = 0;
+    if (!steps.empty())
+        return start(steps.front());
+    if (std::exchange(m_isWanted, false))
+        setState(m_choice.items().empty() ? State::off : State::complete);
+    else
+        emit changed();
+}
+
+QString FurtherEvaluation::title(const Step& step) const {
+    const QString whom = step.kind == Kind::dense || m_document->masks()->mask().keepsAll()
+                             ? tr("the dense model")
+                             : QString::fromStdString(m_document->masks()->state().edited().name);
+    if (const auto* task = std::get_if<TaskRequest>(&step.item)) {
+        const QString file = QFileInfo(QString::fromStdString(task->path)).completeBaseName();
+        return step.kind == Kind::prepare ? tr("Reading %1").arg(file) : tr("Asking %1 of %2").arg(file, whom);
+    }
+    if (step.kind == Kind::prepare)
+        return tr("Timing a layer");
+    return isTimed(step.item) ? tr("Timing %1").arg(whom) : tr("Continuing the prompt under %1").arg(whom);
+}
+
+void FurtherEvaluation::start(const Step& step) {
+    m_step = step;
+    if (step.kind == Kind::prepare) {
+        startPreparation(step);
+    } else {
+        const PruningMask mask =
+            step.kind == Kind::dense ? PruningMask(m_document->spec()) : m_document->masks()->mask();
+        std::optional<FurtherFigure> dense;
+        if (const FurtherFigure* figure = denseFigure(step.item); figure && !mask.keepsAll())
+            dense = *figure;
+        const auto work = [this, bench = m_bench, step, mask, dense](const Progress& progress) {
+            FurtherFigure figure = bench->run(step.item, mask, dense ? &*dense : nullptr, progress);
+            return [this, step, mask, figure = std::move(figure)] { take(step, mask, figure); };
+        };
+        m_job = m_jobs->start(title(step), JobRunner::Priority::interactive, work);
+    }
+    if (m_isWanted)
+        setState(State::running);
+}
+
+void FurtherEvaluation::startPreparation(const Step& step) {
+    const auto work = [this, bench = m_bench, item = step.item, tasks = m_choice.tasks](const Progress& progress) {
+        const FurtherForecast found = bench->prepare(item, tasks, progress);
+        return [this, item, found] {
+            m_job = 0;
+            m_forecasts.push_back({item, found});
+            emit changed();
+            next();
+        };
+    };
+    m_job = m_jobs->start(title(step), JobRunner::Priority::interactive, work);
+}
+
+void FurtherEvaluation::take(const Step& step, const PruningMask& mask, FurtherFigure figure) {
+    m_job = 0;
+    keep(figure, mask);
+    const PruningMask none(m_document->spec());
+    const bool isTimedBoth = figure.latency && figure.latency->reference;
+    if (isTimedBoth && !denseFigure(step.item)) {
+        FurtherFigure dense = figure;
+        dense.latency = Latency{figure.latency->rules, *figure.latency->reference, {}, {}};
+        dense.seconds = 0;
+        keep(dense, none);
+        m_known.push_back({step.item, none, std::move(dense)});
+    }
+    m_known.push_back({step.item, mask, std::move(figure)});
+    emit changed();
+    next();
+}
+
+/// In the session.
+void FurtherEvaluation::keep(const FurtherFigure& figure, const PruningMask& mask) {
+    Evaluation evaluation;
+    evaluation.dtype = figure.dtype;
+    evaluation.device = figure.device;
+    evaluation.seconds = figure.seconds;
+    evaluation.latency = figure.latency;
+    if (figure.task)
+        evaluation.tasks.push_back(*figure.task);
+    if (figure.written)
+        evaluation.continuations.push_back(*figure.written);
+    MaskRecord record;
+    record.mask = mask;
+    if (!mask.keepsAll()) {
+        evaluation.mask.name = m_document->masks()->state().edited().name;
+        record = *m_document->masks()->state().edited().record;
+    }
+    m_document->addEvaluation(std::move(evaluation), record);
+}
+
+void FurtherEvaluation::setState(State state) {
+    m_state = state;
+    emit changed();
+}
+
+void FurtherEvaluation::onFailed(quint64 job, const QString& message) {
+    if (job != m_job || m_job == 0)
+        return;
+    m_job = 0;
+    m_problems.push_back({m_step.item, message});
+    next();
+}
+
+} // namespace secateur

@@ -1,0 +1,140 @@
+#include "widgets/evaluations/generation_view.h"
+
+#include "widgets/document/document.h"
+#include "widgets/evaluations/further_evaluation.h"
+#include "widgets/document/mask_editor.h"
+
+#include <QEvent>
+#include <QGridLayout>
+#include <QLabel>
+#include <QScrollBar>
+#include <QTextEdit>
+#include <QVBoxLayout>
+
+#include <algorithm>
+
+namespace secateur {
+
+namespace {
+
+QTextEdit* side(const QString& name) {
+    auto* edit = new QTextEdit;
+    edit->setReadOnly(true);
+    edit->setAcceptRichText(false);
+    edit->setTabChangesFocus(true);
+    edit->setAccessibleName(name);
+    return edit;
+}
+
+QString textOf(const FurtherFigure* figure) {
+    return figure ? QString::fromStdString(figure->written->text) : QString();
+}
+
+/// Where two texts begin to differ, at the beginning of the word; negative when they do not.
+qsizetype firstDifference(const QString& a, const QString& b) {
+    const qsizetype shorter = std::min(a.size(), b.size());
+    qsizetype place = std::mismatch(a.begin(), a.begin() + shorter, b.begin()).first - a.begin();
+    if (place == a.size() && place == b.size())
+        return -1;
+    while (place > 0 && !a[place - 1].isSpace())
+        --place;
+    return place;
+}
+
+} // namespace
+
+GenerationView::GenerationView(Document* document, FurtherEvaluation* further, QWidget* parent)
+    : QWidget(parent)
+    , m_document(document)
+    , m_further(further)
+    , m_sides(new QWidget)
+    , m_hint(new QLabel(tr("Choose a prompt at “Measure also…”: what the dense model and a mask put behind it stands "
+                           "here side by side.")))
+    , m_denseTitle(new QLabel(tr("dense")))
+    , m_maskTitle(new QLabel)
+    , m_dense(side(tr("Text of the dense model")))
+    , m_mask(side(tr("Text under the mask"))) {
+    m_hint->setAlignment(Qt::AlignCenter);
+    m_hint->setWordWrap(true);
+    m_hint->setForegroundRole(QPalette::PlaceholderText);
+    auto* grid = new QGridLayout(m_sides);
+    grid->setContentsMargins(8, 4, 8, 8);
+    grid->setVerticalSpacing(2);
+    grid->addWidget(m_denseTitle, 0, 0);
+    grid->addWidget(m_maskTitle, 0, 1);
+    grid->addWidget(m_dense, 1, 0);
+    grid->addWidget(m_mask, 1, 1);
+    grid->setColumnStretch(0, 1);
+    grid->setColumnStretch(1, 1);
+    auto* column = new QVBoxLayout(this);
+    column->setContentsMargins(0, 0, 0, 0);
+    column->addWidget(m_sides, 1);
+    column->addWidget(m_hint, 1);
+    connect(further, &FurtherEvaluation::changed, this, &GenerationView::refresh);
+    refresh();
+}
+
+void GenerationView::refresh() {
+    const bool isChosen = m_document->isOpen() && m_further->choice().prompt;
+    m_sides->setVisible(isChosen);
+    m_hint->setVisible(!isChosen);
+    if (!isChosen)
+        return;
+    const FurtherItem item = *m_further->choice().prompt;
+    const FurtherFigure* dense = m_further->denseFigure(item);
+    const bool isDense = m_document->masks()->mask().keepsAll();
+    const FurtherFigure* mask = isDense ? nullptr : m_further->figure(item);
+    const qsizetype differsAt = dense && mask ? firstDifference(textOf(dense), textOf(mask)) : -1;
+    showText(m_dense, dense ? &*dense->written : nullptr, differsAt);
+    showText(m_mask, mask ? &*mask->written : nullptr, differsAt);
+    QString title = QString::fromStdString(m_document->masks()->state().edited().name);
+    if (dense && mask && differsAt < 0)
+        title = tr("%1: the same text").arg(title);
+    m_maskTitle->setText(isDense ? QString() : title);
+    m_mask->setPlaceholderText(isDense                               ? tr("A mask that cuts something writes here.")
+                               : !m_further->problem(item).isEmpty() ? m_further->problem(item)
+                               : m_further->isRunning(item)          ? tr("Writing…")
+                                                                     : tr("Not written yet."));
+    m_dense->setPlaceholderText(m_further->problem(item));
+}
+
+void GenerationView::showText(QTextEdit* side, const PromptContinuation* written, qsizetype differsAt) {
+    const QString prompt = written ? QString::fromStdString(written->prompt.text) : QString();
+    const QString text = written ? QString::fromStdString(written->text) : QString();
+    if (side->toPlainText() != prompt + text || text.isEmpty()) {
+        side->clear();
+        QTextCharFormat quiet;
+        quiet.setForeground(palette().placeholderText());
+        QTextCursor cursor(side->document());
+        if (written) {
+            cursor.insertText(prompt, quiet);
+            cursor.insertText(text, QTextCharFormat());
+        }
+        side->moveCursor(QTextCursor::Start);
+    }
+    QList<QTextEdit::ExtraSelection> marks;
+    if (differsAt >= 0 && written) {
+        qsizetype end = std::min(differsAt + 1, text.size());
+        while (end < text.size() && !text[end].isSpace())
+            ++end;
+        QTextEdit::ExtraSelection mark{QTextCursor(side->document()), {}};
+        mark.cursor.setPosition(static_cast<int>(prompt.size() + std::min(differsAt, text.size())));
+        mark.cursor.setPosition(static_cast<int>(prompt.size() + end), QTextCursor::KeepAnchor);
+        QColor colour = palette().color(QPalette::Highlight);
+        colour.setAlphaF(0.65F);
+        mark.format.setBackground(colour);
+        marks << mark;
+    }
+    side->setExtraSelections(marks);
+}
+
+void GenerationView::changeEvent(QEvent* event) {
+    QWidget::changeEvent(event);
+    if (event->type() != QEvent::PaletteChange)
+        return;
+    for (QTextEdit* side : {m_dense, m_mask})
+        side->clear(); // texts carry the colours they were set in
+    refresh();
+}
+
+} // namespace secateur

@@ -1,0 +1,276 @@
+#include "widgets/evaluations/live_evaluation.h"
+
+#include "analysis/model/kernels.h"
+#include "analysis/running/run_speed.h"
+#include "analysis/running/runner.h"
+#include "widgets/document/document.h"
+#include "widgets/evaluations/further_evaluation.h"
+#include "widgets/document/mask_editor.h"
+#include "widgets/evaluations/mask_prediction.h"
+
+#include <QTimer>
+
+#include <algorithm>
+#include <mutex>
+#include <utility>
+
+namespace secateur {
+
+namespace {
+
+/// A person who cuts several heads one after the other does not want each of them measured.
+constexpr int pauseMs = 350;
+
+/// What a freshly opened model shows comes before what its cuts cost.
+constexpr auto firstResult = "gate_norm";
+
+/// A quarter for the streams: the model's weights, and other programs, need room too.
+constexpr std::int64_t streamShare = 4;
+
+} // namespace
+
+/// The text and what is cached of its runs. Belongs to whichever job holds the mutex.
+struct LiveEvaluation::Bench {
+    std::mutex mutex;
+    std::shared_ptr<const Model> model;
+    EvaluationChoice choice;
+    EvaluatorOptions pace;
+    Engine engine;
+    std::unique_ptr<TextEvaluator> evaluator;
+    EvaluationTextInfo info;
+
+    void prepare(const Progress& progress);
+};
+
+/// On its way from the worker to the window.
+struct LiveEvaluation::Incoming {
+    std::mutex mutex;
+    std::optional<EvaluationTextInfo> text;
+    std::optional<double> expectedSeconds;
+    std::optional<MaskEvaluation> found;
+};
+
+void LiveEvaluation::Bench::prepare(const Progress& progress) {
+    if (evaluator)
+        return;
+    TextRequest request = choice.text;
+    const auto dense = [&] { return model->runner().plan(PruningMask(model->spec()), pace.type); };
+    request.rules.mostTokens = choice.tokens
+                                   ? *choice.tokens
+                                   : interactiveTokens(runSpeed(*model, *dense(), progress.part(0, 0)), model->spec());
+    EvaluationText text = engine.readText(*model, request, progress.part(0, 0));
+    info.source = text.source;
+    info.digest = text.digest;
+    info.windows = text.scored.windows.sequences.size();
+    info.tokens = text.scored.windows.tokens;
+    info.rules = text.scored.rules;
+    EvaluatorOptions options = pace;
+    options.streamBudget = engine.availableMemory() / streamShare;
+    evaluator = std::make_unique<TextEvaluator>(*model, std::move(text.scored), options, progress.part(0, 0));
+    info.dtype = name(evaluator->type());
+    info.device = model->kernels().device();
+}
+
+LiveEvaluation::LiveEvaluation(Document* document, JobRunner* jobs, const EvaluatorOptions& pace, QObject* parent)
+    : QObject(parent)
+    , m_document(document)
+    , m_jobs(jobs)
+    , m_further(new FurtherEvaluation(document, jobs, pace.type, this))
+    , m_prediction(new MaskPrediction(document, jobs, this))
+    , m_pause(new QTimer(this))
+    , m_pace(pace) {
+    m_choice.text.rules.window = 512; // many windows make a narrow interval
+    m_pause->setSingleShot(true);
+    m_pause->setInterval(pauseMs);
+    connect(m_pause, &QTimer::timeout, this, [this] {
+        if (m_document->state(firstResult) == MetricState::computing)
+            m_pause->start();
+        else
+            evaluate();
+    });
+    connect(document, &Document::opened, this, &LiveEvaluation::reset);
+    connect(document, &Document::modelLocated, this, &LiveEvaluation::reset);
+    connect(document->masks(), &MaskEditor::maskChanged, this, &LiveEvaluation::followMask);
+    connect(jobs, &JobRunner::progressed, this, [this](quint64 job) {
+        if (job == m_job)
+            takeIncoming();
+    });
+    connect(jobs, &JobRunner::failed, this, &LiveEvaluation::onFailed);
+    connect(jobs, &JobRunner::cancelled, this, &LiveEvaluation::onCancelled);
+}
+
+void LiveEvaluation::choose(const EvaluationChoice& choice) {
+    const bool sameText = choice.text == m_choice.text && choice.tokens == m_choice.tokens;
+    m_choice = choice;
+    m_further->choose(choice.further);
+    if (sameText)
+        followMask();
+    else
+        reset();
+}
+
+void LiveEvaluation::reset() {
+    abandon();
+    m_done.clear();
+    m_text.reset();
+    if (!m_bench || m_bench->model != m_document->model())
+        m_further->reset();
+    m_bench.reset();
+    if (m_document->model()) {
+        m_bench = std::make_shared<Bench>();
+        m_bench->model = m_document->model();
+        m_bench->choice = m_choice;
+        m_bench->pace = m_pace;
+        m_bench->engine = m_document->engine();
+    }
+    followMask();
+}
+
+void LiveEvaluation::abandon() {
+    m_pause->stop();
+    m_jobs->cancel(std::exchange(m_job, 0));
+    m_incoming.reset();
+    m_expectedSeconds.reset();
+    m_further->abandon();
+}
+
+void LiveEvaluation::followMask() {
+    abandon();
+    m_shown.reset();
+    if (!m_bench || !m_bench->engine.readText)
+        return setState(State::unavailable);
+    const auto known = std::ranges::find(m_done, m_document->masks()->mask(), &Done::mask);
+    if (known != m_done.end()) {
+        m_shown = known->found;
+        setState(m_shown->isComplete() ? State::complete : State::stopped);
+        if (m_state == State::complete && m_choice.isAutomatic)
+            m_further->begin();
+        return;
+    }
+    if (m_choice.isAutomatic)
+        m_pause->start();
+    setState(m_choice.isAutomatic ? State::waiting : State::idle);
+}
+
+void LiveEvaluation::setState(State state) {
+    m_state = state;
+    emit changed();
+}
+
+void LiveEvaluation::evaluate() {
+    if (m_state == State::complete)
+        m_further->begin();
+    if (!m_bench || m_state == State::running || m_state == State::complete)
+        return;
+    m_pause->stop();
+    m_incoming = std::make_shared<Incoming>();
+    const auto work = [this, bench = m_bench, incoming = m_incoming,
+                       mask = m_document->masks()->mask()](const Progress& progress) {
+        const std::lock_guard onlyUser(bench->mutex);
+        bench->prepare(progress);
+        {
+            const std::lock_guard lock(incoming->mutex);
+            incoming->text = bench->info;
+            incoming->expectedSeconds = bench->evaluator->expectedSeconds(mask);
+        }
+        const auto sink = [&incoming](const MaskEvaluation& found) {
+            const std::lock_guard lock(incoming->mutex);
+            incoming->found = found;
+        };
+        MaskEvaluation found = bench->evaluator->evaluate(mask, sink, progress);
+        return [this, incoming, mask, found = std::move(found)] {
+            if (incoming != m_incoming)
+                return;
+            takeIncoming();
+            m_job = 0;
+            finish(mask, found);
+        };
+    };
+    const QString name = QString::fromStdString(m_document->masks()->state().edited().name);
+    const bool isDense = m_document->masks()->mask().keepsAll();
+    m_job = m_jobs->start(isDense ? tr("Evaluating the dense model") : tr("Evaluating %1").arg(name),
+                          JobRunner::Priority::interactive, work);
+    setState(State::running);
+}
+
+void LiveEvaluation::takeIncoming() {
+    if (!m_incoming)
+        return;
+    {
+        const std::lock_guard lock(m_incoming->mutex);
+        if (m_incoming->text)
+            m_text = m_incoming->text;
+        if (m_incoming->expectedSeconds)
+            m_expectedSeconds = m_incoming->expectedSeconds;
+        if (!m_incoming->found)
+            return;
+        m_shown = std::move(m_incoming->found);
+        m_incoming->found.reset();
+    }
+    emit changed();
+}
+
+/// What the session keeps of a run.
+Evaluation LiveEvaluation::kept(const Perplexity& run, int reusedLayers) const {
+    Evaluation evaluation;
+    evaluation.mask.name = m_document->masks()->state().edited().name;
+    evaluation.dtype = m_text->dtype;
+    evaluation.device = m_text->device;
+    evaluation.reusedLayers = reusedLayers;
+    TextEvaluation text;
+    text.source = m_text->source;
+    text.digest = m_text->digest;
+    text.perplexity = run;
+    text.windows = m_text->windows;
+    evaluation.text = std::move(text);
+    return evaluation;
+}
+
+void LiveEvaluation::finish(const PruningMask& mask, const MaskEvaluation& found) {
+    std::erase_if(m_done, [&](const Done& done) { return done.mask == mask; });
+    m_done.push_back({mask, found});
+    m_shown = found;
+    MaskRecord dense;
+    dense.mask = PruningMask(m_document->spec());
+    m_document->addEvaluation(kept(found.dense, 0), dense);
+    if (!mask.keepsAll())
+        m_document->addEvaluation(kept(found.run, found.reusedLayers), *m_document->masks()->state().edited().record);
+    setState(found.isComplete() ? State::complete : State::stopped);
+    emit evaluated(mask, found);
+    m_prediction->take(mask, found, m_choice.text);
+    if (m_state == State::complete)
+        m_further->begin();
+}
+
+void LiveEvaluation::stopHere() {
+    if (m_state != State::running && m_state != State::waiting)
+        return m_further->stopHere();
+    takeIncoming();
+    abandon();
+    if (m_shown && !m_shown->run.windows.empty())
+        finish(m_document->masks()->mask(), MaskEvaluation(*m_shown));
+    else
+        setState(State::idle);
+}
+
+std::optional<double> LiveEvaluation::secondsLeft() const {
+    if (m_state == State::complete || !m_expectedSeconds)
+        return std::nullopt;
+    return m_shown && !m_shown->run.windows.empty() ? m_shown->secondsLeft : *m_expectedSeconds;
+}
+
+void LiveEvaluation::onFailed(quint64 job, const QString& message) {
+    if (job != m_job || m_job == 0)
+        return;
+    abandon();
+    m_failure = message;
+    setState(State::failed);
+    m_further->begin(); // a text may say nothing of a model whose tasks do
+}
+
+void LiveEvaluation::onCancelled(quint64 job) {
+    if (job == m_job && m_job != 0) // from the panel of jobs
+        stopHere();
+}
+
+} // namespace secateur

@@ -1,0 +1,139 @@
+#pragma once
+
+#include "analysis/model/model_spec.h"
+#include "widgets/heads/heads_picture.h"
+#include "widgets/heads/heads_shears.h"
+
+#include <QWidget>
+
+#include <optional>
+#include <set>
+
+namespace secateur {
+
+class HeadFilter;
+class HeadsThreshold;
+class MaskEditor;
+class Selection;
+
+/// The grid of heads that mouse and keyboard select and cut in. Select: click, Ctrl to toggle, Shift to extend, drag
+/// for a rectangle, Ctrl+Shift+drag for a lasso, headers for whole layers and columns, arrows. Cut: click and drag with
+/// the shears or with Alt, the switches beside a layer, the colour bar for a threshold, [ and ]. The wheel scrolls,
+/// with Ctrl it zooms; the middle button pans.
+class HeadsGrid : public QWidget {
+    Q_OBJECT
+
+public:
+    enum class Tool { select, lasso, shears };
+
+    HeadsGrid(MaskEditor* masks, Selection* selection, QWidget* parent);
+
+    void setModel(const ModelSpec& spec);
+    /// @param values [layers, heads]
+    /// @param byGroup KV groups are selected as a whole
+    /// @param classes that the values are; none = they are numbers
+    void setValues(const Matrix& values, const ColourScale& scale, const QString& label, bool byGroup,
+                   const QStringList& classes = {});
+    /// Cells that do not pass step back; selecting several leaves them out, a click on one does not.
+    void setFilter(const HeadFilter* filter);
+    /// What dragging without modifiers does.
+    void setTool(Tool tool);
+    HeadsThreshold* threshold() const { return m_threshold; }
+    /// What a click here would do, or what a drag is doing; empty over cells.
+    const QString& hint() const { return m_hint; }
+    void selectAll();
+    void resetZoom();
+    /// Scrolls to a head.
+    void reveal(HeadId head) { m_picture.reveal(head); }
+    QRect cellRect(HeadId head) const { return m_picture.cellRect(head); }
+    QRect switchRect(LayerSwitch which) const { return m_picture.switches().rect(which); }
+    QRect colourBarRect() const { return m_picture.colourBar().pixels(); }
+    /// The layer whose label or switches a point is on.
+    std::optional<int> layerAt(QPointF point) const;
+    /// Makes what is under a point the selection, unless it is selected: a menu will be about it.
+    void selectForMenu(QPointF point);
+
+signals:
+    void toolTipRequested(const QPoint& globalPosition);
+    void hinted();
+    /// A cell was double-clicked: the person wants to see more of this head.
+    void opened(secateur::HeadId head);
+
+protected:
+    bool event(QEvent* event) override;
+    void changeEvent(QEvent* event) override;
+    void resizeEvent(QResizeEvent* event) override;
+    void mousePressEvent(QMouseEvent* event) override;
+    void mouseMoveEvent(QMouseEvent* event) override;
+    void mouseReleaseEvent(QMouseEvent* event) override;
+    void mouseDoubleClickEvent(QMouseEvent* event) override;
+    void leaveEvent(QEvent* event) override;
+    void wheelEvent(QWheelEvent* event) override;
+    void keyPressEvent(QKeyEvent* event) override;
+    void keyReleaseEvent(QKeyEvent* event) override;
+
+private:
+    enum class Gesture { none, rectangle, lasso, pan, shears, threshold };
+
+    // heads_grid.cpp
+    void followMask();
+
+    void followSelection();
+    void followHover();
+    void followFilter();
+    void beginGesture(const HeadsPlace& place, Qt::KeyboardModifiers modifiers);
+    void beginLasso(QPointF point, bool adds);
+    void continueGesture(QPointF point);
+    void cancelGesture();
+    void applyRectangle(HeadId to);
+    void press(QPointF point, Qt::KeyboardModifiers modifiers);
+    void finishGesture();
+
+    // heads_grid_cuts.cpp
+    void beginCut(const HeadsPlace& place);
+    void toggle(LayerSwitch which);
+    void cutAlong(QPointF from, QPointF to);
+    void updateCursor(QPointF point, Qt::KeyboardModifiers modifiers);
+    QString hintAt(QPointF point) const;
+    void setHint(const QString& hint);
+
+    // heads_grid_keys.cpp
+    bool runKey(QKeyEvent* event);
+    bool escape();
+    bool navigate(QKeyEvent* event);
+    void moveTo(HeadId head, bool extend);
+    HeadId stepped(HeadId from, int layers, int units) const;
+
+    // heads_grid.cpp
+    int unit(int layer) const;
+    HeadId unitStart(HeadId head) const;
+    std::optional<HeadId> shownUnit(std::optional<HeadId> head) const;
+    bool exists(HeadId head) const;
+    int headCount(int layer) const;
+    std::set<HeadId> headsBetween(HeadId from, HeadId to, HeadsPlace::Kind kind) const;
+    /// Those that a person who takes them at once means.
+    std::set<HeadId> meant(const std::set<HeadId>& heads) const;
+
+    Selection* m_selection;
+    MaskEditor* m_masks;
+    const HeadFilter* m_filter = nullptr;
+    HeadsThreshold* m_threshold;
+    HeadsShears m_shears;
+    HeadsPicture m_picture;
+    ModelSpec m_spec;
+    bool m_byGroup = false;
+    Tool m_tool = Tool::select;
+    QString m_hint;
+
+    Gesture m_gesture = Gesture::none;
+    Qt::MouseButton m_button = Qt::NoButton; ///< that holds it
+    HeadsPlace m_anchor;                     ///< where the last gesture or key without Shift began
+    bool m_adds = false;                     ///< this gesture keeps what was selected before
+    bool m_removes = false;
+    std::set<HeadId> m_before;
+    std::optional<HeadId> m_activeBefore;
+    QPolygonF m_lasso;
+    QPointF m_lastPoint;
+};
+
+} // namespace secateur

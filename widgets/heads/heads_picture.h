@@ -1,0 +1,96 @@
+#pragma once
+
+#include "analysis/base/head_id.h"
+#include "analysis/base/matrix.h"
+#include "analysis/model/model_spec.h"
+#include "widgets/heads/layer_switches.h"
+#include "widgets/plot/plot_cells.h"
+#include "widgets/plot/plot_scale.h"
+#include "widgets/plot/plot_theme.h"
+
+#include <QPolygonF>
+#include <QRect>
+#include <QString>
+#include <QStringList>
+
+#include <memory>
+#include <optional>
+#include <set>
+#include <utility>
+#include <vector>
+
+class QWidget;
+
+namespace secateur {
+
+/// What of the heads' picture a point is on. A header stands for its whole row or column.
+struct HeadsPlace {
+    enum class Kind { cell, layerHeader, headHeader };
+    Kind kind = Kind::cell;
+    HeadId head; ///< for a header, the first cell behind it
+};
+
+/// The drawn grid of heads: cells, headers, switches and a bar of the mean beside each layer, the colour bar,
+/// the hatches of what is cut, and the outlines of selected and hovered cells. Knows where everything is, decides
+/// nothing.
+class HeadsPicture {
+public:
+    static constexpr double zoomPerNotch = 0.8; ///< of the wheel, or for one key
+
+    /// Fills its parent; mouse and keys pass through it.
+    explicit HeadsPicture(QWidget* parent);
+    ~HeadsPicture();
+
+    void setTheme(const PlotTheme& theme);
+    /// Rows and columns; shows all of them again.
+    void setModel(const ModelSpec& spec);
+    /// @param values [layers, heads]; NaN = not known
+    void setValues(const Matrix& values, const ColourScale& scale, const QString& label);
+    /// @param values [layers, heads] places in the names; NaN = not known
+    void setClasses(const Matrix& values, const QStringList& names, const QString& label);
+    void setSelected(const std::set<HeadId>& heads);
+    /// @param count cells from this one on, for a KV group
+    void setActive(std::optional<HeadId> head, int count);
+    void setHovered(std::optional<HeadId> head, int count);
+    void setLasso(const QPolygonF& lasso);
+    /// [layers][heads] false = steps back; empty = none does
+    void setPassing(const std::vector<std::vector<bool>>& passing);
+    void setCuts(const std::vector<LayerCuts>& layers);
+    void setHoveredSwitch(std::optional<LayerSwitch> hovered);
+    /// A line across the colour bar.
+    void setThreshold(std::optional<double> value);
+
+    std::optional<HeadsPlace> placeAt(QPointF point) const;
+    /// The cell under or nearest to a point; of headers and points outside too.
+    HeadId nearest(QPointF point) const;
+    QRect cellRect(HeadId head) const;
+    const LayerSwitches& switches() const;
+    const PlotColourBar& colourBar() const;
+    std::set<HeadId> headsIn(const QPolygonF& polygon) const;
+    int layersOnScreen() const;
+
+    void resize(const QSize& size);
+    void zoom(double factor, QPointF about);
+    void pan(QPointF pixels);
+    /// Scrolls only as far as needed.
+    void reveal(HeadId head);
+    void resetZoom();
+    /// Whether no scrolling is needed.
+    bool showsEverything() const;
+
+private:
+    struct Parts;
+    void arrange();
+    void showBeside();
+    void showMeans(const Matrix& values);
+    void showShares(const Matrix& values, const QStringList& names);
+    void setRanges(double firstColumn, double columns, double firstRow, double rows);
+    QString fittingLabel() const;
+    std::pair<double, double> mostVisible() const;
+    void replot();
+    void replotOutlines();
+
+    std::unique_ptr<Parts> m_parts;
+};
+
+} // namespace secateur

@@ -1,0 +1,101 @@
+#pragma once
+
+#include "analysis/figures/figure.h"
+#include "analysis/metrics/metric.h"
+#include "widgets/results/head_readout.h"
+#include "widgets/heads/heads_grid.h"
+
+#include <QWidget>
+
+#include <string>
+
+class QAction;
+class QActionGroup;
+class QHBoxLayout;
+class QStackedWidget;
+class QTimer;
+
+namespace secateur {
+
+class ColourControls;
+class Document;
+class FigureActions;
+class HatchLegend;
+class HeadFilter;
+class MaskActions;
+class ResultCombo;
+class Selection;
+
+/// The layers x heads heat map of one metric, with the shared selection drawn on it and made in it.
+class HeadsView : public QWidget {
+    Q_OBJECT
+
+public:
+    HeadsView(Document* document, Selection* selection, QWidget* parent = nullptr);
+
+    /// Heads that do not pass step back, and no threshold cuts them.
+    void setFilter(const HeadFilter* filter);
+    /// What is on screen, as a value to copy, save or draw elsewhere; without cells when nothing is measured.
+    Figure currentFigure() const;
+    /// Key of the result that is chosen, measured or not.
+    std::string resultId() const;
+    /// Copying and saving, for the window's menus; they are also in the context menu.
+    FigureActions* figureActions() const { return m_actions; }
+    HeadsGrid* grid() const { return m_grid; }
+    /// What can be done to the mask, for the window's menus; also in the context menu.
+    MaskActions* maskActions() const { return m_maskActions; }
+    QList<QAction*> tools() const;
+
+public slots:
+    void showMetric(const QString& resultId);
+    void selectAll();
+    /// The numbers of the selected cells at full precision, as CSV; a single cell as the bare number.
+    void copyValues();
+    void resetZoom();
+
+signals:
+    /// One line on the cell under the pointer, else on the active cell; empty when there is neither.
+    void hoverText(const QString& text);
+    /// The picture is of another result now.
+    void resultShown(const QString& resultId);
+    /// A person wants what measures these results as a command line.
+    void commandWanted(const std::vector<std::string>& keys);
+    /// Saving a picture did not work.
+    void failed(const QString& message);
+
+protected:
+    void contextMenuEvent(QContextMenuEvent* event) override;
+
+private:
+    void buildControls(QHBoxLayout& row);
+    void addTool(QHBoxLayout& row, const QString& text, const QKeySequence& keys, HeadsGrid::Tool tool,
+                 const QString& help);
+    void showLegend();
+    void connectAll();
+    void restore();
+    void keep();
+    void refresh();
+    void offerThreshold();
+    /// Of what is on screen: what is chosen, or what stands for it while two measurements are compared.
+    std::string shownKey() const;
+    /// Says what the hovered head, or else the active one, has.
+    void tellHead();
+    void showToolTip(const QPoint& globalPosition);
+
+    Document* m_document;
+    Selection* m_selection;
+    const HeadFilter* m_filter = nullptr;
+    QWidget* m_controls;
+    ResultCombo* m_metric;
+    ColourControls* m_colours;
+    QActionGroup* m_tools; ///< none chosen = to select
+    QStackedWidget* m_stack;
+    HeadsGrid* m_grid;
+    HatchLegend* m_legend;
+    MaskActions* m_maskActions;
+    FigureActions* m_actions;
+    QTimer* m_refresh;
+    HeadReadout m_readout; ///< of the result on screen
+};
+
+} // namespace secateur

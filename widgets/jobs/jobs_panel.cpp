@@ -1,0 +1,151 @@
+#include "widgets/jobs/jobs_panel.h"
+
+#include "widgets/jobs/job_runner.h"
+
+#include <QElapsedTimer>
+#include <QHBoxLayout>
+#include <QLabel>
+#include <QProgressBar>
+#include <QToolButton>
+#include <QVBoxLayout>
+
+#include <cmath>
+#include <utility>
+
+namespace secateur {
+
+namespace {
+
+constexpr int mostEnded = 20;
+constexpr int barSteps = 1000;
+
+QString timeWords(double seconds) {
+    if (seconds < 90)
+        return JobsPanel::tr("%1 s left").arg(std::max(1L, std::lround(seconds)));
+    return JobsPanel::tr("%1 min left").arg(std::lround(seconds / 60));
+}
+
+} // namespace
+
+class JobsPanel::Row : public QWidget {
+public:
+    explicit Row(const QString& title)
+        : m_title(new QLabel(title))
+        , m_text(new QLabel)
+        , m_bar(new QProgressBar)
+        , m_cancel(new QToolButton) {
+        m_title->setTextFormat(Qt::PlainText);
+        m_text->setTextFormat(Qt::PlainText);
+        m_text->setForegroundRole(QPalette::PlaceholderText);
+        m_bar->setRange(0, 0);
+        m_bar->setTextVisible(false);
+        m_bar->setFixedWidth(fontMetrics().averageCharWidth() * 24);
+        m_bar->setFixedHeight(fontMetrics().height() * 2 / 3);
+        m_bar->setAccessibleName(JobsPanel::tr("Progress of %1").arg(title));
+        m_cancel->setText(JobsPanel::tr("Cancel"));
+        m_cancel->setAccessibleName(JobsPanel::tr("Cancel %1").arg(title));
+        auto* row = new QHBoxLayout(this);
+        row->setContentsMargins(0, 0, 0, 0);
+        row->addWidget(m_title);
+        row->addWidget(m_text, 1);
+        row->addWidget(m_bar);
+        row->addWidget(m_cancel);
+        m_clock.start();
+    }
+
+    QString title() const { return m_title->text(); }
+    int percent() const { return m_bar->maximum() == 0 ? -1 : m_bar->value() * 100 / barSteps; }
+    QToolButton* cancelButton() const { return m_cancel; }
+
+    void update(double fraction, const QString& text, double secondsLeft) {
+        m_bar->setRange(0, barSteps);
+        m_bar->setValue(static_cast<int>(std::lround(fraction * barSteps)));
+        m_text->setText(secondsLeft < 0 ? text : text + QStringLiteral(" · ") + timeWords(secondsLeft));
+    }
+
+    void end(const QString& how, const QString& tip) {
+        m_bar->hide();
+        m_cancel->hide();
+        m_title->setForegroundRole(QPalette::PlaceholderText);
+        const double seconds = static_cast<double>(m_clock.elapsed()) / 1000;
+        m_text->setText(JobsPanel::tr("%1 after %2 s").arg(how, QString::number(seconds, 'f', seconds < 10 ? 2 : 0)));
+        m_text->setToolTip(tip);
+    }
+
+private:
+    QLabel* m_title;
+    QLabel* m_text;
+    QProgressBar* m_bar;
+    QToolButton* m_cancel;
+    QElapsedTimer m_clock;
+};
+
+JobsPanel::JobsPanel(JobRunner* jobs, QWidget* parent)
+    : QScrollArea(parent)
+    , m_jobs(jobs)
+    , m_column(new QVBoxLayout)
+    , m_empty(new QLabel(tr("Nothing is being worked on."))) {
+    auto* content = new QWidget;
+    content->setLayout(m_column);
+    m_column->setContentsMargins(8, 4, 8, 4);
+    m_column->setSpacing(2);
+    m_empty->setForegroundRole(QPalette::PlaceholderText);
+    m_column->addWidget(m_empty);
+    m_column->addStretch();
+    setWidget(content);
+    setWidgetResizable(true);
+    setFrameShape(QFrame::NoFrame);
+    setAccessibleName(tr("Jobs"));
+    connect(jobs, &JobRunner::started, this, &JobsPanel::add);
+    connect(jobs, &JobRunner::progressed, this, &JobsPanel::update);
+    connect(jobs, &JobRunner::finished, this, [this](quint64 id) { end(id, tr("done")); });
+    connect(jobs, &JobRunner::cancelled, this, [this](quint64 id) { end(id, tr("cancelled")); });
+    connect(jobs, &JobRunner::failed, this,
+            [this](quint64 id, const QString& message) { end(id, tr("failed"), message); });
+}
+
+void JobsPanel::add(quint64 id, const QString& title) {
+    auto* row = new Row(title);
+    m_column->insertWidget(0, row);
+    m_rows[id] = row;
+    connect(row->cancelButton(), &QToolButton::clicked, m_jobs, [jobs = m_jobs, id] { jobs->cancel(id); });
+    m_empty->hide();
+    // The stretch and the hidden empty line stay at the end.
+    while (m_column->count() > static_cast<int>(m_rows.size()) + mostEnded + 2) {
+        QWidget* oldest = m_column->itemAt(m_column->count() - 3)->widget();
+        m_column->removeWidget(oldest);
+        oldest->deleteLater();
+    }
+    summarise();
+}
+
+void JobsPanel::update(quint64 id, double fraction, const QString& text, double secondsLeft) {
+    m_rows.at(id)->update(fraction, text, secondsLeft);
+    summarise();
+}
+
+void JobsPanel::end(quint64 id, const QString& how, const QString& tip) {
+    m_rows.at(id)->end(how, tip);
+    m_rows.erase(id);
+    summarise();
+}
+
+void JobsPanel::summarise() {
+    if (m_rows.empty()) {
+        emit summaryChanged({});
+        return;
+    }
+    // Those in the queue, or waiting for another, say nothing of themselves.
+    const Row* told = m_rows.begin()->second;
+    for (const auto& [id, row] : m_rows)
+        if (row->percent() >= 0)
+            told = row;
+    QString text = told->title();
+    if (told->percent() >= 0)
+        text += tr(" · %1 %").arg(told->percent());
+    if (m_rows.size() > 1)
+        text += tr(" (and %1 more)").arg(m_rows.size() - 1);
+    emit summaryChanged(text);
+}
+
+} // namespace secateur

@@ -1,0 +1,238 @@
+#include "widgets/layers/layer_marks.h"
+
+#include "analysis/base/text.h"
+#include "widgets/document/mask_editor.h"
+
+#include <QCoreApplication>
+#include <QPixmap>
+#include <qcustomplot.h>
+
+#include <algorithm>
+#include <cmath>
+
+namespace secateur {
+
+namespace {
+
+constexpr double bandPeriod = 10; ///< units
+constexpr double barPeriod = 4;
+constexpr double stripHeight = 18;
+constexpr double stripGap = 3;
+constexpr double barsWidth = 0.72; ///< of the distance between layers
+
+QString markText(const char* text) {
+    return QCoreApplication::translate("LayerMarks", text);
+}
+
+Cut cutOf(bool now, bool then) {
+    return now && then ? Cut::real : now || then ? Cut::preview : Cut::none;
+}
+
+double shareCut(const std::vector<bool>& kept) {
+    if (kept.empty())
+        return 0;
+    const auto cut = std::count(kept.begin(), kept.end(), false);
+    return static_cast<double>(cut) / static_cast<double>(kept.size());
+}
+
+QString shares(const std::vector<bool>& kept, const char* thing) {
+    const auto cut = static_cast<std::size_t>(std::count(kept.begin(), kept.end(), false));
+    if (cut == 0)
+        return {};
+    return markText("%1 of %2 cut (%3 %)")
+        .arg(QString::fromStdString(grouped(cut)), QString::fromStdString(counted(kept.size(), thing)),
+             QString::fromStdString(significant(100 * shareCut(kept))));
+}
+
+} // namespace
+
+std::vector<LayerMark> layerMarks(const MaskEditor& masks, bool attention) {
+    std::vector<LayerMark> marks;
+    for (int index = 0; index < masks.mask().layerCount(); ++index) {
+        const LayerMask& now = masks.mask().layer(index);
+        const LayerMask& then = masks.preview() ? masks.preview()->layer(index) : now;
+        LayerMark mark;
+        mark.block = cutOf(!now.block, !then.block);
+        mark.mlp = cutOf(!now.mlp, !then.mlp);
+        mark.neurons = shareCut(now.neurons);
+        mark.neuronsPreview = masks.preview() ? shareCut(then.neurons) : mark.neurons;
+        if (attention) {
+            const auto isBypassed = [](const LayerMask& layer) { return layer.attention == AttentionCut::bypassQk; };
+            mark.attention = cutOf(now.attention == AttentionCut::drop, then.attention == AttentionCut::drop);
+            mark.bypass = cutOf(isBypassed(now), isBypassed(then));
+            mark.alpha = isBypassed(then) ? then.alpha : now.alpha;
+            mark.heads = shareCut(now.heads);
+            mark.headsPreview = masks.preview() ? shareCut(then.heads) : mark.heads;
+        }
+        marks.push_back(mark);
+    }
+    return marks;
+}
+
+QString cutSummary(const PruningMask& mask, int index) {
+    if (index >= mask.layerCount())
+        return {};
+    const LayerMask& layer = mask.layer(index);
+    if (!layer.block)
+        return markText("block dropped");
+    QStringList parts;
+    if (layer.attention == AttentionCut::drop)
+        parts << markText("attention dropped");
+    if (layer.attention == AttentionCut::bypassQk)
+        parts << markText("Q/K bypassed, α %1").arg(layer.alpha);
+    parts << shares(layer.heads, "head");
+    if (!layer.mlp)
+        parts << markText("MLP dropped");
+    parts << shares(layer.neurons, "neuron");
+    parts.removeAll(QString());
+    return parts.join(" · ");
+}
+
+QBrush slantBrush(Slant slant, Cut cut, double period, const PlotTheme& theme, double pixelRatio) {
+    const double scale = theme.unit * pixelRatio;
+    const int side = std::max(3, static_cast<int>(std::lround(period * scale)));
+    QPixmap tile(side, side);
+    tile.fill(Qt::transparent);
+    QColor colour = theme.text;
+    colour.setAlphaF(cut == Cut::real ? 0.36F : 0.18F);
+    QPainter painter(&tile);
+    painter.setRenderHint(QPainter::Antialiasing);
+    painter.setPen(QPen(colour, 1.1 * scale));
+    for (int turn = -1; turn <= 1; ++turn) { // with the corners that the neighbours' lines cross
+        const double from = turn * side;
+        if (slant != Slant::down)
+            painter.drawLine(QPointF(from - side, 2 * side), QPointF(from + 2 * side, -side));
+        if (slant != Slant::up)
+            painter.drawLine(QPointF(from - side, -side), QPointF(from + 2 * side, 2 * side));
+    }
+    painter.end();
+    QBrush brush(tile);
+    brush.setTransform(QTransform::fromScale(1 / pixelRatio, 1 / pixelRatio));
+    return brush;
+}
+
+class LayerMarks::Drawing : public QCPLayerable {
+public:
+    Drawing(QCPAxis* axis, const PlotTheme& colours)
+        : QCPLayerable(axis->parentPlot(), "grid", axis->axisRect())
+        , m_axis(axis)
+        , m_theme(colours) {
+        setParent(axis->axisRect());
+    }
+
+    void setLayers(const std::vector<LayerMark>& layers) {
+        m_layers = layers;
+        const bool hasBars = std::ranges::any_of(layers, [](const LayerMark& mark) {
+            return std::max({mark.heads, mark.headsPreview, mark.neurons, mark.neuronsPreview}) > 0;
+        });
+        m_axis->setOffset(hasBars ? m_theme.length(stripHeight + stripGap) : 0);
+    }
+
+protected:
+    QRect clipRect() const override {
+        return m_axis->axisRect()->rect().adjusted(0, 0, 0, m_theme.length(stripHeight + stripGap));
+    }
+    void applyDefaultAntialiasingHint(QCPPainter* painter) const override { painter->setAntialiasing(false); }
+    void draw(QCPPainter* painter) override {
+        for (std::size_t layer = 0; layer < m_layers.size(); ++layer) {
+            drawBands(*painter, static_cast<int>(layer), m_layers[layer]);
+            drawBars(*painter, static_cast<int>(layer), m_layers[layer]);
+        }
+    }
+
+private:
+    QRect column(int layer, double width) const {
+        const int left = static_cast<int>(std::lround(m_axis->coordToPixel(layer - width / 2)));
+        const int right = static_cast<int>(std::lround(m_axis->coordToPixel(layer + width / 2)));
+        const QRect rect = m_axis->axisRect()->rect();
+        return {left, rect.top(), std::max(1, right - left), rect.height()};
+    }
+
+    void tint(QPainter& painter, const QRect& box, Cut cut) const {
+        QColor colour = m_theme.text;
+        colour.setAlphaF(cut == Cut::real ? 0.09F : 0.04F);
+        painter.fillRect(box, colour);
+    }
+
+    void hatch(QPainter& painter, const QRect& box, Slant slant, Cut cut, double period) const {
+        if (cut != Cut::none)
+            painter.fillRect(box, slantBrush(slant, cut, period, m_theme, parentPlot()->bufferDevicePixelRatio()));
+    }
+
+    void drawBands(QPainter& painter, int layer, const LayerMark& mark) const {
+        const QRect band = column(layer, 1);
+        for (const Cut cut : {mark.block, mark.bypass})
+            if (cut != Cut::none)
+                tint(painter, band, cut);
+        hatch(painter, band, Slant::both, mark.block, bandPeriod);
+        hatch(painter, band, Slant::up, mark.attention, bandPeriod);
+        hatch(painter, band, Slant::down, mark.mlp, bandPeriod);
+        if (mark.bypass != Cut::none)
+            drawAlpha(painter, band, mark);
+    }
+
+    /// Across, or upwards where the band is narrow.
+    void drawAlpha(QPainter& painter, const QRect& band, const LayerMark& mark) const {
+        const QString text = QStringLiteral("α %1").arg(mark.alpha);
+        const QFontMetrics metrics(m_theme.font);
+        const int air = m_theme.length(3);
+        if (band.width() < metrics.height() * 3 / 4)
+            return;
+        painter.setFont(m_theme.font);
+        painter.setPen(mark.bypass == Cut::real ? m_theme.text : m_theme.muted);
+        if (metrics.horizontalAdvance(text) + air <= band.width()) {
+            painter.drawText(band.adjusted(0, air, 0, 0), Qt::AlignHCenter | Qt::AlignTop, text);
+            return;
+        }
+        painter.save();
+        painter.translate(band.left(), band.top() + air + metrics.horizontalAdvance(text));
+        painter.rotate(-90);
+        painter.drawText(QRect(0, 0, metrics.horizontalAdvance(text) + 1, band.width()),
+                         Qt::AlignCenter | Qt::TextDontClip, text);
+        painter.restore();
+    }
+
+    void drawBars(QPainter& painter, int layer, const LayerMark& mark) const {
+        const QRect whole = column(layer, barsWidth);
+        const int top = whole.bottom() + 1 + m_theme.length(stripGap);
+        const bool both = std::max(mark.heads, mark.headsPreview) > 0;
+        const int middle = both ? whole.width() / 2 : 0;
+        const QRect left(whole.left(), top, std::max(1, middle), m_theme.length(stripHeight));
+        const QRect right(whole.left() + middle, top, whole.width() - middle, m_theme.length(stripHeight));
+        const bool neurons = std::max(mark.neurons, mark.neuronsPreview) > 0;
+        drawBar(painter, neurons ? left : left.united(right), Slant::up, mark.heads, mark.headsPreview);
+        drawBar(painter, right, Slant::down, mark.neurons, mark.neuronsPreview);
+    }
+
+    void drawBar(QPainter& painter, const QRect& room, Slant slant, double share, double previewed) const {
+        if (std::max(share, previewed) <= 0)
+            return;
+        painter.fillRect(room, m_theme.absent);
+        const auto part = [&](double height) {
+            const int pixels = std::clamp(static_cast<int>(std::lround(height * room.height())), 2, room.height());
+            return room.adjusted(0, room.height() - pixels, 0, 0);
+        };
+        const auto fill = [&](const QRect& box, float opacity, Cut cut) {
+            QColor colour = m_theme.text;
+            colour.setAlphaF(opacity);
+            painter.fillRect(box, colour);
+            hatch(painter, box, slant, cut, barPeriod);
+        };
+        fill(part(std::max(share, previewed)), 0.15F, Cut::preview);
+        if (std::min(share, previewed) > 0)
+            fill(part(std::min(share, previewed)), 0.4F, Cut::real);
+    }
+
+    QCPAxis* m_axis;
+    PlotTheme m_theme;
+    std::vector<LayerMark> m_layers;
+};
+
+LayerMarks::LayerMarks(QCPAxis* layers, const PlotTheme& theme)
+    : m_drawing(new Drawing(layers, theme)) {}
+
+void LayerMarks::setLayers(const std::vector<LayerMark>& layers) {
+    m_drawing->setLayers(layers);
+}
+
+} // namespace secateur

@@ -1,0 +1,95 @@
+#pragma once
+
+#include "analysis/base/head_id.h"
+#include "analysis/model/model_spec.h"
+#include "widgets/plot/figure_widget.h"
+#include "widgets/layers/layer_marks.h"
+
+#include <optional>
+#include <set>
+
+namespace secateur {
+
+class HeadFilter;
+class MaskEditor;
+class Selection;
+
+/// A figure over the layers, in which they are selected: click, Ctrl to toggle, Shift to extend, drag, arrows. A
+/// selected layer stands for its heads. What the mask cuts is marked.
+class LayersPlot : public FigureWidget {
+    Q_OBJECT
+
+public:
+    /// What of the mask is marked.
+    enum class Marked { everything, mlp };
+
+    LayersPlot(MaskEditor* masks, Selection* selection, Marked marked, QWidget* parent);
+
+    void setModel(const ModelSpec& spec);
+    /// Layers without a head that passes step back.
+    void setFilter(const HeadFilter* filter);
+    /// Here or in another view.
+    std::optional<int> hoveredLayer() const;
+    /// The one that keys move from: the active head's, or one without heads that was chosen here.
+    std::optional<int> currentLayer() const { return m_current; }
+    /// Those that are marked as selected.
+    std::set<int> selectedLayers() const;
+    /// Selects the layer at a point alone, unless it is selected already: a menu opens there.
+    void selectForMenu(QPointF point);
+    /// The middle of a layer on the axis.
+    QPoint position(int layer) const;
+    const std::vector<LayerMark>& marks() const { return m_cuts; }
+
+signals:
+    void layerHovered();
+    void currentLayerChanged();
+    /// Clicked, or Enter pressed on it.
+    void layerActivated(int layer);
+    /// Space or Delete pressed.
+    void cutWanted();
+    void marksChanged();
+    void toolTipRequested(const QPoint& globalPosition);
+
+protected:
+    bool event(QEvent* event) override;
+    void painted() override;
+    void mousePressEvent(QMouseEvent* event) override;
+    void mouseMoveEvent(QMouseEvent* event) override;
+    void mouseReleaseEvent(QMouseEvent* event) override;
+    void leaveEvent(QEvent* event) override;
+    void showEvent(QShowEvent* event) override;
+    void keyPressEvent(QKeyEvent* event) override;
+
+private:
+    class Marks;
+    class Veil;
+
+    void followFilter();
+    void followSelection();
+    void followMask();
+    bool escape();
+    void setCurrent(std::optional<int> layer);
+    void followHover();
+    std::optional<int> layerAt(QPointF point) const;
+    void press(int layer, Qt::KeyboardModifiers modifiers);
+    void selectUpTo(int layer);
+    std::set<HeadId> headsOf(int from, int to) const;
+
+    MaskEditor* m_masks;
+    Selection* m_selection;
+    Marked m_marked;
+    const HeadFilter* m_filter = nullptr;
+    Marks* m_marks = nullptr; ///< belongs to the plot
+    Veil* m_veil = nullptr;   ///< too
+    std::optional<LayerMarks> m_cutMarks;
+    std::vector<LayerMark> m_cuts;
+    ModelSpec m_spec;
+    std::optional<int> m_current;
+    bool m_dragging = false;
+    bool m_removes = false;
+    int m_anchor = 0;
+    std::set<HeadId> m_before;  ///< kept by this drag
+    std::set<HeadId> m_restore; ///< what Esc brings back
+};
+
+} // namespace secateur

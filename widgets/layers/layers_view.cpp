@@ -1,0 +1,362 @@
+#include "widgets/layers/layers_view.h"
+
+#include "analysis/session/result_key.h"
+#include "analysis/base/statistics.h"
+#include "analysis/base/text.h"
+#include "widgets/document/commands.h"
+#include "widgets/document/comparison.h"
+#include "widgets/document/document.h"
+#include "widgets/plot/figure_actions.h"
+#include "widgets/document/head_filter.h"
+#include "widgets/layers/layer_cuts.h"
+#include "widgets/layers/layer_marks_legend.h"
+#include "widgets/layers/layers_plot.h"
+#include "widgets/document/mask_editor.h"
+#include "widgets/results/metric_names.h"
+#include "widgets/plot/plot_range.h"
+#include "widgets/plot/plot_scale.h"
+
+#include <QCheckBox>
+#include <QContextMenuEvent>
+#include <QHBoxLayout>
+#include <QLabel>
+#include <QMenu>
+#include <QMouseEvent>
+#include <QStackedWidget>
+#include <QTimer>
+#include <QToolButton>
+#include <QToolTip>
+
+#include <algorithm>
+#include <cmath>
+
+namespace secateur {
+
+namespace {
+
+constexpr int layersFrameMs = 16;
+constexpr int metricsAtFirst = 2;
+
+/// Stays open while boxes are ticked.
+class TickMenu : public QMenu {
+public:
+    using QMenu::QMenu;
+
+protected:
+    void mouseReleaseEvent(QMouseEvent* event) override {
+        QAction* action = activeAction();
+        if (action && action->isEnabled() && action->isCheckable())
+            action->trigger();
+        else
+            QMenu::mouseReleaseEvent(event);
+    }
+};
+
+std::vector<double> allValues(const Figure& figure) {
+    std::vector<double> values;
+    for (const FigureSeries& series : figure.series)
+        values.insert(values.end(), series.values.begin(), series.values.end());
+    return values;
+}
+
+std::string inShort(double value, double error) {
+    return withError(value, error) + (error > 0 ? " (estimate)" : "");
+}
+
+bool isMeanOfHeads(const MetricResult& result) {
+    return result.request.info->scope == Scope::head || result.request.info->scope == Scope::kvGroup;
+}
+
+QStringList usualMetrics() {
+    QStringList ids;
+    for (const MetricInfo* info : allMetrics())
+        if (info->scope == Scope::layer && ids.size() < metricsAtFirst)
+            ids << toQString(info->id);
+    return ids;
+}
+
+} // namespace
+
+LayersView::LayersView(Document* document, Selection* selection, QWidget* parent)
+    : QWidget(parent)
+    , m_document(document)
+    , m_controls(new QWidget)
+    , m_metrics(new QToolButton)
+    , m_menu(new TickMenu(this))
+    , m_logarithmic(new QCheckBox(tr("&Log")))
+    , m_estimates(new QLabel)
+    , m_stack(new QStackedWidget)
+    , m_plot(new LayersPlot(document->masks(), selection, LayersPlot::Marked::everything, m_stack))
+    , m_legend(new LayerMarksLegend)
+    , m_actions(new FigureActions(this, [this] { return currentFigure(); }))
+    , m_refresh(new QTimer(this)) {
+    m_metrics->setPopupMode(QToolButton::InstantPopup);
+    m_metrics->setMenu(m_menu);
+    m_metrics->setToolTip(tr("Metrics to draw over one another"));
+    m_logarithmic->setAccessibleName(tr("Logarithmic values"));
+    m_menu->setToolTipsVisible(true);
+
+    auto* row = new QHBoxLayout(m_controls);
+    row->setContentsMargins(8, 6, 8, 6);
+    row->addWidget(m_metrics);
+    row->addSpacing(8);
+    row->addWidget(m_logarithmic);
+    row->addStretch();
+    row->addWidget(m_estimates);
+    m_estimates->setObjectName("estimates");
+    m_estimates->setToolTip(
+        tr("An estimate is drawn as a light bar with whiskers of ±%1 standard errors.\nIts point is "
+           "hollow while it may change places with another layer.\nExact values replace it.")
+            .arg(whiskerErrors));
+    auto* empty = new QLabel(tr("Drop a model folder or file here"));
+    empty->setAlignment(Qt::AlignCenter);
+    empty->setEnabled(false);
+    auto* none = new QLabel(tr("Choose a metric above, or measure one"));
+    none->setAlignment(Qt::AlignCenter);
+    none->setEnabled(false);
+    auto* picture = new QWidget;
+    auto* column = new QVBoxLayout(picture);
+    column->setContentsMargins(0, 0, 0, 0);
+    column->setSpacing(0);
+    column->addWidget(m_plot, 1);
+    column->addWidget(m_legend);
+    for (QWidget* page : {static_cast<QWidget*>(empty), static_cast<QWidget*>(none), picture})
+        m_stack->addWidget(page);
+    auto* layout = new QVBoxLayout(this);
+    layout->setContentsMargins(0, 0, 0, 0);
+    layout->setSpacing(0);
+    layout->addWidget(m_controls);
+    layout->addWidget(m_stack, 1);
+    setFocusProxy(m_plot);
+    m_refresh->setSingleShot(true);
+    m_refresh->setInterval(layersFrameMs);
+    connectAll();
+    restore();
+}
+
+void LayersView::connectAll() {
+    connect(m_refresh, &QTimer::timeout, this, &LayersView::follow);
+    connect(m_document, &Document::opened, this, &LayersView::restore);
+    connect(m_document, &Document::resultChanged, this, [this](const QString& id) {
+        const auto isOfIt = [&](const QString& key) {
+            return parseResultKey(key.toStdString()).resultId == id.toStdString();
+        };
+        if (std::ranges::any_of(m_chosen, isOfIt) && !m_refresh->isActive())
+            m_refresh->start();
+    });
+    connect(m_document, &Document::stateChanged, this, &LayersView::listMetrics);
+    connect(m_document, &Document::staleChanged, this, &LayersView::listMetrics);
+    connect(m_document->comparison(), &Comparison::changed, this, &LayersView::refresh);
+    connect(m_logarithmic, &QCheckBox::clicked, this, [this] {
+        keep();
+        refresh();
+    });
+    connect(m_plot, &LayersPlot::toolTipRequested, this, &LayersView::showToolTip);
+    connect(m_plot, &LayersPlot::layerHovered, this, &LayersView::tellLayer);
+    connect(m_plot, &LayersPlot::currentLayerChanged, this, &LayersView::tellLayer);
+    connect(m_plot, &LayersPlot::cutWanted, this, &LayersView::cutOrRestore);
+    connect(m_plot, &LayersPlot::marksChanged, this, [this] {
+        m_legend->setLayers(m_plot->marks());
+        tellLayer();
+    });
+    connect(m_actions, &FigureActions::failed, this, &LayersView::failed);
+}
+
+void LayersView::setFilter(const HeadFilter* filter) {
+    m_filter = filter;
+    m_plot->setFilter(filter);
+    connect(filter, &HeadFilter::changed, this, [this] {
+        if (!m_refresh->isActive())
+            m_refresh->start();
+    });
+}
+
+void LayersView::cutOrRestore() {
+    Sublayer part = Sublayer::attention;
+    for (const QString& id : m_chosen) {
+        if (!m_document->result(id.toStdString()))
+            continue;
+        part = id.startsWith("mlp_") ? Sublayer::mlp : id.startsWith("block_") ? Sublayer::block : part;
+        break;
+    }
+    toggle(*m_document->masks(), m_plot->selectedLayers(), part);
+}
+
+/// Takes over what is open now and how it was looked at.
+void LayersView::restore() {
+    const auto& view = m_document->session().view;
+    const auto chosen = view.find("layers.metrics");
+    const auto logarithmic = view.find("layers.log");
+    m_chosen =
+        chosen == view.end() ? usualMetrics() : QString::fromStdString(chosen->second).split(',', Qt::SkipEmptyParts);
+    m_logarithmic->setChecked(logarithmic != view.end() && logarithmic->second == "true");
+    m_controls->setEnabled(m_document->isOpen());
+    m_plot->setModel(m_document->spec());
+    listMetrics();
+    refresh();
+}
+
+void LayersView::keep() {
+    if (!m_document->isOpen())
+        return;
+    m_document->setView("layers.metrics", m_chosen.join(',').toStdString());
+    m_document->setView("layers.log", m_logarithmic->isChecked() ? "true" : "false");
+}
+
+void LayersView::listMetrics() {
+    m_menu->clear();
+    for (const KnownResult& known : knownResults(*m_document)) {
+        const MetricInfo& info = *known.request.info;
+        if (info.scope == Scope::neuron || !info.classes.empty())
+            continue;
+        const QString id = known.key;
+        QAction* action = m_menu->addAction(info.scope == Scope::layer ? known.title : tr("mean %1").arg(known.title));
+        action->setCheckable(true);
+        action->setChecked(m_chosen.contains(id));
+        action->setToolTip(metricHelp(known.request));
+        connect(action, &QAction::toggled, this, [this, id](bool on) {
+            QStringList ids = m_chosen;
+            if (on)
+                ids << id;
+            else
+                ids.removeAll(id);
+            chooseMetrics(ids);
+        });
+    }
+    m_metrics->setText(tr("Metrics (%1)").arg(m_chosen.size()));
+}
+
+void LayersView::chooseMetrics(const QStringList& resultIds) {
+    m_chosen = resultIds;
+    m_metrics->setText(tr("Metrics (%1)").arg(m_chosen.size()));
+    keep();
+    refresh();
+}
+
+void LayersView::refresh() {
+    m_left.reset();
+    m_right.reset();
+    follow();
+}
+
+void LayersView::follow() {
+    Figure figure = currentFigure();
+    const std::vector<double> values = allValues(figure);
+    m_logarithmic->setEnabled(spreadsWidely(values));
+    m_logarithmic->setToolTip(m_logarithmic->isEnabled()
+                                  ? tr("Logarithmic values")
+                                  : tr("For values that are positive and spread over 100 times"));
+    figure.y.logarithmic = figure.rightY.logarithmic = m_logarithmic->isEnabled() && m_logarithmic->isChecked();
+    if (!std::isnan(finiteRange(values).first))
+        keepAxesSteady(figure);
+    figure.title.clear(); // the window says which model it is
+    m_actions->setEnabled(!figure.series.empty());
+    m_stack->setCurrentIndex(!m_document->isOpen() ? 0 : figure.series.empty() ? 1 : 2);
+    m_estimates->setText(QString::fromStdString(estimatesIn(figure)));
+    m_plot->setFigure(figure);
+    tellLayer();
+}
+
+void LayersView::keepAxesSteady(Figure& figure) {
+    const auto keep = [&](std::optional<FigureAxis>& shown, FigureAxis& axis, bool right) {
+        axis.range = fittingRange(figure.series, right, axis.logarithmic);
+        if (shown && shown->logarithmic == axis.logarithmic)
+            axis.range = steadyRange(*shown->range, *axis.range, axis.logarithmic);
+        shown = axis;
+    };
+    keep(m_left, figure.y, false);
+    keep(m_right, figure.rightY, true);
+}
+
+std::vector<std::string> LayersView::shownIds() const {
+    std::vector<std::string> ids;
+    for (const QString& id : m_chosen)
+        for (const std::string& key : m_document->comparison()->keysOf(id.toStdString()))
+            if (m_document->result(key))
+                ids.push_back(key);
+    return ids;
+}
+
+Figure LayersView::currentFigure() const {
+    std::vector<MetricResult> results;
+    std::vector<std::string> ids;
+    for (const std::string& key : shownIds()) {
+        results.push_back(m_document->labelled(key));
+        ids.push_back(fileForm(parseResultKey(key)));
+    }
+    bool isFiltered = false;
+    for (MetricResult& result : results)
+        if (m_filter && m_filter->isActive() && isMeanOfHeads(result)) {
+            result = resultOfPassing(std::move(result), m_document->spec(), m_filter->heads());
+            result.label += (result.label.empty() ? "" : ", ") + m_filter->summary().toStdString();
+            isFiltered = true;
+        }
+    if (results.empty()) {
+        Figure none;
+        none.kind = FigureKind::series;
+        return none;
+    }
+    const ModelCard& model = m_document->session().model;
+    const bool logarithmic = m_logarithmic->isEnabled() && m_logarithmic->isChecked();
+    Figure figure = layerSeries(model, results, logarithmic);
+    if (isFiltered) {
+        figure.caption += " Of heads, those that pass: " + m_filter->text().toStdString() + ".";
+        return figure; // which no command draws
+    }
+    figure.command =
+        plotText(*m_document, "layers:metrics=" + join(ids, "/") + ":log=" + (logarithmic ? "true" : "false"));
+    return figure;
+}
+
+QStringList LayersView::valuesAt(int layer, std::string (*format)(double value, double error)) const {
+    QStringList parts;
+    const auto at = static_cast<std::size_t>(layer);
+    for (const FigureSeries& series : currentFigure().series)
+        if (at < series.values.size())
+            parts << QString::fromStdString(
+                series.label + " = " + format(series.values[at], at < series.errors.size() ? series.errors[at] : 0));
+    return parts;
+}
+
+/// Of the layer under the pointer, else of the one that keys move from.
+void LayersView::tellLayer() {
+    const std::optional<int> layer = m_plot->hoveredLayer() ? m_plot->hoveredLayer() : m_plot->currentLayer();
+    QStringList parts = layer ? valuesAt(*layer, inShort) : QStringList();
+    if (layer) {
+        parts.prepend(QString("L%1").arg(*layer));
+        parts << cutSummary(m_document->masks()->mask(), *layer);
+        parts.removeAll(QString());
+    }
+    m_plot->setAccessibleDescription(parts.join(" · "));
+    emit hoverText(parts.join(" · "));
+}
+
+void LayersView::showToolTip(const QPoint& globalPosition) {
+    const std::optional<int> layer = m_plot->hoveredLayer();
+    if (!layer) {
+        QToolTip::hideText();
+        return;
+    }
+    QStringList lines = valuesAt(*layer, exactlyWithError);
+    lines.prepend(QString("L%1").arg(*layer));
+    lines << cutSummary(m_document->masks()->mask(), *layer);
+    lines.removeAll(QString());
+    QToolTip::showText(globalPosition, lines.join('\n'), m_plot);
+}
+
+void LayersView::contextMenuEvent(QContextMenuEvent* event) {
+    if (!m_document->isOpen())
+        return;
+    if (event->reason() == QContextMenuEvent::Mouse)
+        m_plot->selectForMenu(m_plot->mapFrom(this, event->pos()));
+    QMenu menu(this);
+    if (const std::set<int> layers = m_plot->selectedLayers(); !layers.empty())
+        addLayerCuts(menu, *m_document->masks(), layers);
+    QAction* measuring =
+        menu.addAction(tr("Copy metrics as co&mmand line"), this, [this] { emit commandWanted(shownIds()); });
+    measuring->setEnabled(!shownIds().empty());
+    menu.addActions(m_actions->actions());
+    menu.exec(event->globalPos());
+}
+
+} // namespace secateur

@@ -1,0 +1,77 @@
+#pragma once
+
+#include "analysis/metrics/metric.h"
+#include "analysis/strategies/prune.h"
+
+#include <QWidget>
+
+#include <map>
+#include <optional>
+#include <string>
+
+class QCheckBox;
+class QComboBox;
+class QDoubleSpinBox;
+class QLabel;
+class QPushButton;
+class QSlider;
+class QToolButton;
+
+namespace secateur {
+
+class Document;
+class HeadFilter;
+
+/// "Cut the lowest N by a metric": what would go is drawn lightly in every view while the slider moves, and cut with
+/// the button. What is protected or cut already does not count.
+class CutBox : public QWidget {
+    Q_OBJECT
+
+public:
+    explicit CutBox(Document* document, QWidget* parent = nullptr);
+
+    /// Leaves alone what does not pass, and says so.
+    void setFilter(const HeadFilter* filter);
+
+public slots:
+    /// Ranks by this result from now on, if it can be cut by.
+    void showMetric(const QString& resultId);
+
+private:
+    void listMetrics();
+    void chooseMetric();
+    void readRange();
+    void preview();
+    void cut();
+    void buildProtection();
+    void showProtection();
+    const MetricResult* result() const;
+    PruneRequest request() const;
+    void say(const QString& text);
+    QString action() const;
+    /// Whether heads go one after the other, measured again after each.
+    bool isGreedy() const;
+    PruneRequest greedyRequest() const;
+    void cutGreedily();
+    void sayGreedy();
+    void showFilter();
+
+    Document* m_document;
+    const HeadFilter* m_filter = nullptr;
+    QComboBox* m_metric;
+    QComboBox* m_end;
+    QDoubleSpinBox* m_amount;
+    QComboBox* m_counted;
+    QSlider* m_slider;
+    QCheckBox* m_perLayer;
+    QCheckBox* m_again;
+    QCheckBox* m_knee;
+    QLabel* m_effect;
+    QLabel* m_filtered;
+    QLabel* m_protected;
+    QToolButton* m_protect;
+    QPushButton* m_cut;
+    bool m_previewing = false; ///< this box' preview is on screen
+};
+
+} // namespace secateur

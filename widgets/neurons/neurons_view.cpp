@@ -1,0 +1,368 @@
+#include "widgets/neurons/neurons_view.h"
+
+#include "analysis/session/result_key.h"
+#include "analysis/base/statistics.h"
+#include "analysis/base/text.h"
+#include "widgets/document/commands.h"
+#include "widgets/document/comparison.h"
+#include "widgets/document/document.h"
+#include "widgets/plot/figure_actions.h"
+#include "widgets/layers/layer_cuts.h"
+#include "widgets/layers/layer_marks_legend.h"
+#include "widgets/neurons/layer_neurons.h"
+#include "widgets/layers/layers_plot.h"
+#include "widgets/document/mask_editor.h"
+#include "widgets/neurons/neuron_cuts_row.h"
+#include "widgets/neurons/neuron_threshold.h"
+#include "widgets/plot/plot_scale.h"
+#include "widgets/results/result_combo.h"
+
+#include <QCheckBox>
+#include <QContextMenuEvent>
+#include <QElapsedTimer>
+#include <QHBoxLayout>
+#include <QLabel>
+#include <QMenu>
+#include <QSplitter>
+#include <QStackedWidget>
+#include <QTimer>
+#include <QToolTip>
+
+#include <algorithm>
+#include <cstring>
+#include <limits>
+
+namespace secateur {
+
+namespace {
+
+constexpr int neuronsFrameMs = 16;
+constexpr int summaryMs = 8; ///< of each frame
+
+/// Bit by bit, so that missing values equal each other.
+bool isSame(std::span<const double> a, std::span<const double> b) {
+    return a.size() == b.size() && std::memcmp(a.data(), b.data(), a.size_bytes()) == 0;
+}
+
+QLabel* emptyPage(const QString& text) {
+    auto* page = new QLabel(text);
+    page->setAlignment(Qt::AlignCenter);
+    page->setEnabled(false);
+    return page;
+}
+
+} // namespace
+
+NeuronsView::NeuronsView(Document* document, Selection* selection, QWidget* parent)
+    : QWidget(parent)
+    , m_document(document)
+    , m_controls(new QWidget)
+    , m_metric(new ResultCombo(document, [](const MetricInfo& info) { return info.scope == Scope::neuron; }))
+    , m_logarithmic(new QCheckBox(tr("&Log")))
+    , m_stack(new QStackedWidget)
+    , m_splitter(new QSplitter(Qt::Vertical))
+    , m_plot(new LayersPlot(document->masks(), selection, LayersPlot::Marked::mlp, nullptr))
+    , m_legend(new LayerMarksLegend)
+    , m_threshold(new NeuronThreshold(document->masks(), this))
+    , m_layer(new LayerNeurons(document->masks(), m_threshold, m_splitter))
+    , m_cuts(new NeuronCutsRow(m_threshold))
+    , m_actions(new FigureActions(this, [this] { return currentFigure(); }))
+    , m_refresh(new QTimer(this)) {
+    build();
+    connectAll();
+    restore();
+}
+
+void NeuronsView::build() {
+    auto* label = new QLabel(tr("&Metric"));
+    label->setBuddy(m_metric);
+    m_metric->setAccessibleName(tr("Metric"));
+    m_metric->setSizeAdjustPolicy(QComboBox::AdjustToContents);
+    m_logarithmic->setAccessibleName(tr("Logarithmic values"));
+    m_plot->setAccessibleName(tr("Neurons by layer"));
+    auto* row = new QHBoxLayout(m_controls);
+    row->setContentsMargins(8, 6, 8, 6);
+    row->setSpacing(6);
+    row->addWidget(label);
+    row->addWidget(m_metric);
+    row->addSpacing(8);
+    row->addWidget(m_logarithmic);
+    row->addStretch();
+    auto* overview = new QWidget;
+    auto* column = new QVBoxLayout(overview);
+    column->setContentsMargins(0, 0, 0, 0);
+    column->setSpacing(0);
+    column->addWidget(m_plot, 1);
+    column->addWidget(m_legend);
+    m_splitter->addWidget(overview);
+    m_splitter->addWidget(m_layer);
+    m_splitter->setSizes({5000, 4000}); // shares
+    m_splitter->setStretchFactor(0, 5);
+    m_splitter->setStretchFactor(1, 4);
+    m_splitter->setChildrenCollapsible(false);
+    m_layer->hide();
+    m_stack->addWidget(emptyPage(tr("Drop a model folder or file here")));
+    m_stack->addWidget(emptyPage(tr("Measure this metric to see its neurons")));
+    m_stack->addWidget(m_splitter);
+    auto* layout = new QVBoxLayout(this);
+    layout->setContentsMargins(0, 0, 0, 0);
+    layout->setSpacing(0);
+    layout->addWidget(m_controls);
+    layout->addWidget(m_stack, 1);
+    layout->addWidget(m_cuts);
+    setFocusProxy(m_plot);
+    m_refresh->setSingleShot(true);
+    m_refresh->setInterval(neuronsFrameMs);
+}
+
+void NeuronsView::setFilter(const HeadFilter* filter) {
+    m_plot->setFilter(filter);
+}
+
+void NeuronsView::connectAll() {
+    connect(m_refresh, &QTimer::timeout, this, &NeuronsView::refresh);
+    connect(m_document, &Document::opened, this, &NeuronsView::restore);
+    connect(m_document, &Document::resultChanged, this, [this](const QString& id) {
+        if (parseResultKey(resultId()).resultId == id.toStdString() && !m_refresh->isActive())
+            m_refresh->start();
+    });
+    connect(m_document->comparison(), &Comparison::changed, this, [this] {
+        m_layerIsStale = true;
+        refresh();
+    });
+    connect(m_metric, &QComboBox::currentIndexChanged, this, [this] {
+        refresh();
+        emit resultShown(QString::fromStdString(resultId()));
+    });
+    connect(m_metric, &QComboBox::activated, this, &NeuronsView::keep);
+    connect(m_logarithmic, &QCheckBox::clicked, this, [this] {
+        keep();
+        m_layerIsStale = true;
+        refresh();
+    });
+    connect(m_plot, &LayersPlot::layerActivated, this, &NeuronsView::openLayer);
+    connect(m_plot, &LayersPlot::currentLayerChanged, this, [this] {
+        if (m_openLayer && m_plot->currentLayer())
+            openLayer(*m_plot->currentLayer());
+        tellLayer();
+    });
+    connect(m_plot, &LayersPlot::toolTipRequested, this, &NeuronsView::showToolTip);
+    connect(m_plot, &LayersPlot::layerHovered, this, &NeuronsView::tellLayer);
+    connect(m_plot, &LayersPlot::cutWanted, this,
+            [this] { toggle(*m_document->masks(), m_plot->selectedLayers(), Sublayer::mlp); });
+    connect(m_plot, &LayersPlot::marksChanged, this, [this] {
+        m_legend->setLayers(m_plot->marks());
+        tellLayer();
+    });
+    connect(m_layer, &LayerNeurons::closeWanted, this, &NeuronsView::closeLayer);
+    connect(m_layer, &LayerNeurons::stepped, m_cuts, &NeuronCutsRow::step);
+    for (const FigureActions* actions : {m_actions, m_layer->figureActions()})
+        connect(actions, &FigureActions::failed, this, &NeuronsView::failed);
+}
+
+void NeuronsView::tellLayer() {
+    const std::optional<int> layer = m_plot->hoveredLayer() ? m_plot->hoveredLayer() : m_plot->currentLayer();
+    QStringList parts;
+    if (layer) {
+        parts << QString("L%1").arg(*layer) << quantilesOf(*layer, [](double value) { return significant(value); })
+              << cutSummary(m_document->masks()->mask(), *layer);
+        parts.removeAll(QString());
+    }
+    m_plot->setAccessibleDescription(parts.join(" · "));
+    emit hoverText(parts.join(" · "));
+}
+
+/// Takes over what is open now and how it was looked at.
+void NeuronsView::restore() {
+    const auto& view = m_document->session().view;
+    const auto kept = [&](const char* name) {
+        const auto found = view.find(name);
+        return found == view.end() ? QString() : QString::fromStdString(found->second);
+    };
+    m_logarithmic->setChecked(kept("neurons.log") == "true");
+    m_controls->setEnabled(m_document->isOpen());
+    m_plot->setModel(m_document->spec());
+    bool isNumber = false;
+    const int layer = kept("neurons.layer").toInt(&isNumber);
+    const bool isOpen = isNumber && layer >= 0 && layer < m_document->spec().layerCount();
+    m_openLayer = isOpen ? std::optional(layer) : std::nullopt;
+    m_layerIsStale = true;
+    if (!m_metric->choose(kept("neurons.metric")))
+        m_metric->setCurrentIndex(0);
+    refresh();
+}
+
+void NeuronsView::keep() {
+    if (!m_document->isOpen())
+        return;
+    m_document->setView("neurons.metric", resultId());
+    m_document->setView("neurons.log", m_logarithmic->isChecked() ? "true" : "false");
+    m_document->setView("neurons.layer", m_openLayer ? std::to_string(*m_openLayer) : std::string());
+}
+
+void NeuronsView::showMetric(const QString& id) {
+    if (m_metric->choose(id))
+        keep();
+}
+
+std::string NeuronsView::resultId() const {
+    return m_metric->key();
+}
+
+std::string NeuronsView::shownKey() const {
+    return m_document->comparison()->keyOf(resultId());
+}
+
+const MetricResult* NeuronsView::result() const {
+    return m_document->result(shownKey());
+}
+
+void NeuronsView::showEvent(QShowEvent* event) {
+    QWidget::showEvent(event);
+    refresh();
+}
+
+/// Nothing is summarised for a view that nobody sees: launching shows the heads first.
+void NeuronsView::refresh() {
+    if (!isVisible())
+        return;
+    const bool isComplete = summarise(summaryMs);
+    draw();
+    if (!isComplete)
+        m_refresh->start();
+}
+
+bool NeuronsView::summarise(int budgetMs) {
+    const MetricResult* shown = result();
+    const Matrix none;
+    const Matrix& values = shown ? shown->values : none;
+    if (m_summarised != shownKey() || m_values.rows() != values.rows() || m_values.columns() != values.columns()) {
+        m_summarised = shownKey();
+        m_values = Matrix(values.rows(), values.columns());
+        m_quantiles = Matrix(values.rows(), bandPercents.size());
+        m_layerIsStale = true;
+    }
+    QElapsedTimer timer;
+    timer.start();
+    for (std::size_t row = 0; row < values.rows(); ++row) {
+        if (isSame(values.row(row), m_values.row(row)))
+            continue;
+        if (timer.elapsed() >= budgetMs)
+            return false;
+        std::ranges::copy(values.row(row), m_values.row(row).begin());
+        std::ranges::copy(percentiles(values.row(row), bandPercents), m_quantiles.row(row).begin());
+        m_layerIsStale = m_layerIsStale || m_openLayer == static_cast<int>(row);
+    }
+    return true;
+}
+
+void NeuronsView::draw() {
+    m_logarithmic->setEnabled(spreadsWidely(m_quantiles.values()));
+    m_logarithmic->setToolTip(m_logarithmic->isEnabled()
+                                  ? tr("Logarithmic values")
+                                  : tr("For values that are positive and spread over 100 times"));
+    m_actions->setEnabled(result());
+    m_stack->setCurrentIndex(!m_document->isOpen() ? 0 : !result() ? 1 : 2);
+    m_cuts->setVisible(result());
+    m_threshold->setValues(&m_values, result() ? result()->request : MetricRequest());
+    if (!result())
+        return;
+    Figure figure = bands();
+    figure.title.clear(); // the window says which model it is
+    m_plot->setFigure(figure);
+    showLayer();
+}
+
+void NeuronsView::showLayer() {
+    const MetricResult* shown = m_openLayer ? result() : nullptr;
+    if (shown && m_layerIsStale)
+        m_layer->showLayer(m_document->session().model, *shown, *m_openLayer, logarithmic(),
+                           plotText(*m_document, figureId() + ":layer=" + std::to_string(*m_openLayer)));
+    m_layer->setVisible(shown);
+    m_cuts->setLayer(shown ? m_openLayer : std::nullopt);
+    m_layerIsStale = false;
+}
+
+void NeuronsView::openLayer(int layer) {
+    if (m_openLayer == layer)
+        return;
+    m_openLayer = layer;
+    m_layerIsStale = true;
+    showLayer();
+    keep();
+}
+
+void NeuronsView::closeLayer() {
+    m_openLayer.reset();
+    showLayer();
+    m_plot->setFocus();
+    keep();
+}
+
+void NeuronsView::copyValues() {
+    if (m_openLayer)
+        m_layer->copyValues();
+}
+
+bool NeuronsView::logarithmic() const {
+    return m_logarithmic->isEnabled() && m_logarithmic->isChecked();
+}
+
+std::string NeuronsView::figureId() const {
+    return "neurons:metric=" + fileForm(parseResultKey(shownKey())) + ":log=" + (logarithmic() ? "true" : "false");
+}
+
+Figure NeuronsView::bands() const {
+    Figure figure = neuronBands(m_document->session().model, *result(), m_quantiles, logarithmic());
+    figure.command = plotText(*m_document, figureId());
+    return figure;
+}
+
+Figure NeuronsView::currentFigure() {
+    summarise(std::numeric_limits<int>::max());
+    if (result())
+        return bands();
+    Figure none;
+    none.kind = FigureKind::bands;
+    return none;
+}
+
+QStringList NeuronsView::quantilesOf(int layer, std::string (*format)(double)) const {
+    QStringList parts;
+    const auto row = static_cast<std::size_t>(layer);
+    if (!result() || row >= m_quantiles.rows())
+        return parts;
+    for (const FigureSeries& quantile : bands().series)
+        parts << QString::fromStdString(quantile.label + " = " + format(quantile.values[row]));
+    return parts;
+}
+
+void NeuronsView::showToolTip(const QPoint& globalPosition) {
+    const std::optional<int> layer = m_plot->hoveredLayer();
+    if (!layer) {
+        QToolTip::hideText();
+        return;
+    }
+    QStringList lines = quantilesOf(*layer, exactly);
+    lines.prepend(QString("L%1").arg(*layer));
+    lines << cutSummary(m_document->masks()->mask(), *layer);
+    lines.removeAll(QString());
+    QToolTip::showText(globalPosition, lines.join('\n'), m_plot);
+}
+
+void NeuronsView::contextMenuEvent(QContextMenuEvent* event) {
+    if (!m_document->isOpen())
+        return;
+    if (event->reason() == QContextMenuEvent::Mouse)
+        m_plot->selectForMenu(m_plot->mapFrom(this, event->pos()));
+    QMenu menu(this);
+    if (const std::set<int> layers = m_plot->selectedLayers(); !layers.empty())
+        addLayerCuts(menu, *m_document->masks(), layers);
+    QAction* measuring =
+        menu.addAction(tr("Copy metric as co&mmand line"), this, [this] { emit commandWanted({shownKey()}); });
+    measuring->setEnabled(result());
+    menu.addActions(m_actions->actions());
+    menu.exec(event->globalPos());
+}
+
+} // namespace secateur

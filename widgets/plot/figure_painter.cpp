@@ -1,0 +1,395 @@
+#include "widgets/plot/figure_painter.h"
+
+#include "widgets/plot/plot_axes.h"
+#include "widgets/plot/plot_bands.h"
+#include "widgets/plot/plot_cells.h"
+#include "widgets/plot/plot_estimates.h"
+#include "widgets/plot/plot_points.h"
+#include "widgets/plot/plot_range.h"
+
+#include <qcustomplot.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <numeric>
+
+namespace secateur {
+
+namespace {
+
+constexpr double stretchNothing = 0.0001; ///< as small as its contents allow
+
+/// A grid without margins of its own.
+QCPLayoutGrid* addGrid(QCPLayoutGrid& layout, int row) {
+    auto* grid = new QCPLayoutGrid;
+    layout.addElement(row, 0, grid);
+    grid->setMargins({});
+    return grid;
+}
+
+void addTitle(QCustomPlot& plot, const QString& title, const PlotTheme& theme) {
+    if (title.isEmpty())
+        return;
+    const int room = plot.viewport().width() - theme.length(12);
+    const QString text = QFontMetrics(theme.font).elidedText(title, Qt::ElideMiddle, std::max(room, 0));
+    auto* element = new QCPTextElement(&plot, text, theme.font);
+    element->setTextColor(theme.text);
+    element->setLayer("axes");
+    QCPLayoutGrid& layout = *plot.plotLayout();
+    layout.addElement(0, 0, element);
+    layout.setRowStretchFactor(0, stretchNothing);
+}
+
+/// Breaks an axis' label between words where it would be longer than the axis.
+QString brokenLabel(const std::string& text, const QFont& font, int room) {
+    const QFontMetrics metrics(font);
+    QString label;
+    QString line;
+    for (const QString& word : QString::fromStdString(text).split(' ')) {
+        if (!line.isEmpty() && metrics.horizontalAdvance(line + ' ' + word) > room) {
+            label += line + '\n';
+            line.clear();
+        }
+        line += line.isEmpty() ? word : ' ' + word;
+    }
+    return label + line;
+}
+
+/// More would be written over one another.
+constexpr std::size_t mostNames = 48;
+
+/// Beside the axes, as high as they are.
+void placeBar(QCPLayoutGrid& layout, QCPAxisRect& axes, const PlotColourBar& bar, const PlotTheme& theme) {
+    auto* sameHeight = new QCPMarginGroup(axes.parentPlot());
+    for (QCPAxisRect* element : {&axes, bar.rect()}) {
+        element->setMarginGroup(QCP::msTop | QCP::msBottom, sameHeight);
+        element->setMinimumMargins({0, theme.length(10), 0, theme.length(10)}); // the tips of the bar
+    }
+    layout.setColumnSpacing(theme.length(10));
+    layout.setColumnStretchFactor(1, stretchNothing);
+}
+
+void paintHeatMap(QCustomPlot& plot, QCPLayoutGrid& layout, const Figure& figure, const PlotTheme& theme) {
+    QCPAxisRect* rect = addAxisRect(layout, 0, 0);
+    QCPAxis* columns = rect->addAxis(QCPAxis::atBottom);
+    QCPAxis* rows = rect->addAxis(QCPAxis::atLeft);
+    const auto count = [](std::size_t cells) { return static_cast<double>(cells); };
+    for (QCPAxis* axis : {columns, rows}) {
+        styleAxis(*axis, theme);
+        useIndexTicks(*axis, {});
+        axis->setBasePen(Qt::NoPen);
+        axis->grid()->setVisible(false);
+    }
+    columns->setLabel(QString::fromStdString(figure.x.label));
+    columns->setTicks(!figure.x.label.empty());
+    columns->setTickLabels(!figure.x.label.empty());
+    if (figure.x.names.size() == figure.cells.columns() && figure.cells.columns() <= mostNames) {
+        useNamedTicks(*columns, figure.x.names);
+        columns->setTickLabelRotation(90);
+    }
+    if (figure.y.names.size() == figure.cells.rows() && figure.cells.rows() <= mostNames)
+        useNamedTicks(*rows, figure.y.names);
+    columns->setRange(-0.5, count(figure.cells.columns()) - 0.5);
+    rows->setLabel(QString::fromStdString(figure.y.label));
+    rows->setRange(-0.5, count(figure.cells.rows()) - 0.5);
+    rows->setRangeReversed(true);
+
+    QStringList classes;
+    for (const std::string& name : figure.colour.names)
+        classes << QString::fromStdString(name);
+    const ColourRange range =
+        classes.isEmpty() ? ColourRange(figure.cells.values(), figure.scale) : ColourRange::ofClasses(classes);
+    PlotCells(columns, rows, theme).setCells(figure.cells, range);
+    PlotColourBar bar(layout, 0, 1, theme);
+    const QString label = brokenLabel(figure.colour.label, theme.font, plot.viewport().height() * 3 / 4);
+    if (classes.isEmpty())
+        bar.setRange(range, label);
+    else
+        bar.setClasses(classes, label);
+    placeBar(layout, *rect, bar, theme);
+}
+
+QColor lineColour(std::size_t index) {
+    return lineColours()[index % lineColours().size()];
+}
+
+/// Discs; squares where the colours come round again. Diamonds on the right axis.
+QCPScatterStyle::ScatterShape pointShape(std::size_t index, bool onTheRight) {
+    if (index / lineColours().size() % 2 == 1)
+        return QCPScatterStyle::ssSquare;
+    return onTheRight ? QCPScatterStyle::ssDiamond : QCPScatterStyle::ssCircle;
+}
+
+QString legendText(const FigureSeries& series) {
+    const QString label = QString::fromStdString(series.label);
+    return series.rightAxis ? label + " (right)" : label;
+}
+
+QVector<double> drawable(const std::vector<double>& values, bool logarithmic) {
+    QVector<double> kept(values.begin(), values.end());
+    for (double& value : kept)
+        if (!std::isfinite(value) || (logarithmic && value <= 0))
+            value = std::numeric_limits<double>::quiet_NaN();
+    return kept;
+}
+
+/// As large as the room between points allows.
+double pointSize(const QCustomPlot& plot, qsizetype points, const PlotTheme& theme) {
+    const double room = plot.viewport().width() / static_cast<double>(std::max<qsizetype>(points, 1));
+    return std::clamp(0.45 * room, 3 * theme.unit, 4.5 * theme.unit);
+}
+
+QCPGraph* addLine(QCPAxis& x, QCPAxis& y, const FigureSeries& series, std::size_t index, const PlotTheme& theme) {
+    const QColor colour = lineColour(index);
+    QCPGraph* line = x.parentPlot()->addGraph(&x, &y);
+    const QVector<double> values = drawable(series.values, y.scaleType() == QCPAxis::stLogarithmic);
+    QVector<double> layers(values.size());
+    std::iota(layers.begin(), layers.end(), 0.0);
+    line->setData(layers, values, true);
+    QPen pen = theme.pen(colour, 1.3);
+    if (series.rightAxis)
+        pen.setDashPattern({4, 2});
+    line->setPen(pen);
+    const double size = pointSize(*x.parentPlot(), values.size(), theme);
+    line->setScatterStyle({pointShape(index, series.rightAxis), theme.pen(colour), colour, size});
+    line->setName(legendText(series));
+    return line;
+}
+
+/// Bars only where one series has estimates: those of several would hide one another.
+void addLines(const Figure& figure, QCPAxis& x, QCPAxis& left, QCPAxis* right, const PlotTheme& theme) {
+    const bool hasBars = std::ranges::count_if(figure.series, hasEstimates) == 1;
+    for (std::size_t i = 0; i < figure.series.size(); ++i) {
+        const FigureSeries& series = figure.series[i];
+        const QCPGraph* line = addLine(x, series.rightAxis ? *right : left, series, i, theme);
+        if (!hasEstimates(series))
+            continue;
+        if (hasBars)
+            addEstimateBars(*line, series, theme);
+        addWhiskers(*line, series, theme);
+    }
+}
+
+void setUpValueAxis(QCPAxis& axis, const Figure& figure, bool right, const PlotTheme& theme) {
+    const FigureAxis& described = right ? figure.rightY : figure.y;
+    styleAxis(axis, theme);
+    useValueTicks(axis, described.logarithmic);
+    const AxisRange range =
+        described.range ? *described.range : fittingRange(figure.series, right, described.logarithmic);
+    axis.setRange(range.lower, range.upper);
+    const int room = axis.parentPlot()->viewport().height() / 2;
+    axis.setLabel(brokenLabel(described.label, theme.font, room));
+    axis.grid()->setVisible(!right);
+}
+
+/// As many as have room.
+int legendColumns(const std::vector<QCPAbstractPlottable*>& named, int room, const PlotTheme& theme) {
+    const QFontMetrics metrics(theme.font);
+    for (int columns = static_cast<int>(named.size()); columns > 1; --columns) {
+        std::vector<int> widths(static_cast<std::size_t>(columns), 0);
+        for (std::size_t i = 0; i < named.size(); ++i) {
+            int& widest = widths[i % widths.size()];
+            widest = std::max(widest, metrics.horizontalAdvance(named[i]->name()) + theme.length(22 + 4 + 12));
+        }
+        if (std::accumulate(widths.begin(), widths.end(), 0) <= room)
+            return columns;
+    }
+    return 1;
+}
+
+/// Above the axes, so that it never covers data, in as many columns as have room.
+void addLegend(QCustomPlot& plot, QCPLayoutGrid& row, const PlotTheme& theme) {
+    auto* legend = new QCPLegend;
+    row.addElement(0, 0, legend);
+    row.addElement(0, 1, new QCPLayoutElement(&plot));
+    row.setColumnStretchFactor(0, stretchNothing);
+    legend->setLayer("legend");
+    legend->setBorderPen(Qt::NoPen);
+    legend->setBrush(Qt::NoBrush);
+    legend->setFont(theme.font);
+    legend->setTextColor(theme.text);
+    legend->setIconSize(theme.length(22), QFontMetrics(theme.font).height() + theme.length(1)); // descenders
+    legend->setIconTextPadding(theme.length(4));
+    legend->setMargins({theme.length(6), 0, 0, 0});
+    legend->setColumnSpacing(theme.length(12));
+    legend->setRowSpacing(0);
+    std::vector<QCPAbstractPlottable*> named;
+    for (int i = 0; i < plot.plottableCount(); ++i)
+        if (!plot.plottable(i)->name().isEmpty())
+            named.push_back(plot.plottable(i));
+    legend->setFillOrder(QCPLayoutGrid::foColumnsFirst);
+    legend->setWrap(legendColumns(named, plot.viewport().width(), theme));
+    for (QCPAbstractPlottable* plottable : named)
+        plottable->addToLegend(legend);
+}
+
+void paintSeries(QCustomPlot& plot, QCPLayoutGrid& layout, const Figure& figure, const PlotTheme& theme) {
+    QCPAxisRect* rect = addAxisRect(layout, 1, 0);
+    QCPAxis* x = rect->addAxis(QCPAxis::atBottom);
+    QCPAxis* left = rect->addAxis(QCPAxis::atLeft);
+    styleAxis(*x, theme);
+    useIndexTicks(*x, {});
+    x->setLabel(QString::fromStdString(figure.x.label));
+    x->grid()->setVisible(false);
+    std::size_t length = 1;
+    for (const FigureSeries& series : figure.series)
+        length = std::max(length, series.values.size());
+    x->setRange(-0.5, static_cast<double>(length) - 0.5);
+
+    setUpValueAxis(*left, figure, false, theme);
+    QCPAxis* right = nullptr;
+    if (std::any_of(figure.series.begin(), figure.series.end(), [](const auto& series) { return series.rightAxis; })) {
+        right = rect->addAxis(QCPAxis::atRight);
+        setUpValueAxis(*right, figure, true, theme);
+    }
+    if (figure.kind == FigureKind::bands)
+        addBands(*x, *left, figure.series, theme);
+    else
+        addLines(figure, *x, *left, right, theme);
+    rect->setMinimumMargins({0, theme.length(6), theme.length(6), 0});
+    addEstimateNotes(plot, figure, theme);
+    if (figure.series.size() > 1 || !estimatesIn(figure).empty()) {
+        addLegend(plot, *addGrid(layout, 0), theme);
+        layout.setRowStretchFactor(0, stretchNothing);
+    }
+    layout.setRowSpacing(0);
+    layout.simplify();
+}
+
+void paintHistogram(QCPLayoutGrid& layout, const Figure& figure, const PlotTheme& theme) {
+    QCPAxisRect* rect = addAxisRect(layout, 0, 0);
+    QCPAxis* x = rect->addAxis(QCPAxis::atBottom);
+    QCPAxis* y = rect->addAxis(QCPAxis::atLeft);
+    setUpValueAxis(*y, figure, false, theme);
+    styleAxis(*x, theme);
+    useValueTicks(*x, figure.x.logarithmic);
+    x->setLabel(QString::fromStdString(figure.x.label));
+    x->grid()->setVisible(false);
+    rect->setMinimumMargins({0, theme.length(6), theme.length(10), 0});
+    if (figure.edges.empty())
+        return;
+    x->setRange(figure.edges.front(), figure.edges.back());
+    QVector<double> counts(figure.series.front().values.begin(), figure.series.front().values.end());
+    counts << 0; // closes the last bin
+    QCPGraph* steps = x->parentPlot()->addGraph(x, y);
+    steps->setLineStyle(QCPGraph::lsStepLeft);
+    steps->setData(QVector<double>(figure.edges.begin(), figure.edges.end()), counts, true);
+    const QColor colour = lineColours().front();
+    steps->setPen(theme.pen(colour));
+    steps->setBrush(mixed(theme.background, colour, 0.35));
+}
+
+void addPoints(QCPAxis& x, QCPAxis& y, const FigureSeries& series, std::size_t index, const PlotTheme& theme) {
+    const QColor colour = lineColour(index);
+    QCPGraph* points = x.parentPlot()->addGraph(&x, &y);
+    points->setData(QVector<double>(series.positions.begin(), series.positions.end()),
+                    drawable(series.values, y.scaleType() == QCPAxis::stLogarithmic));
+    points->setLineStyle(QCPGraph::lsNone);
+    points->setScatterStyle({pointShape(index, false), theme.pen(colour), colour, 6 * theme.unit});
+    points->setName(QString::fromStdString(series.label));
+    if (series.errors.empty())
+        return;
+    QVector<double> reach(series.errors.begin(), series.errors.end());
+    for (double& error : reach)
+        error = std::isfinite(error) ? whiskerErrors * error : 0;
+    auto* whiskers = new QCPErrorBars(&x, &y);
+    whiskers->setDataPlottable(points);
+    whiskers->setData(reach);
+    whiskers->setPen(theme.pen(colour));
+    whiskers->setWhiskerWidth(6 * theme.unit);
+    whiskers->setName({});
+}
+
+QCPAxisRect* addScatterAxes(QCPLayoutGrid& layout, int row, const Figure& figure, const PlotTheme& theme) {
+    QCPAxisRect* rect = addAxisRect(layout, row, 0);
+    QCPAxis* x = rect->addAxis(QCPAxis::atBottom);
+    setUpValueAxis(*rect->addAxis(QCPAxis::atLeft), figure, false, theme);
+    styleAxis(*x, theme);
+    useValueTicks(*x, figure.x.logarithmic);
+    x->setLabel(brokenLabel(figure.x.label, theme.font, layout.parentPlot()->viewport().width() * 3 / 4));
+    const AxisRange range =
+        figure.x.range ? *figure.x.range : pointRange(figure.series, &FigureSeries::positions, figure.x.logarithmic);
+    x->setRange(range.lower, range.upper);
+    rect->setMinimumMargins({0, theme.length(6), theme.length(10), 0});
+    return rect;
+}
+
+void paintScatter(QCustomPlot& plot, QCPLayoutGrid& layout, const Figure& figure, const PlotTheme& theme) {
+    const QCPAxisRect* rect = addScatterAxes(layout, 1, figure, theme);
+    for (std::size_t i = 0; i < figure.series.size(); ++i)
+        addPoints(*rect->axis(QCPAxis::atBottom), *rect->axis(QCPAxis::atLeft), figure.series[i], i, theme);
+    if (figure.series.size() > 1) {
+        addLegend(plot, *addGrid(layout, 0), theme);
+        layout.setRowStretchFactor(0, stretchNothing);
+    }
+    layout.setRowSpacing(0);
+    layout.simplify();
+}
+
+void addNote(QCustomPlot& plot, const std::string& note, const PlotTheme& theme) {
+    if (note.empty())
+        return;
+    auto* element = new QCPTextElement(&plot, brokenLabel(note, theme.font, plot.viewport().width() - theme.length(12)),
+                                       theme.font);
+    element->setTextColor(theme.text);
+    element->setLayer("axes");
+    QCPLayoutGrid& rows = *plot.plotLayout();
+    rows.addElement(rows.rowCount(), 0, element);
+    rows.setRowStretchFactor(rows.rowCount() - 1, stretchNothing);
+}
+
+/// Points in the colours of a map, with its bar.
+void paintShadedScatter(QCPLayoutGrid& layout, const Figure& figure, const PlotTheme& theme) {
+    if (!figure.y.range) { // points on the axis would be cut in half
+        Figure ranged = figure;
+        ranged.y.range = pointRange(figure.series, &FigureSeries::values, figure.y.logarithmic);
+        return paintShadedScatter(layout, ranged, theme);
+    }
+    QCPAxisRect* rect = addScatterAxes(layout, 0, figure, theme);
+    rect->axis(QCPAxis::atBottom)->grid()->setVisible(true);
+    const FigureSeries& series = figure.series.front();
+    const ColourRange range(series.shades, figure.scale);
+    std::vector<PlotPoint> points;
+    for (std::size_t i = 0; i < series.values.size(); ++i)
+        if (std::isfinite(series.positions[i]) && std::isfinite(series.values[i]))
+            points.push_back({series.positions[i], series.values[i], range.colour(series.shades[i]),
+                              i < series.cut.size() && series.cut[i]});
+    addPlotPoints(*rect->axis(QCPAxis::atBottom), *rect->axis(QCPAxis::atLeft), std::move(points), theme);
+    PlotColourBar bar(layout, 0, 1, theme);
+    bar.setRange(range, QString::fromStdString(figure.colour.label));
+    constexpr double fewLayers = 6; // of which there is no half
+    if (range.upper() < fewLayers)
+        useIndexTicks(*bar.axis(), {});
+    placeBar(layout, *rect, bar, theme);
+}
+
+bool isShaded(const Figure& figure) {
+    return !figure.series.empty() && !figure.series.front().shades.empty();
+}
+
+} // namespace
+
+void paintFigure(QCustomPlot& plot, const Figure& figure, const PlotTheme& theme) {
+    clearPlot(plot);
+    plot.setBackground(QBrush(theme.background));
+    plot.setAutoAddPlottableToLegend(false);
+    const int edge = theme.length(4);
+    plot.plotLayout()->setMargins({edge, edge, edge, edge});
+    plot.plotLayout()->setRowSpacing(theme.length(2));
+    addTitle(plot, QString::fromStdString(figure.title), theme);
+    addNote(plot, figure.note, theme);
+    QCPLayoutGrid* layout = addGrid(*plot.plotLayout(), plot.plotLayout()->rowCount());
+    if (figure.kind == FigureKind::heatMap)
+        paintHeatMap(plot, *layout, figure, theme);
+    else if (figure.kind == FigureKind::histogram)
+        paintHistogram(*layout, figure, theme);
+    else if (figure.kind == FigureKind::scatter && isShaded(figure))
+        paintShadedScatter(*layout, figure, theme);
+    else if (figure.kind == FigureKind::scatter)
+        paintScatter(plot, *layout, figure, theme);
+    else
+        paintSeries(plot, *layout, figure, theme);
+}
+
+} // namespace secateur

@@ -1,0 +1,186 @@
+#include "analysis/base/error.h"
+#include "widgets/plot/figure_painter.h"
+#include "widgets/plot/plot_axes.h"
+
+#include <QBuffer>
+#include <QFileInfo>
+#include <QImageWriter>
+#include <QPageSize>
+#include <QPdfWriter>
+#include <QSaveFile>
+#include <QSvgGenerator>
+#include <QXmlStreamReader>
+#include <QXmlStreamWriter>
+
+#include <qcustomplot.h>
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+
+namespace secateur {
+
+namespace {
+
+constexpr int pixelsPerInch = 300;
+constexpr double cmPerInch = 2.54;
+constexpr double columnCm = 8.4;
+constexpr double pageCm = 17.4;
+
+int pixels(double cm) {
+    return static_cast<int>(std::lround(cm / cmPerInch * pixelsPerInch));
+}
+
+/// Cells as near to squares as a page allows; room for eight-point labels between them.
+double heatMapCm(const Figure& figure, double widthCm) {
+    constexpr double besideCells = 2.9; // labels, colour bar
+    constexpr double aboveAndBelow = 1.7;
+    constexpr double tallestCell = 0.8;
+    const double rows = std::max(1.0, static_cast<double>(figure.cells.rows()));
+    const double columns = std::max(1.0, static_cast<double>(figure.cells.columns()));
+    const double cell = std::min((widthCm - besideCells) / columns, tallestCell);
+    const double tallest = widthCm == columnCm ? 10.0 : 13.0;
+    return std::clamp(rows * cell, 2.2, tallest) + aboveAndBelow;
+}
+
+/// What a column's legend, with hardly more than one entry to a row, takes beyond a usual one.
+double legendCm(const Figure& figure) {
+    constexpr double rowCm = 0.34;
+    constexpr std::size_t usual = 2;
+    const std::size_t notes = estimatesIn(figure).empty() ? 0 : 2;
+    const std::size_t rows = figure.kind == FigureKind::series ? figure.series.size() + notes : 0;
+    return rows > usual ? rowCm * static_cast<double>(rows - usual) : 0;
+}
+
+QSize sizeOf(const Figure& figure, FigureWidth width) {
+    const double cm = width == FigureWidth::column ? columnCm : pageCm;
+    if (figure.kind == FigureKind::heatMap)
+        return {pixels(cm), pixels(heatMapCm(figure, cm))};
+    return {pixels(cm), pixels(width == FigureWidth::column ? 6.0 + legendCm(figure) : 7.6)};
+}
+
+void draw(const Figure& figure, const QSize& size, QPaintDevice& device, bool vector) {
+    QCustomPlot plot;
+    plot.setViewport({QPoint(), size});
+    paintFigure(plot, figure, paperTheme(pixelsPerInch));
+    layOut(plot);
+    QCPPainter painter;
+    if (!painter.begin(&device))
+        throw Error("cannot be drawn: there is not enough memory, or no drawing surface");
+    painter.setMode(QCPPainter::pmVectorized, vector);
+    plot.toPainter(&painter, size.width(), size.height());
+}
+
+QString sentences(const Figure& figure) {
+    QString text = QString::fromStdString(figure.caption);
+    if (!figure.command.empty())
+        text += (text.isEmpty() ? "" : "\n") + QString::fromStdString(figure.command);
+    return text;
+}
+
+QByteArray asPng(const Figure& figure, FigureWidth width) {
+    QBuffer buffer;
+    QImageWriter writer(&buffer, "png");
+    writer.setText("Title", QString::fromStdString(figure.title));
+    writer.setText("Description", sentences(figure));
+    writer.setText("Software", "Secateur " SECATEUR_VERSION);
+    if (!writer.write(figureImage(figure, width)))
+        throw Error("cannot be made a PNG: " + writer.errorString().toStdString());
+    return buffer.data();
+}
+
+QByteArray asPdf(const Figure& figure, FigureWidth width) {
+    const QSize size = sizeOf(figure, width);
+    QBuffer buffer;
+    buffer.open(QIODevice::WriteOnly);
+    {
+        QPdfWriter writer(&buffer);
+        writer.setResolution(pixelsPerInch);
+        const QSizeF inches(size.width() / double(pixelsPerInch), size.height() / double(pixelsPerInch));
+        writer.setPageSize(QPageSize(inches, QPageSize::Inch, {}, QPageSize::ExactMatch));
+        writer.setPageMargins({});
+        const QString caption = sentences(figure).replace('\n', ' ');
+        writer.setTitle(caption.isEmpty() ? QString::fromStdString(figure.title) : caption);
+        writer.setCreator("Secateur " SECATEUR_VERSION);
+        draw(figure, size, writer, true);
+    }
+    return buffer.data();
+}
+
+/// Keeps text right on machines without our font: names families to fall back to, and the width each text was laid
+/// out for. Text stays text, so that it can be searched and edited.
+QByteArray withPortableText(const QByteArray& svg) {
+    const QFont font = paperTheme(pixelsPerInch).font;
+    QByteArray result;
+    QXmlStreamReader reader(svg);
+    QXmlStreamWriter writer(&result);
+    while (!reader.atEnd()) {
+        reader.readNext();
+        if (!reader.isStartElement() || reader.name() != QLatin1String("text")) {
+            writer.writeCurrentToken(reader);
+            continue;
+        }
+        QXmlStreamAttributes attributes;
+        for (const QXmlStreamAttribute& attribute : reader.attributes())
+            if (attribute.name() != QLatin1String("font-family"))
+                attributes.append(attribute);
+        const QString text = reader.readElementText();
+        const double width = QFontMetricsF(font).horizontalAdvance(text.trimmed());
+        attributes.append("font-family", QString("'%1', Arial, Helvetica, sans-serif").arg(font.family()));
+        if (width > 0)
+            attributes.append("textLength", QString::number(width, 'f', 1));
+        writer.writeStartElement("text");
+        writer.writeAttributes(attributes);
+        writer.writeCharacters(text.trimmed());
+        writer.writeEndElement();
+    }
+    return result;
+}
+
+QByteArray asSvg(const Figure& figure, FigureWidth width) {
+    const QSize size = sizeOf(figure, width);
+    QBuffer buffer;
+    {
+        QSvgGenerator generator;
+        generator.setOutputDevice(&buffer);
+        generator.setResolution(pixelsPerInch);
+        generator.setSize(size);
+        generator.setViewBox(QRect(QPoint(), size));
+        generator.setTitle(QString::fromStdString(figure.title).toHtmlEscaped()); // it writes them as they are
+        generator.setDescription(sentences(figure).toHtmlEscaped());
+        draw(figure, size, generator, true);
+    }
+    return withPortableText(buffer.data());
+}
+
+} // namespace
+
+QImage figureImage(const Figure& figure, FigureWidth width) {
+    QImage image(sizeOf(figure, width), QImage::Format_RGB32);
+    image.fill(Qt::white);
+    const int dotsPerMetre = static_cast<int>(std::lround(pixelsPerInch * 100 / cmPerInch));
+    image.setDotsPerMeterX(dotsPerMetre);
+    image.setDotsPerMeterY(dotsPerMetre);
+    draw(figure, image.size(), image, false);
+    return image;
+}
+
+void saveFigure(const Figure& figure, const QString& path, FigureWidth width) {
+    const QString extension = QFileInfo(path).suffix().toLower();
+    if (extension == "png")
+        writeAside(path, asPng(figure, width));
+    else if (extension == "svg")
+        writeAside(path, asSvg(figure, width));
+    else if (extension == "pdf")
+        writeAside(path, asPdf(figure, width));
+    else
+        throw Error("pictures are written as .png, .svg or .pdf", path.toStdString());
+}
+
+void writeAside(const QString& path, const QByteArray& bytes) {
+    QSaveFile file(path);
+    if (!file.open(QIODevice::WriteOnly) || file.write(bytes) != bytes.size() || !file.commit())
+        throw Error("cannot be written: " + file.errorString().toStdString(), path.toStdString());
+}
+
+} // namespace secateur

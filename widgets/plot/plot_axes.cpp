@@ -1,0 +1,189 @@
+#include "widgets/plot/plot_axes.h"
+
+#include "widgets/plot/plot_theme.h"
+
+#include <qcustomplot.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+namespace secateur {
+
+namespace {
+
+/// Pixels that a label takes along its axis, with air on both sides.
+double labelExtent(const QCPAxis& axis, const QString& sample) {
+    const QFontMetricsF metrics(axis.tickLabelFont());
+    return axis.orientation() == Qt::Vertical ? metrics.height() : metrics.horizontalAdvance(sample + "0");
+}
+
+double pixelLength(const QCPAxis& axis) {
+    const QRect rect = axis.axisRect()->rect();
+    return axis.orientation() == Qt::Vertical ? rect.height() : rect.width();
+}
+
+class IndexTicker : public QCPAxisTicker {
+public:
+    IndexTicker(const QCPAxis& axis, QString prefix)
+        : m_axis(axis)
+        , m_prefix(std::move(prefix)) {}
+
+protected:
+    double getTickStep(const QCPRange& range) override {
+        const double room = pixelLength(m_axis) / range.size();
+        const double needed = labelExtent(m_axis, m_prefix + QString::number(std::floor(range.upper)));
+        for (double magnitude = 1; magnitude < 1e6; magnitude *= 10)
+            for (const double mantissa : {1, 2, 5})
+                if (magnitude * mantissa * room >= needed)
+                    return magnitude * mantissa;
+        return 1e6;
+    }
+    int getSubTickCount(double) override { return 0; }
+    QString getTickLabel(double tick, const QLocale&, QChar, int) override {
+        return m_prefix + QString::number(std::lround(tick));
+    }
+
+private:
+    const QCPAxis& m_axis;
+    QString m_prefix;
+};
+
+class ValueTicker : public QCPAxisTicker {
+public:
+    explicit ValueTicker(const QCPAxis& axis)
+        : m_axis(axis) {}
+
+protected:
+    int roomForTicks() const {
+        // Labels fill at most half of a vertical axis and two thirds of a horizontal one.
+        const double air = m_axis.orientation() == Qt::Vertical ? 2 : 1.5;
+        const double count = pixelLength(m_axis) / (air * labelExtent(m_axis, "0.000"));
+        return std::clamp(static_cast<int>(count), 2, 7);
+    }
+    double getTickStep(const QCPRange& range) override {
+        setTickCount(std::min(roomForTicks(), 5));
+        return QCPAxisTicker::getTickStep(range);
+    }
+    int getSubTickCount(double) override { return 0; }
+    QString getTickLabel(double tick, const QLocale&, QChar, int) override {
+        // Steps such as 0.1 add up to 0.30000000000000004, and to 1e-17 where 0 is meant.
+        const double clean = std::abs(tick) < 1e-9 * m_axis.range().size() ? 0 : tick;
+        QString text = QString::number(clean, 'g', 6);
+        text.replace("e-0", "e-").replace("e+0", "e").replace("e+", "e");
+        return text.replace('-', QChar(0x2212));
+    }
+
+private:
+    const QCPAxis& m_axis;
+};
+
+/// Decades, with their parts when those are few; a range within a decade has round steps instead.
+class LogTicker : public ValueTicker {
+public:
+    using ValueTicker::ValueTicker;
+
+protected:
+    QVector<double> createTickVector(double tickStep, const QCPRange& range) override {
+        static const std::array<QVector<double>, 3> parts{QVector<double>{1, 2, 3, 5, 7}, {1, 2, 5}, {1}};
+        const auto room = static_cast<qsizetype>(roomForTicks());
+        for (const QVector<double>& mantissas : parts) {
+            const QVector<double> ticks = within(range, mantissas, 1);
+            if (ticks.size() <= room)
+                return ticks.size() >= 3 ? ticks : QCPAxisTicker::createTickVector(tickStep, range);
+        }
+        int decades = 2;
+        while (within(range, {1}, decades).size() > room)
+            ++decades;
+        return within(range, {1}, decades);
+    }
+
+private:
+    static QVector<double> within(const QCPRange& range, const QVector<double>& mantissas, int decades) {
+        QVector<double> ticks;
+        int exponent = static_cast<int>(std::floor(std::log10(range.lower)));
+        exponent -= ((exponent % decades) + decades) % decades;
+        for (; exponent <= std::log10(range.upper); exponent += decades)
+            for (const double mantissa : mantissas)
+                if (const double tick = mantissa * std::pow(10.0, exponent); range.contains(tick))
+                    ticks << tick;
+        return ticks;
+    }
+};
+
+} // namespace
+
+QCustomPlot* addPlot(QWidget* parent) {
+    auto* plot = new QCustomPlot(parent);
+    plot->setAttribute(Qt::WA_TransparentForMouseEvents);
+    plot->setFocusPolicy(Qt::NoFocus);
+    clearPlot(*plot);
+    QObject::connect(plot, &QCustomPlot::beforeReplot, plot, [plot] {
+        plot->setBufferDevicePixelRatio(plot->devicePixelRatioF()); // the window may have moved to another screen
+        layOut(*plot);
+    });
+    return plot;
+}
+
+void clearPlot(QCustomPlot& plot) {
+    plot.clearPlottables();
+    plot.clearItems();
+    plot.plotLayout()->clear();
+}
+
+void layOut(QCustomPlot& plot) {
+    constexpr int rounds = 3; // ticks from the size, margins from the ticks, the size from the margins
+    for (int round = 0; round < rounds; ++round)
+        for (const auto phase :
+             {QCPLayoutElement::upPreparation, QCPLayoutElement::upMargins, QCPLayoutElement::upLayout})
+            plot.plotLayout()->update(phase);
+}
+
+QCPAxisRect* addAxisRect(QCPLayoutGrid& layout, int row, int column) {
+    auto* rect = new QCPAxisRect(layout.parentPlot(), false);
+    layout.addElement(row, column, rect);
+    return rect;
+}
+
+void styleAxis(QCPAxis& axis, const PlotTheme& theme) {
+    axis.setLabelFont(theme.font);
+    axis.setTickLabelFont(theme.font);
+    axis.setLabelColor(theme.text);
+    axis.setTickLabelColor(theme.text);
+    axis.setBasePen(theme.pen(theme.muted, 0.8));
+    axis.setTickPen(theme.pen(theme.muted, 0.8));
+    axis.setSubTicks(false);
+    axis.setTickLength(0, theme.length(3.5));
+    axis.setTickLabelPadding(theme.length(3));
+    axis.setLabelPadding(theme.length(4));
+    axis.setPadding(theme.length(2));
+    axis.grid()->setPen(theme.pen(theme.grid, 0.8));
+    axis.grid()->setZeroLinePen(Qt::NoPen);
+    axis.grid()->setLayer("grid");
+    axis.setLayer("axes");
+    axis.setSelectableParts(QCPAxis::spNone);
+}
+
+void useIndexTicks(QCPAxis& axis, const QString& prefix) {
+    axis.setTicker(QSharedPointer<QCPAxisTicker>(new IndexTicker(axis, prefix)));
+}
+
+void useNamedTicks(QCPAxis& axis, const std::vector<std::string>& names) {
+    constexpr int longest = 14;
+    auto* ticker = new QCPAxisTickerText;
+    for (std::size_t i = 0; i < names.size(); ++i) {
+        const QString name = QString::fromStdString(names[i]);
+        ticker->addTick(static_cast<double>(i), name.size() > longest ? name.left(longest - 1) + "…" : name);
+    }
+    axis.setTicker(QSharedPointer<QCPAxisTicker>(ticker));
+}
+
+void useValueTicks(QCPAxis& axis, bool logarithmic) {
+    axis.setScaleType(logarithmic ? QCPAxis::stLogarithmic : QCPAxis::stLinear);
+    if (logarithmic)
+        axis.setTicker(QSharedPointer<QCPAxisTicker>(new LogTicker(axis)));
+    else
+        axis.setTicker(QSharedPointer<QCPAxisTicker>(new ValueTicker(axis)));
+}
+
+} // namespace secateur

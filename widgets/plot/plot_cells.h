@@ -1,0 +1,72 @@
+#pragma once
+
+#include "analysis/base/matrix.h"
+#include "widgets/plot/plot_scale.h"
+#include "widgets/plot/plot_theme.h"
+
+#include <QPointF>
+#include <QRect>
+#include <QString>
+#include <QStringList>
+
+#include <optional>
+#include <vector>
+
+class QCPAxis;
+class QCPAxisRect;
+class QCPLayoutGrid;
+
+namespace secateur {
+
+/// The pixels of one cell, of whole pixels so that neighbours meet without a seam.
+QRect cellPixels(const QCPAxis& columns, const QCPAxis& rows, int row, int column);
+
+/// The cells of a matrix as rectangles: sharp at every zoom and in vector pictures. What is drawn belongs to the axis
+/// rect of its axes; this is a handle on it.
+class PlotCells {
+public:
+    PlotCells(QCPAxis* columns, QCPAxis* rows, const PlotTheme& theme);
+
+    void setTheme(const PlotTheme& theme);
+    /// The value of cell (row, column) is drawn from column - 1/2 to column + 1/2.
+    void setCells(const Matrix& cells, const ColourRange& range);
+    /// How many cells each row has (the rest is left empty) and after how many of them a group ends (0 = no groups).
+    void setRows(const std::vector<int>& lengths, const std::vector<int>& groups);
+
+private:
+    class Drawing;
+    Drawing* m_drawing;
+};
+
+/// The colour bar of a heat map: an axis rect of its own, with its axis on the right.
+class PlotColourBar {
+public:
+    PlotColourBar(QCPLayoutGrid& layout, int row, int column, const PlotTheme& theme);
+
+    QCPAxisRect* rect() const { return m_rect; }
+    QCPAxis* axis() const;
+    void setTheme(const PlotTheme& theme);
+    void setRange(const ColourRange& range, const QString& label);
+    /// A legend in its place.
+    void setClasses(const QStringList& names, const QString& label);
+    /// Pixels that names of classes take beside it.
+    int legendWidth(const QStringList& names) const;
+    /// A line across the bar, drawn with the overlay. Values beyond the ends are drawn at them.
+    void setMarker(std::optional<double> value);
+
+    QRect pixels() const;
+    /// Of a point on the bar, or so near that a person means it.
+    bool contains(QPointF point) const;
+    /// What is shown at a height; infinite beyond the ends.
+    double valueAt(double y) const;
+
+private:
+    class Drawing;
+    class Marker;
+    QCPAxisRect* m_rect;
+    Drawing* m_drawing;
+    Marker* m_marker;
+    int m_labelPadding = 0; ///< beside a bar
+};
+
+} // namespace secateur

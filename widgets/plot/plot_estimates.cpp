@@ -1,0 +1,166 @@
+#include "widgets/plot/plot_estimates.h"
+
+#include <qcustomplot.h>
+
+#include <algorithm>
+#include <cmath>
+
+namespace secateur {
+
+namespace {
+
+constexpr double barWidth = 0.7; ///< of the distance between positions
+constexpr double capUnits = 8;
+constexpr double capWidth = 0.75; ///< at most, of the distance between positions
+constexpr double barTint = 0.2;
+
+void drawWhisker(QCPPainter& painter, double x, double top, double bottom, double cap) {
+    painter.drawLine(QLineF(x, top, x, bottom));
+    for (const double end : {top, bottom})
+        painter.drawLine(QLineF(x - cap / 2, end, x + cap / 2, end));
+}
+
+QCPScatterStyle hollow(const QCPScatterStyle& filled, const PlotTheme& theme) {
+    QCPScatterStyle style = filled;
+    style.setBrush(theme.background);
+    style.setSize(1.1 * style.size()); // so that its middle is seen
+    return style;
+}
+
+/// A plottable whose axes are set by the figure, and which no pointer finds.
+class Drawing : public QCPAbstractPlottable {
+public:
+    using QCPAbstractPlottable::QCPAbstractPlottable;
+
+    double selectTest(const QPointF&, bool, QVariant*) const override { return -1; }
+    QCPRange getKeyRange(bool& found, QCP::SignDomain) const override {
+        found = false;
+        return {};
+    }
+    QCPRange getValueRange(bool& found, QCP::SignDomain, const QCPRange&) const override {
+        found = false;
+        return {};
+    }
+
+protected:
+    void draw(QCPPainter*) override {}
+    void drawLegendIcon(QCPPainter*, const QRectF&) const override {}
+};
+
+class Bars : public Drawing {
+public:
+    Bars(const QCPGraph& line, const FigureSeries& series, const PlotTheme& theme)
+        : Drawing(line.keyAxis(), line.valueAxis())
+        , m_series(series) {
+        setLayer("grid"); // behind every line
+        setAntialiased(false);
+        setBrush(mixed(theme.background, line.pen().color(), barTint));
+    }
+
+protected:
+    void draw(QCPPainter* painter) override {
+        const double bottom = std::round(valueAxis()->coordToPixel(0));
+        for (std::size_t i = 0; i < std::min(m_series.values.size(), m_series.errors.size()); ++i) {
+            const double top = valueAxis()->coordToPixel(m_series.values[i]);
+            if (!(m_series.errors[i] > 0) || !std::isfinite(top))
+                continue;
+            const double left = std::round(keyAxis()->coordToPixel(static_cast<double>(i) - barWidth / 2));
+            const double right = std::round(keyAxis()->coordToPixel(static_cast<double>(i) + barWidth / 2));
+            const QRectF bar(left, std::round(top), std::max(right - left, 1.0), bottom - std::round(top));
+            painter->fillRect(bar.normalized(), mBrush);
+        }
+    }
+
+private:
+    FigureSeries m_series;
+};
+
+class Whiskers : public Drawing {
+public:
+    Whiskers(const QCPGraph& line, const FigureSeries& series, const PlotTheme& theme)
+        : Drawing(line.keyAxis(), line.valueAxis())
+        , m_series(series)
+        , m_hollow(hollow(line.scatterStyle(), theme))
+        , m_cap(capUnits * theme.unit) {
+        setPen(theme.pen(line.pen().color(), 1.2));
+    }
+
+protected:
+    void draw(QCPPainter* painter) override {
+        const double column = std::abs(keyAxis()->coordToPixel(1) - keyAxis()->coordToPixel(0));
+        for (std::size_t i = 0; i < std::min(m_series.values.size(), m_series.errors.size()); ++i) {
+            const double value = m_series.values[i];
+            const double reach = whiskerErrors * m_series.errors[i];
+            const double x = keyAxis()->coordToPixel(static_cast<double>(i));
+            const double y = valueAxis()->coordToPixel(value);
+            if (!(reach > 0) || !std::isfinite(y))
+                continue;
+            painter->setPen(mPen);
+            applyDefaultAntialiasingHint(painter);
+            drawWhisker(*painter, x, valueAxis()->coordToPixel(value + reach), valueAxis()->coordToPixel(value - reach),
+                        std::min(m_cap, capWidth * column));
+            applyScattersAntialiasingHint(painter);
+            m_hollow.applyTo(painter, mPen);
+            if (i < m_series.notSeparated.size() && m_series.notSeparated[i])
+                m_hollow.drawShape(painter, x, y);
+        }
+    }
+
+private:
+    FigureSeries m_series;
+    QCPScatterStyle m_hollow;
+    double m_cap;
+};
+
+/// A line of the legend that stands for no plottable of its own.
+class Note : public Drawing {
+public:
+    Note(QCustomPlot& plot, const QString& text, const PlotTheme& theme, const QCPScatterStyle& point, bool whisker)
+        : Drawing(plot.axisRect()->axis(QCPAxis::atBottom), plot.axisRect()->axis(QCPAxis::atLeft))
+        , m_point(point)
+        , m_cap(whisker ? capUnits * theme.unit : 0) {
+        setName(text);
+        setPen(theme.pen(theme.muted, 1.2));
+    }
+
+protected:
+    void drawLegendIcon(QCPPainter* painter, const QRectF& rect) const override {
+        const double x = rect.center().x();
+        applyDefaultAntialiasingHint(painter);
+        painter->setPen(mPen);
+        if (m_cap > 0)
+            drawWhisker(*painter, x, rect.top() + 0.12 * rect.height(), rect.bottom() - 0.12 * rect.height(), m_cap);
+        m_point.applyTo(painter, mPen);
+        m_point.drawShape(painter, x, rect.center().y());
+    }
+
+private:
+    QCPScatterStyle m_point;
+    double m_cap;
+};
+
+} // namespace
+
+bool hasEstimates(const FigureSeries& series) {
+    return std::ranges::any_of(series.errors, [](double error) { return error > 0; });
+}
+
+void addEstimateBars(const QCPGraph& line, const FigureSeries& series, const PlotTheme& theme) {
+    const QCPAxis& axis = *line.valueAxis();
+    if (axis.scaleType() == QCPAxis::stLinear && axis.range().contains(0))
+        new Bars(line, series, theme);
+}
+
+void addWhiskers(const QCPGraph& line, const FigureSeries& series, const PlotTheme& theme) {
+    new Whiskers(line, series, theme);
+}
+
+void addEstimateNotes(QCustomPlot& plot, const Figure& figure, const PlotTheme& theme) {
+    if (estimatesIn(figure).empty())
+        return;
+    const QCPScatterStyle point(QCPScatterStyle::ssCircle, theme.pen(theme.muted, 1.2), theme.muted, 4.5 * theme.unit);
+    new Note(plot, QString("estimate, whiskers ±%1 standard errors").arg(whiskerErrors), theme, point, true);
+    new Note(plot, "not separated from another layer", theme, hollow(point, theme), false);
+}
+
+} // namespace secateur

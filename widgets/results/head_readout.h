@@ -1,0 +1,52 @@
+#pragma once
+
+#include "analysis/base/head_id.h"
+#include "analysis/metrics/metric.h"
+
+#include <QString>
+
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+namespace secateur {
+
+class Document;
+
+/// What there is to say of a head for one result of the open document: its value, its rank, whether it is cut.
+class HeadReadout {
+public:
+    explicit HeadReadout(const Document* document)
+        : m_document(document) {}
+
+    /// Ranks are of the values that the result has now.
+    void setResult(const std::string& resultId);
+    const MetricResult* result() const;
+    /// Whether the result has one value for all heads of a KV group.
+    bool isByGroup() const;
+
+    std::optional<double> value(HeadId head) const;
+    /// [layers, heads]; a KV group's value comes once for each of its heads.
+    Matrix perHead() const;
+    /// One line with everything.
+    QString describe(HeadId head) const;
+    /// Name and value with all digits; empty when there is nothing to say.
+    QString exact(HeadId head) const;
+    /// The bare number of a single head; a table of more, with 1 for what the mask keeps. Empty without values.
+    QString copyOf(const std::set<HeadId>& heads) const;
+
+private:
+    std::size_t column(HeadId head) const;
+    QString cellName(HeadId head) const;
+    /// "sink (agreement 0.93; sink 0.71, entropy 1.2)" where values are classes; else empty.
+    QString classOf(HeadId head, std::string (*format)(double value)) const;
+    QString state(HeadId head) const;
+
+    const Document* m_document;
+    std::string m_resultId;
+    std::vector<int> m_ranks;      ///< cell by cell
+    std::vector<bool> m_uncertain; ///< ranks that estimates may change
+};
+
+} // namespace secateur

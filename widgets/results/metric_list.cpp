@@ -1,0 +1,369 @@
+#include "widgets/results/metric_list.h"
+
+#include "analysis/session/result_key.h"
+#include "analysis/base/usage_error.h"
+#include "widgets/document/comparison.h"
+#include "widgets/document/document.h"
+#include "widgets/results/measuring_box.h"
+#include "widgets/results/metric_names.h"
+
+#include <QCheckBox>
+#include <QFormLayout>
+#include <QHeaderView>
+#include <QLabel>
+#include <QLineEdit>
+#include <QMenu>
+#include <QPushButton>
+#include <QTreeWidget>
+#include <QVBoxLayout>
+
+#include <algorithm>
+#include <utility>
+
+namespace secateur {
+
+namespace {
+
+enum Column { nameColumn, needsColumn, stateColumn };
+constexpr int idRole = Qt::UserRole;
+
+/// What a metric costs, as one letter; the words are in the tooltip.
+QString costLetter(Needs needs) {
+    return toQString(name(needs)).left(1).toUpper();
+}
+
+QString costWords(Needs needs) {
+    switch (needs) {
+    case Needs::weights:
+        return MetricList::tr("needs the weights only");
+    case Needs::forward:
+        return MetricList::tr("needs a text and a forward pass over it");
+    case Needs::gradient:
+        return MetricList::tr("needs a text, a forward and a backward pass");
+    case Needs::ablation:
+        return MetricList::tr("needs an evaluation for each part removed");
+    }
+    return {};
+}
+
+QString stateGlyph(MetricState state) {
+    return state == MetricState::done        ? QStringLiteral("●")
+           : state == MetricState::stale     ? QStringLiteral("◌")
+           : state == MetricState::computing ? QStringLiteral("◐")
+                                             : QStringLiteral("○");
+}
+
+QString stateWords(MetricState state) {
+    return state == MetricState::done        ? MetricList::tr("measured")
+           : state == MetricState::stale     ? MetricList::tr("measured under another mask than the current one")
+           : state == MetricState::computing ? MetricList::tr("being measured")
+                                             : MetricList::tr("not measured yet");
+}
+
+QString explanation(const MetricRequest& request) {
+    const MetricInfo& info = *request.info;
+    QString html = QStringLiteral("<b>%1</b><p>%2</p><p style='font-size:large'>%3</p><p>%4 · %5</p>")
+                       .arg(QString::fromStdString(request.resultId()).toHtmlEscaped(),
+                            toQString(info.summary).toHtmlEscaped(), toQString(info.formula).toHtmlEscaped(),
+                            toQString(info.source).toHtmlEscaped(), costWords(info.needs));
+    for (const OptionInfo& option : info.options)
+        if (request.options.contains(std::string(option.name)))
+            html +=
+                QStringLiteral("<p>%1: %2</p>").arg(toQString(option.name), toQString(option.meaning).toHtmlEscaped());
+    return html;
+}
+
+/// What the picture shows at first, too.
+const MetricInfo* firstOfHeads() {
+    const auto table = allMetrics();
+    const auto found = std::ranges::find(table, Scope::head, &MetricInfo::scope);
+    return found == table.end() ? table.front() : *found;
+}
+
+QString variantName(const MetricRequest& request) {
+    QStringList parts;
+    for (const auto& [name, value] : request.options)
+        parts << (value == "true" ? QString::fromStdString(name) : QString::fromStdString(name + "=" + value));
+    return parts.join(QStringLiteral(", "));
+}
+
+} // namespace
+
+MetricList::MetricList(Document* document, QWidget* parent)
+    : QWidget(parent)
+    , m_document(document)
+    , m_tree(new QTreeWidget)
+    , m_formTitle(new QLabel)
+    , m_form(new QFormLayout)
+    , m_measuring(new MeasuringBox(document))
+    , m_measure(new QPushButton)
+    , m_formInfo(firstOfHeads()) {
+    m_tree->setAccessibleName(tr("Metrics"));
+    m_tree->setColumnCount(3);
+    m_tree->setHeaderHidden(true);
+    m_tree->setFrameShape(QFrame::NoFrame);
+    m_tree->setRootIsDecorated(false);
+    m_tree->setItemsExpandable(false);
+    m_tree->setUniformRowHeights(true);
+    m_tree->setIndentation(m_tree->fontMetrics().averageCharWidth() * 2);
+    m_tree->setSizeAdjustPolicy(QAbstractScrollArea::AdjustToContents);
+    m_tree->setSizePolicy(QSizePolicy::Preferred, QSizePolicy::Maximum);
+    m_tree->viewport()->setAutoFillBackground(false); // one surface with the panel
+    QHeaderView* header = m_tree->header();
+    header->setMinimumSectionSize(0);
+    header->setStretchLastSection(false);
+    header->setSectionResizeMode(nameColumn, QHeaderView::Stretch);
+    header->setSectionResizeMode(needsColumn, QHeaderView::ResizeToContents);
+    header->setSectionResizeMode(stateColumn, QHeaderView::ResizeToContents);
+    m_measure->setAccessibleName(tr("Measure the current metric with the options above"));
+    m_form->setVerticalSpacing(3);
+    m_form->setFieldGrowthPolicy(QFormLayout::AllNonFixedFieldsGrow);
+
+    auto* below = new QVBoxLayout;
+    below->setContentsMargins(4, 8, 4, 8);
+    below->addWidget(m_formTitle);
+    below->addLayout(m_form);
+    below->addWidget(m_measuring);
+    below->addWidget(m_measure);
+    auto* column = new QVBoxLayout(this);
+    column->setContentsMargins(4, 4, 4, 0);
+    column->addWidget(m_tree);
+    column->addLayout(below);
+    column->addStretch(1);
+
+    connect(m_tree, &QTreeWidget::currentItemChanged, this, [this] {
+        if (const MetricRequest* row = currentRequest()) {
+            buildForm(*row);
+            if (m_document->result(currentKey()))
+                emit chosen(QString::fromStdString(currentKey()));
+        }
+    });
+    connect(m_tree, &QTreeWidget::itemActivated, this, [this] {
+        if (const MetricRequest* row = currentRequest())
+            m_document->measure({*row});
+    });
+    m_tree->setContextMenuPolicy(Qt::CustomContextMenu);
+    connect(m_tree, &QTreeWidget::customContextMenuRequested, this, &MetricList::openMenu);
+    connect(m_measure, &QPushButton::clicked, this, &MetricList::measure);
+    connect(document, &Document::opened, this, &MetricList::refresh);
+    connect(document, &Document::modelLocated, this, &MetricList::updateButton);
+    connect(document, &Document::stateChanged, this, &MetricList::updateRow);
+    connect(document, &Document::staleChanged, this, [this] {
+        for (const std::string& id : m_document->resultIds())
+            updateRow(QString::fromStdString(id));
+    });
+    refresh();
+}
+
+MetricRequest MetricList::request() const {
+    ParsedRequest parsed{std::string(m_formInfo->id), {}};
+    for (const QWidget* field : m_options) {
+        const auto* box = qobject_cast<const QCheckBox*>(field);
+        const auto* line = qobject_cast<const QLineEdit*>(field);
+        const std::string name = field->objectName().toStdString();
+        if (box && box->isChecked())
+            parsed.options[name] = "true";
+        else if (line && !line->text().isEmpty())
+            parsed.options[name] = line->text().toStdString();
+    }
+    validateOptions(parsed, m_formInfo->options);
+    return {m_formInfo, parsed.options};
+}
+
+void MetricList::measure() {
+    try {
+        m_document->measure({request()});
+    } catch (const UsageError& error) { // what was typed
+        emit failed(QString::fromStdString(error.what()));
+    }
+}
+
+void MetricList::editOptions() {
+    (m_options.empty() ? m_measure : m_options.front())->setFocus(Qt::ShortcutFocusReason);
+}
+
+void MetricList::follow(const QString& resultId) {
+    const auto row = m_rows.find(resultId);
+    if (row == m_rows.end() || row->second.first == m_tree->currentItem())
+        return;
+    const QSignalBlocker quiet(m_tree);
+    m_tree->setCurrentItem(row->second.first);
+    buildForm(row->second.second);
+}
+
+void MetricList::refresh() {
+    const QString current = toQString(m_formInfo->id);
+    {
+        const QSignalBlocker quiet(m_tree);
+        m_tree->clear();
+        m_rows.clear();
+        for (const MetricInfo* info : allMetrics())
+            addRow({info, {}}, nullptr);
+        if (m_document->isOpen())
+            for (const std::string& id : m_document->resultIds())
+                updateRow(QString::fromStdString(id));
+        const auto row = m_rows.find(current);
+        m_tree->setCurrentItem(row->second.first);
+        buildForm(row->second.second);
+    }
+    m_tree->setEnabled(m_document->isOpen());
+}
+
+void MetricList::addRow(const MetricRequest& request, QTreeWidgetItem* parent) {
+    auto* item = parent ? new QTreeWidgetItem(parent) : new QTreeWidgetItem(m_tree);
+    const QString id = QString::fromStdString(request.resultId());
+    item->setText(nameColumn, parent ? variantName(request) : id);
+    item->setText(needsColumn, parent ? QString() : costLetter(request.info->needs));
+    item->setData(nameColumn, idRole, id);
+    item->setSizeHint(nameColumn, {0, m_tree->fontMetrics().height() * 3 / 2});
+    item->setToolTip(nameColumn, explanation(request));
+    item->setToolTip(needsColumn, costWords(request.info->needs));
+    if (parent)
+        parent->setExpanded(true);
+    m_rows[id] = {item, request};
+    updateRow(id);
+}
+
+void MetricList::updateRow(const QString& resultId) {
+    if (!m_rows.contains(resultId)) {
+        const MetricRequest request = parseMetricRequests(resultId.toStdString()).front();
+        addRow(request, m_rows.at(toQString(request.info->id)).first);
+        return;
+    }
+    QTreeWidgetItem* item = m_rows.at(resultId).first;
+    updateMeasurements(resultId.toStdString());
+    const MetricState state = m_document->state(resultId.toStdString());
+    const bool isAlone = item->parent() && item->childCount() == 0;
+    if (state == MetricState::notComputed && isAlone) { // a variant whose measurement was stopped
+        m_rows.erase(resultId);
+        delete item;
+        return;
+    }
+    showState(item, resultId.toStdString());
+    updateButton();
+}
+
+/// A row for each measurement but the latest, which the metric's own row is.
+void MetricList::updateMeasurements(const std::string& resultId) {
+    const auto [parent, request] = m_rows.at(QString::fromStdString(resultId));
+    std::vector<std::string> keys = m_document->isOpen() ? m_document->otherKeys(resultId) : std::vector<std::string>();
+    const QSignalBlocker quiet(m_tree);
+    std::erase_if(m_rows, [&](const auto& row) {
+        const std::string key = row.first.toStdString();
+        const bool isGone =
+            key != resultId && parseResultKey(key).resultId == resultId && std::ranges::find(keys, key) == keys.end();
+        if (isGone)
+            delete row.second.first;
+        return isGone;
+    });
+    for (const std::string& key : keys) {
+        const QString name = QString::fromStdString(key);
+        if (!m_rows.contains(name)) {
+            auto* item = new QTreeWidgetItem(parent);
+            item->setData(nameColumn, idRole, name);
+            m_rows[name] = {item, request};
+        }
+        QTreeWidgetItem* item = m_rows.at(name).first;
+        item->setText(nameColumn, QString::fromStdString(m_document->label(key)));
+        item->setToolTip(nameColumn, item->text(nameColumn));
+        showState(item, key);
+    }
+    parent->setExpanded(true);
+}
+
+void MetricList::showState(QTreeWidgetItem* item, const std::string& key) {
+    const MetricState state = m_document->isOpen() ? m_document->state(key) : MetricState::notComputed;
+    QString words = stateWords(state);
+    if (const MetricResult* result = m_document->result(key); result && state != MetricState::computing)
+        words += ": " + QString::fromStdString(measuredOn(m_document->session(), *result));
+    item->setText(stateColumn, stateGlyph(state));
+    item->setToolTip(stateColumn, words);
+    item->setData(stateColumn, Qt::AccessibleTextRole, words);
+}
+
+void MetricList::buildForm(const MetricRequest& request) {
+    qDeleteAll(std::exchange(m_options, {}));
+    while (m_form->rowCount() > 0)
+        m_form->removeRow(0);
+    m_formInfo = request.info;
+    m_formTitle->setText(tr("Options of %1").arg(toQString(request.info->id)));
+    m_formTitle->setVisible(!request.info->options.empty());
+    m_measuring->setVisible(request.info->needs != Needs::weights);
+    for (const OptionInfo& option : request.info->options)
+        addOption(option, request);
+    updateButton();
+}
+
+void MetricList::addOption(const OptionInfo& option, const MetricRequest& request) {
+    const QString name = toQString(option.name);
+    QWidget* field = nullptr;
+    if (option.type == "bool") {
+        auto* box = new QCheckBox(name);
+        box->setChecked(request.flag(option.name));
+        connect(box, &QCheckBox::toggled, this, &MetricList::updateButton);
+        m_form->addRow(box);
+        field = box;
+    } else {
+        auto* line = new QLineEdit;
+        const auto given = request.options.find(std::string(option.name));
+        line->setText(given == request.options.end() ? QString() : QString::fromStdString(given->second));
+        line->setPlaceholderText(toQString(option.defaultValue));
+        line->setAccessibleName(name);
+        connect(line, &QLineEdit::textEdited, this, &MetricList::updateButton);
+        connect(line, &QLineEdit::returnPressed, this, &MetricList::measure);
+        m_form->addRow(name, line);
+        field = line;
+    }
+    field->setObjectName(name);
+    field->setToolTip(toQString(option.meaning));
+    m_options.push_back(field);
+}
+
+void MetricList::updateButton() {
+    MetricState state = MetricState::notComputed;
+    try {
+        state = m_document->state(request().resultId());
+    } catch (const UsageError&) { // half typed; said when it is asked for
+    }
+    const bool isThere = state == MetricState::done || state == MetricState::stale;
+    m_measure->setText(isThere ? tr("Measure again") : tr("Measure"));
+    m_measure->setEnabled(m_document->model() && state != MetricState::computing);
+    m_measure->setToolTip(m_document->isOpen() && !m_document->model() ? tr("Needs the checkpoint, which is not here")
+                                                                       : QString());
+}
+
+void MetricList::openMenu(const QPoint& position) {
+    const MetricRequest* row = currentRequest();
+    if (!row || !m_document->isOpen())
+        return;
+    const std::string key = currentKey();
+    const ResultKey parsed = parseResultKey(key);
+    QMenu menu(this);
+    QAction* measure =
+        menu.addAction(m_measure->text(), this, [this, request = *row] { m_document->measure({request}); });
+    measure->setEnabled(m_document->model() && m_document->state(row->resultId()) != MetricState::computing);
+    if (const MetricResult* result = m_document->result(key)) {
+        const std::string other = parsed.key.empty() ? measurementKey(result->measurement) : parsed.key;
+        QAction* compare = menu.addAction(tr("&Compare with this measurement"), this,
+                                          [this, other] { m_document->comparison()->compareWith(other); });
+        compare->setEnabled(!m_document->otherKeys(parsed.resultId).empty());
+        QAction* forget =
+            menu.addAction(tr("&Forget this measurement"), this, [this, key] { m_document->forget(key); });
+        forget->setEnabled(parsed.key != referenceKey && m_document->state(key) != MetricState::computing);
+    }
+    menu.addAction(tr("Copy as command &line"), this, [this, key] { emit commandWanted({key}); });
+    menu.exec(m_tree->viewport()->mapToGlobal(position));
+}
+
+std::string MetricList::currentKey() const {
+    const QTreeWidgetItem* item = m_tree->currentItem();
+    return item ? item->data(nameColumn, idRole).toString().toStdString() : std::string();
+}
+
+const MetricRequest* MetricList::currentRequest() const {
+    const QTreeWidgetItem* item = m_tree->currentItem();
+    const auto row = item ? m_rows.find(item->data(nameColumn, idRole).toString()) : m_rows.end();
+    return row == m_rows.end() ? nullptr : &row->second.second;
+}
+
+} // namespace secateur

@@ -1,0 +1,83 @@
+#include "widgets/results/metric_names.h"
+
+#include "widgets/document/document.h"
+
+#include <QCoreApplication>
+
+#include <algorithm>
+
+namespace secateur {
+
+QString toQString(std::string_view text) {
+    return QString::fromUtf8(text.data(), static_cast<qsizetype>(text.size()));
+}
+
+QString metricTitle(const MetricRequest& request) {
+    QString title = toQString(request.info->title);
+    for (const auto& [name, value] : request.options)
+        title += ", " + toQString(name) + (value == "true" ? QString() : '=' + toQString(value));
+    return title;
+}
+
+QStringList classNames(const MetricInfo& metric) {
+    QStringList names;
+    for (const std::string_view name : metric.classes)
+        names << toQString(name);
+    return names;
+}
+
+QStringList featuresOf(const MetricResult& result, std::size_t row, std::size_t column,
+                       std::string (*format)(double value)) {
+    QStringList texts;
+    for (const MetricFeature& feature : result.features) {
+        if (row >= feature.values.rows() || column >= feature.values.columns())
+            continue;
+        const QString text = QString::fromStdString(feature.name + ' ' + format(feature.values(row, column)));
+        if (feature.name == "agreement")
+            texts.prepend(text);
+        else
+            texts << text;
+    }
+    return texts;
+}
+
+QString metricHelp(const MetricRequest& request) {
+    return toQString(request.info->summary) + '\n' + toQString(request.info->formula) + '\n' +
+           toQString(request.resultId());
+}
+
+std::vector<KnownResult> knownResults(const Document& document) {
+    const std::vector<std::string> measured = document.resultIds();
+    std::vector<KnownResult> known;
+    for (const MetricInfo* info : allMetrics()) {
+        std::vector<MetricRequest> requests{{info, {}}};
+        for (const std::string& id : measured)
+            for (MetricRequest& request : parseMetricRequests(id))
+                if (request.info->id == info->id && !request.options.empty())
+                    requests.push_back(std::move(request));
+        for (MetricRequest& request : requests) {
+            const std::string id = request.resultId();
+            std::vector<std::string> keys = document.otherKeys(id);
+            keys.insert(keys.begin(), id);
+            for (const std::string& key : keys)
+                known.push_back({request, QString::fromStdString(key), resultTitle(document, request, key)});
+        }
+    }
+    return known;
+}
+
+QString resultTitle(const Document& document, const MetricRequest& request, const std::string& key) {
+    QString title = metricTitle(request);
+    const MetricState state = document.state(key);
+    if (state == MetricState::notComputed)
+        return QCoreApplication::translate("MetricNames", "%1 (not measured)").arg(title);
+    const MetricResult* result = document.result(key);
+    if (!result)
+        return title;
+    if (const std::string label = document.label(key); !label.empty())
+        title += QStringLiteral(" · ") + QString::fromStdString(label);
+    return state == MetricState::stale ? QCoreApplication::translate("MetricNames", "%1 (of another mask)").arg(title)
+                                       : title;
+}
+
+} // namespace secateur

