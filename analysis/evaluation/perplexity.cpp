@@ -133,7 +133,7 @@ Perplexity perplexityOf(const PerplexityRules& rules, std::vector<WindowLoss> wi
 
 Perplexity perplexity(const Model& model, const Plan& plan, const ScoredText& text, std::int64_t batchTokens,
                       const Progress& progress) {
-    if (!model.has(-1, Which::readOut))
+    if (!model.has(-1, WeightName::lmHead))
         throw Error("has no read-out (lm_head): no text can be scored", model.card().path);
     std::vector<std::size_t> windows(text.windows.sequences.size());
     std::iota(windows.begin(), windows.end(), std::size_t{0});

@@ -18,7 +18,7 @@ at::Tensor pooled(const Model& model, const Plan& plan, const PaddedBatches& all
     std::vector<at::Tensor> outputs(all.batches.size());
     LayerWalk walk;
     walk.finished = [&](std::size_t batch, const at::Tensor& x) {
-        outputs[batch] = model.runner().readOut(plan, x, all.batches[batch]).to(at::kCPU, at::kDouble);
+        outputs[batch] = model.runner().lmHead(plan, x, all.batches[batch]).to(at::kCPU, at::kDouble);
     };
     forEachLayer(model.runner(), plan, all.batches, walk, progress);
     return at::cat(outputs);
@@ -34,7 +34,7 @@ MeanDistance meanOf(const at::Tensor& distances) {
 } // namespace
 
 bool givesPooledOutput(const Model& model) {
-    return model.spec().family == Family::encoder && !model.has(-1, Which::classifier);
+    return model.spec().family == Family::encoder && !model.has(-1, WeightName::classifier);
 }
 
 PooledDistance pooledDistance(const Model& model, const Plan& run, const Plan& reference, const SequenceSet& set,
@@ -53,7 +53,7 @@ PooledDistance pooledDistance(const Model& model, const Plan& run, const Plan& r
     if (!relative.isfinite().all().item<bool>() || !cosine.isfinite().all().item<bool>())
         throw Error("The pooled output of a sequence is zero or not finite: distances cannot be told", {},
                     "The weights, or the mask, leave nothing to go by");
-    return {meanOf(relative), meanOf(cosine), model.has(-1, Which::pooler), set.sequences.size(), set.tokens};
+    return {meanOf(relative), meanOf(cosine), model.has(-1, WeightName::pooler), set.sequences.size(), set.tokens};
 }
 
 } // namespace secateur

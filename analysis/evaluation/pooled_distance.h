@@ -26,7 +26,7 @@ struct PooledDistance {
     std::int64_t tokens = 0;
 };
 
-/// Whether a model is an encoder without a head: then readOut() gives its pooled output.
+/// Whether a model is an encoder without a head: then lmHead() gives its pooled output.
 bool givesPooledOutput(const Model& model);
 
 /// Runs all sequences under both plans; distances are in float64.

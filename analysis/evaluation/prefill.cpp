@@ -62,7 +62,7 @@ private:
 void runPass(const Model& model, const Plan& plan, const Batch& batch, const Progress& quiet, LayerObserver* observer) {
     LayerWalk walk;
     walk.observer = observer;
-    walk.finished = [&](std::size_t, const at::Tensor& x) { waitFor(model.runner().readOut(plan, x, batch, true)); };
+    walk.finished = [&](std::size_t, const at::Tensor& x) { waitFor(model.runner().lmHead(plan, x, batch, true)); };
     forEachLayer(model.runner(), plan, std::span(&batch, 1), walk, quiet);
 }
 
@@ -198,7 +198,7 @@ std::int64_t passBytes(const ModelSpec& spec, int tokens) {
         // As projected, as placed for the heads, and what these gather.
         widest = std::max(widest, 2 * (heads + 2 * groups) + heads);
         // The MLP goes by slices of the tokens, but where its output is normed.
-        if (spec.normPlace == NormPlace::around)
+        if (spec.normPlace == NormPlace::sandwich)
             widest = std::max(widest, std::int64_t{layer.ffn} * (spec.gatedMlp ? 3 : 2) + spec.hidden);
     }
     return numberBytes * (std::int64_t{tokens} * (streams * spec.hidden + widest) + logits);

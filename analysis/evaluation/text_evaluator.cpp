@@ -50,7 +50,7 @@ public:
         , m_isAlone(options.alone)
         , m_dense(newRun(PruningMask(model.spec())))
         , m_densePlan(m_runner.plan(*m_dense.mask, options.type)) {
-        if (!model.has(-1, Which::readOut))
+        if (!model.has(-1, WeightName::lmHead))
             throw Error("has no read-out (lm_head): no text can be scored", model.card().path);
         const RunSpeed speed = runSpeed(model, *m_densePlan, progress);
         m_secondsPerToken = runSeconds(speed, model.spec(), *m_dense.mask, {1, text.rules.window, 1});

@@ -58,13 +58,13 @@ LogitDifference compareLogits(const Model& first, const Plan& plan, const Model&
     progress.report(static_cast<double>(layers) / (layers + 1), "comparing logits");
     LogitDifference difference;
     difference.tokens = static_cast<int>(batch.tokens());
-    const bool reads = first.spec().family == Family::encoder || first.has(-1, Which::readOut);
+    const bool reads = first.spec().family == Family::encoder || first.has(-1, WeightName::lmHead);
     for (int row = 0; row < batch.rows; ++row) { // the logits of all rows would take much memory
         const Batch one = rowOf(batch, row);
         const at::Tensor own = x.narrow(0, row, 1);
         const at::Tensor others = y.narrow(0, row, 1);
         if (reads)
-            take(difference, runner.readOut(plan, own, one), other.readOut(otherPlan, others, one));
+            take(difference, runner.lmHead(plan, own, one), other.lmHead(otherPlan, others, one));
         else
             take(difference, own, others);
     }

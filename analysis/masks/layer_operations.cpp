@@ -25,7 +25,7 @@ double attentionOperations(const ModelSpec& spec, const LayerSpec& layer, const 
 
 /// From each layer on, and behind the last.
 std::vector<double> operationsFrom(const ModelSpec& spec, const PruningMask& mask, int positions) {
-    std::vector<double> sums{readOutOperations(spec)};
+    std::vector<double> sums{lmHeadOperations(spec)};
     for (int layer = spec.layerCount() - 1; layer >= 0; --layer)
         sums.push_back(sums.back() + layerOperations(spec, layer, mask.layer(layer), positions));
     std::ranges::reverse(sums);
@@ -44,7 +44,7 @@ double layerOperations(const ModelSpec& spec, int layer, const LayerMask& mask, 
     return layerOperations(spec, layer, partsLeft(spec.layers.at(static_cast<std::size_t>(layer)), mask), positions);
 }
 
-double readOutOperations(const ModelSpec& spec) {
+double lmHeadOperations(const ModelSpec& spec) {
     return 2.0 * spec.hidden * spec.vocab;
 }
 

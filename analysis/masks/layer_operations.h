@@ -14,7 +14,7 @@ double layerOperations(const ModelSpec& spec, int layer, const LayerMask& mask, 
 double layerOperations(const ModelSpec& spec, int layer, const LayerParts& parts, int positions);
 
 /// The same of the read-out of a decoder.
-double readOutOperations(const ModelSpec& spec);
+double lmHeadOperations(const ModelSpec& spec);
 
 /// What running a mask from each layer on takes, the read-out included, as a share of all that the dense model takes
 /// -> [layers + 1], of which the last is the read-out alone. Of the mask that keeps all: s(l) = ((L - l) c + r) / (L c

@@ -51,38 +51,38 @@ private:
 };
 
 struct PartOfWeight {
-    Which which;
+    WeightName which;
     PricedPart part;
 };
 
 constexpr std::array partsOfWeights{
-    PartOfWeight{Which::query, PricedPart::query},
-    PartOfWeight{Which::queryBias, PricedPart::query},
-    PartOfWeight{Which::key, PricedPart::key},
-    PartOfWeight{Which::keyBias, PricedPart::key},
-    PartOfWeight{Which::value, PricedPart::value},
-    PartOfWeight{Which::valueBias, PricedPart::value},
-    PartOfWeight{Which::output, PricedPart::output},
-    PartOfWeight{Which::outputBias, PricedPart::outputBias},
-    PartOfWeight{Which::queryNorm, PricedPart::headNorms},
-    PartOfWeight{Which::keyNorm, PricedPart::headNorms},
-    PartOfWeight{Which::attentionNorm, PricedPart::attentionNorm},
-    PartOfWeight{Which::attentionNormBias, PricedPart::attentionNorm},
-    PartOfWeight{Which::attentionPostNorm, PricedPart::attentionPostNorm},
-    PartOfWeight{Which::attentionPostNormBias, PricedPart::attentionPostNorm},
-    PartOfWeight{Which::gate, PricedPart::neurons},
-    PartOfWeight{Which::gateBias, PricedPart::neurons},
-    PartOfWeight{Which::up, PricedPart::neurons},
-    PartOfWeight{Which::upBias, PricedPart::neurons},
-    PartOfWeight{Which::down, PricedPart::neurons},
-    PartOfWeight{Which::downBias, PricedPart::downBias},
-    PartOfWeight{Which::mlpNorm, PricedPart::mlpNorm},
-    PartOfWeight{Which::mlpNormBias, PricedPart::mlpNorm},
-    PartOfWeight{Which::mlpPostNorm, PricedPart::mlpPostNorm},
-    PartOfWeight{Which::mlpPostNormBias, PricedPart::mlpPostNorm},
+    PartOfWeight{WeightName::query, PricedPart::query},
+    PartOfWeight{WeightName::queryBias, PricedPart::query},
+    PartOfWeight{WeightName::key, PricedPart::key},
+    PartOfWeight{WeightName::keyBias, PricedPart::key},
+    PartOfWeight{WeightName::value, PricedPart::value},
+    PartOfWeight{WeightName::valueBias, PricedPart::value},
+    PartOfWeight{WeightName::output, PricedPart::output},
+    PartOfWeight{WeightName::outputBias, PricedPart::outputBias},
+    PartOfWeight{WeightName::queryNorm, PricedPart::headNorms},
+    PartOfWeight{WeightName::keyNorm, PricedPart::headNorms},
+    PartOfWeight{WeightName::attentionNorm, PricedPart::attentionNorm},
+    PartOfWeight{WeightName::attentionNormBias, PricedPart::attentionNorm},
+    PartOfWeight{WeightName::attentionPostNorm, PricedPart::attentionPostNorm},
+    PartOfWeight{WeightName::attentionPostNormBias, PricedPart::attentionPostNorm},
+    PartOfWeight{WeightName::gate, PricedPart::neurons},
+    PartOfWeight{WeightName::gateBias, PricedPart::neurons},
+    PartOfWeight{WeightName::up, PricedPart::neurons},
+    PartOfWeight{WeightName::upBias, PricedPart::neurons},
+    PartOfWeight{WeightName::down, PricedPart::neurons},
+    PartOfWeight{WeightName::downBias, PricedPart::downBias},
+    PartOfWeight{WeightName::mlpNorm, PricedPart::mlpNorm},
+    PartOfWeight{WeightName::mlpNormBias, PricedPart::mlpNorm},
+    PartOfWeight{WeightName::mlpPostNorm, PricedPart::mlpPostNorm},
+    PartOfWeight{WeightName::mlpPostNormBias, PricedPart::mlpPostNorm},
 };
 
-std::int64_t elementsOf(const ModelSpec& spec, int layer, Which which) {
+std::int64_t elementsOf(const ModelSpec& spec, int layer, WeightName which) {
     if (needOf(spec, layer, which) == Need::absent)
         return 0;
     std::int64_t elements = 1;
@@ -260,8 +260,8 @@ Price PriceList::price(const PruningMask& mask) const {
     price.bytes = {m_tariff->bytes, m_tariff->bytes - std::llround(all.weights.bytes - left.weights.bytes)};
     price.kvBytesPerToken = {all.kvBytes, left.kvBytes};
     price.windowedKvBytesPerToken = {all.windowedKvBytes, left.windowedKvBytes};
-    const double readOut = spec.family == Family::decoder ? readOutOperations(spec) : 0;
-    price.operationsPerToken = {all.operations + readOut, left.operations + readOut};
+    const double lmHead = spec.family == Family::decoder ? lmHeadOperations(spec) : 0;
+    price.operationsPerToken = {all.operations + lmHead, left.operations + lmHead};
     return price;
 }
 

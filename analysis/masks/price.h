@@ -64,7 +64,7 @@ struct PriceTerms {
     double cacheElementBytes = 2; ///< of the KV cache; 16-bit floats in most runtimes
 };
 
-using StoredBytes = std::function<std::int64_t(int layer, Which which)>;
+using StoredBytes = std::function<std::int64_t(int layer, WeightName which)>;
 
 /// What everything in a model costs, gathered once, so that a mask is priced within a fraction of a millisecond and
 /// without the model. Immutable: any thread may ask.

@@ -111,7 +111,7 @@ std::vector<double> passesOf(const AblationResults& results, const AblationCosts
     for (const int layer : layers) {
         double& cost = passes.emplace_back(0);
         for (const AblationPart& part : results.missing(layer))
-            cost += costs.without(part) + costs.readOut();
+            cost += costs.without(part) + costs.lmHead();
     }
     return passes;
 }
@@ -120,10 +120,10 @@ std::vector<double> passesOf(const AblationResults& results, const AblationCosts
 bool walkUp(AblationWalk& walk, AblationResults& results, const AblationCosts& costs, const Progress& progress) {
     const std::vector<int> layers = results.layers();
     const std::vector<double> passes = passesOf(results, costs, layers);
-    double all = 1 + costs.readOut();
+    double all = 1 + costs.lmHead();
     for (const double cost : passes)
         all += cost;
-    double done = 1 + costs.readOut();
+    double done = 1 + costs.lmHead();
     try {
         walk.begin(progress.part(0, done / all));
         for (std::size_t i = 0; i < layers.size(); ++i) {
@@ -224,12 +224,12 @@ AblationPasses ablationPasses(const Model& model, const AblationRun& run, std::s
         const double share = exactShare(requests[part.request]);
         passes.parts += 1;
         passes.layers += share * costs.without(part);
-        passes.readOuts += share;
+        passes.lmHeads += share;
     }
     passes.layers += static_cast<double>(std::ranges::count_if(requests, isScreened)) * screeningPasses;
     if (passes.parts > 0) {
         passes.layers += 2; // the whole model's loss, then its streams
-        passes.readOuts += 1;
+        passes.lmHeads += 1;
     }
     return passes;
 }

@@ -37,7 +37,7 @@ struct AblationRun {
 /// read-out. The whole model, which goes with them, is counted.
 struct AblationPasses {
     double layers = 0;
-    double readOuts = 0;
+    double lmHeads = 0;
     std::int64_t parts = 0;
 };
 AblationPasses ablationPasses(const Model& model, const AblationRun& run, std::span<const MetricRequest> requests);

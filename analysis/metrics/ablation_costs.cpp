@@ -17,8 +17,8 @@ AblationCosts::AblationCosts(const ModelSpec& spec, const PruningMask& mask, std
             m_above[static_cast<std::size_t>(layer) + 1] + layerOperations(spec, layer, mask.layer(layer), m_positions);
 }
 
-double AblationCosts::readOut() const {
-    return m_spec.family == Family::decoder ? readOutOperations(m_spec) / m_above.front() : 0;
+double AblationCosts::lmHead() const {
+    return m_spec.family == Family::decoder ? lmHeadOperations(m_spec) / m_above.front() : 0;
 }
 
 double AblationCosts::without(const AblationPart& part) const {

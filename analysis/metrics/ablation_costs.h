@@ -14,7 +14,7 @@ public:
     /// @param spec, mask stay the caller's, and outlive this
     AblationCosts(const ModelSpec& spec, const PruningMask& mask, std::span<const TokenSequence> sequences);
 
-    double readOut() const;
+    double lmHead() const;
     /// What runs without a part: the rest of its layer that its variants do not share, and the layers above.
     double without(const AblationPart& part) const;
 

@@ -20,7 +20,7 @@ void checkCanLose(const Model& model, const GradientScalars& scalars, std::span<
     if (sequences.empty())
         throw Error("There is no sequence to measure a model on");
     if (model.spec().family == Family::encoder) {
-        if (!model.has(-1, Which::classifier))
+        if (!model.has(-1, WeightName::classifier))
             throw UsageError("is an encoder without a classifier: it has no loss that could rise", model.card().path,
                              "Compare pooled outputs under a mask by the verb evaluate");
         if (!scalars.hasTargets())
@@ -28,7 +28,7 @@ void checkCanLose(const Model& model, const GradientScalars& scalars, std::span<
                              "Name a task of labelled texts: --task FILE --format classification");
         return;
     }
-    if (!model.has(-1, Which::readOut))
+    if (!model.has(-1, WeightName::lmHead))
         throw Error("has no read-out (lm_head): no text can be scored", model.card().path);
     for (std::size_t i = 0; i < sequences.size(); ++i)
         if (scalars.targets(i) > 0)
@@ -64,7 +64,7 @@ std::vector<WindowLoss> SequenceLosses::of(const Plan& plan, const at::Tensor& x
 std::vector<WindowLoss> SequenceLosses::ofLabels(const Plan& plan, const at::Tensor& x, const Batch& batch,
                                                  std::span<const std::size_t> rows) const {
     const std::vector<int> labels = m_scalars.scalar({}, batch, rows).targets;
-    const at::Tensor classes = m_model.runner().readOut(plan, x, batch).to(at::kCPU, at::kDouble).log_softmax(-1);
+    const at::Tensor classes = m_model.runner().lmHead(plan, x, batch).to(at::kCPU, at::kDouble).log_softmax(-1);
     std::vector<WindowLoss> losses;
     for (std::size_t row = 0; row < rows.size(); ++row) {
         const auto label = static_cast<std::int64_t>(labels[row]);

@@ -123,15 +123,15 @@ void ForwardObserver::seeAttentionFeatures(int layer, const at::Tensor& features
 std::array<SumNorm, 2> ForwardObserver::normsOf(int layer) const {
     if (m_spec.normPlace != NormPlace::after)
         return {};
-    const auto norm = [&](Which weight, Which bias) {
-        const auto read = [&](Which which) {
+    const auto norm = [&](WeightName weight, WeightName bias) {
+        const auto read = [&](WeightName which) {
             return m_model.has(layer, which) ? m_model.tensor(layer, which).to(m_streams.input.device(), at::kDouble)
                                              : at::Tensor();
         };
         return SumNorm{read(weight), read(bias), m_spec.normEpsilon};
     };
-    return {norm(Which::attentionPostNorm, Which::attentionPostNormBias),
-            norm(Which::mlpPostNorm, Which::mlpPostNormBias)};
+    return {norm(WeightName::attentionPostNorm, WeightName::attentionPostNormBias),
+            norm(WeightName::mlpPostNorm, WeightName::mlpPostNormBias)};
 }
 
 LayerSums ForwardObserver::leave(const at::Tensor& output) {

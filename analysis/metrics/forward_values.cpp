@@ -124,7 +124,7 @@ KeptUnits::KeptUnits(const LayerSpec& spec, const LayerMask& mask)
     , neurons(chosen(mask.neurons, mask.block && mask.mlp))
     , block(mask.block) {}
 
-const ColumnSizes& WritingWeights::columns(int layer, Which which) {
+const ColumnSizes& WritingWeights::columns(int layer, WeightName which) {
     const auto [found, isNew] = m_columns.try_emplace({layer, which});
     if (isNew) {
         const at::Tensor weight = m_model.tensor(layer, which);
@@ -140,7 +140,7 @@ at::Tensor WritingWeights::ofHeads(int layer, const std::vector<std::size_t>& he
         m_heads.clear();
     const std::int64_t headDim = context.size(3);
     const std::vector<std::int64_t> indices(heads.begin(), heads.end());
-    const at::Tensor weight = m_model.tensor(layer, Which::output);
+    const at::Tensor weight = m_model.tensor(layer, WeightName::output);
     const at::Tensor byHead = weight.reshape({weight.size(0), -1, headDim}).transpose(0, 1); // [heads, hidden, headDim]
     const at::ScalarType type = m_type == ComputeType::bfloat16 ? at::kBFloat16 : at::kFloat;
     const at::Tensor own = byHead.index_select(0, at::tensor(indices, at::kLong)).to(context.device(), type);
@@ -166,7 +166,7 @@ std::vector<double> valuesOf(const MetricRequest& request, const LayerSums& sums
         return {};
     const std::vector<std::size_t>& units = ofHeads ? kept.heads : kept.neurons;
     const std::size_t width = totals.squares.size() / units.size();
-    const ColumnSizes& columns = weights.columns(layer, ofHeads ? Which::output : Which::down);
+    const ColumnSizes& columns = weights.columns(layer, ofHeads ? WeightName::output : WeightName::down);
     if (id == "wanda_sp_head" || id == "wanda_sp_neuron") {
         std::vector<double> values = wandaOf(totals, columnsOf(columns.magnitudes, units, width), rows);
         return ofHeads ? byHead(values, units.size()) : values;

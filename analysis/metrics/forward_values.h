@@ -40,7 +40,7 @@ public:
         , m_keeps(keeps) {}
 
     const ModelSpec& spec() const { return m_model.spec(); }
-    const ColumnSizes& columns(int layer, Which which);
+    const ColumnSizes& columns(int layer, WeightName which);
     /// [heads, hidden, headDim] beside `context`, of the kept heads: bfloat16 where products are, else float32.
     at::Tensor ofHeads(int layer, const std::vector<std::size_t>& heads, const at::Tensor& context);
 
@@ -48,7 +48,7 @@ private:
     const Model& m_model;
     ComputeType m_type;
     bool m_keeps;
-    std::map<std::pair<int, Which>, ColumnSizes> m_columns;
+    std::map<std::pair<int, WeightName>, ColumnSizes> m_columns;
     std::map<int, at::Tensor> m_heads;
 };
 

@@ -88,7 +88,7 @@ public:
         BackwardSteps steps;
         steps.scalars = [&](std::size_t batch) { return scalars(batch); };
         steps.taps = [&](int layer, std::size_t) { return taps(layer); };
-        steps.pulled = [&](const PulledLayer& pulled) { read(pulled); };
+        steps.pulled = [&](const LayerBackward& pulled) { read(pulled); };
         steps.finished = [&](std::size_t, std::size_t) {
             for (const auto& [place, gradients] : m_open)
                 add(place.first, place.second, gradients);
@@ -123,7 +123,7 @@ private:
         return taps;
     }
 
-    void read(const PulledLayer& pulled) {
+    void read(const LayerBackward& pulled) {
         const auto rows = static_cast<std::size_t>(m_batches.batches[pulled.batch].rows);
         const auto [own, isNew] =
             m_open.try_emplace({pulled.batch, pulled.pass}, Matrix(rows, m_effects.gates.size(), 0));
@@ -133,7 +133,7 @@ private:
     }
 
     /// All passes of a batch go through a layer one after the other.
-    void readBypass(const PulledLayer& pulled, Matrix& gradients) {
+    void readBypass(const LayerBackward& pulled, Matrix& gradients) {
         const auto place = m_bypassOf.find(m_mask.tiedTo(pulled.layer).front());
         const auto tap = pulled.gradients.taps.find(Tap::attentionUpdate);
         if (place == m_bypassOf.end() || tap == pulled.gradients.taps.end() || !tap->second.gradient.defined())
@@ -150,7 +150,7 @@ private:
             gradients(row, place->second) += sums.data_ptr<double>()[row];
     }
 
-    void readNeurons(const PulledLayer& pulled) {
+    void readNeurons(const LayerBackward& pulled) {
         const auto tap = pulled.gradients.taps.find(Tap::mlpHidden);
         if (tap == pulled.gradients.taps.end() || !tap->second.gradient.defined())
             return;

@@ -88,7 +88,7 @@ std::vector<Tap> Gates::taps(int layer) const {
     return taps;
 }
 
-void Gates::read(const PulledLayer& pulled, Matrix& gradients) const {
+void Gates::read(const LayerBackward& pulled, Matrix& gradients) const {
     const Places& places = m_places[static_cast<std::size_t>(pulled.layer)];
     const auto& taps = pulled.gradients.taps;
     if (const auto found = taps.find(Tap::context); found != taps.end() && !places.heads.empty()) {
@@ -116,7 +116,7 @@ void gateGradients(const Model& model, const Plan& plan, std::span<const Batch> 
     BackwardSteps steps;
     steps.scalars = scalars;
     steps.taps = [&](int layer, std::size_t) { return gates.taps(layer); };
-    steps.pulled = [&](const PulledLayer& pulled) {
+    steps.pulled = [&](const LayerBackward& pulled) {
         const auto rows = static_cast<std::size_t>(batches[pulled.batch].rows);
         const auto [own, isNew] = open.try_emplace({pulled.batch, pulled.pass}, Matrix(rows, gates.all().size(), 0));
         gates.read(pulled, own->second);

@@ -39,10 +39,10 @@ public:
     Gates(const ModelSpec& spec, const PruningMask& mask, GateKinds kinds = {});
 
     std::span<const Gate> all() const { return m_gates; }
-    /// What pullBack must look at to read() a layer.
+    /// What backward must look at to read() a layer.
     std::vector<Tap> taps(int layer) const;
     /// Adds what one layer gives to dF/dξ at ξ = 1. @param gradients [rows, gates], a row for each of the batch
-    void read(const PulledLayer& pulled, Matrix& gradients) const;
+    void read(const LayerBackward& pulled, Matrix& gradients) const;
 
 private:
     struct Places {

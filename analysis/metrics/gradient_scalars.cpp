@@ -39,7 +39,7 @@ GradientScalars::GradientScalars(const Model& model, std::span<const TokenSequen
     : m_sequences(sequences)
     , m_labels(labels)
     , m_isDecoder(model.spec().family == Family::decoder)
-    , m_hasClassifier(model.has(-1, Which::classifier))
+    , m_hasClassifier(model.has(-1, WeightName::classifier))
     , m_path(model.card().path) {
     if (!labels.empty() && labels.size() != sequences.size())
         throw Error(fmt::format("{} labels do not go with {} texts", labels.size(), sequences.size()));

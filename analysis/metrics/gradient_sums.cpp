@@ -78,7 +78,7 @@ std::vector<Tap> GradientSums::taps(int layer, std::size_t pass) const {
     return taps;
 }
 
-void GradientSums::add(const PulledLayer& pulled) {
+void GradientSums::add(const LayerBackward& pulled) {
     const auto tied = m_mask.tiedTo(pulled.layer);
     const auto& taps = pulled.gradients.taps;
     if (taps.empty())
@@ -97,7 +97,7 @@ void GradientSums::add(const PulledLayer& pulled) {
     m_open.erase({pulled.batch, pulled.pass});
 }
 
-void GradientSums::addNorms(const PulledLayer& pulled, bool isShared, Open& open) const {
+void GradientSums::addNorms(const LayerBackward& pulled, bool isShared, Open& open) const {
     const auto& taps = pulled.gradients.taps;
     const auto read = taps.find(Tap::attentionInput);
     if (read == taps.end())

@@ -62,7 +62,7 @@ public:
                  std::span<const GradientPass> passes, bool mergesRows);
 
     std::vector<Tap> taps(int layer, std::size_t pass) const;
-    void add(const PulledLayer& pulled);
+    void add(const LayerBackward& pulled);
     /// The batches are through: what they gave counts.
     void finish(std::size_t first, std::size_t end);
 
@@ -77,7 +77,7 @@ private:
         at::Tensor pairs;                    ///< [rows, heads] float64
     };
 
-    void addNorms(const PulledLayer& pulled, bool isShared, Open& open) const;
+    void addNorms(const LayerBackward& pulled, bool isShared, Open& open) const;
     void close(int layer, std::size_t batch, std::size_t pass, const Open& open);
     void put(int layer, std::size_t pass, HeadSum sum, const at::Tensor& values);
 

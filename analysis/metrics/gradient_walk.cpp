@@ -106,7 +106,7 @@ void GradientWalk::run(const Progress& progress, const std::function<void()>& mo
     if (m_rule.mergesRows)
         steps.begins = [&](std::size_t, std::size_t pass, LossGradient& top) { mergeRows(top, pass); };
     steps.taps = [&](int layer, std::size_t pass) { return m_sums->taps(layer, pass); };
-    steps.pulled = [&](const PulledLayer& pulled) { m_sums->add(pulled); };
+    steps.pulled = [&](const LayerBackward& pulled) { m_sums->add(pulled); };
     steps.finished = [&](std::size_t first, std::size_t end) {
         m_sums->finish(first, end);
         for (std::size_t batch = first; batch < end; ++batch) {

@@ -45,12 +45,12 @@ const LayerSpec& LayerWeights::spec() const {
     return m_model.spec().layers[static_cast<std::size_t>(m_layer)];
 }
 
-at::Tensor LayerWeights::read(int layer, Which which) {
+at::Tensor LayerWeights::read(int layer, WeightName which) {
     m_read.emplace(layer, which);
     return m_model.tensor(layer, which).to(at::kDouble);
 }
 
-at::Tensor LayerWeights::read(Which which) {
+at::Tensor LayerWeights::read(WeightName which) {
     return read(m_layer, which);
 }
 
@@ -71,17 +71,17 @@ std::vector<std::string> LayerWeights::notFinite() const {
 at::Tensor LayerWeights::inputGain() {
     const ModelSpec& spec = m_model.spec();
     if (spec.normPlace != NormPlace::after)
-        return read(Which::attentionNorm) + spec.normWeightOffset;
+        return read(WeightName::attentionNorm) + spec.normWeightOffset;
     // The norm behind the layer before. Shared weights are applied many times, of which only the first may read the
     // embeddings: the last one speaks for all.
     int last = m_layer;
     for (int layer = m_layer; layer < spec.layerCount(); ++layer)
         if (spec.storedLayer(layer) == spec.storedLayer(m_layer))
             last = layer;
-    return last > 0 ? read(last - 1, Which::mlpPostNorm) : read(-1, Which::embeddingNorm);
+    return last > 0 ? read(last - 1, WeightName::mlpPostNorm) : read(-1, WeightName::embeddingNorm);
 }
 
-at::Tensor LayerWeights::stored(Which which) {
+at::Tensor LayerWeights::stored(WeightName which) {
     m_read.emplace(m_layer, which);
     return m_model.tensor(m_layer, which);
 }
@@ -93,7 +93,7 @@ bool LayerWeights::hasWideQueryKey(QueryKeyVariant variant) const {
 WideSource LayerWeights::wideSource(QueryKeyVariant variant) {
     const LayerSpec& layer = spec();
     const at::Tensor gain = variant.foldNorm ? inputGain().to(at::kFloat) : at::Tensor();
-    return {stored(Which::query), stored(Which::key), gain, layer.heads, layer.kvHeads, layer.headDim};
+    return {stored(WeightName::query), stored(WeightName::key), gain, layer.heads, layer.kvHeads, layer.headDim};
 }
 
 WideQueryKey& LayerWeights::wideQueryKey(QueryKeyVariant variant) {
@@ -109,8 +109,8 @@ const QueryKey& LayerWeights::queryKey(QueryKeyVariant variant) {
         return *slot;
 
     const LayerSpec& layer = spec();
-    at::Tensor query = read(Which::query); // [heads * headDim, hidden]
-    at::Tensor key = read(Which::key);     // [kvHeads * headDim, hidden]
+    at::Tensor query = read(WeightName::query); // [heads * headDim, hidden]
+    at::Tensor key = read(WeightName::key);     // [kvHeads * headDim, hidden]
     if (variant.foldNorm) {
         const at::Tensor gain = inputGain();
         query = query * gain;
@@ -119,18 +119,18 @@ const QueryKey& LayerWeights::queryKey(QueryKeyVariant variant) {
     if (variant.augmented) {
         // Without rotary positions whatever a key's bias adds is the same for all keys, and softmax drops it.
         const bool keyBias = layer.keyBias && layer.rotary.dims > 0;
-        const auto column = [&](bool present, Which which, const at::Tensor& weight) {
+        const auto column = [&](bool present, WeightName which, const at::Tensor& weight) {
             return present ? read(which).unsqueeze(1) : at::zeros({weight.size(0), 1}, weight.options());
         };
-        query = at::cat({query, column(layer.queryBias, Which::queryBias, query)}, 1);
-        key = at::cat({key, column(keyBias, Which::keyBias, key)}, 1);
+        query = at::cat({query, column(layer.queryBias, WeightName::queryBias, query)}, 1);
+        key = at::cat({key, column(keyBias, WeightName::keyBias, key)}, 1);
     }
     at::Tensor heads = query.reshape({layer.heads, layer.headDim, -1});
     at::Tensor keys = key.reshape({layer.kvHeads, layer.headDim, -1});
     if (variant.normedHeads) {
         const double offset = m_model.spec().normWeightOffset;
-        heads = normedHeads(heads, read(Which::queryNorm) + offset);
-        keys = normedHeads(keys, read(Which::keyNorm) + offset);
+        heads = normedHeads(heads, read(WeightName::queryNorm) + offset);
+        keys = normedHeads(keys, read(WeightName::keyNorm) + offset);
     }
     const at::Tensor groups = heads.reshape({layer.kvHeads, layer.heads / layer.kvHeads, layer.headDim, -1}).sum(1);
     slot = std::make_unique<QueryKey>(QueryKey{heads, groups, keys});

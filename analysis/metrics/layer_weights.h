@@ -53,13 +53,13 @@ public:
     /// @throws Cancelled
     void checkProgress() const { m_progress.check(); }
     /// As the model gives it: any type, any strides.
-    at::Tensor stored(Which which);
+    at::Tensor stored(WeightName which);
     /// A sentence on each weight read so far that holds numbers that are none. Reads them again.
     std::vector<std::string> notFinite() const;
 
 private:
-    at::Tensor read(int layer, Which which); ///< in float64
-    at::Tensor read(Which which);
+    at::Tensor read(int layer, WeightName which); ///< in float64
+    at::Tensor read(WeightName which);
     at::Tensor inputGain();
 
     const Model& m_model;
@@ -67,7 +67,7 @@ private:
     const Progress& m_progress;
     std::map<QueryKeyVariant, std::unique_ptr<QueryKey>> m_queryKey;
     std::map<QueryKeyVariant, std::unique_ptr<WideQueryKey>> m_wideQueryKey;
-    std::set<std::pair<int, Which>> m_read;
+    std::set<std::pair<int, WeightName>> m_read;
 };
 
 } // namespace secateur

@@ -215,7 +215,7 @@ private:
     }
 
     void expect(std::size_t group) const {
-        for (const Which which : {Which::query, Which::key})
+        for (const WeightName which : {WeightName::query, WeightName::key})
             m_model.expect(m_groups[group].front(), which);
     }
 

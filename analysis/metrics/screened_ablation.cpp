@@ -170,7 +170,7 @@ private:
         return sum;
     }
 
-    double costOf(std::size_t part) const { return m_costs.without(m_parts[part]) + m_costs.readOut(); }
+    double costOf(std::size_t part) const { return m_costs.without(m_parts[part]) + m_costs.lmHead(); }
 
     /// Those in doubt, the most doubtful first, that cost no more than `most` passes together.
     std::vector<bool> mostDoubtful(double most) const {

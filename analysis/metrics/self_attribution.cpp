@@ -27,7 +27,7 @@ SelfAttribution::SelfAttribution(const Model& model, const GradientRun& run, con
     , m_sequences(std::min<std::int64_t>(wholeOption(request, "sequences"), std::ssize(run.sequences)))
     , m_lastOnly(request.option("position") == "last")
     , m_sums(model.spec().layers.size(), static_cast<std::size_t>(model.spec().maxHeads()), 0) {
-    if (model.spec().family == Family::encoder && !model.has(-1, Which::classifier))
+    if (model.spec().family == Family::encoder && !model.has(-1, WeightName::classifier))
         throw UsageError("needs a classifier, and this model has none", std::string(request.info->id));
 }
 
@@ -82,7 +82,7 @@ SelfAttribution::Copies SelfAttribution::copies(std::size_t sequence, std::vecto
         copies.scalar = m_scalars.scalar({}, copies.batch, sequences);
     } else {
         const Batch one = batchesInOrder(std::span(same).first(1), 1).batches.front();
-        const at::Tensor likeliest = m_runner.readOut(m_run.plan, top, one).argmax(1);
+        const at::Tensor likeliest = m_runner.lmHead(m_run.plan, top, one).argmax(1);
         copies.scalar.targets.assign(same.size(), static_cast<int>(likeliest.item<std::int64_t>()));
     }
     copies.scalar.of = Scalarisation::goldProbability;
@@ -108,7 +108,7 @@ void SelfAttribution::attribute(std::size_t sequence, const Progress& progress) 
         const at::Tensor sum = gradientSum(layer, sequence, streams, progress);
         const at::Tensor& x = streams[row];
         const std::array wanted{Tap::attention};
-        const LayerGradients whole = m_runner.pullBack(m_run.plan, layer, x, one, at::zeros_like(x), wanted);
+        const LayerGradients whole = m_runner.backward(m_run.plan, layer, x, one, at::zeros_like(x), wanted);
         const at::Tensor links = whole.taps.at(Tap::attention).value[0] * sum / m_steps;
         const at::Tensor strongest = links.flatten(1).amax(1).to(at::kCPU, at::kDouble).contiguous();
         for (std::size_t i = 0; i < kept.size(); ++i)
@@ -138,7 +138,7 @@ at::Tensor SelfAttribution::gradient(int layer, const at::Tensor& x, const Copie
     const at::Tensor same = x.expand({some.batch.rows, -1, -1}).contiguous();
     const auto pulled = [&](const at::Tensor& dOutput, Tap wanted) {
         const std::array taps{wanted};
-        return m_runner.pullBack(m_run.plan, layer, same, some.batch, dOutput, taps, some.scales).taps.at(wanted);
+        return m_runner.backward(m_run.plan, layer, same, some.batch, dOutput, taps, some.scales).taps.at(wanted);
     };
     const at::Tensor above = gradientAbove(layer, pulled(at::zeros_like(same), Tap::output).value, some, progress);
     return pulled(above, Tap::attention).gradient.sum(0);
@@ -160,7 +160,7 @@ at::Tensor SelfAttribution::gradientAbove(int layer, const at::Tensor& x, const 
     for (int next = layers - 1; next > layer; --next) {
         progress.check();
         streams.pop_back();
-        gradient = m_runner.pullBack(m_run.plan, next, streams.back(), some.batch, gradient, {}).input;
+        gradient = m_runner.backward(m_run.plan, next, streams.back(), some.batch, gradient, {}).input;
     }
     return gradient;
 }

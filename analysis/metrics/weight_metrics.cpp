@@ -186,7 +186,7 @@ std::optional<Estimate> estimatedGateNorm(LayerWeights& weights, const MetricReq
 // --- Mag-SP: norms of the columns that write into the residual stream (methods.md 6) ---------------------------------
 
 /// ||W_{:,j}||_2 for each column of a weight, [out, in].
-at::Tensor columnNorms(LayerWeights& weights, Which which) {
+at::Tensor columnNorms(LayerWeights& weights, WeightName which) {
     return weights.kernels().columnSquares(weights.stored(which)).sqrt_();
 }
 
@@ -195,11 +195,11 @@ void fill(const at::Tensor& values, std::span<double> cells) {
 }
 
 void magnitudeOfHeads(LayerWeights& weights, const MetricRequest&, std::span<double> cells) {
-    fill(columnNorms(weights, Which::output).reshape({weights.spec().heads, -1}).sum(1), cells);
+    fill(columnNorms(weights, WeightName::output).reshape({weights.spec().heads, -1}).sum(1), cells);
 }
 
 void magnitudeOfNeurons(LayerWeights& weights, const MetricRequest&, std::span<double> cells) {
-    fill(columnNorms(weights, Which::down), cells);
+    fill(columnNorms(weights, WeightName::down), cells);
 }
 
 // --- what a layer must have ------------------------------------------------------------------------------------------

@@ -7,7 +7,7 @@
 
 namespace secateur {
 
-at::Tensor Model::rows(int layer, Which which, std::span<const std::int64_t> indices) const {
+at::Tensor Model::rows(int layer, WeightName which, std::span<const std::int64_t> indices) const {
     return tensor(layer, which).index_select(0, at::tensor(at::ArrayRef(indices.data(), indices.size())));
 }
 

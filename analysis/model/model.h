@@ -17,7 +17,7 @@ class Kernels;
 class Runner;
 
 /// The weights a model may have: matrices as [out, in] however the file keeps them, vectors as [out].
-enum class Which {
+enum class WeightName {
     // Of the model as a whole: asked for as those of layer -1.
     embedding,         ///< [vocab, embeddingWidth]
     positionEmbedding, ///< [learnedPositions, embeddingWidth]
@@ -28,8 +28,8 @@ enum class Which {
     embeddingProjectionBias,
     finalNorm,
     finalNormBias,
-    readOut,
-    readOutBias,
+    lmHead,
+    lmHeadBias,
     pooler,
     poolerBias,
     classifierDense, ///< RoBERTa's, before the classifier
@@ -49,7 +49,7 @@ enum class Which {
     outputBias,
     queryNorm, ///< [headDim], of each head's query
     keyNorm,
-    attentionPostNorm, ///< of attention's output (NormPlace::around) or of its sum with the stream (after)
+    attentionPostNorm, ///< of attention's output (NormPlace::sandwich) or of its sum with the stream (after)
     attentionPostNormBias,
     mlpNorm, ///< of the input of the MLP
     mlpNormBias,
@@ -63,7 +63,7 @@ enum class Which {
     mlpPostNormBias,
 };
 
-inline constexpr auto whichCount = static_cast<std::size_t>(Which::mlpPostNormBias) + 1;
+inline constexpr auto weightNameCount = static_cast<std::size_t>(WeightName::mlpPostNormBias) + 1;
 
 /// An opened checkpoint. Immutable: every call is const and may come from any thread.
 class Model {
@@ -73,23 +73,23 @@ public:
     virtual const ModelCard& card() const = 0;
     const ModelSpec& spec() const { return card().spec; }
 
-    virtual bool has(int layer, Which which) const = 0;
+    virtual bool has(int layer, WeightName which) const = 0;
     /// As stored (a view of the mapped file where its layout allows, not always contiguous), float32 when the file
     /// holds it quantised. What formats do differently is undone: fused tensors come as their parts, rotary rows in the
     /// half-rotation layout, norms without the 1 that some files add. @throws Error naming file and tensor
-    virtual at::Tensor tensor(int layer, Which which) const = 0;
+    virtual at::Tensor tensor(int layer, WeightName which) const = 0;
     /// Some rows of a matrix, in the order given: what of a quantised file is not asked for is not converted.
     /// @throws Error as tensor()
-    virtual at::Tensor rows(int layer, Which which, std::span<const std::int64_t> indices) const;
+    virtual at::Tensor rows(int layer, WeightName which, std::span<const std::int64_t> indices) const;
     /// "model.safetensors: model.layers.0.self_attn.q_proj.weight", for messages. Empty when there is none.
-    virtual std::string place(int layer, Which which) const = 0;
+    virtual std::string place(int layer, WeightName which) const = 0;
     /// Views show zeros where a file has been cut short since it was opened: asks after they were used.
     /// @throws Error naming the file
     virtual void checkFiles() const {}
     /// Says that a weight will be asked for soon, or not again soon: what the file holds of it may be read ahead, or
     /// leave this process's memory. Numbers never change by it.
-    virtual void expect(int, Which) const {}
-    virtual void release(int, Which) const {}
+    virtual void expect(int, WeightName) const {}
+    virtual void release(int, WeightName) const {}
     /// What runs this model on texts. @throws Error when it has weights to look at only
     virtual const Runner& runner() const;
     /// What multiplies this model's weights.

@@ -16,7 +16,7 @@ enum class NormKind { rms, layer };
 /// Where the norms of a layer stand. `before`: each sublayer reads normed input. `around`: its output is normed too
 /// (Gemma). `parallel`: one norm, whose output attention and MLP both read (Phi). `after`: the sum of stream and
 /// sublayer is normed (encoders).
-enum class NormPlace { before, around, parallel, after };
+enum class NormPlace { before, sandwich, parallel, after };
 enum class Positions { rotary, learned };
 enum class Activation { silu, geluTanh, geluErf, relu };
 /// `listed`: by divisors of the frequencies that follow no formula known here.
@@ -84,7 +84,7 @@ struct ModelSpec {
     Activation activation = Activation::silu;
     bool gatedMlp = true;
     bool tiedEmbeddings = false;
-    bool readOutBias = false;
+    bool lmHeadBias = false;
     double scoreSoftcap = 0; ///< scores become cap * tanh(score / cap) before the mask; 0 = none
     double logitSoftcap = 0;
 

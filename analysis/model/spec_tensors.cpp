@@ -4,7 +4,7 @@ namespace secateur {
 
 namespace {
 
-using enum Which;
+using enum WeightName;
 using Shape = std::vector<std::int64_t>;
 
 const LayerSpec& layerOf(const ModelSpec& spec, int layer) {
@@ -15,7 +15,7 @@ Need when(bool condition, Need need = Need::required) {
     return condition ? need : Need::absent;
 }
 
-Need needOfModel(const ModelSpec& spec, Which which) {
+Need needOfModel(const ModelSpec& spec, WeightName which) {
     const bool encoder = spec.family == Family::encoder;
     const bool biased = spec.norm == NormKind::layer;
     switch (which) {
@@ -35,16 +35,16 @@ Need needOfModel(const ModelSpec& spec, Which which) {
         return when(spec.normPlace != NormPlace::after);
     case finalNormBias:
         return when(spec.normPlace != NormPlace::after && biased);
-    case readOut:
+    case lmHead:
         return when(!encoder && !spec.tiedEmbeddings, Need::optional);
-    case readOutBias:
-        return when(spec.readOutBias, Need::optional);
+    case lmHeadBias:
+        return when(spec.lmHeadBias, Need::optional);
     default: // the heads of classifiers
         return when(encoder, Need::optional);
     }
 }
 
-Need needOfLayer(const ModelSpec& spec, const LayerSpec& layer, Which which) {
+Need needOfLayer(const ModelSpec& spec, const LayerSpec& layer, WeightName which) {
     const bool attention = layer.attention != AttentionKind::none;
     const bool scores = layer.attention == AttentionKind::full;
     const bool values = scores || layer.attention == AttentionKind::valueOnly;
@@ -52,7 +52,7 @@ Need needOfLayer(const ModelSpec& spec, const LayerSpec& layer, Which which) {
     const bool biased = spec.norm == NormKind::layer;
     const bool before = spec.normPlace != NormPlace::after;
     const bool mlpBefore = before && spec.normPlace != NormPlace::parallel;
-    const bool behind = spec.normPlace == NormPlace::around || spec.normPlace == NormPlace::after;
+    const bool behind = spec.normPlace == NormPlace::sandwich || spec.normPlace == NormPlace::after;
     switch (which) {
     case attentionNorm:
         return when(attention && before);
@@ -104,7 +104,7 @@ Need needOfLayer(const ModelSpec& spec, const LayerSpec& layer, Which which) {
     }
 }
 
-Shape shapeOfModel(const ModelSpec& spec, Which which) {
+Shape shapeOfModel(const ModelSpec& spec, WeightName which) {
     const std::int64_t hidden = spec.hidden;
     const std::int64_t width = spec.embeddingWidth > 0 ? spec.embeddingWidth : hidden;
     switch (which) {
@@ -119,9 +119,9 @@ Shape shapeOfModel(const ModelSpec& spec, Which which) {
         return {width};
     case embeddingProjection:
         return {hidden, width};
-    case readOut:
+    case lmHead:
         return {spec.vocab, hidden};
-    case readOutBias:
+    case lmHeadBias:
         return {spec.vocab};
     case pooler:
     case classifierDense:
@@ -135,7 +135,7 @@ Shape shapeOfModel(const ModelSpec& spec, Which which) {
     }
 }
 
-Shape shapeOfLayer(const ModelSpec& spec, const LayerSpec& layer, Which which) {
+Shape shapeOfLayer(const ModelSpec& spec, const LayerSpec& layer, WeightName which) {
     const std::int64_t hidden = spec.hidden;
     const std::int64_t queries = std::int64_t{layer.heads} * layer.headDim;
     const std::int64_t keys = std::int64_t{layer.kvHeads} * layer.headDim;
@@ -170,22 +170,22 @@ Shape shapeOfLayer(const ModelSpec& spec, const LayerSpec& layer, Which which) {
 
 } // namespace
 
-bool isOfLayer(Which which) {
+bool isOfLayer(WeightName which) {
     return which >= attentionNorm;
 }
 
-bool isNorm(Which which) {
+bool isNorm(WeightName which) {
     return which == embeddingNorm || which == finalNorm || which == attentionNorm || which == queryNorm ||
            which == keyNorm || which == attentionPostNorm || which == mlpNorm || which == mlpPostNorm;
 }
 
-Need needOf(const ModelSpec& spec, int layer, Which which) {
+Need needOf(const ModelSpec& spec, int layer, WeightName which) {
     if (isOfLayer(which) != (layer >= 0))
         return Need::absent;
     return layer < 0 ? needOfModel(spec, which) : needOfLayer(spec, layerOf(spec, layer), which);
 }
 
-std::vector<std::int64_t> expectedShape(const ModelSpec& spec, int layer, Which which) {
+std::vector<std::int64_t> expectedShape(const ModelSpec& spec, int layer, WeightName which) {
     return layer < 0 ? shapeOfModel(spec, which) : shapeOfLayer(spec, layerOf(spec, layer), which);
 }
 

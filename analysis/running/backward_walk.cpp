@@ -121,7 +121,7 @@ private:
         std::vector<at::Tensor>& gradients = m_gradients[batch];
         const auto steps = static_cast<double>(m_layers) * static_cast<double>(m_batches.size() * gradients.size());
         const auto report = [&] { progress.report(m_done / steps, fmt::format("back through layer {}", layer)); };
-        std::vector<Pull> pulls;
+        std::vector<OutputGradient> pulls;
         for (std::size_t pass = 0; pass < gradients.size(); ++pass)
             pulls.push_back({std::exchange(gradients[pass], {}), m_steps.taps(layer, pass)});
         if (pulls.empty())
@@ -135,9 +135,9 @@ private:
             report();
         };
         if (const auto recorded = m_recorded.extract(layer))
-            recorded.mapped()->pullBackEach(pulls, take);
+            recorded.mapped()->backwardEach(pulls, take);
         else
-            m_runner.pullBackEach(m_plan, layer, x, m_batches[batch], pulls, take);
+            m_runner.backwardEach(m_plan, layer, x, m_batches[batch], pulls, take);
     }
 
     const Runner& m_runner;

@@ -22,7 +22,7 @@ struct BackwardScalar {
 };
 
 /// One layer of one batch, through which the gradient of one scalar was pulled.
-struct PulledLayer {
+struct LayerBackward {
     int layer;
     std::size_t batch;
     std::size_t pass; ///< place of the scalar among those of the batch
@@ -38,7 +38,7 @@ struct BackwardSteps {
     /// May be empty. Before a gradient goes down: it may be changed.
     std::function<void(std::size_t batch, std::size_t pass, LossGradient& top)> begins;
     std::function<std::vector<Tap>(int layer, std::size_t pass)> taps;
-    std::function<void(const PulledLayer&)> pulled;
+    std::function<void(const LayerBackward&)> pulled;
     /// May be empty. The batches [first, end) are through all layers.
     std::function<void(std::size_t first, std::size_t end)> finished;
 };

@@ -130,7 +130,7 @@ private:
                 progress.report((layer + static_cast<double>(i) / static_cast<double>(batches.size())) / layers, text);
                 streams[i] = m_runner.runLayer(m_plan, layer, streams[i], batches[i], &cache);
             }
-        return m_runner.readOut(m_plan, streams.back(), batches.back(), true).to(at::kCPU, at::kFloat).contiguous();
+        return m_runner.lmHead(m_plan, streams.back(), batches.back(), true).to(at::kCPU, at::kFloat).contiguous();
     }
 
     void choose(const at::Tensor& logits) {

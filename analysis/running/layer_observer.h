@@ -18,7 +18,7 @@ enum class Tap {
     query,           ///< [rows, positions, heads, headDim]: as projected, bias included, before norms and rotation
     key,             ///< the same, per query head: heads of a KV group see copies of one
     value,           ///< the same
-    attention,       ///< [rows, heads, positions, positions]: probabilities as they weigh values; pullBack alone has it
+    attention,       ///< [rows, heads, positions, positions]: probabilities as they weigh values; backward alone has it
     context,         ///< [rows, positions, heads, headDim]: what each head gathers, before the output projection
     attentionOutput, ///< [rows, positions, hidden]: behind the output projection, bias included
     attentionUpdate, ///< what attention adds to the stream: behind a post-norm and alpha, where there are such

@@ -72,7 +72,7 @@ RunSpeed runSpeed(const Model& model, const Plan& plan, const Progress& progress
     const Batch batch = madeUp(spec, positionsToTime(spec));
     const int layer = heaviestLayer(spec, batch.positions);
     const at::Tensor x = runner.embed(plan, batch);
-    const bool reads = model.has(-1, Which::readOut);
+    const bool reads = model.has(-1, WeightName::lmHead);
     double first = 0;
     double best = 0;
     double bestRead = 0;
@@ -95,7 +95,7 @@ RunSpeed runSpeed(const Model& model, const Plan& plan, const Progress& progress
     const double operations = layerOperations(spec, layer, dense.layer(layer), batch.positions) * batch.positions;
     RunSpeed speed;
     speed.secondsPerOperation = operations > 0 ? best / operations : 0;
-    speed.readOutSeconds = bestRead / batch.positions;
+    speed.lmHeadSeconds = bestRead / batch.positions;
     speed.loadingSeconds =
         std::max(0.0, std::min(first - best, coldSeconds(runner, plan, layer, x, batch) - best)) * spec.layerCount();
     return speed;
@@ -107,7 +107,7 @@ double runSeconds(const RunSpeed& speed, const ModelSpec& spec, const PruningMas
     for (int layer = 0; layer < spec.layerCount(); ++layer)
         operations += layerOperations(spec, layer, mask.layer(layer), size.positions);
     return operations * static_cast<double>(size.tokens) * speed.secondsPerOperation +
-           static_cast<double>(size.read) * speed.readOutSeconds;
+           static_cast<double>(size.read) * speed.lmHeadSeconds;
 }
 
 double loadingSeconds(const RunSpeed& speed, const Plan& plan, bool isDenseLoaded) {
@@ -122,7 +122,7 @@ double stepSeconds(const Model& model, const Plan& plan, const Progress& progres
     const Runner& runner = model.runner();
     const Batch batch = madeUp(model.spec(), 1);
     double seconds = 0;
-    if (!model.has(-1, Which::readOut))
+    if (!model.has(-1, WeightName::lmHead))
         return seconds;
     for (int pass = 0; pass < (plan.isResident() ? 2 : 1); ++pass) {
         const auto begin = SteadyClock::now();

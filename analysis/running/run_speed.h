@@ -12,7 +12,7 @@ namespace secateur {
 /// How fast a model runs on this machine, as far as one layer and the read-out tell.
 struct RunSpeed {
     double secondsPerOperation = 0; ///< of layers, as layerOperations() counts
-    double readOutSeconds = 0;      ///< of one position; 0 for encoders
+    double lmHeadSeconds = 0;      ///< of one position; 0 for encoders
     double loadingSeconds = 0;      ///< until all layers of the dense model have their weights read and converted
 };
 

@@ -6,12 +6,12 @@
 
 namespace secateur {
 
-LayerGradients Runner::pullBack(const Plan& plan, int layer, const at::Tensor& x, const Batch& batch,
+LayerGradients Runner::backward(const Plan& plan, int layer, const at::Tensor& x, const Batch& batch,
                                 const at::Tensor& dOutput, std::span<const Tap> wanted,
                                 std::span<const float> attentionScales) const {
-    const Pull pull{dOutput, {wanted.begin(), wanted.end()}};
+    const OutputGradient pull{dOutput, {wanted.begin(), wanted.end()}};
     LayerGradients result;
-    pullBackEach(
+    backwardEach(
         plan, layer, x, batch, {&pull, 1}, [&](std::size_t, LayerGradients found) { result = std::move(found); },
         attentionScales);
     return result;

@@ -20,7 +20,7 @@ namespace secateur {
 
 struct LayerGradients;
 struct LossGradient;
-struct Pull;
+struct OutputGradient;
 class RecordedLayer;
 
 /// Keys and values of the positions that ran already, of all layers. One user at a time.
@@ -56,7 +56,7 @@ enum class Scalarisation {
 class Runner {
 public:
     using VariantSink = std::function<void(std::size_t variant, const at::Tensor& output)>;
-    using PullSink = std::function<void(std::size_t pull, LayerGradients found)>;
+    using BackwardSink = std::function<void(std::size_t pull, LayerGradients found)>;
 
     virtual ~Runner() = default;
 
@@ -79,8 +79,8 @@ public:
     /// Runs a layer again with gradients, once, and pulls each gradient of what leaves it through. Results are handed
     /// out one after the other and may be kept.
     /// @param attentionScales [rows] what the attention probabilities of all heads are multiplied by; empty = 1
-    virtual void pullBackEach(const Plan& plan, int layer, const at::Tensor& x, const Batch& batch,
-                              std::span<const Pull> pulls, const PullSink& sink,
+    virtual void backwardEach(const Plan& plan, int layer, const at::Tensor& x, const Batch& batch,
+                              std::span<const OutputGradient> pulls, const BackwardSink& sink,
                               std::span<const float> attentionScales = {}) const = 0;
     /// Runs a layer so that gradients can go back through it without running it again.
     /// @param wanted every tap that a gradient will ask for
@@ -89,13 +89,13 @@ public:
     /// What a layer so recorded holds at most, roughly, whatever a mask cuts, beside its input and output.
     virtual std::int64_t recordedBytes(int layer, const Batch& batch, std::span<const Tap> wanted) const = 0;
     /// Of one gradient, dOutput [rows, positions, hidden].
-    LayerGradients pullBack(const Plan& plan, int layer, const at::Tensor& x, const Batch& batch,
+    LayerGradients backward(const Plan& plan, int layer, const at::Tensor& x, const Batch& batch,
                             const at::Tensor& dOutput, std::span<const Tap> wanted,
                             std::span<const float> attentionScales = {}) const;
 
     /// Logits in float32. Decoders: [rows, positions, vocab], or of the last real position of each row alone, [rows,
     /// vocab]. Classifiers: [rows, classes]; encoders without a head: the pooled output, [rows, hidden].
-    virtual at::Tensor readOut(const Plan& plan, const at::Tensor& x, const Batch& batch,
+    virtual at::Tensor lmHead(const Plan& plan, const at::Tensor& x, const Batch& batch,
                                bool lastPositionOnly = false) const = 0;
 
     /// Losses at the targets, in chunks: the logits of all positions never exist at once. Decoders only.

@@ -11,7 +11,7 @@
 
 namespace secateur {
 
-/// What Runner::pullBack gives. For sources only: pulls in ATen.
+/// What Runner::backward gives. For sources only: pulls in ATen.
 struct TapGradient {
     at::Tensor value;    ///< shaped as Tap says
     at::Tensor gradient; ///< of the same shape; undefined where the tap does not touch the output
@@ -22,7 +22,7 @@ struct LayerGradients {
 };
 
 /// A gradient that is to go back through a layer, and what is to be seen on its way.
-struct Pull {
+struct OutputGradient {
     at::Tensor dOutput; ///< [rows, positions, hidden]
     std::vector<Tap> wanted;
 };
@@ -32,8 +32,8 @@ class RecordedLayer {
 public:
     virtual ~RecordedLayer() = default;
     virtual at::Tensor output() const = 0; ///< X_(layer+1)
-    /// As Runner::pullBackEach, once: what it holds is given up on the way.
-    virtual void pullBackEach(std::span<const Pull> pulls, const Runner::PullSink& sink) = 0;
+    /// As Runner::backwardEach, once: what it holds is given up on the way.
+    virtual void backwardEach(std::span<const OutputGradient> pulls, const Runner::BackwardSink& sink) = 0;
 };
 
 /// What Runner::lossGradient gives.

@@ -49,7 +49,7 @@ public:
         steps.taps = [&](int layer, std::size_t) {
             return keptOf(layer).empty() ? std::vector<Tap>() : std::vector{Tap::attentionInput, Tap::query};
         };
-        steps.pulled = [&](const PulledLayer& pulled) { add(pulled); };
+        steps.pulled = [&](const LayerBackward& pulled) { add(pulled); };
         walkBackward(m_model, m_run.plan, m_batches.batches, steps, m_run.memory, progress);
         std::vector<Matrix> found;
         for (int layer = 0; layer < m_spec.layerCount(); ++layer)
@@ -64,7 +64,7 @@ private:
     }
 
     /// The mean of a block of an outer product is the product of the means.
-    void add(const PulledLayer& pulled) {
+    void add(const LayerBackward& pulled) {
         const auto& taps = pulled.gradients.taps;
         const auto query = taps.find(Tap::query);
         if (query == taps.end() || !query->second.gradient.defined())

@@ -83,7 +83,7 @@ at::Tensor GreedyQuality::outputs(const Plan& plan, const BackwardTrace& trace) 
     std::vector<at::Tensor> all;
     for (std::size_t batch = 0; batch < m_batches.batches.size(); ++batch)
         all.push_back(
-            m_model.runner().readOut(plan, trace.tops[batch], m_batches.batches[batch]).to(at::kCPU, at::kDouble));
+            m_model.runner().lmHead(plan, trace.tops[batch], m_batches.batches[batch]).to(at::kCPU, at::kDouble));
     return at::cat(all);
 }
 

@@ -57,7 +57,7 @@ public:
 
 private:
     void read(std::size_t batch, const at::Tensor& x) {
-        const at::Tensor logits = m_model.runner().readOut(m_plan, x, m_all.batches[batch]).to(at::kCPU, at::kDouble);
+        const at::Tensor logits = m_model.runner().lmHead(m_plan, x, m_all.batches[batch]).to(at::kCPU, at::kDouble);
         const at::Tensor logs = logits.log_softmax(1).contiguous();
         for (std::size_t row = 0; row < m_all.sequences[batch].size(); ++row) {
             const at::Tensor own = logs[static_cast<std::int64_t>(row)];
@@ -131,7 +131,7 @@ std::vector<TokenSequence> labelledSequences(const ModelSpec& spec, const Tokeni
 
 TaskRun classifyTexts(const Model& model, const Plan& plan, const Tokenizer& tokenizer, const Task& task,
                       std::span<const std::string> classNames, const TaskRules& rules, const Progress& progress) {
-    if (!model.has(-1, Which::classifier))
+    if (!model.has(-1, WeightName::classifier))
         throw Error("has no classifier: it tells no labels apart", model.card().path);
     if (task.texts.empty())
         throw Error("holds no texts to classify", task.name);

@@ -73,7 +73,7 @@ void RunForecast::add(const TaskWork& work, const std::string& name) {
 void RunForecast::add(RunSize size, const AblationPasses& passes) {
     if (passes.parts == 0)
         return;
-    size.read = static_cast<std::int64_t>(static_cast<double>(size.read) * passes.readOuts / passes.layers);
+    size.read = static_cast<std::int64_t>(static_cast<double>(size.read) * passes.lmHeads / passes.layers);
     add(size, passes.layers);
     m_parts.back() += parts(passes.parts);
 }

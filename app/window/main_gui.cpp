@@ -1,5 +1,5 @@
 #include "app/window/process_age.h"
-#include "app/window/window_engine.h"
+#include "app/window/window_services.h"
 #include "widgets/document/comparison.h"
 #include "widgets/document/document.h"
 #include "widgets/window/first_picture.h"
@@ -181,7 +181,7 @@ int main(int count, char** values) {
 
     spdlog::set_default_logger(spdlog::stderr_color_mt("secateur"));
     JobRunner jobs;
-    Document document(windowEngine(), &jobs);
+    Document document(windowServices(), &jobs);
     MainWindow window(&document, &jobs);
     spdlog::default_logger()->sinks().push_back(std::make_shared<PanelSink>(window.log()));
     FirstPicture firstPicture(&document, window.headsView());

@@ -230,7 +230,7 @@ ArchitectureInfo qwen3() {
 ArchitectureInfo gemma(std::string_view id, std::string_view summary, const ConfigDefaults& defaults) {
     ArchitectureInfo info = llamaFamily(id, summary, defaults);
     info.keys = gemmaKeys;
-    info.normPlace = NormPlace::around;
+    info.normPlace = NormPlace::sandwich;
     info.normWeightOffset = 1;
     info.scalesEmbedding = true;
     info.biases = Biases::byKey;
@@ -269,7 +269,7 @@ ArchitectureInfo phi() {
             .normPlace = NormPlace::parallel,
             .gatedMlp = false,
             .biases = Biases::all,
-            .readOutBias = true,
+            .lmHeadBias = true,
             .prefixes = modelPrefix,
             .hfTensors = phiTensors(),
             .unused = rotaryBuffers};

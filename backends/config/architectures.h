@@ -10,13 +10,13 @@
 
 namespace secateur {
 
-/// Which rows of a fused matrix a weight is.
+/// WeightName rows of a fused matrix a weight is.
 enum class FusedPart { whole, query, key, value };
 
 /// Where a format keeps a weight. "{layer}" stands for the layer's number, "{prefix}" for the one that the file uses,
 /// "{group}" and "{inner}" for ALBERT's two numbers of a layer.
 struct TensorPattern {
-    Which which;
+    WeightName which;
     std::string_view pattern;
     FusedPart part = FusedPart::whole;
     bool transposed = false; ///< kept as [in, out]
@@ -61,7 +61,7 @@ struct ConfigDefaults {
     int embeddingWidth = 0; ///< 0 = as wide as the stream
 };
 
-/// Which layers see a window only, where layer_types does not say.
+/// WeightName layers see a window only, where layer_types does not say.
 enum class Windows { none, all, evenLayers, fiveOfSix, fromMaxWindowLayers };
 enum class Biases { none, byKey, queryKeyValue, all };
 
@@ -85,7 +85,7 @@ struct ArchitectureInfo {
     bool localRotary = false; ///< layers with a window turn by rope_local_base_freq, unscaled
     Windows windows = Windows::none;
     Biases biases = Biases::none;
-    bool readOutBias = false;
+    bool lmHeadBias = false;
     std::span<const std::string_view> prefixes = {}; ///< candidates for "{prefix}", tried on the embedding
     TensorPatterns hfTensors = {};
     std::span<const std::string_view> unused = {}; ///< known tensors that are not weights; '*' at an end stands for any

@@ -15,7 +15,7 @@ ModelSpec specOf(const ArchitectureInfo& architecture) {
     spec.normWeightOffset = architecture.normWeightOffset;
     spec.activation = architecture.defaults.activation;
     spec.gatedMlp = architecture.gatedMlp;
-    spec.readOutBias = architecture.readOutBias;
+    spec.lmHeadBias = architecture.lmHeadBias;
     spec.positions = architecture.positions;
     return spec;
 }

@@ -78,9 +78,9 @@ public:
 
     const ModelCard& card() const override { return m_card; }
 
-    bool has(int layer, Which which) const override { return slot(layer, which).entry != nullptr; }
+    bool has(int layer, WeightName which) const override { return slot(layer, which).entry != nullptr; }
 
-    at::Tensor tensor(int layer, Which which) const override {
+    at::Tensor tensor(int layer, WeightName which) const override {
         const TensorSlot found = slot(layer, which);
         if (!found.entry)
             throw Error(fmt::format("has no tensor of kind {} in layer {}", static_cast<int>(which), layer),
@@ -93,22 +93,22 @@ public:
         }
     }
 
-    std::string place(int layer, Which which) const override {
+    std::string place(int layer, WeightName which) const override {
         const TensorSlot found = slot(layer, which);
         return found.entry ? found.entry->subject() : std::string();
     }
 
-    void expect(int layer, Which which) const override {
+    void expect(int layer, WeightName which) const override {
         if (const TensorSlot found = slot(layer, which); found.entry)
             found.entry->file->expect(found.bytes());
     }
 
-    void release(int layer, Which which) const override {
+    void release(int layer, WeightName which) const override {
         if (const TensorSlot found = slot(layer, which); found.entry)
             found.entry->file->release(found.bytes());
     }
 
-    at::Tensor rows(int layer, Which which, std::span<const std::int64_t> indices) const override {
+    at::Tensor rows(int layer, WeightName which, std::span<const std::int64_t> indices) const override {
         const TensorSlot found = slot(layer, which);
         const bool isConverted = found.entry && found.entry->type->reading == StorageType::Reading::dequantised;
         return isConverted ? readRows(found, indices) : Model::rows(layer, which, indices);
@@ -135,24 +135,24 @@ public:
     }
 
 private:
-    TensorSlot slot(int layer, Which which) const {
+    TensorSlot slot(int layer, WeightName which) const {
         if (layer < -1 || layer >= m_card.spec.layerCount())
             return {};
         // Tied embeddings read out through the embedding, also where the file holds a read-out of its own.
-        if (layer == -1 && which == Which::readOut && m_card.spec.tiedEmbeddings)
-            which = Which::embedding;
+        if (layer == -1 && which == WeightName::lmHead && m_card.spec.tiedEmbeddings)
+            which = WeightName::embedding;
         return m_slots.slot(layer, which);
     }
 
-    at::Tensor asHuggingFace(at::Tensor weight, int layer, Which which) const {
+    at::Tensor asHuggingFace(at::Tensor weight, int layer, WeightName which) const {
         if (m_addsOneToNorms && isNorm(which))
             return weight - 1;
         if (!m_pairsRotaryRows || layer < 0)
             return weight;
         const LayerSpec& spec = m_card.spec.layers[static_cast<std::size_t>(layer)];
-        if (which == Which::query || which == Which::queryBias)
+        if (which == WeightName::query || which == WeightName::queryBias)
             return halfRotation(weight, spec.heads, spec.headDim);
-        if (which == Which::key || which == Which::keyBias)
+        if (which == WeightName::key || which == WeightName::keyBias)
             return halfRotation(weight, spec.kvHeads, spec.headDim);
         return weight;
     }
@@ -168,7 +168,7 @@ private:
         m_files.assign(files.begin(), files.end());
         m_card.dtype = commonestType(m_slots.used());
         m_card.warnings = unusedWarning(*m_checkpoint, m_slots.used(), known);
-        if (m_card.spec.family == Family::decoder && !has(-1, Which::readOut))
+        if (m_card.spec.family == Family::decoder && !has(-1, WeightName::lmHead))
             m_card.warnings.emplace_back("there is no read-out (lm_head): weights can be measured, but no text scored");
     }
 

@@ -60,7 +60,7 @@ at::Tensor embedBatch(const Model& model, const PlanEnds& ends, const LayerMath&
     };
     const auto tokens = perToken(batch, 0, [&](int row, int position) { return batch.ids[at(row, position)]; });
     checkRange(tokens, spec.vocab, "token", model.card().path);
-    at::Tensor x = model.rows(-1, Which::embedding, tokens).to(device, at::kFloat);
+    at::Tensor x = model.rows(-1, WeightName::embedding, tokens).to(device, at::kFloat);
     if (spec.embeddingScale != 1)
         x = x * spec.embeddingScale;
     if (spec.positions == Positions::learned) {

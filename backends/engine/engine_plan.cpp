@@ -63,8 +63,8 @@ Conversion transposed(Conversion conversion) {
 
 /// Converted weights stand in for what was mapped of the file.
 void releaseFile(const Model& model, int layer) {
-    for (std::size_t which = 0; which < whichCount; ++which)
-        model.release(layer, static_cast<Which>(which));
+    for (std::size_t which = 0; which < weightNameCount; ++which)
+        model.release(layer, static_cast<WeightName>(which));
 }
 
 } // namespace
@@ -130,7 +130,7 @@ std::shared_ptr<const PlanEnds> EnginePlan::gradientEnds() const {
     const std::shared_ptr<const PlanEnds> back = storedEnds(transposed(conversion));
     auto both = std::make_shared<PlanEnds>(*own);
     for (Linear PlanEnds::*const linear :
-         {&PlanEnds::readOut, &PlanEnds::pooler, &PlanEnds::classifierDense, &PlanEnds::classifier})
+         {&PlanEnds::lmHead, &PlanEnds::pooler, &PlanEnds::classifierDense, &PlanEnds::classifier})
         ((*both).*linear).back = ((*back).*linear).back;
     return both;
 }

@@ -26,7 +26,7 @@ public:
     /// As gradients need it: on the processor in float32, packed both ways unless the engine is a plain one.
     LayerPointer gradientLayer(int index) const;
     /// Attention's output projection as stored, with all heads of the model.
-    at::Tensor outputWeight(int index) const { return m_model.tensor(index, Which::output); }
+    at::Tensor outputWeight(int index) const { return m_model.tensor(index, WeightName::output); }
     std::shared_ptr<const PlanEnds> ends() const;
     std::shared_ptr<const PlanEnds> gradientEnds() const;
     /// Whether the weights of both fit their budget; those that they share count once.

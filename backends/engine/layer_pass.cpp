@@ -45,7 +45,7 @@ at::Tensor LayerPass::context(const at::Tensor& read) const {
 at::Tensor LayerPass::attentionUpdate(const at::Tensor& attentionOutput) const {
     show(Tap::attentionOutput, attentionOutput);
     at::Tensor update = attentionOutput;
-    if (m_place == NormPlace::around)
+    if (m_place == NormPlace::sandwich)
         update = m_math.normedStream(m_layer.attentionPostNorm, attentionOutput);
     show(Tap::attentionUpdate, update);
     return update;
@@ -79,7 +79,7 @@ at::Tensor LayerPass::mlpHidden(const at::Tensor& read) const {
 }
 
 at::Tensor LayerPass::addMlp(const at::Tensor& sum, bool ownsSum, const at::Tensor& read) const {
-    const bool isNormed = m_place == NormPlace::around;
+    const bool isNormed = m_place == NormPlace::sandwich;
     const bool isWatched =
         m_watch.wants(Tap::mlpHidden) || m_watch.wants(Tap::mlpOutput) || m_watch.wants(Tap::mlpUpdate);
     if (ownsSum && !isNormed && !isWatched)

@@ -8,8 +8,8 @@
 #include "backends/engine/engine_plan.h"
 #include "backends/engine/kv_cache.h"
 #include "backends/engine/layer_pass.h"
-#include "backends/engine/pull_back.h"
-#include "backends/engine/read_out.h"
+#include "backends/engine/backward.h"
+#include "backends/engine/lm_head.h"
 #include "backends/engine/rotary_cache.h"
 #include "backends/engine/type_choice.h"
 #include "backends/engine/variants.h"
@@ -85,8 +85,8 @@ public:
         , m_path(std::move(path)) {}
 
     at::Tensor output() const override { return m_layer->output(); }
-    void pullBackEach(std::span<const Pull> pulls, const Runner::PullSink& sink) override {
-        withoutGraph(m_path, [&] { m_layer->pullBackEach(pulls, sink); });
+    void backwardEach(std::span<const OutputGradient> pulls, const Runner::BackwardSink& sink) override {
+        withoutGraph(m_path, [&] { m_layer->backwardEach(pulls, sink); });
     }
 
 private:
@@ -155,10 +155,10 @@ public:
         });
     }
 
-    void pullBackEach(const Plan& plan, int layer, const at::Tensor& x, const Batch& batch, std::span<const Pull> pulls,
-                      const PullSink& sink, std::span<const float> attentionScales) const override {
+    void backwardEach(const Plan& plan, int layer, const at::Tensor& x, const Batch& batch, std::span<const OutputGradient> pulls,
+                      const BackwardSink& sink, std::span<const float> attentionScales) const override {
         checkStream(x, batch);
-        for (const Pull& pull : pulls)
+        for (const OutputGradient& pull : pulls)
             checkStream(pull.dOutput, batch);
         checkWhole(batch);
         if (!attentionScales.empty() && std::ssize(attentionScales) != batch.rows)
@@ -170,7 +170,7 @@ public:
             if (!attentionScales.empty())
                 input.attentionScales =
                     at::tensor(at::ArrayRef<float>(attentionScales.data(), attentionScales.size())).to(m_device);
-            pullBackThrough(gradientMathOf(plan), input, flat(x), pulls, sink);
+            backwardThrough(gradientMathOf(plan), input, flat(x), pulls, sink);
         });
     }
 
@@ -190,14 +190,14 @@ public:
                           m_form == WeightForm::plain);
     }
 
-    at::Tensor readOut(const Plan& plan, const at::Tensor& x, const Batch& batch, bool lastOnly) const override {
+    at::Tensor lmHead(const Plan& plan, const at::Tensor& x, const Batch& batch, bool lastOnly) const override {
         checkStream(x, batch);
         return guarded([&] {
             const auto ends = ownPlan(plan).ends();
-            const ReadOut head(m_spec, *ends, mathOf(plan));
+            const LmHead head(m_spec, *ends, mathOf(plan));
             if (m_spec.family == Family::encoder)
                 return head.classes(x.select(1, 0).contiguous());
-            checkReadOut(*ends);
+            checkLmHead(*ends);
             return lastOnly ? head.logits(lastPositions(x, batch)) : shaped(head.logits(flat(x)), batch);
         });
     }
@@ -208,8 +208,8 @@ public:
         checkTargets(targets, batch.tokens(), m_spec.vocab);
         return guarded([&] {
             const auto ends = ownPlan(plan).ends();
-            checkReadOut(*ends);
-            return ReadOut(m_spec, *ends, mathOf(plan)).losses(flat(x), targets);
+            checkLmHead(*ends);
+            return LmHead(m_spec, *ends, mathOf(plan)).losses(flat(x), targets);
         });
     }
 
@@ -225,7 +225,7 @@ public:
         return guarded([&] {
             const auto ends = ownPlan(plan).gradientEnds();
             if (!isEncoder)
-                checkReadOut(*ends);
+                checkLmHead(*ends);
             else if (needsTargets)
                 checkLabels(targets, batch.rows, ends->classifier.out);
             return lossGradientOf(gradientMathOf(plan), m_spec, *ends, x, batch, of, targets, weights);
@@ -338,8 +338,8 @@ private:
             throw Error("Every row needs a label, and labels count from 0");
     }
 
-    void checkReadOut(const PlanEnds& ends) const {
-        if (ends.readOut.out == 0)
+    void checkLmHead(const PlanEnds& ends) const {
+        if (ends.lmHead.out == 0)
             throw Error("has no read-out (lm_head): no text can be scored", m_model.card().path);
     }
 

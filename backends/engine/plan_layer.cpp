@@ -11,7 +11,7 @@ namespace secateur {
 
 namespace {
 
-using enum Which;
+using enum WeightName;
 using Indices = std::vector<std::int64_t>;
 
 Indices kept(const std::vector<bool>& flags) {
@@ -83,7 +83,7 @@ private:
             spec.attention = AttentionKind::valueOnly;
         m_made.attentionNorm = m_read.norm(attentionNorm, attentionNormBias);
         // Where a norm follows, it would undo alpha: the norm's weight takes it.
-        const bool isNormed = m_spec.normPlace == NormPlace::around;
+        const bool isNormed = m_spec.normPlace == NormPlace::sandwich;
         if (isNormed)
             m_made.attentionPostNorm = m_read.norm(attentionPostNorm, attentionPostNormBias, scale);
         if (spec.attention == AttentionKind::linear)
@@ -146,11 +146,11 @@ private:
         if (!m_made.hasMlp)
             return;
         m_made.mlpNorm = m_read.norm(mlpNorm, mlpNormBias);
-        if (m_spec.normPlace == NormPlace::around)
+        if (m_spec.normPlace == NormPlace::sandwich)
             m_made.mlpPostNorm = m_read.norm(mlpPostNorm, mlpPostNormBias);
         const Indices neurons = kept(m_mask.neurons);
-        const auto rows = [&](Which which) { return headRows(m_read.weight(which), 1, neurons); };
-        const auto entries = [&](Which which) { return headRows(m_read.vector(which), 1, neurons); };
+        const auto rows = [&](WeightName which) { return headRows(m_read.weight(which), 1, neurons); };
+        const auto entries = [&](WeightName which) { return headRows(m_read.vector(which), 1, neurons); };
         if (m_spec.gatedMlp)
             m_made.gateUp = m_read.linear({rows(gate), rows(up)}, {entries(gateBias), entries(upBias)});
         else
@@ -173,7 +173,7 @@ PlanLayer makePlanLayer(const Model& model, int layer, const LayerMask& mask, co
 
 PlanEnds makePlanEnds(const Model& model, const Conversion& conversion) {
     WeightReader read(model, -1, conversion);
-    const auto linear = [&](Which weight, Which bias) {
+    const auto linear = [&](WeightName weight, WeightName bias) {
         return model.has(-1, weight) ? read.linear({read.weight(weight)}, {read.vector(bias)}) : Linear();
     };
     PlanEnds ends;
@@ -182,7 +182,7 @@ PlanEnds makePlanEnds(const Model& model, const Conversion& conversion) {
     ends.embeddingNorm = read.norm(embeddingNorm, embeddingNormBias);
     ends.embeddingProjection = linear(embeddingProjection, embeddingProjectionBias);
     ends.finalNorm = read.norm(finalNorm, finalNormBias);
-    ends.readOut = linear(readOut, readOutBias);
+    ends.lmHead = linear(lmHead, lmHeadBias);
     ends.pooler = linear(pooler, poolerBias);
     ends.classifierDense = linear(classifierDense, classifierDenseBias);
     ends.classifier = linear(classifier, classifierBias);

@@ -69,7 +69,7 @@ struct PlanEnds {
     Norm embeddingNorm;
     Linear embeddingProjection;
     Norm finalNorm;
-    Linear readOut; ///< out = 0: there is none
+    Linear lmHead; ///< out = 0: there is none
     Linear pooler;
     Linear classifierDense;
     Linear classifier;

@@ -17,17 +17,17 @@ at::ScalarType WeightReader::type() const {
     return scalarTypeOf(m_conversion.type);
 }
 
-at::Tensor WeightReader::weight(Which which) const {
+at::Tensor WeightReader::weight(WeightName which) const {
     return m_model.tensor(m_layer, which);
 }
 
-at::Tensor WeightReader::vector(Which which) const {
+at::Tensor WeightReader::vector(WeightName which) const {
     if (!m_model.has(m_layer, which))
         return {};
     return m_model.tensor(m_layer, which).to(m_conversion.device, at::kFloat);
 }
 
-Norm WeightReader::norm(Which which, std::optional<Which> biasOf, double scale) const {
+Norm WeightReader::norm(WeightName which, std::optional<WeightName> biasOf, double scale) const {
     const ModelSpec& spec = m_model.spec();
     at::Tensor weight = vector(which);
     if (!weight.defined())

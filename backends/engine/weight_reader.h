@@ -14,11 +14,11 @@ public:
     WeightReader(const Model& model, int layer, const Conversion& conversion);
 
     /// As stored. @throws Error when there is none
-    at::Tensor weight(Which which) const;
+    at::Tensor weight(WeightName which) const;
     /// Float32 on the device, undefined where the model has none.
-    at::Tensor vector(Which which) const;
+    at::Tensor vector(WeightName which) const;
     /// Without a weight where the model has none.
-    Norm norm(Which weight, std::optional<Which> bias = {}, double scale = 1) const;
+    Norm norm(WeightName weight, std::optional<WeightName> bias = {}, double scale = 1) const;
     /// Matrices side by side as one, all multiplied by `scale`; biases likewise, zeros where only some are there.
     Linear linear(const std::vector<at::Tensor>& weights, const std::vector<at::Tensor>& biases, double scale = 1);
 

@@ -43,15 +43,15 @@ public:
     void cutLayer(int index, const LayerMask& mask) {
         const LayerSpec& layer = m_spec.layers[static_cast<std::size_t>(index)];
         if (dropsAttention(mask))
-            cutWhole(index, Which::output, Which::outputBias);
+            cutWhole(index, WeightName::output, WeightName::outputBias);
         else if (layer.attention !=
                  AttentionKind::linear) // one matrix, in which heads that a file may state are nowhere
-            cutInputs(index, Which::output, mask.heads, layer.headDim);
+            cutInputs(index, WeightName::output, mask.heads, layer.headDim);
         if (dropsMlp(mask)) {
-            cutWhole(index, Which::down, Which::downBias);
+            cutWhole(index, WeightName::down, WeightName::downBias);
         } else {
-            cutOutputs(index, Which::up, mask.neurons);
-            cutOutputs(index, Which::upBias, mask.neurons);
+            cutOutputs(index, WeightName::up, mask.neurons);
+            cutOutputs(index, WeightName::upBias, mask.neurons);
         }
     }
 
@@ -64,20 +64,20 @@ public:
     }
 
 private:
-    void cutWhole(int layer, Which matrix, Which bias) {
-        for (const Which which : {matrix, bias})
+    void cutWhole(int layer, WeightName matrix, WeightName bias) {
+        for (const WeightName which : {matrix, bias})
             if (const TensorSlot slot = m_slots.slot(layer, which); slot.entry)
                 cutOutputs(layer, which, std::vector<bool>(static_cast<std::size_t>(slot.rows)));
     }
 
     /// Inputs of a matrix: columns of what the engine multiplies by.
-    void cutInputs(int layer, Which which, const std::vector<bool>& kept, int width) {
+    void cutInputs(int layer, WeightName which, const std::vector<bool>& kept, int width) {
         const TensorSlot slot = m_slots.slot(layer, which);
         add(slot, cutRanges(kept, width, 0), slot.transposed);
     }
 
     /// Outputs of a matrix: its rows; and entries of a bias.
-    void cutOutputs(int layer, Which which, const std::vector<bool>& kept) {
+    void cutOutputs(int layer, WeightName which, const std::vector<bool>& kept) {
         const TensorSlot slot = m_slots.slot(layer, which);
         add(slot, cutRanges(kept, 1, slot.begin), slot.entry && slot.entry->shape.size() > 1 && !slot.transposed);
     }

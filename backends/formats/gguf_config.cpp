@@ -118,13 +118,13 @@ RotarySpec localRotary(const Keys& keys, RotarySpec rotary) {
 void findBiases(ModelSpec& spec, const TensorFinder& tensors) {
     for (int index = 0; index < spec.layerCount(); ++index) {
         LayerSpec& layer = spec.layers[static_cast<std::size_t>(index)];
-        layer.queryBias = tensors.holds(index, Which::queryBias);
-        layer.keyBias = tensors.holds(index, Which::keyBias);
-        layer.valueBias = tensors.holds(index, Which::valueBias);
-        layer.outputBias = tensors.holds(index, Which::outputBias);
-        layer.gateBias = tensors.holds(index, Which::gateBias);
-        layer.upBias = tensors.holds(index, Which::upBias);
-        layer.downBias = tensors.holds(index, Which::downBias);
+        layer.queryBias = tensors.holds(index, WeightName::queryBias);
+        layer.keyBias = tensors.holds(index, WeightName::keyBias);
+        layer.valueBias = tensors.holds(index, WeightName::valueBias);
+        layer.outputBias = tensors.holds(index, WeightName::outputBias);
+        layer.gateBias = tensors.holds(index, WeightName::gateBias);
+        layer.upBias = tensors.holds(index, WeightName::upBias);
+        layer.downBias = tensors.holds(index, WeightName::downBias);
     }
 }
 
@@ -186,7 +186,7 @@ std::vector<LayerSpec> readGgufLayers(const Keys& keys, const ArchitectureInfo& 
 }
 
 /// Rows of a matrix that the metadata does not count; 0 when the file has no such tensor.
-int rowsOf(const TensorFinder& tensors, Which which) {
+int rowsOf(const TensorFinder& tensors, WeightName which) {
     const TensorEntry* entry = tensors.find(-1, which).entry;
     if (!entry)
         return 0;
@@ -197,11 +197,11 @@ int rowsOf(const TensorFinder& tensors, Which which) {
 
 void readEmbeddings(const Keys& keys, const ArchitectureInfo& architecture, const TensorFinder& tensors,
                     ModelSpec& spec) {
-    spec.vocab = rowsOf(tensors, Which::embedding);
+    spec.vocab = rowsOf(tensors, WeightName::embedding);
     spec.context = static_cast<int>(keys.integer("context_length", 0, mostTokens).value_or(0));
-    spec.learnedPositions = spec.positions == Positions::learned ? rowsOf(tensors, Which::positionEmbedding) : 0;
-    spec.tokenTypes = spec.family == Family::encoder ? rowsOf(tensors, Which::typeEmbedding) : 0;
-    spec.tiedEmbeddings = spec.family == Family::decoder && !tensors.holds(-1, Which::readOut);
+    spec.learnedPositions = spec.positions == Positions::learned ? rowsOf(tensors, WeightName::positionEmbedding) : 0;
+    spec.tokenTypes = spec.family == Family::encoder ? rowsOf(tensors, WeightName::typeEmbedding) : 0;
+    spec.tiedEmbeddings = spec.family == Family::decoder && !tensors.holds(-1, WeightName::lmHead);
     if (architecture.scalesEmbedding)
         spec.embeddingScale = std::sqrt(spec.hidden);
 }
@@ -209,8 +209,8 @@ void readEmbeddings(const Keys& keys, const ArchitectureInfo& architecture, cons
 ModelSpec readSpec(const std::string& path, const Keys& keys, const ArchitectureInfo& architecture,
                    const Checkpoint& checkpoint) {
     const TensorFinder tensors(checkpoint, ggufTensors(), {});
-    if (!tensors.holds(-1, Which::embedding))
-        throw Error(fmt::format("has no tensor {}", tensors.name(-1, Which::embedding)), path);
+    if (!tensors.holds(-1, WeightName::embedding))
+        throw Error(fmt::format("has no tensor {}", tensors.name(-1, WeightName::embedding)), path);
     ModelSpec spec = specOf(architecture);
     spec.hidden = static_cast<int>(keys.required("embedding_length", 1, mostWidth));
     readEmbeddings(keys, architecture, tensors, spec);

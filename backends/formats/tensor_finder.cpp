@@ -30,13 +30,13 @@ TensorFinder::TensorFinder(const Checkpoint& checkpoint, TensorPatterns patterns
     , m_patterns(patterns) {
     for (const std::string_view prefix : prefixes) {
         m_prefix = prefix;
-        if (holds(-1, Which::embedding))
+        if (holds(-1, WeightName::embedding))
             return;
     }
     m_prefix = prefixes.empty() ? std::string_view() : prefixes.front();
 }
 
-FoundTensor TensorFinder::find(int layer, Which which, int layersPerGroup) const {
+FoundTensor TensorFinder::find(int layer, WeightName which, int layersPerGroup) const {
     for (const auto& patterns : m_patterns) {
         for (const TensorPattern& pattern : patterns) {
             if (pattern.which != which)
@@ -64,7 +64,7 @@ const TensorEntry* TensorFinder::entryNamed(const std::string& name) const {
     return nullptr;
 }
 
-std::string TensorFinder::name(int layer, Which which, int layersPerGroup) const {
+std::string TensorFinder::name(int layer, WeightName which, int layersPerGroup) const {
     for (const auto& patterns : m_patterns) {
         const auto found = std::ranges::find(patterns, which, &TensorPattern::which);
         if (found != patterns.end())

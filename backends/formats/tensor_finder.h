@@ -22,10 +22,10 @@ public:
     TensorFinder(const Checkpoint& checkpoint, TensorPatterns patterns, std::span<const std::string_view> prefixes);
 
     /// @param layer -1 for a weight of no layer @param layersPerGroup of ALBERT
-    FoundTensor find(int layer, Which which, int layersPerGroup = 1) const;
-    bool holds(int layer, Which which) const { return find(layer, which).entry != nullptr; }
+    FoundTensor find(int layer, WeightName which, int layersPerGroup = 1) const;
+    bool holds(int layer, WeightName which) const { return find(layer, which).entry != nullptr; }
     /// What the first pattern calls it. Empty when the architecture has no such weight.
-    std::string name(int layer, Which which, int layersPerGroup = 1) const;
+    std::string name(int layer, WeightName which, int layersPerGroup = 1) const;
 
 private:
     const TensorEntry* entryNamed(const std::string& name) const;

@@ -36,7 +36,7 @@ TensorEntry rowsOf(const TensorEntry& whole, std::int64_t begin, std::int64_t co
     return part;
 }
 
-TensorSlot slotOf(const TensorFinder& finder, const ModelSpec& spec, int layer, Which which, const std::string& path) {
+TensorSlot slotOf(const TensorFinder& finder, const ModelSpec& spec, int layer, WeightName which, const std::string& path) {
     const Need need = needOf(spec, layer, which);
     if (need == Need::absent)
         return {};
@@ -93,10 +93,10 @@ TensorSlots::TensorSlots(const Checkpoint& checkpoint, const CheckpointDescripti
                          const std::string& path) {
     const ModelSpec& spec = description.spec;
     const TensorFinder finder(checkpoint, description.tensors, description.prefixes);
-    m_slots.reserve((spec.layers.size() + 1) * whichCount);
+    m_slots.reserve((spec.layers.size() + 1) * weightNameCount);
     for (int layer = -1; layer < spec.layerCount(); ++layer)
-        for (std::size_t kind = 0; kind < whichCount; ++kind)
-            m_slots.push_back(slotOf(finder, spec, layer, static_cast<Which>(kind), path));
+        for (std::size_t kind = 0; kind < weightNameCount; ++kind)
+            m_slots.push_back(slotOf(finder, spec, layer, static_cast<WeightName>(kind), path));
     for (const TensorSlot& slot : m_slots)
         if (slot.entry)
             m_used.push_back(slot);
@@ -104,9 +104,9 @@ TensorSlots::TensorSlots(const Checkpoint& checkpoint, const CheckpointDescripti
     m_used.erase(std::unique(m_used.begin(), m_used.end()), m_used.end());
 }
 
-TensorSlot TensorSlots::slot(int layer, Which which) const {
+TensorSlot TensorSlots::slot(int layer, WeightName which) const {
     const auto row = static_cast<std::size_t>(layer + 1);
-    return m_slots.at(row * whichCount + static_cast<std::size_t>(which));
+    return m_slots.at(row * weightNameCount + static_cast<std::size_t>(which));
 }
 
 } // namespace secateur

@@ -42,7 +42,7 @@ public:
     TensorSlots(const Checkpoint& checkpoint, const CheckpointDescription& description, const std::string& path);
 
     /// An empty slot when there is none. @param layer -1 = of none
-    TensorSlot slot(int layer, Which which) const;
+    TensorSlot slot(int layer, WeightName which) const;
     /// Each slot once, in order of their place.
     const std::vector<TensorSlot>& used() const { return m_used; }
 

@@ -72,7 +72,7 @@ constexpr std::array modelNumbers{
 constexpr std::array modelFlags{
     FIELD(ModelSpec, bool, "gated_mlp", gatedMlp),
     FIELD(ModelSpec, bool, "tied_embeddings", tiedEmbeddings),
-    FIELD(ModelSpec, bool, "read_out_bias", readOutBias, 2),
+    FIELD(ModelSpec, bool, "read_out_bias", lmHeadBias, 2),
 };
 #undef FIELD
 

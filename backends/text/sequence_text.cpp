@@ -127,7 +127,7 @@ SequenceText readSequenceText(const Model& model, const SequenceRequest& request
     const std::optional<Task> task = taskOf(request, progress);
     SequenceText text;
     text.warnings = tokenizer->card().warnings;
-    const bool isLabelled = task && !task->texts.empty() && model.has(-1, Which::classifier);
+    const bool isLabelled = task && !task->texts.empty() && model.has(-1, WeightName::classifier);
     if (isLabelled)
         readLabelled(model, *task, *tokenizer, rules, text);
     else

@@ -54,7 +54,7 @@ struct Classified {
     std::vector<double> alone(const Encoding& text) const {
         Batch batch{1, static_cast<int>(text.ids.size()), text.ids, {}, {}, text.types};
         const at::Tensor logits =
-            model->runner().readOut(*plan, test::streamsOf(model->runner(), *plan, batch).back(), batch);
+            model->runner().lmHead(*plan, test::streamsOf(model->runner(), *plan, batch).back(), batch);
         const at::Tensor logs = logits.to(at::kDouble).log_softmax(1).contiguous();
         return {logs.data_ptr<double>(), logs.data_ptr<double>() + logs.numel()};
     }

@@ -45,7 +45,7 @@ struct Opened {
     at::Tensor logits(const std::vector<int>& ids) const {
         const Batch batch{1, static_cast<int>(ids.size()), ids, {}, {}, {}};
         const at::Tensor last = test::streamsOf(model->runner(), *plan, batch).back();
-        return model->runner().readOut(*plan, last, batch, true)[0];
+        return model->runner().lmHead(*plan, last, batch, true)[0];
     }
     std::vector<int> aloneWithoutCache(std::vector<int> ids, const GenerationRules& rules) const {
         const auto prompt = static_cast<std::ptrdiff_t>(ids.size());

@@ -61,7 +61,7 @@ struct Pulled {
             return std::vector{scalars.scalar({}, batches.batches[batch], batches.sequences[batch])};
         };
         steps.taps = [&](int, std::size_t) { return taps; };
-        steps.pulled = [&](const PulledLayer& pulled) {
+        steps.pulled = [&](const LayerBackward& pulled) {
             layers[static_cast<std::size_t>(pulled.layer)] = pulled.gradients;
         };
         walkBackward(*c.model, *c.plan, batches.batches, steps, {}, {});
@@ -93,7 +93,7 @@ private slots:
             const at::Tensor gates = tokenGates(taps.at(Tap::context)).sum(1);
             const auto& [a, dA] = taps.at(Tap::attention);
             worst = std::max(worst, apart((a * dA).sum({2, 3}, false, at::kDouble), gates));
-            const at::Tensor value = c.model->tensor(layer, Which::value).to(at::kFloat);
+            const at::Tensor value = c.model->tensor(layer, WeightName::value).to(at::kFloat);
             std::vector<std::int64_t> groups;
             for (int head = 0; head < own.heads; ++head)
                 groups.push_back(own.kvGroup(head));
@@ -101,7 +101,7 @@ private slots:
             worst = std::max(worst, apart(innerByHead(values, projectionGradients(taps.at(Tap::value).gradient,
                                                                                   taps.at(Tap::attentionInput).value)),
                                           gates));
-            const at::Tensor output = c.model->tensor(layer, Which::output).to(at::kFloat); // [hidden, heads * headDim]
+            const at::Tensor output = c.model->tensor(layer, WeightName::output).to(at::kFloat); // [hidden, heads * headDim]
             const at::Tensor written =
                 projectionGradients(taps.at(Tap::context).value, taps.at(Tap::attentionOutput).gradient);
             worst =

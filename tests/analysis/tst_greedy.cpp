@@ -273,7 +273,7 @@ private slots:
             at::Tensor x = c.model->runner().embed(*plan, all.batches[0]);
             for (int layer = 0; layer < c.model->spec().layerCount(); ++layer)
                 x = c.model->runner().runLayer(*plan, layer, x, all.batches[0]);
-            return c.model->runner().readOut(*plan, x, all.batches[0]).argmax(1);
+            return c.model->runner().lmHead(*plan, x, all.batches[0]).argmax(1);
         };
         const at::Tensor dense = answers(PruningMask(c.model->spec()));
         const at::Tensor cut = answers(pruned(c, "gnorm_greedy", 7).mask);

@@ -61,14 +61,14 @@ public:
     }
     const ModelCard& card() const override { return m_card; }
     LayerSpec& layer(std::size_t index) { return m_card.spec.layers[index]; }
-    bool has(int, Which) const override { return true; }
-    at::Tensor tensor(int, Which which) const override {
-        if (which != Which::output && which != Which::down)
+    bool has(int, WeightName) const override { return true; }
+    at::Tensor tensor(int, WeightName which) const override {
+        if (which != WeightName::output && which != WeightName::down)
             throw std::logic_error("Mag-SP reads nothing else");
-        return which == Which::output ? output : down;
+        return which == WeightName::output ? output : down;
     }
-    std::string place(int, Which which) const override {
-        return which == Which::down ? "down-projection" : "output projection";
+    std::string place(int, WeightName which) const override {
+        return which == WeightName::down ? "down-projection" : "output projection";
     }
     std::string fingerprint() const override { return "sha256:0"; }
 

@@ -248,8 +248,8 @@ private slots:
     void bytesAreThoseOfEachWeight() {
         const ModelSpec spec = uniformSpec(2, 4, 2, 8, 10, 32);
         // Two bytes a number, but one where values are kept, and nothing known of the norms.
-        const auto stored = [](int, Which which) -> std::int64_t {
-            return which == Which::value ? 16 * 32 : which == Which::mlpNorm ? 0 : 2 * 32 * 32;
+        const auto stored = [](int, WeightName which) -> std::int64_t {
+            return which == WeightName::value ? 16 * 32 : which == WeightName::mlpNorm ? 0 : 2 * 32 * 32;
         };
         PruningMask mask(spec);
         LayerMask layer = mask.layer(1);
@@ -264,7 +264,7 @@ private slots:
         std::mt19937_64 random(5);
         const PruningMask mask = randomMask(spec, random);
         const Price price = PriceList(cardOf(spec, 1, 1), {.positions = 77}).price(mask);
-        double sum = readOutOperations(spec);
+        double sum = lmHeadOperations(spec);
         for (int index = 0; index < 4; ++index)
             sum += layerOperations(spec, index, mask.layer(index), 77);
         QCOMPARE(price.operationsPerToken.left, sum);

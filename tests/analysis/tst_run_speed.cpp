@@ -51,19 +51,19 @@ class TestRunSpeed : public QObject {
     Q_OBJECT
 
 private slots:
-    void oneLayerAndTheReadOutAreTimed_data() {
+    void oneLayerAndTheLmHeadAreTimed_data() {
         QTest::addColumn<QString>("folder");
         for (const char* folder : {"llama-gqa", "gpt2", "bert-bare", "bert", "deci"})
             QTest::addRow("%s", folder) << QString(folder);
     }
-    void oneLayerAndTheReadOutAreTimed() {
+    void oneLayerAndTheLmHeadAreTimed() {
         QFETCH(QString, folder);
         const CountingModel model(tiny(qPrintable(folder)));
         const RunSpeed speed = runSpeed(model, *dense(model));
         QCOMPARE(model.counted.distinct().size(), std::size_t{2});
         QVERIFY(speed.secondsPerOperation > 0 && speed.secondsPerOperation < 1e-3);
         const bool isEncoder = model.spec().family == Family::encoder;
-        QCOMPARE(speed.readOutSeconds > 0, !isEncoder);
+        QCOMPARE(speed.lmHeadSeconds > 0, !isEncoder);
         QCOMPARE(model.counted.scored > 0, !isEncoder);
         QVERIFY(speed.loadingSeconds >= 0);
     }

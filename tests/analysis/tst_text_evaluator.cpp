@@ -337,7 +337,7 @@ private slots:
             before = seconds;
         }
         QCOMPARE(shares.front(), 1.0);
-        QCOMPARE(shares.back(), readOutOperations(spec) / (readOutOperations(spec) + [&] {
+        QCOMPARE(shares.back(), lmHeadOperations(spec) / (lmHeadOperations(spec) + [&] {
                                     double sum = 0;
                                     for (int layer = 0; layer < spec.layerCount(); ++layer)
                                         sum += layerOperations(spec, layer, dense.layer(layer), window);

@@ -61,9 +61,9 @@ TinyModel drawnModel() {
     layer.headDim = 6;
     layer.rotary.dims = 4;
     TinyModel model(layer, 16);
-    model.set(Which::query, at::randn({24, 16}));
-    model.set(Which::key, at::randn({12, 16}));
-    model.set(Which::attentionNorm, at::randn({16}));
+    model.set(WeightName::query, at::randn({24, 16}));
+    model.set(WeightName::key, at::randn({12, 16}));
+    model.set(WeightName::attentionNorm, at::randn({16}));
     return model;
 }
 
@@ -113,7 +113,7 @@ private slots:
         const std::vector<MetricRequest> requests = parseMetricRequests(
             "gate_norm,gate_norm_headwise,gate_norm_head,gate_norm_group,gate_norm:rope_averaged=true");
         const auto before = measure(model, requests, {});
-        model.set(Which::query, model.tensor(0, Which::query) * 3);
+        model.set(WeightName::query, model.tensor(0, WeightName::query) * 3);
         const auto after = measure(model, requests, {});
         for (std::size_t i = 0; i < requests.size(); ++i)
             QVERIFY(std::abs(after[i].values(0, 0) / before[i].values(0, 0) - 3) < 1e-6);
@@ -131,9 +131,9 @@ private slots:
         LayerSpec layer = grouped.spec().layers.front();
         layer.kvHeads = layer.heads;
         TinyModel repeated(layer, 16);
-        repeated.set(Which::query, grouped.tensor(0, Which::query));
-        repeated.set(Which::key,
-                     grouped.tensor(0, Which::key).reshape({2, 6, 16}).repeat_interleave(2, 0).reshape({24, 16}));
+        repeated.set(WeightName::query, grouped.tensor(0, WeightName::query));
+        repeated.set(WeightName::key,
+                     grouped.tensor(0, WeightName::key).reshape({2, 6, 16}).repeat_interleave(2, 0).reshape({24, 16}));
         for (const char* request : {"gate_norm", "gate_norm_head", "gate_norm:rope_averaged=true"}) {
             const double ratio = only(grouped, request).values(0, 0) / only(repeated, request).values(0, 0);
             QVERIFY2(std::abs(ratio - 1) < 1e-6, request);
@@ -143,13 +143,13 @@ private slots:
         TinyModel model = drawnModel();
         model.layer().rotary.dims = 0;
         model.layer().queryBias = model.layer().keyBias = true;
-        model.set(Which::queryBias, at::zeros({24}));
-        model.set(Which::keyBias, at::full({12}, 100.0));
+        model.set(WeightName::queryBias, at::zeros({24}));
+        model.set(WeightName::keyBias, at::full({12}, 100.0));
         QCOMPARE(only(model, "gate_norm:augmented=true").values(0, 0), only(model, "gate_norm").values(0, 0));
     }
     void normsThatMultiplyByOnePlusTheirWeightAreFoldedSo() {
         TinyModel model = drawnModel();
-        model.set(Which::attentionNorm, at::zeros({16}));
+        model.set(WeightName::attentionNorm, at::zeros({16}));
         QCOMPARE(only(model, "gate_norm:fold_norm=true").values(0, 0), 0.0);
         // (1 + 0) leaves the weights alone
         class GemmaLike : public TinyModel {
@@ -177,10 +177,10 @@ private slots:
     void takingTheScaleOutPredictsTheSpreadOfNormedScores() {
         TinyModel model = drawnModel();
         model.layer().normsHeads = true;
-        model.set(Which::queryNorm, at::randn({6}));
-        model.set(Which::keyNorm, at::randn({6}));
+        model.set(WeightName::queryNorm, at::randn({6}));
+        model.set(WeightName::keyNorm, at::randn({6}));
         const double plain = only(model, "gate_norm_head:qk_norm=true").values(0, 0);
-        model.set(Which::query, model.tensor(0, Which::query) * 8); // exactly, in float32
+        model.set(WeightName::query, model.tensor(0, WeightName::query) * 8); // exactly, in float32
         QVERIFY(std::abs(only(model, "gate_norm_head:qk_norm=true").values(0, 0) / plain - 1) < 1e-12);
         QCOMPARE(only(model, "gate_norm").warnings.size(), std::size_t(1));
         QVERIFY(only(model, "gate_norm:qk_norm=true").warnings.empty());
@@ -189,11 +189,11 @@ private slots:
         const auto normed = [](const at::Tensor& rows, const at::Tensor& gain) {
             return rows / rows.square().mean(1, true).sqrt() * gain;
         };
-        const auto project = [&](Which which, std::int64_t begin) {
+        const auto project = [&](WeightName which, std::int64_t begin) {
             return at::randn({20000, 16}).mm(model.tensor(0, which).narrow(0, begin, 6).t());
         };
-        const at::Tensor scores = (normed(project(Which::query, 0), model.tensor(0, Which::queryNorm)) *
-                                   normed(project(Which::key, 0), model.tensor(0, Which::keyNorm)))
+        const at::Tensor scores = (normed(project(WeightName::query, 0), model.tensor(0, WeightName::queryNorm)) *
+                                   normed(project(WeightName::key, 0), model.tensor(0, WeightName::keyNorm)))
                                       .sum(1);
         const double spread = scores.std().item<double>();
         qInfo("predicted %.3f, drawn %.3f", plain, spread);
@@ -206,11 +206,11 @@ private slots:
     }
     void weightsThatAreNotFiniteAreSaidAndLeaveAGap() {
         TinyModel model = drawnModel();
-        model.set(Which::query, at::full({24, 16}, std::numeric_limits<float>::quiet_NaN()));
+        model.set(WeightName::query, at::full({24, 16}, std::numeric_limits<float>::quiet_NaN()));
         const MetricResult result = only(model, "gate_norm_head");
         QVERIFY(std::isnan(result.values(0, 0)));
         QCOMPARE(QString::fromStdString(result.warnings.front()),
-                 QString("weight %1 holds 384 NaN and 0 infinite numbers").arg(static_cast<int>(Which::query)));
+                 QString("weight %1 holds 384 NaN and 0 infinite numbers").arg(static_cast<int>(WeightName::query)));
     }
     void everyLayerArrivesOnceAndACancelStopsWithinALayer() {
         if (realData().isEmpty())

@@ -155,8 +155,8 @@ TinyModel wideModel(std::size_t layers, at::ScalarType type) {
     for (int i = 0; i < static_cast<int>(layers); ++i) {
         at::manual_seed(static_cast<std::uint64_t>(i));
         const auto draw = [&] { return at::empty({hidden, hidden}, at::kFloat).normal_(0, 0.02).to(type); };
-        model.set(i, Which::query, draw());
-        model.set(i, Which::key, draw());
+        model.set(i, WeightName::query, draw());
+        model.set(i, WeightName::key, draw());
     }
     return model;
 }
@@ -333,10 +333,10 @@ private slots:
         std::sort(exact.begin(), exact.end());
         QCOMPARE(exact, (std::vector{0, 1, 2}));
         QVERIFY(!results.front().standardError);
-        const double norm = model.tensor(1, Which::query)
+        const double norm = model.tensor(1, WeightName::query)
                                 .to(at::kDouble)
                                 .t()
-                                .mm(model.tensor(1, Which::key).to(at::kDouble))
+                                .mm(model.tensor(1, WeightName::key).to(at::kDouble))
                                 .norm()
                                 .item<double>();
         QVERIFY(std::abs(results[0].values(1, 0) / norm - 1) < 1e-5);

@@ -7,7 +7,7 @@
 // SECATEUR_KILLS: how many kills in all, 32 where it is not set; 200 take some minutes.
 // SECATEUR_KILLS_SEED: repeats a run; what was drawn is printed.
 #ifndef Q_MOC_RUN // moc cannot read ATen
-#include "app/window/window_engine.h"
+#include "app/window/window_services.h"
 #include "backends/session/session_hdf5.h"
 #include "tests/kills/interposed_calls.h"
 #include "tests/kills/writers.h"
@@ -174,7 +174,7 @@ bool isPartOf(const Files& some, const Files& all) {
 /// What the next program does: everything is offered, and once it is let go and something is written, all is gone.
 void offerAndLetGo(const QString& folder, qsizetype sessions) {
     JobRunner jobs;
-    Document document(windowEngine(), &jobs);
+    Document document(windowServices(), &jobs);
     age(folder);
     for (const bool isFirst : {true, false}) {
         Autosave autosave(&document, folder);

@@ -41,7 +41,7 @@ struct Case {
 
     /// Some GGUF files hold no pooler or classifier.
     bool hasHead() const {
-        return judged.has("losses") || model->has(-1, judged.has("labels") ? Which::classifier : Which::pooler);
+        return judged.has("losses") || model->has(-1, judged.has("labels") ? WeightName::classifier : WeightName::pooler);
     }
 };
 
@@ -99,7 +99,7 @@ private slots:
         const Batch& batch = c.judged.batch();
         const at::Tensor last = test::streamsOf(c.runner, *c.plan, batch).back();
         const std::string name = c.judged.has("logits") ? "logits" : "pooled";
-        const double logits = c.hasHead() ? c.judged.error(name, c.runner.readOut(*c.plan, last, batch)) : 0;
+        const double logits = c.hasHead() ? c.judged.error(name, c.runner.lmHead(*c.plan, last, batch)) : 0;
         double losses = 0;
         if (c.judged.has("losses")) {
             const TokenLosses found = c.runner.losses(*c.plan, last, batch, c.judged.targets());
@@ -163,7 +163,7 @@ private:
         std::vector<Tap> wanted;
         for (const auto& [tap, name] : names)
             wanted.push_back(tap);
-        const LayerGradients found = c.runner.pullBack(*c.plan, layer, x, c.judged.batch(), dOutput, wanted);
+        const LayerGradients found = c.runner.backward(*c.plan, layer, x, c.judged.batch(), dOutput, wanted);
         const auto compare = [&](const std::string& name, const at::Tensor& values) {
             if (c.judged.has(name)) {
                 double& error = worst[name.substr(0, name.rfind('.'))];

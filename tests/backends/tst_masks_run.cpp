@@ -29,21 +29,21 @@ public:
         , m_mask(std::move(mask)) {}
 
     const ModelCard& card() const override { return m_model.card(); }
-    bool has(int layer, Which which) const override { return m_model.has(layer, which); }
-    std::string place(int layer, Which which) const override { return m_model.place(layer, which); }
+    bool has(int layer, WeightName which) const override { return m_model.has(layer, which); }
+    std::string place(int layer, WeightName which) const override { return m_model.place(layer, which); }
     std::string fingerprint() const override { return {}; }
-    at::Tensor tensor(int layer, Which which) const override {
+    at::Tensor tensor(int layer, WeightName which) const override {
         at::Tensor weight = m_model.tensor(layer, which);
         if (layer < 0)
             return weight;
         const LayerMask& mask = m_mask.layer(layer);
         const bool noAttention = mask.attention == AttentionCut::drop;
-        if ((which == Which::outputBias && noAttention) || (which == Which::downBias && !mask.mlp))
+        if ((which == WeightName::outputBias && noAttention) || (which == WeightName::downBias && !mask.mlp))
             return at::zeros_like(weight);
-        if (which == Which::output)
+        if (which == WeightName::output)
             return withoutColumns(weight, mask.heads, noAttention,
                                   spec().layers[static_cast<std::size_t>(layer)].headDim);
-        if (which == Which::down)
+        if (which == WeightName::down)
             return withoutColumns(weight, mask.neurons, !mask.mlp, 1);
         return weight;
     }
@@ -91,16 +91,16 @@ public:
 /// parallel block.
 at::Tensor bypassedUpdate(const EngineCase& c, int layer, const at::Tensor& x, const LayerMask& mask) {
     const std::array wanted{Tap::value};
-    at::Tensor values = c.runner.pullBack(*c.plan(), layer, x, c.batch, x, wanted).taps.at(Tap::value).value.clone();
+    at::Tensor values = c.runner.backward(*c.plan(), layer, x, c.batch, x, wanted).taps.at(Tap::value).value.clone();
     for (std::size_t head = 0; head < mask.heads.size(); ++head)
         if (!mask.heads[head])
             values.select(2, static_cast<std::int64_t>(head)).zero_();
-    at::Tensor update = at::matmul(values.flatten(2), c.model->tensor(layer, Which::output).to(at::kFloat).t());
-    if (c.model->has(layer, Which::outputBias))
-        update = update + c.model->tensor(layer, Which::outputBias).to(at::kFloat);
-    if (c.spec.normPlace == NormPlace::around) {
+    at::Tensor update = at::matmul(values.flatten(2), c.model->tensor(layer, WeightName::output).to(at::kFloat).t());
+    if (c.model->has(layer, WeightName::outputBias))
+        update = update + c.model->tensor(layer, WeightName::outputBias).to(at::kFloat);
+    if (c.spec.normPlace == NormPlace::sandwich) {
         const at::Tensor weight =
-            c.model->tensor(layer, Which::attentionPostNorm).to(at::kFloat) + c.spec.normWeightOffset;
+            c.model->tensor(layer, WeightName::attentionPostNorm).to(at::kFloat) + c.spec.normWeightOffset;
         update = update * at::rsqrt(update.square().mean(-1, true) + c.spec.normEpsilon) * weight;
     }
     return update * mask.alpha;
@@ -216,8 +216,8 @@ private slots:
             const at::Tensor found = c.runner.runLayer(*c.plan(PruningMask(c.spec), layer, cut), layer, x, c.batch);
             at::Tensor expected = x;
             if (c.spec.normPlace == NormPlace::after)
-                for (const auto& [weight, bias] : {std::pair(Which::attentionPostNorm, Which::attentionPostNormBias),
-                                                   std::pair(Which::mlpPostNorm, Which::mlpPostNormBias)})
+                for (const auto& [weight, bias] : {std::pair(WeightName::attentionPostNorm, WeightName::attentionPostNormBias),
+                                                   std::pair(WeightName::mlpPostNorm, WeightName::mlpPostNormBias)})
                     expected = at::layer_norm(expected, {c.spec.hidden}, c.model->tensor(layer, weight),
                                               c.model->tensor(layer, bias), c.spec.normEpsilon);
             QVERIFY(apart(found, expected, c.batch) < (c.spec.normPlace == NormPlace::after ? tolerance : 1e-30));
@@ -365,7 +365,7 @@ private:
         for (int layer = 0; layer < c.spec.layerCount(); ++layer) {
             TapKeeper keeper;
             const at::Tensor out = c.runner.runLayer(plan, layer, x, c.batch, nullptr, &keeper);
-            const LayerGradients pulled = c.runner.pullBack(plan, layer, x, c.batch, x, allTaps);
+            const LayerGradients pulled = c.runner.backward(plan, layer, x, c.batch, x, allTaps);
             if (keeper.seen.size() != pulled.taps.size())
                 return std::numeric_limits<double>::infinity();
             for (const auto& [tap, gradient] : pulled.taps)

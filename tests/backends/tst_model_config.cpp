@@ -45,7 +45,7 @@ QString summary(const ModelSpec& spec) {
         .arg(spec.tiedEmbeddings ? "tied" : "separate");
 }
 
-/// Which layers see a window: "WW.WW."
+/// WeightName layers see a window: "WW.WW."
 QString windows(const ModelSpec& spec) {
     QString text;
     for (const LayerSpec& layer : spec.layers)
@@ -186,7 +186,7 @@ private slots:
         QVERIFY(spec.layers[5].rotary ==
                 (RotarySpec{.dims = 256, .theta = 1e6, .scaling = RopeScaling::linear, .factor = 8, .divisors = {}}));
         QCOMPARE(spec.layers[0].window, 512);
-        QVERIFY(spec.layers[0].normsHeads && spec.normPlace == NormPlace::around);
+        QVERIFY(spec.layers[0].normsHeads && spec.normPlace == NormPlace::sandwich);
         QCOMPARE(spec.scoreSoftcap, 0.0);
     }
     void gemma2CapsAndScalesItsScores() {
@@ -215,7 +215,7 @@ private slots:
         config.remove("partial_rotary_factor");
         config["rope_parameters"] = QJsonObject{{"partial_rotary_factor", 0.4}, {"rope_theta", 1e4}};
         QCOMPARE(specOf(config).layers[0].rotary.dims, 32);
-        QVERIFY(specOf(config).readOutBias && specOf(config).normPlace == NormPlace::parallel);
+        QVERIFY(specOf(config).lmHeadBias && specOf(config).normPlace == NormPlace::parallel);
     }
     void gpt2ScalesScoresAsItsConfigurationSays() {
         QJsonObject config{{"model_type", "gpt2"}, {"scale_attn_by_inverse_layer_idx", true}};

@@ -21,10 +21,10 @@ using namespace secateur::test;
 
 namespace {
 
-using Path = std::pair<int, Which>; ///< layer, tensor
+using Path = std::pair<int, WeightName>; ///< layer, tensor
 
-/// In the order of Which, as make_fixtures.py calls them.
-constexpr std::array<const char*, whichCount> names{"embedding",
+/// In the order of WeightName, as make_fixtures.py calls them.
+constexpr std::array<const char*, weightNameCount> names{"embedding",
                                                     "positionEmbedding",
                                                     "typeEmbedding",
                                                     "embeddingNorm",
@@ -72,9 +72,9 @@ std::map<std::string, Path> tensorsOf(const Model& model) {
     const ModelSpec& spec = model.spec();
     for (int layer = -1; layer < spec.layerCount(); ++layer) {
         const int stored = layer < 0 ? layer : spec.storedLayer(layer);
-        for (std::size_t kind = 0; kind < whichCount; ++kind) {
-            const auto which = static_cast<Which>(kind);
-            const bool tied = which == Which::readOut && spec.tiedEmbeddings;
+        for (std::size_t kind = 0; kind < weightNameCount; ++kind) {
+            const auto which = static_cast<WeightName>(kind);
+            const bool tied = which == WeightName::lmHead && spec.tiedEmbeddings;
             if (model.has(layer, which) && !tied)
                 tensors.emplace(std::to_string(stored) + "." + names[kind], Path(layer, which));
         }
@@ -208,7 +208,7 @@ private slots:
         if (gguf.contains("f32"))
             QVERIFY(haveEqualTensors(*a, *b));
         else
-            QVERIFY(at::equal(a->tensor(0, Which::queryBias), b->tensor(0, Which::queryBias)));
+            QVERIFY(at::equal(a->tensor(0, WeightName::queryBias), b->tensor(0, WeightName::queryBias)));
     }
 
     void whatIsNoCheckpointIsRefused() {
@@ -250,26 +250,26 @@ private slots:
         QVERIFY(haveEqualTensors(*file, *folder));
     }
 
-    void tiedEmbeddingsReadOutThroughTheEmbedding() {
+    void tiedEmbeddingsLmHeadThroughTheEmbedding() {
         const auto model = fixture("mqa-f32-sharded");
-        QVERIFY(model->has(-1, Which::readOut));
-        QVERIFY(at::equal(model->tensor(-1, Which::readOut), model->tensor(-1, Which::embedding)));
+        QVERIFY(model->has(-1, WeightName::lmHead));
+        QVERIFY(at::equal(model->tensor(-1, WeightName::lmHead), model->tensor(-1, WeightName::embedding)));
     }
 
     void whatTheModelLacksIsSaidAndRefused() {
         const auto model = fixture("mha-f32");
-        QVERIFY(!model->has(0, Which::queryBias));
-        QVERIFY(!model->has(2, Which::query));
-        QVERIFY(!model->has(-2, Which::query));
-        QVERIFY(!model->has(-1, Which::query));
-        QVERIFY(!model->has(0, Which::embedding));
-        QVERIFY_EXCEPTION_THROWN(model->tensor(0, Which::queryBias), Error);
+        QVERIFY(!model->has(0, WeightName::queryBias));
+        QVERIFY(!model->has(2, WeightName::query));
+        QVERIFY(!model->has(-2, WeightName::query));
+        QVERIFY(!model->has(-1, WeightName::query));
+        QVERIFY(!model->has(0, WeightName::embedding));
+        QVERIFY_EXCEPTION_THROWN(model->tensor(0, WeightName::queryBias), Error);
     }
 
     void aFloatTensorIsAViewThatOutlivesItsModel() {
         auto model = fixture("gqa-f32");
-        const at::Tensor tensor = model->tensor(0, Which::query);
-        QCOMPARE(tensor.data_ptr(), model->tensor(0, Which::query).data_ptr());
+        const at::Tensor tensor = model->tensor(0, WeightName::query);
+        QCOMPARE(tensor.data_ptr(), model->tensor(0, WeightName::query).data_ptr());
         const double sum = tensor.sum().item<double>();
         model.reset();
         QCOMPARE(tensor.sum().item<double>(), sum);
@@ -291,12 +291,12 @@ private slots:
 
     void tensorsAreReadFromAnyThread() {
         const auto model = fixture("gqa-q4_1-gguf");
-        const at::Tensor expected = model->tensor(1, Which::query);
+        const at::Tensor expected = model->tensor(1, WeightName::query);
         std::array<bool, 4> equal{};
         std::vector<std::jthread> threads;
         for (bool& result : equal)
             threads.emplace_back([&] {
-                result = model->fingerprint().size() == 71 && at::equal(model->tensor(1, Which::query), expected);
+                result = model->fingerprint().size() == 71 && at::equal(model->tensor(1, WeightName::query), expected);
             });
         threads.clear();
         QVERIFY(std::ranges::all_of(equal, std::identity()));

@@ -176,12 +176,12 @@ private slots:
         }
     }
 
-    void theLastPositionIsReadOutAlone_data() { addEngineCases(isDecoderFolder); }
-    void theLastPositionIsReadOutAlone() {
+    void theLastPositionIsLmHeadAlone_data() { addEngineCases(isDecoderFolder); }
+    void theLastPositionIsLmHeadAlone() {
         const EngineCase c = engineCase();
         const at::Tensor x = streamsOf(c.runner, *c.plan(), c.batch).back();
-        const at::Tensor all = c.runner.readOut(*c.plan(), x, c.batch);
-        const at::Tensor last = c.runner.readOut(*c.plan(), x, c.batch, true);
+        const at::Tensor all = c.runner.lmHead(*c.plan(), x, c.batch);
+        const at::Tensor last = c.runner.lmHead(*c.plan(), x, c.batch, true);
         QCOMPARE(last.sizes().vec(), (std::vector<std::int64_t>{c.batch.rows, c.spec.vocab}));
         for (int row = 0; row < c.batch.rows; ++row)
             QVERIFY(at::allclose(last[row], all[row][c.batch.length(row) - 1], 1e-5, 1e-5));
@@ -243,8 +243,8 @@ private slots:
         qInfo("streams %.1f %%", 100 * error);
         QVERIFY(error < 0.1);
         QVERIFY(error > 1e-5); // it is another type
-        const at::Tensor logits = c.runner.readOut(*c.plan(), expected, c.batch);
-        const at::Tensor rounded = c.runner.readOut(*plan, expected, c.batch);
+        const at::Tensor logits = c.runner.lmHead(*c.plan(), expected, c.batch);
+        const at::Tensor rounded = c.runner.lmHead(*plan, expected, c.batch);
         const double headError = ((rounded - logits).norm() / logits.norm()).item<double>();
         qInfo("logits of the same stream %.1f %%", 100 * headError);
         QVERIFY(headError < 0.05);
@@ -271,7 +271,7 @@ private slots:
         const at::Tensor x = streamsOf(c.runner, *c.plan(), c.batch).back();
         const std::vector<int> targets = nextTokens(c.batch);
         const TokenLosses losses = c.runner.losses(*c.plan(), x, c.batch, targets);
-        const at::Tensor logits = c.runner.readOut(*c.plan(), x, c.batch).to(at::kDouble).log_softmax(-1);
+        const at::Tensor logits = c.runner.lmHead(*c.plan(), x, c.batch).to(at::kDouble).log_softmax(-1);
         for (std::size_t i = 0; i < targets.size(); ++i) {
             const auto row = static_cast<std::int64_t>(i) / c.batch.positions;
             const auto position = static_cast<std::int64_t>(i) % c.batch.positions;
@@ -308,8 +308,8 @@ private:
         const auto found = streamsOf(c.runner, plan, some);
         double worst = apart(found, streamsOfRows(whole, rows, some.positions), some);
         const at::Tensor chosen = at::tensor(std::vector<std::int64_t>(rows.begin(), rows.end()));
-        const at::Tensor together = c.runner.readOut(plan, whole.back(), c.batch).index_select(0, chosen);
-        const at::Tensor alone = c.runner.readOut(plan, found.back(), some);
+        const at::Tensor together = c.runner.lmHead(plan, whole.back(), c.batch).index_select(0, chosen);
+        const at::Tensor alone = c.runner.lmHead(plan, found.back(), some);
         if (c.spec.family == Family::encoder)
             return std::max(worst, ((alone - together).abs().max() / together.abs().max()).item<double>());
         worst = std::max(worst, apart(alone, together.narrow(1, 0, some.positions), some));
@@ -370,7 +370,7 @@ void TestRunning::batchesThatDoNotFitAreRefused() {
     longer.ids.assign(34, 1);
     REFUSES(static_cast<void>(c.runner.embed(*plan, longer)), "has no position 16: it has 16 of them");
     REFUSES(static_cast<void>(c.runner.runLayer(*plan, 0, x, longer)), "A stream of other sizes");
-    REFUSES(static_cast<void>(c.runner.readOut(*plan, x.select(0, 0), c.batch)), "A stream of other sizes");
+    REFUSES(static_cast<void>(c.runner.lmHead(*plan, x.select(0, 0), c.batch)), "A stream of other sizes");
     Batch wrong = c.batch;
     wrong.lengths = {3};
     REFUSES(static_cast<void>(c.runner.runLayer(*plan, 0, x, wrong)), "A batch of 2 rows");
@@ -380,7 +380,7 @@ void TestRunning::batchesThatDoNotFitAreRefused() {
     REFUSES(static_cast<void>(c.runner.runLayer(*plan, 0, x, continued)), "needs the cache");
     REFUSES(c.runner.runVariants(*plan, 0, x, continued, variants, [](std::size_t, const at::Tensor&) {}),
             "needs the cache");
-    REFUSES(static_cast<void>(c.runner.pullBack(*plan, 0, x, continued, x, {})), "needs the cache");
+    REFUSES(static_cast<void>(c.runner.backward(*plan, 0, x, continued, x, {})), "needs the cache");
     const EngineCase bert("bert", "model.safetensors", false);
     Batch typed = bert.batch;
     typed.types.assign(typed.ids.size(), 2);

@@ -104,7 +104,7 @@ Timed screened(const Model& model, const AblationRun& run, std::int64_t lowest) 
     return {std::move(result), since(begin)};
 }
 
-/// Which cells the lowest values are in.
+/// WeightName cells the lowest values are in.
 std::vector<std::size_t> lowestCells(const Matrix& values, std::int64_t count) {
     std::vector<std::size_t> cells(values.values().size());
     std::iota(cells.begin(), cells.end(), std::size_t{0});
@@ -168,9 +168,9 @@ int main(int count, char** values) {
 
     const auto shares =
         operationShares(model->spec(), PruningMask(model->spec()), static_cast<int>(request.rules.length));
-    const double readOut = shares.back() / (1 - shares.back()); // in those of all layers
+    const double lmHead = shares.back() / (1 - shares.back()); // in those of all layers
     const auto heads = static_cast<double>(owed.parts);
-    const double bound = heads * (1 + readOut) / (owed.layers - 2 + heads * readOut);
+    const double bound = heads * (1 + lmHead) / (owed.layers - 2 + heads * lmHead);
     const double ratio = heads * mean(dense) / seconds;
     fmt::print(
         "{} {}, {} tokens: {} heads in {:.2f} s; dense {:.3f} s (mean of {}, {:.3f} to {:.3f}); {:.3f} times one "

@@ -106,10 +106,10 @@ public:
             add(tokens, packed((spec.gatedMlp ? 2 : 1) * std::int64_t{layer.ffn}, spec.hidden));
             add(tokens, packed(spec.hidden, layer.ffn));
         }
-        const Weight readOut = packed(spec.vocab, spec.hidden);
+        const Weight lmHead = packed(spec.vocab, spec.hidden);
         constexpr std::int64_t chunk = 256;
         for (std::int64_t rows = 0; rows < tokens; rows += chunk)
-            add(std::min(chunk, tokens - rows), readOut);
+            add(std::min(chunk, tokens - rows), lmHead);
     }
 
     /// One after the other, each weight once, as a pass needs them. Best of `repeats`.

@@ -92,7 +92,7 @@ double plainRead(const Model& model) {
     const Clock::time_point begin = Clock::now();
     double sum = 0;
     for (int layer = 0; layer < model.spec().layerCount(); ++layer) {
-        for (const Which which : {Which::query, Which::key}) {
+        for (const WeightName which : {WeightName::query, WeightName::key}) {
             const at::Tensor weight = model.tensor(layer, which);
             const auto* words = static_cast<const std::uint64_t*>(weight.data_ptr());
             constexpr std::int64_t numbersInWord = 4;

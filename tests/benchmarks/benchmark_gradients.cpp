@@ -106,18 +106,18 @@ void timeStages(const std::string& path, std::int64_t rows) {
         const double recording = lap();
         at::Tensor gradient =
             runner.lossGradient(*plan, streams.back(), batch, Scalarisation::taskLoss, targets, {}).stream;
-        const double readOut = lap();
+        const double lmHead = lap();
         double again = 0;
         double tapped = 0;
         double sums = 0;
         for (int layer = model->spec().layerCount() - 1; layer >= 0; --layer) {
             const at::Tensor& x = streams[static_cast<std::size_t>(layer)];
             lap();
-            runner.pullBack(*plan, layer, x, batch, gradient, taps);
+            runner.backward(*plan, layer, x, batch, gradient, taps);
             again += lap();
-            const Pull pull{gradient, taps};
+            const OutputGradient pull{gradient, taps};
             LayerGradients found;
-            recorded[static_cast<std::size_t>(layer)]->pullBackEach(
+            recorded[static_cast<std::size_t>(layer)]->backwardEach(
                 {&pull, 1}, [&](std::size_t, LayerGradients own) { found = std::move(own); });
             recorded.pop_back();
             tapped += lap();
@@ -130,7 +130,7 @@ void timeStages(const std::string& path, std::int64_t rows) {
         fmt::print("{} x 40 tokens: up {:.2f} s, recording {:.2f} s, read-out {:.2f} s, down {:.2f} s (layers run "
                    "again {:.2f} "
                    "s), norms {:.2f} s\n",
-                   rows, up, recording, readOut, tapped, again, sums);
+                   rows, up, recording, lmHead, tapped, again, sums);
     }
 }
 

@@ -137,7 +137,7 @@ private:
                    m_model.card().name, name(evaluator.type()), text.windows.tokens, evaluator.streamInterval(),
                    1e-6 * static_cast<double>(evaluator.streamBytes()),
                    1e-6 * layerOperations(spec, 0, PruningMask(spec).layer(0), text.rules.window),
-                   1e-6 * readOutOperations(spec));
+                   1e-6 * lmHeadOperations(spec));
         fmt::print(" l  expected s  seconds  dense s  share  s(l)   share / s(l)\n");
         std::string csv = "layer,seconds,dense_seconds,share,operations_share\n";
         for (const int layer : timedLayers()) {

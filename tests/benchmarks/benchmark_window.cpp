@@ -14,7 +14,7 @@
 #include "analysis/masks/layer_operations.h"
 #include "analysis/evaluation/perplexity.h"
 #include "analysis/running/runner.h"
-#include "app/window/window_engine.h"
+#include "app/window/window_services.h"
 #include "tests/benchmarks/gui_timing.h"
 #include "tests/benchmarks/gui_watch.h"
 #include "widgets/document/document.h"
@@ -300,7 +300,7 @@ private:
     void timeLayers() {
         TextRequest request = m_live->choice().text;
         request.rules.mostTokens = m_live->text()->tokens;
-        const EvaluationText text = m_document.engine().readText(*m_document.model(), request, {});
+        const EvaluationText text = m_document.services().readText(*m_document.model(), request, {});
         const auto shares = operationShares(spec(), PruningMask(spec()), request.rules.window);
         fmt::print("layers: through the window, best of {}; on a busy machine processor time tells more\n"
                    "   l  seconds  dense s  share  s(l)   share / s(l)  of processor time\n",
@@ -328,7 +328,7 @@ private:
     const QCommandLineParser& m_arguments;
     std::mt19937 m_random;
     JobRunner m_jobs;
-    Document m_document{windowEngine(), &m_jobs};
+    Document m_document{windowServices(), &m_jobs};
     MainWindow m_window{&m_document, &m_jobs};
     LiveEvaluation* m_live = nullptr;
     HeadsGrid* m_grid = nullptr;

@@ -1,6 +1,6 @@
 #ifndef Q_MOC_RUN // moc cannot read ATen
 #include "analysis/base/error.h"
-#include "app/window/window_engine.h"
+#include "app/window/window_services.h"
 #include "backends/export/export_masked.h"
 #include "backends/base/file_seal.h"
 #include "backends/session/mask_json.h"
@@ -66,14 +66,14 @@ void tellOf(const char* what, int number) {
 
 void runAutosave(const std::string& folder, long call) {
     JobRunner jobs;
-    Engine engine = windowEngine();
-    engine.writeSession = [write = engine.writeSession](const Session& session, const std::string& path) {
+    Services services = windowServices();
+    services.writeSession = [write = services.writeSession](const Session& session, const std::string& path) {
         const int number = numberOf(session.masks.at(0).name);
         tellOf("begin", number);
         write(session, path);
         tellOf("done", number);
     };
-    Document document(engine, &jobs);
+    Document document(services, &jobs);
     Autosave autosave(&document, QString::fromStdString(folder));
     QTimer next;
     int edit = 0;
@@ -182,7 +182,7 @@ int writeUntilKilled(const QStringList& arguments) {
 
 int holdSession(const QStringList& arguments) {
     JobRunner jobs;
-    Document document(windowEngine(), &jobs);
+    Document document(windowServices(), &jobs);
     Autosave autosave(&document, arguments.at(0));
     bool elsewhere = false;
     QObject::connect(&autosave, &Autosave::openElsewhere, &autosave, [&] { elsewhere = true; });

@@ -34,10 +34,10 @@ public:
                      std::span<const LayerMask> variants, const VariantSink& sink) const override {
         m_runner.runVariants(plan, layer, x, batch, variants, sink);
     }
-    void pullBackEach(const Plan& plan, int layer, const at::Tensor& x, const Batch& batch, std::span<const Pull> pulls,
-                      const PullSink& sink, std::span<const float> attentionScales) const override {
+    void backwardEach(const Plan& plan, int layer, const at::Tensor& x, const Batch& batch, std::span<const OutputGradient> pulls,
+                      const BackwardSink& sink, std::span<const float> attentionScales) const override {
         pulled += static_cast<int>(pulls.size());
-        m_runner.pullBackEach(plan, layer, x, batch, pulls, sink, attentionScales);
+        m_runner.backwardEach(plan, layer, x, batch, pulls, sink, attentionScales);
     }
     std::unique_ptr<RecordedLayer> recordLayer(const Plan& plan, int layer, const at::Tensor& x, const Batch& batch,
                                                std::span<const Tap> wanted) const override {
@@ -48,8 +48,8 @@ public:
     std::int64_t recordedBytes(int layer, const Batch& batch, std::span<const Tap> wanted) const override {
         return m_runner.recordedBytes(layer, batch, wanted);
     }
-    at::Tensor readOut(const Plan& plan, const at::Tensor& x, const Batch& batch, bool lastOnly) const override {
-        return m_runner.readOut(plan, x, batch, lastOnly);
+    at::Tensor lmHead(const Plan& plan, const at::Tensor& x, const Batch& batch, bool lastOnly) const override {
+        return m_runner.lmHead(plan, x, batch, lastOnly);
     }
     TokenLosses losses(const Plan& plan, const at::Tensor& x, const Batch& batch,
                        std::span<const int> targets) const override {
@@ -71,9 +71,9 @@ private:
             : m_layer(std::move(layer))
             , m_pulled(pulled) {}
         at::Tensor output() const override { return m_layer->output(); }
-        void pullBackEach(std::span<const Pull> pulls, const PullSink& sink) override {
+        void backwardEach(std::span<const OutputGradient> pulls, const BackwardSink& sink) override {
             m_pulled += static_cast<int>(pulls.size());
-            m_layer->pullBackEach(pulls, sink);
+            m_layer->backwardEach(pulls, sink);
         }
 
     private:
@@ -92,9 +92,9 @@ public:
         , counted(m_model->runner()) {}
 
     const ModelCard& card() const override { return m_model->card(); }
-    bool has(int layer, Which which) const override { return m_model->has(layer, which); }
-    at::Tensor tensor(int layer, Which which) const override { return m_model->tensor(layer, which); }
-    std::string place(int layer, Which which) const override { return m_model->place(layer, which); }
+    bool has(int layer, WeightName which) const override { return m_model->has(layer, which); }
+    at::Tensor tensor(int layer, WeightName which) const override { return m_model->tensor(layer, which); }
+    std::string place(int layer, WeightName which) const override { return m_model->place(layer, which); }
     std::string fingerprint() const override { return m_model->fingerprint(); }
     const Runner& runner() const override { return counted; }
 

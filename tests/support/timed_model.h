@@ -9,7 +9,7 @@ namespace secateur::test {
 /// What the parts of a pass take by a clock that only they move.
 struct PartSeconds {
     double embedding = 0.5;
-    double readOut = 0.25;
+    double lmHead = 0.25;
     double attention = 2; ///< of layer 0; a second more in each further one
     double mlp = 8;       ///< the same
 };
@@ -36,9 +36,9 @@ public:
         Mover mover(*this, observer);
         return CountingRunner::runLayer(plan, layer, x, batch, cache, &mover);
     }
-    at::Tensor readOut(const Plan& plan, const at::Tensor& x, const Batch& batch, bool lastOnly) const override {
-        now += parts.readOut;
-        return CountingRunner::readOut(plan, x, batch, lastOnly);
+    at::Tensor lmHead(const Plan& plan, const at::Tensor& x, const Batch& batch, bool lastOnly) const override {
+        now += parts.lmHead;
+        return CountingRunner::lmHead(plan, x, batch, lastOnly);
     }
 
 private:
@@ -74,9 +74,9 @@ public:
         , timed(m_model->runner()) {}
 
     const ModelCard& card() const override { return m_model->card(); }
-    bool has(int layer, Which which) const override { return m_model->has(layer, which); }
-    at::Tensor tensor(int layer, Which which) const override { return m_model->tensor(layer, which); }
-    std::string place(int layer, Which which) const override { return m_model->place(layer, which); }
+    bool has(int layer, WeightName which) const override { return m_model->has(layer, which); }
+    at::Tensor tensor(int layer, WeightName which) const override { return m_model->tensor(layer, which); }
+    std::string place(int layer, WeightName which) const override { return m_model->place(layer, which); }
     std::string fingerprint() const override { return m_model->fingerprint(); }
     const Runner& runner() const override { return timed; }
     Clock clock() const {

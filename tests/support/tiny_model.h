@@ -18,23 +18,23 @@ public:
         m_card.spec.hidden = hidden;
         m_card.spec.layers.assign(layers, layer);
     }
-    void set(Which which, at::Tensor values) { set(0, which, std::move(values)); }
-    void set(int layer, Which which, at::Tensor values) {
+    void set(WeightName which, at::Tensor values) { set(0, which, std::move(values)); }
+    void set(int layer, WeightName which, at::Tensor values) {
         m_tensors.insert_or_assign(std::pair(layer, which), std::move(values));
     }
     LayerSpec& layer() { return m_card.spec.layers.front(); }
     void multiplyBy(const Kernels& kernels) { m_kernels = &kernels; }
 
     const ModelCard& card() const override { return m_card; }
-    bool has(int layer, Which which) const override { return m_tensors.contains(std::pair(layer, which)); }
-    at::Tensor tensor(int layer, Which which) const override { return m_tensors.at(std::pair(layer, which)); }
-    std::string place(int, Which which) const override { return "weight " + std::to_string(static_cast<int>(which)); }
+    bool has(int layer, WeightName which) const override { return m_tensors.contains(std::pair(layer, which)); }
+    at::Tensor tensor(int layer, WeightName which) const override { return m_tensors.at(std::pair(layer, which)); }
+    std::string place(int, WeightName which) const override { return "weight " + std::to_string(static_cast<int>(which)); }
     std::string fingerprint() const override { return "sha256:0"; }
     const Kernels& kernels() const override { return *m_kernels; }
 
 private:
     ModelCard m_card;
-    std::map<std::pair<int, Which>, at::Tensor> m_tensors;
+    std::map<std::pair<int, WeightName>, at::Tensor> m_tensors;
     const Kernels* m_kernels = &plainKernels();
 };
 

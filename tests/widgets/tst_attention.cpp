@@ -60,19 +60,19 @@ Batch batchOf(const std::vector<int>& ids) {
 /// A document over a small model whose tokens are the letters of the prompt.
 struct Bench {
     Bench()
-        : document(engine(), &jobs)
+        : document(services(), &jobs)
         , view(&document, &jobs, &selection) {
         view.resize(700, 620);
         view.run()->setPrompt("a short text");
         document.open(test::data().filePath("forward/llama-gqa"));
     }
 
-    static Engine engine() {
-        Engine engine;
-        engine.isSession = [](const std::string&) { return false; };
-        engine.openModel = [](const std::string& path, const Progress& progress) { return openModel(path, progress); };
-        engine.maskDigest = maskDigest;
-        engine.readPrompt = [](const Model& model, const std::string& text) {
+    static Services services() {
+        Services services;
+        services.isSession = [](const std::string&) { return false; };
+        services.openModel = [](const std::string& path, const Progress& progress) { return openModel(path, progress); };
+        services.maskDigest = maskDigest;
+        services.readPrompt = [](const Model& model, const std::string& text) {
             if (text == "unreadable")
                 throw Error("has no tokenizer", "model");
             PromptTokens tokens;
@@ -82,7 +82,7 @@ struct Bench {
             }
             return tokens;
         };
-        return engine;
+        return services;
     }
 
     bool shows(HeadId head) const { return view.run()->head() == head && view.plot()->map(); }

@@ -1,5 +1,5 @@
 #ifndef Q_MOC_RUN // moc cannot read ATen
-#include "tests/support/fake_engine.h"
+#include "tests/support/fake_services.h"
 #endif
 
 #include "tests/support/suite.h"
@@ -19,27 +19,27 @@ using namespace secateur::test;
 
 namespace {
 
-/// Writes sessions as files that hold nothing: what is in them the fake engine remembers.
+/// Writes sessions as files that hold nothing: what is in them the fake services remembers.
 struct Bench {
     QTemporaryDir folder;
-    FakeEngine fake;
+    FakeServices fake;
     JobRunner jobs;
-    Document document{engine(), &jobs};
+    Document document{services(), &jobs};
 
     Bench() {
         fake.addModel(path("small.gguf"), 3);
         document.open(QString::fromStdString(path("small.gguf")));
         settle();
     }
-    Engine engine() {
-        Engine engine = fake.engine();
-        engine.writeSession = [this, write = engine.writeSession](const Session& session, const std::string& path) {
+    Services services() {
+        Services services = fake.services();
+        services.writeSession = [this, write = services.writeSession](const Session& session, const std::string& path) {
             write(session, path);
             std::ofstream(path) << "a session";
             const std::lock_guard lock(fake.mutex);
             fake.sessions[path] = session;
         };
-        return engine;
+        return services;
     }
     std::string path(const char* name) const { return folder.filePath(name).toStdString(); }
     QString state() const { return folder.filePath("state"); }
@@ -150,7 +150,7 @@ void TestAutosave::whatIsDiscardedIsGone() {
     Session session;
     session.model.name = "gone";
     QDir().mkpath(bench.state());
-    bench.document.engine().writeSession(session, bench.state().toStdString() + "/old.h5");
+    bench.document.services().writeSession(session, bench.state().toStdString() + "/old.h5");
     std::ofstream(bench.state().toStdString() + "/broken.h5") << "damaged";
     Autosave autosave(&bench.document, bench.state());
     const std::list<Leftover> found = autosave.leftovers();

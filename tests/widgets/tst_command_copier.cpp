@@ -42,19 +42,19 @@ namespace {
 
 const QString sources = SECATEUR_TEST_SOURCES "/";
 
-Engine engine() {
-    Engine engine;
-    engine.openModel = [](const std::string& path, const Progress& progress) { return openModel(path, progress); };
-    engine.isSession = isSession;
-    engine.readSession = [](const std::string& path) { return readSession(path); };
-    engine.writeSession = [](const Session& session, const std::string& path) { writeSession(session, path); };
-    engine.readText = readEvaluationText;
-    engine.availableMemory = availableMemory;
-    engine.maskDigest = maskDigest;
-    engine.readMask = [](const std::string& path, const ModelSpec& spec, const std::string& fingerprint,
+Services services() {
+    Services services;
+    services.openModel = [](const std::string& path, const Progress& progress) { return openModel(path, progress); };
+    services.isSession = isSession;
+    services.readSession = [](const std::string& path) { return readSession(path); };
+    services.writeSession = [](const Session& session, const std::string& path) { writeSession(session, path); };
+    services.readText = readEvaluationText;
+    services.availableMemory = availableMemory;
+    services.maskDigest = maskDigest;
+    services.readMask = [](const std::string& path, const ModelSpec& spec, const std::string& fingerprint,
                          std::vector<std::string>&) { return readMask(path, spec, fingerprint).record; };
-    engine.writeMask = [](const MaskRecord& record, const std::string& path) { writeMask(path, record); };
-    return engine;
+    services.writeMask = [](const MaskRecord& record, const std::string& path) { writeMask(path, record); };
+    return services;
 }
 
 /// A copied text as a person runs it, in a folder.
@@ -73,7 +73,7 @@ Outcome inShell(const QString& commands, const QString& folder) {
 struct Bench {
     Scratch folder;
     JobRunner jobs;
-    Document document{engine(), &jobs};
+    Document document{services(), &jobs};
     LiveEvaluation live{&document, &jobs};
     CommandCopier copier{&document, &jobs};
     QSignalSpy copied{&copier, &CommandCopier::copied};

@@ -1,5 +1,5 @@
 #ifndef Q_MOC_RUN // moc cannot read ATen
-#include "tests/support/fake_engine.h"
+#include "tests/support/fake_services.h"
 #endif
 
 #include "analysis/session/result_key.h"
@@ -37,7 +37,7 @@ std::vector<MetricResult> measured(const Model& model, std::span<const MetricReq
             continue;
         result.measurement.dataDigest = "data of " + choice.text;
         if (choice.mask)
-            result.measurement.maskDigest = FakeEngine().engine().maskDigest(*choice.mask);
+            result.measurement.maskDigest = FakeServices().services().maskDigest(*choice.mask);
         result.data = MeasuredData{choice.text.empty() ? "built-in" : choice.text, 1, 8, 8, 8, "document", "never"};
     }
     return results;
@@ -53,8 +53,8 @@ struct Bench {
         settle();
     }
     std::string path(const char* name) const { return folder.filePath(name).toStdString(); }
-    Engine engine() {
-        Engine made = files.engine();
+    Services services() {
+        Services made = files.services();
         made.measure = [](const Model& model, std::span<const MetricRequest> requests, const MeasureChoice& choice,
                           const Progress&, const LayerSink&) { return measured(model, requests, choice); };
         return made;
@@ -71,9 +71,9 @@ struct Bench {
     double value(const std::string& key) const { return document.result(key)->values(0, 0); }
 
     QTemporaryDir folder;
-    FakeEngine files;
+    FakeServices files;
     JobRunner jobs;
-    Document document{engine(), &jobs};
+    Document document{services(), &jobs};
     QSignalSpy opened{&document, &Document::opened};
     Comparison& comparison = *document.comparison();
 };

@@ -73,7 +73,7 @@ struct Bench {
 
     explicit Bench(const Session& made)
         : served(made)
-        , document(engine(), &jobs) {
+        , document(services(), &jobs) {
         layers.resize(860, 440);
         neurons.resize(900, 700);
         QSignalSpy opened(&document, &Document::opened);
@@ -86,8 +86,8 @@ struct Bench {
         settle();
     }
 
-    Engine engine() {
-        Engine made;
+    Services services() {
+        Services made;
         made.isSession = [](const std::string&) { return true; };
         made.readSession = [this](const std::string&) { return served; };
         made.openModel = [](const std::string& path, const Progress&) -> std::shared_ptr<const Model> {

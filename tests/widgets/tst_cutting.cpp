@@ -78,7 +78,7 @@ class Bench {
 public:
     explicit Bench(const ModelSpec& spec, QSize size = {860, 640})
         : m_served(session(spec))
-        , document(engine(), &jobs) {
+        , document(services(), &jobs) {
         heads.resize(size);
         QSignalSpy opened(&document, &Document::opened);
         document.open(m_folder.path() + "/made.h5");
@@ -140,8 +140,8 @@ public:
     }
 
 private:
-    Engine engine() {
-        Engine made;
+    Services services() {
+        Services made;
         made.isSession = [](const std::string&) { return true; };
         made.readSession = [this](const std::string&) { return m_served; };
         made.openModel = [](const std::string& path, const Progress&) -> std::shared_ptr<const Model> {

@@ -1,5 +1,5 @@
 #ifndef Q_MOC_RUN // moc cannot read ATen
-#include "tests/support/fake_engine.h"
+#include "tests/support/fake_services.h"
 #endif
 
 #include "tests/support/suite.h"
@@ -22,9 +22,9 @@ namespace {
 /// Everything a test needs, torn down in the order of a program.
 struct Bench {
     QTemporaryDir folder;
-    FakeEngine engine;
+    FakeServices services;
     JobRunner jobs;
-    Document document{engine.engine(), &jobs};
+    Document document{services.services(), &jobs};
     QSignalSpy opened{&document, &Document::opened};
     QSignalSpy failed{&document, &Document::failed};
     QSignalSpy noticed{&document, &Document::noticed};
@@ -60,7 +60,7 @@ private slots:
 
 void TestDocument::openedModelIsMeasuredByItself() {
     Bench bench;
-    bench.engine.addModel(bench.path("small.gguf"), 3);
+    bench.services.addModel(bench.path("small.gguf"), 3);
     QVERIFY(!bench.document.isOpen());
     bench.open(bench.path("small.gguf"));
     QVERIFY(bench.document.isOpening());
@@ -81,7 +81,7 @@ void TestDocument::openedModelIsMeasuredByItself() {
 
 void TestDocument::layersArriveAsTheyAreDone() {
     Bench bench;
-    const auto model = bench.engine.addModel(bench.path("small.gguf"), 4);
+    const auto model = bench.services.addModel(bench.path("small.gguf"), 4);
     model->layersFree = 2;
     bench.open(bench.path("small.gguf"));
     QTRY_VERIFY(bench.document.result("gate_norm_head"));
@@ -96,7 +96,7 @@ void TestDocument::layersArriveAsTheyAreDone() {
 
 void TestDocument::failureKeepsWhatWasOpen() {
     Bench bench;
-    bench.engine.addModel(bench.path("good.gguf"), 3);
+    bench.services.addModel(bench.path("good.gguf"), 3);
     bench.open(bench.path("good.gguf"));
     bench.settle();
     bench.open(bench.path("bad.gguf"));
@@ -112,13 +112,13 @@ void TestDocument::failureKeepsWhatWasOpen() {
 
 void TestDocument::laterOpeningAbandonsTheFirst() {
     Bench bench;
-    bench.engine.addModel(bench.path("first.gguf"), 3);
-    bench.engine.addModel(bench.path("second.gguf"), 3);
-    bench.engine.opensSlowly = true;
+    bench.services.addModel(bench.path("first.gguf"), 3);
+    bench.services.addModel(bench.path("second.gguf"), 3);
+    bench.services.opensSlowly = true;
     bench.open(bench.path("first.gguf"));
     bench.open(bench.path("second.gguf"));
     QTest::qWait(50);
-    bench.engine.opensSlowly = false;
+    bench.services.opensSlowly = false;
     bench.settle();
     QCOMPARE(bench.opened.count(), 1);
     QCOMPARE(bench.document.session().model.name, "second.gguf");
@@ -127,8 +127,8 @@ void TestDocument::laterOpeningAbandonsTheFirst() {
 
 void TestDocument::resultsOfTheModelBeforeAreDropped() {
     Bench bench;
-    const auto slow = bench.engine.addModel(bench.path("slow.gguf"), 5);
-    bench.engine.addModel(bench.path("quick.gguf"), 2);
+    const auto slow = bench.services.addModel(bench.path("slow.gguf"), 5);
+    bench.services.addModel(bench.path("quick.gguf"), 2);
     slow->layersFree = 1;
     bench.open(bench.path("slow.gguf"));
     QTRY_VERIFY(bench.document.result("gate_norm"));
@@ -143,7 +143,7 @@ void TestDocument::resultsOfTheModelBeforeAreDropped() {
 
 void TestDocument::cancelledMeasurementLeavesNothing() {
     Bench bench;
-    const auto model = bench.engine.addModel(bench.path("small.gguf"), 4);
+    const auto model = bench.services.addModel(bench.path("small.gguf"), 4);
     model->layersFree = 2;
     bench.open(bench.path("small.gguf"));
     QTRY_VERIFY(bench.document.result("gate_norm"));
@@ -158,7 +158,7 @@ void TestDocument::cancelledMeasurementLeavesNothing() {
 
 void TestDocument::runningMeasurementIsNotStartedTwice() {
     Bench bench;
-    const auto model = bench.engine.addModel(bench.path("small.gguf"), 2);
+    const auto model = bench.services.addModel(bench.path("small.gguf"), 2);
     model->layersFree = 0;
     QSignalSpy started(&bench.jobs, &JobRunner::started);
     bench.open(bench.path("small.gguf"));
@@ -172,7 +172,7 @@ void TestDocument::runningMeasurementIsNotStartedTwice() {
 
 void TestDocument::variantsComeAfterTheirMetric() {
     Bench bench;
-    bench.engine.addModel(bench.path("small.gguf"), 2);
+    bench.services.addModel(bench.path("small.gguf"), 2);
     bench.open(bench.path("small.gguf"));
     bench.settle();
     bench.document.measure(parseMetricRequests("gate_norm:fold_norm=true"));
@@ -186,7 +186,7 @@ void TestDocument::variantsComeAfterTheirMetric() {
 void TestDocument::sessionStandsWithoutItsCheckpoint() {
     Bench bench;
     const FakeModel model("/nowhere/at/all.gguf", 3);
-    bench.engine.addSession(bench.path("work.h5"), model.card());
+    bench.services.addSession(bench.path("work.h5"), model.card());
     bench.open(bench.path("work.h5"));
     QVERIFY(bench.opened.wait());
     QVERIFY(!bench.document.model());
@@ -210,10 +210,10 @@ void TestDocument::sessionFindsItsCheckpoint_data() {
 void TestDocument::sessionFindsItsCheckpoint() {
     QFETCH(QString, stored);
     Bench bench;
-    const auto model = bench.engine.addModel(bench.path("small.gguf"), 3);
+    const auto model = bench.services.addModel(bench.path("small.gguf"), 3);
     ModelCard card = model->card();
     card.path = stored.replace("%1", bench.folder.path()).toStdString();
-    bench.engine.addSession(bench.path("work.h5"), card);
+    bench.services.addSession(bench.path("work.h5"), card);
     bench.open(bench.path("work.h5"));
     bench.settle();
     QVERIFY(bench.document.model());
@@ -224,8 +224,8 @@ void TestDocument::sessionFindsItsCheckpoint() {
 
 void TestDocument::sessionRefusesAnotherCheckpoint() {
     Bench bench;
-    const auto model = bench.engine.addModel(bench.path("small.gguf"), 3, "sha256:other");
-    bench.engine.addSession(bench.path("work.h5"), model->card());
+    const auto model = bench.services.addModel(bench.path("small.gguf"), 3, "sha256:other");
+    bench.services.addSession(bench.path("work.h5"), model->card());
     bench.open(bench.path("work.h5"));
     bench.settle();
     QVERIFY(bench.document.isOpen());
@@ -235,11 +235,11 @@ void TestDocument::sessionRefusesAnotherCheckpoint() {
 
 void TestDocument::locatedModelMustHaveTheFingerprint() {
     Bench bench;
-    const auto right = bench.engine.addModel(bench.path("right.gguf"), 3);
-    bench.engine.addModel(bench.path("wrong.gguf"), 3, "sha256:other");
+    const auto right = bench.services.addModel(bench.path("right.gguf"), 3);
+    bench.services.addModel(bench.path("wrong.gguf"), 3, "sha256:other");
     ModelCard card = right->card();
     card.path = "/elsewhere/moved.gguf";
-    bench.engine.addSession(bench.path("work.h5"), card);
+    bench.services.addSession(bench.path("work.h5"), card);
     bench.open(bench.path("work.h5"));
     bench.settle();
     bench.document.locateModel(QString::fromStdString(bench.path("wrong.gguf")));
@@ -257,7 +257,7 @@ void TestDocument::locatedModelMustHaveTheFingerprint() {
 
 void TestDocument::savingWritesWhatWasThereWhenAsked() {
     Bench bench;
-    bench.engine.addModel(bench.path("small.gguf"), 3);
+    bench.services.addModel(bench.path("small.gguf"), 3);
     bench.open(bench.path("small.gguf"));
     bench.settle();
     QSignalSpy saved(&bench.document, &Document::saved);
@@ -268,8 +268,8 @@ void TestDocument::savingWritesWhatWasThereWhenAsked() {
     QVERIFY(!bench.document.isSaving());
     QCOMPARE(saved.first().first().toString(), file);
     QCOMPARE(bench.document.sessionPath(), file);
-    QCOMPARE(bench.engine.written.at(bench.path("work.h5")).results.size(), parseMetricRequests("weights").size());
-    QCOMPARE(bench.engine.written.at(bench.path("work.h5")).model.fingerprint, "sha256:fake");
+    QCOMPARE(bench.services.written.at(bench.path("work.h5")).results.size(), parseMetricRequests("weights").size());
+    QCOMPARE(bench.services.written.at(bench.path("work.h5")).model.fingerprint, "sha256:fake");
 
     bench.document.measure(parseMetricRequests("gate_norm:fold_norm=true"));
     bench.settle();
@@ -277,19 +277,19 @@ void TestDocument::savingWritesWhatWasThereWhenAsked() {
     bench.document.saveSession(file);
     bench.settle();
     QVERIFY(!bench.document.isModified());
-    QCOMPARE(bench.engine.written.at(bench.path("work.h5")).results.size(), parseMetricRequests("weights").size() + 1);
+    QCOMPARE(bench.services.written.at(bench.path("work.h5")).results.size(), parseMetricRequests("weights").size() + 1);
 }
 
 void TestDocument::failedSavingKeepsTheMark() {
     Bench bench;
-    const auto model = bench.engine.addModel(bench.path("small.gguf"), 3);
-    bench.engine.addSession(bench.path("work.h5"), model->card());
+    const auto model = bench.services.addModel(bench.path("small.gguf"), 3);
+    bench.services.addSession(bench.path("work.h5"), model->card());
     bench.open(bench.path("work.h5"));
     bench.settle();
     bench.document.measure(parseMetricRequests("gate_norm"));
     bench.settle();
     QVERIFY(bench.document.isModified());
-    bench.engine.diskIsFull = true;
+    bench.services.diskIsFull = true;
     bench.document.saveSession(bench.document.sessionPath());
     bench.settle();
     QCOMPARE(bench.failed.count(), 1);
@@ -299,7 +299,7 @@ void TestDocument::failedSavingKeepsTheMark() {
 
 void TestDocument::closingWhileMeasuringIsQuick() {
     auto bench = std::make_unique<Bench>();
-    bench->engine.addModel(bench->path("large.gguf"), 5000);
+    bench->services.addModel(bench->path("large.gguf"), 5000);
     bench->open(bench->path("large.gguf"));
     QTRY_VERIFY(bench->document.result("gate_norm"));
     QElapsedTimer clock;

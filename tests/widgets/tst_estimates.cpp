@@ -1,7 +1,7 @@
 // Values that are estimates at first: how they arrive, what is said of them and how they are drawn.
 
 #ifndef Q_MOC_RUN // moc cannot read ATen
-#include "tests/support/fake_engine.h"
+#include "tests/support/fake_services.h"
 #endif
 
 #include "analysis/figures/figure.h"
@@ -109,8 +109,8 @@ private:
 /// A model whose measuring the test dictates, and what shows it.
 struct Bench {
     explicit Bench(int layerCount)
-        : engine(dictatedEngine())
-        , document(engine, &jobs)
+        : services(dictatedServices())
+        , document(services, &jobs)
         , layers(&document, &selection)
         , inspector(&document, &selection) {
         layers.resize(860, 440);
@@ -127,8 +127,8 @@ struct Bench {
     }
     ~Bench() { dictated.finish(); }
 
-    Engine dictatedEngine() {
-        Engine made = files.engine();
+    Services dictatedServices() {
+        Services made = files.services();
         made.measure = [this](const Model& model, std::span<const MetricRequest> requests, const MeasureChoice&,
                               const Progress& progress,
                               const LayerSink& sink) { return dictated.measure(model, requests, progress, sink); };
@@ -149,9 +149,9 @@ struct Bench {
     }
 
     QTemporaryDir folder;
-    FakeEngine files;
+    FakeServices files;
     Dictated dictated;
-    Engine engine;
+    Services services;
     JobRunner jobs;
     Document document;
     Selection selection;

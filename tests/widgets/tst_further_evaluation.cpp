@@ -76,26 +76,26 @@ QByteArray questions(int count) {
     return rows;
 }
 
-Engine engine() {
-    Engine engine;
-    engine.isSession = [](const std::string&) { return false; };
-    engine.openModel = [](const std::string& path, const Progress& progress) { return openModel(path, progress); };
-    engine.availableMemory = [] { return std::int64_t{1} << 32; };
-    engine.maskDigest = maskDigest;
-    engine.readText = [](const Model& model, const TextRequest& request, const Progress&) {
+Services services() {
+    Services services;
+    services.isSession = [](const std::string&) { return false; };
+    services.openModel = [](const std::string& path, const Progress& progress) { return openModel(path, progress); };
+    services.availableMemory = [] { return std::int64_t{1} << 32; };
+    services.maskDigest = maskDigest;
+    services.readText = [](const Model& model, const TextRequest& request, const Progress&) {
         if (request.path == "missing.txt")
             throw Error("is not there", request.path);
         test::DrawnText drawn(model.spec().vocab, 3);
         return EvaluationText{request.path, "sha256:drawn", drawn.fixedWindows(16, 14), {}};
     };
-    engine.readTask = [](const Model& model, const TaskRequest& request, const Progress& progress) {
+    services.readTask = [](const Model& model, const TaskRequest& request, const Progress& progress) {
         AskedTask asked = readAskedTask(request, progress);
         nameClasses(asked, model.card());
         return asked;
     };
-    engine.openTokenizer = [](const Model& model) { return openTokenizer(model.card()); };
-    engine.stayTogether = stayTogether;
-    return engine;
+    services.openTokenizer = [](const Model& model) { return openTokenizer(model.card()); };
+    services.stayTogether = stayTogether;
+    return services;
 }
 
 struct Bench {
@@ -127,7 +127,7 @@ struct Bench {
 
     Scratch folder;
     JobRunner jobs;
-    Document document{engine(), &jobs};
+    Document document{services(), &jobs};
     LiveEvaluation live{&document, &jobs};
     FurtherEvaluation& further = *live.further();
     QStringList titles; ///< of all jobs, as they began
@@ -208,7 +208,7 @@ void TestFurtherEvaluation::tasksFollowTheText() {
     const qsizetype text = bench.titles.lastIndexOf("Evaluating mask");
     QVERIFY2(text >= 0 && text < bench.titles.lastIndexOf("Asking words of mask"), qPrintable(bench.titles.join('\n')));
 
-    // As the engine by itself, question by question.
+    // As the services by itself, question by question.
     const Model& model = *bench.document.model();
     AskedTask asked = readAskedTask(choice.tasks[0]);
     const auto tokenizer = openTokenizer(model.card());

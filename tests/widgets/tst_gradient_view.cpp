@@ -1,6 +1,6 @@
 // The tab Gradients, and cutting by gnorm with measuring again, as hands use them; numbers are tst_greedy's concern.
 #ifndef Q_MOC_RUN // moc cannot read ATen
-#include "tests/support/fake_engine.h"
+#include "tests/support/fake_services.h"
 #endif
 
 #include "tests/support/suite.h"
@@ -34,20 +34,20 @@ namespace {
 /// A model of three layers with a session in which gnorm was measured.
 struct Bench {
     QTemporaryDir folder;
-    FakeEngine engine;
+    FakeServices services;
     JobRunner jobs;
-    Document document{engine.engine(), &jobs};
+    Document document{services.services(), &jobs};
     Selection selection;
     GradientView view{&document, &jobs, &selection};
     CutBox cut{&document};
 
     Bench() {
         const std::string model = folder.filePath("model.gguf").toStdString();
-        engine.models[model] = std::make_shared<FakeModel>(model, 3);
+        services.models[model] = std::make_shared<FakeModel>(model, 3);
         std::ofstream(model) << "a model";
         Session session;
-        session.model = engine.models[model]->card();
-        session.model.fingerprint = engine.models[model]->fingerprint();
+        session.model = services.models[model]->card();
+        session.model.fingerprint = services.models[model]->fingerprint();
         MetricResult result;
         result.request = parseMetricRequests("gnorm").front();
         result.values = Matrix(3, 4, 1);
@@ -56,7 +56,7 @@ struct Bench {
         session.results.push_back(result);
         const std::string path = folder.filePath("made.h5").toStdString();
         std::ofstream(path) << "a session";
-        engine.sessions[path] = session;
+        services.sessions[path] = session;
         view.resize(800, 600);
         view.show();
         cut.show();

@@ -107,7 +107,7 @@ QString refusal(const char* text) {
 struct Bench {
     Session served = session();
     JobRunner jobs;
-    Document document{engine(), &jobs};
+    Document document{services(), &jobs};
     Selection selection;
     HeadFilter filter{&document};
     HeadsView heads{&document, &selection};
@@ -132,8 +132,8 @@ struct Bench {
         settle();
     }
 
-    Engine engine() {
-        Engine made;
+    Services services() {
+        Services made;
         made.isSession = [](const std::string&) { return true; };
         made.readSession = [this](const std::string&) { return served; };
         made.openModel = [](const std::string& path, const Progress&) -> std::shared_ptr<const Model> {

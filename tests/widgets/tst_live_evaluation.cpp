@@ -37,7 +37,7 @@ constexpr int window = 14;
 
 struct Bench {
     explicit Bench(const EvaluatorOptions& pace = {}, const QString& text = "drawn.txt", std::size_t count = windows)
-        : document(engine(count), &jobs)
+        : document(services(count), &jobs)
         , live(&document, &jobs, pace) {
         EvaluationChoice choice = live.choice();
         choice.text.path = text.toStdString();
@@ -45,19 +45,19 @@ struct Bench {
         document.open(test::data().filePath("forward/llama-gqa"));
     }
 
-    static Engine engine(std::size_t count) {
-        Engine engine;
-        engine.isSession = [](const std::string&) { return false; };
-        engine.openModel = [](const std::string& path, const Progress& progress) { return openModel(path, progress); };
-        engine.availableMemory = [] { return std::int64_t{1} << 32; };
-        engine.maskDigest = maskDigest;
-        engine.readText = [count](const Model& model, const TextRequest& request, const Progress&) {
+    static Services services(std::size_t count) {
+        Services services;
+        services.isSession = [](const std::string&) { return false; };
+        services.openModel = [](const std::string& path, const Progress& progress) { return openModel(path, progress); };
+        services.availableMemory = [] { return std::int64_t{1} << 32; };
+        services.maskDigest = maskDigest;
+        services.readText = [count](const Model& model, const TextRequest& request, const Progress&) {
             if (request.path == "missing.txt")
                 throw Error("is not there", request.path);
             test::DrawnText drawn(model.spec().vocab, 3);
             return EvaluationText{request.path, "sha256:drawn", drawn.fixedWindows(count, window), {}};
         };
-        return engine;
+        return services;
     }
 
     void cut(HeadId head) { document.masks()->setHeadsCut({head}, true); }
@@ -252,11 +252,11 @@ void TestLiveEvaluation::whatASessionHasPredictsAtOnce() {
         QTRY_COMPARE(bench.live.prediction()->state(), MaskPrediction::State::ready);
         session = bench.document.session();
     }
-    Engine engine = Bench::engine(windows);
-    engine.isSession = [](const std::string&) { return true; };
-    engine.readSession = [&](const std::string&) { return session; };
+    Services services = Bench::services(windows);
+    services.isSession = [](const std::string&) { return true; };
+    services.readSession = [&](const std::string&) { return session; };
     JobRunner jobs;
-    Document document(engine, &jobs);
+    Document document(services, &jobs);
     LiveEvaluation live(&document, &jobs);
     EvaluationChoice choice = live.choice();
     choice.isAutomatic = false;

@@ -1,5 +1,5 @@
 #ifndef Q_MOC_RUN // moc cannot read ATen
-#include "tests/support/fake_engine.h"
+#include "tests/support/fake_services.h"
 #endif
 
 #include "tests/support/suite.h"
@@ -64,9 +64,9 @@ namespace {
 /// The program without its files.
 struct Program {
     QTemporaryDir folder;
-    FakeEngine engine;
+    FakeServices services;
     JobRunner jobs;
-    Document document{engine.engine(), &jobs};
+    Document document{services.services(), &jobs};
     std::unique_ptr<MainWindow> window;
 
     Program() { launch(); }
@@ -82,13 +82,13 @@ struct Program {
         QTest::qWait(40); // views take up results with their next frame
     }
     void openModel(int layers = 3) {
-        engine.addModel(path("small.gguf"), layers);
+        services.addModel(path("small.gguf"), layers);
         window->open(QString::fromStdString(path("small.gguf")));
         settle();
     }
     void openSession() {
         const FakeModel model("/nowhere/small.gguf", 3);
-        engine.addSession(path("work.h5"), model.card());
+        services.addSession(path("work.h5"), model.card());
         window->open(QString::fromStdString(path("work.h5")));
         settle();
     }
@@ -204,7 +204,7 @@ void TestMainWindow::opensOnTheWelcomePage() {
 void TestMainWindow::welcomePageOffersWhatLiesInTheCache() {
     Program program;
     for (int i = 0; i < 40; ++i)
-        program.engine.cached.push_back(
+        program.services.cached.push_back(
             {"org/model-" + std::to_string(i), program.path("small.gguf"), 1'500'000'000, 0});
     program.launch();
     auto* list = program.find<WelcomePage>()->findChild<QListWidget*>();
@@ -224,9 +224,9 @@ void TestMainWindow::welcomePageOffersWhatLiesInTheCache() {
 
 void TestMainWindow::cachedModelsAreOpenedByClickAndKey() {
     Program program;
-    program.engine.addModel(program.path("first.gguf"), 2);
-    program.engine.addModel(program.path("second.gguf"), 2);
-    program.engine.cached = {{"org/first", program.path("first.gguf"), 1, 0},
+    program.services.addModel(program.path("first.gguf"), 2);
+    program.services.addModel(program.path("second.gguf"), 2);
+    program.services.cached = {{"org/first", program.path("first.gguf"), 1, 0},
                              {"org/second", program.path("second.gguf"), 1, 0}};
     program.launch();
     auto* list = program.find<WelcomePage>()->findChild<QListWidget*>();
@@ -238,8 +238,8 @@ void TestMainWindow::cachedModelsAreOpenedByClickAndKey() {
     QCOMPARE(program.document.session().model.name, "second.gguf");
 
     Program another;
-    another.engine.addModel(another.path("first.gguf"), 2);
-    another.engine.cached = {{"org/first", another.path("first.gguf"), 1, 0}};
+    another.services.addModel(another.path("first.gguf"), 2);
+    another.services.cached = {{"org/first", another.path("first.gguf"), 1, 0}};
     another.launch();
     list = another.find<WelcomePage>()->findChild<QListWidget*>();
     QTRY_COMPARE(list->count(), 1);
@@ -250,7 +250,7 @@ void TestMainWindow::cachedModelsAreOpenedByClickAndKey() {
 
 void TestMainWindow::aSlowCacheHoldsUpNothing() {
     Program program;
-    program.engine.cacheIsSlow = true;
+    program.services.cacheIsSlow = true;
     program.launch();
     QTest::qWait(20);
     QVERIFY(program.jobs.isIdle()); // it is no job of the person's
@@ -342,7 +342,7 @@ void TestMainWindow::sessionWithoutItsModelShowsWhatIsStored() {
 
 void TestMainWindow::modelIsOpenedByDroppingIt() {
     Program program;
-    program.engine.addModel(program.path("small.gguf"), 3);
+    program.services.addModel(program.path("small.gguf"), 3);
     QVERIFY(drop(program.window.get(), QString::fromStdString(program.path("small.gguf"))));
     program.settle();
     QCOMPARE(program.document.session().model.name, "small.gguf");
@@ -388,7 +388,7 @@ void TestMainWindow::failedOpeningLeadsBackToTheWelcomePage() {
 
 void TestMainWindow::cancelledOpeningLeadsBackToTheWelcomePage() {
     Program program;
-    program.engine.opensSlowly = true;
+    program.services.opensSlowly = true;
     program.window->open("/models/slow.gguf");
     QTest::qWait(20);
     program.jobs.cancelAll();
@@ -692,7 +692,7 @@ void TestMainWindow::savedOnClosing() {
     QVERIFY(!program.window->close());
     program.find<QMessageBox>("unsaved")->button(QMessageBox::Save)->click();
     QTRY_VERIFY(!program.window->isVisible());
-    QCOMPARE(program.engine.written.at(program.path("work.h5")).results.size(),
+    QCOMPARE(program.services.written.at(program.path("work.h5")).results.size(),
              parseMetricRequests("weights").size() + 1);
 }
 

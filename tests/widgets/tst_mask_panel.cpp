@@ -1,6 +1,6 @@
 // The right panel and the table below: what a person does there, with real keys and clicks.
 #ifndef Q_MOC_RUN // moc cannot read ATen
-#include "tests/support/fake_engine.h"
+#include "tests/support/fake_services.h"
 #endif
 
 #include "tests/support/suite.h"
@@ -51,15 +51,15 @@ Widget* named(const QWidget& parent, const QString& accessibleName) {
 
 struct Bench {
     QTemporaryDir folder;
-    FakeEngine engine;
+    FakeServices services;
     JobRunner jobs;
-    Document document{engine.engine(), &jobs};
+    Document document{services.services(), &jobs};
     LiveEvaluation live{&document, &jobs};
     MaskPanel panel{&document, &live};
     EvaluationsPanel evaluations{&document, &live};
 
     Bench() {
-        engine.addModel(folder.filePath("small.gguf").toStdString(), 3);
+        services.addModel(folder.filePath("small.gguf").toStdString(), 3);
         document.open(folder.filePath("small.gguf"));
         settle();
         panel.show();

@@ -1,5 +1,5 @@
 #ifndef Q_MOC_RUN // moc cannot read ATen
-#include "tests/support/fake_engine.h"
+#include "tests/support/fake_services.h"
 #endif
 
 #include "analysis/base/text.h"
@@ -71,9 +71,9 @@ private:
 /// A view on a document whose sessions are made here.
 struct Bench {
     QTemporaryDir folder;
-    FakeEngine engine;
+    FakeServices services;
     JobRunner jobs;
-    Document document{engine.engine(), &jobs};
+    Document document{services.services(), &jobs};
     Selection selection;
     NeuronsView view{&document, &selection};
 
@@ -83,7 +83,7 @@ struct Bench {
     }
     void open(const Session& made) {
         const std::string path = folder.filePath("made.h5").toStdString();
-        engine.sessions[path] = made;
+        services.sessions[path] = made;
         document.open(QString::fromStdString(path));
         settle();
     }
@@ -133,7 +133,7 @@ private slots:
 
     void layersAppearAsTheyAreMeasured() {
         Bench bench;
-        const auto model = bench.engine.addModel(bench.folder.filePath("small.gguf").toStdString(), 8);
+        const auto model = bench.services.addModel(bench.folder.filePath("small.gguf").toStdString(), 8);
         model->layersFree = 3;
         bench.document.open(bench.folder.filePath("small.gguf"));
         const auto measured = [&] {

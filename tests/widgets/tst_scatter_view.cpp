@@ -93,7 +93,7 @@ std::set<HeadId> wholeLayer(int layer) {
 class Bench {
 public:
     Bench()
-        : document(engine(), &jobs) {
+        : document(services(), &jobs) {
         view.resize(900, 620);
         QSignalSpy opened(&document, &Document::opened);
         document.open(folder.path() + "/made.h5");
@@ -140,8 +140,8 @@ public:
     QTemporaryDir folder;
 
 private:
-    static Engine engine() {
-        Engine made;
+    static Services services() {
+        Services made;
         made.isSession = [](const std::string&) { return true; };
         made.readSession = [](const std::string&) { return session(); };
         made.openModel = [](const std::string& path, const Progress&) -> std::shared_ptr<const Model> {

@@ -92,7 +92,7 @@ QPalette darkPalette() {
 class Bench {
 public:
     Bench()
-        : document(engine(), &jobs) {
+        : document(services(), &jobs) {
         heads.resize(860, 640);
         layers.resize(860, 440);
     }
@@ -142,8 +142,8 @@ public:
     QTemporaryDir folder;
 
 private:
-    Engine engine() {
-        Engine made;
+    Services services() {
+        Services made;
         made.isSession = [](const std::string&) { return true; };
         made.readSession = [this](const std::string&) { return served; };
         made.openModel = [](const std::string& path, const Progress&) -> std::shared_ptr<const Model> {

@@ -28,14 +28,14 @@ struct AttentionRun::Bench {
     std::shared_ptr<const Model> model;
     PruningMask mask;
     std::string prompt;
-    Engine engine;
+    Services services;
     PromptTokens tokens;
     std::unique_ptr<AttentionReader> reader;
 
     void prepare(const Progress& progress) {
         if (reader)
             return;
-        tokens = engine.readPrompt(*model, prompt);
+        tokens = services.readPrompt(*model, prompt);
         tokens.ids.resize(std::min(tokens.ids.size(), mostTokens));
         tokens.labels.resize(tokens.ids.size());
         reader = std::make_unique<AttentionReader>(model, mask, tokens.ids, AttentionRules(), progress);
@@ -66,7 +66,7 @@ AttentionRun::AttentionRun(Document* document, JobRunner* jobs, QObject* parent)
 }
 
 bool AttentionRun::isAvailable() const {
-    return m_document->model() && m_document->engine().readPrompt;
+    return m_document->model() && m_document->services().readPrompt;
 }
 
 void AttentionRun::setPrompt(const QString& prompt) {
@@ -101,7 +101,7 @@ void AttentionRun::restart() {
         m_bench->model = m_document->model();
         m_bench->mask = m_masked ? m_document->masks()->mask() : PruningMask(m_document->spec());
         m_bench->prompt = m_prompt.toStdString();
-        m_bench->engine = m_document->engine();
+        m_bench->services = m_document->services();
     }
     emit restarted();
 }

@@ -106,7 +106,7 @@ void Autosave::write() {
     Session session = m_document->unsaved();
     session.view[originalSession] = m_document->sessionPath().toStdString();
     QThreadPool::globalInstance()->start([this, path = ownPath().toStdString(),
-                                          writeSession = m_document->engine().writeSession,
+                                          writeSession = m_document->services().writeSession,
                                           session = std::move(session)] {
         QString error;
         try {
@@ -169,7 +169,7 @@ std::list<Leftover> Autosave::leftovers() {
         if (!lock)
             continue;
         try {
-            const Session session = m_document->engine().readSession(path.toStdString());
+            const Session session = m_document->services().readSession(path.toStdString());
             const auto original = session.view.find(originalSession);
             found.push_back({path, QString::fromStdString(session.model.name),
                              original == session.view.end() ? QString() : QString::fromStdString(original->second),

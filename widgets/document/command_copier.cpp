@@ -31,10 +31,10 @@ QString fileName(const std::string& name) {
 }
 
 /// Whether a file holds a mask. One that is none, or for another model, holds another.
-bool holds(const Engine& engine, const std::string& path, const MaskRecord& record, const ModelSpec& spec) {
+bool holds(const Services& services, const std::string& path, const MaskRecord& record, const ModelSpec& spec) {
     try {
         std::vector<std::string> ignored;
-        return engine.readMask(path, spec, record.fingerprint, ignored).mask == record.mask;
+        return services.readMask(path, spec, record.fingerprint, ignored).mask == record.mask;
     } catch (const Error&) {
         return false;
     }
@@ -178,20 +178,20 @@ void CommandCopier::findMaskFile(Wanted wanted) {
             ? std::string()
             : (session.absolutePath() + '/' + session.completeBaseName() + '-' + fileName(wanted.name)).toStdString();
     m_wanted = std::move(wanted);
-    start([known = m_maskFiles, stem, engine = m_document->engine(),
+    start([known = m_maskFiles, stem, services = m_document->services(),
            spec = m_document->spec()](const MaskRecord& record) {
         for (const QString& file : known)
-            if (holds(engine, file.toStdString(), record, spec))
+            if (holds(services, file.toStdString(), record, spec))
                 return Found{file.toStdString(), false};
         if (stem.empty())
             return Found{};
         for (int number = 1;; ++number) {
             const std::string path = stem + (number == 1 ? "" : fmt::format("-{}", number)) + ".mask.json";
             if (!std::filesystem::exists(path)) {
-                engine.writeMask(record, path);
+                services.writeMask(record, path);
                 return Found{path, true};
             }
-            if (holds(engine, path, record, spec))
+            if (holds(services, path, record, spec))
                 return Found{path, false};
         }
     });
@@ -201,8 +201,8 @@ void CommandCopier::place(const QString& path) {
     if (!m_wanted)
         return;
     start([path = QFileInfo(path).absoluteFilePath().toStdString(),
-           engine = m_document->engine()](const MaskRecord& record) {
-        engine.writeMask(record, path);
+           services = m_document->services()](const MaskRecord& record) {
+        services.writeMask(record, path);
         return Found{path, true};
     });
 }

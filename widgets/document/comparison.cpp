@@ -45,13 +45,13 @@ const Session* Comparison::reference() const {
 }
 
 void Comparison::openReference(const QString& path) {
-    const auto work = [this, file = path.toStdString(), &engine = m_document->engine()](const Progress& progress) {
+    const auto work = [this, file = path.toStdString(), &services = m_document->services()](const Progress& progress) {
         Opened opened;
         Session session;
-        if (engine.isSession(file)) {
-            session = engine.readSession(file);
+        if (services.isSession(file)) {
+            session = services.readSession(file);
         } else {
-            opened.model = engine.openModel(file, progress);
+            opened.model = services.openModel(file, progress);
             session.model = opened.model->card();
         }
         opened.session = std::make_shared<const Session>(std::move(session));
@@ -86,7 +86,7 @@ void Comparison::measure(const std::vector<MetricRequest>& requests) {
     if (!m_model || requests.empty())
         return;
     const auto work = [this, model = m_model, requests, choice = m_document->measureChoice(),
-                       measuring = m_document->engine().measure](const Progress& progress) {
+                       measuring = m_document->services().measure](const Progress& progress) {
         std::vector<MetricResult> results = measuring(*model, requests, choice, progress, {});
         progress.check();
         return [this, model, results = std::move(results)]() mutable {

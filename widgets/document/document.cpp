@@ -39,14 +39,14 @@ std::vector<std::string> checkpointCandidates(const std::string& modelPath, cons
 } // namespace
 
 bool Document::isModelFile(const QString& path) const {
-    return std::ranges::any_of(m_engine.modelExtensions, [&](const std::string& extension) {
+    return std::ranges::any_of(m_services.modelExtensions, [&](const std::string& extension) {
         return path.endsWith(QString::fromStdString(extension), Qt::CaseInsensitive);
     });
 }
 
-Document::Document(Engine engine, JobRunner* jobs, QObject* parent)
+Document::Document(Services services, JobRunner* jobs, QObject* parent)
     : QObject(parent)
-    , m_engine(std::move(engine))
+    , m_services(std::move(services))
     , m_jobs(jobs)
     , m_masks(new MaskEditor(this))
     , m_comparison(new Comparison(this, jobs)) {
@@ -65,12 +65,12 @@ Document::~Document() {
 
 void Document::open(const QString& path) {
     m_jobs->cancel(m_opening);
-    const auto work = [this, file = path.toStdString(), engine = m_engine](const Progress& progress) {
+    const auto work = [this, file = path.toStdString(), services = m_services](const Progress& progress) {
         Opened opened;
-        if (engine.isSession(file)) {
-            opened = readSession(engine, file, progress);
+        if (services.isSession(file)) {
+            opened = readSession(services, file, progress);
         } else {
-            opened.model = engine.openModel(file, progress);
+            opened.model = services.openModel(file, progress);
             opened.session.model = opened.model->card();
             opened.session.created = utcNow();
         }
@@ -82,12 +82,12 @@ void Document::open(const QString& path) {
 void Document::recover(const QString& autosaved, const QString& session) {
     m_jobs->cancel(m_opening);
     const auto work = [this, autosaved = autosaved.toStdString(), session = session.toStdString(),
-                       engine = m_engine](const Progress& progress) {
-        Opened opened = readSession(engine, autosaved, progress);
+                       services = m_services](const Progress& progress) {
+        Opened opened = readSession(services, autosaved, progress);
         opened.sessionPath.clear();
         std::error_code ignored;
         if (!session.empty() && std::filesystem::exists(session, ignored)) {
-            Session base = engine.readSession(session);
+            Session base = services.readSession(session);
             if (base.model.fingerprint == opened.session.model.fingerprint) {
                 opened.session.results = std::move(base.results);
                 opened.sessionPath = QString::fromStdString(session);
@@ -102,14 +102,14 @@ void Document::recover(const QString& autosaved, const QString& session) {
     m_opening = m_jobs->start(tr("Restoring unsaved masks"), JobRunner::Priority::interactive, work);
 }
 
-Document::Opened Document::readSession(const Engine& engine, const std::string& path, const Progress& progress) {
+Document::Opened Document::readSession(const Services& services, const std::string& path, const Progress& progress) {
     Opened opened;
-    opened.session = engine.readSession(path);
+    opened.session = services.readSession(path);
     opened.sessionPath = QString::fromStdString(path);
     const ModelCard& card = opened.session.model;
     for (const std::string& candidate : checkpointCandidates(card.path, path)) {
         try {
-            std::shared_ptr<const Model> model = engine.openModel(candidate, progress);
+            std::shared_ptr<const Model> model = services.openModel(candidate, progress);
             if (model->fingerprint() == card.fingerprint) {
                 opened.model = std::move(model);
                 return opened;
@@ -148,7 +148,7 @@ void Document::adopt(Opened opened) {
 }
 
 void Document::locateModel(const QString& path) {
-    const auto work = [this, file = path.toStdString(), open = m_engine.openModel, generation = m_generation,
+    const auto work = [this, file = path.toStdString(), open = m_services.openModel, generation = m_generation,
                        expected = m_session.model.fingerprint](const Progress& progress) {
         std::shared_ptr<const Model> model = open(file, progress);
         if (model->fingerprint() != expected)
@@ -168,7 +168,7 @@ void Document::locateModel(const QString& path) {
 }
 
 void Document::saveSession(const QString& path) {
-    const auto work = [this, file = path.toStdString(), write = m_engine.writeSession, snapshot = snapshot(),
+    const auto work = [this, file = path.toStdString(), write = m_services.writeSession, snapshot = snapshot(),
                        model = m_model, generation = m_generation, revision = m_revision](const Progress&) mutable {
         if (snapshot.model.fingerprint.empty() && model)
             snapshot.model.fingerprint = model->fingerprint();

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "analysis/session/engine.h"
+#include "analysis/session/services.h"
 #include "analysis/masks/mask_state.h"
 #include "analysis/metrics/metric.h"
 #include "analysis/masks/price.h"
@@ -36,10 +36,10 @@ class Document : public QObject {
     Q_OBJECT
 
 public:
-    Document(Engine engine, JobRunner* jobs, QObject* parent = nullptr);
+    Document(Services services, JobRunner* jobs, QObject* parent = nullptr);
     ~Document() override;
 
-    const Engine& engine() const { return m_engine; }
+    const Services& services() const { return m_services; }
     /// Whether a path ends as files do that may hold a model.
     bool isModelFile(const QString& path) const;
     bool isOpen() const { return m_open; }
@@ -49,7 +49,7 @@ public:
     const std::shared_ptr<const Model>& model() const { return m_model; }
     /// The masks of what is open, and their undo; begun anew with each opening.
     MaskEditor* masks() const { return m_masks; }
-    /// Which measurement stands beside which in every view.
+    /// WeightName measurement stands beside which in every view.
     Comparison* comparison() const { return m_comparison; }
     /// What everything in the open model costs; null while nothing is open.
     const PriceList* prices() const { return m_prices ? &*m_prices : nullptr; }
@@ -153,7 +153,7 @@ private:
         std::shared_ptr<Incoming> incoming;
     };
 
-    static Opened readSession(const Engine& engine, const std::string& path, const Progress& progress);
+    static Opened readSession(const Services& services, const std::string& path, const Progress& progress);
     void adopt(Opened opened);
     void takeLayers(const Measuring& measuring);
     void takeResults(JobRunner::Id job, std::vector<MetricResult> results, const std::string& fingerprint,
@@ -178,7 +178,7 @@ private:
     void noteChange();
     void setModified(bool modified);
 
-    Engine m_engine;
+    Services m_services;
     JobRunner* m_jobs;
     MaskEditor* m_masks;
     Comparison* m_comparison;

@@ -37,7 +37,7 @@ Session Document::snapshot() const {
         MaskRecord record = *mask.record;
         record.modelName = session.model.name;
         record.fingerprint = session.model.fingerprint;
-        std::string digest = m_engine.maskDigest(record.mask);
+        std::string digest = m_services.maskDigest(record.mask);
         names.push_back(add(session, SessionMask{mask.name, std::move(digest), std::move(record)}));
     }
     session.view[editedMasks] = join(names, "\n");
@@ -51,7 +51,7 @@ Session Document::unsaved() const {
 }
 
 void Document::addEvaluation(Evaluation evaluation, const MaskRecord& record) {
-    evaluation.mask.digest = m_engine.maskDigest(record.mask);
+    evaluation.mask.digest = m_services.maskDigest(record.mask);
     if (evaluation.created.empty())
         evaluation.created = utcNow();
     const bool isDense = evaluation.mask.digest == "dense";
@@ -72,7 +72,7 @@ void Document::setPrediction(std::shared_ptr<const PredictionBasis> basis) {
 }
 
 void Document::openMask(const QString& path) {
-    const auto work = [this, file = path.toStdString(), read = m_engine.readMask, spec = spec(), model = m_model,
+    const auto work = [this, file = path.toStdString(), read = m_services.readMask, spec = spec(), model = m_model,
                        generation = m_generation, fingerprint = m_session.model.fingerprint](const Progress&) {
         std::vector<std::string> warnings;
         const std::string print = fingerprint.empty() && model ? model->fingerprint() : fingerprint;
@@ -94,7 +94,7 @@ void Document::saveMask(const QString& path) {
     MaskRecord record = *m_masks->state().edited().record;
     record.modelName = m_session.model.name;
     record.fingerprint = m_session.model.fingerprint;
-    const auto work = [this, file = path.toStdString(), write = m_engine.writeMask, record = std::move(record),
+    const auto work = [this, file = path.toStdString(), write = m_services.writeMask, record = std::move(record),
                        model = m_model](const Progress&) mutable {
         if (record.fingerprint.empty() && model)
             record.fingerprint = model->fingerprint();
@@ -128,8 +128,8 @@ std::vector<std::string> sentencesOf(const Session& session, const std::string& 
 } // namespace
 
 void Document::exportMasked(const QString& path) {
-    const std::string digest = m_engine.maskDigest(m_masks->mask());
-    const auto work = [this, file = path.toStdString(), write = m_engine.exportMasked, model = m_model,
+    const std::string digest = m_services.maskDigest(m_masks->mask());
+    const auto work = [this, file = path.toStdString(), write = m_services.exportMasked, model = m_model,
                        record = *m_masks->state().edited().record,
                        measured = sentencesOf(m_session, digest)](const Progress& progress) mutable {
         record.modelName = model->card().name;
@@ -142,7 +142,7 @@ void Document::exportMasked(const QString& path) {
 }
 
 void Document::pruneGreedily(const PruneRequest& request, const QString& action) {
-    const auto work = [this, prune = m_engine.pruneGreedily, model = m_model, request, choice = m_choice, action,
+    const auto work = [this, prune = m_services.pruneGreedily, model = m_model, request, choice = m_choice, action,
                        generation = m_generation, base = m_masks->state().edited().name](const Progress& progress) {
         PruneResult result = prune(*model, request, choice, progress);
         return [this, generation, request, base, action, result = std::move(result)] {

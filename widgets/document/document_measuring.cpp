@@ -93,7 +93,7 @@ void Document::measure(const std::vector<MetricRequest>& requests) {
         choice.mask = mask->record->mask;
     }
     const auto id = std::make_shared<JobRunner::Id>(0); // known to the delivery, which runs after start() returned
-    const auto work = [this, id, model = m_model, wanted = measuring.requests, measure = m_engine.measure, choice, mask,
+    const auto work = [this, id, model = m_model, wanted = measuring.requests, measure = m_services.measure, choice, mask,
                        incoming = measuring.incoming](const Progress& progress) {
         const LayerSink sink = [&incoming](const LayerCells& cells) { incoming->take(cells); };
         std::vector<MetricResult> results = measure(*model, wanted, choice, progress, sink);
@@ -191,7 +191,7 @@ bool Document::isStale(const MetricResult& result) const {
 
 const std::string& Document::currentDigest() const {
     if (!m_digest)
-        m_digest = m_masks->mask().keepsAll() ? Measurement().maskDigest : m_engine.maskDigest(m_masks->mask());
+        m_digest = m_masks->mask().keepsAll() ? Measurement().maskDigest : m_services.maskDigest(m_masks->mask());
     return *m_digest;
 }
 

@@ -24,9 +24,9 @@ LatencyRules rulesOf(const SpeedRequest& request) {
 
 } // namespace
 
-FurtherBench::FurtherBench(std::shared_ptr<const Model> model, Engine engine, ComputeType type)
+FurtherBench::FurtherBench(std::shared_ptr<const Model> model, Services services, ComputeType type)
     : m_model(std::move(model))
-    , m_engine(std::move(engine))
+    , m_services(std::move(services))
     , m_type(type) {}
 
 const Plan& FurtherBench::densePlan() {
@@ -37,7 +37,7 @@ const Plan& FurtherBench::densePlan() {
 
 const Tokenizer& FurtherBench::tokenizer() {
     if (!m_tokenizer)
-        m_tokenizer = m_engine.openTokenizer(*m_model);
+        m_tokenizer = m_services.openTokenizer(*m_model);
     return *m_tokenizer;
 }
 
@@ -46,7 +46,7 @@ const FurtherBench::ReadTask& FurtherBench::read(const TaskRequest& request, con
     const auto known = std::ranges::find(m_tasks, request, &ReadTask::request);
     if (known != m_tasks.end())
         return *known;
-    AskedTask asked = m_engine.readTask(*m_model, request, progress);
+    AskedTask asked = m_services.readTask(*m_model, request, progress);
     std::vector<AskedTask> named{asked};
     for (const ReadTask& other : m_tasks)
         if (std::ranges::find(chosen, other.request) != chosen.end())
@@ -98,7 +98,7 @@ Latency FurtherBench::time(const SpeedRequest& request, const PruningMask& mask,
     if (mask.keepsAll())
         return generationLatency(*m_model, {densePlan()}, rules, progress);
     const auto plan = m_model->runner().plan(mask, densePlan().type());
-    return generationLatency(*m_model, {*plan, &densePlan(), m_engine.stayTogether(densePlan(), *plan)}, rules,
+    return generationLatency(*m_model, {*plan, &densePlan(), m_services.stayTogether(densePlan(), *plan)}, rules,
                              progress);
 }
 

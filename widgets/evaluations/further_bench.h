@@ -1,6 +1,6 @@
 #pragma once
 
-#include "analysis/session/engine.h"
+#include "analysis/session/services.h"
 #include "analysis/running/run_speed.h"
 #include "widgets/evaluations/further_items.h"
 
@@ -14,7 +14,7 @@ namespace secateur {
 /// Runs items of one model. Thread-safe: one call at a time, the next one waits. All throw Error and Cancelled.
 class FurtherBench {
 public:
-    FurtherBench(std::shared_ptr<const Model> model, Engine engine, ComputeType type);
+    FurtherBench(std::shared_ptr<const Model> model, Services services, ComputeType type);
 
     /// Reads what the item needs. @param chosen all tasks that are measured: names tell them apart
     FurtherForecast prepare(const FurtherItem& item, const std::vector<TaskRequest>& chosen, const Progress& progress);
@@ -42,7 +42,7 @@ private:
 
     std::mutex m_mutex;
     std::shared_ptr<const Model> m_model;
-    Engine m_engine;
+    Services m_services;
     ComputeType m_type;
     std::shared_ptr<const Plan> m_dense;
     std::shared_ptr<const Tokenizer> m_tokenizer;

@@ -54,8 +54,8 @@ void FurtherEvaluation::reset() {
     m_problems.clear();
     m_announced.clear();
     m_bench.reset();
-    if (m_document->model() && m_document->engine().readTask)
-        m_bench = std::make_shared<FurtherBench>(m_document->model(), m_document->engine(), m_type);
+    if (m_document->model() && m_document->services().readTask)
+        m_bench = std::make_shared<FurtherBench>(m_document->model(), m_document->services(), m_type);
     abandon();
 }
 

@@ -35,7 +35,7 @@ struct LiveEvaluation::Bench {
     std::shared_ptr<const Model> model;
     EvaluationChoice choice;
     EvaluatorOptions pace;
-    Engine engine;
+    Services services;
     std::unique_ptr<TextEvaluator> evaluator;
     EvaluationTextInfo info;
 
@@ -58,14 +58,14 @@ void LiveEvaluation::Bench::prepare(const Progress& progress) {
     request.rules.mostTokens = choice.tokens
                                    ? *choice.tokens
                                    : interactiveTokens(runSpeed(*model, *dense(), progress.part(0, 0)), model->spec());
-    EvaluationText text = engine.readText(*model, request, progress.part(0, 0));
+    EvaluationText text = services.readText(*model, request, progress.part(0, 0));
     info.source = text.source;
     info.digest = text.digest;
     info.windows = text.scored.windows.sequences.size();
     info.tokens = text.scored.windows.tokens;
     info.rules = text.scored.rules;
     EvaluatorOptions options = pace;
-    options.streamBudget = engine.availableMemory() / streamShare;
+    options.streamBudget = services.availableMemory() / streamShare;
     evaluator = std::make_unique<TextEvaluator>(*model, std::move(text.scored), options, progress.part(0, 0));
     info.dtype = name(evaluator->type());
     info.device = model->kernels().device();
@@ -121,7 +121,7 @@ void LiveEvaluation::reset() {
         m_bench->model = m_document->model();
         m_bench->choice = m_choice;
         m_bench->pace = m_pace;
-        m_bench->engine = m_document->engine();
+        m_bench->services = m_document->services();
     }
     followMask();
 }
@@ -137,7 +137,7 @@ void LiveEvaluation::abandon() {
 void LiveEvaluation::followMask() {
     abandon();
     m_shown.reset();
-    if (!m_bench || !m_bench->engine.readText)
+    if (!m_bench || !m_bench->services.readText)
         return setState(State::unavailable);
     const auto known = std::ranges::find(m_done, m_document->masks()->mask(), &Done::mask);
     if (known != m_done.end()) {

@@ -87,7 +87,7 @@ void MaskPrediction::take(const PruningMask& mask, const MaskEvaluation& found, 
     if (m_predictor && isPerToken && found.isComplete())
         m_predictor->learn(mask, found.difference.nats);
     const bool canBegin = !m_predictor && m_job == 0 && predictionRefusal(m_document->spec()).empty();
-    if (canBegin && m_document->model() && m_document->engine().readText)
+    if (canBegin && m_document->model() && m_document->services().readText)
         begin(text);
     emit changed();
 }
@@ -96,7 +96,7 @@ void MaskPrediction::begin(TextRequest text) {
     const PredictionRules rules;
     text.rules.mostTokens = std::max<std::int64_t>(rules.tokens, text.rules.window);
     const auto work = [this, text, rules, model = m_document->model(),
-                       read = m_document->engine().readText](const Progress& progress) {
+                       read = m_document->services().readText](const Progress& progress) {
         auto basis = predictionBasis(*model, read(*model, text, progress.part(0, 0)), rules, progress);
         return [this, basis = std::move(basis)] {
             m_document->setPrediction(basis);

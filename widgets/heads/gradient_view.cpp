@@ -129,7 +129,7 @@ void GradientView::restart() {
 }
 
 std::optional<GradientView::Wanted> GradientView::wanted() const {
-    if (!m_document->model() || !m_document->engine().gradientChange)
+    if (!m_document->model() || !m_document->services().gradientChange)
         return std::nullopt;
     const PruningMask& mask = m_document->masks()->mask();
     Wanted found{{mask, mask, "auto"}, {}, {}};
@@ -171,7 +171,7 @@ void GradientView::compute() {
     if (!now || m_job != 0)
         return;
     m_failure.clear();
-    const auto work = [this, change = m_document->engine().gradientChange, model = m_document->model(), now = *now,
+    const auto work = [this, change = m_document->services().gradientChange, model = m_document->model(), now = *now,
                        choice = m_document->measureChoice()](const Progress& progress) {
         GradientChange found = change(*model, now.masks, choice, progress);
         return [this, now, text = choice.text, found = std::move(found)] {

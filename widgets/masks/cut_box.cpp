@@ -216,7 +216,7 @@ void CutBox::chooseMetric() {
         return;
     m_end->setCurrentIndex(found->request.info->pruneFirst == PruneFirst::high ? 1 : 0);
     m_again->setVisible(found->request.info->id == greedyMetric && m_document->model() &&
-                        m_document->engine().pruneGreedily);
+                        m_document->services().pruneGreedily);
     const int counted = std::max(m_counted->currentIndex(), 0);
     m_counted->clear();
     m_counted->addItems({unitName(unitOf(*found->request.info)), "%"});

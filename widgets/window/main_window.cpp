@@ -73,7 +73,7 @@ QString openablePath(const QMimeData* data, const Document& document) {
         return {};
     const QFileInfo file(urls.first().toLocalFile());
     return file.isDir() || document.isModelFile(file.filePath()) ||
-                   document.engine().isSession(file.filePath().toStdString())
+                   document.services().isSession(file.filePath().toStdString())
                ? file.filePath()
                : QString();
 }
@@ -88,7 +88,7 @@ MainWindow::MainWindow(Document* document, JobRunner* jobs, QWidget* parent)
     , m_filter(new HeadFilter(document, this))
     , m_live(new LiveEvaluation(document, jobs, {}, this))
     , m_autosave(new Autosave(document, Autosave::stateFolder(), this))
-    , m_cache(new CacheSearch(document->engine().cachedModels, this))
+    , m_cache(new CacheSearch(document->services().cachedModels, this))
     , m_copier(new CommandCopier(document, jobs, this)) {
     setObjectName("MainWindow");
     setAcceptDrops(true);

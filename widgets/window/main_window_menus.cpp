@@ -60,9 +60,9 @@ QString maskFilter() {
     return MainWindow::tr("Masks (*.json);;All files (*)");
 }
 
-QString modelFilter(const Engine& engine) {
+QString modelFilter(const Services& services) {
     QStringList patterns;
-    for (const std::string& extension : engine.modelExtensions)
+    for (const std::string& extension : services.modelExtensions)
         patterns << "*" + QString::fromStdString(extension);
     return MainWindow::tr("Models (%1);;All files (*)").arg(patterns.join(' '));
 }
@@ -253,7 +253,7 @@ void MainWindow::listRecent(QMenu* menu) {
 
 void MainWindow::chooseModelFile() {
     choose(this, QFileDialog::AcceptOpen, QFileDialog::ExistingFile, tr("Open model"),
-           modelFilter(m_document->engine()), {}, [this](const QString& path) { open(path); });
+           modelFilter(m_document->services()), {}, [this](const QString& path) { open(path); });
 }
 
 void MainWindow::chooseFolder() {
@@ -270,7 +270,7 @@ void MainWindow::chooseModelForSession() {
     const QFileInfo stored(QString::fromStdString(m_document->session().model.path));
     const bool isFile = m_document->isModelFile(stored.filePath());
     choose(this, QFileDialog::AcceptOpen, isFile ? QFileDialog::ExistingFile : QFileDialog::Directory,
-           tr("Locate %1").arg(stored.fileName()), isFile ? modelFilter(m_document->engine()) : QString(), {},
+           tr("Locate %1").arg(stored.fileName()), isFile ? modelFilter(m_document->services()) : QString(), {},
            [this](const QString& path) { m_document->locateModel(path); });
 }
 

@@ -1,8 +1,8 @@
-#include "backends/engine/pull_back.h"
+#include "backends/engine/backward.h"
 
 #include "analysis/base/error.h"
 #include "backends/engine/layer_pass.h"
-#include "backends/engine/read_out.h"
+#include "backends/engine/lm_head.h"
 
 #include <ATen/ATen.h>
 #include <ATen/Parallel.h>
@@ -62,13 +62,13 @@ public:
 
     at::Tensor output() const override { return m_shape.shaped(m_output.detach(), Tap::output); }
 
-    void pullBackEach(std::span<const Pull> pulls, const Runner::PullSink& sink) override {
+    void backwardEach(std::span<const OutputGradient> pulls, const Runner::BackwardSink& sink) override {
         for (std::size_t i = 0; i < pulls.size(); ++i)
             sink(i, gradients(pulls[i], i + 1 < pulls.size()));
     }
 
 private:
-    LayerGradients gradients(const Pull& pull, bool keepsGraph) const {
+    LayerGradients gradients(const OutputGradient& pull, bool keepsGraph) const {
         const c10::AutoGradMode recording(true);
         std::vector<at::Tensor> asked{m_leaf};
         std::vector<Tap> taps;
@@ -95,12 +95,12 @@ private:
 
 } // namespace
 
-void pullBackThrough(const LayerMath& math, const AttentionInput& input, const at::Tensor& x,
-                     std::span<const Pull> pulls, const Runner::PullSink& sink) {
+void backwardThrough(const LayerMath& math, const AttentionInput& input, const at::Tensor& x,
+                     std::span<const OutputGradient> pulls, const Runner::BackwardSink& sink) {
     std::set<Tap> wanted;
-    for (const Pull& pull : pulls)
+    for (const OutputGradient& pull : pulls)
         wanted.insert(pull.wanted.begin(), pull.wanted.end());
-    LayerGraph(math, input, x, std::move(wanted)).pullBackEach(pulls, sink);
+    LayerGraph(math, input, x, std::move(wanted)).backwardEach(pulls, sink);
 }
 
 std::unique_ptr<RecordedLayer> recordThrough(const LayerMath& math, const AttentionInput& input, const at::Tensor& x,
@@ -137,7 +137,7 @@ std::int64_t graphBytes(const ModelSpec& spec, const LayerSpec& layer, const Bat
         }
     };
     std::int64_t ofToken = 2 * hidden + projected + (spec.gatedMlp ? 2 : 1) * std::int64_t{layer.ffn};
-    if (spec.normPlace == NormPlace::around)
+    if (spec.normPlace == NormPlace::sandwich)
         ofToken += 2 * hidden;
     if (isPlain)
         ofToken += maps + 2 * hidden + layer.ffn;
@@ -160,7 +160,7 @@ public:
     LossGradients(const LayerMath& math, const ModelSpec& spec, const PlanEnds& ends, const at::Tensor& x,
                   const Batch& batch, std::span<const int> targets, std::span<const float> weights)
         : m_spec(spec)
-        , m_readOut(spec, ends, math)
+        , m_lmHead(spec, ends, math)
         , m_batch(batch)
         , m_x(x.contiguous())
         , m_targets(targets)
@@ -199,7 +199,7 @@ private:
         std::vector<std::size_t> labels(static_cast<std::size_t>(m_batch.rows));
         std::iota(labels.begin(), labels.end(), std::size_t{0});
         const auto read = [&](const at::Tensor& x) {
-            return kind == Scalarisation::pooledNorm ? m_readOut.pooled(x) : m_readOut.classes(x);
+            return kind == Scalarisation::pooledNorm ? m_lmHead.pooled(x) : m_lmHead.classes(x);
         };
         pull(first, read, [&](const at::Tensor& found) {
             return kind == Scalarisation::pooledNorm || kind == Scalarisation::logitNorm
@@ -219,7 +219,7 @@ private:
                 tokens.begin() + static_cast<std::ptrdiff_t>(std::min(begin + step, tokens.size())));
             const std::vector<std::size_t> places(some.begin(), some.end());
             pull(
-                some, [&](const at::Tensor& x) { return m_readOut.logits(x); },
+                some, [&](const at::Tensor& x) { return m_lmHead.logits(x); },
                 [&](const at::Tensor& logits) {
                     return kind == Scalarisation::logitNorm ? Scalars{logits.square().sum(1) / 2, logits}
                                                             : ofTargets(logits, places, kind);
@@ -297,7 +297,7 @@ private:
     float weight(std::size_t at) const { return m_weights.empty() ? 1.F : m_weights[at]; }
 
     const ModelSpec& m_spec;
-    ReadOut m_readOut;
+    LmHead m_lmHead;
     const Batch& m_batch;
     at::Tensor m_x;
     std::span<const int> m_targets;

@@ -1,4 +1,4 @@
-#include "app/window/window_engine.h"
+#include "app/window/window_services.h"
 
 #include "analysis/base/text.h"
 #include "backends/text/asked_task_file.h"
@@ -25,47 +25,47 @@
 
 namespace secateur {
 
-Engine windowEngine() {
-    Engine engine;
-    engine.openModel = [](const std::string& path, const Progress& progress) {
+Services windowServices() {
+    Services services;
+    services.openModel = [](const std::string& path, const Progress& progress) {
         static std::once_flag once;
         std::call_once(once, [] { initialiseRuntime(0); });
         return openModel(path, progress);
     };
-    engine.isSession = isSession;
-    engine.readSession = [](const std::string& path) { return readSession(path); };
-    engine.writeSession = [](const Session& session, const std::string& path) { writeSession(session, path); };
-    engine.cachedModels = [](const Progress& progress) { return cachedModels(hubCacheFolder(), progress); };
-    engine.measure = measureOnChoice;
-    engine.pruneGreedily = pruneOnChoice;
-    engine.gradientChange = gradientChangeOnChoice;
-    engine.readText = readEvaluationText;
-    engine.readPrompt = promptTokens;
-    engine.readTask = [](const Model& model, const TaskRequest& request, const Progress& progress) {
+    services.isSession = isSession;
+    services.readSession = [](const std::string& path) { return readSession(path); };
+    services.writeSession = [](const Session& session, const std::string& path) { writeSession(session, path); };
+    services.cachedModels = [](const Progress& progress) { return cachedModels(hubCacheFolder(), progress); };
+    services.measure = measureOnChoice;
+    services.pruneGreedily = pruneOnChoice;
+    services.gradientChange = gradientChangeOnChoice;
+    services.readText = readEvaluationText;
+    services.readPrompt = promptTokens;
+    services.readTask = [](const Model& model, const TaskRequest& request, const Progress& progress) {
         AskedTask asked = readAskedTask(request, progress);
         nameClasses(asked, model.card());
         return asked;
     };
-    engine.openTokenizer = [](const Model& model) { return openTokenizer(model.card()); };
-    engine.stayTogether = stayTogether;
-    engine.availableMemory = availableMemory;
-    engine.maskDigest = maskDigest;
-    engine.readMask = [](const std::string& path, const ModelSpec& spec, const std::string& fingerprint,
+    services.openTokenizer = [](const Model& model) { return openTokenizer(model.card()); };
+    services.stayTogether = stayTogether;
+    services.availableMemory = availableMemory;
+    services.maskDigest = maskDigest;
+    services.readMask = [](const std::string& path, const ModelSpec& spec, const std::string& fingerprint,
                          std::vector<std::string>& warnings) {
         MaskReading reading = readMask(path, spec, fingerprint);
         warnings.insert(warnings.end(), reading.warnings.begin(), reading.warnings.end());
         return std::move(reading.record);
     };
-    engine.writeMask = [](const MaskRecord& record, const std::string& path) { writeMask(path, record); };
-    engine.exportMasked = [](const Model& model, const MaskRecord& record, const std::string& path,
+    services.writeMask = [](const MaskRecord& record, const std::string& path) { writeMask(path, record); };
+    services.exportMasked = [](const Model& model, const MaskRecord& record, const std::string& path,
                              const std::vector<std::string>& measured, const Progress& progress) {
         const ExportResult result = exportMasked(model, {record, path, false, measured}, progress);
         return fmt::format("{}: reopened, logits of {} tokens differ from the masked model's by {} at most, of {}",
                            result.path, result.verified.tokens, significant(result.verified.most),
                            significant(result.verified.scale));
     };
-    engine.modelExtensions = modelExtensions();
-    return engine;
+    services.modelExtensions = modelExtensions();
+    return services;
 }
 
 } // namespace secateur

@@ -3,7 +3,7 @@
 // ATen before Qt: tests may see both, product code never does.
 #include <ATen/ATen.h>
 
-#include "analysis/session/engine.h"
+#include "analysis/session/services.h"
 #include "analysis/base/error.h"
 
 #include <algorithm>
@@ -46,25 +46,25 @@ public:
     }
 
     const ModelCard& card() const override { return m_card; }
-    bool has(int, Which which) const override { return which == Which::query || which == Which::key; }
-    at::Tensor tensor(int layer, Which which) const override {
+    bool has(int, WeightName which) const override { return which == WeightName::query || which == WeightName::key; }
+    at::Tensor tensor(int layer, WeightName which) const override {
         while (layer >= layersFree)
             std::this_thread::sleep_for(std::chrono::milliseconds(1));
         const auto index = static_cast<std::size_t>(layer);
         switch (which) {
-        case Which::query:
+        case WeightName::query:
             return m_query[index];
-        case Which::key:
+        case WeightName::key:
             return m_key[index];
-        case Which::output:
+        case WeightName::output:
             return m_query[index];
-        case Which::down:
+        case WeightName::down:
             return m_down[index];
         default:
             return at::ones({12});
         }
     }
-    std::string place(int, Which) const override { return m_card.path; }
+    std::string place(int, WeightName) const override { return m_card.path; }
     std::string fingerprint() const override { return m_fingerprint; }
 
     mutable std::atomic<int> layersFree =
@@ -79,7 +79,7 @@ private:
 };
 
 /// Doors to files that are not there. What it hands out is prepared before, or under the mutex.
-struct FakeEngine {
+struct FakeServices {
     std::map<std::string, std::shared_ptr<const Model>> models;
     std::map<std::string, Session> sessions;
     std::atomic<bool> opensSlowly = false; ///< opening looks at its progress until this is false
@@ -90,10 +90,10 @@ struct FakeEngine {
     std::vector<CachedModel> cached;
     std::atomic<bool> cacheIsSlow = false; ///< the search looks at its progress until this is false
 
-    /// The engine refers to this object.
-    Engine engine() {
-        Engine engine;
-        engine.openModel = [this](const std::string& path, const Progress& progress) {
+    /// The services refers to this object.
+    Services services() {
+        Services services;
+        services.openModel = [this](const std::string& path, const Progress& progress) {
             while (opensSlowly) {
                 progress.report(0.5, "opening");
                 std::this_thread::sleep_for(std::chrono::milliseconds(1));
@@ -103,27 +103,27 @@ struct FakeEngine {
                 throw Error("is no model", path, "Choose another file");
             return found->second;
         };
-        engine.isSession = [this](const std::string& path) { return sessions.contains(path); };
-        engine.readSession = [this](const std::string& path) {
+        services.isSession = [this](const std::string& path) { return sessions.contains(path); };
+        services.readSession = [this](const std::string& path) {
             const auto found = sessions.find(path);
             if (found == sessions.end())
                 throw Error("is no session", path);
             return found->second;
         };
-        engine.writeSession = [this](const Session& session, const std::string& path) {
+        services.writeSession = [this](const Session& session, const std::string& path) {
             if (diskIsFull)
                 throw Error("could not be written: no space left", path);
             const std::lock_guard lock(mutex);
             written[path] = session;
         };
-        engine.maskDigest = [](const PruningMask& mask) {
+        services.maskDigest = [](const PruningMask& mask) {
             std::string digest = mask.keepsAll() ? "dense" : "fake:";
             for (int layer = 0; !mask.keepsAll() && layer < mask.layerCount(); ++layer)
                 digest += std::to_string(mask.layer(layer).keptHeads()) + "," +
                           std::to_string(mask.layer(layer).keptNeurons()) + ";";
             return digest;
         };
-        engine.readMask = [this](const std::string& path, const ModelSpec& spec, const std::string&,
+        services.readMask = [this](const std::string& path, const ModelSpec& spec, const std::string&,
                                  std::vector<std::string>& warnings) {
             const std::lock_guard lock(mutex);
             const auto found = masks.find(path);
@@ -133,13 +133,13 @@ struct FakeEngine {
             warnings.push_back("was made on another model");
             return found->second;
         };
-        engine.writeMask = [this](const MaskRecord& record, const std::string& path) {
+        services.writeMask = [this](const MaskRecord& record, const std::string& path) {
             if (diskIsFull)
                 throw Error("could not be written: no space left", path);
             const std::lock_guard lock(mutex);
             masks[path] = record;
         };
-        engine.pruneGreedily = [](const Model& model, const PruneRequest& request, const MeasureChoice& choice,
+        services.pruneGreedily = [](const Model& model, const PruneRequest& request, const MeasureChoice& choice,
                                   const Progress& progress) {
             progress.report(0.5, "step 1 of 2");
             const ModelSpec& spec = model.spec();
@@ -151,7 +151,7 @@ struct FakeEngine {
                 MeasuredData{choice.text.empty() ? "built-in" : choice.text, 1, 10, 10, 10, "document", "never"};
             return result;
         };
-        engine.gradientChange = [](const Model& model, const GradientChangeRequest& request, const MeasureChoice&,
+        services.gradientChange = [](const Model& model, const GradientChangeRequest& request, const MeasureChoice&,
                                    const Progress& progress) {
             progress.report(0.5, "back through layer 1");
             GradientChange change;
@@ -166,8 +166,8 @@ struct FakeEngine {
             }
             return change;
         };
-        engine.modelExtensions = {".gguf", ".safetensors"};
-        engine.cachedModels = [this](const Progress& progress) {
+        services.modelExtensions = {".gguf", ".safetensors"};
+        services.cachedModels = [this](const Progress& progress) {
             while (cacheIsSlow) {
                 progress.check();
                 std::this_thread::sleep_for(std::chrono::milliseconds(1));
@@ -175,7 +175,7 @@ struct FakeEngine {
             const std::lock_guard lock(mutex);
             return cached;
         };
-        return engine;
+        return services;
     }
 
     std::shared_ptr<const FakeModel> addModel(const std::string& path, int layers,

@@ -6,10 +6,10 @@
 namespace secateur {
 
 /// Behind the last layer: logits, losses and their gradients. For sources only: pulls in ATen.
-class ReadOut {
+class LmHead {
 public:
     /// All must outlive it.
-    ReadOut(const ModelSpec& spec, const PlanEnds& ends, const LayerMath& math)
+    LmHead(const ModelSpec& spec, const PlanEnds& ends, const LayerMath& math)
         : m_spec(spec)
         , m_ends(ends)
         , m_math(math) {}

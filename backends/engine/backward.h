@@ -10,11 +10,11 @@
 
 namespace secateur {
 
-/// Runner::pullBackEach for a stream [tokens, hidden]: the only places that know autograd are this and lossGradientOf.
+/// Runner::backwardEach for a stream [tokens, hidden]: the only places that know autograd are this and lossGradientOf.
 /// For sources only: pulls in ATen.
 /// @param input of a layer of plain weights
-void pullBackThrough(const LayerMath& math, const AttentionInput& input, const at::Tensor& x,
-                     std::span<const Pull> pulls, const Runner::PullSink& sink);
+void backwardThrough(const LayerMath& math, const AttentionInput& input, const at::Tensor& x,
+                     std::span<const OutputGradient> pulls, const Runner::BackwardSink& sink);
 
 /// Runner::recordLayer for a stream [tokens, hidden].
 std::unique_ptr<RecordedLayer> recordThrough(const LayerMath& math, const AttentionInput& input, const at::Tensor& x,

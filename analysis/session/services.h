@@ -23,7 +23,7 @@ namespace secateur {
 
 /// The doors to files and to work that the window needs, filled in by the program that wires it to the backends.
 /// All are called on a worker thread, throw Error and Cancelled, and hold no state.
-struct Engine {
+struct Services {
     std::function<std::shared_ptr<const Model>(const std::string& path, const Progress&)> openModel;
     /// Whether a path names a session rather than a model.
     std::function<bool(const std::string& path)> isSession;

@@ -1,10 +1,10 @@
 #pragma once
 
-#include "analysis/session/engine.h"
+#include "analysis/session/services.h"
 
 namespace secateur {
 
 /// The doors that the window needs, onto the backends.
-Engine windowEngine();
+Services windowServices();
 
 } // namespace secateur

@@ -1,4 +1,4 @@
-#include "backends/engine/read_out.h"
+#include "backends/engine/lm_head.h"
 
 #include "backends/kernels/layer_loops.h"
 #include "backends/kernels/plain_loops.h"
@@ -9,22 +9,22 @@
 
 namespace secateur {
 
-at::Tensor ReadOut::rawLogits(const at::Tensor& x) const {
+at::Tensor LmHead::rawLogits(const at::Tensor& x) const {
     const at::Tensor read = m_ends.finalNorm ? m_math.normed(m_ends.finalNorm, x) : m_math.forProduct(x);
-    return m_math.linear(m_ends.readOut, read);
+    return m_math.linear(m_ends.lmHead, read);
 }
 
-at::Tensor ReadOut::logits(const at::Tensor& x) const {
+at::Tensor LmHead::logits(const at::Tensor& x) const {
     const at::Tensor raw = rawLogits(x);
     const double cap = m_spec.logitSoftcap;
     return cap == 0 ? raw : (raw / cap).tanh() * cap;
 }
 
-at::Tensor ReadOut::pooled(const at::Tensor& first) const {
+at::Tensor LmHead::pooled(const at::Tensor& first) const {
     return m_ends.pooler.out > 0 ? m_math.linear(m_ends.pooler, m_math.forProduct(first)).tanh() : first;
 }
 
-at::Tensor ReadOut::classes(const at::Tensor& first) const {
+at::Tensor LmHead::classes(const at::Tensor& first) const {
     if (m_ends.classifier.out == 0)
         return pooled(first);
     const at::Tensor dense = m_ends.classifierDense.out > 0
@@ -33,7 +33,7 @@ at::Tensor ReadOut::classes(const at::Tensor& first) const {
     return m_math.linear(m_ends.classifier, m_math.forProduct(dense));
 }
 
-TokenLosses ReadOut::losses(const at::Tensor& x, std::span<const int> targets) const {
+TokenLosses LmHead::losses(const at::Tensor& x, std::span<const int> targets) const {
     std::vector<std::int64_t> positions;
     std::vector<int> wanted;
     for (std::size_t i = 0; i < targets.size(); ++i) {
