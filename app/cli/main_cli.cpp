@@ -21,14 +21,14 @@ enum ExitStatus { ok = 0, failed = 1, wrongUsage = 2 };
 /// Ctrl+C asks the work to stop; a second one ends the program at once. Files are written aside, so neither leaves half
 /// of one. Signals are taken by a thread of their own: a handler could not do anything safely.
 void stopOnInterrupt(std::stop_source stop) {
-    sigset_t signals;
-    sigemptyset(&signals);
-    sigaddset(&signals, SIGINT);
-    sigaddset(&signals, SIGTERM);
-    pthread_sigmask(SIG_BLOCK, &signals, nullptr);
-    std::thread([signals, stop = std::move(stop)]() mutable {
+    sigset_t stopSignals;
+    sigemptyset(&stopSignals);
+    sigaddset(&stopSignals, SIGINT);
+    sigaddset(&stopSignals, SIGTERM);
+    pthread_sigmask(SIG_BLOCK, &stopSignals, nullptr);
+    std::thread([stopSignals, stop = std::move(stop)]() mutable {
         int signal = 0;
-        while (sigwait(&signals, &signal) == 0)
+        while (sigwait(&stopSignals, &signal) == 0)
             if (!stop.request_stop())
                 _exit(128 + signal);
     }).detach();
