@@ -43,7 +43,7 @@ const std::array rooms{
          anyOf({QString("^$")})},
 };
 
-/// The shelves of a room, and which others of the same room each may include: the arrows point one way. WeightName shelves of
+/// The shelves of a room, and which others of the same room each may include: the arrows point one way. Which shelves of
 /// another room a shelf uses follows from the rule of the rooms.
 const QMap<QString, QStringList> shelves{
     {"analysis/base", {}},
@@ -71,6 +71,7 @@ const QMap<QString, QStringList> shelves{
     {"backends/text", {"base", "formats", "session", "tokenizers"}},
     {"widgets/plot", {}},
     {"widgets/jobs", {}},
+    {"widgets/help", {}},
     {"widgets/document", {"jobs"}},
     {"widgets/results", {"plot", "document"}},
     {"widgets/evaluations", {"plot", "jobs", "document", "results"}},
@@ -82,7 +83,7 @@ const QMap<QString, QStringList> shelves{
     {"widgets/scatter", {"plot", "document", "results", "heads"}},
     {"widgets/window",
      {"plot", "jobs", "document", "results", "evaluations", "attention", "heads", "layers", "masks", "neurons",
-      "scatter"}},
+      "scatter", "help"}},
     {"app/cli", {}},
     {"app/window", {}},
 };
