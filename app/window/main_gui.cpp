@@ -206,8 +206,8 @@ int main(int count, char** values) {
         });
     if (!arguments.mask.isEmpty())
         QObject::connect(
-            &document, &Document::opened, &window, [&document, &arguments] { document.openMask(arguments.mask); },
-            Qt::SingleShotConnection);
+            &document, &Document::opened, &window,
+            [&document, &arguments] { document.maskJobs()->openMask(arguments.mask); }, Qt::SingleShotConnection);
     QObject::connect(&document, &Document::opened, &window,
                      [&document, &window, &arguments] { showCompared(document, window, arguments); });
     if (!arguments.filter.isEmpty())

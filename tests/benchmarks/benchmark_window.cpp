@@ -224,7 +224,7 @@ private:
     /// Each step comes as an event of its own, as from a mouse.
     void dragThreshold() {
         HeadsThreshold* threshold = m_grid->threshold();
-        const MetricResult* result = m_document.result(m_window.headsView()->resultId());
+        const MetricResult* result = m_document.measurements()->result(m_window.headsView()->resultId());
         if (!threshold->isOffered() || !result)
             return;
         std::vector<double> levels;

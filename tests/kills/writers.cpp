@@ -90,7 +90,7 @@ void runAutosave(const std::string& folder, long call) {
         dieAtCall(folder, call);
         next.start(editMs);
     });
-    document.open(QString::fromStdString(autosavedModel()));
+    document.files()->open(QString::fromStdString(autosavedModel()));
     QCoreApplication::exec();
 }
 
@@ -189,7 +189,7 @@ int holdSession(const QStringList& arguments) {
     QObject::connect(
         &document, &Document::sessionPathChanged, &document, [&] { tell(elsewhere ? "open elsewhere" : "open"); },
         Qt::QueuedConnection);
-    document.open(arguments.at(1));
+    document.files()->open(arguments.at(1));
     return QCoreApplication::exec();
 }
 

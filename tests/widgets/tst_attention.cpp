@@ -64,7 +64,7 @@ struct Bench {
         , view(&document, &jobs, &selection) {
         view.resize(700, 620);
         view.run()->setPrompt("a short text");
-        document.open(test::data().filePath("forward/llama-gqa"));
+        document.files()->open(test::data().filePath("forward/llama-gqa"));
     }
 
     static Services services() {

@@ -77,7 +77,7 @@ struct Bench {
         layers.resize(860, 440);
         neurons.resize(900, 700);
         QSignalSpy opened(&document, &Document::opened);
-        document.open(folder.path() + "/made.h5");
+        document.files()->open(folder.path() + "/made.h5");
         QVERIFY(opened.wait());
         for (QWidget* view : {static_cast<QWidget*>(&layers), static_cast<QWidget*>(&neurons)}) {
             view->show();

@@ -81,7 +81,7 @@ public:
         , document(services(), &jobs) {
         heads.resize(size);
         QSignalSpy opened(&document, &Document::opened);
-        document.open(m_folder.path() + "/made.h5");
+        document.files()->open(m_folder.path() + "/made.h5");
         opened.wait();
         heads.show();
         heads.activateWindow();
@@ -425,7 +425,7 @@ private slots:
                                    made.options.at("protect"),
                                    0,
                                    {}};
-        const Matrix& values = bench.document.result(bench.heads.resultId())->values;
+        const Matrix& values = bench.document.measurements()->result(bench.heads.resultId())->values;
         QVERIFY(pruneBy(spec, request, values) == record.mask);
     }
 

@@ -104,7 +104,7 @@ struct Bench {
         EvaluationChoice choice = live.choice();
         choice.text.path = text.toStdString();
         live.choose(choice);
-        document.open(writeModel(folder));
+        document.files()->open(writeModel(folder));
         if (!QTest::qWaitFor([this] { return document.isOpen(); }))
             qFatal("the model did not open");
     }
@@ -413,7 +413,7 @@ void TestFurtherEvaluation::anotherModelBeginsAnew() {
     choice.tasks = {request(bench.file("few.jsonl", 6))};
     bench.choose(choice);
     QTRY_VERIFY(bench.isMeasured());
-    bench.document.open(bench.folder.path());
+    bench.document.files()->open(bench.folder.path());
     QTRY_COMPARE(bench.titles.count("Asking few of the dense model"), 2);
     QTRY_VERIFY(bench.isMeasured());
     QCOMPARE(bench.document.session().evaluations.size(), 1U);

@@ -60,7 +60,7 @@ struct Bench {
         view.resize(800, 600);
         view.show();
         cut.show();
-        document.open(QString::fromStdString(path));
+        document.files()->open(QString::fromStdString(path));
         settle();
     }
     void settle() {

@@ -123,7 +123,7 @@ struct Bench {
         heads.resize(860, 500);
         layers.resize(860, 440);
         QSignalSpy opened(&document, &Document::opened);
-        document.open(folder.path() + "/made.h5");
+        document.files()->open(folder.path() + "/made.h5");
         QVERIFY(opened.wait());
         for (QWidget* view : {static_cast<QWidget*>(&heads), static_cast<QWidget*>(&layers)}) {
             view->show();

@@ -42,7 +42,7 @@ struct Bench {
         EvaluationChoice choice = live.choice();
         choice.text.path = text.toStdString();
         live.choose(choice);
-        document.open(test::data().filePath("forward/llama-gqa"));
+        document.files()->open(test::data().filePath("forward/llama-gqa"));
     }
 
     static Services services(std::size_t count) {
@@ -261,7 +261,7 @@ void TestLiveEvaluation::whatASessionHasPredictsAtOnce() {
     EvaluationChoice choice = live.choice();
     choice.isAutomatic = false;
     live.choose(choice);
-    document.open("kept.h5");
+    document.files()->open("kept.h5");
     QTRY_VERIFY(document.isOpen());
     document.masks()->setHeadsCut({{0, 1}}, true);
     QVERIFY(live.prediction()->shown().has_value());

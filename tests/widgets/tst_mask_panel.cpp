@@ -60,7 +60,7 @@ struct Bench {
 
     Bench() {
         services.addModel(folder.filePath("small.gguf").toStdString(), 3);
-        document.open(folder.filePath("small.gguf"));
+        document.files()->open(folder.filePath("small.gguf"));
         settle();
         panel.show();
         evaluations.show();

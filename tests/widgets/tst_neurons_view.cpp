@@ -84,7 +84,7 @@ struct Bench {
     void open(const Session& made) {
         const std::string path = folder.filePath("made.h5").toStdString();
         services.sessions[path] = made;
-        document.open(QString::fromStdString(path));
+        document.files()->open(QString::fromStdString(path));
         settle();
     }
     void settle() {
@@ -135,7 +135,7 @@ private slots:
         Bench bench;
         const auto model = bench.services.addModel(bench.folder.filePath("small.gguf").toStdString(), 8);
         model->layersFree = 3;
-        bench.document.open(bench.folder.filePath("small.gguf"));
+        bench.document.files()->open(bench.folder.filePath("small.gguf"));
         const auto measured = [&] {
             const Figure figure = bench.view.currentFigure();
             return figure.series.empty()

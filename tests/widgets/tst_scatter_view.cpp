@@ -96,7 +96,7 @@ public:
         : document(services(), &jobs) {
         view.resize(900, 620);
         QSignalSpy opened(&document, &Document::opened);
-        document.open(folder.path() + "/made.h5");
+        document.files()->open(folder.path() + "/made.h5");
         QVERIFY(opened.wait());
         view.show();
         QVERIFY(QTest::qWaitForWindowExposed(&view));
@@ -158,8 +158,8 @@ private slots:
     void theFirstTwoMeasuredMetricsOfHeadsAreShown() {
         const Bench bench;
         QCOMPARE(bench.view.keys(), (std::vector<std::string>{"gate_norm_head", "mag_sp_head"}));
-        const MetricResult& x = *bench.document.result("gate_norm_head");
-        const MetricResult& y = *bench.document.result("mag_sp_head");
+        const MetricResult& x = *bench.document.measurements()->result("gate_norm_head");
+        const MetricResult& y = *bench.document.measurements()->result("mag_sp_head");
         const RankCorrelation correlation = rankCorrelation(x.values.values(), y.values.values());
         QCOMPARE(bench.line(), QString::fromStdString(correlationText(correlation, Scope::head)));
         QVERIFY(bench.line().endsWith("24 heads"));

@@ -100,7 +100,7 @@ public:
     void open(const Session& made) {
         served = made;
         QSignalSpy opened(&document, &Document::opened);
-        document.open(folder.path() + "/made.h5");
+        document.files()->open(folder.path() + "/made.h5");
         QVERIFY(opened.wait());
         for (QWidget* view : {static_cast<QWidget*>(&heads), static_cast<QWidget*>(&layers)}) {
             view->show();

@@ -21,7 +21,11 @@
 namespace secateur {
 
 class Comparison;
+class Document;
 class MaskEditor;
+using DocumentFiles = Document;
+using MaskJobs = Document;
+using Measurements = Document;
 
 enum class MetricState {
     notComputed,
@@ -51,6 +55,11 @@ public:
     MaskEditor* masks() const { return m_masks; }
     /// Which measurement stands beside which in every view.
     Comparison* comparison() const { return m_comparison; }
+    Measurements* measurements() { return this; }
+    const Measurements* measurements() const { return this; }
+    DocumentFiles* files() { return this; }
+    const DocumentFiles* files() const { return this; }
+    MaskJobs* maskJobs() { return this; }
     /// What everything in the open model costs; null while nothing is open.
     const PriceList* prices() const { return m_prices ? &*m_prices : nullptr; }
     /// Where the session was read from or saved to; empty = never.

@@ -83,7 +83,7 @@ LiveEvaluation::LiveEvaluation(Document* document, JobRunner* jobs, const Evalua
     m_pause->setSingleShot(true);
     m_pause->setInterval(pauseMs);
     connect(m_pause, &QTimer::timeout, this, [this] {
-        if (m_document->state(firstResult) == MetricState::computing)
+        if (m_document->measurements()->state(firstResult) == MetricState::computing)
             m_pause->start();
         else
             evaluate();

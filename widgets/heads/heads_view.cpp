@@ -122,7 +122,7 @@ void HeadsView::addTool(QHBoxLayout& row, const QString& text, const QKeySequenc
 void HeadsView::connectAll() {
     connect(m_refresh, &QTimer::timeout, this, &HeadsView::refresh);
     connect(m_document, &Document::opened, this, &HeadsView::restore);
-    connect(m_document, &Document::resultChanged, this, [this](const QString& id) {
+    connect(m_document->measurements(), &Measurements::resultChanged, this, [this](const QString& id) {
         if (parseResultKey(resultId()).resultId == id.toStdString() && !m_refresh->isActive())
             m_refresh->start();
     });
@@ -230,11 +230,11 @@ void HeadsView::offerThreshold() {
 
 Figure HeadsView::currentFigure() const {
     const std::string key = shownKey();
-    if (!m_document->result(key))
+    if (!m_document->measurements()->result(key))
         return {};
     const ModelCard& model = m_document->session().model;
     const ColourScale colours = m_colours->scale();
-    Figure figure = headMap(model, m_document->labelled(key), colours);
+    Figure figure = headMap(model, m_document->measurements()->labelled(key), colours);
     figure.command = plotText(*m_document, "heads:metric=" + fileForm(parseResultKey(key)) + ":colours=" + colours.map +
                                                ":log=" + (colours.logarithmic ? "true" : "false") +
                                                ":clip=" + exactly(colours.clipPercent));

@@ -122,7 +122,7 @@ void NeuronsView::setFilter(const HeadFilter* filter) {
 void NeuronsView::connectAll() {
     connect(m_refresh, &QTimer::timeout, this, &NeuronsView::refresh);
     connect(m_document, &Document::opened, this, &NeuronsView::restore);
-    connect(m_document, &Document::resultChanged, this, [this](const QString& id) {
+    connect(m_document->measurements(), &Measurements::resultChanged, this, [this](const QString& id) {
         if (parseResultKey(resultId()).resultId == id.toStdString() && !m_refresh->isActive())
             m_refresh->start();
     });
@@ -214,7 +214,7 @@ std::string NeuronsView::shownKey() const {
 }
 
 const MetricResult* NeuronsView::result() const {
-    return m_document->result(shownKey());
+    return m_document->measurements()->result(shownKey());
 }
 
 void NeuronsView::showEvent(QShowEvent* event) {

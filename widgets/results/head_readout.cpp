@@ -44,7 +44,7 @@ void HeadReadout::setResult(const std::string& resultId) {
 }
 
 const MetricResult* HeadReadout::result() const {
-    return m_document->result(m_resultId);
+    return m_document->measurements()->result(m_resultId);
 }
 
 bool HeadReadout::isByGroup() const {

@@ -12,9 +12,9 @@ ResultCombo::ResultCombo(Document* document, Filter isOffered, QWidget* parent)
     : QComboBox(parent)
     , m_document(document)
     , m_isOffered(std::move(isOffered)) {
-    for (auto change : {&Document::opened, &Document::staleChanged})
+    for (auto change : {&Document::opened, &Measurements::staleChanged})
         connect(document, change, this, &ResultCombo::refill);
-    connect(document, &Document::stateChanged, this, &ResultCombo::refill);
+    connect(document->measurements(), &Measurements::stateChanged, this, &ResultCombo::refill);
     connect(this, &QComboBox::currentIndexChanged, this,
             [this] { setToolTip(currentData(Qt::ToolTipRole).toString()); });
     refill();

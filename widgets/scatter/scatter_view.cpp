@@ -129,7 +129,8 @@ void ScatterView::chooseUsual() {
     QStringList later;
     for (const KnownResult& known : knownResults(*m_document))
         if (known.request.info->scope == Scope::head && !known.key.contains('@'))
-            (m_document->state(known.key.toStdString()) != MetricState::notComputed ? usual : later) << known.key;
+            (m_document->measurements()->state(known.key.toStdString()) != MetricState::notComputed ? usual : later)
+                << known.key;
     usual << later;
     for (const auto& [axis, place] : {std::pair(&m_x, 0), std::pair(&m_y, 1)})
         if (!axis->isChosen)
@@ -177,7 +178,9 @@ void ScatterView::refresh() {
     ++m_revision;
     m_correlation.reset();
     for (Axis* axis : {&m_x, &m_y})
-        axis->result = m_document->result(key(*axis)) ? std::optional(m_document->labelled(key(*axis))) : std::nullopt;
+        axis->result = m_document->measurements()->result(key(*axis))
+                           ? std::optional(m_document->measurements()->labelled(key(*axis)))
+                           : std::nullopt;
     const bool hasNone = isEmpty();
     m_actions->setEnabled(!hasNone);
     m_line->setVisible(!hasNone);
@@ -209,7 +212,8 @@ bool ScatterView::isEmpty() {
         if (!axis->result) {
             for (const MetricRequest& request : requestsOf(axis->metric->key()))
                 missing << metricTitle(request);
-            isMeasuring = isMeasuring || m_document->state(axis->metric->key()) == MetricState::computing;
+            isMeasuring =
+                isMeasuring || m_document->measurements()->state(axis->metric->key()) == MetricState::computing;
         }
     missing.removeDuplicates();
     m_measure->setVisible(!missing.isEmpty() && !isMeasuring);
@@ -312,7 +316,7 @@ void ScatterView::measureMissing() {
         if (!axis->result && (requests.empty() || m_x.metric->key() != m_y.metric->key()))
             for (MetricRequest& request : requestsOf(axis->metric->key()))
                 requests.push_back(std::move(request));
-    m_document->measure(requests);
+    m_document->measurements()->measure(requests);
 }
 
 void ScatterView::setFilter(const HeadFilter* filter) {

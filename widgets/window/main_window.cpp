@@ -72,7 +72,7 @@ QString openablePath(const QMimeData* data, const Document& document) {
     if (urls.size() != 1 || !urls.first().isLocalFile())
         return {};
     const QFileInfo file(urls.first().toLocalFile());
-    return file.isDir() || document.isModelFile(file.filePath()) ||
+    return file.isDir() || document.files()->isModelFile(file.filePath()) ||
                    document.services().isSession(file.filePath().toStdString())
                ? file.filePath()
                : QString();
@@ -226,7 +226,7 @@ void MainWindow::buildDocks() {
     connect(mask->list(), &MaskListBox::commandWanted, m_copier, &CommandCopier::copyMask);
     connect(mask->exports(), &ExportBox::exportWanted, this, &MainWindow::chooseExport);
     connect(m_heads, &HeadsView::resultShown, mask->cutBox(), &CutBox::showMetric);
-    connect(m_document, &Document::maskSaved, this,
+    connect(m_document->maskJobs(), &MaskJobs::maskSaved, this,
             [this](const QString& path) { statusBar()->showMessage(tr("Saved %1").arg(path), statusMs); });
     connect(m_heads, &HeadsView::resultShown, this, &MainWindow::followPicture);
     connect(m_neurons, &NeuronsView::resultShown, this, &MainWindow::followPicture);
@@ -290,7 +290,7 @@ void MainWindow::connectDocument() {
         showCentre();
     });
     connect(m_jobs, &JobRunner::cancelled, this, &MainWindow::showCentre);
-    connect(m_document, &Document::exported, this, [this](const QString& sentence) {
+    connect(m_document->maskJobs(), &MaskJobs::exported, this, [this](const QString& sentence) {
         m_messages->say(MessageBar::Kind::notice, sentence);
         m_log->add("info", sentence);
     });
@@ -300,7 +300,7 @@ void MainWindow::connectDocument() {
         m_messages->say(MessageBar::Kind::notice, message);
         m_log->add("notice", message);
     });
-    connect(m_document, &Document::saved, this, [this](const QString& path) {
+    connect(m_document->files(), &DocumentFiles::saved, this, [this](const QString& path) {
         statusBar()->showMessage(tr("Saved %1").arg(path), statusMs);
         rememberRecentFile(path);
         if (const auto next = std::exchange(m_afterSave, nullptr))
@@ -348,7 +348,7 @@ void MainWindow::connectCopier() {
 
 void MainWindow::recover(const Leftover& leftover) {
     whenNothingIsLost([this, leftover] {
-        m_document->recover(leftover.path, leftover.session);
+        m_document->files()->recover(leftover.path, leftover.session);
         showCentre();
     });
 }
@@ -357,7 +357,7 @@ void MainWindow::open(const QString& path) {
     whenNothingIsLost([this, path] {
         m_messages->dismissAll();
         m_opening->setText(tr("Opening %1…").arg(QFileInfo(path).fileName()));
-        m_document->open(path);
+        m_document->files()->open(path);
         showCentre();
     });
 }
@@ -390,11 +390,11 @@ void MainWindow::showCentre() {
     m_welcome->refresh();
     // From the event loop, where a launch has already begun to open what it was asked for: that comes first.
     QTimer::singleShot(0, this, [this] {
-        if (!m_document->isOpening())
+        if (!m_document->files()->isOpening())
             m_cache->start();
     });
-    showPanels(m_document->isOpen() || m_document->isOpening());
-    QWidget* otherwise = m_document->isOpening() ? static_cast<QWidget*>(m_opening) : m_welcome;
+    showPanels(m_document->isOpen() || m_document->files()->isOpening());
+    QWidget* otherwise = m_document->files()->isOpening() ? static_cast<QWidget*>(m_opening) : m_welcome;
     m_centre->setCurrentWidget(m_document->isOpen() ? m_tabs : otherwise);
 }
 
@@ -437,7 +437,7 @@ void MainWindow::showAttention(HeadId head) {
 }
 
 void MainWindow::showResult(const QString& key) {
-    const MetricResult* result = m_document->result(key.toStdString());
+    const MetricResult* result = m_document->measurements()->result(key.toStdString());
     if (!result)
         return;
     if (result->request.info->scope == Scope::neuron) {
@@ -512,7 +512,7 @@ void MainWindow::closeEvent(QCloseEvent* event) {
     QSettings settings;
     settings.setValue("window/geometry", saveGeometry());
     settings.setValue("window/layout", m_hiddenLayout.isEmpty() ? saveState(layoutVersion) : m_hiddenLayout);
-    if (m_document->isSaving()) { // closes by itself when the file is written
+    if (m_document->files()->isSaving()) { // closes by itself when the file is written
         m_afterSave = [this] { close(); };
         event->ignore();
     } else if (m_document->isModified() && !m_closing) {
