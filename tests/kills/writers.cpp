@@ -13,8 +13,9 @@
 #include "tests/kills/writers.h"
 #include "widgets/document/autosave.h"
 #include "widgets/document/document.h"
-#include "widgets/jobs/job_runner.h"
+#include "widgets/document/document_files.h"
 #include "widgets/document/mask_editor.h"
+#include "widgets/jobs/job_runner.h"
 
 #include <fmt/format.h>
 

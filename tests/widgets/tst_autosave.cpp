@@ -5,8 +5,9 @@
 #include "tests/support/suite.h"
 #include "widgets/document/autosave.h"
 #include "widgets/document/document.h"
-#include "widgets/jobs/job_runner.h"
+#include "widgets/document/document_files.h"
 #include "widgets/document/mask_editor.h"
+#include "widgets/jobs/job_runner.h"
 
 #include <QDir>
 #include <QElapsedTimer>

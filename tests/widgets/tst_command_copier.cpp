@@ -13,12 +13,15 @@
 
 #include "tests/support/suite.h"
 #include "widgets/document/command_copier.h"
-#include "widgets/masks/cut_box.h"
 #include "widgets/document/document.h"
+#include "widgets/document/document_files.h"
+#include "widgets/document/mask_editor.h"
+#include "widgets/document/mask_jobs.h"
+#include "widgets/document/measurements.h"
+#include "widgets/evaluations/live_evaluation.h"
 #include "widgets/heads/heads_threshold.h"
 #include "widgets/jobs/job_runner.h"
-#include "widgets/evaluations/live_evaluation.h"
-#include "widgets/document/mask_editor.h"
+#include "widgets/masks/cut_box.h"
 #include "widgets/neurons/neuron_threshold.h"
 
 #include <QClipboard>

@@ -6,12 +6,14 @@
 #include "tests/support/suite.h"
 #include "widgets/document/comparison.h"
 #include "widgets/document/document.h"
+#include "widgets/document/document_files.h"
+#include "widgets/document/mask_editor.h"
+#include "widgets/document/measurements.h"
+#include "widgets/document/selection.h"
 #include "widgets/heads/heads_view.h"
 #include "widgets/jobs/job_runner.h"
 #include "widgets/layers/layers_view.h"
-#include "widgets/document/mask_editor.h"
 #include "widgets/results/metric_list.h"
-#include "widgets/document/selection.h"
 
 #include <QSignalSpy>
 #include <QTemporaryDir>

@@ -1,14 +1,16 @@
 #include "analysis/base/error.h"
 #include "tests/support/suite.h"
 #include "widgets/document/document.h"
+#include "widgets/document/document_files.h"
+#include "widgets/document/mask_editor.h"
+#include "widgets/document/measurements.h"
+#include "widgets/document/selection.h"
 #include "widgets/heads/hatch_legend.h"
 #include "widgets/heads/heads_grid.h"
 #include "widgets/heads/heads_threshold.h"
 #include "widgets/heads/heads_view.h"
-#include "widgets/window/main_window.h"
 #include "widgets/heads/mask_actions.h"
-#include "widgets/document/mask_editor.h"
-#include "widgets/document/selection.h"
+#include "widgets/window/main_window.h"
 
 #include <QAction>
 #include <QApplication>

@@ -4,6 +4,8 @@
 
 #include "tests/support/suite.h"
 #include "widgets/document/document.h"
+#include "widgets/document/document_files.h"
+#include "widgets/document/measurements.h"
 #include "widgets/jobs/job_runner.h"
 
 #include <QElapsedTimer>

@@ -7,12 +7,14 @@
 #include "analysis/figures/figure.h"
 #include "tests/support/suite.h"
 #include "widgets/document/document.h"
-#include "widgets/plot/figure_painter.h"
+#include "widgets/document/document_files.h"
+#include "widgets/document/measurements.h"
+#include "widgets/document/selection.h"
 #include "widgets/layers/layers_plot.h"
 #include "widgets/layers/layers_view.h"
+#include "widgets/plot/figure_painter.h"
 #include "widgets/plot/plot_range.h"
 #include "widgets/plot/plot_theme.h"
-#include "widgets/document/selection.h"
 #include "widgets/results/selection_inspector.h"
 
 #include <QApplication>

@@ -15,14 +15,15 @@
 
 #include "tests/support/suite.h"
 #include "widgets/document/document.h"
+#include "widgets/document/document_files.h"
+#include "widgets/document/mask_editor.h"
 #include "widgets/evaluations/effect_box.h"
 #include "widgets/evaluations/evaluation_table.h"
 #include "widgets/evaluations/further_choice_box.h"
 #include "widgets/evaluations/further_evaluation.h"
 #include "widgets/evaluations/generation_view.h"
-#include "widgets/jobs/job_runner.h"
 #include "widgets/evaluations/live_evaluation.h"
-#include "widgets/document/mask_editor.h"
+#include "widgets/jobs/job_runner.h"
 #include "widgets/window/theme.h"
 
 #include <QAction>

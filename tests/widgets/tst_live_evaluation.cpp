@@ -12,11 +12,12 @@
 #include "analysis/base/error.h"
 #include "tests/support/suite.h"
 #include "widgets/document/document.h"
-#include "widgets/jobs/job_runner.h"
-#include "widgets/evaluations/live_evaluation.h"
+#include "widgets/document/document_files.h"
 #include "widgets/document/mask_editor.h"
+#include "widgets/evaluations/live_evaluation.h"
 #include "widgets/evaluations/mask_prediction.h"
 #include "widgets/evaluations/prediction_box.h"
+#include "widgets/jobs/job_runner.h"
 
 #include <QLabel>
 #include <QSignalSpy>

@@ -5,13 +5,14 @@
 #include "analysis/base/text.h"
 #include "tests/support/suite.h"
 #include "widgets/document/document.h"
-#include "widgets/plot/figure_actions.h"
+#include "widgets/document/document_files.h"
+#include "widgets/document/selection.h"
 #include "widgets/jobs/job_runner.h"
-#include "widgets/neurons/layer_neurons.h"
 #include "widgets/layers/layers_plot.h"
+#include "widgets/neurons/layer_neurons.h"
 #include "widgets/neurons/neuron_table.h"
 #include "widgets/neurons/neurons_view.h"
-#include "widgets/document/selection.h"
+#include "widgets/plot/figure_actions.h"
 
 #include <QApplication>
 #include <QCheckBox>

@@ -1,15 +1,17 @@
 #include "analysis/base/error.h"
 #include "tests/support/suite.h"
 #include "widgets/document/document.h"
-#include "widgets/plot/figure_actions.h"
+#include "widgets/document/document_files.h"
+#include "widgets/document/mask_editor.h"
+#include "widgets/document/measurements.h"
+#include "widgets/document/selection.h"
 #include "widgets/heads/heads_grid.h"
 #include "widgets/heads/mask_actions.h"
-#include "widgets/document/mask_editor.h"
+#include "widgets/plot/figure_actions.h"
 #include "widgets/plot/plot_theme.h"
 #include "widgets/results/result_combo.h"
 #include "widgets/scatter/scatter_plot.h"
 #include "widgets/scatter/scatter_view.h"
-#include "widgets/document/selection.h"
 
 #include <QApplication>
 #include <QCheckBox>

@@ -1,6 +1,7 @@
 #include "widgets/document/autosave.h"
 
 #include "widgets/document/document.h"
+#include "widgets/document/document_files.h"
 #include "widgets/document/mask_editor.h"
 
 #include <QCryptographicHash>

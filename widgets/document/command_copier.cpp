@@ -4,8 +4,10 @@
 #include "analysis/session/result_key.h"
 #include "widgets/document/commands.h"
 #include "widgets/document/document.h"
-#include "widgets/jobs/job_runner.h"
 #include "widgets/document/mask_editor.h"
+#include "widgets/document/mask_jobs.h"
+#include "widgets/document/measurements.h"
+#include "widgets/jobs/job_runner.h"
 
 #include <QFileInfo>
 #include <QRegularExpression>

@@ -1,8 +1,9 @@
 #include "widgets/document/comparison.h"
 
-#include "analysis/session/result_key.h"
 #include "analysis/base/text.h"
+#include "analysis/session/result_key.h"
 #include "widgets/document/document.h"
+#include "widgets/document/measurements.h"
 
 #include <QFileInfo>
 

@@ -4,6 +4,7 @@
 #include "analysis/base/text.h"
 #include "widgets/document/document.h"
 #include "widgets/document/mask_editor.h"
+#include "widgets/document/measurements.h"
 
 #include <QTimer>
 

@@ -1,14 +1,15 @@
 #include "widgets/heads/gradient_view.h"
 
-#include "analysis/masks/mask_algebra.h"
 #include "analysis/base/text.h"
-#include "widgets/results/colour_controls.h"
+#include "analysis/masks/mask_algebra.h"
 #include "widgets/document/commands.h"
 #include "widgets/document/document.h"
+#include "widgets/document/mask_editor.h"
+#include "widgets/document/measurements.h"
+#include "widgets/document/selection.h"
 #include "widgets/plot/figure_actions.h"
 #include "widgets/plot/figure_widget.h"
-#include "widgets/document/mask_editor.h"
-#include "widgets/document/selection.h"
+#include "widgets/results/colour_controls.h"
 #include "widgets/results/text_combo.h"
 
 #include <QComboBox>

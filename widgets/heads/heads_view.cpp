@@ -1,21 +1,22 @@
 #include "widgets/heads/heads_view.h"
 
-#include "analysis/session/result_key.h"
 #include "analysis/base/text.h"
-#include "widgets/results/colour_controls.h"
+#include "analysis/session/result_key.h"
 #include "widgets/document/commands.h"
 #include "widgets/document/comparison.h"
 #include "widgets/document/document.h"
-#include "widgets/plot/figure_actions.h"
-#include "widgets/heads/hatch_legend.h"
 #include "widgets/document/head_filter.h"
+#include "widgets/document/mask_editor.h"
+#include "widgets/document/measurements.h"
+#include "widgets/document/selection.h"
+#include "widgets/heads/hatch_legend.h"
 #include "widgets/heads/heads_grid.h"
 #include "widgets/heads/heads_threshold.h"
 #include "widgets/heads/mask_actions.h"
-#include "widgets/document/mask_editor.h"
+#include "widgets/plot/figure_actions.h"
+#include "widgets/results/colour_controls.h"
 #include "widgets/results/metric_names.h"
 #include "widgets/results/result_combo.h"
-#include "widgets/document/selection.h"
 
 #include <QAction>
 #include <QActionGroup>

@@ -1,20 +1,21 @@
 #include "widgets/layers/layers_view.h"
 
-#include "analysis/session/result_key.h"
 #include "analysis/base/statistics.h"
 #include "analysis/base/text.h"
+#include "analysis/session/result_key.h"
 #include "widgets/document/commands.h"
 #include "widgets/document/comparison.h"
 #include "widgets/document/document.h"
-#include "widgets/plot/figure_actions.h"
 #include "widgets/document/head_filter.h"
+#include "widgets/document/mask_editor.h"
+#include "widgets/document/measurements.h"
 #include "widgets/layers/layer_cuts.h"
 #include "widgets/layers/layer_marks_legend.h"
 #include "widgets/layers/layers_plot.h"
-#include "widgets/document/mask_editor.h"
-#include "widgets/results/metric_names.h"
+#include "widgets/plot/figure_actions.h"
 #include "widgets/plot/plot_range.h"
 #include "widgets/plot/plot_scale.h"
+#include "widgets/results/metric_names.h"
 
 #include <QCheckBox>
 #include <QContextMenuEvent>

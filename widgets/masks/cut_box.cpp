@@ -1,12 +1,14 @@
 #include "widgets/masks/cut_box.h"
 
-#include "analysis/strategies/cut_lowest.h"
 #include "analysis/base/error.h"
-#include "analysis/strategies/greedy_gnorm.h"
 #include "analysis/base/text.h"
+#include "analysis/strategies/cut_lowest.h"
+#include "analysis/strategies/greedy_gnorm.h"
 #include "widgets/document/document.h"
 #include "widgets/document/head_filter.h"
 #include "widgets/document/mask_editor.h"
+#include "widgets/document/mask_jobs.h"
+#include "widgets/document/measurements.h"
 
 #include <QCheckBox>
 #include <QComboBox>

@@ -2,6 +2,7 @@
 
 #include "widgets/document/comparison.h"
 #include "widgets/document/document.h"
+#include "widgets/document/measurements.h"
 
 #include <QFileDialog>
 

@@ -2,6 +2,7 @@
 
 #include "widgets/document/document.h"
 #include "widgets/document/head_filter.h"
+#include "widgets/document/measurements.h"
 #include "widgets/results/metric_names.h"
 
 #include <QAbstractItemView>

@@ -2,6 +2,7 @@
 
 #include "widgets/document/document.h"
 #include "widgets/document/mask_editor.h"
+#include "widgets/document/measurements.h"
 #include "widgets/results/text_combo.h"
 
 #include <QComboBox>

@@ -1,9 +1,10 @@
 #include "widgets/results/metric_list.h"
 
-#include "analysis/session/result_key.h"
 #include "analysis/base/usage_error.h"
+#include "analysis/session/result_key.h"
 #include "widgets/document/comparison.h"
 #include "widgets/document/document.h"
+#include "widgets/document/measurements.h"
 #include "widgets/results/measuring_box.h"
 #include "widgets/results/metric_names.h"
 

@@ -1,6 +1,7 @@
 #include "widgets/results/metric_names.h"
 
 #include "widgets/document/document.h"
+#include "widgets/document/measurements.h"
 
 #include <QCoreApplication>
 

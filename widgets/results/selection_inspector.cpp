@@ -1,11 +1,12 @@
 #include "widgets/results/selection_inspector.h"
 
-#include "analysis/session/result_key.h"
 #include "analysis/base/statistics.h"
 #include "analysis/base/text.h"
+#include "analysis/session/result_key.h"
 #include "widgets/document/document.h"
-#include "widgets/results/metric_names.h"
+#include "widgets/document/measurements.h"
 #include "widgets/document/selection.h"
+#include "widgets/results/metric_names.h"
 
 #include <QEvent>
 #include <QHeaderView>

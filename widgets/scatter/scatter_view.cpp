@@ -1,20 +1,21 @@
 #include "widgets/scatter/scatter_view.h"
 
 #include "analysis/base/error.h"
-#include "analysis/session/result_key.h"
 #include "analysis/base/text.h"
+#include "analysis/session/result_key.h"
 #include "widgets/document/commands.h"
 #include "widgets/document/comparison.h"
 #include "widgets/document/document.h"
-#include "widgets/plot/figure_actions.h"
+#include "widgets/document/mask_editor.h"
+#include "widgets/document/measurements.h"
+#include "widgets/document/selection.h"
 #include "widgets/heads/heads_grid.h"
 #include "widgets/heads/mask_actions.h"
-#include "widgets/document/mask_editor.h"
-#include "widgets/results/metric_names.h"
+#include "widgets/plot/figure_actions.h"
 #include "widgets/plot/plot_scale.h"
+#include "widgets/results/metric_names.h"
 #include "widgets/results/result_combo.h"
 #include "widgets/scatter/scatter_plot.h"
-#include "widgets/document/selection.h"
 
 #include <QAction>
 #include <QApplication>

@@ -1,6 +1,7 @@
 #include "widgets/window/first_picture.h"
 
 #include "widgets/document/document.h"
+#include "widgets/document/measurements.h"
 #include "widgets/heads/heads_view.h"
 
 #include <QEvent>

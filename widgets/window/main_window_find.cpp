@@ -1,15 +1,16 @@
 #include "analysis/base/text.h"
 #include "widgets/attention/attention_view.h"
 #include "widgets/document/document.h"
-#include "widgets/window/fuzzy.h"
-#include "widgets/window/head_search.h"
+#include "widgets/document/measurements.h"
 #include "widgets/heads/heads_view.h"
 #include "widgets/layers/layers_view.h"
-#include "widgets/window/main_window.h"
+#include "widgets/neurons/neurons_view.h"
 #include "widgets/results/metric_list.h"
 #include "widgets/results/metric_names.h"
-#include "widgets/neurons/neurons_view.h"
 #include "widgets/scatter/scatter_view.h"
+#include "widgets/window/fuzzy.h"
+#include "widgets/window/head_search.h"
+#include "widgets/window/main_window.h"
 
 #include <QDockWidget>
 #include <QTabWidget>
