@@ -2,10 +2,11 @@
 #include "app/window/window_services.h"
 #include "widgets/document/comparison.h"
 #include "widgets/document/document.h"
-#include "widgets/window/first_picture.h"
+#include "widgets/document/mask_jobs.h"
 #include "widgets/evaluations/further_items.h"
 #include "widgets/jobs/job_runner.h"
 #include "widgets/jobs/log_panel.h"
+#include "widgets/window/first_picture.h"
 #include "widgets/window/main_window.h"
 
 #include <spdlog/sinks/base_sink.h>
@@ -206,8 +207,8 @@ int main(int count, char** values) {
         });
     if (!arguments.mask.isEmpty())
         QObject::connect(
-            &document, &Document::opened, &window, [&document, &arguments] { document.openMask(arguments.mask); },
-            Qt::SingleShotConnection);
+            &document, &Document::opened, &window,
+            [&document, &arguments] { document.maskJobs()->openMask(arguments.mask); }, Qt::SingleShotConnection);
     QObject::connect(&document, &Document::opened, &window,
                      [&document, &window, &arguments] { showCompared(document, window, arguments); });
     if (!arguments.filter.isEmpty())

@@ -11,22 +11,23 @@
 //
 // Runs offscreen where QT_QPA_PLATFORM names nothing else. Without --tokens the text is as long as the window chooses.
 
-#include "analysis/masks/layer_operations.h"
 #include "analysis/evaluation/perplexity.h"
+#include "analysis/masks/layer_operations.h"
 #include "analysis/running/runner.h"
 #include "app/window/window_services.h"
 #include "tests/benchmarks/gui_timing.h"
 #include "tests/benchmarks/gui_watch.h"
 #include "widgets/document/document.h"
+#include "widgets/document/mask_editor.h"
+#include "widgets/document/measurements.h"
+#include "widgets/evaluations/live_evaluation.h"
+#include "widgets/evaluations/price_box.h"
 #include "widgets/heads/heads_grid.h"
 #include "widgets/heads/heads_threshold.h"
 #include "widgets/heads/heads_view.h"
 #include "widgets/jobs/job_runner.h"
-#include "widgets/evaluations/live_evaluation.h"
-#include "widgets/window/main_window.h"
-#include "widgets/document/mask_editor.h"
 #include "widgets/neurons/neuron_cuts_row.h"
-#include "widgets/evaluations/price_box.h"
+#include "widgets/window/main_window.h"
 
 #include <QApplication>
 #include <QCommandLineParser>
@@ -224,7 +225,7 @@ private:
     /// Each step comes as an event of its own, as from a mouse.
     void dragThreshold() {
         HeadsThreshold* threshold = m_grid->threshold();
-        const MetricResult* result = m_document.result(m_window.headsView()->resultId());
+        const MetricResult* result = m_document.measurements()->result(m_window.headsView()->resultId());
         if (!threshold->isOffered() || !result)
             return;
         std::vector<double> levels;

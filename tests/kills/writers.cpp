@@ -13,8 +13,9 @@
 #include "tests/kills/writers.h"
 #include "widgets/document/autosave.h"
 #include "widgets/document/document.h"
-#include "widgets/jobs/job_runner.h"
+#include "widgets/document/document_files.h"
 #include "widgets/document/mask_editor.h"
+#include "widgets/jobs/job_runner.h"
 
 #include <fmt/format.h>
 
@@ -90,7 +91,7 @@ void runAutosave(const std::string& folder, long call) {
         dieAtCall(folder, call);
         next.start(editMs);
     });
-    document.open(QString::fromStdString(autosavedModel()));
+    document.files()->open(QString::fromStdString(autosavedModel()));
     QCoreApplication::exec();
 }
 
@@ -189,7 +190,7 @@ int holdSession(const QStringList& arguments) {
     QObject::connect(
         &document, &Document::sessionPathChanged, &document, [&] { tell(elsewhere ? "open elsewhere" : "open"); },
         Qt::QueuedConnection);
-    document.open(arguments.at(1));
+    document.files()->open(arguments.at(1));
     return QCoreApplication::exec();
 }
 

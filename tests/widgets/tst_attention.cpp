@@ -17,10 +17,11 @@
 #include "widgets/attention/attention_sheet.h"
 #include "widgets/attention/attention_view.h"
 #include "widgets/document/document.h"
-#include "widgets/plot/figure_actions.h"
-#include "widgets/jobs/job_runner.h"
+#include "widgets/document/document_files.h"
 #include "widgets/document/mask_editor.h"
 #include "widgets/document/selection.h"
+#include "widgets/jobs/job_runner.h"
+#include "widgets/plot/figure_actions.h"
 
 #include <QPlainTextEdit>
 #include <QSignalSpy>
@@ -64,7 +65,7 @@ struct Bench {
         , view(&document, &jobs, &selection) {
         view.resize(700, 620);
         view.run()->setPrompt("a short text");
-        document.open(test::data().filePath("forward/llama-gqa"));
+        document.files()->open(test::data().filePath("forward/llama-gqa"));
     }
 
     static Services services() {

@@ -5,8 +5,9 @@
 #include "tests/support/suite.h"
 #include "widgets/document/autosave.h"
 #include "widgets/document/document.h"
-#include "widgets/jobs/job_runner.h"
+#include "widgets/document/document_files.h"
 #include "widgets/document/mask_editor.h"
+#include "widgets/jobs/job_runner.h"
 
 #include <QDir>
 #include <QElapsedTimer>
@@ -28,7 +29,7 @@ struct Bench {
 
     Bench() {
         fake.addModel(path("small.gguf"), 3);
-        document.open(QString::fromStdString(path("small.gguf")));
+        document.files()->open(QString::fromStdString(path("small.gguf")));
         settle();
     }
     Services services() {
@@ -96,7 +97,7 @@ void TestAutosave::savingTakesItAway() {
     Autosave autosave(&bench.document, bench.state());
     bench.cut({0, 0});
     QTRY_VERIFY(!bench.autosaved().isEmpty());
-    bench.document.saveSession(bench.folder.filePath("mine.h5"));
+    bench.document.files()->saveSession(bench.folder.filePath("mine.h5"));
     bench.settle();
     QTRY_VERIFY(bench.autosaved().isEmpty());
     bench.cut({1, 0});
@@ -115,7 +116,7 @@ void TestAutosave::whatACrashLeftComesBack() {
         QVERIFY(QFile::copy(left, left + ".kept"));
     }
     QVERIFY(QFile::rename(left + ".kept", left)); // it ended without tidying up
-    bench.document.open(QString::fromStdString(bench.path("small.gguf")));
+    bench.document.files()->open(QString::fromStdString(bench.path("small.gguf")));
     bench.settle();
     QVERIFY(bench.document.masks()->mask().keepsAll());
 
@@ -124,7 +125,7 @@ void TestAutosave::whatACrashLeftComesBack() {
     QCOMPARE(found.size(), std::size_t{1});
     QCOMPARE(found.front().model, "small.gguf");
     QCOMPARE(found.front().masks, 1);
-    bench.document.recover(found.front().path, found.front().session);
+    bench.document.files()->recover(found.front().path, found.front().session);
     bench.settle();
     QVERIFY(bench.document.masks()->isCut({1, 2}));
     QCOMPARE(bench.document.masks()->state().edited().name, "sinks");
@@ -178,13 +179,13 @@ void TestAutosave::aSessionOpenTwiceIsSaid() {
     Bench bench;
     Autosave autosave(&bench.document, bench.state());
     QSignalSpy first(&autosave, &Autosave::openElsewhere);
-    bench.document.saveSession(bench.folder.filePath("mine.h5"));
+    bench.document.files()->saveSession(bench.folder.filePath("mine.h5"));
     bench.settle();
     QCOMPARE(first.count(), 0);
     Bench other;
     Autosave second(&other.document, bench.state());
     QSignalSpy elsewhere(&second, &Autosave::openElsewhere);
-    other.document.saveSession(bench.folder.filePath("mine.h5"));
+    other.document.files()->saveSession(bench.folder.filePath("mine.h5"));
     other.settle();
     QCOMPARE(elsewhere.count(), 1);
 }

@@ -13,12 +13,15 @@
 
 #include "tests/support/suite.h"
 #include "widgets/document/command_copier.h"
-#include "widgets/masks/cut_box.h"
 #include "widgets/document/document.h"
+#include "widgets/document/document_files.h"
+#include "widgets/document/mask_editor.h"
+#include "widgets/document/mask_jobs.h"
+#include "widgets/document/measurements.h"
+#include "widgets/evaluations/live_evaluation.h"
 #include "widgets/heads/heads_threshold.h"
 #include "widgets/jobs/job_runner.h"
-#include "widgets/evaluations/live_evaluation.h"
-#include "widgets/document/mask_editor.h"
+#include "widgets/masks/cut_box.h"
 #include "widgets/neurons/neuron_threshold.h"
 
 #include <QClipboard>
@@ -90,14 +93,14 @@ struct Bench {
         choice.tokens = 300;
         choice.isAutomatic = false;
         live.choose(choice);
-        document.open(folder.path("a model"));
+        document.files()->open(folder.path("a model"));
         settle();
     }
 
     void settle() { QTRY_VERIFY_WITH_TIMEOUT(document.isOpen() && jobs.isIdle(), 30'000); }
     MaskEditor& masks() { return *document.masks(); }
     void save(const QString& name) {
-        document.saveSession(folder.path(name));
+        document.files()->saveSession(folder.path(name));
         settle();
     }
     Evaluation measured() {
@@ -180,13 +183,13 @@ void TestCommandCopier::theDenseModelNeedsNoMask() {
 
 void TestCommandCopier::aMetricIsMeasuredAgain() {
     Bench bench;
-    bench.document.measure(parseMetricRequests("gate_norm_head:fold_norm=true"));
+    bench.document.measurements()->measure(parseMetricRequests("gate_norm_head:fold_norm=true"));
     bench.settle();
     bench.copier.copyMeasuring({"gate_norm_head:fold_norm=true"});
     const QString commands = bench.text();
     qInfo("%s", qPrintable(commands));
     const Json values = bench.run(commands).at("metrics").at("gate_norm_head:fold_norm=true").at("values");
-    const Matrix& shown = bench.document.result("gate_norm_head:fold_norm=true")->values;
+    const Matrix& shown = bench.document.measurements()->result("gate_norm_head:fold_norm=true")->values;
     for (std::size_t layer = 0; layer < shown.rows(); ++layer)
         for (std::size_t head = 0; head < shown.columns(); ++head)
             QCOMPARE(values.at(layer).at(head).get<double>(), shown(layer, head));
@@ -227,7 +230,7 @@ void TestCommandCopier::thresholdsAreMadeAgain() {
     HeadsThreshold threshold(&bench.masks(), nullptr);
     for (const char* metric : {"gate_norm_head", "gate_norm_group"}) {
         bench.masks().clearMask();
-        const MetricResult* result = bench.document.result(metric);
+        const MetricResult* result = bench.document.measurements()->result(metric);
         threshold.setResult(result);
         threshold.step(2);
         QVERIFY(!bench.masks().mask().keepsAll());
@@ -237,7 +240,7 @@ void TestCommandCopier::thresholdsAreMadeAgain() {
 
 void TestCommandCopier::sharesOfNeuronsAreMadeAgain() {
     Bench bench;
-    const MetricResult* result = bench.document.result("mag_sp_neuron");
+    const MetricResult* result = bench.document.measurements()->result("mag_sp_neuron");
     NeuronThreshold threshold(&bench.masks(), nullptr);
     threshold.setValues(&result->values, result->request);
     const auto cut = [&](auto preview) {
@@ -327,7 +330,7 @@ void TestCommandCopier::openedMasksAreNamedWhereTheyLie() {
     record.mask = PruningMask(bench.document.spec());
     setHeads(record.mask, std::array{HeadId{1, 1}}, false);
     writeMask(bench.folder.path("given.json").toStdString(), record);
-    bench.document.openMask(bench.folder.path("given.json"));
+    bench.document.maskJobs()->openMask(bench.folder.path("given.json"));
     bench.settle();
     bench.copier.copyExport();
     QVERIFY(bench.text().contains("given.json"));

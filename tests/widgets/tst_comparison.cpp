@@ -6,12 +6,14 @@
 #include "tests/support/suite.h"
 #include "widgets/document/comparison.h"
 #include "widgets/document/document.h"
+#include "widgets/document/document_files.h"
+#include "widgets/document/mask_editor.h"
+#include "widgets/document/measurements.h"
+#include "widgets/document/selection.h"
 #include "widgets/heads/heads_view.h"
 #include "widgets/jobs/job_runner.h"
 #include "widgets/layers/layers_view.h"
-#include "widgets/document/mask_editor.h"
 #include "widgets/results/metric_list.h"
-#include "widgets/document/selection.h"
 
 #include <QSignalSpy>
 #include <QTemporaryDir>
@@ -48,7 +50,7 @@ struct Bench {
         files.addModel(path("small.gguf"), 3);
         files.addModel(path("other.gguf"), 3, "sha256:other");
         files.addModel(path("deep.gguf"), 5, "sha256:deep");
-        document.open(QString::fromStdString(path("small.gguf")));
+        document.files()->open(QString::fromStdString(path("small.gguf")));
         QVERIFY(opened.wait());
         settle();
     }
@@ -60,15 +62,15 @@ struct Bench {
         return made;
     }
     void measure(const char* text, bool masked = false) {
-        document.chooseMeasuring({text, 0, {}}, masked);
-        document.measure(parseMetricRequests("sink_head,sink_layer"));
+        document.measurements()->chooseMeasuring({text, 0, {}}, masked);
+        document.measurements()->measure(parseMetricRequests("sink_head,sink_layer"));
         settle();
     }
     void settle() {
         QTRY_VERIFY(jobs.isIdle());
         QTest::qWait(40); // a frame
     }
-    double value(const std::string& key) const { return document.result(key)->values(0, 0); }
+    double value(const std::string& key) const { return document.measurements()->result(key)->values(0, 0); }
 
     QTemporaryDir folder;
     FakeServices files;
@@ -89,7 +91,7 @@ private slots:
         bench.measure("a");
         bench.measure("abc");
         QCOMPARE(bench.value("sink_layer"), 3.0);
-        const std::vector<std::string> others = bench.document.otherKeys("sink_layer");
+        const std::vector<std::string> others = bench.document.measurements()->otherKeys("sink_layer");
         QCOMPARE(others.size(), 1U);
         QCOMPARE(bench.value(others[0]), 1.0);
         QCOMPARE(bench.comparison.choices().size(), 2U); // one of them is as good as the other
@@ -108,7 +110,7 @@ private slots:
         Bench bench;
         bench.measure("a");
         bench.measure("abc");
-        const std::string latest = measurementKey(bench.document.result("sink_layer")->measurement);
+        const std::string latest = measurementKey(bench.document.measurements()->result("sink_layer")->measurement);
         bench.comparison.compareWith(latest);
         QCOMPARE(bench.value(bench.comparison.keyOf("sink_layer")), -2.0);
     }
@@ -123,7 +125,7 @@ private slots:
         heads.showMetric("sink_head");
         layers.chooseMetrics({"sink_layer"});
         QCOMPARE(heads.currentFigure().cells(0, 0), 3.0);
-        bench.comparison.compareWith(parseResultKey(bench.document.otherKeys("sink_head")[0]).key);
+        bench.comparison.compareWith(parseResultKey(bench.document.measurements()->otherKeys("sink_head")[0]).key);
         QCOMPARE(heads.currentFigure().cells(0, 0), 2.0);
         QCOMPARE(heads.currentFigure().scale.map, "vik");
         QVERIFY(heads.currentFigure().command.find("metric=sink_head@") != std::string::npos);
@@ -140,13 +142,13 @@ private slots:
         bench.comparison.openReference(QString::fromStdString(bench.path("other.gguf")));
         QTRY_VERIFY(bench.comparison.reference());
         bench.settle();
-        QVERIFY(bench.document.result("gate_norm@reference"));
-        QVERIFY(!bench.document.result("sink_layer@reference")); // nobody asked for it
+        QVERIFY(bench.document.measurements()->result("gate_norm@reference"));
+        QVERIFY(!bench.document.measurements()->result("sink_layer@reference")); // nobody asked for it
         bench.measure("a");
-        QVERIFY(bench.document.result("sink_layer@reference"));
-        QVERIFY(bench.document.result("sink_layer@-reference"));
+        QVERIFY(bench.document.measurements()->result("sink_layer@reference"));
+        QVERIFY(bench.document.measurements()->result("sink_layer@-reference"));
         bench.comparison.closeReference();
-        QVERIFY(!bench.document.result("sink_layer@reference"));
+        QVERIFY(!bench.document.measurements()->result("sink_layer@reference"));
         QVERIFY(!bench.comparison.isOn());
     }
 
@@ -155,8 +157,8 @@ private slots:
         bench.comparison.openReference(QString::fromStdString(bench.path("deep.gguf")));
         QTRY_VERIFY(bench.comparison.reference());
         bench.settle();
-        QVERIFY(bench.document.result("gate_norm@reference"));
-        QVERIFY(!bench.document.result("gate_norm@-reference"));
+        QVERIFY(bench.document.measurements()->result("gate_norm@reference"));
+        QVERIFY(!bench.document.measurements()->result("gate_norm@-reference"));
     }
 
     void brokenReferenceIsSaid() {
@@ -170,19 +172,21 @@ private slots:
     void measurementsOfAnotherMaskAreStale() {
         Bench bench;
         bench.measure("a");
-        QCOMPARE(bench.document.state("sink_head"), MetricState::done);
-        QSignalSpy stale(&bench.document, &Document::staleChanged);
+        QCOMPARE(bench.document.measurements()->state("sink_head"), MetricState::done);
+        QSignalSpy stale(bench.document.measurements(), &Measurements::staleChanged);
         bench.document.masks()->setHeadsCut({{1, 2}}, true);
         QCOMPARE(stale.count(), 1);
-        QCOMPARE(bench.document.state("sink_head"), MetricState::stale);
-        QCOMPARE(bench.document.state("gate_norm"), MetricState::done); // weights are as they were
+        QCOMPARE(bench.document.measurements()->state("sink_head"), MetricState::stale);
+        QCOMPARE(bench.document.measurements()->state("gate_norm"), MetricState::done); // weights are as they were
         bench.measure("a", true);
-        QCOMPARE(bench.document.state("sink_head"), MetricState::done);
+        QCOMPARE(bench.document.measurements()->state("sink_head"), MetricState::done);
         QCOMPARE(bench.value("sink_head"), 1.5);
-        QVERIFY(bench.document.session().mask(bench.document.result("sink_head")->measurement.maskDigest));
+        QVERIFY(
+            bench.document.session().mask(bench.document.measurements()->result("sink_head")->measurement.maskDigest));
         bench.document.masks()->undoStack()->undo();
-        QCOMPARE(bench.document.state("sink_head"), MetricState::stale);
-        QCOMPARE(bench.document.state(bench.document.otherKeys("sink_head")[0]), MetricState::done);
+        QCOMPARE(bench.document.measurements()->state("sink_head"), MetricState::stale);
+        QCOMPARE(bench.document.measurements()->state(bench.document.measurements()->otherKeys("sink_head")[0]),
+                 MetricState::done);
     }
 
     void listHasARowForEachMeasurement() {
@@ -195,14 +199,14 @@ private slots:
         bench.measure("abc");
         QCOMPARE(rowOf()->childCount(), 1);
         QCOMPARE(rowOf()->child(0)->text(0), QString("a"));
-        bench.document.forget(bench.document.otherKeys("sink_head")[0]);
+        bench.document.measurements()->forget(bench.document.measurements()->otherKeys("sink_head")[0]);
         QCOMPARE(rowOf()->childCount(), 0);
         QCOMPARE(bench.value("sink_head"), 3.0);
     }
 
     void choiceIsKeptWithTheSession() {
         Bench bench;
-        bench.document.chooseMeasuring({"text.txt", 4096, {}}, true);
+        bench.document.measurements()->chooseMeasuring({"text.txt", 4096, {}}, true);
         QCOMPARE(bench.document.session().view.at("measure.text"), "text.txt");
         QCOMPARE(bench.document.session().view.at("measure.tokens"), "4096");
         QCOMPARE(bench.document.session().view.at("measure.masked"), "true");

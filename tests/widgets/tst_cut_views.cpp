@@ -1,16 +1,17 @@
 #include "analysis/base/error.h"
 #include "tests/support/suite.h"
 #include "widgets/document/document.h"
+#include "widgets/document/document_files.h"
+#include "widgets/document/mask_editor.h"
+#include "widgets/document/selection.h"
 #include "widgets/layers/layer_marks_legend.h"
-#include "widgets/neurons/layer_neurons.h"
 #include "widgets/layers/layers_plot.h"
 #include "widgets/layers/layers_view.h"
-#include "widgets/document/mask_editor.h"
+#include "widgets/neurons/layer_neurons.h"
 #include "widgets/neurons/neuron_cuts_row.h"
 #include "widgets/neurons/neuron_histogram.h"
 #include "widgets/neurons/neuron_table.h"
 #include "widgets/neurons/neurons_view.h"
-#include "widgets/document/selection.h"
 
 #include <QApplication>
 #include <QClipboard>
@@ -77,7 +78,7 @@ struct Bench {
         layers.resize(860, 440);
         neurons.resize(900, 700);
         QSignalSpy opened(&document, &Document::opened);
-        document.open(folder.path() + "/made.h5");
+        document.files()->open(folder.path() + "/made.h5");
         QVERIFY(opened.wait());
         for (QWidget* view : {static_cast<QWidget*>(&layers), static_cast<QWidget*>(&neurons)}) {
             view->show();

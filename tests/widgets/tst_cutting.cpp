@@ -1,14 +1,16 @@
 #include "analysis/base/error.h"
 #include "tests/support/suite.h"
 #include "widgets/document/document.h"
+#include "widgets/document/document_files.h"
+#include "widgets/document/mask_editor.h"
+#include "widgets/document/measurements.h"
+#include "widgets/document/selection.h"
 #include "widgets/heads/hatch_legend.h"
 #include "widgets/heads/heads_grid.h"
 #include "widgets/heads/heads_threshold.h"
 #include "widgets/heads/heads_view.h"
-#include "widgets/window/main_window.h"
 #include "widgets/heads/mask_actions.h"
-#include "widgets/document/mask_editor.h"
-#include "widgets/document/selection.h"
+#include "widgets/window/main_window.h"
 
 #include <QAction>
 #include <QApplication>
@@ -81,7 +83,7 @@ public:
         , document(services(), &jobs) {
         heads.resize(size);
         QSignalSpy opened(&document, &Document::opened);
-        document.open(m_folder.path() + "/made.h5");
+        document.files()->open(m_folder.path() + "/made.h5");
         opened.wait();
         heads.show();
         heads.activateWindow();
@@ -425,7 +427,7 @@ private slots:
                                    made.options.at("protect"),
                                    0,
                                    {}};
-        const Matrix& values = bench.document.result(bench.heads.resultId())->values;
+        const Matrix& values = bench.document.measurements()->result(bench.heads.resultId())->values;
         QVERIFY(pruneBy(spec, request, values) == record.mask);
     }
 

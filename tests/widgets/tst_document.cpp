@@ -4,6 +4,8 @@
 
 #include "tests/support/suite.h"
 #include "widgets/document/document.h"
+#include "widgets/document/document_files.h"
+#include "widgets/document/measurements.h"
 #include "widgets/jobs/job_runner.h"
 
 #include <QElapsedTimer>
@@ -30,7 +32,7 @@ struct Bench {
     QSignalSpy noticed{&document, &Document::noticed};
 
     std::string path(const char* name) const { return folder.filePath(name).toStdString(); }
-    void open(const std::string& path) { document.open(QString::fromStdString(path)); }
+    void open(const std::string& path) { document.files()->open(QString::fromStdString(path)); }
     void settle() { QTRY_VERIFY(jobs.isIdle()); }
 };
 
@@ -63,14 +65,14 @@ void TestDocument::openedModelIsMeasuredByItself() {
     bench.services.addModel(bench.path("small.gguf"), 3);
     QVERIFY(!bench.document.isOpen());
     bench.open(bench.path("small.gguf"));
-    QVERIFY(bench.document.isOpening());
+    QVERIFY(bench.document.files()->isOpening());
     QVERIFY(bench.opened.wait());
     QVERIFY(bench.document.model());
-    QCOMPARE(bench.document.state("gate_norm"), MetricState::computing);
+    QCOMPARE(bench.document.measurements()->state("gate_norm"), MetricState::computing);
     bench.settle();
     for (const char* id : {"gate_norm", "gate_norm_headwise", "gate_norm_head", "gate_norm_group", "mag_sp_neuron"}) {
-        QCOMPARE(bench.document.state(id), MetricState::done);
-        const MetricResult* result = bench.document.result(id);
+        QCOMPARE(bench.document.measurements()->state(id), MetricState::done);
+        const MetricResult* result = bench.document.measurements()->result(id);
         QCOMPARE(result->measurement.fingerprint, "sha256:fake");
         QVERIFY(std::isfinite(result->values(2, 0)));
     }
@@ -84,14 +86,14 @@ void TestDocument::layersArriveAsTheyAreDone() {
     const auto model = bench.services.addModel(bench.path("small.gguf"), 4);
     model->layersFree = 2;
     bench.open(bench.path("small.gguf"));
-    QTRY_VERIFY(bench.document.result("gate_norm_head"));
-    QTRY_VERIFY(std::isfinite(bench.document.result("gate_norm_head")->values(1, 3)));
-    QVERIFY(std::isnan(bench.document.result("gate_norm_head")->values(2, 0)));
-    QCOMPARE(bench.document.state("gate_norm_head"), MetricState::computing);
+    QTRY_VERIFY(bench.document.measurements()->result("gate_norm_head"));
+    QTRY_VERIFY(std::isfinite(bench.document.measurements()->result("gate_norm_head")->values(1, 3)));
+    QVERIFY(std::isnan(bench.document.measurements()->result("gate_norm_head")->values(2, 0)));
+    QCOMPARE(bench.document.measurements()->state("gate_norm_head"), MetricState::computing);
     model->layersFree = 100;
     bench.settle();
-    QVERIFY(std::isfinite(bench.document.result("gate_norm_head")->values(3, 3)));
-    QCOMPARE(bench.document.state("gate_norm_head"), MetricState::done);
+    QVERIFY(std::isfinite(bench.document.measurements()->result("gate_norm_head")->values(3, 3)));
+    QCOMPARE(bench.document.measurements()->state("gate_norm_head"), MetricState::done);
 }
 
 void TestDocument::failureKeepsWhatWasOpen() {
@@ -105,7 +107,7 @@ void TestDocument::failureKeepsWhatWasOpen() {
     const QString message = bench.failed.first().first().toString();
     QVERIFY2(message.contains("bad.gguf: is no model. Choose another file"), qPrintable(message));
     QCOMPARE(bench.document.session().model.name, "good.gguf");
-    QCOMPARE(bench.document.state("gate_norm"), MetricState::done);
+    QCOMPARE(bench.document.measurements()->state("gate_norm"), MetricState::done);
     QVERIFY(bench.document.model());
     QCOMPARE(bench.opened.count(), 1);
 }
@@ -131,14 +133,14 @@ void TestDocument::resultsOfTheModelBeforeAreDropped() {
     bench.services.addModel(bench.path("quick.gguf"), 2);
     slow->layersFree = 1;
     bench.open(bench.path("slow.gguf"));
-    QTRY_VERIFY(bench.document.result("gate_norm"));
+    QTRY_VERIFY(bench.document.measurements()->result("gate_norm"));
     bench.open(bench.path("quick.gguf"));
     QTRY_COMPARE(bench.opened.count(), 2);
-    QVERIFY(!bench.document.result("gate_norm")); // what had arrived of the other model is gone at once
+    QVERIFY(!bench.document.measurements()->result("gate_norm")); // what had arrived of the other model is gone at once
     slow->layersFree = 100;
     bench.settle();
     QCOMPARE(bench.document.session().results.size(), parseMetricRequests("weights").size());
-    QCOMPARE(bench.document.result("gate_norm")->values.rows(), 2U);
+    QCOMPARE(bench.document.measurements()->result("gate_norm")->values.rows(), 2U);
 }
 
 void TestDocument::cancelledMeasurementLeavesNothing() {
@@ -146,12 +148,12 @@ void TestDocument::cancelledMeasurementLeavesNothing() {
     const auto model = bench.services.addModel(bench.path("small.gguf"), 4);
     model->layersFree = 2;
     bench.open(bench.path("small.gguf"));
-    QTRY_VERIFY(bench.document.result("gate_norm"));
+    QTRY_VERIFY(bench.document.measurements()->result("gate_norm"));
     bench.jobs.cancelAll();
     model->layersFree = 100;
     bench.settle();
-    QCOMPARE(bench.document.state("gate_norm"), MetricState::notComputed);
-    QVERIFY(!bench.document.result("gate_norm"));
+    QCOMPARE(bench.document.measurements()->state("gate_norm"), MetricState::notComputed);
+    QVERIFY(!bench.document.measurements()->result("gate_norm"));
     QVERIFY(bench.document.session().results.empty());
     QVERIFY(bench.failed.isEmpty());
 }
@@ -164,7 +166,7 @@ void TestDocument::runningMeasurementIsNotStartedTwice() {
     bench.open(bench.path("small.gguf"));
     QVERIFY(bench.opened.wait());
     QCOMPARE(started.count(), 2); // opening, measuring
-    bench.document.measure(parseMetricRequests("gate_norm"));
+    bench.document.measurements()->measure(parseMetricRequests("gate_norm"));
     QCOMPARE(started.count(), 2);
     model->layersFree = 100;
     bench.settle();
@@ -175,12 +177,12 @@ void TestDocument::variantsComeAfterTheirMetric() {
     bench.services.addModel(bench.path("small.gguf"), 2);
     bench.open(bench.path("small.gguf"));
     bench.settle();
-    bench.document.measure(parseMetricRequests("gate_norm:fold_norm=true"));
+    bench.document.measurements()->measure(parseMetricRequests("gate_norm:fold_norm=true"));
     bench.settle();
     const std::vector<std::string> expected{"gate_norm",      "gate_norm:fold_norm=true", "gate_norm_headwise",
                                             "gate_norm_head", "gate_norm_group",          "mag_sp_head",
                                             "mag_sp_neuron"};
-    QCOMPARE(bench.document.resultIds(), expected);
+    QCOMPARE(bench.document.measurements()->resultIds(), expected);
 }
 
 void TestDocument::sessionStandsWithoutItsCheckpoint() {
@@ -190,12 +192,12 @@ void TestDocument::sessionStandsWithoutItsCheckpoint() {
     bench.open(bench.path("work.h5"));
     QVERIFY(bench.opened.wait());
     QVERIFY(!bench.document.model());
-    QCOMPARE(bench.document.state("gate_norm_head"), MetricState::done);
-    QCOMPARE(bench.document.result("gate_norm_head")->values(2, 3), 12.0);
+    QCOMPARE(bench.document.measurements()->state("gate_norm_head"), MetricState::done);
+    QCOMPARE(bench.document.measurements()->result("gate_norm_head")->values(2, 3), 12.0);
     QCOMPARE(bench.document.sessionPath().toStdString(), bench.path("work.h5"));
     QCOMPARE(bench.noticed.count(), 1);
     QVERIFY(bench.noticed.first().first().toString().contains("/nowhere/at/all.gguf"));
-    bench.document.measure(parseMetricRequests("gate_norm"));
+    bench.document.measurements()->measure(parseMetricRequests("gate_norm"));
     QCOMPARE(bench.failed.count(), 1);
     QVERIFY(bench.failed.first().first().toString().contains("Locate model"));
 }
@@ -242,12 +244,12 @@ void TestDocument::locatedModelMustHaveTheFingerprint() {
     bench.services.addSession(bench.path("work.h5"), card);
     bench.open(bench.path("work.h5"));
     bench.settle();
-    bench.document.locateModel(QString::fromStdString(bench.path("wrong.gguf")));
+    bench.document.files()->locateModel(QString::fromStdString(bench.path("wrong.gguf")));
     bench.settle();
     QCOMPARE(bench.failed.count(), 1);
     QVERIFY(!bench.document.model());
     QSignalSpy located(&bench.document, &Document::modelLocated);
-    bench.document.locateModel(QString::fromStdString(bench.path("right.gguf")));
+    bench.document.files()->locateModel(QString::fromStdString(bench.path("right.gguf")));
     bench.settle();
     QCOMPARE(located.count(), 1);
     QVERIFY(bench.document.model());
@@ -260,21 +262,21 @@ void TestDocument::savingWritesWhatWasThereWhenAsked() {
     bench.services.addModel(bench.path("small.gguf"), 3);
     bench.open(bench.path("small.gguf"));
     bench.settle();
-    QSignalSpy saved(&bench.document, &Document::saved);
+    QSignalSpy saved(bench.document.files(), &DocumentFiles::saved);
     const QString file = QString::fromStdString(bench.path("work.h5"));
-    bench.document.saveSession(file);
-    QVERIFY(bench.document.isSaving());
+    bench.document.files()->saveSession(file);
+    QVERIFY(bench.document.files()->isSaving());
     bench.settle();
-    QVERIFY(!bench.document.isSaving());
+    QVERIFY(!bench.document.files()->isSaving());
     QCOMPARE(saved.first().first().toString(), file);
     QCOMPARE(bench.document.sessionPath(), file);
     QCOMPARE(bench.services.written.at(bench.path("work.h5")).results.size(), parseMetricRequests("weights").size());
     QCOMPARE(bench.services.written.at(bench.path("work.h5")).model.fingerprint, "sha256:fake");
 
-    bench.document.measure(parseMetricRequests("gate_norm:fold_norm=true"));
+    bench.document.measurements()->measure(parseMetricRequests("gate_norm:fold_norm=true"));
     bench.settle();
     QVERIFY(bench.document.isModified());
-    bench.document.saveSession(file);
+    bench.document.files()->saveSession(file);
     bench.settle();
     QVERIFY(!bench.document.isModified());
     QCOMPARE(bench.services.written.at(bench.path("work.h5")).results.size(), parseMetricRequests("weights").size() + 1);
@@ -286,22 +288,22 @@ void TestDocument::failedSavingKeepsTheMark() {
     bench.services.addSession(bench.path("work.h5"), model->card());
     bench.open(bench.path("work.h5"));
     bench.settle();
-    bench.document.measure(parseMetricRequests("gate_norm"));
+    bench.document.measurements()->measure(parseMetricRequests("gate_norm"));
     bench.settle();
     QVERIFY(bench.document.isModified());
     bench.services.diskIsFull = true;
-    bench.document.saveSession(bench.document.sessionPath());
+    bench.document.files()->saveSession(bench.document.sessionPath());
     bench.settle();
     QCOMPARE(bench.failed.count(), 1);
     QVERIFY(bench.document.isModified());
-    QVERIFY(!bench.document.isSaving());
+    QVERIFY(!bench.document.files()->isSaving());
 }
 
 void TestDocument::closingWhileMeasuringIsQuick() {
     auto bench = std::make_unique<Bench>();
     bench->services.addModel(bench->path("large.gguf"), 5000);
     bench->open(bench->path("large.gguf"));
-    QTRY_VERIFY(bench->document.result("gate_norm"));
+    QTRY_VERIFY(bench->document.measurements()->result("gate_norm"));
     QElapsedTimer clock;
     clock.start();
     bench.reset();

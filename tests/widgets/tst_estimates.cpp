@@ -7,12 +7,14 @@
 #include "analysis/figures/figure.h"
 #include "tests/support/suite.h"
 #include "widgets/document/document.h"
-#include "widgets/plot/figure_painter.h"
+#include "widgets/document/document_files.h"
+#include "widgets/document/measurements.h"
+#include "widgets/document/selection.h"
 #include "widgets/layers/layers_plot.h"
 #include "widgets/layers/layers_view.h"
+#include "widgets/plot/figure_painter.h"
 #include "widgets/plot/plot_range.h"
 #include "widgets/plot/plot_theme.h"
-#include "widgets/document/selection.h"
 #include "widgets/results/selection_inspector.h"
 
 #include <QApplication>
@@ -118,7 +120,7 @@ struct Bench {
         const std::string path = folder.filePath("model.gguf").toStdString();
         files.addModel(path, layerCount);
         QSignalSpy opened(&document, &Document::opened);
-        document.open(QString::fromStdString(path));
+        document.files()->open(QString::fromStdString(path));
         QVERIFY(opened.wait());
         for (QWidget* widget : {static_cast<QWidget*>(&layers), static_cast<QWidget*>(&inspector)}) {
             widget->show();
@@ -138,7 +140,7 @@ struct Bench {
         dictated.give({id, layer, {value}, error > 0 ? std::vector{error} : std::vector<double>()});
     }
     double value(int layer) const {
-        const MetricResult* result = document.result("gate_norm");
+        const MetricResult* result = document.measurements()->result("gate_norm");
         return result ? result->values(static_cast<std::size_t>(layer), 0) : missing;
     }
     static void settle() { QTest::qWait(90); } // news of jobs, then a frame
@@ -249,11 +251,11 @@ void TestEstimates::exactValuesReplaceEstimates() {
         bench.give("gate_norm", layer, 10 + layer, 0.5);
     bench.give("gate_norm_headwise", 0, 4);
     QTRY_COMPARE(bench.value(2), 12.0);
-    const MetricResult* result = bench.document.result("gate_norm");
-    QCOMPARE(bench.document.state("gate_norm"), MetricState::computing);
+    const MetricResult* result = bench.document.measurements()->result("gate_norm");
+    QCOMPARE(bench.document.measurements()->state("gate_norm"), MetricState::computing);
     QCOMPARE(result->errorAt(1, 0), 0.5);
-    QTRY_VERIFY(bench.document.result("gate_norm_headwise"));
-    QVERIFY(!bench.document.result("gate_norm_headwise")->standardError);
+    QTRY_VERIFY(bench.document.measurements()->result("gate_norm_headwise"));
+    QVERIFY(!bench.document.measurements()->result("gate_norm_headwise")->standardError);
 
     bench.give("gate_norm", 1, 11.25);
     QTRY_COMPARE(bench.value(1), 11.25);
@@ -265,19 +267,20 @@ void TestEstimates::exactValuesReplaceEstimates() {
     QTRY_COMPARE(bench.value(2), 12.25);
     QVERIFY(!result->standardError);
     bench.dictated.finish();
-    QTRY_COMPARE(bench.document.state("gate_norm"), MetricState::done);
+    QTRY_COMPARE(bench.document.measurements()->state("gate_norm"), MetricState::done);
     QCOMPARE(bench.value(1), 11.25);
-    QVERIFY(!bench.document.result("gate_norm")->standardError);
+    QVERIFY(!bench.document.measurements()->result("gate_norm")->standardError);
 }
 
 void TestEstimates::estimatesOfACancelledMeasurementAreForgotten() {
     Bench bench(3);
     bench.give("gate_norm", 0, 10, 0.5);
     QTRY_COMPARE(bench.value(0), 10.0);
-    QVERIFY(std::isnan((*bench.document.result("gate_norm")->standardError)(2, 0))); // nothing came of it
+    QVERIFY(
+        std::isnan((*bench.document.measurements()->result("gate_norm")->standardError)(2, 0))); // nothing came of it
     bench.jobs.cancelAll();
     QTRY_VERIFY(bench.jobs.isIdle());
-    QVERIFY(!bench.document.result("gate_norm"));
+    QVERIFY(!bench.document.measurements()->result("gate_norm"));
     QVERIFY(bench.document.session().results.empty());
 }
 

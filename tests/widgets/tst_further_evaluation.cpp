@@ -15,14 +15,15 @@
 
 #include "tests/support/suite.h"
 #include "widgets/document/document.h"
+#include "widgets/document/document_files.h"
+#include "widgets/document/mask_editor.h"
 #include "widgets/evaluations/effect_box.h"
 #include "widgets/evaluations/evaluation_table.h"
 #include "widgets/evaluations/further_choice_box.h"
 #include "widgets/evaluations/further_evaluation.h"
 #include "widgets/evaluations/generation_view.h"
-#include "widgets/jobs/job_runner.h"
 #include "widgets/evaluations/live_evaluation.h"
-#include "widgets/document/mask_editor.h"
+#include "widgets/jobs/job_runner.h"
 #include "widgets/window/theme.h"
 
 #include <QAction>
@@ -104,7 +105,7 @@ struct Bench {
         EvaluationChoice choice = live.choice();
         choice.text.path = text.toStdString();
         live.choose(choice);
-        document.open(writeModel(folder));
+        document.files()->open(writeModel(folder));
         if (!QTest::qWaitFor([this] { return document.isOpen(); }))
             qFatal("the model did not open");
     }
@@ -413,7 +414,7 @@ void TestFurtherEvaluation::anotherModelBeginsAnew() {
     choice.tasks = {request(bench.file("few.jsonl", 6))};
     bench.choose(choice);
     QTRY_VERIFY(bench.isMeasured());
-    bench.document.open(bench.folder.path());
+    bench.document.files()->open(bench.folder.path());
     QTRY_COMPARE(bench.titles.count("Asking few of the dense model"), 2);
     QTRY_VERIFY(bench.isMeasured());
     QCOMPARE(bench.document.session().evaluations.size(), 1U);

@@ -4,13 +4,14 @@
 #endif
 
 #include "tests/support/suite.h"
-#include "widgets/masks/cut_box.h"
 #include "widgets/document/document.h"
-#include "widgets/plot/figure_actions.h"
-#include "widgets/heads/gradient_view.h"
-#include "widgets/jobs/job_runner.h"
+#include "widgets/document/document_files.h"
 #include "widgets/document/mask_editor.h"
 #include "widgets/document/selection.h"
+#include "widgets/heads/gradient_view.h"
+#include "widgets/jobs/job_runner.h"
+#include "widgets/masks/cut_box.h"
+#include "widgets/plot/figure_actions.h"
 
 #include <QApplication>
 #include <QCheckBox>
@@ -60,7 +61,7 @@ struct Bench {
         view.resize(800, 600);
         view.show();
         cut.show();
-        document.open(QString::fromStdString(path));
+        document.files()->open(QString::fromStdString(path));
         settle();
     }
     void settle() {

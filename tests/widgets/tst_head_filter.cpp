@@ -1,19 +1,20 @@
 #include "analysis/base/error.h"
-#include "analysis/strategies/head_filter_rule.h"
 #include "analysis/base/usage_error.h"
+#include "analysis/strategies/head_filter_rule.h"
 #include "tests/support/suite.h"
 #include "widgets/attention/attention_sheet.h"
-#include "widgets/masks/cut_box.h"
 #include "widgets/document/document.h"
-#include "widgets/results/filter_bar.h"
+#include "widgets/document/document_files.h"
 #include "widgets/document/head_filter.h"
-#include "widgets/window/head_search.h"
+#include "widgets/document/mask_editor.h"
+#include "widgets/document/selection.h"
 #include "widgets/heads/heads_view.h"
 #include "widgets/layers/layers_plot.h"
 #include "widgets/layers/layers_view.h"
-#include "widgets/document/mask_editor.h"
-#include "widgets/document/selection.h"
+#include "widgets/masks/cut_box.h"
+#include "widgets/results/filter_bar.h"
 #include "widgets/results/selection_inspector.h"
+#include "widgets/window/head_search.h"
 
 #include <QComboBox>
 #include <QDoubleSpinBox>
@@ -123,7 +124,7 @@ struct Bench {
         heads.resize(860, 500);
         layers.resize(860, 440);
         QSignalSpy opened(&document, &Document::opened);
-        document.open(folder.path() + "/made.h5");
+        document.files()->open(folder.path() + "/made.h5");
         QVERIFY(opened.wait());
         for (QWidget* view : {static_cast<QWidget*>(&heads), static_cast<QWidget*>(&layers)}) {
             view->show();

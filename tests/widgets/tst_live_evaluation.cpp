@@ -12,11 +12,12 @@
 #include "analysis/base/error.h"
 #include "tests/support/suite.h"
 #include "widgets/document/document.h"
-#include "widgets/jobs/job_runner.h"
-#include "widgets/evaluations/live_evaluation.h"
+#include "widgets/document/document_files.h"
 #include "widgets/document/mask_editor.h"
+#include "widgets/evaluations/live_evaluation.h"
 #include "widgets/evaluations/mask_prediction.h"
 #include "widgets/evaluations/prediction_box.h"
+#include "widgets/jobs/job_runner.h"
 
 #include <QLabel>
 #include <QSignalSpy>
@@ -42,7 +43,7 @@ struct Bench {
         EvaluationChoice choice = live.choice();
         choice.text.path = text.toStdString();
         live.choose(choice);
-        document.open(test::data().filePath("forward/llama-gqa"));
+        document.files()->open(test::data().filePath("forward/llama-gqa"));
     }
 
     static Services services(std::size_t count) {
@@ -261,7 +262,7 @@ void TestLiveEvaluation::whatASessionHasPredictsAtOnce() {
     EvaluationChoice choice = live.choice();
     choice.isAutomatic = false;
     live.choose(choice);
-    document.open("kept.h5");
+    document.files()->open("kept.h5");
     QTRY_VERIFY(document.isOpen());
     document.masks()->setHeadsCut({{0, 1}}, true);
     QVERIFY(live.prediction()->shown().has_value());

@@ -3,26 +3,28 @@
 #endif
 
 #include "tests/support/suite.h"
-#include "widgets/window/command_palette.h"
 #include "widgets/document/document.h"
-#include "widgets/results/filter_bar.h"
-#include "widgets/window/fuzzy.h"
+#include "widgets/document/document_files.h"
+#include "widgets/document/mask_editor.h"
+#include "widgets/document/measurements.h"
+#include "widgets/document/selection.h"
 #include "widgets/heads/heads_view.h"
 #include "widgets/jobs/job_runner.h"
 #include "widgets/jobs/jobs_panel.h"
-#include "widgets/neurons/layer_neurons.h"
+#include "widgets/jobs/log_panel.h"
+#include "widgets/jobs/message_bar.h"
 #include "widgets/layers/layers_plot.h"
 #include "widgets/layers/layers_view.h"
-#include "widgets/jobs/log_panel.h"
-#include "widgets/window/main_window.h"
-#include "widgets/document/mask_editor.h"
-#include "widgets/jobs/message_bar.h"
-#include "widgets/results/metric_list.h"
-#include "widgets/window/model_card_panel.h"
+#include "widgets/neurons/layer_neurons.h"
 #include "widgets/neurons/neurons_view.h"
-#include "widgets/window/recent_files.h"
-#include "widgets/document/selection.h"
+#include "widgets/results/filter_bar.h"
+#include "widgets/results/metric_list.h"
 #include "widgets/results/selection_inspector.h"
+#include "widgets/window/command_palette.h"
+#include "widgets/window/fuzzy.h"
+#include "widgets/window/main_window.h"
+#include "widgets/window/model_card_panel.h"
+#include "widgets/window/recent_files.h"
 #include "widgets/window/shortcut_sheet.h"
 #include "widgets/window/welcome_page.h"
 
@@ -431,7 +433,7 @@ void TestMainWindow::metricIsMeasuredWithOptions() {
     QCOMPARE(measure->text(), "Measure");
     QTest::mouseClick(measure, Qt::LeftButton);
     program.settle();
-    QCOMPARE(program.document.state("gate_norm_head:fold_norm=true"), MetricState::done);
+    QCOMPARE(program.document.measurements()->state("gate_norm_head:fold_norm=true"), MetricState::done);
     QVERIFY(rowsOf(list->findChild<QTreeWidget*>()).contains("fold_norm|"));
     QCOMPARE(measure->text(), "Measure again");
     QVERIFY(!program.window->isWindowModified());
@@ -442,14 +444,14 @@ void TestMainWindow::stoppedVariantLeavesTheList() {
     program.openModel();
     const auto& model = dynamic_cast<const FakeModel&>(*program.document.model());
     model.layersFree = 0;
-    program.document.measure(parseMetricRequests("gate_norm:fold_norm=true"));
+    program.document.measurements()->measure(parseMetricRequests("gate_norm:fold_norm=true"));
     auto* tree = program.find<MetricList>()->findChild<QTreeWidget*>();
     QVERIFY(rowsOf(tree).contains("fold_norm|"));
     program.jobs.cancelAll();
     model.layersFree = 100;
     program.settle();
     QVERIFY(!rowsOf(tree).contains("fold_norm|"));
-    QCOMPARE(program.document.state("gate_norm"), MetricState::done);
+    QCOMPARE(program.document.measurements()->state("gate_norm"), MetricState::done);
 }
 
 void TestMainWindow::jobIsCancelledByItsButton() {
@@ -457,7 +459,7 @@ void TestMainWindow::jobIsCancelledByItsButton() {
     program.openModel();
     const auto& model = dynamic_cast<const FakeModel&>(*program.document.model());
     model.layersFree = 1;
-    program.document.measure(parseMetricRequests("gate_norm:fold_norm=true"));
+    program.document.measurements()->measure(parseMetricRequests("gate_norm:fold_norm=true"));
     auto* panel = program.find<JobsPanel>();
     program.find<QDockWidget>("jobs")->show();
     QToolButton* cancel = nullptr;
@@ -665,9 +667,9 @@ void TestMainWindow::closingAsksOnlyWhenSomethingIsLost() {
     QVERIFY(program.window->close()); // a model's own metrics are quickly made again
     program.window->show();
 
-    program.document.saveSession(QString::fromStdString(program.path("work.h5")));
+    program.document.files()->saveSession(QString::fromStdString(program.path("work.h5")));
     program.settle();
-    program.document.measure(parseMetricRequests("gate_norm:fold_norm=true"));
+    program.document.measurements()->measure(parseMetricRequests("gate_norm:fold_norm=true"));
     program.settle();
     QVERIFY(program.window->isWindowModified());
     QVERIFY(!program.window->close());
@@ -685,9 +687,9 @@ void TestMainWindow::closingAsksOnlyWhenSomethingIsLost() {
 void TestMainWindow::savedOnClosing() {
     Program program;
     program.openModel();
-    program.document.saveSession(QString::fromStdString(program.path("work.h5")));
+    program.document.files()->saveSession(QString::fromStdString(program.path("work.h5")));
     program.settle();
-    program.document.measure(parseMetricRequests("gate_norm:fold_norm=true"));
+    program.document.measurements()->measure(parseMetricRequests("gate_norm:fold_norm=true"));
     program.settle();
     QVERIFY(!program.window->close());
     program.find<QMessageBox>("unsaved")->button(QMessageBox::Save)->click();
@@ -728,7 +730,7 @@ void TestMainWindow::commandsAreCopiedFromTheMenus() {
     };
     QVERIFY(isOffered("Copy mask as command line") && isOffered("Copy export as command line"));
     // A mask beside its session is said where it lies.
-    program.document.saveSession(program.folder.filePath("s.h5"));
+    program.document.files()->saveSession(program.folder.filePath("s.h5"));
     program.settle();
     program.document.masks()->setHeadsCut({{0, 1}}, true);
     program.action("Copy mask as command line")->trigger();

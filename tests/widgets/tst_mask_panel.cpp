@@ -4,14 +4,15 @@
 #endif
 
 #include "tests/support/suite.h"
-#include "widgets/masks/cut_box.h"
 #include "widgets/document/document.h"
+#include "widgets/document/document_files.h"
+#include "widgets/document/mask_editor.h"
 #include "widgets/evaluations/evaluation_scatter.h"
 #include "widgets/evaluations/evaluations_panel.h"
-#include "widgets/masks/export_box.h"
-#include "widgets/jobs/job_runner.h"
 #include "widgets/evaluations/live_evaluation.h"
-#include "widgets/document/mask_editor.h"
+#include "widgets/jobs/job_runner.h"
+#include "widgets/masks/cut_box.h"
+#include "widgets/masks/export_box.h"
 #include "widgets/masks/mask_list_box.h"
 #include "widgets/masks/mask_panel.h"
 
@@ -60,7 +61,7 @@ struct Bench {
 
     Bench() {
         services.addModel(folder.filePath("small.gguf").toStdString(), 3);
-        document.open(folder.filePath("small.gguf"));
+        document.files()->open(folder.filePath("small.gguf"));
         settle();
         panel.show();
         evaluations.show();

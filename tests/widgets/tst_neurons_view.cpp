@@ -5,13 +5,14 @@
 #include "analysis/base/text.h"
 #include "tests/support/suite.h"
 #include "widgets/document/document.h"
-#include "widgets/plot/figure_actions.h"
+#include "widgets/document/document_files.h"
+#include "widgets/document/selection.h"
 #include "widgets/jobs/job_runner.h"
-#include "widgets/neurons/layer_neurons.h"
 #include "widgets/layers/layers_plot.h"
+#include "widgets/neurons/layer_neurons.h"
 #include "widgets/neurons/neuron_table.h"
 #include "widgets/neurons/neurons_view.h"
-#include "widgets/document/selection.h"
+#include "widgets/plot/figure_actions.h"
 
 #include <QApplication>
 #include <QCheckBox>
@@ -84,7 +85,7 @@ struct Bench {
     void open(const Session& made) {
         const std::string path = folder.filePath("made.h5").toStdString();
         services.sessions[path] = made;
-        document.open(QString::fromStdString(path));
+        document.files()->open(QString::fromStdString(path));
         settle();
     }
     void settle() {
@@ -135,7 +136,7 @@ private slots:
         Bench bench;
         const auto model = bench.services.addModel(bench.folder.filePath("small.gguf").toStdString(), 8);
         model->layersFree = 3;
-        bench.document.open(bench.folder.filePath("small.gguf"));
+        bench.document.files()->open(bench.folder.filePath("small.gguf"));
         const auto measured = [&] {
             const Figure figure = bench.view.currentFigure();
             return figure.series.empty()

@@ -1,15 +1,17 @@
 #include "analysis/base/error.h"
 #include "tests/support/suite.h"
 #include "widgets/document/document.h"
-#include "widgets/plot/figure_actions.h"
+#include "widgets/document/document_files.h"
+#include "widgets/document/mask_editor.h"
+#include "widgets/document/measurements.h"
+#include "widgets/document/selection.h"
 #include "widgets/heads/heads_grid.h"
 #include "widgets/heads/mask_actions.h"
-#include "widgets/document/mask_editor.h"
+#include "widgets/plot/figure_actions.h"
 #include "widgets/plot/plot_theme.h"
 #include "widgets/results/result_combo.h"
 #include "widgets/scatter/scatter_plot.h"
 #include "widgets/scatter/scatter_view.h"
-#include "widgets/document/selection.h"
 
 #include <QApplication>
 #include <QCheckBox>
@@ -96,7 +98,7 @@ public:
         : document(services(), &jobs) {
         view.resize(900, 620);
         QSignalSpy opened(&document, &Document::opened);
-        document.open(folder.path() + "/made.h5");
+        document.files()->open(folder.path() + "/made.h5");
         QVERIFY(opened.wait());
         view.show();
         QVERIFY(QTest::qWaitForWindowExposed(&view));
@@ -158,8 +160,8 @@ private slots:
     void theFirstTwoMeasuredMetricsOfHeadsAreShown() {
         const Bench bench;
         QCOMPARE(bench.view.keys(), (std::vector<std::string>{"gate_norm_head", "mag_sp_head"}));
-        const MetricResult& x = *bench.document.result("gate_norm_head");
-        const MetricResult& y = *bench.document.result("mag_sp_head");
+        const MetricResult& x = *bench.document.measurements()->result("gate_norm_head");
+        const MetricResult& y = *bench.document.measurements()->result("mag_sp_head");
         const RankCorrelation correlation = rankCorrelation(x.values.values(), y.values.values());
         QCOMPARE(bench.line(), QString::fromStdString(correlationText(correlation, Scope::head)));
         QVERIFY(bench.line().endsWith("24 heads"));

@@ -1,15 +1,16 @@
 #include "analysis/base/error.h"
 #include "analysis/base/text.h"
 #include "tests/support/suite.h"
-#include "widgets/plot/colour_maps.h"
 #include "widgets/document/document.h"
-#include "widgets/plot/figure_actions.h"
+#include "widgets/document/document_files.h"
+#include "widgets/document/selection.h"
 #include "widgets/heads/heads_grid.h"
 #include "widgets/heads/heads_view.h"
 #include "widgets/layers/layers_plot.h"
 #include "widgets/layers/layers_view.h"
+#include "widgets/plot/colour_maps.h"
+#include "widgets/plot/figure_actions.h"
 #include "widgets/plot/plot_theme.h"
-#include "widgets/document/selection.h"
 
 #include <QApplication>
 #include <QCheckBox>
@@ -100,7 +101,7 @@ public:
     void open(const Session& made) {
         served = made;
         QSignalSpy opened(&document, &Document::opened);
-        document.open(folder.path() + "/made.h5");
+        document.files()->open(folder.path() + "/made.h5");
         QVERIFY(opened.wait());
         for (QWidget* view : {static_cast<QWidget*>(&heads), static_cast<QWidget*>(&layers)}) {
             view->show();

@@ -42,9 +42,8 @@ struct AttentionRun::Bench {
     }
 };
 
-/// On its way from the worker to the window.
-struct AttentionRun::Incoming {
-    std::mutex mutex;
+/// What the job that reads all layers has read.
+struct AttentionRun::ReadLayers {
     PromptTokens tokens;
     std::vector<std::pair<int, LayerAttention>> layers;
 };
@@ -141,7 +140,7 @@ void AttentionRun::readAll() {
     const int layers = m_document->spec().layerCount();
     if (!m_bench || m_allJob != 0 || static_cast<int>(m_layers.size()) == layers)
         return;
-    m_incoming = std::make_shared<Incoming>();
+    m_incoming = std::make_shared<Mailbox<ReadLayers>>();
     const auto work = [this, bench = m_bench, incoming = m_incoming, done = m_layers,
                        layers](const Progress& progress) {
         for (int layer = 0; layer < layers; ++layer) {
@@ -152,9 +151,10 @@ void AttentionRun::readAll() {
             const std::lock_guard onlyUser(bench->mutex);
             bench->prepare(Progress());
             LayerAttention found = bench->reader->layer(layer);
-            const std::lock_guard lock(incoming->mutex);
-            incoming->tokens = bench->tokens;
-            incoming->layers.emplace_back(layer, std::move(found));
+            incoming->put([&](ReadLayers& read) {
+                read.tokens = bench->tokens;
+                read.layers.emplace_back(layer, std::move(found));
+            });
         }
         return [this, incoming] {
             if (incoming != m_incoming)
@@ -171,15 +171,9 @@ void AttentionRun::readAll() {
 void AttentionRun::takeIncoming() {
     if (!m_incoming)
         return;
-    std::vector<std::pair<int, LayerAttention>> layers;
-    PromptTokens tokens;
-    {
-        const std::lock_guard lock(m_incoming->mutex);
-        layers.swap(m_incoming->layers);
-        tokens = m_incoming->tokens;
-    }
-    for (const auto& [layer, found] : layers)
-        take(tokens, layer, found);
+    const ReadLayers read = m_incoming->take();
+    for (const auto& [layer, found] : read.layers)
+        take(read.tokens, layer, found);
 }
 
 void AttentionRun::take(const PromptTokens& tokens, int layer, const LayerAttention& found) {

@@ -5,6 +5,7 @@
 #include "analysis/figures/map_pyramid.h"
 #include "analysis/text/prompt_tokens.h"
 #include "widgets/jobs/job_runner.h"
+#include "widgets/jobs/mailbox.h"
 
 #include <QObject>
 #include <QString>
@@ -68,7 +69,7 @@ signals:
 
 private:
     struct Bench;
-    struct Incoming;
+    struct ReadLayers;
 
     void restart();
     void followMask();
@@ -82,7 +83,7 @@ private:
     QString m_prompt;
     bool m_masked = false;
     std::shared_ptr<Bench> m_bench;
-    std::shared_ptr<Incoming> m_incoming;
+    std::shared_ptr<Mailbox<ReadLayers>> m_incoming;
     JobRunner::Id m_job = 0;    ///< that reads a map
     JobRunner::Id m_allJob = 0; ///< that reads all layers
     std::optional<PromptTokens> m_tokens;

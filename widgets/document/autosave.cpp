@@ -1,6 +1,7 @@
 #include "widgets/document/autosave.h"
 
 #include "widgets/document/document.h"
+#include "widgets/document/document_files.h"
 #include "widgets/document/mask_editor.h"
 
 #include <QCryptographicHash>
@@ -56,7 +57,7 @@ Autosave::Autosave(Document* document, const QString& folder, QObject* parent)
         forget();
         watchSession();
     });
-    connect(document, &Document::recovered, this, [this](const QString& path) { m_recovered << path; });
+    connect(document->files(), &DocumentFiles::recovered, this, [this](const QString& path) { m_recovered << path; });
     connect(document, &Document::sessionPathChanged, this, &Autosave::watchSession);
     connect(document, &Document::modifiedChanged, this, [this] { m_document->isModified() ? noteChange() : forget(); });
     connect(document, &Document::evaluationsChanged, this, &Autosave::noteChange);

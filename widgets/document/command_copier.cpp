@@ -4,8 +4,10 @@
 #include "analysis/session/result_key.h"
 #include "widgets/document/commands.h"
 #include "widgets/document/document.h"
-#include "widgets/jobs/job_runner.h"
 #include "widgets/document/mask_editor.h"
+#include "widgets/document/mask_jobs.h"
+#include "widgets/document/measurements.h"
+#include "widgets/jobs/job_runner.h"
 
 #include <QFileInfo>
 #include <QRegularExpression>
@@ -47,7 +49,8 @@ std::vector<const MetricResult*> measurementsOf(const Document& document, const 
         const ResultKey key = parseResultKey(text);
         for (const std::string& part : {key.key, key.subtracted.value_or(key.key)}) {
             const MetricResult* result =
-                part == referenceKey ? nullptr : document.result(ResultKey{key.resultId, part, {}}.text());
+                part == referenceKey ? nullptr
+                                     : document.measurements()->result(ResultKey{key.resultId, part, {}}.text());
             if (result && std::ranges::find(found, result) == found.end())
                 found.push_back(result);
         }
@@ -66,8 +69,8 @@ CommandCopier::CommandCopier(Document* document, JobRunner* jobs, QObject* paren
         m_maskFiles.removeAll(full);
         m_maskFiles.prepend(full);
     };
-    connect(document, &Document::maskOpened, this, know);
-    connect(document, &Document::maskSaved, this, know);
+    connect(document->maskJobs(), &MaskJobs::maskOpened, this, know);
+    connect(document->maskJobs(), &MaskJobs::maskSaved, this, know);
     connect(document, &Document::opened, this, [this] {
         m_maskFiles.clear();
         m_wanted.reset();

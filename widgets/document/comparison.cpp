@@ -1,8 +1,9 @@
 #include "widgets/document/comparison.h"
 
-#include "analysis/session/result_key.h"
 #include "analysis/base/text.h"
+#include "analysis/session/result_key.h"
 #include "widgets/document/document.h"
+#include "widgets/document/measurements.h"
 
 #include <QFileInfo>
 
@@ -16,7 +17,7 @@ Comparison::Comparison(Document* document, JobRunner* jobs)
     , m_document(document)
     , m_jobs(jobs) {
     connect(document, &Document::opened, this, &Comparison::clear);
-    connect(document, &Document::measuringBegun, this, &Comparison::measure);
+    connect(document->measurements(), &Measurements::measuringBegun, this, &Comparison::measure);
     connect(jobs, &JobRunner::finished, this, [this](quint64 job) { m_running.erase(job); });
     connect(jobs, &JobRunner::cancelled, this, [this](quint64 job) { m_running.erase(job); });
     connect(jobs, &JobRunner::failed, this, &Comparison::onFailed);
@@ -75,7 +76,7 @@ void Comparison::adopt(Opened opened) {
     if (!m_model)
         return;
     std::vector<MetricRequest> wanted; // weights alone: the others are for the person to ask for
-    for (const std::string& id : m_document->resultIds())
+    for (const std::string& id : m_document->measurements()->resultIds())
         for (MetricRequest& request : parseMetricRequests(id))
             if (request.info->needs == Needs::weights)
                 wanted.push_back(std::move(request));
@@ -85,7 +86,7 @@ void Comparison::adopt(Opened opened) {
 void Comparison::measure(const std::vector<MetricRequest>& requests) {
     if (!m_model || requests.empty())
         return;
-    const auto work = [this, model = m_model, requests, choice = m_document->measureChoice(),
+    const auto work = [this, model = m_model, requests, choice = m_document->measurements()->measureChoice(),
                        measuring = m_document->services().measure](const Progress& progress) {
         std::vector<MetricResult> results = measuring(*model, requests, choice, progress, {});
         progress.check();

@@ -1,226 +1,154 @@
 #include "widgets/document/document.h"
 
-#include "analysis/base/error.h"
 #include "analysis/base/text.h"
 #include "widgets/document/comparison.h"
+#include "widgets/document/document_files.h"
 #include "widgets/document/mask_editor.h"
-
-#include <QFileInfo>
+#include "widgets/document/mask_jobs.h"
+#include "widgets/document/measurements.h"
 
 #include <algorithm>
-#include <filesystem>
 #include <utility>
 
 namespace secateur {
 
-/// What an opening brings back from the worker.
-struct Document::Opened {
-    Session session;
-    std::shared_ptr<const Model> model;
-    QString sessionPath;
-    QString notice;
-};
-
 namespace {
 
-/// Where a session's checkpoint may be: at its path, from here or from the session, or beside the session.
-std::vector<std::string> checkpointCandidates(const std::string& modelPath, const std::string& sessionPath) {
-    const std::filesystem::path stored = modelPath;
-    const std::filesystem::path folder = std::filesystem::absolute(sessionPath).parent_path();
-    std::vector<std::string> candidates;
-    for (const auto& path : {stored, folder / stored, folder / stored.filename()}) {
-        std::error_code ignored;
-        if (!stored.empty() && std::filesystem::exists(path, ignored))
-            candidates.push_back(path.string());
-    }
-    return candidates;
-}
+/// The entry of the session's view that names the masks in the list of the editor.
+constexpr const char* editedMasks = "masks";
 
 } // namespace
-
-bool Document::isModelFile(const QString& path) const {
-    return std::ranges::any_of(m_services.modelExtensions, [&](const std::string& extension) {
-        return path.endsWith(QString::fromStdString(extension), Qt::CaseInsensitive);
-    });
-}
 
 Document::Document(Services services, JobRunner* jobs, QObject* parent)
     : QObject(parent)
     , m_services(std::move(services))
     , m_jobs(jobs)
     , m_masks(new MaskEditor(this))
+    , m_measurements(new Measurements(this, m_session, jobs))
+    , m_files(new DocumentFiles(this, jobs))
+    , m_maskJobs(new MaskJobs(this))
     , m_comparison(new Comparison(this, jobs)) {
-    connect(m_masks, &MaskEditor::maskChanged, this, &Document::lookForStale);
     for (auto change : {&MaskEditor::maskChanged, &MaskEditor::listChanged, &MaskEditor::protectionChanged})
         connect(m_masks, change, this, &Document::noteChange);
-    connect(jobs, &JobRunner::progressed, this, &Document::onProgressed);
-    connect(jobs, &JobRunner::finished, this, &Document::onFinished);
-    connect(jobs, &JobRunner::cancelled, this, &Document::onCancelled);
-    connect(jobs, &JobRunner::failed, this, &Document::onFailed);
+    // After the parts, which know by then that the job has ended.
+    connect(jobs, &JobRunner::finished, this, [this](quint64 job) { m_ownJobs.erase(job); });
+    connect(jobs, &JobRunner::cancelled, this, [this](quint64 job) { m_ownJobs.erase(job); });
+    connect(jobs, &JobRunner::failed, this, [this](quint64 job, const QString& message) {
+        if (m_ownJobs.erase(job) > 0)
+            emit failed(message);
+    });
 }
 
 Document::~Document() {
     m_jobs->cancelAll();
 }
 
-void Document::open(const QString& path) {
-    m_jobs->cancel(m_opening);
-    const auto work = [this, file = path.toStdString(), services = m_services](const Progress& progress) {
-        Opened opened;
-        if (services.isSession(file)) {
-            opened = readSession(services, file, progress);
-        } else {
-            opened.model = services.openModel(file, progress);
-            opened.session.model = opened.model->card();
-            opened.session.created = utcNow();
-        }
-        return [this, opened = std::move(opened)]() mutable { adopt(std::move(opened)); };
-    };
-    m_opening = m_jobs->start(tr("Opening %1").arg(QFileInfo(path).fileName()), JobRunner::Priority::interactive, work);
-}
-
-void Document::recover(const QString& autosaved, const QString& session) {
-    m_jobs->cancel(m_opening);
-    const auto work = [this, autosaved = autosaved.toStdString(), session = session.toStdString(),
-                       services = m_services](const Progress& progress) {
-        Opened opened = readSession(services, autosaved, progress);
-        opened.sessionPath.clear();
-        std::error_code ignored;
-        if (!session.empty() && std::filesystem::exists(session, ignored)) {
-            Session base = services.readSession(session);
-            if (base.model.fingerprint == opened.session.model.fingerprint) {
-                opened.session.results = std::move(base.results);
-                opened.sessionPath = QString::fromStdString(session);
-            }
-        }
-        return [this, opened = std::move(opened), autosaved]() mutable {
-            adopt(std::move(opened));
-            setModified(true);
-            emit recovered(QString::fromStdString(autosaved));
-        };
-    };
-    m_opening = m_jobs->start(tr("Restoring unsaved masks"), JobRunner::Priority::interactive, work);
-}
-
-Document::Opened Document::readSession(const Services& services, const std::string& path, const Progress& progress) {
-    Opened opened;
-    opened.session = services.readSession(path);
-    opened.sessionPath = QString::fromStdString(path);
-    const ModelCard& card = opened.session.model;
-    for (const std::string& candidate : checkpointCandidates(card.path, path)) {
-        try {
-            std::shared_ptr<const Model> model = services.openModel(candidate, progress);
-            if (model->fingerprint() == card.fingerprint) {
-                opened.model = std::move(model);
-                return opened;
-            }
-            opened.notice = tr("%1 is not the checkpoint this session was made from.").arg(candidate.c_str());
-        } catch (const std::exception& error) {
-            opened.notice = tr("The session's checkpoint does not open: %1").arg(error.what());
-        }
-    }
-    if (opened.notice.isEmpty())
-        opened.notice = tr("The checkpoint was not found at %1.").arg(card.path.c_str());
-    opened.notice += tr(" All that is stored can be seen; File > Locate model… finds it for new measurements.");
-    return opened;
+JobRunner::Id Document::start(const QString& title, JobRunner::Priority priority, JobRunner::Work work) {
+    const JobRunner::Id job = m_jobs->start(title, priority, std::move(work));
+    m_ownJobs.insert(job);
+    return job;
 }
 
 void Document::adopt(Opened opened) {
     ++m_generation;
-    for (const auto& [job, measuring] : std::exchange(m_measuring, {}))
-        m_jobs->cancel(job);
-    m_partial.clear();
-    m_differences.clear();
-    m_opening = 0;
+    m_measurements->abandon();
     m_session = std::move(opened.session);
     m_model = std::move(opened.model);
     m_prices.emplace(m_session.model);
-    m_open = true;
     adoptMasks();
-    restoreMeasuring();
+    m_measurements->restoreChoice();
     setSessionPath(opened.sessionPath);
     setModified(false);
     emit this->opened();
     if (!opened.notice.isEmpty())
         emit noticed(opened.notice);
     if (m_sessionPath.isEmpty())
-        measure(parseMetricRequests("weights"));
+        m_measurements->measure(parseMetricRequests("weights"));
 }
 
-void Document::locateModel(const QString& path) {
-    const auto work = [this, file = path.toStdString(), open = m_services.openModel, generation = m_generation,
-                       expected = m_session.model.fingerprint](const Progress& progress) {
-        std::shared_ptr<const Model> model = open(file, progress);
-        if (model->fingerprint() != expected)
-            throw Error("this is not the checkpoint the session was made from (its fingerprint differs)", file,
-                        "Open it by itself to measure it");
-        return [this, model = std::move(model), generation, file] {
-            if (generation != m_generation)
-                return;
-            m_model = model;
-            m_session.model.path = file;
-            noteChange();
-            emit modelLocated();
-        };
-    };
-    m_smallJobs.insert(
-        m_jobs->start(tr("Looking at %1").arg(QFileInfo(path).fileName()), JobRunner::Priority::interactive, work));
+void Document::adoptMasks() {
+    // A session holds every mask that was measured; those with a name of a person's choice are listed apart.
+    const std::vector<std::string> listed = split(m_session.view[editedMasks], '\n');
+    std::vector<NamedMask> masks;
+    for (const SessionMask& mask : m_session.masks)
+        if (m_session.view[editedMasks].empty() || std::ranges::find(listed, mask.name) != listed.end())
+            masks.push_back({mask.name, std::make_shared<const MaskRecord>(mask.record)});
+    m_masks->reset(spec(), std::move(masks));
 }
 
-void Document::saveSession(const QString& path) {
-    const auto work = [this, file = path.toStdString(), write = m_services.writeSession, snapshot = snapshot(),
-                       model = m_model, generation = m_generation, revision = m_revision](const Progress&) mutable {
-        if (snapshot.model.fingerprint.empty() && model)
-            snapshot.model.fingerprint = model->fingerprint();
-        write(snapshot, file);
-        return [this, file, generation, revision, fingerprint = snapshot.model.fingerprint] {
-            if (generation != m_generation)
-                return;
-            m_session.model.fingerprint = fingerprint;
-            setSessionPath(QString::fromStdString(file));
-            setModified(revision != m_revision);
-        };
-    };
-    const QString title = tr("Saving %1").arg(QFileInfo(path).fileName());
-    m_saving.emplace(m_jobs->start(title, JobRunner::Priority::interactive, work), path);
+void Document::setModel(std::shared_ptr<const Model> model, const std::string& path) {
+    m_model = std::move(model);
+    m_session.model.path = path;
+    noteChange();
+    emit modelLocated();
 }
 
-void Document::end(JobRunner::Id job) {
-    m_saving.erase(job);
-    m_smallJobs.erase(job);
-    if (job == m_opening)
-        m_opening = 0;
-    const auto measuring = m_measuring.extract(job);
-    if (measuring.empty())
-        return;
-    for (const MetricRequest& request : measuring.mapped().requests) {
-        const std::string id = request.resultId();
-        m_partial.erase(id);
-        emit stateChanged(QString::fromStdString(id));
-        tellResultChanged(id);
+void Document::setSaved(const QString& path, const std::string& fingerprint, quint64 revision) {
+    m_session.model.fingerprint = fingerprint;
+    setSessionPath(path);
+    setModified(revision != m_revision);
+}
+
+Session Document::snapshot() const {
+    Session session = m_session;
+    std::vector<std::string> names;
+    for (const NamedMask& mask : m_masks->state().masks) {
+        if (mask.record->mask.keepsAll() && mask.record->note.empty())
+            continue;
+        MaskRecord record = *mask.record;
+        record.modelName = session.model.name;
+        record.fingerprint = session.model.fingerprint;
+        std::string digest = m_services.maskDigest(record.mask);
+        names.push_back(add(session, SessionMask{mask.name, std::move(digest), std::move(record)}));
     }
+    session.view[editedMasks] = join(names, "\n");
+    return session;
 }
 
-void Document::onFinished(quint64 job) {
-    const auto saving = m_saving.extract(job);
-    end(job);
-    if (!saving.empty())
-        emit saved(saving.mapped());
+Session Document::unsaved() const {
+    Session session = snapshot();
+    session.results.clear();
+    return session;
 }
 
-void Document::onCancelled(quint64 job) {
-    const auto saving = m_saving.extract(job);
-    end(job);
-    if (!saving.empty())
-        emit failed(tr("Saving was cancelled: %1 is as it was.").arg(saving.mapped()));
+void Document::addEvaluation(Evaluation evaluation, const MaskRecord& record) {
+    evaluation.mask.digest = m_services.maskDigest(record.mask);
+    if (evaluation.created.empty())
+        evaluation.created = utcNow();
+    const bool isDense = evaluation.mask.digest == "dense";
+    if (const SessionMask* known = m_session.mask(evaluation.mask.digest))
+        evaluation.mask.name = known->name;
+    else if (!isDense)
+        evaluation.mask.name = add(m_session, SessionMask{evaluation.mask.name, evaluation.mask.digest, record});
+    add(m_session, std::move(evaluation));
+    emit evaluationsChanged();
+    if (!isDense || !m_sessionPath.isEmpty())
+        noteChange();
 }
 
-void Document::onFailed(quint64 job, const QString& message) {
-    const bool own =
-        job == m_opening || m_saving.contains(job) || m_smallJobs.contains(job) || m_measuring.contains(job);
-    end(job);
-    if (own)
-        emit failed(message);
+void Document::setPrediction(std::shared_ptr<const PredictionBasis> basis) {
+    m_session.prediction = std::move(basis);
+    if (!m_sessionPath.isEmpty())
+        noteChange();
+}
+
+void Document::setReference(std::shared_ptr<const Session> reference) {
+    m_session.reference = std::move(reference);
+    m_measurements->tellAllChanged();
+}
+
+void Document::restoreMask(const EvaluatedMask& mask) {
+    const MaskState& state = m_masks->state();
+    const SessionMask* stored = m_session.mask(mask.digest);
+    const PruningMask wanted = stored ? stored->record.mask : PruningMask(spec());
+    const auto isWanted = [&](const NamedMask& named) { return named.record->mask == wanted; };
+    const auto listed = std::ranges::find_if(state.masks, isWanted);
+    if (listed != state.masks.end())
+        m_masks->setCurrent(static_cast<std::size_t>(listed - state.masks.begin()));
+    else if (stored)
+        m_masks->addMask(QString::fromStdString(stored->name), stored->record);
+    else
+        m_masks->addMask(tr("mask"), MaskRecord{wanted, {}, {}, {}, {}});
 }
 
 void Document::setSessionPath(const QString& path) {

@@ -4,6 +4,7 @@
 #include "analysis/base/text.h"
 #include "widgets/document/document.h"
 #include "widgets/document/mask_editor.h"
+#include "widgets/document/measurements.h"
 
 #include <QTimer>
 
@@ -32,7 +33,7 @@ HeadFilter::HeadFilter(const Document* document, QObject* parent)
     m_follow->setInterval(frameMs);
     connect(m_follow, &QTimer::timeout, this, &HeadFilter::follow);
     connect(document, &Document::opened, this, &HeadFilter::follow);
-    connect(document, &Document::resultChanged, this, [this](const QString& id) {
+    connect(document->measurements(), &Measurements::resultChanged, this, [this](const QString& id) {
         const std::vector<std::string> asked = m_rule.metrics();
         if (std::ranges::find(asked, id.toStdString()) != asked.end() && !m_follow->isActive())
             m_follow->start();
@@ -57,7 +58,8 @@ void HeadFilter::read() {
     m_error.clear();
     m_heads.clear();
     const MaskEditor& masks = *m_document->masks();
-    const HeadFacts facts{m_document->spec(), [this](const std::string& id) { return m_document->result(id); },
+    const HeadFacts facts{m_document->spec(),
+                          [this](const std::string& id) { return m_document->measurements()->result(id); },
                           [&](HeadId head) { return head.layer < masks.mask().layerCount() && masks.isCut(head); },
                           [&](HeadId head) { return masks.isProtected().has(head); }};
     try {

@@ -4,8 +4,9 @@
 #include "analysis/running/run_speed.h"
 #include "analysis/running/runner.h"
 #include "widgets/document/document.h"
-#include "widgets/evaluations/further_evaluation.h"
 #include "widgets/document/mask_editor.h"
+#include "widgets/document/measurements.h"
+#include "widgets/evaluations/further_evaluation.h"
 #include "widgets/evaluations/mask_prediction.h"
 
 #include <QTimer>
@@ -42,9 +43,8 @@ struct LiveEvaluation::Bench {
     void prepare(const Progress& progress);
 };
 
-/// On its way from the worker to the window.
-struct LiveEvaluation::Incoming {
-    std::mutex mutex;
+/// What the job that evaluates has found since the window looked last.
+struct LiveEvaluation::Figures {
     std::optional<EvaluationTextInfo> text;
     std::optional<double> expectedSeconds;
     std::optional<MaskEvaluation> found;
@@ -83,7 +83,7 @@ LiveEvaluation::LiveEvaluation(Document* document, JobRunner* jobs, const Evalua
     m_pause->setSingleShot(true);
     m_pause->setInterval(pauseMs);
     connect(m_pause, &QTimer::timeout, this, [this] {
-        if (m_document->state(firstResult) == MetricState::computing)
+        if (m_document->measurements()->state(firstResult) == MetricState::computing)
             m_pause->start();
         else
             evaluate();
@@ -163,19 +163,17 @@ void LiveEvaluation::evaluate() {
     if (!m_bench || m_state == State::running || m_state == State::complete)
         return;
     m_pause->stop();
-    m_incoming = std::make_shared<Incoming>();
+    m_incoming = std::make_shared<Mailbox<Figures>>();
     const auto work = [this, bench = m_bench, incoming = m_incoming,
                        mask = m_document->masks()->mask()](const Progress& progress) {
         const std::lock_guard onlyUser(bench->mutex);
         bench->prepare(progress);
-        {
-            const std::lock_guard lock(incoming->mutex);
-            incoming->text = bench->info;
-            incoming->expectedSeconds = bench->evaluator->expectedSeconds(mask);
-        }
+        incoming->put([&](Figures& figures) {
+            figures.text = bench->info;
+            figures.expectedSeconds = bench->evaluator->expectedSeconds(mask);
+        });
         const auto sink = [&incoming](const MaskEvaluation& found) {
-            const std::lock_guard lock(incoming->mutex);
-            incoming->found = found;
+            incoming->put([&found](Figures& figures) { figures.found = found; });
         };
         MaskEvaluation found = bench->evaluator->evaluate(mask, sink, progress);
         return [this, incoming, mask, found = std::move(found)] {
@@ -196,17 +194,14 @@ void LiveEvaluation::evaluate() {
 void LiveEvaluation::takeIncoming() {
     if (!m_incoming)
         return;
-    {
-        const std::lock_guard lock(m_incoming->mutex);
-        if (m_incoming->text)
-            m_text = m_incoming->text;
-        if (m_incoming->expectedSeconds)
-            m_expectedSeconds = m_incoming->expectedSeconds;
-        if (!m_incoming->found)
-            return;
-        m_shown = std::move(m_incoming->found);
-        m_incoming->found.reset();
-    }
+    Figures figures = m_incoming->take();
+    if (figures.text)
+        m_text = std::move(figures.text);
+    if (figures.expectedSeconds)
+        m_expectedSeconds = figures.expectedSeconds;
+    if (!figures.found)
+        return;
+    m_shown = std::move(figures.found);
     emit changed();
 }
 

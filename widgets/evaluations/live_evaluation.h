@@ -6,6 +6,7 @@
 #include "analysis/evaluation/text_evaluator.h"
 #include "widgets/evaluations/further_items.h"
 #include "widgets/jobs/job_runner.h"
+#include "widgets/jobs/mailbox.h"
 
 #include <QObject>
 #include <QString>
@@ -92,7 +93,7 @@ signals:
 
 private:
     struct Bench;
-    struct Incoming;
+    struct Figures;
     struct Done {
         PruningMask mask;
         MaskEvaluation found;
@@ -117,7 +118,7 @@ private:
     EvaluationChoice m_choice;
     State m_state = State::unavailable;
     std::shared_ptr<Bench> m_bench;
-    std::shared_ptr<Incoming> m_incoming;
+    std::shared_ptr<Mailbox<Figures>> m_incoming;
     JobRunner::Id m_job = 0;
     std::vector<Done> m_done;
     std::optional<MaskEvaluation> m_shown;

@@ -1,14 +1,15 @@
 #include "widgets/heads/gradient_view.h"
 
-#include "analysis/masks/mask_algebra.h"
 #include "analysis/base/text.h"
-#include "widgets/results/colour_controls.h"
+#include "analysis/masks/mask_algebra.h"
 #include "widgets/document/commands.h"
 #include "widgets/document/document.h"
+#include "widgets/document/mask_editor.h"
+#include "widgets/document/measurements.h"
+#include "widgets/document/selection.h"
 #include "widgets/plot/figure_actions.h"
 #include "widgets/plot/figure_widget.h"
-#include "widgets/document/mask_editor.h"
-#include "widgets/document/selection.h"
+#include "widgets/results/colour_controls.h"
 #include "widgets/results/text_combo.h"
 
 #include <QComboBox>
@@ -97,12 +98,12 @@ void GradientView::connectAll() {
     connect(m_document, &Document::modelLocated, this, &GradientView::follow);
     connect(m_document->masks(), &MaskEditor::maskChanged, this, &GradientView::follow);
     connect(m_selection, &Selection::changed, this, &GradientView::follow);
-    connect(m_document, &Document::measuringChosen, this,
-            [this] { m_text->setPath(QString::fromStdString(m_document->measureChoice().text)); });
+    connect(m_document->measurements(), &Measurements::measuringChosen, this,
+            [this] { m_text->setPath(QString::fromStdString(m_document->measurements()->measureChoice().text)); });
     connect(m_text, &TextCombo::chosen, this, [this] {
-        MeasureChoice choice = m_document->measureChoice();
+        MeasureChoice choice = m_document->measurements()->measureChoice();
         choice.text = m_text->path().toStdString();
-        m_document->chooseMeasuring(choice, m_document->measuresMasked());
+        m_document->measurements()->chooseMeasuring(choice, m_document->measurements()->measuresMasked());
     });
     connect(m_of, &QComboBox::activated, this, &GradientView::follow);
     connect(m_layer, &QComboBox::activated, this, &GradientView::draw);
@@ -118,7 +119,7 @@ void GradientView::restart() {
     m_shown.reset();
     m_change = {};
     m_failure.clear();
-    m_text->setPath(QString::fromStdString(m_document->measureChoice().text));
+    m_text->setPath(QString::fromStdString(m_document->measurements()->measureChoice().text));
     m_colours->restore();
     m_layer->clear();
     m_layer->addItem(tr("all"));
@@ -172,7 +173,7 @@ void GradientView::compute() {
         return;
     m_failure.clear();
     const auto work = [this, change = m_document->services().gradientChange, model = m_document->model(), now = *now,
-                       choice = m_document->measureChoice()](const Progress& progress) {
+                       choice = m_document->measurements()->measureChoice()](const Progress& progress) {
         GradientChange found = change(*model, now.masks, choice, progress);
         return [this, now, text = choice.text, found = std::move(found)] {
             m_shownText = text;

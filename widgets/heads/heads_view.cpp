@@ -1,21 +1,22 @@
 #include "widgets/heads/heads_view.h"
 
-#include "analysis/session/result_key.h"
 #include "analysis/base/text.h"
-#include "widgets/results/colour_controls.h"
+#include "analysis/session/result_key.h"
 #include "widgets/document/commands.h"
 #include "widgets/document/comparison.h"
 #include "widgets/document/document.h"
-#include "widgets/plot/figure_actions.h"
-#include "widgets/heads/hatch_legend.h"
 #include "widgets/document/head_filter.h"
+#include "widgets/document/mask_editor.h"
+#include "widgets/document/measurements.h"
+#include "widgets/document/selection.h"
+#include "widgets/heads/hatch_legend.h"
 #include "widgets/heads/heads_grid.h"
 #include "widgets/heads/heads_threshold.h"
 #include "widgets/heads/mask_actions.h"
-#include "widgets/document/mask_editor.h"
+#include "widgets/plot/figure_actions.h"
+#include "widgets/results/colour_controls.h"
 #include "widgets/results/metric_names.h"
 #include "widgets/results/result_combo.h"
-#include "widgets/document/selection.h"
 
 #include <QAction>
 #include <QActionGroup>
@@ -122,7 +123,7 @@ void HeadsView::addTool(QHBoxLayout& row, const QString& text, const QKeySequenc
 void HeadsView::connectAll() {
     connect(m_refresh, &QTimer::timeout, this, &HeadsView::refresh);
     connect(m_document, &Document::opened, this, &HeadsView::restore);
-    connect(m_document, &Document::resultChanged, this, [this](const QString& id) {
+    connect(m_document->measurements(), &Measurements::resultChanged, this, [this](const QString& id) {
         if (parseResultKey(resultId()).resultId == id.toStdString() && !m_refresh->isActive())
             m_refresh->start();
     });
@@ -230,11 +231,11 @@ void HeadsView::offerThreshold() {
 
 Figure HeadsView::currentFigure() const {
     const std::string key = shownKey();
-    if (!m_document->result(key))
+    if (!m_document->measurements()->result(key))
         return {};
     const ModelCard& model = m_document->session().model;
     const ColourScale colours = m_colours->scale();
-    Figure figure = headMap(model, m_document->labelled(key), colours);
+    Figure figure = headMap(model, m_document->measurements()->labelled(key), colours);
     figure.command = plotText(*m_document, "heads:metric=" + fileForm(parseResultKey(key)) + ":colours=" + colours.map +
                                                ":log=" + (colours.logarithmic ? "true" : "false") +
                                                ":clip=" + exactly(colours.clipPercent));

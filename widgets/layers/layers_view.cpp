@@ -1,20 +1,21 @@
 #include "widgets/layers/layers_view.h"
 
-#include "analysis/session/result_key.h"
 #include "analysis/base/statistics.h"
 #include "analysis/base/text.h"
+#include "analysis/session/result_key.h"
 #include "widgets/document/commands.h"
 #include "widgets/document/comparison.h"
 #include "widgets/document/document.h"
-#include "widgets/plot/figure_actions.h"
 #include "widgets/document/head_filter.h"
+#include "widgets/document/mask_editor.h"
+#include "widgets/document/measurements.h"
 #include "widgets/layers/layer_cuts.h"
 #include "widgets/layers/layer_marks_legend.h"
 #include "widgets/layers/layers_plot.h"
-#include "widgets/document/mask_editor.h"
-#include "widgets/results/metric_names.h"
+#include "widgets/plot/figure_actions.h"
 #include "widgets/plot/plot_range.h"
 #include "widgets/plot/plot_scale.h"
+#include "widgets/results/metric_names.h"
 
 #include <QCheckBox>
 #include <QContextMenuEvent>
@@ -137,15 +138,15 @@ LayersView::LayersView(Document* document, Selection* selection, QWidget* parent
 void LayersView::connectAll() {
     connect(m_refresh, &QTimer::timeout, this, &LayersView::follow);
     connect(m_document, &Document::opened, this, &LayersView::restore);
-    connect(m_document, &Document::resultChanged, this, [this](const QString& id) {
+    connect(m_document->measurements(), &Measurements::resultChanged, this, [this](const QString& id) {
         const auto isOfIt = [&](const QString& key) {
             return parseResultKey(key.toStdString()).resultId == id.toStdString();
         };
         if (std::ranges::any_of(m_chosen, isOfIt) && !m_refresh->isActive())
             m_refresh->start();
     });
-    connect(m_document, &Document::stateChanged, this, &LayersView::listMetrics);
-    connect(m_document, &Document::staleChanged, this, &LayersView::listMetrics);
+    connect(m_document->measurements(), &Measurements::stateChanged, this, &LayersView::listMetrics);
+    connect(m_document->measurements(), &Measurements::staleChanged, this, &LayersView::listMetrics);
     connect(m_document->comparison(), &Comparison::changed, this, &LayersView::refresh);
     connect(m_logarithmic, &QCheckBox::clicked, this, [this] {
         keep();
@@ -174,7 +175,7 @@ void LayersView::setFilter(const HeadFilter* filter) {
 void LayersView::cutOrRestore() {
     Sublayer part = Sublayer::attention;
     for (const QString& id : m_chosen) {
-        if (!m_document->result(id.toStdString()))
+        if (!m_document->measurements()->result(id.toStdString()))
             continue;
         part = id.startsWith("mlp_") ? Sublayer::mlp : id.startsWith("block_") ? Sublayer::block : part;
         break;
@@ -272,7 +273,7 @@ std::vector<std::string> LayersView::shownIds() const {
     std::vector<std::string> ids;
     for (const QString& id : m_chosen)
         for (const std::string& key : m_document->comparison()->keysOf(id.toStdString()))
-            if (m_document->result(key))
+            if (m_document->measurements()->result(key))
                 ids.push_back(key);
     return ids;
 }
@@ -281,7 +282,7 @@ Figure LayersView::currentFigure() const {
     std::vector<MetricResult> results;
     std::vector<std::string> ids;
     for (const std::string& key : shownIds()) {
-        results.push_back(m_document->labelled(key));
+        results.push_back(m_document->measurements()->labelled(key));
         ids.push_back(fileForm(parseResultKey(key)));
     }
     bool isFiltered = false;

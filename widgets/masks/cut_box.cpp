@@ -1,12 +1,14 @@
 #include "widgets/masks/cut_box.h"
 
-#include "analysis/strategies/cut_lowest.h"
 #include "analysis/base/error.h"
-#include "analysis/strategies/greedy_gnorm.h"
 #include "analysis/base/text.h"
+#include "analysis/strategies/cut_lowest.h"
+#include "analysis/strategies/greedy_gnorm.h"
 #include "widgets/document/document.h"
 #include "widgets/document/head_filter.h"
 #include "widgets/document/mask_editor.h"
+#include "widgets/document/mask_jobs.h"
+#include "widgets/document/measurements.h"
 
 #include <QCheckBox>
 #include <QComboBox>
@@ -129,7 +131,7 @@ CutBox::CutBox(Document* document, QWidget* parent)
     connect(m_slider, &QSlider::sliderReleased, this, &CutBox::cut);
     connect(m_cut, &QPushButton::clicked, this, [this] { isGreedy() ? cutGreedily() : cut(); });
     connect(document, &Document::opened, this, &CutBox::listMetrics);
-    connect(document, &Document::stateChanged, this, &CutBox::listMetrics);
+    connect(document->measurements(), &Measurements::stateChanged, this, &CutBox::listMetrics);
     connect(document->masks(), &MaskEditor::previewChanged, this, [this] {
         if (!m_document->masks()->preview() && std::exchange(m_previewing, false)) {
             const QSignalBlocker quiet(m_slider);
@@ -185,15 +187,15 @@ void CutBox::showFilter() {
 }
 
 const MetricResult* CutBox::result() const {
-    return m_document->result(m_metric->currentData().toString().toStdString());
+    return m_document->measurements()->result(m_metric->currentData().toString().toStdString());
 }
 
 void CutBox::listMetrics() {
     const QString chosen = m_metric->currentData().toString();
     m_metric->clear();
-    for (const std::string& id : m_document->resultIds()) {
-        const MetricResult* found = m_document->result(id);
-        if (found && canCutBy(*found->request.info) && m_document->state(id) != MetricState::computing)
+    for (const std::string& id : m_document->measurements()->resultIds()) {
+        const MetricResult* found = m_document->measurements()->result(id);
+        if (found && canCutBy(*found->request.info) && m_document->measurements()->state(id) != MetricState::computing)
             m_metric->addItem(QString::fromStdString(id), QString::fromStdString(id));
     }
     m_metric->setCurrentIndex(std::max(m_metric->findData(chosen), 0));
@@ -315,7 +317,7 @@ void CutBox::sayGreedy() {
 }
 
 void CutBox::cutGreedily() {
-    m_document->pruneGreedily(greedyRequest(), action());
+    m_document->maskJobs()->pruneGreedily(greedyRequest(), action());
 }
 
 void CutBox::say(const QString& text) {

@@ -1,19 +1,20 @@
 #include "widgets/neurons/neurons_view.h"
 
-#include "analysis/session/result_key.h"
 #include "analysis/base/statistics.h"
 #include "analysis/base/text.h"
+#include "analysis/session/result_key.h"
 #include "widgets/document/commands.h"
 #include "widgets/document/comparison.h"
 #include "widgets/document/document.h"
-#include "widgets/plot/figure_actions.h"
+#include "widgets/document/mask_editor.h"
+#include "widgets/document/measurements.h"
 #include "widgets/layers/layer_cuts.h"
 #include "widgets/layers/layer_marks_legend.h"
-#include "widgets/neurons/layer_neurons.h"
 #include "widgets/layers/layers_plot.h"
-#include "widgets/document/mask_editor.h"
+#include "widgets/neurons/layer_neurons.h"
 #include "widgets/neurons/neuron_cuts_row.h"
 #include "widgets/neurons/neuron_threshold.h"
+#include "widgets/plot/figure_actions.h"
 #include "widgets/plot/plot_scale.h"
 #include "widgets/results/result_combo.h"
 
@@ -122,7 +123,7 @@ void NeuronsView::setFilter(const HeadFilter* filter) {
 void NeuronsView::connectAll() {
     connect(m_refresh, &QTimer::timeout, this, &NeuronsView::refresh);
     connect(m_document, &Document::opened, this, &NeuronsView::restore);
-    connect(m_document, &Document::resultChanged, this, [this](const QString& id) {
+    connect(m_document->measurements(), &Measurements::resultChanged, this, [this](const QString& id) {
         if (parseResultKey(resultId()).resultId == id.toStdString() && !m_refresh->isActive())
             m_refresh->start();
     });
@@ -214,7 +215,7 @@ std::string NeuronsView::shownKey() const {
 }
 
 const MetricResult* NeuronsView::result() const {
-    return m_document->result(shownKey());
+    return m_document->measurements()->result(shownKey());
 }
 
 void NeuronsView::showEvent(QShowEvent* event) {

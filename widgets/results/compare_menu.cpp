@@ -2,6 +2,7 @@
 
 #include "widgets/document/comparison.h"
 #include "widgets/document/document.h"
+#include "widgets/document/measurements.h"
 
 #include <QFileDialog>
 
@@ -22,7 +23,7 @@ CompareMenu::CompareMenu(Document* document, QWidget* parent)
     m_close = addAction(tr("&Close the reference"), m_comparison, &Comparison::closeReference);
     connect(m_comparison, &Comparison::changed, this, &CompareMenu::update);
     connect(document, &Document::opened, this, &CompareMenu::update);
-    connect(document, &Document::stateChanged, this, &CompareMenu::update);
+    connect(document->measurements(), &Measurements::stateChanged, this, &CompareMenu::update);
     update();
 }
 

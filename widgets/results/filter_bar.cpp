@@ -2,6 +2,7 @@
 
 #include "widgets/document/document.h"
 #include "widgets/document/head_filter.h"
+#include "widgets/document/measurements.h"
 #include "widgets/results/metric_names.h"
 
 #include <QAbstractItemView>
@@ -86,7 +87,7 @@ FilterBar::FilterBar(const Document* document, HeadFilter* filter, QWidget* pare
     connect(close, &QToolButton::clicked, this, &FilterBar::clear);
     connect(m_filter, &HeadFilter::changed, this, &FilterBar::tell);
     connect(document, &Document::opened, this, &FilterBar::listWords);
-    connect(document, &Document::stateChanged, this, &FilterBar::listWords);
+    connect(document->measurements(), &Measurements::stateChanged, this, &FilterBar::listWords);
     listWords();
     tell();
     hide();
@@ -94,8 +95,8 @@ FilterBar::FilterBar(const Document* document, HeadFilter* filter, QWidget* pare
 
 void FilterBar::listWords() {
     QStringList words{"layer", "head", "cut", "protected", "not", "lowest", "highest", "pattern"};
-    for (const std::string& id : m_document->resultIds())
-        if (const MetricResult* result = m_document->result(id)) {
+    for (const std::string& id : m_document->measurements()->resultIds())
+        if (const MetricResult* result = m_document->measurements()->result(id)) {
             if (result->request.info->scope != Scope::neuron)
                 words << QString::fromStdString(id);
             for (const std::string_view name : result->request.info->classes)

@@ -4,6 +4,7 @@
 #include "analysis/base/text.h"
 #include "widgets/document/document.h"
 #include "widgets/document/mask_editor.h"
+#include "widgets/document/measurements.h"
 #include "widgets/results/metric_names.h"
 
 #include <QCoreApplication>
@@ -44,7 +45,7 @@ void HeadReadout::setResult(const std::string& resultId) {
 }
 
 const MetricResult* HeadReadout::result() const {
-    return m_document->result(m_resultId);
+    return m_document->measurements()->result(m_resultId);
 }
 
 bool HeadReadout::isByGroup() const {

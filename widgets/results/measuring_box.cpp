@@ -2,6 +2,7 @@
 
 #include "widgets/document/document.h"
 #include "widgets/document/mask_editor.h"
+#include "widgets/document/measurements.h"
 #include "widgets/results/text_combo.h"
 
 #include <QComboBox>
@@ -47,22 +48,22 @@ MeasuringBox::MeasuringBox(Document* document, QWidget* parent)
     connect(m_text, &TextCombo::chosen, this, &MeasuringBox::choose);
     connect(m_tokens, &QSpinBox::editingFinished, this, &MeasuringBox::choose);
     connect(m_mask, &QComboBox::activated, this, &MeasuringBox::choose);
-    connect(document, &Document::measuringChosen, this, &MeasuringBox::showChoice);
+    connect(document->measurements(), &Measurements::measuringChosen, this, &MeasuringBox::showChoice);
     showChoice();
 }
 
 void MeasuringBox::showChoice() {
-    const MeasureChoice& choice = m_document->measureChoice();
+    const MeasureChoice& choice = m_document->measurements()->measureChoice();
     m_text->setPath(QString::fromStdString(choice.text));
     m_tokens->setValue(static_cast<int>(std::min<std::int64_t>(choice.tokens, mostMeasuredTokens)));
-    m_mask->setCurrentIndex(m_document->measuresMasked() ? 1 : 0);
+    m_mask->setCurrentIndex(m_document->measurements()->measuresMasked() ? 1 : 0);
 }
 
 void MeasuringBox::choose() {
     MeasureChoice choice;
     choice.text = m_text->path().toStdString();
     choice.tokens = m_tokens->value();
-    m_document->chooseMeasuring(choice, m_mask->currentIndex() == 1);
+    m_document->measurements()->chooseMeasuring(choice, m_mask->currentIndex() == 1);
 }
 
 } // namespace secateur

@@ -1,9 +1,10 @@
 #include "widgets/results/metric_list.h"
 
-#include "analysis/session/result_key.h"
 #include "analysis/base/usage_error.h"
+#include "analysis/session/result_key.h"
 #include "widgets/document/comparison.h"
 #include "widgets/document/document.h"
+#include "widgets/document/measurements.h"
 #include "widgets/results/measuring_box.h"
 #include "widgets/results/metric_names.h"
 
@@ -134,22 +135,22 @@ MetricList::MetricList(Document* document, QWidget* parent)
     connect(m_tree, &QTreeWidget::currentItemChanged, this, [this] {
         if (const MetricRequest* row = currentRequest()) {
             buildForm(*row);
-            if (m_document->result(currentKey()))
+            if (m_document->measurements()->result(currentKey()))
                 emit chosen(QString::fromStdString(currentKey()));
         }
     });
     connect(m_tree, &QTreeWidget::itemActivated, this, [this] {
         if (const MetricRequest* row = currentRequest())
-            m_document->measure({*row});
+            m_document->measurements()->measure({*row});
     });
     m_tree->setContextMenuPolicy(Qt::CustomContextMenu);
     connect(m_tree, &QTreeWidget::customContextMenuRequested, this, &MetricList::openMenu);
     connect(m_measure, &QPushButton::clicked, this, &MetricList::measure);
     connect(document, &Document::opened, this, &MetricList::refresh);
     connect(document, &Document::modelLocated, this, &MetricList::updateButton);
-    connect(document, &Document::stateChanged, this, &MetricList::updateRow);
-    connect(document, &Document::staleChanged, this, [this] {
-        for (const std::string& id : m_document->resultIds())
+    connect(document->measurements(), &Measurements::stateChanged, this, &MetricList::updateRow);
+    connect(document->measurements(), &Measurements::staleChanged, this, [this] {
+        for (const std::string& id : m_document->measurements()->resultIds())
             updateRow(QString::fromStdString(id));
     });
     refresh();
@@ -172,7 +173,7 @@ MetricRequest MetricList::request() const {
 
 void MetricList::measure() {
     try {
-        m_document->measure({request()});
+        m_document->measurements()->measure({request()});
     } catch (const UsageError& error) { // what was typed
         emit failed(QString::fromStdString(error.what()));
     }
@@ -200,7 +201,7 @@ void MetricList::refresh() {
         for (const MetricInfo* info : allMetrics())
             addRow({info, {}}, nullptr);
         if (m_document->isOpen())
-            for (const std::string& id : m_document->resultIds())
+            for (const std::string& id : m_document->measurements()->resultIds())
                 updateRow(QString::fromStdString(id));
         const auto row = m_rows.find(current);
         m_tree->setCurrentItem(row->second.first);
@@ -232,7 +233,7 @@ void MetricList::updateRow(const QString& resultId) {
     }
     QTreeWidgetItem* item = m_rows.at(resultId).first;
     updateMeasurements(resultId.toStdString());
-    const MetricState state = m_document->state(resultId.toStdString());
+    const MetricState state = m_document->measurements()->state(resultId.toStdString());
     const bool isAlone = item->parent() && item->childCount() == 0;
     if (state == MetricState::notComputed && isAlone) { // a variant whose measurement was stopped
         m_rows.erase(resultId);
@@ -246,7 +247,8 @@ void MetricList::updateRow(const QString& resultId) {
 /// A row for each measurement but the latest, which the metric's own row is.
 void MetricList::updateMeasurements(const std::string& resultId) {
     const auto [parent, request] = m_rows.at(QString::fromStdString(resultId));
-    std::vector<std::string> keys = m_document->isOpen() ? m_document->otherKeys(resultId) : std::vector<std::string>();
+    std::vector<std::string> keys =
+        m_document->isOpen() ? m_document->measurements()->otherKeys(resultId) : std::vector<std::string>();
     const QSignalBlocker quiet(m_tree);
     std::erase_if(m_rows, [&](const auto& row) {
         const std::string key = row.first.toStdString();
@@ -264,7 +266,7 @@ void MetricList::updateMeasurements(const std::string& resultId) {
             m_rows[name] = {item, request};
         }
         QTreeWidgetItem* item = m_rows.at(name).first;
-        item->setText(nameColumn, QString::fromStdString(m_document->label(key)));
+        item->setText(nameColumn, QString::fromStdString(m_document->measurements()->label(key)));
         item->setToolTip(nameColumn, item->text(nameColumn));
         showState(item, key);
     }
@@ -272,9 +274,9 @@ void MetricList::updateMeasurements(const std::string& resultId) {
 }
 
 void MetricList::showState(QTreeWidgetItem* item, const std::string& key) {
-    const MetricState state = m_document->isOpen() ? m_document->state(key) : MetricState::notComputed;
+    const MetricState state = m_document->isOpen() ? m_document->measurements()->state(key) : MetricState::notComputed;
     QString words = stateWords(state);
-    if (const MetricResult* result = m_document->result(key); result && state != MetricState::computing)
+    if (const MetricResult* result = m_document->measurements()->result(key); result && state != MetricState::computing)
         words += ": " + QString::fromStdString(measuredOn(m_document->session(), *result));
     item->setText(stateColumn, stateGlyph(state));
     item->setToolTip(stateColumn, words);
@@ -322,7 +324,7 @@ void MetricList::addOption(const OptionInfo& option, const MetricRequest& reques
 void MetricList::updateButton() {
     MetricState state = MetricState::notComputed;
     try {
-        state = m_document->state(request().resultId());
+        state = m_document->measurements()->state(request().resultId());
     } catch (const UsageError&) { // half typed; said when it is asked for
     }
     const bool isThere = state == MetricState::done || state == MetricState::stale;
@@ -339,17 +341,19 @@ void MetricList::openMenu(const QPoint& position) {
     const std::string key = currentKey();
     const ResultKey parsed = parseResultKey(key);
     QMenu menu(this);
-    QAction* measure =
-        menu.addAction(m_measure->text(), this, [this, request = *row] { m_document->measure({request}); });
-    measure->setEnabled(m_document->model() && m_document->state(row->resultId()) != MetricState::computing);
-    if (const MetricResult* result = m_document->result(key)) {
+    QAction* measure = menu.addAction(m_measure->text(), this,
+                                      [this, request = *row] { m_document->measurements()->measure({request}); });
+    measure->setEnabled(m_document->model() &&
+                        m_document->measurements()->state(row->resultId()) != MetricState::computing);
+    if (const MetricResult* result = m_document->measurements()->result(key)) {
         const std::string other = parsed.key.empty() ? measurementKey(result->measurement) : parsed.key;
         QAction* compare = menu.addAction(tr("&Compare with this measurement"), this,
                                           [this, other] { m_document->comparison()->compareWith(other); });
-        compare->setEnabled(!m_document->otherKeys(parsed.resultId).empty());
-        QAction* forget =
-            menu.addAction(tr("&Forget this measurement"), this, [this, key] { m_document->forget(key); });
-        forget->setEnabled(parsed.key != referenceKey && m_document->state(key) != MetricState::computing);
+        compare->setEnabled(!m_document->measurements()->otherKeys(parsed.resultId).empty());
+        QAction* forget = menu.addAction(tr("&Forget this measurement"), this,
+                                         [this, key] { m_document->measurements()->forget(key); });
+        forget->setEnabled(parsed.key != referenceKey &&
+                           m_document->measurements()->state(key) != MetricState::computing);
     }
     menu.addAction(tr("Copy as command &line"), this, [this, key] { emit commandWanted({key}); });
     menu.exec(m_tree->viewport()->mapToGlobal(position));

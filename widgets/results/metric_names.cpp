@@ -1,6 +1,7 @@
 #include "widgets/results/metric_names.h"
 
 #include "widgets/document/document.h"
+#include "widgets/document/measurements.h"
 
 #include <QCoreApplication>
 
@@ -47,7 +48,7 @@ QString metricHelp(const MetricRequest& request) {
 }
 
 std::vector<KnownResult> knownResults(const Document& document) {
-    const std::vector<std::string> measured = document.resultIds();
+    const std::vector<std::string> measured = document.measurements()->resultIds();
     std::vector<KnownResult> known;
     for (const MetricInfo* info : allMetrics()) {
         std::vector<MetricRequest> requests{{info, {}}};
@@ -57,7 +58,7 @@ std::vector<KnownResult> knownResults(const Document& document) {
                     requests.push_back(std::move(request));
         for (MetricRequest& request : requests) {
             const std::string id = request.resultId();
-            std::vector<std::string> keys = document.otherKeys(id);
+            std::vector<std::string> keys = document.measurements()->otherKeys(id);
             keys.insert(keys.begin(), id);
             for (const std::string& key : keys)
                 known.push_back({request, QString::fromStdString(key), resultTitle(document, request, key)});
@@ -68,13 +69,13 @@ std::vector<KnownResult> knownResults(const Document& document) {
 
 QString resultTitle(const Document& document, const MetricRequest& request, const std::string& key) {
     QString title = metricTitle(request);
-    const MetricState state = document.state(key);
+    const MetricState state = document.measurements()->state(key);
     if (state == MetricState::notComputed)
         return QCoreApplication::translate("MetricNames", "%1 (not measured)").arg(title);
-    const MetricResult* result = document.result(key);
+    const MetricResult* result = document.measurements()->result(key);
     if (!result)
         return title;
-    if (const std::string label = document.label(key); !label.empty())
+    if (const std::string label = document.measurements()->label(key); !label.empty())
         title += QStringLiteral(" · ") + QString::fromStdString(label);
     return state == MetricState::stale ? QCoreApplication::translate("MetricNames", "%1 (of another mask)").arg(title)
                                        : title;

@@ -1,6 +1,7 @@
 #include "widgets/results/result_combo.h"
 
 #include "widgets/document/document.h"
+#include "widgets/document/measurements.h"
 #include "widgets/results/metric_names.h"
 
 #include <algorithm>
@@ -12,9 +13,9 @@ ResultCombo::ResultCombo(Document* document, Filter isOffered, QWidget* parent)
     : QComboBox(parent)
     , m_document(document)
     , m_isOffered(std::move(isOffered)) {
-    for (auto change : {&Document::opened, &Document::staleChanged})
-        connect(document, change, this, &ResultCombo::refill);
-    connect(document, &Document::stateChanged, this, &ResultCombo::refill);
+    connect(document, &Document::opened, this, &ResultCombo::refill);
+    connect(document->measurements(), &Measurements::staleChanged, this, &ResultCombo::refill);
+    connect(document->measurements(), &Measurements::stateChanged, this, &ResultCombo::refill);
     connect(this, &QComboBox::currentIndexChanged, this,
             [this] { setToolTip(currentData(Qt::ToolTipRole).toString()); });
     refill();

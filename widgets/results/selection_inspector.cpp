@@ -1,11 +1,12 @@
 #include "widgets/results/selection_inspector.h"
 
-#include "analysis/session/result_key.h"
 #include "analysis/base/statistics.h"
 #include "analysis/base/text.h"
+#include "analysis/session/result_key.h"
 #include "widgets/document/document.h"
-#include "widgets/results/metric_names.h"
+#include "widgets/document/measurements.h"
 #include "widgets/document/selection.h"
+#include "widgets/results/metric_names.h"
 
 #include <QEvent>
 #include <QHeaderView>
@@ -98,7 +99,7 @@ SelectionInspector::SelectionInspector(Document* document, Selection* selection,
         m_standings.clear();
         later();
     });
-    connect(document, &Document::resultChanged, this, [this, later](const QString& id) {
+    connect(document->measurements(), &Measurements::resultChanged, this, [this, later](const QString& id) {
         std::erase_if(m_standings, [&](const auto& standing) {
             return parseResultKey(standing.first).resultId == id.toStdString();
         });
@@ -151,7 +152,7 @@ void SelectionInspector::showOne(HeadId head) {
         title += tr("  (KV group %1)").arg(layer.kvGroup(head.head));
     m_title->setText(title);
     for (const std::string& id : allKeys()) {
-        const MetricResult* result = m_document->result(id);
+        const MetricResult* result = m_document->measurements()->result(id);
         const auto cell = result ? cellOf(result->request.info->scope, spec, head) : std::nullopt;
         if (!cell)
             continue;
@@ -193,9 +194,9 @@ void SelectionInspector::addClasses(const std::string& resultId, const MetricRes
 /// Of the latest measurements, each with the others of its metric behind it.
 std::vector<std::string> SelectionInspector::allKeys() const {
     std::vector<std::string> keys;
-    for (const std::string& id : m_document->resultIds()) {
+    for (const std::string& id : m_document->measurements()->resultIds()) {
         keys.push_back(id);
-        for (std::string& other : m_document->otherKeys(id))
+        for (std::string& other : m_document->measurements()->otherKeys(id))
             keys.push_back(std::move(other));
     }
     return keys;
@@ -230,7 +231,7 @@ void SelectionInspector::showMany(const std::set<HeadId>& heads) {
     m_title->setText(m_selection->heads().empty() ? tr("L%1, %2 heads").arg(heads.begin()->layer).arg(heads.size())
                                                   : tr("%1 heads selected").arg(heads.size()));
     for (const std::string& id : allKeys()) {
-        const MetricResult* result = m_document->result(id);
+        const MetricResult* result = m_document->measurements()->result(id);
         std::set<MetricCell> cells; // a layer or a group of several selected heads counts once
         for (const HeadId& head : heads)
             if (const auto cell = result ? cellOf(result->request.info->scope, spec, head) : std::nullopt)
@@ -265,7 +266,7 @@ void SelectionInspector::showMany(const std::set<HeadId>& heads) {
 }
 
 void SelectionInspector::addRow(const std::string& resultId, const Words& value, const Words& place) {
-    const std::string label = m_document->label(resultId);
+    const std::string label = m_document->measurements()->label(resultId);
     const ResultKey key = parseResultKey(resultId);
     auto* item = new QTreeWidgetItem(m_table, {QString::fromStdString(key.key.empty() ? resultId : "· " + label),
                                                value.text}); // other measurements stand below the latest

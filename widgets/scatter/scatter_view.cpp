@@ -1,20 +1,21 @@
 #include "widgets/scatter/scatter_view.h"
 
 #include "analysis/base/error.h"
-#include "analysis/session/result_key.h"
 #include "analysis/base/text.h"
+#include "analysis/session/result_key.h"
 #include "widgets/document/commands.h"
 #include "widgets/document/comparison.h"
 #include "widgets/document/document.h"
-#include "widgets/plot/figure_actions.h"
+#include "widgets/document/mask_editor.h"
+#include "widgets/document/measurements.h"
+#include "widgets/document/selection.h"
 #include "widgets/heads/heads_grid.h"
 #include "widgets/heads/mask_actions.h"
-#include "widgets/document/mask_editor.h"
-#include "widgets/results/metric_names.h"
+#include "widgets/plot/figure_actions.h"
 #include "widgets/plot/plot_scale.h"
+#include "widgets/results/metric_names.h"
 #include "widgets/results/result_combo.h"
 #include "widgets/scatter/scatter_plot.h"
-#include "widgets/document/selection.h"
 
 #include <QAction>
 #include <QApplication>
@@ -129,7 +130,8 @@ void ScatterView::chooseUsual() {
     QStringList later;
     for (const KnownResult& known : knownResults(*m_document))
         if (known.request.info->scope == Scope::head && !known.key.contains('@'))
-            (m_document->state(known.key.toStdString()) != MetricState::notComputed ? usual : later) << known.key;
+            (m_document->measurements()->state(known.key.toStdString()) != MetricState::notComputed ? usual : later)
+                << known.key;
     usual << later;
     for (const auto& [axis, place] : {std::pair(&m_x, 0), std::pair(&m_y, 1)})
         if (!axis->isChosen)
@@ -177,7 +179,9 @@ void ScatterView::refresh() {
     ++m_revision;
     m_correlation.reset();
     for (Axis* axis : {&m_x, &m_y})
-        axis->result = m_document->result(key(*axis)) ? std::optional(m_document->labelled(key(*axis))) : std::nullopt;
+        axis->result = m_document->measurements()->result(key(*axis))
+                           ? std::optional(m_document->measurements()->labelled(key(*axis)))
+                           : std::nullopt;
     const bool hasNone = isEmpty();
     m_actions->setEnabled(!hasNone);
     m_line->setVisible(!hasNone);
@@ -209,7 +213,8 @@ bool ScatterView::isEmpty() {
         if (!axis->result) {
             for (const MetricRequest& request : requestsOf(axis->metric->key()))
                 missing << metricTitle(request);
-            isMeasuring = isMeasuring || m_document->state(axis->metric->key()) == MetricState::computing;
+            isMeasuring =
+                isMeasuring || m_document->measurements()->state(axis->metric->key()) == MetricState::computing;
         }
     missing.removeDuplicates();
     m_measure->setVisible(!missing.isEmpty() && !isMeasuring);
@@ -312,7 +317,7 @@ void ScatterView::measureMissing() {
         if (!axis->result && (requests.empty() || m_x.metric->key() != m_y.metric->key()))
             for (MetricRequest& request : requestsOf(axis->metric->key()))
                 requests.push_back(std::move(request));
-    m_document->measure(requests);
+    m_document->measurements()->measure(requests);
 }
 
 void ScatterView::setFilter(const HeadFilter* filter) {

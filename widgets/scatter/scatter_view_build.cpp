@@ -1,10 +1,11 @@
 #include "analysis/session/result_key.h"
 #include "widgets/document/comparison.h"
 #include "widgets/document/document.h"
-#include "widgets/plot/figure_actions.h"
+#include "widgets/document/mask_editor.h"
+#include "widgets/document/measurements.h"
 #include "widgets/heads/heads_grid.h"
 #include "widgets/heads/mask_actions.h"
-#include "widgets/document/mask_editor.h"
+#include "widgets/plot/figure_actions.h"
 #include "widgets/results/result_combo.h"
 #include "widgets/scatter/scatter_plot.h"
 #include "widgets/scatter/scatter_view.h"
@@ -102,14 +103,14 @@ void ScatterView::connectAll() {
     connect(m_refresh, &QTimer::timeout, this, &ScatterView::refresh);
     connect(m_document, &Document::opened, this, &ScatterView::restore);
     connect(m_document, &Document::modelLocated, this, &ScatterView::refresh);
-    connect(m_document, &Document::resultChanged, this, [this](const QString& changed) {
+    connect(m_document->measurements(), &Measurements::resultChanged, this, [this](const QString& changed) {
         const auto isIt = [&](const std::string& shown) {
             return parseResultKey(shown).resultId == changed.toStdString();
         };
         if (std::ranges::any_of(keys(), isIt) && !m_refresh->isActive())
             m_refresh->start();
     });
-    connect(m_document, &Document::stateChanged, this, [this] {
+    connect(m_document->measurements(), &Measurements::stateChanged, this, [this] {
         chooseUsual();
         m_refresh->start();
     });

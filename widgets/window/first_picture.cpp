@@ -1,6 +1,7 @@
 #include "widgets/window/first_picture.h"
 
 #include "widgets/document/document.h"
+#include "widgets/document/measurements.h"
 #include "widgets/heads/heads_view.h"
 
 #include <QEvent>
@@ -34,11 +35,11 @@ FirstPicture::FirstPicture(const Document* document, HeadsView* view, QObject* p
     : QObject(parent)
     , m_document(document)
     , m_view(view) {
-    connect(document, &Document::resultChanged, this, &FirstPicture::look);
+    connect(document->measurements(), &Measurements::resultChanged, this, &FirstPicture::look);
 }
 
 void FirstPicture::look(const QString& resultId) {
-    const MetricResult* result = m_document->result(resultId.toStdString());
+    const MetricResult* result = m_document->measurements()->result(resultId.toStdString());
     if (m_isComplete || resultId.toStdString() != m_view->resultId() || !result ||
         !isComplete(*result, m_document->spec()))
         return;

@@ -3,35 +3,38 @@
 #include "analysis/base/text.h"
 #include "widgets/attention/attention_view.h"
 #include "widgets/document/autosave.h"
-#include "widgets/window/cache_search.h"
 #include "widgets/document/command_copier.h"
-#include "widgets/results/compare_bar.h"
 #include "widgets/document/comparison.h"
-#include "widgets/masks/cut_box.h"
 #include "widgets/document/document.h"
+#include "widgets/document/document_files.h"
+#include "widgets/document/head_filter.h"
+#include "widgets/document/mask_editor.h"
+#include "widgets/document/mask_jobs.h"
+#include "widgets/document/measurements.h"
 #include "widgets/evaluations/evaluations_panel.h"
-#include "widgets/masks/export_box.h"
-#include "widgets/results/filter_bar.h"
 #include "widgets/evaluations/further_evaluation.h"
 #include "widgets/evaluations/generation_view.h"
+#include "widgets/evaluations/live_evaluation.h"
 #include "widgets/heads/gradient_view.h"
-#include "widgets/document/head_filter.h"
 #include "widgets/heads/heads_view.h"
 #include "widgets/jobs/job_runner.h"
 #include "widgets/jobs/jobs_panel.h"
-#include "widgets/layers/layers_view.h"
-#include "widgets/evaluations/live_evaluation.h"
 #include "widgets/jobs/log_panel.h"
-#include "widgets/document/mask_editor.h"
+#include "widgets/jobs/message_bar.h"
+#include "widgets/layers/layers_view.h"
+#include "widgets/masks/cut_box.h"
+#include "widgets/masks/export_box.h"
 #include "widgets/masks/mask_list_box.h"
 #include "widgets/masks/mask_panel.h"
-#include "widgets/jobs/message_bar.h"
-#include "widgets/results/metric_list.h"
-#include "widgets/window/model_card_panel.h"
 #include "widgets/neurons/neurons_view.h"
-#include "widgets/window/recent_files.h"
-#include "widgets/scatter/scatter_view.h"
+#include "widgets/results/compare_bar.h"
+#include "widgets/results/filter_bar.h"
+#include "widgets/results/metric_list.h"
 #include "widgets/results/selection_inspector.h"
+#include "widgets/scatter/scatter_view.h"
+#include "widgets/window/cache_search.h"
+#include "widgets/window/model_card_panel.h"
+#include "widgets/window/recent_files.h"
 #include "widgets/window/shortcut_sheet.h"
 #include "widgets/window/theme.h"
 #include "widgets/window/welcome_page.h"
@@ -72,7 +75,7 @@ QString openablePath(const QMimeData* data, const Document& document) {
     if (urls.size() != 1 || !urls.first().isLocalFile())
         return {};
     const QFileInfo file(urls.first().toLocalFile());
-    return file.isDir() || document.isModelFile(file.filePath()) ||
+    return file.isDir() || document.files()->isModelFile(file.filePath()) ||
                    document.services().isSession(file.filePath().toStdString())
                ? file.filePath()
                : QString();
@@ -226,7 +229,7 @@ void MainWindow::buildDocks() {
     connect(mask->list(), &MaskListBox::commandWanted, m_copier, &CommandCopier::copyMask);
     connect(mask->exports(), &ExportBox::exportWanted, this, &MainWindow::chooseExport);
     connect(m_heads, &HeadsView::resultShown, mask->cutBox(), &CutBox::showMetric);
-    connect(m_document, &Document::maskSaved, this,
+    connect(m_document->maskJobs(), &MaskJobs::maskSaved, this,
             [this](const QString& path) { statusBar()->showMessage(tr("Saved %1").arg(path), statusMs); });
     connect(m_heads, &HeadsView::resultShown, this, &MainWindow::followPicture);
     connect(m_neurons, &NeuronsView::resultShown, this, &MainWindow::followPicture);
@@ -290,7 +293,7 @@ void MainWindow::connectDocument() {
         showCentre();
     });
     connect(m_jobs, &JobRunner::cancelled, this, &MainWindow::showCentre);
-    connect(m_document, &Document::exported, this, [this](const QString& sentence) {
+    connect(m_document->maskJobs(), &MaskJobs::exported, this, [this](const QString& sentence) {
         m_messages->say(MessageBar::Kind::notice, sentence);
         m_log->add("info", sentence);
     });
@@ -300,7 +303,7 @@ void MainWindow::connectDocument() {
         m_messages->say(MessageBar::Kind::notice, message);
         m_log->add("notice", message);
     });
-    connect(m_document, &Document::saved, this, [this](const QString& path) {
+    connect(m_document->files(), &DocumentFiles::saved, this, [this](const QString& path) {
         statusBar()->showMessage(tr("Saved %1").arg(path), statusMs);
         rememberRecentFile(path);
         if (const auto next = std::exchange(m_afterSave, nullptr))
@@ -348,7 +351,7 @@ void MainWindow::connectCopier() {
 
 void MainWindow::recover(const Leftover& leftover) {
     whenNothingIsLost([this, leftover] {
-        m_document->recover(leftover.path, leftover.session);
+        m_document->files()->recover(leftover.path, leftover.session);
         showCentre();
     });
 }
@@ -357,7 +360,7 @@ void MainWindow::open(const QString& path) {
     whenNothingIsLost([this, path] {
         m_messages->dismissAll();
         m_opening->setText(tr("Opening %1…").arg(QFileInfo(path).fileName()));
-        m_document->open(path);
+        m_document->files()->open(path);
         showCentre();
     });
 }
@@ -390,11 +393,11 @@ void MainWindow::showCentre() {
     m_welcome->refresh();
     // From the event loop, where a launch has already begun to open what it was asked for: that comes first.
     QTimer::singleShot(0, this, [this] {
-        if (!m_document->isOpening())
+        if (!m_document->files()->isOpening())
             m_cache->start();
     });
-    showPanels(m_document->isOpen() || m_document->isOpening());
-    QWidget* otherwise = m_document->isOpening() ? static_cast<QWidget*>(m_opening) : m_welcome;
+    showPanels(m_document->isOpen() || m_document->files()->isOpening());
+    QWidget* otherwise = m_document->files()->isOpening() ? static_cast<QWidget*>(m_opening) : m_welcome;
     m_centre->setCurrentWidget(m_document->isOpen() ? m_tabs : otherwise);
 }
 
@@ -437,7 +440,7 @@ void MainWindow::showAttention(HeadId head) {
 }
 
 void MainWindow::showResult(const QString& key) {
-    const MetricResult* result = m_document->result(key.toStdString());
+    const MetricResult* result = m_document->measurements()->result(key.toStdString());
     if (!result)
         return;
     if (result->request.info->scope == Scope::neuron) {
@@ -512,7 +515,7 @@ void MainWindow::closeEvent(QCloseEvent* event) {
     QSettings settings;
     settings.setValue("window/geometry", saveGeometry());
     settings.setValue("window/layout", m_hiddenLayout.isEmpty() ? saveState(layoutVersion) : m_hiddenLayout);
-    if (m_document->isSaving()) { // closes by itself when the file is written
+    if (m_document->files()->isSaving()) { // closes by itself when the file is written
         m_afterSave = [this] { close(); };
         event->ignore();
     } else if (m_document->isModified() && !m_closing) {

@@ -1,15 +1,16 @@
 #include "analysis/base/text.h"
 #include "widgets/attention/attention_view.h"
 #include "widgets/document/document.h"
-#include "widgets/window/fuzzy.h"
-#include "widgets/window/head_search.h"
+#include "widgets/document/measurements.h"
 #include "widgets/heads/heads_view.h"
 #include "widgets/layers/layers_view.h"
-#include "widgets/window/main_window.h"
+#include "widgets/neurons/neurons_view.h"
 #include "widgets/results/metric_list.h"
 #include "widgets/results/metric_names.h"
-#include "widgets/neurons/neurons_view.h"
 #include "widgets/scatter/scatter_view.h"
+#include "widgets/window/fuzzy.h"
+#include "widgets/window/head_search.h"
+#include "widgets/window/main_window.h"
 
 #include <QDockWidget>
 #include <QTabWidget>
@@ -26,7 +27,7 @@ std::vector<KnownResult> metricsFor(const QString& typed, const Document& docume
     for (const KnownResult& known : knownResults(document)) {
         const auto byId = fuzzyScore(typed, known.key);
         const auto byTitle = fuzzyScore(typed, metricTitle(known.request));
-        const bool isMeasured = document.result(known.key.toStdString());
+        const bool isMeasured = document.measurements()->result(known.key.toStdString());
         if (byId || byTitle)
             found.emplace_back(-2 * std::max(byId.value_or(0), byTitle.value_or(0)) - (isMeasured ? 1 : 0), known);
     }
@@ -84,7 +85,7 @@ void MainWindow::showLayer(int layer) {
 
 /// In the picture that is shown, if it can show it; one that is not measured, where it can be.
 void MainWindow::showMetric(const QString& resultId) {
-    const MetricResult* result = m_document->result(resultId.toStdString());
+    const MetricResult* result = m_document->measurements()->result(resultId.toStdString());
     if (!result) {
         m_metrics->follow(resultId);
         m_metricsDock->show();

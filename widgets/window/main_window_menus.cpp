@@ -1,24 +1,27 @@
 #include "analysis/base/text.h"
 #include "widgets/attention/attention_view.h"
-#include "widgets/window/cache_search.h"
 #include "widgets/document/command_copier.h"
-#include "widgets/results/compare_menu.h"
 #include "widgets/document/document.h"
+#include "widgets/document/document_files.h"
+#include "widgets/document/mask_editor.h"
+#include "widgets/document/mask_jobs.h"
+#include "widgets/document/measurements.h"
 #include "widgets/evaluations/evaluations_panel.h"
-#include "widgets/plot/figure_actions.h"
-#include "widgets/results/filter_bar.h"
+#include "widgets/evaluations/live_evaluation.h"
 #include "widgets/heads/gradient_view.h"
 #include "widgets/heads/heads_view.h"
-#include "widgets/neurons/layer_neurons.h"
-#include "widgets/layers/layers_view.h"
-#include "widgets/evaluations/live_evaluation.h"
-#include "widgets/window/main_window.h"
 #include "widgets/heads/mask_actions.h"
-#include "widgets/document/mask_editor.h"
-#include "widgets/results/metric_list.h"
+#include "widgets/layers/layers_view.h"
+#include "widgets/neurons/layer_neurons.h"
 #include "widgets/neurons/neurons_view.h"
-#include "widgets/window/recent_files.h"
+#include "widgets/plot/figure_actions.h"
+#include "widgets/results/compare_menu.h"
+#include "widgets/results/filter_bar.h"
+#include "widgets/results/metric_list.h"
 #include "widgets/scatter/scatter_view.h"
+#include "widgets/window/cache_search.h"
+#include "widgets/window/main_window.h"
+#include "widgets/window/recent_files.h"
 #include "widgets/window/shortcut_sheet.h"
 #include "widgets/window/theme.h"
 
@@ -146,14 +149,14 @@ void MainWindow::buildEditMenu() {
 void MainWindow::buildMeasureMenu() {
     QMenu* menu = menuBar()->addMenu(tr("&Measure"));
     m_needModel << add(menu, tr("Measure all &weight metrics"), tr("Ctrl+M"),
-                       [this] { m_document->measure(parseMetricRequests("weights")); });
+                       [this] { m_document->measurements()->measure(parseMetricRequests("weights")); });
     m_needModel << add(menu, tr("Measure with &options…"), tr("Ctrl+Shift+M"), [this] {
         m_metricsDock->show();
         m_metricsDock->raise();
         m_metrics->editOptions();
     });
     m_needModel << add(menu, tr("Measure all &forward metrics"), tr("Ctrl+Alt+M"),
-                       [this] { m_document->measure(parseMetricRequests("forward")); });
+                       [this] { m_document->measurements()->measure(parseMetricRequests("forward")); });
     m_needDocument << add(menu, tr("Copy metric as command &line"), {}, [this] { copyMeasuring(); });
 }
 
@@ -268,10 +271,10 @@ void MainWindow::chooseSession() {
 
 void MainWindow::chooseModelForSession() {
     const QFileInfo stored(QString::fromStdString(m_document->session().model.path));
-    const bool isFile = m_document->isModelFile(stored.filePath());
+    const bool isFile = m_document->files()->isModelFile(stored.filePath());
     choose(this, QFileDialog::AcceptOpen, isFile ? QFileDialog::ExistingFile : QFileDialog::Directory,
            tr("Locate %1").arg(stored.fileName()), isFile ? modelFilter(m_document->services()) : QString(), {},
-           [this](const QString& path) { m_document->locateModel(path); });
+           [this](const QString& path) { m_document->files()->locateModel(path); });
 }
 
 void MainWindow::chooseSessionFile(std::function<void()> next) {
@@ -284,14 +287,14 @@ void MainWindow::chooseSessionFile(std::function<void()> next) {
 
 void MainWindow::chooseMask() {
     choose(this, QFileDialog::AcceptOpen, QFileDialog::ExistingFile, tr("Open mask"), maskFilter(), {},
-           [this](const QString& path) { m_document->openMask(path); });
+           [this](const QString& path) { m_document->maskJobs()->openMask(path); });
 }
 
 void MainWindow::chooseMaskFile() {
     const QString name = QString::fromStdString(m_document->masks()->state().edited().name) + ".mask.json";
     choose(this, QFileDialog::AcceptSave, QFileDialog::AnyFile, tr("Save mask"), maskFilter(), name,
            [this](const QString& path) {
-               m_document->saveMask(QFileInfo(path).suffix().isEmpty() ? path + ".mask.json" : path);
+               m_document->maskJobs()->saveMask(QFileInfo(path).suffix().isEmpty() ? path + ".mask.json" : path);
            });
 }
 
@@ -308,7 +311,7 @@ void MainWindow::chooseExport() {
                          QString::fromStdString(m_document->masks()->state().edited().name);
     choose(this, QFileDialog::AcceptSave, QFileDialog::AnyFile, tr("Export a masked checkpoint"),
            isFile ? tr("GGUF (*.gguf)") : tr("A new folder (*)"), isFile ? name + ".gguf" : name,
-           [this](const QString& path) { m_document->exportMasked(path); });
+           [this](const QString& path) { m_document->maskJobs()->exportMasked(path); });
 }
 
 void MainWindow::saveSession(std::function<void()> next) {
@@ -342,7 +345,7 @@ void MainWindow::whenNothingIsLost(std::function<void()> next) {
 
 void MainWindow::save(const QString& path, std::function<void()> next) {
     m_afterSave = std::move(next);
-    m_document->saveSession(path);
+    m_document->files()->saveSession(path);
 }
 
 void MainWindow::openPalette() {
@@ -361,7 +364,7 @@ std::vector<Command> MainWindow::commands() {
                             [this, path = QString::fromStdString(model.path)] { open(path); }});
     if (!m_document->isOpen())
         return commands;
-    for (const std::string& id : m_document->resultIds()) {
+    for (const std::string& id : m_document->measurements()->resultIds()) {
         const QString name = QString::fromStdString(id);
         commands.push_back({tr("Show %1").arg(name), tr("metric"), [this, name] { showResult(name); }});
     }
@@ -369,7 +372,7 @@ std::vector<Command> MainWindow::commands() {
         for (const MetricInfo* info : allMetrics())
             commands.push_back(
                 {tr("Measure %1").arg(QString::fromStdString(std::string(info->id))), tr("metric"), [this, info] {
-                     m_document->measure({{info, {}}});
+                     m_document->measurements()->measure({{info, {}}});
                  }});
     const ModelSpec& spec = m_document->spec();
     for (int layer = 0; layer < spec.layerCount(); ++layer)

@@ -1,0 +1,179 @@
+#include "widgets/document/document_files.h"
+
+#include "analysis/base/error.h"
+#include "analysis/base/text.h"
+#include "widgets/document/document.h"
+
+#include <QFileInfo>
+
+#include <algorithm>
+#include <filesystem>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace secateur {
+
+namespace {
+
+/// Where a session's checkpoint may be: at its path, from here or from the session, or beside the session.
+std::vector<std::string> checkpointCandidates(const std::string& modelPath, const std::string& sessionPath) {
+    const std::filesystem::path stored = modelPath;
+    const std::filesystem::path folder = std::filesystem::absolute(sessionPath).parent_path();
+    std::vector<std::string> candidates;
+    for (const auto& path : {stored, folder / stored, folder / stored.filename()}) {
+        std::error_code ignored;
+        if (!stored.empty() && std::filesystem::exists(path, ignored))
+            candidates.push_back(path.string());
+    }
+    return candidates;
+}
+
+Document::Opened readSession(const Services& services, const std::string& path, const Progress& progress) {
+    Document::Opened opened;
+    opened.session = services.readSession(path);
+    opened.sessionPath = QString::fromStdString(path);
+    const ModelCard& card = opened.session.model;
+    for (const std::string& candidate : checkpointCandidates(card.path, path)) {
+        try {
+            std::shared_ptr<const Model> model = services.openModel(candidate, progress);
+            if (model->fingerprint() == card.fingerprint) {
+                opened.model = std::move(model);
+                return opened;
+            }
+            opened.notice =
+                DocumentFiles::tr("%1 is not the checkpoint this session was made from.").arg(candidate.c_str());
+        } catch (const std::exception& error) {
+            opened.notice = DocumentFiles::tr("The session's checkpoint does not open: %1").arg(error.what());
+        }
+    }
+    if (opened.notice.isEmpty())
+        opened.notice = DocumentFiles::tr("The checkpoint was not found at %1.").arg(card.path.c_str());
+    opened.notice +=
+        DocumentFiles::tr(" All that is stored can be seen; File > Locate model… finds it for new measurements.");
+    return opened;
+}
+
+/// An autosaved session: its masks and evaluations over the results of the session that was open, where that is there
+/// still and of the same model.
+Document::Opened readAutosaved(const Services& services, const std::string& autosaved, const std::string& session,
+                               const Progress& progress) {
+    Document::Opened opened = readSession(services, autosaved, progress);
+    opened.sessionPath.clear();
+    std::error_code ignored;
+    if (session.empty() || !std::filesystem::exists(session, ignored))
+        return opened;
+    Session base = services.readSession(session);
+    if (base.model.fingerprint == opened.session.model.fingerprint) {
+        opened.session.results = std::move(base.results);
+        opened.sessionPath = QString::fromStdString(session);
+    }
+    return opened;
+}
+
+} // namespace
+
+DocumentFiles::DocumentFiles(Document* document, JobRunner* jobs)
+    : QObject(document)
+    , m_document(document)
+    , m_jobs(jobs) {
+    connect(jobs, &JobRunner::finished, this, &DocumentFiles::onFinished);
+    connect(jobs, &JobRunner::cancelled, this, &DocumentFiles::onCancelled);
+    connect(jobs, &JobRunner::failed, this, &DocumentFiles::onFailed);
+}
+
+bool DocumentFiles::isModelFile(const QString& path) const {
+    return std::ranges::any_of(m_document->services().modelExtensions, [&](const std::string& extension) {
+        return path.endsWith(QString::fromStdString(extension), Qt::CaseInsensitive);
+    });
+}
+
+void DocumentFiles::open(const QString& path) {
+    m_jobs->cancel(m_opening);
+    const auto work = [this, file = path.toStdString(), services = m_document->services()](const Progress& progress) {
+        Document::Opened opened;
+        if (services.isSession(file)) {
+            opened = readSession(services, file, progress);
+        } else {
+            opened.model = services.openModel(file, progress);
+            opened.session.model = opened.model->card();
+            opened.session.created = utcNow();
+        }
+        return [this, opened = std::move(opened)]() mutable {
+            m_opening = 0;
+            m_document->adopt(std::move(opened));
+        };
+    };
+    m_opening =
+        m_document->start(tr("Opening %1").arg(QFileInfo(path).fileName()), JobRunner::Priority::interactive, work);
+}
+
+void DocumentFiles::recover(const QString& autosaved, const QString& session) {
+    m_jobs->cancel(m_opening);
+    const auto work = [this, autosaved = autosaved.toStdString(), session = session.toStdString(),
+                       services = m_document->services()](const Progress& progress) {
+        Document::Opened opened = readAutosaved(services, autosaved, session, progress);
+        return [this, opened = std::move(opened), autosaved]() mutable {
+            m_opening = 0;
+            m_document->adopt(std::move(opened));
+            m_document->noteChange();
+            emit recovered(QString::fromStdString(autosaved));
+        };
+    };
+    m_opening = m_document->start(tr("Restoring unsaved masks"), JobRunner::Priority::interactive, work);
+}
+
+void DocumentFiles::locateModel(const QString& path) {
+    const auto work = [this, file = path.toStdString(), open = m_document->services().openModel,
+                       generation = m_document->generation(),
+                       expected = m_document->session().model.fingerprint](const Progress& progress) {
+        std::shared_ptr<const Model> model = open(file, progress);
+        if (model->fingerprint() != expected)
+            throw Error("this is not the checkpoint the session was made from (its fingerprint differs)", file,
+                        "Open it by itself to measure it");
+        return [this, model = std::move(model), generation, file] {
+            if (generation == m_document->generation())
+                m_document->setModel(model, file);
+        };
+    };
+    m_document->start(tr("Looking at %1").arg(QFileInfo(path).fileName()), JobRunner::Priority::interactive, work);
+}
+
+void DocumentFiles::saveSession(const QString& path) {
+    const auto work = [this, file = path.toStdString(), write = m_document->services().writeSession,
+                       snapshot = m_document->snapshot(), model = m_document->model(),
+                       generation = m_document->generation(),
+                       revision = m_document->revision()](const Progress&) mutable {
+        if (snapshot.model.fingerprint.empty() && model)
+            snapshot.model.fingerprint = model->fingerprint();
+        write(snapshot, file);
+        return [this, file, generation, revision, fingerprint = snapshot.model.fingerprint] {
+            if (generation == m_document->generation())
+                m_document->setSaved(QString::fromStdString(file), fingerprint, revision);
+        };
+    };
+    const QString title = tr("Saving %1").arg(QFileInfo(path).fileName());
+    m_saving.emplace(m_document->start(title, JobRunner::Priority::interactive, work), path);
+}
+
+void DocumentFiles::onFinished(quint64 job) {
+    const auto saving = m_saving.extract(job);
+    if (!saving.empty())
+        emit saved(saving.mapped());
+}
+
+void DocumentFiles::onCancelled(quint64 job) {
+    if (job == m_opening)
+        m_opening = 0;
+    const auto saving = m_saving.extract(job);
+    if (!saving.empty())
+        emit m_document->failed(tr("Saving was cancelled: %1 is as it was.").arg(saving.mapped()));
+}
+
+void DocumentFiles::onFailed(quint64 job) {
+    if (job == m_opening)
+        m_opening = 0;
+    m_saving.erase(job);
+}
+
+} // namespace secateur

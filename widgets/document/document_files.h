@@ -1,0 +1,51 @@
+#pragma once
+
+#include "widgets/jobs/job_runner.h"
+
+#include <QObject>
+#include <QString>
+
+#include <map>
+
+namespace secateur {
+
+class Document;
+
+/// Opens models and sessions into a document, and saves its session. Work runs in jobs.
+class DocumentFiles : public QObject {
+    Q_OBJECT
+
+public:
+    DocumentFiles(Document* document, JobRunner* jobs);
+
+    /// Whether a path ends as files do that may hold a model.
+    bool isModelFile(const QString& path) const;
+    /// A model or a session; what is open stays until the new one is read. Then a model's weight metrics start by
+    /// themselves. A second call abandons the first.
+    void open(const QString& path);
+    /// Looks for an open session's checkpoint at another place; it must have the session's fingerprint.
+    void locateModel(const QString& path);
+    /// Opens what was autosaved of an earlier run, with its session behind it, as changes that are not saved.
+    /// @param session the file that was open; empty = none
+    void recover(const QString& autosaved, const QString& session);
+    void saveSession(const QString& path);
+    bool isOpening() const { return m_opening != 0; }
+    bool isSaving() const { return !m_saving.empty(); }
+
+signals:
+    void saved(const QString& path);
+    /// What recover() was asked for is open now.
+    void recovered(const QString& autosaved);
+
+private:
+    void onFinished(quint64 job);
+    void onCancelled(quint64 job);
+    void onFailed(quint64 job);
+
+    Document* m_document;
+    JobRunner* m_jobs;
+    JobRunner::Id m_opening = 0;
+    std::map<JobRunner::Id, QString> m_saving; ///< to which file
+};
+
+} // namespace secateur

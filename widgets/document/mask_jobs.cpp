@@ -1,0 +1,118 @@
+#include "widgets/document/mask_jobs.h"
+
+#include "analysis/base/text.h"
+#include "analysis/strategies/prune.h"
+#include "widgets/document/document.h"
+#include "widgets/document/mask_editor.h"
+#include "widgets/document/measurements.h"
+
+#include <QFileInfo>
+
+#include <fmt/core.h>
+
+#include <utility>
+#include <vector>
+
+namespace secateur {
+
+namespace {
+
+/// The perplexities of a mask, for the card of the exported model.
+std::vector<std::string> sentencesOf(const Session& session, const std::string& digest) {
+    std::vector<std::string> sentences;
+    for (const Evaluation& stored : session.evaluations) {
+        if (stored.mask.digest != digest || !stored.text)
+            continue;
+        const Evaluation evaluation = compared(session, stored);
+        const TextEvaluation& text = *evaluation.text;
+        std::string sentence = fmt::format(
+            "perplexity {} on {} ({}, windows of {}, {})", significant(text.perplexity.perplexity(), 4), text.source,
+            name(text.perplexity.rules.protocol), text.perplexity.rules.window, evaluation.dtype);
+        if (text.reference)
+            sentence += fmt::format("; the dense model {}", significant(text.reference->perplexity.perplexity(), 4));
+        sentences.push_back(std::move(sentence));
+    }
+    return sentences;
+}
+
+} // namespace
+
+MaskJobs::MaskJobs(Document* document)
+    : QObject(document)
+    , m_document(document) {}
+
+void MaskJobs::openMask(const QString& path) {
+    const auto work = [this, file = path.toStdString(), read = m_document->services().readMask,
+                       spec = m_document->spec(), model = m_document->model(), generation = m_document->generation(),
+                       fingerprint = m_document->session().model.fingerprint](const Progress&) {
+        std::vector<std::string> warnings;
+        const std::string print = fingerprint.empty() && model ? model->fingerprint() : fingerprint;
+        MaskRecord record = read(file, spec, print, warnings);
+        return [this, file, generation, record = std::move(record), warnings = std::move(warnings)]() mutable {
+            if (generation != m_document->generation())
+                return;
+            const QString opened = QString::fromStdString(file);
+            m_document->masks()->addMask(QFileInfo(opened).fileName().section('.', 0, 0), std::move(record));
+            emit maskOpened(opened);
+            for (const std::string& warning : warnings)
+                emit m_document->noticed(QString::fromStdString(file + ": " + warning));
+        };
+    };
+    m_document->start(tr("Opening %1").arg(QFileInfo(path).fileName()), JobRunner::Priority::interactive, work);
+}
+
+void MaskJobs::saveMask(const QString& path) {
+    MaskRecord record = *m_document->masks()->state().edited().record;
+    record.modelName = m_document->session().model.name;
+    record.fingerprint = m_document->session().model.fingerprint;
+    const auto work = [this, file = path.toStdString(), write = m_document->services().writeMask,
+                       record = std::move(record), model = m_document->model()](const Progress&) mutable {
+        if (record.fingerprint.empty() && model)
+            record.fingerprint = model->fingerprint();
+        write(record, file);
+        return [this, file] { emit maskSaved(QString::fromStdString(file)); };
+    };
+    m_document->start(tr("Saving %1").arg(QFileInfo(path).fileName()), JobRunner::Priority::interactive, work);
+}
+
+void MaskJobs::exportMasked(const QString& path) {
+    const std::string digest = m_document->services().maskDigest(m_document->masks()->mask());
+    const auto work = [this, file = path.toStdString(), write = m_document->services().exportMasked,
+                       model = m_document->model(), record = *m_document->masks()->state().edited().record,
+                       measured = sentencesOf(m_document->session(), digest)](const Progress& progress) mutable {
+        record.modelName = model->card().name;
+        record.fingerprint = model->fingerprint();
+        const std::string sentence = write(*model, record, file, measured, progress);
+        return [this, sentence] { emit exported(QString::fromStdString(sentence)); };
+    };
+    m_document->start(tr("Exporting %1").arg(QFileInfo(path).fileName()), JobRunner::Priority::background, work);
+}
+
+void MaskJobs::pruneGreedily(const PruneRequest& request, const QString& action) {
+    const auto work = [this, prune = m_document->services().pruneGreedily, model = m_document->model(), request,
+                       choice = m_document->measurements()->measureChoice(), action,
+                       generation = m_document->generation(),
+                       base = m_document->masks()->state().edited().name](const Progress& progress) {
+        PruneResult result = prune(*model, request, choice, progress);
+        return [this, generation, request, base, action, result = std::move(result)] {
+            if (generation == m_document->generation())
+                takePruned(request, base, action, result);
+        };
+    };
+    m_document->start(action, JobRunner::Priority::background, work);
+}
+
+void MaskJobs::takePruned(const PruneRequest& request, const std::string& base, const QString& action,
+                          const PruneResult& result) {
+    MaskEditor* masks = m_document->masks();
+    const MaskProvenance made = provenanceOf(request, base, result);
+    if (masks->mask() == *request.base)
+        masks->replaceMask(result.mask, action, false, made);
+    else
+        masks->addMask(QString::fromStdString(made.strategy), MaskRecord{result.mask, {}, {}, {}, made});
+    emit m_document->noticed(tr("%1: %2.").arg(action, QString::fromStdString(sentence(*result.history))));
+    for (const std::string& warning : result.warnings)
+        emit m_document->noticed(QString::fromStdString(warning));
+}
+
+} // namespace secateur
