@@ -1,19 +1,53 @@
 #include "backends/base/mapped_file.h"
 
 #include "analysis/base/error.h"
-#include "backends/base/mapping_guard.h"
-
-#include <fmt/core.h>
 
 #include <fcntl.h>
+#include <fmt/core.h>
+#include <fmt/format.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <cerrno>
+#include <csignal>
+#include <cstdint>
 #include <cstring>
+#include <mutex>
 
 namespace secateur {
+
+/// Keeps the program alive when a mapped file loses its pages. Touching a page behind the end of a file raises SIGBUS;
+/// inside a guarded mapping, that page and all behind it are replaced by zeros instead, and the guard remembers. Any
+/// other SIGBUS goes where it went before the first guard was made.
+class MappingGuard {
+public:
+    /// @param mapping whole pages, but for the last; must outlive the guard
+    explicit MappingGuard(std::span<const std::byte> mapping);
+    ~MappingGuard();
+    MappingGuard(const MappingGuard&) = delete;
+    MappingGuard& operator=(const MappingGuard&) = delete;
+
+    bool wasHit() const;
+
+    struct Slot;
+
+private:
+    Slot* m_slot;
+};
+
+/// What the signal handler knows of a mapping. Slots are reused but never freed: the handler may walk over them at any
+/// time, on any thread, and cannot wait for a lock.
+struct MappingGuard::Slot {
+    std::atomic<std::uintptr_t> begin = 0;
+    std::atomic<std::uintptr_t> end = 0;
+    std::atomic<unsigned> generation = 0; ///< odd while the slot is free or changes hands
+    std::atomic<bool> hit = false;
+    Slot* next = nullptr; ///< fixed once the slot can be seen
+    bool taken = false;   ///< under the mutex
+};
 
 namespace {
 
@@ -29,6 +63,93 @@ std::size_t sizeOf(int descriptor, const std::string& path) {
     if (!S_ISREG(status.st_mode))
         throw Error("is not a regular file", path);
     return static_cast<std::size_t>(status.st_size);
+}
+
+template <typename T>
+T load(const std::byte* source) {
+    T value{};
+    std::memcpy(&value, source, sizeof value);
+    return value;
+}
+
+using Slot = MappingGuard::Slot;
+
+std::atomic<Slot*> slots = nullptr;
+std::mutex slotsMutex; // of those who take and give back, never of the handler
+struct sigaction previous;
+
+static_assert(std::atomic<std::uintptr_t>::is_always_lock_free && std::atomic<Slot*>::is_always_lock_free);
+
+/// The mapping that the address lies in, with its end.
+Slot* slotAround(std::uintptr_t address, std::uintptr_t& end) {
+    for (Slot* slot = slots.load(); slot; slot = slot->next) {
+        const unsigned before = slot->generation.load();
+        const std::uintptr_t begin = slot->begin.load();
+        end = slot->end.load();
+        // A slot that changes hands meanwhile is not of the mapping that this thread is reading.
+        if (before % 2 == 0 && slot->generation.load() == before && address >= begin && address < end)
+            return slot;
+    }
+    return nullptr;
+}
+
+/// Zeros from the page of the address to the end of the mapping: a file that ends before a page ends before all that
+/// follow, and one large hole costs one signal.
+bool replaceByZeros(std::uintptr_t address, std::uintptr_t end) {
+    const auto page = static_cast<std::uintptr_t>(::sysconf(_SC_PAGESIZE));
+    const std::uintptr_t start = address / page * page;
+    // The system call itself: sanitizers put code that must not run in a signal handler around mmap.
+    const long mapped =
+        ::syscall(SYS_mmap, start, end - start, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
+    return mapped != -1;
+}
+
+void passOn(int number, siginfo_t* info, void* context) {
+    const bool isHandler =
+        previous.sa_handler != SIG_DFL && previous.sa_handler != SIG_IGN; // NOLINT: C casts in macros
+    if (isHandler && (previous.sa_flags & SA_RESETHAND) == 0) {
+        if (previous.sa_flags & SA_SIGINFO)
+            previous.sa_sigaction(number, info, context);
+        else
+            previous.sa_handler(number);
+        return;
+    }
+    // What was there comes back, and is met when the instruction runs again, or with a signal sent anew.
+    ::sigaction(number, &previous, nullptr);
+    if (info->si_code <= 0)
+        ::raise(number);
+}
+
+void onBusError(int number, siginfo_t* info, void* context) {
+    const int error = errno;
+    const auto address = reinterpret_cast<std::uintptr_t>(info->si_addr);
+    std::uintptr_t end = 0;
+    Slot* slot = info->si_code > 0 ? slotAround(address, end) : nullptr; // raised by the kernel, not by kill()
+    if (slot)
+        slot->hit.store(true); // before any thread can see a zero
+    if (!slot || !replaceByZeros(address, end))
+        passOn(number, info, context);
+    errno = error;
+}
+
+void install() {
+    struct sigaction ours {};
+    ours.sa_sigaction = onBusError;
+    ours.sa_flags = SA_SIGINFO | SA_ONSTACK;
+    sigemptyset(&ours.sa_mask);
+    ::sigaction(SIGBUS, &ours, &previous);
+}
+
+Slot* freeSlot() {
+    for (Slot* slot = slots.load(); slot; slot = slot->next) {
+        if (!slot->taken)
+            return slot;
+    }
+    auto* slot = new Slot;
+    slot->generation = 1;
+    slot->next = slots.load();
+    slots.store(slot);
+    return slot;
 }
 
 } // namespace
@@ -120,6 +241,58 @@ void MappedFile::advise(std::span<const std::byte> part, int advice, bool inside
     const std::size_t last = inside ? end / page * page : end;
     if (first < last)
         ::madvise(const_cast<std::byte*>(m_bytes.data()) + first, last - first, advice);
+}
+
+std::span<const std::byte> ByteReader::take(std::uint64_t count, std::string_view what) {
+    if (count > left())
+        throw Error(fmt::format("ends inside {}: {} bytes are needed, {} are left", what, count, left()), m_subject,
+                    "The file is cut short or damaged");
+    const auto taken = m_bytes.subspan(m_position, static_cast<std::size_t>(count));
+    m_position += taken.size();
+    return taken;
+}
+
+std::uint8_t ByteReader::u8(std::string_view what) {
+    return load<std::uint8_t>(take(1, what).data());
+}
+
+std::uint16_t ByteReader::u16(std::string_view what) {
+    return load<std::uint16_t>(take(2, what).data());
+}
+
+std::uint32_t ByteReader::u32(std::string_view what) {
+    return load<std::uint32_t>(take(4, what).data());
+}
+
+std::uint64_t ByteReader::u64(std::string_view what) {
+    return load<std::uint64_t>(take(8, what).data());
+}
+
+std::string_view ByteReader::text(std::string_view what) {
+    const auto bytes = take(u64(what), what);
+    return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+}
+
+MappingGuard::MappingGuard(std::span<const std::byte> mapping) {
+    static std::once_flag installed;
+    std::call_once(installed, install);
+    const std::lock_guard guard(slotsMutex);
+    m_slot = freeSlot();
+    m_slot->taken = true;
+    m_slot->hit = false;
+    m_slot->begin = reinterpret_cast<std::uintptr_t>(mapping.data());
+    m_slot->end = m_slot->begin + mapping.size();
+    ++m_slot->generation;
+}
+
+MappingGuard::~MappingGuard() {
+    const std::lock_guard guard(slotsMutex);
+    ++m_slot->generation;
+    m_slot->taken = false;
+}
+
+bool MappingGuard::wasHit() const {
+    return m_slot->hit.load();
 }
 
 } // namespace secateur

@@ -1,6 +1,6 @@
 #include "backends/formats/config_keys.h"
 
-#include "backends/config/spec_checks.h"
+#include "backends/config/architectures.h"
 
 #include <fmt/format.h>
 

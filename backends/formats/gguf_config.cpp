@@ -2,11 +2,11 @@
 
 #include "analysis/base/error.h"
 #include "analysis/base/text.h"
-#include "backends/formats/gguf_metadata.h"
+#include "backends/config/architectures.h"
 #include "backends/config/rope_divisors.h"
-#include "backends/config/spec_checks.h"
-#include "backends/formats/tensor_finder.h"
 #include "backends/config/tensor_patterns.h"
+#include "backends/formats/gguf_metadata.h"
+#include "backends/formats/tensor_finder.h"
 
 #include <ATen/ATen.h>
 

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "backends/base/byte_reader.h"
+#include "backends/base/mapped_file.h"
 
 #include <cstddef>
 #include <cstdint>

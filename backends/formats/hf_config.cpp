@@ -1,10 +1,10 @@
 #include "backends/formats/hf_config.h"
 
 #include "analysis/base/error.h"
+#include "backends/config/architectures.h"
 #include "backends/formats/config_keys.h"
 #include "backends/formats/hf_layers.h"
 #include "backends/formats/hub_cache.h"
-#include "backends/config/spec_checks.h"
 
 #include <fmt/format.h>
 

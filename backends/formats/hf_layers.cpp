@@ -1,7 +1,7 @@
 #include "backends/formats/hf_layers.h"
 
+#include "backends/config/architectures.h"
 #include "backends/formats/config_keys.h"
-#include "backends/config/spec_checks.h"
 
 #include <fmt/format.h>
 

@@ -1,7 +1,7 @@
 #include "backends/formats/pickle.h"
 
 #include "analysis/base/error.h"
-#include "backends/base/byte_reader.h"
+#include "backends/base/mapped_file.h"
 #include "backends/formats/pickle_opcodes.h"
 
 #include <fmt/format.h>

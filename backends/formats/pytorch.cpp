@@ -1,7 +1,7 @@
 #include "backends/formats/pytorch.h"
 
 #include "analysis/base/error.h"
-#include "backends/base/byte_reader.h"
+#include "backends/base/mapped_file.h"
 #include "backends/formats/pytorch_tensors.h"
 #include "backends/formats/zip_directory.h"
 

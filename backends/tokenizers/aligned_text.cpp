@@ -1,7 +1,7 @@
 #include "backends/tokenizers/aligned_text.h"
 
 #include "analysis/base/error.h"
-#include "analysis/base/utf8.h"
+#include "analysis/base/text.h"
 #include "backends/tokenizers/unicode.h"
 
 #include <algorithm>

@@ -1,6 +1,6 @@
 #include "backends/tokenizers/unicode.h"
 
-#include "analysis/base/utf8.h"
+#include "analysis/base/text.h"
 
 #include <unicode/uchar.h>
 

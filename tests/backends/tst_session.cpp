@@ -2,9 +2,8 @@
 
 #include "analysis/session/session.h"
 #include "backends/base/atomic_file.h"
-#include "backends/base/file_lock.h"
-#include "backends/session/hdf5_io.h"
 #include "backends/base/mapped_file.h"
+#include "backends/session/hdf5_io.h"
 #include "backends/session/session_hdf5.h"
 #include "tests/support/files.h"
 #include "tests/support/fixture.h"

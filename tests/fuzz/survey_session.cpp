@@ -5,7 +5,7 @@
 // HDF5 may have spoilt the memory before; a fault that comes again ends the survey, and the copy is kept as
 // survey_fault.h5.
 
-#include "backends/base/file_seal.h"
+#include "backends/base/sha256.h"
 #include "backends/session/session_hdf5.h"
 #include "tests/fuzz/fuzz.h"
 #include "tests/fuzz/mutation.h"
