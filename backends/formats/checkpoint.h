@@ -1,8 +1,12 @@
 #pragma once
 
+namespace at {
+class Tensor;
+}
+
 #include "analysis/model/model_spec.h"
-#include "backends/config/architectures.h"
 #include "backends/base/mapped_file.h"
+#include "backends/config/architectures.h"
 #include "backends/formats/quants.h"
 
 #include <cstddef>
@@ -12,10 +16,6 @@
 #include <string>
 #include <string_view>
 #include <vector>
-
-namespace at {
-class Tensor;
-}
 
 namespace secateur {
 
@@ -77,5 +77,17 @@ std::int64_t elementCount(std::span<const std::int64_t> shape, const std::string
 std::string shapeText(std::span<const std::int64_t> shape);
 /// @throws Error naming two tensors that share bytes
 void refuseOverlaps(std::vector<TensorEntry>& entries);
+
+/// Refuses a file that is something else than weights in a format that is read, where its bytes say surely what.
+/// @throws Error that says what it is and what to do
+void refuseForeign(const MappedFile& file);
+
+/// Maps a file that should hold weights. @throws Error when it cannot be opened or is known to be something else
+std::shared_ptr<const MappedFile> openWeights(const std::string& path);
+
+/// "sha256:" and 64 lower-case hexadecimal digits, over each tensor in order of its name: the name and a zero byte, the
+/// number of dimensions and each of them (int64, little-endian), and a sample of its bytes as the file stores them: all
+/// of up to 4096, else 16 pieces of 256 whose starts are spread evenly from the first byte to the last possible one.
+std::string fingerprintOf(const Checkpoint& checkpoint);
 
 } // namespace secateur

@@ -1,9 +1,8 @@
 #include "backends/formats/formats.h"
 
 #include "analysis/base/error.h"
-#include "backends/formats/foreign_files.h"
+#include "backends/formats/checkpoint.h"
 #include "backends/formats/gguf.h"
-#include "backends/formats/gguf_split.h"
 #include "backends/formats/pytorch.h"
 #include "backends/formats/safetensors.h"
 

@@ -1,4 +1,4 @@
-#include "backends/formats/gguf_config.h"
+#include "backends/formats/gguf.h"
 
 #include "analysis/base/error.h"
 #include "analysis/base/text.h"
@@ -6,7 +6,7 @@
 #include "backends/config/rope_divisors.h"
 #include "backends/config/tensor_patterns.h"
 #include "backends/formats/gguf_metadata.h"
-#include "backends/formats/tensor_finder.h"
+#include "backends/formats/tensor_slots.h"
 
 #include <ATen/ATen.h>
 
@@ -156,7 +156,7 @@ AttentionKind attentionOf(std::int64_t heads, std::int64_t kvHeads) {
 }
 
 std::vector<LayerSpec> readGgufLayers(const Keys& keys, const ArchitectureInfo& architecture, int hidden,
-                                  const Checkpoint& checkpoint) {
+                                      const Checkpoint& checkpoint) {
     const auto count = static_cast<std::size_t>(keys.required("block_count", 1, mostLayers));
     const auto heads = keys.perLayer("attention.head_count", count, 0, mostWidth);
     const auto kvHeads = keys.metadata().has(keys.key("attention.head_count_kv"))

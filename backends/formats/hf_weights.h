@@ -1,8 +1,10 @@
 #pragma once
 
 #include "analysis/base/progress.h"
+#include "backends/base/mapped_file.h"
 #include "backends/formats/checkpoint.h"
 
+#include <map>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -24,5 +26,12 @@ bool holdsWeights(const std::string& directory, const HfWeights& weights);
 /// Opens a directory, an index, or a file beside its config.json; all shards when the file is one of several.
 /// @throws Error, Cancelled
 std::unique_ptr<const Checkpoint> openHf(const std::string& path, const HfWeights& weights, const Progress& progress);
+
+/// Names of the tensors by the name of the file that holds them.
+using ShardIndex = std::map<std::string, std::vector<std::string>>;
+
+/// Reads a Hugging Face index ("model.safetensors.index.json"). Names of files are plain: they lead to no other folder.
+/// @throws Error
+ShardIndex readShardIndex(const std::shared_ptr<const MappedFile>& file);
 
 } // namespace secateur

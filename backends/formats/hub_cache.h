@@ -1,7 +1,7 @@
 #pragma once
 
-#include "analysis/model/cached_model.h"
 #include "analysis/base/progress.h"
+#include "analysis/model/cached_model.h"
 
 #include <string>
 #include <vector>

@@ -45,7 +45,8 @@ std::vector<TensorEntry> readArchive(const std::shared_ptr<const MappedFile>& fi
     if (archive.has(folder + "constants.pkl"))
         throw Error("is a TorchScript archive, which is not read", file->path(),
                     "Load it in PyTorch and save its state_dict()");
-    if (const std::string order = folder + "byteorder"; archive.has(order) && charactersOf(archive.bytes(order)) != "little")
+    if (const std::string order = folder + "byteorder";
+        archive.has(order) && charactersOf(archive.bytes(order)) != "little")
         throw bigEndian(file->path());
     const std::string name = folder + std::string(pickleName);
     const Pickle pickle = readPickle(archive.bytes(name), file->path() + ": " + name, pytorchGlobals());

@@ -4,7 +4,7 @@
 #include "analysis/base/text.h"
 #include "backends/tokenizers/model_builders.h"
 #include "backends/tokenizers/unicode.h"
-#include "backends/tokenizers/word_lists.h"
+#include "backends/tokenizers/word_piece.h"
 
 #include <fmt/format.h>
 

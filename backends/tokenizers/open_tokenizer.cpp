@@ -1,15 +1,19 @@
 #include "backends/tokenizers/open_tokenizer.h"
 
 #include "analysis/base/error.h"
-#include "backends/formats/gguf.h"
-#include "backends/formats/gguf_split.h"
-#include "backends/formats/hub_cache.h"
+#include "backends/base/json_object.h"
 #include "backends/base/mapped_file.h"
+#include "backends/formats/gguf.h"
+#include "backends/formats/hub_cache.h"
 #include "backends/tokenizers/gguf_tokenizer.h"
-#include "backends/tokenizers/hf_tokenizer.h"
+#include "backends/tokenizers/hf_vocabulary.h"
+#include "backends/tokenizers/sentencepiece_model.h"
+#include "backends/tokenizers/tokenizer_json.h"
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <array>
 #include <filesystem>
 #include <new>
 
@@ -19,8 +23,147 @@ namespace fs = std::filesystem;
 
 namespace {
 
-constexpr const char* tokenizerHint = "Open a Hugging Face directory with a tokenizer.json, tokenizer.model, vocab.txt or "
-                             "vocab.json and merges.txt, or a .gguf file";
+/// In the order of preference.
+constexpr std::array<std::string_view, 6> fileNames{"tokenizer.json",          "tokenizer.model", "spiece.model",
+                                                    "sentencepiece.bpe.model", "vocab.txt",       "vocab.json"};
+
+/// Keeps a file mapped while its text is read.
+class Text {
+public:
+    explicit Text(const fs::path& path)
+        : m_file(MappedFile::open(path.string())) {}
+    std::string_view view() const {
+        return {reinterpret_cast<const char*>(m_file->bytes().data()), m_file->bytes().size()};
+    }
+    void check() const { m_file->checkWhole(); }
+
+private:
+    std::shared_ptr<const MappedFile> m_file;
+};
+
+std::optional<JsonObject> jsonAt(const fs::path& path) {
+    if (!fs::exists(path))
+        return std::nullopt;
+    const Text text(path);
+    return JsonObject::parse(text.view(), path.string());
+}
+
+/// "bos_token": "<s>", or an object that has it as "content".
+std::optional<std::string> namedToken(const std::optional<JsonObject>& object, const std::string& key) {
+    if (!object || !object->has(key))
+        return std::nullopt;
+    if (object->isObject(key))
+        return object->object(key)->text("content");
+    return object->isText(key) ? object->text(key) : std::nullopt;
+}
+
+/// What lies beside the vocabulary.
+HfContext contextOf(const fs::path& folder) {
+    HfContext context;
+    context.folder = folder.string();
+    const auto config = jsonAt(folder / "tokenizer_config.json");
+    const auto map = jsonAt(folder / "special_tokens_map.json");
+    const auto model = jsonAt(folder / "config.json");
+    if (model)
+        context.modelType = model->text("model_type").value_or("");
+    if (config) {
+        context.tokenizerClass = config->text("tokenizer_class").value_or("");
+        context.addsBos = config->flag("add_bos_token");
+        context.addsEos = config->flag("add_eos_token");
+        context.lowerCase = config->flag("do_lower_case");
+        context.stripAccents = config->flag("strip_accents");
+        context.apartChinese = config->flag("tokenize_chinese_chars");
+        if (config->isText("chat_template"))
+            context.chatTemplate = *config->text("chat_template");
+    }
+    if (fs::exists(folder / "chat_template.jinja"))
+        context.chatTemplate = Text(folder / "chat_template.jinja").view();
+    for (const char* role : {"bos", "eos", "unk", "sep", "pad", "cls", "mask"}) {
+        const std::string key = std::string(role) + "_token";
+        const auto name = namedToken(config, key);
+        if (const auto chosen = name ? name : namedToken(map, key))
+            context.roles[role] = *chosen;
+    }
+    readAddedTokens(config, jsonAt(folder / "added_tokens.json"), context);
+    return context;
+}
+
+TokenizerParts partsOf(const fs::path& path, const HfContext& context) {
+    const Text text(path);
+    const std::string name = path.filename().string();
+    TokenizerParts parts;
+    if (name == "vocab.txt")
+        parts = readVocabText(text.view(), path.string(), context);
+    else if (name == "vocab.json" || name == "merges.txt")
+        parts = readVocabJson(Text(path.parent_path() / "vocab.json").view(),
+                              Text(path.parent_path() / "merges.txt").view(), context);
+    else if (path.extension() == ".json")
+        parts = readTokenizerJson(text.view(), path.string());
+    else
+        parts = readHfSentencePiece(parseSentencePiece(text.view(), path.string()), path.string(), context);
+    text.check();
+    return parts;
+}
+
+/// Names become ids; those that no token has become warnings.
+void fillCard(const HfContext& context, TokenizerParts& parts) {
+    TokenizerCard& card = parts.card;
+    const auto find = [&](const char* role, std::optional<int>& id) {
+        const auto name = context.roles.find(role);
+        if (name == context.roles.end())
+            return;
+        const auto added = parts.added.id(name->second);
+        const auto found = added ? added : parts.model->vocabulary().find(name->second);
+        if (found)
+            id = found;
+        else
+            card.warnings.push_back(fmt::format("tokenizer_config.json names {} as {} token, which the vocabulary does "
+                                                "not hold",
+                                                inQuotes(name->second), role));
+    };
+    find("bos", card.bos);
+    find("eos", card.eos);
+    find("unk", card.unknown);
+    find("sep", card.separator);
+    find("pad", card.padding);
+    find("cls", card.classifier);
+    find("mask", card.mask);
+    card.chatTemplate = context.chatTemplate;
+}
+
+bool holdsTokenizer(const std::string& directory) {
+    const fs::path folder(directory);
+    return std::ranges::any_of(fileNames, [&](std::string_view name) { return fs::exists(folder / name); });
+}
+
+bool isTokenizerFile(const std::string& path) {
+    const fs::path file(path);
+    const std::string name = file.filename().string();
+    if (name == "config.json" || name == "tokenizer_config.json" || name.ends_with(".index.json"))
+        return false;
+    return name == "vocab.txt" || name == "merges.txt" || file.extension() == ".json" || file.extension() == ".model" ||
+           file.extension() == ".spm";
+}
+
+TokenizerParts readTokenizerFile(const std::string& path) {
+    const fs::path file(path);
+    const HfContext context = contextOf(file.has_parent_path() ? file.parent_path() : fs::path("."));
+    TokenizerParts parts = partsOf(file, context);
+    fillCard(context, parts);
+    return parts;
+}
+
+TokenizerParts readHfTokenizer(const std::string& directory) {
+    const fs::path folder(directory);
+    const auto name = std::ranges::find_if(fileNames, [&](std::string_view each) { return fs::exists(folder / each); });
+    if (name == fileNames.end())
+        throw Error("holds no tokenizer", directory);
+    return readTokenizerFile((folder / *name).string());
+}
+
+constexpr const char* tokenizerHint =
+    "Open a Hugging Face directory with a tokenizer.json, tokenizer.model, vocab.txt or "
+    "vocab.json and merges.txt, or a .gguf file";
 
 bool beginsAsGguf(const std::string& path) {
     const auto file = MappedFile::open(path);

@@ -1,8 +1,8 @@
 #include "backends/tokenizers/unigram.h"
 
 #include "analysis/base/error.h"
-#include "backends/tokenizers/byte_letters.h"
 #include "backends/tokenizers/unicode.h"
+#include "backends/tokenizers/vocabulary.h"
 
 #include <fmt/format.h>
 

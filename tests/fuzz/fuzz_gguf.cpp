@@ -1,7 +1,6 @@
 // A GGUF file: metadata, directory, small quantised tensors, and what the metadata says of a model.
 
 #include "backends/formats/gguf.h"
-#include "backends/formats/gguf_config.h"
 #include "tests/fuzz/fuzz.h"
 
 using namespace secateur;

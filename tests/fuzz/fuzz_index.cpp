@@ -1,6 +1,6 @@
 // The index of a sharded checkpoint: which file holds which tensor.
 
-#include "backends/formats/shard_index.h"
+#include "backends/formats/hf_weights.h"
 #include "tests/fuzz/fuzz.h"
 
 using namespace secateur;

@@ -1,4 +1,4 @@
-#include "backends/tokenizers/word_cache.h"
+#include "backends/tokenizers/token_model.h"
 
 #include <algorithm>
 #include <functional>

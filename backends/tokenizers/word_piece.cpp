@@ -1,4 +1,4 @@
-#include "backends/tokenizers/word_lists.h"
+#include "backends/tokenizers/word_piece.h"
 
 #include "analysis/base/error.h"
 #include "backends/tokenizers/unicode.h"
