@@ -25,12 +25,6 @@ namespace {
 
 constexpr int mostCount = std::numeric_limits<int>::max();
 
-double required(const JsonObject& config, const std::string& key) {
-    if (!config.number(key))
-        config.refuse(key, "is missing");
-    return positiveAt(config, key, 1);
-}
-
 int widthAt(const JsonObject& config, std::string_view key, int otherwise) {
     return static_cast<int>(config.integer(std::string(key), 1, mostWidth).value_or(otherwise));
 }
@@ -44,6 +38,12 @@ double positiveAt(const JsonObject& config, std::string_view key, double otherwi
     if (!(value > 0))
         config.refuse(std::string(key), fmt::format("expected a number above 0, found {}", value));
     return value;
+}
+
+double required(const JsonObject& config, const std::string& key) {
+    if (!config.number(key))
+        config.refuse(key, "is missing");
+    return positiveAt(config, key, 1);
 }
 
 double switchableAt(const JsonObject& config, std::string_view key, double otherwise) {
