@@ -1,4 +1,4 @@
-// Which format a file or a folder is in, and what known foreign files are called.
+// WeightName format a file or a folder is in, and what known foreign files are called.
 
 #ifndef Q_MOC_RUN
 #include "backends/formats/formats.h"
