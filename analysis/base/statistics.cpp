@@ -29,7 +29,7 @@ std::uint64_t pairsOf(std::uint64_t count) {
     return count < 2 ? 0 : count * (count - 1) / 2;
 }
 
-/// Pairs of neighbours that are the same in a sorted list.
+/// Number of pairs of equal elements in a sorted list.
 template <typename Same>
 std::uint64_t tiedPairs(std::span<const Pair> sorted, Same isSame) {
     std::uint64_t tied = 0;
@@ -45,7 +45,7 @@ std::uint64_t tiedPairs(std::span<const Pair> sorted, Same isSame) {
     return tied;
 }
 
-/// Sorts by y and counts the pairs that stood the other way round.
+/// Sorts by y and counts the pairs whose order this reverses.
 std::uint64_t countInversions(std::span<Pair> pairs, std::vector<Pair>& scratch) {
     if (pairs.size() < 2)
         return 0;
@@ -81,7 +81,7 @@ double kendallTauB(std::vector<Pair> pairs) {
     const double surplus =
         static_cast<double>(all - sameX + sameBoth) - static_cast<double>(sameY) - 2 * static_cast<double>(discordant);
     const double most = std::sqrt(static_cast<double>(all - sameX)) * std::sqrt(static_cast<double>(all - sameY));
-    return most > 0 ? std::clamp(surplus / most, -1.0, 1.0) : std::numeric_limits<double>::quiet_NaN();
+    return most > 0 ? std::clamp(surplus / most, -1.0, 1.0) : undefined;
 }
 
 /// Pearson's correlation.
@@ -89,16 +89,16 @@ double linearCorrelation(std::span<const double> x, std::span<const double> y) {
     const auto count = static_cast<double>(x.size());
     const double meanX = std::accumulate(x.begin(), x.end(), 0.0) / count;
     const double meanY = std::accumulate(y.begin(), y.end(), 0.0) / count;
-    double together = 0;
-    double ofX = 0;
-    double ofY = 0;
+    double products = 0;
+    double squaresX = 0;
+    double squaresY = 0;
     for (std::size_t i = 0; i < x.size(); ++i) {
-        together += (x[i] - meanX) * (y[i] - meanY);
-        ofX += (x[i] - meanX) * (x[i] - meanX);
-        ofY += (y[i] - meanY) * (y[i] - meanY);
+        products += (x[i] - meanX) * (y[i] - meanY);
+        squaresX += (x[i] - meanX) * (x[i] - meanX);
+        squaresY += (y[i] - meanY) * (y[i] - meanY);
     }
-    const double most = std::sqrt(ofX) * std::sqrt(ofY);
-    return most > 0 ? std::clamp(together / most, -1.0, 1.0) : std::numeric_limits<double>::quiet_NaN();
+    const double most = std::sqrt(squaresX) * std::sqrt(squaresY);
+    return most > 0 ? std::clamp(products / most, -1.0, 1.0) : undefined;
 }
 
 } // namespace
@@ -110,7 +110,7 @@ double percentile(std::span<const double> values, double percent) {
 std::vector<double> percentiles(std::span<const double> values, std::span<const double> percents) {
     std::vector<double> kept = finite(values);
     std::vector<double> found;
-    auto begin = kept.begin(); // everything before it is in its place, or less
+    auto begin = kept.begin(); // nth_element has already put lower values before it
     for (const double percent : percents) {
         if (kept.empty()) {
             found.push_back(undefined);
@@ -165,7 +165,7 @@ std::vector<bool> notSeparated(std::span<const double> values, std::span<const d
     std::sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return values[a] < values[b]; });
     for (std::size_t at = 0; at < order.size(); ++at) {
         const std::size_t a = order[at];
-        const double reach = 2 * std::hypot(errorOf(a), largest); // beyond it, no value is near enough
+        const double reach = 2 * std::hypot(errorOf(a), largest); // values further away are separated for certain
         for (std::size_t next = at + 1; next < order.size(); ++next) {
             const std::size_t b = order[next];
             const double apart = values[b] - values[a];

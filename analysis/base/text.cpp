@@ -49,7 +49,7 @@ std::string significant(double value, int digits) {
 std::string withError(double value, double error) {
     if (!(error > 0) || !std::isfinite(error) || !std::isfinite(value))
         return significant(value);
-    // One digit of an error says enough, unless it is a 1, which rounds by half.
+    // One digit of an error suffices, unless it is a 1: rounding that changes the error by up to half.
     const auto exponentOf = [](double number) { return static_cast<int>(std::floor(std::log10(number))); };
     const double leading = error / std::pow(10.0, exponentOf(error));
     const int lastDigit = exponentOf(error) - (leading < 1.95 ? 1 : 0);
@@ -120,8 +120,8 @@ std::size_t validLength(std::string_view text, std::size_t at, std::size_t& brok
     if (lead < 0xC2 || lead > 0xF4)
         return 0;
     const std::size_t length = lead < 0xE0 ? 2 : lead < 0xF0 ? 3 : 4;
-    // The second byte's range keeps out overlong forms, surrogates and what lies beyond U+10FFFF (table 3-7 of the
-    // Unicode standard).
+    // The second byte's range excludes overlong forms, surrogates and code points beyond U+10FFFF (Unicode standard,
+    // table 3-7).
     const unsigned least = lead == 0xE0 ? 0xA0 : lead == 0xF0 ? 0x90 : 0x80;
     const unsigned most = lead == 0xED ? 0x9F : lead == 0xF4 ? 0x8F : 0xBF;
     if (byte(1) < least || byte(1) > most)

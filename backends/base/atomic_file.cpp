@@ -30,7 +30,7 @@ namespace fs = std::filesystem;
 constexpr std::string_view prefix = ".secateur-";
 constexpr std::string_view suffix = ".tmp";
 constexpr std::size_t digits = 16;
-/// Between making and locking a moment passes, and some file systems keep no locks for other machines.
+/// A file is locked a moment after its creation, and some file systems do not show locks to other machines.
 constexpr auto leastAge = std::chrono::minutes(1);
 
 bool isUnfinished(std::string_view name) {
@@ -39,7 +39,7 @@ bool isUnfinished(std::string_view name) {
     return name.substr(prefix.size(), digits).find_first_not_of("0123456789abcdef") == std::string_view::npos;
 }
 
-/// Of a folder, that of the latest file in it.
+/// For a folder, the latest time of the files in it.
 fs::file_time_type lastWritten(const fs::path& path) {
     fs::file_time_type last = fs::last_write_time(path);
     if (fs::is_directory(path))
@@ -56,7 +56,7 @@ void removeIfAbandoned(const fs::path& path) {
         fs::remove_all(path);
 }
 
-/// Nobody's work depends on it: what cannot be looked at or removed is left to the next one.
+/// No work depends on this: files that cannot be examined or removed are left to the next write.
 void removeAbandoned(const fs::path& folder) {
     std::error_code failure;
     for (fs::directory_iterator item(folder, failure), end; !failure && item != end; item.increment(failure)) {
@@ -70,8 +70,7 @@ void removeAbandoned(const fs::path& folder) {
     }
 }
 
-/// Renaming over a target that may not be replaced would work all the same. @return the permissions the new file should
-/// get
+/// A rename would replace a target without asking for permission to write it. @return permissions for the new file
 mode_t checkTarget(const std::string& name, const fs::path& target) {
     const fs::path folder = target.parent_path();
     if (!folder.empty() && !fs::is_directory(folder))
@@ -88,7 +87,7 @@ mode_t checkTarget(const std::string& name, const fs::path& target) {
     return there.st_mode & 07777;
 }
 
-/// A link is followed, so that the file it points to is replaced and not the link.
+/// Follows a link, so that the file it points to is replaced and not the link.
 std::string withLinksFollowed(const std::string& target) {
     std::error_code ignored;
     const fs::path real = fs::canonical(target, ignored);
@@ -109,7 +108,8 @@ void checkReplaceable(const std::string& name, const fs::path& target, bool mayR
         refuse("it holds other folders");
 }
 
-/// Whoever held the lock has removed its file by now: then the lock is on a file that nobody else will find.
+/// Whether the locked file still has its name. The previous holder removes it, and a lock on a removed file excludes
+/// nobody.
 bool isStillAt(int file, const std::string& path) {
     struct stat locked {};
     struct stat now {};
@@ -139,7 +139,7 @@ Unfinished::Unfinished(const std::string& folder, Kind kind, const std::string& 
     } while (m_descriptor < 0 && errno == EEXIST);
     if (m_descriptor < 0)
         failWriting(name);
-    std::ignore = flock(m_descriptor, LOCK_EX | LOCK_NB); // some file systems cannot: there nothing is swept either
+    std::ignore = flock(m_descriptor, LOCK_EX | LOCK_NB); // where it is not supported, nothing is removed either
 }
 
 Unfinished::~Unfinished() {
@@ -224,8 +224,8 @@ void AtomicFolder::commit() {
     for (const fs::directory_entry& item : fs::directory_iterator(path()))
         syncFile(item.path().string(), m_name);
     syncFolder(path());
-    // An empty folder gives way to a rename, so do names that nobody has; what is full changes places with the new one
-    // and is removed with the temporary name.
+    // rename() replaces an empty folder or takes a free name. A folder with files is exchanged with the new one and
+    // then removed under the temporary name.
     if (std::rename(path().c_str(), m_target.c_str()) != 0 &&
         ((errno != ENOTEMPTY && errno != EEXIST) ||
          renameat2(AT_FDCWD, path().c_str(), AT_FDCWD, m_target.c_str(), RENAME_EXCHANGE) != 0))
@@ -241,7 +241,7 @@ FileLock::FileLock(const std::string& path, std::chrono::milliseconds patience)
         if (m_file < 0)
             throw Error("cannot be written: " + std::system_category().message(errno), path, "Nothing was changed");
         const bool locked = flock(m_file, LOCK_EX | LOCK_NB) == 0;
-        // A file system without locks (some network ones) does not keep anybody from their work.
+        // A file system without locks (some network ones) must not prevent the work.
         const bool cannotLock = !locked && errno != EWOULDBLOCK && errno != EINTR;
         if (cannotLock || (locked && isStillAt(m_file, m_lockPath)))
             return;

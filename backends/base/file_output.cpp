@@ -12,10 +12,10 @@ namespace secateur {
 
 namespace {
 
-constexpr std::size_t copiedAtOnce = std::size_t{16} << 20;  ///< a stop takes effect within a part of a second
-constexpr std::size_t changedAtOnce = std::size_t{64} << 10; ///< as much as is written best
+constexpr std::size_t copiedAtOnce = std::size_t{16} << 20;  ///< so that a stop takes effect within a second
+constexpr std::size_t changedAtOnce = std::size_t{64} << 10; ///< as in FileOutput::write()
 
-/// One file in the making.
+/// One file that is being written.
 class Output {
 public:
     Output(const std::string& path, const std::string& name, const MappedFile& source,
@@ -87,7 +87,7 @@ FileOutput::FileOutput(const std::string& path, std::string name)
 }
 
 void FileOutput::write(std::span<const std::byte> bytes) {
-    // Of larger ones newer kernels make large pages first, which takes several times as long.
+    // For larger writes newer kernels allocate large pages first, which takes several times as long.
     constexpr std::size_t writtenAtOnce = std::size_t{64} << 10;
     while (!bytes.empty()) {
         const ssize_t written = ::write(m_file.get(), bytes.data(), std::min(bytes.size(), writtenAtOnce));

@@ -19,12 +19,12 @@
 
 namespace secateur {
 
-/// Keeps the program alive when a mapped file loses its pages. Touching a page behind the end of a file raises SIGBUS;
-/// inside a guarded mapping, that page and all behind it are replaced by zeros instead, and the guard remembers. Any
-/// other SIGBUS goes where it went before the first guard was made.
+/// Keeps the program alive when a mapped file loses its pages. Access to a page beyond the end of a file raises SIGBUS;
+/// inside a guarded mapping, that page and all after it are replaced by zeros instead, and the guard remembers. Any
+/// other SIGBUS goes to the previous handler.
 class MappingGuard {
 public:
-    /// @param mapping whole pages, but for the last; must outlive the guard
+    /// @param mapping whole pages except for the last; must outlive the guard
     explicit MappingGuard(std::span<const std::byte> mapping);
     ~MappingGuard();
     MappingGuard(const MappingGuard&) = delete;
@@ -38,15 +38,15 @@ private:
     Slot* m_slot;
 };
 
-/// What the signal handler knows of a mapping. Slots are reused but never freed: the handler may walk over them at any
-/// time, on any thread, and cannot wait for a lock.
+/// The signal handler's record of a mapping. Slots are reused but never freed: the handler may read them at any time,
+/// on any thread, and cannot wait for a lock.
 struct MappingGuard::Slot {
     std::atomic<std::uintptr_t> begin = 0;
     std::atomic<std::uintptr_t> end = 0;
-    std::atomic<unsigned> generation = 0; ///< odd while the slot is free or changes hands
+    std::atomic<unsigned> generation = 0; ///< odd while the slot is free or being reassigned
     std::atomic<bool> hit = false;
-    Slot* next = nullptr; ///< fixed once the slot can be seen
-    bool taken = false;   ///< under the mutex
+    Slot* next = nullptr; ///< constant once the slot is in the list
+    bool taken = false;   ///< guarded by the mutex
 };
 
 namespace {
@@ -75,30 +75,30 @@ T load(const std::byte* source) {
 using Slot = MappingGuard::Slot;
 
 std::atomic<Slot*> slots = nullptr;
-std::mutex slotsMutex; // of those who take and give back, never of the handler
+std::mutex slotsMutex; // for taking and returning slots; the handler does not lock it
 struct sigaction previous;
 
 static_assert(std::atomic<std::uintptr_t>::is_always_lock_free && std::atomic<Slot*>::is_always_lock_free);
 
-/// The mapping that the address lies in, with its end.
+/// The slot of the mapping that contains an address, and the mapping's end.
 Slot* slotAround(std::uintptr_t address, std::uintptr_t& end) {
     for (Slot* slot = slots.load(); slot; slot = slot->next) {
         const unsigned before = slot->generation.load();
         const std::uintptr_t begin = slot->begin.load();
         end = slot->end.load();
-        // A slot that changes hands meanwhile is not of the mapping that this thread is reading.
+        // A slot that is reassigned meanwhile does not belong to the mapping that this thread is reading.
         if (before % 2 == 0 && slot->generation.load() == before && address >= begin && address < end)
             return slot;
     }
     return nullptr;
 }
 
-/// Zeros from the page of the address to the end of the mapping: a file that ends before a page ends before all that
-/// follow, and one large hole costs one signal.
+/// Maps zeros from the page of the address to the end of the mapping: a file that ends before one page ends before all
+/// later ones, so that a truncation costs one signal.
 bool replaceByZeros(std::uintptr_t address, std::uintptr_t end) {
     const auto page = static_cast<std::uintptr_t>(::sysconf(_SC_PAGESIZE));
     const std::uintptr_t start = address / page * page;
-    // The system call itself: sanitizers put code that must not run in a signal handler around mmap.
+    // The bare system call: sanitizers wrap mmap() in code that must not run in a signal handler.
     const long mapped =
         ::syscall(SYS_mmap, start, end - start, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
     return mapped != -1;
@@ -114,7 +114,7 @@ void passOn(int number, siginfo_t* info, void* context) {
             previous.sa_handler(number);
         return;
     }
-    // What was there comes back, and is met when the instruction runs again, or with a signal sent anew.
+    // Restore the default action; it takes effect when the instruction runs again or the signal is raised again.
     ::sigaction(number, &previous, nullptr);
     if (info->si_code <= 0)
         ::raise(number);
@@ -155,7 +155,7 @@ Slot* freeSlot() {
 } // namespace
 
 std::shared_ptr<const MappedFile> MappedFile::open(const std::string& path) {
-    // Not blocking: a named pipe is refused below instead of waiting for its writer.
+    // O_NONBLOCK: a named pipe is refused below instead of waiting for its writer.
     const int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     if (descriptor < 0)
         throw systemError("cannot be opened", path);
@@ -196,12 +196,12 @@ MappedFile::~MappedFile() {
 void MappedFile::checkWhole() const {
     if (m_descriptor < 0)
         return;
-    // The open file is asked, not the path: another file may bear its name by now, and this one lives on.
+    // Examine the open file, not the path, which may name another file by now.
     if (const std::size_t size = sizeOf(m_descriptor, m_path); size < m_bytes.size())
         throw Error(fmt::format("was cut short while it was open: it had {} bytes and has {}", m_bytes.size(), size),
-                    m_path, "Open it again when it is whole");
+                    m_path, "Open it again when it is complete");
     if (m_guard->wasHit())
-        throw Error("could not be read everywhere: it changed, or its disk failed, while it was open", m_path,
+        throw Error("could not be read completely: it changed, or its disk failed, while it was open", m_path,
                     "Open it again");
 }
 
@@ -212,7 +212,7 @@ std::ptrdiff_t MappedFile::copyTo(int file, std::span<const std::byte> part) con
         if (copied > 0)
             return copied;
     }
-    // Not every pair of file systems can, and a full disk says so again here.
+    // Not every pair of file systems supports it. If the disk is full, write() fails again with that error.
     return ::write(file, part.data(), part.size());
 }
 
@@ -229,8 +229,7 @@ void MappedFile::release(std::span<const std::byte> part) const {
     advise(part, MADV_NORMAL, true);
 }
 
-/// Advice is about whole pages: those inside the part, or all that it touches. That the system may not take it is no
-/// failure.
+/// Advises on whole pages: those inside the part, or all that it touches. The system may ignore it.
 void MappedFile::advise(std::span<const std::byte> part, int advice, bool inside) const {
     if (m_descriptor < 0)
         return;

@@ -51,22 +51,22 @@ std::int64_t freeOnMachine() {
 std::optional<std::int64_t> numberIn(const fs::path& path) {
     std::ifstream file(path);
     std::int64_t number = 0;
-    if (file >> number) // "max" is no number
+    if (file >> number) // not for "max"
         return number;
     return std::nullopt;
 }
 
-/// Where a version of control groups says things.
+/// Files of a version of control groups.
 struct GroupFiles {
     const char* root;
     const char* limit;
-    std::array<std::string_view, 2> used; ///< lines of memory.stat. Pages of files do not count: they are let go.
+    std::array<std::string_view, 2> used; ///< lines of memory.stat. The page cache does not count: it can be dropped.
 };
 
-constexpr GroupFiles first{"/sys/fs/cgroup/memory", "memory.limit_in_bytes", {"total_rss", ""}};
-constexpr GroupFiles second{"/sys/fs/cgroup", "memory.max", {"anon", "kernel"}};
+constexpr GroupFiles groupsVersion1{"/sys/fs/cgroup/memory", "memory.limit_in_bytes", {"total_rss", ""}};
+constexpr GroupFiles groupsVersion2{"/sys/fs/cgroup", "memory.max", {"anon", "kernel"}};
 
-/// What one group leaves of its limit.
+/// Bytes left of one group's limit.
 std::int64_t leftInGroup(const fs::path& folder, const GroupFiles& files) {
     const auto limit = numberIn(folder / files.limit);
     if (!limit)
@@ -81,7 +81,7 @@ std::int64_t leftInGroup(const fs::path& folder, const GroupFiles& files) {
     return std::max<std::int64_t>(0, *limit - used);
 }
 
-/// Of a group and all that it lies in.
+/// The least number of bytes left in a group and its ancestors.
 std::int64_t leftInGroups(const std::string& path, const GroupFiles& files) {
     std::int64_t left = leftInGroup(files.root, files);
     fs::path folder = files.root;
@@ -95,7 +95,7 @@ constexpr unsigned wallSeconds = 60;
 constexpr const char* made = "made";
 constexpr const char* threw = "threw";
 
-/// What the child says before it ends: what came of the work, and its bytes or the parts of an Error.
+/// The child's answer: `made` and the result, or `threw` and the parts of an Error; each text after its length.
 std::string joined(const std::vector<std::string>& texts) {
     std::string message;
     for (const std::string& text : texts) {
@@ -106,7 +106,7 @@ std::string joined(const std::vector<std::string>& texts) {
     return message;
 }
 
-/// Nothing when the message is not whole.
+/// The texts of an answer; nothing if it is incomplete.
 std::optional<std::vector<std::string>> parted(std::string_view message) {
     std::vector<std::string> texts;
     while (!message.empty()) {
@@ -131,14 +131,14 @@ void limit(int resource, rlim_t most) {
     }
 }
 
-/// Address space that the process has now; 0 where the system does not say.
+/// Address space of this process in bytes; 0 if unknown.
 std::size_t addressSpace() {
     std::size_t pages = 0;
     std::ifstream("/proc/self/statm") >> pages;
     return pages * static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
 }
 
-/// A crash here is expected: it ends this process at once, silently, without traces of any kind.
+/// Sets the child's limits, and lets a crash end it at once, without messages or core dumps.
 void confine(unsigned processorSeconds, std::size_t moreMemory) {
     for (const int number : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGALRM, SIGXCPU, SIGPIPE})
         ::signal(number, SIG_DFL); // NOLINT: the macro is a C cast
@@ -174,7 +174,7 @@ void confine(unsigned processorSeconds, std::size_t moreMemory) {
     ::_exit(0);
 }
 
-/// All that comes until the other end closes, which it does when the child ends, or until time is up.
+/// Reads until the child ends, which closes its end of the pipe, or until its time is up.
 std::string readAll(int answers) {
     using Clock = std::chrono::steady_clock;
     const auto end = Clock::now() + std::chrono::seconds(wallSeconds);
@@ -216,9 +216,9 @@ std::int64_t availableMemory() {
     std::ifstream groups("/proc/self/cgroup");
     for (std::string line; std::getline(groups, line);) {
         if (line.starts_with("0::"))
-            available = std::min(available, leftInGroups(line.substr(3), second));
+            available = std::min(available, leftInGroups(line.substr(3), groupsVersion2));
         else if (const auto at = line.find(":memory:"); at != std::string::npos)
-            available = std::min(available, leftInGroups(line.substr(at + 8), first));
+            available = std::min(available, leftInGroups(line.substr(at + 8), groupsVersion1));
     }
     return available;
 }
@@ -238,7 +238,7 @@ std::optional<std::string> runIsolated(const std::function<std::string()>& work,
     }
     const std::string message = readAll(ends[0]);
     ::close(ends[0]);
-    ::kill(child, SIGKILL); // of use only where it stalls; one that ended cannot be another process before waitpid
+    ::kill(child, SIGKILL); // in case it hangs; the id of an ended child is not reused before waitpid()
     int status = 0;
     while (::waitpid(child, &status, 0) < 0 && errno == EINTR)
         continue;

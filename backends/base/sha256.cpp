@@ -54,7 +54,7 @@ bool isSealed(std::span<const std::byte> file) {
     if (!line.starts_with(mark))
         return false;
     if (line != sealOf(bytes.substr(0, bytes.size() - sealBytes)))
-        throw Error("is damaged: its bytes do not fit its checksum", {}, "Copy it again from where it came from");
+        throw Error("is damaged: its bytes do not match its checksum", {}, "Copy it again from where it came from");
     return true;
 }
 

@@ -81,7 +81,7 @@ Corruptions fileCorruptions() {
         [](const Scratch& scratch) { return opened(scratch, QString(5000, 'm')).right(40); });
     row("shrinks while it is mapped",
         "m.safetensors: was cut short while it was open: it had 40070 bytes and has 5000. Open it again when it is "
-        "whole",
+        "complete",
         shrinking);
     return rows;
 }

@@ -207,7 +207,7 @@ void addDamage(Corruptions& rows) {
                          return said(scratch, scratch.write("s.h5", bytes));
                      }});
     };
-    row("one byte changed", "is damaged: its bytes do not fit its checksum. Copy it again from where it came from",
+    row("one byte changed", "is damaged: its bytes do not match its checksum. Copy it again from where it came from",
         [](QByteArray& bytes) { bytes[1000] = static_cast<char>(bytes[1000] ^ 1); });
     row("cut short", "cannot be opened as HDF5: it is cut short or damaged",
         [](QByteArray& bytes) { bytes.truncate(bytes.size() / 2); });
@@ -218,7 +218,7 @@ void addDamage(Corruptions& rows) {
     row("the signature only", "cannot be opened as HDF5: it is cut short or damaged",
         [](QByteArray& bytes) { bytes.truncate(8); });
     row("nothing but a checksum",
-        "is damaged: its bytes do not fit its checksum. Copy it again from where it came from",
+        "is damaged: its bytes do not match its checksum. Copy it again from where it came from",
         [](QByteArray& bytes) { bytes = bytes.last(sealBytes); });
 }
 
