@@ -242,6 +242,10 @@ void MappedFile::advise(std::span<const std::byte> part, int advice, bool inside
         ::madvise(const_cast<std::byte*>(m_bytes.data()) + first, last - first, advice);
 }
 
+std::string_view charactersOf(std::span<const std::byte> bytes) {
+    return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+}
+
 std::span<const std::byte> ByteReader::take(std::uint64_t count, std::string_view what) {
     if (count > left())
         throw Error(fmt::format("ends inside {}: {} bytes are needed, {} are left", what, count, left()), m_subject,
@@ -268,8 +272,7 @@ std::uint64_t ByteReader::u64(std::string_view what) {
 }
 
 std::string_view ByteReader::text(std::string_view what) {
-    const auto bytes = take(u64(what), what);
-    return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+    return charactersOf(take(u64(what), what));
 }
 
 MappingGuard::MappingGuard(std::span<const std::byte> mapping) {

@@ -52,6 +52,9 @@ private:
     std::unique_ptr<const MappingGuard> m_guard; ///< nullptr in memory
 };
 
+/// Bytes as characters.
+std::string_view charactersOf(std::span<const std::byte> bytes);
+
 /// Reads little-endian values of an untrusted file in order; every read is checked against the bytes left.
 class ByteReader {
 public:

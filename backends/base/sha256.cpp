@@ -1,6 +1,7 @@
 #include "backends/base/sha256.h"
 
 #include "analysis/base/error.h"
+#include "backends/base/mapped_file.h"
 
 #include <fmt/format.h>
 #include <openssl/evp.h>
@@ -47,7 +48,7 @@ std::string sealOf(std::string_view bytes) {
 }
 
 bool isSealed(std::span<const std::byte> file) {
-    const std::string_view bytes(reinterpret_cast<const char*>(file.data()), file.size());
+    const std::string_view bytes = charactersOf(file);
     if (bytes.size() < sealBytes)
         return false;
     const std::string_view line = bytes.substr(bytes.size() - sealBytes);

@@ -51,7 +51,7 @@ at::ScalarType scalarType(StorageType::Reading reading) {
 
 at::Tensor viewOf(const TensorEntry& entry) {
     const at::TensorOptions options = at::TensorOptions().dtype(scalarType(entry.type->reading));
-    // ATen wants a pointer it could write through; the mapping is read-only and nothing here writes.
+    // ATen takes a pointer to mutable data; the mapping is read-only and nothing writes to it.
     auto* data = const_cast<std::byte*>(entry.data.data());
     const auto address = reinterpret_cast<std::uintptr_t>(data);
     if (address % static_cast<std::uintptr_t>(entry.type->bytes) != 0) {
@@ -119,14 +119,14 @@ bool isLlama2c(std::string_view bytes) {
     return bytes.starts_with("24ka");
 }
 
-/// The first version of llama2.c has no mark: seven numbers, and a size that follows from them to the byte.
+/// The first version of llama2.c has no magic number: it begins with seven numbers that determine the file's size.
 bool isFirstLlama2c(std::string_view bytes) {
     std::array<std::int32_t, 7> header{};
     if (bytes.size() <= sizeof header)
         return false;
     std::memcpy(header.data(), bytes.data(), sizeof header);
-    constexpr std::int32_t most = 1 << 24; // so that no product below leaves 64 bits unnoticed
-    // A negative vocabulary says that the read-out is not the embedding.
+    constexpr std::int32_t most = 1 << 24; // of real models; keeps the products below exact
+    // A negative vocabulary size stands for an LM head of its own.
     header[5] = header[5] < 0 && header[5] > -most ? -header[5] : header[5];
     if (std::ranges::any_of(header, [](std::int32_t number) { return number < 1 || number > most; }))
         return false;
@@ -141,24 +141,24 @@ bool isFirstLlama2c(std::string_view bytes) {
     return size == least || size == least + sizeof(float) * embedding;
 }
 
-constexpr std::string_view llama2cHint = "Its export.py writes the model for transformers with --version -1";
+constexpr std::string_view llama2cHint = "Its export.py writes a Hugging Face directory with --version -1";
 
 constexpr std::array foreignFiles{
-    ForeignFile{"is a Git LFS pointer, not the file it stands for", "Fetch the file itself with git lfs pull",
-                isLfsPointer},
+    ForeignFile{"is a Git LFS pointer, not the file itself", "Fetch the file with git lfs pull", isLfsPointer},
     ForeignFile{"is a web page, not a checkpoint", "The download failed; fetch the file again", isMarkup},
     ForeignFile{"is a GGML file from before GGUF", "llama.cpp's convert_llama_ggml_to_gguf.py converts it", isOldGgml},
     ForeignFile{"is an HDF5 file, not a checkpoint",
-                "Weights of Keras or TensorFlow are not read; transformers loads "
-                "some with from_tf=True, and save_pretrained then writes them",
+                "Weights of Keras or TensorFlow are not supported; transformers loads some with from_tf=True, and "
+                "save_pretrained converts them",
                 isHdf5},
     ForeignFile{"is compressed", "Unpack it first", isCompressed},
     ForeignFile{"is a tar archive",
-                "Unpack it first; PyTorch checkpoints of before 2017 load and save again in PyTorch", isTar},
+                "Unpack it first; if it is a PyTorch checkpoint of before 2017, load and save it in PyTorch", isTar},
     ForeignFile{"is a NumPy array, not a checkpoint", "", isNumpy},
-    ForeignFile{"is a TensorFlow Lite graph, which is not read", "Open the model that it was converted from", isTfLite},
-    ForeignFile{"is a checkpoint of llama2.c, which is not read", llama2cHint, isLlama2c},
-    ForeignFile{"is a checkpoint of llama2.c, which is not read", llama2cHint, isFirstLlama2c},
+    ForeignFile{"is a TensorFlow Lite graph, which is not supported", "Open the model that it was converted from",
+                isTfLite},
+    ForeignFile{"is a checkpoint of llama2.c, which is not supported", llama2cHint, isLlama2c},
+    ForeignFile{"is a checkpoint of llama2.c, which is not supported", llama2cHint, isFirstLlama2c},
 };
 
 struct ForeignExtension {
@@ -167,11 +167,11 @@ struct ForeignExtension {
     std::string_view hint;
 };
 
-/// Formats without a sure mark in their bytes.
+/// Formats without a magic number.
 constexpr std::array foreignExtensions{
-    ForeignExtension{".onnx", "is an ONNX graph, which is not read", "Open the model that it was exported from"},
-    ForeignExtension{".msgpack", "holds weights of Flax, which are not read",
-                     "transformers loads them with from_flax=True, and save_pretrained then writes them"},
+    ForeignExtension{".onnx", "is an ONNX graph, which is not supported", "Open the model that it was exported from"},
+    ForeignExtension{".msgpack", "holds weights of Flax, which are not supported",
+                     "transformers loads them with from_flax=True, and save_pretrained converts them"},
 };
 
 void addSample(Sha256& hash, std::span<const std::byte> data) {
@@ -183,7 +183,7 @@ void addSample(Sha256& hash, std::span<const std::byte> data) {
     }
     const std::size_t last = data.size() - pieceBytes;
     for (std::size_t piece = 0; piece < pieces; ++piece) {
-        // last * piece / (pieces - 1), without leaving 64 bits
+        // last * piece / (pieces - 1), without overflow
         const std::size_t start = last / (pieces - 1) * piece + last % (pieces - 1) * piece / (pieces - 1);
         hash.add(data.data() + start, pieceBytes);
     }
@@ -215,15 +215,15 @@ at::Tensor readTensor(const TensorEntry& entry) {
     try {
         switch (entry.type->reading) {
         case StorageType::Reading::unsupported:
-            throw Error(fmt::format("is stored as {}, which cannot be read", entry.type->name), entry.subject(),
-                        "Types that can be read are " + readableTypes(*entry.type));
+            throw Error(fmt::format("is stored as {}, which is not supported", entry.type->name), entry.subject(),
+                        "Supported types are " + readableTypes(*entry.type));
         case StorageType::Reading::dequantised: {
             at::Tensor result = at::empty(entry.shape, at::kFloat);
             dequantise(*entry.type, entry.data, {result.data_ptr<float>(), static_cast<std::size_t>(result.numel())});
             return result;
         }
         case StorageType::Reading::boolean:
-            // A byte of a damaged file may be neither 0 nor 1, which no bool in memory may be.
+            // Bytes of a damaged file may be neither 0 nor 1, which is undefined behaviour for a bool.
             return viewOf(entry).ne(0);
         default:
             return viewOf(entry);
@@ -263,7 +263,7 @@ void refuseOverlaps(std::vector<TensorEntry>& entries) {
 }
 
 void refuseForeign(const MappedFile& file) {
-    const std::string_view bytes(reinterpret_cast<const char*>(file.bytes().data()), file.bytes().size());
+    const std::string_view bytes = charactersOf(file.bytes());
     for (const ForeignFile& foreign : foreignFiles) {
         if (foreign.recognises(bytes))
             throw Error(std::string(foreign.what), file.path(), std::string(foreign.hint));
@@ -287,7 +287,7 @@ std::string fingerprintOf(const Checkpoint& checkpoint) {
         hash.add(static_cast<std::int64_t>(entry.shape.size()));
         for (const std::int64_t size : entry.shape)
             hash.add(size);
-        // Else the system reads and keeps half a gigabyte around the samples of a large model.
+        // Without this, the system reads half a gigabyte ahead around the samples of a large model.
         entry.file->expectScattered(entry.data);
         addSample(hash, entry.data);
         entry.file->release(entry.data);

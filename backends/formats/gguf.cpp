@@ -20,15 +20,13 @@ namespace secateur {
 
 namespace fs = std::filesystem;
 
-namespace fs = std::filesystem;
-
 namespace {
 
 constexpr std::uint32_t mostGgufDimensions = 4;
 constexpr std::uint64_t longestName = 65535;
 constexpr std::int64_t defaultAlignment = 32;
 
-/// A tensor as the directory lists it; its place is known once the whole directory was read.
+/// A tensor as listed in the directory; the data begins where the directory ends.
 struct Listed {
     TensorEntry entry;
     std::uint64_t offset = 0;
@@ -39,7 +37,7 @@ std::uint64_t bytesOf(const TensorEntry& entry, const std::string& subject) {
     const std::int64_t elements = elementCount(entry.shape, subject);
     const std::int64_t row = entry.shape.back();
     if (row % entry.type->elements != 0)
-        throw Error(fmt::format("has rows of {} numbers, which {}'s blocks of {} do not divide", row, entry.type->name,
+        throw Error(fmt::format("has rows of {} numbers, not a multiple of {}'s block size {}", row, entry.type->name,
                                 entry.type->elements),
                     subject);
     const std::int64_t blocks = elements / entry.type->elements;
@@ -59,7 +57,7 @@ Listed readListed(ByteReader& reader, std::uint64_t index, const std::shared_ptr
     const std::uint32_t dimensions = reader.u32(place);
     if (dimensions < 1 || dimensions > mostGgufDimensions)
         throw Error(fmt::format("has {} dimensions; 1 to {} are possible", dimensions, mostGgufDimensions), subject);
-    // Stored fastest first.
+    // The file lists the fastest dimension first.
     listed.entry.shape.resize(dimensions);
     for (std::uint32_t i = 0; i < dimensions; ++i) {
         const std::uint64_t size = reader.u64(place);
@@ -102,14 +100,14 @@ void readPreamble(ByteReader& reader, const std::string& path) {
         throw Error("does not begin with \"GGUF\"", path, "It is not a GGUF file");
     const std::uint32_t version = reader.u32("the version");
     if (version >> 16 != 0)
-        throw Error("is written for big-endian machines, which is not read", path);
+        throw Error("is written in big-endian byte order, which is not supported", path);
     if (version != 2 && version != 3)
-        throw Error(fmt::format("is GGUF version {}; versions 2 and 3 are read", version), path);
+        throw Error(fmt::format("is GGUF version {}; versions 2 and 3 are supported", version), path);
 }
 
 std::vector<TensorEntry> readTensors(ByteReader& reader, std::uint64_t count, const GgufMetadata& metadata,
                                      const std::shared_ptr<const MappedFile>& file) {
-    std::vector<Listed> listed; // grown as they are read: the stated number is not trusted
+    std::vector<Listed> listed; // grows as tensors are read: the stated number is untrusted
     for (std::uint64_t i = 0; i < count; ++i)
         listed.push_back(readListed(reader, i, file));
     const std::uint64_t alignment = alignmentOf(metadata);
@@ -146,7 +144,7 @@ private:
 constexpr std::string_view extension = ".gguf";
 constexpr std::int64_t mostParts = 65535; // both numbers are stored in 16 bits
 
-/// A number of five digits at the end of a text, which is taken off; nothing when there is none.
+/// Removes a number of five digits from the end of a text and returns it; nothing if there is none.
 std::optional<int> takeNumber(std::string_view& text) {
     constexpr std::size_t digits = 5;
     if (text.size() < digits)
@@ -171,7 +169,7 @@ std::string partFileName(const std::string& model, int number, int count) {
     return fmt::format("{}-{:05}-of-{:05}{}", model, number, count, extension);
 }
 
-/// How many parts a file says that its model has; 0 or 1 = it is not split.
+/// The number of parts by a file's metadata; 0 or 1 = not split.
 int partCount(const GgufMetadata& metadata) {
     return static_cast<int>(metadata.integer("split.count", 0, mostParts).value_or(0));
 }
@@ -179,15 +177,15 @@ int partCount(const GgufMetadata& metadata) {
 GgufPartName nameOf(const fs::path& file, int count) {
     const auto name = ggufPartName(file.filename().string());
     if (!name)
-        throw Error(fmt::format("is one of {} parts of a model, but is not named as a part", count), file.string(),
-                    "Parts are found by names like " + partFileName("model", 1, count));
+        throw Error(fmt::format("is one of {} parts of a model, but does not have the name of a part", count),
+                    file.string(), "Parts have names like " + partFileName("model", 1, count));
     if (name->count != count)
         throw Error(fmt::format("is one of {} parts by its name, but one of {} by its split.count", name->count, count),
                     file.string());
     return *name;
 }
 
-/// That a part carries the number and the count which its name says.
+/// Checks that a part's metadata agree with its name.
 void checkPart(const GgufPart& part, int number, int count) {
     const int found = partCount(part.metadata);
     if (found != count)
@@ -210,7 +208,7 @@ void checkTensorCount(const std::vector<GgufPart>& parts) {
                      fmt::format("expected {} tensors in {} parts, found {}", *stated, parts.size(), found));
 }
 
-/// Files of a directory: one of each model, the lowest part of a split one.
+/// One file of each model in a directory; the lowest part of a split model.
 std::map<std::string, std::string> modelsIn(const std::string& directory) {
     std::map<std::string, std::string> models; // by name without part number
     for (const fs::directory_entry& item : fs::directory_iterator(directory)) {
@@ -279,7 +277,7 @@ std::vector<GgufPart> readGgufParts(const std::string& path, const Progress& pro
         const fs::path place = file.parent_path() / part;
         progress.report(static_cast<double>(number - 1) / count, "reading " + part);
         if (!fs::exists(place))
-            throw Error(fmt::format("is missing, part {} of {} of a split model", number, count), place.string());
+            throw Error(fmt::format("is missing: it is part {} of {} of a split model", number, count), place.string());
         parts.push_back(number == name.number ? std::move(given) : readGguf(openWeights(place.string())));
         checkPart(parts.back(), number, count);
     }

@@ -15,13 +15,13 @@ namespace secateur {
 struct GgufPart {
     std::shared_ptr<const MappedFile> file;
     GgufMetadata metadata;
-    std::vector<TensorEntry> tensors; ///< none is possible
+    std::vector<TensorEntry> tensors; ///< may be empty
 };
 
-/// Reads metadata and directory of version 2 or 3. @throws Error
+/// Reads metadata and tensor directory of GGUF version 2 or 3. @throws Error
 GgufPart readGguf(const std::shared_ptr<const MappedFile>& file);
 
-/// Opens a GGUF file, all parts of a split one whichever is named, or the only model in a directory.
+/// Opens a GGUF file, all parts of a split model given any one, or the only model in a directory.
 /// @throws Error, Cancelled
 std::unique_ptr<const Checkpoint> openGguf(const std::string& path, const Progress& progress);
 
@@ -32,21 +32,19 @@ struct GgufPartName {
     int count = 0;
 };
 
-/// Nothing when the file is not named as a part.
+/// Nothing if the name is not that of a part.
 std::optional<GgufPartName> ggufPartName(const std::string& fileName);
 
-/// All parts, in order, of the model that a file is a part of; the file alone when it is not split.
-/// @throws Error when a part is missing or says that it belongs elsewhere; Cancelled
+/// All parts, in order, of the model that a file belongs to; the file alone if it is not split.
+/// @throws Error if a part is missing or belongs to another model; Cancelled
 std::vector<GgufPart> readGgufParts(const std::string& path, const Progress& progress);
 
 /// Whether a directory holds a .gguf file.
 bool holdsGguf(const std::string& directory);
-/// The .gguf file in a directory, or a part of its only split model. @throws Error listing them when there are several
+/// The .gguf file in a directory, or a part of its only split model. @throws Error listing them if there are several
 std::string ggufModelIn(const std::string& directory);
 
-class GgufMetadata;
-
-/// Reads a GGUF file's metadata, and what it says by the presence of tensors: biases, tied embeddings, rotary divisors.
+/// The description by a GGUF file's metadata, and by its tensors: biases, tied embeddings, rotary divisors.
 /// @throws Error naming the key
 CheckpointDescription describeGguf(const std::string& path, const GgufMetadata& metadata, const Checkpoint& checkpoint);
 

@@ -71,7 +71,7 @@ Activation activationAt(const JsonObject& config, std::string_view key, Activati
         if (spelling == *name)
             return activation;
     }
-    config.refuse(std::string(key), fmt::format("the activation \"{}\" is not known", *name));
+    config.refuse(std::string(key), fmt::format("the activation \"{}\" is unknown", *name));
 }
 
 void readScaling(const JsonObject& scaling, RotarySpec& rotary) {
@@ -92,8 +92,8 @@ void readScaling(const JsonObject& scaling, RotarySpec& rotary) {
             scaling.refuse("original_max_position_embeddings", "is missing");
         rotary.originalContext = static_cast<int>(*context);
     } else {
-        scaling.refuse(key,
-                       fmt::format("the rotary scaling \"{}\" is not known; known are default, linear, llama3", type));
+        scaling.refuse(
+            key, fmt::format("the rotary scaling \"{}\" is unknown; supported are default, linear, llama3", type));
     }
 }
 
@@ -101,7 +101,7 @@ const std::string fullAttention = "full_attention";
 const std::string slidingAttention = "sliding_attention";
 
 int headDim(const JsonObject& config, const ArchitectureInfo& architecture, int hidden, int heads) {
-    // null stands for an even share, an absent key for the class's default.
+    // null means hidden / heads, an absent key the class's default.
     const int otherwise = config.has("head_dim") ? 0 : architecture.defaults.headDim;
     const int size = widthAt(config, "head_dim", otherwise);
     return size > 0 ? size : headDimOf(hidden, heads, config.subject());
@@ -112,7 +112,7 @@ int kvHeads(const JsonObject& config, const ArchitectureInfo& architecture, int 
     return widthAt(config, "num_key_value_heads", otherwise > 0 ? otherwise : heads);
 }
 
-/// @param kind of layer, which rope_parameters may name
+/// @param kind the layer's kind in layer_types, by which rope_parameters may be grouped
 RotarySpec readRotary(const JsonObject& config, const ArchitectureInfo& architecture, int size,
                       const std::string& kind) {
     RotarySpec rotary;
@@ -160,7 +160,7 @@ double scoreScale(const JsonObject& config, const ArchitectureInfo& architecture
     return 1 / std::sqrt(scalar > 0 ? positiveAt(config, "query_pre_attn_scalar", scalar) : size);
 }
 
-/// Whether each layer sees a window only.
+/// Whether each layer has a sliding window.
 std::vector<bool> windowed(const JsonObject& config, const ArchitectureInfo& architecture, std::size_t layers) {
     std::vector<bool> local(layers, architecture.windows == Windows::all);
     if (architecture.windows == Windows::none || architecture.windows == Windows::all)
@@ -171,11 +171,11 @@ std::vector<bool> windowed(const JsonObject& config, const ArchitectureInfo& arc
     if (const auto types = config.texts("layer_types")) {
         if (types->size() != layers)
             config.refuse("layer_types",
-                          fmt::format("expected {} kinds, one per layer, found {}", layers, types->size()));
+                          fmt::format("expected {} types, one per layer, found {}", layers, types->size()));
         for (std::size_t i = 0; i < layers; ++i) {
             local[i] = (*types)[i] == slidingAttention;
             if (!local[i] && (*types)[i] != fullAttention)
-                config.refuse("layer_types", fmt::format("the kind of layer \"{}\" is not known", (*types)[i]));
+                config.refuse("layer_types", fmt::format("the layer type \"{}\" is unknown", (*types)[i]));
         }
         return local;
     }
@@ -190,7 +190,7 @@ std::vector<bool> windowed(const JsonObject& config, const ArchitectureInfo& arc
     return local;
 }
 
-/// Heads that transformers 4 took out for good: {"0": [1, 5]}, by the number of the stored layer.
+/// Heads that transformers 4 removed from the weights: {"0": [1, 5]}, by index of the stored layer.
 void takeOutPrunedHeads(const JsonObject& config, std::vector<LayerSpec>& layers) {
     const auto pruned = config.object("pruned_heads");
     if (!pruned)
@@ -200,7 +200,7 @@ void takeOutPrunedHeads(const JsonObject& config, std::vector<LayerSpec>& layers
         const auto [end, failure] = std::from_chars(key.data(), key.data() + key.size(), layer);
         if (failure != std::errc() || end != key.data() + key.size() || layer < 0 ||
             layer >= static_cast<int>(layers.size()))
-            pruned->refuse(key, "is not the number of a layer");
+            pruned->refuse(key, "is not the index of a layer");
         const auto list = pruned->sizes(key).value_or(std::vector<std::int64_t>());
         const std::set<std::int64_t> heads(list.begin(), list.end());
         for (std::size_t i = 0; i < layers.size(); ++i) {
@@ -208,24 +208,25 @@ void takeOutPrunedHeads(const JsonObject& config, std::vector<LayerSpec>& layers
             if ((spec.stored < 0 ? static_cast<int>(i) : spec.stored) != layer)
                 continue;
             if (!heads.empty() && *heads.rbegin() >= spec.heads)
-                pruned->refuse(key, fmt::format("names head {} of {}", *heads.rbegin(), spec.heads));
+                pruned->refuse(key,
+                               fmt::format("names head {}, but the layer has {} heads", *heads.rbegin(), spec.heads));
             spec.heads -= static_cast<int>(heads.size());
             spec.kvHeads = spec.heads;
         }
     }
 }
 
-/// ALBERT's layers: each application of a group runs all of its layers.
+/// Repeats the layers as ALBERT does: each application of a group runs all layers of the group.
 void shareLayers(const JsonObject& config, std::vector<LayerSpec>& layers) {
     const int inner = widthAt(config, "inner_group_num", 1);
     const int groups = widthAt(config, "num_hidden_groups", 1);
     const auto applications = static_cast<int>(layers.size());
     if (groups > applications || std::int64_t{inner} * applications > mostLayers)
         config.refuse("num_hidden_groups",
-                      fmt::format("{} groups of {} layers do not make {} layers", groups, inner, applications));
+                      fmt::format("{} groups of {} layers cannot form {} layers", groups, inner, applications));
     std::vector<LayerSpec> all;
     for (int application = 0; application < applications; ++application) {
-        // As transformers counts, which also serves numbers that do not divide.
+        // The formula of transformers, which also holds if the number of groups is not a divisor.
         const int group = static_cast<int>(application / (static_cast<double>(applications) / groups));
         for (int i = 0; i < inner; ++i) {
             all.push_back(layers[static_cast<std::size_t>(application)]);
@@ -271,28 +272,28 @@ constexpr std::size_t longestConfig = 16'000'000;
 
 JsonObject readConfig(const std::string& path) {
     if (!fs::exists(path))
-        throw Error("does not exist", path, "Weights are read with the config.json that lies beside them");
+        throw Error("does not exist", path, "Weights need a config.json in the same folder");
     const auto file = MappedFile::open(path);
     const auto bytes = file->bytes();
     if (bytes.size() > longestConfig)
-        throw Error(fmt::format("is {} bytes long; at most {} are read", bytes.size(), longestConfig), path);
-    return JsonObject::parse({reinterpret_cast<const char*>(bytes.data()), bytes.size()}, path);
+        throw Error(fmt::format("is {} bytes long; the limit is {}", bytes.size(), longestConfig), path);
+    return JsonObject::parse(charactersOf(bytes), path);
 }
 
-/// What this program does not do, by the key that asks for it.
-void refuseOthers(const JsonObject& config, Family family) {
+/// Refuses models that are not supported, by the key that describes them.
+void refuseUnsupported(const JsonObject& config, Family family) {
     const auto refuseWhere = [&](const char* key, const char* why) {
         if (config.flag(key).value_or(false))
             config.refuse(key, why);
     };
-    refuseWhere("is_encoder_decoder", "models of an encoder and a decoder are not read");
-    refuseWhere("add_cross_attention", "cross-attention is not read");
-    refuseWhere("qk_layernorm", "norms of queries and keys are not read in this architecture");
+    refuseWhere("is_encoder_decoder", "encoder-decoder models are not supported");
+    refuseWhere("add_cross_attention", "cross-attention is not supported");
+    refuseWhere("qk_layernorm", "norms of queries and keys are not supported in this architecture");
     if (family == Family::encoder)
-        refuseWhere("is_decoder", "an encoder turned into a decoder is not read");
+        refuseWhere("is_decoder", "encoders used as decoders are not supported");
     const std::string positions = config.text("position_embedding_type").value_or("absolute");
     if (positions != "absolute")
-        config.refuse("position_embedding_type", fmt::format("\"{}\" is not read, only \"absolute\"", positions));
+        config.refuse("position_embedding_type", fmt::format("\"{}\" is not supported, only \"absolute\"", positions));
 }
 
 int classesOf(const JsonObject& config) {
@@ -324,7 +325,7 @@ void readEmbeddings(const JsonObject& config, const ArchitectureInfo& architectu
 ModelSpec readSpec(const JsonObject& config, const ArchitectureInfo& architecture) {
     const ConfigDefaults& defaults = architecture.defaults;
     ModelSpec spec = specOf(architecture);
-    refuseOthers(config, spec.family);
+    refuseUnsupported(config, spec.family);
     spec.hidden = widthAt(config, architecture.keys.hidden, defaults.hidden);
     readEmbeddings(config, architecture, spec);
     spec.normEpsilon = positiveAt(config, architecture.keys.normEpsilon, defaults.normEpsilon);
@@ -340,7 +341,7 @@ ModelSpec readSpec(const JsonObject& config, const ArchitectureInfo& architectur
     return spec;
 }
 
-/// The directory's name, as files in it are all called model; in the hub's cache, where it is a hash, the repository's.
+/// The file's name; for a directory or "model..." the directory's name; in the hub's cache the repository's name.
 std::string nameOf(const fs::path& path) {
     const bool isDirectory = fs::is_directory(path);
     if (const std::string stem = path.stem().string(); !isDirectory && !stem.starts_with("model"))
@@ -355,36 +356,36 @@ std::string nameOf(const fs::path& path) {
     return directory.filename().string();
 }
 
-std::string tokenizerBeside(const fs::path& directory) {
+} // namespace
+
+std::string tokenizerFileIn(const std::string& directory) {
     for (const char* name :
          {"tokenizer.json", "tokenizer.model", "spiece.model", "sentencepiece.bpe.model", "vocab.txt", "vocab.json"}) {
-        if (fs::exists(directory / name))
+        if (fs::exists(fs::path(directory) / name))
             return name;
     }
     return {};
 }
 
-} // namespace
-
 CheckpointDescription describeHf(const std::string& path, const std::string& configPath) {
     const JsonObject config = readConfig(configPath);
     const auto modelType = config.text("model_type");
     if (!modelType)
-        config.refuse("model_type", "is missing, so the architecture is not known");
+        config.refuse("model_type", "is missing; it names the architecture");
     if (const auto quantised = config.object("quantization_config"))
-        throw Error(fmt::format("says that the weights are quantised by {}, which cannot be read",
-                                quantised->text("quant_method").value_or("a method it does not name")),
+        throw Error(fmt::format("describes weights quantised by {}, which is not supported",
+                                quantised->text("quant_method").value_or("an unnamed method")),
                     configPath, "Open the unquantised checkpoint or a GGUF file");
     try {
         const ArchitectureInfo& architecture = architectureOfModelType(*modelType);
-        // Multimodal checkpoints describe their language model apart.
+        // Multimodal checkpoints describe their language model in an object of its own.
         const auto text = config.object("text_config");
         return {.spec = readSpec(text ? *text : config, architecture),
                 .tensors = architecture.hfTensors,
                 .prefixes = architecture.prefixes,
                 .unused = architecture.unused,
                 .name = nameOf(path),
-                .tokenizer = tokenizerBeside(fs::path(configPath).parent_path())};
+                .tokenizer = tokenizerFileIn(fs::path(configPath).parent_path().string())};
     } catch (const Error& error) {
         throw error.subject().empty() ? error.within(configPath) : error;
     }

@@ -32,7 +32,8 @@ std::vector<TensorEntry> readShards(const fs::path& index, const HfWeights& weig
             names.insert(entry.name);
         const auto missing = std::ranges::find_if_not(listed, [&](const auto& name) { return names.contains(name); });
         if (missing != listed.end())
-            throw Error(fmt::format("puts {} in {}, which does not hold it", *missing, shard), index.string());
+            throw Error(fmt::format("lists tensor {} in {}, which does not contain it", *missing, shard),
+                        index.string());
         std::ranges::move(found, std::back_inserter(entries));
     }
     return entries;
@@ -52,7 +53,7 @@ private:
     fs::path m_config;
 };
 
-/// A file, or the index that lists it as one of several shards.
+/// The index that lists a file as one of several shards, else the file.
 fs::path indexOver(const fs::path& file, const HfWeights& weights) {
     const fs::path index = file.parent_path() / weights.index;
     if (file.filename().string().find("-of-") == std::string::npos || !fs::exists(index))
@@ -96,9 +97,8 @@ std::unique_ptr<const Checkpoint> openHf(const std::string& path, const HfWeight
 ShardIndex readShardIndex(const std::shared_ptr<const MappedFile>& file) {
     const auto bytes = file->bytes();
     if (bytes.size() > longestIndex)
-        throw Error(fmt::format("is {} bytes long; at most {} are read", bytes.size(), longestIndex), file->path());
-    const std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
-    const auto weightMap = JsonObject::parse(text, file->path()).object("weight_map");
+        throw Error(fmt::format("is {} bytes long; the limit is {}", bytes.size(), longestIndex), file->path());
+    const auto weightMap = JsonObject::parse(charactersOf(bytes), file->path()).object("weight_map");
     if (!weightMap)
         throw Error("has no weight_map", file->path());
     ShardIndex shards;

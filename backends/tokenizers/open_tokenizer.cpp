@@ -4,6 +4,7 @@
 #include "backends/base/json_object.h"
 #include "backends/base/mapped_file.h"
 #include "backends/formats/gguf.h"
+#include "backends/formats/hf_config.h"
 #include "backends/formats/hub_cache.h"
 #include "backends/tokenizers/gguf_tokenizer.h"
 #include "backends/tokenizers/hf_vocabulary.h"
@@ -12,8 +13,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <array>
 #include <filesystem>
 #include <new>
 
@@ -23,18 +22,12 @@ namespace fs = std::filesystem;
 
 namespace {
 
-/// In the order of preference.
-constexpr std::array<std::string_view, 6> fileNames{"tokenizer.json",          "tokenizer.model", "spiece.model",
-                                                    "sentencepiece.bpe.model", "vocab.txt",       "vocab.json"};
-
-/// Keeps a file mapped while its text is read.
+/// The text of a file, which stays mapped.
 class Text {
 public:
     explicit Text(const fs::path& path)
         : m_file(MappedFile::open(path.string())) {}
-    std::string_view view() const {
-        return {reinterpret_cast<const char*>(m_file->bytes().data()), m_file->bytes().size()};
-    }
+    std::string_view view() const { return charactersOf(m_file->bytes()); }
     void check() const { m_file->checkWhole(); }
 
 private:
@@ -48,7 +41,7 @@ std::optional<JsonObject> jsonAt(const fs::path& path) {
     return JsonObject::parse(text.view(), path.string());
 }
 
-/// "bos_token": "<s>", or an object that has it as "content".
+/// The token of "bos_token": "<s>", or of an object with "content".
 std::optional<std::string> namedToken(const std::optional<JsonObject>& object, const std::string& key) {
     if (!object || !object->has(key))
         return std::nullopt;
@@ -57,7 +50,7 @@ std::optional<std::string> namedToken(const std::optional<JsonObject>& object, c
     return object->isText(key) ? object->text(key) : std::nullopt;
 }
 
-/// What lies beside the vocabulary.
+/// Reads the files in the vocabulary's folder that describe it.
 HfContext contextOf(const fs::path& folder) {
     HfContext context;
     context.folder = folder.string();
@@ -105,7 +98,7 @@ TokenizerParts partsOf(const fs::path& path, const HfContext& context) {
     return parts;
 }
 
-/// Names become ids; those that no token has become warnings.
+/// Fills in the ids of special tokens; a name that is not in the vocabulary becomes a warning.
 void fillCard(const HfContext& context, TokenizerParts& parts) {
     TokenizerCard& card = parts.card;
     const auto find = [&](const char* role, std::optional<int>& id) {
@@ -117,9 +110,9 @@ void fillCard(const HfContext& context, TokenizerParts& parts) {
         if (found)
             id = found;
         else
-            card.warnings.push_back(fmt::format("tokenizer_config.json names {} as {} token, which the vocabulary does "
-                                                "not hold",
-                                                inQuotes(name->second), role));
+            card.warnings.push_back(
+                fmt::format("tokenizer_config.json names {} as {} token, which is not in the vocabulary",
+                            inQuotes(name->second), role));
     };
     find("bos", card.bos);
     find("eos", card.eos);
@@ -129,11 +122,6 @@ void fillCard(const HfContext& context, TokenizerParts& parts) {
     find("cls", card.classifier);
     find("mask", card.mask);
     card.chatTemplate = context.chatTemplate;
-}
-
-bool holdsTokenizer(const std::string& directory) {
-    const fs::path folder(directory);
-    return std::ranges::any_of(fileNames, [&](std::string_view name) { return fs::exists(folder / name); });
 }
 
 bool isTokenizerFile(const std::string& path) {
@@ -153,25 +141,15 @@ TokenizerParts readTokenizerFile(const std::string& path) {
     return parts;
 }
 
-TokenizerParts readHfTokenizer(const std::string& directory) {
-    const fs::path folder(directory);
-    const auto name = std::ranges::find_if(fileNames, [&](std::string_view each) { return fs::exists(folder / each); });
-    if (name == fileNames.end())
-        throw Error("holds no tokenizer", directory);
-    return readTokenizerFile((folder / *name).string());
-}
-
-constexpr const char* tokenizerHint =
-    "Open a Hugging Face directory with a tokenizer.json, tokenizer.model, vocab.txt or "
-    "vocab.json and merges.txt, or a .gguf file";
+constexpr const char* tokenizerHint = "Open a Hugging Face directory with a tokenizer.json, tokenizer.model, vocab.txt "
+                                      "or vocab.json and merges.txt, or a "
+                                      ".gguf file";
 
 bool beginsAsGguf(const std::string& path) {
-    const auto file = MappedFile::open(path);
-    const auto bytes = file->bytes();
-    return std::string_view(reinterpret_cast<const char*>(bytes.data()), bytes.size()).starts_with("GGUF");
+    return charactersOf(MappedFile::open(path)->bytes()).starts_with("GGUF");
 }
 
-/// The first part of a split model holds its metadata.
+/// The tokenizer of a GGUF model; a split one has its metadata in the first part.
 TokenizerParts fromGguf(const fs::path& path) {
     const std::vector<GgufPart> files = readGgufParts(path.string(), {});
     TokenizerParts parts = readGgufTokenizer(files.front().metadata);
@@ -183,24 +161,24 @@ TokenizerParts partsAt(const fs::path& path) {
     if (!fs::exists(path))
         throw Error("does not exist", path.string());
     if (fs::is_directory(path)) {
-        if (holdsTokenizer(path.string()))
-            return readHfTokenizer(path.string());
+        if (const std::string name = tokenizerFileIn(path.string()); !name.empty())
+            return readTokenizerFile((path / name).string());
         if (holdsGguf(path.string()))
             return fromGguf(ggufModelIn(path.string()));
-        throw Error("holds no tokenizer", path.string(), tokenizerHint);
+        throw Error("has no tokenizer", path.string(), tokenizerHint);
     }
     if (beginsAsGguf(path.string()))
         return fromGguf(path);
     if (isTokenizerFile(path.string()))
         return readTokenizerFile(path.string());
-    // A weights file: the tokenizer lies beside it.
+    // A weights file: the tokenizer is in the same folder.
     const fs::path folder = path.has_parent_path() ? path.parent_path() : fs::path(".");
-    if (holdsTokenizer(folder.string()))
-        return readHfTokenizer(folder.string());
-    throw Error("is no tokenizer, and none lies beside it", path.string(), tokenizerHint);
+    if (const std::string name = tokenizerFileIn(folder.string()); !name.empty())
+        return readTokenizerFile((folder / name).string());
+    throw Error("is not a tokenizer, and its folder has none", path.string(), tokenizerHint);
 }
 
-/// Runs one opening; what the standard library throws on files becomes an Error.
+/// Runs `work` and turns exceptions of the standard library into Errors.
 template <typename Work>
 auto openingTokenizer(const std::string& path, Work work) {
     try {
@@ -208,7 +186,7 @@ auto openingTokenizer(const std::string& path, Work work) {
     } catch (const fs::filesystem_error& error) {
         throw Error(error.code().message(), error.path1().empty() ? path : error.path1().string());
     } catch (const std::bad_alloc&) {
-        throw Error("needs more memory to open than there is", path);
+        throw Error("needs more memory to open than is available", path);
     }
 }
 

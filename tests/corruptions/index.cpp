@@ -37,7 +37,7 @@ Corruptions indexCorruptions() {
     row("the folder above", R"({"weight_map":{"w":".."}})", plain + "\"..\"");
     row("a number", R"({"weight_map":{"w":1}})", "weight_map: w: expected text, found 1");
     row("a tensor that is not there", R"({"weight_map":{"v":"part.safetensors"}})",
-        "puts v in part.safetensors, which does not hold it");
+        "lists tensor v in part.safetensors, which does not contain it");
     row("empty", "", "is empty");
     row("cut short", R"({"weight_map":{"w":"part)", "is not valid JSON (byte 25)");
     row("a list", "[]", "is not a JSON object");

@@ -85,7 +85,7 @@ void addWrongValues(Corruptions& rows) {
     row("broken groups", inModel([](const hdf5::Handle& group) {
             hdf5::writeIntegers(group, "kv_heads", {3, 3, 0});
         }),
-        "/model: layers: layer 0 has 8 heads, which 3 KV heads do not divide");
+        "/model: layers: layer 0 has 8 heads, not a multiple of its 3 KV heads");
     row("unknown attention", inModel([](const hdf5::Handle& group) {
             hdf5::writeTexts(group, "attention", {"full", "odd", "none"});
         }),

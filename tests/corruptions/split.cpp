@@ -41,7 +41,7 @@ Corruptions splitCorruptions() {
                      }});
     };
     const QByteArray two = little<quint16>(2);
-    row("a missing part", {}, second + ": is missing, part 2 of 2 of a split model");
+    row("a missing part", {}, second + ": is missing: it is part 2 of 2 of a split model");
     row("another part's number", partOf(0, 2, "w", 2), second + ": is part 2 by its name, but part 1 by its split.no");
     row("another model's count", partOf(1, 3, "w", 2),
         second + ": is one of 2 parts by its name, but one of 3 by its split.count");
@@ -72,11 +72,12 @@ Corruptions splitCorruptions() {
                      return opened(folder, first);
                  }});
     alone("a part under another name", "part.gguf", partOf(0, 2, "v", 2),
-          "is one of 2 parts of a model, but is not named as a part. Parts are found by names like "
+          "is one of 2 parts of a model, but does not have the name of a part. Parts have names like "
           "model-00001-of-00002.gguf");
     alone("a name of more parts", "m-00001-of-00009.gguf", partOf(0, 2, "v", 2),
           "is one of 9 parts by its name, but one of 2 by its split.count");
-    rows.append({"split GGUF", "65535 parts", "m-00002-of-65535.gguf: is missing, part 2 of 65535 of a split model",
+    rows.append({"split GGUF", "65535 parts",
+                 "m-00002-of-65535.gguf: is missing: it is part 2 of 65535 of a split model",
                  [=](const Scratch& folder) {
                      folder.write("m-00001-of-65535.gguf", partOf(0, 65535, "v", 2));
                      return opened(folder, "m-00001-of-65535.gguf");
