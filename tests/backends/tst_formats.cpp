@@ -96,7 +96,8 @@ private slots:
         row("ggml-model.bin", "tjgg" + little<quint32>(3),
             "is a GGML file from before GGUF. llama.cpp's convert_llama_ggml_to_gguf.py converts it");
         row("tf_model.h5", "\x89HDF\r\n\x1a\n",
-            "is an HDF5 file, not a checkpoint. Weights of Keras or TensorFlow are not supported; transformers loads some "
+            "is an HDF5 file, not a checkpoint. Weights of Keras or TensorFlow are not supported; transformers loads "
+            "some "
             "with from_tf=True, and save_pretrained converts them");
         row("model.bin.gz", "\x1f\x8b\x08", "is compressed. Unpack it first");
         row("weights.npy", "\x93NUMPY\x01", "is a NumPy array, not a checkpoint");

@@ -294,7 +294,8 @@ private slots:
             "position_embedding_type: \"relative_key\" is not supported, only \"absolute\"");
         row("bert", "is_decoder", true, "is_decoder: encoders used as decoders are not supported");
         row("gpt2", "add_cross_attention", true, "add_cross_attention: cross-attention is not supported");
-        row("phi", "qk_layernorm", true, "qk_layernorm: norms of queries and keys are not supported in this architecture");
+        row("phi", "qk_layernorm", true,
+            "qk_layernorm: norms of queries and keys are not supported in this architecture");
         row("phi", "partial_rotary_factor", 1.5, "partial_rotary_factor: expected a share from 0 to 1, found 1.5");
         row("gemma2", "layer_types", QJsonArray{"full_attention"},
             "layer_types: expected 26 types, one per layer, found 1");
@@ -315,7 +316,8 @@ private slots:
             QTest::newRow(name) << changes << QString(sentence);
         };
         row("unknown architecture", {{"model_type", "qwen9"}},
-            "config.json: has the unknown architecture \"qwen9\". Supported architectures: llama, mistral, qwen2, qwen3, gemma2, "
+            "config.json: has the unknown architecture \"qwen9\". Supported architectures: llama, mistral, qwen2, "
+            "qwen3, gemma2, "
             "gemma3_text, gemma3, phi, gpt2, bert, roberta, xlm-roberta, albert");
         row("no architecture", {{"model_type", absent}},
             "config.json: model_type: is missing; it names the architecture");
@@ -370,7 +372,8 @@ private slots:
         const auto u32 = [](const QByteArray& key, quint32 value) { return key + little<quint32>(4) + little(value); };
         const QByteArray text = little<quint32>(8) + little<quint64>(5);
         row("unknown architecture", "general.architecture" + text + "llama", "general.architecture" + text + "lhama",
-            "has the unknown architecture \"lhama\". Supported architectures: llama, qwen2, qwen3, gemma2, gemma3, phi2, gpt2, "
+            "has the unknown architecture \"lhama\". Supported architectures: llama, qwen2, qwen3, gemma2, gemma3, "
+            "phi2, gpt2, "
             "deci, "
             "bert");
         row("no architecture", "general.architecture", "general.architektur_",

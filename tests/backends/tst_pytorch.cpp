@@ -135,8 +135,9 @@ private slots:
         };
         QCOMPARE(refused("turned.bin"), "turned.bin: turned: is a view of shape [3, 2] with strides [1, 3], which is "
                                         "not contiguous. Save it after .contiguous()");
-        QCOMPARE(refused("script.pt"), "script.pt: is a TorchScript archive, which is not supported. Load it in PyTorch and "
-                                       "save its state_dict()");
+        QCOMPARE(refused("script.pt"),
+                 "script.pt: is a TorchScript archive, which is not supported. Load it in PyTorch and "
+                 "save its state_dict()");
         const auto entries = entriesOf(plain("unreadable.bin"));
         QCOMPARE(entries.size(), std::size_t{2});
         for (const TensorEntry& entry : entries) {
