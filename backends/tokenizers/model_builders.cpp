@@ -12,7 +12,7 @@ namespace secateur {
 
 namespace {
 
-/// Walks JSON text a value at a time, without building anything.
+/// Reads JSON text value by value, without building a document.
 class Cursor {
 public:
     Cursor(std::string_view text, const std::string& subject)
@@ -38,7 +38,7 @@ public:
         if (!take(letter))
             fail();
     }
-    /// Whether another element follows; steps over the comma or the end.
+    /// Whether another element follows; skips the comma or the end.
     bool more(char end, bool first) {
         if (take(end))
             return false;
@@ -75,7 +75,7 @@ public:
         return true;
     }
 
-    /// Steps over any value, balanced and no more: who reads it later checks it.
+    /// Skips any value; checks only that brackets are balanced, as its reader checks the rest.
     void skip() {
         int depth = 0;
         do {
@@ -146,7 +146,7 @@ private:
     std::size_t m_at = 0;
 };
 
-/// Goes through "model": takes the two lists out and tells where they were.
+/// Reads "model": moves the two lists to `parts`. @param copied end of the text that is in the rest
 void cutModel(Cursor& cursor, std::string_view text, TokenizerText& parts, std::size_t& copied) {
     if (cursor.peek() != '{')
         return cursor.skip();
@@ -161,14 +161,14 @@ void cutModel(Cursor& cursor, std::string_view text, TokenizerText& parts, std::
             continue;
         std::string_view& list = key == "vocab" ? parts.vocab : parts.merges;
         if (!list.empty())
-            continue; // a key that is there twice is left to the reader of the rest, which refuses it
+            continue; // a repeated key stays in the rest, whose reader refuses it
         list = text.substr(begin, cursor.position() - begin);
         parts.rest.append(text.substr(copied, begin - copied)).append("null");
         copied = cursor.position();
     }
 }
 
-/// Halves of a line with several blanks: the first cut that leaves two tokens, or nothing.
+/// Halves of a line with several spaces: the first split into two tokens, or nothing.
 MergeHalves cutLine(const std::string& line, const Vocabulary& vocabulary) {
     if (line.size() > 2 * longestToken + 1)
         return {};
@@ -260,8 +260,8 @@ std::shared_ptr<const Vocabulary> makeVocabulary(const std::vector<ListedToken>&
         if (!unicode::isValid(token.text))
             throw Error(fmt::format("has a token that is not UTF-8, of id {}", token.id), subject);
         if (token.text.size() > longestToken)
-            throw Error(fmt::format("has a token of {} bytes, of id {}; at most {} are read", token.text.size(),
-                                    token.id, longestToken),
+            throw Error(fmt::format("has a token of {} bytes, with id {}; the limit is {}", token.text.size(), token.id,
+                                    longestToken),
                         subject);
         vocabulary->add(token.text, token.id);
     }
@@ -281,11 +281,11 @@ std::vector<BpeMerge> resolveMerges(const Vocabulary& vocabulary, const std::vec
         const std::string& left = halves.first;
         const std::string& right = halves.second;
         if (left.empty() || right.empty())
-            fail(fmt::format("is {}, expected two tokens with a blank between them", inQuotes(merge.first)));
+            fail(fmt::format("is {}, expected two tokens separated by a space", inQuotes(merge.first)));
         const auto idOf = [&](const std::string& token) {
             const auto id = vocabulary.find(token);
             if (!id)
-                fail(fmt::format("of {} and {} needs {}, which the vocabulary does not hold", inQuotes(left),
+                fail(fmt::format("of {} and {} needs {}, which is not in the vocabulary", inQuotes(left),
                                  inQuotes(right), inQuotes(token)));
             return *id;
         };

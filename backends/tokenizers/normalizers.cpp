@@ -13,12 +13,12 @@ namespace secateur {
 
 namespace {
 
-constexpr std::size_t mostTextBytes = std::numeric_limits<std::int32_t>::max(); // that places of 32 bits can tell
+constexpr std::size_t mostTextBytes = std::numeric_limits<std::int32_t>::max(); // limit of 32-bit positions
 
-/// Rewrites each character on its own.
+/// Rewrites each character by itself.
 class PerCharacter : public Normalizer {
 public:
-    /// @param map appends what a character becomes
+    /// @param map appends the replacement of a character
     explicit PerCharacter(std::function<void(char32_t, std::string&)> map)
         : m_map(std::move(map)) {}
 
@@ -26,7 +26,7 @@ public:
         Rewriter fresh(text);
         const std::string& old = text.text();
         std::string becomes;
-        std::size_t kept = 0; // what lies from here to the current character stays as it is
+        std::size_t kept = 0; // text from here to the current character is unchanged
         for (std::size_t at = 0; at < old.size();) {
             const unicode::Character character = unicode::characterAt(old, at);
             becomes.clear();
@@ -84,7 +84,7 @@ private:
     bool m_right;
 };
 
-/// Steps that are one to whoever asks for them.
+/// Several steps as one.
 class NormalizerSteps : public Normalizer {
 public:
     explicit NormalizerSteps(std::vector<NormalizerPtr> steps)
@@ -206,7 +206,7 @@ void lower(char32_t code, std::string& becomes) {
 AlignedText::AlignedText(std::string_view given, bool tracked)
     : m_tracked(tracked) {
     if (given.size() > mostTextBytes)
-        throw Error("is longer than 2 GiB, more than can be tokenised at once", "the text");
+        throw Error("is longer than 2 GiB, the limit for one text", "the text");
     if (unicode::isValid(given)) {
         m_text = given;
         return;
@@ -306,7 +306,7 @@ void Rewriter::drop(std::size_t bytes) {
 
 void Rewriter::finish() {
     if (m_fresh.size() > mostTextBytes)
-        throw Error("becomes longer than 2 GiB by what the tokenizer does to it first", "the text");
+        throw Error("becomes longer than 2 GiB when it is normalised", "the text");
     m_old = std::move(m_fresh);
 }
 

@@ -10,7 +10,7 @@ namespace secateur {
 
 namespace {
 
-/// Where the character before `at` begins.
+/// Beginning of the character before `at`.
 std::size_t characterBefore(std::string_view text, std::size_t at) {
     --at;
     while (unicode::isContinuation(text[at]))
@@ -33,7 +33,7 @@ void append(Encoding& whole, const Encoding& part, int type) {
     whole.types.insert(whole.types.end(), part.ids.size(), type);
 }
 
-/// Caches that are lent to whoever encodes.
+/// A pool of caches: concurrent calls of encode() take one each.
 class Caches {
 public:
     std::unique_ptr<WordCache> take() {
@@ -126,7 +126,7 @@ private:
             encoding.ranges.push_back(text.origin(begin, end));
     }
 
-    /// An added token that takes blanks along counts without them where ranges leave blanks out.
+    /// If ranges exclude spaces, so do those of added tokens that include white space.
     void addFound(Encoding& encoding, const AddedTokens::Found& found, const AlignedText& text) const {
         std::size_t begin = found.begin;
         while (m_parts.post.trimsBlanks && begin < found.end) {

@@ -19,14 +19,14 @@
 
 namespace secateur {
 
-/// A token that is found in the text before anything else is done to it.
+/// A token that is matched in the text before it is split into words.
 struct AddedToken {
     int id = 0;
     std::string text;
-    bool singleWord = false; ///< only where no word character touches it
-    bool stripsLeft = false; ///< takes the blanks before it along
-    bool stripsRight = false;
-    bool normalized = true; ///< looked for after the normalizers, in the form they give it
+    bool singleWord = false;  ///< only without adjacent word characters
+    bool stripsLeft = false;  ///< includes white space before it
+    bool stripsRight = false; ///< includes white space after it
+    bool normalized = true;   ///< matched after the normalizers, in normalised form
     bool special = false;
 };
 
@@ -34,32 +34,32 @@ struct AddedToken {
 class AddedTokens {
 public:
     AddedTokens() = default;
-    /// The last one of an id counts. @param normalizers all of the tokenizer's
+    /// Of several tokens with one id the last counts. @param normalizers all of the tokenizer's
     AddedTokens(std::vector<AddedToken> tokens, std::span<const NormalizerPtr> normalizers);
 
-    /// A stretch of text, or an added token in it.
+    /// A run of text, or an added token in it.
     struct Found {
         std::size_t begin = 0;
         std::size_t end = 0;
         std::optional<int> id; ///< nothing for plain text
     };
-    /// Cuts a text, before its normalizers or after them; nothing of it is lost.
+    /// Splits a text at added tokens, before the normalizers or after them. The parts cover the whole text.
     std::vector<Found> cut(std::string_view text, bool normalized, SpecialText special) const;
 
-    /// nullptr when none has this id
+    /// nullptr if no added token has this id
     const AddedToken* find(int id) const;
-    /// Text that stands for such a token.
+    /// The id of the added token with this text.
     std::optional<int> id(std::string_view text) const;
     std::vector<AddedToken> all() const;
     int largestId() const { return m_tokens.empty() ? -1 : m_tokens.rbegin()->first; }
 
 private:
     std::map<int, AddedToken> m_tokens;
-    ByteTrie m_plain;      ///< looked for before normalizers
-    ByteTrie m_normalized; ///< after them
+    ByteTrie m_plain;      ///< matched before the normalizers
+    ByteTrie m_normalized; ///< matched after them
 };
 
-/// An element of a finished sequence: a text's tokens, or tokens that are put around them.
+/// An element of a template: the first or the second text, or special tokens.
 struct TemplateItem {
     enum class Kind { special, first, second };
     Kind kind = Kind::first;
@@ -67,12 +67,12 @@ struct TemplateItem {
     std::vector<int> ids; ///< of the special tokens
 };
 
-/// Puts texts and special tokens together.
+/// Combines texts and special tokens by templates.
 struct PostProcessor {
     std::vector<TemplateItem> single{{TemplateItem::Kind::first, 0, {}}};
     std::vector<TemplateItem> pair{{TemplateItem::Kind::first, 0, {}}, {TemplateItem::Kind::second, 1, {}}};
-    bool trimsBlanks = false; ///< ranges leave out the blanks at a token's ends
-    bool keepsPrefix = false; ///< but one blank at the front of a text, which the tokenizer may have put there
+    bool trimsBlanks = false; ///< ranges exclude spaces at a token's ends
+    bool keepsPrefix = false; ///< except one space at the beginning of a text, which the tokenizer may have added
 
     bool addsFront() const { return !single.empty() && single.front().kind == TemplateItem::Kind::special; }
     void trim(Encoding& encoding, std::string_view text) const;
@@ -80,15 +80,15 @@ struct PostProcessor {
     Encoding join(Encoding first, const Encoding* second, const EncodeOptions& options) const;
 };
 
-/// A tokenizer as the steps a text goes through, in this order.
+/// A tokenizer as its steps, in order.
 struct TokenizerParts {
     AddedTokens added;
     std::vector<NormalizerPtr> normalizers;
     std::vector<PreTokenizerPtr> preTokenizers;
     std::unique_ptr<const TokenModel> model;
     PostProcessor post;
-    std::vector<DecoderPtr> decoders; ///< none: tokens are joined by blanks
-    TokenizerCard card;               ///< kind, size and addsBos are filled in
+    std::vector<DecoderPtr> decoders; ///< empty: tokens are joined by spaces
+    TokenizerCard card;               ///< assemble() sets kind, size and addsBos
 };
 
 std::shared_ptr<const Tokenizer> assemble(TokenizerParts parts);

@@ -29,7 +29,7 @@ constexpr std::array known{
         qwen2Rule},
 };
 
-/// Goes through one range of a text.
+/// Finds the pieces of one range of a text.
 class Scanner {
 public:
     Scanner(const ScanRule& rule, std::string_view text, Cut range)
@@ -38,7 +38,7 @@ public:
         , m_classes(unicode::classes())
         , m_end(range.end) {}
 
-    /// Where the piece that begins at `at` ends.
+    /// The end of the piece that begins at `at`.
     std::size_t pieceEnd(std::size_t at) const {
         if (m_text[at] == '\'') {
             if (const std::size_t length = contraction(at); length > 0)
@@ -81,7 +81,7 @@ private:
         return at;
     }
 
-    /// Bytes of 's, 't, 're, 've, 'm, 'll, 'd at `at`; 0 when there is none.
+    /// Bytes of 's, 't, 're, 've, 'm, 'll, 'd at `at`; 0 if there is none.
     std::size_t contraction(std::size_t at) const {
         const auto letterAt = [&](std::size_t i) {
             const char found = i < m_end ? m_text[i] : '\0';
@@ -93,11 +93,11 @@ private:
             return 2;
         if ((first == 'r' && second == 'e') || (first == 'v' && second == 'e') || (first == 'l' && second == 'l'))
             return 3;
-        constexpr std::string_view longS = "\xC5\xBF"; // whose upper case is S too
+        constexpr std::string_view longS = "\xC5\xBF"; // its upper case is also S
         return m_rule.foldedContractions && m_text.substr(at + 1).starts_with(longS) ? 3 : 0;
     }
 
-    /// The end of a piece that begins with one character before its letters, digits or marks; 0 when it is no such.
+    /// The end of a piece that has one character before its letters, digits or marks; 0 if there is no such piece.
     std::size_t afterPrefix(std::size_t at, const Step& first) const {
         const bool blank = m_text[at] == ' ';
         const bool mayPrefix = m_rule.anyLetterPrefix ? !(first.bits & (letter | number | newline)) : blank;
@@ -135,7 +135,8 @@ private:
         return m_rule.newlinesApart ? run<newline>(at) : at;
     }
 
-    /// Blanks leave their last one to what follows, unless a line end is among them (where those are apart).
+    /// The end of a run of white space. Its last character belongs to the next piece, unless the run has a line end and
+    /// the rule has newlinesApart.
     std::size_t blanks(std::size_t at) const {
         std::size_t last = at;
         std::size_t end = at;
@@ -170,7 +171,7 @@ Cut cutOf(std::size_t begin, std::size_t end) {
     return {static_cast<std::uint32_t>(begin), static_cast<std::uint32_t>(end)};
 }
 
-/// The parts of a word, given where its delimiters are.
+/// Collects the parts of a word from its delimiters.
 class Parts {
 public:
     Parts(std::vector<Part>& parts, Cut word)
@@ -307,7 +308,7 @@ private:
     ScanRule m_rule;
 };
 
-/// Rewrites every word by a function that writes it, and keeps them apart.
+/// Rewrites each word with a function, and updates the words' ranges.
 template <typename Write>
 void rewriteWords(Section& section, Write write) {
     Rewriter fresh(section.text);

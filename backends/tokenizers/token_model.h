@@ -12,20 +12,20 @@
 
 namespace secateur {
 
-/// A token of a word: its id, and how many of the word's bytes it stands for.
+/// A token of a word: its id and the number of the word's bytes that it stands for.
 struct TokenPiece {
     int id = 0;
     std::uint32_t bytes = 0;
 };
 
-/// Remembers the tokens of words that come again. For one thread at a time.
+/// Caches the tokens of words. For one thread at a time.
 class WordCache {
 public:
     WordCache();
 
-    static constexpr std::size_t longestWord = 64; ///< longer ones hardly come again
+    static constexpr std::size_t longestWord = 64; ///< longer ones are rarely repeated
 
-    /// nullptr when it is not known
+    /// nullptr if the word is not cached
     const TokenPiece* find(std::string_view word, std::size_t& count) const;
     void remember(std::string_view word, std::span<const TokenPiece> pieces);
 
@@ -43,13 +43,13 @@ private:
     std::vector<TokenPiece> m_pieces;
 };
 
-/// What turns the words that pre-tokenizers leave into tokens. Immutable.
+/// Splits the words that pre-tokenizers make into tokens. Immutable.
 class TokenModel {
 public:
     virtual ~TokenModel() = default;
 
     /// Appends the word's tokens; their lengths add up to the word's.
-    /// @param word valid UTF-8, not empty. @throws Error when nothing stands for a part of it
+    /// @param word valid UTF-8, not empty. @throws Error if no token stands for a part of it
     virtual void encode(std::string_view word, WordCache& cache, std::vector<TokenPiece>& pieces) const = 0;
     virtual const Vocabulary& vocabulary() const = 0;
     virtual std::string_view kind() const = 0;

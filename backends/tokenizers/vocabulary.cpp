@@ -15,10 +15,10 @@ namespace secateur {
 
 namespace {
 
-constexpr std::size_t spareIds = 100'000; // that a sparse vocabulary may skip
+constexpr std::size_t spareIds = 100'000; // unused ids that a vocabulary may have
 constexpr std::size_t longestTexts = std::numeric_limits<std::uint32_t>::max();
 
-constexpr char32_t firstStandIn = 0x100; // bytes that do not print are spelled by the characters from here on
+constexpr char32_t firstStandIn = 0x100; // of the characters that stand for unprintable bytes
 constexpr std::size_t letterCodes = 0x180;
 
 bool printsAsItself(unsigned byte) {
@@ -33,7 +33,7 @@ std::array<std::string, 256> makeLetters() {
     return letters;
 }
 
-/// The byte of each letter, or -1.
+/// The byte of each character, or -1.
 std::array<int, letterCodes> makeBytes() {
     std::array<int, letterCodes> bytes{};
     bytes.fill(-1);
@@ -85,12 +85,12 @@ void Vocabulary::add(std::string_view token, std::int64_t id) {
     const auto index = static_cast<std::size_t>(id);
     if (index >= m_tokens.size())
         m_tokens.resize(index + 1);
-    if (m_tokens[index].there)
+    if (m_tokens[index].used)
         throw Error(
             fmt::format("gives the id {} to both {} and {}", id, inQuotes(viewOf(m_tokens[index])), inQuotes(token)),
             m_subject);
     if (token.size() > longestTexts - m_texts.size() || m_count == m_announced)
-        throw Error("holds more tokens than it announced", m_subject);
+        throw Error("has more tokens than it states", m_subject);
     m_tokens[index] = {static_cast<std::uint32_t>(m_texts.size()), static_cast<std::uint32_t>(token.size()), true};
     m_texts += token;
     m_slots[slot] = static_cast<std::uint32_t>(index + 1);
@@ -104,6 +104,10 @@ std::optional<int> Vocabulary::find(std::string_view token) const {
 
 std::string_view Vocabulary::text(int id) const {
     return holds(id) ? viewOf(m_tokens[static_cast<std::size_t>(id)]) : std::string_view();
+}
+
+void Vocabulary::refuseText(std::string_view text) const {
+    throw Error(fmt::format("has no token for {}, and no unknown token", inQuotes(text)), m_subject);
 }
 
 const std::array<std::string, 256>& byteLetters() {
