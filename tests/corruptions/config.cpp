@@ -21,7 +21,7 @@ Corruptions configCorruptions() {
                          return said(folder);
                      }});
     };
-    /// A llama that says one thing more, or something else.
+    /// The configuration of a Llama model with one more member.
     const auto with = [&](const char* name, const QByteArray& member, const char* sentence) {
         row(name, R"({"model_type":"llama",)" + member + "}", sentence);
     };

@@ -19,7 +19,7 @@ QString opened(const Scratch& scratch, const QString& name) {
     return scratch.refusal([&] { openModel(scratch.path(name).toStdString()); });
 }
 
-/// As somebody who may not read: the administrator may everything, and works as another for a moment.
+/// Opens a file without permission to read; root has all permissions and therefore changes its user for a moment.
 QString withoutPermission(const Scratch& scratch) {
     constexpr uid_t nobody = 65534;
     const std::string path = scratch.write("locked.gguf", "GGUF");

@@ -15,7 +15,7 @@ QByteArray document(const char* model, const QByteArray& layers, const QByteArra
     return QByteArray(R"({"secateur_mask":1,"model":)") + model + R"(,"layers":[)" + layers + "]" + more + "}";
 }
 
-/// Rows of one kind of text after the other.
+/// Appends rows of each kind of text.
 class Table {
 public:
     Corruptions rows;

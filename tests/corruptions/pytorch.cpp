@@ -15,7 +15,7 @@ void add(Corruptions& rows, const char* name, const QString& file, const QByteAr
                  }});
 }
 
-/// What an unpickler would import or call, as an archive and as a bare pickle.
+/// Imports and calls of an unpickler, in an archive and in a bare pickle.
 void addPrograms(Corruptions& rows) {
     const auto row = [&](const char* name, const QByteArray& pickle, const QString& sentence) {
         add(rows, name, "evil.pt", fileOf(pickle), "archive/data.pkl: " + sentence);
@@ -64,7 +64,7 @@ void addPickles(Corruptions& rows) {
     row("a number of 2^64 bytes", "\x8e\xff\xff\xff\xff\xff\xff\xff\xff.",
         inside + "ends inside a pickle: 18446744073709551615 bytes are needed, 1 are left" + cut);
     row("more values than are kept", QByteArray(6'000'000, 'N'), inside + "is a pickle of more than 5000000 values");
-    // A list of a thousand pairs, made into a dictionary again and again.
+    // A list of a thousand pairs, turned into a dictionary many times.
     row("a large value in few bytes",
         global("collections", "OrderedDict") + "q\x01]q\x02(" + QByteArray("NN\x86").repeated(1000) +
             "eh\x02\x85q\x03" + QByteArray("h\x01h\x03R").repeated(10000) + ".",

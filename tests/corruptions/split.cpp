@@ -24,7 +24,7 @@ Corruptions splitCorruptions() {
     Corruptions rows;
     const QString first = "m-00001-of-00002.gguf";
     const QString second = "m-00002-of-00002.gguf";
-    /// A sound first part and this second one.
+    /// A valid first part and this second one.
     const auto row = [&](const char* name, const QByteArray& bytes, const QString& sentence) {
         rows.append({"split GGUF", name, sentence, [=](const Scratch& folder) {
                          folder.write(first, partOf(0, 2, "v", 2));
@@ -33,7 +33,7 @@ Corruptions splitCorruptions() {
                          return opened(folder, first);
                      }});
     };
-    /// One file under some name.
+    /// One file of a given name.
     const auto alone = [&](const char* name, const QString& file, const QByteArray& bytes, const QString& sentence) {
         rows.append({"split GGUF", name, file + ": " + sentence, [=](const Scratch& folder) {
                          folder.write(file, bytes);
@@ -56,7 +56,7 @@ Corruptions splitCorruptions() {
     rows.append({"split GGUF", "the same tensor in two parts", "FILE: v: appears twice", [=](const Scratch& folder) {
                      folder.write(first, partOf(0, 2, "v", 2));
                      folder.write(second, partOf(1, 2, "v", 2));
-                     // Which of two equal names is met first is not promised.
+                     // Either of the two files may be named.
                      return opened(folder, first).replace(QRegularExpression("^m-0000[12]-of-00002.gguf"), "FILE");
                  }});
     rows.append({"split GGUF", "a part that leads back to the first",

@@ -1,4 +1,4 @@
-// A GGUF file: metadata, directory, small quantised tensors, and what the metadata says of a model.
+// A GGUF file: metadata, tensor directory, small quantised tensors, and the model that the metadata describes.
 
 #include "backends/formats/gguf.h"
 #include "tests/fuzz/fuzz.h"
