@@ -6,7 +6,7 @@ namespace secateur {
 
 namespace {
 
-/// Names out of files may hold anything; what would break a line or command a terminal shows as a question mark.
+/// Names from files may contain control characters, which break lines and drive terminals: each becomes '?'.
 std::string plain(std::string text) {
     constexpr unsigned char firstPrintable = 0x20;
     constexpr unsigned char del = 0x7f;

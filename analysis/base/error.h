@@ -5,11 +5,11 @@
 
 namespace secateur {
 
-/// A failure a person can act on. what() reads "SUBJECT: MESSAGE. HINT", in one or two sentences.
+/// A failure that the user can act on. what() reads "SUBJECT: MESSAGE. HINT", in one or two sentences.
 class Error : public std::runtime_error {
 public:
     /// @param message what failed, what was expected and what was found; no full stop at the end
-    /// @param subject the file, tensor or option it happened on; may be empty
+    /// @param subject the file, tensor or option concerned; may be empty
     /// @param hint what to do about it; may be empty
     explicit Error(std::string message, std::string subject = {}, std::string hint = {});
 
@@ -17,7 +17,7 @@ public:
     const std::string& subject() const { return m_subject; }
     const std::string& hint() const { return m_hint; }
 
-    /// The same failure seen from outside: subjects read from the outside in, "model.safetensors: header".
+    /// The same failure with an outer subject in front: "model.safetensors: header".
     Error within(const std::string& outerSubject) const;
 
 private:

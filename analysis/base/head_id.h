@@ -4,7 +4,7 @@
 
 namespace secateur {
 
-/// A query head, both counted from 0.
+/// A query head. Layers, and heads within a layer, count from 0.
 struct HeadId {
     int layer = 0;
     int head = 0;

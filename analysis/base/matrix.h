@@ -7,8 +7,8 @@
 
 namespace secateur {
 
-/// Doubles by row (layer) and column (head, KV group, neuron; one column for a value per layer).
-/// NaN = no such cell (a ragged row) or not measured yet.
+/// Doubles by row (layer) and column (head, KV group or neuron; one column for a value per layer).
+/// NaN: the cell does not exist (rows may be ragged) or is not measured yet.
 class Matrix {
 public:
     Matrix() = default;

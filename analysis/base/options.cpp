@@ -46,7 +46,7 @@ ParsedRequest parseRequest(std::string_view text) {
     std::string last;
     for (std::size_t i = 1; i < parts.size(); ++i) {
         const std::size_t equals = parts[i].find('=');
-        if (i > 1 && reads<double>(parts[i])) { // of the value before it: "stop=floor:0.02"
+        if (i > 1 && reads<double>(parts[i])) { // continues a value: "stop=floor:0.02"
             request.options[last] += ":" + parts[i];
             continue;
         }
@@ -55,7 +55,7 @@ ParsedRequest parseRequest(std::string_view text) {
         last = parts[i].substr(0, equals);
         const auto [_, isNew] = request.options.emplace(last, parts[i].substr(equals + 1));
         if (!isNew)
-            throw UsageError(fmt::format("option \"{}\" comes twice", last), std::string(text));
+            throw UsageError(fmt::format("option \"{}\" is given twice", last), std::string(text));
     }
     return request;
 }
@@ -68,7 +68,7 @@ void validateOptions(ParsedRequest& request, std::span<const OptionInfo> known) 
         if (info == known.end())
             throw UsageError(fmt::format("unknown option \"{}\"; {}", name, knownNames(known)), request.id);
         if (!hasType(value, info->type))
-            throw UsageError(fmt::format("option {}={} should be a value of type {}", name, value, info->type),
+            throw UsageError(fmt::format("option {}={} must have a value of type {}", name, value, info->type),
                              request.id);
         option = value == info->defaultValue ? request.options.erase(option) : std::next(option);
     }

@@ -15,17 +15,17 @@ struct OptionInfo {
     std::string_view meaning;
 };
 
-/// "id:key=value:key=value" taken apart.
+/// The parts of "id:key=value:key=value".
 struct ParsedRequest {
     std::string id;
-    std::map<std::string, std::string> options; ///< only those that differ from their default, once validated
+    std::map<std::string, std::string> options; ///< once validated, only those that differ from their default
 };
 
-/// A number by itself belongs to the value before it: "gnorm_greedy:stop=floor:0.02".
-/// @throws UsageError when an option lacks its '=' or comes twice
+/// A part that is only a number continues the value before it: "gnorm_greedy:stop=floor:0.02".
+/// @throws UsageError when an option has no '=' or is given twice
 ParsedRequest parseRequest(std::string_view text);
 
-/// Checks every option against the known ones and its type, and drops those at their default.
+/// Checks names and types of options and removes those that equal their default.
 /// @throws UsageError naming the option and listing the known ones
 void validateOptions(ParsedRequest& request, std::span<const OptionInfo> known);
 

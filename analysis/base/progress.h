@@ -6,19 +6,20 @@
 
 namespace secateur {
 
-/// Thrown out of Progress when the person asked to stop; not an error, caught by whoever started the work.
+/// Thrown by Progress when the user asked to stop. It is not an error; the caller that started the work catches it.
 class Cancelled {};
 
-/// Handed to every piece of long work. A default one is silent and never stops. Copies report to the same place.
+/// Receives reports of long work and tells it to stop. A default-constructed one reports nothing and never stops.
+/// Copies share the receiver.
 class Progress {
 public:
-    /// @param fraction 0 to 1; called on the thread that works
+    /// @param fraction 0 to 1; called on the working thread
     using Report = std::function<void(double fraction, std::string_view text)>;
 
     Progress() = default;
     explicit Progress(Report report, std::stop_token stop = {});
 
-    /// Says how far the work is. @throws Cancelled when asked to stop
+    /// Reports the fraction done. @throws Cancelled when asked to stop
     void report(double fraction, std::string_view text) const;
     /// @throws Cancelled when asked to stop
     void check() const;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <cstdint>
 #include <limits>
 #include <numeric>
 
@@ -18,6 +19,88 @@ std::vector<double> finite(std::span<const double> values) {
     return kept;
 }
 
+struct Pair {
+    double x = 0;
+    double y = 0;
+    auto operator<=>(const Pair&) const = default;
+};
+
+std::uint64_t pairsOf(std::uint64_t count) {
+    return count < 2 ? 0 : count * (count - 1) / 2;
+}
+
+/// Number of pairs of equal elements in a sorted list.
+template <typename Same>
+std::uint64_t tiedPairs(std::span<const Pair> sorted, Same isSame) {
+    std::uint64_t tied = 0;
+    std::uint64_t run = 1;
+    for (std::size_t i = 1; i <= sorted.size(); ++i) {
+        if (i < sorted.size() && isSame(sorted[i - 1], sorted[i])) {
+            ++run;
+            continue;
+        }
+        tied += pairsOf(run);
+        run = 1;
+    }
+    return tied;
+}
+
+/// Sorts by y and counts the pairs whose order this reverses.
+std::uint64_t countInversions(std::span<Pair> pairs, std::vector<Pair>& scratch) {
+    if (pairs.size() < 2)
+        return 0;
+    const std::size_t half = pairs.size() / 2;
+    std::uint64_t inversions = countInversions(pairs.first(half), scratch);
+    inversions += countInversions(pairs.subspan(half), scratch);
+    scratch.clear();
+    std::size_t left = 0;
+    std::size_t right = half;
+    while (left < half && right < pairs.size()) {
+        if (pairs[right].y < pairs[left].y) {
+            inversions += half - left;
+            scratch.push_back(pairs[right++]);
+        } else {
+            scratch.push_back(pairs[left++]);
+        }
+    }
+    std::copy_n(pairs.begin() + static_cast<std::ptrdiff_t>(left), half - left, std::back_inserter(scratch));
+    std::ranges::copy(scratch, pairs.begin());
+    return inversions;
+}
+
+/// Knight, "A computer method for calculating Kendall's tau with ungrouped data" (1966).
+double kendallTauB(std::vector<Pair> pairs) {
+    std::ranges::sort(pairs);
+    const std::uint64_t all = pairsOf(pairs.size());
+    const std::uint64_t sameX = tiedPairs(pairs, [](const Pair& a, const Pair& b) { return a.x == b.x; });
+    const std::uint64_t sameBoth = tiedPairs(pairs, [](const Pair& a, const Pair& b) { return a == b; });
+    std::vector<Pair> scratch;
+    scratch.reserve(pairs.size());
+    const std::uint64_t discordant = countInversions(pairs, scratch);
+    const std::uint64_t sameY = tiedPairs(pairs, [](const Pair& a, const Pair& b) { return a.y == b.y; });
+    const double surplus =
+        static_cast<double>(all - sameX + sameBoth) - static_cast<double>(sameY) - 2 * static_cast<double>(discordant);
+    const double most = std::sqrt(static_cast<double>(all - sameX)) * std::sqrt(static_cast<double>(all - sameY));
+    return most > 0 ? std::clamp(surplus / most, -1.0, 1.0) : undefined;
+}
+
+/// Pearson's correlation.
+double linearCorrelation(std::span<const double> x, std::span<const double> y) {
+    const auto count = static_cast<double>(x.size());
+    const double meanX = std::accumulate(x.begin(), x.end(), 0.0) / count;
+    const double meanY = std::accumulate(y.begin(), y.end(), 0.0) / count;
+    double products = 0;
+    double squaresX = 0;
+    double squaresY = 0;
+    for (std::size_t i = 0; i < x.size(); ++i) {
+        products += (x[i] - meanX) * (y[i] - meanY);
+        squaresX += (x[i] - meanX) * (x[i] - meanX);
+        squaresY += (y[i] - meanY) * (y[i] - meanY);
+    }
+    const double most = std::sqrt(squaresX) * std::sqrt(squaresY);
+    return most > 0 ? std::clamp(products / most, -1.0, 1.0) : undefined;
+}
+
 } // namespace
 
 double percentile(std::span<const double> values, double percent) {
@@ -27,7 +110,7 @@ double percentile(std::span<const double> values, double percent) {
 std::vector<double> percentiles(std::span<const double> values, std::span<const double> percents) {
     std::vector<double> kept = finite(values);
     std::vector<double> found;
-    auto begin = kept.begin(); // everything before it is in its place, or less
+    auto begin = kept.begin(); // nth_element has already put lower values before it
     for (const double percent : percents) {
         if (kept.empty()) {
             found.push_back(undefined);
@@ -82,7 +165,7 @@ std::vector<bool> notSeparated(std::span<const double> values, std::span<const d
     std::sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return values[a] < values[b]; });
     for (std::size_t at = 0; at < order.size(); ++at) {
         const std::size_t a = order[at];
-        const double reach = 2 * std::hypot(errorOf(a), largest); // beyond it, no value is near enough
+        const double reach = 2 * std::hypot(errorOf(a), largest); // values further away are separated for certain
         for (std::size_t next = at + 1; next < order.size(); ++next) {
             const std::size_t b = order[next];
             const double apart = values[b] - values[a];
@@ -148,6 +231,44 @@ Histogram histogram(std::span<const double> values, bool logarithmic) {
     for (const double value : kept)
         ++made.counts[std::min(static_cast<std::size_t>((value - least) / width), bins - 1)];
     return made;
+}
+
+RankCorrelation rankCorrelation(std::span<const double> x, std::span<const double> y) {
+    std::vector<Pair> pairs;
+    std::vector<double> keptX;
+    std::vector<double> keptY;
+    for (std::size_t i = 0; i < x.size(); ++i) {
+        if (!std::isfinite(x[i]) || !std::isfinite(y[i]))
+            continue;
+        pairs.push_back({x[i], y[i]});
+        keptX.push_back(x[i]);
+        keptY.push_back(y[i]);
+    }
+    RankCorrelation result;
+    result.count = pairs.size();
+    if (result.count < 2)
+        return result;
+    result.spearman = linearCorrelation(averageRanks(keptX), averageRanks(keptY));
+    result.kendall = kendallTauB(std::move(pairs));
+    return result;
+}
+
+std::vector<double> averageRanks(std::span<const double> values) {
+    std::vector<std::size_t> order;
+    for (std::size_t i = 0; i < values.size(); ++i)
+        if (std::isfinite(values[i]))
+            order.push_back(i);
+    std::ranges::sort(order, {}, [&](std::size_t i) { return values[i]; });
+    std::vector<double> ranks(values.size(), std::numeric_limits<double>::quiet_NaN());
+    for (std::size_t first = 0; first < order.size();) {
+        std::size_t end = first + 1;
+        while (end < order.size() && values[order[end]] == values[order[first]])
+            ++end;
+        const double shared = static_cast<double>(first + 1 + end) / 2;
+        for (; first < end; ++first)
+            ranks[order[first]] = shared;
+    }
+    return ranks;
 }
 
 } // namespace secateur

@@ -1,49 +1,65 @@
 #pragma once
 
 #include <cstddef>
+#include <limits>
 #include <span>
 #include <utility>
 #include <vector>
 
 namespace secateur {
 
-/// Percentile of the finite values, linear between neighbours as numpy does. NaN when there is none.
+/// Percentile of the finite values, with numpy's linear interpolation. NaN if there are none.
 /// @param percent 0 to 100
 double percentile(std::span<const double> values, double percent);
-/// Several at once. @param percents ascending
+/// Several percentiles at once. @param percents ascending
 std::vector<double> percentiles(std::span<const double> values, std::span<const double> percents);
 
-/// How many percent of the other finite values lie below one of them; NaN when it is alone.
+/// Percentage of the other finite values that are below `value`, which is one of them. NaN if there are no others.
 double percentBelow(std::span<const double> values, double value);
 
 /// Rank of each value among the finite ones, 1 = first to be cut; ties in order of position; 0 for NaN.
 /// @param lowFirst whether the lowest value has rank 1
 std::vector<int> ranks(std::span<const double> values, bool lowFirst);
 
-/// Which values are not separated from some other one, so that the order of the two may be the other way round:
-/// those nearer than twice the root of the sum of their squared errors (as Gate-Norm's estimates are compared). Two
-/// exact values are always separated, also where they are equal; NaN is separated from everything.
+/// Whether each value is so near to another one that their true order may be reversed: they differ by less than twice
+/// the root of the sum of their squared errors (the criterion by which Gate-Norm's estimates are compared). Two exact
+/// values are always separated, even if they are equal; NaN is separated from everything.
 /// @param errors standard errors, one for each value; 0 or NaN = exact
 std::vector<bool> notSeparated(std::span<const double> values, std::span<const double> errors);
 
-/// What a value that follows Student's t exceeds with 2.5 % probability, to 2e-4 of itself: a mean lies within so many
-/// of its standard errors with 95 %. NaN for no degrees of freedom.
+/// 97.5th percentile of Student's t distribution, to a relative accuracy of 2e-4: half the width, in standard errors,
+/// of the 95 % confidence interval of a mean. NaN for 0 degrees of freedom.
 double studentQuantile(std::size_t degreesOfFreedom);
 
-/// Mean of the finite values; NaN when there is none.
+/// Mean of the finite values; NaN if there are none.
 double finiteMean(std::span<const double> values);
 
-/// Least and greatest finite value; NaN, NaN when there is none.
+/// Least and greatest finite value; NaN, NaN if there are none.
 std::pair<double, double> finiteRange(std::span<const double> values);
 
-/// How many finite values lie between neighbouring edges; the last bin holds the greatest value too.
+/// Number of finite values between neighbouring edges; the last bin includes the greatest value.
 struct Histogram {
-    std::vector<double> edges; ///< one more than counts, ascending; empty when there is no value
+    std::vector<double> edges; ///< one more than counts, ascending; empty if there are no values
     std::vector<double> counts;
 };
 
-/// As many bins of equal width as Rice's rule gives: twice the cube root of the number of values.
+/// Bins of equal width. Their number follows Rice's rule: twice the cube root of the number of values.
 /// @param logarithmic bins of equal ratio; values that are not positive are left out
 Histogram histogram(std::span<const double> values, bool logarithmic);
+
+/// Agreement of the orders that two measurements give.
+struct RankCorrelation {
+    double spearman = std::numeric_limits<double>::quiet_NaN(); ///< of average ranks, -1 to 1
+    double kendall = std::numeric_limits<double>::quiet_NaN();  ///< tau-b, which allows for ties, -1 to 1
+    std::size_t count = 0;                                      ///< pairs of finite values
+};
+
+/// Rank correlations over the pairs in which both values are finite. They are NaN for fewer than two such pairs, and if
+/// all values of one side are equal. O(n log n).
+/// @param y as many as x
+RankCorrelation rankCorrelation(std::span<const double> x, std::span<const double> y);
+
+/// Ranks of the finite values, from 1 for the least; equal values share the mean of their ranks. NaN for others.
+std::vector<double> averageRanks(std::span<const double> values);
 
 } // namespace secateur

@@ -1,7 +1,7 @@
 #pragma once
 
+#include "analysis/base/statistics.h"
 #include "analysis/figures/figure.h"
-#include "analysis/base/rank_correlation.h"
 
 namespace secateur {
 

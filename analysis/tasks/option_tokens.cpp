@@ -1,7 +1,7 @@
 #include "analysis/tasks/option_tokens.h"
 
 #include "analysis/base/error.h"
-#include "analysis/base/utf8.h"
+#include "analysis/base/text.h"
 
 #include <fmt/format.h>
 

@@ -1,8 +1,8 @@
 #include "analysis/text/scored_text.h"
 
 #include "analysis/base/error.h"
+#include "analysis/base/text.h"
 #include "analysis/base/usage_error.h"
-#include "analysis/base/utf8.h"
 #include "analysis/text/wikitext.h"
 
 #include <fmt/format.h>

@@ -1,6 +1,6 @@
 #include "analysis/text/wikitext.h"
 
-#include "analysis/base/utf8.h"
+#include "analysis/base/text.h"
 
 #include <array>
 #include <utility>

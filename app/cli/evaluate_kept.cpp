@@ -1,7 +1,7 @@
 #include "app/cli/evaluate_kept.h"
 
 #include "analysis/model/kernels.h"
-#include "backends/base/available_memory.h"
+#include "backends/base/runtime.h"
 #include "backends/session/mask_digest.h"
 
 #include <fmt/core.h>

@@ -1,10 +1,10 @@
 #include "app/cli/evaluate_latency.h"
 
-#include "analysis/model/kernels.h"
 #include "analysis/base/text.h"
-#include "backends/base/available_memory.h"
-#include "backends/tokenizers/open_tokenizer.h"
+#include "analysis/model/kernels.h"
+#include "backends/base/runtime.h"
 #include "backends/engine/plan_memory.h"
+#include "backends/tokenizers/open_tokenizer.h"
 
 #include <fmt/core.h>
 

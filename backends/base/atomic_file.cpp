@@ -3,15 +3,22 @@
 #include "analysis/base/error.h"
 #include "backends/base/file_output.h"
 
+#include <fcntl.h>
 #include <fmt/core.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
+#include <chrono>
 #include <cstdio>
 #include <filesystem>
+#include <random>
 #include <span>
+#include <string_view>
 #include <system_error>
+#include <thread>
 #include <tuple>
 
 namespace secateur {
@@ -20,8 +27,50 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// Renaming over a target that may not be replaced would work all the same. @return the permissions the new file should
-/// get
+constexpr std::string_view prefix = ".secateur-";
+constexpr std::string_view suffix = ".tmp";
+constexpr std::size_t digits = 16;
+/// A file is locked a moment after its creation, and some file systems do not show locks to other machines.
+constexpr auto leastAge = std::chrono::minutes(1);
+
+bool isUnfinished(std::string_view name) {
+    if (name.size() != prefix.size() + digits + suffix.size() || !name.starts_with(prefix) || !name.ends_with(suffix))
+        return false;
+    return name.substr(prefix.size(), digits).find_first_not_of("0123456789abcdef") == std::string_view::npos;
+}
+
+/// For a folder, the latest time of the files in it.
+fs::file_time_type lastWritten(const fs::path& path) {
+    fs::file_time_type last = fs::last_write_time(path);
+    if (fs::is_directory(path))
+        for (const fs::directory_entry& item : fs::directory_iterator(path))
+            last = std::max(last, item.last_write_time());
+    return last;
+}
+
+void removeIfAbandoned(const fs::path& path) {
+    if (fs::is_symlink(path) || fs::file_time_type::clock::now() - lastWritten(path) < leastAge)
+        return;
+    const Descriptor file(open(path.c_str(), O_RDONLY | O_CLOEXEC));
+    if (file.get() >= 0 && flock(file.get(), LOCK_EX | LOCK_NB) == 0)
+        fs::remove_all(path);
+}
+
+/// No work depends on this: files that cannot be examined or removed are left to the next write.
+void removeAbandoned(const fs::path& folder) {
+    std::error_code failure;
+    for (fs::directory_iterator item(folder, failure), end; !failure && item != end; item.increment(failure)) {
+        if (!isUnfinished(item->path().filename().string()))
+            continue;
+        try {
+            removeIfAbandoned(item->path());
+        } catch (const fs::filesystem_error&) {
+            continue;
+        }
+    }
+}
+
+/// A rename would replace a target without asking for permission to write it. @return permissions for the new file
 mode_t checkTarget(const std::string& name, const fs::path& target) {
     const fs::path folder = target.parent_path();
     if (!folder.empty() && !fs::is_directory(folder))
@@ -38,14 +87,70 @@ mode_t checkTarget(const std::string& name, const fs::path& target) {
     return there.st_mode & 07777;
 }
 
-/// A link is followed, so that the file it points to is replaced and not the link.
+/// Follows a link, so that the file it points to is replaced and not the link.
 std::string withLinksFollowed(const std::string& target) {
     std::error_code ignored;
     const fs::path real = fs::canonical(target, ignored);
     return ignored ? target : real.string();
 }
 
+void checkReplaceable(const std::string& name, const fs::path& target, bool mayReplace, const std::string& mark) {
+    if (!mayReplace)
+        throw Error("exists", name, "Choose another name, or say that it may be replaced (--force)");
+    const auto refuse = [&](const char* why) {
+        throw Error(fmt::format("is not replaced: {}", why), name, "Remove it yourself or choose another name");
+    };
+    if (!fs::is_directory(target))
+        refuse("it is not a folder");
+    if (!fs::is_empty(target) && !fs::exists(target / mark))
+        refuse("it is a folder that no export wrote");
+    if (std::ranges::any_of(fs::directory_iterator(target), [](const auto& item) { return item.is_directory(); }))
+        refuse("it holds other folders");
+}
+
+/// Whether the locked file still has its name. The previous holder removes it, and a lock on a removed file excludes
+/// nobody.
+bool isStillAt(int file, const std::string& path) {
+    struct stat locked {};
+    struct stat now {};
+    return fstat(file, &locked) == 0 && stat(path.c_str(), &now) == 0 && locked.st_dev == now.st_dev &&
+           locked.st_ino == now.st_ino;
+}
+
+std::string lockPathFor(const std::string& path) {
+    std::error_code ignored;
+    const fs::path real = fs::canonical(path, ignored);
+    const fs::path guarded = ignored ? fs::path(path) : real;
+    return (guarded.parent_path() / ("." + guarded.filename().string() + ".lock")).string();
+}
+
 } // namespace
+
+Unfinished::Unfinished(const std::string& folder, Kind kind, const std::string& name) {
+    removeAbandoned(folder.empty() ? "." : folder);
+    std::random_device random;
+    do {
+        const std::string unique = fmt::format("{}{:08x}{:08x}{}", prefix, random(), random(), suffix);
+        m_path = (fs::path(folder) / unique).string();
+        if (kind == Kind::file)
+            m_descriptor = open(m_path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+        else if (mkdir(m_path.c_str(), 0777) == 0)
+            m_descriptor = open(m_path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    } while (m_descriptor < 0 && errno == EEXIST);
+    if (m_descriptor < 0)
+        failWriting(name);
+    std::ignore = flock(m_descriptor, LOCK_EX | LOCK_NB); // where it is not supported, nothing is removed either
+}
+
+Unfinished::~Unfinished() {
+    unlock();
+}
+
+void Unfinished::unlock() {
+    if (m_descriptor >= 0)
+        close(m_descriptor);
+    m_descriptor = -1;
+}
 
 AtomicFile::AtomicFile(const std::string& target)
     : m_name(target)
@@ -91,6 +196,64 @@ void writeWhole(const std::string& target, std::string_view bytes) {
 
 void checkCanWrite(const std::string& target) {
     const AtomicFile trial(target);
+}
+
+AtomicFolder::AtomicFolder(const std::string& target, bool mayReplace, const std::string& mark)
+    : m_name(target) {
+    fs::path path = fs::absolute(target).lexically_normal();
+    if (!path.has_filename()) // "folder/"
+        path = path.parent_path();
+    std::error_code ignored;
+    if (const fs::path real = fs::canonical(path, ignored); !ignored)
+        path = real;
+    m_target = path.string();
+    if (fs::exists(fs::symlink_status(path)))
+        checkReplaceable(m_name, path, mayReplace, mark);
+    if (!fs::is_directory(path.parent_path()))
+        throw Error(fmt::format("cannot be written: there is no folder {}", path.parent_path().string()), m_name,
+                    "Make it first");
+    m_aside.emplace(path.parent_path().string(), Unfinished::Kind::folder, m_name);
+}
+
+AtomicFolder::~AtomicFolder() {
+    std::error_code ignored;
+    fs::remove_all(path(), ignored);
+}
+
+void AtomicFolder::commit() {
+    for (const fs::directory_entry& item : fs::directory_iterator(path()))
+        syncFile(item.path().string(), m_name);
+    syncFolder(path());
+    // rename() replaces an empty folder or takes a free name. A folder with files is exchanged with the new one and
+    // then removed under the temporary name.
+    if (std::rename(path().c_str(), m_target.c_str()) != 0 &&
+        ((errno != ENOTEMPTY && errno != EEXIST) ||
+         renameat2(AT_FDCWD, path().c_str(), AT_FDCWD, m_target.c_str(), RENAME_EXCHANGE) != 0))
+        failWriting(m_name);
+    syncFolder(fs::path(m_target).parent_path().string());
+}
+
+FileLock::FileLock(const std::string& path, std::chrono::milliseconds patience)
+    : m_lockPath(lockPathFor(path)) {
+    const auto until = std::chrono::steady_clock::now() + patience;
+    do {
+        m_file = open(m_lockPath.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666);
+        if (m_file < 0)
+            throw Error("cannot be written: " + std::system_category().message(errno), path, "Nothing was changed");
+        const bool locked = flock(m_file, LOCK_EX | LOCK_NB) == 0;
+        // A file system without locks (some network ones) must not prevent the work.
+        const bool cannotLock = !locked && errno != EWOULDBLOCK && errno != EINTR;
+        if (cannotLock || (locked && isStillAt(m_file, m_lockPath)))
+            return;
+        close(m_file);
+        std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    } while (std::chrono::steady_clock::now() < until);
+    throw Error("is being written by another Secateur", path, "Try again when it is done");
+}
+
+FileLock::~FileLock() {
+    unlink(m_lockPath.c_str());
+    close(m_file);
 }
 
 } // namespace secateur

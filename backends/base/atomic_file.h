@@ -1,19 +1,40 @@
 #pragma once
 
-#include "backends/base/unfinished.h"
-
+#include <chrono>
 #include <optional>
 #include <string>
 #include <string_view>
 
 namespace secateur {
 
-/// A file written beside its target and renamed into place by commit(): whoever reads the target sees the old file or
-/// the whole new one. Without commit() the target stays as it was and nothing is left beside it.
+/// A temporary file or folder beside the target of a write, named ".secateur-NUMBER.tmp" and locked as long as its
+/// writer lives. A killed process leaves it behind; the next write to the same folder, at least a minute later, removes
+/// it.
+class Unfinished {
+public:
+    enum class Kind { file, folder };
+
+    /// Creates it, empty. @param name the target as the user named it, for errors @throws Error
+    Unfinished(const std::string& folder, Kind kind, const std::string& name);
+    ~Unfinished(); ///< unlocks, does not remove
+    Unfinished(const Unfinished&) = delete;
+    Unfinished& operator=(const Unfinished&) = delete;
+
+    const std::string& path() const { return m_path; }
+    int descriptor() const { return m_descriptor; }
+    void unlock();
+
+private:
+    std::string m_path;
+    int m_descriptor = -1;
+};
+
+/// A file written beside its target and renamed into place by commit(): readers of the target see the old file or the
+/// complete new one. Without commit() the target stays as it was and nothing is left beside it.
 class AtomicFile {
 public:
-    /// Makes an empty file in the target's folder, with the target's permissions where there is one.
-    /// @throws Error naming the target when there is no such folder, no permission, or something else of that name
+    /// Creates an empty file in the target's folder, with the permissions of an existing target.
+    /// @throws Error naming the target if the folder or the permission is missing, or the target is not a regular file
     explicit AtomicFile(const std::string& target);
     ~AtomicFile();
     AtomicFile(const AtomicFile&) = delete;
@@ -21,25 +42,64 @@ public:
 
     /// Where to write until commit().
     const std::string& path() const { return m_aside->path(); }
-    /// All that the file is to hold. @throws Error
+    /// Writes the complete content. @throws Error
     void write(std::string_view bytes);
-    /// Puts the bytes on the disk, ahead of commit(), which then takes no time. @throws Error
+    /// Flushes the bytes to the disk ahead of commit(), which then is quick. @throws Error
     void sync();
-    /// Removes what has the target's name, as far as there is something. @throws Error
+    /// Removes the target if it exists. @throws Error
     void removeTarget();
-    /// Puts the bytes on the disk and takes the target's name. @throws Error
+    /// Flushes the bytes to the disk and takes the target's name. @throws Error
     void commit();
 
 private:
-    std::string m_name;                ///< the target as the person called it
+    std::string m_name;                ///< the target as the user named it
     std::string m_target;              ///< the same with links followed
     std::optional<Unfinished> m_aside; ///< empty once committed
 };
 
-/// Puts bytes in a file, beside its target, and renames. @throws Error
+/// Replaces a file by these bytes with an AtomicFile. @throws Error
 void writeWhole(const std::string& target, std::string_view bytes);
 
-/// Refuses at once what would only fail after the work: makes a file beside the target and removes it. @throws Error
+/// Checks before long work that its result can be written: creates a file beside the target and removes it.
+/// @throws Error
 void checkCanWrite(const std::string& target);
+
+/// A folder filled beside its target and renamed into place by commit(): readers of the target see the old folder or
+/// the complete new one. Without commit() nothing is left.
+class AtomicFolder {
+public:
+    /// Creates an empty folder beside the target.
+    /// @param mayReplace whether to replace a folder that holds a file called `mark` and no folders
+    /// @throws Error naming the target if it exists and may not be replaced, or the permission is missing
+    AtomicFolder(const std::string& target, bool mayReplace, const std::string& mark);
+    ~AtomicFolder();
+    AtomicFolder(const AtomicFolder&) = delete;
+    AtomicFolder& operator=(const AtomicFolder&) = delete;
+
+    /// Where to write until commit().
+    const std::string& path() const { return m_aside->path(); }
+    /// Flushes all files to the disk and takes the target's name. @throws Error
+    void commit();
+
+private:
+    std::string m_name;                ///< the target as the user named it
+    std::string m_target;              ///< the same with links followed
+    std::optional<Unfinished> m_aside; ///< removed by the destructor
+};
+
+/// Excludes other Secateur processes from changing a file, which need not exist yet. They wait.
+class FileLock {
+public:
+    /// @param patience how long to wait for another process
+    /// @throws Error if the file stays locked or its folder cannot be written
+    explicit FileLock(const std::string& path, std::chrono::milliseconds patience = std::chrono::seconds(10));
+    ~FileLock();
+    FileLock(const FileLock&) = delete;
+    FileLock& operator=(const FileLock&) = delete;
+
+private:
+    std::string m_lockPath; ///< a file beside the guarded one, which is replaced by renames and loses locks of its own
+    int m_file = -1;
+};
 
 } // namespace secateur

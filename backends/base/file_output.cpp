@@ -10,6 +10,62 @@
 
 namespace secateur {
 
+namespace {
+
+constexpr std::size_t copiedAtOnce = std::size_t{16} << 20;  ///< so that a stop takes effect within a second
+constexpr std::size_t changedAtOnce = std::size_t{64} << 10; ///< as in FileOutput::write()
+
+/// One file that is being written.
+class Output {
+public:
+    Output(const std::string& path, const std::string& name, const MappedFile& source,
+           const std::function<void(std::size_t)>& wrote)
+        : m_file(path, name)
+        , m_source(source)
+        , m_wrote(wrote) {}
+
+    void add(const FilePiece& piece) {
+        if (piece.source.empty())
+            write(piece.own);
+        else if (piece.change)
+            change(piece);
+        else
+            copy(piece.source);
+    }
+
+private:
+    void write(std::span<const std::byte> bytes) {
+        m_file.write(bytes);
+        m_wrote(bytes.size());
+    }
+
+    void copy(std::span<const std::byte> bytes) {
+        while (!bytes.empty()) {
+            const auto part = bytes.first(std::min(bytes.size(), copiedAtOnce));
+            const std::size_t copied = m_file.copy(m_source, part);
+            bytes = bytes.subspan(copied);
+            m_wrote(copied);
+        }
+    }
+
+    void change(const FilePiece& piece) {
+        const std::size_t step = std::max(piece.unit, changedAtOnce / piece.unit * piece.unit);
+        for (std::size_t begin = 0; begin < piece.source.size(); begin += step) {
+            const auto part = piece.source.subspan(begin, std::min(step, piece.source.size() - begin));
+            piece.change(static_cast<std::int64_t>(begin / piece.unit), part, m_changed);
+            write(m_changed);
+        }
+        m_source.release(piece.source);
+    }
+
+    FileOutput m_file;
+    const MappedFile& m_source;
+    const std::function<void(std::size_t)>& m_wrote;
+    std::vector<std::byte> m_changed;
+};
+
+} // namespace
+
 void failWriting(const std::string& name, int reason) {
     throw Error("cannot be written: " + std::system_category().message(reason), name,
                 reason == ENOSPC || reason == EDQUOT ? "Make room or choose another disk; nothing was changed"
@@ -31,7 +87,7 @@ FileOutput::FileOutput(const std::string& path, std::string name)
 }
 
 void FileOutput::write(std::span<const std::byte> bytes) {
-    // Of larger ones newer kernels make large pages first, which takes several times as long.
+    // For larger writes newer kernels allocate large pages first, which takes several times as long.
     constexpr std::size_t writtenAtOnce = std::size_t{64} << 10;
     while (!bytes.empty()) {
         const ssize_t written = ::write(m_file.get(), bytes.data(), std::min(bytes.size(), writtenAtOnce));
@@ -68,6 +124,33 @@ void syncFolder(const std::string& folder) {
     const Descriptor file(open(folder.empty() ? "." : folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
     if (file.get() >= 0)
         fsync(file.get());
+}
+
+FilePiece copyOf(std::span<const std::byte> source) {
+    FilePiece piece;
+    piece.source = source;
+    piece.bytes = source.size();
+    return piece;
+}
+
+FilePiece pieceOf(std::vector<std::byte> own) {
+    FilePiece piece;
+    piece.bytes = own.size();
+    piece.own = std::move(own);
+    return piece;
+}
+
+void PieceWriter::write(const std::string& path, const std::string& name, const MappedFile& source,
+                        std::span<const FilePiece> pieces) {
+    const std::function<void(std::size_t)> wrote = [&](std::size_t bytes) {
+        m_done += bytes;
+        m_progress.report(static_cast<double>(m_done) / static_cast<double>(std::max<std::size_t>(1, m_all)),
+                          "writing " + name);
+    };
+    Output output(path, name, source, wrote);
+    for (const FilePiece& piece : pieces)
+        output.add(piece);
+    source.checkWhole();
 }
 
 } // namespace secateur

@@ -1,18 +1,22 @@
 #pragma once
 
+#include "analysis/base/progress.h"
 #include "backends/base/mapped_file.h"
 
 #include <cerrno>
 #include <cstddef>
+#include <cstdint>
+#include <functional>
 #include <span>
 #include <string>
+#include <vector>
 
 namespace secateur {
 
-/// Says why a file could not be written. @param name what to call it @param reason an errno
+/// @throws Error why a file could not be written. @param name for the message @param reason an errno
 [[noreturn]] void failWriting(const std::string& name, int reason = errno);
 
-/// Closes a descriptor and keeps errno for whoever tells of a failure.
+/// Closes a descriptor and preserves errno for the report of a failure.
 class Descriptor {
 public:
     explicit Descriptor(int file)
@@ -26,14 +30,14 @@ private:
     int m_file;
 };
 
-/// A file in the making: writing through a descriptor gives the reason of a failure, which a stream keeps to itself.
+/// A file that is being written. Uses a descriptor because streams do not tell why a write failed.
 class FileOutput {
 public:
-    /// Makes the file, or empties one. @param name what to call it in errors @throws Error
+    /// Creates or truncates the file. @param name for error messages @throws Error
     FileOutput(const std::string& path, std::string name);
 
     void write(std::span<const std::byte> bytes);
-    /// Writes a beginning of a part of another file. @return its length, at least 1
+    /// Copies the first bytes of a part of another file. @return their number, at least 1
     std::size_t copy(const MappedFile& source, std::span<const std::byte> part);
 
 private:
@@ -41,11 +45,50 @@ private:
     Descriptor m_file;
 };
 
-/// Overwrites bytes of a file that is there. @throws Error
+/// Overwrites bytes of an existing file. @throws Error
 void overwrite(const std::string& path, std::size_t offset, std::span<const std::byte> bytes);
-/// Puts the bytes of a file on the disk. @throws Error
+/// Flushes a file to the disk. @throws Error
 void syncFile(const std::string& path, const std::string& name);
-/// A rename is on the disk only when its folder is; file systems that cannot say so are left alone.
+/// Flushes a folder to the disk, and with it the renames in it. Failures are ignored: not every file system supports
+/// it.
 void syncFolder(const std::string& folder);
+
+/// A run of bytes of an output file: bytes of a source file, copied or changed, or new bytes.
+struct FilePiece {
+    /// Fills `out` with the changed form of some whole units. @param first index of the first unit
+    using Change =
+        std::function<void(std::int64_t first, std::span<const std::byte> units, std::vector<std::byte>& out)>;
+
+    std::span<const std::byte> source; ///< in the mapped file; empty = `own` is written
+    std::vector<std::byte> own;
+    std::size_t unit = 0;  ///< bytes of the source that are changed together
+    Change change;         ///< empty = copied
+    std::size_t bytes = 0; ///< of the output
+};
+
+/// Unchanged bytes of a source.
+FilePiece copyOf(std::span<const std::byte> source);
+/// New bytes.
+FilePiece pieceOf(std::vector<std::byte> own);
+
+/// Writes files from pieces, one after the other, and reports progress.
+class PieceWriter {
+public:
+    /// @param bytes total of all files
+    PieceWriter(const Progress& progress, std::size_t bytes)
+        : m_progress(progress)
+        , m_all(bytes) {}
+
+    /// Creates or overwrites a file, and checks that the source could be read completely.
+    /// @param name for error messages
+    /// @throws Error, Cancelled; an incomplete file may be left
+    void write(const std::string& path, const std::string& name, const MappedFile& source,
+               std::span<const FilePiece> pieces);
+
+private:
+    const Progress& m_progress;
+    std::size_t m_all;
+    std::size_t m_done = 0;
+};
 
 } // namespace secateur

@@ -13,7 +13,7 @@ namespace secateur {
 
 using Json = nlohmann::json;
 
-/// A node, and the document that owns it.
+/// A node and the document that owns it.
 struct JsonObject::Value {
     std::shared_ptr<const Json> document;
     const Json* node;
@@ -23,7 +23,7 @@ namespace {
 
 constexpr int deepest = 32;
 
-/// Watches the parser: keys must be new to their object, and nesting must end.
+/// Parser callback that refuses repeated keys and deep nesting.
 class DepthWatch {
 public:
     explicit DepthWatch(const std::string& subject)
@@ -46,7 +46,7 @@ private:
     std::vector<std::set<std::string>> m_keys;
 };
 
-/// The value of a key, or nullptr when it is absent or null.
+/// The value of a key; nullptr if it is absent or null.
 const Json* valueAt(const Json& object, const std::string& key) {
     const auto found = object.find(key);
     return found == object.end() || found->is_null() ? nullptr : &*found;
@@ -54,7 +54,7 @@ const Json* valueAt(const Json& object, const std::string& key) {
 
 std::string shown(const Json& value) {
     constexpr std::size_t longest = 40;
-    // Text inside may be anything; what cannot be shown is replaced.
+    // Strings may hold any bytes; invalid UTF-8 is replaced.
     std::string text = value.dump(-1, ' ', false, Json::error_handler_t::replace);
     return text.size() <= longest ? text : text.substr(0, longest) + "...";
 }
@@ -98,7 +98,7 @@ void JsonObject::refuse(const std::string& key, const std::string& message) cons
 void JsonObject::allowOnly(std::initializer_list<std::string_view> known) const {
     for (const auto& item : m_value->node->items()) {
         if (std::ranges::find(known, item.key()) == known.end())
-            refuse(item.key(), fmt::format("is not a field that is read here; known are {}", fmt::join(known, ", ")));
+            refuse(item.key(), fmt::format("is an unknown field; the fields are {}", fmt::join(known, ", ")));
     }
 }
 

@@ -12,16 +12,16 @@
 
 namespace secateur {
 
-/// A JSON object out of a file that nobody vouches for: no key twice, little depth, every value asked for by its type.
+/// A JSON object of an untrusted file: keys are unique, depth is limited, and values are read by type.
 /// An absent key and null both read as nothing; a value of another type is an Error that names file and key.
 class JsonObject {
 public:
-    /// @param subject the file, for messages. @throws Error when the text is not one JSON object
+    /// @param subject the file, for messages. @throws Error if the text is not one JSON object
     static JsonObject parse(std::string_view text, const std::string& subject);
 
     const std::string& subject() const { return m_subject; }
     std::vector<std::string> keys() const;
-    bool has(const std::string& key) const;   ///< also when it is null
+    bool has(const std::string& key) const;   ///< also if it is null
     bool isSet(const std::string& key) const; ///< neither absent nor null
 
     bool isText(const std::string& key) const;
@@ -33,9 +33,9 @@ public:
     std::optional<bool> flag(const std::string& key) const;
     std::optional<std::string> text(const std::string& key) const;
     std::optional<JsonObject> object(const std::string& key) const;
-    /// Whole numbers from 0. nothing when absent
+    /// A list of whole numbers from 0.
     std::optional<std::vector<std::int64_t>> sizes(const std::string& key) const;
-    /// Whole numbers from 0, and ranges of them: [[0, 31], 77] is 0 to 31 and 77. No range ends before it begins.
+    /// A list of whole numbers from 0 and ranges: [[0, 31], 77] is 0 to 31 and 77. Each range has first <= last.
     std::optional<std::vector<std::pair<std::int64_t, std::int64_t>>> ranges(const std::string& key) const;
     std::optional<std::vector<std::string>> texts(const std::string& key) const;
     std::optional<std::vector<JsonObject>> objects(const std::string& key) const;
@@ -44,7 +44,7 @@ public:
 
     /// @throws Error at the first key that is not among these
     void allowOnly(std::initializer_list<std::string_view> known) const;
-    /// A failure at a key of this object.
+    /// @throws Error that names this key
     [[noreturn]] void refuse(const std::string& key, const std::string& message) const;
 
 private:

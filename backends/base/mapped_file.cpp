@@ -1,19 +1,53 @@
 #include "backends/base/mapped_file.h"
 
 #include "analysis/base/error.h"
-#include "backends/base/mapping_guard.h"
-
-#include <fmt/core.h>
 
 #include <fcntl.h>
+#include <fmt/core.h>
+#include <fmt/format.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <cerrno>
+#include <csignal>
+#include <cstdint>
 #include <cstring>
+#include <mutex>
 
 namespace secateur {
+
+/// Keeps the program alive when a mapped file loses its pages. Access to a page beyond the end of a file raises SIGBUS;
+/// inside a guarded mapping, that page and all after it are replaced by zeros instead, and the guard remembers. Any
+/// other SIGBUS goes to the previous handler.
+class MappingGuard {
+public:
+    /// @param mapping whole pages except for the last; must outlive the guard
+    explicit MappingGuard(std::span<const std::byte> mapping);
+    ~MappingGuard();
+    MappingGuard(const MappingGuard&) = delete;
+    MappingGuard& operator=(const MappingGuard&) = delete;
+
+    bool wasHit() const;
+
+    struct Slot;
+
+private:
+    Slot* m_slot;
+};
+
+/// The signal handler's record of a mapping. Slots are reused but never freed: the handler may read them at any time,
+/// on any thread, and cannot wait for a lock.
+struct MappingGuard::Slot {
+    std::atomic<std::uintptr_t> begin = 0;
+    std::atomic<std::uintptr_t> end = 0;
+    std::atomic<unsigned> generation = 0; ///< odd while the slot is free or being reassigned
+    std::atomic<bool> hit = false;
+    Slot* next = nullptr; ///< constant once the slot is in the list
+    bool taken = false;   ///< guarded by the mutex
+};
 
 namespace {
 
@@ -31,10 +65,97 @@ std::size_t sizeOf(int descriptor, const std::string& path) {
     return static_cast<std::size_t>(status.st_size);
 }
 
+template <typename T>
+T load(const std::byte* source) {
+    T value{};
+    std::memcpy(&value, source, sizeof value);
+    return value;
+}
+
+using Slot = MappingGuard::Slot;
+
+std::atomic<Slot*> slots = nullptr;
+std::mutex slotsMutex; // for taking and returning slots; the handler does not lock it
+struct sigaction previous;
+
+static_assert(std::atomic<std::uintptr_t>::is_always_lock_free && std::atomic<Slot*>::is_always_lock_free);
+
+/// The slot of the mapping that contains an address, and the mapping's end.
+Slot* slotAround(std::uintptr_t address, std::uintptr_t& end) {
+    for (Slot* slot = slots.load(); slot; slot = slot->next) {
+        const unsigned before = slot->generation.load();
+        const std::uintptr_t begin = slot->begin.load();
+        end = slot->end.load();
+        // A slot that is reassigned meanwhile does not belong to the mapping that this thread is reading.
+        if (before % 2 == 0 && slot->generation.load() == before && address >= begin && address < end)
+            return slot;
+    }
+    return nullptr;
+}
+
+/// Maps zeros from the page of the address to the end of the mapping: a file that ends before one page ends before all
+/// later ones, so that a truncation costs one signal.
+bool replaceByZeros(std::uintptr_t address, std::uintptr_t end) {
+    const auto page = static_cast<std::uintptr_t>(::sysconf(_SC_PAGESIZE));
+    const std::uintptr_t start = address / page * page;
+    // The bare system call: sanitizers wrap mmap() in code that must not run in a signal handler.
+    const long mapped =
+        ::syscall(SYS_mmap, start, end - start, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
+    return mapped != -1;
+}
+
+void passOn(int number, siginfo_t* info, void* context) {
+    const bool isHandler =
+        previous.sa_handler != SIG_DFL && previous.sa_handler != SIG_IGN; // NOLINT: C casts in macros
+    if (isHandler && (previous.sa_flags & SA_RESETHAND) == 0) {
+        if (previous.sa_flags & SA_SIGINFO)
+            previous.sa_sigaction(number, info, context);
+        else
+            previous.sa_handler(number);
+        return;
+    }
+    // Restore the default action; it takes effect when the instruction runs again or the signal is raised again.
+    ::sigaction(number, &previous, nullptr);
+    if (info->si_code <= 0)
+        ::raise(number);
+}
+
+void onBusError(int number, siginfo_t* info, void* context) {
+    const int error = errno;
+    const auto address = reinterpret_cast<std::uintptr_t>(info->si_addr);
+    std::uintptr_t end = 0;
+    Slot* slot = info->si_code > 0 ? slotAround(address, end) : nullptr; // raised by the kernel, not by kill()
+    if (slot)
+        slot->hit.store(true); // before any thread can see a zero
+    if (!slot || !replaceByZeros(address, end))
+        passOn(number, info, context);
+    errno = error;
+}
+
+void install() {
+    struct sigaction ours {};
+    ours.sa_sigaction = onBusError;
+    ours.sa_flags = SA_SIGINFO | SA_ONSTACK;
+    sigemptyset(&ours.sa_mask);
+    ::sigaction(SIGBUS, &ours, &previous);
+}
+
+Slot* freeSlot() {
+    for (Slot* slot = slots.load(); slot; slot = slot->next) {
+        if (!slot->taken)
+            return slot;
+    }
+    auto* slot = new Slot;
+    slot->generation = 1;
+    slot->next = slots.load();
+    slots.store(slot);
+    return slot;
+}
+
 } // namespace
 
 std::shared_ptr<const MappedFile> MappedFile::open(const std::string& path) {
-    // Not blocking: a named pipe is refused below instead of waiting for its writer.
+    // O_NONBLOCK: a named pipe is refused below instead of waiting for its writer.
     const int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     if (descriptor < 0)
         throw systemError("cannot be opened", path);
@@ -75,12 +196,12 @@ MappedFile::~MappedFile() {
 void MappedFile::checkWhole() const {
     if (m_descriptor < 0)
         return;
-    // The open file is asked, not the path: another file may bear its name by now, and this one lives on.
+    // Examine the open file, not the path, which may name another file by now.
     if (const std::size_t size = sizeOf(m_descriptor, m_path); size < m_bytes.size())
         throw Error(fmt::format("was cut short while it was open: it had {} bytes and has {}", m_bytes.size(), size),
-                    m_path, "Open it again when it is whole");
+                    m_path, "Open it again when it is complete");
     if (m_guard->wasHit())
-        throw Error("could not be read everywhere: it changed, or its disk failed, while it was open", m_path,
+        throw Error("could not be read completely: it changed, or its disk failed, while it was open", m_path,
                     "Open it again");
 }
 
@@ -91,7 +212,7 @@ std::ptrdiff_t MappedFile::copyTo(int file, std::span<const std::byte> part) con
         if (copied > 0)
             return copied;
     }
-    // Not every pair of file systems can, and a full disk says so again here.
+    // Not every pair of file systems supports it. If the disk is full, write() fails again with that error.
     return ::write(file, part.data(), part.size());
 }
 
@@ -108,8 +229,7 @@ void MappedFile::release(std::span<const std::byte> part) const {
     advise(part, MADV_NORMAL, true);
 }
 
-/// Advice is about whole pages: those inside the part, or all that it touches. That the system may not take it is no
-/// failure.
+/// Advises on whole pages: those inside the part, or all that it touches. The system may ignore it.
 void MappedFile::advise(std::span<const std::byte> part, int advice, bool inside) const {
     if (m_descriptor < 0)
         return;
@@ -120,6 +240,61 @@ void MappedFile::advise(std::span<const std::byte> part, int advice, bool inside
     const std::size_t last = inside ? end / page * page : end;
     if (first < last)
         ::madvise(const_cast<std::byte*>(m_bytes.data()) + first, last - first, advice);
+}
+
+std::string_view charactersOf(std::span<const std::byte> bytes) {
+    return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+}
+
+std::span<const std::byte> ByteReader::take(std::uint64_t count, std::string_view what) {
+    if (count > left())
+        throw Error(fmt::format("ends inside {}: {} bytes are needed, {} are left", what, count, left()), m_subject,
+                    "The file is cut short or damaged");
+    const auto taken = m_bytes.subspan(m_position, static_cast<std::size_t>(count));
+    m_position += taken.size();
+    return taken;
+}
+
+std::uint8_t ByteReader::u8(std::string_view what) {
+    return load<std::uint8_t>(take(1, what).data());
+}
+
+std::uint16_t ByteReader::u16(std::string_view what) {
+    return load<std::uint16_t>(take(2, what).data());
+}
+
+std::uint32_t ByteReader::u32(std::string_view what) {
+    return load<std::uint32_t>(take(4, what).data());
+}
+
+std::uint64_t ByteReader::u64(std::string_view what) {
+    return load<std::uint64_t>(take(8, what).data());
+}
+
+std::string_view ByteReader::text(std::string_view what) {
+    return charactersOf(take(u64(what), what));
+}
+
+MappingGuard::MappingGuard(std::span<const std::byte> mapping) {
+    static std::once_flag installed;
+    std::call_once(installed, install);
+    const std::lock_guard guard(slotsMutex);
+    m_slot = freeSlot();
+    m_slot->taken = true;
+    m_slot->hit = false;
+    m_slot->begin = reinterpret_cast<std::uintptr_t>(mapping.data());
+    m_slot->end = m_slot->begin + mapping.size();
+    ++m_slot->generation;
+}
+
+MappingGuard::~MappingGuard() {
+    const std::lock_guard guard(slotsMutex);
+    ++m_slot->generation;
+    m_slot->taken = false;
+}
+
+bool MappingGuard::wasHit() const {
+    return m_slot->hit.load();
 }
 
 } // namespace secateur

@@ -1,23 +1,25 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace secateur {
 
 class MappingGuard;
 
-/// A file mapped for reading, shared by everything that views it. Symbolic links are followed.
-/// When the file is cut short while it is mapped, or the disk fails, what is missing reads as zeros on every thread,
-/// and checkWhole() says so afterwards.
+/// A file mapped for reading, shared by all views of it. Symbolic links are followed.
+/// If the file is truncated while it is mapped, or the disk fails, the missing bytes read as zeros on every thread, and
+/// checkWhole() reports it afterwards.
 class MappedFile {
 public:
-    /// @throws Error when it cannot be opened, is not a regular file, or is empty
+    /// @throws Error if it cannot be opened, is not a regular file or is empty
     static std::shared_ptr<const MappedFile> open(const std::string& path);
-    /// Bytes in memory that pass for a file of that path. @throws Error when there are none
+    /// Bytes in memory that stand for a file of that path. @throws Error if there are none
     static std::shared_ptr<const MappedFile> inMemory(std::string path, std::vector<std::byte> bytes);
 
     ~MappedFile();
@@ -26,17 +28,17 @@ public:
 
     const std::string& path() const { return m_path; }
     std::span<const std::byte> bytes() const { return m_bytes; }
-    /// To be asked after numbers were read from bytes(); costs a system call. A file that another one took the name of
-    /// stays whole. @throws Error when the file is shorter than it was, or some of it could not be read
+    /// Call after reading from bytes(); costs a system call. A file that was replaced under its name is still whole.
+    /// @throws Error if the file has become shorter or some of it could not be read
     void checkWhole() const;
-    /// Writes a part of bytes() to an open file, where the system can without passing it through this process.
-    /// @return how much of it was written, at least one byte; -1 with errno set
+    /// Writes a part of bytes() to an open file, inside the kernel if the file systems support it.
+    /// @return number of bytes written, at least one; -1 with errno set
     std::ptrdiff_t copyTo(int file, std::span<const std::byte> part) const;
-    /// Has a part of bytes() read ahead.
+    /// Reads a part of bytes() ahead.
     void expect(std::span<const std::byte> part) const;
-    /// Says that little of a part of bytes() will be touched, here and there, until it is released.
+    /// Announces scattered reads in a part of bytes(), until it is released: nothing is read ahead.
     void expectScattered(std::span<const std::byte> part) const;
-    /// Lets the pages that lie whole in a part of bytes() leave this process's memory; they come back when touched.
+    /// Removes the pages that lie completely in a part of bytes() from this process's memory; an access reloads them.
     void release(std::span<const std::byte> part) const;
 
 private:
@@ -47,7 +49,34 @@ private:
     int m_descriptor; ///< -1 in memory
     std::vector<std::byte> m_owned;
     std::span<const std::byte> m_bytes;
-    std::unique_ptr<const MappingGuard> m_guard; ///< of a mapping
+    std::unique_ptr<const MappingGuard> m_guard; ///< nullptr in memory
+};
+
+/// Bytes as characters.
+std::string_view charactersOf(std::span<const std::byte> bytes);
+
+/// Reads little-endian values of an untrusted file in order; every read is checked against the bytes left.
+class ByteReader {
+public:
+    ByteReader(std::span<const std::byte> bytes, std::string subject)
+        : m_bytes(bytes)
+        , m_subject(std::move(subject)) {}
+
+    std::size_t position() const { return m_position; }
+    std::size_t left() const { return m_bytes.size() - m_position; }
+    /// @throws Error "... ends inside WHAT"
+    std::span<const std::byte> take(std::uint64_t count, std::string_view what);
+    std::uint8_t u8(std::string_view what);
+    std::uint16_t u16(std::string_view what);
+    std::uint32_t u32(std::string_view what);
+    std::uint64_t u64(std::string_view what);
+    /// A 64-bit length, followed by as many bytes.
+    std::string_view text(std::string_view what);
+
+private:
+    std::span<const std::byte> m_bytes;
+    std::size_t m_position = 0;
+    std::string m_subject;
 };
 
 } // namespace secateur

@@ -1,9 +1,28 @@
 #pragma once
 
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+
 namespace secateur {
 
-/// Sets up libtorch's threads and the allocator; call before the first tensor, on the main thread or a worker.
+/// Sets libtorch's number of threads and the allocator's thresholds. Call before the first tensor, on any thread.
 /// @param threads 0 = one per core
 void initialiseRuntime(int threads);
+
+/// Bytes that this process may still allocate: the machine's available memory or the rest of its control group's limit,
+/// whichever is less.
+std::int64_t availableMemory();
+
+/// Runs work on untrusted data in a forked child process, where it may crash, hang or exhaust memory, and returns its
+/// result. The child is ended after a minute, after `processorSeconds`, or when it needs more than `moreMemory` bytes
+/// in addition to this process's. The work must not take a lock that another thread may hold; its changes are not seen
+/// here.
+/// @returns nothing if the child crashed or was ended
+/// @throws Error what the work threw, or if no process can be created
+std::optional<std::string> runIsolated(const std::function<std::string()>& work, unsigned processorSeconds,
+                                       std::size_t moreMemory);
 
 } // namespace secateur

@@ -1,6 +1,7 @@
 #include "backends/base/sha256.h"
 
 #include "analysis/base/error.h"
+#include "backends/base/mapped_file.h"
 
 #include <fmt/format.h>
 #include <openssl/evp.h>
@@ -15,6 +16,9 @@ void check(bool succeeded) {
     if (!succeeded)
         throw Error("SHA-256 is not available in this OpenSSL");
 }
+
+constexpr std::string_view mark = "\nsecateur sha256:";
+constexpr std::size_t sealBytes = mark.size() + 64 + 1;
 
 } // namespace
 
@@ -35,6 +39,24 @@ std::string Sha256::hexadecimal() {
     for (unsigned int i = 0; i < size; ++i)
         text += fmt::format("{:02x}", digest[i]);
     return text;
+}
+
+std::string sealOf(std::string_view bytes) {
+    Sha256 hash;
+    hash.add(bytes.data(), bytes.size());
+    return std::string(mark) + hash.hexadecimal() + "\n";
+}
+
+bool isSealed(std::span<const std::byte> file) {
+    const std::string_view bytes = charactersOf(file);
+    if (bytes.size() < sealBytes)
+        return false;
+    const std::string_view line = bytes.substr(bytes.size() - sealBytes);
+    if (!line.starts_with(mark))
+        return false;
+    if (line != sealOf(bytes.substr(0, bytes.size() - sealBytes)))
+        throw Error("is damaged: its bytes do not match its checksum", {}, "Copy it again from where it came from");
+    return true;
 }
 
 } // namespace secateur

@@ -36,7 +36,7 @@ constexpr auto robertaName = names("roberta");
 constexpr auto xlmRobertaName = names("xlm-roberta");
 constexpr auto albertName = names("albert");
 
-// The bare prefix is that of checkpoints saved from a model without its head.
+// Checkpoints saved from a model without its head have no prefix.
 constexpr auto modelPrefix = names("model.", "");
 constexpr auto gemma3Prefixes = names("model.language_model.", "language_model.model.", "model.", "");
 constexpr auto gpt2Prefixes = names("transformer.", "");
@@ -44,7 +44,7 @@ constexpr auto bertPrefixes = names("bert.", "");
 constexpr auto robertaPrefixes = names("roberta.", "");
 constexpr auto albertPrefixes = names("albert.", "");
 
-// Rotary frequencies: in old exports, and in GGUF as divisors, which its configuration reads.
+// Rotary frequencies: in old exports; and in GGUF as divisors, which gguf_config.cpp reads.
 constexpr auto rotaryBuffers = names("*rotary_emb.inv_freq", "rope_freqs.weight");
 constexpr auto gemma3Unused = names("*rotary_emb.inv_freq", "vision_tower.*", "multi_modal_projector.*",
                                     "model.vision_tower.*", "model.multi_modal_projector.*");
@@ -196,7 +196,7 @@ ArchitectureInfo llama() {
 
 ArchitectureInfo deci() {
     ArchitectureInfo info =
-        llamaFamily("deci", "DeciLM and Nemotron-NAS: layers of unlike shape, GGUF only", llamaDefaults);
+        llamaFamily("deci", "DeciLM and Nemotron-NAS: layers of different shapes, GGUF only", llamaDefaults);
     info.ggufNames = deciName;
     info.hfTensors = {};
     info.ggufPairsRotaryRows = true;
@@ -324,7 +324,7 @@ ArchitectureInfo roberta(std::string_view id, std::string_view summary, Names mo
 
 ArchitectureInfo albert() {
     ArchitectureInfo info =
-        encoder("albert", "ALBERT: one stored layer, applied many times", albertName, albertPrefixes, albertDefaults);
+        encoder("albert", "ALBERT: layers that share stored weights", albertName, albertPrefixes, albertDefaults);
     info.hfTensors = albertTensors();
     return info;
 }
@@ -347,17 +347,16 @@ const std::vector<ArchitectureInfo>& table() {
 }
 
 const ArchitectureInfo& find(const std::string& name, Names ArchitectureInfo::*spellings) {
-    const auto answersTo = [&](const ArchitectureInfo& info) {
+    const auto found = std::ranges::find_if(table(), [&](const ArchitectureInfo& info) {
         return std::ranges::find(info.*spellings, name) != (info.*spellings).end();
-    };
-    const auto found = std::ranges::find_if(table(), answersTo);
+    });
     if (found != table().end())
         return *found;
     std::vector<std::string_view> known;
     for (const ArchitectureInfo& info : table())
         known.insert(known.end(), (info.*spellings).begin(), (info.*spellings).end());
-    throw Error(fmt::format("is of the unknown architecture \"{}\"", name), {},
-                fmt::format("Known are: {}", fmt::join(known, ", ")));
+    throw Error(fmt::format("has the unknown architecture \"{}\"", name), {},
+                fmt::format("Supported architectures: {}", fmt::join(known, ", ")));
 }
 
 } // namespace
@@ -372,6 +371,48 @@ const ArchitectureInfo& architectureOfModelType(const std::string& modelType) {
 
 const ArchitectureInfo& architectureOfGguf(const std::string& name) {
     return find(name, &ArchitectureInfo::ggufNames);
+}
+
+ModelSpec specOf(const ArchitectureInfo& architecture) {
+    ModelSpec spec;
+    spec.architecture = architecture.id;
+    spec.family = architecture.family;
+    spec.norm = architecture.norm;
+    spec.normPlace = architecture.normPlace;
+    spec.normWeightOffset = architecture.normWeightOffset;
+    spec.activation = architecture.defaults.activation;
+    spec.gatedMlp = architecture.gatedMlp;
+    spec.lmHeadBias = architecture.lmHeadBias;
+    spec.positions = architecture.positions;
+    return spec;
+}
+
+int headDimOf(int hidden, int heads, const std::string& subject) {
+    if (heads < 1 || hidden % heads != 0)
+        throw Error(
+            fmt::format("gives no head size, and the hidden size {} is not divisible by {} heads", hidden, heads),
+            subject);
+    return hidden / heads;
+}
+
+void checkLayers(const ModelSpec& spec, const std::string& subject) {
+    for (int index = 0; index < spec.layerCount(); ++index) {
+        const LayerSpec& layer = spec.layers[static_cast<std::size_t>(index)];
+        if (layer.attention == AttentionKind::none || layer.attention == AttentionKind::linear)
+            continue;
+        const bool hasNoHeads = layer.heads == 0 && layer.kvHeads == 0; // all were pruned
+        if (!hasNoHeads && (layer.kvHeads < 1 || layer.heads % layer.kvHeads != 0))
+            throw Error(fmt::format("layer {} has {} heads, not a multiple of its {} KV heads", index, layer.heads,
+                                    layer.kvHeads),
+                        subject);
+        if (layer.rotary.dims > layer.headDim)
+            throw Error(fmt::format("layer {} rotates {} dimensions of heads that have {}", index, layer.rotary.dims,
+                                    layer.headDim),
+                        subject);
+        if (layer.rotary.dims % 2 != 0)
+            throw Error(fmt::format("layer {} has {} rotary dimensions, an odd number", index, layer.rotary.dims),
+                        subject);
+    }
 }
 
 } // namespace secateur

@@ -4,29 +4,30 @@
 #include "analysis/model/model_spec.h"
 
 #include <array>
+#include <cstdint>
 #include <span>
 #include <string>
 #include <string_view>
 
 namespace secateur {
 
-/// Which rows of a fused matrix a weight is.
+/// The rows of a fused matrix that are a weight.
 enum class FusedPart { whole, query, key, value };
 
-/// Where a format keeps a weight. "{layer}" stands for the layer's number, "{prefix}" for the one that the file uses,
-/// "{group}" and "{inner}" for ALBERT's two numbers of a layer.
+/// The name of a weight's tensor in a format. "{layer}" stands for the layer's index, "{prefix}" for the prefix that
+/// the file uses, "{group}" and "{inner}" for ALBERT's layer group and the layer's index in it.
 struct TensorPattern {
-    WeightName which;
+    WeightName weight;
     std::string_view pattern;
     FusedPart part = FusedPart::whole;
-    bool transposed = false; ///< kept as [in, out]
+    bool transposed = false; ///< stored as [in, out]
 };
 
-/// Patterns of an architecture: its own, then those it has in common with others. A weight may have several; the first
-/// that the file holds is meant.
+/// Patterns of an architecture: its own, then those it shares with others. A weight may have several; the first one
+/// found in the file counts.
 using TensorPatterns = std::array<std::span<const TensorPattern>, 2>;
 
-/// Keys of config.json that classes spell differently.
+/// Keys of config.json that differ between configuration classes.
 struct ConfigKeys {
     std::string_view hidden = "hidden_size";
     std::string_view ffn = "intermediate_size";
@@ -37,7 +38,7 @@ struct ConfigKeys {
     std::string_view activation = "hidden_act";
 };
 
-/// What a Hugging Face configuration class assumes of a key that config.json leaves out.
+/// Defaults of a Hugging Face configuration class, for keys that config.json leaves out.
 struct ConfigDefaults {
     int vocab;
     int hidden;
@@ -51,21 +52,22 @@ struct ConfigDefaults {
     int context;
     double ropeTheta = 0;
     double rotaryShare = 1; ///< of a head's dimensions
-    int window = 0;         ///< when the key is absent; null means off
-    int queryScalar = 0;    ///< scores are scaled by its root; 0 = always by the head's size
+    int window = 0;         ///< if the key is absent; null means no window
+    int queryScalar = 0;    ///< scores are divided by its square root; 0 = by that of the head size
     double scoreSoftcap = 0;
     double logitSoftcap = 0;
     bool tiedEmbeddings = false;
     int tokenTypes = 0;
     int padding = 0;        ///< pad_token_id
-    int embeddingWidth = 0; ///< 0 = as wide as the stream
+    int embeddingWidth = 0; ///< 0 = hidden
 };
 
-/// Which layers see a window only, where layer_types does not say.
+/// The layers with a sliding window, for files without layer_types.
 enum class Windows { none, all, evenLayers, fiveOfSix, fromMaxWindowLayers };
 enum class Biases { none, byKey, queryKeyValue, all };
 
-/// One row of the architecture table: how to recognise it, where its tensors are, and which flags it sets.
+/// One row of the architecture table: how files name the architecture, its configuration keys and defaults, facts of
+/// its layers, and the names of its tensors.
 struct ArchitectureInfo {
     std::string_view id;
     std::string_view summary;
@@ -80,23 +82,37 @@ struct ArchitectureInfo {
     bool gatedMlp = true;
     Positions positions = Positions::rotary;
     bool positionsFollowPadding = false; ///< the first position is the padding token's id plus one
-    bool scalesEmbedding = false;        ///< by the root of the hidden size
-    bool normsHeads = false;
-    bool localRotary = false; ///< layers with a window turn by rope_local_base_freq, unscaled
+    bool scalesEmbedding = false;        ///< by the square root of the hidden size
+    bool normsHeads = false;             ///< normalises each head's query and key
+    bool localRotary = false;            ///< sliding-window layers rotate by rope_local_base_freq, without scaling
     Windows windows = Windows::none;
     Biases biases = Biases::none;
     bool lmHeadBias = false;
-    std::span<const std::string_view> prefixes = {}; ///< candidates for "{prefix}", tried on the embedding
+    std::span<const std::string_view> prefixes = {}; ///< candidates for "{prefix}", tried on the embedding's name
     TensorPatterns hfTensors = {};
-    std::span<const std::string_view> unused = {}; ///< known tensors that are not weights; '*' at an end stands for any
-    bool ggufPairsRotaryRows = false; ///< GGUF has query and key rows as consecutive pairs (architectures.md 1.8)
-    bool ggufAddsOneToNorms = false;  ///< GGUF has norms as 1 + w
+    std::span<const std::string_view> unused = {}; ///< tensors that are no weights; '*' at an end stands for any text
+    bool ggufPairsRotaryRows = false; ///< GGUF stores the two rows of a rotary pair together ("GGUF" in formats.md)
+    bool ggufAddsOneToNorms = false;  ///< GGUF stores norm weights as 1 + w
 };
 
 std::span<const ArchitectureInfo> allArchitectures();
 
-/// @throws Error listing what is known
+/// @throws Error listing the supported ones
 const ArchitectureInfo& architectureOfModelType(const std::string& modelType);
 const ArchitectureInfo& architectureOfGguf(const std::string& name);
+
+// Limits for sizes in a configuration, far beyond those of real models.
+inline constexpr std::int64_t mostLayers = 10'000;
+inline constexpr std::int64_t mostWidth = 1 << 24;
+
+/// A specification with the facts that the architecture determines.
+ModelSpec specOf(const ArchitectureInfo& architecture);
+
+/// hidden / heads, the head size if the configuration does not give one. @throws Error if it is not a whole number
+int headDimOf(int hidden, int heads, const std::string& subject);
+
+/// Checks that KV groups have equal size, and that rotary dimensions are pairs inside a head. @throws Error naming the
+/// layer
+void checkLayers(const ModelSpec& spec, const std::string& subject);
 
 } // namespace secateur

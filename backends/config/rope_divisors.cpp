@@ -16,7 +16,7 @@ double unscaledFrequency(const RotarySpec& rotary, int pair) {
 }
 
 bool reproduces(const RotarySpec& rotary, std::span<const float> divisors) {
-    constexpr double tolerance = 1e-4; // divisors are written in float32
+    constexpr double tolerance = 1e-4; // divisors are stored in float32
     for (int pair = 0; pair < static_cast<int>(divisors.size()); ++pair) {
         const double divisor = unscaledFrequency(rotary, pair) / inverseFrequency(rotary, pair);
         if (!(std::abs(divisors[static_cast<std::size_t>(pair)] / divisor - 1) < tolerance))
@@ -25,8 +25,9 @@ bool reproduces(const RotarySpec& rotary, std::span<const float> divisors) {
     return true;
 }
 
-/// Between the bounds, 1/divisor is linear in the original context over the wavelength: two pairs there fix the bounds.
-/// Only the ratios of context, low and high factor matter, so low is taken as 1, as in every released model.
+/// Fits the original context and the high frequency factor of llama3 scaling to the divisors. Between the two bounds,
+/// 1 / divisor is linear in original context / wavelength, so two pairs there determine both bounds. Only the ratios of
+/// context, low and high factor matter; low is taken as 1, as in every released model.
 RotarySpec fitted(RotarySpec rotary, std::span<const float> divisors) {
     std::vector<std::pair<double, double>> between; // 1 / wavelength, weight of the unscaled frequency
     for (int pair = 0; pair < static_cast<int>(divisors.size()); ++pair) {
@@ -59,8 +60,9 @@ double inverseFrequency(const RotarySpec& rotary, int pair) {
         return plain / rotary.factor;
     if (rotary.scaling == RopeScaling::listed)
         return plain / rotary.divisors[static_cast<std::size_t>(pair)];
-    const double turns = rotary.originalContext * plain / (2 * std::numbers::pi);
-    const double share = (turns - rotary.lowFrequencyFactor) / (rotary.highFrequencyFactor - rotary.lowFrequencyFactor);
+    const double rotations = rotary.originalContext * plain / (2 * std::numbers::pi);
+    const double share =
+        (rotations - rotary.lowFrequencyFactor) / (rotary.highFrequencyFactor - rotary.lowFrequencyFactor);
     const double kept = std::clamp(share, 0.0, 1.0);
     return (1 - kept) * plain / rotary.factor + kept * plain;
 }
@@ -68,12 +70,12 @@ double inverseFrequency(const RotarySpec& rotary, int pair) {
 RotarySpec scalingFromDivisors(RotarySpec unscaled, std::span<const float> divisors, int statedContext,
                                const std::string& subject) {
     if (!std::ranges::all_of(divisors, [](float divisor) { return divisor > 0 && std::isfinite(divisor); }))
-        throw Error("holds rotary divisors that are no positive numbers", subject);
+        throw Error("holds rotary divisors that are not positive numbers", subject);
     if (reproduces(unscaled, divisors))
         return unscaled;
     RotarySpec llama3 = unscaled;
     llama3.scaling = RopeScaling::llama3;
-    llama3.factor = std::round(std::ranges::max(divisors) * 1e4) / 1e4; // free of float32's noise
+    llama3.factor = std::round(std::ranges::max(divisors) * 1e4) / 1e4; // without the rounding error of float32
     llama3.lowFrequencyFactor = 1;
     llama3.highFrequencyFactor = 4;
     llama3.originalContext = statedContext > 0 ? statedContext : 8192; // of the released Llama 3.1 and 3.2

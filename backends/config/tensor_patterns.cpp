@@ -31,7 +31,7 @@ constexpr std::array llamaNorms{
     TensorPattern{WeightName::mlpNorm, "{prefix}layers.{layer}.post_attention_layernorm.weight"},
 };
 
-// Gemma's post_attention_layernorm is another norm than Llama's of the same name.
+// Gemma's post_attention_layernorm normalises the attention update; Llama's norm of that name precedes the MLP.
 constexpr std::array gemmaNorms{
     TensorPattern{WeightName::lmHead, "language_model.lm_head.weight"},
     TensorPattern{WeightName::attentionPostNorm, "{prefix}layers.{layer}.post_attention_layernorm.weight"},
@@ -61,7 +61,7 @@ constexpr std::array phiPatterns{
     TensorPattern{WeightName::downBias, "{prefix}layers.{layer}.mlp.fc2.bias"},
 };
 
-// Conv1D keeps its matrices as [in, out].
+// Conv1D stores its matrices as [in, out].
 constexpr std::array gpt2Patterns{
     TensorPattern{WeightName::embedding, "{prefix}wte.weight"},
     TensorPattern{WeightName::positionEmbedding, "{prefix}wpe.weight"},
@@ -130,7 +130,8 @@ constexpr std::array albertPatterns{
                   "{prefix}encoder.albert_layer_groups.{group}.albert_layers.{inner}.attention.query.weight"},
     TensorPattern{WeightName::queryBias,
                   "{prefix}encoder.albert_layer_groups.{group}.albert_layers.{inner}.attention.query.bias"},
-    TensorPattern{WeightName::key, "{prefix}encoder.albert_layer_groups.{group}.albert_layers.{inner}.attention.key.weight"},
+    TensorPattern{WeightName::key,
+                  "{prefix}encoder.albert_layer_groups.{group}.albert_layers.{inner}.attention.key.weight"},
     TensorPattern{WeightName::keyBias,
                   "{prefix}encoder.albert_layer_groups.{group}.albert_layers.{inner}.attention.key.bias"},
     TensorPattern{WeightName::value,
@@ -147,8 +148,10 @@ constexpr std::array albertPatterns{
                   "{prefix}encoder.albert_layer_groups.{group}.albert_layers.{inner}.attention.LayerNorm.bias"},
     TensorPattern{WeightName::up, "{prefix}encoder.albert_layer_groups.{group}.albert_layers.{inner}.ffn.weight"},
     TensorPattern{WeightName::upBias, "{prefix}encoder.albert_layer_groups.{group}.albert_layers.{inner}.ffn.bias"},
-    TensorPattern{WeightName::down, "{prefix}encoder.albert_layer_groups.{group}.albert_layers.{inner}.ffn_output.weight"},
-    TensorPattern{WeightName::downBias, "{prefix}encoder.albert_layer_groups.{group}.albert_layers.{inner}.ffn_output.bias"},
+    TensorPattern{WeightName::down,
+                  "{prefix}encoder.albert_layer_groups.{group}.albert_layers.{inner}.ffn_output.weight"},
+    TensorPattern{WeightName::downBias,
+                  "{prefix}encoder.albert_layer_groups.{group}.albert_layers.{inner}.ffn_output.bias"},
     TensorPattern{WeightName::mlpPostNorm,
                   "{prefix}encoder.albert_layer_groups.{group}.albert_layers.{inner}.full_layer_layer_norm.weight"},
     TensorPattern{WeightName::mlpPostNormBias,

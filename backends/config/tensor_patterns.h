@@ -4,7 +4,7 @@
 
 namespace secateur {
 
-// Names of the tensors of each kind of checkpoint (architectures.md 1.1 to 1.3, 1.8 and 2).
+// Names of the tensors of each kind of checkpoint ("Tensor names" in resources/manual/architecture.md).
 
 TensorPatterns llamaTensors();
 TensorPatterns gemmaTensors();

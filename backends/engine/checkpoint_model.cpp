@@ -4,8 +4,7 @@
 #include "analysis/model/kernels.h"
 #include "analysis/model/spec_tensors.h"
 #include "backends/engine/model_runner.h"
-#include "backends/formats/fingerprint.h"
-#include "backends/formats/tensor_finder.h"
+#include "backends/formats/checkpoint.h"
 #include "backends/formats/tensor_slots.h"
 
 #include <ATen/ATen.h>

@@ -1,17 +1,16 @@
 #include "backends/export/export_masked.h"
 
 #include "analysis/base/error.h"
+#include "analysis/base/text.h"
 #include "analysis/export/export_card.h"
 #include "analysis/export/export_targets.h"
 #include "analysis/running/runner.h"
-#include "analysis/base/text.h"
 #include "backends/base/atomic_file.h"
-#include "backends/base/atomic_folder.h"
-#include "backends/export/companion_files.h"
 #include "backends/base/file_output.h"
-#include "backends/session/mask_json.h"
-#include "backends/export/masked_files.h"
 #include "backends/engine/open_model.h"
+#include "backends/export/companion_files.h"
+#include "backends/export/masked_files.h"
+#include "backends/session/mask_json.h"
 
 #include <fmt/format.h>
 #include <spdlog/spdlog.h>

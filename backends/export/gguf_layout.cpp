@@ -1,6 +1,6 @@
 #include "backends/export/gguf_layout.h"
 
-#include "backends/base/byte_reader.h"
+#include "backends/base/mapped_file.h"
 #include "backends/formats/gguf.h"
 
 #include <algorithm>

@@ -1,11 +1,11 @@
 #include "backends/export/masked_files.h"
 
-#include "backends/formats/formats.h"
 #include "backends/export/gguf_layout.h"
-#include "backends/formats/gguf_split.h"
+#include "backends/export/zip_checksums.h"
+#include "backends/formats/formats.h"
+#include "backends/formats/gguf.h"
 #include "backends/formats/pytorch.h"
 #include "backends/formats/safetensors.h"
-#include "backends/export/zip_checksums.h"
 
 #include <fmt/format.h>
 

@@ -1,9 +1,9 @@
 #pragma once
 
 #include "analysis/masks/pruning_mask.h"
-#include "backends/base/file_pieces.h"
-#include "backends/formats/tensor_slots.h"
+#include "backends/base/file_output.h"
 #include "backends/export/zeroed_numbers.h"
+#include "backends/formats/tensor_slots.h"
 
 #include <cstdint>
 #include <vector>

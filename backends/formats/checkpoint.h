@@ -1,8 +1,12 @@
 #pragma once
 
+namespace at {
+class Tensor;
+}
+
 #include "analysis/model/model_spec.h"
-#include "backends/config/architectures.h"
 #include "backends/base/mapped_file.h"
+#include "backends/config/architectures.h"
 #include "backends/formats/quants.h"
 
 #include <cstddef>
@@ -13,13 +17,9 @@
 #include <string_view>
 #include <vector>
 
-namespace at {
-class Tensor;
-}
-
 namespace secateur {
 
-/// One tensor of a checkpoint: its place in a mapped file, checked against that file's size.
+/// One tensor of a checkpoint: its bytes in a mapped file, within that file's size.
 struct TensorEntry {
     std::string name;
     const StorageType* type = nullptr;
@@ -32,50 +32,61 @@ struct TensorEntry {
     std::string subject() const { return file->path() + ": " + name; }
 };
 
-/// What a checkpoint's configuration says of its model.
+/// The model that a checkpoint's configuration describes, and the names of its tensors.
 struct CheckpointDescription {
     ModelSpec spec;
-    TensorPatterns tensors;                     ///< where this format keeps them
-    std::span<const std::string_view> prefixes; ///< that their names may have
+    TensorPatterns tensors;                     ///< names in this format
+    std::span<const std::string_view> prefixes; ///< that the names may have
     std::span<const std::string_view> unused;   ///< known tensors that are not weights
-    std::string name;                           ///< what to call it
-    std::string tokenizer;                      ///< its kind, or empty
-    bool pairsRotaryRows = false;               ///< query and key rows lie as consecutive pairs
-    bool addsOneToNorms = false;                ///< norms are kept as 1 + w
+    std::string name;                           ///< of the model, for display
+    std::string tokenizer;                      ///< its kind or file, or empty
+    bool pairsRotaryRows = false;               ///< the two rows of a rotary pair are stored together
+    bool addsOneToNorms = false;                ///< norm weights are stored as 1 + w
 };
 
-/// A directory of named tensors in mapped files, whatever the format. Immutable.
+/// Named tensors in mapped files, in any format. Immutable.
 class Checkpoint {
 public:
     virtual ~Checkpoint() = default;
     Checkpoint(const Checkpoint&) = delete;
     Checkpoint& operator=(const Checkpoint&) = delete;
 
-    /// By name.
+    /// Sorted by name.
     std::span<const TensorEntry> tensors() const { return m_tensors; }
-    /// nullptr when there is none of that name
+    /// nullptr if there is no tensor of that name
     const TensorEntry* find(std::string_view name) const;
     /// Reads the configuration. @throws Error
     virtual CheckpointDescription describe() const = 0;
 
 protected:
-    /// @throws Error when two have the same name
+    /// @throws Error if two tensors have the same name
     explicit Checkpoint(std::vector<TensorEntry> tensors);
 
 private:
     std::vector<TensorEntry> m_tensors;
 };
 
-/// A view of the file that keeps it mapped, for floats and integers as they are stored; float32 in memory for quantised
-/// types.
-/// @throws Error when the type cannot be read
+/// Floats and integers as a view that keeps the file mapped; quantised types dequantised to float32 in memory.
+/// @throws Error if the type is not supported
 at::Tensor readTensor(const TensorEntry& entry);
 
-/// Number of elements of a shape. @throws Error on a negative dimension or when the product leaves 63 bits
+/// Number of elements of a shape. @throws Error for a negative dimension or a product beyond 63 bits
 std::int64_t elementCount(std::span<const std::int64_t> shape, const std::string& subject);
 /// "[49152, 576]"
 std::string shapeText(std::span<const std::int64_t> shape);
 /// @throws Error naming two tensors that share bytes
 void refuseOverlaps(std::vector<TensorEntry>& entries);
+
+/// Refuses a file in a known format other than those supported, such as a Git LFS pointer or a web page.
+/// @throws Error that names the format and says what to do
+void refuseForeign(const MappedFile& file);
+
+/// Maps a file of weights. @throws Error if it cannot be opened or refuseForeign() refuses it
+std::shared_ptr<const MappedFile> openWeights(const std::string& path);
+
+/// "sha256:" and 64 lower-case hexadecimal digits, over the tensors in order of their names. For each: the name and a
+/// zero byte, the number of dimensions and each of them (int64, little-endian), and a sample of its stored bytes: all
+/// of up to 4096, else 16 pieces of 256 whose starts are spread evenly from the first byte to the last possible one.
+std::string fingerprintOf(const Checkpoint& checkpoint);
 
 } // namespace secateur

@@ -1,9 +1,8 @@
 #include "backends/formats/formats.h"
 
 #include "analysis/base/error.h"
-#include "backends/formats/foreign_files.h"
+#include "backends/formats/checkpoint.h"
 #include "backends/formats/gguf.h"
-#include "backends/formats/gguf_split.h"
 #include "backends/formats/pytorch.h"
 #include "backends/formats/safetensors.h"
 
@@ -27,7 +26,8 @@ constexpr std::array formats{
     },
     FormatInfo{
         .id = "pytorch",
-        .summary = "PyTorch state dict (.bin, .pt, .pth) with its config.json, sharded or not; nothing in it is run",
+        .summary =
+            "PyTorch state dict (.bin, .pt, .pth) with its config.json, sharded or not; no code in it is executed",
         .extensions = {".bin", ".pt", ".pth"},
         .recognises = looksLikePytorch,
         .holds = [](const std::string& directory) { return holdsWeights(directory, pytorchWeights); },
@@ -35,7 +35,7 @@ constexpr std::array formats{
     },
     FormatInfo{
         .id = "gguf",
-        .summary = "llama.cpp's file, version 2 or 3, split or not",
+        .summary = "llama.cpp's GGUF file, version 2 or 3, split or not",
         .extensions = {".gguf"},
         .recognises = [](std::string_view bytes) { return bytes.starts_with("GGUF"); },
         .holds = holdsGguf,
@@ -51,13 +51,13 @@ const FormatInfo& formatOfDirectory(const fs::path& path) {
     if (found != formats.end())
         return *found;
     if (fs::exists(path / "config.json"))
-        throw Error("has a config.json, but no weights beside it", path.string(), hint);
+        throw Error("has a config.json, but no weights", path.string(), hint);
     throw Error("has no config.json and no .gguf file", path.string(), hint);
 }
 
 const FormatInfo& formatOfFile(const fs::path& path) {
     const auto file = openWeights(path.string());
-    const std::string_view bytes(reinterpret_cast<const char*>(file->bytes().data()), file->bytes().size());
+    const std::string_view bytes = charactersOf(file->bytes());
     const auto byBytes = std::ranges::find_if(formats, [&](const FormatInfo& info) { return info.recognises(bytes); });
     if (byBytes != formats.end())
         return *byBytes;
@@ -67,8 +67,8 @@ const FormatInfo& formatOfFile(const fs::path& path) {
     });
     if (byExtension != formats.end())
         return *byExtension;
-    throw Error("is not a checkpoint that can be read", path.string(),
-                extension == ".json" ? "Open the folder that it lies in" : hint);
+    throw Error("is not a checkpoint in a supported format", path.string(),
+                extension == ".json" ? "Open its folder" : hint);
 }
 
 } // namespace

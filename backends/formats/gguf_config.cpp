@@ -1,12 +1,12 @@
-#include "backends/formats/gguf_config.h"
+#include "backends/formats/gguf.h"
 
 #include "analysis/base/error.h"
 #include "analysis/base/text.h"
-#include "backends/formats/gguf_metadata.h"
+#include "backends/config/architectures.h"
 #include "backends/config/rope_divisors.h"
-#include "backends/config/spec_checks.h"
-#include "backends/formats/tensor_finder.h"
 #include "backends/config/tensor_patterns.h"
+#include "backends/formats/gguf_metadata.h"
+#include "backends/formats/tensor_slots.h"
 
 #include <ATen/ATen.h>
 
@@ -23,7 +23,7 @@ namespace {
 
 constexpr std::int64_t mostTokens = std::numeric_limits<int>::max();
 
-/// The metadata of one architecture: keys begin with its name.
+/// Metadata of one architecture: keys begin with its name.
 class Keys {
 public:
     Keys(const GgufMetadata& metadata, std::string prefix)
@@ -68,11 +68,11 @@ int headDim(const Keys& keys, int hidden, int mostHeads) {
         keyLength ? static_cast<int>(*keyLength) : headDimOf(hidden, mostHeads, keys.key("attention.head_count"));
     if (valueLength && *valueLength != size)
         keys.metadata().refuse(keys.key("attention.value_length"),
-                               fmt::format("values of {} numbers beside keys of {} are not read", *valueLength, size));
+                               fmt::format("expected the size of keys, {}, found {}", size, *valueLength));
     return size;
 }
 
-/// llama3 scaling is kept as a tensor of divisors of the plain frequencies.
+/// Reads llama3 scaling, which is stored as a tensor of divisors of the unscaled frequencies.
 RotarySpec withDivisors(const Keys& keys, const RotarySpec& rotary, const Checkpoint& checkpoint) {
     const TensorEntry* divisors = checkpoint.find("rope_freqs.weight");
     if (!divisors)
@@ -93,20 +93,21 @@ RotarySpec readRotary(const Keys& keys, const ArchitectureInfo& architecture, in
     rotary.dims = static_cast<int>(keys.integer("rope.dimension_count", 0, mostWidth).value_or(size));
     if (architecture.ggufPairsRotaryRows && rotary.dims != size)
         keys.metadata().refuse(keys.key("rope.dimension_count"),
-                               fmt::format("expected the size of a head, {}, found {}", size, rotary.dims));
+                               fmt::format("expected the head size, {}, found {}", size, rotary.dims));
     rotary.theta = keys.positive("rope.freq_base", architecture.defaults.ropeTheta);
     const std::string scaling = keys.metadata().text(keys.key("rope.scaling.type")).value_or("none");
     if (scaling == "linear") {
         rotary.scaling = RopeScaling::linear;
         rotary.factor = keys.positive("rope.scaling.factor", 1);
     } else if (scaling != "none") {
-        keys.metadata().refuse(keys.key("rope.scaling.type"),
-                               fmt::format("the rotary scaling \"{}\" is not known; known are none, linear", scaling));
+        keys.metadata().refuse(
+            keys.key("rope.scaling.type"),
+            fmt::format("the rotary scaling \"{}\" is unknown; supported are none, linear", scaling));
     }
     return withDivisors(keys, rotary, checkpoint);
 }
 
-/// Gemma 3's layers with a window turn otherwise; unless newer files say how, as the runtime does.
+/// Rotary positions of Gemma 3's sliding-window layers; older files do not give their base, and llama.cpp assumes 1e4.
 RotarySpec localRotary(const Keys& keys, RotarySpec rotary) {
     rotary.theta = keys.positive("rope.freq_base_swa", 1e4);
     rotary.scaling = RopeScaling::none;
@@ -114,7 +115,7 @@ RotarySpec localRotary(const Keys& keys, RotarySpec rotary) {
     return rotary;
 }
 
-/// Biases are told by their tensors: the metadata does not mention them.
+/// Biases are found by their tensors: the metadata does not mention them.
 void findBiases(ModelSpec& spec, const TensorFinder& tensors) {
     for (int index = 0; index < spec.layerCount(); ++index) {
         LayerSpec& layer = spec.layers[static_cast<std::size_t>(index)];
@@ -128,7 +129,8 @@ void findBiases(ModelSpec& spec, const TensorFinder& tensors) {
     }
 }
 
-/// The metadata has no score scale: llama.cpp knows the one model of each Gemma whose scale is not its head's size.
+/// The metadata has no score scale. As in llama.cpp, the 27B models of Gemma 2 and 3, found by their number of layers,
+/// do not scale by the head size.
 double scoreScale(const Keys& keys, const ArchitectureInfo& architecture, int size, int hidden, int heads,
                   std::size_t layers) {
     constexpr std::size_t gemma2Layers27B = 46;
@@ -144,7 +146,7 @@ bool isWindowed(const Keys& keys, const ArchitectureInfo& architecture, int laye
         return layer % 2 == 0;
     case Windows::fiveOfSix:
         return (layer + 1) % keys.integer("attention.sliding_window_pattern", 1, mostLayers).value_or(6) != 0;
-    default: // the key is written for models that use it everywhere
+    default: // files have the key only if the window applies to all layers
         return true;
     }
 }
@@ -156,7 +158,7 @@ AttentionKind attentionOf(std::int64_t heads, std::int64_t kvHeads) {
 }
 
 std::vector<LayerSpec> readGgufLayers(const Keys& keys, const ArchitectureInfo& architecture, int hidden,
-                                  const Checkpoint& checkpoint) {
+                                      const Checkpoint& checkpoint) {
     const auto count = static_cast<std::size_t>(keys.required("block_count", 1, mostLayers));
     const auto heads = keys.perLayer("attention.head_count", count, 0, mostWidth);
     const auto kvHeads = keys.metadata().has(keys.key("attention.head_count_kv"))
@@ -185,9 +187,9 @@ std::vector<LayerSpec> readGgufLayers(const Keys& keys, const ArchitectureInfo& 
     return layers;
 }
 
-/// Rows of a matrix that the metadata does not count; 0 when the file has no such tensor.
-int rowsOf(const TensorFinder& tensors, WeightName which) {
-    const TensorEntry* entry = tensors.find(-1, which).entry;
+/// Number of rows of a matrix, which the metadata does not state; 0 if the file has no such tensor.
+int rowsOf(const TensorFinder& tensors, WeightName weight) {
+    const TensorEntry* entry = tensors.find(-1, weight).entry;
     if (!entry)
         return 0;
     if (entry->shape.front() < 1 || entry->shape.front() > mostWidth)
@@ -234,7 +236,7 @@ std::string tokenizerOf(const GgufMetadata& metadata) {
 
 void refuseExperts(const Keys& keys) {
     if (keys.integer("expert_count", 0, mostWidth).value_or(0) > 0)
-        keys.metadata().refuse(keys.key("expert_count"), "mixtures of experts are not read");
+        keys.metadata().refuse(keys.key("expert_count"), "mixtures of experts are not supported");
 }
 
 } // namespace
@@ -243,7 +245,7 @@ CheckpointDescription describeGguf(const std::string& path, const GgufMetadata& 
                                    const Checkpoint& checkpoint) {
     const auto name = metadata.text("general.architecture");
     if (!name)
-        metadata.refuse("general.architecture", "is missing, so the architecture is not known");
+        metadata.refuse("general.architecture", "is missing; it names the architecture");
     try {
         const ArchitectureInfo& architecture = architectureOfGguf(*name);
         const Keys keys(metadata, *name);

@@ -15,7 +15,7 @@ namespace {
 constexpr std::uint64_t longestMetadataKey = 65535; // the format's own limit
 constexpr int deepestArray = 4;
 
-enum ValueType : std::uint32_t { u8, i8, u16, i16, u32Type, i32, f32, boolean, string, array, u64Type, i64, f64 };
+enum ValueType : std::uint32_t { u8, i8, u16, i16, u32Type, i32, f32, boolType, string, array, u64Type, i64, f64 };
 
 /// Bytes of a scalar type; 0 for text, arrays and unknown types.
 std::size_t scalarBytes(std::uint32_t type) {
@@ -30,11 +30,11 @@ T loadValue(const std::byte* source) {
     return value;
 }
 
-/// Steps over `count` values of a type. @throws Error
+/// Skips `count` values of a type. @throws Error
 void skip(ByteReader& reader, std::uint32_t type, std::uint64_t count, const std::string& what, int depth,
           const std::string& subject) {
     if (const std::size_t bytes = scalarBytes(type); bytes > 0) {
-        // A count that leaves 64 bits is beyond any file.
+        // If the product overflows, the count is larger than any file.
         const bool fits = count <= std::numeric_limits<std::uint64_t>::max() / bytes;
         reader.take(fits ? count * bytes : std::numeric_limits<std::uint64_t>::max(), what);
     } else if (type == string) {
@@ -97,8 +97,7 @@ std::optional<std::string> GgufMetadata::text(const std::string& key) const {
     if (value->type != string)
         refuse(key, "expected text");
     constexpr std::size_t lengthBytes = 8;
-    const auto bytes = value->bytes.subspan(lengthBytes);
-    return std::string(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+    return std::string(charactersOf(value->bytes.subspan(lengthBytes)));
 }
 
 std::optional<double> GgufMetadata::number(const std::string& key) const {
@@ -129,7 +128,7 @@ std::int64_t GgufMetadata::integerAt(const std::string& key, std::uint32_t type,
         case i32:
             return loadValue<std::int32_t>(source);
         case u64Type:
-            // What does not fit wraps below zero, which no caller accepts.
+            // Numbers beyond int64 wrap below zero, which no caller accepts.
             return static_cast<std::int64_t>(loadValue<std::uint64_t>(source));
         case i64:
             return loadValue<std::int64_t>(source);
@@ -180,7 +179,7 @@ std::optional<bool> GgufMetadata::flag(const std::string& key) const {
     const Value* value = find(key);
     if (!value)
         return std::nullopt;
-    if (value->type != boolean)
+    if (value->type != boolType)
         refuse(key, "expected true or false");
     return loadValue<std::uint8_t>(value->bytes.data()) != 0;
 }
@@ -206,7 +205,7 @@ std::optional<std::vector<std::string_view>> GgufMetadata::texts(const std::stri
 }
 
 std::optional<std::vector<float>> GgufMetadata::numbers(const std::string& key) const {
-    const Value* value = findArray(key, f32, "numbers of 32 bits");
+    const Value* value = findArray(key, f32, "32-bit numbers");
     if (!value)
         return std::nullopt;
     std::vector<float> numbers(value->count);
@@ -218,7 +217,7 @@ std::optional<std::vector<float>> GgufMetadata::numbers(const std::string& key) 
 std::optional<std::vector<std::int64_t>> GgufMetadata::integers(const std::string& key, std::int64_t least,
                                                                 std::int64_t most) const {
     const auto count = arrayLength(key);
-    // An array of texts says itself that it holds no numbers; its count says nothing of its size then.
+    // Texts have no fixed size that integers() could step by.
     const Value* value = find(key);
     if (count && scalarBytes(value->elementType) == 0)
         refuse(key, "expected a list of whole numbers");

@@ -1,16 +1,21 @@
 #include "backends/formats/hf_config.h"
 
 #include "analysis/base/error.h"
-#include "backends/formats/config_keys.h"
-#include "backends/formats/hf_layers.h"
+#include "backends/base/json_object.h"
+#include "backends/config/architectures.h"
 #include "backends/formats/hub_cache.h"
-#include "backends/config/spec_checks.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
+#include <charconv>
 #include <cmath>
+#include <cstdint>
 #include <filesystem>
+#include <limits>
+#include <set>
+#include <utility>
 
 namespace secateur {
 
@@ -18,32 +23,277 @@ namespace fs = std::filesystem;
 
 namespace {
 
+constexpr int mostCount = std::numeric_limits<int>::max();
+
+int widthAt(const JsonObject& config, std::string_view key, int otherwise) {
+    return static_cast<int>(config.integer(std::string(key), 1, mostWidth).value_or(otherwise));
+}
+
+int countAt(const JsonObject& config, std::string_view key, int otherwise) {
+    return static_cast<int>(config.integer(std::string(key), 0, mostCount).value_or(otherwise));
+}
+
+double positiveAt(const JsonObject& config, std::string_view key, double otherwise) {
+    const double value = config.number(std::string(key)).value_or(otherwise);
+    if (!(value > 0))
+        config.refuse(std::string(key), fmt::format("expected a number above 0, found {}", value));
+    return value;
+}
+
+double required(const JsonObject& config, const std::string& key) {
+    if (!config.number(key))
+        config.refuse(key, "is missing");
+    return positiveAt(config, key, 1);
+}
+
+double switchableAt(const JsonObject& config, std::string_view key, double otherwise) {
+    const std::string name(key);
+    if (!config.has(name))
+        return otherwise;
+    return config.number(name) ? positiveAt(config, key, 0) : 0;
+}
+
+Activation activationAt(const JsonObject& config, std::string_view key, Activation otherwise) {
+    static constexpr std::array known{
+        std::pair{std::string_view("silu"), Activation::silu},
+        std::pair{std::string_view("swish"), Activation::silu},
+        std::pair{std::string_view("gelu"), Activation::geluErf},
+        std::pair{std::string_view("gelu_python"), Activation::geluErf},
+        std::pair{std::string_view("gelu_new"), Activation::geluTanh},
+        std::pair{std::string_view("gelu_fast"), Activation::geluTanh},
+        std::pair{std::string_view("gelu_pytorch_tanh"), Activation::geluTanh},
+        std::pair{std::string_view("relu"), Activation::relu},
+    };
+    const auto name = config.text(std::string(key));
+    if (!name)
+        return otherwise;
+    for (const auto& [spelling, activation] : known) {
+        if (spelling == *name)
+            return activation;
+    }
+    config.refuse(std::string(key), fmt::format("the activation \"{}\" is unknown", *name));
+}
+
+void readScaling(const JsonObject& scaling, RotarySpec& rotary) {
+    // Before transformers 4.43 the key was "type".
+    const std::string key = scaling.has("rope_type") ? "rope_type" : "type";
+    const std::string type = scaling.text(key).value_or("default");
+    if (type == "default")
+        return;
+    rotary.factor = required(scaling, "factor");
+    if (type == "linear") {
+        rotary.scaling = RopeScaling::linear;
+    } else if (type == "llama3") {
+        rotary.scaling = RopeScaling::llama3;
+        rotary.lowFrequencyFactor = required(scaling, "low_freq_factor");
+        rotary.highFrequencyFactor = required(scaling, "high_freq_factor");
+        const auto context = scaling.integer("original_max_position_embeddings", 1, mostCount);
+        if (!context)
+            scaling.refuse("original_max_position_embeddings", "is missing");
+        rotary.originalContext = static_cast<int>(*context);
+    } else {
+        scaling.refuse(
+            key, fmt::format("the rotary scaling \"{}\" is unknown; supported are default, linear, llama3", type));
+    }
+}
+
+const std::string fullAttention = "full_attention";
+const std::string slidingAttention = "sliding_attention";
+
+int headDim(const JsonObject& config, const ArchitectureInfo& architecture, int hidden, int heads) {
+    // null means hidden / heads, an absent key the class's default.
+    const int otherwise = config.has("head_dim") ? 0 : architecture.defaults.headDim;
+    const int size = widthAt(config, "head_dim", otherwise);
+    return size > 0 ? size : headDimOf(hidden, heads, config.subject());
+}
+
+int kvHeads(const JsonObject& config, const ArchitectureInfo& architecture, int heads) {
+    const int otherwise = config.has("num_key_value_heads") ? 0 : architecture.defaults.kvHeads;
+    return widthAt(config, "num_key_value_heads", otherwise > 0 ? otherwise : heads);
+}
+
+/// @param kind the layer's kind in layer_types, by which rope_parameters may be grouped
+RotarySpec readRotary(const JsonObject& config, const ArchitectureInfo& architecture, int size,
+                      const std::string& kind) {
+    RotarySpec rotary;
+    if (architecture.positions != Positions::rotary)
+        return rotary;
+    double share = architecture.defaults.rotaryShare;
+    const bool isPartial = share < 1;
+    const bool isLocal = architecture.localRotary && kind == slidingAttention;
+    rotary.theta = isLocal ? positiveAt(config, "rope_local_base_freq", 1e4)
+                           : positiveAt(config, "rope_theta", architecture.defaults.ropeTheta);
+    if (isPartial)
+        share = positiveAt(config, "partial_rotary_factor", share);
+    if (const auto scaling = config.object("rope_scaling"); scaling && !isLocal)
+        readScaling(*scaling, rotary);
+    auto parameters = config.object("rope_parameters"); // transformers 5
+    if (parameters && parameters->object(kind))
+        parameters = parameters->object(kind);
+    if (parameters) {
+        rotary.theta = positiveAt(*parameters, "rope_theta", rotary.theta);
+        if (isPartial)
+            share = positiveAt(*parameters, "partial_rotary_factor", share);
+        readScaling(*parameters, rotary);
+    }
+    if (share > 1)
+        config.refuse("partial_rotary_factor", fmt::format("expected a share from 0 to 1, found {}", share));
+    rotary.dims = static_cast<int>(size * share);
+    return rotary;
+}
+
+void readBiases(const JsonObject& config, const ArchitectureInfo& architecture, LayerSpec& layer) {
+    const Biases biases = architecture.biases;
+    const bool all = biases == Biases::all;
+    const bool attention = all || (biases == Biases::byKey && config.flag("attention_bias").value_or(false));
+    const bool mlp = all || (biases == Biases::byKey && config.flag("mlp_bias").value_or(false));
+    layer.queryBias = layer.keyBias = layer.valueBias = attention || biases == Biases::queryKeyValue;
+    layer.outputBias = attention;
+    layer.gateBias = mlp && architecture.gatedMlp;
+    layer.upBias = layer.downBias = mlp;
+}
+
+double scoreScale(const JsonObject& config, const ArchitectureInfo& architecture, int size) {
+    if (!config.flag("scale_attn_weights").value_or(true)) // GPT-2
+        return 1;
+    const int scalar = architecture.defaults.queryScalar;
+    return 1 / std::sqrt(scalar > 0 ? positiveAt(config, "query_pre_attn_scalar", scalar) : size);
+}
+
+/// Whether each layer has a sliding window.
+std::vector<bool> windowed(const JsonObject& config, const ArchitectureInfo& architecture, std::size_t layers) {
+    std::vector<bool> local(layers, architecture.windows == Windows::all);
+    if (architecture.windows == Windows::none || architecture.windows == Windows::all)
+        return local;
+    const bool isQwen = architecture.windows == Windows::fromMaxWindowLayers;
+    if (isQwen && !config.flag("use_sliding_window").value_or(false))
+        return local;
+    if (const auto types = config.texts("layer_types")) {
+        if (types->size() != layers)
+            config.refuse("layer_types",
+                          fmt::format("expected {} types, one per layer, found {}", layers, types->size()));
+        for (std::size_t i = 0; i < layers; ++i) {
+            local[i] = (*types)[i] == slidingAttention;
+            if (!local[i] && (*types)[i] != fullAttention)
+                config.refuse("layer_types", fmt::format("the layer type \"{}\" is unknown", (*types)[i]));
+        }
+        return local;
+    }
+    const int first = countAt(config, "max_window_layers", 28);
+    const int period = widthAt(config, "sliding_window_pattern", 6);
+    for (std::size_t i = 0; i < layers; ++i) {
+        const auto index = static_cast<int>(i);
+        local[i] = isQwen                                        ? index >= first
+                   : architecture.windows == Windows::evenLayers ? index % 2 == 0
+                                                                 : (index + 1) % period != 0;
+    }
+    return local;
+}
+
+/// Heads that transformers 4 removed from the weights: {"0": [1, 5]}, by index of the stored layer.
+void takeOutPrunedHeads(const JsonObject& config, std::vector<LayerSpec>& layers) {
+    const auto pruned = config.object("pruned_heads");
+    if (!pruned)
+        return;
+    for (const std::string& key : pruned->keys()) {
+        int layer = -1;
+        const auto [end, failure] = std::from_chars(key.data(), key.data() + key.size(), layer);
+        if (failure != std::errc() || end != key.data() + key.size() || layer < 0 ||
+            layer >= static_cast<int>(layers.size()))
+            pruned->refuse(key, "is not the index of a layer");
+        const auto list = pruned->sizes(key).value_or(std::vector<std::int64_t>());
+        const std::set<std::int64_t> heads(list.begin(), list.end());
+        for (std::size_t i = 0; i < layers.size(); ++i) {
+            LayerSpec& spec = layers[i];
+            if ((spec.stored < 0 ? static_cast<int>(i) : spec.stored) != layer)
+                continue;
+            if (!heads.empty() && *heads.rbegin() >= spec.heads)
+                pruned->refuse(key,
+                               fmt::format("names head {}, but the layer has {} heads", *heads.rbegin(), spec.heads));
+            spec.heads -= static_cast<int>(heads.size());
+            spec.kvHeads = spec.heads;
+        }
+    }
+}
+
+/// Repeats the layers as ALBERT does: each application of a group runs all layers of the group.
+void shareLayers(const JsonObject& config, std::vector<LayerSpec>& layers) {
+    const int inner = widthAt(config, "inner_group_num", 1);
+    const int groups = widthAt(config, "num_hidden_groups", 1);
+    const auto applications = static_cast<int>(layers.size());
+    if (groups > applications || std::int64_t{inner} * applications > mostLayers)
+        config.refuse("num_hidden_groups",
+                      fmt::format("{} groups of {} layers cannot form {} layers", groups, inner, applications));
+    std::vector<LayerSpec> all;
+    for (int application = 0; application < applications; ++application) {
+        // The formula of transformers, which also holds if the number of groups is not a divisor.
+        const int group = static_cast<int>(application / (static_cast<double>(applications) / groups));
+        for (int i = 0; i < inner; ++i) {
+            all.push_back(layers[static_cast<std::size_t>(application)]);
+            if (const int stored = group * inner + i; stored != static_cast<int>(all.size()) - 1)
+                all.back().stored = stored;
+        }
+    }
+    layers = std::move(all);
+}
+
+std::vector<LayerSpec> readLayers(const JsonObject& config, const ArchitectureInfo& architecture, int hidden) {
+    const ConfigDefaults& defaults = architecture.defaults;
+    LayerSpec layer;
+    layer.heads = widthAt(config, architecture.keys.heads, defaults.heads);
+    layer.kvHeads = kvHeads(config, architecture, layer.heads);
+    layer.headDim = headDim(config, architecture, hidden, layer.heads);
+    layer.ffn = widthAt(config, architecture.keys.ffn, defaults.ffn > 0 ? defaults.ffn : 4 * hidden);
+    layer.normsHeads = architecture.normsHeads;
+    layer.scoreScale = scoreScale(config, architecture, layer.headDim);
+    readBiases(config, architecture, layer);
+
+    const std::string layersKey(architecture.keys.layers);
+    const auto count = static_cast<std::size_t>(config.integer(layersKey, 1, mostLayers).value_or(defaults.layers));
+    const int window = config.has("sliding_window") ? countAt(config, "sliding_window", 0) : defaults.window;
+    const bool byLayer = config.flag("scale_attn_by_inverse_layer_idx").value_or(false); // GPT-2
+    const RotarySpec everywhere = readRotary(config, architecture, layer.headDim, fullAttention);
+    const RotarySpec inWindows = readRotary(config, architecture, layer.headDim, slidingAttention);
+    const std::vector<bool> local = windowed(config, architecture, count);
+    std::vector<LayerSpec> layers(count, layer);
+    for (std::size_t i = 0; i < count; ++i) {
+        layers[i].window = local[i] ? window : 0;
+        layers[i].rotary = local[i] ? inWindows : everywhere;
+        if (byLayer)
+            layers[i].scoreScale /= static_cast<double>(i + 1);
+    }
+    if (defaults.embeddingWidth > 0)
+        shareLayers(config, layers);
+    takeOutPrunedHeads(config, layers);
+    return layers;
+}
+
 constexpr std::size_t longestConfig = 16'000'000;
 
 JsonObject readConfig(const std::string& path) {
     if (!fs::exists(path))
-        throw Error("does not exist", path, "Weights are read with the config.json that lies beside them");
+        throw Error("does not exist", path, "Weights need a config.json in the same folder");
     const auto file = MappedFile::open(path);
     const auto bytes = file->bytes();
     if (bytes.size() > longestConfig)
-        throw Error(fmt::format("is {} bytes long; at most {} are read", bytes.size(), longestConfig), path);
-    return JsonObject::parse({reinterpret_cast<const char*>(bytes.data()), bytes.size()}, path);
+        throw Error(fmt::format("is {} bytes long; the limit is {}", bytes.size(), longestConfig), path);
+    return JsonObject::parse(charactersOf(bytes), path);
 }
 
-/// What this program does not do, by the key that asks for it.
-void refuseOthers(const JsonObject& config, Family family) {
+/// Refuses models that are not supported, by the key that describes them.
+void refuseUnsupported(const JsonObject& config, Family family) {
     const auto refuseWhere = [&](const char* key, const char* why) {
         if (config.flag(key).value_or(false))
             config.refuse(key, why);
     };
-    refuseWhere("is_encoder_decoder", "models of an encoder and a decoder are not read");
-    refuseWhere("add_cross_attention", "cross-attention is not read");
-    refuseWhere("qk_layernorm", "norms of queries and keys are not read in this architecture");
+    refuseWhere("is_encoder_decoder", "encoder-decoder models are not supported");
+    refuseWhere("add_cross_attention", "cross-attention is not supported");
+    refuseWhere("qk_layernorm", "norms of queries and keys are not supported in this architecture");
     if (family == Family::encoder)
-        refuseWhere("is_decoder", "an encoder turned into a decoder is not read");
+        refuseWhere("is_decoder", "encoders used as decoders are not supported");
     const std::string positions = config.text("position_embedding_type").value_or("absolute");
     if (positions != "absolute")
-        config.refuse("position_embedding_type", fmt::format("\"{}\" is not read, only \"absolute\"", positions));
+        config.refuse("position_embedding_type", fmt::format("\"{}\" is not supported, only \"absolute\"", positions));
 }
 
 int classesOf(const JsonObject& config) {
@@ -75,7 +325,7 @@ void readEmbeddings(const JsonObject& config, const ArchitectureInfo& architectu
 ModelSpec readSpec(const JsonObject& config, const ArchitectureInfo& architecture) {
     const ConfigDefaults& defaults = architecture.defaults;
     ModelSpec spec = specOf(architecture);
-    refuseOthers(config, spec.family);
+    refuseUnsupported(config, spec.family);
     spec.hidden = widthAt(config, architecture.keys.hidden, defaults.hidden);
     readEmbeddings(config, architecture, spec);
     spec.normEpsilon = positiveAt(config, architecture.keys.normEpsilon, defaults.normEpsilon);
@@ -91,7 +341,7 @@ ModelSpec readSpec(const JsonObject& config, const ArchitectureInfo& architectur
     return spec;
 }
 
-/// The directory's name, as files in it are all called model; in the hub's cache, where it is a hash, the repository's.
+/// The file's name; for a directory or "model..." the directory's name; in the hub's cache the repository's name.
 std::string nameOf(const fs::path& path) {
     const bool isDirectory = fs::is_directory(path);
     if (const std::string stem = path.stem().string(); !isDirectory && !stem.starts_with("model"))
@@ -106,36 +356,36 @@ std::string nameOf(const fs::path& path) {
     return directory.filename().string();
 }
 
-std::string tokenizerBeside(const fs::path& directory) {
+} // namespace
+
+std::string tokenizerFileIn(const std::string& directory) {
     for (const char* name :
          {"tokenizer.json", "tokenizer.model", "spiece.model", "sentencepiece.bpe.model", "vocab.txt", "vocab.json"}) {
-        if (fs::exists(directory / name))
+        if (fs::exists(fs::path(directory) / name))
             return name;
     }
     return {};
 }
 
-} // namespace
-
 CheckpointDescription describeHf(const std::string& path, const std::string& configPath) {
     const JsonObject config = readConfig(configPath);
     const auto modelType = config.text("model_type");
     if (!modelType)
-        config.refuse("model_type", "is missing, so the architecture is not known");
+        config.refuse("model_type", "is missing; it names the architecture");
     if (const auto quantised = config.object("quantization_config"))
-        throw Error(fmt::format("says that the weights are quantised by {}, which cannot be read",
-                                quantised->text("quant_method").value_or("a method it does not name")),
+        throw Error(fmt::format("describes weights quantised by {}, which is not supported",
+                                quantised->text("quant_method").value_or("an unnamed method")),
                     configPath, "Open the unquantised checkpoint or a GGUF file");
     try {
         const ArchitectureInfo& architecture = architectureOfModelType(*modelType);
-        // Multimodal checkpoints describe their language model apart.
+        // Multimodal checkpoints describe their language model in an object of its own.
         const auto text = config.object("text_config");
         return {.spec = readSpec(text ? *text : config, architecture),
                 .tensors = architecture.hfTensors,
                 .prefixes = architecture.prefixes,
                 .unused = architecture.unused,
                 .name = nameOf(path),
-                .tokenizer = tokenizerBeside(fs::path(configPath).parent_path())};
+                .tokenizer = tokenizerFileIn(fs::path(configPath).parent_path().string())};
     } catch (const Error& error) {
         throw error.subject().empty() ? error.within(configPath) : error;
     }

@@ -8,13 +8,15 @@
 
 namespace secateur {
 
-/// Reads a Hugging Face config.json, in the spellings of transformers 4 and 5; what it leaves out is the configuration
-/// class's default. @param path what the person opened: a directory or a file
+/// Reads a Hugging Face config.json, as written by transformers 4 or 5. Missing keys take the configuration class's
+/// defaults. @param path the directory or file that the user opened
 /// @throws Error naming the key
 CheckpointDescription describeHf(const std::string& path, const std::string& configPath);
 
-/// What the config.json of an opened classifier calls its classes, in order; nothing where there is none, or where it
-/// does not name them all.
+/// Name of the tokenizer file that a Hugging Face directory is read with; empty if it has none.
+std::string tokenizerFileIn(const std::string& directory);
+
+/// Class names of a classifier from its config.json, in order; empty if it does not name all of them.
 std::vector<std::string> classNames(const ModelCard& model);
 
 } // namespace secateur

@@ -1,9 +1,9 @@
 #include "backends/formats/hf_weights.h"
 
 #include "analysis/base/error.h"
-#include "backends/formats/foreign_files.h"
+#include "backends/base/json_object.h"
+#include "backends/formats/checkpoint.h"
 #include "backends/formats/hf_config.h"
-#include "backends/formats/shard_index.h"
 
 #include <fmt/format.h>
 
@@ -32,7 +32,8 @@ std::vector<TensorEntry> readShards(const fs::path& index, const HfWeights& weig
             names.insert(entry.name);
         const auto missing = std::ranges::find_if_not(listed, [&](const auto& name) { return names.contains(name); });
         if (missing != listed.end())
-            throw Error(fmt::format("puts {} in {}, which does not hold it", *missing, shard), index.string());
+            throw Error(fmt::format("lists tensor {} in {}, which does not contain it", *missing, shard),
+                        index.string());
         std::ranges::move(found, std::back_inserter(entries));
     }
     return entries;
@@ -52,7 +53,7 @@ private:
     fs::path m_config;
 };
 
-/// A file, or the index that lists it as one of several shards.
+/// The index that lists a file as one of several shards, else the file.
 fs::path indexOver(const fs::path& file, const HfWeights& weights) {
     const fs::path index = file.parent_path() / weights.index;
     if (file.filename().string().find("-of-") == std::string::npos || !fs::exists(index))
@@ -66,6 +67,13 @@ fs::path weightsIn(const fs::path& directory, const HfWeights& weights) {
             return directory / name;
     }
     throw Error(fmt::format("has neither {} nor {}", weights.single, weights.index), directory.string());
+}
+
+constexpr std::size_t longestIndex = 100'000'000;
+
+bool isPlainName(const std::string& name) {
+    return !name.empty() && name != "." && name != ".." && name.find_first_of("/\\") == std::string::npos &&
+           name.find('\0') == std::string::npos;
 }
 
 } // namespace
@@ -84,6 +92,25 @@ std::unique_ptr<const Checkpoint> openHf(const std::string& path, const HfWeight
     if (tensors.empty())
         throw Error("has no weights", file.string());
     return std::make_unique<HfCheckpoint>(path, file.parent_path() / configName, std::move(tensors));
+}
+
+ShardIndex readShardIndex(const std::shared_ptr<const MappedFile>& file) {
+    const auto bytes = file->bytes();
+    if (bytes.size() > longestIndex)
+        throw Error(fmt::format("is {} bytes long; the limit is {}", bytes.size(), longestIndex), file->path());
+    const auto weightMap = JsonObject::parse(charactersOf(bytes), file->path()).object("weight_map");
+    if (!weightMap)
+        throw Error("has no weight_map", file->path());
+    ShardIndex shards;
+    for (const std::string& tensor : weightMap->keys()) {
+        const std::string shard = weightMap->text(tensor).value_or("");
+        if (!isPlainName(shard))
+            weightMap->refuse(tensor, fmt::format("expected a plain file name, found \"{}\"", shard));
+        shards[shard].push_back(tensor);
+    }
+    if (shards.empty())
+        throw Error("lists no tensors", file->path());
+    return shards;
 }
 
 } // namespace secateur

@@ -1,5 +1,8 @@
 #include "backends/formats/hub_cache.h"
 
+#include "backends/formats/pytorch.h"
+#include "backends/formats/safetensors.h"
+
 #include <algorithm>
 #include <array>
 #include <chrono>
@@ -26,7 +29,7 @@ std::string environment(const char* name) {
     return text;
 }
 
-/// What a folder holds, in order of names; nothing when it cannot be listed.
+/// The entries of a folder, sorted by name; none if it cannot be listed.
 std::vector<fs::path> entriesOf(const fs::path& folder) {
     std::vector<fs::path> entries;
     std::error_code failure;
@@ -38,7 +41,7 @@ std::vector<fs::path> entriesOf(const fs::path& folder) {
 
 bool isFile(const fs::path& path) {
     std::error_code ignored;
-    return fs::is_regular_file(path, ignored); // follows links; a dangling one is none
+    return fs::is_regular_file(path, ignored); // follows links; false for a dangling one
 }
 
 bool isFolder(const fs::path& path) {
@@ -55,7 +58,7 @@ std::int64_t modifiedSeconds(const fs::path& path) {
     return std::chrono::duration_cast<std::chrono::seconds>(since).count();
 }
 
-/// What it takes to list these files as one model.
+/// Adds the size and the time of these files to a model.
 void addFiles(CachedModel& model, const std::vector<fs::path>& files) {
     for (const fs::path& file : files) {
         std::error_code failure;
@@ -74,27 +77,18 @@ std::vector<fs::path> filesIn(const fs::path& folder, Keep keep) {
     return files;
 }
 
-/// The weights beside a config.json, in the first form that is there.
+/// Files of the weights next to a config.json, in the first format found.
 std::vector<fs::path> weightsIn(const fs::path& snapshot) {
-    struct Form {
-        const char* whole;
-        const char* index;
-        std::string_view prefix;
-        std::string_view extension;
-    };
-    constexpr std::array forms{
-        Form{"model.safetensors", "model.safetensors.index.json", "model", ".safetensors"},
-        Form{"pytorch_model.bin", "pytorch_model.bin.index.json", "pytorch_model", ".bin"},
-    };
     if (!isFile(snapshot / "config.json"))
         return {};
-    for (const Form& form : forms) {
-        if (isFile(snapshot / form.whole))
-            return {snapshot / form.whole};
-        if (!isFile(snapshot / form.index))
+    for (const HfWeights& format : {safetensorsWeights, pytorchWeights}) {
+        const fs::path single(format.single);
+        if (isFile(snapshot / single))
+            return {snapshot / single};
+        if (!isFile(snapshot / format.index))
             continue;
         auto shards = filesIn(snapshot, [&](const std::string& name) {
-            return name.starts_with(form.prefix) && name.ends_with(form.extension);
+            return name.starts_with(single.stem().string()) && name.ends_with(single.extension().string());
         });
         if (!shards.empty())
             return shards;
@@ -102,7 +96,7 @@ std::vector<fs::path> weightsIn(const fs::path& snapshot) {
     return {};
 }
 
-/// "name-00001-of-00003.gguf" without its number and what follows; nothing for a file that is whole.
+/// "name-" of "name-00001-of-00003.gguf"; nothing for a file that is not part of a split model.
 std::optional<std::string> splitName(const std::string& name) {
     constexpr std::string_view form = "-00001-of-00003.gguf";
     if (name.size() <= form.size())
@@ -117,7 +111,7 @@ std::optional<std::string> splitName(const std::string& name) {
     return name.substr(0, name.size() - form.size() + 1);
 }
 
-/// A GGUF model: its file or, of a split one, all of them, the one to open first. Image encoders are none.
+/// The files of each GGUF model, the one to open first. Image encoders ("mmproj") do not count.
 std::vector<std::vector<fs::path>> ggufsIn(const fs::path& folder) {
     std::vector<std::vector<fs::path>> models;
     std::optional<std::string> current;
@@ -145,7 +139,7 @@ bool holdsCheckpoint(const fs::path& snapshot) {
     return !weightsIn(snapshot).empty() || !allGgufs(snapshot).empty();
 }
 
-/// The snapshot that refs/main names, then the others, newest first.
+/// The snapshot that refs/main names, then the others from the newest.
 std::vector<fs::path> snapshotsOf(const fs::path& repository) {
     std::string main;
     if (const fs::path reference = repository / "refs" / "main"; isFile(reference))

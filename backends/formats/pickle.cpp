@@ -1,8 +1,7 @@
 #include "backends/formats/pickle.h"
 
 #include "analysis/base/error.h"
-#include "backends/base/byte_reader.h"
-#include "backends/formats/pickle_opcodes.h"
+#include "backends/base/mapped_file.h"
 
 #include <fmt/format.h>
 
@@ -13,6 +12,61 @@
 
 namespace secateur {
 
+namespace pickle_opcode {
+
+/// The instructions of protocols 2 to 5 that torch.save writes, and their variants.
+enum PickleOpcode : std::uint8_t {
+    mark = '(',
+    stop = '.',
+    pop = '0',
+    popMark = '1',
+    duplicate = '2',
+    binFloat = 'G',
+    binInt = 'J',
+    binInt1 = 'K',
+    binInt2 = 'M',
+    none = 'N',
+    newTrue = 0x88,
+    newFalse = 0x89,
+    long1 = 0x8a,
+    long4 = 0x8b,
+    binString = 'T',
+    shortBinString = 'U',
+    binUnicode = 'X',
+    shortBinUnicode = 0x8c,
+    binUnicode8 = 0x8d,
+    binBytes = 'B',
+    shortBinBytes = 'C',
+    binBytes8 = 0x8e,
+    emptyDictionary = '}',
+    emptyList = ']',
+    emptyTuple = ')',
+    dictionary = 'd',
+    list = 'l',
+    tuple = 't',
+    tuple1 = 0x85,
+    tuple2 = 0x86,
+    tuple3 = 0x87,
+    append = 'a',
+    appends = 'e',
+    setItem = 's',
+    setItems = 'u',
+    global = 'c',
+    stackGlobal = 0x93,
+    reduce = 'R',
+    build = 'b',
+    binPersistentId = 'Q',
+    binPut = 'q',
+    longBinPut = 'r',
+    memoize = 0x94,
+    binGet = 'h',
+    longBinGet = 'j',
+    protocol = 0x80,
+    frame = 0x95,
+};
+
+} // namespace pickle_opcode
+
 namespace {
 
 using namespace pickle_opcode;
@@ -20,16 +74,12 @@ using PickleKind = PickleValue::Kind;
 using Index = std::uint32_t;
 
 constexpr std::size_t longestPickle = 256 << 20;
-constexpr std::size_t mostKept = 5'000'000; // a tensor takes about eighty
+constexpr std::size_t mostKept = 5'000'000; // values and references; a tensor needs about eighty
 constexpr std::uint8_t newestProtocol = 5;
 constexpr std::string_view orderedDictionary = "collections.OrderedDict";
 const char* const what = "a pickle";
 
-std::string_view asText(std::span<const std::byte> bytes) {
-    return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
-}
-
-/// The virtual machine that a pickle is a program for, without the instructions that reach outside.
+/// The virtual machine that executes pickles, without the instructions that import or call anything.
 class Machine {
 public:
     Machine(std::span<const std::byte> bytes, const std::string& subject, std::span<const std::string_view> globals)
@@ -55,7 +105,9 @@ private:
     bool stepObject(std::uint8_t opcode);
 
     void add(PickleValue value);
-    void addText(PickleKind kind, std::uint64_t length) { add({kind, 0, asText(m_reader.take(length, what)), {}}); }
+    void addText(PickleKind kind, std::uint64_t length) {
+        add({kind, 0, charactersOf(m_reader.take(length, what)), {}});
+    }
     void addInteger(std::int64_t number) { add({PickleKind::integer, number, {}, {}}); }
     void addLong(std::uint64_t length);
     void addGlobal(std::string_view module, std::string_view name);
@@ -70,10 +122,10 @@ private:
     Index take();
     std::vector<Index> take(std::size_t count);
     std::vector<Index> takeToMark();
-    /// The value on top, which must be of that kind.
+    /// The value on top of the stack. @throws Error if it is of another kind
     PickleValue& container(PickleKind kind);
     void extend(PickleKind kind, const std::vector<Index>& items);
-    /// Counts what is kept, so that a small pickle cannot describe a large value.
+    /// Counts values, so that a small pickle cannot expand to a large value.
     void account(std::size_t count);
     void remember(std::uint64_t place);
     void recall(std::uint64_t place);
@@ -86,7 +138,7 @@ private:
     std::span<const std::string_view> m_globals;
     Pickle m_pickle;
     std::vector<Index> m_stack;
-    std::vector<std::size_t> m_marks; ///< sizes that the stack had
+    std::vector<std::size_t> m_marks; ///< the stack's size at each mark
     std::unordered_map<std::uint64_t, Index> m_memo;
     std::size_t m_kept = 0;
 };
@@ -106,7 +158,7 @@ void Machine::add(PickleValue value) {
 void Machine::addLong(std::uint64_t length) {
     const auto bytes = m_reader.take(length, what);
     if (bytes.size() > sizeof(std::int64_t))
-        return add({PickleKind::longInteger, 0, asText(bytes), {}});
+        return add({PickleKind::longInteger, 0, charactersOf(bytes), {}});
     // The last byte's upper bit is the sign.
     const bool isNegative = !bytes.empty() && (bytes.back() & std::byte{0x80}) != std::byte{0};
     std::int64_t number = isNegative ? -1 : 0;
@@ -121,14 +173,14 @@ void Machine::addGlobal(std::string_view module, std::string_view name) {
         return add({PickleKind::global, 0, orderedDictionary, {}});
     if (known == m_globals.end())
         throw Error(
-            fmt::format("would import {}, which weights have no need of", full), m_subject,
-            "Nothing in it was run; if it is to be trusted, load it in PyTorch and save its state_dict() alone");
+            fmt::format("would import {}, which weights do not need", full), m_subject,
+            "No code in it was executed; if you trust the file, load it in PyTorch and save only its state_dict()");
     add({PickleKind::global, 0, *known, {}});
 }
 
 Index Machine::take() {
     if (m_stack.size() <= floor())
-        refuse(fmt::format("takes a value where there is none, at byte {}", m_reader.position()));
+        refuse(fmt::format("takes a value from an empty stack, at byte {}", m_reader.position()));
     const Index index = m_stack.back();
     m_stack.pop_back();
     return index;
@@ -143,7 +195,7 @@ std::vector<Index> Machine::take(std::size_t count) {
 
 std::vector<Index> Machine::takeToMark() {
     if (m_marks.empty())
-        refuse(fmt::format("closes a group that it did not open, at byte {}", m_reader.position()));
+        refuse(fmt::format("closes a group that was not opened, at byte {}", m_reader.position()));
     std::vector<Index> items = take(m_stack.size() - m_marks.back());
     m_marks.pop_back();
     return items;
@@ -151,8 +203,8 @@ std::vector<Index> Machine::takeToMark() {
 
 PickleValue& Machine::container(PickleKind kind) {
     if (m_stack.size() <= floor() || m_pickle.values[m_stack.back()].kind != kind)
-        refuse(fmt::format("fills something that is no {}, at byte {}", kind == PickleKind::list ? "list" : "dictionary",
-                           m_reader.position()));
+        refuse(fmt::format("adds items to a value that is not a {}, at byte {}",
+                           kind == PickleKind::list ? "list" : "dictionary", m_reader.position()));
     return m_pickle.values[m_stack.back()];
 }
 
@@ -173,24 +225,24 @@ void Machine::remember(std::uint64_t place) {
 void Machine::recall(std::uint64_t place) {
     const auto found = m_memo.find(place);
     if (found == m_memo.end())
-        refuse(fmt::format("refers to value {}, which it did not keep", place));
+        refuse(fmt::format("refers to memo entry {}, which it did not store", place));
     push(found->second);
 }
 
 std::string_view Machine::line() {
-    const std::string_view rest = asText(m_bytes.subspan(m_reader.position()));
+    const std::string_view rest = charactersOf(m_bytes.subspan(m_reader.position()));
     const std::size_t end = std::min(rest.find('\n'), rest.size());
     m_reader.take(end + 1, what);
     return rest.substr(0, end);
 }
 
-/// An OrderedDict is a dictionary, made empty or of a list of pairs; any other call is kept.
+/// Makes a dictionary of an OrderedDict, which is created empty or from a list of pairs; keeps any other call.
 void Machine::call() {
     const Index arguments = take();
     const Index callable = take();
     const auto& values = m_pickle.values;
     if (values[arguments].kind != PickleKind::tuple || values[callable].kind != PickleKind::global)
-        refuse(fmt::format("calls something that is no function, at byte {}", m_reader.position()));
+        refuse(fmt::format("calls a value that is not a function, at byte {}", m_reader.position()));
     if (values[callable].text != orderedDictionary)
         return addItems(PickleKind::call, {callable, arguments});
     std::vector<Index> items;
@@ -199,7 +251,7 @@ void Machine::call() {
         account(2 * pairs.items.size());
         for (const Index pair : pairs.items) {
             if (pairs.kind != PickleKind::list || values[pair].items.size() != 2)
-                refuse("makes an OrderedDict of something that is no list of pairs");
+                refuse("makes an OrderedDict from a value that is not a list of pairs");
             items.insert(items.end(), values[pair].items.begin(), values[pair].items.end());
         }
     }
@@ -306,7 +358,7 @@ bool Machine::stepObject(std::uint8_t opcode) {
         const std::vector<Index> names = take(2);
         for (const Index name : names) {
             if (m_pickle.values[name].kind != PickleKind::text)
-                refuse("imports something whose name is no text");
+                refuse("imports a global whose name is not text");
         }
         return addGlobal(m_pickle.values[names[0]].text, m_pickle.values[names[1]].text), true;
     }
@@ -331,10 +383,11 @@ bool Machine::step() {
         return false;
     case protocol:
         if (const std::uint8_t version = m_reader.u8(what); version > newestProtocol)
-            throw Error(fmt::format("is a pickle of protocol {}; up to {} is read", version, newestProtocol),
-                        m_subject);
+            throw Error(
+                fmt::format("is a pickle of protocol {}; protocols up to {} are supported", version, newestProtocol),
+                m_subject);
         return true;
-    case frame: // how the stream was cut into pieces when it was written
+    case frame: // the length of a frame, which only helps reading ahead
         m_reader.u64(what);
         return true;
     case mark:
@@ -354,9 +407,9 @@ bool Machine::step() {
     default:
         if (stepScalar(opcode) || stepContainer(opcode) || stepMemo(opcode) || stepObject(opcode))
             return true;
-        throw Error(fmt::format("has the pickle instruction 0x{:02x} at byte {}, which weights have no need of", opcode,
-                                position),
-                    m_subject, "Nothing in it was run");
+        throw Error(
+            fmt::format("has the pickle instruction 0x{:02x} at byte {}, which weights do not need", opcode, position),
+            m_subject, "No code in it was executed");
     }
 }
 

@@ -9,21 +9,21 @@
 
 namespace secateur {
 
-/// A value of a pickle. It refers to others by their index, so that values may be shared and even contain themselves.
+/// A value of a pickle. It refers to others by index, so that values may be shared and even contain themselves.
 struct PickleValue {
     enum class Kind {
         none,
         boolean, ///< `integer` is 0 or 1
         integer,
-        longInteger, ///< of more than 64 bits: its bytes, lowest first, are `text`
-        real,        ///< its number is left out: nothing asks for it
+        longInteger, ///< of more than 64 bits: `text` holds its bytes, lowest first
+        real,        ///< its number is not kept: no reader needs it
         text,
         bytes, ///< in `text`
         list,
         tuple,
         dictionary, ///< `items`: key, value, key, value...
         global,     ///< `text` is its full name
-        call,       ///< `items`: the global, its arguments as a tuple; it was not made
+        call,       ///< `items`: the global and its arguments as a tuple; the call was not executed
         external,   ///< `items`: its persistent id
     };
     Kind kind = Kind::none;
@@ -40,10 +40,9 @@ struct Pickle {
     const PickleValue& operator[](std::uint32_t index) const { return values[index]; }
 };
 
-/// Reads what the pickle at the beginning of `bytes` describes, and runs nothing: globals are names, calls of them are
-/// kept as they are written, but for collections.OrderedDict, which becomes a dictionary. State given to an object
-/// after it was made is dropped.
-/// @param globals full names ("torch._utils._rebuild_tensor_v2") that may occur; any other ends the reading
+/// Reads the pickle at the beginning of `bytes` without executing code: globals are only names, and calls are kept as
+/// values, except that collections.OrderedDict becomes a dictionary. State set on an object (BUILD) is dropped.
+/// @param globals full names ("torch._utils._rebuild_tensor_v2") that may occur; any other one is an error
 /// @throws Error naming the global or the opcode
 Pickle readPickle(std::span<const std::byte> bytes, const std::string& subject,
                   std::span<const std::string_view> globals);

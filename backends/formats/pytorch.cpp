@@ -1,7 +1,7 @@
 #include "backends/formats/pytorch.h"
 
 #include "analysis/base/error.h"
-#include "backends/base/byte_reader.h"
+#include "backends/base/mapped_file.h"
 #include "backends/formats/pytorch_tensors.h"
 #include "backends/formats/zip_directory.h"
 
@@ -21,31 +21,28 @@ constexpr std::string_view legacyMagic = "\x80\x02\x8a\x0a\x6c\xfc\x9c\x46\xf9\x
 constexpr std::int64_t legacyVersion = 1001;
 constexpr std::string_view pickleName = "data.pkl";
 
-std::string_view charactersOf(std::span<const std::byte> bytes) {
-    return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
-}
-
 Error bigEndian(const std::string& subject) {
-    return Error("is written for big-endian machines, which is not read", subject);
+    return Error("is written in big-endian byte order, which is not supported", subject);
 }
 
-/// The folder of the archive that holds the pickle, with its separator.
+/// The archive's folder that holds the pickle, with a slash at its end.
 std::string folderOf(const ZipDirectory& archive, const std::string& path) {
     for (const auto& [name, entry] : archive.entries()) {
         const std::size_t slash = name.find('/');
         if (slash != std::string::npos && std::string_view(name).substr(slash + 1) == pickleName)
             return name.substr(0, slash + 1);
     }
-    throw Error("is a zip archive, but none that torch.save wrote", path, "It holds no data.pkl");
+    throw Error("is a zip archive that torch.save did not write", path, "It has no data.pkl");
 }
 
 std::vector<TensorEntry> readArchive(const std::shared_ptr<const MappedFile>& file) {
     const ZipDirectory archive(file);
     const std::string folder = folderOf(archive, file->path());
     if (archive.has(folder + "constants.pkl"))
-        throw Error("is a TorchScript archive, which is not read", file->path(),
+        throw Error("is a TorchScript archive, which is not supported", file->path(),
                     "Load it in PyTorch and save its state_dict()");
-    if (const std::string order = folder + "byteorder"; archive.has(order) && charactersOf(archive.bytes(order)) != "little")
+    if (const std::string order = folder + "byteorder";
+        archive.has(order) && charactersOf(archive.bytes(order)) != "little")
         throw bigEndian(file->path());
     const std::string name = folder + std::string(pickleName);
     const Pickle pickle = readPickle(archive.bytes(name), file->path() + ": " + name, pytorchGlobals());
@@ -53,8 +50,8 @@ std::vector<TensorEntry> readArchive(const std::shared_ptr<const MappedFile>& fi
                         [&](const TorchStorage& storage) { return archive.bytes(folder + "data/" + storage.key); });
 }
 
-/// A file of before 1.6: pickles of a magic number, a version, the system, the tensors and the keys of the storages;
-/// then the storages in the order of their keys, each after its count.
+/// A file of PyTorch before 1.6: pickles of a magic number, a version, the system, the tensors and the storage keys;
+/// then the storages in the order of their keys, each after its number of elements.
 class LegacyFile {
 public:
     explicit LegacyFile(std::shared_ptr<const MappedFile> file)
@@ -64,10 +61,10 @@ public:
     std::vector<TensorEntry> tensors() {
         const Pickle magic = next();
         if (magic[magic.top].kind != PickleValue::Kind::longInteger || magic[magic.top].text != legacyNumber)
-            throw Error("is a pickle, but none that torch.save wrote", m_file->path());
+            throw Error("is a pickle that torch.save did not write", m_file->path());
         const Pickle version = next();
         if (version[version.top].integer != legacyVersion)
-            throw Error(fmt::format("is of version {} of torch.save's old format; {} is read",
+            throw Error(fmt::format("has version {} of torch.save's old format; {} is supported",
                                     version[version.top].integer, legacyVersion),
                         m_file->path());
         checkSystem(next());
@@ -110,13 +107,13 @@ private:
         for (const std::uint32_t key : keys[keys.top].items) {
             const auto found = described.find(keys[key].text);
             if (found == described.end())
-                throw Error("keeps a storage that no tensor uses", m_file->path(), "The file is damaged");
+                throw Error("has a storage that no tensor uses", m_file->path(), "The file is damaged");
             const TorchStorage& storage = found->second;
             const std::string what = "storage " + storage.key;
             const std::uint64_t count = reader.u64(what);
             const auto unit = static_cast<std::uint64_t>(storage.type ? storage.type->bytes : 1);
             if (count != static_cast<std::uint64_t>(storage.count) || count > reader.left() / unit)
-                throw Error(fmt::format("has {} numbers in {}, where {} are described and {} bytes are left", count,
+                throw Error(fmt::format("states {} numbers in {}, but {} are described and {} bytes are left", count,
                                         what, storage.count, reader.left()),
                             m_file->path(), "The file is cut short or damaged");
             m_storages[storage.key] = reader.take(count * unit, what);

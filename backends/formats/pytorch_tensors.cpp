@@ -14,7 +14,7 @@ namespace {
 
 using Kind = PickleValue::Kind;
 
-// What a pickle says once, many tensors may refer to: what is copied for each of them is kept short.
+// Many tensors may refer to one value of a pickle, so the data copied for each must be short.
 constexpr std::size_t mostDimensions = 64;
 constexpr std::size_t longestKey = 255;
 
@@ -76,7 +76,7 @@ constexpr auto globalNames = [] {
     return result;
 }();
 
-/// The global that a value is, or calls; nullptr when it does neither.
+/// The global that a value is or calls; nullptr if neither.
 const TorchGlobal* globalOf(const Pickle& pickle, const PickleValue& value) {
     const PickleValue& named = value.kind == Kind::call ? pickle[value.items[0]] : value;
     if (named.kind != Kind::global)
@@ -101,7 +101,7 @@ bool holdsTensors(const Pickle& pickle, const PickleValue& value) {
     return false;
 }
 
-/// The value of a key in a dictionary; nullptr when there is none.
+/// The value of a key in a dictionary; nullptr if there is none.
 const PickleValue* find(const Pickle& pickle, const PickleValue& dictionary, std::string_view key) {
     const PickleValue* found = nullptr;
     for (std::size_t i = 0; i < dictionary.items.size(); i += 2) {
@@ -112,12 +112,11 @@ const PickleValue* find(const Pickle& pickle, const PickleValue& dictionary, std
     return found;
 }
 
-/// The dictionary of tensors: the whole value, or one in it that a training script put beside other things.
+/// The dictionary of tensors: the top-level value, or one that a training script stored in it with other values.
 const PickleValue& stateDict(const Pickle& pickle, const std::string& subject) {
     const PickleValue& top = pickle[pickle.top];
     if (top.kind != Kind::dictionary)
-        throw Error("holds something else than a dictionary of tensors", subject,
-                    "Save the state_dict() of a model alone");
+        throw Error("is not a dictionary of tensors", subject, "Save only the state_dict() of the model");
     if (holdsTensors(pickle, top))
         return top;
     for (const std::string_view key : {"state_dict", "model_state_dict", "model"}) {
@@ -147,7 +146,7 @@ public:
 
     TorchStorage storage() const { return torchStorage(m_pickle, argument(0), m_subject); }
 
-    /// Of its numbers; `inStorage` is the storage's own.
+    /// The type of its elements. @param inStorage the storage's type
     const StorageType* type(const StorageType* inStorage) const {
         if (m_callee->role == Role::tensor) {
             if (!inStorage)
@@ -201,7 +200,7 @@ private:
     const PickleValue* m_arguments;
 };
 
-/// Rows behind each other without a gap. What a dimension of one element steps over does not matter.
+/// Whether the elements lie in order without gaps. Strides of dimensions with one element do not matter.
 bool isContiguous(std::span<const std::int64_t> shape, std::span<const std::int64_t> strides) {
     if (shape.size() != strides.size())
         return false;
@@ -222,21 +221,21 @@ TensorEntry entryOf(const TensorCall& call, std::string name, const std::shared_
     entry.type = call.type(storage.type);
     const std::int64_t elements = elementCount(entry.shape, subject);
     if (const auto strides = call.strides(); elements > 0 && !isContiguous(entry.shape, strides))
-        throw Error(fmt::format("is a view of shape {} with strides {}, not rows behind each other",
+        throw Error(fmt::format("is a view of shape {} with strides {}, which is not contiguous",
                                 shapeText(entry.shape), shapeText(strides)),
                     subject, "Save it after .contiguous()");
 
     const auto bytes = bytesOf(storage);
     const auto unit = static_cast<std::size_t>(storage.type ? storage.type->bytes : 1);
     if (bytes.size() % unit != 0 || bytes.size() / unit != static_cast<std::size_t>(storage.count))
-        throw Error(fmt::format("has a storage of {} bytes, which {} numbers of {} bytes do not fill", bytes.size(),
+        throw Error(fmt::format("has a storage of {} bytes, but {} numbers of {} bytes are described", bytes.size(),
                                 storage.count, unit),
                     subject, "The file is damaged");
     const auto size = static_cast<std::size_t>(entry.type->bytes);
     const auto held = static_cast<std::int64_t>(bytes.size() / size);
     const std::int64_t offset = call.offset();
     if (offset > held || elements > held - offset)
-        throw Error(fmt::format("takes {} numbers from {} on, but its storage holds {}", elements, offset, held),
+        throw Error(fmt::format("has {} numbers from offset {}, but its storage has {}", elements, offset, held),
                     subject, "The file is damaged");
     entry.data = bytes.subspan(static_cast<std::size_t>(offset) * size, static_cast<std::size_t>(elements) * size);
     return entry;
@@ -252,7 +251,7 @@ TorchStorage torchStorage(const Pickle& pickle, const PickleValue& value, const 
     const auto refuse = [&]() -> Error { return Error("does not name a storage", subject, "The file is damaged"); };
     if (value.kind != Kind::external)
         throw refuse();
-    // ("storage", class, key, device, count), and before 1.6 what it is a view of
+    // ("storage", class, key, device, count), and before 1.6 the storage that it is a view of
     const PickleValue& id = pickle[value.items[0]];
     if (id.kind != Kind::tuple || id.items.size() < 5 || pickle[id.items[0]].text != "storage")
         throw refuse();
@@ -263,7 +262,8 @@ TorchStorage torchStorage(const Pickle& pickle, const PickleValue& value, const 
         count.kind != Kind::integer || count.integer < 0)
         throw refuse();
     if (id.items.size() > 5 && pickle[id.items[5]].kind != Kind::none)
-        throw Error("is a view of another storage, which is not read", subject, "Save it again with a newer PyTorch");
+        throw Error("is a view of another storage, which is not supported", subject,
+                    "Save it again with a newer PyTorch");
     const StorageType* type = global->type.empty() ? nullptr : safetensorsType(global->type);
     return {std::string(key.text), type, count.integer};
 }
@@ -279,14 +279,14 @@ std::vector<TensorEntry> torchTensors(const Pickle& pickle, const std::shared_pt
             continue;
         const PickleValue& key = pickle[state.items[i]];
         if (key.kind != Kind::text)
-            throw Error("has a tensor whose name is no text", file->path());
+            throw Error("has a tensor whose name is not text", file->path());
         const std::string name(key.text);
         if (!names.insert(key.text).second)
             throw Error("appears twice", file->path() + ": " + name);
         entries.push_back(entryOf({pickle, value, file->path() + ": " + name}, name, file, bytesOf));
     }
     if (entries.empty())
-        throw Error("has no weights", file->path(), "No tensors were found in it, nor under \"state_dict\"");
+        throw Error("has no weights", file->path(), "There are no tensors at its top level or under \"state_dict\"");
     return entries;
 }
 

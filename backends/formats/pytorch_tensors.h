@@ -13,21 +13,21 @@
 
 namespace secateur {
 
-/// What a pickle of tensors may name: the functions that make tensors, storages, types and a few plain containers.
+/// Globals that a pickle of tensors may name: functions that rebuild tensors, storages, dtypes and a few containers.
 std::span<const std::string_view> pytorchGlobals();
 
-/// Numbers in a row that tensors are views of.
+/// A storage: consecutive numbers that tensors are views of.
 struct TorchStorage {
     std::string key;
-    const StorageType* type = nullptr; ///< nullptr = counted in bytes
+    const StorageType* type = nullptr; ///< nullptr = untyped, counted in bytes
     std::int64_t count = 0;
 };
 
-/// @param value an external value. @throws Error when it is no storage
+/// @param value an external value. @throws Error if it is not a storage
 TorchStorage torchStorage(const Pickle& pickle, const PickleValue& value, const std::string& subject);
 
 /// The tensors of the state dict in a pickle.
-/// @param bytesOf where a storage lies; its size is compared here
+/// @param bytesOf finds the bytes of a storage; their number is checked here
 /// @throws Error naming the tensor
 std::vector<TensorEntry> torchTensors(const Pickle& pickle, const std::shared_ptr<const MappedFile>& file,
                                       const std::function<std::span<const std::byte>(const TorchStorage&)>& bytesOf);

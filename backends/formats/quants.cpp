@@ -27,10 +27,10 @@ int signedAt(const std::byte* source) {
     return static_cast<std::int8_t>(std::to_integer<std::uint8_t>(*source));
 }
 
-// Block layouts are those of ggml. Blocks of 32 begin with their scale (and least value) and keep their first half in
-// the low nibbles and their second half in the high ones. Blocks of 256 are eight runs of 32 numbers, whose bits lie in
-// the same bytes as those of other runs: a run is one shift of a row of 32 bytes.
-// gguf-py multiplies a block's scale by a run's first, then by the number: the same order here gives the same bits.
+// Block layouts are those of ggml. Blocks of 32 begin with their scale (and minimum) and store their first half in the
+// low nibbles and their second half in the high ones. Blocks of 256 are eight runs of 32 numbers; the bits of several
+// runs share 32 bytes, and a shift selects a run.
+// gguf-py multiplies a block's scale by a run's scale first, then by the number; the same order gives the same bits.
 
 constexpr int smallBlock = 32;
 constexpr int half = smallBlock / 2;
@@ -69,7 +69,7 @@ void unpackQ4_1(const std::byte* source, std::int64_t blocks, float* __restrict 
     }
 }
 
-/// The fifth bits of a block of 32, in their place.
+/// The fifth bits of a block of 32, shifted to their value.
 void fifthBits(const std::byte* source, std::array<int, smallBlock>& bits) {
     std::uint32_t packed = 0;
     std::memcpy(&packed, source, sizeof packed);
@@ -104,8 +104,7 @@ void unpackQ5_1(const std::byte* source, std::int64_t blocks, float* __restrict 
     }
 }
 
-/// 16 pairs of a scale (low nibble) and a least value (high), for 16 numbers each; 2-bit numbers [64]; their two
-/// scales.
+/// 16 pairs of a scale (low nibble) and a minimum (high), for 16 numbers each; 2-bit numbers [64]; the scales of both.
 void unpackQ2_K(const std::byte* source, std::int64_t blocks, float* __restrict target) {
     constexpr int bytes = 16 + 64 + 4;
     for (std::int64_t block = 0; block < blocks; ++block, source += bytes, target += largeBlock) {
@@ -125,7 +124,7 @@ void unpackQ2_K(const std::byte* source, std::int64_t blocks, float* __restrict 
 }
 
 /// Third bits [32], 2-bit numbers [64], 16 scales of 6 bits for 16 numbers each (low nibbles [8], upper bits [4]), the
-/// scale. A third bit that is not set takes 4 away.
+/// scale. A third bit of 0 subtracts 4.
 void unpackQ3_K(const std::byte* source, std::int64_t blocks, float* __restrict target) {
     constexpr int bytes = 32 + 64 + 12 + 2;
     for (std::int64_t block = 0; block < blocks; ++block, source += bytes, target += largeBlock) {
@@ -152,8 +151,8 @@ struct ScaleAndLeast {
     int least;
 };
 
-/// Of a run of Q4_K or Q5_K. Twelve bytes: scales and least values of the first four runs in six bits each; those of
-/// the others have their low nibbles in the last four bytes and two more bits above the first eight.
+/// Scale and minimum of a run of Q4_K or Q5_K. The twelve bytes hold those of the first four runs in six bits each;
+/// those of the others have their low nibbles in the last four bytes and their upper two bits in the first eight bytes.
 ScaleAndLeast scaleAndLeast(const std::byte* packed, int run) {
     const int scale = unsignedAt(packed + run % 4);
     const int least = unsignedAt(packed + 4 + run % 4);
@@ -163,7 +162,7 @@ ScaleAndLeast scaleAndLeast(const std::byte* packed, int run) {
     return {(nibbles & 15) | (scale >> 2 & 48), nibbles >> 4 | (least >> 2 & 48)};
 }
 
-/// Two scales, packed scales and least values [12], 4-bit numbers [128].
+/// Two scales, packed scales and minima [12], 4-bit numbers [128].
 void unpackQ4_K(const std::byte* source, std::int64_t blocks, float* __restrict target) {
     constexpr int bytes = 4 + 12 + 128;
     for (std::int64_t block = 0; block < blocks; ++block, source += bytes, target += largeBlock) {
@@ -220,7 +219,7 @@ void unpackQ6_K(const std::byte* source, std::int64_t blocks, float* __restrict 
     }
 }
 
-/// What the 4-bit numbers of the IQ4 types stand for.
+/// Values of the 4-bit codes of the IQ4 types.
 constexpr std::array<float, 16> unevenSteps{-127, -104, -83, -65, -49, -35, -22, -10, 1, 13, 25, 38, 53, 69, 89, 113};
 
 void unpackUneven(const std::byte* source, float scale, float* __restrict target) {

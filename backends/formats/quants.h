@@ -9,7 +9,7 @@
 
 namespace secateur {
 
-/// How a file stores numbers: in blocks of `elements` numbers that take `bytes` bytes.
+/// A type of stored numbers: blocks of `elements` numbers in `bytes` bytes.
 struct StorageType {
     enum class Reading {
         float64,
@@ -20,15 +20,15 @@ struct StorageType {
         int32,
         int16,
         int8,
-        uint8,       ///< all of these are viewed in the file
+        uint8,       ///< this and the types above are viewed in the file
         boolean,     ///< a byte, true unless it is 0
-        dequantised, ///< unpacked to float32
-        unsupported, ///< can be listed, not read
+        dequantised, ///< to float32
+        unsupported, ///< can be listed, but not read
     };
     /// Unpacks `blocks` blocks to `blocks * elements` numbers, on the calling thread.
     using Unpack = void (*)(const std::byte* source, std::int64_t blocks, float* target);
 
-    std::string_view name; ///< as the format calls it
+    std::string_view name; ///< in the format
     int ggufNumber;        ///< -1 = not a GGUF type
     int elements;
     int bytes;
@@ -36,15 +36,15 @@ struct StorageType {
     Unpack unpack = nullptr; ///< of a dequantised type
 };
 
-/// The types of GGUF, by their number in the file. nullptr when there is none.
+/// The GGUF type of a number in the file; nullptr if there is none.
 const StorageType* ggufType(std::uint32_t number);
-/// The types of safetensors, by their name in the header. nullptr when there is none.
+/// The safetensors type of a name in the header; nullptr if there is none.
 const StorageType* safetensorsType(std::string_view name);
 
-/// "F32, F16, Q8_0": the types of the same format that can be read, for a refusal.
+/// "F32, F16, Q8_0": the supported types of the same format, for an error message.
 std::string readableTypes(const StorageType& beside);
 
-/// Unpacks a whole tensor of a dequantised type on all threads; bit for bit what gguf-py computes.
+/// Dequantises a tensor on all threads, with the same bits as gguf-py.
 /// @param target has source.size() / type.bytes * type.elements numbers
 void dequantise(const StorageType& type, std::span<const std::byte> source, std::span<float> target);
 

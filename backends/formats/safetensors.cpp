@@ -11,15 +11,11 @@ namespace secateur {
 
 namespace {
 
-// The reference implementation refuses longer headers too.
+// The limit of the reference implementation.
 constexpr std::uint64_t longestHeader = 100'000'000;
 constexpr std::uint64_t lengthBytes = 8;
 
-std::string_view headerText(std::span<const std::byte> bytes) {
-    return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
-}
-
-/// The header's text, and where the tensors' bytes begin.
+/// The header's text, and the offset of the tensors' bytes.
 std::pair<std::string_view, std::size_t> headerOf(const MappedFile& file) {
     const auto bytes = file.bytes();
     std::uint64_t length = 0;
@@ -30,13 +26,12 @@ std::pair<std::string_view, std::size_t> headerOf(const MappedFile& file) {
         throw Error(fmt::format("states a header of {} bytes, but {} bytes follow", length, bytes.size() - lengthBytes),
                     file.path(), "It is cut short or not a safetensors file");
     if (length > longestHeader)
-        throw Error(fmt::format("states a header of {} bytes; at most {} are read", length, longestHeader),
-                    file.path());
+        throw Error(fmt::format("states a header of {} bytes; the limit is {}", length, longestHeader), file.path());
     const auto size = static_cast<std::size_t>(length);
-    return {headerText(bytes.subspan(lengthBytes, size)), lengthBytes + size};
+    return {charactersOf(bytes.subspan(lengthBytes, size)), lengthBytes + size};
 }
 
-/// @param data the part of the file that offsets count in
+/// @param data the part of the file that offsets refer to
 TensorEntry entryOf(const JsonObject& header, const std::string& name, std::span<const std::byte> data,
                     const std::shared_ptr<const MappedFile>& file) {
     const std::string subject = file->path() + ": " + name;
@@ -45,7 +40,7 @@ TensorEntry entryOf(const JsonObject& header, const std::string& name, std::span
     const auto shape = description ? description->sizes("shape") : std::nullopt;
     const auto offsets = description ? description->sizes("data_offsets") : std::nullopt;
     if (!dtype || !shape || !offsets || offsets->size() != 2)
-        throw Error("has no dtype, shape and two data_offsets in the header", subject);
+        throw Error("needs a dtype, a shape and two data_offsets in the header", subject);
     const StorageType* type = safetensorsType(*dtype);
     if (!type)
         throw Error(fmt::format("has the unknown dtype \"{}\"", *dtype), subject);
@@ -57,11 +52,11 @@ TensorEntry entryOf(const JsonObject& header, const std::string& name, std::span
         throw Error(
             fmt::format("lies at bytes {} to {}, but the file holds {} bytes of tensors", begin, end, data.size()),
             subject, "The file is cut short or damaged");
-    // Compared without multiplying, which could overflow.
+    // Divisions, because a product could overflow.
     const auto length = static_cast<std::int64_t>(end - begin);
     if (length % type->bytes != 0 || elements % type->elements != 0 ||
         length / type->bytes != elements / type->elements)
-        throw Error(fmt::format("takes {} bytes, which does not fit {} of shape {}", length, *dtype, shapeText(*shape)),
+        throw Error(fmt::format("has {} bytes, which do not match {} of shape {}", length, *dtype, shapeText(*shape)),
                     subject);
     return {name, type, *shape, data.subspan(begin, end - begin), file};
 }

@@ -16,10 +16,11 @@ std::vector<TensorEntry> safetensorsEntries(const std::shared_ptr<const MappedFi
 
 inline constexpr HfWeights safetensorsWeights{"model.safetensors.index.json", "model.safetensors", safetensorsEntries};
 
-/// Whether a file begins with a header's length and a header.
+/// Whether a file begins with the length of a header and a header.
 bool looksLikeSafetensors(std::string_view bytes);
 
-/// Opens a Hugging Face directory or a .safetensors file beside its config.json; all shards when it is one of several.
+/// Opens a Hugging Face directory or a .safetensors file in the folder of its config.json; all shards if it is one of
+/// several.
 /// @throws Error, Cancelled
 std::unique_ptr<const Checkpoint> openSafetensors(const std::string& path, const Progress& progress);
 

@@ -2,19 +2,33 @@
 
 #include "analysis/base/error.h"
 #include "analysis/model/spec_tensors.h"
-#include "backends/formats/tensor_finder.h"
 
 #include <ATen/ATen.h>
-
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
+#include <utility>
 
 namespace secateur {
 
 namespace {
 
-/// Rows of a fused tensor before a part, and in all.
+void replace(std::string& text, std::string_view what, std::string_view value) {
+    if (const auto at = text.find(what); at != std::string::npos)
+        text.replace(at, what.size(), value);
+}
+
+std::string filledIn(std::string_view pattern, std::string_view prefix, int layer, int layersPerGroup) {
+    std::string name(pattern);
+    replace(name, "{prefix}", prefix);
+    replace(name, "{layer}", std::to_string(layer));
+    replace(name, "{group}", std::to_string(layer / layersPerGroup));
+    replace(name, "{inner}", std::to_string(layer % layersPerGroup));
+    return name;
+}
+
+/// Rows of a fused tensor before a part, and in total.
 struct FusedRows {
     std::int64_t before = 0;
     std::int64_t all = 0;
@@ -27,7 +41,7 @@ FusedRows fusedRows(const LayerSpec& layer, FusedPart part) {
     return {before, queries + 2 * keys};
 }
 
-/// Part of a tensor as a tensor of its own: rows lie one behind the other.
+/// Consecutive rows of a tensor, as a tensor.
 TensorEntry rowsOf(const TensorEntry& whole, std::int64_t begin, std::int64_t count) {
     const std::size_t bytes = whole.shape[0] > 0 ? whole.data.size() / static_cast<std::size_t>(whole.shape[0]) : 0;
     TensorEntry part = whole;
@@ -36,19 +50,20 @@ TensorEntry rowsOf(const TensorEntry& whole, std::int64_t begin, std::int64_t co
     return part;
 }
 
-TensorSlot slotOf(const TensorFinder& finder, const ModelSpec& spec, int layer, WeightName which, const std::string& path) {
-    const Need need = needOf(spec, layer, which);
+TensorSlot slotOf(const TensorFinder& finder, const ModelSpec& spec, int layer, WeightName weight,
+                  const std::string& path) {
+    const Need need = needOf(spec, layer, weight);
     if (need == Need::absent)
         return {};
     const int stored = layer < 0 ? layer : spec.storedLayer(layer);
-    const FoundTensor found = finder.find(stored, which, spec.layersPerGroup);
+    const FoundTensor found = finder.find(stored, weight, spec.layersPerGroup);
     if (!found.entry) {
         if (need == Need::optional)
             return {};
-        throw Error(fmt::format("has no tensor {}", finder.name(stored, which, spec.layersPerGroup)), path,
-                    "The checkpoint is incomplete or its configuration is another model's");
+        throw Error(fmt::format("has no tensor {}", finder.name(stored, weight, spec.layersPerGroup)), path,
+                    "The checkpoint is incomplete, or its configuration belongs to another model");
     }
-    std::vector<std::int64_t> expected = expectedShape(spec, layer, which);
+    std::vector<std::int64_t> expected = expectedShape(spec, layer, weight);
     TensorSlot slot{found.entry, 0, expected.front(), found.pattern->transposed};
     if (found.pattern->part != FusedPart::whole) {
         const FusedRows rows = fusedRows(spec.layers[static_cast<std::size_t>(layer)], found.pattern->part);
@@ -58,13 +73,70 @@ TensorSlot slotOf(const TensorFinder& finder, const ModelSpec& spec, int layer, 
     if (slot.transposed)
         std::ranges::reverse(expected);
     if (found.entry->shape != expected)
-        throw Error(fmt::format("has shape {}, but the configuration asks for {}", shapeText(found.entry->shape),
+        throw Error(fmt::format("has shape {}, but the configuration requires {}", shapeText(found.entry->shape),
                                 shapeText(expected)),
                     found.entry->subject());
     return slot;
 }
 
 } // namespace
+
+TensorFinder::TensorFinder(const Checkpoint& checkpoint, TensorPatterns patterns,
+                           std::span<const std::string_view> prefixes)
+    : m_checkpoint(checkpoint)
+    , m_patterns(patterns) {
+    for (const std::string_view prefix : prefixes) {
+        m_prefix = prefix;
+        if (holds(-1, WeightName::embedding))
+            return;
+    }
+    m_prefix = prefixes.empty() ? std::string_view() : prefixes.front();
+}
+
+FoundTensor TensorFinder::find(int layer, WeightName weight, int layersPerGroup) const {
+    for (const auto& patterns : m_patterns) {
+        for (const TensorPattern& pattern : patterns) {
+            if (pattern.weight != weight)
+                continue;
+            if (const auto* entry = entryNamed(filledIn(pattern.pattern, m_prefix, layer, layersPerGroup)))
+                return {entry, &pattern};
+        }
+    }
+    return {};
+}
+
+const TensorEntry* TensorFinder::entryNamed(const std::string& name) const {
+    if (const TensorEntry* entry = m_checkpoint.find(name))
+        return entry;
+    // Names in checkpoints converted from TensorFlow, such as bert-base-uncased.
+    static constexpr std::array legacy{std::pair{"LayerNorm.weight", "LayerNorm.gamma"},
+                                       std::pair{"LayerNorm.bias", "LayerNorm.beta"}};
+    for (const auto& [today, once] : legacy) {
+        if (name.ends_with(today)) {
+            std::string old = name;
+            replace(old, today, once);
+            return m_checkpoint.find(old);
+        }
+    }
+    return nullptr;
+}
+
+std::string TensorFinder::name(int layer, WeightName weight, int layersPerGroup) const {
+    for (const auto& patterns : m_patterns) {
+        const auto found = std::ranges::find(patterns, weight, &TensorPattern::weight);
+        if (found != patterns.end())
+            return filledIn(found->pattern, m_prefix, layer, layersPerGroup);
+    }
+    return {};
+}
+
+bool fits(std::string_view name, std::string_view pattern) {
+    if (pattern.starts_with('*'))
+        return name.ends_with(pattern.substr(1));
+    if (pattern.ends_with('*'))
+        return name.starts_with(pattern.substr(0, pattern.size() - 1));
+    return name == pattern;
+}
 
 std::int64_t TensorSlot::elements() const {
     const std::int64_t all = transposed ? entry->shape.back() : entry->shape.front();
@@ -95,8 +167,8 @@ TensorSlots::TensorSlots(const Checkpoint& checkpoint, const CheckpointDescripti
     const TensorFinder finder(checkpoint, description.tensors, description.prefixes);
     m_slots.reserve((spec.layers.size() + 1) * weightNameCount);
     for (int layer = -1; layer < spec.layerCount(); ++layer)
-        for (std::size_t kind = 0; kind < weightNameCount; ++kind)
-            m_slots.push_back(slotOf(finder, spec, layer, static_cast<WeightName>(kind), path));
+        for (std::size_t weight = 0; weight < weightNameCount; ++weight)
+            m_slots.push_back(slotOf(finder, spec, layer, static_cast<WeightName>(weight), path));
     for (const TensorSlot& slot : m_slots)
         if (slot.entry)
             m_used.push_back(slot);
@@ -104,9 +176,9 @@ TensorSlots::TensorSlots(const Checkpoint& checkpoint, const CheckpointDescripti
     m_used.erase(std::unique(m_used.begin(), m_used.end()), m_used.end());
 }
 
-TensorSlot TensorSlots::slot(int layer, WeightName which) const {
+TensorSlot TensorSlots::slot(int layer, WeightName weight) const {
     const auto row = static_cast<std::size_t>(layer + 1);
-    return m_slots.at(row * weightNameCount + static_cast<std::size_t>(which));
+    return m_slots.at(row * weightNameCount + static_cast<std::size_t>(weight));
 }
 
 } // namespace secateur

@@ -1,7 +1,7 @@
 #include "backends/formats/zip_directory.h"
 
 #include "analysis/base/error.h"
-#include "backends/base/byte_reader.h"
+#include "backends/base/mapped_file.h"
 
 #include <fmt/format.h>
 
@@ -28,12 +28,12 @@ constexpr std::uint16_t zip64Extra = 1;
 
 const std::string damaged = "The file is cut short or damaged";
 
-/// Where the central directory lies.
+/// Place of the central directory.
 struct Place {
     std::uint64_t offset = 0;
     std::uint64_t size = 0;
     std::uint64_t count = 0;
-    std::uint64_t end = 0; ///< what follows it
+    std::uint64_t end = 0; ///< offset of the record after it
 };
 
 std::uint32_t markAt(std::span<const std::byte> bytes, std::size_t position) {
@@ -42,7 +42,7 @@ std::uint32_t markAt(std::span<const std::byte> bytes, std::size_t position) {
     return mark;
 }
 
-/// The end record closes the file but for a comment whose length it states.
+/// Finds the end record, the last one of the file. Only a comment may follow, whose length the record states.
 std::optional<std::size_t> findEnd(std::span<const std::byte> bytes) {
     for (std::size_t tail = endRecordBytes; tail <= std::min(bytes.size(), endRecordBytes + longestComment); ++tail) {
         const std::size_t position = bytes.size() - tail;
@@ -59,7 +59,7 @@ Place readEnd64(std::span<const std::byte> bytes, std::size_t locator, const std
     reader.take(8, "the zip64 locator");
     const std::uint64_t offset = reader.u64("the zip64 locator");
     if (offset > locator)
-        throw Error(fmt::format("puts its zip64 end record at byte {}, behind its locator", offset), path, damaged);
+        throw Error(fmt::format("states its zip64 end record at byte {}, after its locator", offset), path, damaged);
     ByteReader record(bytes.subspan(static_cast<std::size_t>(offset), locator - static_cast<std::size_t>(offset)),
                       path);
     const char* const what = "the zip64 end record";
@@ -101,7 +101,7 @@ Place findDirectory(const MappedFile& file) {
     return place;
 }
 
-/// Numbers that do not fit 32 bits are in an extra field, in this order, where they are needed.
+/// Numbers beyond 32 bits are in an extra field, in this order; others are left out of it.
 void readZip64(ByteReader extra, ZipDirectory::Entry& entry) {
     const char* const what = "an extra field of a zip entry";
     while (extra.left() >= 4) {
@@ -149,7 +149,7 @@ void ZipDirectory::readEntries(std::uint64_t offset, std::uint64_t size, std::ui
         const auto name = reader.take(nameBytes, what);
         readZip64(ByteReader(reader.take(extraBytes, what), m_file->path()), entry);
         reader.take(commentBytes, what);
-        const std::string text(reinterpret_cast<const char*>(name.data()), name.size());
+        const std::string text(charactersOf(name));
         if (!m_entries.emplace(text, entry).second)
             throw Error("appears twice in the archive", m_file->path() + ": " + text);
     }
@@ -162,21 +162,22 @@ std::span<const std::byte> ZipDirectory::bytes(const std::string& name) const {
         throw Error("is not in the archive", subject, damaged);
     const Entry& entry = found->second;
     if ((entry.flags & 1) != 0)
-        throw Error("is encrypted, which is not read", subject);
+        throw Error("is encrypted, which is not supported", subject);
     if (entry.method != 0 || entry.storedBytes != entry.bytes)
-        throw Error("is compressed, which is not read", subject, "torch.save writes archives that are not");
+        throw Error("is compressed, which is not supported", subject, "torch.save writes uncompressed archives");
     const auto all = m_file->bytes();
     if (entry.offset > all.size())
-        throw Error(fmt::format("lies at byte {}, but the file holds {}", entry.offset, all.size()), subject, damaged);
+        throw Error(fmt::format("begins at byte {}, but the file has {} bytes", entry.offset, all.size()), subject,
+                    damaged);
     ByteReader reader(all.subspan(static_cast<std::size_t>(entry.offset)), subject);
     const char* const what = "its local header";
     if (reader.u32(what) != localMark)
         throw Error(fmt::format("has no local header at byte {}", entry.offset), subject, damaged);
-    reader.take(22, what); // all that the directory repeats
+    reader.take(22, what); // fields that the directory repeats
     const std::uint16_t nameBytes = reader.u16(what);
     const std::uint16_t extraBytes = reader.u16(what);
     const auto localName = reader.take(nameBytes, what);
-    if (std::string_view(reinterpret_cast<const char*>(localName.data()), localName.size()) != name)
+    if (charactersOf(localName) != name)
         throw Error("has another name in its local header", subject, damaged);
     reader.take(extraBytes, what);
     return reader.take(entry.bytes, "the entry");

@@ -10,8 +10,8 @@
 
 namespace secateur {
 
-/// The directory of a zip archive whose entries lie in it uncompressed, so that they are viewed in the mapping. A zip
-/// library would copy them out: tens of gigabytes that nobody asked for yet.
+/// The directory of a zip archive with uncompressed entries, which are viewed in the mapping. A zip library would copy
+/// tens of gigabytes.
 class ZipDirectory {
 public:
     /// Reads the end record and the central directory, with or without zip64. @throws Error
@@ -23,12 +23,12 @@ public:
         std::uint64_t storedBytes = 0;
         std::uint64_t bytes = 0;
         std::uint64_t offset = 0; ///< of the local header
-        std::uint64_t record = 0; ///< where the directory describes it
+        std::uint64_t record = 0; ///< offset of its record in the directory
         std::uint32_t checksum = 0;
     };
     const std::map<std::string, Entry>& entries() const { return m_entries; }
     bool has(const std::string& name) const { return m_entries.contains(name); }
-    /// @throws Error when there is no such entry, it is compressed or encrypted, or does not lie in the file
+    /// @throws Error if there is no such entry, it is compressed or encrypted, or it exceeds the file
     std::span<const std::byte> bytes(const std::string& name) const;
 
 private:

@@ -1,7 +1,7 @@
 #include "backends/session/session_model.h"
 
 #include "analysis/base/error.h"
-#include "backends/config/spec_checks.h"
+#include "backends/config/architectures.h"
 
 #include <fmt/core.h>
 

@@ -1,6 +1,6 @@
 #include "backends/text/answer_match.h"
 
-#include "analysis/base/utf8.h"
+#include "analysis/base/text.h"
 #include "backends/tokenizers/regex.h"
 
 #include <fmt/format.h>

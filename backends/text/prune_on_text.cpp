@@ -1,8 +1,8 @@
 #include "backends/text/prune_on_text.h"
 
-#include "analysis/strategies/greedy_gnorm.h"
 #include "analysis/running/runner.h"
-#include "backends/base/available_memory.h"
+#include "analysis/strategies/greedy_gnorm.h"
+#include "backends/base/runtime.h"
 
 #include <algorithm>
 

@@ -1,8 +1,8 @@
 #include "backends/text/task_rows.h"
 
 #include "analysis/base/error.h"
+#include "analysis/base/text.h"
 #include "analysis/base/usage_error.h"
-#include "analysis/base/utf8.h"
 #include "backends/text/task_text.h"
 
 #include <fmt/format.h>

@@ -1,6 +1,6 @@
 #include "backends/text/task_text.h"
 
-#include "analysis/base/utf8.h"
+#include "analysis/base/text.h"
 
 #include <unicode/locid.h>
 #include <unicode/unistr.h>

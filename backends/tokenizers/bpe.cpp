@@ -1,10 +1,8 @@
 #include "backends/tokenizers/bpe.h"
 
 #include "analysis/base/error.h"
-#include "backends/tokenizers/byte_letters.h"
 #include "backends/tokenizers/unicode.h"
-
-#include <fmt/format.h>
+#include "backends/tokenizers/vocabulary.h"
 
 #include <algorithm>
 #include <functional>
@@ -15,10 +13,9 @@ namespace secateur {
 
 namespace {
 
-constexpr std::string_view wordMark = "\xE2\x96\x81"; // ▁
 constexpr std::size_t tabledCharacters = 0x10000;
 constexpr int noToken = -1;
-constexpr std::size_t shortWord = 48; // symbols up to which looking through all pairs beats a heap
+constexpr std::size_t shortWord = 48; // symbols up to which a search through all pairs is faster than a heap
 
 } // namespace
 
@@ -28,7 +25,7 @@ Bpe::Bpe(std::shared_ptr<const Vocabulary> vocabulary, const std::vector<BpeMerg
     , m_merges(merges.size()) {
     for (const BpeMerge& merge : merges) {
         if (!m_vocabulary->holds(merge.left) || !m_vocabulary->holds(merge.right) || !m_vocabulary->holds(merge.result))
-            throw Error("names a token that the vocabulary does not hold", m_vocabulary->subject() + ": merges");
+            throw Error("names a token that is not in the vocabulary", m_vocabulary->subject() + ": merges");
         m_merges.set(merge.left, merge.right, {merge.rank, merge.result});
     }
     readBytes();
@@ -70,24 +67,24 @@ void Bpe::readCharacters() {
 }
 
 void Bpe::findWordStarts(const std::vector<BpeMerge>& merges) {
-    const auto mark = m_vocabulary->find(wordMark);
+    const auto mark = m_vocabulary->find(spaceMark);
     const auto joinsBefore = [&](const BpeMerge& merge) {
         const std::string_view left = m_vocabulary->text(merge.left);
-        return m_vocabulary->text(merge.right).starts_with(wordMark) && !left.ends_with(wordMark);
+        return m_vocabulary->text(merge.right).starts_with(spaceMark) && !left.ends_with(spaceMark);
     };
     m_wordsStart = mark && m_options.continuationPrefix.empty() && m_options.wordEnd.empty() && !m_options.wholeWords &&
                    std::ranges::none_of(merges, joinsBefore);
 }
 
 bool Bpe::beginsWord(std::string_view text, std::size_t at) const {
-    return text.substr(at).starts_with(wordMark) && !text.substr(0, at).ends_with(wordMark);
+    return text.substr(at).starts_with(spaceMark) && !text.substr(0, at).ends_with(spaceMark);
 }
 
 void Bpe::encode(std::string_view word, WordCache& cache, std::vector<TokenPiece>& pieces) const {
     if (!m_wordsStart)
         return encodeWord(word, cache, pieces);
     std::size_t begin = 0;
-    for (std::size_t at = word.find(wordMark, 1); at != std::string_view::npos; at = word.find(wordMark, at + 1)) {
+    for (std::size_t at = word.find(spaceMark, 1); at != std::string_view::npos; at = word.find(spaceMark, at + 1)) {
         if (!beginsWord(word, at))
             continue;
         encodeWord(word.substr(begin, at - begin), cache, pieces);
@@ -124,7 +121,7 @@ void Bpe::encodeWord(std::string_view word, WordCache& cache, std::vector<TokenP
 }
 
 void Bpe::splitBytes(std::string_view word, std::vector<Symbol>& symbols) const {
-    // Bytes that the vocabulary does not spell vanish, and their neighbours meet: their length goes to a neighbour.
+    // Bytes without a token are left out, so that their neighbours may merge; a neighbour takes their length.
     std::uint32_t lost = 0;
     for (const char letter : word) {
         const int id = m_byteIds[static_cast<unsigned char>(letter)];
@@ -170,7 +167,7 @@ bool Bpe::addBytes(std::string_view character, std::vector<Symbol>& symbols) con
 void Bpe::split(std::string_view word, std::vector<Symbol>& symbols) const {
     if (m_options.byteLevel)
         return splitBytes(word, symbols);
-    // The original keeps an unknown token back until the next known one, even behind bytes.
+    // As in Hugging Face's library, an unknown token is emitted before the next known one, even after bytes.
     std::uint32_t unknown = 0;
     const auto flush = [&] {
         if (unknown == 0 || m_options.unknown < 0)
@@ -184,7 +181,7 @@ void Bpe::split(std::string_view word, std::vector<Symbol>& symbols) const {
         const auto length = static_cast<std::uint32_t>(bytes);
         if (id != noToken || m_options.lateUnknown) {
             flush();
-            symbols.push_back({id, length + unknown}); // what is left out goes with a neighbour
+            symbols.push_back({id, length + unknown}); // takes the length of characters left out
             unknown = 0;
         } else if (!m_options.byteFallback || !addBytes(word.substr(at, bytes), symbols)) {
             if (!m_options.fuseUnknown)
@@ -231,7 +228,7 @@ void Bpe::mergeLong(std::vector<Symbol>& symbols) const {
     };
     const auto count = static_cast<std::uint32_t>(symbols.size());
     std::vector<Links> links(count);
-    std::vector<std::uint64_t> seeds; // rank and place: the lowest rank first, the leftmost of equal ones
+    std::vector<std::uint64_t> seeds; // rank and place: the lowest rank first, of equal ranks the leftmost
     const auto queued = [](std::uint32_t rank, std::uint32_t place) { return (std::uint64_t{rank} << 32U) | place; };
     for (std::uint32_t i = 0; i < count; ++i) {
         links[i] = {i - 1, i + 1, i + 1 < count ? m_merges.find(symbols[i].id, symbols[i + 1].id) : PairTable::Merge()};
@@ -273,8 +270,7 @@ void Bpe::emitUnknown(std::string_view text, std::vector<TokenPiece>& pieces, bo
         return;
     }
     if (m_options.unknown < 0)
-        throw Error(fmt::format("has no token for {}, and none for what is unknown", inQuotes(text)),
-                    m_vocabulary->subject());
+        m_vocabulary->refuseText(text);
     if (lastUnknown && m_options.fuseUnknown)
         pieces.back().bytes += static_cast<std::uint32_t>(text.size());
     else
@@ -298,7 +294,7 @@ void Bpe::emit(std::string_view word, const std::vector<Symbol>& symbols, std::v
 
 std::vector<BpeMerge> mergesByScore(const Vocabulary& vocabulary, const std::vector<float>& scores,
                                     const std::vector<bool>& usable) {
-    // Equal scores are equal ranks: of such the leftmost pair merges first, whatever it makes.
+    // Equal scores have equal ranks, of which the leftmost pair merges first, whatever its result.
     std::vector<int> order;
     for (int id = 0; id < vocabulary.size(); ++id) {
         if (usable[static_cast<std::size_t>(id)])

@@ -1,14 +1,58 @@
 #pragma once
 
-#include "backends/tokenizers/pair_table.h"
 #include "backends/tokenizers/token_model.h"
 
 #include <array>
+#include <bit>
+#include <cstddef>
+#include <cstdint>
 #include <memory>
+#include <vector>
 
 namespace secateur {
 
-/// A pair of tokens that merges into a third one.
+/// The merges of a BPE model: pairs of symbols, their rank and their result.
+class PairTable {
+public:
+    static constexpr std::uint32_t never = 0xFFFFFFFFU;
+
+    struct Merge {
+        std::uint32_t rank = never; ///< low ranks merge first
+        int result = 0;
+    };
+
+    explicit PairTable(std::size_t pairs)
+        : m_slots(std::bit_ceil(2 * pairs + 2)) {}
+
+    /// Replaces an earlier merge of the pair. At most as many pairs as given to the constructor.
+    void set(int left, int right, Merge merge) { m_slots[slotOf(keyOf(left, right))] = {keyOf(left, right), merge}; }
+    Merge find(int left, int right) const {
+        // Symbols without an id never merge.
+        return left < 0 || right < 0 ? Merge() : m_slots[slotOf(keyOf(left, right))].merge;
+    }
+
+private:
+    struct Slot {
+        std::uint64_t key = free;
+        Merge merge;
+    };
+    static constexpr std::uint64_t free = ~std::uint64_t{0};
+
+    static std::uint64_t keyOf(int left, int right) {
+        return (static_cast<std::uint64_t>(left) << 32U) | static_cast<std::uint32_t>(right);
+    }
+    std::size_t slotOf(std::uint64_t key) const {
+        const std::size_t mask = m_slots.size() - 1;
+        std::size_t slot = ((key * 0x9E3779B97F4A7C15U) >> 24U) & mask;
+        while (m_slots[slot].key != key && m_slots[slot].key != free)
+            slot = (slot + 1) & mask;
+        return slot;
+    }
+
+    std::vector<Slot> m_slots;
+};
+
+/// A pair of tokens that merges into a third.
 struct BpeMerge {
     int left = 0;
     int right = 0;
@@ -17,21 +61,21 @@ struct BpeMerge {
 };
 
 struct BpeOptions {
-    bool byteLevel = false;    ///< words are bytes, which the vocabulary spells in GPT-2's alphabet
-    bool byteFallback = false; ///< characters without a token become <0x..> tokens, when there are such
+    bool byteLevel = false;    ///< words are bytes, spelled in GPT-2's alphabet in the vocabulary
+    bool byteFallback = false; ///< characters without a token become <0x..> tokens if these exist
     bool fuseUnknown = false;  ///< neighbouring unknown characters become one token
-    bool wholeWords = false;   ///< a word that is a token is not put together from merges
-    /// As SentencePiece does: a character without a token stays mergeable, and is given up only at the end.
+    bool wholeWords = false;   ///< a word that is a token is not built from merges
+    /// As in SentencePiece, a character without a token can merge, and becomes unknown only at the end.
     bool lateUnknown = false;
     int unknown = -1;               ///< -1: unknown characters are left out
-    std::string continuationPrefix; ///< of every character but a word's first
+    std::string continuationPrefix; ///< of every character except a word's first
     std::string wordEnd;            ///< after a word's last character
 };
 
-/// Byte-pair encoding: the pair of the lowest rank merges first, the leftmost of equal ones.
+/// Byte-pair encoding: the pair of the lowest rank merges first; of equal ranks the leftmost.
 class Bpe : public TokenModel {
 public:
-    /// @throws Error when a merge names an id that the vocabulary does not hold
+    /// @throws Error if a merge names an id that is not in the vocabulary
     Bpe(std::shared_ptr<const Vocabulary> vocabulary, const std::vector<BpeMerge>& merges, BpeOptions options);
 
     void encode(std::string_view word, WordCache& cache, std::vector<TokenPiece>& pieces) const override;
@@ -41,7 +85,7 @@ public:
 private:
     struct Symbol {
         int id;              ///< of a token; below 0 for a character without one
-        std::uint32_t bytes; ///< 0 once it was merged into its left neighbour
+        std::uint32_t bytes; ///< 0 once it is merged into its left neighbour
     };
     void readBytes();
     void readCharacters();
@@ -61,14 +105,14 @@ private:
     std::shared_ptr<const Vocabulary> m_vocabulary;
     BpeOptions m_options;
     PairTable m_merges;
-    std::array<int, 256> m_byteIds{};    ///< of byte letters, or of <0x..>; -1 where there is none
-    std::vector<int> m_characterIds;     ///< of the first 65536 code points, unless there are affixes; -1 where none
-    std::unique_ptr<Vocabulary> m_words; ///< byte-level tokens as the bytes they spell, for wholeWords
+    std::array<int, 256> m_byteIds{};    ///< of byte letters, or of <0x..>; -1 = none
+    std::vector<int> m_characterIds;     ///< of the first 65536 code points, unless there are affixes; -1 = none
+    std::unique_ptr<Vocabulary> m_words; ///< byte-level tokens as the bytes that they spell, for wholeWords
     bool m_wordsStart = false; ///< "▁" after anything else never merges with it, so words can be encoded apart
 };
 
-/// The merges by which SentencePiece's BPE makes a vocabulary's tokens: every way to cut one in two, higher scores
-/// first. @param usable whether the token of an id may come out of a merge
+/// The merges of SentencePiece's BPE for a vocabulary: every way to split a token into two, higher scores first.
+/// @param usable whether the token of an id may take part in merges
 std::vector<BpeMerge> mergesByScore(const Vocabulary& vocabulary, const std::vector<float>& scores,
                                     const std::vector<bool>& usable);
 

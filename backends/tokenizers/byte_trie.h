@@ -8,19 +8,19 @@
 
 namespace secateur {
 
-/// Finds which of many texts begin at a place of another one.
+/// Finds the texts of a set that begin at a position of another text.
 class ByteTrie {
 public:
     static constexpr int none = -1;
 
     explicit ByteTrie(std::size_t expectedBytes = 0);
 
-    /// The value of an equal text is replaced. @param value 0 or more
+    /// Replaces the value of an equal text. @param value 0 or more
     void add(std::string_view text, int value);
     bool empty() const { return m_values.size() == 1; }
     bool mayBegin(char byte) const { return m_roots[static_cast<unsigned char>(byte)] != 0; }
 
-    /// Calls found(length, value) for every text that begins at `at`, short ones first.
+    /// Calls found(length, value) for every text that begins at `at`, the shortest first.
     template <typename Found>
     void match(std::string_view text, std::size_t at, Found found) const {
         if (at >= text.size())
@@ -37,7 +37,7 @@ public:
 
 private:
     struct Edge {
-        std::uint64_t key = 0; ///< node and byte; 0 is free, for the roots have a table of their own
+        std::uint64_t key = 0; ///< node and byte; 0 = free, as edges of node 0 are in m_roots
         std::uint32_t node = 0;
     };
 

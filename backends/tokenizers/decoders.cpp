@@ -1,7 +1,7 @@
 #include "backends/tokenizers/decoders.h"
 
-#include "backends/tokenizers/byte_letters.h"
 #include "backends/tokenizers/unicode.h"
+#include "backends/tokenizers/vocabulary.h"
 
 #include <array>
 #include <functional>

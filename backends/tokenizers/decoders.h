@@ -10,7 +10,7 @@
 
 namespace secateur {
 
-/// A step on the way from tokens to text: rewrites the list of their texts. Immutable.
+/// A step from tokens to text: rewrites the list of their texts. Immutable.
 class Decoder {
 public:
     virtual ~Decoder() = default;
@@ -19,18 +19,19 @@ public:
 
 using DecoderPtr = std::unique_ptr<const Decoder>;
 
-/// Bytes that the tokens spell in GPT-2's alphabet, as one text.
+/// Joins the bytes that the tokens spell in GPT-2's alphabet to one text.
 DecoderPtr makeByteLevelDecoder();
-/// Runs of <0x..> tokens as the characters they spell; U+FFFD for each of a run that spells none.
+/// Replaces runs of <0x..> tokens by the characters that they spell; each token of an invalid run by U+FFFD.
 DecoderPtr makeByteFallbackDecoder();
 DecoderPtr makeFuse();
 DecoderPtr makeStripDecoder(std::string character, std::size_t fromStart, std::size_t fromEnd);
 DecoderPtr makeReplaceTextDecoder(std::string pattern, std::string replacement);
 DecoderPtr makeReplaceRegexDecoder(std::shared_ptr<const Regex> pattern, std::string replacement);
 DecoderPtr makeMetaspaceDecoder(std::string mark, PrependScheme scheme);
-/// Blanks before all tokens but those with the prefix, which is taken off. @param cleanUp English punctuation joined on
+/// Puts spaces before all tokens except those with the prefix, which is removed.
+/// @param cleanUp whether to remove spaces before English punctuation
 DecoderPtr makeWordPieceDecoder(std::string prefix, bool cleanUp);
-/// Blanks where a word's end is marked.
+/// Puts spaces in place of word-end marks.
 DecoderPtr makeWordEndDecoder(std::string wordEnd);
 
 } // namespace secateur

@@ -4,7 +4,7 @@
 #include "backends/tokenizers/model_builders.h"
 #include "backends/tokenizers/unicode.h"
 #include "backends/tokenizers/unigram.h"
-#include "backends/tokenizers/word_lists.h"
+#include "backends/tokenizers/word_piece.h"
 
 #include <fmt/format.h>
 
@@ -17,16 +17,13 @@ namespace secateur {
 
 namespace {
 
-constexpr std::string_view ggufBlank = "\xE2\x96\x81"; // ▁
-constexpr std::int64_t mostGgufIds = std::numeric_limits<int>::max();
-
 enum TokenType : std::int64_t { normal = 1, unknown = 2, control = 3, userDefined = 4, unused = 5, byteToken = 6 };
 
 std::string key(const char* name) {
     return std::string("tokenizer.ggml.") + name;
 }
 
-/// How gpt2 vocabularies say their words are cut.
+/// A pre-tokenizer of gpt2 vocabularies ("tokenizer.ggml.pre").
 struct PreKind {
     std::string_view name;
     enum class Cut { gpt2, digitsAndGpt2, llama3, qwen2, tekken } cut;
@@ -35,17 +32,17 @@ struct PreKind {
     bool addsEos = false;
 };
 
-/// What every kind reads.
+/// The keys that all kinds have.
 struct GgufVocabulary {
     const GgufMetadata& metadata;
     std::vector<ListedToken> tokens;
     std::vector<std::int64_t> types;
     std::vector<float> scores;
     std::shared_ptr<const Vocabulary> vocabulary;
-    const PreKind* pre = nullptr; ///< of the kind gpt2
+    const PreKind* pre = nullptr; ///< only of gpt2
 
     std::string subject(const char* name) const { return metadata.subject() + ": " + key(name); }
-    /// Ids that files put beyond the vocabulary mean none.
+    /// Files use an id beyond the vocabulary for "none".
     std::optional<int> special(const char* name) const {
         const auto id = metadata.integer(key(name), std::numeric_limits<std::int64_t>::min(),
                                          std::numeric_limits<std::int64_t>::max());
@@ -70,15 +67,15 @@ GgufVocabulary readSource(const GgufMetadata& metadata) {
         source.tokens.push_back({std::string(text), static_cast<std::int64_t>(source.tokens.size()), 0});
     const auto checkCount = [&](const char* name, std::size_t count) {
         if (count != texts->size())
-            metadata.refuse(key(name), fmt::format("has {} elements, the vocabulary {}", count, texts->size()));
+            metadata.refuse(key(name), fmt::format("has {} elements, but the vocabulary has {}", count, texts->size()));
     };
-    source.types = metadata.integers(key("token_type"), 0, mostGgufIds)
+    source.types = metadata.integers(key("token_type"), 0, mostIds)
                        .value_or(std::vector<std::int64_t>(texts->size(), TokenType::normal));
     checkCount("token_type", source.types.size());
     source.scores = metadata.numbers(key("scores")).value_or(std::vector<float>(texts->size(), 0.F));
     checkCount("scores", source.scores.size());
     if (!std::ranges::all_of(source.scores, [](float score) { return std::isfinite(score); }))
-        metadata.refuse(key("scores"), "holds something that is no number");
+        metadata.refuse(key("scores"), "has a value that is not a finite number");
     return source;
 }
 
@@ -107,26 +104,22 @@ constexpr std::array preKinds{
 constexpr const char* tekkenPattern =
     R"([^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]*[\p{Ll}\p{Lm}\p{Lo}\p{M}]+|[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]+[\p{Ll}\p{Lm}\p{Lo}\p{M}]*|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n/]*|\s*[\r\n]+|\s+(?!\S)|\s+)";
 
-bool isNumeral(char32_t code) {
-    return (unicode::classes()[code] & unicode::number) != 0;
-}
-
 const PreKind& preKindOf(const GgufVocabulary& source, TokenizerCard& card) {
     const auto name = source.metadata.text(key("pre"));
     if (!name || *name == "default") {
-        card.warnings.emplace_back("the file does not say how text is cut into words; it is cut as GPT-2 does");
+        card.warnings.emplace_back("the file does not name its pre-tokenizer; GPT-2's is used");
         return preKinds.front();
     }
     const auto found = std::ranges::find(preKinds, std::string_view(*name), &PreKind::name);
     if (found == preKinds.end())
-        source.metadata.refuse(key("pre"), fmt::format("the way \"{}\" to cut words is not known", *name));
+        source.metadata.refuse(key("pre"), fmt::format("the pre-tokenizer \"{}\" is unknown", *name));
     return *found;
 }
 
 void addSteps(const GgufVocabulary& source, const PreKind& pre, TokenizerParts& parts) {
     switch (pre.cut) {
     case digitsAndGpt2:
-        parts.preTokenizers.push_back(makeSplit(isNumeral, Delimiters::isolated));
+        parts.preTokenizers.push_back(makeSplit(unicode::isNumber, Delimiters::isolated));
         [[fallthrough]];
     case gpt2:
         parts.preTokenizers.push_back(makeScan(gpt2Rule));
@@ -167,9 +160,9 @@ void readGpt2(GgufVocabulary& source, TokenizerParts& parts) {
     parts.decoders.push_back(makeByteLevelDecoder());
 }
 
-/// The decoders that undo SentencePiece's marks.
+/// Adds the decoders that remove SentencePiece's marks.
 void addMarkDecoders(bool prefix, TokenizerParts& parts) {
-    parts.decoders.push_back(makeReplaceTextDecoder(std::string(ggufBlank), " "));
+    parts.decoders.push_back(makeReplaceTextDecoder(std::string(spaceMark), " "));
     parts.decoders.push_back(makeByteFallbackDecoder());
     parts.decoders.push_back(makeFuse());
     if (prefix)
@@ -188,8 +181,8 @@ void readLlama(GgufVocabulary& source, TokenizerParts& parts) {
     parts.model = std::make_unique<Bpe>(source.vocabulary, merges, options);
     const bool prefix = source.flag("add_space_prefix", true);
     if (prefix)
-        parts.normalizers.push_back(makePrepend(std::string(ggufBlank)));
-    parts.normalizers.push_back(makeReplaceText(" ", std::string(ggufBlank)));
+        parts.normalizers.push_back(makePrepend(std::string(spaceMark)));
+    parts.normalizers.push_back(makeReplaceText(" ", std::string(spaceMark)));
     addMarkDecoders(prefix, parts);
 }
 
@@ -197,9 +190,7 @@ void readUnigram(GgufVocabulary& source, TokenizerParts& parts) {
     source.vocabulary = makeVocabulary(source.tokens, source.subject("tokens"));
     SentencePieceRules rules;
     if (const auto map = source.metadata.bytes(key("precompiled_charsmap")); map && !map->empty())
-        rules.map =
-            std::make_shared<const Charsmap>(std::string_view(reinterpret_cast<const char*>(map->data()), map->size()),
-                                             source.subject("precompiled_charsmap"));
+        rules.map = std::make_shared<const Charsmap>(charactersOf(*map), source.subject("precompiled_charsmap"));
     rules.prefix = source.flag("add_space_prefix", true);
     rules.mergeBlanks = source.flag("remove_extra_whitespaces", false);
     UnigramOptions options;
@@ -213,7 +204,7 @@ void readUnigram(GgufVocabulary& source, TokenizerParts& parts) {
     parts.normalizers.push_back(makeSentencePiece(std::move(rules)));
 }
 
-/// BERT's vocabularies mark where words begin instead of where they go on.
+/// GGUF marks the beginnings of words in BERT's vocabularies; WordPiece marks the continuations.
 void readBert(GgufVocabulary& source, TokenizerParts& parts) {
     bool cased = false;
     for (std::size_t i = 0; i < source.tokens.size(); ++i) {
@@ -221,8 +212,8 @@ void readBert(GgufVocabulary& source, TokenizerParts& parts) {
         const bool named = text.starts_with('[') && text.ends_with(']') && text.size() > 2;
         if (source.types[i] != TokenType::normal || named)
             continue;
-        if (text.starts_with(ggufBlank))
-            text.erase(0, ggufBlank.size());
+        if (text.starts_with(spaceMark))
+            text.erase(0, spaceMark.size());
         else if (!text.starts_with("##"))
             text.insert(0, "##");
         cased = cased || std::ranges::any_of(text, [](char letter) { return letter >= 'A' && letter <= 'Z'; });
@@ -258,7 +249,7 @@ void readSpecials(const GgufVocabulary& source, TokenizerParts& parts) {
         token.text = source.tokens[i].text;
         token.normalized = false;
         token.special = special;
-        token.stripsLeft = roberta && token.text == "<mask>"; // which takes the blank before it along
+        token.stripsLeft = roberta && token.text == "<mask>"; // includes the space before it
         added.push_back(std::move(token));
     }
     parts.added = AddedTokens(std::move(added), parts.normalizers);
@@ -266,7 +257,7 @@ void readSpecials(const GgufVocabulary& source, TokenizerParts& parts) {
 
 TemplateItem around(std::optional<int> id, const GgufVocabulary& source, const char* name) {
     if (!id)
-        source.metadata.refuse(key(name), "is missing, or beyond the vocabulary, but is to be put around texts");
+        source.metadata.refuse(key(name), "is missing or beyond the vocabulary, but the tokenizer adds it to texts");
     return {TemplateItem::Kind::special, 0, {*id}};
 }
 
@@ -305,7 +296,7 @@ void readTemplate(const GgufVocabulary& source, const std::string& kind, Tokeniz
 TokenizerParts readGgufTokenizer(const GgufMetadata& metadata) {
     const auto kind = metadata.text(key("model"));
     if (!kind || *kind == "none" || *kind == "no_vocab")
-        throw Error("holds no tokenizer", metadata.subject());
+        throw Error("has no tokenizer", metadata.subject());
     TokenizerParts parts;
     GgufVocabulary source = readSource(metadata);
     if (*kind == "llama")
@@ -318,7 +309,7 @@ TokenizerParts readGgufTokenizer(const GgufMetadata& metadata) {
         readUnigram(source, parts);
     else
         metadata.refuse(key("model"),
-                        fmt::format("the kind \"{}\" is not known; known are llama, gpt2, bert, t5", *kind));
+                        fmt::format("the tokenizer \"{}\" is unknown; supported are llama, gpt2, bert, t5", *kind));
     parts.card.source = metadata.subject();
     readSpecials(source, parts);
     readTemplate(source, *kind, parts);

@@ -5,8 +5,8 @@
 
 namespace secateur {
 
-/// The tokenizer in a GGUF file's metadata: of the kinds llama (SentencePiece's BPE), gpt2 (byte-level BPE), bert
-/// (WordPiece) and t5 (Unigram). @throws Error on what is missing, contradicts itself, or is not known
+/// The tokenizer in a GGUF file's metadata: llama (SentencePiece's BPE), gpt2 (byte-level BPE), bert (WordPiece) or t5
+/// (Unigram). @throws Error if something is missing, inconsistent or unknown
 TokenizerParts readGgufTokenizer(const GgufMetadata& metadata);
 
 } // namespace secateur

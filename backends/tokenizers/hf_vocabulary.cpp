@@ -4,7 +4,7 @@
 #include "analysis/base/text.h"
 #include "backends/tokenizers/model_builders.h"
 #include "backends/tokenizers/unicode.h"
-#include "backends/tokenizers/word_lists.h"
+#include "backends/tokenizers/word_piece.h"
 
 #include <fmt/format.h>
 
@@ -16,14 +16,12 @@ namespace secateur {
 
 namespace {
 
-constexpr std::int64_t mostVocabularyIds = std::numeric_limits<int>::max();
-
 std::optional<int> idOf(const TokenModel& model, const HfContext& context, const std::string& text) {
     const auto added = std::ranges::find(context.added, text, &AddedToken::text);
     return added != context.added.end() ? std::optional(added->id) : model.vocabulary().find(text);
 }
 
-/// Added tokens that are listed, and those that roles name.
+/// Collects the listed added tokens and those that roles name.
 void addTokens(const HfContext& context, std::vector<std::pair<std::string, std::string>> roles,
                std::vector<AddedToken> more, TokenizerParts& parts) {
     std::vector<AddedToken> added = std::move(more);
@@ -47,7 +45,7 @@ void addTokens(const HfContext& context, std::vector<std::pair<std::string, std:
 TemplateItem around(const TokenizerParts& parts, const HfContext& context, const std::string& text, int type = 0) {
     const auto id = idOf(*parts.model, context, text);
     if (!id)
-        throw Error(fmt::format("has no token {}, which is to be put around texts", inQuotes(text)),
+        throw Error(fmt::format("has no token {}, which the tokenizer adds to texts", inQuotes(text)),
                     parts.model->vocabulary().subject());
     return {TemplateItem::Kind::special, type, {*id}};
 }
@@ -70,7 +68,7 @@ void templateAsRoberta(const HfContext& context, TokenizerParts& parts) {
     parts.post.pair = {front, firstText, end, end, {TemplateItem::Kind::second, 0, {}}, end};
 }
 
-/// BOS and EOS as the configuration says.
+/// BOS and EOS by the flags of the configuration.
 void templateByFlags(const HfContext& context, bool bos, TokenizerParts& parts) {
     std::vector<TemplateItem> front;
     std::vector<TemplateItem> end;
@@ -104,12 +102,12 @@ std::string_view withoutEnd(std::string_view line) {
     return line;
 }
 
-/// XLM-RoBERTa's ids: four special tokens in front of the pieces, of which the file's first three are left out.
+/// XLM-RoBERTa's ids: four special tokens precede the pieces, without the file's first three.
 void shiftPieces(SentencePieceFile& file, const std::string& subject) {
     using Type = SentencePieceFile::Type;
     constexpr std::size_t ownSpecials = 3;
     if (file.pieces.size() < ownSpecials)
-        throw Error("has fewer pieces than special ones", subject);
+        throw Error("has fewer pieces than special tokens", subject);
     std::vector<SentencePieceFile::Piece> pieces{{"<s>", 0, Type::control},
                                                  {"<pad>", 0, Type::control},
                                                  {"</s>", 0, Type::control},
@@ -122,7 +120,7 @@ void shiftPieces(SentencePieceFile& file, const std::string& subject) {
     file.eos = 2;
 }
 
-/// What ALBERT does before SentencePiece.
+/// Adds ALBERT's normalizers, which precede SentencePiece's.
 void addAlbertSteps(const HfContext& context, TokenizerParts& parts) {
     std::vector<NormalizerPtr> steps;
     steps.push_back(makeReplaceText("``", "\""));
@@ -147,7 +145,7 @@ void readAddedTokens(const std::optional<JsonObject>& config, const std::optiona
         const auto object = listed->object(key);
         const auto text = object ? object->text("content") : std::nullopt;
         if (failure != std::errc() || end != key.data() + key.size() || token.id < 0 || !text || text->empty())
-            listed->refuse(key, "is not the id of a token with a content");
+            listed->refuse(key, "must be the id of a token that has a content");
         const auto flag = [&](const char* name) { return object->flag(name).value_or(false); };
         token.text = *text;
         token.singleWord = flag("single_word");
@@ -161,7 +159,7 @@ void readAddedTokens(const std::optional<JsonObject>& config, const std::optiona
         if (text.empty() || std::ranges::find(context.added, text, &AddedToken::text) != context.added.end())
             continue;
         AddedToken token;
-        token.id = static_cast<int>(added->integer(text, 0, mostVocabularyIds - 1).value_or(0));
+        token.id = static_cast<int>(added->integer(text, 0, mostIds - 1).value_or(0));
         token.text = text;
         context.added.push_back(std::move(token));
     }
@@ -175,7 +173,7 @@ TokenizerParts readVocabText(std::string_view text, const std::string& subject, 
     const auto vocabulary = makeVocabulary(tokens, subject);
     const auto unknown = vocabulary->find(context.role("unk", "[UNK]"));
     if (!unknown)
-        throw Error(fmt::format("has no line {} for what is unknown", inQuotes(context.role("unk", "[UNK]"))), subject);
+        throw Error(fmt::format("has no line {} for unknown words", inQuotes(context.role("unk", "[UNK]"))), subject);
     constexpr std::size_t longestWord = 100;
     parts.model = std::make_unique<WordPiece>(vocabulary, "##", *unknown, longestWord);
     const bool lower = context.lowerCase.value_or(true);

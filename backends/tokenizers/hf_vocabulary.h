@@ -12,7 +12,7 @@
 
 namespace secateur {
 
-/// What the files beside a bare vocabulary say of it.
+/// Facts about a vocabulary from the other files in its folder.
 struct HfContext {
     std::string folder;
     std::string modelType;                    ///< of config.json
@@ -22,7 +22,7 @@ struct HfContext {
     std::optional<bool> addsBos, addsEos, lowerCase, stripAccents, apartChinese;
     std::string chatTemplate;
 
-    /// Whether class or model type say so: names("Roberta", "roberta").
+    /// Whether the class or the model type matches: is("Roberta", "roberta").
     bool is(std::string_view classPart, std::string_view type) const {
         return tokenizerClass.find(classPart) != std::string::npos || modelType == type;
     }
@@ -32,17 +32,17 @@ struct HfContext {
     }
 };
 
-/// From added_tokens_decoder of tokenizer_config.json, and from added_tokens.json.
+/// Reads added_tokens_decoder of tokenizer_config.json, and added_tokens.json.
 void readAddedTokens(const std::optional<JsonObject>& config, const std::optional<JsonObject>& added,
                      HfContext& context);
 
-// What the original libraries make of vocabularies that no tokenizer.json lies beside. @throws Error
+// Tokenizers of folders without a tokenizer.json, as the original libraries build them. @throws Error
 
-/// BERT's: a token a line.
+/// BERT's: one token per line.
 TokenizerParts readVocabText(std::string_view text, const std::string& subject, const HfContext& context);
 /// Byte-level BPE: GPT-2's, RoBERTa's, Qwen's.
 TokenizerParts readVocabJson(std::string_view vocab, std::string_view merges, const HfContext& context);
-/// Llama's, Gemma's, Mistral's; ALBERT's; XLM-RoBERTa's, whose ids are shifted.
+/// Llama's, Gemma's, Mistral's, ALBERT's and XLM-RoBERTa's, whose ids are shifted.
 TokenizerParts readHfSentencePiece(SentencePieceFile file, const std::string& subject, const HfContext& context);
 
 } // namespace secateur

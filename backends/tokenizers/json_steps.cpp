@@ -15,8 +15,6 @@ namespace secateur {
 namespace {
 
 constexpr int deepestSequence = 8;
-constexpr std::int64_t mostStepIds = std::numeric_limits<int>::max();
-
 void collect(const JsonObject& step, const std::string& listKey, int depth, std::vector<JsonObject>& steps) {
     if (typeOf(step) != "Sequence") {
         steps.push_back(step);
@@ -40,7 +38,7 @@ std::string requiredText(const JsonObject& object, const std::string& key) {
 }
 
 [[noreturn]] void refuseType(const JsonObject& step, const char* kind) {
-    step.refuse("type", fmt::format("the {} \"{}\" is not known", kind, typeOf(step)));
+    step.refuse("type", fmt::format("the {} \"{}\" is unknown", kind, typeOf(step)));
 }
 
 /// A pattern is {"String": text} or {"Regex": expression}.
@@ -128,14 +126,14 @@ Delimiters delimitersOf(const JsonObject& step, const std::string& otherwise) {
         return Delimiters::mergedWithPrevious;
     if (behaviour == "MergedWithNext")
         return Delimiters::mergedWithNext;
-    step.refuse("behavior", fmt::format("\"{}\" is not known", behaviour));
+    step.refuse("behavior", fmt::format("\"{}\" is unknown", behaviour));
 }
 
 PreTokenizerPtr splitOf(const JsonObject& step) {
     const Pattern pattern = patternOf(step);
     const Delimiters delimiters = delimitersOf(step, "");
     const bool invert = flagOr(step, "invert", false);
-    // A known expression matches everything: what it isolates is what it removes when inverted.
+    // Known expressions match all of a text, so that isolating equals removing when inverted.
     const auto rule = pattern.regex ? knownScanRule(*pattern.regex) : std::nullopt;
     if (rule && (delimiters == Delimiters::isolated || (delimiters == Delimiters::removed && invert)))
         return makeScan(*rule);
@@ -145,11 +143,11 @@ PreTokenizerPtr splitOf(const JsonObject& step) {
 }
 
 PreTokenizerPtr metaspaceOf(const JsonObject& step) {
-    const std::string mark = step.text("replacement").value_or("\xE2\x96\x81");
+    const std::string mark = step.text("replacement").value_or(std::string(spaceMark));
     const std::string scheme =
         step.text("prepend_scheme").value_or(flagOr(step, "add_prefix_space", true) ? "always" : "never");
     if (scheme != "always" && scheme != "first" && scheme != "never")
-        step.refuse("prepend_scheme", fmt::format("\"{}\" is not known", scheme));
+        step.refuse("prepend_scheme", fmt::format("\"{}\" is unknown", scheme));
     return makeMetaspace(mark,
                          scheme == "always"  ? PrependScheme::always
                          : scheme == "first" ? PrependScheme::first
@@ -164,10 +162,6 @@ void addByteLevel(const JsonObject& step, std::vector<PreTokenizerPtr>& steps) {
         steps.push_back(makeScan(gpt2Rule));
 }
 
-bool isNumber(char32_t code) {
-    return (unicode::classes()[code] & unicode::number) != 0;
-}
-
 void addPreTokenizer(const JsonObject& step, std::vector<PreTokenizerPtr>& steps) {
     const std::string type = typeOf(step);
     if (type == "ByteLevel") {
@@ -175,8 +169,9 @@ void addPreTokenizer(const JsonObject& step, std::vector<PreTokenizerPtr>& steps
     } else if (type == "Split") {
         steps.push_back(splitOf(step));
     } else if (type == "Digits") {
-        steps.push_back(makeSplit(isNumber, flagOr(step, "individual_digits", false) ? Delimiters::isolated
-                                                                                     : Delimiters::contiguous));
+        steps.push_back(makeSplit(unicode::isNumber, flagOr(step, "individual_digits", false)
+                                                         ? Delimiters::isolated
+                                                         : Delimiters::contiguous));
     } else if (type == "Metaspace") {
         steps.push_back(metaspaceOf(step));
     } else if (type == "BertPreTokenizer") {
@@ -199,10 +194,10 @@ std::vector<int> idsOf(const JsonObject& specials, const std::string& name, cons
     const auto entry = specials.object(name);
     const auto ids = entry ? entry->sizes("ids") : std::nullopt;
     if (!ids)
-        step.refuse("special_tokens", fmt::format("does not tell the ids of {}", inQuotes(name)));
+        step.refuse("special_tokens", fmt::format("does not give the ids of {}", inQuotes(name)));
     std::vector<int> read;
     for (const std::int64_t id : *ids) {
-        if (id > mostStepIds)
+        if (id > mostIds)
             step.refuse("special_tokens", fmt::format("the id {} is beyond any vocabulary", id));
         read.push_back(static_cast<int>(id));
     }
@@ -234,8 +229,8 @@ std::vector<TemplateItem> templateOf(const JsonObject& step, const char* key) {
 
 TemplateItem specialOf(const JsonObject& step, const char* key, int type) {
     const auto named = step.named(key);
-    if (!named || named->second > mostStepIds)
-        step.refuse(key, "is missing, or beyond any vocabulary");
+    if (!named || named->second > mostIds)
+        step.refuse(key, "is missing or beyond any vocabulary");
     return {TemplateItem::Kind::special, type, {static_cast<int>(named->second)}};
 }
 
@@ -259,8 +254,8 @@ DecoderPtr stripDecoderOf(const JsonObject& step) {
     const std::string content = requiredText(step, "content");
     if (content.empty())
         step.refuse("content", "is empty");
-    return makeStripDecoder(content, static_cast<std::size_t>(step.integer("start", 0, mostStepIds).value_or(0)),
-                            static_cast<std::size_t>(step.integer("stop", 0, mostStepIds).value_or(0)));
+    return makeStripDecoder(content, static_cast<std::size_t>(step.integer("start", 0, mostIds).value_or(0)),
+                            static_cast<std::size_t>(step.integer("stop", 0, mostIds).value_or(0)));
 }
 
 DecoderPtr decoderOf(const JsonObject& step) {
@@ -282,7 +277,7 @@ DecoderPtr decoderOf(const JsonObject& step) {
     if (type == "Metaspace") {
         const bool prefix =
             step.text("prepend_scheme").value_or("always") != "never" && flagOr(step, "add_prefix_space", true);
-        return makeMetaspaceDecoder(step.text("replacement").value_or("\xE2\x96\x81"),
+        return makeMetaspaceDecoder(step.text("replacement").value_or(std::string(spaceMark)),
                                     prefix ? PrependScheme::always : PrependScheme::never);
     }
     if (type == "WordPiece")
@@ -317,7 +312,7 @@ std::vector<PreTokenizerPtr> readPreTokenizers(const JsonObject& document, bool&
     byteLevel = false;
     for (const JsonObject& step : stepsOf(document, "pre_tokenizer", "pretokenizers")) {
         if (byteLevel)
-            step.refuse("type", "a step after ByteLevel is not read");
+            step.refuse("type", "a step after ByteLevel is not supported");
         byteLevel = typeOf(step) == "ByteLevel";
         addPreTokenizer(step, preTokenizers);
     }

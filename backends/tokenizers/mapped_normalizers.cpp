@@ -1,11 +1,10 @@
 // The normalizers that go by tables: Unicode's normal forms and SentencePiece's character map.
-
-#include "backends/tokenizers/normalizers.h"
-
 #include "analysis/base/error.h"
 #include "backends/tokenizers/byte_trie.h"
+#include "backends/tokenizers/normalizers.h"
 #include "backends/tokenizers/unicode.h"
 
+#include <fmt/format.h>
 #include <unicode/bytestream.h>
 #include <unicode/edits.h>
 #include <unicode/normalizer2.h>
@@ -13,12 +12,26 @@
 #include <unicode/uniset.h>
 
 #include <algorithm>
+#include <array>
+#include <cstring>
 
 namespace secateur {
 
 namespace {
 
-constexpr std::string_view prefixMark = "\xE2\x96\x81"; // ▁
+// A unit of the double array: the byte of its edge, the node it leads to, and whether a text ends there.
+bool endsText(std::uint32_t unit) {
+    return ((unit >> 8U) & 1U) != 0;
+}
+std::uint32_t valueOf(std::uint32_t unit) {
+    return unit & 0x7FFFFFFFU;
+}
+std::uint32_t labelOf(std::uint32_t unit) {
+    return unit & 0x800000FFU;
+}
+std::uint32_t offsetOf(std::uint32_t unit) {
+    return (unit >> 10U) << ((unit & 0x200U) >> 6U);
+}
 
 bool isAscii(std::string_view text) {
     return std::ranges::all_of(text, [](char byte) { return static_cast<unsigned char>(byte) < 0x80; });
@@ -37,7 +50,7 @@ const icu::Normalizer2* instanceOf(NormalForm form, UErrorCode& failure) {
     }
 }
 
-/// What the original tokenizers know of: to them later characters are inert.
+/// The characters of Unicode 9, which the original tokenizers know. They do not change later ones.
 const icu::UnicodeSet& unicode9(UErrorCode& failure) {
     static const icu::UnicodeSet set = [&] {
         icu::UnicodeSet made(icu::UnicodeString("[:age=9.0:]"), failure);
@@ -54,7 +67,7 @@ public:
         const icu::Normalizer2* whole = instanceOf(form, failure);
         const icu::UnicodeSet& known = unicode9(failure);
         if (U_FAILURE(failure) || !whole)
-            throw Error("Unicode's normal forms are not to be had: ICU's data are missing");
+            throw Error("cannot load Unicode's normal forms: ICU's data are missing");
         m_form = std::make_unique<icu::FilteredNormalizer2>(*whole, known);
     }
 
@@ -68,7 +81,7 @@ public:
         const icu::StringPiece old(text.text().data(), static_cast<std::int32_t>(text.size()));
         m_form->normalizeUTF8(0, old, sink, &edits, failure);
         if (U_FAILURE(failure))
-            throw Error(std::string("Unicode's normal form failed: ") + u_errorName(failure), "the text");
+            throw Error(std::string("cannot be normalised: ") + u_errorName(failure), "the text");
         if (edits.hasChanges())
             rewrite(text, normal, edits);
     }
@@ -82,7 +95,7 @@ private:
         return normal;
     }
 
-    /// Characters that change side by side are one edit: tells them apart, unless they changed places.
+    /// Splits an edit of several neighbouring characters into one per character, unless they changed their order.
     bool putEach(std::string_view text, std::size_t begin, std::size_t end, std::string_view becomes,
                  Rewriter& fresh) const {
         std::vector<std::string> parts;
@@ -121,8 +134,8 @@ private:
     std::unique_ptr<const icu::FilteredNormalizer2> m_form;
 };
 
-/// Ends the grapheme that begins at `at`: Unicode's rules, without those for flags and pictures joined by U+200D, whose
-/// graphemes are longer than the map looks at anyway.
+/// The end of the grapheme that begins at `at`, by Unicode's rules without those for flags and for emoji joined by
+/// U+200D, whose graphemes are longer than those the map applies to.
 std::size_t graphemeEnd(std::string_view text, std::size_t at) {
     const auto breakOf = [](char32_t code) {
         return u_getIntPropertyValue(static_cast<UChar32>(code), UCHAR_GRAPHEME_CLUSTER_BREAK);
@@ -173,7 +186,7 @@ public:
 private:
     static constexpr std::size_t longestGrapheme = 5;
 
-    /// All of [at, end) becomes what the shortest known beginning of it becomes: so does the original.
+    /// Replaces all of [at, end) by the replacement of its shortest prefix in the map, as the original does.
     bool mapWhole(std::string_view text, std::size_t at, std::size_t end, Rewriter& fresh) const {
         const auto match = m_map->shortest(text.substr(0, end), at);
         if (match)
@@ -204,7 +217,7 @@ public:
         while (m_rules.mergeBlanks && at < old.size() && stepAt(old, at).text == " ")
             at += stepAt(old, at).bytes;
         const bool empty = at >= old.size();
-        const std::string_view blank = m_rules.markBlanks ? prefixMark : std::string_view(" ");
+        const std::string_view blank = m_rules.markBlanks ? spaceMark : std::string_view(" ");
         Rewriter fresh(text);
         if (!empty && m_rules.prefix && !m_rules.blanksAtEnds)
             fresh.put(blank, at, at);
@@ -260,6 +273,94 @@ private:
 };
 
 } // namespace
+
+Charsmap::Charsmap(std::string_view blob, const std::string& subject) {
+    std::uint32_t trieBytes = 0;
+    if (blob.size() >= sizeof trieBytes)
+        std::memcpy(&trieBytes, blob.data(), sizeof trieBytes);
+    if (trieBytes == 0 || trieBytes % sizeof(std::uint32_t) != 0 || trieBytes > blob.size() - sizeof trieBytes)
+        throw Error(fmt::format("is a character map of {} bytes that states an index of {}", blob.size(), trieBytes),
+                    subject);
+    m_units.resize(trieBytes / sizeof(std::uint32_t));
+    std::memcpy(m_units.data(), blob.data() + sizeof trieBytes, trieBytes);
+    m_replacements = blob.substr(sizeof trieBytes + trieBytes);
+    if (m_replacements.empty() || m_replacements.back() != '\0')
+        throw Error("is a character map whose last replacement does not end", subject);
+    if (!unicode::isValid(m_replacements))
+        throw Error("is a character map whose replacements are not UTF-8", subject);
+}
+
+template <typename Found>
+void Charsmap::walk(std::string_view text, std::size_t at, Found found) const {
+    std::uint32_t node = offsetOf(m_units[0]);
+    for (std::size_t end = at; end < text.size(); ++end) {
+        const auto byte = static_cast<unsigned char>(text[end]);
+        if (byte == 0)
+            return;
+        node ^= byte;
+        if (node >= m_units.size() || labelOf(m_units[node]) != byte)
+            return;
+        const bool whole = endsText(m_units[node]);
+        node ^= offsetOf(m_units[node]);
+        // A text that ends inside a character would leave half of the character.
+        if (!whole || (end + 1 < text.size() && unicode::isContinuation(text[end + 1])))
+            continue;
+        const std::size_t place = node < m_units.size() ? valueOf(m_units[node]) : m_replacements.size();
+        // The value must be the beginning of a replacement.
+        if (place >= m_replacements.size() || (place > 0 && m_replacements[place - 1] != '\0'))
+            return;
+        if (!found(Match{end + 1 - at, std::string_view(m_replacements.data() + place)}))
+            return;
+    }
+}
+
+std::optional<Charsmap::Match> Charsmap::longest(std::string_view text, std::size_t at) const {
+    std::optional<Match> best;
+    walk(text, at, [&](const Match& match) {
+        best = match;
+        return true;
+    });
+    return best;
+}
+
+std::optional<Charsmap::Match> Charsmap::shortest(std::string_view text, std::size_t at) const {
+    std::optional<Match> first;
+    walk(text, at, [&](const Match& match) {
+        first = match;
+        return false;
+    });
+    return first;
+}
+
+std::optional<std::string> fromBase64(std::string_view text) {
+    const auto valueOfLetter = [](char letter) -> int {
+        if (letter >= 'A' && letter <= 'Z')
+            return letter - 'A';
+        if (letter >= 'a' && letter <= 'z')
+            return letter - 'a' + 26;
+        if (letter >= '0' && letter <= '9')
+            return letter - '0' + 52;
+        return letter == '+' ? 62 : letter == '/' ? 63 : -1;
+    };
+    while (text.ends_with('='))
+        text.remove_suffix(1);
+    std::string bytes;
+    bytes.reserve(text.size() / 4 * 3 + 3);
+    std::uint32_t bits = 0;
+    int count = 0;
+    for (const char letter : text) {
+        const int value = valueOfLetter(letter);
+        if (value < 0)
+            return std::nullopt;
+        bits = (bits << 6U) | static_cast<std::uint32_t>(value);
+        count += 6;
+        if (count >= 8) {
+            count -= 8;
+            bytes.push_back(static_cast<char>((bits >> static_cast<unsigned>(count)) & 0xFFU));
+        }
+    }
+    return bytes;
+}
 
 NormalizerPtr makeNormalForm(NormalForm form) {
     return std::make_unique<Form>(form);

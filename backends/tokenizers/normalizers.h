@@ -1,21 +1,104 @@
 #pragma once
 
-#include "backends/tokenizers/aligned_text.h"
+#include "analysis/text/tokenizer.h"
 #include "backends/tokenizers/byte_trie.h"
-#include "backends/tokenizers/charsmap.h"
 #include "backends/tokenizers/regex.h"
 
+#include <cstddef>
+#include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace secateur {
 
-/// A step that rewrites text before it is cut. Immutable.
+/// A text in the normalizers: valid UTF-8 that, if tracked, knows the origin of its bytes in the given text.
+class AlignedText {
+public:
+    AlignedText() = default;
+    /// Replaces invalid UTF-8 by replacement characters. @throws Error if the text is too long for 32-bit positions
+    AlignedText(std::string_view given, bool tracked);
+
+    const std::string& text() const { return m_text; }
+    std::size_t size() const { return m_text.size(); }
+    bool tracked() const { return m_tracked; }
+    AlignedText slice(std::size_t begin, std::size_t end) const;
+    /// The origin of bytes [begin, end), in whole characters; only if tracked.
+    TextRange origin(std::size_t begin, std::size_t end) const;
+    /// Whether the byte at `at` comes from the first byte of the given text; needs no tracking.
+    bool beginsAt(std::size_t at) const;
+
+private:
+    friend class Rewriter;
+    struct Span {
+        std::uint32_t begin = 0;
+        std::uint32_t end = 0;
+    };
+    Span spanOf(std::size_t at) const;
+
+    std::string m_text;
+    bool m_tracked = false;
+    bool m_moved = false;      ///< the text was changed: origins are in m_spans, if tracked
+    std::size_t m_base = 0;    ///< origin of the first byte while the text is unchanged
+    bool m_first = true;       ///< the text begins where the given text began
+    std::vector<Span> m_spans; ///< origin of each byte
+};
+
+/// Writes a new version of an aligned text, from its beginning to its end.
+class Rewriter {
+public:
+    explicit Rewriter(AlignedText& text);
+
+    /// Copies bytes [begin, end) of the old text.
+    void keep(std::size_t begin, std::size_t end);
+    /// Writes new bytes in place of the old bytes [begin, end), which may be empty.
+    void put(std::string_view bytes, std::size_t begin, std::size_t end);
+    /// Writes new bytes in front of the old character at `at`, which counts as their origin.
+    void putBefore(std::string_view bytes, std::size_t at);
+    /// Removes the last bytes written.
+    void drop(std::size_t bytes);
+    const std::string& text() const { return m_fresh.m_text; }
+    /// Replaces the old text; call once, at the end. @throws Error if it has become too long for 32-bit positions
+    void finish();
+
+private:
+    AlignedText& m_old;
+    AlignedText m_fresh;
+};
+
+/// SentencePiece's precompiled character map: a double-array trie of texts and their replacements.
+class Charsmap {
+public:
+    /// @param blob the map's bytes in the file. @throws Error if they are inconsistent
+    Charsmap(std::string_view blob, const std::string& subject);
+
+    struct Match {
+        std::size_t bytes = 0; ///< to replace
+        std::string_view replacement;
+    };
+    /// The longest text of the map that begins at `at`; nothing if none does.
+    std::optional<Match> longest(std::string_view text, std::size_t at) const;
+    /// The shortest one.
+    std::optional<Match> shortest(std::string_view text, std::size_t at) const;
+
+private:
+    template <typename Found>
+    void walk(std::string_view text, std::size_t at, Found found) const;
+
+    std::vector<std::uint32_t> m_units;
+    std::string m_replacements; ///< each ends with a zero byte
+};
+
+/// The bytes of base64 text; nothing if it is not base64.
+std::optional<std::string> fromBase64(std::string_view text);
+
+/// A step that rewrites text before it is split into words. Immutable.
 class Normalizer {
 public:
     virtual ~Normalizer() = default;
-    /// @throws Error when a regular expression gives up
+    /// @throws Error if a regular expression takes too many steps
     virtual void apply(AlignedText& text) const = 0;
 };
 
@@ -25,19 +108,19 @@ enum class NormalForm { nfc, nfd, nfkc, nfkd };
 
 struct BertCleaning {
     bool cleanText = true;
-    bool apartChinese = true; ///< blanks around ideographs
+    bool apartChinese = true; ///< puts spaces around ideographs
     bool stripAccents = true;
     bool lowerCase = true;
 };
 
-/// What SentencePiece does to a text before it cuts it.
+/// SentencePiece's normalisation.
 struct SentencePieceRules {
-    std::shared_ptr<const Charsmap> map;  ///< nullptr: characters stay as they are
-    std::shared_ptr<const ByteTrie> kept; ///< texts that are left alone; nullptr: none
-    bool prefix = true;                   ///< a blank in front
-    bool mergeBlanks = true;              ///< of several blanks one stays, and none at the ends
-    bool blanksAtEnds = false;            ///< the prefix goes to the end instead
-    bool markBlanks = true;               ///< blanks become "▁"
+    std::shared_ptr<const Charsmap> map;  ///< nullptr: characters are unchanged
+    std::shared_ptr<const ByteTrie> kept; ///< texts that are not changed; nullptr: none
+    bool prefix = true;                   ///< a space in front
+    bool mergeBlanks = true;              ///< replaces several spaces by one, and removes those at the ends
+    bool blanksAtEnds = false;            ///< puts the prefix at the end instead
+    bool markBlanks = true;               ///< replaces spaces by "▁"
 };
 
 NormalizerPtr makeNormalForm(NormalForm form);
@@ -45,16 +128,16 @@ NormalizerPtr makeLowercase();
 NormalizerPtr makeStrip(bool left, bool right);
 NormalizerPtr makeStripAccents();
 NormalizerPtr makeBertCleaning(const BertCleaning& options);
-/// In front of any text that is not empty.
+/// Puts a text in front of any text that is not empty.
 NormalizerPtr makePrepend(std::string text);
 NormalizerPtr makeReplaceText(std::string pattern, std::string replacement);
 NormalizerPtr makeReplaceRegex(std::shared_ptr<const Regex> pattern, std::string replacement);
-/// The map as Hugging Face's library applies it: to whole graphemes of up to 5 bytes, else to single characters.
+/// Applies the map as Hugging Face's library does: to whole graphemes of up to 5 bytes, else to single characters.
 NormalizerPtr makeGraphemeMap(std::shared_ptr<const Charsmap> map);
 NormalizerPtr makeSentencePiece(SentencePieceRules rules);
-/// Control characters out, other blanks to plain ones.
+/// Removes control characters and replaces white space by spaces, as in "nmt" of SentencePiece.
 NormalizerPtr makeNmt();
-/// Each byte becomes its letter in GPT-2's alphabet.
+/// Replaces each byte by its letter in GPT-2's alphabet.
 NormalizerPtr makeByteLetters();
 
 } // namespace secateur

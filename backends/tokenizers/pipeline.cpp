@@ -10,7 +10,30 @@ namespace secateur {
 
 namespace {
 
-/// Caches that are lent to whoever encodes.
+/// Beginning of the character before `at`.
+std::size_t characterBefore(std::string_view text, std::size_t at) {
+    --at;
+    while (unicode::isContinuation(text[at]))
+        --at;
+    return at;
+}
+
+bool touchesWord(std::string_view text, std::size_t begin, std::size_t end) {
+    const auto isWord = [&](std::size_t at) { return unicode::isWordCharacter(unicode::characterAt(text, at).code); };
+    return (begin > 0 && isWord(characterBefore(text, begin))) || (end < text.size() && isWord(end));
+}
+
+bool isBlank(std::string_view text, std::size_t at) {
+    return unicode::isSpace(unicode::characterAt(text, at).code);
+}
+
+void append(Encoding& whole, const Encoding& part, int type) {
+    whole.ids.insert(whole.ids.end(), part.ids.begin(), part.ids.end());
+    whole.ranges.insert(whole.ranges.end(), part.ranges.begin(), part.ranges.end());
+    whole.types.insert(whole.types.end(), part.ids.size(), type);
+}
+
+/// A pool of caches: concurrent calls of encode() take one each.
 class Caches {
 public:
     std::unique_ptr<WordCache> take() {
@@ -103,7 +126,7 @@ private:
             encoding.ranges.push_back(text.origin(begin, end));
     }
 
-    /// An added token that takes blanks along counts without them where ranges leave blanks out.
+    /// If ranges exclude spaces, so do those of added tokens that include white space.
     void addFound(Encoding& encoding, const AddedTokens::Found& found, const AlignedText& text) const {
         std::size_t begin = found.begin;
         while (m_parts.post.trimsBlanks && begin < found.end) {
@@ -154,6 +177,115 @@ private:
 };
 
 } // namespace
+
+AddedTokens::AddedTokens(std::vector<AddedToken> tokens, std::span<const NormalizerPtr> normalizers) {
+    for (AddedToken& token : tokens)
+        m_tokens.insert_or_assign(token.id, std::move(token));
+    for (const auto& [id, token] : m_tokens) {
+        if (!token.normalized) {
+            m_plain.add(token.text, id);
+            continue;
+        }
+        AlignedText text(token.text, false);
+        for (const auto& step : normalizers)
+            step->apply(text);
+        m_normalized.add(text.text(), id);
+    }
+}
+
+const AddedToken* AddedTokens::find(int id) const {
+    const auto found = m_tokens.find(id);
+    return found == m_tokens.end() ? nullptr : &found->second;
+}
+
+std::vector<AddedToken> AddedTokens::all() const {
+    std::vector<AddedToken> tokens;
+    for (const auto& [id, token] : m_tokens)
+        tokens.push_back(token);
+    return tokens;
+}
+
+std::optional<int> AddedTokens::id(std::string_view text) const {
+    const auto found = std::ranges::find_if(m_tokens, [&](const auto& item) { return item.second.text == text; });
+    return found == m_tokens.end() ? std::nullopt : std::optional(found->first);
+}
+
+std::vector<AddedTokens::Found> AddedTokens::cut(std::string_view text, bool normalized, SpecialText special) const {
+    std::vector<Found> found;
+    const ByteTrie& trie = normalized ? m_normalized : m_plain;
+    std::size_t done = 0; // text up to here is in `found`
+    for (std::size_t at = 0; at < text.size() && !trie.empty();) {
+        int id = ByteTrie::none;
+        std::size_t length = 0; // of the longest token here
+        if (trie.mayBegin(text[at])) {
+            trie.match(text, at, [&](std::size_t bytes, int value) {
+                length = bytes;
+                id = value;
+            });
+        }
+        if (length == 0) {
+            ++at;
+            continue;
+        }
+        std::size_t begin = at;
+        std::size_t end = at + length;
+        at = end;
+        const AddedToken& token = m_tokens.at(id);
+        if ((token.special && special == SpecialText::plain) || (token.singleWord && touchesWord(text, begin, end)))
+            continue;
+        while (token.stripsLeft && begin > done && isBlank(text, characterBefore(text, begin)))
+            begin = characterBefore(text, begin);
+        begin = std::max(begin, done);
+        while (token.stripsRight && end < text.size() && isBlank(text, end))
+            end += unicode::characterAt(text, end).bytes;
+        end = std::max(end, begin);
+        if (done < begin)
+            found.push_back({done, begin, std::nullopt});
+        found.push_back({begin, end, id});
+        done = end;
+    }
+    if (done < text.size())
+        found.push_back({done, text.size(), std::nullopt});
+    return found;
+}
+
+void PostProcessor::trim(Encoding& encoding, std::string_view text) const {
+    if (!trimsBlanks)
+        return;
+    for (std::size_t i = 0; i < encoding.ranges.size(); ++i) {
+        TextRange& range = encoding.ranges[i];
+        const auto isBlank = [&](std::size_t at) { return at < text.size() && text[at] == ' '; };
+        std::size_t leading = 0;
+        while (range.begin + leading < range.end && isBlank(range.begin + leading))
+            ++leading;
+        if (!((i == 0 || range.begin == 0) && keepsPrefix && leading == 1))
+            range.begin += leading;
+        while (range.end > range.begin && isBlank(range.end - 1))
+            --range.end;
+    }
+}
+
+Encoding PostProcessor::join(Encoding first, const Encoding* second, const EncodeOptions& options) const {
+    const std::vector<TemplateItem>& items = second ? pair : single;
+    if (!second && items.size() == 1 && items.front().kind == TemplateItem::Kind::first) {
+        first.types.assign(first.ids.size(), items.front().type);
+        return first;
+    }
+    Encoding whole;
+    for (const TemplateItem& item : items) {
+        if (item.kind == TemplateItem::Kind::first) {
+            append(whole, first, item.type);
+        } else if (item.kind == TemplateItem::Kind::second && second) {
+            append(whole, *second, item.type);
+        } else if (item.kind == TemplateItem::Kind::special && options.addSpecial) {
+            Encoding special{item.ids, {}, {}};
+            if (options.ranges)
+                special.ranges.resize(item.ids.size());
+            append(whole, special, item.type);
+        }
+    }
+    return whole;
+}
 
 std::shared_ptr<const Tokenizer> assemble(TokenizerParts parts) {
     return std::make_shared<Pipeline>(std::move(parts));

@@ -1,27 +1,94 @@
 #pragma once
 
 #include "analysis/text/tokenizer.h"
-#include "backends/tokenizers/added_tokens.h"
+#include "backends/tokenizers/byte_trie.h"
 #include "backends/tokenizers/decoders.h"
 #include "backends/tokenizers/normalizers.h"
-#include "backends/tokenizers/post_processor.h"
 #include "backends/tokenizers/pre_tokenizers.h"
 #include "backends/tokenizers/token_model.h"
+#include "backends/tokenizers/vocabulary.h"
 
+#include <cstddef>
+#include <map>
 #include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
 #include <vector>
 
 namespace secateur {
 
-/// A tokenizer as the steps a text goes through, in this order.
+/// A token that is matched in the text before it is split into words.
+struct AddedToken {
+    int id = 0;
+    std::string text;
+    bool singleWord = false;  ///< only without adjacent word characters
+    bool stripsLeft = false;  ///< includes white space before it
+    bool stripsRight = false; ///< includes white space after it
+    bool normalized = true;   ///< matched after the normalizers, in normalised form
+    bool special = false;
+};
+
+/// Finds added tokens in text. Immutable.
+class AddedTokens {
+public:
+    AddedTokens() = default;
+    /// Of several tokens with one id the last counts. @param normalizers all of the tokenizer's
+    AddedTokens(std::vector<AddedToken> tokens, std::span<const NormalizerPtr> normalizers);
+
+    /// A run of text, or an added token in it.
+    struct Found {
+        std::size_t begin = 0;
+        std::size_t end = 0;
+        std::optional<int> id; ///< nothing for plain text
+    };
+    /// Splits a text at added tokens, before the normalizers or after them. The parts cover the whole text.
+    std::vector<Found> cut(std::string_view text, bool normalized, SpecialText special) const;
+
+    /// nullptr if no added token has this id
+    const AddedToken* find(int id) const;
+    /// The id of the added token with this text.
+    std::optional<int> id(std::string_view text) const;
+    std::vector<AddedToken> all() const;
+    int largestId() const { return m_tokens.empty() ? -1 : m_tokens.rbegin()->first; }
+
+private:
+    std::map<int, AddedToken> m_tokens;
+    ByteTrie m_plain;      ///< matched before the normalizers
+    ByteTrie m_normalized; ///< matched after them
+};
+
+/// An element of a template: the first or the second text, or special tokens.
+struct TemplateItem {
+    enum class Kind { special, first, second };
+    Kind kind = Kind::first;
+    int type = 0;
+    std::vector<int> ids; ///< of the special tokens
+};
+
+/// Combines texts and special tokens by templates.
+struct PostProcessor {
+    std::vector<TemplateItem> single{{TemplateItem::Kind::first, 0, {}}};
+    std::vector<TemplateItem> pair{{TemplateItem::Kind::first, 0, {}}, {TemplateItem::Kind::second, 1, {}}};
+    bool trimsBlanks = false; ///< ranges exclude spaces at a token's ends
+    bool keepsPrefix = false; ///< except one space at the beginning of a text, which the tokenizer may have added
+
+    bool addsFront() const { return !single.empty() && single.front().kind == TemplateItem::Kind::special; }
+    void trim(Encoding& encoding, std::string_view text) const;
+    /// @param second nullptr for a single text
+    Encoding join(Encoding first, const Encoding* second, const EncodeOptions& options) const;
+};
+
+/// A tokenizer as its steps, in order.
 struct TokenizerParts {
     AddedTokens added;
     std::vector<NormalizerPtr> normalizers;
     std::vector<PreTokenizerPtr> preTokenizers;
     std::unique_ptr<const TokenModel> model;
     PostProcessor post;
-    std::vector<DecoderPtr> decoders; ///< none: tokens are joined by blanks
-    TokenizerCard card;               ///< kind, size and addsBos are filled in
+    std::vector<DecoderPtr> decoders; ///< empty: tokens are joined by spaces
+    TokenizerCard card;               ///< assemble() sets kind, size and addsBos
 };
 
 std::shared_ptr<const Tokenizer> assemble(TokenizerParts parts);

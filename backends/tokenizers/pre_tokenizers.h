@@ -1,34 +1,62 @@
 #pragma once
 
-#include "backends/tokenizers/aligned_text.h"
+#include "backends/tokenizers/normalizers.h"
 #include "backends/tokenizers/regex.h"
-#include "backends/tokenizers/scanners.h"
 
+#include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <variant>
 #include <vector>
 
 namespace secateur {
 
-/// A text and the words it is cut into; what lies in no word is gone.
+/// Bytes [begin, end) of a text: a word.
+struct Cut {
+    std::uint32_t begin = 0;
+    std::uint32_t end = 0;
+};
+
+/// The regular expressions by which families of tokenizers split text, as code.
+struct ScanRule {
+    bool foldedContractions = false; ///< 'S counts as 's
+    bool anyLetterPrefix = false;    ///< any one character except CR, LF, letters and numbers may precede letters
+    bool newlinesApart = false;      ///< line ends join the marks before them, else white space up to them is one piece
+    int mostDigits = 0;              ///< maximum digits of a piece, which then has no leading space; 0: no limit
+};
+
+/// The rule of an expression, by its exact text; nothing if it is not one of them.
+std::optional<ScanRule> knownScanRule(std::string_view pattern);
+/// The rule of GPT-2, also built into byte-level pre-tokenizers.
+inline constexpr ScanRule gpt2Rule{};
+inline constexpr ScanRule llama3Rule{
+    .foldedContractions = true, .anyLetterPrefix = true, .newlinesApart = true, .mostDigits = 3};
+inline constexpr ScanRule qwen2Rule{
+    .foldedContractions = true, .anyLetterPrefix = true, .newlinesApart = true, .mostDigits = 1};
+
+/// Appends the pieces of a range of valid UTF-8, in order; together they are the whole range.
+void scan(const ScanRule& rule, std::string_view text, Cut range, std::vector<Cut>& pieces);
+
+/// A text and its words; text outside words is dropped.
 struct Section {
     AlignedText text;
     std::vector<Cut> words;
 };
 
-/// A step that cuts words into smaller ones. Immutable.
+/// A step that splits words into smaller ones. Immutable.
 class PreTokenizer {
 public:
     virtual ~PreTokenizer() = default;
-    /// @throws Error when a regular expression gives up
+    /// @throws Error if a regular expression takes too many steps
     virtual void apply(Section& section) const = 0;
 };
 
 using PreTokenizerPtr = std::unique_ptr<const PreTokenizer>;
 
-/// What becomes of the delimiters that a text is cut at.
+/// The place of the delimiters at which a text is split.
 enum class Delimiters {
     removed,
     isolated,   ///< words of their own
@@ -37,21 +65,21 @@ enum class Delimiters {
     mergedWithNext,
 };
 
-/// What delimiters are: characters of a kind, a text, or what an expression matches.
+/// Delimiters: characters of a kind, a text, or the matches of an expression.
 using DelimiterKind = bool (*)(char32_t);
 using DelimiterPattern = std::variant<DelimiterKind, std::string, std::shared_ptr<const Regex>>;
 
-/// Where Metaspace puts a mark in front.
+/// The words before which Metaspace puts a mark: all, the first of the text, or none.
 enum class PrependScheme { always, first, never };
 
-/// @param invert what is not a delimiter is one, and the other way round
+/// @param invert exchanges delimiters and other text
 PreTokenizerPtr makeSplit(DelimiterPattern pattern, Delimiters delimiters, bool invert = false);
-/// Isolates everything a rule matches, which is everything.
+/// Splits words into the pieces of a rule.
 PreTokenizerPtr makeScan(const ScanRule& rule);
-/// A blank in front of every word that does not begin with one.
+/// Puts a space in front of every word that does not begin with one.
 PreTokenizerPtr makePrefixBlank();
 PreTokenizerPtr makeMetaspace(std::string mark, PrependScheme scheme, bool split);
-/// Words of letters, and of other characters that are no blanks.
+/// Splits into runs of word characters and runs of other characters except white space (\w+|[^\w\s]+).
 PreTokenizerPtr makeWordsAndOthers();
 
 } // namespace secateur

@@ -23,7 +23,7 @@ constexpr std::uint32_t mostKibibytes = 65'536;
 constexpr std::size_t stackStart = 32 * 1024;
 constexpr std::size_t stackLimit = 4 * 1024 * 1024;
 
-/// The members of White_Space: PCRE2's own \s has one character more.
+/// The members of White_Space: PCRE2's \s has one more character.
 constexpr std::string_view spaces =
     R"(\t-\r \x{85}\x{A0}\x{1680}\x{2000}-\x{200A}\x{2028}\x{2029}\x{202F}\x{205F}\x{3000})";
 
@@ -37,7 +37,7 @@ int unicodeVersion() {
     return std::atoi(text.data());
 }
 
-/// The members of a general category that PCRE2 does not know yet, as members of a class.
+/// Characters of a general category that are newer than PCRE2's Unicode, as members of a class.
 std::string newerMembers(std::string_view category) {
     std::string members;
     for (const auto& [first, last] : unicode::addedAfter(unicodeVersion(), category))
@@ -45,7 +45,7 @@ std::string newerMembers(std::string_view category) {
     return members;
 }
 
-/// Spells an expression of Oniguruma's, which the original library uses, for PCRE2: both read most of it alike.
+/// Translates an expression from Oniguruma's syntax, which the original library uses, to PCRE2's; most of it is equal.
 class Speller {
 public:
     Speller(std::string_view pattern, const std::string& subject)
@@ -66,7 +66,7 @@ public:
 
 private:
     [[noreturn]] void refuse(std::string_view what) const {
-        throw Error(fmt::format("is a regular expression with {}, which is not read", what), m_subject);
+        throw Error(fmt::format("is a regular expression with {}, which is not supported", what), m_subject);
     }
     bool follows(std::string_view text) const { return m_pattern.substr(m_at).starts_with(text); }
     void copy(std::size_t bytes) {
@@ -92,7 +92,7 @@ private:
         if (m_depth > 0 && negated) {
             if (members != spaces)
                 refuse(fmt::format("{} inside a class", m_pattern.substr(m_at, 2)));
-            return copy(2); // but for one character the same
+            return copy(2); // equal except for one character
         }
         m_spelled += m_depth > 0 ? std::string(members) : fmt::format("[{}{}]", negated ? "^" : "", members);
         m_at += 2;
@@ -115,7 +115,7 @@ private:
         const std::size_t flags = m_pattern.find_first_not_of("imx-", m_at + 2);
         if (!follows("(?") || flags == std::string_view::npos || (m_pattern[flags] != ':' && m_pattern[flags] != ')'))
             return copy(1);
-        for (; m_at < flags; ++m_at) // what one calls m the other calls s
+        for (; m_at < flags; ++m_at) // Oniguruma's flag m is PCRE2's s
             m_spelled += m_pattern[m_at] == 'm' ? 's' : m_pattern[m_at];
     }
 
@@ -132,9 +132,9 @@ private:
         if (const std::size_t end = m_pattern.find(":]", m_at); follows("[:") && end != std::string_view::npos)
             return copy(end + 2 - m_at);
         if (follows("[^"))
-            refuse("a class without some characters inside another one");
+            refuse("a negated class inside a class");
         if (m_pattern[m_at] == '[') {
-            ++m_depth; // its members are members of the outer one
+            ++m_depth; // its members join the outer class
             ++m_at;
         } else if (m_pattern[m_at] == ']' && --m_depth > 0) {
             ++m_at;
@@ -147,7 +147,7 @@ private:
     const std::string& m_subject;
     std::string m_spelled;
     std::size_t m_at = 0;
-    int m_depth = 0; ///< classes that are open here
+    int m_depth = 0; ///< number of open classes
 };
 
 std::string messageOf(int code) {
@@ -156,7 +156,7 @@ std::string messageOf(int code) {
     return reinterpret_cast<const char*>(text.data());
 }
 
-/// Which of its limits an expression meets first depends on how it was compiled.
+/// Whether an error is any of the limits; which one is met first depends on the compilation.
 bool isLimit(int code) {
     return code == PCRE2_ERROR_MATCHLIMIT || code == PCRE2_ERROR_DEPTHLIMIT || code == PCRE2_ERROR_HEAPLIMIT ||
            code == PCRE2_ERROR_JIT_STACKLIMIT || code == PCRE2_ERROR_RECURSELOOP;
@@ -184,9 +184,8 @@ Regex::Regex(const std::string& pattern, std::string subject)
     : m_subject(std::move(subject))
     , m_compiled(std::make_unique<Compiled>()) {
     if (pattern.size() > longestPattern)
-        throw Error(
-            fmt::format("is a regular expression of {} bytes; at most {} are read", pattern.size(), longestPattern),
-            m_subject);
+        throw Error(fmt::format("is a regular expression of {} bytes; the limit is {}", pattern.size(), longestPattern),
+                    m_subject);
     if (!unicode::isValid(pattern))
         throw Error("is a regular expression that is not UTF-8", m_subject);
     const std::string spelled = "(*LF)" + Speller(pattern, m_subject).spelled();
@@ -196,8 +195,8 @@ Regex::Regex(const std::string& pattern, std::string subject)
         pcre2_compile(reinterpret_cast<PCRE2_SPTR>(spelled.data()), spelled.size(),
                       PCRE2_UTF | PCRE2_UCP | PCRE2_MULTILINE | PCRE2_NEVER_BACKSLASH_C, &failure, &place, nullptr);
     if (!m_compiled->code)
-        throw Error(fmt::format("is not a regular expression that can be read: {}", messageOf(failure)), m_subject);
-    // Where there is no compiler to machine code, matching is slower and equal.
+        throw Error(fmt::format("is not a valid regular expression: {}", messageOf(failure)), m_subject);
+    // Without a JIT compiler, matching is slower but gives the same results.
     pcre2_jit_compile(m_compiled->code, PCRE2_JIT_COMPLETE);
 }
 
@@ -243,7 +242,7 @@ bool Regex::Search::next(std::size_t& begin, std::size_t& end) {
         if (found == PCRE2_ERROR_NOMATCH)
             return false;
         if (found == PCRE2_ERROR_JIT_STACKLIMIT && !m_state->stack) {
-            // What is there by default is enough for nearly all, and a stack of its own takes time to make.
+            // The default stack suffices for nearly all matches, and creating one takes time.
             m_state->stack = pcre2_jit_stack_create(stackStart, stackLimit, nullptr);
             pcre2_jit_stack_assign(m_state->context, nullptr, m_state->stack);
             continue;
@@ -260,7 +259,7 @@ bool Regex::Search::next(std::size_t& begin, std::size_t& end) {
             m_at = end;
             return true;
         }
-        // An empty match: on to the next character. Look-behind can even put the end before the beginning.
+        // An empty match: continue at the next character. With look-behind, the end may precede the beginning.
         m_at = std::max(m_at, begin);
         m_at += m_at < m_text.size() ? unicode::characterAt(m_text, m_at).bytes : 1;
     }

@@ -8,18 +8,18 @@
 
 namespace secateur {
 
-/// A regular expression out of a file, as tokenizers spell them: ^ and $ are the ends of lines. Compiled once;
-/// searching may be done from any thread.
+/// A regular expression of a tokenizer's file, in Oniguruma's syntax: ^ and $ match at the ends of lines. Compiled
+/// once; may be used from several threads.
 class Regex {
 public:
-    /// @param subject for messages. @throws Error when it cannot be compiled, or is too large
+    /// @param subject for messages. @throws Error if it cannot be compiled or is too large
     Regex(const std::string& pattern, std::string subject);
     ~Regex();
     Regex(const Regex&) = delete;
     Regex& operator=(const Regex&) = delete;
 
-    /// Calls match(begin, end) for every match, from left to right; empty ones only move the search on.
-    /// @param text valid UTF-8. @throws Error when the expression takes too many steps
+    /// Calls match(begin, end) for every match that is not empty, from left to right.
+    /// @param text valid UTF-8. @throws Error if the expression takes too many steps
     template <typename Match>
     void forEach(std::string_view text, Match match) const {
         Search search(*this, text);
@@ -29,8 +29,8 @@ public:
             match(begin, end);
     }
 
-    /// Of the last match the first group that took part in it, the whole of it where there are no groups; nothing
-    /// without a match. @throws Error as above
+    /// The first group that took part in the last match, or the whole match if the expression has no groups; nothing if
+    /// there is no match. @throws Error as above
     std::optional<std::string_view> last(std::string_view text) const;
 
 private:

@@ -14,9 +14,7 @@ namespace secateur {
 
 namespace {
 
-constexpr std::string_view blankMark = "\xE2\x96\x81"; // ▁
-
-/// Walks a message of the protocol buffer format; every length is checked against what is left.
+/// Reads the fields of a protocol buffer message; every length is checked against the bytes left.
 class Message {
 public:
     Message(std::string_view bytes, const std::string& subject)
@@ -45,7 +43,7 @@ public:
     std::uint64_t field() const { return m_field; }
     std::string_view text() const { return want(2), m_text; }
     std::int64_t number() const { return want(0), static_cast<std::int64_t>(m_number); }
-    /// A whole number that was written as one of 32 bits.
+    /// A 32-bit whole number.
     std::int64_t small() const { return static_cast<std::int32_t>(number()); }
     bool flag() const { return number() != 0; }
     float real() const {
@@ -58,11 +56,11 @@ public:
 private:
     void want(std::uint64_t wire) const {
         if (m_wire != wire)
-            throw Error(fmt::format("has a field {} of another type than SentencePiece writes", m_field), m_subject);
+            throw Error(fmt::format("has field {} with another type than in SentencePiece models", m_field), m_subject);
     }
     std::string_view take(std::uint64_t count) {
         if (count > m_bytes.size())
-            throw Error("ends inside a field, or is no SentencePiece model", m_subject);
+            throw Error("ends inside a field, or is not a SentencePiece model", m_subject);
         const std::string_view taken = m_bytes.substr(0, count);
         m_bytes.remove_prefix(count);
         return taken;
@@ -181,14 +179,14 @@ std::unique_ptr<const TokenModel> modelOf(const SentencePieceFile& file, std::sh
     return std::make_unique<Bpe>(std::move(vocabulary), merges, options);
 }
 
-/// User-defined pieces are cut out of normalised text; control pieces, which SentencePiece itself never finds in a
-/// text, out of raw text.
+/// User-defined pieces are matched in normalised text. Control pieces, which SentencePiece never matches in a text, are
+/// matched in raw text.
 void addTokens(const SentencePieceFile& file, TokenizerParts& parts) {
     std::vector<AddedToken> added;
     for (std::size_t i = 0; i < file.pieces.size(); ++i) {
         const auto& piece = file.pieces[i];
-        const bool cutOut = piece.type == Type::userDefined && file.kind == SentencePieceFile::Kind::bpe;
-        if (piece.type != Type::control && !cutOut)
+        const bool isMatched = piece.type == Type::userDefined && file.kind == SentencePieceFile::Kind::bpe;
+        if (piece.type != Type::control && !isMatched)
             continue;
         AddedToken token;
         token.id = static_cast<int>(i);
@@ -197,7 +195,7 @@ void addTokens(const SentencePieceFile& file, TokenizerParts& parts) {
         token.normalized = !token.special;
         added.push_back(std::move(token));
     }
-    // The texts of user-defined pieces stand for themselves: no normaliser is to touch them.
+    // User-defined pieces are stored in normalised form, so no normalizer is applied to them.
     parts.added = AddedTokens(std::move(added), {});
 }
 
@@ -237,7 +235,7 @@ SentencePieceFile parseSentencePiece(std::string_view bytes, const std::string& 
 
 TokenizerParts makeSentencePieceParts(const SentencePieceFile& file, const std::string& subject) {
     if (file.kind != SentencePieceFile::Kind::unigram && file.kind != SentencePieceFile::Kind::bpe)
-        throw Error(fmt::format("is a SentencePiece model of kind {}, only unigram (1) and BPE (2) are read",
+        throw Error(fmt::format("is a SentencePiece model of type {}; only unigram (1) and BPE (2) are supported",
                                 static_cast<std::int64_t>(file.kind)),
                     subject);
     std::vector<ListedToken> tokens;
@@ -247,10 +245,10 @@ TokenizerParts makeSentencePieceParts(const SentencePieceFile& file, const std::
     const auto idOf = [&](std::int64_t id) {
         return id >= 0 && id < vocabulary->size() ? std::optional(static_cast<int>(id)) : std::nullopt;
     };
-    // The piece of that type counts; what the trainer was told is only a wish.
+    // The piece of type "unknown" counts, not the id in the trainer's options.
     const auto unknown = std::ranges::find(file.pieces, Type::unknown, &SentencePieceFile::Piece::type);
     if (unknown == file.pieces.end())
-        throw Error("has no piece for what is unknown", subject);
+        throw Error("has no unknown piece", subject);
     TokenizerParts parts;
     parts.card.source = subject;
     parts.card.unknown = static_cast<int>(unknown - file.pieces.begin());
@@ -260,7 +258,7 @@ TokenizerParts makeSentencePieceParts(const SentencePieceFile& file, const std::
     parts.model = modelOf(file, vocabulary, *parts.card.unknown);
     addTokens(file, parts);
     parts.normalizers.push_back(makeSentencePiece(rulesOf(file, subject)));
-    parts.decoders.push_back(makeReplaceTextDecoder(std::string(blankMark), " "));
+    parts.decoders.push_back(makeReplaceTextDecoder(std::string(spaceMark), " "));
     parts.decoders.push_back(makeByteFallbackDecoder());
     parts.decoders.push_back(makeFuse());
     if (file.prefix)

@@ -9,7 +9,7 @@
 
 namespace secateur {
 
-/// A SentencePiece model file (tokenizer.model, spiece.model, sentencepiece.bpe.model) as it lies there.
+/// The content of a SentencePiece model file (tokenizer.model, spiece.model, sentencepiece.bpe.model).
 struct SentencePieceFile {
     enum class Type : std::int64_t { normal = 1, unknown = 2, control = 3, userDefined = 4, unused = 5, byte = 6 };
     struct Piece {
@@ -30,12 +30,11 @@ struct SentencePieceFile {
     bool markBlanks = true;
 };
 
-/// @throws Error when the file ends early, or says something that cannot be
+/// @throws Error if the file ends early or has invalid values
 SentencePieceFile parseSentencePiece(std::string_view bytes, const std::string& subject);
 
-/// The tokenizer that SentencePiece itself makes of it: nothing is put around texts, and control tokens are added
-/// tokens.
-/// @throws Error on what contradicts itself, or is not known
+/// The tokenizer as SentencePiece builds it: no special tokens are added to texts, and control pieces are added tokens.
+/// @throws Error if something is inconsistent or unknown
 TokenizerParts makeSentencePieceParts(const SentencePieceFile& file, const std::string& subject);
 
 } // namespace secateur

@@ -4,20 +4,17 @@
 #include "backends/tokenizers/model_builders.h"
 #include "backends/tokenizers/unicode.h"
 #include "backends/tokenizers/unigram.h"
-#include "backends/tokenizers/word_lists.h"
+#include "backends/tokenizers/word_piece.h"
 
 #include <fmt/format.h>
 
 #include <cmath>
-#include <limits>
 
 namespace secateur {
 
 namespace {
 
-constexpr std::int64_t mostIds = std::numeric_limits<int>::max();
-
-/// What the model's builders need.
+/// The vocabulary and the merges, from which a model is built.
 struct Source {
     const JsonObject& model;
     std::string subject; ///< of the vocabulary
@@ -27,7 +24,7 @@ struct Source {
     bool byteLevel = false;
 };
 
-/// Older files leave the type out.
+/// The model's type, which older files leave out.
 std::string modelType(const JsonObject& model, bool hasMerges, bool scored) {
     if (const auto type = model.text("type"))
         return *type;
@@ -38,7 +35,7 @@ std::string modelType(const JsonObject& model, bool hasMerges, bool scored) {
     return model.has("continuing_subword_prefix") || model.has("max_input_chars_per_word") ? "WordPiece" : "WordLevel";
 }
 
-/// The id of "unk_token"; -1 when there is no such key. @throws Error when the vocabulary does not hold it
+/// The id of "unk_token"; -1 if there is no such key. @throws Error if it is not in the vocabulary
 int unknownOf(const Source& source) {
     const auto name = source.model.text("unk_token");
     if (!name)
@@ -52,7 +49,7 @@ int unknownOf(const Source& source) {
 std::unique_ptr<const TokenModel> bpeOf(const Source& source, std::vector<std::string>& warnings) {
     const JsonObject& model = source.model;
     if (model.number("dropout").value_or(0) > 0)
-        warnings.emplace_back("the tokenizer's dropout of merges is for training and left out");
+        warnings.emplace_back("the tokenizer's dropout of merges is ignored: it is for training");
     BpeOptions options;
     options.byteLevel = source.byteLevel;
     options.byteFallback = model.flag("byte_fallback").value_or(false);
@@ -78,7 +75,7 @@ std::unique_ptr<const TokenModel> unigramOf(const Source& source) {
     std::vector<double> scores;
     for (const ListedToken& token : source.tokens) {
         if (!std::isfinite(token.score))
-            throw Error(fmt::format("gives {} a score that is no number", inQuotes(token.text)), source.subject);
+            throw Error(fmt::format("gives {} a score that is not finite", inQuotes(token.text)), source.subject);
         scores.push_back(token.score);
     }
     return std::make_unique<Unigram>(source.vocabulary, std::move(scores), std::move(options));
@@ -89,7 +86,7 @@ std::unique_ptr<const TokenModel> modelOf(const Source& source, const std::strin
     if (type == "BPE")
         return bpeOf(source, warnings);
     if (source.byteLevel)
-        source.model.refuse("type", fmt::format("the model \"{}\" behind the step ByteLevel is not read", type));
+        source.model.refuse("type", fmt::format("the model \"{}\" after the step ByteLevel is not supported", type));
     if (type == "Unigram")
         return unigramOf(source);
     if (type == "WordPiece") {
@@ -99,8 +96,8 @@ std::unique_ptr<const TokenModel> modelOf(const Source& source, const std::strin
             static_cast<std::size_t>(source.model.integer("max_input_chars_per_word", 0, longest).value_or(100)));
     }
     if (type == "WordLevel")
-        return std::make_unique<WordList>(source.vocabulary, unknownOf(source));
-    source.model.refuse("type", fmt::format("the model {} is not known", inQuotes(type)));
+        return std::make_unique<WordLevel>(source.vocabulary, unknownOf(source));
+    source.model.refuse("type", fmt::format("the model {} is unknown", inQuotes(type)));
 }
 
 std::vector<AddedToken> addedTokensOf(const JsonObject& document, const Vocabulary& vocabulary) {
@@ -111,10 +108,10 @@ std::vector<AddedToken> addedTokensOf(const JsonObject& document, const Vocabula
         if (!id || !text || text->empty())
             object.refuse(id ? "content" : "id", "is missing");
         if (text->size() > longestToken)
-            object.refuse("content", fmt::format("has {} bytes; at most {} are read", text->size(), longestToken));
+            object.refuse("content", fmt::format("has {} bytes; the limit is {}", text->size(), longestToken));
         if (const auto known = vocabulary.find(*text); known && *known != *id)
-            object.refuse("id",
-                          fmt::format("gives {} the id {}, the vocabulary gives it {}", inQuotes(*text), *id, *known));
+            object.refuse(
+                "id", fmt::format("gives {} the id {}, but the vocabulary gives it {}", inQuotes(*text), *id, *known));
         const auto flag = [&](const char* key) { return object.flag(key).value_or(false); };
         tokens.push_back({static_cast<int>(*id), *text, flag("single_word"), flag("lstrip"), flag("rstrip"),
                           flag("normalized"), flag("special")});
@@ -122,13 +119,13 @@ std::vector<AddedToken> addedTokensOf(const JsonObject& document, const Vocabula
     return tokens;
 }
 
-/// Ids that only the post-processor names would leave whoever looks them up without a token.
+/// Checks that all ids of the post-processor have tokens.
 void checkTemplates(const TokenizerParts& parts, const std::string& subject) {
     for (const auto& items : {parts.post.single, parts.post.pair}) {
         for (const TemplateItem& item : items) {
             for (const int id : item.ids) {
                 if (!parts.model->vocabulary().holds(id) && !parts.added.find(id))
-                    throw Error(fmt::format("puts the id {} around texts, which no token has", id),
+                    throw Error(fmt::format("adds the id {} to texts, but no token has it", id),
                                 subject + ": post_processor");
             }
         }
@@ -153,7 +150,10 @@ TokenizerParts readTokenizerJson(std::string_view text, const std::string& subje
     source.vocabulary = makeVocabulary(source.tokens, source.subject);
     const std::string type = modelType(*model, model->has("merges"), cut.vocab.front() == '[');
     if ((type == "Unigram") != (cut.vocab.front() == '['))
-        throw Error(fmt::format("is not the kind of list that the model {} has", inQuotes(type)), source.subject);
+        throw Error(fmt::format("must be {} for the model {}",
+                                type == "Unigram" ? "a list of tokens with scores" : "an object of tokens and ids",
+                                inQuotes(type)),
+                    source.subject);
     parts.model = modelOf(source, type, parts.card.warnings);
     parts.added = AddedTokens(addedTokensOf(document, *source.vocabulary), parts.normalizers);
     parts.post = readPostProcessor(document);

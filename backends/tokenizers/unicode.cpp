@@ -1,6 +1,6 @@
 #include "backends/tokenizers/unicode.h"
 
-#include "analysis/base/utf8.h"
+#include "analysis/base/text.h"
 
 #include <unicode/uchar.h>
 
@@ -19,7 +19,7 @@ struct Addition {
     std::uint8_t bits;
 };
 
-/// What Unicode 15.1 and 16 added, for an ICU that is older.
+/// Additions of Unicode 15.1 and 16, for an older ICU.
 constexpr std::array additions{
     Addition{0x897, 0x897, mark},
     Addition{0x1B4E, 0x1B4F, punctuation},
@@ -137,7 +137,7 @@ std::uint32_t maskOf(char32_t code) {
     return U_GET_GC_MASK(static_cast<UChar32>(code));
 }
 
-/// Assigned in that version of Unicode or before.
+/// Whether a character was assigned in that version of Unicode or before.
 bool isAsOldAs(char32_t code, int version) {
     UVersionInfo age{};
     u_charAge(static_cast<UChar32>(code), age);

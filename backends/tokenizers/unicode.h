@@ -7,10 +7,10 @@
 #include <utility>
 #include <vector>
 
-/// Characters and their classes, as tokenizers see them.
+/// Characters and the character classes that tokenizers use.
 namespace secateur::unicode {
 
-/// Bits of the classes that pre-tokenizers ask for, by the Unicode version that their regular expressions know (16).
+/// Bits of the classes in pre-tokenizers, by Unicode 16, the version that their regular expressions use.
 enum Class : std::uint8_t {
     letter = 1,
     number = 2,
@@ -21,12 +21,12 @@ enum Class : std::uint8_t {
     symbol = 64,
 };
 
-/// Of every code point, from 0 to 0x10FFFF.
+/// Class bits of every code point, from 0 to 0x10FFFF.
 const std::uint8_t* classes();
 
 inline constexpr char32_t replacement = 0xFFFD;
 
-/// The character at `at` of valid UTF-8, and how many bytes it takes.
+/// A character of valid UTF-8 and its number of bytes.
 struct Character {
     char32_t code = 0;
     std::size_t bytes = 0;
@@ -52,25 +52,28 @@ void append(std::string& text, char32_t code);
 std::string utf8(char32_t code);
 
 bool isValid(std::string_view text);
-/// Valid UTF-8, with one replacement character for each maximal part of a character.
+/// The text as valid UTF-8, with one replacement character for each maximal invalid part.
 std::string repaired(std::string_view text);
 
-// Sets of the libraries that the original tokenizers are built with, which know older versions of Unicode.
+// Sets of the original tokenizers' libraries, some by older versions of Unicode.
 bool isBertPunctuation(char32_t code);
-bool isBertControl(char32_t code);    ///< what BERT's cleaning takes out, but for 0 and U+FFFD
-bool isNonspacingMark(char32_t code); ///< what BERT strips as accents
-bool isStrippedAccent(char32_t code); ///< what the normalizer StripAccents takes out
+bool isBertControl(char32_t code);    ///< removed by BERT's cleaning, in addition to 0 and U+FFFD
+bool isNonspacingMark(char32_t code); ///< accents that BERT removes
+bool isStrippedAccent(char32_t code); ///< accents that the normalizer StripAccents removes
 bool isChinese(char32_t code);        ///< BERT's blocks of ideographs
 bool isWordCharacter(char32_t code);  ///< \w
 inline bool isSpace(char32_t code) {
     return (classes()[code] & space) != 0;
 }
+inline bool isNumber(char32_t code) {
+    return (classes()[code] & number) != 0;
+}
 
-/// First and last of the runs of characters that a Unicode version after `version` added to a general category.
-/// @param category "L" or "Lu"; nothing for any other name
+/// Ranges [first, last] of characters that Unicode versions after `version` added to a general category.
+/// @param category such as "L" or "Lu"; empty for any other name
 std::vector<std::pair<char32_t, char32_t>> addedAfter(int version, std::string_view category);
 
-/// The full mapping of one character, without context; usually one character.
+/// Appends the full lower-case mapping of a character, without context; usually one character.
 void appendLower(std::string& text, char32_t code);
 
 } // namespace secateur::unicode

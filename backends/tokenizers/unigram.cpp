@@ -1,10 +1,7 @@
 #include "backends/tokenizers/unigram.h"
 
-#include "analysis/base/error.h"
-#include "backends/tokenizers/byte_letters.h"
 #include "backends/tokenizers/unicode.h"
-
-#include <fmt/format.h>
+#include "backends/tokenizers/vocabulary.h"
 
 #include <algorithm>
 #include <limits>
@@ -13,7 +10,7 @@ namespace secateur {
 
 namespace {
 
-constexpr double unknownPenalty = 10; // below the least likely token
+constexpr double unknownPenalty = 10; // relative to the least likely token
 
 bool bitAt(const std::vector<bool>& bits, int id) {
     return static_cast<std::size_t>(id) < bits.size() && bits[static_cast<std::size_t>(id)];
@@ -91,8 +88,7 @@ void Unigram::emitUnknown(std::string_view text, std::vector<TokenPiece>& pieces
     } else if (m_options.unknown >= 0) {
         pieces.push_back({m_options.unknown, static_cast<std::uint32_t>(text.size())});
     } else {
-        throw Error(fmt::format("has no token for {}, and none for what is unknown", inQuotes(text)),
-                    m_vocabulary->subject());
+        m_vocabulary->refuseText(text);
     }
 }
 
@@ -120,7 +116,7 @@ void Unigram::encode(std::string_view word, WordCache& cache, std::vector<TokenP
         std::size_t bytes = piece->bytes;
         if (!isUnknown(*piece)) {
             pieces.push_back(*piece++);
-        } else { // neighbouring unknown characters are one
+        } else { // neighbouring unknown characters become one token
             for (++piece; piece != backwards.rend() && isUnknown(*piece); ++piece)
                 bytes += piece->bytes;
             emitUnknown(word.substr(at, bytes), pieces);

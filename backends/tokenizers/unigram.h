@@ -9,14 +9,14 @@
 namespace secateur {
 
 struct UnigramOptions {
-    int unknown = -1;              ///< -1: none, and unknown characters are an error
-    bool byteFallback = false;     ///< unknown characters become <0x..> tokens, when there are such
-    bool singlePrecision = false;  ///< sums of scores in float32, as SentencePiece itself
-    std::vector<bool> usable;      ///< tokens that a text may be cut into, by id; all when empty
-    std::vector<bool> userDefined; ///< tokens that beat any other way to cut their text; none when empty
+    int unknown = -1;              ///< -1 = none: unknown characters are an error
+    bool byteFallback = false;     ///< unknown characters become <0x..> tokens if these exist
+    bool singlePrecision = false;  ///< sums scores in float32, as SentencePiece does
+    std::vector<bool> usable;      ///< tokens that a text may be split into, by id; empty = all
+    std::vector<bool> userDefined; ///< tokens that take precedence over any other split; empty = none
 };
 
-/// The most likely way to cut a word into tokens, by the sum of their scores.
+/// Splits a word into the most likely tokens, by the sum of their scores.
 class Unigram : public TokenModel {
 public:
     /// @param scores by id

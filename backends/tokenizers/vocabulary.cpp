@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cstddef>
 #include <functional>
 #include <limits>
 
@@ -14,8 +15,40 @@ namespace secateur {
 
 namespace {
 
-constexpr std::size_t spareIds = 100'000; // that a sparse vocabulary may skip
+constexpr std::size_t spareIds = 100'000; // unused ids that a vocabulary may have
 constexpr std::size_t longestTexts = std::numeric_limits<std::uint32_t>::max();
+
+constexpr char32_t firstStandIn = 0x100; // of the characters that stand for unprintable bytes
+constexpr std::size_t letterCodes = 0x180;
+
+bool printsAsItself(unsigned byte) {
+    return (byte >= '!' && byte <= '~') || (byte >= 0xA1 && byte <= 0xAC) || byte >= 0xAE;
+}
+
+std::array<std::string, 256> makeLetters() {
+    std::array<std::string, 256> letters;
+    char32_t next = firstStandIn;
+    for (unsigned byte = 0; byte < letters.size(); ++byte)
+        letters[byte] = unicode::utf8(printsAsItself(byte) ? byte : next++);
+    return letters;
+}
+
+/// The byte of each character, or -1.
+std::array<int, letterCodes> makeBytes() {
+    std::array<int, letterCodes> bytes{};
+    bytes.fill(-1);
+    for (std::size_t byte = 0; byte < byteLetters().size(); ++byte)
+        bytes[unicode::characterAt(byteLetters()[byte], 0).code] = static_cast<int>(byte);
+    return bytes;
+}
+
+int digitOf(char letter) {
+    if (letter >= '0' && letter <= '9')
+        return letter - '0';
+    if (letter >= 'A' && letter <= 'F')
+        return letter - 'A' + 10;
+    return letter >= 'a' && letter <= 'f' ? letter - 'a' + 10 : -1;
+}
 
 } // namespace
 
@@ -52,12 +85,12 @@ void Vocabulary::add(std::string_view token, std::int64_t id) {
     const auto index = static_cast<std::size_t>(id);
     if (index >= m_tokens.size())
         m_tokens.resize(index + 1);
-    if (m_tokens[index].there)
+    if (m_tokens[index].used)
         throw Error(
             fmt::format("gives the id {} to both {} and {}", id, inQuotes(viewOf(m_tokens[index])), inQuotes(token)),
             m_subject);
     if (token.size() > longestTexts - m_texts.size() || m_count == m_announced)
-        throw Error("holds more tokens than it announced", m_subject);
+        throw Error("has more tokens than it states", m_subject);
     m_tokens[index] = {static_cast<std::uint32_t>(m_texts.size()), static_cast<std::uint32_t>(token.size()), true};
     m_texts += token;
     m_slots[slot] = static_cast<std::uint32_t>(index + 1);
@@ -71,6 +104,39 @@ std::optional<int> Vocabulary::find(std::string_view token) const {
 
 std::string_view Vocabulary::text(int id) const {
     return holds(id) ? viewOf(m_tokens[static_cast<std::size_t>(id)]) : std::string_view();
+}
+
+void Vocabulary::refuseText(std::string_view text) const {
+    throw Error(fmt::format("has no token for {}, and no unknown token", inQuotes(text)), m_subject);
+}
+
+const std::array<std::string, 256>& byteLetters() {
+    static const std::array<std::string, 256> letters = makeLetters();
+    return letters;
+}
+
+std::optional<std::string> spelledBytes(std::string_view token) {
+    static const std::array<int, letterCodes> bytes = makeBytes();
+    std::string spelled;
+    for (std::size_t at = 0; at < token.size();) {
+        const unicode::Character character = unicode::characterAt(token, at);
+        if (character.code >= letterCodes || bytes[character.code] < 0)
+            return std::nullopt;
+        spelled.push_back(static_cast<char>(bytes[character.code]));
+        at += character.bytes;
+    }
+    return spelled;
+}
+
+std::string byteTokenName(unsigned char byte) {
+    return fmt::format("<0x{:02X}>", byte);
+}
+
+std::optional<unsigned char> namedByte(std::string_view token) {
+    if (token.size() != 6 || !token.starts_with("<0x") || !token.ends_with('>') || digitOf(token[3]) < 0 ||
+        digitOf(token[4]) < 0)
+        return std::nullopt;
+    return static_cast<unsigned char>(16 * digitOf(token[3]) + digitOf(token[4]));
 }
 
 } // namespace secateur

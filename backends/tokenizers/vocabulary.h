@@ -1,7 +1,9 @@
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -9,31 +11,36 @@
 
 namespace secateur {
 
-/// Bytes of a token at most: what looks for tokens in a text takes time by their length. Real ones have a few hundred.
+/// Limit for the bytes of a token, by which searching takes time. Real ones have up to a few hundred.
 inline constexpr std::size_t longestToken = 4096;
+inline constexpr std::int64_t mostIds = std::numeric_limits<int>::max();
+/// SentencePiece's mark for a space.
+inline constexpr std::string_view spaceMark = "\xE2\x96\x81"; // ▁
 
-/// Tokens and their ids, both ways. Ids may have gaps.
+/// Tokens by id and ids by token. Ids may have gaps.
 class Vocabulary {
 public:
-    /// @param tokens how many will be added, at most
+    /// @param tokens maximum number of tokens that will be added
     Vocabulary(std::size_t tokens, std::string subject);
 
-    /// @throws Error when the token or the id is there already, or the id lies far beyond the number of tokens
+    /// @throws Error if the token or the id exists already, or the id is far beyond the number of tokens
     void add(std::string_view token, std::int64_t id);
     std::optional<int> find(std::string_view token) const;
-    bool holds(int id) const { return id >= 0 && id < size() && m_tokens[static_cast<std::size_t>(id)].there; }
-    /// Empty for an id that is not held.
+    bool holds(int id) const { return id >= 0 && id < size() && m_tokens[static_cast<std::size_t>(id)].used; }
+    /// Empty for an unused id.
     std::string_view text(int id) const;
     /// One more than the largest id.
     int size() const { return static_cast<int>(m_tokens.size()); }
     std::size_t tokens() const { return m_count; }
     const std::string& subject() const { return m_subject; }
+    /// @throws Error that neither a token nor an unknown token stands for this text
+    [[noreturn]] void refuseText(std::string_view text) const;
 
 private:
     struct Token {
         std::uint32_t begin = 0;
         std::uint32_t length = 0;
-        bool there = false;
+        bool used = false;
     };
     std::string_view viewOf(const Token& token) const { return {m_texts.data() + token.begin, token.length}; }
     std::size_t slotOf(std::string_view token) const;
@@ -43,10 +50,21 @@ private:
     std::size_t m_count = 0;
     std::string m_texts;
     std::vector<Token> m_tokens;        ///< by id
-    std::vector<std::uint32_t> m_slots; ///< hash table of ids + 1; 0 is free
+    std::vector<std::uint32_t> m_slots; ///< hash table of id + 1; 0 is free
 };
 
-/// "tok...", quoted and short enough for a message.
+/// "tok...", quoted and shortened for a message.
 std::string inQuotes(std::string_view token);
+
+/// The printable character that stands for each byte in byte-level vocabularies (GPT-2's alphabet), as UTF-8.
+const std::array<std::string, 256>& byteLetters();
+
+/// The bytes that a token spells in that alphabet; nothing if it has other characters.
+std::optional<std::string> spelledBytes(std::string_view token);
+
+/// "<0x0A>"
+std::string byteTokenName(unsigned char byte);
+/// The byte of such a name.
+std::optional<unsigned char> namedByte(std::string_view token);
 
 } // namespace secateur

@@ -90,11 +90,11 @@ private slots:
         QTest::newRow("option") << "gate_norm:fold=true"
                                 << "its options are augmented, fold_norm, qk_norm, rope_averaged";
         QTest::newRow("type") << "gate_norm:fold_norm=yes"
-                              << "should be a value of type bool";
+                              << "must have a value of type bool";
         QTest::newRow("form") << "gate_norm:fold_norm"
                               << "is not of the form key=value";
         QTest::newRow("twice") << "gate_norm:fold_norm=true:fold_norm=true"
-                               << "comes twice";
+                               << "is given twice";
         QTest::newRow("empty") << ""
                                << "unknown metric";
     }

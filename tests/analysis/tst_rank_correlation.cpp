@@ -1,4 +1,4 @@
-#include "analysis/base/rank_correlation.h"
+#include "analysis/base/statistics.h"
 #include "tests/support/suite.h"
 
 #include <QElapsedTimer>

@@ -284,7 +284,7 @@ private slots:
         QTest::newRow("metric") << "by_metric:metric=magic"
                                 << "unknown metric";
         QTest::newRow("type") << "gate_norm:reversed=1"
-                              << "should be a value of type bool";
+                              << "must have a value of type bool";
     }
     void wrongRequestsAreRefused() {
         QFETCH(QString, text);

@@ -368,7 +368,7 @@ private slots:
         QVERIFY(refused(decoder, {"--prompt", ""}, 1, "The prompt is empty, and the tokenizer puts nothing in front"));
         QVERIFY(refused(decoder, {"--prompt", QString("w5 ").repeated(64)}, 1,
                         "The prompt has 64 tokens, which leaves no room in the model's context of 64"));
-        QVERIFY(refused(model, {"--prompt", "a"}, 1, "holds no tokenizer"));
+        QVERIFY(refused(model, {"--prompt", "a"}, 1, "has no tokenizer"));
         QVERIFY(refused(decoder, {"--prompt", "w1", "--mask", other}, 1, "9x9/3x64+1536"));
         QVERIFY(refused(decoder, {"--prompt", "w1", "--mask", "/nonexistent.json"}, 1, "/nonexistent.json"));
         QVERIFY(

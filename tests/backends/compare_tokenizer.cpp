@@ -3,7 +3,6 @@
 // a text.
 
 #include "analysis/text/text_stream.h"
-#include "backends/base/byte_reader.h"
 #include "backends/base/mapped_file.h"
 #include "backends/tokenizers/open_tokenizer.h"
 

@@ -102,7 +102,7 @@ private slots:
             return Scratch().refusal([&] { judged(asked, written); });
         };
         QVERIFY(refusal(prompt({"a"}, "(a"), "")
-                    .startsWith("task.jsonl: line 3: extract: is not a regular expression that can be read: missing"));
+                    .startsWith("task.jsonl: line 3: extract: is not a valid regular expression: missing"));
         QCOMPARE(refusal(prompt({"a"}, "^(a+)+$"), std::string(60, 'a') + "c"),
                  "task.jsonl: line 3: extract: is a regular expression that takes too many steps on the text");
     }

@@ -1,14 +1,14 @@
 // Masked exports: what they read back as, which bytes they change, and what they refuse.
 #ifndef Q_MOC_RUN
 #include "analysis/running/runner.h"
-#include "backends/base/byte_reader.h"
+#include "backends/base/mapped_file.h"
 #include "backends/export/export_masked.h"
-#include "backends/formats/formats.h"
-#include "backends/formats/gguf_metadata.h"
-#include "backends/session/mask_json.h"
 #include "backends/export/weight_cuts.h"
 #include "backends/export/zeroed_numbers.h"
+#include "backends/formats/formats.h"
+#include "backends/formats/gguf_metadata.h"
 #include "backends/formats/zip_directory.h"
+#include "backends/session/mask_json.h"
 #include "tests/support/command_line.h"
 #include "tests/support/drawn_masks.h"
 #include "tests/support/files.h"

@@ -69,7 +69,7 @@ private slots:
                              "config.json, or a .gguf file";
         QCOMPARE(formatIn(folder), "FOLDER: has no config.json and no .gguf file" + hint);
         folder.write("config.json", "{}");
-        QCOMPARE(formatIn(folder), "FOLDER: has a config.json, but no weights beside it" + hint);
+        QCOMPARE(formatIn(folder), "FOLDER: has a config.json, but no weights" + hint);
         folder.write("model.gguf", "GGUF");
         QCOMPARE(formatIn(folder), "gguf");
         folder.write("pytorch_model.bin", "PK");
@@ -77,7 +77,7 @@ private slots:
         folder.write("model.safetensors.index.json", "{}");
         QCOMPARE(formatIn(folder), "safetensors");
         QCOMPARE(folder.refusal([&] { formatOf(folder.path("config.json").toStdString()); }),
-                 "config.json: is not a checkpoint that can be read. Open the folder that it lies in");
+                 "config.json: is not a checkpoint in a supported format. Open its folder");
     }
 
     void foreignFilesAreCalledByTheirName_data() {
@@ -88,7 +88,7 @@ private slots:
             QTest::newRow(sentence) << name << bytes << sentence;
         };
         row("model.safetensors", "version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 7\n",
-            "is a Git LFS pointer, not the file it stands for. Fetch the file itself with git lfs pull");
+            "is a Git LFS pointer, not the file itself. Fetch the file with git lfs pull");
         row("model.gguf", "\n <!DOCTYPE HTML><html></html>",
             "is a web page, not a checkpoint. The download failed; fetch the file again");
         row("model.bin", "<?xml version=\"1.0\"?><Error><Code>AccessDenied</Code></Error>",
@@ -96,14 +96,15 @@ private slots:
         row("ggml-model.bin", "tjgg" + little<quint32>(3),
             "is a GGML file from before GGUF. llama.cpp's convert_llama_ggml_to_gguf.py converts it");
         row("tf_model.h5", "\x89HDF\r\n\x1a\n",
-            "is an HDF5 file, not a checkpoint. Weights of Keras or TensorFlow are not read; transformers loads some "
-            "with from_tf=True, and save_pretrained then writes them");
+            "is an HDF5 file, not a checkpoint. Weights of Keras or TensorFlow are not supported; transformers loads "
+            "some "
+            "with from_tf=True, and save_pretrained converts them");
         row("model.bin.gz", "\x1f\x8b\x08", "is compressed. Unpack it first");
         row("weights.npy", "\x93NUMPY\x01", "is a NumPy array, not a checkpoint");
         row("model.onnx", "\x08\x07\x12\x07pytorch",
-            "is an ONNX graph, which is not read. Open the model that it was exported from");
-        const char* const llama = "is a checkpoint of llama2.c, which is not read. Its export.py writes the model for "
-                                  "transformers with --version -1";
+            "is an ONNX graph, which is not supported. Open the model that it was exported from");
+        const char* const llama = "is a checkpoint of llama2.c, which is not supported. Its export.py writes a "
+                                  "Hugging Face directory with --version -1";
         row("model.bin", "24ka" + little<quint32>(1), llama);
         QTest::newRow("llama2.c, version 0") << "model.bin" << llama2c(10, llama2cNumbers) << llama;
         QTest::newRow("llama2.c, version 0, untied") << "model.bin" << llama2c(-10, llama2cNumbers + 80) << llama;
@@ -125,7 +126,7 @@ private slots:
         folder.write("pytorch_model.bin", "version https://git-lfs.github.com/spec/v1\n");
         const std::string path = folder.path().toStdString();
         QCOMPARE(folder.refusal([&] { formatOf(path).open(path, {}); }),
-                 "pytorch_model.bin: is a Git LFS pointer, not the file it stands for. Fetch the file itself with git "
+                 "pytorch_model.bin: is a Git LFS pointer, not the file itself. Fetch the file with git "
                  "lfs pull");
     }
 
@@ -140,8 +141,8 @@ private slots:
         };
         for (const char* name : {"stories260K.bin", "stories260K_v1.bin"})
             QCOMPARE(refused(QString("/models/stories260K/") + name),
-                     QString(name) + ": is a checkpoint of llama2.c, which is not read. Its export.py writes the model "
-                                     "for transformers with --version -1");
+                     QString(name) + ": is a checkpoint of llama2.c, which is not supported. Its export.py writes a "
+                                     "Hugging Face directory with --version -1");
         QCOMPARE(refused("/models/stories260K/tok512.bin"),
                  "tok512.bin: is neither a zip archive nor a pickle. It is not a PyTorch checkpoint");
         const QDir vocabularies(realData() + "/tokenizers/llama.cpp");

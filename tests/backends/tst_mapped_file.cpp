@@ -66,7 +66,7 @@ private slots:
         // The last page that is left is whole in memory; what lies behind the end in it reads as zeros too.
         QCOMPARE(total.load(), 8 * (10'000 / 512));
         const QString sentence = "f: was cut short while it was open: it had 1048576 bytes and has 10000. Open it "
-                                 "again when it is whole";
+                                 "again when it is complete";
         QCOMPARE(scratch.refusal([&] { file->checkWhole(); }), sentence);
         QCOMPARE(scratch.refusal([&] { untouched->checkWhole(); }), "accepted");
         qInfo() << "8 threads read on;" << sentence;
@@ -80,7 +80,7 @@ private slots:
         QCOMPARE(sum(file->bytes()), 0);
         QCOMPARE(::truncate(path.c_str(), fileBytes), 0);
         QCOMPARE(scratch.refusal([&] { file->checkWhole(); }),
-                 "f: could not be read everywhere: it changed, or its disk failed, while it was open. Open it again");
+                 "f: could not be read completely: it changed, or its disk failed, while it was open. Open it again");
         QCOMPARE(scratch.refusal([&] { MappedFile::open(path)->checkWhole(); }), "accepted");
     }
 

@@ -236,7 +236,7 @@ private slots:
             QJsonDocument(QJsonObject{{"model_type", "bert"}, {"num_hidden_layers", 2}, {"pruned_heads", pruned}})
                 .toJson());
         QCOMPARE(scratch.refusal([&] { describeHf("model", path); }),
-                 "config.json: pruned_heads: 3: is not the number of a layer");
+                 "config.json: pruned_heads: 3: is not the index of a layer");
     }
     void albertsLayersAreAppliedManyTimes() {
         const ModelSpec one = specOf({{"model_type", "albert"}, {"num_hidden_layers", 3}});
@@ -291,14 +291,15 @@ private slots:
                                << QString("config.json: ") + sentence;
         };
         row("bert", "position_embedding_type", "relative_key",
-            "position_embedding_type: \"relative_key\" is not read, only \"absolute\"");
-        row("bert", "is_decoder", true, "is_decoder: an encoder turned into a decoder is not read");
-        row("gpt2", "add_cross_attention", true, "add_cross_attention: cross-attention is not read");
-        row("phi", "qk_layernorm", true, "qk_layernorm: norms of queries and keys are not read in this architecture");
+            "position_embedding_type: \"relative_key\" is not supported, only \"absolute\"");
+        row("bert", "is_decoder", true, "is_decoder: encoders used as decoders are not supported");
+        row("gpt2", "add_cross_attention", true, "add_cross_attention: cross-attention is not supported");
+        row("phi", "qk_layernorm", true,
+            "qk_layernorm: norms of queries and keys are not supported in this architecture");
         row("phi", "partial_rotary_factor", 1.5, "partial_rotary_factor: expected a share from 0 to 1, found 1.5");
         row("gemma2", "layer_types", QJsonArray{"full_attention"},
-            "layer_types: expected 26 kinds, one per layer, found 1");
-        row("albert", "num_hidden_groups", 13, "num_hidden_groups: 13 groups of 1 layers do not make 12 layers");
+            "layer_types: expected 26 types, one per layer, found 1");
+        row("albert", "num_hidden_groups", 13, "num_hidden_groups: 13 groups of 1 layers cannot form 12 layers");
     }
     void whatIsNotDoneIsRefusedByItsKey() {
         QFETCH(QJsonObject, config);
@@ -315,10 +316,11 @@ private slots:
             QTest::newRow(name) << changes << QString(sentence);
         };
         row("unknown architecture", {{"model_type", "qwen9"}},
-            "config.json: is of the unknown architecture \"qwen9\". Known are: llama, mistral, qwen2, qwen3, gemma2, "
+            "config.json: has the unknown architecture \"qwen9\". Supported architectures: llama, mistral, qwen2, "
+            "qwen3, gemma2, "
             "gemma3_text, gemma3, phi, gpt2, bert, roberta, xlm-roberta, albert");
         row("no architecture", {{"model_type", absent}},
-            "config.json: model_type: is missing, so the architecture is not known");
+            "config.json: model_type: is missing; it names the architecture");
         row("text for a number", {{"hidden_size", "many"}},
             "config.json: hidden_size: expected a whole number from 1 to 16777216, found \"many\"");
         row("no layers", {{"num_hidden_layers", 0}},
@@ -327,29 +329,29 @@ private slots:
             "config.json: num_hidden_layers: expected a whole number from 1 to 10000, found 1000000000");
         row("one layer too many", {{"num_hidden_layers", 3}},
             "FOLDER: has no tensor model.layers.2.input_layernorm.weight. "
-            "The checkpoint is incomplete or its configuration is another model's");
+            "The checkpoint is incomplete, or its configuration belongs to another model");
         row("other width", {{"intermediate_size", 41}},
             "model.safetensors: model.layers.0.mlp.gate_proj.weight: has shape [40, 48], but the configuration asks "
             "for [41, 48]");
         row("other vocabulary", {{"vocab_size", 30}},
-            "model.safetensors: model.embed_tokens.weight: has shape [29, 48], but the configuration asks for [30, "
+            "model.safetensors: model.embed_tokens.weight: has shape [29, 48], but the configuration requires [30, "
             "48]");
         row("uneven groups", {{"num_key_value_heads", 2}},
-            "config.json: layer 0 has 3 heads, which 2 KV heads do not divide");
+            "config.json: layer 0 has 3 heads, not a multiple of its 2 KV heads");
         row("no head size", {{"num_attention_heads", 5}, {"head_dim", absent}},
-            "config.json: states no head size, and 5 heads do not divide the width 48");
+            "config.json: gives no head size, and the hidden size 48 is not divisible by 5 heads");
         row("biases that are not there", {{"attention_bias", true}},
             "FOLDER: has no tensor model.layers.0.self_attn.q_proj.bias. "
-            "The checkpoint is incomplete or its configuration is another model's");
+            "The checkpoint is incomplete, or its configuration belongs to another model");
         row("unknown scaling", {{"rope_scaling", QJsonObject{{"type", "yarn"}, {"factor", 2}}}},
-            "config.json: rope_scaling: type: the rotary scaling \"yarn\" is not known; known are default, linear, "
+            "config.json: rope_scaling: type: the rotary scaling \"yarn\" is unknown; supported are default, linear, "
             "llama3");
         row("scaling without its factor", {{"rope_scaling", QJsonObject{{"type", "linear"}}}},
             "config.json: rope_scaling: factor: is missing");
         row("unknown activation", {{"hidden_act", "snake"}},
-            "config.json: hidden_act: the activation \"snake\" is not known");
+            "config.json: hidden_act: the activation \"snake\" is unknown");
         row("quantised", {{"quantization_config", QJsonObject{{"quant_method", "gptq"}}}},
-            "config.json: says that the weights are quantised by gptq, which cannot be read. "
+            "config.json: describes weights quantised by gptq, which is not supported. "
             "Open the unquantised checkpoint or a GGUF file");
     }
     void aConfigurationThatDoesNotFitIsRefused() {
@@ -370,28 +372,29 @@ private slots:
         const auto u32 = [](const QByteArray& key, quint32 value) { return key + little<quint32>(4) + little(value); };
         const QByteArray text = little<quint32>(8) + little<quint64>(5);
         row("unknown architecture", "general.architecture" + text + "llama", "general.architecture" + text + "lhama",
-            "is of the unknown architecture \"lhama\". Known are: llama, qwen2, qwen3, gemma2, gemma3, phi2, gpt2, "
+            "has the unknown architecture \"lhama\". Supported architectures: llama, qwen2, qwen3, gemma2, gemma3, "
+            "phi2, gpt2, "
             "deci, "
             "bert");
         row("no architecture", "general.architecture", "general.architektur_",
-            "general.architecture: is missing, so the architecture is not known");
+            "general.architecture: is missing; it names the architecture");
         row("no width", "llama.embedding_length", "llama.embedding_breadt", "llama.embedding_length: is missing");
         row("no layers", u32("llama.block_count", 2), u32("llama.block_count", 0),
             "llama.block_count: expected a whole number from 1 to 10000, found 0");
         row("uneven groups", u32("head_count_kv", 2), u32("head_count_kv", 3),
-            "layer 0 has 8 heads, which 3 KV heads do not divide");
+            "layer 0 has 8 heads, not a multiple of its 3 KV heads");
         row("another head size", u32("attention.key_length", 12), u32("attention.key_length", 16),
-            "llama.attention.value_length: values of 12 numbers beside keys of 16 are not read");
+            "llama.attention.value_length: expected the size of keys, 16, found 12");
         row("part of a head turns", u32("rope.dimension_count", 12), u32("rope.dimension_count", 6),
-            "llama.rope.dimension_count: expected the size of a head, 12, found 6");
+            "llama.rope.dimension_count: expected the head size, 12, found 6");
         row("more layers", u32("llama.block_count", 2), u32("llama.block_count", 3),
-            "has no tensor blk.2.attn_norm.weight. The checkpoint is incomplete or its configuration is another "
-            "model's");
+            "has no tensor blk.2.attn_norm.weight. The checkpoint is incomplete, or its configuration belongs to "
+            "another model");
         row("a norm that is a matrix", "output_norm.weight" + little<quint32>(1) + little<quint64>(64),
             "output_norm.weight" + little<quint32>(1) + little<quint64>(63),
-            "output_norm.weight: has shape [63], but the configuration asks for [64]");
+            "output_norm.weight: has shape [63], but the configuration requires [64]");
         row("a divisor below zero", little(7.290994167327881F), little(-1.125F),
-            "rope_freqs.weight: holds rotary divisors that are no positive numbers");
+            "rope_freqs.weight: holds rotary divisors that are not positive numbers");
     }
     void aGgufThatDoesNotFitIsRefused() {
         QFETCH(QByteArray, from);
@@ -419,7 +422,7 @@ private slots:
         const Scratch scratch;
         const std::string path = scratch.write("model.gguf", bytes);
         QCOMPARE(scratch.refusal([&] { openModel(path); }),
-                 "model.gguf: llama.expert_count: mixtures of experts are not read");
+                 "model.gguf: llama.expert_count: mixtures of experts are not supported");
     }
 
     void ignoredTensorsAreMentioned() {

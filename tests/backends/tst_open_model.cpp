@@ -222,13 +222,13 @@ private slots:
         QCOMPARE(refused("nothing.gguf"), "nothing.gguf: does not exist");
         QCOMPARE(refused(""), "FOLDER: has no config.json and no .gguf file" + hint);
         scratch.write("notes.txt", "notes");
-        QCOMPARE(refused("notes.txt"), "notes.txt: is not a checkpoint that can be read" + hint);
+        QCOMPARE(refused("notes.txt"), "notes.txt: is not a checkpoint in a supported format" + hint);
         scratch.write("config.json", "{}");
-        QCOMPARE(refused(""), "FOLDER: has a config.json, but no weights beside it" + hint);
+        QCOMPARE(refused(""), "FOLDER: has a config.json, but no weights" + hint);
         QVERIFY(QFile::copy(data().filePath("mha-f32/model.safetensors"), scratch.path("model.safetensors")));
         QVERIFY(QFile::remove(scratch.path("config.json")));
         QCOMPARE(refused("model.safetensors"),
-                 "config.json: does not exist. Weights are read with the config.json that lies beside them");
+                 "config.json: does not exist. Weights need a config.json in the same folder");
     }
 
     void symbolicLinksOfTheHubCacheAreFollowed() {

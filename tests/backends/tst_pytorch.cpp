@@ -133,16 +133,17 @@ private slots:
         const auto refused = [](const char* file) {
             return Scratch().refusal([&] { entriesOf(plain(file)); }).section('/', -1);
         };
-        QCOMPARE(refused("turned.bin"), "turned.bin: turned: is a view of shape [3, 2] with strides [1, 3], not rows "
-                                        "behind each other. Save it after .contiguous()");
-        QCOMPARE(refused("script.pt"), "script.pt: is a TorchScript archive, which is not read. Load it in PyTorch and "
-                                       "save its state_dict()");
+        QCOMPARE(refused("turned.bin"), "turned.bin: turned: is a view of shape [3, 2] with strides [1, 3], which is "
+                                        "not contiguous. Save it after .contiguous()");
+        QCOMPARE(refused("script.pt"),
+                 "script.pt: is a TorchScript archive, which is not supported. Load it in PyTorch and "
+                 "save its state_dict()");
         const auto entries = entriesOf(plain("unreadable.bin"));
         QCOMPARE(entries.size(), std::size_t{2});
         for (const TensorEntry& entry : entries) {
             const QString sentence = Scratch().refusal([&] { readTensor(entry); }).section('/', -1);
-            QCOMPARE(sentence, QString("unreadable.bin: %1: is stored as %2, which cannot be read. Types that can be "
-                                       "read are F32, F16, BF16, F64, I64, I32, I16, I8, U8, BOOL")
+            QCOMPARE(sentence, QString("unreadable.bin: %1: is stored as %2, which is not supported. Supported types "
+                                       "are F32, F16, BF16, F64, I64, I32, I16, I8, U8, BOOL")
                                    .arg(entry.name.c_str(), entry.type->name.data()));
         }
     }
@@ -163,7 +164,7 @@ private slots:
         const auto at = static_cast<int>(bytes.indexOf("PK\6\7") + 8);
         bytes.replace(at, 8, little<quint64>(quint64{1} << 60));
         QCOMPARE(m_scratch.refusal([&] { entriesOf(m_scratch.write("bad.pt", bytes)); }),
-                 "bad.pt: puts its zip64 end record at byte 1152921504606846976, behind its locator. The file is cut "
+                 "bad.pt: states its zip64 end record at byte 1152921504606846976, after its locator. The file is cut "
                  "short or damaged");
     }
 

@@ -2,9 +2,8 @@
 
 #include "analysis/session/session.h"
 #include "backends/base/atomic_file.h"
-#include "backends/base/file_lock.h"
-#include "backends/session/hdf5_io.h"
 #include "backends/base/mapped_file.h"
+#include "backends/session/hdf5_io.h"
 #include "backends/session/session_hdf5.h"
 #include "tests/support/files.h"
 #include "tests/support/fixture.h"
@@ -354,7 +353,7 @@ private slots:
             const std::string damaged = scratch.write("damaged.h5", bytes);
             QCOMPARE(
                 scratch.refusal([&] { readSession(damaged); }),
-                "damaged.h5: is damaged: its bytes do not fit its checksum. Copy it again from where it came from");
+                "damaged.h5: is damaged: its bytes do not match its checksum. Copy it again from where it came from");
         }
         QCOMPARE(scratch.refusal([&] { readSession(scratch.write("bare.h5", whole.chopped(sealBytes))); }), "accepted");
     }

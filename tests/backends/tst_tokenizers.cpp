@@ -4,10 +4,10 @@
 #ifndef Q_MOC_RUN
 #include "analysis/base/error.h"
 #include "analysis/text/text_stream.h"
+#include "backends/tokenizers/normalizers.h"
 #include "backends/tokenizers/open_tokenizer.h"
-#include "backends/tokenizers/charsmap.h"
+#include "backends/tokenizers/pre_tokenizers.h"
 #include "backends/tokenizers/regex.h"
-#include "backends/tokenizers/scanners.h"
 #include "backends/tokenizers/unicode.h"
 #include "tests/support/files.h"
 #include "tests/support/suite.h"

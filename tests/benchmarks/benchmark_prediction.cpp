@@ -6,16 +6,16 @@
 // FILE: a row for each mask; measured losses that it has already, of the same masks, are not measured again.
 // --skip N: leaves out so many tokens of the text. --length: tokens of the sequences that gradients are taken of.
 
+#include "analysis/base/statistics.h"
+#include "analysis/evaluation/text_evaluator.h"
 #include "analysis/masks/mask_algebra.h"
 #include "analysis/prediction/prediction_work.h"
-#include "analysis/base/rank_correlation.h"
 #include "analysis/running/runner.h"
-#include "analysis/evaluation/text_evaluator.h"
 #include "backends/base/atomic_file.h"
-#include "backends/engine/open_model.h"
-#include "backends/tokenizers/open_tokenizer.h"
 #include "backends/base/runtime.h"
+#include "backends/engine/open_model.h"
 #include "backends/text/text_source.h"
+#include "backends/tokenizers/open_tokenizer.h"
 
 #include <fmt/format.h>
 

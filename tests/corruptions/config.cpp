@@ -21,19 +21,17 @@ Corruptions configCorruptions() {
                          return said(folder);
                      }});
     };
-    /// A llama that says one thing more, or something else.
+    /// The configuration of a Llama model with one more member.
     const auto with = [&](const char* name, const QByteArray& member, const char* sentence) {
         row(name, R"({"model_type":"llama",)" + member + "}", sentence);
     };
-    rows.append({"config.json", "missing",
-                 "config.json: does not exist. Weights are read with the config.json that lies "
-                 "beside them",
-                 said});
+    rows.append(
+        {"config.json", "missing", "config.json: does not exist. Weights need a config.json in the same folder", said});
     rows.append({"config.json", "a folder", "config.json: is not a regular file", [](const Scratch& folder) {
                      QDir(folder.path()).mkdir("config.json");
                      return said(folder);
                  }});
-    rows.append({"config.json", "16 MB", "config.json: is 16000001 bytes long; at most 16000000 are read",
+    rows.append({"config.json", "16 MB", "config.json: is 16000001 bytes long; the limit is 16000000",
                  [](const Scratch& folder) {
                      folder.write("config.json", "{");
                      QFile::resize(folder.path("config.json"), 16'000'001);
@@ -47,9 +45,8 @@ Corruptions configCorruptions() {
     row("a number", "7", "is not a JSON object");
     row("nested without end", R"({"a":)" + QByteArray(100'000, '['), "nests deeper than 32 levels");
     row("a key twice", R"({"model_type":"llama","model_type":"llama"})", "has the key \"model_type\" twice");
-    row("no architecture", "{}", "model_type: is missing, so the architecture is not known");
-    row("an architecture that is null", R"({"model_type":null})",
-        "model_type: is missing, so the architecture is not known");
+    row("no architecture", "{}", "model_type: is missing; it names the architecture");
+    row("an architecture that is null", R"({"model_type":null})", "model_type: is missing; it names the architecture");
     row("an architecture that is a number", R"({"model_type":7})", "model_type: expected text, found 7");
     with("NaN as Python writes it", R"("rms_norm_eps":NaN)", "is not valid JSON (byte 38)");
     with("an infinite number", R"("rms_norm_eps":1e400)", "is not valid JSON (a number out of range)");
@@ -71,7 +68,7 @@ Corruptions configCorruptions() {
     with("a theta of 0", R"("rope_theta":0)", "rope_theta: expected a number above 0, found 0");
     with("text for scaling", R"("rope_scaling":"linear")", "rope_scaling: expected an object, found \"linear\"");
     with("more KV heads than heads", R"("num_attention_heads":4,"num_key_value_heads":8)",
-         "layer 0 has 4 heads, which 8 KV heads do not divide");
+         "layer 0 has 4 heads, not a multiple of its 8 KV heads");
     return rows;
 }
 

@@ -9,17 +9,17 @@
 
 namespace secateur::test {
 
-/// A file that is wrong on purpose, and the sentence that a person should read.
+/// A damaged file and the error message that the user should read.
 struct Corruption {
     QString reader;
     QString name;
     QString sentence;
-    std::function<QString(const Scratch&)> said; ///< makes the file in a folder, opens it, and returns the refusal
+    std::function<QString(const Scratch&)> said; ///< creates the file in a folder, opens it and returns the error
 };
 
 using Corruptions = QList<Corruption>;
 
-Corruptions fileCorruptions(); ///< of files as such, whatever they hold
+Corruptions fileCorruptions(); ///< independent of the format
 Corruptions safetensorsCorruptions();
 Corruptions indexCorruptions();
 Corruptions configCorruptions();

@@ -19,7 +19,7 @@ QString opened(const Scratch& scratch, const QString& name) {
     return scratch.refusal([&] { openModel(scratch.path(name).toStdString()); });
 }
 
-/// As somebody who may not read: the administrator may everything, and works as another for a moment.
+/// Opens a file without permission to read; root has all permissions and therefore changes its user for a moment.
 QString withoutPermission(const Scratch& scratch) {
     constexpr uid_t nobody = 65534;
     const std::string path = scratch.write("locked.gguf", "GGUF");
@@ -81,7 +81,7 @@ Corruptions fileCorruptions() {
         [](const Scratch& scratch) { return opened(scratch, QString(5000, 'm')).right(40); });
     row("shrinks while it is mapped",
         "m.safetensors: was cut short while it was open: it had 40070 bytes and has 5000. Open it again when it is "
-        "whole",
+        "complete",
         shrinking);
     return rows;
 }

@@ -21,10 +21,10 @@ Corruptions ggufCorruptions() {
     row("empty", "", "is empty");
     row("two bytes", "GG", "ends inside the magic number: 4 bytes are needed, 2 are left" + damaged);
     row("another magic", "GGML" + QByteArray(40, '\0'), "does not begin with \"GGUF\". It is not a GGUF file");
-    row("version 1", fileOf({}, {oneTensor}, 256, 1), "is GGUF version 1; versions 2 and 3 are read");
-    row("version 4", fileOf({}, {oneTensor}, 256, 4), "is GGUF version 4; versions 2 and 3 are read");
+    row("version 1", fileOf({}, {oneTensor}, 256, 1), "is GGUF version 1; versions 2 and 3 are supported");
+    row("version 4", fileOf({}, {oneTensor}, 256, 4), "is GGUF version 4; versions 2 and 3 are supported");
     row("big-endian", fileOf({}, {oneTensor}, 256, 0x03000000),
-        "is written for big-endian machines, which is not read");
+        "is written in big-endian byte order, which is not supported");
     row("no tensors", fileOf({}, {}, 0), "has no weights");
     row("no counts", "GGUF" + little<quint32>(3),
         "ends inside the number of tensors: 8 bytes are needed, 0 are left" + damaged);
@@ -62,7 +62,7 @@ Corruptions ggufCorruptions() {
         "w: has a shape whose size overflows: [4611686018427387904]");
     row("an undefined type", withTensor(tensor("w", {32}, 77, 0), 128), "w: is of type 77, which GGUF does not define");
     row("rows of part blocks", withTensor(tensor("w", {48, 2}, 8, 0), 128),
-        "w: has rows of 48 numbers, which Q8_0's blocks of 32 do not divide");
+        "w: has rows of 48 numbers, not a multiple of Q8_0's block size 32");
     row("a crooked offset", withTensor(tensor("w", {4}, 0, 4), 128),
         "w: begins at offset 4, not a multiple of the alignment 32");
     row("beyond the end", withTensor(tensor("w", {32}, 0, 32), 128),

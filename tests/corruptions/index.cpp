@@ -37,7 +37,7 @@ Corruptions indexCorruptions() {
     row("the folder above", R"({"weight_map":{"w":".."}})", plain + "\"..\"");
     row("a number", R"({"weight_map":{"w":1}})", "weight_map: w: expected text, found 1");
     row("a tensor that is not there", R"({"weight_map":{"v":"part.safetensors"}})",
-        "puts v in part.safetensors, which does not hold it");
+        "lists tensor v in part.safetensors, which does not contain it");
     row("empty", "", "is empty");
     row("cut short", R"({"weight_map":{"w":"part)", "is not valid JSON (byte 25)");
     row("a list", "[]", "is not a JSON object");
@@ -64,7 +64,7 @@ Corruptions indexCorruptions() {
                                                  "w":{"dtype":"F32","shape":[1],"data_offsets":[0,4]}})",
                                                           4));
                      const QByteArray index = R"({"weight_map":{"w":"part.safetensors","v":"b.safetensors"}})";
-                     // Which of two equal names is met first is not promised.
+                     // Either of the two files may be named.
                      return said(folder, index).replace(QRegularExpression("^(b|part).safetensors"), "FILE");
                  }});
     return rows;

@@ -15,7 +15,7 @@ QByteArray document(const char* model, const QByteArray& layers, const QByteArra
     return QByteArray(R"({"secateur_mask":1,"model":)") + model + R"(,"layers":[)" + layers + "]" + more + "}";
 }
 
-/// Rows of one kind of text after the other.
+/// Appends rows of each kind of text.
 class Table {
 public:
     Corruptions rows;
@@ -58,10 +58,9 @@ void addFiles(Table& table) {
                 "secateur_mask: expected a whole number from 1 to 999, found \"1\"");
     table.whole("a fraction of a version", R"({"secateur_mask":1.5})",
                 "secateur_mask: expected a whole number from 1 to 999, found 1.5");
-    table.more(
-        "an unknown field", R"("notes":"")",
-        "notes: is not a field that is read here; known are secateur_mask, model, layers, bias_compensation, note, "
-        "provenance");
+    table.more("an unknown field", R"("notes":"")",
+               "notes: is an unknown field; the fields are secateur_mask, model, layers, bias_compensation, note, "
+               "provenance");
     table.more("a note of numbers", R"("note":1)", "note: expected text, found 1");
     table.more("bias compensation", R"("bias_compensation":{"file":"b.safetensors"})",
                "bias_compensation: is not read yet; only null is");
@@ -78,7 +77,7 @@ void addModels(Table& table) {
     table.whole("a model without architecture", R"({"secateur_mask":1,"model":{"structure":"1"}})",
                 "model: architecture: is missing");
     table.whole("an unknown field of the model", R"({"secateur_mask":1,"model":{"path":"/"}})",
-                "model: path: is not a field that is read here; known are name, architecture, structure, fingerprint");
+                "model: path: is an unknown field; the fields are name, architecture, structure, fingerprint");
     table.whole(
         "another structure", R"({"secateur_mask":1,"model":{"architecture":"llama","structure":"4x3/3x8+40"}})",
         "model: is made for llama 4x3/3x8+40, but the model is llama 1x3/3x8+40,1x2/1x8+9,1x0/0x0+12,1x4/2x8+1. A "
@@ -100,10 +99,9 @@ void addCuts(Table& table) {
     table.layers("a huge layer", R"({"layer":36893488147419103232})",
                  one + "layer: expected a whole number from 0 to 3, found 3.6893488147419103e+19");
     table.layers("a layer twice", R"({"layer":1},{"layer":2},{"layer":1})", "layers[2]: layer: lists layer 1 twice");
-    table.layers(
-        "an unknown field of a layer", R"({"layer":1,"heads":[0]})",
-        one + "heads: is not a field that is read here; known are layer, block, attention, alpha, heads_cut, mlp, "
-              "neurons_cut");
+    table.layers("an unknown field of a layer", R"({"layer":1,"heads":[0]})",
+                 one + "heads: is an unknown field; the fields are layer, block, attention, alpha, heads_cut, mlp, "
+                       "neurons_cut");
     table.layers("a head too many", R"({"layer":0},{"layer":1,"heads_cut":[2]})",
                  "layers[1]: heads_cut: names head 2, but layer 1 has 2");
     table.layers("a head where there are none", R"({"layer":2,"heads_cut":[0]})",
@@ -174,12 +172,12 @@ void addProvenance(Table& table) {
     const QString source = "provenance: ";
     table.more("provenance in words", R"("provenance":"by hand")", source + "expected an object, found \"by hand\"");
     table.more("an unknown field of the provenance", R"("provenance":{"metric":"a"})",
-               source + "metric: is not a field that is read here; known are strategy, options, budget, text, seed, "
+               source + "metric: is an unknown field; the fields are strategy, options, budget, text, seed, "
                         "created, secateur, history");
     table.more("a history in words", R"("provenance":{"history":"greedy"})",
                source + "history: expected an object, found \"greedy\"");
     table.more("a history's unknown field", R"("provenance":{"history":{"loss":1}})",
-               source + "history: loss: is not a field that is read here; known are measure, before, steps, cuts");
+               source + "history: loss: is an unknown field; the fields are measure, before, steps, cuts");
     table.more("a history's cut of no layer", R"("provenance":{"history":{"cuts":[{"step":1,"layer":-1}]}})",
                source + "history: cuts[0]: layer: expected a whole number from 0 to 2147483647, found -1");
     table.more("a strategy by number", R"("provenance":{"strategy":1})", source + "strategy: expected text, found 1");

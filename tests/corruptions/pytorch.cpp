@@ -15,16 +15,16 @@ void add(Corruptions& rows, const char* name, const QString& file, const QByteAr
                  }});
 }
 
-/// What an unpickler would import or call, as an archive and as a bare pickle.
+/// Imports and calls of an unpickler, in an archive and in a bare pickle.
 void addPrograms(Corruptions& rows) {
     const auto row = [&](const char* name, const QByteArray& pickle, const QString& sentence) {
         add(rows, name, "evil.pt", fileOf(pickle), "archive/data.pkl: " + sentence);
         add(rows, qPrintable(QString(name) + ", before 1.6"), "evil.bin", pickle, sentence);
     };
-    const QString foreign = "would import %1, which weights have no need of. Nothing in it was run; if it is to be "
-                            "trusted, load it in PyTorch and save its state_dict() alone";
+    const QString foreign = "would import %1, which weights do not need. No code in it was executed; if you "
+                            "trust the file, load it in PyTorch and save only its state_dict()";
     const QString unknown =
-        "has the pickle instruction 0x%1 at byte %2, which weights have no need of. Nothing in it was run";
+        "has the pickle instruction 0x%1 at byte %2, which weights do not need. No code in it was executed";
     const QByteArray start = "\x80\x02";
     row("os.system", start + global("os", "system") + tupleOf(text("true")) + "R.", foreign.arg("os.system"));
     row("by names on the stack", start + text("builtins") + text("eval") + "\x93.", foreign.arg("builtins.eval"));
@@ -50,34 +50,32 @@ void addPickles(Corruptions& rows) {
     const QString cut = ". The file is cut short or damaged";
     row("nothing", "", inside + "ends inside a pickle: 1 bytes are needed, 0 are left" + cut);
     row("no end", "\x80\x02}", inside + "ends inside a pickle: 1 bytes are needed, 0 are left" + cut);
-    row("protocol 6", "\x80\x06}.", inside + "is a pickle of protocol 6; up to 5 is read");
-    row("an empty stack", ".", inside + "takes a value where there is none, at byte 1" + damaged);
-    row("a value below a mark", "N(\x85.", inside + "takes a value where there is none, at byte 3" + damaged);
-    row("no mark", "t.", inside + "closes a group that it did not open, at byte 1" + damaged);
+    row("protocol 6", "\x80\x06}.", inside + "is a pickle of protocol 6; protocols up to 5 are supported");
+    row("an empty stack", ".", inside + "takes a value from an empty stack, at byte 1" + damaged);
+    row("a value below a mark", "N(\x85.", inside + "takes a value from an empty stack, at byte 3" + damaged);
+    row("no mark", "t.", inside + "closes a group that was not opened, at byte 1" + damaged);
     row("a key alone", "}(Nu.", inside + "has a key without a value, at byte 4" + damaged);
-    row("a list as a dictionary", "](NNu.", inside + "fills something that is no dictionary, at byte 5" + damaged);
-    row("a memo that was not kept", "h\x07.", inside + "refers to value 7, which it did not keep" + damaged);
-    row("a number as a function", "K\x01)R.", inside + "calls something that is no function, at byte 4" + damaged);
+    row("a list as a dictionary", "](NNu.",
+        inside + "adds items to a value that is not a dictionary, at byte 5" + damaged);
+    row("a memo that was not kept", "h\x07.", inside + "refers to memo entry 7, which it did not store" + damaged);
+    row("a number as a function", "K\x01)R.", inside + "calls a value that is not a function, at byte 4" + damaged);
     row("a text beyond the end", "X\xff\xff\xff\xff.",
         inside + "ends inside a pickle: 4294967295 bytes are needed, 1 are left" + cut);
     row("a number of 2^64 bytes", "\x8e\xff\xff\xff\xff\xff\xff\xff\xff.",
         inside + "ends inside a pickle: 18446744073709551615 bytes are needed, 1 are left" + cut);
     row("more values than are kept", QByteArray(6'000'000, 'N'), inside + "is a pickle of more than 5000000 values");
-    // A list of a thousand pairs, made into a dictionary again and again.
+    // A list of a thousand pairs, turned into a dictionary many times.
     row("a large value in few bytes",
         global("collections", "OrderedDict") + "q\x01]q\x02(" + QByteArray("NN\x86").repeated(1000) +
             "eh\x02\x85q\x03" + QByteArray("h\x01h\x03R").repeated(10000) + ".",
         inside + "is a pickle of more than 5000000 values");
-    row("no dictionary", "\x80\x02].",
-        "holds something else than a dictionary of tensors. Save the state_dict() of "
-        "a model alone");
+    row("no dictionary", "\x80\x02].", "is not a dictionary of tensors. Save only the state_dict() of the model");
     row("a list that holds itself",
         "]q\x01h\x01"
         "a.",
-        "holds something else than a dictionary of tensors. Save the "
-        "state_dict() of a model alone");
+        "is not a dictionary of tensors. Save only the state_dict() of the model");
     row("no tensors", dictionary(text("a") + number(1)),
-        "has no weights. No tensors were found in it, nor under \"state_dict\"");
+        "has no weights. There are no tensors at its top level or under \"state_dict\"");
 }
 
 void addTensors(Corruptions& rows) {
@@ -87,9 +85,9 @@ void addTensors(Corruptions& rows) {
     const QByteArray two = storage("FloatStorage", "0", 2);
     const QString damaged = ". The file is damaged";
     row("beyond its storage", tensor(two, 1, number(2), number(1)),
-        "w: takes 2 numbers from 1 on, but its storage holds 2" + damaged);
+        "w: has 2 numbers from offset 1, but its storage has 2" + damaged);
     row("far beyond its storage", tensor(two, 0x7fffffff, number(2), number(1)),
-        "w: takes 2 numbers from 2147483647 on, but its storage holds 2" + damaged);
+        "w: has 2 numbers from offset 2147483647, but its storage has 2" + damaged);
     row("a negative offset", tensor(two, 0xffffffff, number(2), number(1)),
         "w: is not described by a storage, an offset, sizes and strides" + damaged);
     row("a negative size", tensor(two, 0, number(0xffffffff), number(1)),
@@ -104,9 +102,9 @@ void addTensors(Corruptions& rows) {
     row("a key of 256 bytes", tensor(storage("FloatStorage", QByteArray(256, '0'), 2), 0, number(2), number(1)),
         "w: does not name a storage" + damaged);
     row("another number of strides", tensor(two, 0, number(2), number(1) + number(1)),
-        "w: is a view of shape [2] with strides [1, 1], not rows behind each other. Save it after .contiguous()");
+        "w: is a view of shape [2] with strides [1, 1], which is not contiguous. Save it after .contiguous()");
     row("a storage of another size", tensor(storage("FloatStorage", "0", 3), 0, number(2), number(1)),
-        "w: has a storage of 8 bytes, which 3 numbers of 4 bytes do not fill" + damaged);
+        "w: has a storage of 8 bytes, but 3 numbers of 4 bytes are described" + damaged);
     row("a storage that is not there", tensor(storage("FloatStorage", "7", 2), 0, number(2), number(1)),
         "archive/data/7: is not in the archive. The file is cut short or damaged");
     row("a storage outside", tensor(storage("FloatStorage", "../../etc/passwd", 2), 0, number(2), number(1)),
@@ -139,17 +137,18 @@ void addArchives(Corruptions& rows) {
     row("no archive", "state", "is neither a zip archive nor a pickle. It is not a PyTorch checkpoint");
     row("no directory", zipOf({pickle}).left(60), "has no end record of a zip archive" + cut);
     row("an archive of something else", zipOf({{"notes.txt", "notes"}}),
-        "is a zip archive, but none that torch.save wrote. It holds no data.pkl");
+        "is a zip archive that torch.save did not write. It has no data.pkl");
     row("big-endian", zipOf({pickle, numbers, {"archive/byteorder", "big"}}),
-        "is written for big-endian machines, which is not read");
+        "is written in big-endian byte order, which is not supported");
     row("an entry twice", zipOf({pickle, pickle}), "archive/data.pkl: appears twice in the archive");
     row("compressed", with([](ZipFile& file) { file.method = 8; }),
-        "archive/data/0: is compressed, which is not read. torch.save writes archives that are not");
-    row("encrypted", with([](ZipFile& file) { file.flags = 1; }), "archive/data/0: is encrypted, which is not read");
+        "archive/data/0: is compressed, which is not supported. torch.save writes uncompressed archives");
+    row("encrypted", with([](ZipFile& file) { file.flags = 1; }),
+        "archive/data/0: is encrypted, which is not supported");
     row("another name inside", with([](ZipFile& file) { file.localName = "archive/data/1"; }),
         "archive/data/0: has another name in its local header" + cut);
     row("beyond the end", with([](ZipFile& file) { file.offset = 0x7fffffff; }),
-        "archive/data/0: lies at byte 2147483647, but the file holds 365" + cut);
+        "archive/data/0: begins at byte 2147483647, but the file has 365 bytes" + cut);
     row("in the middle of nowhere", with([](ZipFile& file) { file.offset = 3; }),
         "archive/data/0: has no local header at byte 3" + cut);
     row("longer than the file", with([](ZipFile& file) { file.size = 0x10000; }),

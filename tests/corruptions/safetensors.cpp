@@ -35,11 +35,11 @@ Corruptions safetensorsCorruptions() {
     row("a key twice inside", fileOf(R"({"w":{"dtype":"F32","dtype":"F16","shape":[1],"data_offsets":[0,4]}})", 4),
         "header: has the key \"dtype\" twice");
     row("a tensor that is no object", fileOf(R"({"w":7})", 0), "header: w: expected an object, found 7");
-    row("null", fileOf(R"({"w":null})", 0), "w: has no dtype, shape and two data_offsets in the header");
+    row("null", fileOf(R"({"w":null})", 0), "w: needs a dtype, a shape and two data_offsets in the header");
     row("no shape", fileOf(R"({"w":{"dtype":"F32","data_offsets":[0,4]}})", 4),
-        "w: has no dtype, shape and two data_offsets in the header");
+        "w: needs a dtype, a shape and two data_offsets in the header");
     row("one offset", fileOf(oneTensor("F32", "[1]", "[0]"), 4),
-        "w: has no dtype, shape and two data_offsets in the header");
+        "w: needs a dtype, a shape and two data_offsets in the header");
     row("unknown dtype", fileOf(oneTensor("F31", "[1]", "[0,4]"), 4), "w: has the unknown dtype \"F31\"");
     row("negative dimension", fileOf(oneTensor("F32", "[-1]", "[0,4]"), 4),
         "header: w: shape: expected a list of whole numbers from 0, found [-1]");
@@ -50,9 +50,9 @@ Corruptions safetensorsCorruptions() {
     row("shape overflows", fileOf(oneTensor("F32", "[4294967296,4294967296]", "[0,4]"), 4),
         "w: has a shape whose size overflows: [4294967296, 4294967296]");
     row("bytes overflow", fileOf(oneTensor("F32", "[4611686018427387904]", "[0,4]"), 4),
-        "w: takes 4 bytes, which does not fit F32 of shape [4611686018427387904]");
+        "w: has 4 bytes, which do not match F32 of shape [4611686018427387904]");
     row("too few bytes for its shape", fileOf(oneTensor("F16", "[3,2]", "[0,10]"), 16),
-        "w: takes 10 bytes, which does not fit F16 of shape [3, 2]");
+        "w: has 10 bytes, which do not match F16 of shape [3, 2]");
     row("beyond the end", fileOf(oneTensor("F32", "[2]", "[4,12]"), 8),
         "w: lies at bytes 4 to 12, but the file holds 8 bytes of tensors. The file is cut short or damaged");
     row("ends before it begins", fileOf(oneTensor("F32", "[1]", "[8,4]"), 8),
@@ -80,15 +80,14 @@ Corruptions safetensorsCorruptions() {
     row("offsets beyond 64 bits", fileOf(oneTensor("F32", "[1]", "[0,18446744073709551616]"), 4),
         "header: w: data_offsets: expected a list of whole numbers from 0, found [0,1.8446744073709552e+19]");
     row("three offsets", fileOf(oneTensor("F32", "[1]", "[0,4,8]"), 8),
-        "w: has no dtype, shape and two data_offsets in the header");
+        "w: needs a dtype, a shape and two data_offsets in the header");
     row("no numbers in its shape, but bytes", fileOf(oneTensor("F32", "[0,5]", "[0,4]"), 4),
-        "w: takes 4 bytes, which does not fit F32 of shape [0, 5]");
+        "w: has 4 bytes, which do not match F32 of shape [0, 5]");
     row("the bytes of another dtype", fileOf(oneTensor("F64", "[3]", "[0,12]"), 12),
-        "w: takes 12 bytes, which does not fit F64 of shape [3]");
+        "w: has 12 bytes, which do not match F64 of shape [3]");
     row("no tensors", fileOf("{}", 0), "has no weights");
     rows.append({"safetensors", "a header longer than any",
-                 "bad.safetensors: states a header of 100000001 bytes; at most "
-                 "100000000 are read",
+                 "bad.safetensors: states a header of 100000001 bytes; the limit is 100000000",
                  [](const Scratch& scratch) {
                      const std::string path = scratch.write("bad.safetensors", little<quint64>(100'000'001) + "{}");
                      QFile::resize(QString::fromStdString(path), 100'000'100); // takes no room on the disk

@@ -34,7 +34,7 @@ Change metricText(const char* name, const char* value) {
     return inMetric([=](const hdf5::Handle& group) { hdf5::writeText(hdf5::openDataset(group, "0"), name, value); });
 }
 
-/// Another dataset in place of a result's numbers, of 3 layers by 1, in a layout of the caller's.
+/// Replaces a result's numbers by another dataset of 3 layers by 1, in the given layout.
 Change otherNumbers(hid_t type, const std::function<void(hid_t creation)>& layout, hsize_t rows = 3) {
     return inMetric([=](const hdf5::Handle& group) {
         hdf5::remove(group, "0");
@@ -85,7 +85,7 @@ void addWrongValues(Corruptions& rows) {
     row("broken groups", inModel([](const hdf5::Handle& group) {
             hdf5::writeIntegers(group, "kv_heads", {3, 3, 0});
         }),
-        "/model: layers: layer 0 has 8 heads, which 3 KV heads do not divide");
+        "/model: layers: layer 0 has 8 heads, not a multiple of its 3 KV heads");
     row("unknown attention", inModel([](const hdf5::Handle& group) {
             hdf5::writeTexts(group, "attention", {"full", "odd", "none"});
         }),
@@ -207,7 +207,7 @@ void addDamage(Corruptions& rows) {
                          return said(scratch, scratch.write("s.h5", bytes));
                      }});
     };
-    row("one byte changed", "is damaged: its bytes do not fit its checksum. Copy it again from where it came from",
+    row("one byte changed", "is damaged: its bytes do not match its checksum. Copy it again from where it came from",
         [](QByteArray& bytes) { bytes[1000] = static_cast<char>(bytes[1000] ^ 1); });
     row("cut short", "cannot be opened as HDF5: it is cut short or damaged",
         [](QByteArray& bytes) { bytes.truncate(bytes.size() / 2); });
@@ -218,7 +218,7 @@ void addDamage(Corruptions& rows) {
     row("the signature only", "cannot be opened as HDF5: it is cut short or damaged",
         [](QByteArray& bytes) { bytes.truncate(8); });
     row("nothing but a checksum",
-        "is damaged: its bytes do not fit its checksum. Copy it again from where it came from",
+        "is damaged: its bytes do not match its checksum. Copy it again from where it came from",
         [](QByteArray& bytes) { bytes = bytes.last(sealBytes); });
 }
 

@@ -1,4 +1,4 @@
-// Masks and evaluations of sessions, wrong on purpose.
+// Damaged masks and evaluations of sessions.
 
 #include "backends/session/hdf5_lists.h"
 #include "backends/session/session_hdf5.h"
@@ -15,7 +15,7 @@ namespace {
 
 using Change = std::function<void(const hdf5::Handle&)>;
 
-/// A change to a group, by the numbers and names that lead there.
+/// A change to a group, given the path to it.
 Change in(const QStringList& way, const Change& work) {
     if (way.isEmpty())
         return work;
@@ -47,7 +47,7 @@ Change numbers(const char* name, const std::vector<double>& values) {
     return [=](const hdf5::Handle& group) { hdf5::writeNumberList(group, name, values); };
 }
 
-/// A list of so many cells in place of another one, none of them written.
+/// Replaces a list by one with the given number of cells, none of them written.
 Change claimed(const char* name, hid_t type, hsize_t cells) {
     return [=](const hdf5::Handle& group) {
         hdf5::remove(group, name);

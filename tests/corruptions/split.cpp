@@ -24,7 +24,7 @@ Corruptions splitCorruptions() {
     Corruptions rows;
     const QString first = "m-00001-of-00002.gguf";
     const QString second = "m-00002-of-00002.gguf";
-    /// A sound first part and this second one.
+    /// A valid first part and this second one.
     const auto row = [&](const char* name, const QByteArray& bytes, const QString& sentence) {
         rows.append({"split GGUF", name, sentence, [=](const Scratch& folder) {
                          folder.write(first, partOf(0, 2, "v", 2));
@@ -33,7 +33,7 @@ Corruptions splitCorruptions() {
                          return opened(folder, first);
                      }});
     };
-    /// One file under some name.
+    /// One file of a given name.
     const auto alone = [&](const char* name, const QString& file, const QByteArray& bytes, const QString& sentence) {
         rows.append({"split GGUF", name, file + ": " + sentence, [=](const Scratch& folder) {
                          folder.write(file, bytes);
@@ -41,7 +41,7 @@ Corruptions splitCorruptions() {
                      }});
     };
     const QByteArray two = little<quint16>(2);
-    row("a missing part", {}, second + ": is missing, part 2 of 2 of a split model");
+    row("a missing part", {}, second + ": is missing: it is part 2 of 2 of a split model");
     row("another part's number", partOf(0, 2, "w", 2), second + ": is part 2 by its name, but part 1 by its split.no");
     row("another model's count", partOf(1, 3, "w", 2),
         second + ": is one of 2 parts by its name, but one of 3 by its split.count");
@@ -56,7 +56,7 @@ Corruptions splitCorruptions() {
     rows.append({"split GGUF", "the same tensor in two parts", "FILE: v: appears twice", [=](const Scratch& folder) {
                      folder.write(first, partOf(0, 2, "v", 2));
                      folder.write(second, partOf(1, 2, "v", 2));
-                     // Which of two equal names is met first is not promised.
+                     // Either of the two files may be named.
                      return opened(folder, first).replace(QRegularExpression("^m-0000[12]-of-00002.gguf"), "FILE");
                  }});
     rows.append({"split GGUF", "a part that leads back to the first",
@@ -72,11 +72,12 @@ Corruptions splitCorruptions() {
                      return opened(folder, first);
                  }});
     alone("a part under another name", "part.gguf", partOf(0, 2, "v", 2),
-          "is one of 2 parts of a model, but is not named as a part. Parts are found by names like "
+          "is one of 2 parts of a model, but does not have the name of a part. Parts have names like "
           "model-00001-of-00002.gguf");
     alone("a name of more parts", "m-00001-of-00009.gguf", partOf(0, 2, "v", 2),
           "is one of 9 parts by its name, but one of 2 by its split.count");
-    rows.append({"split GGUF", "65535 parts", "m-00002-of-65535.gguf: is missing, part 2 of 65535 of a split model",
+    rows.append({"split GGUF", "65535 parts",
+                 "m-00002-of-65535.gguf: is missing: it is part 2 of 65535 of a split model",
                  [=](const Scratch& folder) {
                      folder.write("m-00001-of-65535.gguf", partOf(0, 65535, "v", 2));
                      return opened(folder, "m-00001-of-65535.gguf");

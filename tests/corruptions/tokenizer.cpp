@@ -16,7 +16,7 @@ QByteArray bpe(const QByteArray& vocab, const QByteArray& merges, const QByteArr
     return model("\"type\":\"BPE\",\"vocab\":" + vocab + ",\"merges\":" + merges + more);
 }
 
-/// A good model with other fields beside it.
+/// A valid model with additional fields.
 QByteArray beside(const QByteArray& fields) {
     return "{" + fields + ",\"model\":{\"type\":\"BPE\",\"vocab\":{\"a\":0,\"b\":1},\"merges\":[]}}";
 }
@@ -35,7 +35,7 @@ QByteArray vocabularyOf(const QByteArray& kind, const QByteArrayList& tokens, co
                   {}, 0);
 }
 
-/// A field of a protocol buffer that holds bytes.
+/// A protocol buffer field of bytes.
 QByteArray field(int number, const QByteArray& bytes) {
     return QByteArray(1, static_cast<char>(number << 3 | 2)) + QByteArray(1, static_cast<char>(bytes.size())) + bytes;
 }
@@ -65,7 +65,7 @@ Corruptions tokenizerCorruptions() {
     json("no model", "{\"added_tokens\":[]}", "has no vocabulary (model: vocab)");
     json("an empty vocabulary", bpe("{}", "[]"), "model: vocab: has no tokens");
     json("an unknown model", model("\"type\":\"LSTM\",\"vocab\":{\"a\":0}"),
-         "model: type: the model \"LSTM\" is not known");
+         "model: type: the model \"LSTM\" is unknown");
     json("a token twice", bpe("{\"a\":0,\"b\":1,\"a\":2}", "[]"), "model: vocab: has the token \"a\" twice");
     json("an id twice", bpe("{\"a\":0,\"b\":0}", "[]"), "model: vocab: gives the id 0 to both \"a\" and \"b\"");
     json("an id beyond the vocabulary", bpe("{\"a\":0,\"b\":2000000000}", "[]"),
@@ -75,42 +75,42 @@ Corruptions tokenizerCorruptions() {
     json("an id that is no number", bpe("{\"a\":\"x\"}", "[]"),
          "model: vocab: expected a whole number for the token \"a\"");
     json("a merge of an unknown token", bpe("{\"a\":0,\"b\":1,\"ab\":2}", "[\"a b\",\"ab c\"]"),
-         "model: merges: merge 1 of \"ab\" and \"c\" needs \"c\", which the vocabulary does not hold");
+         "model: merges: merge 1 of \"ab\" and \"c\" needs \"c\", which is not in the vocabulary");
     json("a merge into an unknown token", bpe("{\"a\":0,\"b\":1}", "[[\"a\",\"b\"]]"),
-         "model: merges: merge 0 of \"a\" and \"b\" needs \"ab\", which the vocabulary does not hold");
+         "model: merges: merge 0 of \"a\" and \"b\" needs \"ab\", which is not in the vocabulary");
     json("a merge of one token", bpe("{\"a\":0}", "[\"a\"]"),
-         "model: merges: merge 0 is \"a\", expected two tokens with a blank between them");
+         "model: merges: merge 0 is \"a\", expected two tokens separated by a space");
     json("an unknown token that is not there", bpe("{\"a\":0}", "[]", ",\"unk_token\":\"<unk>\""),
          "model: unk_token: \"<unk>\" is not in the vocabulary");
     json("no unknown token", model("\"type\":\"WordPiece\",\"vocab\":{\"a\":0}"),
-         "model: vocab: has no token for \"ab?\", and none for what is unknown");
+         "model: vocab: has no token for \"ab?\", and no unknown token");
     json("scores of words", model("\"type\":\"WordPiece\",\"vocab\":[[\"a\",0.5]]"),
-         "model: vocab: is not the kind of list that the model \"WordPiece\" has");
+         "model: vocab: must be an object of tokens and ids for the model \"WordPiece\"");
     json("an unknown id beyond the tokens", model("\"type\":\"Unigram\",\"unk_id\":7,\"vocab\":[[\"a\",-1.5]]"),
          "model: unk_id: 7 is beyond the 1 tokens");
     json("an added token that contradicts", beside("\"added_tokens\":[{\"id\":5,\"content\":\"a\"}]"),
-         "added_tokens[0]: id: gives \"a\" the id 5, the vocabulary gives it 0");
+         "added_tokens[0]: id: gives \"a\" the id 5, but the vocabulary gives it 0");
     json("a template of an unknown id",
          beside("\"post_processor\":{\"type\":\"BertProcessing\",\"cls\":[\"a\",0],\"sep\":[\"x\",77]}"),
-         "post_processor: puts the id 77 around texts, which no token has");
+         "post_processor: adds the id 77 to texts, but no token has it");
     json("a template without the text",
          beside("\"post_processor\":{\"type\":\"TemplateProcessing\",\"single\":[],\"pair\":[]}"),
          "post_processor: single: has no place for the text");
     json("an enormous token", bpe("{\"" + QByteArray(5000, 'a') + "\":0}", "[]"),
-         "model: vocab: has a token of 5000 bytes, of id 0; at most 4096 are read");
+         "model: vocab: has a token of 5000 bytes, with id 0; the limit is 4096");
     json("an expression of sets",
          beside("\"pre_tokenizer\":{\"type\":\"Split\",\"behavior\":\"Isolated\",\"pattern\":{\"Regex\":"
                 "\"[a-z&&[^b]]\"}}"),
-         "pre_tokenizer: is a regular expression with && inside a class, which is not read");
+         "pre_tokenizer: is a regular expression with && inside a class, which is not supported");
     json("an unknown step", beside("\"normalizer\":{\"type\":\"Rot13\"}"),
-         "normalizer: type: the normalizer \"Rot13\" is not known");
+         "normalizer: type: the normalizer \"Rot13\" is unknown");
     json("a broken expression",
          beside("\"pre_tokenizer\":{\"type\":\"Split\",\"behavior\":\"Isolated\",\"pattern\":{\"Regex\":\"(a\"}}"),
-         "pre_tokenizer: is not a regular expression that can be read: missing closing parenthesis");
+         "pre_tokenizer: is not a valid regular expression: missing closing parenthesis");
     json("an enormous expression",
          beside("\"pre_tokenizer\":{\"type\":\"Split\",\"behavior\":\"Isolated\",\"pattern\":{\"Regex\":\"" +
                 QByteArray(70000, 'a') + "\"}}"),
-         "pre_tokenizer: is a regular expression of 70000 bytes; at most 65536 are read");
+         "pre_tokenizer: is a regular expression of 70000 bytes; the limit is 65536");
     row("an expression without end", "tokenizer.json",
         beside("\"pre_tokenizer\":{\"type\":\"Split\",\"behavior\":\"Isolated\",\"pattern\":{\"Regex\":\"(a|aa)+$\"}}"),
         "pre_tokenizer: is a regular expression that takes too many steps on the text", std::string(200, 'a') + "b");
@@ -122,28 +122,28 @@ Corruptions tokenizerCorruptions() {
          "normalizer: precompiled_charsmap: is not base64");
     json("a map that lies about its size",
          beside("\"normalizer\":{\"type\":\"Precompiled\",\"precompiled_charsmap\":\"//8AAAAA\"}"),
-         "normalizer: is a character map of 6 bytes that says its index has 65535");
-    row("a vocab.txt without [UNK]", "vocab.txt", "a\nb\n", "has no line \"[UNK]\" for what is unknown");
+         "normalizer: is a character map of 6 bytes that states an index of 65535");
+    row("a vocab.txt without [UNK]", "vocab.txt", "a\nb\n", "has no line \"[UNK]\" for unknown words");
     row("a vocab.txt with a line twice", "vocab.txt", "[UNK]\na\na\n", "has the token \"a\" twice");
     row("no model at all", "tokenizer.model", "garbage", "is not a SentencePiece model");
     row("a piece longer than the file", "tokenizer.model", "\x0A\x7Fx",
-        "ends inside a field, or is no SentencePiece model");
-    row("no unknown piece", "tokenizer.model", piece("a", 1), "has no piece for what is unknown");
+        "ends inside a field, or is not a SentencePiece model");
+    row("no unknown piece", "tokenizer.model", piece("a", 1), "has no unknown piece");
     row("a piece of an unknown type", "tokenizer.model", piece("a", 9),
         "has a piece without a text, a score or a known type");
     row("no tokens", "vocab.gguf", fileOf({pair("tokenizer.ggml.model", string, text("llama"))}, {}, 0),
         "tokenizer.ggml.tokens: is missing, so there is no vocabulary");
     row("an unknown kind", "vocab.gguf", vocabularyOf("rwkv", {"a"}),
-        "tokenizer.ggml.model: the kind \"rwkv\" is not known; known are llama, gpt2, bert, t5");
+        "tokenizer.ggml.model: the tokenizer \"rwkv\" is unknown; supported are llama, gpt2, bert, t5");
     row("too few scores", "vocab.gguf",
         vocabularyOf("llama", {"a", "b"}, {pair("tokenizer.ggml.scores", array, arrayOf(f32, 1, little(0.5F)))}),
-        "tokenizer.ggml.scores: has 1 elements, the vocabulary 2");
+        "tokenizer.ggml.scores: has 1 elements, but the vocabulary has 2");
     row("no merges", "vocab.gguf", vocabularyOf("gpt2", {"a"}), "tokenizer.ggml.merges: is missing");
     row("an unknown way to cut", "vocab.gguf",
         vocabularyOf("gpt2", {"a"}, {pair("tokenizer.ggml.pre", string, text("novel"))}),
-        "tokenizer.ggml.pre: the way \"novel\" to cut words is not known");
+        "tokenizer.ggml.pre: the pre-tokenizer \"novel\" is unknown");
     row("no BOS", "vocab.gguf", vocabularyOf("llama", {"a"}),
-        "tokenizer.ggml.bos_token_id: is missing, or beyond the vocabulary, but is to be put around texts");
+        "tokenizer.ggml.bos_token_id: is missing or beyond the vocabulary, but the tokenizer adds it to texts");
     return rows;
 }
 

@@ -1,8 +1,8 @@
 #pragma once
 
-// Clang before 16 instantiates constexpr members early, which ATen's std::vector of a type that is still incomplete
-// does not survive with GCC's library. Included before everything else, this takes "constexpr" from std::vector alone;
-// the one function of its header that was promised as constexpr elsewhere goes by another name.
+// Clang before 16 instantiates constexpr members early, which fails for ATen's std::vector of an incomplete type with
+// GCC's library. Included before everything else, this removes "constexpr" from std::vector; the function of its header
+// that is declared constexpr elsewhere is renamed.
 
 #include <string>
 

@@ -1,4 +1,4 @@
-// Feeds the files of folders to a fuzz target: what fuzzing found stays found, with any compiler.
+// Feeds the files of folders to a fuzz target, so that failures found by fuzzing are tested with any compiler.
 
 #include <algorithm>
 #include <cstdint>
@@ -44,7 +44,7 @@ int main(int count, char** arguments) {
         for (const auto& path : filesIn(arguments[i])) {
             std::ifstream file(path, std::ios::binary);
             const std::vector<char> bytes{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
-            std::fprintf(stderr, "%s\n", path.filename().c_str()); // the last one named is the one that failed
+            std::fprintf(stderr, "%s\n", path.filename().c_str()); // the last name is that of a failing file
             target(reinterpret_cast<const std::uint8_t*>(bytes.data()), bytes.size());
             ++inputs;
         }

@@ -15,7 +15,7 @@
 
 namespace secateur::fuzz {
 
-/// Runs a reader on bytes that nobody vouches for. It may refuse them by a sentence; whatever else happens is a bug.
+/// Runs a reader on untrusted bytes. It may refuse them with an Error that has a message; any other failure is a bug.
 template <typename Work>
 int answers(Work work) {
     try {
@@ -36,7 +36,7 @@ inline std::shared_ptr<const MappedFile> fileOf(const char* name, const std::uin
     return MappedFile::inMemory(name, bytesOf(data, size));
 }
 
-/// What the program would read of tensors: the first and the last byte of each, and what their shapes come to.
+/// Reads the first and the last byte of each tensor, and checks the sizes of their shapes.
 inline void touch(std::span<const TensorEntry> tensors) {
     volatile unsigned sum = 0;
     for (const TensorEntry& entry : tensors) {
@@ -47,7 +47,7 @@ inline void touch(std::span<const TensorEntry> tensors) {
     }
 }
 
-/// Tensors that no file's door put together.
+/// A checkpoint of any tensors, without a description.
 class Bare : public Checkpoint {
 public:
     explicit Bare(std::vector<TensorEntry> tensors)

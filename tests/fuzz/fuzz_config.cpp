@@ -1,4 +1,4 @@
-// A config.json, for every architecture that it may name.
+// A config.json of any architecture.
 
 #include "backends/formats/hf_config.h"
 #include "tests/fuzz/fuzz.h"
@@ -12,7 +12,7 @@ using namespace secateur;
 
 namespace {
 
-/// A file that lies in memory only, and its path.
+/// A file in memory and its path.
 struct MemoryFile {
     int descriptor = ::memfd_create("config.json", MFD_CLOEXEC);
     std::string path = "/proc/self/fd/" + std::to_string(descriptor);

@@ -1,7 +1,6 @@
-// A GGUF file: metadata, directory, small quantised tensors, and what the metadata says of a model.
+// A GGUF file: metadata, tensor directory, small quantised tensors, and the model that the metadata describes.
 
 #include "backends/formats/gguf.h"
-#include "backends/formats/gguf_config.h"
 #include "tests/fuzz/fuzz.h"
 
 using namespace secateur;

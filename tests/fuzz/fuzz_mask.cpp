@@ -1,5 +1,5 @@
-// A mask's JSON, for a ragged model and for one whose layers share weights. What is read is written and read again the
-// same.
+// A mask's JSON, for a ragged model and for one with tied layers. A mask that was read is written and read again; both
+// must be equal.
 
 #include "backends/session/mask_digest.h"
 #include "backends/session/mask_json.h"
@@ -21,7 +21,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
         if (text.empty())
             continue;
         record.mask.checkFits(spec);
-        const MaskRecord again = parseMask(text, "again.mask.json", spec, "").record; // a refusal is a crash here
+        const MaskRecord again = parseMask(text, "again.mask.json", spec, "").record; // an Error counts as a crash here
         if (again != record || maskJson(again) != text || maskDigest(again.mask) != maskDigest(record.mask))
             std::abort();
     }

@@ -1,4 +1,4 @@
-// A .safetensors file, from its header's length to its tensors.
+// A .safetensors file: header and tensors.
 
 #include "backends/formats/safetensors.h"
 #include "tests/fuzz/fuzz.h"

@@ -1,6 +1,6 @@
-// The line with the checksum behind a session: whether HDF5 may see the bytes in this process.
+// The checksum line at the end of a session, which decides whether HDF5 reads the bytes in this process.
 
-#include "backends/base/file_seal.h"
+#include "backends/base/sha256.h"
 #include "tests/fuzz/fuzz.h"
 
 using namespace secateur;

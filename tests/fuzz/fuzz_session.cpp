@@ -1,4 +1,4 @@
-// A session, through the door that the program uses: what has no checksum reaches HDF5 in a child process only.
+// A session, read as the program does: HDF5 sees bytes without a checksum only in a child process.
 
 #include "backends/session/session_hdf5.h"
 #include "tests/fuzz/fuzz.h"
@@ -7,7 +7,7 @@ using namespace secateur;
 
 namespace {
 
-/// What whoever shows an evaluation relies on.
+/// Checks the facts on which views of an evaluation rely.
 void checkRuns(const Evaluation& evaluation) {
     if (evaluation.text) {
         const Perplexity& run = evaluation.text->perplexity;

@@ -1,4 +1,4 @@
-// A row of a task file, read as every format, and the texts that HellaSwag's preprocessing makes.
+// A row of a task file, read in every format, and HellaSwag's preprocessing of texts.
 
 #include "backends/text/task_rows.h"
 #include "backends/text/task_text.h"

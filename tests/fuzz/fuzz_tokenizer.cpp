@@ -1,5 +1,5 @@
-// A tokenizer.json, a SentencePiece model, a GGUF file's metadata, a vocab.txt: by the input's first byte. What opens
-// must encode and decode any text; so the end of the input is encoded too.
+// A tokenizer.json, a SentencePiece model, a GGUF file's metadata or a vocab.txt, by the input's first byte. A tokenizer
+// that opens must encode and decode any text, also the end of the input.
 
 #include "backends/formats/gguf.h"
 #include "backends/tokenizers/gguf_tokenizer.h"
@@ -21,9 +21,9 @@ TokenizerParts partsOf(char kind, std::string_view bytes) {
     case 's':
         return readHfSentencePiece(parseSentencePiece(bytes, name), name, {});
     case 'a': {
-        HfContext albert;
-        albert.modelType = "xlm-roberta";
-        return readHfSentencePiece(parseSentencePiece(bytes, name), name, albert);
+        HfContext context;
+        context.modelType = "xlm-roberta";
+        return readHfSentencePiece(parseSentencePiece(bytes, name), name, context);
     }
     case 'g': {
         const auto* data = reinterpret_cast<const std::uint8_t*>(bytes.data());

@@ -11,7 +11,7 @@ namespace secateur::fuzz {
 using Bytes = std::vector<std::uint8_t>;
 using Random = std::mt19937_64;
 
-/// One change of the kinds that damage files: bits, bytes, small numbers gone large, moved blocks, a lost end.
+/// One change of a kind that damages files: bits, bytes, large numbers, copied blocks, a missing end.
 inline void damage(Bytes& bytes, Random& random) {
     if (bytes.empty())
         return;
@@ -41,7 +41,7 @@ inline void damage(Bytes& bytes, Random& random) {
     }
 }
 
-/// The i-th damaged copy of the seeds, always the same one.
+/// The i-th damaged copy of the seeds; the same for the same i.
 inline Bytes damaged(const std::vector<Bytes>& seeds, std::uint64_t i) {
     Random random(i);
     Bytes bytes = seeds[random() % seeds.size()];

@@ -1,11 +1,10 @@
-// survey_session FIRST LAST FILE...: reads the damaged copies FIRST to LAST of sessions as HDF5 sees them, for which
-// libFuzzer and a process for each are too slow. The copies get their checksum, so that they reach HDF5 in this
-// process; a child goes through them until HDF5 1.10, which does not survive every damaged file, crashes or stalls, and
-// another goes on behind that copy. Where the crash was in Secateur's own code, a fresh child reads that copy alone, as
-// HDF5 may have spoilt the memory before; a fault that comes again ends the survey, and the copy is kept as
-// survey_fault.h5.
+// survey_session FIRST LAST FILE...: reads the damaged copies FIRST to LAST of sessions with HDF5. libFuzzer, and a
+// process for each copy, are too slow for that. The copies get a valid checksum, so that HDF5 reads them in this
+// process. A child reads them in order until HDF5 1.10, which some damaged files crash, crashes or hangs; another child
+// continues after that copy. If the crash was in Secateur's own code, a fresh child reads that copy alone, as HDF5 may
+// have damaged the memory before. A repeated crash ends the survey, and the copy is kept as survey_fault.h5.
 
-#include "backends/base/file_seal.h"
+#include "backends/base/sha256.h"
 #include "backends/session/session_hdf5.h"
 #include "tests/fuzz/fuzz.h"
 #include "tests/fuzz/mutation.h"
@@ -38,16 +37,16 @@ struct Counts {
     std::uint64_t refused = 0;
 };
 
-/// What parent and child both see, in turn.
+/// Memory that parent and child share; only one of them writes at a time.
 struct Survey {
     Counts now;
-    Counts sound;                ///< when the child last opened a file that is not damaged
-    std::uint64_t carefulTo = 0; ///< up to this copy that is tried behind each
+    Counts sound;                ///< when the child last opened an undamaged file
+    std::uint64_t carefulTo = 0; ///< up to this copy, an undamaged file is opened after each
 };
 
 enum Ending : int { done = 0, hdf5Crashed = 40, hdf5Stalled = 41, ourFault = 42, spoilt = 43 };
 
-/// Whose code a signal met: the innermost frame that is neither this handler's nor a system library's.
+/// The library in which a signal was raised: that of the innermost frame outside this handler and system libraries.
 bool isInHdf5() {
     std::array<void*, 32> frames{};
     const int depth = ::backtrace(frames.data(), static_cast<int>(frames.size()));
@@ -61,7 +60,7 @@ bool isInHdf5() {
         if (file.find("/lib/") == std::string_view::npos && file.find("linux-vdso") == std::string_view::npos)
             return false;
     }
-    return true; // the stack is gone, which our code has no way to do
+    return true; // the stack is destroyed, which Secateur's code cannot cause
 }
 
 void onSignal(int number) {
@@ -72,7 +71,7 @@ void onSignal(int number) {
 
 void catchSignals() {
     std::array<void*, 4> warm{};
-    ::backtrace(warm.data(), static_cast<int>(warm.size())); // loads what it needs while memory is whole
+    ::backtrace(warm.data(), static_cast<int>(warm.size())); // loads its library while memory is intact
     static std::array<char, 1 << 16> stack;
     const stack_t own{stack.data(), 0, stack.size()};
     ::sigaltstack(&own, nullptr);
@@ -115,12 +114,12 @@ void readOne(Counts& counts, const fuzz::Bytes& bytes) {
 void confine() {
     const rlimit noCore{0, 0};
     ::setrlimit(RLIMIT_CORE, &noCore);
-    const rlimit memory{rlim_t{1} << 30, rlim_t{1} << 30}; // no session of kilobytes needs as much
+    const rlimit memory{rlim_t{1} << 30, rlim_t{1} << 30}; // more than any session of kilobytes needs
     ::setrlimit(RLIMIT_AS, &memory);
     catchSignals();
 }
 
-/// HDF5 can be left in a state in which it refuses everything.
+/// Whether HDF5 still opens an undamaged file: a failure can leave it in a state in which it refuses all.
 void checkSoundness(Survey& survey, const fuzz::Bytes& undamaged) {
     Counts trial;
     readOne(trial, undamaged);
@@ -129,7 +128,7 @@ void checkSoundness(Survey& survey, const fuzz::Bytes& undamaged) {
     survey.sound = survey.now;
 }
 
-/// What a spoilt child refused is read again, until the copy is known that spoils it.
+/// Reads copies again that a child with a broken HDF5 refused, until the copy that breaks it is found.
 void goBack(Survey& survey) {
     if (survey.now.next <= survey.carefulTo) {
         survey.sound = survey.now;
@@ -144,7 +143,7 @@ void goBack(Survey& survey) {
     constexpr std::uint64_t often = 100;
     Counts& counts = survey.now;
     while (counts.next <= last) {
-        const std::uint64_t i = counts.next++; // first: whoever comes next goes on behind this one
+        const std::uint64_t i = counts.next++; // before reading: the next child continues after this copy
         allowTime();
         readOne(counts, fuzz::damaged(seeds, i));
         if (i % often == 0 || counts.next <= survey.carefulTo)
@@ -153,7 +152,7 @@ void goBack(Survey& survey) {
     ::_exit(done);
 }
 
-/// How a child ends that was forked by `work`, which does not return.
+/// Forks a child that runs `work`, which does not return; the child's exit status.
 template <typename Work>
 int endingOf(Work work) {
     const pid_t child = ::fork();

@@ -1,8 +1,8 @@
 #ifndef Q_MOC_RUN // moc cannot read ATen
 #include "analysis/base/error.h"
 #include "app/window/window_services.h"
+#include "backends/base/sha256.h"
 #include "backends/export/export_masked.h"
-#include "backends/base/file_seal.h"
 #include "backends/session/mask_json.h"
 #include "backends/session/session_hdf5.h"
 #include "tests/support/evaluated_session.h"

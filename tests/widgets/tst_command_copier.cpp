@@ -3,12 +3,12 @@
 #include "tests/support/command_line.h"
 #include "tests/support/files.h"
 
-#include "backends/base/available_memory.h"
-#include "backends/text/evaluation_text.h"
+#include "backends/base/runtime.h"
+#include "backends/engine/open_model.h"
 #include "backends/session/mask_digest.h"
 #include "backends/session/mask_json.h"
-#include "backends/engine/open_model.h"
 #include "backends/session/session_hdf5.h"
+#include "backends/text/evaluation_text.h"
 #endif
 
 #include "tests/support/suite.h"

@@ -1,9 +1,6 @@
-#include "backends/tokenizers/word_lists.h"
+#include "backends/tokenizers/word_piece.h"
 
-#include "analysis/base/error.h"
 #include "backends/tokenizers/unicode.h"
-
-#include <fmt/format.h>
 
 #include <algorithm>
 
@@ -13,8 +10,7 @@ namespace {
 
 void emitUnknown(std::string_view word, int unknown, const Vocabulary& vocabulary, std::vector<TokenPiece>& pieces) {
     if (unknown < 0)
-        throw Error(fmt::format("has no token for {}, and none for what is unknown", inQuotes(word)),
-                    vocabulary.subject());
+        vocabulary.refuseText(word);
     pieces.push_back({unknown, static_cast<std::uint32_t>(word.size())});
 }
 
@@ -33,7 +29,7 @@ WordPiece::WordPiece(std::shared_ptr<const Vocabulary> vocabulary, const std::st
     }
 }
 
-bool WordPiece::cut(std::string_view word, std::vector<TokenPiece>& pieces) const {
+bool WordPiece::split(std::string_view word, std::vector<TokenPiece>& pieces) const {
     for (std::size_t at = 0; at < word.size();) {
         TokenPiece longest;
         (at == 0 ? m_first : m_further).match(word, at, [&](std::size_t bytes, int id) {
@@ -57,7 +53,7 @@ void WordPiece::encode(std::string_view word, WordCache& cache, std::vector<Toke
     const std::size_t before = pieces.size();
     const auto characters =
         static_cast<std::size_t>(std::ranges::count_if(word, [](char byte) { return !unicode::isContinuation(byte); }));
-    if (characters > m_longestWord || !cut(word, pieces)) {
+    if (characters > m_longestWord || !split(word, pieces)) {
         pieces.resize(before);
         emitUnknown(word, m_unknown, *m_vocabulary, pieces);
     }
@@ -65,7 +61,7 @@ void WordPiece::encode(std::string_view word, WordCache& cache, std::vector<Toke
         cache.remember(word, std::span(pieces).subspan(before));
 }
 
-void WordList::encode(std::string_view word, WordCache& /*cache*/, std::vector<TokenPiece>& pieces) const {
+void WordLevel::encode(std::string_view word, WordCache& /*cache*/, std::vector<TokenPiece>& pieces) const {
     if (const auto id = m_vocabulary->find(word))
         pieces.push_back({*id, static_cast<std::uint32_t>(word.size())});
     else

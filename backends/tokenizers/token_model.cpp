@@ -1,4 +1,4 @@
-#include "backends/tokenizers/word_cache.h"
+#include "backends/tokenizers/token_model.h"
 
 #include <algorithm>
 #include <functional>
@@ -7,7 +7,7 @@ namespace secateur {
 
 namespace {
 
-constexpr std::size_t entries = 1U << 14U; // each word has one place
+constexpr std::size_t entries = 1U << 14U; // a word's hash determines its entry
 constexpr std::size_t mostPieces = 1U << 19U;
 
 } // namespace
@@ -25,7 +25,7 @@ const TokenPiece* WordCache::find(std::string_view word, std::size_t& count) con
 }
 
 void WordCache::remember(std::string_view word, std::span<const TokenPiece> pieces) {
-    // Words without tokens would fill the texts for ever: only pieces make room again.
+    // Words without tokens are not cached: only the number of pieces limits the texts.
     if (pieces.empty())
         return;
     if (m_pieces.size() + pieces.size() > mostPieces) {

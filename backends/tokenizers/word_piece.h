@@ -8,10 +8,10 @@
 
 namespace secateur {
 
-/// BERT's greedy cut: from a word's front the longest token, again and again; a word that cannot be cut is unknown.
+/// BERT's greedy model: splits a word from its front into the longest tokens. A word that cannot be split is unknown.
 class WordPiece : public TokenModel {
 public:
-    /// @param unknown -1 when there is none: then a word that cannot be cut is an error
+    /// @param unknown -1 = none: a word that cannot be split is an error
     WordPiece(std::shared_ptr<const Vocabulary> vocabulary, const std::string& continuationPrefix, int unknown,
               std::size_t longestWord);
 
@@ -20,7 +20,7 @@ public:
     std::string_view kind() const override { return "WordPiece"; }
 
 private:
-    bool cut(std::string_view word, std::vector<TokenPiece>& pieces) const;
+    bool split(std::string_view word, std::vector<TokenPiece>& pieces) const;
 
     std::shared_ptr<const Vocabulary> m_vocabulary;
     ByteTrie m_first;
@@ -29,10 +29,10 @@ private:
     std::size_t m_longestWord; ///< in characters
 };
 
-/// A word is a token or unknown.
-class WordList : public TokenModel {
+/// A word is one token or unknown.
+class WordLevel : public TokenModel {
 public:
-    WordList(std::shared_ptr<const Vocabulary> vocabulary, int unknown)
+    WordLevel(std::shared_ptr<const Vocabulary> vocabulary, int unknown)
         : m_vocabulary(std::move(vocabulary))
         , m_unknown(unknown) {}
 
