@@ -1,7 +1,7 @@
 #include "analysis/base/error.h"
 #include "tests/support/suite.h"
 #include "widgets/document/document.h"
-#include "widgets/heads/hatch_legend.h"
+#include "widgets/heads/heads_cuts.h"
 #include "widgets/heads/heads_grid.h"
 #include "widgets/heads/heads_threshold.h"
 #include "widgets/heads/heads_view.h"
