@@ -25,7 +25,7 @@
 #include "widgets/evaluations/live_evaluation.h"
 #include "widgets/window/main_window.h"
 #include "widgets/document/mask_editor.h"
-#include "widgets/neurons/neuron_cuts_row.h"
+#include "widgets/neurons/neuron_threshold.h"
 #include "widgets/evaluations/price_box.h"
 
 #include <QApplication>
