@@ -71,6 +71,7 @@ const QMap<QString, QStringList> shelves{
     {"backends/text", {"base", "formats", "session", "tokenizers"}},
     {"widgets/plot", {}},
     {"widgets/jobs", {}},
+    {"widgets/help", {}},
     {"widgets/document", {"jobs"}},
     {"widgets/results", {"plot", "document"}},
     {"widgets/evaluations", {"plot", "jobs", "document", "results"}},
@@ -82,7 +83,7 @@ const QMap<QString, QStringList> shelves{
     {"widgets/scatter", {"plot", "document", "results", "heads"}},
     {"widgets/window",
      {"plot", "jobs", "document", "results", "evaluations", "attention", "heads", "layers", "masks", "neurons",
-      "scatter"}},
+      "scatter", "help"}},
     {"app/cli", {}},
     {"app/window", {}},
 };
