@@ -279,7 +279,7 @@ void AttentionView::showMap() {
     const QString reason = !m_run->isAvailable()         ? tr("Maps need the model's weights: File ▸ Locate model…")
                            : !m_run->failure().isEmpty() ? m_run->failure()
                            : isCurrent                   ? tr("%1 is cut: it has no attention map").arg(nameOf(head()))
-                                                         : tr("Reading %1…").arg(nameOf(head()));
+                                                         : tr("Computing the map of %1…").arg(nameOf(head()));
     const ColourScale scale = m_colours->scale();
     m_plot->setMap(map, ColourRange(sample, scale), reason);
     for (AttentionSheet* sheet : {m_strip, m_sheet})

@@ -64,7 +64,7 @@ void GradientView::build() {
     auto* first = new QHBoxLayout;
     first->setContentsMargins(8, 6, 8, 6);
     first->setSpacing(6);
-    addField(*first, tr("Cutti&ng"), m_cut, tr("What is cut"));
+    addField(*first, tr("Cutti&ng"), m_cut, tr("Cut"));
     addField(*first, tr("&on"), m_text, tr("Text to measure on"));
     m_compute->setToolTip(tr("Runs the text through the model twice, without the cut and with it"));
     first->addWidget(m_compute);

@@ -22,7 +22,7 @@ class MaskEditor;
 /// compared mask.
 enum class Hatch { none, cut, preview, onlyThere, both };
 
-/// What is drawn of one layer's cuts.
+/// One layer's cuts as the grid shows them.
 struct LayerCuts {
     std::vector<Hatch> cells; ///< [heads]
     std::vector<bool> locked; ///< [heads] protected one by one

@@ -231,7 +231,7 @@ void LayersView::follow() {
     figure.y.logarithmic = figure.rightY.logarithmic = logarithmic();
     if (!std::isnan(finiteRange(values).first))
         keepAxesSteady(figure);
-    figure.title.clear(); // the window says which model it is
+    figure.title.clear(); // the window names the model
     m_actions->setEnabled(!figure.series.empty());
     m_stack->setCurrentIndex(!m_document->isOpen() ? 0 : figure.series.empty() ? 1 : 2);
     m_estimates->setText(QString::fromStdString(estimatesIn(figure)));

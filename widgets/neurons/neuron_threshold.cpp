@@ -277,7 +277,7 @@ void NeuronCutsRow::build() {
     m_scope->addItem(tr("every layer"));
     m_scope->setAccessibleName(tr("Layers to cut in"));
     m_scope->setSizeAdjustPolicy(QComboBox::AdjustToContents);
-    m_cut->setToolTip(tr("Cut what is previewed (Enter)"));
+    m_cut->setToolTip(tr("Apply the preview (Enter)"));
     m_label->setBuddy(m_percent);
     m_text->setSizePolicy(QSizePolicy::Ignored, QSizePolicy::Preferred);
     auto* row = new QHBoxLayout(this);

@@ -234,7 +234,7 @@ void NeuronsView::draw() {
     if (!result())
         return;
     Figure figure = bands();
-    figure.title.clear(); // the window says which model it is
+    figure.title.clear(); // the window names the model
     m_plot->setFigure(figure);
     showLayer();
 }

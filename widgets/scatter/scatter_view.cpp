@@ -269,7 +269,7 @@ void ScatterView::showPoints() {
     m_shown = metricScatter(m_document->session().model, *m_x.result, *m_y.result, shown);
     m_line->setText(m_correlation ? QString::fromStdString(m_shown.note) : tr("Correlating ranks…"));
     Figure figure = m_shown;
-    figure.title.clear(); // the window says which model it is
+    figure.title.clear(); // the window names the model
     figure.note.clear();  // stands in m_line
     m_plot->showFigure(std::move(figure), m_pairs.scope, m_document->spec());
     updateHoverText();
