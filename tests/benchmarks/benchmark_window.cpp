@@ -26,7 +26,7 @@
 #include "widgets/heads/heads_threshold.h"
 #include "widgets/heads/heads_view.h"
 #include "widgets/jobs/job_runner.h"
-#include "widgets/neurons/neuron_cuts_row.h"
+#include "widgets/neurons/neuron_threshold.h"
 #include "widgets/window/main_window.h"
 
 #include <QApplication>

@@ -4,13 +4,12 @@
 #include "widgets/document/document_files.h"
 #include "widgets/document/mask_editor.h"
 #include "widgets/document/selection.h"
-#include "widgets/layers/layer_marks_legend.h"
+#include "widgets/layers/layer_marks.h"
 #include "widgets/layers/layers_plot.h"
 #include "widgets/layers/layers_view.h"
 #include "widgets/neurons/layer_neurons.h"
-#include "widgets/neurons/neuron_cuts_row.h"
-#include "widgets/neurons/neuron_histogram.h"
-#include "widgets/neurons/neuron_table.h"
+#include "widgets/neurons/neuron_threshold.h"
+#include "widgets/neurons/neuron_values.h"
 #include "widgets/neurons/neurons_view.h"
 
 #include <QApplication>
@@ -169,7 +168,7 @@ private slots:
         for (int layer = 0; layer < 6; ++layer)
             QCOMPARE(bench.layer(layer).attention == AttentionCut::drop, layer >= 2 && layer <= 4);
         QCOMPARE(bench.layers.plot()->marks()[3].attention, Cut::real);
-        QCOMPARE(bench.layers.legend()->text(), "no attention");
+        QCOMPARE(bench.layers.legend()->text(), "attention dropped");
         QVERIFY(bench.layers.legend()->isVisible());
         QTest::keyClick(bench.layers.plot(), Qt::Key_Delete);
         QVERIFY(bench.masks().mask() == start);
@@ -183,7 +182,7 @@ private slots:
         bench.clickLayer(bench.neurons.plot(), 2);
         QTest::keyClick(bench.neurons.plot(), Qt::Key_Space);
         QVERIFY(!bench.layer(2).mlp);
-        QCOMPARE(bench.neurons.legend()->text(), "no MLP");
+        QCOMPARE(bench.neurons.legend()->text(), "MLP dropped");
         QVERIFY(bench.neurons.layerNeurons()->title().endsWith("MLP dropped"));
         QCOMPARE(bench.state(0), NeuronState::cut);
         undoesTo(bench.masks(), start);

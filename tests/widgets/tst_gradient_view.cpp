@@ -141,7 +141,7 @@ private slots:
 
     void theMaskIsHeldAgainstTheWholeModel() {
         Bench bench;
-        bench.choose(bench.combo("What is cut"), 1);
+        bench.choose(bench.combo("Cut"), 1);
         QVERIFY(!bench.button()->isEnabled()); // it cuts nothing
         bench.document.masks()->setHeadsCut({{0, 1}, {2, 3}}, true);
         QVERIFY(bench.button()->isEnabled());
@@ -152,7 +152,7 @@ private slots:
         QCOMPARE(figure.cells(11, 0), -1.0);
         QVERIFY(figure.command.empty()); // it would need the mask in a file
         // A head that the mask cuts already cannot be cut again.
-        bench.choose(bench.combo("What is cut"), 0);
+        bench.choose(bench.combo("Cut"), 0);
         bench.selection.select({{0, 1}}, Selection::Mode::replace, HeadId{0, 1});
         QVERIFY(!bench.button()->isEnabled());
     }

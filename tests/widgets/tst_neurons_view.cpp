@@ -10,7 +10,7 @@
 #include "widgets/jobs/job_runner.h"
 #include "widgets/layers/layers_plot.h"
 #include "widgets/neurons/layer_neurons.h"
-#include "widgets/neurons/neuron_table.h"
+#include "widgets/neurons/neuron_values.h"
 #include "widgets/neurons/neurons_view.h"
 #include "widgets/plot/figure_actions.h"
 

@@ -14,35 +14,35 @@
 
 namespace secateur {
 
-/// A place of an attention map, both counted from 0.
+/// A cell of an attention map. Positions count from 0.
 struct AttentionCell {
     int query = 0;
     int key = 0;
     bool operator==(const AttentionCell&) const = default;
 };
 
-/// The token x token map of one head: a query to each row, a key to each column, the tokens beside them. The wheel
-/// scrolls, with Ctrl it zooms; the left or middle button pans, a double click shows everything; the arrows move a cell
-/// through the map, whose value hoverChanged() is about.
+/// The attention map of one head: a row for each query, a column for each key, the tokens beside them. The wheel
+/// scrolls, with Ctrl it zooms; the left or middle button pans, a double click shows everything; the arrows move the
+/// hovered cell.
 class AttentionPlot : public QWidget {
     Q_OBJECT
 
 public:
     explicit AttentionPlot(QWidget* parent = nullptr);
 
-    /// Shows everything again. @param tokens as many as the maps to come have rows
+    /// Shows everything again. @param tokens those of the maps that follow
     void setTokens(const QStringList& tokens);
-    /// @param map null = nothing to see, for the reason given
-    void setMap(std::shared_ptr<const MapPyramid> map, const ColourRange& range, const QString& otherwise = {});
+    /// @param map null = the reason is shown in its place
+    void setMap(std::shared_ptr<const MapPyramid> map, const ColourRange& range, const QString& reason = {});
     void resetZoom();
-    /// What a square map leaves of the width for labels and the colour bar, over what it leaves of the height.
+    /// Width of the colour bar with its labels.
     int widthBesideMap() const;
 
     const std::shared_ptr<const MapPyramid>& map() const { return m_map; }
     const QStringList& tokens() const { return m_tokens; }
     std::optional<AttentionCell> hovered() const { return m_hovered; }
     std::optional<AttentionCell> cellAt(QPointF point) const;
-    /// Its pixels; beyond the picture when it is scrolled out of sight.
+    /// Pixels of a cell; outside of the widget when it is scrolled out of sight.
     QRect cellRect(AttentionCell cell) const;
 
 signals:
@@ -62,7 +62,6 @@ protected:
 private:
     static constexpr int gap = 6;
 
-    // attention_plot.cpp
     void arrange();
     double fittingScale() const;
     void zoom(double factor, QPointF about);
@@ -71,7 +70,6 @@ private:
     void setHovered(std::optional<AttentionCell> cell);
     void reveal(AttentionCell cell);
 
-    // attention_plot_picture.cpp
     const QImage& picture();
     int widthOfLabels() const;
     void drawRowName(QPainter& painter, int token, const QString& name) const;
@@ -80,18 +78,18 @@ private:
     void paintHover(QPainter& painter) const;
     void paintColourBar(QPainter& painter) const;
     QFont labelFont() const;
-    /// From one token that has a label to the next.
+    /// Tokens from one label to the next.
     int labelStep() const;
     QString label(int token) const;
 
     std::shared_ptr<const MapPyramid> m_map;
     ColourRange m_range;
-    QString m_otherwise;
+    QString m_reason; ///< for the missing map
     QStringList m_tokens;
     QRect m_area;       ///< of the map, in pixels
     double m_scale = 1; ///< pixels to a cell
     QPointF m_first;    ///< key and query at the top left of the area
-    QImage m_picture;   ///< null = to be drawn again
+    QImage m_picture;   ///< null = to be made again
     std::optional<AttentionCell> m_hovered;
     QPointF m_lastPoint;
 };

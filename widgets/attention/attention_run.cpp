@@ -13,7 +13,7 @@ namespace secateur {
 
 namespace {
 
-/// What maps are of until somebody types another text: short, with repeated words and names to attend back to.
+/// The prompt until another is typed: short, with repeated words and names to attend to.
 constexpr auto firstPrompt =
     "When Mary and John went to the store, John gave a drink to Mary. When Ann and Tom went to "
     "the park, Tom gave a ball to";
@@ -187,10 +187,10 @@ void AttentionRun::take(const PromptTokens& tokens, int layer, const LayerAttent
     emit layerRead(layer);
 }
 
-/// From the panel of jobs: what was cancelled here is not known here any more.
+/// A job cancelled in the panel of jobs. Jobs cancelled by this class have been forgotten by then.
 void AttentionRun::onCancelled(quint64 job) {
     if (job != 0 && (job == m_job || job == m_allJob))
-        onFailed(job, tr("Reading was cancelled: choose a head to go on"));
+        onFailed(job, tr("Cancelled. Choose a head to go on."));
 }
 
 void AttentionRun::onFailed(quint64 job, const QString& message) {

@@ -1,8 +1,8 @@
 #pragma once
 
-#include "analysis/running/attention_reader.h"
 #include "analysis/base/head_id.h"
 #include "analysis/figures/map_pyramid.h"
+#include "analysis/running/attention_reader.h"
 #include "analysis/text/prompt_tokens.h"
 #include "widgets/jobs/job_runner.h"
 #include "widgets/jobs/mailbox.h"
@@ -20,9 +20,9 @@ namespace secateur {
 
 class Document;
 
-/// Reads attention maps of a prompt for the window: that of one head with all of its layer in small, at once; the other
-/// layers in small when somebody wants to see them all. Lives on the GUI thread; a new prompt, or another mask, gives
-/// up what was begun.
+/// Computes attention maps of a prompt for the window: at once the map of one head and the thumbnails of its layer, on
+/// demand the thumbnails of the other layers. Lives on the GUI thread. A new prompt or another mask cancels what was
+/// begun.
 class AttentionRun : public QObject {
     Q_OBJECT
 
@@ -31,39 +31,39 @@ public:
 
     const QString& prompt() const { return m_prompt; }
     void setPrompt(const QString& prompt);
-    /// Whether maps are those under the current mask rather than the dense model's.
+    /// Whether the model runs with the current mask instead of dense.
     bool isMasked() const { return m_masked; }
     void setMasked(bool masked);
     /// Whether there is a model to run.
     bool isAvailable() const;
 
-    /// Asks for a head's map; that of another head is given up.
+    /// Asks for a head's map; cancels that of another head.
     void show(HeadId head);
-    /// Asks for every layer in small.
+    /// Asks for the thumbnails of all layers.
     void readAll();
 
     /// Null until the prompt was read; the first mostTokens of a longer one.
     const PromptTokens* tokens() const { return m_tokens ? &*m_tokens : nullptr; }
     static constexpr std::size_t mostTokens = 4096;
-    /// The last that was read; null = none, or the head is cut.
+    /// The last map; null = none, or its head is cut.
     const std::shared_ptr<const MapPyramid>& map() const { return m_map; }
-    /// Values of it that its colours go by.
+    /// Sample of its values, for the range of its colours.
     const std::vector<double>& sample() const { return m_sample; }
-    /// Whose map that is, once it was read.
+    /// The map's head; empty before the first map.
     std::optional<HeadId> head() const { return m_head; }
-    /// Of the heads that are not cut, as far as they were read.
+    /// Of the kept heads of the layers that were read.
     const std::map<HeadId, AttentionThumbnail>& thumbnails() const { return m_thumbnails; }
     bool isRead(int layer) const { return m_layers.contains(layer); }
     bool isRunning() const { return m_job != 0; }
-    /// The sentence for the person, where the prompt could not be run.
+    /// Why the prompt could not be run, as a sentence; empty = it could.
     const QString& failure() const { return m_failure; }
 
 signals:
-    /// Everything is to be read anew: another model, prompt or mask.
+    /// Another model, prompt or mask: all maps are gone.
     void restarted();
     void tokensChanged();
     void mapChanged();
-    /// @param layer whose thumbnails are there now
+    /// The thumbnails of a layer are there.
     void layerRead(int layer);
     void stateChanged();
 

@@ -2,10 +2,10 @@
 
 #include "analysis/base/statistics.h"
 #include "analysis/base/text.h"
-#include "widgets/plot/colour_maps.h"
 #include "widgets/document/head_filter.h"
-#include "widgets/plot/plot_theme.h"
 #include "widgets/document/selection.h"
+#include "widgets/plot/colour_maps.h"
+#include "widgets/plot/plot_theme.h"
 
 #include <QHelpEvent>
 #include <QMouseEvent>
@@ -44,7 +44,7 @@ AttentionSheet::AttentionSheet(Selection* selection, QWidget* parent)
     setMouseTracking(true);
     setAutoFillBackground(true);
     setBackgroundRole(QPalette::Base);
-    setAccessibleName(tr("Attention maps in small"));
+    setAccessibleName(tr("Thumbnails of attention maps"));
     connect(selection, &Selection::changed, this, qOverload<>(&AttentionSheet::update));
     connect(selection, &Selection::hoverChanged, this, &AttentionSheet::followHover);
 }
@@ -141,7 +141,7 @@ int AttentionSheet::rowOf(int layer) const {
 void AttentionSheet::paintEvent(QPaintEvent* event) {
     QPainter painter(this);
     paintLabels(painter);
-    for (int layer : m_layers) // rows apart, those that are not seen cost nothing
+    for (int layer : m_layers)
         for (int head = 0; head < m_spec.layers[static_cast<std::size_t>(layer)].heads; ++head)
             if (const QRect cell = cellRect({layer, head}); cell.adjusted(-2, -2, 2, 2).intersects(event->rect()))
                 paintCell(painter, {layer, head}, cell);
@@ -190,7 +190,7 @@ void AttentionSheet::paintCell(QPainter& painter, HeadId head, const QRect& cell
     }
 }
 
-/// The hovered head, or all of a layer that is hovered as a whole in another view.
+/// The hovered head, or all heads of a layer that is hovered as a whole in another view.
 std::set<HeadId> AttentionSheet::pointedAt() const {
     std::set<HeadId> heads;
     const std::optional<int> layer = m_selection->hoveredLayer();
@@ -203,7 +203,7 @@ std::set<HeadId> AttentionSheet::pointedAt() const {
     return heads;
 }
 
-/// Paints no more than what changes.
+/// Paints only the cells that change.
 void AttentionSheet::followHover() {
     std::set<HeadId> changed = pointedAt();
     changed.swap(m_pointedAt);

@@ -1,7 +1,7 @@
 #pragma once
 
-#include "analysis/running/attention_reader.h"
 #include "analysis/model/model_spec.h"
+#include "analysis/running/attention_reader.h"
 
 #include <QPixmap>
 #include <QString>
@@ -17,18 +17,18 @@ namespace secateur {
 class HeadFilter;
 class Selection;
 
-/// Attention maps in small: of one layer, wrapped to so many columns, or of all as a contact sheet, layers from top to
-/// bottom and heads from left to right. Colours of each go from 0 to its own 99th percentile: they show its shape, not
-/// its size. A click selects a head.
+/// Thumbnails of attention maps: of one layer in a number of columns, or of all layers as a contact sheet with layers
+/// from top to bottom and heads from left to right. The colours of each go from 0 to its own 99th percentile: they show
+/// its shape, not its size. A click selects a head.
 class AttentionSheet : public QWidget {
     Q_OBJECT
 
 public:
     AttentionSheet(Selection* selection, QWidget* parent = nullptr);
 
-    /// Heads that do not pass step back.
+    /// Heads that do not pass are drawn paler.
     void setFilter(const HeadFilter* filter);
-    /// Rows without any thumbnail as yet.
+    /// Removes all thumbnails.
     void setLayers(const ModelSpec& spec, const std::vector<int>& layers);
     /// For a sheet of one layer. @param columns 0 = all heads in a row
     void setColumns(int columns);
@@ -37,7 +37,7 @@ public:
     int side() const { return m_side; }
     void setColours(const QString& map);
     void setThumbnail(const AttentionThumbnail& thumbnail);
-    /// Heads of the layer that have no thumbnail are cut.
+    /// Marks the layer's heads without a thumbnail as cut.
     void setRead(int layer);
 
     QRect cellRect(HeadId head) const;
@@ -45,10 +45,10 @@ public:
     QSize sizeHint() const override;
 
 signals:
-    /// Larger or smaller thumbnails, by Ctrl and the wheel. @param steps above 0 = larger
+    /// Ctrl and the wheel. @param steps above 0 = larger thumbnails
     void zoomWanted(double steps, const QPointF& about);
     void toolTipRequested(const QPoint& globalPosition, secateur::HeadId head);
-    /// A person wants to see this head as a whole.
+    /// A thumbnail was double-clicked.
     void opened(secateur::HeadId head);
 
 protected:
@@ -79,9 +79,9 @@ private:
     std::vector<int> m_rows; ///< by layer; -1 = not shown
     std::set<int> m_read;
     std::map<HeadId, AttentionThumbnail> m_thumbnails;
-    mutable std::map<HeadId, QPixmap> m_pictures; ///< as far as they were painted
+    mutable std::map<HeadId, QPixmap> m_pictures; ///< of painted thumbnails
     QString m_colours = "viridis";
-    std::set<HeadId> m_pointedAt; ///< as it was painted
+    std::set<HeadId> m_pointedAt; ///< painted with a frame
     int m_side = 64;
     int m_columns = 0; ///< 0 = a row for each layer
 };

@@ -1,16 +1,16 @@
 #include "widgets/attention/attention_view.h"
 
-#include "analysis/figures/attention_figure.h"
 #include "analysis/base/text.h"
+#include "analysis/figures/attention_figure.h"
 #include "widgets/attention/attention_plot.h"
 #include "widgets/attention/attention_run.h"
 #include "widgets/attention/attention_sheet.h"
-#include "widgets/results/colour_controls.h"
 #include "widgets/document/commands.h"
 #include "widgets/document/document.h"
-#include "widgets/plot/figure_actions.h"
-#include "widgets/results/head_readout.h"
 #include "widgets/document/selection.h"
+#include "widgets/plot/figure_actions.h"
+#include "widgets/results/colour_controls.h"
+#include "widgets/results/head_readout.h"
 
 #include <QCheckBox>
 #include <QContextMenuEvent>
@@ -85,16 +85,16 @@ AttentionView::AttentionView(Document* document, JobRunner* jobs, Selection* sel
 
 void AttentionView::build() {
     m_prompt->setAccessibleName(tr("Prompt"));
-    m_prompt->setPlaceholderText(tr("Type a text to see what its tokens attend to"));
+    m_prompt->setPlaceholderText(tr("Type a text to see its attention maps"));
     m_prompt->setFixedHeight(fontMetrics().lineSpacing() * 3);
     m_prompt->setTabChangesFocus(true);
-    m_masked->setToolTip(tr("Run the model as the current mask leaves it"));
+    m_masked->setToolTip(tr("Run the model with the current mask"));
     m_all->setText(tr("All heads"));
-    m_all->setToolTip(tr("A contact sheet of all heads of the model"));
+    m_all->setToolTip(tr("Thumbnails of all heads of the model"));
     m_all->setCheckable(true);
     m_all->setAutoRaise(true);
-    m_size->setAccessibleName(tr("Size of the maps in small"));
-    m_size->setToolTip(tr("Size of the maps (Ctrl+wheel)"));
+    m_size->setAccessibleName(tr("Thumbnail size"));
+    m_size->setToolTip(tr("Thumbnail size (Ctrl+wheel)"));
     m_size->setRange(smallestSide, largestSide);
     m_size->setFixedWidth(fontMetrics().averageCharWidth() * 16);
     m_size->hide();
@@ -157,13 +157,13 @@ void AttentionView::connectAll() {
     connect(m_run, &AttentionRun::layerRead, this, &AttentionView::onLayerRead);
     connect(m_run, &AttentionRun::mapChanged, this, &AttentionView::showMap);
     connect(m_run, &AttentionRun::stateChanged, this, &AttentionView::showMap);
-    connect(m_plot, &AttentionPlot::hoverChanged, this, &AttentionView::tell);
+    connect(m_plot, &AttentionPlot::hoverChanged, this, &AttentionView::updateHoverText);
     for (AttentionSheet* sheet : {m_strip, m_sheet}) {
         connect(sheet, &AttentionSheet::opened, this, &AttentionView::showHead);
         connect(sheet, &AttentionSheet::toolTipRequested, this,
                 [this, sheet](const QPoint& at, HeadId head) { QToolTip::showText(at, describe(head), sheet); });
     }
-    connect(m_selection, &Selection::hoverChanged, this, &AttentionView::tell);
+    connect(m_selection, &Selection::hoverChanged, this, &AttentionView::updateHoverText);
     connect(m_sheet, &AttentionSheet::zoomWanted, this, [this](double steps, const QPointF& about) {
         resizeThumbnails(static_cast<int>(std::lround(m_sheet->side() * std::pow(sideNotch, steps))), about);
     });
@@ -180,7 +180,7 @@ void AttentionView::connectAll() {
     });
 }
 
-/// Takes over what is open now and how it was looked at.
+/// Takes over the open model and the session's view of it.
 void AttentionView::restore() {
     const auto& view = m_document->session().view;
     const auto kept = view.find("attention.prompt");
@@ -216,13 +216,13 @@ void AttentionView::showEvent(QShowEvent* event) {
 
 void AttentionView::resizeEvent(QResizeEvent* event) {
     QWidget::resizeEvent(event);
-    share();
+    shareWidth();
 }
 
-void AttentionView::share() {
+void AttentionView::shareWidth() {
     const int scrollBar = style()->pixelMetric(QStyle::PM_ScrollBarExtent);
-    const int left = m_stack->width() - m_stack->height() - m_plot->widthBesideMap() - scrollBar;
-    m_strip->setColumns(std::clamp(left / stripStep, 1, std::max(m_document->spec().maxHeads(), 1)));
+    const int room = m_stack->width() - m_stack->height() - m_plot->widthBesideMap() - scrollBar;
+    m_strip->setColumns(std::clamp(room / stripStep, 1, std::max(m_document->spec().maxHeads(), 1)));
     m_stripArea->setFixedWidth(m_strip->width() + scrollBar);
 }
 
@@ -232,7 +232,7 @@ void AttentionView::follow() {
     if (head().layer != m_stripLayer) {
         m_stripLayer = head().layer;
         m_strip->setLayers(m_document->spec(), {m_stripLayer});
-        share();
+        shareWidth();
         if (m_run->isRead(m_stripLayer))
             onLayerRead(m_stripLayer);
     }
@@ -278,8 +278,8 @@ void AttentionView::showMap() {
     m_colours->offer(sample);
     const QString reason = !m_run->isAvailable()         ? tr("Maps need the model's weights: File ▸ Locate model…")
                            : !m_run->failure().isEmpty() ? m_run->failure()
-                           : isCurrent                   ? tr("%1 attends to nothing: it is cut").arg(nameOf(head()))
-                                                         : tr("Reading %1…").arg(nameOf(head()));
+                           : isCurrent                   ? tr("%1 is cut: it has no attention map").arg(nameOf(head()))
+                                                         : tr("Computing the map of %1…").arg(nameOf(head()));
     const ColourScale scale = m_colours->scale();
     m_plot->setMap(map, ColourRange(sample, scale), reason);
     for (AttentionSheet* sheet : {m_strip, m_sheet})
@@ -314,7 +314,7 @@ QString AttentionView::describe(HeadId wanted) const {
     return pattern.value(wanted) ? pattern.describe(wanted) : nameOf(wanted);
 }
 
-void AttentionView::tell() {
+void AttentionView::updateHoverText() {
     const std::optional<AttentionCell> cell = m_plot->hovered();
     if (!cell || !m_plot->map())
         return emit hoverText(m_selection->hovered() ? describe(*m_selection->hovered()) : QString());

@@ -1,8 +1,8 @@
 #pragma once
 
-#include "analysis/session/command_line.h"
-#include "analysis/figures/figure.h"
 #include "analysis/base/head_id.h"
+#include "analysis/figures/figure.h"
+#include "analysis/session/command_line.h"
 
 #include <QWidget>
 
@@ -29,19 +29,19 @@ class HeadFilter;
 class JobRunner;
 class Selection;
 
-/// What tokens of a prompt attend to: the map of the active head with all heads of its layer in small beneath, or all
-/// heads of the model at once. The prompt is edited in place. Nothing runs before the view is seen.
+/// Attention maps of a prompt: that of the active head with thumbnails of its layer beside it, or thumbnails of all
+/// heads of the model. The prompt is edited in place. Nothing runs before the view is visible.
 class AttentionView : public QWidget {
     Q_OBJECT
 
 public:
     AttentionView(Document* document, JobRunner* jobs, Selection* selection, QWidget* parent = nullptr);
 
-    /// Heads that do not pass step back.
+    /// Heads that do not pass are drawn paler.
     void setFilter(const HeadFilter* filter);
     /// The map on screen; without cells when there is none.
     Figure currentFigure() const;
-    /// What draws it again. @param maskFile that the model runs under; empty = dense
+    /// The command that draws the map again. @param maskFile of the mask that the model runs with; empty = dense
     CommandLine command(const std::string& maskFile) const;
     /// Copying and saving, for the window's menus; they are also in the context menu.
     FigureActions* figureActions() const { return m_actions; }
@@ -57,11 +57,11 @@ public slots:
     void showAllHeads(bool all);
 
 signals:
-    /// A command is to be copied that needs the current mask in a file.
+    /// The command to copy needs the current mask in a file.
     void maskedCommandWanted();
     /// One line on the cell or head under the pointer; empty when there is none.
     void hoverText(const QString& text);
-    /// Saving a picture did not work.
+    /// A picture could not be saved.
     void failed(const QString& message);
 
 protected:
@@ -74,17 +74,16 @@ private:
     void connectAll();
     void restore();
     void restart();
-    /// Asks for what is looked at, unless nobody looks.
+    /// Asks for the active head's map, and for all thumbnails where they are shown. Runs nothing while invisible.
     void follow();
-    /// The map takes a square, the layer's heads what is left beside it.
-    void share();
-    void fillSheet(AttentionSheet& sheet, const std::vector<int>& layers);
+    /// The map takes a square, the layer's thumbnails the rest of the width.
+    void shareWidth();
     void onLayerRead(int layer);
     void showMap();
-    void tell();
-    /// What a head is called, and of which attention pattern it is, where that is measured.
+    void updateHoverText();
+    /// A head's name, with its attention pattern where that is measured.
     QString describe(HeadId head) const;
-    /// Thumbnails of another size, with what is at a point of the sheet staying where it is.
+    /// Changes the size of thumbnails around a fixed point of the sheet.
     void resizeThumbnails(int side, const QPointF& about);
     HeadId head() const;
 
@@ -104,7 +103,7 @@ private:
     QScrollArea* m_stripArea;
     QScrollArea* m_sheetArea;
     FigureActions* m_actions;
-    QTimer* m_typing; ///< until the prompt stands still
+    QTimer* m_typing; ///< runs until the prompt is complete
     int m_stripLayer = -1;
 };
 

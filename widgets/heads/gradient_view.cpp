@@ -27,7 +27,7 @@ namespace secateur {
 
 namespace {
 
-enum Of { activeHead, currentMask };
+enum CutChoice { activeHead, currentMask };
 
 void addField(QHBoxLayout& row, const QString& text, QComboBox* field, const QString& name) {
     auto* label = new QLabel(text);
@@ -45,7 +45,7 @@ GradientView::GradientView(Document* document, JobRunner* jobs, Selection* selec
     , m_document(document)
     , m_jobs(jobs)
     , m_selection(selection)
-    , m_of(new QComboBox)
+    , m_cut(new QComboBox)
     , m_layer(new QComboBox)
     , m_text(new TextCombo)
     , m_colours(new ColourControls(document, "gradient_change"))
@@ -61,13 +61,13 @@ GradientView::GradientView(Document* document, JobRunner* jobs, Selection* selec
 }
 
 void GradientView::build() {
-    m_of->addItems({tr("the active head"), tr("the current mask")});
+    m_cut->addItems({tr("the active head"), tr("the current mask")});
     auto* first = new QHBoxLayout;
     first->setContentsMargins(8, 6, 8, 6);
     first->setSpacing(6);
-    addField(*first, tr("Cutti&ng"), m_of, tr("What is cut"));
+    addField(*first, tr("Cutti&ng"), m_cut, tr("Cut"));
     addField(*first, tr("&on"), m_text, tr("Text to measure on"));
-    m_compute->setToolTip(tr("Runs the text down all layers twice, without the cut and with it"));
+    m_compute->setToolTip(tr("Runs the text through the model twice, without the cut and with it"));
     first->addWidget(m_compute);
     first->addStretch();
     auto* second = new QHBoxLayout;
@@ -76,9 +76,9 @@ void GradientView::build() {
     addField(*second, tr("La&yer"), m_layer, tr("Layer shown"));
     second->addWidget(m_colours);
     second->addStretch();
-    m_title->setAccessibleName(tr("What is shown"));
+    m_title->setAccessibleName(tr("Title of the picture"));
     m_title->setContentsMargins(8, 0, 8, 6);
-    m_reason->setAccessibleName(tr("Why there is no picture"));
+    m_reason->setAccessibleName(tr("Reason for the missing picture"));
     m_reason->setAlignment(Qt::AlignCenter);
     m_reason->setWordWrap(true);
     m_reason->setForegroundRole(QPalette::PlaceholderText);
@@ -105,7 +105,7 @@ void GradientView::connectAll() {
         choice.text = m_text->path().toStdString();
         m_document->measurements()->chooseMeasuring(choice, m_document->measurements()->measuresMasked());
     });
-    connect(m_of, &QComboBox::activated, this, &GradientView::follow);
+    connect(m_cut, &QComboBox::activated, this, &GradientView::follow);
     connect(m_layer, &QComboBox::activated, this, &GradientView::draw);
     connect(m_colours, &ColourControls::changed, this, &GradientView::draw);
     connect(m_compute, &QPushButton::clicked, this, &GradientView::compute);
@@ -129,12 +129,12 @@ void GradientView::restart() {
     draw();
 }
 
-std::optional<GradientView::Wanted> GradientView::wanted() const {
+std::optional<GradientView::Request> GradientView::request() const {
     if (!m_document->model() || !m_document->services().gradientChange)
         return std::nullopt;
     const PruningMask& mask = m_document->masks()->mask();
-    Wanted found{{mask, mask, "auto"}, {}, {}};
-    if (m_of->currentIndex() == currentMask) {
+    Request found{{mask, mask, "auto"}, {}, {}};
+    if (m_cut->currentIndex() == currentMask) {
         found.masks.before = PruningMask(m_document->spec());
         found.cut = QString::fromStdString(m_document->masks()->state().edited().name);
     } else if (const std::optional<HeadId> head = m_selection->active()) {
@@ -154,21 +154,21 @@ QString GradientView::reason() const {
         return tr("Computing…");
     if (!m_failure.isEmpty())
         return m_failure;
-    if (wanted())
-        return tr("How the gradients of all query weights change when this is cut: press Compute");
-    return m_of->currentIndex() == currentMask ? tr("The current mask cuts nothing: cut some heads first")
-                                               : tr("Select a head that is not cut, in any picture");
+    if (request())
+        return tr("Press Compute to see how this cut changes the gradients of all query weights");
+    return m_cut->currentIndex() == currentMask ? tr("The current mask cuts nothing: cut some heads first")
+                                                : tr("Select a head that is not cut, in any picture");
 }
 
 void GradientView::follow() {
-    const std::optional<Wanted> now = wanted();
+    const std::optional<Request> now = request();
     m_compute->setEnabled(now && m_job == 0);
     m_compute->setText(now ? tr("Compu&te %1").arg(now->cut) : tr("Compu&te"));
     m_reason->setText(reason());
 }
 
 void GradientView::compute() {
-    const std::optional<Wanted> now = wanted();
+    const std::optional<Request> now = request();
     if (!now || m_job != 0)
         return;
     m_failure.clear();
@@ -184,9 +184,9 @@ void GradientView::compute() {
     follow();
 }
 
-void GradientView::take(const Wanted& wanted, GradientChange change) {
+void GradientView::take(const Request& request, GradientChange change) {
     m_job = 0;
-    m_shown = wanted;
+    m_shown = request;
     m_change = std::move(change);
     follow();
     draw();
@@ -212,7 +212,7 @@ void GradientView::draw() {
     for (const Matrix& layer : m_change.layers)
         values.insert(values.end(), layer.values().begin(), layer.values().end());
     m_colours->offer(values, true);
-    m_title->setText(tr("<b>%1 cut</b>: ∂F/∂W_q with this cut less without it, rows are heads").arg(m_shown->cut));
+    m_title->setText(tr("<b>%1 cut</b>: change of ∂F/∂W_q by this cut, rows are heads").arg(m_shown->cut));
     m_plot->setFigure(currentFigure());
 }
 

@@ -1,8 +1,8 @@
 #pragma once
 
 #include "analysis/figures/figure.h"
-#include "analysis/strategies/gradient_change.h"
 #include "analysis/figures/gradient_change_figure.h"
+#include "analysis/strategies/gradient_change.h"
 #include "widgets/jobs/job_runner.h"
 
 #include <QString>
@@ -24,9 +24,9 @@ class FigureWidget;
 class Selection;
 class TextCombo;
 
-/// What a cut does to the gradients of all query weights (Greedy-Gnorm, figure 2): of the active head beside the
-/// current mask, or of the mask itself, in one layer or in all. Nothing runs before it is asked for; what was computed
-/// stays until the next time.
+/// Change of the gradients of all query weights by a cut (Greedy-Gnorm, figure 2): of the active head in addition to
+/// the current mask, or of the mask compared with the dense model; in one layer or in all. Runs on demand; the last
+/// result stays on screen until the next.
 class GradientView : public QWidget {
     Q_OBJECT
 
@@ -42,26 +42,25 @@ public slots:
     void compute();
 
 signals:
-    /// Saving a picture did not work.
+    /// A picture could not be saved.
     void failed(const QString& message);
 
 protected:
     void contextMenuEvent(QContextMenuEvent* event) override;
 
 private:
-    /// What is compared, and how it is called.
-    struct Wanted {
+    struct Request {
         GradientChangeRequest masks;
         GradientFigureRequest figure;
-        QString cut;
+        QString cut; ///< its name on screen
     };
 
     void build();
     void connectAll();
     void restart();
-    void take(const Wanted& wanted, GradientChange change);
-    /// Nothing where there is nothing to compare.
-    std::optional<Wanted> wanted() const;
+    void take(const Request& request, GradientChange change);
+    /// Empty where both masks would be the same.
+    std::optional<Request> request() const;
     void follow();
     void draw();
     QString reason() const;
@@ -70,7 +69,7 @@ private:
     Document* m_document;
     JobRunner* m_jobs;
     Selection* m_selection;
-    QComboBox* m_of;
+    QComboBox* m_cut;
     QComboBox* m_layer;
     TextCombo* m_text;
     ColourControls* m_colours;
@@ -81,8 +80,8 @@ private:
     FigureWidget* m_plot;
     FigureActions* m_actions;
     JobRunner::Id m_job = 0;
-    std::optional<Wanted> m_shown;
-    std::string m_shownText; ///< that it was computed on; empty = built-in
+    std::optional<Request> m_shown; ///< that m_change answers
+    std::string m_shownText;        ///< path of its calibration text; empty = built-in
     GradientChange m_change;
     QString m_failure;
 };

@@ -1,12 +1,16 @@
 #include "widgets/heads/heads_cuts.h"
 
 #include "widgets/document/mask_editor.h"
-#include "widgets/plot/plot_cells.h"
+
+#include <QEvent>
+#include <QHBoxLayout>
+#include <QLabel>
+#include <QPainter>
+#include <QPixmap>
 
 #include <qcustomplot.h>
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 
 namespace secateur {
@@ -17,7 +21,7 @@ constexpr double smallestForGlyph = 9; ///< units
 constexpr double smallestForPair = 7;
 constexpr double smallestText = 9;
 
-/// One hatch: a dark and a light line in each period, all in units along an edge.
+/// One hatch: a dark and a light line in each period. All but the opacity in units along an edge.
 struct Lines {
     double period;
     double dark;
@@ -40,11 +44,11 @@ double shareBelow(double to) {
     return t < 0 ? (t + 1) * (t + 1) / 2 : 1 - (1 - t) * (1 - t) / 2;
 }
 
-/// Share of a pixel covered by diagonal bands that begin at `from` and come back with each period.
+/// Share of a pixel covered by diagonal bands that begin at `from` and repeat with each period.
 double bandShare(double middle, double from, double width, double period) {
     double share = 0;
-    for (int turn = -2; turn <= 2; ++turn) {
-        const double start = from + turn * period - middle;
+    for (int repeat = -2; repeat <= 2; ++repeat) {
+        const double start = from + repeat * period - middle;
         share += shareBelow(start + width) - shareBelow(start);
     }
     return share;
@@ -137,145 +141,152 @@ void drawLock(QPainter& painter, const QRectF& box, const PlotTheme& theme) {
     painter.restore();
 }
 
-class HeadsCuts::Drawing : public QCPLayerable {
-public:
-    Drawing(QCPAxis* columns, QCPAxis* rows)
-        : QCPLayerable(columns->parentPlot(), "overlay", columns->axisRect())
-        , m_columns(columns)
-        , m_rows(rows) {
-        setParent(columns->axisRect());
-    }
-
-    PlotTheme theme;
-    std::vector<LayerCuts> layers;
-
-protected:
-    QRect clipRect() const override { return m_columns->axisRect()->rect(); }
-    void applyDefaultAntialiasingHint(QCPPainter* painter) const override { painter->setAntialiasing(false); }
-    void draw(QCPPainter* painter) override {
-        const int first = std::max(0, static_cast<int>(std::lround(m_rows->range().lower)));
-        const int last =
-            std::min(static_cast<int>(layers.size()) - 1, static_cast<int>(std::lround(m_rows->range().upper)));
-        if (last < first)
-            return;
-        const QSize cell = pixels(first, 0).size();
-        makeBrushes(std::min(cell.width(), cell.height()) / theme.unit);
-        for (int layer = first; layer <= last; ++layer)
-            if (!at(layer).cells.empty()) {
-                drawHatches(*painter, layer);
-                drawRow(*painter, layer);
-                drawLocks(*painter, layer);
-            }
-    }
-
-private:
-    const LayerCuts& at(int layer) const { return layers[static_cast<std::size_t>(layer)]; }
-    int heads(int layer) const { return static_cast<int>(at(layer).cells.size()); }
-    QRect pixels(int layer, int head) const { return cellPixels(*m_columns, *m_rows, layer, head); }
-    QRect row(int layer) const {
-        return pixels(layer, 0).united(pixels(layer, heads(layer) - 1)).intersected(clipRect());
-    }
-
-    void makeBrushes(double cell) {
-        const double ratio = m_columns->parentPlot()->bufferDevicePixelRatio();
-        for (const Hatch hatch : {Hatch::cut, Hatch::preview, Hatch::onlyThere, Hatch::both})
-            m_brushes[static_cast<std::size_t>(hatch)] = hatchBrush(hatch, cell, theme, ratio);
-    }
-
-    /// Neighbours alike are one rectangle: a mask of a large model is few of them.
-    void drawHatches(QCPPainter& painter, int layer) const {
-        const std::vector<Hatch>& cells = at(layer).cells;
-        for (auto from = cells.begin(); from != cells.end();) {
-            const auto to = std::find_if(from, cells.end(), [&](Hatch hatch) { return hatch != *from; });
-            const QRect run = pixels(layer, static_cast<int>(from - cells.begin()))
-                                  .united(pixels(layer, static_cast<int>(to - cells.begin()) - 1))
-                                  .intersected(clipRect());
-            if (*from != Hatch::none)
-                painter.fillRect(run, m_brushes[static_cast<std::size_t>(*from)]);
-            from = to;
+void HeadsCuts::draw(QCPPainter& painter) {
+    const auto [first, last] = rowsOnScreen(static_cast<int>(m_layers.size()));
+    if (last < first)
+        return;
+    const QSize cell = pixels(first, 0).size();
+    makeBrushes(std::min(cell.width(), cell.height()) / theme().unit);
+    for (int layer = first; layer <= last; ++layer)
+        if (!at(layer).cells.empty()) {
+            drawHatches(painter, layer);
+            drawSublayer(painter, layer);
+            drawLocks(painter, layer);
         }
-    }
-
-    /// What is done to the sublayer or the block as a whole.
-    void drawRow(QCPPainter& painter, int layer) const {
-        const LayerCuts& cuts = at(layer);
-        const QRect whole = row(layer);
-        const bool roomy = whole.height() >= smallestForPair * theme.unit;
-        if (!cuts.block || cuts.attention == AttentionCut::drop) {
-            drawLine(painter, whole, 0, !cuts.block && roomy ? 2 : 1);
-        } else if (cuts.attention == AttentionCut::bypassQk) {
-            const int apart = theme.length(2);
-            const QRect text = drawBypassText(painter, whole, cuts.alpha);
-            for (const QRect& side : text.isNull() ? std::vector<QRect>{whole}
-                                                   : std::vector<QRect>{QRect(whole.topLeft(), text.bottomLeft()),
-                                                                        QRect(text.topRight(), whole.bottomRight())}) {
-                const QRect band(side.left(), whole.top(), side.width(), whole.height());
-                drawLine(painter, band, roomy ? -apart : 0, 1);
-                if (roomy)
-                    drawLine(painter, band, apart, 1);
-            }
-        }
-    }
-
-    /// Across the middle of a band, moved down by some pixels.
-    void drawLine(QCPPainter& painter, const QRect& band, int down, int width) const {
-        const int line = theme.length(width);
-        const int top = band.center().y() + down - line / 2;
-        painter.fillRect(QRect(band.left(), top, band.width(), line), QColor(0, 0, 0, 220));
-        painter.fillRect(QRect(band.left(), top + line, band.width(), line), QColor(255, 255, 255, 220));
-    }
-
-    /// @return where the text stands; null when there is no room for it
-    QRect drawBypassText(QCPPainter& painter, const QRect& band, double alpha) const {
-        QFont font = theme.font;
-        const int height = QFontMetrics(font).height();
-        if (band.height() < smallestText * theme.unit)
-            return {};
-        if (height > band.height())
-            font.setPixelSize(std::max(1, QFontInfo(font).pixelSize() * band.height() / height));
-        const QFontMetrics metrics(font);
-        const QString text = QStringLiteral("bypass Q/K  α %1").arg(alpha);
-        const int width = metrics.horizontalAdvance(text);
-        if (width + theme.length(24) > band.width())
-            return {};
-        const QRect place(band.center().x() - width / 2, band.top(), width, band.height());
-        QPainterPath path;
-        path.addText(place.left(), place.center().y() + (metrics.ascent() - metrics.descent()) / 2.0, font, text);
-        painter.setAntialiasing(true);
-        painter.strokePath(path, QPen(theme.background, 3.5 * theme.unit, Qt::SolidLine, Qt::RoundCap, Qt::RoundJoin));
-        painter.fillPath(path, theme.text);
-        painter.setAntialiasing(false);
-        return place.adjusted(-theme.length(6), 0, theme.length(6), 0);
-    }
-
-    void drawLocks(QCPPainter& painter, int layer) const {
-        const std::vector<bool>& locked = at(layer).locked;
-        for (int head = 0; head < heads(layer); ++head) {
-            if (!locked[static_cast<std::size_t>(head)])
-                continue;
-            const QRect cell = pixels(layer, head);
-            const double side = std::min({0.6 * cell.width(), 0.6 * cell.height(), 11 * theme.unit});
-            const double inset = side > smallestForGlyph * theme.unit / 2 ? 2 * theme.unit : 0;
-            drawLock(painter, QRectF(cell.right() + 1 - side - inset, cell.top() + inset, side, side), theme);
-        }
-    }
-
-    QCPAxis* m_columns;
-    QCPAxis* m_rows;
-    std::array<QBrush, 5> m_brushes;
-};
-
-HeadsCuts::HeadsCuts(QCPAxis* columns, QCPAxis* rows, const PlotTheme& theme)
-    : m_drawing(new Drawing(columns, rows)) {
-    m_drawing->theme = theme;
 }
 
-void HeadsCuts::setTheme(const PlotTheme& theme) {
-    m_drawing->theme = theme;
+void HeadsCuts::makeBrushes(double cell) {
+    const double ratio = plot()->bufferDevicePixelRatio();
+    for (const Hatch hatch : {Hatch::cut, Hatch::preview, Hatch::onlyThere, Hatch::both})
+        m_brushes[static_cast<std::size_t>(hatch)] = hatchBrush(hatch, cell, theme(), ratio);
 }
 
-void HeadsCuts::setLayers(const std::vector<LayerCuts>& layers) {
-    m_drawing->layers = layers;
+/// Neighbours with the same hatch are one rectangle, so that the mask of a large model is drawn in few steps.
+void HeadsCuts::drawHatches(QCPPainter& painter, int layer) const {
+    const std::vector<Hatch>& cells = at(layer).cells;
+    for (auto from = cells.begin(); from != cells.end();) {
+        const auto to = std::find_if(from, cells.end(), [&](Hatch hatch) { return hatch != *from; });
+        const QRect run = pixels(layer, static_cast<int>(from - cells.begin()), static_cast<int>(to - from));
+        if (*from != Hatch::none)
+            painter.fillRect(run.intersected(clipRect()), m_brushes[static_cast<std::size_t>(*from)]);
+        from = to;
+    }
+}
+
+/// A line through the row: attention dropped (double when the block is), or bypassed.
+void HeadsCuts::drawSublayer(QCPPainter& painter, int layer) const {
+    const LayerCuts& cuts = at(layer);
+    const QRect row = pixels(layer, 0, heads(layer)).intersected(clipRect());
+    const bool roomy = row.height() >= smallestForPair * theme().unit;
+    if (!cuts.block || cuts.attention == AttentionCut::drop) {
+        drawLine(painter, row, 0, !cuts.block && roomy ? 2 : 1);
+    } else if (cuts.attention == AttentionCut::bypassQk) {
+        const int apart = theme().length(2);
+        const QRect text = drawBypassText(painter, row, cuts.alpha);
+        const std::vector<QRect> sides = text.isNull() ? std::vector<QRect>{row}
+                                                       : std::vector<QRect>{QRect(row.topLeft(), text.bottomLeft()),
+                                                                            QRect(text.topRight(), row.bottomRight())};
+        for (const QRect& side : sides) {
+            const QRect band(side.left(), row.top(), side.width(), row.height());
+            drawLine(painter, band, roomy ? -apart : 0, 1);
+            if (roomy)
+                drawLine(painter, band, apart, 1);
+        }
+    }
+}
+
+/// Across the middle of a band. @param down pixels below the middle
+void HeadsCuts::drawLine(QCPPainter& painter, const QRect& band, int down, int width) const {
+    const int line = theme().length(width);
+    const int top = band.center().y() + down - line / 2;
+    painter.fillRect(QRect(band.left(), top, band.width(), line), QColor(0, 0, 0, 220));
+    painter.fillRect(QRect(band.left(), top + line, band.width(), line), QColor(255, 255, 255, 220));
+}
+
+/// @return where the text stands; null when there is no room for it
+QRect HeadsCuts::drawBypassText(QCPPainter& painter, const QRect& band, double alpha) const {
+    QFont font = theme().font;
+    const int height = QFontMetrics(font).height();
+    if (band.height() < smallestText * theme().unit)
+        return {};
+    if (height > band.height())
+        font.setPixelSize(std::max(1, QFontInfo(font).pixelSize() * band.height() / height));
+    const QFontMetrics metrics(font);
+    const QString text = QStringLiteral("bypass Q/K  α %1").arg(alpha);
+    const int width = metrics.horizontalAdvance(text);
+    if (width + theme().length(24) > band.width())
+        return {};
+    const QRect place(band.center().x() - width / 2, band.top(), width, band.height());
+    QPainterPath path;
+    path.addText(place.left(), place.center().y() + (metrics.ascent() - metrics.descent()) / 2.0, font, text);
+    const QPen halo(theme().background, 3.5 * theme().unit, Qt::SolidLine, Qt::RoundCap, Qt::RoundJoin);
+    painter.setAntialiasing(true);
+    painter.strokePath(path, halo);
+    painter.fillPath(path, theme().text);
+    painter.setAntialiasing(false);
+    return place.adjusted(-theme().length(6), 0, theme().length(6), 0);
+}
+
+void HeadsCuts::drawLocks(QCPPainter& painter, int layer) const {
+    for (int head = 0; head < heads(layer); ++head) {
+        if (!at(layer).locked[static_cast<std::size_t>(head)])
+            continue;
+        const QRect cell = pixels(layer, head);
+        const double side = std::min({0.6 * cell.width(), 0.6 * cell.height(), 11 * theme().unit});
+        const double inset = side > smallestForGlyph * theme().unit / 2 ? 2 * theme().unit : 0;
+        drawLock(painter, QRectF(cell.right() + 1 - side - inset, cell.top() + inset, side, side), theme());
+    }
+}
+
+HatchLegend::HatchLegend(QWidget* parent)
+    : QWidget(parent)
+    , m_here()
+    , m_there()
+    , m_both() {
+    auto* row = new QHBoxLayout(this);
+    row->setContentsMargins(8, 2, 8, 6);
+    row->setSpacing(6);
+    m_here = addEntry(Hatch::cut);
+    m_there = addEntry(Hatch::onlyThere);
+    m_both = addEntry(Hatch::both);
+    m_both.text->setText(tr("cut in both"));
+    row->addStretch();
+    draw();
+}
+
+HatchLegend::Entry HatchLegend::addEntry(Hatch hatch) {
+    const Entry entry{hatch, new QLabel, new QLabel};
+    entry.text->setTextFormat(Qt::PlainText);
+    auto* row = static_cast<QHBoxLayout*>(layout());
+    row->addWidget(entry.picture);
+    row->addWidget(entry.text);
+    row->addSpacing(12);
+    return entry;
+}
+
+void HatchLegend::setNames(const QString& here, const QString& there) {
+    m_here.text->setText(tr("cut only in “%1”").arg(here));
+    m_there.text->setText(tr("cut only in “%1”").arg(there));
+}
+
+void HatchLegend::changeEvent(QEvent* event) {
+    QWidget::changeEvent(event);
+    if (event->type() == QEvent::PaletteChange)
+        draw();
+}
+
+void HatchLegend::draw() {
+    const PlotTheme theme = themeOf(*this);
+    const QSize size(28, 14);
+    for (const Entry& entry : {m_here, m_there, m_both}) {
+        QPixmap picture(size * devicePixelRatioF());
+        picture.setDevicePixelRatio(devicePixelRatioF());
+        picture.fill(theme.muted);
+        QPainter painter(&picture);
+        painter.fillRect(QRect(QPoint(), size), hatchBrush(entry.hatch, size.height(), theme, devicePixelRatioF()));
+        painter.end();
+        entry.picture->setPixmap(picture);
+    }
 }
 
 } // namespace secateur

@@ -1,13 +1,16 @@
 #pragma once
 
 #include "analysis/masks/pruning_mask.h"
-#include "widgets/plot/plot_theme.h"
+#include "widgets/plot/plot_drawing.h"
 
 #include <QBrush>
+#include <QString>
+#include <QWidget>
 
+#include <array>
 #include <vector>
 
-class QCPAxis;
+class QLabel;
 class QPainter;
 class QRectF;
 
@@ -15,11 +18,11 @@ namespace secateur {
 
 class MaskEditor;
 
-/// How a cell is hatched. What the current mask cuts has lines from the lower left, what the compared one cuts has
-/// lines from the upper left.
+/// How a cell is hatched: lines from the lower left for a cut of the current mask, from the upper left for one of the
+/// compared mask.
 enum class Hatch { none, cut, preview, onlyThere, both };
 
-/// What is drawn of one layer's cuts.
+/// One layer's cuts as the grid shows them.
 struct LayerCuts {
     std::vector<Hatch> cells; ///< [heads]
     std::vector<bool> locked; ///< [heads] protected one by one
@@ -27,32 +30,68 @@ struct LayerCuts {
     double alpha = 1; ///< of bypassQk
     bool mlp = true;  ///< true = kept
     bool block = true;
-    bool hasMlp = false; ///< false = the model has none here
+    bool hasMlp = false; ///< false = the model has none in this layer
     bool isProtected = false;
 };
 
-/// What the current mask cuts, and how its preview or the mask it is compared with differ.
+/// Cuts of the current mask, with those of its preview, or else of the compared mask.
 std::vector<LayerCuts> cutsOf(const MaskEditor& masks);
 
-/// Lines dark and light side by side, seen on every colour of a map, with the data between them.
-/// @param cell the shorter side of what is hatched, in units of the theme
+/// Dark lines beside light ones, visible on every colour of a map, with the data between them.
+/// @param cell the shorter side of the hatched cell, in units of the theme
 QBrush hatchBrush(Hatch hatch, double cell, const PlotTheme& theme, double pixelRatio);
 
-/// The mark of what is protected, a dot where there is no room for it.
+/// The mark of a protected unit: a lock, or a dot where there is no room for it.
 void drawLock(QPainter& painter, const QRectF& box, const PlotTheme& theme);
 
-/// What is cut, drawn over the cells of the heads' grid; on the plot's overlay layer, so that it follows a drag without
-/// the rest. A handle: the drawing belongs to the plot.
-class HeadsCuts {
+/// The cuts over the cells of the heads' grid. On the overlay, so that they follow a drag without the rest.
+class HeadsCuts : public CellsDrawing {
 public:
-    HeadsCuts(QCPAxis* columns, QCPAxis* rows, const PlotTheme& theme);
+    using CellsDrawing::CellsDrawing;
 
-    void setTheme(const PlotTheme& theme);
-    void setLayers(const std::vector<LayerCuts>& layers);
+    void setLayers(const std::vector<LayerCuts>& layers) { m_layers = layers; }
+
+protected:
+    void draw(QCPPainter& painter) override;
 
 private:
-    class Drawing;
-    Drawing* m_drawing;
+    const LayerCuts& at(int layer) const { return m_layers[static_cast<std::size_t>(layer)]; }
+    int heads(int layer) const { return static_cast<int>(at(layer).cells.size()); }
+    void makeBrushes(double cell);
+    void drawHatches(QCPPainter& painter, int layer) const;
+    void drawSublayer(QCPPainter& painter, int layer) const;
+    void drawLine(QCPPainter& painter, const QRect& band, int down, int width) const;
+    QRect drawBypassText(QCPPainter& painter, const QRect& band, double alpha) const;
+    void drawLocks(QCPPainter& painter, int layer) const;
+
+    std::vector<LayerCuts> m_layers;
+    std::array<QBrush, 5> m_brushes; ///< by Hatch
+};
+
+/// One line under a heat map of heads that compares two masks: the hatch of each.
+class HatchLegend : public QWidget {
+    Q_OBJECT
+
+public:
+    explicit HatchLegend(QWidget* parent = nullptr);
+
+    void setNames(const QString& here, const QString& there);
+
+protected:
+    void changeEvent(QEvent* event) override;
+
+private:
+    struct Entry {
+        Hatch hatch;
+        QLabel* picture;
+        QLabel* text;
+    };
+    Entry addEntry(Hatch hatch);
+    void draw();
+
+    Entry m_here;
+    Entry m_there;
+    Entry m_both;
 };
 
 } // namespace secateur

@@ -1,9 +1,9 @@
 #include "widgets/heads/heads_grid.h"
 
 #include "widgets/document/head_filter.h"
-#include "widgets/heads/heads_threshold.h"
 #include "widgets/document/mask_editor.h"
 #include "widgets/document/selection.h"
+#include "widgets/heads/heads_threshold.h"
 
 #include <QHelpEvent>
 #include <QKeyEvent>
@@ -85,7 +85,7 @@ void HeadsGrid::resetZoom() {
 void HeadsGrid::selectAll() {
     if (m_spec.layers.empty())
         return;
-    m_selection->select(meant(headsBetween({0, 0}, {m_spec.layerCount() - 1, 0}, HeadsPlace::Kind::layerHeader)),
+    m_selection->select(passing(headsBetween({0, 0}, {m_spec.layerCount() - 1, 0}, HeadsPlace::Kind::layerHeader)),
                         Selection::Mode::replace);
 }
 
@@ -105,7 +105,7 @@ void HeadsGrid::followHover() {
     m_picture.setHovered(hovered, hovered ? unit(hovered->layer) : 1);
 }
 
-/// A mask may come before the model's rows do, and the other way round.
+/// The mask and the model's rows arrive in either order.
 void HeadsGrid::followMask() {
     if (m_masks->mask().layerCount() == m_spec.layerCount())
         m_picture.setCuts(cutsOf(*m_masks));
@@ -221,11 +221,11 @@ void HeadsGrid::leaveEvent(QEvent*) {
 }
 
 void HeadsGrid::wheelEvent(QWheelEvent* event) {
-    const QPointF turn = QPointF(event->angleDelta()) / gridWheelNotch;
+    const QPointF notches = QPointF(event->angleDelta()) / gridWheelNotch;
     if (event->modifiers().testFlag(Qt::ControlModifier)) {
-        m_picture.zoom(std::pow(HeadsPicture::zoomPerNotch, turn.y()), event->position());
+        m_picture.zoom(std::pow(HeadsPicture::zoomPerNotch, notches.y()), event->position());
     } else if (!m_picture.showsEverything()) {
-        const QPointF pixels = turn * gridPixelsPerNotch;
+        const QPointF pixels = notches * gridPixelsPerNotch;
         m_picture.pan(event->modifiers().testFlag(Qt::ShiftModifier) ? pixels.transposed() : pixels);
     } else {
         event->ignore();
@@ -271,7 +271,7 @@ void HeadsGrid::continueGesture(QPointF point) {
         m_lasso << point;
         m_picture.setLasso(m_lasso);
         std::set<HeadId> heads = m_adds ? m_before : std::set<HeadId>();
-        heads.merge(meant(m_picture.headsIn(m_lasso)));
+        heads.merge(passing(m_picture.headsIn(m_lasso)));
         m_selection->select(heads, Selection::Mode::replace);
     }
 }
@@ -291,13 +291,13 @@ void HeadsGrid::cancelGesture() {
 void HeadsGrid::applyRectangle(HeadId to) {
     std::set<HeadId> heads = headsBetween(m_anchor.head, to, m_anchor.kind);
     if (m_anchor.kind != HeadsPlace::Kind::cell || m_anchor.head != to)
-        heads = meant(heads);
+        heads = passing(heads);
     std::optional<HeadId> active = heads.contains(to) ? std::optional(to) : std::nullopt;
     if (m_removes) {
-        std::set<HeadId> left;
+        std::set<HeadId> kept;
         std::set_difference(m_before.begin(), m_before.end(), heads.begin(), heads.end(),
-                            std::inserter(left, left.end()));
-        heads = std::move(left);
+                            std::inserter(kept, kept.end()));
+        heads = std::move(kept);
         active.reset();
     } else if (m_adds) {
         heads.insert(m_before.begin(), m_before.end());
@@ -315,7 +315,7 @@ bool HeadsGrid::exists(HeadId head) const {
     return head.layer >= 0 && head.layer < m_spec.layerCount() && head.head >= 0 && head.head < headCount(head.layer);
 }
 
-/// Cells that are selected together.
+/// Number of cells that are selected together: one, or a KV group's.
 int HeadsGrid::unit(int layer) const {
     const LayerSpec& spec = m_spec.layers[static_cast<std::size_t>(layer)];
     return m_byGroup && spec.kvHeads > 0 ? spec.heads / spec.kvHeads : 1;
@@ -325,12 +325,12 @@ HeadId HeadsGrid::unitStart(HeadId head) const {
     return {head.layer, head.head - head.head % std::max(1, unit(head.layer))};
 }
 
-/// Where the outline of a head begins; nothing for one that another model had.
+/// The head at which an outline begins; empty for a head that the model does not have.
 std::optional<HeadId> HeadsGrid::shownUnit(std::optional<HeadId> head) const {
     return head && exists(*head) ? std::optional(unitStart(*head)) : std::nullopt;
 }
 
-std::set<HeadId> HeadsGrid::meant(const std::set<HeadId>& heads) const {
+std::set<HeadId> HeadsGrid::passing(const std::set<HeadId>& heads) const {
     return m_filter ? m_filter->passing(heads) : heads;
 }
 

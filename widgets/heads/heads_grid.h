@@ -2,7 +2,7 @@
 
 #include "analysis/model/model_spec.h"
 #include "widgets/heads/heads_picture.h"
-#include "widgets/heads/heads_shears.h"
+#include "widgets/heads/mask_actions.h"
 
 #include <QWidget>
 
@@ -16,7 +16,7 @@ class HeadsThreshold;
 class MaskEditor;
 class Selection;
 
-/// The grid of heads that mouse and keyboard select and cut in. Select: click, Ctrl to toggle, Shift to extend, drag
+/// The grid of heads, in which mouse and keyboard select and cut. Select: click, Ctrl to toggle, Shift to extend, drag
 /// for a rectangle, Ctrl+Shift+drag for a lasso, headers for whole layers and columns, arrows. Cut: click and drag with
 /// the shears or with Alt, the switches beside a layer, the colour bar for a threshold, [ and ]. The wheel scrolls,
 /// with Ctrl it zooms; the middle button pans.
@@ -31,32 +31,32 @@ public:
     void setModel(const ModelSpec& spec);
     /// @param values [layers, heads]
     /// @param byGroup KV groups are selected as a whole
-    /// @param classes that the values are; none = they are numbers
+    /// @param classes their names, if values are indices of classes; empty = values are numbers
     void setValues(const Matrix& values, const ColourScale& scale, const QString& label, bool byGroup,
                    const QStringList& classes = {});
-    /// Cells that do not pass step back; selecting several leaves them out, a click on one does not.
+    /// Heads that do not pass are drawn paler and left out when several are selected at once; a click selects any head.
     void setFilter(const HeadFilter* filter);
-    /// What dragging without modifiers does.
+    /// Sets the effect of dragging without modifiers.
     void setTool(Tool tool);
     HeadsThreshold* threshold() const { return m_threshold; }
-    /// What a click here would do, or what a drag is doing; empty over cells.
+    /// The effect of a click at the pointer, or of the drag under way; empty over cells.
     const QString& hint() const { return m_hint; }
     void selectAll();
     void resetZoom();
     /// Scrolls to a head.
     void reveal(HeadId head) { m_picture.reveal(head); }
     QRect cellRect(HeadId head) const { return m_picture.cellRect(head); }
-    QRect switchRect(LayerSwitch which) const { return m_picture.switches().rect(which); }
+    QRect switchRect(LayerSwitch which) const { return m_picture.switches().box(which); }
     QRect colourBarRect() const { return m_picture.colourBar().pixels(); }
     /// The layer whose label or switches a point is on.
     std::optional<int> layerAt(QPointF point) const;
-    /// Makes what is under a point the selection, unless it is selected: a menu will be about it.
+    /// Selects what is under a point, unless it is selected already: a menu opens there.
     void selectForMenu(QPointF point);
 
 signals:
     void toolTipRequested(const QPoint& globalPosition);
     void hinted();
-    /// A cell was double-clicked: the person wants to see more of this head.
+    /// A cell was double-clicked.
     void opened(secateur::HeadId head);
 
 protected:
@@ -77,7 +77,6 @@ private:
 
     // heads_grid.cpp
     void followMask();
-
     void followSelection();
     void followHover();
     void followFilter();
@@ -89,15 +88,13 @@ private:
     void press(QPointF point, Qt::KeyboardModifiers modifiers);
     void finishGesture();
 
-    // heads_grid_cuts.cpp
+    // heads_grid_actions.cpp
     void beginCut(const HeadsPlace& place);
     void toggle(LayerSwitch which);
     void cutAlong(QPointF from, QPointF to);
     void updateCursor(QPointF point, Qt::KeyboardModifiers modifiers);
     QString hintAt(QPointF point) const;
     void setHint(const QString& hint);
-
-    // heads_grid_keys.cpp
     bool runKey(QKeyEvent* event);
     bool escape();
     bool navigate(QKeyEvent* event);
@@ -111,8 +108,8 @@ private:
     bool exists(HeadId head) const;
     int headCount(int layer) const;
     std::set<HeadId> headsBetween(HeadId from, HeadId to, HeadsPlace::Kind kind) const;
-    /// Those that a person who takes them at once means.
-    std::set<HeadId> meant(const std::set<HeadId>& heads) const;
+    /// Those that pass the filter.
+    std::set<HeadId> passing(const std::set<HeadId>& heads) const;
 
     Selection* m_selection;
     MaskEditor* m_masks;
@@ -126,11 +123,11 @@ private:
     QString m_hint;
 
     Gesture m_gesture = Gesture::none;
-    Qt::MouseButton m_button = Qt::NoButton; ///< that holds it
+    Qt::MouseButton m_button = Qt::NoButton; ///< of the gesture
     HeadsPlace m_anchor;                     ///< where the last gesture or key without Shift began
-    bool m_adds = false;                     ///< this gesture keeps what was selected before
-    bool m_removes = false;
-    std::set<HeadId> m_before;
+    bool m_adds = false;                     ///< to m_before
+    bool m_removes = false;                  ///< from m_before
+    std::set<HeadId> m_before;               ///< selected before the gesture
     std::optional<HeadId> m_activeBefore;
     QPolygonF m_lasso;
     QPointF m_lastPoint;

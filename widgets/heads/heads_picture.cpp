@@ -1,7 +1,6 @@
 #include "widgets/heads/heads_picture.h"
 
 #include "analysis/base/statistics.h"
-#include "widgets/heads/heads_outlines.h"
 #include "widgets/plot/plot_axes.h"
 
 #include <qcustomplot.h>
@@ -39,9 +38,9 @@ struct HeadsPicture::Parts {
         , means(new QCPBars(meansRows, meansAxis))
         , cells(columns, rows, theme)
         , bar(*plot->plotLayout(), 0, 2, theme)
-        , cuts(columns, rows, theme)
-        , switches(rows, theme)
-        , outlines(columns, rows, theme) {}
+        , cuts(new HeadsCuts(columns, rows, theme))
+        , switches(new LayerSwitches(columns, rows, theme))
+        , outlines(new HeadsOutlines(columns, rows, theme)) {}
 
     PlotTheme theme;
     QCustomPlot* plot;
@@ -55,15 +54,15 @@ struct HeadsPicture::Parts {
     QCPBars* means;
     PlotCells cells;
     PlotColourBar bar;
-    HeadsCuts cuts; ///< made before the outlines, so drawn beneath them
-    LayerSwitches switches;
-    HeadsOutlines outlines;
+    HeadsCuts* cuts; ///< made before the outlines, so drawn beneath them
+    LayerSwitches* switches;
+    HeadsOutlines* outlines;
     QString label;       ///< of the colour bar
-    QStringList classes; ///< that the values are; none = numbers
-    Matrix values;       ///< of the cells
+    QStringList classes; ///< names of the values' classes; empty = the values are numbers
+    Matrix values;       ///< [layers, heads]
     bool isLogarithmic = false;
     std::vector<std::vector<bool>> passing; ///< empty = all
-    QList<QCPBars*> shares;                 ///< of the classes, where the means are of numbers
+    QList<QCPBars*> shares;                 ///< of each class, in place of the means
     std::vector<int> lengths;               ///< heads of each layer
     int width = 0;                          ///< heads of the widest layer
     bool zoomed = false;
@@ -85,7 +84,7 @@ HeadsPicture::HeadsPicture(QWidget* parent)
     useIndexTicks(*parts.rows, "L");
     parts.meansTitle->setLabel("layer mean");
     parts.means->setWidth(0.7);
-    // Takes up what the others leave: cells have a largest size.
+    // Empty elements that take up the remaining room: cells have a largest size.
     parts.plot->plotLayout()->addElement(0, 3, new QCPLayoutElement(parts.plot));
     parts.plot->plotLayout()->addElement(1, 0, new QCPLayoutElement(parts.plot));
     parts.plot->plotLayout()->setRowSpacing(0);
@@ -115,9 +114,9 @@ void HeadsPicture::setTheme(const PlotTheme& theme) {
     parts.cells.setTheme(theme);
     parts.bar.setTheme(theme);
     parts.bar.axis()->setTickLabelColor(theme.muted);
-    parts.cuts.setTheme(theme);
-    parts.switches.setTheme(theme);
-    parts.outlines.setTheme(theme);
+    parts.cuts->setTheme(theme);
+    parts.switches->setTheme(theme);
+    parts.outlines->setTheme(theme);
     arrange();
 }
 
@@ -133,8 +132,8 @@ void HeadsPicture::setModel(const ModelSpec& spec) {
     parts.width = spec.maxHeads();
     parts.cells.setRows(parts.lengths, groups);
     parts.zoomed = false;
-    parts.cuts.setLayers({});
-    parts.switches.setLayers({});
+    parts.cuts->setLayers({});
+    parts.switches->setLayers({});
     arrange();
 }
 
@@ -149,7 +148,7 @@ void HeadsPicture::setValues(const Matrix& values, const ColourScale& scale, con
     parts.bar.setRange(range, fittingLabel());
     showBeside();
     if (hadClasses)
-        arrange(); // numbers take less room than names, or more
+        arrange(); // numbers and names of classes need different room
     replot();
 }
 
@@ -166,7 +165,7 @@ void HeadsPicture::setClasses(const Matrix& values, const QStringList& names, co
     replot();
 }
 
-/// What is to the right of each layer, of the heads that pass.
+/// Means or shares of classes to the right of each layer, over the heads that pass.
 void HeadsPicture::showBeside() {
     Parts& parts = *m_parts;
     Matrix values = parts.values;
@@ -174,8 +173,8 @@ void HeadsPicture::showBeside() {
         for (std::size_t column = 0; column < std::min(values.columns(), parts.passing[row].size()); ++column)
             if (!parts.passing[row][column])
                 values(row, column) = std::numeric_limits<double>::quiet_NaN();
-    const QString which = parts.passing.empty() ? QString() : QStringLiteral(", filtered");
-    parts.meansTitle->setLabel((parts.classes.isEmpty() ? "layer mean" : "share of heads (%)") + which);
+    const QString suffix = parts.passing.empty() ? QString() : QStringLiteral(", filtered");
+    parts.meansTitle->setLabel((parts.classes.isEmpty() ? "layer mean" : "share of heads (%)") + suffix);
     showShares(values, parts.classes);
     if (parts.classes.isEmpty())
         showMeans(values);
@@ -183,7 +182,7 @@ void HeadsPicture::showBeside() {
         parts.means->setVisible(false);
 }
 
-/// Beside each layer, the share of each class as one bar.
+/// One stacked bar for each layer: the share of each class.
 void HeadsPicture::showShares(const Matrix& values, const QStringList& names) {
     Parts& parts = *m_parts;
     for (QCPBars* bars : std::exchange(parts.shares, {}))
@@ -237,23 +236,23 @@ void HeadsPicture::showMeans(const Matrix& values) {
 }
 
 void HeadsPicture::setSelected(const std::set<HeadId>& heads) {
-    m_parts->outlines.setSelected(heads);
+    m_parts->outlines->setSelected(heads);
     replotOutlines();
 }
 
 void HeadsPicture::setActive(std::optional<HeadId> head, int count) {
-    m_parts->outlines.setActive(head, count);
+    m_parts->outlines->setActive(head, count);
     replotOutlines();
 }
 
 void HeadsPicture::setHovered(std::optional<HeadId> head, int count) {
-    m_parts->outlines.setHovered(head, count);
+    m_parts->outlines->setHovered(head, count);
     replotOutlines();
 }
 
 void HeadsPicture::setPassing(const std::vector<std::vector<bool>>& passing) {
     Parts& parts = *m_parts;
-    parts.outlines.setPassing(passing);
+    parts.outlines->setPassing(passing);
     if (parts.passing != passing) {
         parts.passing = passing;
         showBeside();
@@ -263,18 +262,18 @@ void HeadsPicture::setPassing(const std::vector<std::vector<bool>>& passing) {
 }
 
 void HeadsPicture::setLasso(const QPolygonF& lasso) {
-    m_parts->outlines.setLasso(lasso);
+    m_parts->outlines->setLasso(lasso);
     replotOutlines();
 }
 
 void HeadsPicture::setCuts(const std::vector<LayerCuts>& layers) {
-    m_parts->cuts.setLayers(layers);
-    m_parts->switches.setLayers(layers);
+    m_parts->cuts->setLayers(layers);
+    m_parts->switches->setLayers(layers);
     replotOutlines();
 }
 
 void HeadsPicture::setHoveredSwitch(std::optional<LayerSwitch> hovered) {
-    m_parts->switches.setHovered(hovered);
+    m_parts->switches->setHovered(hovered);
     replotOutlines();
 }
 
@@ -284,7 +283,7 @@ void HeadsPicture::setThreshold(std::optional<double> value) {
 }
 
 const LayerSwitches& HeadsPicture::switches() const {
-    return m_parts->switches;
+    return *m_parts->switches;
 }
 
 const PlotColourBar& HeadsPicture::colourBar() const {
@@ -358,7 +357,7 @@ void HeadsPicture::arrange() {
                                     parts.classes.isEmpty() ? 0 : parts.bar.legendWidth(parts.classes)) +
                            line;
     const QSize size = parts.plot->viewport().size() - QSize(2, 2) * theme.length(6);
-    const int switches = parts.height() > 0 ? parts.switches.width() : 0;
+    const int switches = parts.height() > 0 ? parts.switches->width() : 0;
     const double roomAcross =
         size.width() - left - switches - 2 * gap - parts.bar.rect()->minimumSize().width() - scaleWidth;
     const double roomDown = size.height() - 2 * line;
@@ -466,11 +465,8 @@ void HeadsPicture::replot() {
     m_parts->plot->replot(QCustomPlot::rpQueuedReplot);
 }
 
-/// Draws the overlay alone, unless nobody sees it yet.
 void HeadsPicture::replotOutlines() {
-    if (m_parts->plot->isVisible())
-        m_parts->plot->layer("overlay")->replot();
-    else
+    if (!replotOverlay(*m_parts->plot))
         replot();
 }
 

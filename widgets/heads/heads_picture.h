@@ -3,7 +3,7 @@
 #include "analysis/base/head_id.h"
 #include "analysis/base/matrix.h"
 #include "analysis/model/model_spec.h"
-#include "widgets/heads/layer_switches.h"
+#include "widgets/heads/heads_overlay.h"
 #include "widgets/plot/plot_cells.h"
 #include "widgets/plot/plot_scale.h"
 #include "widgets/plot/plot_theme.h"
@@ -23,16 +23,16 @@ class QWidget;
 
 namespace secateur {
 
-/// What of the heads' picture a point is on. A header stands for its whole row or column.
+/// The part of the heads' picture under a point. A header stands for its whole row or column.
 struct HeadsPlace {
     enum class Kind { cell, layerHeader, headHeader };
     Kind kind = Kind::cell;
     HeadId head; ///< for a header, the first cell behind it
 };
 
-/// The drawn grid of heads: cells, headers, switches and a bar of the mean beside each layer, the colour bar,
-/// the hatches of what is cut, and the outlines of selected and hovered cells. Knows where everything is, decides
-/// nothing.
+/// The drawn grid of heads: cells, headers, switches and a bar of the mean beside each layer, the colour bar, the
+/// hatches of cuts, and the outlines of selected and hovered cells. Only draws and finds places; HeadsGrid reacts to
+/// the mouse.
 class HeadsPicture {
 public:
     static constexpr double zoomPerNotch = 0.8; ///< of the wheel, or for one key
@@ -46,14 +46,14 @@ public:
     void setModel(const ModelSpec& spec);
     /// @param values [layers, heads]; NaN = not known
     void setValues(const Matrix& values, const ColourScale& scale, const QString& label);
-    /// @param values [layers, heads] places in the names; NaN = not known
+    /// @param values [layers, heads] indices of names; NaN = not known
     void setClasses(const Matrix& values, const QStringList& names, const QString& label);
     void setSelected(const std::set<HeadId>& heads);
-    /// @param count cells from this one on, for a KV group
+    /// @param count cells of the frame, from the head on: those of a KV group
     void setActive(std::optional<HeadId> head, int count);
     void setHovered(std::optional<HeadId> head, int count);
     void setLasso(const QPolygonF& lasso);
-    /// [layers][heads] false = steps back; empty = none does
+    /// @param passing [layers][heads] false = drawn paler; empty = all pass
     void setPassing(const std::vector<std::vector<bool>>& passing);
     void setCuts(const std::vector<LayerCuts>& layers);
     void setHoveredSwitch(std::optional<LayerSwitch> hovered);
@@ -61,7 +61,7 @@ public:
     void setThreshold(std::optional<double> value);
 
     std::optional<HeadsPlace> placeAt(QPointF point) const;
-    /// The cell under or nearest to a point; of headers and points outside too.
+    /// The cell nearest to a point, which may be on a header or outside.
     HeadId nearest(QPointF point) const;
     QRect cellRect(HeadId head) const;
     const LayerSwitches& switches() const;
@@ -72,10 +72,10 @@ public:
     void resize(const QSize& size);
     void zoom(double factor, QPointF about);
     void pan(QPointF pixels);
-    /// Scrolls only as far as needed.
+    /// Scrolls just far enough to show a head.
     void reveal(HeadId head);
     void resetZoom();
-    /// Whether no scrolling is needed.
+    /// Whether the whole grid fits on screen.
     bool showsEverything() const;
 
 private:

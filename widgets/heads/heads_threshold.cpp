@@ -1,7 +1,7 @@
 #include "widgets/heads/heads_threshold.h"
 
-#include "analysis/strategies/cut_lowest.h"
 #include "analysis/base/text.h"
+#include "analysis/strategies/cut_lowest.h"
 #include "widgets/document/mask_editor.h"
 
 #include <algorithm>
@@ -38,7 +38,7 @@ bool HeadsThreshold::isOffered() const {
     return end() != PruneFirst::neither && m_values.rows() == m_masks->spec().layers.size() && !m_values.empty();
 }
 
-/// Another hand changed the mask: the threshold no longer says what is cut.
+/// After a change of the mask by anything else, the threshold no longer describes it.
 void HeadsThreshold::followMask() {
     if (m_result && *m_result == m_masks->mask())
         return;
@@ -127,7 +127,7 @@ void HeadsThreshold::cut(double threshold, const QString& action, bool repeats) 
     emit changed();
 }
 
-/// Values at which a threshold would cut one more, from the end to cut first.
+/// Values that a moving threshold passes, from the end that is pruned first.
 std::vector<double> HeadsThreshold::levels() const {
     std::vector<double> levels;
     const PruningMask& base = m_result ? m_base : m_masks->mask();
@@ -159,7 +159,7 @@ void HeadsThreshold::step(int units) {
     const auto next = static_cast<std::size_t>(then);
     const double beforeAll =
         end() == PruneFirst::low ? -std::numeric_limits<double>::infinity() : std::numeric_limits<double>::infinity();
-    // Between two values, so that "below" and "above" are true of it.
+    // Between two values, so that "below" and "above" are both true.
     const double threshold = then == 0            ? beforeAll
                              : next == all.size() ? all.back()
                                                   : std::midpoint(all[next - 1], all[next]);
@@ -170,19 +170,19 @@ QString HeadsThreshold::text() const {
     if (!marker())
         return {};
     const std::vector<Place> places = beyond(*marker());
-    const auto left = static_cast<std::size_t>(std::ranges::count_if(places, [&](Place place) {
+    const auto spared = static_cast<std::size_t>(std::ranges::count_if(places, [&](Place place) {
         return m_masks->isProtected().covers(m_masks->spec(), unit(), place.first, place.second);
     }));
     if (places.empty())
         return tr("no heads cut by a threshold");
-    const QString count = counted(places.size() - left);
+    const QString count = counted(places.size() - spared);
     const bool all = std::isinf(*marker());
     const QString limit = QString::fromStdString(significant(*marker()));
     QString text = all                        ? count
                    : end() == PruneFirst::low ? tr("%1 below %2").arg(count, limit)
                                               : tr("%1 above %2").arg(count, limit);
-    if (left > 0)
-        text += tr(" · %1 protected left alone").arg(left);
+    if (spared > 0)
+        text += tr(" · %1 protected left alone").arg(spared);
     return text;
 }
 

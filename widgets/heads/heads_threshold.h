@@ -15,30 +15,30 @@ namespace secateur {
 
 class MaskEditor;
 
-/// Cuts what lies beyond a threshold on the metric that is shown: heads, or KV groups where it is of those. A threshold
-/// that is moved starts from the mask that was there before it, as long as nothing else was cut since.
+/// Cuts the heads, or KV groups, whose value of the metric on screen lies beyond a threshold. A threshold that is moved
+/// starts from the mask before it, as long as nothing else has changed the mask since.
 class HeadsThreshold : public QObject {
     Q_OBJECT
 
 public:
     HeadsThreshold(MaskEditor* masks, QObject* parent);
 
-    /// @param result of a metric of heads or KV groups; null = there is none. Its values are copied
-    /// @param filter that left some of them out; empty = none did
+    /// @param result of a metric of heads or KV groups, copied; null = none
+    /// @param filter that excluded some heads from the result; empty = none
     void setResult(const MetricResult* result, const std::string& filter = {});
     bool isOffered() const;
-    /// Neither = no threshold makes sense.
+    /// The metric's pruning direction; neither = no threshold is offered.
     PruneFirst end() const { return m_metric.info ? m_metric.info->pruneFirst : PruneFirst::neither; }
 
-    /// Shows what the threshold would cut.
+    /// Shows the cuts of a threshold as the editor's preview.
     void preview(double threshold);
-    /// Cuts what is previewed, as one step of undo.
+    /// Makes the previewed cuts, as one step of undo.
     void apply();
     void cancel();
-    /// Moves the threshold past so many heads (or KV groups) at once, and cuts.
+    /// Moves the threshold past so many values at once, and cuts.
     void step(int units);
 
-    /// Where it stands; empty when the mask is not what a threshold made of it.
+    /// The threshold; empty when the mask was changed otherwise since.
     std::optional<double> marker() const { return m_dragged ? m_dragged : m_applied; }
     /// "37 heads below 0.0123"; empty without a threshold.
     QString text() const;
@@ -52,11 +52,11 @@ private:
     void followMask();
     CutUnit unit() const { return m_metric.info->scope == Scope::kvGroup ? CutUnit::kvGroup : CutUnit::head; }
     double valueAt(Place place) const;
-    /// Whatever is cut or protected there.
+    /// Heads or KV groups with values beyond the threshold, cut and protected ones too.
     std::vector<Place> beyond(double threshold) const;
     std::vector<double> levels() const;
     PruningMask masked(const PruningMask& base, double threshold) const;
-    /// Cutting as many of the lowest comes to the same.
+    /// That of the strategy by_metric with a budget of as many units: it makes the same mask.
     std::optional<MaskProvenance> provenance(double threshold) const;
     QString counted(std::size_t units) const;
     void cut(double threshold, const QString& action, bool repeats);

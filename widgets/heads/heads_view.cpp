@@ -10,6 +10,7 @@
 #include "widgets/document/measurements.h"
 #include "widgets/document/selection.h"
 #include "widgets/heads/hatch_legend.h"
+#include "widgets/heads/heads_cuts.h"
 #include "widgets/heads/heads_grid.h"
 #include "widgets/heads/heads_threshold.h"
 #include "widgets/heads/mask_actions.h"
@@ -138,17 +139,17 @@ void HeadsView::connectAll() {
         const QAction* chosen = m_tools->checkedAction();
         m_grid->setTool(chosen ? static_cast<HeadsGrid::Tool>(chosen->data().toInt()) : HeadsGrid::Tool::select);
     });
-    connect(m_grid, &HeadsGrid::hinted, this, &HeadsView::tellHead);
+    connect(m_grid, &HeadsGrid::hinted, this, &HeadsView::updateHoverText);
     for (const auto signal : {&MaskEditor::maskChanged, &MaskEditor::protectionChanged})
-        connect(m_document->masks(), signal, this, &HeadsView::tellHead);
+        connect(m_document->masks(), signal, this, &HeadsView::updateHoverText);
     connect(m_document->masks(), &MaskEditor::listChanged, this, &HeadsView::showLegend);
     connect(m_grid, &HeadsGrid::toolTipRequested, this, &HeadsView::showToolTip);
     connect(m_actions, &FigureActions::failed, this, &HeadsView::failed);
-    connect(m_selection, &Selection::hoverChanged, this, &HeadsView::tellHead);
-    connect(m_selection, &Selection::changed, this, &HeadsView::tellHead);
+    connect(m_selection, &Selection::hoverChanged, this, &HeadsView::updateHoverText);
+    connect(m_selection, &Selection::changed, this, &HeadsView::updateHoverText);
 }
 
-void HeadsView::tellHead() {
+void HeadsView::updateHoverText() {
     const std::optional<HeadId> head = m_selection->hovered() ? m_selection->hovered() : m_selection->active();
     const QString text = !m_grid->hint().isEmpty() ? m_grid->hint() : head ? m_readout.describe(*head) : QString();
     m_grid->setAccessibleDescription(text);
@@ -162,7 +163,7 @@ void HeadsView::showLegend() {
                        QString::fromStdString(masks.comparedName()));
 }
 
-/// Takes over what is open now and how it was looked at.
+/// Takes over the open model and the session's view of it.
 void HeadsView::restore() {
     const auto& view = m_document->session().view;
     const auto metric = view.find("heads.metric");
@@ -209,7 +210,7 @@ void HeadsView::refresh() {
     m_colours->setVisible(classes.isEmpty());
     m_grid->setValues(values, m_colours->scale(), label, m_readout.isByGroup(), classes);
     offerThreshold();
-    tellHead();
+    updateHoverText();
 }
 
 void HeadsView::setFilter(const HeadFilter* filter) {

@@ -2,8 +2,8 @@
 
 #include "analysis/figures/figure.h"
 #include "analysis/metrics/metric.h"
-#include "widgets/results/head_readout.h"
 #include "widgets/heads/heads_grid.h"
+#include "widgets/results/head_readout.h"
 
 #include <QWidget>
 
@@ -26,23 +26,23 @@ class MaskActions;
 class ResultCombo;
 class Selection;
 
-/// The layers x heads heat map of one metric, with the shared selection drawn on it and made in it.
+/// The layers x heads heat map of one metric. It shows the shared selection and changes it.
 class HeadsView : public QWidget {
     Q_OBJECT
 
 public:
     HeadsView(Document* document, Selection* selection, QWidget* parent = nullptr);
 
-    /// Heads that do not pass step back, and no threshold cuts them.
+    /// Heads that do not pass are drawn paler, and no threshold cuts them.
     void setFilter(const HeadFilter* filter);
-    /// What is on screen, as a value to copy, save or draw elsewhere; without cells when nothing is measured.
+    /// The picture on screen, to copy, save or draw elsewhere; without cells when nothing is measured.
     Figure currentFigure() const;
-    /// Key of the result that is chosen, measured or not.
+    /// Key of the chosen result, measured or not.
     std::string resultId() const;
     /// Copying and saving, for the window's menus; they are also in the context menu.
     FigureActions* figureActions() const { return m_actions; }
     HeadsGrid* grid() const { return m_grid; }
-    /// What can be done to the mask, for the window's menus; also in the context menu.
+    /// Actions on the mask, for the window's menus; also in the context menu.
     MaskActions* maskActions() const { return m_maskActions; }
     QList<QAction*> tools() const;
 
@@ -56,11 +56,11 @@ public slots:
 signals:
     /// One line on the cell under the pointer, else on the active cell; empty when there is neither.
     void hoverText(const QString& text);
-    /// The picture is of another result now.
+    /// Another result is on screen.
     void resultShown(const QString& resultId);
-    /// A person wants what measures these results as a command line.
+    /// The command line that measures these results is to be copied.
     void commandWanted(const std::vector<std::string>& keys);
-    /// Saving a picture did not work.
+    /// A picture could not be saved.
     void failed(const QString& message);
 
 protected:
@@ -76,10 +76,10 @@ private:
     void keep();
     void refresh();
     void offerThreshold();
-    /// Of what is on screen: what is chosen, or what stands for it while two measurements are compared.
+    /// Key of the result on screen: the chosen one, or its difference while two measurements are compared.
     std::string shownKey() const;
-    /// Says what the hovered head, or else the active one, has.
-    void tellHead();
+    /// On the hovered head, else on the active one.
+    void updateHoverText();
     void showToolTip(const QPoint& globalPosition);
 
     Document* m_document;
@@ -88,7 +88,7 @@ private:
     QWidget* m_controls;
     ResultCombo* m_metric;
     ColourControls* m_colours;
-    QActionGroup* m_tools; ///< none chosen = to select
+    QActionGroup* m_tools; ///< none checked = select
     QStackedWidget* m_stack;
     HeadsGrid* m_grid;
     HatchLegend* m_legend;

@@ -11,6 +11,7 @@
 #include <set>
 
 class QAction;
+class QCursor;
 class QMenu;
 class QWidget;
 
@@ -19,17 +20,17 @@ namespace secateur {
 class MaskEditor;
 class Selection;
 
-/// What can be done to the mask with what is selected, for menus, keys and the palette. The keys work in one picture.
+/// Actions on the mask and the selected heads and layers, for menus, keys and the palette.
 class MaskActions : public QObject {
     Q_OBJECT
 
 public:
-    /// @param picture where the keys work
+    /// @param picture the widget in which the keys work
     MaskActions(MaskEditor* masks, Selection* selection, QWidget* picture);
 
     const QList<QAction*>& all() const { return m_all; }
     void fill(QMenu* menu) const;
-    /// Whole layers are acted on in this one instead of those of the selection, for a menu about a layer's label.
+    /// Actions on layers apply to this one, unless it has selected heads: for a menu on a layer's label.
     void setLayer(std::optional<int> layer);
 
 private:
@@ -55,8 +56,33 @@ private:
     QList<QAction*> m_all;
     QList<QAction*> m_ofHeads;  ///< enabled while heads are selected
     QList<QAction*> m_ofLayers; ///< enabled while there are layers to act on
-    QList<QAction*> m_ends;     ///< a group of the menu ends with these
+    QList<QAction*> m_ends;     ///< each the last of a group in the menu
     std::optional<int> m_layer;
 };
+
+/// Cutting by drag: every painted head gets the state that the first one is given. The editor's preview shows it during
+/// the drag; afterwards it is one step of undo.
+class HeadsShears {
+public:
+    explicit HeadsShears(MaskEditor* masks)
+        : m_masks(masks) {}
+
+    /// The drag cuts if one of these heads is not cut, else restores.
+    void begin(const std::set<HeadId>& heads);
+    void paint(const std::set<HeadId>& heads);
+    void apply();
+    void cancel();
+
+private:
+    MaskEditor* m_masks;
+    std::set<HeadId> m_painted;
+    bool m_cut = true;
+};
+
+/// An open pair of shears with its point at the pointer.
+const QCursor& shearsCursor();
+
+/// Whether "cut or restore" cuts these heads: if some unprotected head is not cut, or if no head is cut.
+bool wouldCut(const MaskEditor& masks, const std::set<HeadId>& heads);
 
 } // namespace secateur

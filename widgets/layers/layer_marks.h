@@ -1,61 +1,101 @@
 #pragma once
 
 #include "analysis/masks/pruning_mask.h"
-#include "widgets/plot/plot_theme.h"
+#include "widgets/plot/plot_drawing.h"
 
 #include <QBrush>
 #include <QString>
+#include <QWidget>
 
 #include <vector>
 
-class QCPAxis;
+class QLabel;
+class QPainter;
 
 namespace secateur {
 
 class MaskEditor;
 
-/// How much of a cut there is: only in the preview, or in the mask too.
+/// Whether a unit is dropped: real = by the mask and its preview, preview = by one of them alone.
 enum class Cut { none, preview, real };
 
-/// What a picture over the layers shows of one layer's cuts.
+/// One layer's cuts as a picture over the layers shows them.
 struct LayerMark {
-    Cut attention = Cut::none; ///< dropped; of a dropped block, the block alone is marked
+    Cut attention = Cut::none; ///< dropped
     Cut mlp = Cut::none;
     Cut block = Cut::none;
     Cut bypass = Cut::none;
     double alpha = 1;        ///< of the bypass
-    double heads = 0;        ///< share cut one by one, 0 to 1
+    double heads = 0;        ///< share cut one by one, from 0 to 1
     double headsPreview = 0; ///< the same, by the preview
     double neurons = 0;
     double neuronsPreview = 0;
     bool operator==(const LayerMark&) const = default;
 };
 
-/// One for each layer of the current mask. @param attention false = leaves out what is cut of attention
+/// One mark for each layer of the current mask. @param attention false = without cuts of attention
 std::vector<LayerMark> layerMarks(const MaskEditor& masks, bool attention);
 
-/// "attention dropped · 120 of 1,536 neurons cut (7.8 %)"; empty where nothing is cut, or where there
-/// is no such layer.
+/// "attention dropped · 120 of 1,536 neurons cut (7.8 %)"; empty where nothing is cut, or if there is no such layer.
 QString cutSummary(const PruningMask& mask, int index);
 
-/// Which way hatching goes: attention's lines come from the lower left, an MLP's from the upper left.
+/// Direction of hatching: attention's lines come from the lower left, an MLP's from the upper left.
 enum class Slant { up, down, both };
 
-/// Thin lines with nothing between them, which go on in the box beside.
+/// Thin lines with nothing between them, continuous from one box to the next.
 /// @param period between lines, in units of the theme
 QBrush slantBrush(Slant slant, Cut cut, double period, const PlotTheme& theme, double pixelRatio);
 
-/// Hatched bands behind the lines of a picture for parts that are cut as a whole, and below it a strip of bars for the
-/// shares of heads (left) and neurons (right) that are cut one by one. A handle: the drawing belongs to the plot.
-class LayerMarks {
+/// From half a step before a layer to half a step behind it, as high as the axis rect.
+/// @param width share of the step
+QRect layerColumn(const QCPAxis& layers, int layer, double width = 1);
+
+/// Hatched bands behind the lines of a picture for units that are dropped as a whole, and below it a strip of bars for
+/// the shares of heads (left) and neurons (right) that are cut one by one.
+class LayerMarks : public PlotDrawing {
 public:
-    LayerMarks(QCPAxis* layers, const PlotTheme& theme);
+    LayerMarks(QCPAxis* axis, const PlotTheme& theme);
 
     void setLayers(const std::vector<LayerMark>& layers);
 
+protected:
+    QRect clipRect() const override;
+    void draw(QCPPainter& painter) override;
+
 private:
-    class Drawing;
-    Drawing* m_drawing;
+    void tint(QPainter& painter, const QRect& box, Cut cut) const;
+    void hatch(QPainter& painter, const QRect& box, Slant slant, Cut cut, double period) const;
+    void drawBands(QPainter& painter, int layer, const LayerMark& mark) const;
+    void drawAlpha(QPainter& painter, const QRect& band, const LayerMark& mark) const;
+    void drawBars(QPainter& painter, int layer, const LayerMark& mark) const;
+    void drawBar(QPainter& painter, const QRect& room, Slant slant, double share, double previewed) const;
+
+    QCPAxis* m_axis;
+    std::vector<LayerMark> m_layers;
+};
+
+/// One line under a picture over the layers: the legend of its hatches and bars. Hidden while nothing is cut.
+class LayerMarksLegend : public QWidget {
+    Q_OBJECT
+
+public:
+    explicit LayerMarksLegend(QWidget* parent = nullptr);
+
+    void setLayers(const std::vector<LayerMark>& layers);
+    /// "attention dropped · neurons cut"
+    QString text() const;
+
+protected:
+    void changeEvent(QEvent* event) override;
+
+private:
+    struct Entry {
+        QLabel* picture;
+        QLabel* text;
+    };
+    void draw();
+
+    std::vector<Entry> m_entries;
 };
 
 } // namespace secateur

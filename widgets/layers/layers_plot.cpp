@@ -2,7 +2,6 @@
 
 #include "widgets/document/head_filter.h"
 #include "widgets/document/mask_editor.h"
-#include "widgets/plot/plot_theme.h"
 #include "widgets/document/selection.h"
 
 #include <QHelpEvent>
@@ -17,77 +16,45 @@
 
 namespace secateur {
 
-namespace {
-
-/// From half a step before a layer to half a step behind it.
-QRect columnOf(const QCPAxisRect& rect, int layer) {
-    const QCPAxis* axis = rect.axis(QCPAxis::atBottom);
-    const int left = static_cast<int>(std::lround(axis->coordToPixel(layer - 0.5)));
-    const int right = static_cast<int>(std::lround(axis->coordToPixel(layer + 0.5)));
-    return {left, rect.top(), right - left, rect.height()};
-}
-
-} // namespace
-
-/// Bands behind the lines for selected layers, a lighter one with a line for the hovered one.
-class LayersPlot::Marks : public QCPLayerable {
+/// Bands behind the lines for selected layers, a paler one with a line for the hovered layer.
+class LayersPlot::Marks : public PlotDrawing {
 public:
-    Marks(QCPAxisRect* rect, const PlotTheme& colours)
-        : QCPLayerable(rect->parentPlot(), "grid", rect)
-        , theme(colours)
-        , m_rect(rect) {
-        setParent(rect);
-    }
+    Marks(QCPAxisRect* rect, const PlotTheme& theme)
+        : PlotDrawing(rect, Layer::grid, theme) {}
 
-    PlotTheme theme;
     std::set<int> layers;
     std::optional<int> hovered;
 
-    QCPAxis* axis() const { return m_rect->axis(QCPAxis::atBottom); }
+    QCPAxis* axis() const { return rect()->axis(QCPAxis::atBottom); }
 
 protected:
-    QRect clipRect() const override { return m_rect->rect(); }
-    void applyDefaultAntialiasingHint(QCPPainter* painter) const override { painter->setAntialiasing(false); }
-    void draw(QCPPainter* painter) override {
-        QColor band = theme.accent;
+    void draw(QCPPainter& painter) override {
+        QColor band = theme().accent;
         band.setAlphaF(0.2F);
         for (const int layer : layers)
-            painter->fillRect(columnOf(*m_rect, layer), band);
+            painter.fillRect(layerColumn(*axis(), layer), band);
         if (hovered) {
-            const QRect whole = columnOf(*m_rect, *hovered);
-            painter->fillRect(whole, theme.absent);
+            const QRect whole = layerColumn(*axis(), *hovered);
+            painter.fillRect(whole, theme().absent);
             const int x = whole.center().x();
-            painter->fillRect(QRect(x, whole.top(), theme.length(1), whole.height()), theme.muted);
+            painter.fillRect(QRect(x, whole.top(), theme().length(1), whole.height()), theme().muted);
         }
     }
-
-private:
-    QCPAxisRect* m_rect;
 };
 
-/// Lets layers step back that a filter leaves out.
-class LayersPlot::Veil : public QCPLayerable {
+/// A veil over layers that a filter excludes.
+class LayersPlot::Veil : public PlotDrawing {
 public:
-    Veil(QCPAxisRect* rect, const PlotTheme& colours)
-        : QCPLayerable(rect->parentPlot(), "overlay", rect)
-        , m_rect(rect)
-        , m_veil(colours.veil()) {
-        setParent(rect);
-    }
+    Veil(QCPAxisRect* rect, const PlotTheme& theme)
+        : PlotDrawing(rect, Layer::overlay, theme) {}
 
     std::set<int> layers;
 
 protected:
-    QRect clipRect() const override { return m_rect->rect(); }
-    void applyDefaultAntialiasingHint(QCPPainter* painter) const override { painter->setAntialiasing(false); }
-    void draw(QCPPainter* painter) override {
+    void draw(QCPPainter& painter) override {
         for (const int layer : layers)
-            painter->fillRect(columnOf(*m_rect, layer), m_veil);
+            painter.fillRect(layerColumn(*rect()->axis(QCPAxis::atBottom), layer), theme().veil());
     }
-
-private:
-    QCPAxisRect* m_rect;
-    QColor m_veil;
 };
 
 LayersPlot::LayersPlot(MaskEditor* masks, Selection* selection, Marked marked, QWidget* parent)
@@ -139,12 +106,12 @@ void LayersPlot::painted() {
     m_marks->hovered = hoveredLayer();
     m_veil = new Veil(plot()->axisRect(), themeOf(*this));
     followFilter();
-    m_cutMarks.emplace(m_marks->axis(), themeOf(*this));
+    m_cutMarks = new LayerMarks(m_marks->axis(), themeOf(*this));
     m_cutMarks->setLayers(m_cuts);
     followSelection();
 }
 
-/// A plot that nobody sees counts no neurons.
+/// A plot that is not visible counts no neurons.
 void LayersPlot::followMask() {
     if (!isVisible())
         return;
@@ -264,7 +231,7 @@ void LayersPlot::press(int layer, Qt::KeyboardModifiers modifiers) {
     if (!modifiers.testFlag(Qt::ShiftModifier))
         m_anchor = layer;
     selectUpTo(layer);
-    if (pressed.empty()) { // the selection, which is of heads, cannot hold it
+    if (pressed.empty()) { // a layer without heads is not part of the selection of heads
         setCurrent(layer);
         followSelection();
     }
@@ -283,7 +250,7 @@ void LayersPlot::selectUpTo(int layer) {
     m_selection->select(result, Selection::Mode::replace, result.contains(first) ? std::optional(first) : std::nullopt);
 }
 
-/// Gives up what is under way: a drag, then a preview, then the selection.
+/// Cancels one thing: a drag, else a preview, else the selection.
 bool LayersPlot::escape() {
     if (!m_dragging && m_masks->preview()) {
         m_masks->setPreview({});

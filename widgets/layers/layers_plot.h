@@ -2,8 +2,8 @@
 
 #include "analysis/base/head_id.h"
 #include "analysis/model/model_spec.h"
-#include "widgets/plot/figure_widget.h"
 #include "widgets/layers/layer_marks.h"
+#include "widgets/plot/figure_widget.h"
 
 #include <optional>
 #include <set>
@@ -14,27 +14,27 @@ class HeadFilter;
 class MaskEditor;
 class Selection;
 
-/// A figure over the layers, in which they are selected: click, Ctrl to toggle, Shift to extend, drag, arrows. A
-/// selected layer stands for its heads. What the mask cuts is marked.
+/// A figure over the layers, in which layers are selected: click, Ctrl to toggle, Shift to extend, drag, arrows. A
+/// selected layer stands for its heads. Cuts of the mask are marked.
 class LayersPlot : public FigureWidget {
     Q_OBJECT
 
 public:
-    /// What of the mask is marked.
+    /// Cuts that are marked.
     enum class Marked { everything, mlp };
 
     LayersPlot(MaskEditor* masks, Selection* selection, Marked marked, QWidget* parent);
 
     void setModel(const ModelSpec& spec);
-    /// Layers without a head that passes step back.
+    /// Layers without a head that passes are drawn paler.
     void setFilter(const HeadFilter* filter);
-    /// Here or in another view.
+    /// Hovered in this view or in another.
     std::optional<int> hoveredLayer() const;
-    /// The one that keys move from: the active head's, or one without heads that was chosen here.
+    /// The layer that keys move from: the active head's, or one without heads that was chosen in this view.
     std::optional<int> currentLayer() const { return m_current; }
-    /// Those that are marked as selected.
+    /// Layers of the selected heads, and the current one.
     std::set<int> selectedLayers() const;
-    /// Selects the layer at a point alone, unless it is selected already: a menu opens there.
+    /// Selects the layer at a point, unless it is selected already: a menu opens there.
     void selectForMenu(QPointF point);
     /// The middle of a layer on the axis.
     QPoint position(int layer) const;
@@ -79,17 +79,17 @@ private:
     Selection* m_selection;
     Marked m_marked;
     const HeadFilter* m_filter = nullptr;
-    Marks* m_marks = nullptr; ///< belongs to the plot
-    Veil* m_veil = nullptr;   ///< too
-    std::optional<LayerMarks> m_cutMarks;
+    Marks* m_marks = nullptr; ///< these three belong to the plot
+    Veil* m_veil = nullptr;
+    LayerMarks* m_cutMarks = nullptr;
     std::vector<LayerMark> m_cuts;
     ModelSpec m_spec;
     std::optional<int> m_current;
     bool m_dragging = false;
     bool m_removes = false;
     int m_anchor = 0;
-    std::set<HeadId> m_before;  ///< kept by this drag
-    std::set<HeadId> m_restore; ///< what Esc brings back
+    std::set<HeadId> m_before;  ///< selection that this drag adds to or removes from
+    std::set<HeadId> m_restore; ///< selection that Esc restores
 };
 
 } // namespace secateur

@@ -9,12 +9,10 @@
 #include "widgets/document/head_filter.h"
 #include "widgets/document/mask_editor.h"
 #include "widgets/document/measurements.h"
-#include "widgets/layers/layer_cuts.h"
-#include "widgets/layers/layer_marks_legend.h"
-#include "widgets/layers/layers_plot.h"
+#include "widgets/layers/layers_panel.h"
 #include "widgets/plot/figure_actions.h"
 #include "widgets/plot/plot_range.h"
-#include "widgets/plot/plot_scale.h"
+#include "widgets/results/colour_controls.h"
 #include "widgets/results/metric_names.h"
 
 #include <QCheckBox>
@@ -26,7 +24,6 @@
 #include <QStackedWidget>
 #include <QTimer>
 #include <QToolButton>
-#include <QToolTip>
 
 #include <algorithm>
 #include <cmath>
@@ -38,7 +35,7 @@ namespace {
 constexpr int layersFrameMs = 16;
 constexpr int metricsAtFirst = 2;
 
-/// Stays open while boxes are ticked.
+/// A menu that stays open while its entries are checked.
 class TickMenu : public QMenu {
 public:
     using QMenu::QMenu;
@@ -60,7 +57,7 @@ std::vector<double> allValues(const Figure& figure) {
     return values;
 }
 
-std::string inShort(double value, double error) {
+std::string shortWithError(double value, double error) {
     return withError(value, error) + (error > 0 ? " (estimate)" : "");
 }
 
@@ -87,13 +84,14 @@ LayersView::LayersView(Document* document, Selection* selection, QWidget* parent
     , m_logarithmic(new QCheckBox(tr("&Log")))
     , m_estimates(new QLabel)
     , m_stack(new QStackedWidget)
-    , m_plot(new LayersPlot(document->masks(), selection, LayersPlot::Marked::everything, m_stack))
-    , m_legend(new LayerMarksLegend)
+    , m_panel(new LayersPanel(document->masks(), selection, LayersPlot::Marked::everything,
+                              [this](int layer, bool exact) { return valuesAt(layer, exact); }))
+    , m_plot(m_panel->plot())
     , m_actions(new FigureActions(this, [this] { return currentFigure(); }))
     , m_refresh(new QTimer(this)) {
     m_metrics->setPopupMode(QToolButton::InstantPopup);
     m_metrics->setMenu(m_menu);
-    m_metrics->setToolTip(tr("Metrics to draw over one another"));
+    m_metrics->setToolTip(tr("Metrics to draw in one plot"));
     m_logarithmic->setAccessibleName(tr("Logarithmic values"));
     m_menu->setToolTipsVisible(true);
 
@@ -109,20 +107,9 @@ LayersView::LayersView(Document* document, Selection* selection, QWidget* parent
         tr("An estimate is drawn as a light bar with whiskers of ±%1 standard errors.\nIts point is "
            "hollow while it may change places with another layer.\nExact values replace it.")
             .arg(whiskerErrors));
-    auto* empty = new QLabel(tr("Drop a model folder or file here"));
-    empty->setAlignment(Qt::AlignCenter);
-    empty->setEnabled(false);
-    auto* none = new QLabel(tr("Choose a metric above, or measure one"));
-    none->setAlignment(Qt::AlignCenter);
-    none->setEnabled(false);
-    auto* picture = new QWidget;
-    auto* column = new QVBoxLayout(picture);
-    column->setContentsMargins(0, 0, 0, 0);
-    column->setSpacing(0);
-    column->addWidget(m_plot, 1);
-    column->addWidget(m_legend);
-    for (QWidget* page : {static_cast<QWidget*>(empty), static_cast<QWidget*>(none), picture})
-        m_stack->addWidget(page);
+    m_stack->addWidget(emptyPage(tr("Drop a model folder or file here")));
+    m_stack->addWidget(emptyPage(tr("Choose a metric above, or measure one")));
+    m_stack->addWidget(m_panel);
     auto* layout = new QVBoxLayout(this);
     layout->setContentsMargins(0, 0, 0, 0);
     layout->setSpacing(0);
@@ -152,14 +139,8 @@ void LayersView::connectAll() {
         keep();
         refresh();
     });
-    connect(m_plot, &LayersPlot::toolTipRequested, this, &LayersView::showToolTip);
-    connect(m_plot, &LayersPlot::layerHovered, this, &LayersView::tellLayer);
-    connect(m_plot, &LayersPlot::currentLayerChanged, this, &LayersView::tellLayer);
     connect(m_plot, &LayersPlot::cutWanted, this, &LayersView::cutOrRestore);
-    connect(m_plot, &LayersPlot::marksChanged, this, [this] {
-        m_legend->setLayers(m_plot->marks());
-        tellLayer();
-    });
+    connect(m_panel, &LayersPanel::hoverText, this, &LayersView::hoverText);
     connect(m_actions, &FigureActions::failed, this, &LayersView::failed);
 }
 
@@ -172,18 +153,22 @@ void LayersView::setFilter(const HeadFilter* filter) {
     });
 }
 
+LayerMarksLegend* LayersView::legend() const {
+    return m_panel->legend();
+}
+
 void LayersView::cutOrRestore() {
-    Sublayer part = Sublayer::attention;
+    LayerUnit unit = LayerUnit::attention;
     for (const QString& id : m_chosen) {
         if (!m_document->measurements()->result(id.toStdString()))
             continue;
-        part = id.startsWith("mlp_") ? Sublayer::mlp : id.startsWith("block_") ? Sublayer::block : part;
+        unit = id.startsWith("mlp_") ? LayerUnit::mlp : id.startsWith("block_") ? LayerUnit::block : unit;
         break;
     }
-    toggle(*m_document->masks(), m_plot->selectedLayers(), part);
+    m_panel->toggle(unit);
 }
 
-/// Takes over what is open now and how it was looked at.
+/// Takes over the open model and the session's view of it.
 void LayersView::restore() {
     const auto& view = m_document->session().view;
     const auto chosen = view.find("layers.metrics");
@@ -243,19 +228,16 @@ void LayersView::refresh() {
 void LayersView::follow() {
     Figure figure = currentFigure();
     const std::vector<double> values = allValues(figure);
-    m_logarithmic->setEnabled(spreadsWidely(values));
-    m_logarithmic->setToolTip(m_logarithmic->isEnabled()
-                                  ? tr("Logarithmic values")
-                                  : tr("For values that are positive and spread over 100 times"));
-    figure.y.logarithmic = figure.rightY.logarithmic = m_logarithmic->isEnabled() && m_logarithmic->isChecked();
+    offerLogarithm(*m_logarithmic, values, tr("Logarithmic values"));
+    figure.y.logarithmic = figure.rightY.logarithmic = logarithmic();
     if (!std::isnan(finiteRange(values).first))
         keepAxesSteady(figure);
-    figure.title.clear(); // the window says which model it is
+    figure.title.clear(); // the window names the model
     m_actions->setEnabled(!figure.series.empty());
     m_stack->setCurrentIndex(!m_document->isOpen() ? 0 : figure.series.empty() ? 1 : 2);
     m_estimates->setText(QString::fromStdString(estimatesIn(figure)));
     m_plot->setFigure(figure);
-    tellLayer();
+    m_panel->updateHoverText();
 }
 
 void LayersView::keepAxesSteady(Figure& figure) {
@@ -267,6 +249,10 @@ void LayersView::keepAxesSteady(Figure& figure) {
     };
     keep(m_left, figure.y, false);
     keep(m_right, figure.rightY, true);
+}
+
+bool LayersView::logarithmic() const {
+    return m_logarithmic->isEnabled() && m_logarithmic->isChecked();
 }
 
 std::vector<std::string> LayersView::shownIds() const {
@@ -298,18 +284,18 @@ Figure LayersView::currentFigure() const {
         return none;
     }
     const ModelCard& model = m_document->session().model;
-    const bool logarithmic = m_logarithmic->isEnabled() && m_logarithmic->isChecked();
-    Figure figure = layerSeries(model, results, logarithmic);
+    Figure figure = layerSeries(model, results, logarithmic());
     if (isFiltered) {
-        figure.caption += " Of heads, those that pass: " + m_filter->text().toStdString() + ".";
-        return figure; // which no command draws
+        figure.caption += " Means over the heads that pass the filter " + m_filter->text().toStdString() + ".";
+        return figure; // no command draws filtered means
     }
     figure.command =
-        plotText(*m_document, "layers:metrics=" + join(ids, "/") + ":log=" + (logarithmic ? "true" : "false"));
+        plotText(*m_document, "layers:metrics=" + join(ids, "/") + ":log=" + (logarithmic() ? "true" : "false"));
     return figure;
 }
 
-QStringList LayersView::valuesAt(int layer, std::string (*format)(double value, double error)) const {
+QStringList LayersView::valuesAt(int layer, bool exact) const {
+    const auto format = exact ? exactlyWithError : shortWithError;
     QStringList parts;
     const auto at = static_cast<std::size_t>(layer);
     for (const FigureSeries& series : currentFigure().series)
@@ -319,40 +305,11 @@ QStringList LayersView::valuesAt(int layer, std::string (*format)(double value, 
     return parts;
 }
 
-/// Of the layer under the pointer, else of the one that keys move from.
-void LayersView::tellLayer() {
-    const std::optional<int> layer = m_plot->hoveredLayer() ? m_plot->hoveredLayer() : m_plot->currentLayer();
-    QStringList parts = layer ? valuesAt(*layer, inShort) : QStringList();
-    if (layer) {
-        parts.prepend(QString("L%1").arg(*layer));
-        parts << cutSummary(m_document->masks()->mask(), *layer);
-        parts.removeAll(QString());
-    }
-    m_plot->setAccessibleDescription(parts.join(" · "));
-    emit hoverText(parts.join(" · "));
-}
-
-void LayersView::showToolTip(const QPoint& globalPosition) {
-    const std::optional<int> layer = m_plot->hoveredLayer();
-    if (!layer) {
-        QToolTip::hideText();
-        return;
-    }
-    QStringList lines = valuesAt(*layer, exactlyWithError);
-    lines.prepend(QString("L%1").arg(*layer));
-    lines << cutSummary(m_document->masks()->mask(), *layer);
-    lines.removeAll(QString());
-    QToolTip::showText(globalPosition, lines.join('\n'), m_plot);
-}
-
 void LayersView::contextMenuEvent(QContextMenuEvent* event) {
     if (!m_document->isOpen())
         return;
-    if (event->reason() == QContextMenuEvent::Mouse)
-        m_plot->selectForMenu(m_plot->mapFrom(this, event->pos()));
     QMenu menu(this);
-    if (const std::set<int> layers = m_plot->selectedLayers(); !layers.empty())
-        addLayerCuts(menu, *m_document->masks(), layers);
+    m_panel->addCuts(menu, *event);
     QAction* measuring =
         menu.addAction(tr("Copy metrics as co&mmand line"), this, [this] { emit commandWanted(shownIds()); });
     measuring->setEnabled(!shownIds().empty());

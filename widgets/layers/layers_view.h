@@ -22,29 +22,30 @@ class Document;
 class FigureActions;
 class HeadFilter;
 class LayerMarksLegend;
+class LayersPanel;
 class LayersPlot;
 class Selection;
 
-/// Values per layer, several metrics over one another; a click on a layer selects its heads. What is cut of a layer is
-/// marked, and cut or restored with Space or from the context menu.
+/// Values per layer of several metrics in one plot; a click on a layer selects its heads. Cuts are marked; Space and
+/// the context menu cut and restore.
 class LayersView : public QWidget {
     Q_OBJECT
 
 public:
     LayersView(Document* document, Selection* selection, QWidget* parent = nullptr);
 
-    /// Means are over the heads that pass; layers without any step back.
+    /// Means are over the heads that pass; layers without any are drawn paler.
     void setFilter(const HeadFilter* filter);
-    /// What is on screen, as a value to copy, save or draw elsewhere; without series when nothing is measured.
+    /// The picture on screen, to copy, save or draw elsewhere; without series when nothing is measured.
     Figure currentFigure() const;
     /// Copying and saving, for the window's menus; they are also in the context menu.
     FigureActions* figureActions() const { return m_actions; }
     /// Result ids.
     const QStringList& chosenMetrics() const { return m_chosen; }
-    /// Of those, the ones that there are values of.
+    /// Keys of those that have values.
     std::vector<std::string> shownIds() const;
     LayersPlot* plot() const { return m_plot; }
-    LayerMarksLegend* legend() const { return m_legend; }
+    LayerMarksLegend* legend() const;
 
 public slots:
     void chooseMetrics(const QStringList& resultIds);
@@ -52,9 +53,9 @@ public slots:
 signals:
     /// One line on the layer under the pointer, else on the current one; empty when there is neither.
     void hoverText(const QString& text);
-    /// A person wants what measures these results as a command line.
+    /// The command line that measures these results is to be copied.
     void commandWanted(const std::vector<std::string>& keys);
-    /// Saving a picture did not work.
+    /// A picture could not be saved.
     void failed(const QString& message);
 
 protected:
@@ -67,14 +68,13 @@ private:
     void listMetrics();
     /// Draws with axes that fit the values.
     void refresh();
-    /// Draws with axes that move no more than new values make them.
+    /// Draws with axes that change only where new values need it.
     void follow();
     void keepAxesSteady(Figure& figure);
-    void tellLayer();
-    /// "gate-norm = 3.21" for each line at the hovered layer.
-    QStringList valuesAt(int layer, std::string (*format)(double value, double error)) const;
-    void showToolTip(const QPoint& globalPosition);
-    /// Drops or restores what the first metric on screen is about.
+    bool logarithmic() const;
+    /// "gate-norm = 3.21" for each line at a layer. @param exact with all digits
+    QStringList valuesAt(int layer, bool exact) const;
+    /// Drops or restores the unit that the first metric on screen measures.
     void cutOrRestore();
 
     Document* m_document;
@@ -85,12 +85,12 @@ private:
     QCheckBox* m_logarithmic;
     QLabel* m_estimates;
     QStackedWidget* m_stack;
+    LayersPanel* m_panel;
     LayersPlot* m_plot;
-    LayerMarksLegend* m_legend;
     FigureActions* m_actions;
     QTimer* m_refresh;
     QStringList m_chosen;
-    std::optional<FigureAxis> m_left; ///< as drawn; absent = to be fitted
+    std::optional<FigureAxis> m_left; ///< as drawn; empty = to be fitted
     std::optional<FigureAxis> m_right;
 };
 

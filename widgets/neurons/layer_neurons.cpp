@@ -2,13 +2,10 @@
 
 #include "analysis/base/statistics.h"
 #include "analysis/base/text.h"
-#include "widgets/plot/figure_actions.h"
-#include "widgets/layers/layer_marks.h"
 #include "widgets/document/mask_editor.h"
-#include "widgets/neurons/neuron_delegate.h"
-#include "widgets/neurons/neuron_histogram.h"
-#include "widgets/neurons/neuron_table.h"
 #include "widgets/neurons/neuron_threshold.h"
+#include "widgets/neurons/neuron_values.h"
+#include "widgets/plot/figure_actions.h"
 
 #include <QApplication>
 #include <QClipboard>
@@ -94,7 +91,7 @@ void LayerNeurons::connectAll() {
     connect(m_histogram, &NeuronHistogram::released, m_threshold, &NeuronThreshold::apply);
     connect(m_histogram, &NeuronHistogram::enterPressed, m_threshold, &NeuronThreshold::apply);
     connect(m_histogram, &NeuronHistogram::stepped, this, &LayerNeurons::stepped);
-    connect(m_histogram, &NeuronHistogram::givenUp, this, &LayerNeurons::escape);
+    connect(m_histogram, &NeuronHistogram::cancelled, this, &LayerNeurons::escape);
 }
 
 void LayerNeurons::followMask() {
@@ -103,7 +100,7 @@ void LayerNeurons::followMask() {
     const std::vector<NeuronState> states = neuronStates(*m_masks, m_layer);
     m_table->setStates(states);
     m_histogram->setStates(states);
-    tell();
+    updateTitle();
 }
 
 void LayerNeurons::followThreshold() {
@@ -116,10 +113,10 @@ void LayerNeurons::followSelection() {
     for (const int row : selectedRows())
         values.push_back(m_table->valueAt(row));
     m_histogram->setSelected(values);
-    tell();
+    updateTitle();
 }
 
-void LayerNeurons::tell() {
+void LayerNeurons::updateTitle() {
     QStringList parts{m_summary};
     if (m_layer >= 0 && m_layer < m_masks->mask().layerCount()) {
         const LayerMask& layer = m_masks->mask().layer(m_layer);
@@ -189,7 +186,7 @@ void LayerNeurons::showLayer(const ModelCard& model, const MetricResult& result,
     m_figure = neuronHistogram(model, result, layer, logarithmic);
     m_figure.command = command;
     m_actions->setEnabled(measured > 0);
-    Figure untitled = m_figure; // the line above says it
+    Figure untitled = m_figure; // the line above is its title
     untitled.title.clear();
     m_histogram->setValues(untitled, values);
     if (const std::string id = result.request.resultId(); id != m_resultId) {
@@ -241,7 +238,7 @@ void LayerNeurons::contextMenuEvent(QContextMenuEvent* event) {
     menu.exec(event->globalPos());
 }
 
-/// The table has keys of its own for some of these.
+/// Before the table, which uses some of these keys itself.
 bool LayerNeurons::eventFilter(QObject* watched, QEvent* event) {
     if (watched == m_rows && event->type() == QEvent::KeyPress && runTableKey(static_cast<QKeyEvent*>(event)))
         return true;
@@ -267,7 +264,7 @@ void LayerNeurons::keyPressEvent(QKeyEvent* event) {
         QWidget::keyPressEvent(event);
 }
 
-/// Gives up a preview, then the selected rows, then the layer.
+/// Cancels one thing: a preview, else the selection of rows, else the layer.
 void LayerNeurons::escape() {
     if (m_masks->preview()) {
         m_threshold->cancel();

@@ -17,18 +17,18 @@ class NeuronHistogram;
 class NeuronTable;
 class NeuronThreshold;
 
-/// One layer's neurons: how their values are distributed, and all of them in order, the first to be cut first. Those
-/// that are selected are cut or restored with Space; a threshold on the histogram cuts all beyond it.
+/// One layer's neurons: the histogram of their values, and all of them in order, those that are pruned first on top.
+/// Space cuts or restores the selected ones; a threshold on the histogram cuts all beyond it.
 class LayerNeurons : public QWidget {
     Q_OBJECT
 
 public:
     LayerNeurons(MaskEditor* masks, NeuronThreshold* threshold, QWidget* parent = nullptr);
 
-    /// @param result may lack the layer's values as yet @param command that draws the histogram again
+    /// @param result may lack the layer's values @param command that draws the histogram again
     void showLayer(const ModelCard& model, const MetricResult& result, int layer, bool logarithmic,
                    const std::string& command);
-    /// The selected rows at full precision, as CSV; a single one as the bare value.
+    /// Copies the selected rows at full precision: as CSV, or the bare value of a single one.
     void copyValues() const;
     void selectAll();
     /// Cuts the selected neurons, or restores them when all are cut.
@@ -42,7 +42,7 @@ public:
 
 signals:
     void closeWanted();
-    /// The histogram's threshold moved with the keys. @param steps of one percent
+    /// The histogram's threshold is moved with the keys. @param steps of one per cent
     void stepped(int steps);
 
 protected:
@@ -57,9 +57,9 @@ private:
     void followMask();
     void followThreshold();
     void followSelection();
-    void tell();
+    void updateTitle();
     std::vector<int> selectedRows() const;
-    /// Neurons, in the order of the rows.
+    /// Selected neurons, in the order of the rows.
     std::vector<int> selected() const;
     bool wouldCut(const std::vector<int>& neurons) const;
     bool runTableKey(QKeyEvent* event);
@@ -73,7 +73,7 @@ private:
     QTableView* m_rows;
     FigureActions* m_actions;
     Figure m_figure;
-    QString m_summary; ///< of the values, in the title
+    QString m_summary; ///< of the values; the title begins with it
     std::string m_resultId;
     int m_layer = -1;
 };

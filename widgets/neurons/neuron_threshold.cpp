@@ -1,9 +1,18 @@
 #include "widgets/neurons/neuron_threshold.h"
 
-#include "analysis/strategies/cut_lowest.h"
 #include "analysis/base/error.h"
 #include "analysis/base/text.h"
+#include "analysis/strategies/cut_lowest.h"
 #include "widgets/document/mask_editor.h"
+
+#include <QComboBox>
+#include <QDoubleSpinBox>
+#include <QHBoxLayout>
+#include <QKeyEvent>
+#include <QLabel>
+#include <QPushButton>
+#include <QSignalBlocker>
+#include <QSlider>
 
 #include <algorithm>
 #include <cmath>
@@ -13,6 +22,8 @@
 namespace secateur {
 
 namespace {
+
+constexpr int slidesPerPercent = 10;
 
 QString withCount(std::size_t count, const char* thing) {
     return QString::fromStdString(secateur::counted(count, thing));
@@ -47,7 +58,7 @@ NeuronThreshold::NeuronThreshold(MaskEditor* masks, QObject* parent)
     connect(masks, &MaskEditor::maskChanged, this, &NeuronThreshold::followMask);
     connect(masks, &MaskEditor::protectionChanged, this, &NeuronThreshold::followMask);
     connect(masks, &MaskEditor::previewChanged, this, [this] {
-        if (m_previewed && !m_masks->preview()) { // given up elsewhere
+        if (m_previewed && !m_masks->preview()) { // cancelled elsewhere
             m_previewed.reset();
             emit changed();
         }
@@ -73,7 +84,7 @@ bool NeuronThreshold::isOffered() const {
            m_values->rows() == m_masks->spec().layers.size();
 }
 
-/// Another hand changed the mask: the threshold no longer says what is cut.
+/// After a change of the mask by anything else, the threshold no longer describes it.
 void NeuronThreshold::followMask() {
     m_previewed.reset();
     m_refusal.clear();
@@ -90,57 +101,57 @@ std::span<const double> NeuronThreshold::valuesOf(int layer) const {
     return m_values->row(row).first(std::min(neurons, m_values->columns()));
 }
 
-Protection NeuronThreshold::spared(const Wish& wish) const {
+Protection NeuronThreshold::spared(const Choice& choice) const {
     Protection spared = m_masks->isProtected();
-    if (!wish.layer)
+    if (!choice.layer)
         return spared;
-    const std::vector<int> own = m_masks->mask().tiedTo(*wish.layer);
+    const std::vector<int> own = m_masks->mask().tiedTo(*choice.layer);
     for (int layer = 0; layer < m_masks->spec().layerCount(); ++layer)
         if (std::ranges::find(own, layer) == own.end())
             spared.protectLayer(m_masks->spec(), layer);
     return spared;
 }
 
-/// As prune runs it: by_metric in each layer by itself. Of a bound, as many as it takes along.
-PruneRequest NeuronThreshold::request(const Wish& wish, std::size_t count) const {
-    const Budget budget = wish.bound ? Budget{static_cast<double>(count), false} : Budget{wish.percent, true};
-    return {byMetric(m_metric, end() == PruneFirst::high, true), budget, spared(wish).text(m_masks->spec()), 0,
-            baseOf(wish)};
+/// The request with which the strategy by_metric makes the same mask. A bound becomes a number of neurons.
+PruneRequest NeuronThreshold::request(const Choice& choice, std::size_t count) const {
+    const Budget budget = choice.bound ? Budget{static_cast<double>(count), false} : Budget{choice.percent, true};
+    return {byMetric(m_metric, end() == PruneFirst::high, true), budget, spared(choice).text(m_masks->spec()), 0,
+            baseOf(choice)};
 }
 
-const PruningMask& NeuronThreshold::baseOf(const Wish& wish) const {
-    return continues(wish) ? m_base : m_masks->mask();
+const PruningMask& NeuronThreshold::baseOf(const Choice& choice) const {
+    return continues(choice) ? m_base : m_masks->mask();
 }
 
-PruningMask NeuronThreshold::masked(const Wish& wish) {
+PruningMask NeuronThreshold::masked(const Choice& choice) {
     const ModelSpec& spec = m_masks->spec();
-    const PruningMask& base = baseOf(wish);
-    const CutOrder order{CutUnit::neuron, end() == PruneFirst::high, {wish.percent, true}, true};
-    PruningMask mask = wish.bound ? cutWithin(spec, *m_values, order, *wish.bound, spared(wish), base)
-                                  : cutLowest(spec, *m_values, order, spared(wish), base);
+    const PruningMask& base = baseOf(choice);
+    const CutOrder order{CutUnit::neuron, end() == PruneFirst::high, {choice.percent, true}, true};
+    PruningMask mask = choice.bound ? cutWithin(spec, *m_values, order, *choice.bound, spared(choice), base)
+                                    : cutLowest(spec, *m_values, order, spared(choice), base);
     m_chosen = newlyCut(spec, CutUnit::neuron, base, mask);
     m_protected = 0;
     for (const int layer : m_masks->isProtected().layers) {
-        const bool isMeant = wish.layer ? *wish.layer == layer : mask.tiedTo(layer).front() == layer;
+        const bool isMeant = choice.layer ? *choice.layer == layer : mask.tiedTo(layer).front() == layer;
         if (isMeant && !isGone(base.layer(layer)) && !base.layer(layer).neurons.empty())
             ++m_protected;
     }
     return mask;
 }
 
-void NeuronThreshold::preview(const Wish& wish) {
+void NeuronThreshold::preview(const Choice& choice) {
     if (!isOffered())
         return;
     std::optional<PruningMask> mask;
     m_refusal.clear();
     try {
-        mask = masked(wish);
-    } catch (const Error& error) { // more than there is to cut
+        mask = masked(choice);
+    } catch (const Error& error) { // a layer has fewer neurons left than the share
         m_refusal = QString::fromStdString(error.message());
     }
-    m_previewed.reset(); // what the editor says of the preview before is no news
+    m_previewed.reset(); // the editor's signal about the preview before is not a cancellation
     m_masks->setPreview(std::move(mask));
-    m_previewed = wish;
+    m_previewed = choice;
     emit changed();
 }
 
@@ -155,26 +166,26 @@ void NeuronThreshold::previewBound(int layer, double bound) {
 void NeuronThreshold::apply() {
     if (!canApply())
         return;
-    const Wish wish = *std::exchange(m_previewed, {});
-    PruningMask result = masked(wish);
+    const Choice choice = *std::exchange(m_previewed, {});
+    PruningMask result = masked(choice);
     std::optional<MaskProvenance> made;
     if (m_chosen > 0)
-        made = provenanceOf(request(wish, m_chosen), m_masks->state().edited().name);
-    if (made && wish.bound && std::isfinite(*wish.bound))
-        made->options.emplace("threshold", exactly(*wish.bound));
-    if (!continues(wish))
+        made = provenanceOf(request(choice, m_chosen), m_masks->state().edited().name);
+    if (made && choice.bound && std::isfinite(*choice.bound))
+        made->options.emplace("threshold", exactly(*choice.bound));
+    if (!continues(choice))
         m_base = m_masks->mask();
     m_result = std::move(result);
-    m_applied = wish;
+    m_applied = choice;
     const QString neurons = withCount(m_chosen, "neuron");
-    const QString action = wish.layer ? tr("Cut %1 of layer %2").arg(neurons).arg(*wish.layer)
-                                      : tr("Cut %1 % of every layer's neurons").arg(wish.percent);
-    const std::size_t left = m_protected;
+    const QString action = choice.layer ? tr("Cut %1 of layer %2").arg(neurons).arg(*choice.layer)
+                                        : tr("Cut %1 % of every layer's neurons").arg(choice.percent);
+    const std::size_t spared = m_protected;
     m_masks->replaceMask(*m_result, action, false, std::move(made));
     m_masks->setPreview({});
-    if (left > 0)
-        emit m_masks->refused(wish.layer ? tr("Layer %1 is protected.").arg(*wish.layer)
-                                         : tr("%1 left alone.").arg(withCount(left, "protected layer")));
+    if (spared > 0)
+        emit m_masks->refused(choice.layer ? tr("Layer %1 is protected.").arg(*choice.layer)
+                                           : tr("%1 left alone.").arg(withCount(spared, "protected layer")));
     emit changed();
 }
 
@@ -188,7 +199,8 @@ void NeuronThreshold::cancel() {
 QString NeuronThreshold::text() const {
     if (!m_previewed || !m_refusal.isEmpty())
         return m_refusal;
-    QString text = m_previewed->layer ? withCount(m_chosen, "neuron") : tr("%1 in all").arg(withCount(m_chosen, "neuron"));
+    QString text =
+        m_previewed->layer ? withCount(m_chosen, "neuron") : tr("%1 in all").arg(withCount(m_chosen, "neuron"));
     if (m_protected > 0)
         text = m_previewed->layer ? tr("the layer is protected")
                                   : text + tr(" · %1 left alone").arg(withCount(m_protected, "protected layer"));
@@ -196,10 +208,10 @@ QString NeuronThreshold::text() const {
 }
 
 std::optional<double> NeuronThreshold::bound(int layer) const {
-    if (!wish() || !isOffered() || (wish()->layer && *wish()->layer != layer))
+    if (!choice() || !isOffered() || (choice()->layer && *choice()->layer != layer))
         return {};
-    if (wish()->bound)
-        return wish()->bound;
+    if (choice()->bound)
+        return choice()->bound;
     const std::optional<PruningMask>& after = m_previewed ? m_masks->preview() : m_result;
     if (!after)
         return {};
@@ -214,14 +226,134 @@ std::optional<double> NeuronThreshold::bound(int layer) const {
 }
 
 double NeuronThreshold::percent(std::optional<int> layer) const {
-    if (!wish() || !isOffered() || wish()->layer != layer)
+    if (!choice() || !isOffered() || choice()->layer != layer)
         return 0;
-    if (!wish()->bound)
-        return wish()->percent;
+    if (!choice()->bound)
+        return choice()->percent;
     const std::span<const double> values = valuesOf(*layer);
     const auto beyond =
-        std::ranges::count_if(values, [&](double value) { return isBeyond(value, end(), *wish()->bound); });
+        std::ranges::count_if(values, [&](double value) { return isBeyond(value, end(), *choice()->bound); });
     return values.empty() ? 0 : 100 * static_cast<double>(beyond) / static_cast<double>(values.size());
+}
+
+// ---- row of controls
+
+NeuronCutsRow::NeuronCutsRow(NeuronThreshold* threshold, QWidget* parent)
+    : QWidget(parent)
+    , m_threshold(threshold)
+    , m_label(new QLabel(tr("C&ut the lowest")))
+    , m_percent(new QDoubleSpinBox)
+    , m_slider(new QSlider(Qt::Horizontal))
+    , m_scope(new QComboBox)
+    , m_cut(new QPushButton(tr("Cu&t")))
+    , m_text(new QLabel) {
+    build();
+    connect(m_percent, &QDoubleSpinBox::valueChanged, this, &NeuronCutsRow::preview);
+    connect(m_slider, &QSlider::valueChanged, this,
+            [this](int slides) { preview(static_cast<double>(slides) / slidesPerPercent); });
+    connect(m_slider, &QSlider::sliderReleased, m_threshold, &NeuronThreshold::apply);
+    connect(m_scope, &QComboBox::currentIndexChanged, this, [this] {
+        if (m_threshold->isPreviewing())
+            preview(m_percent->value());
+        else
+            follow();
+    });
+    connect(m_cut, &QPushButton::clicked, m_threshold, &NeuronThreshold::apply);
+    connect(m_threshold, &NeuronThreshold::changed, this, &NeuronCutsRow::follow);
+    follow();
+}
+
+void NeuronCutsRow::build() {
+    m_percent->setRange(0, 100);
+    m_percent->setDecimals(1);
+    m_percent->setSuffix(tr(" %"));
+    m_percent->setAccessibleName(tr("Share of the neurons to cut"));
+    m_slider->setRange(0, 100 * slidesPerPercent);
+    m_slider->setSingleStep(slidesPerPercent);
+    m_slider->setPageStep(5 * slidesPerPercent);
+    m_slider->setMinimumWidth(90);
+    m_slider->setMaximumWidth(240);
+    m_slider->setAccessibleName(tr("Share of the neurons to cut"));
+    m_scope->addItem(tr("every layer"));
+    m_scope->setAccessibleName(tr("Layers to cut in"));
+    m_scope->setSizeAdjustPolicy(QComboBox::AdjustToContents);
+    m_cut->setToolTip(tr("Apply the preview (Enter)"));
+    m_label->setBuddy(m_percent);
+    m_text->setSizePolicy(QSizePolicy::Ignored, QSizePolicy::Preferred);
+    auto* row = new QHBoxLayout(this);
+    row->setContentsMargins(8, 4, 8, 6);
+    row->setSpacing(6);
+    row->addWidget(m_label);
+    row->addWidget(m_percent);
+    row->addWidget(m_slider, 1);
+    row->addWidget(new QLabel(tr("of")));
+    row->addWidget(m_scope);
+    row->addWidget(m_cut);
+    row->addSpacing(6);
+    row->addWidget(m_text, 2);
+}
+
+std::optional<int> NeuronCutsRow::scope() const {
+    const QVariant layer = m_scope->currentData();
+    return layer.isValid() ? std::optional(layer.toInt()) : std::nullopt;
+}
+
+void NeuronCutsRow::setLayer(std::optional<int> layer) {
+    const bool wasOffered = m_scope->count() > 1;
+    if (wasOffered == layer.has_value() && (!layer || m_scope->itemData(1) == *layer))
+        return;
+    {
+        const QSignalBlocker quiet(m_scope);
+        if (layer && wasOffered) {
+            m_scope->setItemText(1, tr("layer %1").arg(*layer));
+            m_scope->setItemData(1, *layer);
+        } else if (layer) {
+            m_scope->addItem(tr("layer %1").arg(*layer), *layer);
+            m_scope->setCurrentIndex(1);
+        } else if (wasOffered) {
+            m_scope->removeItem(1);
+        }
+    }
+    if (m_threshold->isPreviewing())
+        m_threshold->cancel();
+    else
+        follow();
+}
+
+void NeuronCutsRow::step(int percent) {
+    m_percent->setValue(m_percent->value() + percent);
+}
+
+void NeuronCutsRow::preview(double percent) {
+    m_threshold->previewShare(scope(), percent);
+}
+
+void NeuronCutsRow::follow() {
+    const bool isOffered = m_threshold->isOffered();
+    for (QWidget* part :
+         {static_cast<QWidget*>(m_percent), static_cast<QWidget*>(m_slider), static_cast<QWidget*>(m_scope)})
+        part->setEnabled(isOffered);
+    m_cut->setEnabled(m_threshold->canApply());
+    m_label->setText(m_threshold->end() == PruneFirst::high ? tr("C&ut the highest") : tr("C&ut the lowest"));
+    m_label->setToolTip(isOffered ? QString() : tr("This metric has no pruning direction"));
+    const double percent = m_threshold->percent(scope());
+    const QSignalBlocker quietBox(m_percent);
+    const QSignalBlocker quietSlider(m_slider);
+    if (std::abs(m_percent->value() - percent) >= 0.05) // a box that the user types in keeps its text
+        m_percent->setValue(percent);
+    if (!m_slider->isSliderDown())
+        m_slider->setValue(static_cast<int>(std::lround(percent * slidesPerPercent)));
+    m_text->setText(m_threshold->text());
+    m_text->setToolTip(m_text->text());
+}
+
+void NeuronCutsRow::keyPressEvent(QKeyEvent* event) {
+    if (event->key() == Qt::Key_Return || event->key() == Qt::Key_Enter)
+        m_threshold->apply();
+    else if (event->key() == Qt::Key_Escape && m_threshold->isPreviewing())
+        m_threshold->cancel();
+    else
+        QWidget::keyPressEvent(event);
 }
 
 } // namespace secateur

@@ -8,14 +8,11 @@
 #include "widgets/document/document.h"
 #include "widgets/document/mask_editor.h"
 #include "widgets/document/measurements.h"
-#include "widgets/layers/layer_cuts.h"
-#include "widgets/layers/layer_marks_legend.h"
-#include "widgets/layers/layers_plot.h"
+#include "widgets/layers/layers_panel.h"
 #include "widgets/neurons/layer_neurons.h"
-#include "widgets/neurons/neuron_cuts_row.h"
 #include "widgets/neurons/neuron_threshold.h"
 #include "widgets/plot/figure_actions.h"
-#include "widgets/plot/plot_scale.h"
+#include "widgets/results/colour_controls.h"
 #include "widgets/results/result_combo.h"
 
 #include <QCheckBox>
@@ -27,7 +24,6 @@
 #include <QSplitter>
 #include <QStackedWidget>
 #include <QTimer>
-#include <QToolTip>
 
 #include <algorithm>
 #include <cstring>
@@ -40,16 +36,9 @@ namespace {
 constexpr int neuronsFrameMs = 16;
 constexpr int summaryMs = 8; ///< of each frame
 
-/// Bit by bit, so that missing values equal each other.
+/// Bit by bit, so that NaN equals NaN.
 bool isSame(std::span<const double> a, std::span<const double> b) {
     return a.size() == b.size() && std::memcmp(a.data(), b.data(), a.size_bytes()) == 0;
-}
-
-QLabel* emptyPage(const QString& text) {
-    auto* page = new QLabel(text);
-    page->setAlignment(Qt::AlignCenter);
-    page->setEnabled(false);
-    return page;
 }
 
 } // namespace
@@ -62,8 +51,9 @@ NeuronsView::NeuronsView(Document* document, Selection* selection, QWidget* pare
     , m_logarithmic(new QCheckBox(tr("&Log")))
     , m_stack(new QStackedWidget)
     , m_splitter(new QSplitter(Qt::Vertical))
-    , m_plot(new LayersPlot(document->masks(), selection, LayersPlot::Marked::mlp, nullptr))
-    , m_legend(new LayerMarksLegend)
+    , m_panel(new LayersPanel(document->masks(), selection, LayersPlot::Marked::mlp,
+                              [this](int layer, bool exact) { return quantilesOf(layer, exact); }))
+    , m_plot(m_panel->plot())
     , m_threshold(new NeuronThreshold(document->masks(), this))
     , m_layer(new LayerNeurons(document->masks(), m_threshold, m_splitter))
     , m_cuts(new NeuronCutsRow(m_threshold))
@@ -89,13 +79,7 @@ void NeuronsView::build() {
     row->addSpacing(8);
     row->addWidget(m_logarithmic);
     row->addStretch();
-    auto* overview = new QWidget;
-    auto* column = new QVBoxLayout(overview);
-    column->setContentsMargins(0, 0, 0, 0);
-    column->setSpacing(0);
-    column->addWidget(m_plot, 1);
-    column->addWidget(m_legend);
-    m_splitter->addWidget(overview);
+    m_splitter->addWidget(m_panel);
     m_splitter->addWidget(m_layer);
     m_splitter->setSizes({5000, 4000}); // shares
     m_splitter->setStretchFactor(0, 5);
@@ -114,6 +98,10 @@ void NeuronsView::build() {
     setFocusProxy(m_plot);
     m_refresh->setSingleShot(true);
     m_refresh->setInterval(neuronsFrameMs);
+}
+
+LayerMarksLegend* NeuronsView::legend() const {
+    return m_panel->legend();
 }
 
 void NeuronsView::setFilter(const HeadFilter* filter) {
@@ -145,35 +133,16 @@ void NeuronsView::connectAll() {
     connect(m_plot, &LayersPlot::currentLayerChanged, this, [this] {
         if (m_openLayer && m_plot->currentLayer())
             openLayer(*m_plot->currentLayer());
-        tellLayer();
     });
-    connect(m_plot, &LayersPlot::toolTipRequested, this, &NeuronsView::showToolTip);
-    connect(m_plot, &LayersPlot::layerHovered, this, &NeuronsView::tellLayer);
-    connect(m_plot, &LayersPlot::cutWanted, this,
-            [this] { toggle(*m_document->masks(), m_plot->selectedLayers(), Sublayer::mlp); });
-    connect(m_plot, &LayersPlot::marksChanged, this, [this] {
-        m_legend->setLayers(m_plot->marks());
-        tellLayer();
-    });
+    connect(m_plot, &LayersPlot::cutWanted, this, [this] { m_panel->toggle(LayerUnit::mlp); });
+    connect(m_panel, &LayersPanel::hoverText, this, &NeuronsView::hoverText);
     connect(m_layer, &LayerNeurons::closeWanted, this, &NeuronsView::closeLayer);
     connect(m_layer, &LayerNeurons::stepped, m_cuts, &NeuronCutsRow::step);
     for (const FigureActions* actions : {m_actions, m_layer->figureActions()})
         connect(actions, &FigureActions::failed, this, &NeuronsView::failed);
 }
 
-void NeuronsView::tellLayer() {
-    const std::optional<int> layer = m_plot->hoveredLayer() ? m_plot->hoveredLayer() : m_plot->currentLayer();
-    QStringList parts;
-    if (layer) {
-        parts << QString("L%1").arg(*layer) << quantilesOf(*layer, [](double value) { return significant(value); })
-              << cutSummary(m_document->masks()->mask(), *layer);
-        parts.removeAll(QString());
-    }
-    m_plot->setAccessibleDescription(parts.join(" · "));
-    emit hoverText(parts.join(" · "));
-}
-
-/// Takes over what is open now and how it was looked at.
+/// Takes over the open model and the session's view of it.
 void NeuronsView::restore() {
     const auto& view = m_document->session().view;
     const auto kept = [&](const char* name) {
@@ -223,7 +192,7 @@ void NeuronsView::showEvent(QShowEvent* event) {
     refresh();
 }
 
-/// Nothing is summarised for a view that nobody sees: launching shows the heads first.
+/// A view that is not visible computes nothing: the window opens on the heads.
 void NeuronsView::refresh() {
     if (!isVisible())
         return;
@@ -258,10 +227,7 @@ bool NeuronsView::summarise(int budgetMs) {
 }
 
 void NeuronsView::draw() {
-    m_logarithmic->setEnabled(spreadsWidely(m_quantiles.values()));
-    m_logarithmic->setToolTip(m_logarithmic->isEnabled()
-                                  ? tr("Logarithmic values")
-                                  : tr("For values that are positive and spread over 100 times"));
+    offerLogarithm(*m_logarithmic, m_quantiles.values(), tr("Logarithmic values"));
     m_actions->setEnabled(result());
     m_stack->setCurrentIndex(!m_document->isOpen() ? 0 : !result() ? 1 : 2);
     m_cuts->setVisible(result());
@@ -269,7 +235,7 @@ void NeuronsView::draw() {
     if (!result())
         return;
     Figure figure = bands();
-    figure.title.clear(); // the window says which model it is
+    figure.title.clear(); // the window names the model
     m_plot->setFigure(figure);
     showLayer();
 }
@@ -328,37 +294,22 @@ Figure NeuronsView::currentFigure() {
     return none;
 }
 
-QStringList NeuronsView::quantilesOf(int layer, std::string (*format)(double)) const {
+QStringList NeuronsView::quantilesOf(int layer, bool exact) const {
     QStringList parts;
     const auto row = static_cast<std::size_t>(layer);
     if (!result() || row >= m_quantiles.rows())
         return parts;
     for (const FigureSeries& quantile : bands().series)
-        parts << QString::fromStdString(quantile.label + " = " + format(quantile.values[row]));
+        parts << QString::fromStdString(quantile.label + " = " +
+                                        (exact ? exactly(quantile.values[row]) : significant(quantile.values[row])));
     return parts;
-}
-
-void NeuronsView::showToolTip(const QPoint& globalPosition) {
-    const std::optional<int> layer = m_plot->hoveredLayer();
-    if (!layer) {
-        QToolTip::hideText();
-        return;
-    }
-    QStringList lines = quantilesOf(*layer, exactly);
-    lines.prepend(QString("L%1").arg(*layer));
-    lines << cutSummary(m_document->masks()->mask(), *layer);
-    lines.removeAll(QString());
-    QToolTip::showText(globalPosition, lines.join('\n'), m_plot);
 }
 
 void NeuronsView::contextMenuEvent(QContextMenuEvent* event) {
     if (!m_document->isOpen())
         return;
-    if (event->reason() == QContextMenuEvent::Mouse)
-        m_plot->selectForMenu(m_plot->mapFrom(this, event->pos()));
     QMenu menu(this);
-    if (const std::set<int> layers = m_plot->selectedLayers(); !layers.empty())
-        addLayerCuts(menu, *m_document->masks(), layers);
+    m_panel->addCuts(menu, *event);
     QAction* measuring =
         menu.addAction(tr("Copy metric as co&mmand line"), this, [this] { emit commandWanted({shownKey()}); });
     measuring->setEnabled(result());

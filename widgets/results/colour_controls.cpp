@@ -48,6 +48,12 @@ QString firstDiverging() {
 
 } // namespace
 
+void offerLogarithm(QCheckBox& box, std::span<const double> values, const QString& help) {
+    box.setEnabled(spreadsWidely(values));
+    box.setToolTip(box.isEnabled() ? help
+                                   : ColourControls::tr("For positive values that span a factor of 100 or more"));
+}
+
 ColourControls::ColourControls(Document* document, std::string name, QWidget* parent)
     : QWidget(parent)
     , m_document(document)
@@ -108,10 +114,7 @@ void ColourControls::offer(std::span<const double> values, bool isDifference) {
     m_colours->setEnabled(!isDifference);
     m_colours->setToolTip(isDifference ? tr("A difference is drawn in %1, around zero").arg(firstDiverging())
                                        : tr("Colours, from low to high"));
-    m_logarithmic->setEnabled(spreadsWidely(values));
-    m_logarithmic->setToolTip(m_logarithmic->isEnabled()
-                                  ? tr("Logarithmic colours")
-                                  : tr("For values that are positive and spread over 100 times"));
+    offerLogarithm(*m_logarithmic, values, tr("Logarithmic colours"));
     m_offersDiverging = isDifference || isSigned(values);
     const auto* items = qobject_cast<QStandardItemModel*>(m_colours->model());
     for (int i = 0; i < m_colours->count(); ++i)

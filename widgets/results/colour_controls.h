@@ -14,6 +14,10 @@ namespace secateur {
 
 class Document;
 
+/// Enables a box for logarithmic values or colours where all values are positive and spread widely.
+/// @param help tooltip while it is enabled
+void offerLogarithm(QCheckBox& box, std::span<const double> values, const QString& help);
+
 /// How a picture's numbers become colours, as a person chooses it; remembered in the session under a name.
 class ColourControls : public QWidget {
     Q_OBJECT

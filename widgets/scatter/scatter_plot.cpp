@@ -2,11 +2,12 @@
 
 #include "widgets/document/head_filter.h"
 #include "widgets/document/mask_editor.h"
+#include "widgets/document/selection.h"
 #include "widgets/plot/plot_axes.h"
+#include "widgets/plot/plot_lasso.h"
 #include "widgets/plot/plot_points.h"
 #include "widgets/plot/plot_range.h"
 #include "widgets/plot/plot_scale.h"
-#include "widgets/document/selection.h"
 
 #include <QHelpEvent>
 
@@ -26,7 +27,57 @@ bool isLike(const FigureAxis& one, const FigureAxis& other) {
     return one.label == other.label && one.logarithmic == other.logarithmic;
 }
 
+/// Draws a picture with its middle on a point.
+void drawAround(QPainter& painter, QPointF middle, const QPixmap& picture) {
+    const double half = picture.deviceIndependentSize().width() / 2;
+    painter.drawPixmap(middle - QPointF(half, half), picture);
+}
+
 } // namespace
+
+// ---- marks
+
+ScatterMarks::ScatterMarks(QCPAxisRect* rect, const PlotTheme& theme, double diameter)
+    : PlotDrawing(rect, Layer::overlay, theme, Edges::smooth)
+    , m_diameter(std::max(diameter, 5 * theme.unit)) {} // the dots of many points are too small for a ring
+
+void ScatterMarks::draw(QCPPainter& painter) {
+    if (m_passing) {
+        painter.fillRect(clipRect(), theme().veil());
+        drawRings(painter, *m_passing, 0, theme().background);
+    }
+    drawRings(painter, m_selected, 1.6, theme().accent);
+    if (m_active)
+        drawRings(painter, {*m_active}, 3, theme().accent);
+    if (m_hovered)
+        drawRings(painter, {*m_hovered}, 1.6, theme().text);
+    if (!m_outline.isEmpty())
+        drawLasso(painter, m_outline, theme());
+}
+
+/// Each ring with its point again, which others may hide, and with a halo that sets it off from them.
+void ScatterMarks::drawRings(QCPPainter& painter, const std::vector<Point>& points, double line,
+                             const QColor& colour) const {
+    const double ratio = painter.device()->devicePixelRatioF();
+    const double width = m_diameter + 2 * line * theme().unit;
+    const QPixmap halo = pointPicture(width + 2 * theme().unit, QPen(Qt::NoPen), QBrush(theme().background), ratio);
+    std::map<std::pair<QRgb, bool>, QPixmap> pictures;
+    const QRectF seen = QRectF(clipRect()).adjusted(-width, -width, width, width);
+    for (const Point& point : points) {
+        if (!seen.contains(point.pixel))
+            continue;
+        QPixmap& picture = pictures[{point.colour, point.isCut}];
+        if (picture.isNull())
+            picture = pointPicture(width, theme().pen(colour, line),
+                                   point.isCut ? theme().background : QColor(point.colour), ratio);
+        drawAround(painter, point.pixel, halo);
+        drawAround(painter, point.pixel, picture);
+        if (point.isCut)
+            drawAround(painter, point.pixel, crossPicture(0.8 * m_diameter, point.colour, theme(), ratio));
+    }
+}
+
+// ---- plot
 
 ScatterPlot::ScatterPlot(MaskEditor* masks, Selection* selection, QWidget* parent)
     : FigureWidget(parent)
@@ -62,7 +113,7 @@ void ScatterPlot::showFigure(Figure shown, Scope scope, const ModelSpec& spec) {
         if (m_neuron && *m_neuron >= series.units.size())
             m_neuron.reset();
     }
-    // Once, and not each time that the window changes its size.
+    // Computed here, for the window may change its size often.
     for (const auto& [axis, along] :
          {std::pair(&shown.x, &FigureSeries::positions), std::pair(&shown.y, &FigureSeries::values)})
         axis->range = pointRange(shown.series, along, axis->logarithmic);
@@ -74,7 +125,7 @@ const FigureSeries* ScatterPlot::points() const {
 }
 
 void ScatterPlot::painted() {
-    m_marks.reset();
+    m_marks = nullptr;
     m_pixels.clear();
     if (!points())
         return;
@@ -85,11 +136,11 @@ void ScatterPlot::painted() {
         layOut(*plot());
     }
     const PlotTheme theme = themeOf(*this);
-    m_marks.emplace(rect, theme, pointDiameter(points()->values.size(), rect->size(), theme));
+    m_marks = new ScatterMarks(rect, theme, pointDiameter(points()->values.size(), rect->size(), theme));
     place();
 }
 
-/// Where everything will be in the picture that is drawn next.
+/// Computes the pixels of all points for the next replot.
 void ScatterPlot::place() {
     const AxisPixels x(*plot()->axisRect()->axis(QCPAxis::atBottom));
     const AxisPixels y(*plot()->axisRect()->axis(QCPAxis::atLeft));
@@ -159,25 +210,22 @@ void ScatterPlot::followFilter() {
 }
 
 void ScatterPlot::markFilter() {
-    std::optional<std::vector<ScatterMarks::Point>> passing;
+    std::optional<std::vector<ScatterMarks::Point>> shown;
     if (m_filter && m_filter->isActive()) {
-        passing.emplace();
+        shown.emplace();
         for (std::size_t i = 0; i < m_pixels.size(); ++i)
-            if (m_scope == Scope::neuron ? m_filter->passesAny(points()->units[i].layer) : !meant(headsOf(i)).empty())
-                passing->push_back(mark(i));
+            if (m_scope == Scope::neuron ? m_filter->passesAny(points()->units[i].layer) : !passing(headsOf(i)).empty())
+                shown->push_back(mark(i));
     }
-    m_marks->setPassing(std::move(passing));
+    m_marks->setPassing(std::move(shown));
 }
 
-/// Those that a person who takes them at once means.
-std::set<HeadId> ScatterPlot::meant(const std::set<HeadId>& heads) const {
+std::set<HeadId> ScatterPlot::passing(const std::set<HeadId>& heads) const {
     return m_filter ? m_filter->passing(heads) : heads;
 }
 
-/// Draws the overlay alone, unless nobody sees it yet.
 void ScatterPlot::replotMarks() {
-    if (plot()->isVisible())
-        plot()->layer("overlay")->replot();
+    replotOverlay(*plot());
 }
 
 std::optional<std::size_t> ScatterPlot::pointOf(std::optional<HeadId> head) const {
@@ -211,7 +259,7 @@ std::set<HeadId> ScatterPlot::headsIn(const QPolygonF& outline) const {
     for (std::size_t i = 0; i < m_pixels.size() && m_scope != Scope::neuron; ++i)
         if (seen.contains(m_pixels[i]) && outline.containsPoint(m_pixels[i], Qt::OddEvenFill))
             heads.merge(headsOf(i));
-    return meant(heads);
+    return passing(heads);
 }
 
 std::optional<std::size_t> ScatterPlot::pointAt(QPointF pixel) const {
@@ -246,7 +294,7 @@ void ScatterPlot::selectAll() {
     std::set<HeadId> heads;
     for (std::size_t i = 0; i < m_pixels.size() && m_scope != Scope::neuron; ++i)
         heads.merge(headsOf(i));
-    m_selection->select(meant(heads), Selection::Mode::replace);
+    m_selection->select(passing(heads), Selection::Mode::replace);
 }
 
 void ScatterPlot::selectForMenu(QPointF point) {

@@ -3,13 +3,14 @@
 #include "analysis/base/head_id.h"
 #include "analysis/metrics/metric.h"
 #include "widgets/plot/figure_widget.h"
-#include "widgets/scatter/scatter_marks.h"
+#include "widgets/plot/plot_drawing.h"
 
 #include <QPolygonF>
 
 #include <map>
 #include <optional>
 #include <set>
+#include <utility>
 #include <vector>
 
 namespace secateur {
@@ -18,42 +19,75 @@ class HeadFilter;
 class MaskEditor;
 class Selection;
 
+/// Over the points of a scatter: rings around the selected, the active and the hovered ones, a veil over filtered ones,
+/// and the lasso or rectangle.
+class ScatterMarks : public PlotDrawing {
+public:
+    struct Point {
+        QPointF pixel;
+        QRgb colour = 0;
+        bool isCut = false;
+    };
+
+    ScatterMarks(QCPAxisRect* rect, const PlotTheme& theme, double diameter);
+
+    /// Points that pass a filter; the others are drawn paler. Empty = there is no filter.
+    void setPassing(std::optional<std::vector<Point>> points) { m_passing = std::move(points); }
+    void setSelected(std::vector<Point> points) { m_selected = std::move(points); }
+    void setActive(std::optional<Point> point) { m_active = point; }
+    void setHovered(std::optional<Point> point) { m_hovered = point; }
+    void setOutline(const QPolygonF& outline) { m_outline = outline; }
+
+protected:
+    void draw(QCPPainter& painter) override;
+
+private:
+    void drawRings(QCPPainter& painter, const std::vector<Point>& points, double line, const QColor& colour) const;
+
+    double m_diameter;
+    std::optional<std::vector<Point>> m_passing;
+    std::vector<Point> m_selected;
+    std::optional<Point> m_active;
+    std::optional<Point> m_hovered;
+    QPolygonF m_outline;
+};
+
 /// One metric against another, in which heads are selected: click, Ctrl to toggle, Shift to add, drag for a rectangle,
 /// Ctrl+Shift+drag for a lasso, arrows to the next point. The point of a KV group or a layer stands for its heads;
-/// neurons are looked at, not selected. The wheel zooms, the middle button pans.
+/// neurons are hovered, not selected. The wheel zooms, the middle button pans.
 class ScatterPlot : public FigureWidget {
     Q_OBJECT
 
 public:
-    /// What dragging without modifiers does.
+    /// Effect of dragging without modifiers.
     enum class Tool { select, lasso };
 
     ScatterPlot(MaskEditor* masks, Selection* selection, QWidget* parent);
 
-    /// @param figure of metricScatter() @param scope what its points are. The zoom stays while the axes are the same.
+    /// Keeps the zoom while the axes are the same. @param figure of metricScatter() @param scope of its points
     void showFigure(Figure figure, Scope scope, const ModelSpec& spec);
-    /// Points without a head that passes step back, and are not selected with others.
+    /// Points without a head that passes are drawn paler and left out when several are selected at once.
     void setFilter(const HeadFilter* filter);
     void setTool(Tool tool) { m_tool = tool; }
     void resetZoom();
     bool isZoomed() const { return m_view.has_value(); }
     void selectAll();
-    /// Makes the point there the selection, unless it is selected: a menu will be about it.
+    /// Selects the point, unless it is selected already: a menu opens there.
     void selectForMenu(QPointF point);
-    /// Under the pointer, here or in another view; an index in the figure's series.
+    /// The point hovered here or in another view, as an index in the figure's series.
     std::optional<std::size_t> hoveredPoint() const;
-    /// The one that keys move from.
+    /// The point that keys move from.
     std::optional<std::size_t> currentPoint() const;
-    /// In pixels; of a point that is drawn.
+    /// Pixel of a unit's point; empty if it has none.
     std::optional<QPointF> position(FigureUnit unit) const;
 
 signals:
     /// Another point is hovered or current.
     void pointChanged();
     void toolTipRequested(const QPoint& globalPosition);
-    /// A head's or KV group's point was double-clicked: the person wants to see more of it.
+    /// A head's or KV group's point was double-clicked, or Enter pressed on it.
     void opened(secateur::HeadId head);
-    /// A neuron's or layer's point was.
+    /// The same for a neuron's or layer's point.
     void layerOpened(int layer);
 
 protected:
@@ -83,7 +117,7 @@ private:
     void followSelection();
     void followHover();
     void followFilter();
-    std::set<HeadId> meant(const std::set<HeadId>& heads) const;
+    std::set<HeadId> passing(const std::set<HeadId>& heads) const;
     void replotMarks();
     void setView(const View& view);
     void zoom(double factor, QPointF about);
@@ -112,20 +146,20 @@ private:
     Tool m_tool = Tool::select;
     Scope m_scope = Scope::head;
     ModelSpec m_spec;
-    std::map<FigureUnit, std::size_t> m_places; ///< none of neurons
+    std::map<FigureUnit, std::size_t> m_places; ///< index of each unit's point; empty for neurons
     std::vector<QPointF> m_pixels;              ///< of each point
     std::vector<QRgb> m_colours;                ///< by layer
-    std::optional<ScatterMarks> m_marks;        ///< absent while there are no points
-    std::optional<View> m_view;                 ///< absent = everything
+    ScatterMarks* m_marks = nullptr;            ///< belongs to the plot; null while there are no points
+    std::optional<View> m_view;                 ///< empty = everything
     double m_share = 1;                         ///< of each axis that is on screen
     std::optional<std::size_t> m_hovered;       ///< here
     std::optional<std::size_t> m_neuron;        ///< where keys move from among neurons
 
     Gesture m_gesture = Gesture::none;
-    Qt::MouseButton m_button = Qt::NoButton; ///< that holds it
+    Qt::MouseButton m_button = Qt::NoButton; ///< of the gesture
     bool m_moved = false;
     bool m_adds = false;
-    std::set<HeadId> m_before;
+    std::set<HeadId> m_before; ///< selected before the gesture
     std::optional<HeadId> m_activeBefore;
     QPointF m_from;
     QPolygonF m_lasso;

@@ -1,6 +1,6 @@
 #include "widgets/document/mask_editor.h"
-#include "widgets/scatter/scatter_plot.h"
 #include "widgets/document/selection.h"
+#include "widgets/scatter/scatter_plot.h"
 
 #include <QApplication>
 #include <QKeyEvent>
@@ -18,7 +18,7 @@ namespace {
 constexpr double scatterWheelNotch = 120;
 constexpr double scatterZoomPerNotch = 0.8;
 
-/// The heads of two sets that only one of them has.
+/// Adds the pressed heads, or removes them where all are in already.
 std::set<HeadId> toggled(std::set<HeadId> heads, const std::set<HeadId>& pressed) {
     const bool removes = std::ranges::includes(heads, pressed);
     for (const HeadId& head : pressed)
@@ -89,7 +89,7 @@ void ScatterPlot::mouseMoveEvent(QMouseEvent* event) {
     hover(index);
 }
 
-/// A hand that shakes while it clicks draws nothing.
+/// Movements shorter than a drag select nothing.
 void ScatterPlot::drag(QPointF point) {
     m_moved = m_moved || (point - m_from).manhattanLength() >= QApplication::startDragDistance();
     if (!m_moved || m_scope == Scope::neuron)
@@ -200,7 +200,7 @@ bool ScatterPlot::zoomByKey(const QKeyEvent& event) {
     return true;
 }
 
-/// Gives up what is under way: a drag, then a preview, then the selection.
+/// Cancels one thing: a drag, else a preview, else the selection.
 bool ScatterPlot::escape() {
     const bool drags = m_gesture == Gesture::rectangle || m_gesture == Gesture::lasso;
     if (m_gesture != Gesture::none)
@@ -216,7 +216,7 @@ bool ScatterPlot::escape() {
     return true;
 }
 
-/// The first step shows where one is instead of leaving it.
+/// Without a current point the first step chooses the one nearest to the middle.
 void ScatterPlot::moveBy(QPoint direction, bool extend) {
     if (const auto index = next(direction))
         choose(*index, extend ? Qt::ShiftModifier : Qt::NoModifier);
@@ -225,7 +225,7 @@ void ScatterPlot::moveBy(QPoint direction, bool extend) {
 /// The nearest point in a direction, within 45 degrees of it where there is one; without a current point the one
 /// nearest to the middle.
 std::optional<std::size_t> ScatterPlot::next(QPoint direction) const {
-    constexpr double aside = 100; // what lies outside of the 45 degrees comes after what lies inside
+    constexpr double aside = 100; // factor that ranks points outside of the 45 degrees behind those inside
     const auto current = currentPoint();
     const QPointF from = current ? m_pixels[*current] : QRectF(rect()).center();
     std::optional<std::size_t> found;

@@ -12,7 +12,7 @@
 #include "widgets/heads/heads_grid.h"
 #include "widgets/heads/mask_actions.h"
 #include "widgets/plot/figure_actions.h"
-#include "widgets/plot/plot_scale.h"
+#include "widgets/results/colour_controls.h"
 #include "widgets/results/metric_names.h"
 #include "widgets/results/result_combo.h"
 #include "widgets/scatter/scatter_plot.h"
@@ -40,7 +40,7 @@ namespace {
 
 constexpr int scatterFrameMs = 16;
 constexpr std::size_t mostOnScreen = 200000;
-constexpr std::size_t mostAtOnce = 20000; ///< pairs that are correlated between two frames
+constexpr std::size_t mostAtOnce = 20000; ///< pairs that are correlated within a frame
 
 enum Page { nothingOpen, nothingToCompare };
 
@@ -55,12 +55,12 @@ Matrix byHead(const ModelSpec& spec, const Matrix& cells, Scope scope) {
     return values;
 }
 
-/// What would have to be measured for a key.
+/// The metrics that a key needs.
 std::vector<MetricRequest> requestsOf(const std::string& key) {
     return parseMetricRequests(parseResultKey(key).resultId);
 }
 
-QString inWords(bool value) {
+std::string trueOrFalse(bool value) {
     return value ? "true" : "false";
 }
 
@@ -94,7 +94,7 @@ ScatterView::ScatterView(Document* document, JobRunner* jobs, Selection* selecti
     restore();
 }
 
-/// Takes over what is open now and how it was looked at.
+/// Takes over the open model and the session's view of it.
 void ScatterView::restore() {
     const auto& view = m_document->session().view;
     const auto kept = [&](const char* name) {
@@ -119,12 +119,12 @@ void ScatterView::keep() {
         return;
     m_document->setView("scatter.x", m_x.metric->key());
     m_document->setView("scatter.y", m_y.metric->key());
-    m_document->setView("scatter.logx", inWords(m_x.logarithmic->isChecked()).toStdString());
-    m_document->setView("scatter.logy", inWords(m_y.logarithmic->isChecked()).toStdString());
-    m_document->setView("scatter.map", inWords(m_map->isChecked()).toStdString());
+    m_document->setView("scatter.logx", trueOrFalse(m_x.logarithmic->isChecked()));
+    m_document->setView("scatter.logy", trueOrFalse(m_y.logarithmic->isChecked()));
+    m_document->setView("scatter.map", trueOrFalse(m_map->isChecked()));
 }
 
-/// Until a person chooses, the first two metrics of heads that there are values of.
+/// Until a choice is made: the first two metrics of heads that have values.
 void ScatterView::chooseUsual() {
     QStringList usual;
     QStringList later;
@@ -182,19 +182,16 @@ void ScatterView::refresh() {
         axis->result = m_document->measurements()->result(key(*axis))
                            ? std::optional(m_document->measurements()->labelled(key(*axis)))
                            : std::nullopt;
-    const bool hasNone = isEmpty();
-    m_actions->setEnabled(!hasNone);
-    m_line->setVisible(!hasNone);
-    if (hasNone) {
+    const bool isPaired = pairValues();
+    m_actions->setEnabled(isPaired);
+    m_line->setVisible(isPaired);
+    if (!isPaired) {
         m_shown = {};
         emit hoverText({});
         return;
     }
     for (const auto& [axis, values] : {std::pair(&m_x, m_pairs.x.values()), std::pair(&m_y, m_pairs.y.values())}) {
-        axis->logarithmic->setEnabled(spreadsWidely(values));
-        axis->logarithmic->setToolTip(axis->logarithmic->isEnabled()
-                                          ? tr("Logarithmic values")
-                                          : tr("For values that are positive and spread over 100 times"));
+        offerLogarithm(*axis->logarithmic, values, tr("Logarithmic values"));
     }
     m_map->setEnabled(m_pairs.scope != Scope::neuron);
     correlate();
@@ -205,7 +202,7 @@ void ScatterView::refresh() {
     setFocusProxy(picture);
 }
 
-bool ScatterView::isEmpty() {
+bool ScatterView::pairValues() {
     m_stack->setCurrentIndex(m_document->isOpen() ? nothingToCompare : nothingOpen);
     QStringList missing;
     bool isMeasuring = false;
@@ -221,18 +218,18 @@ bool ScatterView::isEmpty() {
     m_measure->setEnabled(m_document->model() != nullptr);
     if (!missing.isEmpty()) {
         m_reason->setText((isMeasuring ? tr("Measuring %1…") : tr("Not measured: %1")).arg(missing.join(tr(" and "))));
-        return true;
+        return false;
     }
     try {
         m_pairs = paired(m_document->spec(), *m_x.result, *m_y.result);
-        return false;
+        return true;
     } catch (const Error&) {
         m_reason->setText(tr("Heads and neurons cannot be compared: they have nothing in common but their layer."));
-        return true;
+        return false;
     }
 }
 
-/// Of many pairs on a job: it takes longer than a frame.
+/// Many pairs are correlated in a job, for they take longer than a frame.
 void ScatterView::correlate() {
     if (m_pairs.x.values().size() <= mostAtOnce) {
         m_correlation = rankCorrelation(m_pairs.x.values(), m_pairs.y.values());
@@ -253,7 +250,7 @@ void ScatterView::correlate() {
             view->showPoints();
         };
     };
-    m_jobs->start(tr("Comparing ranks"), JobRunner::Priority::immediate, work);
+    m_jobs->start(tr("Rank correlation"), JobRunner::Priority::immediate, work);
 }
 
 ScatterLook ScatterView::look() const {
@@ -275,12 +272,12 @@ void ScatterView::showPoints() {
     if (!shown.correlation)
         shown.correlation = &unknown;
     m_shown = metricScatter(m_document->session().model, *m_x.result, *m_y.result, shown);
-    m_line->setText(m_correlation ? QString::fromStdString(m_shown.note) : tr("Comparing ranks…"));
+    m_line->setText(m_correlation ? QString::fromStdString(m_shown.note) : tr("Correlating ranks…"));
     Figure figure = m_shown;
-    figure.title.clear(); // the window says which model it is
-    figure.note.clear();  // a line of its own
+    figure.title.clear(); // the window names the model
+    figure.note.clear();  // stands in m_line
     m_plot->showFigure(std::move(figure), m_pairs.scope, m_document->spec());
-    tell();
+    updateHoverText();
 }
 
 void ScatterView::showMap() {
@@ -303,13 +300,12 @@ Figure ScatterView::currentFigure() const {
     const ScatterLook drawn = look();
     Figure figure = isMapShown() ? rankDifferenceMap(model, *m_x.result, *m_y.result)
                                  : metricScatter(model, *m_x.result, *m_y.result, drawn);
-    const QString logs = QString(":logx=%1:logy=%2").arg(inWords(drawn.logarithmicX), inWords(drawn.logarithmicY));
-    figure.command =
-        plotText(*m_document, isMapShown() ? "rank_difference:" + axes : "scatter:" + axes + logs.toStdString());
+    const std::string logs = ":logx=" + trueOrFalse(drawn.logarithmicX) + ":logy=" + trueOrFalse(drawn.logarithmicY);
+    figure.command = plotText(*m_document, isMapShown() ? "rank_difference:" + axes : "scatter:" + axes + logs);
     return figure;
 }
 
-// ---- what can be done
+// ---- actions
 
 void ScatterView::measureMissing() {
     std::vector<MetricRequest> requests;

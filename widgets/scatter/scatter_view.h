@@ -30,21 +30,21 @@ class ResultCombo;
 class ScatterPlot;
 class Selection;
 
-/// Any metric against any other, with their rank correlation, or where they rank heads differently; the shared
-/// selection is drawn on it and made in it.
+/// Any metric against any other, with their rank correlation, or the map of rank differences. It shows the shared
+/// selection and changes it.
 class ScatterView : public QWidget {
     Q_OBJECT
 
 public:
-    /// @param maskActions the window's: their keys work here too
+    /// @param maskActions whose keys work in this view too
     ScatterView(Document* document, JobRunner* jobs, Selection* selection, MaskActions* maskActions,
                 QWidget* parent = nullptr);
 
-    /// Heads that do not pass step back.
+    /// Heads that do not pass are drawn paler.
     void setFilter(const HeadFilter* filter);
-    /// What is on screen, with all points; without series or cells when nothing can be compared.
+    /// The picture on screen with all points; without series or cells when nothing can be compared.
     Figure currentFigure() const;
-    /// Of the results along x and y, measured or not (result_key.h).
+    /// Keys of the results along x and y, measured or not (result_key.h).
     std::vector<std::string> keys() const;
     /// Copying and saving, for the window's menus; they are also in the context menu.
     FigureActions* figureActions() const { return m_actions; }
@@ -55,20 +55,20 @@ public slots:
     void showMetrics(const QString& x, const QString& y);
     void showRankMap(bool shown);
     void selectAll();
-    /// Both values of what is selected, as CSV.
+    /// Copies both values of the selected units as CSV.
     void copyValues();
     void resetZoom();
 
 signals:
     /// One line on the point under the pointer, else on the active one; empty when there is neither.
     void hoverText(const QString& text);
-    /// The person wants to see more of a head.
+    /// A head was double-clicked, or Enter pressed on it.
     void opened(secateur::HeadId head);
-    /// Of a layer's neurons.
+    /// The same for a neuron or layer.
     void layerOpened(int layer);
-    /// The person wants the command that measures these.
+    /// The command line that measures these results is to be copied.
     void commandWanted(const std::vector<std::string>& keys);
-    /// Saving a picture did not work.
+    /// A picture could not be saved.
     void failed(const QString& message);
 
 protected:
@@ -76,12 +76,12 @@ protected:
     void contextMenuEvent(QContextMenuEvent* event) override;
 
 private:
-    /// What chooses one of the two metrics.
+    /// The controls of one of the two metrics, and its result.
     struct Axis {
         ResultCombo* metric;
         QCheckBox* logarithmic;
-        bool isChosen = false;                ///< by a person, now or in the session
-        std::optional<MetricResult> result{}; ///< as it is drawn
+        bool isChosen = false;                ///< by the user or in the session
+        std::optional<MetricResult> result{}; ///< on screen
     };
 
     // scatter_view_build.cpp
@@ -95,12 +95,12 @@ private:
     void keep();
     void chooseUsual();
     void swapAxes();
-    /// The measurement that stands for what is chosen.
+    /// Key of the result to draw: the chosen one, or its difference while two measurements are compared.
     std::string key(const Axis& axis) const;
-    /// Takes the values as they are now, at once or when somebody looks.
+    /// Takes the current values over, at once or when the view becomes visible.
     void refresh();
-    /// Says why there is nothing to compare; false when there is something.
-    bool isEmpty();
+    /// Pairs the values. If that is impossible, returns false and shows the reason.
+    bool pairValues();
     void correlate();
     void showPoints();
     void showMap();
@@ -108,9 +108,9 @@ private:
     ScatterLook look() const;
     bool isMapShown() const;
 
-    // scatter_view_text.cpp
-    void tell();
-    /// "L3.H1: gate-norm per head = 3.21 · …" @param number one value as it is to be written
+    // scatter_view_build.cpp
+    void updateHoverText();
+    /// "L3.H1 · gate-norm per head = 3.21 · …" @param number formats a value
     QString describe(std::size_t point, std::string (*number)(double)) const;
     QString describe(HeadId head, std::string (*number)(double)) const;
     std::optional<QString> textUnder(std::string (*number)(double)) const;
@@ -136,9 +136,9 @@ private:
     QTimer* m_refresh;
     Figure m_shown; ///< the points on screen
     PairedResults m_pairs;
-    std::optional<RankCorrelation> m_correlation; ///< absent while it is computed
+    std::optional<RankCorrelation> m_correlation; ///< empty while it is computed
     quint64 m_revision = 0;                       ///< of the values
-    bool m_isStale = true;                        ///< nobody looked since the values changed
+    bool m_isStale = true;                        ///< invisible since the values changed
     bool m_isCorrelating = false;
 };
 

@@ -1,0 +1,253 @@
+#include "widgets/heads/heads_overlay.h"
+
+#include "widgets/plot/plot_lasso.h"
+
+#include <QCoreApplication>
+
+#include <qcustomplot.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <utility>
+
+namespace secateur {
+
+namespace {
+
+constexpr std::array allParts{LayerPart::attention, LayerPart::mlp, LayerPart::block, LayerPart::protection};
+constexpr double slotWidth = 16;      ///< units
+constexpr double gap = 8;             ///< between the cells and the first switch
+constexpr double lowestRow = 5;       ///< with switches
+constexpr double smallestLetter = 10; ///< side of a switch with a letter
+
+QString switchText(const char* text) {
+    return QCoreApplication::translate("LayerSwitches", text);
+}
+
+} // namespace
+
+// ---- outlines
+
+void HeadsOutlines::setActive(std::optional<HeadId> head, int count) {
+    m_active = head;
+    m_activeCount = count;
+}
+
+void HeadsOutlines::setHovered(std::optional<HeadId> head, int count) {
+    m_hovered = head;
+    m_hoveredCount = count;
+}
+
+/// Lines stand half outside of the outermost cells.
+QRect HeadsOutlines::clipRect() const {
+    const int line = theme().length(3);
+    return CellsDrawing::clipRect().adjusted(-line, -line, line, line);
+}
+
+void HeadsOutlines::draw(QCPPainter& painter) {
+    drawVeil(painter);
+    drawContour(painter);
+    if (m_hovered)
+        drawFrame(painter, pixels(m_hovered->layer, m_hovered->head, m_hoveredCount), 1, theme().text);
+    if (m_active)
+        drawFrame(painter, pixels(m_active->layer, m_active->head, m_activeCount), 3, theme().accent);
+    if (!m_lasso.isEmpty())
+        drawLasso(painter, m_lasso, theme());
+}
+
+/// The edges between selected and other cells.
+std::vector<QRect> HeadsOutlines::contour() const {
+    std::vector<QRect> edges;
+    const QRect shown = clipRect();
+    for (const HeadId& head : m_selected) {
+        const QRect cell = pixels(head.layer, head.head);
+        if (!cell.intersects(shown))
+            continue;
+        const auto other = [&](int down, int across) {
+            return !m_selected.contains({head.layer + down, head.head + across});
+        };
+        const int right = cell.right() + 1;
+        const int bottom = cell.bottom() + 1;
+        if (other(-1, 0))
+            edges.emplace_back(cell.left(), cell.top(), cell.width(), 0);
+        if (other(1, 0))
+            edges.emplace_back(cell.left(), bottom, cell.width(), 0);
+        if (other(0, -1))
+            edges.emplace_back(cell.left(), cell.top(), 0, cell.height());
+        if (other(0, 1))
+            edges.emplace_back(right, cell.top(), 0, cell.height());
+    }
+    return edges;
+}
+
+void HeadsOutlines::drawVeil(QCPPainter& painter) const {
+    const QRect shown = CellsDrawing::clipRect();
+    const QColor veil = theme().veil();
+    for (std::size_t layer = 0; layer < m_passing.size(); ++layer)
+        for (std::size_t head = 0; head < m_passing[layer].size(); ++head)
+            if (!m_passing[layer][head])
+                painter.fillRect(pixels(static_cast<int>(layer), static_cast<int>(head)) & shown, veil);
+}
+
+/// Every line has a wider one in the background's colour beneath it, so that it is visible on any colour of the map.
+void HeadsOutlines::drawContour(QCPPainter& painter) const {
+    const std::vector<QRect> edges = contour();
+    for (const auto& [width, colour] :
+         {std::pair(theme().length(2), theme().background), {theme().length(1), theme().accent}})
+        for (const QRect& edge : edges)
+            painter.fillRect(edge.adjusted(-width, -width, width, width), colour);
+}
+
+void HeadsOutlines::drawFrame(QCPPainter& painter, const QRect& cell, int width, const QColor& colour) const {
+    const auto ring = [&](int outside, int inside, const QColor& with) {
+        const QRect outer = cell.adjusted(-outside, -outside, outside, outside);
+        const QRect inner = cell.adjusted(inside, inside, -inside, -inside);
+        painter.fillRect(QRect(outer.topLeft(), QPoint(outer.right(), inner.top() - 1)), with);
+        painter.fillRect(QRect(QPoint(outer.left(), inner.bottom() + 1), outer.bottomRight()), with);
+        painter.fillRect(QRect(QPoint(outer.left(), inner.top()), QPoint(inner.left() - 1, inner.bottom())), with);
+        painter.fillRect(QRect(QPoint(inner.right() + 1, inner.top()), QPoint(outer.right(), inner.bottom())), with);
+    };
+    const int line = theme().length(width);
+    const int halo = theme().length(1);
+    const bool roomy = std::min(cell.width(), cell.height()) > 2 * (line + 2 * halo);
+    const int inside = roomy ? line - halo : 0;
+    ring(2 * halo, roomy ? inside + halo : 0, theme().background);
+    ring(halo, inside, colour);
+}
+
+// ---- switches
+
+QString switchHint(const PruningMask& mask, const Protection& isProtected, LayerSwitch which) {
+    const LayerMask& layer = mask.layer(which.layer);
+    QString state;
+    QString click;
+    if (which.part == LayerPart::protection) {
+        const bool on = isProtected.layers.contains(which.layer);
+        state = on ? switchText("protected") : switchText("not protected");
+        click = on ? switchText("click to unprotect it") : switchText("click to protect it");
+    } else if (!layer.block) {
+        state = switchText("the block is dropped");
+        click = which.part == LayerPart::block ? switchText("click to restore it") : switchText("B restores it");
+    } else if (which.part == LayerPart::block) {
+        state = switchText("block");
+        click = switchText("click to drop it");
+    } else if (which.part == LayerPart::mlp) {
+        state = layer.mlp ? switchText("MLP") : switchText("the MLP is dropped");
+        click = layer.mlp ? switchText("click to drop it") : switchText("click to restore it");
+    } else {
+        const bool isKept = layer.attention == AttentionCut::keep;
+        state = isKept                                  ? switchText("attention")
+                : layer.attention == AttentionCut::drop ? switchText("the attention is dropped")
+                                                        : switchText("Q/K bypassed, α %1").arg(layer.alpha);
+        click = isKept ? switchText("click to drop it") : switchText("click to restore it");
+    }
+    return switchText("L%1 · %2 · %3").arg(QString::number(which.layer), state, click);
+}
+
+int LayerSwitches::width() const {
+    return theme().length(gap) + static_cast<int>(allParts.size()) * theme().length(slotWidth);
+}
+
+std::optional<LayerSwitch> LayerSwitches::at(QPointF point) const {
+    for (int layer = 0; layer < static_cast<int>(m_layers.size()); ++layer)
+        for (const LayerPart part : allParts)
+            if (box({layer, part}).contains(point.toPoint()))
+                return LayerSwitch{layer, part};
+    return {};
+}
+
+QRect LayerSwitches::box(LayerSwitch which) const {
+    const double height = rect()->height() / std::max(1.0, rows()->range().size());
+    if (which.layer < 0 || which.layer >= static_cast<int>(m_layers.size()) || height < lowestRow * theme().unit)
+        return {};
+    const LayerCuts& layer = cuts(which.layer);
+    if ((which.part == LayerPart::attention && layer.cells.empty()) || (which.part == LayerPart::mlp && !layer.hasMlp))
+        return {};
+    const int side = std::max(2, static_cast<int>(std::min(height - theme().unit, (slotWidth - 1) * theme().unit)));
+    const int slot = theme().length(slotWidth);
+    const int left = rect()->right() + 1 + theme().length(gap) + static_cast<int>(which.part) * slot;
+    const int middle = static_cast<int>(std::lround(rows()->coordToPixel(which.layer)));
+    const QRect box(left + (slot - side) / 2, middle - side / 2, side, side);
+    return clipRect().contains(box.center()) ? box : QRect();
+}
+
+QRect LayerSwitches::clipRect() const {
+    const QRect cells = rect()->rect();
+    return {cells.right() + 1, cells.top(), width(), cells.height()};
+}
+
+void LayerSwitches::draw(QCPPainter& painter) {
+    const auto [first, last] = rowsOnScreen(static_cast<int>(m_layers.size()));
+    for (int layer = first; layer <= last; ++layer)
+        for (const LayerPart part : allParts) {
+            if (part == LayerPart::protection)
+                drawProtection(painter, {layer, part});
+            else
+                drawSwitch(painter, {layer, part});
+        }
+}
+
+void LayerSwitches::drawSwitch(QCPPainter& painter, LayerSwitch which) const {
+    const QRect place = box(which);
+    if (place.isNull())
+        return;
+    const LayerCuts& layer = cuts(which.layer);
+    const bool isHovered = m_hovered == which;
+    const bool bypassed = which.part == LayerPart::attention && layer.attention == AttentionCut::bypassQk;
+    const bool off = which.part == LayerPart::attention ? layer.attention == AttentionCut::drop
+                     : which.part == LayerPart::mlp     ? !layer.mlp
+                                                        : !layer.block;
+    const bool isInDroppedBlock = which.part != LayerPart::block && !layer.block;
+    const QColor strong = isInDroppedBlock ? theme().muted : theme().text;
+    if (off)
+        painter.fillRect(place, strong);
+    else if (isHovered)
+        painter.fillRect(place, theme().grid);
+    if (place.height() < smallestLetter * theme().unit) {
+        if (!off)
+            drawFrame(painter, place, bypassed ? strong : mixed(theme().background, theme().text, 0.3));
+        return;
+    }
+    if (bypassed || isHovered)
+        drawFrame(painter, place, bypassed ? strong : theme().muted);
+    drawLetter(painter, place, which.part, bypassed, off ? theme().background : bypassed ? strong : theme().muted);
+}
+
+void LayerSwitches::drawLetter(QCPPainter& painter, const QRect& box, LayerPart part, bool bypassed,
+                               const QColor& colour) const {
+    constexpr std::array letters{u'A', u'M', u'B'};
+    QFont font = theme().font;
+    font.setPixelSize(std::max(1, std::min(box.height() * 3 / 4, QFontInfo(font).pixelSize())));
+    painter.setFont(font);
+    painter.setPen(colour);
+    painter.drawText(box, Qt::AlignCenter | Qt::TextDontClip,
+                     bypassed ? QStringLiteral("α") : QString(letters[static_cast<std::size_t>(part)]));
+}
+
+/// A protected layer has a dot where rows are too low for switches: nothing else shows its protection.
+void LayerSwitches::drawProtection(QCPPainter& painter, LayerSwitch which) const {
+    const bool isProtected = cuts(which.layer).isProtected;
+    if (!isProtected && m_hovered != which)
+        return;
+    PlotTheme colours = theme();
+    if (!isProtected)
+        colours.text = mixed(colours.background, colours.text, 0.3);
+    QRectF place(box(which));
+    if (place.isNull()) {
+        const double dot = 2 * theme().unit;
+        place = QRectF(rect()->right() + dot, rows()->coordToPixel(which.layer) - dot / 2, dot, dot);
+    }
+    const double side = std::min(place.height(), 12 * theme().unit);
+    drawLock(painter, QRectF(place.center() - QPointF(side, side) / 2, QSizeF(side, side)), colours);
+}
+
+void LayerSwitches::drawFrame(QCPPainter& painter, const QRect& box, const QColor& colour) const {
+    const int line = theme().length(1);
+    painter.fillRect(QRect(box.left(), box.top(), box.width(), line), colour);
+    painter.fillRect(QRect(box.left(), box.bottom() + 1 - line, box.width(), line), colour);
+    painter.fillRect(QRect(box.left(), box.top(), line, box.height()), colour);
+    painter.fillRect(QRect(box.right() + 1 - line, box.top(), line, box.height()), colour);
+}
+
+} // namespace secateur
