@@ -2,7 +2,7 @@
 
 #include "analysis/base/error.h"
 #include "analysis/model/kernels.h"
-#include "analysis/model/spec_tensors.h"
+#include "analysis/model/model.h"
 #include "backends/engine/model_runner.h"
 #include "backends/formats/fingerprint.h"
 #include "backends/formats/tensor_finder.h"

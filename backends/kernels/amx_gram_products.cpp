@@ -1,9 +1,7 @@
-#include "backends/kernels/amx_gram_products.h"
 
-#include "backends/kernels/amx_factors.h"
 #include "backends/kernels/amx_products.h"
 #include "backends/kernels/rounding.h"
-#include "backends/kernels/share_out.h"
+#include "backends/kernels/parallel_loops.h"
 
 #include <ATen/ATen.h>
 

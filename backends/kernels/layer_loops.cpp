@@ -1,6 +1,6 @@
 #include "backends/kernels/layer_loops.h"
 
-#include "backends/kernels/share_out.h"
+#include "backends/kernels/parallel_loops.h"
 #include "backends/kernels/vector_loops.h"
 
 #include <ATen/ATen.h>

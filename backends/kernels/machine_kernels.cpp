@@ -2,11 +2,9 @@
 
 #include "analysis/base/error.h"
 #include "analysis/model/rows.h"
-#include "backends/kernels/amx_gram_products.h"
 #include "backends/kernels/amx_products.h"
-#include "backends/kernels/onednn_products.h"
+#include "backends/kernels/onednn.h"
 #include "backends/kernels/rounding.h"
-#include "backends/kernels/token_loops.h"
 
 #include <ATen/ATen.h>
 

@@ -13,4 +13,7 @@ const Kernels& machineKernels();
 /// @param device "cpu", "cuda" or "cuda:N" @throws Error when there is no such device here
 std::shared_ptr<const Kernels> kernelsOf(const std::string& device);
 
+/// By this processor's loops, each number read once.
+const TokenKernels& machineTokenKernels();
+
 } // namespace secateur

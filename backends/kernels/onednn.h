@@ -5,6 +5,9 @@
 #include <dnnl.hpp>
 
 #include <cstdint>
+#include <functional>
+#include <span>
+#include <utility>
 #include <vector>
 
 namespace secateur::onednn {
@@ -31,5 +34,14 @@ private:
     dnnl::matmul::primitive_desc m_description;
     dnnl::matmul m_primitive;
 };
+
+// Products by oneDNN with all threads, of any type that it knows. For sources only: pulls in ATen.
+
+/// a b in float32 for a [.., m, k] and b [.., k, n], both bfloat16 or both float32; one leading dimension or none.
+at::Tensor product(const at::Tensor& a, const at::Tensor& b);
+
+/// ||sum of a^T b over all pairs||_F^2, its squares summed in float64, for a [rows, columns] and b [rows, columns]. The
+/// matrix is never held whole. `between` is called every few hundred milliseconds, and may throw.
+double squaredNorm(std::span<const std::pair<at::Tensor, at::Tensor>> pairs, const std::function<void()>& between);
 
 } // namespace secateur::onednn

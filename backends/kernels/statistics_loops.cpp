@@ -1,4 +1,4 @@
-#include "backends/kernels/statistics_loops.h"
+#include "backends/kernels/loop_table.h"
 
 #include "backends/kernels/score_rows.h"
 

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "backends/kernels/tile_loops.h"
+#include "backends/kernels/loop_table.h"
 
 // Products of small matrices, tile by tile, whose sums stay in registers.
 

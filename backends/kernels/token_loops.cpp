@@ -1,7 +1,7 @@
-#include "backends/kernels/token_loops.h"
+#include "backends/kernels/machine_kernels.h"
 
 #include "backends/kernels/packed_matrix.h"
-#include "backends/kernels/share_out.h"
+#include "backends/kernels/parallel_loops.h"
 #include "backends/kernels/vector_loops.h"
 
 #include <ATen/ATen.h>

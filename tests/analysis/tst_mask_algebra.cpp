@@ -4,7 +4,7 @@
 #include "analysis/base/error.h"
 #include "analysis/masks/mask_algebra.h"
 #include "analysis/masks/protection.h"
-#include "analysis/model/structure.h"
+#include "analysis/model/model_spec.h"
 #include "analysis/base/usage_error.h"
 #include "tests/support/mask_models.h"
 #include "tests/support/suite.h"

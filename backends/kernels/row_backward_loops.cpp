@@ -1,4 +1,4 @@
-#include "backends/kernels/back_loops.h"
+#include "backends/kernels/loop_table.h"
 #include "backends/kernels/vector_rows.h"
 
 namespace secateur::SECATEUR_LEVEL {

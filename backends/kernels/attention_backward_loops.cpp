@@ -1,6 +1,5 @@
-#include "backends/kernels/back_loops.h"
 
-#include "backends/kernels/row_loops.h"
+#include "backends/kernels/loop_table.h"
 #include "backends/kernels/score_rows.h"
 #include "backends/kernels/vector_rows.h"
 

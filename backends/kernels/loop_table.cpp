@@ -1,9 +1,6 @@
 // The table of the loops of one level; this source and those of the loops are compiled once for each.
 
-#include "backends/kernels/back_loops.h"
-#include "backends/kernels/row_loops.h"
-#include "backends/kernels/statistics_loops.h"
-#include "backends/kernels/tile_loops.h"
+#include "backends/kernels/loop_table.h"
 
 namespace secateur::SECATEUR_LEVEL {
 

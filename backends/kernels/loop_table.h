@@ -1,0 +1,36 @@
+#pragma once
+
+#include "backends/kernels/vector_loops.h"
+#include "backends/kernels/vector_math.h"
+#include "backends/kernels/vectors.h"
+
+namespace secateur::SECATEUR_LEVEL {
+
+void attendBlock(const QueryBlock& block, const AttentionShape& shape, float* scratch);
+void attendGroup(const QueryGroup& group, const AttentionShape& shape, float* scratch);
+void packKeys(const float* keys, std::int64_t stride, std::int64_t count, int headDim, float* panel);
+
+// A tile is six rows by as many vectors as leave their sums in registers.
+constexpr int tileRows = 6;
+constexpr int tileVectors = lanes == 16 ? 4 : 2;
+constexpr int keysOfPanel = tileVectors * lanes;
+
+void norm(const float* x, const float* added, float* sum, const NormValues& values, std::int64_t width,
+          const Target& out);
+void turn(const float* cosines, const float* sines, int dims, float* head);
+void activate(const float* gate, const float* up, Activation activation, std::int64_t width, const Target& out);
+ExponentialSum sumExponentials(const float* logits, std::int64_t count, std::int64_t target, float softcap);
+void write(const float* from, std::int64_t count, const Target& to);
+
+void innerProducts(const float* x, const float* a, const float* z, std::int64_t width, double* products);
+void addColumns(const ColumnBlock& block);
+void addScaled(const float* values, double factor, std::int64_t count, double* sums);
+void sumMagnitudes(const MagnitudeBlock& block);
+double magnitudes(const float* values, std::int64_t count);
+
+void normBack(const float* x, const float* gradient, const NormValues& norm, std::int64_t width, float* result);
+void activateBack(const float* gate, const float* up, const float* gradient, Activation activation, std::int64_t width,
+                  float* dGate, float* dUp);
+void attendBack(const GroupBack& group, const AttentionShape& shape, float* scratch);
+
+} // namespace secateur::SECATEUR_LEVEL
