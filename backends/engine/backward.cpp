@@ -2,7 +2,7 @@
 
 #include "analysis/base/error.h"
 #include "backends/engine/layer_pass.h"
-#include "backends/engine/lm_head.h"
+#include "backends/engine/embedding_and_head.h"
 
 #include <ATen/ATen.h>
 #include <ATen/Parallel.h>

@@ -1,6 +1,8 @@
 #include "backends/engine/engine_plan.h"
 
+#include "analysis/base/error.h"
 #include "backends/engine/plan_memory.h"
+#include "backends/kernels/machine_kernels.h"
 
 #include <fmt/format.h>
 
@@ -8,6 +10,76 @@
 #include <limits>
 
 namespace secateur {
+
+namespace {
+
+TypeChoice onProcessor(std::string_view storedAs) {
+    if (storedAs != "BF16")
+        return {ComputeType::float32,
+                fmt::format("float32: rounding {} numbers to bfloat16 would change them", storedAs)};
+    if (!multipliesBfloat16Fast())
+        return {ComputeType::float32, "float32: this processor does not multiply bfloat16 any faster"};
+    return {ComputeType::bfloat16, "bfloat16: the checkpoint's own type, which this processor multiplies faster"};
+}
+
+TypeChoice onDevice(std::string_view storedAs) {
+    if (storedAs == "BF16")
+        return {ComputeType::bfloat16, "bfloat16: the checkpoint's own type"};
+    if (storedAs == "F16")
+        return {ComputeType::float16, "float16: the checkpoint's own type"};
+    return {ComputeType::float32, fmt::format("float32: rounding {} numbers to 16 bits would change them", storedAs)};
+}
+
+} // namespace
+
+TypeChoice chooseType(ComputeType wanted, bool isProcessor, std::string_view storedAs) {
+    if (wanted == ComputeType::automatic)
+        return isProcessor ? onProcessor(storedAs) : onDevice(storedAs);
+    if (isProcessor && wanted == ComputeType::float16)
+        throw Error("float16 can be computed in on CUDA only", {}, "Use float32 or bfloat16");
+    if (isProcessor && wanted == ComputeType::bfloat16 && !multipliesBfloat16())
+        throw Error("This processor cannot multiply bfloat16", {}, "Use float32");
+    return {wanted, {}};
+}
+
+std::shared_ptr<const void> WeightStore::find(const std::string& key, std::int64_t most,
+                                              const std::function<Item()>& make) {
+    std::shared_ptr<Slot> slot;
+    {
+        const std::lock_guard lock(m_mutex);
+        std::shared_ptr<Slot>& entry = m_slots[key];
+        if (!entry)
+            entry = std::make_shared<Slot>();
+        slot = entry;
+        slot->lastUse = ++m_clock;
+        if (slot->item.weights)
+            return slot->item.weights;
+    }
+    const std::lock_guard making(slot->making);
+    Item made = slot->item.weights ? slot->item : make();
+    const std::lock_guard lock(m_mutex);
+    slot->item = made;
+    shrink(slot.get(), std::min(most, m_budget));
+    return made.weights;
+}
+
+void WeightStore::shrink(const Slot* except, std::int64_t most) {
+    std::int64_t bytes = 0;
+    for (const auto& [_, slot] : m_slots)
+        bytes += slot->item.bytes;
+    while (bytes > most) {
+        auto oldest = m_slots.end();
+        for (auto it = m_slots.begin(); it != m_slots.end(); ++it) {
+            const bool isIdle = it->second.get() != except && it->second->item.weights;
+            if (isIdle && (oldest == m_slots.end() || it->second->lastUse < oldest->second->lastUse))
+                oldest = it;
+        }
+        if (oldest == m_slots.end())
+            return;
+        bytes -= oldest->second->item.bytes;
+        m_slots.erase(oldest);
+    }
+}
 
 namespace {
 

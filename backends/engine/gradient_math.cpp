@@ -1,10 +1,9 @@
-#include "backends/engine/attention_back.h"
 #include "backends/engine/attention_blocks.h"
 #include "backends/engine/layer_math.h"
-#include "backends/engine/loop_arguments.h"
 #include "backends/kernels/gradient_loops.h"
 
 #include <ATen/ATen.h>
+#include <ATen/core/Tensor.h>
 #include <c10/core/GradMode.h>
 #include <c10/util/intrusive_ptr.h>
 #include <torch/csrc/autograd/function.h>
@@ -13,8 +12,83 @@
 #include <functional>
 #include <memory>
 #include <type_traits>
+#include <vector>
 
 namespace secateur {
+
+/// The way back through LayerMath::context() on the processor, without cache. Keeps what it needs: the graph that it
+/// is part of outlives the layer's weights. For sources only: pulls in ATen.
+class AttentionBack {
+public:
+    /// @param projected what context() read, contiguous
+    AttentionBack(const AttentionInput& input, at::Tensor projected);
+
+    /// @param dContext [tokens, heads headDim] -> of `projected`
+    at::Tensor ofProjected(const at::Tensor& dContext) const;
+
+    /// Of the queries, keys and values in it. @param perHead whether keys and values are those of query heads
+    ProjectionGradients ofParts(const at::Tensor& dContext, bool perHead) const;
+
+private:
+    at::Tensor empty(std::int64_t heads) const;
+    void pull(const at::Tensor& dContext, const ProjectionGradients& result) const;
+
+    std::vector<int> m_groupBegin;
+    AttentionShape m_shape;
+    Norm m_queryNorm;
+    Norm m_keyNorm;
+    RotaryTable m_rotary;
+    std::vector<int> m_lengths;
+    at::Tensor m_kvHeads;   ///< [heads]
+    at::Tensor m_projected; ///< [rows, positions, width]
+};
+
+AttentionBack::AttentionBack(const AttentionInput& input, at::Tensor projected)
+    : m_groupBegin(input.layer.groupBegin)
+    , m_shape(shapeOf(input))
+    , m_queryNorm(input.layer.queryNorm)
+    , m_keyNorm(input.layer.keyNorm)
+    , m_rotary(input.rotary)
+    , m_lengths(input.lengths)
+    , m_kvHeads(kvHeadOf(input.layer, at::kCPU))
+    , m_projected(projected.view({input.rows, input.positions, -1})) {
+    m_shape.groupBegin = nullptr; // the layer's, which may go; pull() has our own
+}
+
+at::Tensor AttentionBack::ofProjected(const at::Tensor& dContext) const {
+    constexpr std::int64_t enough = 16; // pieces of work for many threads
+    const std::int64_t kvHeads = m_shape.kvHeads;
+    const at::Tensor result = empty(m_shape.heads + 2 * kvHeads);
+    const ProjectionGradients parts{result.narrow(2, 0, m_shape.heads), result.narrow(2, m_shape.heads, kvHeads),
+                                    result.narrow(2, m_shape.heads + kvHeads, kvHeads)};
+    if (m_projected.size(0) * kvHeads >= enough || kvHeads == m_shape.heads)
+        pull(dContext, parts);
+    else {
+        const ProjectionGradients apart{parts.queries, empty(m_shape.heads), empty(m_shape.heads)};
+        pull(dContext, apart);
+        parts.keys.zero_().index_add_(2, m_kvHeads, apart.keys);
+        parts.values.zero_().index_add_(2, m_kvHeads, apart.values);
+    }
+    return result.view({dContext.size(0), m_projected.size(2)});
+}
+
+ProjectionGradients AttentionBack::ofParts(const at::Tensor& dContext, bool perHead) const {
+    const std::int64_t keyHeads = perHead ? m_shape.heads : m_shape.kvHeads;
+    const ProjectionGradients result{empty(m_shape.heads), empty(keyHeads), empty(keyHeads)};
+    pull(dContext, result);
+    return result;
+}
+
+at::Tensor AttentionBack::empty(std::int64_t heads) const {
+    return at::empty({m_projected.size(0), m_projected.size(1), heads, m_shape.headDim}, m_projected.options());
+}
+
+void AttentionBack::pull(const at::Tensor& dContext, const ProjectionGradients& result) const {
+    AttentionShape shape = m_shape;
+    shape.groupBegin = m_groupBegin.data();
+    attendBack(m_projected, shape, valuesOf(m_queryNorm), valuesOf(m_keyNorm), tablesOf(m_rotary), m_lengths, dContext,
+               result);
+}
 
 namespace {
 

@@ -3,6 +3,7 @@
 #include "analysis/running/batch.h"
 #include "analysis/running/layer_observer.h"
 #include "backends/engine/plan_layer.h"
+#include "backends/kernels/layer_loops.h"
 
 #include <ATen/core/Tensor.h>
 
@@ -91,5 +92,10 @@ std::unique_ptr<const LayerMath> fusedMath(ComputeType type);
 std::unique_ptr<const LayerMath> plainMath(ComputeType type);
 /// With gradients, in float32 on the processor: of weights that are packed both ways (Linear::back).
 std::unique_ptr<const LayerMath> gradientMath();
+
+/// What the processor's loops want to know of a layer. All point into their arguments.
+NormValues valuesOf(const Norm& norm);
+RotaryTables tablesOf(const RotaryTable& table);
+AttentionShape shapeOf(const AttentionInput& input);
 
 } // namespace secateur

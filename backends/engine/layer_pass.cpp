@@ -98,4 +98,142 @@ void LayerPass::show(Tap tap, const at::Tensor& values) const {
         m_watch.see(tap, values);
 }
 
+namespace {
+
+/// One layer from one input under several masks. What the heads gather is computed once.
+class Variants {
+public:
+    Variants(const EnginePlan& plan, int layer, const LayerMath& math, const AttentionInput& input, const at::Tensor& x)
+        : m_plan(plan)
+        , m_index(layer)
+        , m_mask(plan.mask().layer(layer))
+        , m_math(math)
+        , m_input(input)
+        , m_pass(math, input, m_nobody)
+        , m_x(x) {
+        if (input.layer.dropped)
+            return;
+        m_read = m_pass.attentionRead(x);
+        if (input.layer.spec.attention == AttentionKind::none)
+            return;
+        m_context = m_pass.context(m_read);
+        m_output = math.linear(input.layer.output, m_context);
+        m_update = m_pass.attentionUpdate(m_output);
+    }
+
+    at::Tensor run(const LayerMask& variant) {
+        if (!variant.block || m_input.layer.dropped)
+            return m_x;
+        const at::Tensor update = updateUnder(variant);
+        if (variant.mlp == m_mask.mlp && variant.neurons == m_mask.neurons)
+            return withOwnMlp(update);
+        LayerMask tail = m_mask;
+        tail.mlp = variant.mlp;
+        tail.neurons = variant.neurons;
+        const auto layer = m_plan.layer(m_index, tail);
+        const AttentionInput input = inputOf(*layer);
+        return LayerPass(m_math, input, m_nobody).behindAttention(m_x, update, m_read);
+    }
+
+private:
+    AttentionInput inputOf(const PlanLayer& layer) const {
+        return {m_input.spec, layer, m_input.rows, m_input.positions, m_input.first, m_input.lengths, m_input.rotary};
+    }
+
+    /// In a parallel block the MLP does not see what attention did.
+    at::Tensor withOwnMlp(const at::Tensor& update) {
+        if (m_input.spec.normPlace != NormPlace::parallel)
+            return m_pass.behindAttention(m_x, update, m_read);
+        if (!m_withoutAttention.defined())
+            m_withoutAttention = m_pass.behindAttention(m_x, {}, m_read);
+        return update.defined() ? m_withoutAttention + update : m_withoutAttention;
+    }
+
+    at::Tensor updateUnder(const LayerMask& variant) {
+        if (variant.attention == AttentionCut::drop || !m_update.defined())
+            return {};
+        if (variant.attention != m_mask.attention || variant.alpha != m_mask.alpha ||
+            m_input.layer.spec.attention != AttentionKind::full)
+            return variant.attention == m_mask.attention && variant.heads == m_mask.heads ? m_update
+                                                                                          : updateOfOwnLayer(variant);
+        return variant.heads == m_mask.heads ? m_update : withoutHeads(variant);
+    }
+
+    /// Of a kind of attention that shares nothing with the plan's.
+    at::Tensor updateOfOwnLayer(const LayerMask& variant) const {
+        LayerMask attention = m_mask;
+        attention.attention = variant.attention;
+        attention.alpha = variant.alpha;
+        attention.heads = variant.heads;
+        const auto layer = m_plan.layer(m_index, attention);
+        if (layer->spec.attention == AttentionKind::none)
+            return {};
+        const AttentionInput input = inputOf(*layer);
+        const LayerPass pass(m_math, input, m_nobody);
+        return pass.attentionUpdate(m_math.linear(layer->output, pass.context(m_read)));
+    }
+
+    /// The output projection over the heads that stay, or that of all less those that go: whichever are fewer.
+    at::Tensor withoutHeads(const LayerMask& variant) {
+        std::vector<std::int64_t> gone;
+        std::vector<std::int64_t> stay;
+        for (std::size_t i = 0; i < m_input.layer.keptHeads.size(); ++i) {
+            const auto head = static_cast<std::size_t>(m_input.layer.keptHeads[i]);
+            (variant.heads[head] ? stay : gone).push_back(static_cast<std::int64_t>(i));
+        }
+        const bool subtracts = gone.size() < stay.size();
+        const at::Tensor part = ofHeads(subtracts ? gone : stay);
+        if (subtracts)
+            return m_pass.attentionUpdate(m_output - part);
+        const at::Tensor& bias = m_input.layer.output.bias;
+        return m_pass.attentionUpdate(bias.defined() ? part + bias : part);
+    }
+
+    /// What some of the kept heads add behind the output projection, without its bias.
+    at::Tensor ofHeads(const std::vector<std::int64_t>& heads) {
+        std::vector<std::int64_t> inModel;
+        for (const std::int64_t head : heads)
+            inModel.push_back(m_input.layer.keptHeads[static_cast<std::size_t>(head)]);
+        if (!m_outputWeight.defined())
+            m_outputWeight = m_plan.outputWeight(m_index);
+        Linear columns;
+        columns.out = m_outputWeight.size(0);
+        columns.in = static_cast<std::int64_t>(heads.size()) * m_input.layer.spec.headDim;
+        columns.weight = chosen(m_outputWeight, inModel).to(m_context.options());
+        if (m_input.layer.output.packed && columns.in > 0)
+            columns.packed = std::make_shared<PackedMatrix>(columns.weight);
+        return m_math.linear(columns, chosen(m_context, heads));
+    }
+
+    /// Columns of whole heads.
+    at::Tensor chosen(const at::Tensor& all, const std::vector<std::int64_t>& heads) const {
+        const at::Tensor indices = at::tensor(heads, at::kLong).to(all.device());
+        return all.reshape({all.size(0), -1, m_input.layer.spec.headDim}).index_select(1, indices).flatten(1);
+    }
+
+    const EnginePlan& m_plan;
+    int m_index;
+    const LayerMask& m_mask;
+    const LayerMath& m_math;
+    const AttentionInput& m_input;
+    mutable Watch m_nobody;
+    LayerPass m_pass;
+    at::Tensor m_x;
+    at::Tensor m_read;
+    at::Tensor m_context;
+    at::Tensor m_output;
+    at::Tensor m_update;
+    at::Tensor m_withoutAttention;
+    at::Tensor m_outputWeight; ///< [hidden, heads * headDim] of all heads of the model
+};
+
+} // namespace
+
+void runLayerVariants(const EnginePlan& plan, int layer, const LayerMath& math, const AttentionInput& input,
+                      const at::Tensor& x, std::span<const LayerMask> variants, const Runner::VariantSink& sink) {
+    Variants shared(plan, layer, math, input, x);
+    for (std::size_t i = 0; i < variants.size(); ++i)
+        sink(i, shared.run(variants[i]));
+}
+
 } // namespace secateur

@@ -1,5 +1,7 @@
 #pragma once
 
+#include "analysis/running/runner.h"
+#include "backends/engine/engine_plan.h"
 #include "backends/engine/layer_math.h"
 
 namespace secateur {
@@ -35,5 +37,10 @@ private:
     NormPlace m_place;
     Watch& m_watch;
 };
+
+/// Runner::runVariants for streams [tokens, hidden]. For sources only: pulls in ATen.
+/// @param input of the plan's own layer
+void runLayerVariants(const EnginePlan& plan, int layer, const LayerMath& math, const AttentionInput& input,
+                      const at::Tensor& x, std::span<const LayerMask> variants, const Runner::VariantSink& sink);
 
 } // namespace secateur

@@ -4,15 +4,11 @@
 #include "analysis/running/runner_results.h"
 #include "backends/base/available_memory.h"
 #include "backends/engine/attention_blocks.h"
-#include "backends/engine/embedding.h"
+#include "backends/engine/embedding_and_head.h"
 #include "backends/engine/engine_plan.h"
 #include "backends/engine/kv_cache.h"
 #include "backends/engine/layer_pass.h"
 #include "backends/engine/backward.h"
-#include "backends/engine/lm_head.h"
-#include "backends/engine/rotary_cache.h"
-#include "backends/engine/type_choice.h"
-#include "backends/engine/variants.h"
 
 #include <ATen/ATen.h>
 #include <c10/core/GradMode.h>

@@ -2,7 +2,7 @@
 
 #include "analysis/model/model.h"
 #include "analysis/running/runner.h"
-#include "backends/engine/open_options.h"
+#include "backends/engine/open_model.h"
 
 #include <memory>
 

@@ -1,8 +1,7 @@
 #pragma once
 
-#include "analysis/model/model.h"
 #include "analysis/base/progress.h"
-#include "backends/engine/open_options.h"
+#include "analysis/model/model.h"
 
 #include <cstdint>
 #include <memory>
@@ -10,6 +9,14 @@
 #include <vector>
 
 namespace secateur {
+
+/// How a model is to run.
+struct OpenOptions {
+    std::string device = "cpu";    ///< that multiplies its weights: "cpu", "cuda", "cuda:1"
+    std::int64_t memoryBudget = 0; ///< bytes of converted weights on that device; 0 = half of what is free in memory,
+                                   ///< or on another device whatever it holds
+    bool plain = false;            ///< by ATen alone: what the fast loops are judged by
+};
 
 /// Opens a directory or a file in one of the formats of formats.h: a Hugging Face directory (config.json with
 /// safetensors or PyTorch weights, sharded or not), a file of such weights beside its config.json, a .gguf file or a

@@ -28,14 +28,14 @@ std::vector<std::pair<at::Tensor, at::Tensor>> pairsOf(const Rows& a, const Rows
     return pairs;
 }
 
-bool has(dnnl::cpu_isa wanted) {
+bool processorHas(dnnl::cpu_isa wanted) {
     const auto bits = [](dnnl::cpu_isa isa) { return static_cast<unsigned>(isa); };
     return (bits(dnnl::get_effective_cpu_isa()) & bits(wanted)) == bits(wanted);
 }
 
 /// Whether the processor multiplies by matrix tiles, and nobody forbade oneDNN to.
 bool hasTiles() {
-    return has(dnnl::cpu_isa::avx512_core_amx);
+    return processorHas(dnnl::cpu_isa::avx512_core_amx);
 }
 
 class MachineKernels : public Kernels {
@@ -47,7 +47,7 @@ public:
         static constexpr std::array neither{Precision::float32};
         if (hasTiles())
             return tiles;
-        if (has(dnnl::cpu_isa::avx512_core_bf16))
+        if (multipliesBfloat16Fast())
             return vectors;
         return neither;
     }
@@ -94,6 +94,14 @@ public:
 };
 
 } // namespace
+
+bool multipliesBfloat16() {
+    return processorHas(dnnl::cpu_isa::avx512_core);
+}
+
+bool multipliesBfloat16Fast() {
+    return processorHas(dnnl::cpu_isa::avx512_core_bf16);
+}
 
 const Kernels& machineKernels() {
     static const MachineKernels kernels;
