@@ -112,7 +112,7 @@ std::unique_ptr<const Kernels> plainKernelsOn(const std::string& device) {
 
 namespace {
 
-/// One row at a time: a batch in float64 would be too large.
+/// Computes results row by row: a whole batch in float64 would be too large.
 template <typename OfRow>
 at::Tensor byRow(std::int64_t rows, const OfRow& ofRow) {
     std::vector<at::Tensor> parts;
@@ -151,7 +151,7 @@ public:
 
     at::Tensor contributions(const at::Tensor& context, const at::Tensor& weights) const override {
         const at::Tensor own = context.to(at::kFloat);
-        std::vector<at::Tensor> heads; // one at a time: what all add to all tokens would be too large
+        std::vector<at::Tensor> heads; // one at a time: [tokens, heads, hidden] would be too large
         for (std::int64_t head = 0; head < weights.size(0); ++head)
             heads.push_back(
                 own.select(2, head).matmul(weights[head].to(at::kFloat).t()).abs().sum(-1, false, at::kDouble));

@@ -7,12 +7,12 @@
 
 namespace secateur {
 
-at::Tensor Model::rows(int layer, WeightName which, std::span<const std::int64_t> indices) const {
-    return tensor(layer, which).index_select(0, at::tensor(at::ArrayRef(indices.data(), indices.size())));
+at::Tensor Model::rows(int layer, WeightName name, std::span<const std::int64_t> indices) const {
+    return tensor(layer, name).index_select(0, at::tensor(at::ArrayRef(indices.data(), indices.size())));
 }
 
 const Runner& Model::runner() const {
-    throw Error("can be looked at, but not run", card().path);
+    throw Error("can be inspected, but not run", card().path);
 }
 
 const Kernels& Model::kernels() const {
@@ -32,10 +32,10 @@ Need when(bool condition, Need need = Need::required) {
     return condition ? need : Need::absent;
 }
 
-Need needOfModel(const ModelSpec& spec, WeightName which) {
+Need needOfModel(const ModelSpec& spec, WeightName name) {
     const bool encoder = spec.family == Family::encoder;
     const bool biased = spec.norm == NormKind::layer;
-    switch (which) {
+    switch (name) {
     case embedding:
         return Need::required;
     case positionEmbedding:
@@ -56,12 +56,12 @@ Need needOfModel(const ModelSpec& spec, WeightName which) {
         return when(!encoder && !spec.tiedEmbeddings, Need::optional);
     case lmHeadBias:
         return when(spec.lmHeadBias, Need::optional);
-    default: // the heads of classifiers
+    default: // pooler and classifier
         return when(encoder, Need::optional);
     }
 }
 
-Need needOfLayer(const ModelSpec& spec, const LayerSpec& layer, WeightName which) {
+Need needOfLayer(const ModelSpec& spec, const LayerSpec& layer, WeightName name) {
     const bool attention = layer.attention != AttentionKind::none;
     const bool scores = layer.attention == AttentionKind::full;
     const bool values = scores || layer.attention == AttentionKind::valueOnly;
@@ -69,8 +69,8 @@ Need needOfLayer(const ModelSpec& spec, const LayerSpec& layer, WeightName which
     const bool biased = spec.norm == NormKind::layer;
     const bool before = spec.normPlace != NormPlace::after;
     const bool mlpBefore = before && spec.normPlace != NormPlace::parallel;
-    const bool behind = spec.normPlace == NormPlace::sandwich || spec.normPlace == NormPlace::after;
-    switch (which) {
+    const bool post = spec.normPlace == NormPlace::sandwich || spec.normPlace == NormPlace::after;
+    switch (name) {
     case attentionNorm:
         return when(attention && before);
     case attentionNormBias:
@@ -94,9 +94,9 @@ Need needOfLayer(const ModelSpec& spec, const LayerSpec& layer, WeightName which
     case keyNorm:
         return when(scores && layer.normsHeads);
     case attentionPostNorm:
-        return when(attention && behind);
+        return when(attention && post);
     case attentionPostNormBias:
-        return when(attention && behind && biased);
+        return when(attention && post && biased);
     case mlpNorm:
         return when(mlp && mlpBefore);
     case mlpNormBias:
@@ -113,18 +113,18 @@ Need needOfLayer(const ModelSpec& spec, const LayerSpec& layer, WeightName which
     case downBias:
         return when(mlp && layer.downBias);
     case mlpPostNorm:
-        return when(mlp && behind);
+        return when(mlp && post);
     case mlpPostNormBias:
-        return when(mlp && behind && biased);
+        return when(mlp && post && biased);
     default:
         return Need::absent;
     }
 }
 
-Shape shapeOfModel(const ModelSpec& spec, WeightName which) {
+Shape shapeOfModel(const ModelSpec& spec, WeightName name) {
     const std::int64_t hidden = spec.hidden;
     const std::int64_t width = spec.embeddingWidth > 0 ? spec.embeddingWidth : hidden;
-    switch (which) {
+    switch (name) {
     case embedding:
         return {spec.vocab, width};
     case positionEmbedding:
@@ -152,11 +152,11 @@ Shape shapeOfModel(const ModelSpec& spec, WeightName which) {
     }
 }
 
-Shape shapeOfLayer(const ModelSpec& spec, const LayerSpec& layer, WeightName which) {
+Shape shapeOfLayer(const ModelSpec& spec, const LayerSpec& layer, WeightName name) {
     const std::int64_t hidden = spec.hidden;
     const std::int64_t queries = std::int64_t{layer.heads} * layer.headDim;
     const std::int64_t keys = std::int64_t{layer.kvHeads} * layer.headDim;
-    switch (which) {
+    switch (name) {
     case query:
         return {queries, hidden};
     case key:
@@ -187,23 +187,23 @@ Shape shapeOfLayer(const ModelSpec& spec, const LayerSpec& layer, WeightName whi
 
 } // namespace
 
-bool isOfLayer(WeightName which) {
-    return which >= attentionNorm;
+bool isOfLayer(WeightName name) {
+    return name >= attentionNorm;
 }
 
-bool isNorm(WeightName which) {
-    return which == embeddingNorm || which == finalNorm || which == attentionNorm || which == queryNorm ||
-           which == keyNorm || which == attentionPostNorm || which == mlpNorm || which == mlpPostNorm;
+bool isNorm(WeightName name) {
+    return name == embeddingNorm || name == finalNorm || name == attentionNorm || name == queryNorm ||
+           name == keyNorm || name == attentionPostNorm || name == mlpNorm || name == mlpPostNorm;
 }
 
-Need needOf(const ModelSpec& spec, int layer, WeightName which) {
-    if (isOfLayer(which) != (layer >= 0))
+Need needOf(const ModelSpec& spec, int layer, WeightName name) {
+    if (isOfLayer(name) != (layer >= 0))
         return Need::absent;
-    return layer < 0 ? needOfModel(spec, which) : needOfLayer(spec, layerOf(spec, layer), which);
+    return layer < 0 ? needOfModel(spec, name) : needOfLayer(spec, layerOf(spec, layer), name);
 }
 
-std::vector<std::int64_t> expectedShape(const ModelSpec& spec, int layer, WeightName which) {
-    return layer < 0 ? shapeOfModel(spec, which) : shapeOfLayer(spec, layerOf(spec, layer), which);
+std::vector<std::int64_t> expectedShape(const ModelSpec& spec, int layer, WeightName name) {
+    return layer < 0 ? shapeOfModel(spec, name) : shapeOfLayer(spec, layerOf(spec, layer), name);
 }
 
 } // namespace secateur

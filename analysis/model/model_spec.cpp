@@ -78,19 +78,19 @@ std::string_view name(AttentionKind kind) {
 
 namespace {
 
-// A structure may come from a file that anybody wrote: what is allocated for it has bounds.
+// A structure may come from an untrusted file: bounds on what is allocated for it.
 constexpr std::int64_t mostParts = 100'000'000; // heads and neurons together; the largest known models have 7 million
 constexpr int mostLayers = 100'000;
 
-/// Takes a number and the character behind it off the text; behind the last one there is none.
-bool take(std::string_view& text, char behind, int& number) {
+/// Removes a number and the character after it from the text. @param after '\0' = the end of the text
+bool take(std::string_view& text, char after, int& number) {
     const auto [end, failure] = std::from_chars(text.data(), text.data() + text.size(), number);
     if (failure != std::errc() || number < 0)
         return false;
     text.remove_prefix(static_cast<std::size_t>(end - text.data()));
-    if (behind == '\0')
+    if (after == '\0')
         return text.empty();
-    if (!text.starts_with(behind))
+    if (!text.starts_with(after))
         return false;
     text.remove_prefix(1);
     return true;
@@ -110,7 +110,7 @@ ModelSpec specOf(const std::string& architecture, std::string_view structure) {
                            take(rest, '+', layer.headDim) && take(rest, '\0', layer.ffn);
         const bool hasGroups = layer.kvHeads == 0 || layer.heads % layer.kvHeads == 0;
         if (!reads || !hasGroups)
-            throw Error(fmt::format("\"{}\" is no structure such as 30x9/3x64+1536", structure));
+            throw Error(fmt::format("\"{}\" is not a structure such as 30x9/3x64+1536", structure));
         parts += std::int64_t{count} * (std::int64_t{layer.heads} + layer.ffn + 1);
         if (count > mostLayers - spec.layerCount() || parts > mostParts)
             throw Error(fmt::format("\"{}\" has more layers, heads or neurons than any model", structure));

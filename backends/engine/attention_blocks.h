@@ -6,12 +6,12 @@ namespace secateur {
 
 /// Shows attention probabilities a few heads and queries at a time: the map of all heads never exists at once. For
 /// sources only: pulls in ATen.
-/// @param queries [rows, heads, positions, headDim], turned @param keys [rows, kvHeads, capacity, headDim]
-void showAttention(const at::Tensor& queries, const at::Tensor& keys, const AttentionInput& input, Watch& watch);
+/// @param queries [rows, heads, positions, headDim], rotated @param keys [rows, kvHeads, capacity, headDim]
+void showAttention(const at::Tensor& queries, const at::Tensor& keys, const AttentionInput& input, TapObserver& observer);
 
 /// The numbers of each query's attention that are wanted, by ATen. Arguments as of showAttention().
 void showAttentionFeatures(const at::Tensor& queries, const at::Tensor& keys, const AttentionInput& input,
-                           Watch& watch);
+                           TapObserver& observer);
 
 /// What attention reads, [rows, positions, heads, headDim].
 struct ProjectedHeads {
@@ -23,7 +23,7 @@ struct ProjectedHeads {
 };
 
 /// Shows them to whoever wants them. @param projected [tokens, (heads + 2 kvHeads) headDim]
-ProjectedHeads projectedHeads(const at::Tensor& projected, const AttentionInput& input, Watch& watch);
+ProjectedHeads projectedHeads(const at::Tensor& projected, const AttentionInput& input, TapObserver& observer);
 
 /// Which key each query sees, [rows, 1, queries, keys], for queries from `firstQuery` on. Every query sees one at
 /// least.
@@ -31,7 +31,7 @@ at::Tensor visibleTo(const AttentionInput& input, std::int64_t firstQuery, std::
                      const at::Device& device);
 
 /// Keys that there are, those of the cache included: up to the last real position of any row.
-std::int64_t endOf(const AttentionInput& input);
+std::int64_t keyCount(const AttentionInput& input);
 
 /// [heads] the kept KV head that each kept head reads.
 at::Tensor kvHeadOf(const PlanLayer& layer, const at::Device& device);

@@ -18,9 +18,9 @@ namespace secateur {
 namespace {
 
 /// Keeps the tensors that gradients are wanted of.
-class TapKeeper : public Watch {
+class TapRecorder : public TapObserver {
 public:
-    explicit TapKeeper(std::set<Tap> wanted)
+    explicit TapRecorder(std::set<Tap> wanted)
         : m_wanted(std::move(wanted)) {}
 
     bool wants(Tap tap) const override { return m_wanted.contains(tap); }
@@ -54,10 +54,10 @@ class LayerGraph : public RecordedLayer {
 public:
     LayerGraph(const LayerMath& math, const AttentionInput& input, const at::Tensor& x, std::set<Tap> wanted)
         : m_shape{input.rows, input.positions, input.layer.spec.headDim}
-        , m_keeper(std::move(wanted)) {
+        , m_recorder(std::move(wanted)) {
         const c10::AutoGradMode recording(true);
         m_leaf = x.detach().requires_grad_(true);
-        m_output = LayerPass(math, input, m_keeper).run(m_leaf);
+        m_output = LayerPass(math, input, m_recorder).run(m_leaf);
     }
 
     at::Tensor output() const override { return m_shape.shaped(m_output.detach(), Tap::output); }
@@ -72,7 +72,7 @@ private:
         const c10::AutoGradMode recording(true);
         std::vector<at::Tensor> asked{m_leaf};
         std::vector<Tap> taps;
-        for (const auto& [tap, values] : m_keeper.seen())
+        for (const auto& [tap, values] : m_recorder.seen())
             if (std::ranges::find(pull.wanted, tap) != pull.wanted.end()) {
                 asked.push_back(values);
                 taps.push_back(tap);
@@ -88,7 +88,7 @@ private:
     }
 
     TapShape m_shape;
-    TapKeeper m_keeper;
+    TapRecorder m_recorder;
     at::Tensor m_leaf;
     at::Tensor m_output;
 };
@@ -157,10 +157,10 @@ struct Scalars {
 /// The scalars of a batch and the gradient of their sum with respect to the stream.
 class LossGradients {
 public:
-    LossGradients(const LayerMath& math, const ModelSpec& spec, const PlanEnds& ends, const at::Tensor& x,
+    LossGradients(const LayerMath& math, const ModelSpec& spec, const EmbeddingAndHead& headWeights, const at::Tensor& x,
                   const Batch& batch, std::span<const int> targets, std::span<const float> weights)
         : m_spec(spec)
-        , m_lmHead(spec, ends, math)
+        , m_head(spec, headWeights, math)
         , m_batch(batch)
         , m_x(x.contiguous())
         , m_targets(targets)
@@ -199,7 +199,7 @@ private:
         std::vector<std::size_t> labels(static_cast<std::size_t>(m_batch.rows));
         std::iota(labels.begin(), labels.end(), std::size_t{0});
         const auto read = [&](const at::Tensor& x) {
-            return kind == Scalarisation::pooledNorm ? m_lmHead.pooled(x) : m_lmHead.classes(x);
+            return kind == Scalarisation::pooledNorm ? m_head.pooled(x) : m_head.classes(x);
         };
         pull(first, read, [&](const at::Tensor& found) {
             return kind == Scalarisation::pooledNorm || kind == Scalarisation::logitNorm
@@ -219,7 +219,7 @@ private:
                 tokens.begin() + static_cast<std::ptrdiff_t>(std::min(begin + step, tokens.size())));
             const std::vector<std::size_t> places(some.begin(), some.end());
             pull(
-                some, [&](const at::Tensor& x) { return m_lmHead.logits(x); },
+                some, [&](const at::Tensor& x) { return m_head.logits(x); },
                 [&](const at::Tensor& logits) {
                     return kind == Scalarisation::logitNorm ? Scalars{logits.square().sum(1) / 2, logits}
                                                             : ofTargets(logits, places, kind);
@@ -297,7 +297,7 @@ private:
     float weight(std::size_t at) const { return m_weights.empty() ? 1.F : m_weights[at]; }
 
     const ModelSpec& m_spec;
-    LmHead m_lmHead;
+    OutputHead m_head;
     const Batch& m_batch;
     at::Tensor m_x;
     std::span<const int> m_targets;
@@ -308,10 +308,10 @@ private:
 
 } // namespace
 
-LossGradient lossGradientOf(const LayerMath& math, const ModelSpec& spec, const PlanEnds& ends, const at::Tensor& x,
+LossGradient lossGradientOf(const LayerMath& math, const ModelSpec& spec, const EmbeddingAndHead& headWeights, const at::Tensor& x,
                             const Batch& batch, Scalarisation of, std::span<const int> targets,
                             std::span<const float> weights) {
-    return LossGradients(math, spec, ends, x, batch, targets, weights).of(of);
+    return LossGradients(math, spec, headWeights, x, batch, targets, weights).of(of);
 }
 
 } // namespace secateur

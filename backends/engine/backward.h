@@ -24,8 +24,8 @@ std::unique_ptr<RecordedLayer> recordThrough(const LayerMath& math, const Attent
 std::int64_t graphBytes(const ModelSpec& spec, const LayerSpec& layer, const Batch& batch, std::span<const Tap> wanted,
                         bool isPlain);
 
-/// Runner::lossGradient for a stream [rows, positions, hidden]. @param ends plain weights
-LossGradient lossGradientOf(const LayerMath& math, const ModelSpec& spec, const PlanEnds& ends, const at::Tensor& x,
+/// Runner::lossGradient for a stream [rows, positions, hidden]. @param headWeights plain weights
+LossGradient lossGradientOf(const LayerMath& math, const ModelSpec& spec, const EmbeddingAndHead& headWeights, const at::Tensor& x,
                             const Batch& batch, Scalarisation of, std::span<const int> targets,
                             std::span<const float> weights);
 

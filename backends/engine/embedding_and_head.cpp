@@ -51,7 +51,7 @@ void checkBatch(const Batch& batch) {
                                 batch.firstPosition.size()));
 }
 
-at::Tensor embedBatch(const Model& model, const PlanEnds& ends, const LayerMath& math, const Batch& batch,
+at::Tensor embedBatch(const Model& model, const EmbeddingAndHead& weights, const LayerMath& math, const Batch& batch,
                       const at::Device& device) {
     const ModelSpec& spec = model.spec();
     const auto at = [&](int row, int position) {
@@ -68,46 +68,46 @@ at::Tensor embedBatch(const Model& model, const PlanEnds& ends, const LayerMath&
             return spec.firstPosition + batch.first(row) + position;
         });
         checkRange(positions, spec.learnedPositions, "position", model.card().path);
-        x = x + chosen(ends.positionEmbedding, positions);
+        x = x + chosen(weights.positionEmbedding, positions);
     }
     if (spec.tokenTypes > 0) {
         const auto types = perToken(
             batch, 0, [&](int row, int position) { return batch.types.empty() ? 0 : batch.types[at(row, position)]; });
         checkRange(types, spec.tokenTypes, "token type", model.card().path);
-        x = x + chosen(ends.typeEmbedding, types);
+        x = x + chosen(weights.typeEmbedding, types);
     }
-    if (ends.embeddingNorm)
-        x = math.normedStream(ends.embeddingNorm, x.contiguous());
-    if (ends.embeddingProjection.out > 0)
-        x = math.linear(ends.embeddingProjection, math.forProduct(x));
+    if (weights.embeddingNorm)
+        x = math.normedStream(weights.embeddingNorm, x.contiguous());
+    if (weights.embeddingProjection.out > 0)
+        x = math.linear(weights.embeddingProjection, math.forProduct(x));
     return x.contiguous();
 }
 
-at::Tensor LmHead::rawLogits(const at::Tensor& x) const {
-    const at::Tensor read = m_ends.finalNorm ? m_math.normed(m_ends.finalNorm, x) : m_math.forProduct(x);
-    return m_math.linear(m_ends.lmHead, read);
+at::Tensor OutputHead::rawLogits(const at::Tensor& x) const {
+    const at::Tensor read = m_weights.finalNorm ? m_math.normed(m_weights.finalNorm, x) : m_math.forProduct(x);
+    return m_math.linear(m_weights.lmHead, read);
 }
 
-at::Tensor LmHead::logits(const at::Tensor& x) const {
+at::Tensor OutputHead::logits(const at::Tensor& x) const {
     const at::Tensor raw = rawLogits(x);
     const double cap = m_spec.logitSoftcap;
     return cap == 0 ? raw : (raw / cap).tanh() * cap;
 }
 
-at::Tensor LmHead::pooled(const at::Tensor& first) const {
-    return m_ends.pooler.out > 0 ? m_math.linear(m_ends.pooler, m_math.forProduct(first)).tanh() : first;
+at::Tensor OutputHead::pooled(const at::Tensor& first) const {
+    return m_weights.pooler.out > 0 ? m_math.linear(m_weights.pooler, m_math.forProduct(first)).tanh() : first;
 }
 
-at::Tensor LmHead::classes(const at::Tensor& first) const {
-    if (m_ends.classifier.out == 0)
+at::Tensor OutputHead::classes(const at::Tensor& first) const {
+    if (m_weights.classifier.out == 0)
         return pooled(first);
-    const at::Tensor dense = m_ends.classifierDense.out > 0
-                                 ? m_math.linear(m_ends.classifierDense, m_math.forProduct(first)).tanh()
+    const at::Tensor dense = m_weights.classifierDense.out > 0
+                                 ? m_math.linear(m_weights.classifierDense, m_math.forProduct(first)).tanh()
                                  : pooled(first);
-    return m_math.linear(m_ends.classifier, m_math.forProduct(dense));
+    return m_math.linear(m_weights.classifier, m_math.forProduct(dense));
 }
 
-TokenLosses LmHead::losses(const at::Tensor& x, std::span<const int> targets) const {
+TokenLosses OutputHead::losses(const at::Tensor& x, std::span<const int> targets) const {
     std::vector<std::int64_t> positions;
     std::vector<int> wanted;
     for (std::size_t i = 0; i < targets.size(); ++i) {

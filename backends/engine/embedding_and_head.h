@@ -8,19 +8,19 @@ namespace secateur {
 /// X_0 of a batch, [tokens, hidden] float32: tokens, positions and types, normed and widened as the model does it. For
 /// sources only: pulls in ATen.
 /// @throws Error for tokens, types and positions that the model does not have
-at::Tensor embedBatch(const Model& model, const PlanEnds& ends, const LayerMath& math, const Batch& batch,
+at::Tensor embedBatch(const Model& model, const EmbeddingAndHead& weights, const LayerMath& math, const Batch& batch,
                       const at::Device& device);
 
 /// @throws Error when the numbers of a batch do not go together
 void checkBatch(const Batch& batch);
 
 /// Behind the last layer: logits, losses and their gradients. For sources only: pulls in ATen.
-class LmHead {
+class OutputHead {
 public:
     /// All must outlive it.
-    LmHead(const ModelSpec& spec, const PlanEnds& ends, const LayerMath& math)
+    OutputHead(const ModelSpec& spec, const EmbeddingAndHead& weights, const LayerMath& math)
         : m_spec(spec)
-        , m_ends(ends)
+        , m_weights(weights)
         , m_math(math) {}
 
     /// Decoders: [n, hidden] -> logits [n, vocab] float32, without the softcap.
@@ -37,7 +37,7 @@ public:
 
 private:
     const ModelSpec& m_spec;
-    const PlanEnds& m_ends;
+    const EmbeddingAndHead& m_weights;
     const LayerMath& m_math;
 };
 

@@ -105,12 +105,12 @@ std::string keyOf(int layer, const LayerMask& mask, const Conversion& conversion
     return key;
 }
 
-std::int64_t endBytes(const ModelSpec& spec, ComputeType type) {
+std::int64_t lmHeadBytes(const ModelSpec& spec, ComputeType type) {
     return std::int64_t{spec.vocab} * spec.hidden * (type == ComputeType::float32 ? 4 : 2);
 }
 
 std::int64_t totalBytes(const ModelSpec& spec, const PruningMask& mask, ComputeType type) {
-    std::int64_t bytes = endBytes(spec, type);
+    std::int64_t bytes = lmHeadBytes(spec, type);
     for (int layer = 0; layer < spec.layerCount(); ++layer)
         if (mask.tiedTo(layer).front() == layer)
             bytes += expectedBytes(spec, layer, mask.layer(layer), type);
@@ -135,8 +135,8 @@ Conversion transposed(Conversion conversion) {
 
 /// Converted weights stand in for what was mapped of the file.
 void releaseFile(const Model& model, int layer) {
-    for (std::size_t which = 0; which < weightNameCount; ++which)
-        model.release(layer, static_cast<WeightName>(which));
+    for (std::size_t name = 0; name < weightNameCount; ++name)
+        model.release(layer, static_cast<WeightName>(name));
 }
 
 } // namespace
@@ -177,33 +177,33 @@ EnginePlan::LayerPointer EnginePlan::gradientLayer(int index) const {
     auto both = std::make_shared<PlanLayer>(*own);
     for (Linear PlanLayer::*const linear :
          {&PlanLayer::projections, &PlanLayer::output, &PlanLayer::gateUp, &PlanLayer::down})
-        ((*both).*linear).back = ((*back).*linear).back;
+        ((*both).*linear).transposed = ((*back).*linear).transposed;
     return both;
 }
 
-std::shared_ptr<const PlanEnds> EnginePlan::storedEnds(const Conversion& conversion) const {
-    const std::function<PlanEnds()> make = [&] {
-        PlanEnds made = makePlanEnds(m_model, conversion);
+std::shared_ptr<const EmbeddingAndHead> EnginePlan::storedEmbeddingAndHead(const Conversion& conversion) const {
+    const std::function<EmbeddingAndHead()> make = [&] {
+        EmbeddingAndHead made = makeEmbeddingAndHead(m_model, conversion);
         m_model.checkFiles();
         return made;
     };
     return m_store.get(keyOf(-1, {}, conversion), m_keptBytes, make);
 }
 
-std::shared_ptr<const PlanEnds> EnginePlan::ends() const {
-    return storedEnds(m_conversion);
+std::shared_ptr<const EmbeddingAndHead> EnginePlan::embeddingAndHead() const {
+    return storedEmbeddingAndHead(m_conversion);
 }
 
-std::shared_ptr<const PlanEnds> EnginePlan::gradientEnds() const {
+std::shared_ptr<const EmbeddingAndHead> EnginePlan::gradientEmbeddingAndHead() const {
     const Conversion conversion = gradientConversion();
-    std::shared_ptr<const PlanEnds> own = storedEnds(conversion);
+    std::shared_ptr<const EmbeddingAndHead> own = storedEmbeddingAndHead(conversion);
     if (conversion.form == WeightForm::plain)
         return own;
-    const std::shared_ptr<const PlanEnds> back = storedEnds(transposed(conversion));
-    auto both = std::make_shared<PlanEnds>(*own);
-    for (Linear PlanEnds::*const linear :
-         {&PlanEnds::lmHead, &PlanEnds::pooler, &PlanEnds::classifierDense, &PlanEnds::classifier})
-        ((*both).*linear).back = ((*back).*linear).back;
+    const std::shared_ptr<const EmbeddingAndHead> back = storedEmbeddingAndHead(transposed(conversion));
+    auto both = std::make_shared<EmbeddingAndHead>(*own);
+    for (Linear EmbeddingAndHead::*const linear :
+         {&EmbeddingAndHead::lmHead, &EmbeddingAndHead::pooler, &EmbeddingAndHead::classifierDense, &EmbeddingAndHead::classifier})
+        ((*both).*linear).transposed = ((*back).*linear).transposed;
     return both;
 }
 
@@ -212,7 +212,7 @@ std::int64_t EnginePlan::bytesWith(const EnginePlan& other) const {
     std::int64_t bytes = totalBytes(spec, mask(), type()) + totalBytes(spec, other.mask(), other.type());
     if (type() != other.type())
         return bytes;
-    bytes -= endBytes(spec, type());
+    bytes -= lmHeadBytes(spec, type());
     for (int layer = 0; layer < spec.layerCount(); ++layer)
         if (mask().tiedTo(layer).front() == layer && mask().layer(layer) == other.mask().layer(layer))
             bytes -= expectedBytes(spec, layer, mask().layer(layer), type());

@@ -82,8 +82,8 @@ public:
     LayerPointer gradientLayer(int index) const;
     /// Attention's output projection as stored, with all heads of the model.
     at::Tensor outputWeight(int index) const { return m_model.tensor(index, WeightName::output); }
-    std::shared_ptr<const PlanEnds> ends() const;
-    std::shared_ptr<const PlanEnds> gradientEnds() const;
+    std::shared_ptr<const EmbeddingAndHead> embeddingAndHead() const;
+    std::shared_ptr<const EmbeddingAndHead> gradientEmbeddingAndHead() const;
     /// Whether the weights of both fit their budget; those that they share count once.
     bool staysBeside(const EnginePlan& other) const;
 
@@ -91,7 +91,7 @@ private:
     std::int64_t bytesWith(const EnginePlan& other) const;
     Conversion gradientConversion() const;
     LayerPointer stored(int index, const LayerMask& mask, const Conversion& conversion) const;
-    std::shared_ptr<const PlanEnds> storedEnds(const Conversion& conversion) const;
+    std::shared_ptr<const EmbeddingAndHead> storedEmbeddingAndHead(const Conversion& conversion) const;
 
     const Model& m_model;
     WeightStore& m_store;

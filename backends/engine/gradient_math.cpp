@@ -18,16 +18,16 @@ namespace secateur {
 
 /// The way back through LayerMath::context() on the processor, without cache. Keeps what it needs: the graph that it
 /// is part of outlives the layer's weights. For sources only: pulls in ATen.
-class AttentionBack {
+class ContextBackward {
 public:
     /// @param projected what context() read, contiguous
-    AttentionBack(const AttentionInput& input, at::Tensor projected);
+    ContextBackward(const AttentionInput& input, at::Tensor projected);
 
     /// @param dContext [tokens, heads headDim] -> of `projected`
-    at::Tensor ofProjected(const at::Tensor& dContext) const;
+    at::Tensor projectedGradient(const at::Tensor& dContext) const;
 
     /// Of the queries, keys and values in it. @param perHead whether keys and values are those of query heads
-    ProjectionGradients ofParts(const at::Tensor& dContext, bool perHead) const;
+    ProjectionGradients headGradients(const at::Tensor& dContext, bool perHead) const;
 
 private:
     at::Tensor empty(std::int64_t heads) const;
@@ -43,7 +43,7 @@ private:
     at::Tensor m_projected; ///< [rows, positions, width]
 };
 
-AttentionBack::AttentionBack(const AttentionInput& input, at::Tensor projected)
+ContextBackward::ContextBackward(const AttentionInput& input, at::Tensor projected)
     : m_groupBegin(input.layer.groupBegin)
     , m_shape(shapeOf(input))
     , m_queryNorm(input.layer.queryNorm)
@@ -55,7 +55,7 @@ AttentionBack::AttentionBack(const AttentionInput& input, at::Tensor projected)
     m_shape.groupBegin = nullptr; // the layer's, which may go; pull() has our own
 }
 
-at::Tensor AttentionBack::ofProjected(const at::Tensor& dContext) const {
+at::Tensor ContextBackward::projectedGradient(const at::Tensor& dContext) const {
     constexpr std::int64_t enough = 16; // pieces of work for many threads
     const std::int64_t kvHeads = m_shape.kvHeads;
     const at::Tensor result = empty(m_shape.heads + 2 * kvHeads);
@@ -72,21 +72,21 @@ at::Tensor AttentionBack::ofProjected(const at::Tensor& dContext) const {
     return result.view({dContext.size(0), m_projected.size(2)});
 }
 
-ProjectionGradients AttentionBack::ofParts(const at::Tensor& dContext, bool perHead) const {
+ProjectionGradients ContextBackward::headGradients(const at::Tensor& dContext, bool perHead) const {
     const std::int64_t keyHeads = perHead ? m_shape.heads : m_shape.kvHeads;
     const ProjectionGradients result{empty(m_shape.heads), empty(keyHeads), empty(keyHeads)};
     pull(dContext, result);
     return result;
 }
 
-at::Tensor AttentionBack::empty(std::int64_t heads) const {
+at::Tensor ContextBackward::empty(std::int64_t heads) const {
     return at::empty({m_projected.size(0), m_projected.size(1), heads, m_shape.headDim}, m_projected.options());
 }
 
-void AttentionBack::pull(const at::Tensor& dContext, const ProjectionGradients& result) const {
+void ContextBackward::pull(const at::Tensor& dContext, const ProjectionGradients& result) const {
     AttentionShape shape = m_shape;
     shape.groupBegin = m_groupBegin.data();
-    attendBack(m_projected, shape, valuesOf(m_queryNorm), valuesOf(m_keyNorm), tablesOf(m_rotary), m_lengths, dContext,
+    attendBackward(m_projected, shape, valuesOf(m_queryNorm), valuesOf(m_keyNorm), tablesOf(m_rotary), m_lengths, dContext,
                result);
 }
 
@@ -99,9 +99,9 @@ using torch::autograd::variable_list;
 using Back = std::function<variable_list(const at::Tensor& gradient)>;
 
 /// A step of autograd's graph whose gradient is known.
-class KnownStep : public Node {
+class FormulaNode : public Node {
 public:
-    explicit KnownStep(Back back)
+    explicit FormulaNode(Back back)
         : m_back(std::move(back)) {}
 
     void release_variables() override { m_back = {}; }
@@ -118,8 +118,8 @@ private:
 };
 
 /// A step as libtorch holds it: up to some version by std::shared_ptr, since then by a pointer of its own.
-template <typename Pointer, typename Step = KnownStep>
-Pointer newStep(void (* /*takes it*/)(at::Tensor&, Pointer), Back back) {
+template <typename Pointer, typename Step = FormulaNode>
+Pointer newNode(void (* /*takes it*/)(at::Tensor&, Pointer), Back back) {
     if constexpr (std::is_same_v<Pointer, std::shared_ptr<Node>>)
         return Pointer(new Step(std::move(back)), [](auto* step) { deleteNode(step); });
     else
@@ -128,10 +128,10 @@ Pointer newStep(void (* /*takes it*/)(at::Tensor&, Pointer), Back back) {
 
 /// What was made of `inputs`, as a step of their graph.
 template <typename... Inputs>
-at::Tensor withStep(at::Tensor made, Back back, const Inputs&... inputs) {
+at::Tensor withNode(at::Tensor made, Back back, const Inputs&... inputs) {
     if (!c10::GradMode::is_enabled() || !(inputs.requires_grad() || ...))
         return made;
-    const auto step = newStep(&torch::autograd::create_gradient_edge, std::move(back));
+    const auto step = newNode(&torch::autograd::create_gradient_edge, std::move(back));
     step->set_next_edges(torch::autograd::collect_next_edges(inputs...));
     torch::autograd::create_gradient_edge(made, step);
     return made;
@@ -146,10 +146,10 @@ public:
         const at::Tensor values = x.detach().contiguous();
         const Back back = [=](const at::Tensor& gradient) {
             at::Tensor result = at::empty_like(values);
-            normRowsBack(values, valuesOf(norm), gradient, result);
+            normRowsBackward(values, valuesOf(norm), gradient, result);
             return variable_list{result};
         };
-        return withStep(forward([&] { return m_fused->normedStream(norm, values); }), back, x);
+        return withNode(forward([&] { return m_fused->normedStream(norm, values); }), back, x);
     }
 
     std::pair<at::Tensor, at::Tensor> addAndNorm(const Norm& norm, const at::Tensor& x,
@@ -164,7 +164,7 @@ public:
         if (!linear.packed)
             return m_plain->linear(linear, input);
         const at::Tensor values = input.detach();
-        return withStep(forward([&] { return m_fused->linear(linear, values.contiguous()); }), backThrough(linear),
+        return withNode(forward([&] { return m_fused->linear(linear, values.contiguous()); }), linearBackward(linear),
                         input);
     }
 
@@ -176,10 +176,10 @@ public:
         const at::Tensor values = projected.detach();
         const Back back = [=](const at::Tensor& gradient) {
             at::Tensor result = at::empty_like(values);
-            activateRowsBack(values, kind, gated, gradient, result);
+            activateRowsBackward(values, kind, gated, gradient, result);
             return variable_list{result};
         };
-        return withStep(forward([&] { return m_fused->activated(values, kind, gated); }), back, projected);
+        return withNode(forward([&] { return m_fused->activated(values, kind, gated); }), back, projected);
     }
 
     at::Tensor addMlp(const at::Tensor& sum, const ModelSpec& spec, const PlanLayer& layer, const at::Tensor& read,
@@ -188,19 +188,19 @@ public:
         if (!isLast || !layer.down.packed)
             return addLinear(sum, layer.down, hidden);
         const at::Tensor nothing = at::zeros({1, 1}, sum.options()).expand_as(sum);
-        return sum + withStep(nothing, backThrough(layer.down), hidden);
+        return sum + withNode(nothing, linearBackward(layer.down), hidden);
     }
 
-    at::Tensor context(const at::Tensor& projected, const AttentionInput& input, Watch& watch) const override {
-        const bool isOpen = watch.wants(Tap::attention) || input.attentionScales.defined();
-        if (isOpen || watch.wantsAttention() || !watch.attentionFeatures().empty() || input.cache)
-            return m_plain->context(projected, input, watch);
+    at::Tensor context(const at::Tensor& projected, const AttentionInput& input, TapObserver& observer) const override {
+        const bool needsProbabilities = observer.wants(Tap::attention) || input.attentionScales.defined();
+        if (needsProbabilities || observer.wantsAttention() || !observer.attentionFeatures().empty() || input.cache)
+            return m_plain->context(projected, input, observer);
         const at::Tensor values = projected.detach().contiguous();
-        Watch nobody;
-        const at::Tensor made = forward([&] { return m_fused->context(values, input, nobody); });
-        const at::Tensor context = withWayBack(made, AttentionBack(input, values), projected, input, watch);
-        if (watch.wants(Tap::context))
-            watch.see(Tap::context, context);
+        TapObserver noObserver;
+        const at::Tensor made = forward([&] { return m_fused->context(values, input, noObserver); });
+        const at::Tensor context = withBackward(made, ContextBackward(input, values), projected, input, observer);
+        if (observer.wants(Tap::context))
+            observer.see(Tap::context, context);
         return context;
     }
 
@@ -210,25 +210,25 @@ public:
     }
 
 private:
-    static at::Tensor withWayBack(const at::Tensor& context, AttentionBack through, const at::Tensor& projected,
-                                  const AttentionInput& input, Watch& watch) {
-        if (!watch.wants(Tap::query) && !watch.wants(Tap::key) && !watch.wants(Tap::value))
-            return withStep(
+    static at::Tensor withBackward(const at::Tensor& context, ContextBackward through, const at::Tensor& projected,
+                                  const AttentionInput& input, TapObserver& observer) {
+        if (!observer.wants(Tap::query) && !observer.wants(Tap::key) && !observer.wants(Tap::value))
+            return withNode(
                 context,
                 [through = std::move(through)](const at::Tensor& gradient) {
-                    return variable_list{through.ofProjected(gradient)};
+                    return variable_list{through.projectedGradient(gradient)};
                 },
                 projected);
-        const ProjectedHeads heads = projectedHeads(projected, input, watch);
+        const ProjectedHeads heads = projectedHeads(projected, input, observer);
         const Back back = [through = std::move(through), perHead = heads.perHead](const at::Tensor& gradient) {
-            const ProjectionGradients parts = through.ofParts(gradient, perHead);
+            const ProjectionGradients parts = through.headGradients(gradient, perHead);
             return variable_list{parts.queries, parts.keys, parts.values};
         };
-        return withStep(context, back, heads.queries, heads.keys, heads.values);
+        return withNode(context, back, heads.queries, heads.keys, heads.values);
     }
 
-    static Back backThrough(const Linear& linear) {
-        return [back = linear.back, in = linear.in](const at::Tensor& gradient) {
+    static Back linearBackward(const Linear& linear) {
+        return [transposed = linear.transposed, in = linear.in](const at::Tensor& gradient) {
             at::Tensor result = at::empty({gradient.size(0), in}, gradient.options());
             back->multiply(gradient, result, false);
             return variable_list{result};

@@ -93,24 +93,24 @@ public:
         return addLinear(sum, layer.down, activated(linear(layer.gateUp, read), spec.activation, spec.gatedMlp));
     }
 
-    at::Tensor context(const at::Tensor& projected, const AttentionInput& input, Watch& watch) const override {
-        const ProjectedHeads heads = projectedHeads(projected, input, watch);
-        const at::Tensor q = turned(heads.queries, input.layer.queryNorm, input);
-        at::Tensor k = turned(heads.keys, input.layer.keyNorm, input);
+    at::Tensor context(const at::Tensor& projected, const AttentionInput& input, TapObserver& observer) const override {
+        const ProjectedHeads heads = projectedHeads(projected, input, observer);
+        const at::Tensor q = rotated(heads.queries, input.layer.queryNorm, input);
+        at::Tensor k = rotated(heads.keys, input.layer.keyNorm, input);
         at::Tensor v = heads.values.transpose(1, 2);
         if (input.cache)
             std::tie(k, v) = throughCache(k, v, input);
-        if (watch.wantsAttention())
-            showAttention(q, k, input, watch);
-        showAttentionFeatures(q, k, input, watch);
+        if (observer.wantsAttention())
+            showAttention(q, k, input, observer);
+        showAttentionFeatures(q, k, input, observer);
         if (!heads.perHead) {
             const at::Tensor kvHeads = kvHeadOf(input.layer, projected.device());
             k = k.index_select(1, kvHeads);
             v = v.index_select(1, kvHeads);
         }
-        const at::Tensor gathered = attended(q.to(m_type), k.to(m_type), v.to(m_type), input, watch);
+        const at::Tensor gathered = attended(q.to(m_type), k.to(m_type), v.to(m_type), input, observer);
         const at::Tensor context = gathered.transpose(1, 2).reshape({projected.size(0), -1});
-        show(watch, Tap::context, context);
+        show(observer, Tap::context, context);
         return context;
     }
 
@@ -125,16 +125,16 @@ public:
     }
 
 private:
-    static void show(Watch& watch, Tap tap, const at::Tensor& values) {
-        if (watch.wants(tap))
-            watch.see(tap, values);
+    static void show(TapObserver& observer, Tap tap, const at::Tensor& values) {
+        if (observer.wants(tap))
+            observer.see(tap, values);
     }
 
     static at::Tensor attended(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v,
-                               const AttentionInput& input, Watch& watch) {
+                               const AttentionInput& input, TapObserver& observer) {
         const LayerSpec& spec = input.layer.spec;
-        if (watch.wants(Tap::attention) || input.attentionScales.defined())
-            return attendedInTheOpen(q, k, v, input, watch);
+        if (observer.wants(Tap::attention) || input.attentionScales.defined())
+            return attendedWithProbabilities(q, k, v, input, observer);
         const bool isFused = hasFusedAttention && !q.device().is_cpu() && input.spec.scoreSoftcap == 0;
         // Padding stands behind what a causal query sees.
         if (isFused && input.causal() && spec.window == 0 && !input.cache)
@@ -146,18 +146,18 @@ private:
     }
 
     /// With probabilities that can be looked at and scaled.
-    static at::Tensor attendedInTheOpen(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v,
-                                        const AttentionInput& input, Watch& watch) {
+    static at::Tensor attendedWithProbabilities(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v,
+                                        const AttentionInput& input, TapObserver& observer) {
         const at::Tensor visible = visibleTo(input, 0, input.positions, k.size(2), q.device());
         at::Tensor p = plainProbabilities(q, k, visible, input.layer.spec.scoreScale, input.spec.scoreSoftcap);
         if (input.attentionScales.defined())
             p = p * input.attentionScales.view({-1, 1, 1, 1});
-        show(watch, Tap::attention, p);
+        show(observer, Tap::attention, p);
         return at::matmul(p, v.to(p.scalar_type())).to(q.scalar_type());
     }
 
-    /// [rows, positions, heads, headDim] -> normed where asked, turned, [rows, heads, positions, headDim]
-    static at::Tensor turned(const at::Tensor& heads, const Norm& norm, const AttentionInput& input) {
+    /// [rows, positions, heads, headDim] -> normed where asked, rotated, [rows, heads, positions, headDim]
+    static at::Tensor rotated(const at::Tensor& heads, const Norm& norm, const AttentionInput& input) {
         at::Tensor x = norm ? plainNorm(heads, norm.kind, norm.epsilon, norm.weight, norm.bias) : heads;
         x = x.transpose(1, 2);
         if (!input.rotary.cosines.defined())
@@ -183,7 +183,7 @@ private:
             place(input.cache->keys, k);
             place(input.cache->values, v);
         }
-        const std::int64_t end = endOf(input);
+        const std::int64_t end = keyCount(input);
         return {input.cache->keys.narrow(2, 0, end), input.cache->values.narrow(2, 0, end)};
     }
 
@@ -259,10 +259,10 @@ public:
         return sum;
     }
 
-    at::Tensor context(const at::Tensor& projected, const AttentionInput& input, Watch& watch) const override {
+    at::Tensor context(const at::Tensor& projected, const AttentionInput& input, TapObserver& observer) const override {
         const LayerSpec& spec = input.layer.spec;
         const AttentionShape shape = shapeOf(input);
-        showProjections(projected, input, watch);
+        showProjections(projected, input, observer);
         at::Tensor queries = at::empty({input.rows, spec.heads, input.positions, spec.headDim}, at::kFloat);
         LayerCache own;
         if (!input.cache)
@@ -273,17 +273,17 @@ public:
         placeHeads(projected.view({input.rows, input.positions, -1}), shape, valuesOf(input.layer.queryNorm),
                    valuesOf(input.layer.keyNorm), tablesOf(input.rotary), input.first, input.lengths, queries, views);
         at::Tensor context = at::empty({projected.size(0), std::int64_t{spec.heads} * spec.headDim}, m_type);
-        if (const auto wanted = watch.attentionFeatures(); !wanted.empty()) {
+        if (const auto wanted = observer.attentionFeatures(); !wanted.empty()) {
             const at::Tensor features =
                 at::empty({input.rows, spec.heads, std::ssize(wanted), input.positions}, at::kFloat);
-            attendAndDescribe(queries, views, shape, input.first, input.lengths, context, wanted, features);
-            watch.seeAttentionFeatures(features);
+            attendWithFeatures(queries, views, shape, input.first, input.lengths, context, wanted, features);
+            observer.seeAttentionFeatures(features);
         } else
             attend(queries, views, shape, input.first, input.lengths, context);
-        if (watch.wantsAttention())
-            showAttention(queries, cache.keys, input, watch);
-        if (watch.wants(Tap::context))
-            watch.see(Tap::context, context);
+        if (observer.wantsAttention())
+            showAttention(queries, cache.keys, input, observer);
+        if (observer.wants(Tap::context))
+            observer.see(Tap::context, context);
         return context;
     }
 
@@ -293,18 +293,18 @@ public:
     }
 
 private:
-    static void showProjections(const at::Tensor& projected, const AttentionInput& input, Watch& watch) {
+    static void showProjections(const at::Tensor& projected, const AttentionInput& input, TapObserver& observer) {
         const LayerSpec& spec = input.layer.spec;
         const at::Tensor all = projected.view({projected.size(0), -1, spec.headDim});
-        if (watch.wants(Tap::query))
-            watch.see(Tap::query, all.narrow(1, 0, spec.heads));
-        if (!watch.wants(Tap::key) && !watch.wants(Tap::value))
+        if (observer.wants(Tap::query))
+            observer.see(Tap::query, all.narrow(1, 0, spec.heads));
+        if (!observer.wants(Tap::key) && !observer.wants(Tap::value))
             return;
         const at::Tensor kvHeads = kvHeadOf(input.layer, at::kCPU);
-        if (watch.wants(Tap::key))
-            watch.see(Tap::key, all.narrow(1, spec.heads, spec.kvHeads).index_select(1, kvHeads));
-        if (watch.wants(Tap::value))
-            watch.see(Tap::value, all.narrow(1, spec.heads + spec.kvHeads, spec.kvHeads).index_select(1, kvHeads));
+        if (observer.wants(Tap::key))
+            observer.see(Tap::key, all.narrow(1, spec.heads, spec.kvHeads).index_select(1, kvHeads));
+        if (observer.wants(Tap::value))
+            observer.see(Tap::value, all.narrow(1, spec.heads + spec.kvHeads, spec.kvHeads).index_select(1, kvHeads));
     }
 
     at::Tensor normedAs(const Norm& norm, const at::Tensor& x, at::ScalarType type) const {

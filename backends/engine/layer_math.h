@@ -18,9 +18,9 @@ namespace secateur {
 /// stream is float32, what products read is of the plan's type. For sources only: pulls in ATen.
 
 /// Looks at tensors on their way. What was shown is what the layer goes on with, so that gradients can be had of it.
-class Watch {
+class TapObserver {
 public:
-    virtual ~Watch() = default;
+    virtual ~TapObserver() = default;
     virtual bool wants(Tap) const { return false; }
     virtual void see(Tap, const at::Tensor&) {}
     virtual bool wantsAttention() const { return false; }
@@ -70,17 +70,17 @@ public:
     virtual at::Tensor forProduct(const at::Tensor& x) const = 0;
     /// -> float32
     virtual at::Tensor linear(const Linear& linear, const at::Tensor& input) const = 0;
-    /// sum + linear(input). May use the memory of `sum`, which nobody else may need any more.
+    /// sum + linear(input). May use the memory of `sum`, which noObserver else may need any more.
     virtual at::Tensor addLinear(at::Tensor sum, const Linear& linear, const at::Tensor& input) const = 0;
     /// Of the MLP's first projections -> of the plan's type
     virtual at::Tensor activated(const at::Tensor& projected, Activation activation, bool gated) const = 0;
-    /// sum + the MLP of `read`, where nobody looks inside. May use the memory of `sum`.
+    /// sum + the MLP of `read`, where noObserver looks inside. May use the memory of `sum`.
     /// @param isLast nothing else reads the numbers: where gradients alone matter they may be left out
     virtual at::Tensor addMlp(const at::Tensor& sum, const ModelSpec& spec, const PlanLayer& layer,
                               const at::Tensor& read, bool isLast) const = 0;
     /// What the heads gather: projections [tokens, (heads + 2 kvHeads) headDim] -> [tokens, heads headDim] of the
     /// plan's type. Shows queries, keys, values, attention and context to whoever wants them.
-    virtual at::Tensor context(const at::Tensor& projected, const AttentionInput& input, Watch& watch) const = 0;
+    virtual at::Tensor context(const at::Tensor& projected, const AttentionInput& input, TapObserver& observer) const = 0;
     /// As crossEntropyRows (layer_loops.h).
     virtual void crossEntropy(const at::Tensor& logits, std::span<const int> targets, float softcap,
                               std::span<float> losses, std::span<std::uint8_t> greedy) const = 0;

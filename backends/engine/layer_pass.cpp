@@ -4,30 +4,30 @@
 
 namespace secateur {
 
-LayerPass::LayerPass(const LayerMath& math, const AttentionInput& input, Watch& watch)
+LayerPass::LayerPass(const LayerMath& math, const AttentionInput& input, TapObserver& observer)
     : m_math(math)
     , m_input(input)
     , m_layer(input.layer)
     , m_place(input.spec.normPlace)
-    , m_watch(watch) {}
+    , m_observer(observer) {}
 
 at::Tensor LayerPass::run(const at::Tensor& x) const {
     show(Tap::input, x);
     at::Tensor out = x;
     if (!m_layer.dropped) {
-        const at::Tensor read = attentionRead(x);
+        const at::Tensor read = attentionInput(x);
         at::Tensor update;
         if (m_layer.spec.attention != AttentionKind::none) {
             show(Tap::attentionInput, read);
             update = attentionUpdate(m_math.linear(m_layer.output, context(read)));
         }
-        out = behindAttention(x, update, read);
+        out = afterAttention(x, update, read);
     }
     show(Tap::output, out);
     return out;
 }
 
-at::Tensor LayerPass::attentionRead(const at::Tensor& x) const {
+at::Tensor LayerPass::attentionInput(const at::Tensor& x) const {
     if (m_layer.attentionNorm)
         return m_math.normed(m_layer.attentionNorm, x);
     return m_layer.spec.attention == AttentionKind::none ? at::Tensor() : m_math.forProduct(x);
@@ -39,7 +39,7 @@ at::Tensor LayerPass::context(const at::Tensor& read) const {
     const at::Tensor projected = m_math.linear(m_layer.projections, read);
     if (m_layer.spec.attention == AttentionKind::valueOnly)
         return m_math.forProduct(projected);
-    return m_math.context(projected, m_input, m_watch);
+    return m_math.context(projected, m_input, m_observer);
 }
 
 at::Tensor LayerPass::attentionUpdate(const at::Tensor& attentionOutput) const {
@@ -51,7 +51,7 @@ at::Tensor LayerPass::attentionUpdate(const at::Tensor& attentionOutput) const {
     return update;
 }
 
-at::Tensor LayerPass::behindAttention(const at::Tensor& x, const at::Tensor& update, const at::Tensor& read) const {
+at::Tensor LayerPass::afterAttention(const at::Tensor& x, const at::Tensor& update, const at::Tensor& read) const {
     if (m_place == NormPlace::parallel) {
         const at::Tensor sum = update.defined() ? x + update : x;
         return m_layer.hasMlp ? addMlp(sum, update.defined(), read) : sum;
@@ -80,11 +80,11 @@ at::Tensor LayerPass::mlpHidden(const at::Tensor& read) const {
 
 at::Tensor LayerPass::addMlp(const at::Tensor& sum, bool ownsSum, const at::Tensor& read) const {
     const bool isNormed = m_place == NormPlace::sandwich;
-    const bool isWatched =
-        m_watch.wants(Tap::mlpHidden) || m_watch.wants(Tap::mlpOutput) || m_watch.wants(Tap::mlpUpdate);
-    if (ownsSum && !isNormed && !isWatched)
+    const bool isObserved =
+        m_observer.wants(Tap::mlpHidden) || m_observer.wants(Tap::mlpOutput) || m_observer.wants(Tap::mlpUpdate);
+    if (ownsSum && !isNormed && !isObserved)
         return m_math.addMlp(sum, m_input.spec, m_layer, read,
-                             m_place != NormPlace::after && !m_watch.wants(Tap::output));
+                             m_place != NormPlace::after && !m_observer.wants(Tap::output));
     const at::Tensor hidden = mlpHidden(read);
     const at::Tensor output = m_math.linear(m_layer.down, hidden);
     show(Tap::mlpOutput, output);
@@ -94,8 +94,8 @@ at::Tensor LayerPass::addMlp(const at::Tensor& sum, bool ownsSum, const at::Tens
 }
 
 void LayerPass::show(Tap tap, const at::Tensor& values) const {
-    if (m_watch.wants(tap))
-        m_watch.see(tap, values);
+    if (m_observer.wants(tap))
+        m_observer.see(tap, values);
 }
 
 namespace {
@@ -109,11 +109,11 @@ public:
         , m_mask(plan.mask().layer(layer))
         , m_math(math)
         , m_input(input)
-        , m_pass(math, input, m_nobody)
+        , m_pass(math, input, m_noObserver)
         , m_x(x) {
         if (input.layer.dropped)
             return;
-        m_read = m_pass.attentionRead(x);
+        m_read = m_pass.attentionInput(x);
         if (input.layer.spec.attention == AttentionKind::none)
             return;
         m_context = m_pass.context(m_read);
@@ -132,7 +132,7 @@ public:
         tail.neurons = variant.neurons;
         const auto layer = m_plan.layer(m_index, tail);
         const AttentionInput input = inputOf(*layer);
-        return LayerPass(m_math, input, m_nobody).behindAttention(m_x, update, m_read);
+        return LayerPass(m_math, input, m_noObserver).afterAttention(m_x, update, m_read);
     }
 
 private:
@@ -143,9 +143,9 @@ private:
     /// In a parallel block the MLP does not see what attention did.
     at::Tensor withOwnMlp(const at::Tensor& update) {
         if (m_input.spec.normPlace != NormPlace::parallel)
-            return m_pass.behindAttention(m_x, update, m_read);
+            return m_pass.afterAttention(m_x, update, m_read);
         if (!m_withoutAttention.defined())
-            m_withoutAttention = m_pass.behindAttention(m_x, {}, m_read);
+            m_withoutAttention = m_pass.afterAttention(m_x, {}, m_read);
         return update.defined() ? m_withoutAttention + update : m_withoutAttention;
     }
 
@@ -155,12 +155,12 @@ private:
         if (variant.attention != m_mask.attention || variant.alpha != m_mask.alpha ||
             m_input.layer.spec.attention != AttentionKind::full)
             return variant.attention == m_mask.attention && variant.heads == m_mask.heads ? m_update
-                                                                                          : updateOfOwnLayer(variant);
+                                                                                          : updateOfVariantLayer(variant);
         return variant.heads == m_mask.heads ? m_update : withoutHeads(variant);
     }
 
     /// Of a kind of attention that shares nothing with the plan's.
-    at::Tensor updateOfOwnLayer(const LayerMask& variant) const {
+    at::Tensor updateOfVariantLayer(const LayerMask& variant) const {
         LayerMask attention = m_mask;
         attention.attention = variant.attention;
         attention.alpha = variant.alpha;
@@ -169,7 +169,7 @@ private:
         if (layer->spec.attention == AttentionKind::none)
             return {};
         const AttentionInput input = inputOf(*layer);
-        const LayerPass pass(m_math, input, m_nobody);
+        const LayerPass pass(m_math, input, m_noObserver);
         return pass.attentionUpdate(m_math.linear(layer->output, pass.context(m_read)));
     }
 
@@ -182,7 +182,7 @@ private:
             (variant.heads[head] ? stay : gone).push_back(static_cast<std::int64_t>(i));
         }
         const bool subtracts = gone.size() < stay.size();
-        const at::Tensor part = ofHeads(subtracts ? gone : stay);
+        const at::Tensor part = headsContribution(subtracts ? gone : stay);
         if (subtracts)
             return m_pass.attentionUpdate(m_output - part);
         const at::Tensor& bias = m_input.layer.output.bias;
@@ -190,7 +190,7 @@ private:
     }
 
     /// What some of the kept heads add behind the output projection, without its bias.
-    at::Tensor ofHeads(const std::vector<std::int64_t>& heads) {
+    at::Tensor headsContribution(const std::vector<std::int64_t>& heads) {
         std::vector<std::int64_t> inModel;
         for (const std::int64_t head : heads)
             inModel.push_back(m_input.layer.keptHeads[static_cast<std::size_t>(head)]);
@@ -216,7 +216,7 @@ private:
     const LayerMask& m_mask;
     const LayerMath& m_math;
     const AttentionInput& m_input;
-    mutable Watch m_nobody;
+    mutable TapObserver m_noObserver;
     LayerPass m_pass;
     at::Tensor m_x;
     at::Tensor m_read;

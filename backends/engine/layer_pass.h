@@ -10,21 +10,21 @@ namespace secateur {
 /// pulls in ATen.
 class LayerPass {
 public:
-    /// All but `watch` must outlive it unchanged.
-    LayerPass(const LayerMath& math, const AttentionInput& input, Watch& watch);
+    /// All but `observer` must outlive it unchanged.
+    LayerPass(const LayerMath& math, const AttentionInput& input, TapObserver& observer);
 
     at::Tensor run(const at::Tensor& x) const;
 
     // Its parts, for those that share some of them.
 
     /// What attention reads: normed, unless norms follow; of the plan's type. Undefined where nothing reads it.
-    at::Tensor attentionRead(const at::Tensor& x) const;
+    at::Tensor attentionInput(const at::Tensor& x) const;
     /// What the heads gather; for kinds without scores, what the output projection reads.
     at::Tensor context(const at::Tensor& read) const;
     /// Behind the output projection -> what attention adds to the stream.
     at::Tensor attentionUpdate(const at::Tensor& attentionOutput) const;
     /// The rest of the layer. @param update of attention; undefined = none
-    at::Tensor behindAttention(const at::Tensor& x, const at::Tensor& update, const at::Tensor& read) const;
+    at::Tensor afterAttention(const at::Tensor& x, const at::Tensor& update, const at::Tensor& read) const;
 
 private:
     at::Tensor mlpHidden(const at::Tensor& read) const;
@@ -35,7 +35,7 @@ private:
     const AttentionInput& m_input;
     const PlanLayer& m_layer;
     NormPlace m_place;
-    Watch& m_watch;
+    TapObserver& m_observer;
 };
 
 /// Runner::runVariants for streams [tokens, hidden]. For sources only: pulls in ATen.

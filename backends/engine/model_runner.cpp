@@ -24,9 +24,9 @@ namespace secateur {
 namespace {
 
 /// Shows a layer to an observer of layers.
-class ObserverWatch : public Watch {
+class LayerTapObserver : public TapObserver {
 public:
-    ObserverWatch(LayerObserver& observer, int layer, const AttentionInput& input)
+    LayerTapObserver(LayerObserver& observer, int layer, const AttentionInput& input)
         : m_observer(observer)
         , m_layer(layer)
         , m_input(input) {}
@@ -114,8 +114,8 @@ public:
         checkBatch(batch);
         return guarded([&] {
             const EnginePlan& own = ownPlan(plan);
-            const auto ends = own.ends();
-            return shaped(embedBatch(m_model, *ends, mathOf(plan), batch, m_device), batch);
+            const auto weights = own.embeddingAndHead();
+            return shaped(embedBatch(m_model, *weights, mathOf(plan), batch, m_device), batch);
         });
     }
 
@@ -129,11 +129,11 @@ public:
                 useCache(input, *cache, layer);
             else
                 checkWhole(batch);
-            Watch nobody;
-            std::unique_ptr<Watch> watch;
+            TapObserver noObserver;
+            std::unique_ptr<TapObserver> observer;
             if (observer)
-                watch = std::make_unique<ObserverWatch>(*observer, layer, input);
-            return shaped(LayerPass(mathOf(plan), input, watch ? *watch : nobody).run(flat(x)), batch);
+                observer = std::make_unique<LayerTapObserver>(*observer, layer, input);
+            return shaped(LayerPass(mathOf(plan), input, observer ? *observer : noObserver).run(flat(x)), batch);
         });
     }
 
@@ -189,11 +189,11 @@ public:
     at::Tensor lmHead(const Plan& plan, const at::Tensor& x, const Batch& batch, bool lastOnly) const override {
         checkStream(x, batch);
         return guarded([&] {
-            const auto ends = ownPlan(plan).ends();
-            const LmHead head(m_spec, *ends, mathOf(plan));
+            const auto weights = ownPlan(plan).embeddingAndHead();
+            const OutputHead head(m_spec, *weights, mathOf(plan));
             if (m_spec.family == Family::encoder)
                 return head.classes(x.select(1, 0).contiguous());
-            checkLmHead(*ends);
+            checkLmHead(*weights);
             return lastOnly ? head.logits(lastPositions(x, batch)) : shaped(head.logits(flat(x)), batch);
         });
     }
@@ -203,9 +203,9 @@ public:
         checkStream(x, batch);
         checkTargets(targets, batch.tokens(), m_spec.vocab);
         return guarded([&] {
-            const auto ends = ownPlan(plan).ends();
-            checkLmHead(*ends);
-            return LmHead(m_spec, *ends, mathOf(plan)).losses(flat(x), targets);
+            const auto weights = ownPlan(plan).embeddingAndHead();
+            checkLmHead(*weights);
+            return OutputHead(m_spec, *weights, mathOf(plan)).losses(flat(x), targets);
         });
     }
 
@@ -219,12 +219,12 @@ public:
         if (!weights.empty() && weights.size() != targets.size())
             throw Error(fmt::format("{} weights do not go with {} targets", weights.size(), targets.size()));
         return guarded([&] {
-            const auto ends = ownPlan(plan).gradientEnds();
+            const auto headWeights = ownPlan(plan).gradientEmbeddingAndHead();
             if (!isEncoder)
-                checkLmHead(*ends);
+                checkLmHead(*headWeights);
             else if (needsTargets)
-                checkLabels(targets, batch.rows, ends->classifier.out);
-            return lossGradientOf(gradientMathOf(plan), m_spec, *ends, x, batch, of, targets, weights);
+                checkLabels(targets, batch.rows, headWeights->classifier.out);
+            return lossGradientOf(gradientMathOf(plan), m_spec, *headWeights, x, batch, of, targets, weights);
         });
     }
 
@@ -272,7 +272,7 @@ private:
 
     void useCache(AttentionInput& input, KvCache& cache, int layer) const {
         auto& own = dynamic_cast<EngineCache&>(cache);
-        const std::int64_t last = endOf(input);
+        const std::int64_t last = keyCount(input);
         if (own.rows() != input.rows || own.capacity() < last)
             throw Error(
                 fmt::format("A cache of {} rows and {} positions does not hold a batch of {} rows up to position {}",
@@ -334,8 +334,8 @@ private:
             throw Error("Every row needs a label, and labels count from 0");
     }
 
-    void checkLmHead(const PlanEnds& ends) const {
-        if (ends.lmHead.out == 0)
+    void checkLmHead(const EmbeddingAndHead& weights) const {
+        if (weights.lmHead.out == 0)
             throw Error("has no read-out (lm_head): no text can be scored", m_model.card().path);
     }
 

@@ -83,40 +83,40 @@ public:
 
     const ModelCard& card() const override { return m_card; }
 
-    bool has(int layer, WeightName which) const override { return slot(layer, which).entry != nullptr; }
+    bool has(int layer, WeightName name) const override { return slot(layer, name).entry != nullptr; }
 
-    at::Tensor tensor(int layer, WeightName which) const override {
-        const TensorSlot found = slot(layer, which);
+    at::Tensor tensor(int layer, WeightName name) const override {
+        const TensorSlot found = slot(layer, name);
         if (!found.entry)
-            throw Error(fmt::format("has no tensor of kind {} in layer {}", static_cast<int>(which), layer),
+            throw Error(fmt::format("has no tensor of kind {} in layer {}", static_cast<int>(name), layer),
                         m_card.path);
         found.entry->file->checkWhole();
         try {
-            return asHuggingFace(readSlot(found), layer, which);
+            return asHuggingFace(readSlot(found), layer, name);
         } catch (const c10::Error& error) {
             throw Error(error.what_without_backtrace(), found.entry->subject());
         }
     }
 
-    std::string place(int layer, WeightName which) const override {
-        const TensorSlot found = slot(layer, which);
+    std::string place(int layer, WeightName name) const override {
+        const TensorSlot found = slot(layer, name);
         return found.entry ? found.entry->subject() : std::string();
     }
 
-    void expect(int layer, WeightName which) const override {
-        if (const TensorSlot found = slot(layer, which); found.entry)
+    void expect(int layer, WeightName name) const override {
+        if (const TensorSlot found = slot(layer, name); found.entry)
             found.entry->file->expect(found.bytes());
     }
 
-    void release(int layer, WeightName which) const override {
-        if (const TensorSlot found = slot(layer, which); found.entry)
+    void release(int layer, WeightName name) const override {
+        if (const TensorSlot found = slot(layer, name); found.entry)
             found.entry->file->release(found.bytes());
     }
 
-    at::Tensor rows(int layer, WeightName which, std::span<const std::int64_t> indices) const override {
-        const TensorSlot found = slot(layer, which);
+    at::Tensor rows(int layer, WeightName name, std::span<const std::int64_t> indices) const override {
+        const TensorSlot found = slot(layer, name);
         const bool isConverted = found.entry && found.entry->type->reading == StorageType::Reading::dequantised;
-        return isConverted ? readRows(found, indices) : Model::rows(layer, which, indices);
+        return isConverted ? readRows(found, indices) : Model::rows(layer, name, indices);
     }
 
     const Runner& runner() const override {
@@ -140,24 +140,24 @@ public:
     }
 
 private:
-    TensorSlot slot(int layer, WeightName which) const {
+    TensorSlot slot(int layer, WeightName name) const {
         if (layer < -1 || layer >= m_card.spec.layerCount())
             return {};
         // Tied embeddings read out through the embedding, also where the file holds a read-out of its own.
-        if (layer == -1 && which == WeightName::lmHead && m_card.spec.tiedEmbeddings)
-            which = WeightName::embedding;
-        return m_slots.slot(layer, which);
+        if (layer == -1 && name == WeightName::lmHead && m_card.spec.tiedEmbeddings)
+            name = WeightName::embedding;
+        return m_slots.slot(layer, name);
     }
 
-    at::Tensor asHuggingFace(at::Tensor weight, int layer, WeightName which) const {
-        if (m_addsOneToNorms && isNorm(which))
+    at::Tensor asHuggingFace(at::Tensor weight, int layer, WeightName name) const {
+        if (m_addsOneToNorms && isNorm(name))
             return weight - 1;
         if (!m_pairsRotaryRows || layer < 0)
             return weight;
         const LayerSpec& spec = m_card.spec.layers[static_cast<std::size_t>(layer)];
-        if (which == WeightName::query || which == WeightName::queryBias)
+        if (name == WeightName::query || name == WeightName::queryBias)
             return halfRotation(weight, spec.heads, spec.headDim);
-        if (which == WeightName::key || which == WeightName::keyBias)
+        if (name == WeightName::key || name == WeightName::keyBias)
             return halfRotation(weight, spec.kvHeads, spec.headDim);
         return weight;
     }

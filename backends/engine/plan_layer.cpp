@@ -18,9 +18,9 @@ public:
     WeightReader(const Model& model, int layer, const Conversion& conversion);
 
     /// As stored. @throws Error when there is none
-    at::Tensor weight(WeightName which) const;
+    at::Tensor weight(WeightName name) const;
     /// Float32 on the device, undefined where the model has none.
-    at::Tensor vector(WeightName which) const;
+    at::Tensor vector(WeightName name) const;
     /// Without a weight where the model has none.
     Norm norm(WeightName weight, std::optional<WeightName> bias = {}, double scale = 1) const;
     /// Matrices side by side as one, all multiplied by `scale`; biases likewise, zeros where only some are there.
@@ -46,19 +46,19 @@ at::ScalarType WeightReader::type() const {
     return scalarTypeOf(m_conversion.type);
 }
 
-at::Tensor WeightReader::weight(WeightName which) const {
-    return m_model.tensor(m_layer, which);
+at::Tensor WeightReader::weight(WeightName name) const {
+    return m_model.tensor(m_layer, name);
 }
 
-at::Tensor WeightReader::vector(WeightName which) const {
-    if (!m_model.has(m_layer, which))
+at::Tensor WeightReader::vector(WeightName name) const {
+    if (!m_model.has(m_layer, name))
         return {};
-    return m_model.tensor(m_layer, which).to(m_conversion.device, at::kFloat);
+    return m_model.tensor(m_layer, name).to(m_conversion.device, at::kFloat);
 }
 
-Norm WeightReader::norm(WeightName which, std::optional<WeightName> biasOf, double scale) const {
+Norm WeightReader::norm(WeightName name, std::optional<WeightName> biasOf, double scale) const {
     const ModelSpec& spec = m_model.spec();
-    at::Tensor weight = vector(which);
+    at::Tensor weight = vector(name);
     if (!weight.defined())
         return {};
     at::Tensor bias = biasOf ? vector(*biasOf) : at::Tensor();
@@ -86,8 +86,8 @@ Linear WeightReader::linear(const std::vector<at::Tensor>& weights, const std::v
     else if (m_conversion.form == WeightForm::packed)
         made.packed = std::make_shared<PackedMatrix>(whole);
     else
-        made.back = std::make_shared<PackedMatrix>(whole.t());
-    const PackedMatrix* packed = made.packed ? made.packed.get() : made.back.get();
+        made.transposed = std::make_shared<PackedMatrix>(whole.t());
+    const PackedMatrix* packed = made.packed ? made.packed.get() : made.transposed.get();
     m_bytes += packed ? packed->bytes() : whole.numel() * whole.element_size();
     if (std::ranges::none_of(biases, [](const at::Tensor& bias) { return bias.defined(); }))
         return made;
@@ -239,8 +239,8 @@ private:
         if (m_spec.normPlace == NormPlace::sandwich)
             m_made.mlpPostNorm = m_read.norm(mlpPostNorm, mlpPostNormBias);
         const Indices neurons = kept(m_mask.neurons);
-        const auto rows = [&](WeightName which) { return headRows(m_read.weight(which), 1, neurons); };
-        const auto entries = [&](WeightName which) { return headRows(m_read.vector(which), 1, neurons); };
+        const auto rows = [&](WeightName name) { return headRows(m_read.weight(name), 1, neurons); };
+        const auto entries = [&](WeightName name) { return headRows(m_read.vector(name), 1, neurons); };
         if (m_spec.gatedMlp)
             m_made.gateUp = m_read.linear({rows(gate), rows(up)}, {entries(gateBias), entries(upBias)});
         else
@@ -261,23 +261,23 @@ PlanLayer makePlanLayer(const Model& model, int layer, const LayerMask& mask, co
     return LayerBuilder(model, layer, mask, conversion).make();
 }
 
-PlanEnds makePlanEnds(const Model& model, const Conversion& conversion) {
+EmbeddingAndHead makeEmbeddingAndHead(const Model& model, const Conversion& conversion) {
     WeightReader read(model, -1, conversion);
     const auto linear = [&](WeightName weight, WeightName bias) {
         return model.has(-1, weight) ? read.linear({read.weight(weight)}, {read.vector(bias)}) : Linear();
     };
-    PlanEnds ends;
-    ends.positionEmbedding = read.vector(positionEmbedding);
-    ends.typeEmbedding = read.vector(typeEmbedding);
-    ends.embeddingNorm = read.norm(embeddingNorm, embeddingNormBias);
-    ends.embeddingProjection = linear(embeddingProjection, embeddingProjectionBias);
-    ends.finalNorm = read.norm(finalNorm, finalNormBias);
-    ends.lmHead = linear(lmHead, lmHeadBias);
-    ends.pooler = linear(pooler, poolerBias);
-    ends.classifierDense = linear(classifierDense, classifierDenseBias);
-    ends.classifier = linear(classifier, classifierBias);
-    ends.bytes = read.bytes();
-    return ends;
+    EmbeddingAndHead weights;
+    weights.positionEmbedding = read.vector(positionEmbedding);
+    weights.typeEmbedding = read.vector(typeEmbedding);
+    weights.embeddingNorm = read.norm(embeddingNorm, embeddingNormBias);
+    weights.embeddingProjection = linear(embeddingProjection, embeddingProjectionBias);
+    weights.finalNorm = read.norm(finalNorm, finalNormBias);
+    weights.lmHead = linear(lmHead, lmHeadBias);
+    weights.pooler = linear(pooler, poolerBias);
+    weights.classifierDense = linear(classifierDense, classifierDenseBias);
+    weights.classifier = linear(classifier, classifierBias);
+    weights.bytes = read.bytes();
+    return weights;
 }
 
 std::int64_t expectedBytes(const ModelSpec& spec, int layer, const LayerMask& mask, ComputeType type) {

@@ -63,7 +63,7 @@ struct PlanLayer {
 };
 
 /// What stands before the first layer and behind the last.
-struct PlanEnds {
+struct EmbeddingAndHead {
     at::Tensor positionEmbedding; ///< float32
     at::Tensor typeEmbedding;
     Norm embeddingNorm;
@@ -78,7 +78,7 @@ struct PlanEnds {
 
 /// @throws Error naming a weight that cannot be read
 PlanLayer makePlanLayer(const Model& model, int layer, const LayerMask& mask, const Conversion& conversion);
-PlanEnds makePlanEnds(const Model& model, const Conversion& conversion);
+EmbeddingAndHead makeEmbeddingAndHead(const Model& model, const Conversion& conversion);
 
 /// Bytes that a layer's weights will take.
 std::int64_t expectedBytes(const ModelSpec& spec, int layer, const LayerMask& mask, ComputeType type);

@@ -114,7 +114,7 @@ public:
     const Rows& key() const { return m_key.rows(); }
     const Blocks& blocks() const { return m_blocks; }
 
-    /// What different rows have in common, of one block.
+    /// What different rows have in intersection, of one block.
     /// @param products of two blocks, to work with
     void addBlock(std::int64_t index, float* products, Sums sums) const {
         const Block& block = m_blocks.at(index);
@@ -155,7 +155,7 @@ at::Tensor overBlocks(const at::Tensor& ofRows, std::int64_t blocks) {
 
 /// Of what rounding adds to numbers, the part that goes with the numbers, as a multiple of them: products of different
 /// rows are off by the sum of theirs on average. For normal numbers -1.4 times what is lost.
-at::Tensor pullOfRounding(const Rows& rows, std::int64_t blocks) {
+at::Tensor roundingBias(const Rows& rows, std::int64_t blocks) {
     return overBlocks(rows.rounded - rows.squares - rows.lost, blocks) / (2 * overBlocks(rows.squares, blocks));
 }
 
@@ -179,7 +179,7 @@ GramInnerProducts gramInnerProducts(const at::Tensor& query, const at::Tensor& k
     const std::int64_t atOnce = 32 * std::int64_t{at::get_num_threads()};
     for (std::int64_t first = 0; first < count; first += atOnce) {
         between();
-        shareOut(std::min(atOnce, count - first), 2 * sources.blocks().floats(),
+        forEachTask(std::min(atOnce, count - first), 2 * sources.blocks().floats(),
                  [&](std::int64_t index, float* products) {
                      sources.addBlock(first + index, products, Sums(sums[first + index], tilesInBlock));
                  });
@@ -188,7 +188,7 @@ GramInnerProducts gramInnerProducts(const at::Tensor& query, const at::Tensor& k
     const Rows& q = sources.query();
     const Rows& k = sources.key();
     const at::Tensor independent = overBlocks(q.squares * k.squares, blocks);
-    const at::Tensor factor = 1 - 2 * (pullOfRounding(q, blocks) + pullOfRounding(k, blocks));
+    const at::Tensor factor = 1 - 2 * (roundingBias(q, blocks) + roundingBias(k, blocks));
     return {independent + all[0] * factor, independent, all[1],
             overBlocks(q.lost * k.squares + q.squares * k.lost, blocks)};
 }

@@ -134,7 +134,7 @@ void mirror(const Block& block, const at::Tensor& square) {
 void wideGram(const at::Tensor& high, const at::Tensor& low, const at::Tensor& to) {
     const PackedRows packed(high, low);
     const Blocks blocks(packed.pairs().front().left, packed.pairs().front().right, true);
-    shareOut(blocks.count(), blocks.floats(), [&](std::int64_t index, float* products) {
+    forEachTask(blocks.count(), blocks.floats(), [&](std::int64_t index, float* products) {
         const Block& block = blocks.at(index);
         multiply(packed.pairs(), block, false, products);
         unpack(products, block, to);
@@ -218,7 +218,7 @@ double squaredNorm(std::span<const std::pair<at::Tensor, at::Tensor>> pairs, con
     const std::int64_t atOnce = 32 * std::int64_t{at::get_num_threads()};
     for (std::int64_t first = 0; first < blocks.count(); first += atOnce) {
         between();
-        shareOut(std::min(atOnce, blocks.count() - first), blocks.floats(), [&](std::int64_t index, float* products) {
+        forEachTask(std::min(atOnce, blocks.count() - first), blocks.floats(), [&](std::int64_t index, float* products) {
             const Block& block = blocks.at(first + index);
             multiply(factors, block, false, products);
             squares.data_ptr<double>()[first + index] =

@@ -74,12 +74,12 @@ void transpose(__m512i* rows) {
 }
 
 /// What is fetched to the second cache bit by bit while something else is multiplied.
-class Ahead {
+class Prefetcher {
 public:
-    /// @param turns that fetch() will be called
-    Ahead(const std::byte* from, std::int64_t bytes, std::int64_t turns)
+    /// @param calls that fetch() will be called
+    Prefetcher(const std::byte* from, std::int64_t bytes, std::int64_t calls)
         : m_next(from)
-        , m_lines((bytes + turns * rowBytes - 1) / (turns * rowBytes)) {}
+        , m_lines((bytes + calls * rowBytes - 1) / (calls * rowBytes)) {}
 
     void fetch() {
         for (std::int64_t line = 0; line < m_lines; ++line, m_next += rowBytes)
@@ -88,7 +88,7 @@ public:
 
 private:
     const std::byte* m_next;
-    std::int64_t m_lines; ///< a turn
+    std::int64_t m_lines; ///< a rotate
 };
 
 /// Some steps of a pair, from where the strips of a block begin.
@@ -132,7 +132,7 @@ private:
 
 /// Adds the product of two strips to the two tiles at `product`, or begins with it.
 void multiplyStrips(const std::byte* left, const std::byte* right, std::int64_t steps, bool adds, float* product,
-                    Ahead& nextLeft, Ahead& nextRight) {
+                    Prefetcher& nextLeft, Prefetcher& nextRight) {
     if (adds) {
         _tile_loadd(0, product, rowBytes);
         _tile_loadd(1, product + tileFloats, rowBytes);
@@ -157,9 +157,9 @@ void multiplyStrips(const std::byte* left, const std::byte* right, std::int64_t 
 }
 
 void multiplyChunk(const Chunk& chunk, const Chunk& next, const Block& block, bool adds, float* products) {
-    const std::int64_t turns = block.rightCount * block.leftCount * chunk.steps;
-    Ahead nextLeft(next.left, block.leftCount * next.leftStrip(), turns);
-    Ahead nextRight(next.right, block.rightCount * next.rightStrip(), turns);
+    const std::int64_t calls = block.rightCount * block.leftCount * chunk.steps;
+    Prefetcher nextLeft(next.left, block.leftCount * next.leftStrip(), calls);
+    Prefetcher nextRight(next.right, block.rightCount * next.rightStrip(), calls);
     for (std::int64_t column = 0; column < block.rightCount; ++column)
         for (std::int64_t row = block.firstLeft(column); row < block.leftCount; ++row)
             multiplyStrips(chunk.left + row * chunk.leftStrip(), chunk.right + column * chunk.rightStrip(), chunk.steps,

@@ -84,7 +84,7 @@ private:
     std::int64_t firstHead(std::int64_t group) const { return m_shape.firstHead(static_cast<int>(group)); }
     std::int64_t groupHeads(std::int64_t group) const { return m_shape.groupHeads(static_cast<int>(group)); }
 
-    Target contextAt(std::int64_t row, std::int64_t position, std::int64_t head) const {
+    Destination contextAt(std::int64_t row, std::int64_t position, std::int64_t head) const {
         const std::int64_t place = (row * m_positions + position) * contextWidth() + head * m_shape.headDim;
         return {m_context.floats ? m_context.floats + place : nullptr,
                 m_context.halves ? m_context.halves + place : nullptr};
@@ -97,7 +97,7 @@ private:
     }
 
     void clear(std::int64_t row, std::int64_t length) const {
-        const Target from = contextAt(row, length, 0);
+        const Destination from = contextAt(row, length, 0);
         const std::int64_t numbers = (m_positions - length) * contextWidth();
         if (from.floats)
             std::fill_n(from.floats, numbers, 0.0F);
@@ -163,7 +163,7 @@ private:
         const auto packedOf = [&](const Task& task) {
             return packed.data_ptr<float>() + task.row->packed + task.group * packedGroup(*task.row);
         };
-        shareOut(static_cast<std::int64_t>(packing.size()), 0, [&](std::int64_t i, float*) {
+        forEachTask(static_cast<std::int64_t>(packing.size()), 0, [&](std::int64_t i, float*) {
             const Task& task = packing[static_cast<std::size_t>(i)];
             packRun(*task.row, task.group, task.begin, packedOf(task));
         });
@@ -171,7 +171,7 @@ private:
         for (const Row& row : rows)
             runKeys = std::max(runKeys, runKeysOf(row));
         const std::int64_t size = scratchFloats(m_loops, m_shape, runKeys);
-        shareOut(static_cast<std::int64_t>(blocks.size()), size, [&](std::int64_t i, float* scratch) {
+        forEachTask(static_cast<std::int64_t>(blocks.size()), size, [&](std::int64_t i, float* scratch) {
             const Task& task = blocks[static_cast<std::size_t>(i)];
             attendBlock(*task.row, task.group, task.head, task.begin, packedOf(task), scratch);
         });
@@ -224,7 +224,7 @@ private:
         const auto count = static_cast<std::int64_t>(runs.size());
         const at::Tensor partials = at::empty({size}, at::kFloat);
         auto* floats = partials.data_ptr<float>();
-        shareOut(count, scratchFloats(m_loops, m_shape, 0), [&](std::int64_t i, float* scratch) {
+        forEachTask(count, scratchFloats(m_loops, m_shape, 0), [&](std::int64_t i, float* scratch) {
             const auto& [task, run] = runs[static_cast<std::size_t>(i)];
             attendRun(*task.row, task.group, run, floats + task.partial + run * partialSize(task.group), scratch);
         });
@@ -276,7 +276,7 @@ private:
     const float* m_queries;
     std::span<const AttentionFeature> m_wanted;
     float* m_features;
-    Target m_context;
+    Destination m_context;
 };
 
 } // namespace
@@ -286,7 +286,7 @@ void attend(const at::Tensor& queries, const KeyValueViews& keysAndValues, const
     Attention(queries, keysAndValues, shape, context, {}, nullptr).run(first, lengths);
 }
 
-void attendAndDescribe(const at::Tensor& queries, const KeyValueViews& keysAndValues, const AttentionShape& shape,
+void attendWithFeatures(const at::Tensor& queries, const KeyValueViews& keysAndValues, const AttentionShape& shape,
                        std::span<const int> first, std::span<const int> lengths, const at::Tensor& context,
                        std::span<const AttentionFeature> wanted, const at::Tensor& features) {
     Attention(queries, keysAndValues, shape, context, wanted, features.data_ptr<float>()).run(first, lengths);

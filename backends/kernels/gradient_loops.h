@@ -11,10 +11,10 @@ namespace secateur {
 /// by the caller; they do not depend on the number of threads. For sources only: pulls in ATen.
 
 /// @param x [rows, width] what the norm read @param gradient, result [rows, width]
-void normRowsBack(const at::Tensor& x, const NormValues& norm, const at::Tensor& gradient, const at::Tensor& result);
+void normRowsBackward(const at::Tensor& x, const NormValues& norm, const at::Tensor& gradient, const at::Tensor& result);
 
 /// @param projected as of activateRows() @param gradient [rows, width] of `hidden` @param result of `projected`
-void activateRowsBack(const at::Tensor& projected, Activation activation, bool gated, const at::Tensor& gradient,
+void activateRowsBackward(const at::Tensor& projected, Activation activation, bool gated, const at::Tensor& gradient,
                       const at::Tensor& result);
 
 /// Where gradients of the projections go: [rows, positions, n, headDim], the heads of a position side by side. Behind
@@ -28,7 +28,7 @@ struct ProjectionGradients {
 /// Through attend() and placeHeads(), of rows that begin at position 0. Scores are computed again: nothing as large as
 /// a map of attention waits or exists.
 /// @param projected as of placeHeads() @param dContext [rows, positions, heads headDim]
-void attendBack(const at::Tensor& projected, const AttentionShape& shape, const NormValues& queryNorm,
+void attendBackward(const at::Tensor& projected, const AttentionShape& shape, const NormValues& queryNorm,
                 const NormValues& keyNorm, const RotaryTables& rotary, std::span<const int> lengths,
                 const at::Tensor& dContext, const ProjectionGradients& result);
 

@@ -77,7 +77,7 @@ void attend(const at::Tensor& queries, const KeyValueViews& keysAndValues, const
 
 /// The same, and of each query some numbers of its softmax.
 /// @param features [rows, heads, wanted, positions] float32; nothing is written behind lengths[row]
-void attendAndDescribe(const at::Tensor& queries, const KeyValueViews& keysAndValues, const AttentionShape& shape,
+void attendWithFeatures(const at::Tensor& queries, const KeyValueViews& keysAndValues, const AttentionShape& shape,
                        std::span<const int> first, std::span<const int> lengths, const at::Tensor& context,
                        std::span<const AttentionFeature> wanted, const at::Tensor& features);
 

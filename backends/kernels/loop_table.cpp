@@ -2,11 +2,11 @@
 
 #include "backends/kernels/loop_table.h"
 
-namespace secateur::SECATEUR_LEVEL {
+namespace secateur::SECATEUR_INSTRUCTION_SET {
 
 extern const VectorLoops loops;
-const VectorLoops loops{norm,       turn,     activate,      sumExponentials, attendBlock, attendGroup,
+const VectorLoops loops{norm,       rotate,     activate,      sumExponentials, attendBlock, attendGroup,
                         packKeys,   write,    innerProducts, addColumns,      addScaled,   sumMagnitudes,
-                        magnitudes, normBack, activateBack,  attendBack,      lanes,       keysOfPanel};
+                        magnitudes, normBackward, activateBackward,  attendBackward,      lanes,       keysOfPanel};
 
-} // namespace secateur::SECATEUR_LEVEL
+} // namespace secateur::SECATEUR_INSTRUCTION_SET

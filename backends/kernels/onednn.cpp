@@ -131,8 +131,8 @@ public:
 private:
     memory packed(const at::Tensor& left, const at::Tensor& right) {
         const std::int64_t columns = std::min(mostColumns, m_columns);
-        const at::Tensor turned = at::empty({columns, left.size(0)}, left.options());
-        const Product product(descriptor(turned), anyLayout(right), plainFloats({columns, right.size(1)}), false);
+        const at::Tensor transposed = at::empty({columns, left.size(0)}, left.options());
+        const Product product(descriptor(transposed), anyLayout(right), plainFloats({columns, right.size(1)}), false);
         return reordered(right, product.weights(), m_stream);
     }
 
@@ -140,11 +140,11 @@ private:
         const at::Tensor sum = at::empty({columns, m_pairs.front().second.size(1)}, at::kFloat);
         for (std::size_t i = 0; i < m_pairs.size(); ++i) {
             const at::Tensor& left = m_pairs[i].first;
-            const at::Tensor turned = at::empty({columns, left.size(0)}, left.options());
+            const at::Tensor transposed = at::empty({columns, left.size(0)}, left.options());
             memory source = view(left.narrow(1, begin, columns).t());
-            memory target = view(turned);
+            memory target = view(transposed);
             dnnl::reorder(source, target).execute(m_stream, source, target);
-            const Product product(descriptor(turned), m_packed[i].get_desc(), descriptor(sum), i > 0);
+            const Product product(descriptor(transposed), m_packed[i].get_desc(), descriptor(sum), i > 0);
             product.run(m_stream, target, m_packed[i], view(sum));
         }
         return sumOfSquares(sum);
@@ -165,10 +165,10 @@ at::Tensor multiplied(const at::Tensor& a, const at::Tensor& b) {
     return result;
 }
 
-/// Whether both are views of the same numbers, one turned over: half of their product is enough.
+/// Whether both are views of the same numbers, one transposed over: half of their product is enough.
 bool isTransposeOf(const at::Tensor& b, const at::Tensor& a) {
-    const at::Tensor turned = a.t();
-    return a.data_ptr() == b.data_ptr() && turned.sizes() == b.sizes() && turned.strides() == b.strides();
+    const at::Tensor transposed = a.t();
+    return a.data_ptr() == b.data_ptr() && transposed.sizes() == b.sizes() && transposed.strides() == b.strides();
 }
 
 /// Of rows by themselves: the lower half, some rows at a time, and the upper one from it.

@@ -23,7 +23,7 @@ at::Tensor plainNorm(const at::Tensor& x, NormKind kind, double epsilon, const a
                      const at::Tensor& bias);
 
 /// heads [rows, heads, positions, headDim]; cosines and sines [rows or 1, positions, dims / 2], whose width says how
-/// many dimensions turn; the rest passes through.
+/// many dimensions rotate; the rest passes through.
 at::Tensor plainRotary(const at::Tensor& heads, const at::Tensor& cosines, const at::Tensor& sines);
 
 /// Which keys each query sees, bool [rows, 1, queries, keys]. Query i of a row stands at first[row] + i and sees keys

@@ -4,11 +4,11 @@
 
 // What loops over rows of scores share.
 
-namespace secateur::SECATEUR_LEVEL {
+namespace secateur::SECATEUR_INSTRUCTION_SET {
 
 namespace {
 
-struct Run {
+struct Range {
     std::int64_t begin = 0;
     std::int64_t end = 0;
     bool isEmpty() const { return begin >= end; }
@@ -26,15 +26,15 @@ SECATEUR_INLINE std::int64_t inVectors(std::int64_t count) {
     return (count + lanes - 1) / lanes * lanes;
 }
 
-SECATEUR_INLINE Run common(Run a, std::int64_t begin, std::int64_t end) {
+SECATEUR_INLINE Range intersection(Range a, std::int64_t begin, std::int64_t end) {
     return {greater(a.begin, begin), smaller(a.end, end)};
 }
 
-SECATEUR_INLINE Run common(Run a, Run b) {
-    return common(a, b.begin, b.end);
+SECATEUR_INLINE Range intersection(Range a, Range b) {
+    return intersection(a, b.begin, b.end);
 }
 
-/// A softcap, or a scale that would turn the order, is applied to the scores themselves. Returns what is left to
+/// A softcap, or a scale that would rotate the order, is applied to the scores themselves. Returns what is left to
 /// multiply by.
 [[maybe_unused]] float applyScale(const AttentionShape& shape, float* scores, std::int64_t count) {
     if (shape.softcap > 0) {
@@ -62,7 +62,7 @@ SECATEUR_INLINE void hide(float* scores, std::int64_t begin, std::int64_t end) {
 }
 
 /// Keys that any of `count` queries sees, of which the first stands at `first`.
-SECATEUR_INLINE Run visibleKeys(const AttentionShape& shape, std::int64_t first, int count, std::int64_t keyEnd) {
+SECATEUR_INLINE Range visibleKeys(const AttentionShape& shape, std::int64_t first, int count, std::int64_t keyEnd) {
     const std::int64_t last = first + count - 1;
     const std::int64_t window = shape.window;
     const std::int64_t after = shape.causal ? last + 1 : window > 0 ? last + window : keyEnd;
@@ -77,12 +77,12 @@ struct QueryTiles {
     std::int64_t keyEnd; ///< behind the last key of the row
 
     /// Keys that any of the queries [query, query + some) sees.
-    Run visible(int query, int some) const { return visibleKeys(shape, first + query, some, keyEnd); }
-    Run visible() const { return visible(0, count); }
+    Range visible(int query, int some) const { return visibleKeys(shape, first + query, some, keyEnd); }
+    Range visible() const { return visible(0, count); }
     /// Of the tile that begins with a query.
     int size(int query) const { return static_cast<int>(smaller(tileRows, count - query)); }
     /// Keys that the tile of a query sees.
-    Run keys(int query) const {
+    Range keys(int query) const {
         const int begin = query / tileRows * tileRows;
         return visible(begin, size(begin));
     }
@@ -90,10 +90,10 @@ struct QueryTiles {
 
 /// visit(first key of a panel, first query of a tile, vectors of the panel) for those that see each other.
 template <typename Visit>
-SECATEUR_INLINE void forEachTile(const QueryTiles& tiles, Run keys, const Visit& visit) {
+SECATEUR_INLINE void forEachTile(const QueryTiles& tiles, Range keys, const Visit& visit) {
     for (std::int64_t begin = keys.begin / keysOfPanel * keysOfPanel; begin < keys.end; begin += keysOfPanel)
         for (int query = 0; query < tiles.count; query += tileRows) {
-            const Run seen = common(common(tiles.keys(query), keys), begin, begin + keysOfPanel);
+            const Range seen = intersection(intersection(tiles.keys(query), keys), begin, begin + keysOfPanel);
             if (!seen.isEmpty())
                 visit(begin, query, static_cast<int>((seen.end - begin + lanes - 1) / lanes));
         }
@@ -101,12 +101,12 @@ SECATEUR_INLINE void forEachTile(const QueryTiles& tiles, Run keys, const Visit&
 
 /// to += weights rows, [queries, columns].
 /// @param weights of each query, `stride` apart, and rows, `rowStride` apart, from the first of `keys` on
-[[maybe_unused]] void addRows(const QueryTiles& tiles, Run keys, const float* weights, std::int64_t stride,
+[[maybe_unused]] void addRows(const QueryTiles& tiles, Range keys, const float* weights, std::int64_t stride,
                               const float* rows, std::int64_t rowStride, float* to, std::int64_t columns) {
     constexpr std::int64_t run = 64; // keys whose rows stay in the first cache while all tiles read them
     for (std::int64_t begin = keys.begin; begin < keys.end; begin += run)
         for (int query = 0; query < tiles.count; query += tileRows) {
-            const Run seen = common(common(tiles.keys(query), keys), begin, begin + run);
+            const Range seen = intersection(intersection(tiles.keys(query), keys), begin, begin + run);
             if (seen.isEmpty())
                 continue;
             const std::int64_t key = seen.begin - keys.begin;
@@ -121,7 +121,7 @@ SECATEUR_INLINE void forEachTile(const QueryTiles& tiles, Run keys, const Visit&
 struct SoftmaxRow {
     float largest = 0;
     float sum = 0;
-    float shrinks = 1;  ///< what came before has to be multiplied by
+    float rescale = 1;  ///< what came before has to be multiplied by
     float weighted = 0; ///< sum of e (score - largest), where asked for
 };
 
@@ -150,11 +150,11 @@ SECATEUR_INLINE SoftmaxRow exponentials(SoftmaxRow row, float scale, float* scor
         if constexpr (weighs)
             weighted += e * larger(below, all(-100)); // what is not seen is no number times 0 else
     }
-    const float shrinks = row.largest == largest ? 1 : exponentialBelow(all(row.largest - base))[0];
-    const float before = row.sum > 0 ? (row.weighted + row.sum * (row.largest - base)) * shrinks : 0;
-    return {largest, row.sum * shrinks + sumOf(sum), shrinks, before + sumOf(weighted)};
+    const float rescale = row.largest == largest ? 1 : exponentialBelow(all(row.largest - base))[0];
+    const float before = row.sum > 0 ? (row.weighted + row.sum * (row.largest - base)) * rescale : 0;
+    return {largest, row.sum * rescale + sumOf(sum), rescale, before + sumOf(weighted)};
 }
 
 } // namespace
 
-} // namespace secateur::SECATEUR_LEVEL
+} // namespace secateur::SECATEUR_INSTRUCTION_SET

@@ -2,7 +2,7 @@
 
 #include "backends/kernels/score_rows.h"
 
-namespace secateur::SECATEUR_LEVEL {
+namespace secateur::SECATEUR_INSTRUCTION_SET {
 
 namespace {
 
@@ -185,4 +185,4 @@ double magnitudes(const float* values, std::int64_t count) {
     return static_cast<double>(sumOf((sums[0] + sums[1]) + (sums[2] + sums[3])));
 }
 
-} // namespace secateur::SECATEUR_LEVEL
+} // namespace secateur::SECATEUR_INSTRUCTION_SET

@@ -4,7 +4,7 @@
 
 // Numbers of one query's attention, from the exponentials of its scores.
 
-namespace secateur::SECATEUR_LEVEL {
+namespace secateur::SECATEUR_INSTRUCTION_SET {
 
 namespace {
 
@@ -14,7 +14,7 @@ SECATEUR_INLINE bool isSum(const AttentionFeature& feature) {
 }
 
 /// Whose probabilities a feature of a query sums.
-SECATEUR_INLINE Run keysOf(const AttentionFeature& feature, std::int64_t position, std::int64_t keyEnd) {
+SECATEUR_INLINE Range keysOf(const AttentionFeature& feature, std::int64_t position, std::int64_t keyEnd) {
     if (feature.kind == AttentionFeature::Kind::band)
         return {greater(1, position + feature.first), position + feature.last + 1};
     const std::int64_t key = feature.first < 0 ? keyEnd + feature.first : feature.first;
@@ -22,7 +22,7 @@ SECATEUR_INLINE Run keysOf(const AttentionFeature& feature, std::int64_t positio
 }
 
 /// @param e number of the key at position 0
-SECATEUR_INLINE float sumOver(const float* e, Run keys) {
+SECATEUR_INLINE float sumOver(const float* e, Range keys) {
     float sum = 0;
     for (std::int64_t key = keys.begin; key < keys.end; ++key)
         sum += e[key];
@@ -48,9 +48,9 @@ SECATEUR_INLINE float shiftedEntropy(const float* e, std::int64_t count, std::in
 namespace {
 
 /// A block of queries and the keys of it that are at work.
-class BlockWork {
+class BlockAttention {
 public:
-    BlockWork(const QueryBlock& block, const AttentionShape& shape, float* scratch)
+    BlockAttention(const QueryBlock& block, const AttentionShape& shape, float* scratch)
         : m_block(block)
         , m_shape(shape)
         , m_tiles{shape, block.first, block.count, block.keyEnd}
@@ -68,7 +68,7 @@ public:
     }
 
     void run() {
-        const Run all = m_tiles.visible();
+        const Range all = m_tiles.visible();
         const std::int64_t skipped = (all.begin - m_block.keyFrom) / keysOfPanel * keysOfPanel;
         for (m_begin = m_block.keyFrom + skipped; m_begin < all.end; m_begin += m_block.runKeys) {
             m_end = smaller(m_begin + m_block.runKeys, all.end);
@@ -90,7 +90,7 @@ private:
         return m_block.described.values[feature * m_block.described.stride + query];
     }
 
-    Run atWork() const { return {m_begin, m_end}; }
+    Range atWork() const { return {m_begin, m_end}; }
 
     void scoreTiles() {
         forEachTile(m_tiles, atWork(), [&](std::int64_t begin, int query, int vectors) {
@@ -102,12 +102,12 @@ private:
     }
 
     void softmax(int query) {
-        const Run keys = common(m_tiles.keys(query), atWork());
+        const Range keys = intersection(m_tiles.keys(query), atWork());
         if (keys.isEmpty())
             return;
         const std::int64_t begin = (keys.begin - m_begin) / lanes * lanes;
         const std::int64_t count = inVectors(keys.end - m_begin - begin);
-        const Run own = common(m_tiles.visible(query, 1), m_begin + begin, m_begin + begin + count);
+        const Range own = intersection(m_tiles.visible(query, 1), m_begin + begin, m_begin + begin + count);
         float* scores = m_scores + query * m_stride + begin;
         const float scale = applyScale(m_shape, scores, count);
         const std::int64_t shown = smaller(greater(own.begin - m_begin - begin, 0), count);
@@ -119,22 +119,22 @@ private:
             m_rows[query] = exponentials<true>(m_rows[query], scale, scores, count);
             sumFeatures(query, scores, {m_begin + begin, m_begin + begin + count}, own);
         }
-        if (m_rows[query].shrinks == 1 || m_begin == m_block.keyFrom)
+        if (m_rows[query].rescale == 1 || m_begin == m_block.keyFrom)
             return;
         float* context = m_context + query * m_columns;
         for (std::int64_t i = 0; i < m_columns; i += lanes)
-            store(context + i, load(context + i) * m_rows[query].shrinks);
+            store(context + i, load(context + i) * m_rows[query].rescale);
     }
 
     /// @param e exponentials of the keys `all`, of which those not `seen` are 0
-    void sumFeatures(int query, const float* e, Run all, Run seen) const {
+    void sumFeatures(int query, const float* e, Range all, Range seen) const {
         const SoftmaxRow& row = m_rows[query];
         for (int i = 0; i < m_block.described.count; ++i) {
             const AttentionFeature& feature = m_block.described.features[i];
             float& value = described(i, query);
             if (isSum(feature)) {
-                const Run keys = common(seen, keysOf(feature, m_block.first + query, m_block.keyEnd));
-                value = value * row.shrinks + sumOver(e - all.begin, keys);
+                const Range keys = intersection(seen, keysOf(feature, m_block.first + query, m_block.keyEnd));
+                value = value * row.rescale + sumOver(e - all.begin, keys);
             } else if (feature.kind != AttentionFeature::Kind::entropy)
                 value = shiftedEntropy(e, all.end - all.begin, seen.end - seen.begin, 1.0F / row.sum, feature.epsilon,
                                        feature.kind == AttentionFeature::Kind::shifted);
@@ -222,7 +222,7 @@ SECATEUR_INLINE void scoreKeys(const float* query, const float* keys, std::int64
 } // namespace
 
 void attendBlock(const QueryBlock& block, const AttentionShape& shape, float* scratch) {
-    BlockWork(block, shape, scratch).run();
+    BlockAttention(block, shape, scratch).run();
 }
 
 void attendGroup(const QueryGroup& group, const AttentionShape& shape, float* scratch) {
@@ -295,4 +295,4 @@ void packKeys(const float* keys, std::int64_t stride, std::int64_t count, int he
     }
 }
 
-} // namespace secateur::SECATEUR_LEVEL
+} // namespace secateur::SECATEUR_INSTRUCTION_SET

@@ -4,7 +4,7 @@
 
 // Products of small matrices, tile by tile, whose sums stay in registers.
 
-namespace secateur::SECATEUR_LEVEL {
+namespace secateur::SECATEUR_INSTRUCTION_SET {
 
 namespace {
 
@@ -104,4 +104,4 @@ SECATEUR_INLINE void multiply(int rows, int vectors, const Product& product) {
 
 } // namespace
 
-} // namespace secateur::SECATEUR_LEVEL
+} // namespace secateur::SECATEUR_INSTRUCTION_SET

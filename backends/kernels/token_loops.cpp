@@ -48,7 +48,7 @@ public:
         const at::Tensor scales = factors.contiguous();
         const VectorLoops& loops = vectorLoops();
         const std::int64_t blocks = blocksOf(width, blockColumns);
-        shareOut(values.size(0) * blocks, 0, [&](std::int64_t task, float*) {
+        forEachTask(values.size(0) * blocks, 0, [&](std::int64_t task, float*) {
             const std::int64_t row = task / blocks;
             const std::int64_t begin = task % blocks * blockColumns;
             const std::int64_t count = std::min(blockColumns, width - begin);
@@ -71,7 +71,7 @@ public:
         const at::Tensor own = (isHalves ? values : values.to(at::kFloat)).contiguous();
         const VectorLoops& loops = vectorLoops();
         const std::int64_t blocks = blocksOf(width, blockColumns);
-        shareOut(values.size(0) * blocks, 0, [&](std::int64_t task, float*) {
+        forEachTask(values.size(0) * blocks, 0, [&](std::int64_t task, float*) {
             const std::int64_t row = task / blocks;
             const std::int64_t begin = task % blocks * blockColumns;
             const std::int64_t place = (row * positions + 1) * width + begin;
@@ -109,7 +109,7 @@ private:
         const at::Tensor own = context.to(at::kFloat).contiguous();
         const at::Tensor matrices = weights.contiguous();
         const at::Tensor packed = at::empty({heads * packedHead}, at::kFloat);
-        shareOut(heads * panels, 0, [&](std::int64_t task, float*) {
+        forEachTask(heads * panels, 0, [&](std::int64_t task, float*) {
             const std::int64_t head = task / panels;
             const std::int64_t column = task % panels * loops.panelKeys;
             loops.packKeys(matrices.data_ptr<float>() + (head * out + column) * depth, depth,
@@ -118,7 +118,7 @@ private:
         });
         at::Tensor result = at::empty({context.size(0), context.size(1), heads}, at::kDouble);
         const std::int64_t blocks = blocksOf(tokens, blockTokens);
-        shareOut(blocks * heads, 0, [&](std::int64_t task, float*) {
+        forEachTask(blocks * heads, 0, [&](std::int64_t task, float*) {
             const std::int64_t head = task % heads; // all heads of some tokens, before others come into the cache
             const std::int64_t first = task / heads * blockTokens;
             MagnitudeBlock block;
@@ -148,7 +148,7 @@ private:
         halves.copy_(context.flatten(0, 1).transpose(0, 1));
         at::Tensor result = at::empty({context.size(0), context.size(1), heads}, at::kDouble);
         const std::int64_t blocks = blocksOf(tokens, blockTokens);
-        shareOut(blocks * heads, blockTokens * out, [&](std::int64_t task, float* scratch) {
+        forEachTask(blocks * heads, blockTokens * out, [&](std::int64_t task, float* scratch) {
             const std::int64_t head = task % heads;
             const std::int64_t first = task / heads * blockTokens;
             const std::int64_t count = std::min(blockTokens, tokens - first);

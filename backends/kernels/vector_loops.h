@@ -9,13 +9,13 @@
 namespace secateur {
 
 /// Where numbers go that are written as float32 or as bfloat16.
-struct Target {
+struct Destination {
     float* floats = nullptr;
     std::uint16_t* halves = nullptr;
 };
 
 /// Numbers of the attention of some queries, and where they go.
-struct Description {
+struct FeatureOutput {
     const AttentionFeature* features = nullptr;
     int count = 0;
     float* values = nullptr; ///< of the first feature and query; queries lie side by side, features `stride` apart
@@ -32,10 +32,10 @@ struct QueryBlock {
     const float* panels = nullptr;  ///< keys by panels of [headDim, panelKeys], from keyFrom
     const float* values = nullptr;  ///< of keyFrom and on, valueStride apart, whole vectors readable
     std::int64_t valueStride = 0;
-    Target context; ///< of the first query
+    Destination context; ///< of the first query
     std::int64_t contextStride = 0;
     std::int64_t runKeys = 0; ///< whose scores are held at a time, a multiple of panelKeys
-    Description described;    ///< besides; entropies of shifted probabilities need all keys in one run
+    FeatureOutput described;    ///< besides; entropies of shifted probabilities need all keys in one run
 };
 
 /// One query of each head of a KV group, and a run of keys that all of them see.
@@ -53,7 +53,7 @@ struct QueryGroup {
 
 /// Query heads of one row that read one key head, whose attention is gone through backwards. Pointers are to the first
 /// position and head; heads lie side by side.
-struct GroupBack {
+struct GroupBackward {
     const float* queries = nullptr; ///< as projected, `stride` from one position to the next
     const float* keys = nullptr;
     const float* values = nullptr;
@@ -112,15 +112,15 @@ constexpr std::int64_t logitBlock = 2048;
 struct VectorLoops {
     /// sum = x + added where `added` is given, and the norm of that.
     void (*norm)(const float* x, const float* added, float* sum, const NormValues& norm, std::int64_t width,
-                 const Target& out);
-    void (*turn)(const float* cosines, const float* sines, int dims, float* head);
-    void (*activate)(const float* gate, const float* up, Activation activation, std::int64_t width, const Target& out);
+                 const Destination& out);
+    void (*rotate)(const float* cosines, const float* sines, int dims, float* head);
+    void (*activate)(const float* gate, const float* up, Activation activation, std::int64_t width, const Destination& out);
     ExponentialSum (*sumExponentials)(const float* logits, std::int64_t count, std::int64_t target, float softcap);
     void (*attendBlock)(const QueryBlock& block, const AttentionShape& shape, float* scratch);
     void (*attendGroup)(const QueryGroup& group, const AttentionShape& shape, float* scratch);
     /// `count` keys, `stride` apart, to a panel; the rest of their last vector becomes 0.
     void (*packKeys)(const float* keys, std::int64_t stride, std::int64_t count, int headDim, float* panel);
-    void (*write)(const float* from, std::int64_t count, const Target& to);
+    void (*write)(const float* from, std::int64_t count, const Destination& to);
     /// products = x x, a a, z z, x a, x z, a z
     void (*innerProducts)(const float* x, const float* a, const float* z, std::int64_t width, double* products);
     /// Adds |v|, v and v v to three sums of each column.
@@ -130,10 +130,10 @@ struct VectorLoops {
     void (*sumMagnitudes)(const MagnitudeBlock& block);
     double (*magnitudes)(const float* values, std::int64_t count); ///< their sum
     /// The ways back, from the gradient of what came out: `result` is that of what was read.
-    void (*normBack)(const float* x, const float* gradient, const NormValues& norm, std::int64_t width, float* result);
-    void (*activateBack)(const float* gate, const float* up, const float* gradient, Activation activation,
+    void (*normBackward)(const float* x, const float* gradient, const NormValues& norm, std::int64_t width, float* result);
+    void (*activateBackward)(const float* gate, const float* up, const float* gradient, Activation activation,
                          std::int64_t width, float* dGate, float* dUp);                      ///< no gate, no dGate
-    void (*attendBack)(const GroupBack& group, const AttentionShape& shape, float* scratch); ///< of groupBackFloats()
+    void (*attendBackward)(const GroupBackward& group, const AttentionShape& shape, float* scratch); ///< of groupBackwardFloats()
     int lanes;
     int panelKeys;
 
@@ -145,8 +145,8 @@ struct VectorLoops {
 std::int64_t padded(const VectorLoops& loops, std::int64_t count);
 /// @param runKeys as of QueryBlock
 std::int64_t scratchFloats(const VectorLoops& loops, const AttentionShape& shape, std::int64_t runKeys);
-/// @param count of GroupBack
-std::int64_t groupBackFloats(const VectorLoops& loops, const AttentionShape& shape, std::int64_t count);
+/// @param count of GroupBackward
+std::int64_t groupBackwardFloats(const VectorLoops& loops, const AttentionShape& shape, std::int64_t count);
 /// The best for this processor, unless others were asked for.
 const VectorLoops& vectorLoops();
 /// For tests and benchmarks: those of "generic", "v3" or "v4" from now on. False if this processor cannot run them or

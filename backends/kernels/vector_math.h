@@ -6,7 +6,7 @@
 #include <immintrin.h>
 #endif
 
-namespace secateur::SECATEUR_LEVEL {
+namespace secateur::SECATEUR_INSTRUCTION_SET {
 
 namespace {
 
@@ -101,4 +101,4 @@ SECATEUR_INLINE Vec logarithm(Vec x) {
 
 } // namespace
 
-} // namespace secateur::SECATEUR_LEVEL
+} // namespace secateur::SECATEUR_INSTRUCTION_SET

@@ -5,7 +5,7 @@
 
 // What loops over rows of numbers share.
 
-namespace secateur::SECATEUR_LEVEL {
+namespace secateur::SECATEUR_INSTRUCTION_SET {
 
 namespace {
 
@@ -45,12 +45,12 @@ SECATEUR_INLINE Vec firstLanes(Vec value, std::int64_t count) {
 }
 
 /// What a norm subtracts and then multiplies by.
-struct Spread {
+struct NormStatistics {
     float mean;
     float scale;
 };
 
-SECATEUR_INLINE Spread spreadOf(const float* x, const NormValues& values, std::int64_t width) {
+SECATEUR_INLINE NormStatistics normStatistics(const float* x, const NormValues& values, std::int64_t width) {
     float mean = 0;
     const auto numbers = static_cast<float>(width);
     if (values.kind == NormKind::layer)
@@ -65,7 +65,7 @@ SECATEUR_INLINE Spread spreadOf(const float* x, const NormValues& values, std::i
 
 /// Turns a head by its angles, or back.
 template <bool back>
-SECATEUR_INLINE void turnBy(const float* cosines, const float* sines, int dims, float* head) {
+SECATEUR_INLINE void rotateBy(const float* cosines, const float* sines, int dims, float* head) {
     float* other = head + dims / 2;
     forEachVector(dims / 2, [=](std::int64_t i, std::int64_t count) {
         const Vec low = loadSome(head + i, count);
@@ -82,13 +82,13 @@ SECATEUR_INLINE Vec sigmoid(Vec x) {
 }
 
 /// Of an activation; whoever needs one of them does not pay for the other.
-struct ValueAndSlope {
+struct ValueAndDerivative {
     Vec value;
-    Vec slope;
+    Vec derivative;
 };
 
 struct Silu {
-    SECATEUR_INLINE ValueAndSlope operator()(Vec x) const {
+    SECATEUR_INLINE ValueAndDerivative operator()(Vec x) const {
         const Vec share = sigmoid(x);
         const Vec bend = x * share * (1.0F - share);
         return {x * share, share + (x < -100.0F ? Vec{} : bend)}; // level far out: exponentials end at e^88
@@ -97,7 +97,7 @@ struct Silu {
 
 struct GeluTanh {
     // (1 + tanh u) / 2 is the sigmoid of 2 u.
-    SECATEUR_INLINE ValueAndSlope operator()(Vec x) const {
+    SECATEUR_INLINE ValueAndDerivative operator()(Vec x) const {
         const Vec square = x * x;
         const Vec share = sigmoid(x * (1.595769122F + 0.07135481627F * square));
         const Vec bend = x * share * (1.0F - share) * (1.595769122F + 3 * 0.07135481627F * square);
@@ -106,16 +106,16 @@ struct GeluTanh {
 };
 
 struct GeluErf {
-    SECATEUR_INLINE ValueAndSlope operator()(Vec x) const {
+    SECATEUR_INLINE ValueAndDerivative operator()(Vec x) const {
         const Vec share = normalBelow(x);
         return {x * share, share + x * (0.3989422804F * exponentialBelow(-0.5F * x * x))};
     }
 };
 
 struct Relu {
-    SECATEUR_INLINE ValueAndSlope operator()(Vec x) const { return {x < 0.0F ? Vec{} : x, x > 0.0F ? all(1) : Vec{}}; }
+    SECATEUR_INLINE ValueAndDerivative operator()(Vec x) const { return {x < 0.0F ? Vec{} : x, x > 0.0F ? all(1) : Vec{}}; }
 };
 
 } // namespace
 
-} // namespace secateur::SECATEUR_LEVEL
+} // namespace secateur::SECATEUR_INSTRUCTION_SET

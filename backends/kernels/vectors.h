@@ -4,14 +4,14 @@
 #include <utility>
 
 // Vectors of float32 as wide as the processor that a source is compiled for. Sources that
-// include this are compiled once for each kind of processor, each time with another SECATEUR_LEVEL: all they define is
+// include this are compiled once for each kind of processor, each time with another SECATEUR_INSTRUCTION_SET: all they define is
 // unnamed or lies in that namespace, and they include nothing of the standard library that holds code.
-#ifndef SECATEUR_LEVEL
-#define SECATEUR_LEVEL generic
+#ifndef SECATEUR_INSTRUCTION_SET
+#define SECATEUR_INSTRUCTION_SET generic
 #endif
 #define SECATEUR_INLINE [[gnu::always_inline]] inline
 
-namespace secateur::SECATEUR_LEVEL {
+namespace secateur::SECATEUR_INSTRUCTION_SET {
 
 namespace {
 
@@ -139,4 +139,4 @@ SECATEUR_INLINE float largestOf(Vec v) {
 
 } // namespace
 
-} // namespace secateur::SECATEUR_LEVEL
+} // namespace secateur::SECATEUR_INSTRUCTION_SET
