@@ -5,6 +5,8 @@
 
 #include <ATen/ATen.h>
 
+#include <array>
+
 namespace secateur {
 
 at::Tensor Model::rows(int layer, WeightName name, std::span<const std::int64_t> indices) const {
@@ -186,6 +188,53 @@ Shape shapeOfLayer(const ModelSpec& spec, const LayerSpec& layer, WeightName nam
 }
 
 } // namespace
+
+std::string_view title(WeightName name) {
+    static constexpr std::array<std::string_view, weightNameCount> titles{
+        "token embedding",
+        "position embedding",
+        "token type embedding",
+        "norm of the embedding",
+        "norm of the embedding (bias)",
+        "projection of the embedding",
+        "projection of the embedding (bias)",
+        "final norm",
+        "final norm (bias)",
+        "LM head",
+        "LM head (bias)",
+        "pooler",
+        "pooler (bias)",
+        "dense layer of the classifier",
+        "dense layer of the classifier (bias)",
+        "classifier",
+        "classifier (bias)",
+        "norm before attention",
+        "norm before attention (bias)",
+        "query projection",
+        "key projection",
+        "value projection",
+        "output projection",
+        "query projection (bias)",
+        "key projection (bias)",
+        "value projection (bias)",
+        "output projection (bias)",
+        "query norm",
+        "key norm",
+        "norm after attention",
+        "norm after attention (bias)",
+        "norm before the MLP",
+        "norm before the MLP (bias)",
+        "gate projection",
+        "up projection",
+        "down projection",
+        "gate projection (bias)",
+        "up projection (bias)",
+        "down projection (bias)",
+        "norm after the MLP",
+        "norm after the MLP (bias)",
+    };
+    return titles[static_cast<std::size_t>(name)];
+}
 
 bool isOfLayer(WeightName name) {
     return name >= attentionNorm;

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace at {
@@ -65,6 +66,9 @@ enum class WeightName {
 };
 
 inline constexpr auto weightNameCount = static_cast<std::size_t>(WeightName::mlpPostNormBias) + 1;
+
+/// "query projection", for messages.
+std::string_view title(WeightName name);
 
 /// An open checkpoint. Immutable: every call is const and may come from any thread.
 class Model {

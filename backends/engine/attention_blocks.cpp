@@ -57,7 +57,7 @@ namespace {
 
 constexpr std::int64_t mostQueries = 256;
 
-/// Visits the probabilities block by block: visit(first head, first query, probabilities, what is visible).
+/// Computes the probabilities block by block: visit(first head, first query, probabilities, visible keys).
 template <typename Visit>
 void forEachBlock(const at::Tensor& queries, const at::Tensor& keys, const AttentionInput& input, const Visit& visit) {
     constexpr std::int64_t mostScores = 1 << 24;
@@ -82,7 +82,7 @@ void forEachBlock(const at::Tensor& queries, const at::Tensor& keys, const Atten
     }
 }
 
-/// Positions of a block's queries, [rows, 1, queries, 1], and of the keys behind each row's last, [rows, 1, 1, 1].
+/// Positions of a block's queries, [rows, 1, queries, 1], and the end of each row's keys, [rows, 1, 1, 1].
 struct Places {
     at::Tensor query;
     at::Tensor end;
@@ -124,7 +124,8 @@ at::Tensor featureOf(const AttentionFeature& feature, const at::Tensor& p, const
 
 } // namespace
 
-void showAttention(const at::Tensor& queries, const at::Tensor& keys, const AttentionInput& input, TapObserver& observer) {
+void showAttention(const at::Tensor& queries, const at::Tensor& keys, const AttentionInput& input,
+                   TapObserver& observer) {
     forEachBlock(queries, keys, input,
                  [&](std::int64_t head, std::int64_t query, const at::Tensor& probabilities, const at::Tensor&) {
                      observer.seeAttention(head, query, probabilities);

@@ -12,7 +12,7 @@ namespace secateur {
 
 namespace {
 
-/// One index per token of the batch; those of padding are `padding`.
+/// One index per token of the batch; padded positions get `padding`.
 template <typename Index>
 std::vector<std::int64_t> perToken(const Batch& batch, std::int64_t padding, Index index) {
     std::vector<std::int64_t> all;
@@ -45,10 +45,10 @@ void checkBatch(const Batch& batch) {
         !fits(batch.lengths.size(), rows) || !fits(batch.firstPosition.size(), rows) ||
         !std::ranges::all_of(batch.lengths, isLength) ||
         !std::ranges::all_of(batch.firstPosition, [](int first) { return first >= 0; }))
-        throw Error(fmt::format("A batch of {} rows and {} positions does not go with its {} tokens, {} lengths and {} "
-                                "first positions",
-                                batch.rows, batch.positions, batch.ids.size(), batch.lengths.size(),
-                                batch.firstPosition.size()));
+        throw Error(fmt::format(
+            "The batch of {} rows and {} positions has {} tokens, {} lengths and {} first positions, "
+            "or values out of range",
+            batch.rows, batch.positions, batch.ids.size(), batch.lengths.size(), batch.firstPosition.size()));
 }
 
 at::Tensor embedBatch(const Model& model, const EmbeddingAndHead& weights, const LayerMath& math, const Batch& batch,
@@ -77,14 +77,14 @@ at::Tensor embedBatch(const Model& model, const EmbeddingAndHead& weights, const
         x = x + chosen(weights.typeEmbedding, types);
     }
     if (weights.embeddingNorm)
-        x = math.normedStream(weights.embeddingNorm, x.contiguous());
+        x = math.normalisedStream(weights.embeddingNorm, x.contiguous());
     if (weights.embeddingProjection.out > 0)
         x = math.linear(weights.embeddingProjection, math.forProduct(x));
     return x.contiguous();
 }
 
 at::Tensor OutputHead::rawLogits(const at::Tensor& x) const {
-    const at::Tensor read = m_weights.finalNorm ? m_math.normed(m_weights.finalNorm, x) : m_math.forProduct(x);
+    const at::Tensor read = m_weights.finalNorm ? m_math.normalised(m_weights.finalNorm, x) : m_math.forProduct(x);
     return m_math.linear(m_weights.lmHead, read);
 }
 
@@ -136,7 +136,7 @@ TokenLosses OutputHead::losses(const at::Tensor& x, std::span<const int> targets
 
 std::int64_t rowsAtOnce(std::int64_t vocab) {
     constexpr std::int64_t mostLogits = 1 << 24;
-    constexpr std::int64_t wholeBlocks = 128; // by which products go
+    constexpr std::int64_t wholeBlocks = 128; // products are fastest for multiples of it
     const std::int64_t rows = std::clamp<std::int64_t>(mostLogits / std::max<std::int64_t>(1, vocab), 16, 1024);
     return rows > wholeBlocks ? rows / wholeBlocks * wholeBlocks : rows;
 }

@@ -17,16 +17,16 @@ namespace secateur {
 
 struct TypeChoice {
     ComputeType type;   ///< never automatic
-    std::string reason; ///< empty where a person chose
+    std::string reason; ///< empty unless the type was chosen automatically
 };
 
-/// @param isProcessor or a CUDA device
-/// @param storedAs the type of most of the checkpoint's numbers: "BF16", "Q4_1"
-/// @throws Error when the type cannot be had
+/// @param isProcessor the device is the CPU, not a CUDA device
+/// @param storedAs type of most weights of the checkpoint: "BF16", "Q4_1"
+/// @throws Error if the device does not support the type
 TypeChoice chooseType(ComputeType wanted, bool isProcessor, std::string_view storedAs);
 
-/// Converted weights by key, no more bytes of them than they may take: what was not used for longest goes first.
-/// Thread-safe; what somebody holds stays alive until he lets go.
+/// Converted weights by key, within a memory budget: the least recently used are freed first. Thread-safe; weights stay
+/// alive while a caller holds them.
 class WeightStore {
 public:
     struct Item {
@@ -39,8 +39,8 @@ public:
 
     std::int64_t budget() const { return m_budget; }
 
-    /// What is kept under the key, made first if need be. Two threads that want the same wait for one making.
-    /// @param most bytes of weights that are kept beside it, within the budget
+    /// The weights of a key, made if they are not there. Two threads with the same key make them once.
+    /// @param most maximum bytes kept in the store after this, within the budget
     template <typename Weights>
     std::shared_ptr<const Weights> get(const std::string& key, std::int64_t most,
                                        const std::function<Weights()>& make) {
@@ -67,7 +67,7 @@ private:
     std::map<std::string, std::shared_ptr<Slot>> m_slots;
 };
 
-/// A plan and where its weights come from. For sources only: pulls in ATen.
+/// The engine's plan, whose weights are made on demand. For sources only: pulls in ATen.
 class EnginePlan : public Plan {
 public:
     /// @param model and store must outlive it
@@ -76,15 +76,15 @@ public:
 
     using LayerPointer = std::shared_ptr<const PlanLayer>;
     LayerPointer layer(int index) const { return layer(index, mask().layer(index)); }
-    /// A layer under another mask than the plan's.
+    /// A layer under a mask other than the plan's.
     LayerPointer layer(int index, const LayerMask& mask) const;
-    /// As gradients need it: on the processor in float32, packed both ways unless the engine is a plain one.
+    /// Weights for the backward pass: on the CPU in float32, packed with their transposes unless the engine is plain.
     LayerPointer gradientLayer(int index) const;
-    /// Attention's output projection as stored, with all heads of the model.
+    /// Attention's output projection of all heads, in the stored type.
     at::Tensor outputWeight(int index) const { return m_model.tensor(index, WeightName::output); }
     std::shared_ptr<const EmbeddingAndHead> embeddingAndHead() const;
     std::shared_ptr<const EmbeddingAndHead> gradientEmbeddingAndHead() const;
-    /// Whether the weights of both fit their budget; those that they share count once.
+    /// Whether the weights of both plans fit the budget together; shared ones count once.
     bool staysBeside(const EnginePlan& other) const;
 
 private:
@@ -96,7 +96,7 @@ private:
     const Model& m_model;
     WeightStore& m_store;
     Conversion m_conversion;
-    std::int64_t m_keptBytes; ///< of weights, at most, beside the one in use
+    std::int64_t m_keptBytes; ///< maximum bytes of weights kept in the store
 };
 
 } // namespace secateur

@@ -37,14 +37,13 @@ AttentionShape shapeOf(const AttentionInput& input) {
 
 namespace {
 
-/// libtorch's own fused attention, where this version has one.
-constexpr bool hasFusedAttention = TORCH_VERSION_MAJOR > 2 ||
-                                          (TORCH_VERSION_MAJOR == 2 && TORCH_VERSION_MINOR >= 1);
+/// Whether this version of libtorch has fused attention with a scale.
+constexpr bool hasFusedAttention = TORCH_VERSION_MAJOR > 2 || (TORCH_VERSION_MAJOR == 2 && TORCH_VERSION_MINOR >= 1);
 
-/// @param visible as plain_loops.h says; undefined = causal, without padding in front of any query
+/// @param visible as returned by visibleKeys(); undefined = causal
 at::Tensor fusedAttention([[maybe_unused]] const at::Tensor& q, [[maybe_unused]] const at::Tensor& k,
-                                 [[maybe_unused]] const at::Tensor& v, [[maybe_unused]] const at::Tensor& visible,
-                                 [[maybe_unused]] double scale) {
+                          [[maybe_unused]] const at::Tensor& v, [[maybe_unused]] const at::Tensor& visible,
+                          [[maybe_unused]] double scale) {
 #if TORCH_VERSION_MAJOR > 2 || (TORCH_VERSION_MAJOR == 2 && TORCH_VERSION_MINOR >= 1)
     if (visible.defined())
         return at::scaled_dot_product_attention(q, k, v, visible, 0.0, false, scale);
@@ -59,18 +58,18 @@ public:
     explicit PlainMath(ComputeType type)
         : m_type(scalarTypeOf(type)) {}
 
-    at::Tensor normed(const Norm& norm, const at::Tensor& x) const override {
-        return forProduct(normedStream(norm, x));
+    at::Tensor normalised(const Norm& norm, const at::Tensor& x) const override {
+        return forProduct(normalisedStream(norm, x));
     }
 
-    at::Tensor normedStream(const Norm& norm, const at::Tensor& x) const override {
+    at::Tensor normalisedStream(const Norm& norm, const at::Tensor& x) const override {
         return plainNorm(x, norm.kind, norm.epsilon, norm.weight, norm.bias);
     }
 
-    std::pair<at::Tensor, at::Tensor> addAndNorm(const Norm& norm, const at::Tensor& x,
-                                                 const at::Tensor& added) const override {
+    std::pair<at::Tensor, at::Tensor> addAndNormalise(const Norm& norm, const at::Tensor& x,
+                                                      const at::Tensor& added) const override {
         const at::Tensor sum = x + added;
-        return {sum, normed(norm, sum)};
+        return {sum, normalised(norm, sum)};
     }
 
     at::Tensor forProduct(const at::Tensor& x) const override { return x.to(m_type); }
@@ -88,9 +87,9 @@ public:
         return forProduct(plainActivation(projected, activation, gated));
     }
 
-    at::Tensor addMlp(const at::Tensor& sum, const ModelSpec& spec, const PlanLayer& layer, const at::Tensor& read,
+    at::Tensor addMlp(const at::Tensor& sum, const ModelSpec& spec, const PlanLayer& layer, const at::Tensor& input,
                       bool) const override {
-        return addLinear(sum, layer.down, activated(linear(layer.gateUp, read), spec.activation, spec.gatedMlp));
+        return addLinear(sum, layer.down, activated(linear(layer.gateUp, input), spec.activation, spec.gatedMlp));
     }
 
     at::Tensor context(const at::Tensor& projected, const AttentionInput& input, TapObserver& observer) const override {
@@ -136,7 +135,7 @@ private:
         if (observer.wants(Tap::attention) || input.attentionScales.defined())
             return attendedWithProbabilities(q, k, v, input, observer);
         const bool isFused = hasFusedAttention && !q.device().is_cpu() && input.spec.scoreSoftcap == 0;
-        // Padding stands behind what a causal query sees.
+        // Padding is on the right, where a causal query does not see it.
         if (isFused && input.causal() && spec.window == 0 && !input.cache)
             return fusedAttention(q, k, v, {}, spec.scoreScale);
         const at::Tensor visible = visibleTo(input, 0, input.positions, k.size(2), q.device());
@@ -145,9 +144,9 @@ private:
         return plainAttention(q, k, v, visible, spec.scoreScale, input.spec.scoreSoftcap);
     }
 
-    /// With probabilities that can be looked at and scaled.
+    /// Computes probabilities explicitly, so that they can be observed and scaled.
     static at::Tensor attendedWithProbabilities(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v,
-                                        const AttentionInput& input, TapObserver& observer) {
+                                                const AttentionInput& input, TapObserver& observer) {
         const at::Tensor visible = visibleTo(input, 0, input.positions, k.size(2), q.device());
         at::Tensor p = plainProbabilities(q, k, visible, input.layer.spec.scoreScale, input.spec.scoreSoftcap);
         if (input.attentionScales.defined())
@@ -156,7 +155,7 @@ private:
         return at::matmul(p, v.to(p.scalar_type())).to(q.scalar_type());
     }
 
-    /// [rows, positions, heads, headDim] -> normed where asked, rotated, [rows, heads, positions, headDim]
+    /// [rows, positions, heads, headDim] -> normalised if there is a norm, rotated, [rows, heads, positions, headDim]
     static at::Tensor rotated(const at::Tensor& heads, const Norm& norm, const AttentionInput& input) {
         at::Tensor x = norm ? plainNorm(heads, norm.kind, norm.epsilon, norm.weight, norm.bias) : heads;
         x = x.transpose(1, 2);
@@ -171,7 +170,7 @@ private:
         return plainRotary(x, rowTables(input.rotary.cosines), rowTables(input.rotary.sines));
     }
 
-    /// Puts keys and values behind those of the cache -> all of them.
+    /// Appends keys and values to the cache -> all of them.
     static std::pair<at::Tensor, at::Tensor> throughCache(const at::Tensor& k, const at::Tensor& v,
                                                           const AttentionInput& input) {
         for (std::int64_t row = 0; row < input.rows; ++row) {
@@ -203,14 +202,16 @@ public:
     explicit FusedMath(ComputeType type)
         : m_type(scalarTypeOf(type)) {}
 
-    at::Tensor normed(const Norm& norm, const at::Tensor& x) const override { return normedAs(norm, x, m_type); }
-
-    at::Tensor normedStream(const Norm& norm, const at::Tensor& x) const override {
-        return normedAs(norm, x, at::kFloat);
+    at::Tensor normalised(const Norm& norm, const at::Tensor& x) const override {
+        return normalisedAs(norm, x, m_type);
     }
 
-    std::pair<at::Tensor, at::Tensor> addAndNorm(const Norm& norm, const at::Tensor& x,
-                                                 const at::Tensor& added) const override {
+    at::Tensor normalisedStream(const Norm& norm, const at::Tensor& x) const override {
+        return normalisedAs(norm, x, at::kFloat);
+    }
+
+    std::pair<at::Tensor, at::Tensor> addAndNormalise(const Norm& norm, const at::Tensor& x,
+                                                      const at::Tensor& added) const override {
         at::Tensor sum = at::empty_like(x);
         at::Tensor out = at::empty(x.sizes(), m_type);
         addAndNormRows(x, added, sum, valuesOf(norm), out);
@@ -222,7 +223,7 @@ public:
     at::Tensor linear(const Linear& linear, const at::Tensor& input) const override {
         const std::int64_t tokens = input.size(0);
         at::Tensor result = at::empty({tokens, linear.out}, at::kFloat);
-        if (!linear.packed) // nothing to sum
+        if (!linear.packed) // no inputs
             return linear.bias.defined() ? result.copy_(linear.bias) : result.zero_();
         if (linear.bias.defined())
             result.copy_(linear.bias.expand_as(result));
@@ -244,15 +245,15 @@ public:
         return hidden;
     }
 
-    /// By slices of the tokens: the widest tensors of a layer never exist as a whole.
-    at::Tensor addMlp(const at::Tensor& sum, const ModelSpec& spec, const PlanLayer& layer, const at::Tensor& read,
+    /// In slices of tokens: the widest tensors of a layer never exist as a whole.
+    at::Tensor addMlp(const at::Tensor& sum, const ModelSpec& spec, const PlanLayer& layer, const at::Tensor& input,
                       bool) const override {
-        constexpr std::int64_t leastTokens = 256; // products of fewer are slower
+        constexpr std::int64_t leastTokens = 256; // smaller products are slower
         constexpr std::int64_t numbers = 1 << 22;
         const std::int64_t slice = std::max(leastTokens, numbers / std::max<std::int64_t>(1, layer.gateUp.out));
         for (std::int64_t begin = 0; begin < sum.size(0); begin += slice) {
             const std::int64_t count = std::min(slice, sum.size(0) - begin);
-            const at::Tensor projected = linear(layer.gateUp, read.narrow(0, begin, count));
+            const at::Tensor projected = linear(layer.gateUp, input.narrow(0, begin, count));
             const at::Tensor hidden = activated(projected, spec.activation, spec.gatedMlp);
             addLinear(sum.narrow(0, begin, count), layer.down, hidden);
         }
@@ -307,7 +308,7 @@ private:
             observer.see(Tap::value, all.narrow(1, spec.heads + spec.kvHeads, spec.kvHeads).index_select(1, kvHeads));
     }
 
-    at::Tensor normedAs(const Norm& norm, const at::Tensor& x, at::ScalarType type) const {
+    at::Tensor normalisedAs(const Norm& norm, const at::Tensor& x, at::ScalarType type) const {
         at::Tensor out = at::empty(x.sizes(), type);
         normRows(x, valuesOf(norm), out);
         return out;

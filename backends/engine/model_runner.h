@@ -8,7 +8,7 @@
 
 namespace secateur {
 
-/// Runs any model that analysis/model.h describes. @param model must outlive it
+/// The runner of a model. @param model must outlive it
 std::unique_ptr<const Runner> makeRunner(const Model& model, const OpenOptions& options);
 
 } // namespace secateur

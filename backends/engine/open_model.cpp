@@ -35,7 +35,7 @@ std::string commonestType(const std::vector<TensorSlot>& used) {
     return most == elements.end() ? std::string() : std::string(most->first);
 }
 
-/// A sentence on the tensors that nothing reads, or nothing.
+/// A warning about tensors that nothing reads, if there are any.
 std::vector<std::string> unusedWarning(const Checkpoint& checkpoint, const std::vector<TensorSlot>& used,
                                        std::span<const std::string_view> known) {
     std::set<const TensorEntry*> read;
@@ -56,7 +56,7 @@ std::vector<std::string> unusedWarning(const Checkpoint& checkpoint, const std::
                         count > shown ? ", ..." : "")};
 }
 
-/// Undoes the reordering of each head's rows to consecutive pairs: row 2i + j of a head becomes row j * dim/2 + i.
+/// Converts rotary rows from consecutive pairs to half-rotation: row 2i + j of a head becomes row j * dim/2 + i.
 at::Tensor halfRotation(const at::Tensor& rows, int heads, int headDim) {
     at::Tensor pairs = rows.reshape({heads, headDim / 2, 2, -1});
     return pairs.transpose(1, 2).reshape(rows.sizes());
@@ -88,7 +88,7 @@ public:
     at::Tensor tensor(int layer, WeightName name) const override {
         const TensorSlot found = slot(layer, name);
         if (!found.entry)
-            throw Error(fmt::format("has no tensor of kind {} in layer {}", static_cast<int>(name), layer),
+            throw Error(fmt::format("has no {}{}", title(name), layer < 0 ? "" : fmt::format(" in layer {}", layer)),
                         m_card.path);
         found.entry->file->checkWhole();
         try {
@@ -143,7 +143,7 @@ private:
     TensorSlot slot(int layer, WeightName name) const {
         if (layer < -1 || layer >= m_card.spec.layerCount())
             return {};
-        // Tied embeddings read out through the embedding, also where the file holds a read-out of its own.
+        // With tied embeddings the LM head is the embedding, even if the file has an lm_head as well.
         if (layer == -1 && name == WeightName::lmHead && m_card.spec.tiedEmbeddings)
             name = WeightName::embedding;
         return m_slots.slot(layer, name);
@@ -174,7 +174,8 @@ private:
         m_card.dtype = commonestType(m_slots.used());
         m_card.warnings = unusedWarning(*m_checkpoint, m_slots.used(), known);
         if (m_card.spec.family == Family::decoder && !has(-1, WeightName::lmHead))
-            m_card.warnings.emplace_back("there is no read-out (lm_head): weights can be measured, but no text scored");
+            m_card.warnings.emplace_back(
+                "there is no LM head (lm_head): weights can be measured, but texts cannot be scored");
     }
 
     OpenOptions m_options;
@@ -203,7 +204,7 @@ std::shared_ptr<const Model> modelFrom(std::unique_ptr<const Checkpoint> checkpo
 
 namespace {
 
-/// Runs one opening; what the standard library throws on files becomes an Error.
+/// Opens something, and translates exceptions of the standard library to Error.
 template <typename Work>
 auto opening(const std::string& path, Work work) {
     try {
@@ -211,7 +212,7 @@ auto opening(const std::string& path, Work work) {
     } catch (const std::filesystem::filesystem_error& error) {
         throw Error(error.code().message(), error.path1().empty() ? path : error.path1().string());
     } catch (const std::bad_alloc&) {
-        throw Error("needs more memory to open than there is", path);
+        throw Error("cannot be opened: there is not enough memory", path);
     }
 }
 

@@ -11,19 +11,20 @@
 
 namespace secateur {
 
-/// Reads and converts the weights of one layer (-1: of none) of a model, and counts what they take. For sources only:
-/// pulls in ATen.
+namespace {
+
+/// Reads and converts the weights of one layer (-1 = of the model as a whole), and counts their bytes.
 class WeightReader {
 public:
     WeightReader(const Model& model, int layer, const Conversion& conversion);
 
-    /// As stored. @throws Error when there is none
+    /// In the stored type. @throws Error if there is none
     at::Tensor weight(WeightName name) const;
-    /// Float32 on the device, undefined where the model has none.
+    /// Float32 on the device; undefined if the model has none.
     at::Tensor vector(WeightName name) const;
-    /// Without a weight where the model has none.
+    /// A norm; without weight if the model has none.
     Norm norm(WeightName weight, std::optional<WeightName> bias = {}, double scale = 1) const;
-    /// Matrices side by side as one, all multiplied by `scale`; biases likewise, zeros where only some are there.
+    /// Concatenates matrices along their outputs, multiplied by `scale`; biases likewise, with zeros for missing ones.
     Linear linear(const std::vector<at::Tensor>& weights, const std::vector<at::Tensor>& biases, double scale = 1);
 
     std::int64_t bytes() const { return m_bytes; }
@@ -99,8 +100,6 @@ Linear WeightReader::linear(const std::vector<at::Tensor>& weights, const std::v
     return made;
 }
 
-namespace {
-
 using enum WeightName;
 using Indices = std::vector<std::int64_t>;
 
@@ -112,7 +111,7 @@ Indices kept(const std::vector<bool>& flags) {
     return indices;
 }
 
-/// Rows of whole heads: [heads * headDim, ...] -> those of the chosen ones.
+/// The rows of some heads of [heads * headDim, ...].
 at::Tensor headRows(const at::Tensor& weight, int headDim, const Indices& heads) {
     if (!weight.defined() || static_cast<std::int64_t>(heads.size()) * headDim == weight.size(0))
         return weight;
@@ -132,7 +131,7 @@ public:
     LayerBuilder(const Model& model, int layer, const LayerMask& mask, const Conversion& conversion)
         : m_spec(model.spec())
         , m_mask(mask)
-        , m_read(model, layer, conversion) {
+        , m_reader(model, layer, conversion) {
         m_made.spec = m_spec.layers[static_cast<std::size_t>(layer)];
     }
 
@@ -143,12 +142,12 @@ public:
         }
         attention();
         mlp();
-        m_made.bytes = m_read.bytes();
+        m_made.bytes = m_reader.bytes();
         return std::move(m_made);
     }
 
 private:
-    /// What attention's update is multiplied by; 0 = attention is gone.
+    /// Factor of the attention update; 0 = there is no attention.
     double alpha() const {
         const LayerSpec& spec = m_made.spec;
         if (m_mask.attention == AttentionCut::drop || spec.attention == AttentionKind::none)
@@ -162,24 +161,25 @@ private:
         const bool readsNorm = m_spec.normPlace == NormPlace::parallel && spec.ffn > 0 && m_mask.mlp;
         const double scale = alpha();
         if (m_spec.normPlace == NormPlace::after)
-            m_made.attentionPostNorm = m_read.norm(attentionPostNorm, attentionPostNormBias);
+            m_made.attentionPostNorm = m_reader.norm(attentionPostNorm, attentionPostNormBias);
         if (scale == 0) {
             spec.attention = AttentionKind::none;
             if (readsNorm)
-                m_made.attentionNorm = m_read.norm(attentionNorm, attentionNormBias);
+                m_made.attentionNorm = m_reader.norm(attentionNorm, attentionNormBias);
             return;
         }
         if (m_mask.attention == AttentionCut::bypassQk && spec.attention == AttentionKind::full)
             spec.attention = AttentionKind::valueOnly;
-        m_made.attentionNorm = m_read.norm(attentionNorm, attentionNormBias);
-        // Where a norm follows, it would undo alpha: the norm's weight takes it.
-        const bool isNormed = m_spec.normPlace == NormPlace::sandwich;
-        if (isNormed)
-            m_made.attentionPostNorm = m_read.norm(attentionPostNorm, attentionPostNormBias, scale);
+        m_made.attentionNorm = m_reader.norm(attentionNorm, attentionNormBias);
+        // A sandwich norm would undo alpha, so alpha goes into the norm's weight.
+        const bool hasPostNorm = m_spec.normPlace == NormPlace::sandwich;
+        if (hasPostNorm)
+            m_made.attentionPostNorm = m_reader.norm(attentionPostNorm, attentionPostNormBias, scale);
         if (spec.attention == AttentionKind::linear)
-            m_made.output = m_read.linear({m_read.weight(output)}, {m_read.vector(outputBias)}, isNormed ? 1 : scale);
+            m_made.output =
+                m_reader.linear({m_reader.weight(output)}, {m_reader.vector(outputBias)}, hasPostNorm ? 1 : scale);
         else
-            heads(isNormed ? 1 : scale);
+            heads(hasPostNorm ? 1 : scale);
     }
 
     void heads(double scale) {
@@ -197,26 +197,27 @@ private:
         }
         m_made.groupBegin.push_back(static_cast<int>(m_made.keptHeads.size()));
         const int dim = spec.headDim;
-        at::Tensor out = headColumns(m_read.weight(output), dim, queryHeads);
+        at::Tensor out = headColumns(m_reader.weight(output), dim, queryHeads);
         if (spec.attention == AttentionKind::valueOnly) {
             out = foldedOutput(out, kvHeads.size());
-            m_made.projections = m_read.linear({headRows(m_read.weight(value), dim, kvHeads)},
-                                               {headRows(m_read.vector(valueBias), dim, kvHeads)});
+            m_made.projections = m_reader.linear({headRows(m_reader.weight(value), dim, kvHeads)},
+                                                 {headRows(m_reader.vector(valueBias), dim, kvHeads)});
         } else {
-            m_made.queryNorm = m_read.norm(queryNorm);
-            m_made.keyNorm = m_read.norm(keyNorm);
-            m_made.projections = m_read.linear(
-                {headRows(m_read.weight(query), dim, queryHeads), headRows(m_read.weight(key), dim, kvHeads),
-                 headRows(m_read.weight(value), dim, kvHeads)},
-                {headRows(m_read.vector(queryBias), dim, queryHeads), headRows(m_read.vector(keyBias), dim, kvHeads),
-                 headRows(m_read.vector(valueBias), dim, kvHeads)});
+            m_made.queryNorm = m_reader.norm(queryNorm);
+            m_made.keyNorm = m_reader.norm(keyNorm);
+            m_made.projections = m_reader.linear(
+                {headRows(m_reader.weight(query), dim, queryHeads), headRows(m_reader.weight(key), dim, kvHeads),
+                 headRows(m_reader.weight(value), dim, kvHeads)},
+                {headRows(m_reader.vector(queryBias), dim, queryHeads),
+                 headRows(m_reader.vector(keyBias), dim, kvHeads), headRows(m_reader.vector(valueBias), dim, kvHeads)});
         }
-        m_made.output = m_read.linear({out}, {m_read.vector(outputBias)}, scale);
+        m_made.output = m_reader.linear({out}, {m_reader.vector(outputBias)}, scale);
         spec.heads = static_cast<int>(queryHeads.size());
         spec.kvHeads = static_cast<int>(kvHeads.size());
     }
 
-    /// The columns of a group's heads, which all read the same value, summed (methods.md 7, GQA fold).
+    /// Sums the columns of each group's heads, which all read the same value (see Bypass of queries and keys in
+    /// resources/manual/strategies.md).
     at::Tensor foldedOutput(const at::Tensor& out, std::size_t groups) const {
         std::vector<at::Tensor> folded;
         const std::int64_t dim = m_made.spec.headDim;
@@ -231,27 +232,27 @@ private:
     void mlp() {
         LayerSpec& spec = m_made.spec;
         if (m_spec.normPlace == NormPlace::after && spec.ffn > 0)
-            m_made.mlpPostNorm = m_read.norm(mlpPostNorm, mlpPostNormBias);
+            m_made.mlpPostNorm = m_reader.norm(mlpPostNorm, mlpPostNormBias);
         m_made.hasMlp = spec.ffn > 0 && m_mask.mlp;
         if (!m_made.hasMlp)
             return;
-        m_made.mlpNorm = m_read.norm(mlpNorm, mlpNormBias);
+        m_made.mlpNorm = m_reader.norm(mlpNorm, mlpNormBias);
         if (m_spec.normPlace == NormPlace::sandwich)
-            m_made.mlpPostNorm = m_read.norm(mlpPostNorm, mlpPostNormBias);
+            m_made.mlpPostNorm = m_reader.norm(mlpPostNorm, mlpPostNormBias);
         const Indices neurons = kept(m_mask.neurons);
-        const auto rows = [&](WeightName name) { return headRows(m_read.weight(name), 1, neurons); };
-        const auto entries = [&](WeightName name) { return headRows(m_read.vector(name), 1, neurons); };
+        const auto rows = [&](WeightName name) { return headRows(m_reader.weight(name), 1, neurons); };
+        const auto entries = [&](WeightName name) { return headRows(m_reader.vector(name), 1, neurons); };
         if (m_spec.gatedMlp)
-            m_made.gateUp = m_read.linear({rows(gate), rows(up)}, {entries(gateBias), entries(upBias)});
+            m_made.gateUp = m_reader.linear({rows(gate), rows(up)}, {entries(gateBias), entries(upBias)});
         else
-            m_made.gateUp = m_read.linear({rows(up)}, {entries(upBias)});
-        m_made.down = m_read.linear({headColumns(m_read.weight(down), 1, neurons)}, {m_read.vector(downBias)});
+            m_made.gateUp = m_reader.linear({rows(up)}, {entries(upBias)});
+        m_made.down = m_reader.linear({headColumns(m_reader.weight(down), 1, neurons)}, {m_reader.vector(downBias)});
         spec.ffn = static_cast<int>(neurons.size());
     }
 
     const ModelSpec& m_spec;
     const LayerMask& m_mask;
-    WeightReader m_read;
+    WeightReader m_reader;
     PlanLayer m_made;
 };
 
@@ -262,21 +263,21 @@ PlanLayer makePlanLayer(const Model& model, int layer, const LayerMask& mask, co
 }
 
 EmbeddingAndHead makeEmbeddingAndHead(const Model& model, const Conversion& conversion) {
-    WeightReader read(model, -1, conversion);
+    WeightReader reader(model, -1, conversion);
     const auto linear = [&](WeightName weight, WeightName bias) {
-        return model.has(-1, weight) ? read.linear({read.weight(weight)}, {read.vector(bias)}) : Linear();
+        return model.has(-1, weight) ? reader.linear({reader.weight(weight)}, {reader.vector(bias)}) : Linear();
     };
     EmbeddingAndHead weights;
-    weights.positionEmbedding = read.vector(positionEmbedding);
-    weights.typeEmbedding = read.vector(typeEmbedding);
-    weights.embeddingNorm = read.norm(embeddingNorm, embeddingNormBias);
+    weights.positionEmbedding = reader.vector(positionEmbedding);
+    weights.typeEmbedding = reader.vector(typeEmbedding);
+    weights.embeddingNorm = reader.norm(embeddingNorm, embeddingNormBias);
     weights.embeddingProjection = linear(embeddingProjection, embeddingProjectionBias);
-    weights.finalNorm = read.norm(finalNorm, finalNormBias);
+    weights.finalNorm = reader.norm(finalNorm, finalNormBias);
     weights.lmHead = linear(lmHead, lmHeadBias);
     weights.pooler = linear(pooler, poolerBias);
     weights.classifierDense = linear(classifierDense, classifierDenseBias);
     weights.classifier = linear(classifier, classifierBias);
-    weights.bytes = read.bytes();
+    weights.bytes = reader.bytes();
     return weights;
 }
 
