@@ -9,9 +9,9 @@
 #include <limits>
 #include <vector>
 
-// Rows of several queries: keys are packed by panels once for all heads of their group; then blocks of queries of one
-// head are attended to, each by one thread, whichever is free. A single query would not repay the packing: runs of keys
-// are read as they are, by all heads of a group at once, and their softmaxes are put together.
+// Rows of several queries: the keys of a KV group are packed in panels once for all its heads; then each block of
+// queries of one head is a task for any free thread. For a single query packing would not pay off: all heads of a group
+// read runs of keys in their original layout, and the softmaxes of the runs are combined.
 
 namespace secateur {
 
@@ -19,14 +19,14 @@ namespace {
 
 constexpr std::int64_t blockQueries = VectorLoops::blockQueries;
 constexpr std::int64_t blockKeys = VectorLoops::blockKeys;
-/// Packed keys that are held at a time, unless one row needs more: they should come back from a cache.
+/// Maximum size of packed keys at a time, unless one row needs more: they should stay in a cache.
 constexpr std::int64_t packedFloats = std::int64_t{1} << 22;
 
 std::int64_t quotientUp(std::int64_t a, std::int64_t b) {
     return (a + b - 1) / b;
 }
 
-/// A row of the batch: which keys its queries see.
+/// A row of the batch and the keys that its queries see.
 struct Row {
     std::int64_t number = 0;
     std::int64_t first = 0;
@@ -193,10 +193,10 @@ private:
         block.contextStride = contextWidth();
         block.runKeys = runKeysOf(row);
         if (!m_wanted.empty())
-            block.described = {m_wanted.data(), static_cast<int>(m_wanted.size()),
-                               m_features + (row.number * m_shape.heads + head) * std::ssize(m_wanted) * m_positions +
-                                   begin,
-                               m_positions};
+            block.features = {m_wanted.data(), static_cast<int>(m_wanted.size()),
+                              m_features + (row.number * m_shape.heads + head) * std::ssize(m_wanted) * m_positions +
+                                  begin,
+                              m_positions};
         m_loops.attendBlock(block, m_shape, scratch);
     }
 
@@ -287,8 +287,8 @@ void attend(const at::Tensor& queries, const KeyValueViews& keysAndValues, const
 }
 
 void attendWithFeatures(const at::Tensor& queries, const KeyValueViews& keysAndValues, const AttentionShape& shape,
-                       std::span<const int> first, std::span<const int> lengths, const at::Tensor& context,
-                       std::span<const AttentionFeature> wanted, const at::Tensor& features) {
+                        std::span<const int> first, std::span<const int> lengths, const at::Tensor& context,
+                        std::span<const AttentionFeature> wanted, const at::Tensor& features) {
     Attention(queries, keysAndValues, shape, context, wanted, features.data_ptr<float>()).run(first, lengths);
 }
 

@@ -7,9 +7,10 @@ namespace secateur::SECATEUR_INSTRUCTION_SET {
 
 namespace {
 
-/// The heads of a group, one after the other, each some queries at a time; what their keys and values get is summed.
-/// Of c = p v with p = softmax(s) and s = scale q k^T: dv = p^T dc; ds = p (dp - <dp, p>) with dp = dc v^T; dq = scale
-/// ds k, dk = scale ds^T q. A softcap multiplies ds by the derivative of cap tanh(s / cap).
+/// The backward pass of attention for the heads of a group, one after the other, each some queries at a time; the
+/// gradients of their keys and values are summed. For c = p v with p = softmax(s) and s = scale q k^T:
+/// dv = p^T dc; ds = p (dp - <dp, p>) with dp = dc v^T; dq = scale ds k, dk = scale ds^T q. A softcap multiplies ds by
+/// the derivative of cap tanh(s / cap).
 class GroupAttentionBackward {
 public:
     GroupAttentionBackward(const GroupBackward& group, const AttentionShape& shape, float* scratch)
@@ -59,22 +60,22 @@ private:
             store(to + i, loadSome(from + i, m_shape.headDim - i));
     }
 
-    /// A head as attention reads it.
+    /// Copies a head, normalised and rotated.
     void rotated(const float* from, const NormValues& values, std::int64_t position, float* to) const {
         copy(from, to);
         if (values.weight)
             norm(from, nullptr, nullptr, values, m_shape.headDim, {to, nullptr});
         if (const std::int64_t pairs = m_group.rotary.dims / 2; pairs > 0)
             rotate(m_group.rotary.cosines + position * pairs, m_group.rotary.sines + position * pairs,
-                 m_group.rotary.dims, to);
+                   m_group.rotary.dims, to);
     }
 
-    /// The way back of rotated(). @param gradient is changed
+    /// The backward pass of rotated(). @param gradient is overwritten
     void writeInputGradient(const float* from, const NormValues& values, std::int64_t position, float* gradient,
-                         float* to) const {
+                            float* to) const {
         if (const std::int64_t pairs = m_group.rotary.dims / 2; pairs > 0)
             rotateBy<true>(m_group.rotary.cosines + position * pairs, m_group.rotary.sines + position * pairs,
-                         m_group.rotary.dims, gradient);
+                           m_group.rotary.dims, gradient);
         if (values.weight)
             normBackward(from, gradient, values, m_shape.headDim, to);
         else
@@ -94,7 +95,7 @@ private:
         clear(m_dValues, 0, m_group.count * m_columns);
     }
 
-    /// Of whole vectors.
+    /// Clears whole vectors.
     static void clear(float* numbers, std::int64_t begin, std::int64_t end) {
         for (std::int64_t i = begin; i < end; i += lanes)
             store(numbers + i, Vec{});
@@ -104,13 +105,13 @@ private:
         for (int query = 0; query < tiles.count; ++query) {
             const std::int64_t position = tiles.first + query;
             rotated(m_group.queries + position * m_group.stride + std::int64_t{head} * m_shape.headDim,
-                   m_group.queryNorm, position, m_queries + query * m_columns);
+                    m_group.queryNorm, position, m_queries + query * m_columns);
             copy(m_group.dContext + position * m_group.dContextStride + std::int64_t{head} * m_shape.headDim,
                  m_dContext + query * m_columns);
         }
     }
 
-    /// Scores, and the gradients of probabilities.
+    /// Computes scores, and the gradients of probabilities in m_dScores.
     void scoreTiles(const QueryTiles& tiles) const {
         forEachTile(tiles, tiles.visible(), [&](std::int64_t begin, int query, int vectors) {
             const auto product = [&](const float* rows, const float* panels, float* to) {
@@ -123,11 +124,11 @@ private:
         });
     }
 
-    /// Scores of a query become probabilities, and the gradients of these those of the scores; both 0 where nothing is
-    /// seen.
+    /// Turns the scores of a query into probabilities, and the gradients of probabilities into those of scores. Both
+    /// are 0 for keys that the query does not see.
     void softmaxBackward(const QueryTiles& tiles, int query) const {
         float* const scores = m_scores + query * m_stride;
-        float* const slopes = m_dScores + query * m_stride;
+        float* const gradients = m_dScores + query * m_stride;
         const Range tile = tiles.keys(query);
         const Range keys{tile.begin / lanes * lanes, inVectors(tile.end)};
         const std::int64_t count = keys.end - keys.begin;
@@ -143,15 +144,15 @@ private:
         for (std::int64_t i = keys.begin; i < keys.end; i += lanes) {
             const Vec p = load(scores + i) / row.sum;
             store(scores + i, p);
-            along += p * load(slopes + i);
+            along += p * load(gradients + i);
         }
         const float mean = sumOf(along);
         for (std::int64_t i = keys.begin; i < keys.end; i += lanes) {
-            const Vec derivative = load(scores + i) * (load(slopes + i) - mean) * m_shape.scale;
-            store(slopes + i, m_shape.softcap > 0 ? derivative * softcapDerivative(load(m_capped + i)) : derivative);
+            const Vec gradient = load(scores + i) * (load(gradients + i) - mean) * m_shape.scale;
+            store(gradients + i, m_shape.softcap > 0 ? gradient * softcapDerivative(load(m_capped + i)) : gradient);
         }
-        const Range seen = tiles.visible(); // by any query: addKeyGradients() reads all of it
-        for (float* const numbers : {scores, slopes}) {
+        const Range seen = tiles.visible(); // addKeyGradients() reads all keys that any query sees
+        for (float* const numbers : {scores, gradients}) {
             clear(numbers, seen.begin / lanes * lanes, keys.begin);
             clear(numbers, keys.end, inVectors(seen.end));
         }
@@ -169,7 +170,7 @@ private:
                 m_columns);
     }
 
-    /// Queries of the block that any of `count` keys is seen by.
+    /// Queries of the block that see any of `count` keys.
     Range seenBy(const QueryTiles& tiles, std::int64_t key, int count) const {
         const std::int64_t window = m_shape.window;
         const std::int64_t before = m_shape.causal ? key : window > 0 ? key - window + 1 : 0;
@@ -201,14 +202,15 @@ private:
             const std::int64_t position = tiles.first + query;
             const std::int64_t place = std::int64_t{head} * m_shape.headDim;
             writeInputGradient(m_group.queries + position * m_group.stride + place, m_group.queryNorm, position,
-                            m_dQueries + query * m_columns, m_group.dQueries + position * m_group.dQueryStride + place);
+                               m_dQueries + query * m_columns,
+                               m_group.dQueries + position * m_group.dQueryStride + place);
         }
     }
 
     void writeKeys() const {
         for (std::int64_t key = 0; key < m_group.count; ++key) {
             writeInputGradient(m_group.keys + key * m_group.stride, m_group.keyNorm, key, m_dKeys + key * m_columns,
-                            m_group.dKeys + key * m_group.dKeyStride);
+                               m_group.dKeys + key * m_group.dKeyStride);
             write(m_dValues + key * m_columns, m_shape.headDim, {m_group.dValues + key * m_group.dKeyStride, nullptr});
         }
     }
@@ -226,7 +228,7 @@ private:
     float* m_dContext;    // [block, m_columns]
     float* m_dQueries;    // likewise
     float* m_scores;      // [block, m_stride]
-    float* m_dScores;      // likewise
+    float* m_dScores;     // likewise
     float* m_capped;      // of one query
 };
 

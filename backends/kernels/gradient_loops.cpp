@@ -16,12 +16,12 @@ void clearBehind(const at::Tensor& gradients, std::int64_t row, std::int64_t len
     gradients.select(0, row).narrow(0, length, gradients.size(1) - length).zero_();
 }
 
-/// The way back of one batch through attention.
+/// The backward pass of attention for one batch.
 class AttentionGradients {
 public:
     AttentionGradients(const at::Tensor& projected, const AttentionShape& shape, const NormValues& queryNorm,
-                      const NormValues& keyNorm, const RotaryTables& rotary, std::span<const int> lengths,
-                      const at::Tensor& dContext, const ProjectionGradients& result)
+                       const NormValues& keyNorm, const RotaryTables& rotary, std::span<const int> lengths,
+                       const at::Tensor& dContext, const ProjectionGradients& result)
         : m_projected(projected)
         , m_shape(shape)
         , m_lengths(lengths)
@@ -46,13 +46,14 @@ public:
         }
         const std::int64_t longest = m_lengths.empty() ? 0 : std::ranges::max(m_lengths);
         const VectorLoops& loops = vectorLoops();
-        forEachTask(std::ssize(tasks), groupBackwardFloats(loops, m_shape, longest), [&](std::int64_t i, float* scratch) {
-            loops.attendBackward(groupOf(tasks[static_cast<std::size_t>(i)]), m_shape, scratch);
-        });
+        forEachTask(std::ssize(tasks), groupBackwardFloats(loops, m_shape, longest),
+                    [&](std::int64_t i, float* scratch) {
+                        loops.attendBackward(groupOf(tasks[static_cast<std::size_t>(i)]), m_shape, scratch);
+                    });
     }
 
 private:
-    /// Query heads of a row whose keys' gradients are summed.
+    /// Query heads of a row that share the gradients of their keys and values.
     struct HeadTask {
         std::int64_t row;
         int group;
@@ -96,13 +97,14 @@ private:
     std::span<const int> m_lengths;
     const at::Tensor& m_dContext;
     const ProjectionGradients& m_result;
-    bool m_perHead; ///< gradients of keys and values are those of query heads
+    bool m_perHead; ///< gradients of keys and values are per query head
     GroupBackward m_common;
 };
 
 } // namespace
 
-void normRowsBackward(const at::Tensor& x, const NormValues& norm, const at::Tensor& gradient, const at::Tensor& result) {
+void normRowsBackward(const at::Tensor& x, const NormValues& norm, const at::Tensor& gradient,
+                      const at::Tensor& result) {
     const std::int64_t width = x.size(-1);
     const auto* from = x.data_ptr<float>();
     const auto* dOutput = gradient.data_ptr<float>();
@@ -113,7 +115,7 @@ void normRowsBackward(const at::Tensor& x, const NormValues& norm, const at::Ten
 }
 
 void activateRowsBackward(const at::Tensor& projected, Activation activation, bool gated, const at::Tensor& gradient,
-                      const at::Tensor& result) {
+                          const at::Tensor& result) {
     const std::int64_t width = gradient.size(-1);
     const std::int64_t stride = gated ? 2 * width : width;
     const auto* from = projected.data_ptr<float>();
@@ -121,14 +123,14 @@ void activateRowsBackward(const at::Tensor& projected, Activation activation, bo
     auto* to = result.data_ptr<float>();
     forEachRow(width > 0 ? gradient.numel() / width : 0, stride, [&, &loops = vectorLoops()](std::int64_t row) {
         const std::int64_t up = row * stride + (gated ? width : 0);
-        loops.activateBackward(gated ? from + row * stride : nullptr, from + up, dOutput + row * width, activation, width,
-                           gated ? to + row * stride : nullptr, to + up);
+        loops.activateBackward(gated ? from + row * stride : nullptr, from + up, dOutput + row * width, activation,
+                               width, gated ? to + row * stride : nullptr, to + up);
     });
 }
 
 void attendBackward(const at::Tensor& projected, const AttentionShape& shape, const NormValues& queryNorm,
-                const NormValues& keyNorm, const RotaryTables& rotary, std::span<const int> lengths,
-                const at::Tensor& dContext, const ProjectionGradients& result) {
+                    const NormValues& keyNorm, const RotaryTables& rotary, std::span<const int> lengths,
+                    const at::Tensor& dContext, const ProjectionGradients& result) {
     AttentionGradients(projected, shape, queryNorm, keyNorm, rotary, lengths, dContext, result).run();
 }
 

@@ -34,7 +34,7 @@ void normAll(const at::Tensor& x, const float* added, float* sum, const NormValu
     });
 }
 
-/// Where the heads of one position are and go.
+/// Normalises and rotates the heads of one position, and writes them to their places.
 class HeadPlacer {
 public:
     HeadPlacer(const AttentionShape& shape, const NormValues& queryNorm, const NormValues& keyNorm,

@@ -6,11 +6,13 @@
 
 namespace secateur::SECATEUR_INSTRUCTION_SET {
 
+// The loops that are compiled once for each instruction set; VectorLoops documents them.
+
 void attendBlock(const QueryBlock& block, const AttentionShape& shape, float* scratch);
 void attendGroup(const QueryGroup& group, const AttentionShape& shape, float* scratch);
 void packKeys(const float* keys, std::int64_t stride, std::int64_t count, int headDim, float* panel);
 
-// A tile is six rows by as many vectors as leave their sums in registers.
+// A tile has six rows and as many vectors as can be summed in registers.
 constexpr int tileRows = 6;
 constexpr int tileVectors = lanes == 16 ? 4 : 2;
 constexpr int keysOfPanel = tileVectors * lanes;
@@ -29,8 +31,8 @@ void sumMagnitudes(const MagnitudeBlock& block);
 double magnitudes(const float* values, std::int64_t count);
 
 void normBackward(const float* x, const float* gradient, const NormValues& norm, std::int64_t width, float* result);
-void activateBackward(const float* gate, const float* up, const float* gradient, Activation activation, std::int64_t width,
-                  float* dGate, float* dUp);
+void activateBackward(const float* gate, const float* up, const float* gradient, Activation activation,
+                      std::int64_t width, float* dGate, float* dUp);
 void attendBackward(const GroupBackward& group, const AttentionShape& shape, float* scratch);
 
 } // namespace secateur::SECATEUR_INSTRUCTION_SET

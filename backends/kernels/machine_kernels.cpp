@@ -18,7 +18,7 @@ namespace secateur {
 
 namespace {
 
-/// Of the halves of both; the product of the two lower ones is left out.
+/// The pairs of halves to multiply, without that of the two lower halves.
 std::vector<std::pair<at::Tensor, at::Tensor>> pairsOf(const Rows& a, const Rows& b) {
     std::vector<std::pair<at::Tensor, at::Tensor>> pairs{{a.high, b.high}};
     if (a.low.defined())
@@ -33,7 +33,7 @@ bool processorHas(dnnl::cpu_isa wanted) {
     return (bits(dnnl::get_effective_cpu_isa()) & bits(wanted)) == bits(wanted);
 }
 
-/// Whether the processor multiplies by matrix tiles, and nobody forbade oneDNN to.
+/// Whether the processor has matrix tiles, and oneDNN may use them (ONEDNN_MAX_CPU_ISA can forbid it).
 bool hasTiles() {
     return processorHas(dnnl::cpu_isa::avx512_core_amx);
 }
@@ -41,7 +41,7 @@ bool hasTiles() {
 class MachineKernels : public Kernels {
 public:
     std::span<const Precision> precisions() const override {
-        // Three products of halves take longer than one in float32, except on tiles.
+        // `split` needs three products of halves: slower than one in float32, except on tiles.
         static constexpr std::array tiles{Precision::bf16, Precision::split, Precision::float32};
         static constexpr std::array vectors{Precision::bf16, Precision::float32};
         static constexpr std::array neither{Precision::float32};
@@ -78,7 +78,7 @@ public:
     }
 
     at::Tensor columnSquares(const at::Tensor& weight) const override {
-        // Numbers that float32 does not hold are left to ATen.
+        // ATen handles types that float32 cannot represent.
         const bool isWider = weight.scalar_type() == at::kDouble || !weight.is_floating_point();
         return isWider ? plainKernels().columnSquares(weight) : secateur::columnSquares(weight);
     }
@@ -112,7 +112,7 @@ std::shared_ptr<const Kernels> kernelsOf(const std::string& device) {
     if (device == "cpu")
         return {std::shared_ptr<void>(), &machineKernels()};
     if (!at::hasCUDA())
-        throw Error("cannot be used: there is no CUDA here, or libtorch was built without it", device,
+        throw Error("is not available: there is no CUDA device, or libtorch was built without CUDA", device,
                     "Leave out --device, or use a libtorch with CUDA");
     std::unique_ptr<const Kernels> kernels = plainKernelsOn(device);
     try {

@@ -29,8 +29,8 @@ dnnl::matmul::primitive_desc describe(const memory::desc& a, const memory::desc&
 #endif
 }
 
-/// Room for what a product notes while it runs. oneDNN's own is that of the thread which made the code, so that two
-/// threads could not run the same code at once.
+/// Scratch memory of a product. oneDNN's own scratchpad belongs to the thread that made the primitive, so that two
+/// threads could not run it at once.
 memory scratchpad(const memory::desc& wanted) {
     thread_local at::Tensor room;
     const auto bytes = static_cast<std::int64_t>(wanted.get_size());
@@ -88,7 +88,7 @@ namespace {
 using dnnl::memory;
 using Pairs = std::span<const std::pair<at::Tensor, at::Tensor>>;
 
-/// Whichever layout oneDNN multiplies fastest.
+/// Lets oneDNN choose the fastest layout.
 memory::desc anyLayout(const at::Tensor& tensor) {
     return {tensor.sizes().vec(), typeOf(tensor), memory::format_tag::any};
 }
@@ -104,10 +104,10 @@ double sumOfSquares(const at::Tensor& block) {
         [](double a, double b) { return a + b; });
 }
 
-/// ||a^T b||_F^2 by blocks of rows of a^T, each the sum of the products of some pairs.
+/// ||sum of a^T b over pairs||_F^2, by blocks of rows of the sum.
 class BlockedNorm {
 public:
-    /// The widest block: long enough for full speed, short enough for a cancel.
+    /// Maximum width of a block: wide enough for full speed, narrow enough to cancel soon.
     static constexpr std::int64_t mostColumns = 1280;
 
     explicit BlockedNorm(Pairs pairs)
@@ -152,7 +152,7 @@ private:
 
     std::int64_t m_columns;
     Pairs m_pairs;
-    std::vector<memory> m_packed; ///< the right sides
+    std::vector<memory> m_packed; ///< the right factors
     dnnl::stream m_stream{onednn::engine()};
 };
 
@@ -165,13 +165,13 @@ at::Tensor multiplied(const at::Tensor& a, const at::Tensor& b) {
     return result;
 }
 
-/// Whether both are views of the same numbers, one transposed over: half of their product is enough.
+/// Whether b is a transposed view of a: half of their product is enough.
 bool isTransposeOf(const at::Tensor& b, const at::Tensor& a) {
     const at::Tensor transposed = a.t();
     return a.data_ptr() == b.data_ptr() && transposed.sizes() == b.sizes() && transposed.strides() == b.strides();
 }
 
-/// Of rows by themselves: the lower half, some rows at a time, and the upper one from it.
+/// A Gram matrix: the lower half, some rows at a time, mirrored to the upper one.
 at::Tensor gramOf(const at::Tensor& rows) {
     constexpr std::int64_t step = 256;
     const std::int64_t count = rows.size(0);

@@ -7,7 +7,7 @@ namespace {
 
 template <typename Function>
 SECATEUR_INLINE void activateBackwardBy(Function function, const float* gate, const float* up, const float* gradient,
-                                    std::int64_t width, float* dGate, float* dUp) {
+                                        std::int64_t width, float* dGate, float* dUp) {
     if (gate)
         forEachVector(width, [=](std::int64_t i, std::int64_t count) {
             const auto [value, derivative] = function(loadSome(gate + i, count));
@@ -23,8 +23,8 @@ SECATEUR_INLINE void activateBackwardBy(Function function, const float* gate, co
 
 } // namespace
 
-// Of y = w z + b with z = (x - m) r, where m is x's mean or 0 and 1 / r the root of the mean square of x - m, plus
-// epsilon: r (v - mean(v) - z mean(v z)) with v = w dy; mean(v) where m is.
+// For y = w z + b with z = (x - m) r, where m is the mean of x (0 for RMSNorm) and 1 / r = sqrt(mean((x - m)^2) +
+// epsilon): dx = r (v - mean(v) - z mean(v z)) with v = w dy; without mean(v) for RMSNorm.
 void normBackward(const float* x, const float* gradient, const NormValues& norm, std::int64_t width, float* result) {
     const NormStatistics statistics = normStatistics(x, norm, width);
     const auto numbers = static_cast<float>(width);
@@ -42,8 +42,8 @@ void normBackward(const float* x, const float* gradient, const NormValues& norm,
     });
 }
 
-void activateBackward(const float* gate, const float* up, const float* gradient, Activation activation, std::int64_t width,
-                  float* dGate, float* dUp) {
+void activateBackward(const float* gate, const float* up, const float* gradient, Activation activation,
+                      std::int64_t width, float* dGate, float* dUp) {
     switch (activation) {
     case Activation::silu:
         return activateBackwardBy(Silu(), gate, up, gradient, width, dGate, dUp);

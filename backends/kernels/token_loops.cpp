@@ -14,7 +14,7 @@ namespace secateur {
 
 namespace {
 
-/// Columns whose sums stay in the first cache.
+/// Number of columns whose sums stay in the L1 cache.
 constexpr std::int64_t blockColumns = 512;
 
 std::int64_t blocksOf(std::int64_t a, std::int64_t b) {
@@ -97,7 +97,7 @@ public:
     }
 
 private:
-    /// Sums while the products are in registers.
+    /// Sums magnitudes while the products are in registers.
     static at::Tensor contributionsOfFloats(const at::Tensor& context, const at::Tensor& weights) {
         const std::int64_t tokens = context.size(0) * context.size(1);
         const std::int64_t heads = weights.size(0);
@@ -119,7 +119,7 @@ private:
         at::Tensor result = at::empty({context.size(0), context.size(1), heads}, at::kDouble);
         const std::int64_t blocks = blocksOf(tokens, blockTokens);
         forEachTask(blocks * heads, 0, [&](std::int64_t task, float*) {
-            const std::int64_t head = task % heads; // all heads of some tokens, before others come into the cache
+            const std::int64_t head = task % heads; // all heads of some tokens, while these are in the cache
             const std::int64_t first = task / heads * blockTokens;
             MagnitudeBlock block;
             block.vectors = own.data_ptr<float>() + (first * heads + head) * depth;
@@ -135,7 +135,8 @@ private:
         return result;
     }
 
-    /// Products by oneDNN, each thread those of some tokens and a head: they stay in its cache until they are summed.
+    /// Products by oneDNN, for some tokens and one head per task: they stay in the thread's cache until they are
+    /// summed.
     static at::Tensor contributionsOfHalves(const at::Tensor& context, const at::Tensor& weights) {
         const std::int64_t tokens = context.size(0) * context.size(1);
         const std::int64_t heads = weights.size(0);

@@ -3,13 +3,13 @@
 #include "backends/kernels/vector_loops.h"
 #include "backends/kernels/vector_math.h"
 
-// What loops over rows of numbers share.
+// Functions for loops over rows of numbers.
 
 namespace secateur::SECATEUR_INSTRUCTION_SET {
 
 namespace {
 
-/// body(place, count) for each vector of a row; count is less than a vector at most in the last.
+/// Calls body(place, count) for each vector of a row; only the last one may have fewer than `lanes` numbers.
 template <typename Body>
 SECATEUR_INLINE void forEachVector(std::int64_t width, const Body& body) {
     std::int64_t i = 0;
@@ -19,7 +19,8 @@ SECATEUR_INLINE void forEachVector(std::int64_t width, const Body& body) {
         body(i, width - i);
 }
 
-/// The sum of what term(place, count) gives; four at a time, as a sum waits for the one before.
+/// The sum of term(place, count) over the vectors of a row, in four independent sums: each addition waits for the one
+/// before it.
 template <typename Term>
 SECATEUR_INLINE float sumOfVectors(std::int64_t width, const Term& term) {
     Vec sums[4]{};
@@ -35,7 +36,7 @@ SECATEUR_INLINE float sumOfVectors(std::int64_t width, const Term& term) {
     return sumOf((sums[0] + sums[1]) + (sums[2] + sums[3]));
 }
 
-/// Loops that compute much between their loads wait for memory unless they ask for it early.
+/// Prefetches for loops with much computation between loads, which would otherwise wait for memory.
 SECATEUR_INLINE void fetchAhead(const float* from) {
     __builtin_prefetch(from + 512);
 }
@@ -44,7 +45,7 @@ SECATEUR_INLINE Vec firstLanes(Vec value, std::int64_t count) {
     return laneNumbers() < static_cast<std::int32_t>(count) ? value : Vec{};
 }
 
-/// What a norm subtracts and then multiplies by.
+/// A norm subtracts `mean`, then multiplies by `scale`.
 struct NormStatistics {
     float mean;
     float scale;
@@ -63,15 +64,15 @@ SECATEUR_INLINE NormStatistics normStatistics(const float* x, const NormValues& 
     return {mean, 1.0F / __builtin_sqrtf(squares / numbers + static_cast<float>(values.epsilon))};
 }
 
-/// Turns a head by its angles, or back.
-template <bool back>
+/// Rotates a head by its angles, or by their negatives.
+template <bool inverse>
 SECATEUR_INLINE void rotateBy(const float* cosines, const float* sines, int dims, float* head) {
     float* other = head + dims / 2;
     forEachVector(dims / 2, [=](std::int64_t i, std::int64_t count) {
         const Vec low = loadSome(head + i, count);
         const Vec high = loadSome(other + i, count);
         const Vec cosine = loadSome(cosines + i, count);
-        const Vec sine = back ? -loadSome(sines + i, count) : loadSome(sines + i, count);
+        const Vec sine = inverse ? -loadSome(sines + i, count) : loadSome(sines + i, count);
         storeSome(head + i, low * cosine - high * sine, count);
         storeSome(other + i, high * cosine + low * sine, count);
     });
@@ -81,7 +82,7 @@ SECATEUR_INLINE Vec sigmoid(Vec x) {
     return 1.0F / (1.0F + exponential(-x));
 }
 
-/// Of an activation; whoever needs one of them does not pay for the other.
+/// Value and derivative of an activation; after inlining, the unused one costs nothing.
 struct ValueAndDerivative {
     Vec value;
     Vec derivative;
@@ -113,7 +114,9 @@ struct GeluErf {
 };
 
 struct Relu {
-    SECATEUR_INLINE ValueAndDerivative operator()(Vec x) const { return {x < 0.0F ? Vec{} : x, x > 0.0F ? all(1) : Vec{}}; }
+    SECATEUR_INLINE ValueAndDerivative operator()(Vec x) const {
+        return {x < 0.0F ? Vec{} : x, x > 0.0F ? all(1) : Vec{}};
+    }
 };
 
 } // namespace
