@@ -117,7 +117,7 @@ private:
         return needsAll ? packedKeys(row) : blockKeys;
     }
     bool packsValues() const { return m_columns != m_shape.headDim; }
-    /// Of one group of a row: panels of keys, then values by whole vectors where they are not such already.
+    /// Size of one packed group of a row: panels of keys, then values padded to whole vectors unless they already are.
     std::int64_t packedGroup(const Row& row) const {
         return packedKeys(row) * (m_shape.headDim + (packsValues() ? m_columns : 0));
     }
@@ -154,7 +154,7 @@ private:
             for (std::int64_t group = 0; group < m_shape.kvHeads; ++group) {
                 for (std::int64_t key = 0; key < row.keyEnd - row.keyFrom; key += blockKeys)
                     packing.push_back({&row, group, key});
-                // The last blocks see most, so they go first: threads end together.
+                // The last blocks see the most keys, so they go first: threads finish at about the same time.
                 for (std::int64_t block = quotientUp(row.length, blockQueries) - 1; block >= 0; --block)
                     for (std::int64_t head = firstHead(group); head < firstHead(group + 1); ++head)
                         blocks.push_back({&row, group, block * blockQueries, head});
@@ -200,7 +200,7 @@ private:
         m_loops.attendBlock(block, m_shape, scratch);
     }
 
-    /// What a run of keys gives all heads of a group: their largest scores, sums and contexts.
+    /// Size of the results of a run of keys for all heads of a group: largest scores, sums and contexts.
     std::int64_t partialSize(std::int64_t group) const { return groupHeads(group) * (2 + m_shape.headDim); }
 
     void attendSingle(std::span<const Row> rows) const {

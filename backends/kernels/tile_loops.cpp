@@ -253,7 +253,7 @@ void attendGroup(const QueryGroup& group, const AttentionShape& shape, float* sc
     for (int head = 0; head < group.heads; ++head) {
         float* own = scores + head * scoreStride;
         const std::int64_t count = inVectors(group.count);
-        hide(own, group.count, count); // numbers, whatever was left there
+        hide(own, group.count, count); // the scratch may hold NaN there
         const float scale = applyScale(shape, own, count);
         hide(own, group.count, count);
         const SoftmaxRow row = exponentials({-__builtin_inff(), 0, 1, 0}, scale, own, count);
