@@ -4,7 +4,6 @@
 #include "analysis/model/model.h"
 #include "analysis/running/plan.h"
 #include "analysis/base/progress.h"
-#include "analysis/running/sampling.h"
 #include "analysis/text/tokenizer.h"
 
 #include <functional>

@@ -2,7 +2,7 @@
 
 #include "analysis/masks/layer_operations.h"
 #include "analysis/masks/layer_parts.h"
-#include "analysis/model/spec_tensors.h"
+#include "analysis/model/model.h"
 #include "analysis/base/text.h"
 
 #include <fmt/format.h>

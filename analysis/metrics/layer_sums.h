@@ -2,7 +2,7 @@
 
 #include "analysis/metrics/attention_metrics.h"
 #include "analysis/model/model_spec.h"
-#include "analysis/model/token_kernels.h"
+#include "analysis/model/kernels.h"
 
 #include <ATen/core/Tensor.h>
 

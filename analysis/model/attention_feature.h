@@ -2,7 +2,7 @@
 
 namespace secateur {
 
-/// A number that the attention of each query has, over the keys that it sees.
+/// A number computed from the attention probabilities of each query over the keys that it sees.
 struct AttentionFeature {
     enum class Kind {
         key,        ///< probability of the key at position `first`; negative: counted from the row's end, -1 = the last
@@ -14,7 +14,7 @@ struct AttentionFeature {
     Kind kind = Kind::key;
     int first = 0;
     int last = 0;
-    float epsilon = 0; ///< above 0 where it is used
+    float epsilon = 0; ///< of the shifted kinds; above 0
     bool operator==(const AttentionFeature&) const = default;
 };
 

@@ -5,12 +5,12 @@
 
 namespace secateur {
 
-/// A checkpoint that another program fetched before, to be offered for opening.
+/// A checkpoint in another program's cache, which the window offers to open.
 struct CachedModel {
-    std::string name;          ///< "ORG/NAME", of a single file with that file's name behind it
-    std::string path;          ///< what to open
-    std::int64_t bytes = 0;    ///< of its weights
-    std::int64_t modified = 0; ///< when they were last written, in seconds since 1970
+    std::string name;          ///< "ORG/NAME"; for a single file followed by the file's name
+    std::string path;          ///< path to open
+    std::int64_t bytes = 0;    ///< of the weights
+    std::int64_t modified = 0; ///< time of the last write to the weights, in seconds since 1970
 };
 
 } // namespace secateur

@@ -6,6 +6,8 @@
 #include <cstdint>
 #include <span>
 #include <string>
+#include <string_view>
+#include <vector>
 
 namespace at {
 class Tensor;
@@ -16,15 +18,15 @@ namespace secateur {
 class Kernels;
 class Runner;
 
-/// The weights a model may have: matrices as [out, in] however the file keeps them, vectors as [out].
+/// The weights that a model may have: matrices are [out, in] whatever the file's layout, vectors are [out].
 enum class WeightName {
-    // Of the model as a whole: asked for as those of layer -1.
+    // Of the model as a whole: layer -1.
     embedding,         ///< [vocab, embeddingWidth]
     positionEmbedding, ///< [learnedPositions, embeddingWidth]
     typeEmbedding,     ///< [tokenTypes, embeddingWidth]
     embeddingNorm,
     embeddingNormBias,
-    embeddingProjection, ///< ALBERT's, to the width of the stream
+    embeddingProjection, ///< of ALBERT, to the width of the residual stream
     embeddingProjectionBias,
     finalNorm,
     finalNormBias,
@@ -32,12 +34,12 @@ enum class WeightName {
     lmHeadBias,
     pooler,
     poolerBias,
-    classifierDense, ///< RoBERTa's, before the classifier
+    classifierDense, ///< of RoBERTa, before the classifier
     classifierDenseBias,
     classifier,
     classifierBias,
     // Of a layer.
-    attentionNorm, ///< of the input of attention
+    attentionNorm, ///< of attention's input
     attentionNormBias,
     query,
     key,
@@ -49,9 +51,9 @@ enum class WeightName {
     outputBias,
     queryNorm, ///< [headDim], of each head's query
     keyNorm,
-    attentionPostNorm, ///< of attention's output (NormPlace::sandwich) or of its sum with the stream (after)
+    attentionPostNorm, ///< of attention's output (NormPlace::sandwich) or of its sum with the stream (NormPlace::after)
     attentionPostNormBias,
-    mlpNorm, ///< of the input of the MLP
+    mlpNorm, ///< of the MLP's input
     mlpNormBias,
     gate,
     up,
@@ -59,13 +61,16 @@ enum class WeightName {
     gateBias,
     upBias,
     downBias,
-    mlpPostNorm, ///< as attentionPostNorm
+    mlpPostNorm, ///< like attentionPostNorm
     mlpPostNormBias,
 };
 
 inline constexpr auto weightNameCount = static_cast<std::size_t>(WeightName::mlpPostNormBias) + 1;
 
-/// An opened checkpoint. Immutable: every call is const and may come from any thread.
+/// "query projection", for messages.
+std::string_view title(WeightName name);
+
+/// An open checkpoint. Immutable: every call is const and may come from any thread.
 class Model {
 public:
     virtual ~Model() = default;
@@ -73,29 +78,42 @@ public:
     virtual const ModelCard& card() const = 0;
     const ModelSpec& spec() const { return card().spec; }
 
-    virtual bool has(int layer, WeightName which) const = 0;
-    /// As stored (a view of the mapped file where its layout allows, not always contiguous), float32 when the file
-    /// holds it quantised. What formats do differently is undone: fused tensors come as their parts, rotary rows in the
-    /// half-rotation layout, norms without the 1 that some files add. @throws Error naming file and tensor
-    virtual at::Tensor tensor(int layer, WeightName which) const = 0;
-    /// Some rows of a matrix, in the order given: what of a quantised file is not asked for is not converted.
+    virtual bool has(int layer, WeightName name) const = 0;
+    /// The weight in the stored type, or in float32 if the file holds it quantised. It is a view of the mapped file
+    /// where the layout allows, and not always contiguous. Differences between formats are undone: fused tensors are
+    /// split, rotary rows are in the half-rotation layout, norms are without the 1 that some files add.
+    /// @throws Error naming file and tensor
+    virtual at::Tensor tensor(int layer, WeightName name) const = 0;
+    /// Some rows of a matrix, in the order given. Of a quantised matrix only these are converted.
     /// @throws Error as tensor()
-    virtual at::Tensor rows(int layer, WeightName which, std::span<const std::int64_t> indices) const;
-    /// "model.safetensors: model.layers.0.self_attn.q_proj.weight", for messages. Empty when there is none.
-    virtual std::string place(int layer, WeightName which) const = 0;
-    /// Views show zeros where a file has been cut short since it was opened: asks after they were used.
+    virtual at::Tensor rows(int layer, WeightName name, std::span<const std::int64_t> indices) const;
+    /// "model.safetensors: model.layers.0.self_attn.q_proj.weight", for messages. Empty if the model has no such
+    /// weight.
+    virtual std::string place(int layer, WeightName name) const = 0;
+    /// Checks that no file was truncated since it was opened: views would show zeros there. Call it after using them.
     /// @throws Error naming the file
     virtual void checkFiles() const {}
-    /// Says that a weight will be asked for soon, or not again soon: what the file holds of it may be read ahead, or
-    /// leave this process's memory. Numbers never change by it.
+    /// Hints that a weight will be needed soon, or not again soon: its pages may be read ahead, or dropped from memory.
     virtual void expect(int, WeightName) const {}
     virtual void release(int, WeightName) const {}
-    /// What runs this model on texts. @throws Error when it has weights to look at only
+    /// Runs this model on texts. @throws Error if the model has weights only
     virtual const Runner& runner() const;
-    /// What multiplies this model's weights.
+    /// Sums and products for weight metrics, on the model's device.
     virtual const Kernels& kernels() const;
-    /// "sha256:..." over names, shapes and a sample of the bytes; taken on first use (contract.md, Mask JSON).
+    /// "sha256:..." over names, shapes and a sample of the bytes; computed on first use (see Digests and fingerprint in
+    /// resources/manual/formats.md).
     virtual std::string fingerprint() const = 0;
 };
+
+enum class Need { absent, optional, required };
+
+/// Whether a weight belongs to a layer rather than to the model as a whole.
+bool isOfLayer(WeightName name);
+bool isNorm(WeightName name); ///< whether it is a norm's weight, not its bias
+/// Whether a model of this spec has the weight. Models with tied embeddings have no lmHead of their own.
+/// @param layer -1 = of the model as a whole
+Need needOf(const ModelSpec& spec, int layer, WeightName name);
+/// The shape of a weight by the spec, [out, in] for a matrix.
+std::vector<std::int64_t> expectedShape(const ModelSpec& spec, int layer, WeightName name);
 
 } // namespace secateur

@@ -8,17 +8,17 @@
 
 namespace secateur {
 
-/// What can be said of a checkpoint without touching its weights; kept in sessions.
+/// Facts about a checkpoint that need no weights to be read. Sessions store them.
 struct ModelCard {
-    std::string path;   ///< as it was opened
+    std::string path;   ///< as given when it was opened
     std::string format; ///< id in the format table
-    std::string name;   ///< what to call it: the directory's or the file's, without extension
+    std::string name;   ///< name of the directory or the file, without extension
     ModelSpec spec;
     std::int64_t parameters = 0;
     std::int64_t bytes = 0;  ///< of all tensors in the file
-    std::string dtype;       ///< of most weights: "F16", "Q4_1"
-    std::string tokenizer;   ///< its kind, or empty
-    std::string fingerprint; ///< empty until it was taken
+    std::string dtype;       ///< stored type of most weights: "F16", "Q4_1"
+    std::string tokenizer;   ///< kind of tokenizer, or empty
+    std::string fingerprint; ///< empty until it is computed
     std::vector<std::string> warnings;
 };
 

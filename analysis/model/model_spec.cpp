@@ -1,10 +1,14 @@
 #include "analysis/model/model_spec.h"
 
+#include "analysis/base/error.h"
 #include "analysis/base/text.h"
 
 #include <fmt/core.h>
+#include <fmt/format.h>
 
 #include <algorithm>
+#include <charconv>
+#include <cstdint>
 #include <map>
 
 namespace secateur {
@@ -70,6 +74,51 @@ std::string_view name(AttentionKind kind) {
         return "linear";
     }
     return "";
+}
+
+namespace {
+
+// A structure may come from an untrusted file: bounds on what is allocated for it.
+constexpr std::int64_t mostParts = 100'000'000; // heads and neurons together; the largest known models have 7 million
+constexpr int mostLayers = 100'000;
+
+/// Removes a number and the character after it from the text. @param after '\0' = the end of the text
+bool take(std::string_view& text, char after, int& number) {
+    const auto [end, failure] = std::from_chars(text.data(), text.data() + text.size(), number);
+    if (failure != std::errc() || number < 0)
+        return false;
+    text.remove_prefix(static_cast<std::size_t>(end - text.data()));
+    if (after == '\0')
+        return text.empty();
+    if (!text.starts_with(after))
+        return false;
+    text.remove_prefix(1);
+    return true;
+}
+
+} // namespace
+
+ModelSpec specOf(const std::string& architecture, std::string_view structure) {
+    ModelSpec spec;
+    spec.architecture = architecture;
+    std::int64_t parts = 0;
+    for (const std::string& run : split(structure, ',')) {
+        LayerSpec layer;
+        int count = 0;
+        std::string_view rest = run;
+        const bool reads = take(rest, 'x', count) && take(rest, '/', layer.heads) && take(rest, 'x', layer.kvHeads) &&
+                           take(rest, '+', layer.headDim) && take(rest, '\0', layer.ffn);
+        const bool hasGroups = layer.kvHeads == 0 || layer.heads % layer.kvHeads == 0;
+        if (!reads || !hasGroups)
+            throw Error(fmt::format("\"{}\" is not a structure such as 30x9/3x64+1536", structure));
+        parts += std::int64_t{count} * (std::int64_t{layer.heads} + layer.ffn + 1);
+        if (count > mostLayers - spec.layerCount() || parts > mostParts)
+            throw Error(fmt::format("\"{}\" has more layers, heads or neurons than any model", structure));
+        if (layer.kvHeads == 0)
+            layer.attention = layer.heads > 0 ? AttentionKind::linear : AttentionKind::none;
+        spec.layers.insert(spec.layers.end(), static_cast<std::size_t>(count), layer);
+    }
+    return spec;
 }
 
 } // namespace secateur

@@ -8,21 +8,22 @@ namespace secateur {
 
 enum class Family { decoder, encoder };
 
-/// What a layer's attention does. `none`: the sublayer is absent. `valueOnly`: each token attends to itself (HARP),
-/// scaled by LayerSpec::alpha. `linear`: the sublayer is one matrix.
+/// Kind of a layer's attention. `none`: the sublayer is absent. `valueOnly`: each token attends to itself only (HARP),
+/// and the output is multiplied by LayerSpec::alpha. `linear`: the sublayer is one matrix.
 enum class AttentionKind { full, none, valueOnly, linear };
 
 enum class NormKind { rms, layer };
-/// Where the norms of a layer stand. `before`: each sublayer reads normed input. `around`: its output is normed too
-/// (Gemma). `parallel`: one norm, whose output attention and MLP both read (Phi). `after`: the sum of stream and
-/// sublayer is normed (encoders).
+/// Places of a layer's norms. `before`: pre-norm, each sublayer's input is normalised. `sandwich`: its output too
+/// (Gemma 2 and 3). `parallel`: attention and MLP read the same normalised input (Phi). `after`: post-norm, the sum of
+/// stream and sublayer is normalised (encoders).
 enum class NormPlace { before, sandwich, parallel, after };
 enum class Positions { rotary, learned };
 enum class Activation { silu, geluTanh, geluErf, relu };
-/// `listed`: by divisors of the frequencies that follow no formula known here.
+/// `listed`: explicit divisors of the frequencies, from files whose divisors follow none of the formulas.
 enum class RopeScaling { none, linear, llama3, listed };
 
-/// Rotary positions in the half-rotation layout: pair i is (x[i], x[i + dims/2]) (architectures.md 1.5).
+/// Rotary positions in the half-rotation layout: pair i is (x[i], x[i + dims/2]) (see Rotary positions in
+/// resources/manual/architecture.md).
 struct RotarySpec {
     int dims = 0; ///< rotary dimensions of a head; 0 = none; the rest of the head passes through
     double theta = 10000;
@@ -35,7 +36,7 @@ struct RotarySpec {
     bool operator==(const RotarySpec&) const = default;
 };
 
-/// One layer. A pruned model is ragged, so everything that a cut can change is said per layer.
+/// One layer. A pruned model is ragged, so everything that a cut can change is stored per layer.
 struct LayerSpec {
     int heads = 0;
     int kvHeads = 0;
@@ -45,9 +46,9 @@ struct LayerSpec {
     double alpha = 1;
     int window = 0; ///< visible keys, the token itself included; 0 = all
     RotarySpec rotary;
-    double scoreScale = 1;   ///< what q·k is multiplied by
-    bool normsHeads = false; ///< each head's query and key are normed before they turn
-    int stored = -1;         ///< the layer of the file whose weights these are; -1 = the one of the same number
+    double scoreScale = 1;   ///< factor of the scores q·k
+    bool normsHeads = false; ///< each head's query and key are normalised before the rotation
+    int stored = -1;         ///< the layer of the file that holds the weights; -1 = the one of the same number
     bool queryBias = false;
     bool keyBias = false;
     bool valueBias = false;
@@ -56,31 +57,31 @@ struct LayerSpec {
     bool upBias = false;
     bool downBias = false;
 
-    /// KV group that query head `head` reads: groups are contiguous.
+    /// KV group of a query head: groups are contiguous.
     int kvGroup(int head) const { return head / (heads / kvHeads); }
     bool operator==(const LayerSpec&) const = default;
 };
 
-/// What a transformer is, apart from its numbers. Layers and heads count from 0.
+/// The architecture of a transformer: everything but the values of its weights. Layers and heads count from 0.
 struct ModelSpec {
     std::string architecture; ///< id in the architecture table
     Family family = Family::decoder;
     int hidden = 0;
     int vocab = 0;
-    int context = 0; ///< longest sequence it was made for; 0 = not stated
+    int context = 0; ///< maximum sequence length; 0 = not stated
     std::vector<LayerSpec> layers;
-    int embeddingWidth = 0; ///< of the token embedding where a projection widens it (ALBERT); 0 = hidden
+    int embeddingWidth = 0; ///< width of the token embedding if a projection follows it (ALBERT); 0 = hidden
     double embeddingScale = 1;
     Positions positions = Positions::rotary;
-    int firstPosition = 0;    ///< row of the learned positions that the first token takes (RoBERTa: 2)
+    int firstPosition = 0;    ///< row of the first token in the learned positions (RoBERTa: 2)
     int learnedPositions = 0; ///< rows of the learned positions
     int tokenTypes = 0;       ///< rows of the token type embedding
-    int classes = 0;          ///< that a classification head tells apart
-    int layersPerGroup = 1;   ///< stored layers that make one of ALBERT's groups
+    int classes = 0;          ///< of the classification head
+    int layersPerGroup = 1;   ///< stored layers in one group of ALBERT
     NormKind norm = NormKind::rms;
     NormPlace normPlace = NormPlace::before;
     double normEpsilon = 1e-6;
-    double normWeightOffset = 0; ///< 1 where the norm multiplies by (1 + w)
+    double normWeightOffset = 0; ///< 1 if the norm multiplies by (1 + w)
     Activation activation = Activation::silu;
     bool gatedMlp = true;
     bool tiedEmbeddings = false;
@@ -91,16 +92,21 @@ struct ModelSpec {
     int layerCount() const { return static_cast<int>(layers.size()); }
     int maxHeads() const;
     int maxKvHeads() const;
-    /// The layer of the file that holds a layer's weights.
+    /// Number of the layer in the file that holds this layer's weights.
     int storedLayer(int layer) const;
-    /// Layers that share their weights, each group in order; empty when every layer has its own.
+    /// Groups of layers that share their weights, in order; empty if every layer has its own.
     std::vector<std::vector<int>> tiedGroups() const;
-    /// "30x9/3x64+1536": layers x heads / KV heads x head size + MLP width; runs of unlike layers joined by commas.
+    /// "30x9/3x64+1536": layers x heads / KV heads x head size + MLP width; runs of equal layers are joined by commas.
     std::string structure() const;
     bool operator==(const ModelSpec&) const = default;
 };
 
 std::string_view name(Family family);
 std::string_view name(AttentionKind kind);
+
+/// A spec from ModelSpec::structure(): enough to read masks and to count what they cut. Layers without heads get no
+/// attention, layers with heads but without KV heads linear attention; no layers share their weights.
+/// @throws Error if the text is not a structure, or has more layers, heads or neurons than any model
+ModelSpec specOf(const std::string& architecture, std::string_view structure);
 
 } // namespace secateur

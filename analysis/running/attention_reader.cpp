@@ -1,7 +1,7 @@
 #include "analysis/running/attention_reader.h"
 
-#include "analysis/masks/dropped_sublayers.h"
 #include "analysis/base/error.h"
+#include "analysis/masks/dropped_sublayers.h"
 #include "analysis/running/for_each_layer.h"
 #include "analysis/running/layer_observer.h"
 #include "analysis/running/runner.h"
@@ -19,18 +19,18 @@ namespace secateur {
 
 namespace {
 
-/// Places of the heads that a mask keeps, as the model counts them.
+/// Numbers of the heads that a mask keeps.
 std::vector<int> keptHeads(const LayerMask& mask) {
     std::vector<int> kept;
     if (dropsAttention(mask) || mask.attention == AttentionCut::bypassQk)
-        return kept; // nothing is attended to, or each token attends to itself alone
+        return kept; // there is no attention, or each token attends to itself only
     for (std::size_t head = 0; head < mask.heads.size(); ++head)
         if (mask.heads[head])
             kept.push_back(static_cast<int>(head));
     return kept;
 }
 
-/// Takes the maps of one layer apart as they come, in blocks of heads and queries.
+/// Collects the maps of one layer, which come in blocks of heads and queries.
 class MapCollector : public LayerObserver {
 public:
     MapCollector(int layer, int tokens, int mostSide, std::vector<int> heads, std::optional<int> wanted)
@@ -91,7 +91,7 @@ private:
 
     int m_layer;
     int m_tokens;
-    int m_step; ///< tokens to a cell of a thumbnail
+    int m_step; ///< tokens per cell of a thumbnail
     int m_side;
     std::vector<int> m_heads;
     LayerAttention m_found;
@@ -102,7 +102,7 @@ void checkTokens(const Model& model, const std::vector<int>& ids) {
         throw Error("The prompt is empty", {}, "Type some text");
     const int context = model.spec().context;
     if (context > 0 && ids.size() > static_cast<std::size_t>(context))
-        throw Error(fmt::format("The prompt has {} tokens, and the model was made for {}", ids.size(), context), {},
+        throw Error(fmt::format("The prompt has {} tokens, but the model's context is {}", ids.size(), context), {},
                     "Shorten the text");
 }
 
@@ -149,7 +149,7 @@ private:
     std::shared_ptr<const Plan> m_plan;
     AttentionRules m_rules;
     Batch m_batch;
-    int m_interval = 1; ///< between layers whose input is kept
+    int m_interval = 1; ///< the input of every m_interval-th layer is kept
     std::map<int, at::Tensor> m_streams;
 };
 

@@ -1,9 +1,9 @@
 #pragma once
 
 #include "analysis/base/head_id.h"
+#include "analysis/base/progress.h"
 #include "analysis/model/model.h"
 #include "analysis/running/plan.h"
-#include "analysis/base/progress.h"
 
 #include <cstdint>
 #include <memory>
@@ -12,7 +12,7 @@
 
 namespace secateur {
 
-/// Attention probabilities of one head over one text: queries are rows, keys columns; 0 where a key is not visible.
+/// Attention probabilities of one head on one text: queries are rows, keys are columns; 0 where a key is not visible.
 struct AttentionMap {
     HeadId head;
     int tokens = 0;
@@ -24,39 +24,39 @@ struct AttentionMap {
     }
 };
 
-/// A map made small: each cell is the largest of those it stands for, so that a single column stays visible.
+/// A map reduced by maximum pooling, so that a single column stays visible.
 struct AttentionThumbnail {
     HeadId head;
-    int side = 0;              ///< cells along an edge: the text's tokens, or fewer
+    int side = 0;              ///< cells along an edge: at most the number of tokens
     std::vector<float> values; ///< [side, side]
 };
 
-/// What one run of a layer gave.
+/// Attention maps of one layer.
 struct LayerAttention {
-    std::optional<AttentionMap> map;            ///< of the head that was asked for, unless it is cut
+    std::optional<AttentionMap> map;            ///< of the requested head, unless it is cut
     std::vector<AttentionThumbnail> thumbnails; ///< of the heads that the mask keeps, in order
 };
 
 struct AttentionRules {
     ComputeType type = ComputeType::automatic;
-    std::int64_t streamBudget = std::int64_t{1} << 30; ///< most bytes to keep of the residual stream between layers
-    int thumbnailSide = 96;                            ///< most cells along an edge
+    std::int64_t streamBudget = std::int64_t{1} << 30; ///< maximum bytes of residual streams to keep
+    int thumbnailSide = 96;                            ///< maximum number of cells along an edge
 };
 
-/// Reads attention maps of one text: the model runs once, and a layer again whenever its maps are asked for. Streams
-/// are kept of every k-th layer, as the budget allows.
+/// Reads attention maps of one text. The constructor runs the model and keeps the residual stream of every k-th layer,
+/// with k as small as the budget allows. A request for a layer's maps runs on from the nearest kept stream.
 ///
 /// Not thread-safe: one thread at a time.
 class AttentionReader {
 public:
     /// @param ids the text, special tokens included
-    /// @throws Error for an empty text, one that is longer than the model can see, and as the runner; Cancelled
+    /// @throws Error for an empty text and for one longer than the model's context, and as the runner; Cancelled
     AttentionReader(std::shared_ptr<const Model> model, const PruningMask& mask, const std::vector<int>& ids,
                     const AttentionRules& rules = {}, const Progress& progress = {});
     ~AttentionReader();
 
     int tokens() const;
-    /// @param head whose map is wanted as a whole; none = thumbnails alone @throws Cancelled
+    /// @param head head whose full map is wanted; none = thumbnails only @throws Cancelled
     LayerAttention layer(int layer, std::optional<int> head = {}, const Progress& progress = {}) const;
 
 private:

@@ -1,9 +1,9 @@
 #include "analysis/running/backward_walk.h"
 
-#include "analysis/running/backward_trace.h"
 #include "analysis/running/for_each_layer.h"
 #include "analysis/running/runner_results.h"
 #include "analysis/running/scalar_type.h"
+#include "analysis/running/stream_cache.h"
 
 #include <ATen/ATen.h>
 
@@ -18,9 +18,9 @@ namespace secateur {
 
 namespace {
 
-constexpr double upShare = 0.25; ///< of the time, roughly: the way down runs every layer again, and back
+constexpr double forwardShare = 0.25; ///< of the time, roughly: the backward pass also runs every layer again
 
-/// Some batches on their way up and down.
+/// The forward and backward pass of some batches.
 class BackwardWalker {
 public:
     BackwardWalker(const Model& model, const Plan& plan, std::span<const Batch> batches, std::size_t first,
@@ -38,7 +38,7 @@ public:
         , m_gradients(batches.size())
         , m_firstRecorded(firstRecorded(memory.graphBytes)) {}
 
-    void goUp(const Progress& progress) {
+    void forward(const Progress& progress) {
         LayerWalk walk;
         if (m_trace)
             walk.firstLayer = m_trace->firstLayer;
@@ -48,26 +48,26 @@ public:
         walk.finished = [&](std::size_t batch, const at::Tensor& x) {
             if (m_trace)
                 m_trace->keep(m_first + batch, m_streams[batch], x);
-            turn(batch, x);
+            takeLossGradients(batch, x);
         };
         forEachLayer(m_runner, m_plan, m_batches, walk, progress);
     }
 
-    void goDown(const Progress& progress) {
+    void backward(const Progress& progress) {
         for (int layer = m_layers - 1; layer >= 0; --layer)
             for (std::size_t batch = 0; batch < m_batches.size(); ++batch)
-                pull(layer, batch, progress);
+                backwardLayer(layer, batch, progress);
     }
 
 private:
-    /// X of the first layer that runs; those below wait for the way down.
+    /// Takes over the streams of the layers below the first one that runs -> input of that layer.
     at::Tensor resume(std::size_t batch) {
         const std::vector<at::Tensor>& streams = m_trace->streams[m_first + batch];
         m_streams[batch].assign(streams.begin(), streams.begin() + m_trace->firstLayer);
         return streams[static_cast<std::size_t>(m_trace->firstLayer)].to(at::kFloat);
     }
 
-    /// The uppermost layers whose graphs fit together remember how they ran; the others run again on the way down.
+    /// The uppermost layers keep their graphs as far as memory allows; the others run again in the backward pass.
     int firstRecorded(std::int64_t bytes) {
         int layer = m_layers;
         while (layer > 0 && bytes > 0 && m_plan.isResident()) {
@@ -87,7 +87,7 @@ private:
         return m_recorded[layer]->output();
     }
 
-    /// Of all passes.
+    /// The taps of all passes.
     std::vector<Tap> tapsOf(int layer, std::size_t batch) {
         std::vector<Tap> taps;
         for (std::size_t pass = 0; pass < scalarsOf(batch).size(); ++pass) {
@@ -103,7 +103,7 @@ private:
         return m_scalars[batch];
     }
 
-    void turn(std::size_t batch, const at::Tensor& x) {
+    void takeLossGradients(std::size_t batch, const at::Tensor& x) {
         for (const BackwardScalar& scalar : scalarsOf(batch)) {
             const std::size_t pass = m_gradients[batch].size();
             LossGradient top =
@@ -116,34 +116,34 @@ private:
         }
     }
 
-    void pull(int layer, std::size_t batch, const Progress& progress) {
+    void backwardLayer(int layer, std::size_t batch, const Progress& progress) {
         const at::Tensor x = std::exchange(m_streams[batch][static_cast<std::size_t>(layer)], {}).to(at::kFloat);
         std::vector<at::Tensor>& gradients = m_gradients[batch];
         const auto steps = static_cast<double>(m_layers) * static_cast<double>(m_batches.size() * gradients.size());
-        const auto report = [&] { progress.report(m_done / steps, fmt::format("back through layer {}", layer)); };
-        std::vector<OutputGradient> pulls;
+        const auto report = [&] { progress.report(m_done / steps, fmt::format("gradients of layer {}", layer)); };
+        std::vector<OutputGradient> outputs;
         for (std::size_t pass = 0; pass < gradients.size(); ++pass)
-            pulls.push_back({std::exchange(gradients[pass], {}), m_steps.taps(layer, pass)});
-        if (pulls.empty())
+            outputs.push_back({std::exchange(gradients[pass], {}), m_steps.taps(layer, pass)});
+        if (outputs.empty())
             return;
         report();
         const auto take = [&](std::size_t pass, LayerGradients found) {
-            m_steps.pulled({layer, m_first + batch, pass, x, pulls[pass].dOutput, found});
+            m_steps.pulled({layer, m_first + batch, pass, x, outputs[pass].dOutput, found});
             gradients[pass] = std::move(found.input);
-            pulls[pass].dOutput.reset();
+            outputs[pass].dOutput.reset();
             ++m_done;
             report();
         };
         if (const auto recorded = m_recorded.extract(layer))
-            recorded.mapped()->backwardEach(pulls, take);
+            recorded.mapped()->backwardEach(outputs, take);
         else
-            m_runner.backwardEach(m_plan, layer, x, m_batches[batch], pulls, take);
+            m_runner.backwardEach(m_plan, layer, x, m_batches[batch], outputs, take);
     }
 
     const Runner& m_runner;
     const Plan& m_plan;
     std::span<const Batch> m_batches;
-    std::size_t m_first; ///< number of the first one among all
+    std::size_t m_first; ///< number of the first of these batches among all
     const BackwardSteps& m_steps;
     at::ScalarType m_type;
     BackwardTrace* m_trace;
@@ -152,13 +152,13 @@ private:
     std::vector<std::vector<BackwardScalar>> m_scalars; ///< of each batch
     std::vector<std::vector<at::Tensor>> m_gradients;   ///< of each batch, by pass
     int m_firstRecorded;
-    std::map<int, std::unique_ptr<RecordedLayer>> m_recorded; ///< by layer, of a batch that goes alone
+    std::map<int, std::unique_ptr<RecordedLayer>> m_recorded; ///< by layer; only while one batch runs at a time
     double m_done = 0;
 };
 
-/// How many batches from the first on go side by side.
-std::size_t sideBySide(const Model& model, const Plan& plan, std::span<const Batch> batches,
-                       const BackwardMemory& memory) {
+/// Number of leading batches that go through the layers together.
+std::size_t batchesTogether(const Model& model, const Plan& plan, std::span<const Batch> batches,
+                            const BackwardMemory& memory) {
     if (plan.isResident())
         return 1;
     const std::int64_t tokenBytes =
@@ -192,14 +192,14 @@ std::int64_t tokensAtOnce(const Model& model, const Plan& plan, std::span<const 
 void walkBackward(const Model& model, const Plan& plan, std::span<const Batch> batches, const BackwardSteps& steps,
                   const BackwardMemory& memory, const Progress& progress) {
     for (std::size_t first = 0; first < batches.size();) {
-        const std::size_t count = sideBySide(model, plan, batches.subspan(first), memory);
+        const std::size_t count = batchesTogether(model, plan, batches.subspan(first), memory);
         const auto share = [&](std::size_t batch) {
             return static_cast<double>(batch) / static_cast<double>(batches.size());
         };
         const Progress own = progress.part(share(first), share(first + count));
         BackwardWalker walker(model, plan, batches.subspan(first, count), first, steps, memory);
-        walker.goUp(own.part(0, upShare));
-        walker.goDown(own.part(upShare, 1));
+        walker.forward(own.part(0, forwardShare));
+        walker.backward(own.part(forwardShare, 1));
         first += count;
         if (steps.finished)
             steps.finished(first - count, first);

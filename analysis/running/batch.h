@@ -5,14 +5,14 @@
 
 namespace secateur {
 
-/// Sequences that run side by side, padded on the right. Everything that runs takes one, so that padding, encoders,
-/// windows and continued sequences need no second path.
+/// Sequences that run together, padded on the right. Every run takes a batch, so padding, encoders, windows and
+/// continued sequences need no path of their own.
 struct Batch {
     int rows = 0;
     int positions = 0;              ///< of the longest row
     std::vector<int> ids;           ///< [rows * positions], row after row; padding may hold any token
-    std::vector<int> lengths;       ///< [rows] real tokens of each row; empty = all are full
-    std::vector<int> firstPosition; ///< [rows] tokens of the row that a KV cache holds already; empty = 0
+    std::vector<int> lengths;       ///< [rows] number of real tokens; empty = no padding
+    std::vector<int> firstPosition; ///< [rows] number of tokens that a KV cache already holds; empty = 0
     std::vector<int> types;         ///< [rows * positions] token types (encoders); empty = 0
 
     int length(int row) const { return lengths.empty() ? positions : lengths[static_cast<std::size_t>(row)]; }

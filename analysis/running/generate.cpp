@@ -1,6 +1,7 @@
 #include "analysis/running/generate.h"
 
 #include "analysis/base/error.h"
+#include "analysis/base/usage_error.h"
 #include "analysis/running/runner.h"
 
 #include <ATen/ATen.h>
@@ -9,23 +10,109 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <limits>
+#include <numeric>
+#include <vector>
 
 namespace secateur {
 
 namespace {
 
-/// Tokens a text may have, new ones included.
+int likeliest(std::span<const float> logits) {
+    return static_cast<int>(std::ranges::max_element(logits) - logits.begin());
+}
+
+/// exp((logit - highest) / temperature): unnormalised probabilities.
+std::vector<double> weightsOf(std::span<const float> logits, double temperature) {
+    const double highest = std::ranges::max(logits);
+    std::vector<double> weights(logits.size());
+    std::ranges::transform(logits, weights.begin(),
+                           [&](float logit) { return std::exp((logit - highest) / temperature); });
+    return weights;
+}
+
+/// The likeliest tokens in descending order whose probabilities sum to topP; of equal ones the lower id first.
+std::vector<int> nucleus(const std::vector<double>& weights, double topP) {
+    std::vector<int> rest(weights.size());
+    std::iota(rest.begin(), rest.end(), 0);
+    const auto comesLater = [&](int a, int b) {
+        const double first = weights[static_cast<std::size_t>(a)];
+        const double second = weights[static_cast<std::size_t>(b)];
+        return first != second ? first < second : a > b;
+    };
+    // A heap: few tokens are taken, so sorting the whole vocabulary would be slower.
+    std::ranges::make_heap(rest, comesLater);
+    const double wanted = topP * std::accumulate(weights.begin(), weights.end(), 0.0);
+    std::vector<int> taken;
+    for (double sum = 0; !rest.empty() && (taken.empty() || sum < wanted);) {
+        std::ranges::pop_heap(rest, comesLater);
+        taken.push_back(rest.back());
+        rest.pop_back();
+        sum += weights[static_cast<std::size_t>(taken.back())];
+    }
+    return taken;
+}
+
+/// Uniform in [0, 1), from the upper 53 bits: the results of std::uniform_real_distribution differ between libraries.
+double uniform(std::mt19937_64& random) {
+    return std::ldexp(static_cast<double>(random() >> 11U), -53);
+}
+
+} // namespace
+
+void checkSampling(const Sampling& sampling) {
+    if (!std::isfinite(sampling.temperature) || sampling.temperature < 0)
+        throw UsageError(fmt::format("is {}, but must be 0 or more", sampling.temperature), "temperature");
+    if (!(sampling.topP > 0 && sampling.topP <= 1))
+        throw UsageError(fmt::format("is {}, but must be above 0 and at most 1", sampling.topP), "top-p");
+}
+
+Sampler::Sampler(const Sampling& sampling)
+    : m_sampling(sampling)
+    , m_random(sampling.seed) {
+    checkSampling(sampling);
+}
+
+int Sampler::next(std::span<const float> logits) {
+    const auto isNan = [](float logit) { return std::isnan(logit); };
+    if (logits.empty() || std::ranges::any_of(logits, isNan) || !std::isfinite(std::ranges::max(logits)))
+        throw Error("The model's logits are not finite: no token can be chosen", {}, "Check the weights and the mask");
+    return m_sampling.temperature > 0 ? draw(logits) : likeliest(logits);
+}
+
+int Sampler::draw(std::span<const float> logits) {
+    const std::vector<double> weights = weightsOf(logits, m_sampling.temperature);
+    std::vector<int> tokens(weights.size());
+    if (m_sampling.topP < 1)
+        tokens = nucleus(weights, m_sampling.topP);
+    else
+        std::iota(tokens.begin(), tokens.end(), 0);
+    double total = 0;
+    for (const int token : tokens)
+        total += weights[static_cast<std::size_t>(token)];
+    double left = uniform(m_random) * total;
+    for (const int token : tokens) {
+        left -= weights[static_cast<std::size_t>(token)];
+        if (left < 0)
+            return token;
+    }
+    return likeliest(logits); // rounding can leave `left` at 0 after the last token
+}
+
+namespace {
+
+/// Maximum number of tokens of a text, new ones included.
 std::int64_t mostTokens(const Model& model) {
     return model.spec().context > 0 ? model.spec().context : std::numeric_limits<int>::max();
 }
 
 void checkPrompts(const Model& model, std::span<const std::vector<int>> prompts) {
     if (model.spec().family == Family::encoder)
-        throw Error("is an encoder: it does not continue texts", model.card().path);
+        throw Error("is an encoder: it cannot continue texts", model.card().path);
     for (const std::vector<int>& prompt : prompts) {
         if (prompt.empty())
-            throw Error("The prompt is empty", {}, "Give the model a word to begin with");
+            throw Error("The prompt is empty", {}, "Begin the text with a word");
         if (static_cast<std::int64_t>(prompt.size()) >= mostTokens(model))
             throw Error(fmt::format("The prompt has {} tokens, which leaves no room in the model's context of {}",
                                     prompt.size(), mostTokens(model)));
@@ -86,8 +173,8 @@ private:
         return static_cast<int>(std::min(std::int64_t{m_longest} + m_rules.newTokens, mostTokens(m_model)));
     }
 
-    /// The prompts cut at the same positions. A row whose prompt is through repeats its last token, in the place it has
-    /// already, so that the last chunk ends with the last token of every prompt.
+    /// The prompts in chunks of equal positions. A row whose prompt has ended repeats its last token at its position,
+    /// so that the last chunk ends with the last token of every prompt.
     std::vector<Batch> promptChunks() const {
         const int step = std::max(1, m_rules.chunk / rows());
         std::vector<Batch> chunks;
@@ -107,7 +194,7 @@ private:
         return chunks;
     }
 
-    /// One token a row; texts that have ended repeat theirs.
+    /// One token per row; texts that have ended repeat their last one.
     Batch newestTokens() const {
         Batch batch{rows(), 1, {}, {}, {}, {}};
         for (const Text& text : m_texts) {
@@ -117,8 +204,8 @@ private:
         return batch;
     }
 
-    /// Runs batches that follow each other -> what comes behind the last one, [rows, vocab]. Layer by layer, so that
-    /// weights that do not stay in memory are read once for all of a long prompt.
+    /// Runs consecutive batches -> logits after the last one, [rows, vocab]. All batches go through a layer before the
+    /// next one, so that weights that do not stay in memory are read once for a long prompt.
     at::Tensor logits(std::span<const Batch> batches, KvCache& cache, const Progress& progress,
                       std::string_view text) const {
         std::vector<at::Tensor> streams;

@@ -11,43 +11,43 @@ class Tensor;
 
 namespace secateur {
 
-/// Places in a layer. Heads are those that the plan keeps, in order; widths likewise.
+/// Places in a layer. Heads and neurons are those that the plan keeps, in order.
 enum class Tap {
-    input,           ///< [rows, positions, hidden]: the residual stream that enters
+    input,           ///< [rows, positions, hidden]: the residual stream before the layer
     attentionInput,  ///< [rows, positions, hidden]: what queries, keys and values are projected from
     query,           ///< [rows, positions, heads, headDim]: as projected, bias included, before norms and rotation
-    key,             ///< the same, per query head: heads of a KV group see copies of one
+    key,             ///< the same, per query head: the heads of a KV group have copies of one key
     value,           ///< the same
-    attention,       ///< [rows, heads, positions, positions]: probabilities as they weigh values; backward alone has it
-    context,         ///< [rows, positions, heads, headDim]: what each head gathers, before the output projection
-    attentionOutput, ///< [rows, positions, hidden]: behind the output projection, bias included
-    attentionUpdate, ///< what attention adds to the stream: behind a post-norm and alpha, where there are such
-    mlpHidden,       ///< [rows, positions, ffn]: what the down projection reads
-    mlpOutput,       ///< [rows, positions, hidden]: behind the down projection
-    mlpUpdate,       ///< what the MLP adds to the stream
-    output,          ///< [rows, positions, hidden]: the stream that leaves
+    attention,       ///< [rows, heads, positions, positions]: attention probabilities; only in backward passes
+    context,         ///< [rows, positions, heads, headDim]: weighted sums of values, before the output projection
+    attentionOutput, ///< [rows, positions, hidden]: after the output projection, bias included
+    attentionUpdate, ///< the attention update: attentionOutput after a sandwich norm and alpha, if there are any
+    mlpHidden,       ///< [rows, positions, ffn]: input of the down projection
+    mlpOutput,       ///< [rows, positions, hidden]: after the down projection, bias included
+    mlpUpdate,       ///< the MLP update: mlpOutput after a sandwich norm, if there is one
+    output,          ///< [rows, positions, hidden]: the residual stream after the layer
 };
 
-/// Looks at layers while they run. The engine computes nothing that nobody wants. Tensors are float32, unless the
-/// observer says otherwise, on the model's device, must not be written to, and are never part of a graph. Padded
-/// positions hold anything. A layer without attention or MLP shows nothing of it.
+/// Observes layers while they run. The engine computes only what is wanted. Tensors are float32, unless
+/// takesPlanType(), on the model's device, must not be modified, and are never part of a graph. Padded positions hold
+/// arbitrary values. A layer without attention or MLP has no taps of it.
 class LayerObserver {
 public:
     virtual ~LayerObserver() = default;
 
     virtual bool wants(int layer, Tap tap) const = 0;
-    /// Whether what products read (context, mlpHidden) may come in the plan's type, as it is.
+    /// Whether inputs of products (context, mlpHidden) may come in the plan's type, without conversion to float32.
     virtual bool takesPlanType() const { return false; }
     virtual void see(int layer, Tap tap, const at::Tensor& values) = 0;
 
-    /// Whether attention probabilities are wanted: they cost a pass of their own over the scores.
+    /// Whether attention probabilities are wanted: they take a separate pass over the scores.
     virtual bool wantsAttention(int) const { return false; }
-    /// A block of them: [rows, heads of the block, queries of the block, keys], 0 where a key is not visible.
+    /// A block of probabilities: [rows, heads of the block, queries of the block, keys], 0 where a key is not visible.
     virtual void seeAttention(int, std::int64_t /*firstHead*/, std::int64_t /*firstQuery*/, const at::Tensor&) {}
 
-    /// Numbers of each query's attention that are wanted: they cost far less than a map.
+    /// Features of each query's attention that are wanted: they cost far less than probabilities.
     virtual std::span<const AttentionFeature> attentionFeatures(int) const { return {}; }
-    /// [rows, heads, features, positions], in the order they were asked for.
+    /// [rows, heads, features, positions], in the order of attentionFeatures().
     virtual void seeAttentionFeatures(int, const at::Tensor&) {}
 };
 

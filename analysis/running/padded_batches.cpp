@@ -16,7 +16,6 @@ std::int64_t PaddedBatches::tokens() const {
 
 namespace {
 
-/// Adds a batch of some sequences.
 void addBatch(std::span<const TokenSequence> sequences, std::span<const std::size_t> rows, PaddedBatches& all) {
     Batch batch;
     for (const std::size_t row : rows)

@@ -10,19 +10,19 @@
 
 namespace secateur {
 
-/// Sequences side by side, padded on the right.
+/// Sequences in batches, padded on the right.
 struct PaddedBatches {
     std::vector<Batch> batches;
-    std::vector<std::vector<std::size_t>> sequences; ///< rows of each batch
+    std::vector<std::vector<std::size_t>> sequences; ///< for each batch, the indices of the sequences in its rows
 
     std::int64_t tokens() const; ///< padding included
 };
 
-/// The longest first, as many in each batch as have `batchTokens` tokens together, but at least one; the same sequences
-/// always in the same batches.
+/// Batches in descending order of length, of at most `batchTokens` tokens each, padding included, but at least one
+/// sequence. Deterministic.
 PaddedBatches paddedBatches(std::span<const TokenSequence> sequences, std::int64_t batchTokens);
 
-/// As they come, so many in each batch.
+/// Batches of `rows` sequences in the given order.
 PaddedBatches batchesInOrder(std::span<const TokenSequence> sequences, int rows);
 
 } // namespace secateur

@@ -23,8 +23,8 @@ ComputeType computeTypeOf(std::string_view wanted) {
     for (std::size_t i = 0; i < names.size(); ++i)
         if (names[i] == wanted)
             return static_cast<ComputeType>(i);
-    throw Error(fmt::format("\"{}\" is no type to compute in", wanted), {},
-                "Known are: auto, float32, bfloat16, float16");
+    throw Error(fmt::format("\"{}\" is not a dtype of matrix products", wanted), {},
+                "The dtypes are: auto, float32, bfloat16, float16");
 }
 
 } // namespace secateur

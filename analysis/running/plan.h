@@ -7,25 +7,25 @@
 
 namespace secateur {
 
-/// What products are computed in. Norms, softmax, rotation, losses and the residual stream are float32 always.
+/// The dtype of matrix products. Norms, softmax, rotation, losses and the residual stream are float32 in every dtype.
 enum class ComputeType { automatic, float32, bfloat16, float16 };
 
 std::string_view name(ComputeType type);
-/// @throws Error naming the known ones
+/// @throws Error naming the dtypes
 ComputeType computeTypeOf(std::string_view name);
 
-/// A model under a mask, ready to run: weights without what is cut, converted, on the device. Layers are made when they
-/// are first needed and let go when memory is short; plans share the layers whose masks are equal. Immutable; belongs
-/// to the Runner that made it.
+/// A model under a mask, ready to run: converted weights without cut units, on the device. A layer's weights are
+/// converted when they are first needed and freed when memory is short; plans share layers whose masks are equal.
+/// Immutable; belongs to the Runner that made it.
 class Plan {
 public:
     virtual ~Plan() = default;
 
     const PruningMask& mask() const { return m_mask; }
     ComputeType type() const { return m_type; } ///< never automatic
-    /// Why this type: "float32: ..." when it was chosen by itself, else empty.
+    /// Why this type was chosen: "float32: ..." for ComputeType::automatic, else empty.
     const std::string& reason() const { return m_reason; }
-    /// Whether all layers fit the memory budget at once; if not, work should go layer by layer (forEachLayer).
+    /// Whether all layers fit the memory budget at once; if not, runs should go layer by layer (forEachLayer).
     bool isResident() const { return m_isResident; }
 
 protected:

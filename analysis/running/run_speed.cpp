@@ -18,8 +18,8 @@ double since(SteadyClock::time_point begin) {
     return std::chrono::duration<double>(SteadyClock::now() - begin).count();
 }
 
-/// One sequence of tokens from all over the vocabulary.
-Batch madeUp(const ModelSpec& spec, int positions) {
+/// One sequence of tokens from the whole vocabulary.
+Batch syntheticBatch(const ModelSpec& spec, int positions) {
     Batch batch{1, positions, {}, {}, {}, {}};
     constexpr std::int64_t stride = 7919;
     for (std::int64_t i = 1; i <= positions; ++i)
@@ -32,7 +32,7 @@ int positionsToTime(const ModelSpec& spec) {
     return spec.context > 0 ? std::min(enough, spec.context) : enough;
 }
 
-/// The layer with the most to do, for others may have nothing.
+/// The layer with the most operations: others may have none.
 int heaviestLayer(const ModelSpec& spec, int positions) {
     const PruningMask dense(spec);
     int heaviest = 0;
@@ -46,7 +46,7 @@ int heaviestLayer(const ModelSpec& spec, int positions) {
     return heaviest;
 }
 
-/// Devices may still be at work when a tensor is there; a number of it is not.
+/// Runs a layer and waits for the device: reading one value of the output synchronises.
 at::Tensor ran(const Runner& runner, const Plan& plan, int layer, const at::Tensor& x, const Batch& batch) {
     const at::Tensor output = runner.runLayer(plan, layer, x, batch);
     if (output.numel() > 0 && !output.is_cpu())
@@ -54,7 +54,7 @@ at::Tensor ran(const Runner& runner, const Plan& plan, int layer, const at::Tens
     return output;
 }
 
-/// Of another layer, whose weights are not there yet: the first call of all pays for what is made once.
+/// Time of the first run of another layer, whose weights are not converted yet.
 double coldSeconds(const Runner& runner, const Plan& plan, int timed, const at::Tensor& x, const Batch& batch) {
     const int layers = plan.mask().layerCount();
     const auto begin = SteadyClock::now();
@@ -69,13 +69,13 @@ RunSpeed runSpeed(const Model& model, const Plan& plan, const Progress& progress
     constexpr int mostPasses = 6;
     const ModelSpec& spec = model.spec();
     const Runner& runner = model.runner();
-    const Batch batch = madeUp(spec, positionsToTime(spec));
+    const Batch batch = syntheticBatch(spec, positionsToTime(spec));
     const int layer = heaviestLayer(spec, batch.positions);
     const at::Tensor x = runner.embed(plan, batch);
-    const bool reads = model.has(-1, WeightName::lmHead);
+    const bool hasLmHead = model.has(-1, WeightName::lmHead);
     double first = 0;
     double best = 0;
-    double bestRead = 0;
+    double bestHead = 0;
     const auto start = SteadyClock::now();
     for (int pass = 0; pass < 2 || (pass < mostPasses && since(start) < enoughSeconds); ++pass) {
         progress.report(0, "timing a layer");
@@ -83,19 +83,20 @@ RunSpeed runSpeed(const Model& model, const Plan& plan, const Progress& progress
         ran(runner, plan, layer, x, batch);
         const double seconds = since(begin);
         begin = SteadyClock::now();
-        if (reads)
+        if (hasLmHead)
             runner.losses(plan, x, batch, batch.ids);
-        const double read = reads ? since(begin) : 0;
+        const double head = hasLmHead ? since(begin) : 0;
         if (pass == 0)
             first = seconds;
         best = pass < 2 ? seconds : std::min(best, seconds);
-        bestRead = pass < 2 ? read : std::min(bestRead, read);
+        bestHead = pass < 2 ? head : std::min(bestHead, head);
     }
     const PruningMask dense(spec);
     const double operations = layerOperations(spec, layer, dense.layer(layer), batch.positions) * batch.positions;
     RunSpeed speed;
     speed.secondsPerOperation = operations > 0 ? best / operations : 0;
-    speed.lmHeadSeconds = bestRead / batch.positions;
+    speed.lmHeadSeconds = bestHead / batch.positions;
+    // The first call of all also pays for one-off work, hence the smaller of the two.
     speed.loadingSeconds =
         std::max(0.0, std::min(first - best, coldSeconds(runner, plan, layer, x, batch) - best)) * spec.layerCount();
     return speed;
@@ -120,7 +121,7 @@ double loadingSeconds(const RunSpeed& speed, const Plan& plan, bool isDenseLoade
 
 double stepSeconds(const Model& model, const Plan& plan, const Progress& progress) {
     const Runner& runner = model.runner();
-    const Batch batch = madeUp(model.spec(), 1);
+    const Batch batch = syntheticBatch(model.spec(), 1);
     double seconds = 0;
     if (!model.has(-1, WeightName::lmHead))
         return seconds;

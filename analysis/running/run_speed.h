@@ -1,46 +1,47 @@
 #pragma once
 
-#include "analysis/model/model.h"
-#include "analysis/running/plan.h"
 #include "analysis/base/progress.h"
 #include "analysis/masks/pruning_mask.h"
+#include "analysis/model/model.h"
+#include "analysis/running/plan.h"
 
 #include <cstdint>
 
 namespace secateur {
 
-/// How fast a model runs on this machine, as far as one layer and the read-out tell.
+/// Speed of a model on this machine, estimated from one layer and the LM head.
 struct RunSpeed {
-    double secondsPerOperation = 0; ///< of layers, as layerOperations() counts
-    double lmHeadSeconds = 0;      ///< of one position; 0 for encoders
-    double loadingSeconds = 0;      ///< until all layers of the dense model have their weights read and converted
+    double secondsPerOperation = 0; ///< of layers, as layerOperations() counts them
+    double lmHeadSeconds = 0;       ///< per position; 0 for encoders
+    double loadingSeconds = 0;      ///< to read and convert the weights of all layers of the dense model
 };
 
-/// Times the layer with the most operations, the one behind it once, and the read-out on some made-up tokens, which
-/// takes less than a second for all but large models. Weights that are converted for it stay with the plan.
+/// Times the layer with the most operations, the next layer once, and the LM head on synthetic tokens: less than a
+/// second except for large models. Weights converted for it stay with the plan.
 /// @param plan of model.runner()
 /// @throws Error as the runner; Cancelled
 RunSpeed runSpeed(const Model& model, const Plan& plan, const Progress& progress = {});
 
-/// How much a run has to do.
+/// Amount of work of a run.
 struct RunSize {
     std::int64_t tokens = 0; ///< through all layers, padding included
     int positions = 1;       ///< of a sequence
-    std::int64_t read = 0;   ///< positions whose logits are computed
+    std::int64_t read = 0;   ///< positions at which logits are computed
 };
 
-/// What a run under a mask takes, without loading. @throws Error when the mask does not fit
+/// Estimated time of a run under a mask, without loading. @throws Error if the mask does not fit the model
 double runSeconds(const RunSpeed& speed, const ModelSpec& spec, const PruningMask& mask, const RunSize& size);
 
-/// What loading under a mask takes, when the dense model's layers are there (then it is the changed ones), or not.
+/// Estimated time of loading under a mask. @param isDenseLoaded the dense model's layers are loaded: only the changed
+/// ones count
 double loadingSeconds(const RunSpeed& speed, const Plan& plan, bool isDenseLoaded);
 
-/// One token alone through all layers under a plan, the read-out included: a step of a text that is written. Runs the
-/// whole model, twice where its weights stay. 0 for encoders. @throws Error as the runner; Cancelled
+/// Time of one token through all layers and the LM head under a plan: one step of generation. Runs the whole model,
+/// twice if the plan is resident. 0 for encoders. @throws Error as the runner; Cancelled
 double stepSeconds(const Model& model, const Plan& plan, const Progress& progress = {});
 
-/// Tokens that one dense pass takes a minute for, but 512 at least and 8,192 at most: what interactive work begins
-/// with.
+/// Number of tokens that one dense pass takes in a minute, between 512 and 8,192: the default size of a text in
+/// interactive work.
 std::int64_t interactiveTokens(const RunSpeed& speed, const ModelSpec& spec);
 
 } // namespace secateur

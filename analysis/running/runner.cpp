@@ -9,10 +9,10 @@ namespace secateur {
 LayerGradients Runner::backward(const Plan& plan, int layer, const at::Tensor& x, const Batch& batch,
                                 const at::Tensor& dOutput, std::span<const Tap> wanted,
                                 std::span<const float> attentionScales) const {
-    const OutputGradient pull{dOutput, {wanted.begin(), wanted.end()}};
+    const OutputGradient output{dOutput, {wanted.begin(), wanted.end()}};
     LayerGradients result;
     backwardEach(
-        plan, layer, x, batch, {&pull, 1}, [&](std::size_t, LayerGradients found) { result = std::move(found); },
+        plan, layer, x, batch, {&output, 1}, [&](std::size_t, LayerGradients found) { result = std::move(found); },
         attentionScales);
     return result;
 }

@@ -11,32 +11,34 @@
 
 namespace secateur {
 
-/// What Runner::backward gives. For sources only: pulls in ATen.
+/// The value at a tap and its gradient. For sources only: pulls in ATen.
 struct TapGradient {
-    at::Tensor value;    ///< shaped as Tap says
-    at::Tensor gradient; ///< of the same shape; undefined where the tap does not touch the output
+    at::Tensor value;    ///< shape as documented at Tap
+    at::Tensor gradient; ///< of the same shape; undefined if the output does not depend on the tap
 };
+
+/// Gradients with respect to a layer's input and to its taps: the result of Runner::backward.
 struct LayerGradients {
     at::Tensor input; ///< [rows, positions, hidden]
     std::map<Tap, TapGradient> taps;
 };
 
-/// A gradient that is to go back through a layer, and what is to be seen on its way.
+/// A gradient of a layer's output.
 struct OutputGradient {
-    at::Tensor dOutput; ///< [rows, positions, hidden]
-    std::vector<Tap> wanted;
+    at::Tensor dOutput;      ///< [rows, positions, hidden]
+    std::vector<Tap> wanted; ///< taps whose gradients are wanted
 };
 
-/// A layer that ran on a batch, and what gradients need to go back through it. Nothing it was made of need outlive it.
+/// A layer that ran on a batch, with the graph of its backward pass. It depends on nothing that it was made from.
 class RecordedLayer {
 public:
     virtual ~RecordedLayer() = default;
     virtual at::Tensor output() const = 0; ///< X_(layer+1)
-    /// As Runner::backwardEach, once: what it holds is given up on the way.
-    virtual void backwardEach(std::span<const OutputGradient> pulls, const Runner::BackwardSink& sink) = 0;
+    /// Like Runner::backwardEach. May be called once: the graph is freed on the way.
+    virtual void backwardEach(std::span<const OutputGradient> outputs, const Runner::BackwardSink& sink) = 0;
 };
 
-/// What Runner::lossGradient gives.
+/// The result of Runner::lossGradient.
 struct LossGradient {
     std::vector<double> values; ///< [rows]
     at::Tensor stream;          ///< [rows, positions, hidden]: gradient of the sum of the values

@@ -6,7 +6,7 @@
 
 namespace secateur {
 
-/// The type of tensors that a type of computing stands for. For sources only: pulls in ATen.
+/// The scalar type of tensors for a ComputeType. For sources only: pulls in ATen.
 inline at::ScalarType scalarTypeOf(ComputeType type) {
     switch (type) {
     case ComputeType::bfloat16:

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "analysis/running/backward_trace.h"
+#include "analysis/running/stream_cache.h"
 #include "analysis/metrics/gradient_scalars.h"
 #include "analysis/model/model.h"
 #include "analysis/running/padded_batches.h"

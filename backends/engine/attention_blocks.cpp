@@ -8,19 +8,19 @@
 
 namespace secateur {
 
-ProjectedHeads projectedHeads(const at::Tensor& projected, const AttentionInput& input, Watch& watch) {
+ProjectedHeads projectedHeads(const at::Tensor& projected, const AttentionInput& input, TapObserver& observer) {
     const LayerSpec& spec = input.layer.spec;
     const at::Tensor all = projected.reshape({input.rows, input.positions, -1, spec.headDim});
     const auto parts = all.split_with_sizes({spec.heads, spec.kvHeads, spec.kvHeads}, 2);
-    ProjectedHeads heads{parts[0], parts[1], parts[2], watch.wants(Tap::key) || watch.wants(Tap::value)};
+    ProjectedHeads heads{parts[0], parts[1], parts[2], observer.wants(Tap::key) || observer.wants(Tap::value)};
     if (heads.perHead) {
         const at::Tensor kvHeads = kvHeadOf(input.layer, projected.device());
         heads.keys = heads.keys.index_select(2, kvHeads);
         heads.values = heads.values.index_select(2, kvHeads);
     }
     const auto show = [&](Tap tap, const at::Tensor& values) {
-        if (watch.wants(tap))
-            watch.see(tap, values);
+        if (observer.wants(tap))
+            observer.see(tap, values);
     };
     show(Tap::query, heads.queries);
     show(Tap::key, heads.keys);
@@ -39,7 +39,7 @@ at::Tensor visibleTo(const AttentionInput& input, std::int64_t firstQuery, std::
     return visibleKeys(first, lengths, queries, keys, input.causal(), input.layer.spec.window, device);
 }
 
-std::int64_t endOf(const AttentionInput& input) {
+std::int64_t keyCount(const AttentionInput& input) {
     int end = 0;
     for (std::size_t row = 0; row < input.first.size(); ++row)
         end = std::max(end, input.first[row] + input.lengths[row]);
@@ -57,14 +57,14 @@ namespace {
 
 constexpr std::int64_t mostQueries = 256;
 
-/// Visits the probabilities block by block: visit(first head, first query, probabilities, what is visible).
+/// Computes the probabilities block by block: visit(first head, first query, probabilities, visible keys).
 template <typename Visit>
 void forEachBlock(const at::Tensor& queries, const at::Tensor& keys, const AttentionInput& input, const Visit& visit) {
     constexpr std::int64_t mostScores = 1 << 24;
     const LayerSpec& spec = input.layer.spec;
     if (spec.heads == 0)
         return;
-    const std::int64_t count = input.cache ? endOf(input) : input.positions;
+    const std::int64_t count = input.cache ? keyCount(input) : input.positions;
     const std::int64_t step = std::min(mostQueries, input.positions);
     const std::int64_t heads = std::clamp<std::int64_t>(mostScores / (input.rows * step * count), 1, spec.heads);
     const at::Tensor kvHeads = kvHeadOf(input.layer, keys.device());
@@ -82,7 +82,7 @@ void forEachBlock(const at::Tensor& queries, const at::Tensor& keys, const Atten
     }
 }
 
-/// Positions of a block's queries, [rows, 1, queries, 1], and of the keys behind each row's last, [rows, 1, 1, 1].
+/// Positions of a block's queries, [rows, 1, queries, 1], and the end of each row's keys, [rows, 1, 1, 1].
 struct Places {
     at::Tensor query;
     at::Tensor end;
@@ -124,16 +124,17 @@ at::Tensor featureOf(const AttentionFeature& feature, const at::Tensor& p, const
 
 } // namespace
 
-void showAttention(const at::Tensor& queries, const at::Tensor& keys, const AttentionInput& input, Watch& watch) {
+void showAttention(const at::Tensor& queries, const at::Tensor& keys, const AttentionInput& input,
+                   TapObserver& observer) {
     forEachBlock(queries, keys, input,
                  [&](std::int64_t head, std::int64_t query, const at::Tensor& probabilities, const at::Tensor&) {
-                     watch.seeAttention(head, query, probabilities);
+                     observer.seeAttention(head, query, probabilities);
                  });
 }
 
 void showAttentionFeatures(const at::Tensor& queries, const at::Tensor& keys, const AttentionInput& input,
-                           Watch& watch) {
-    const std::span<const AttentionFeature> wanted = watch.attentionFeatures();
+                           TapObserver& observer) {
+    const std::span<const AttentionFeature> wanted = observer.attentionFeatures();
     if (wanted.empty() || input.layer.spec.heads == 0)
         return;
     const at::Tensor features =
@@ -145,7 +146,7 @@ void showAttentionFeatures(const at::Tensor& queries, const at::Tensor& keys, co
                      for (std::size_t i = 0; i < wanted.size(); ++i)
                          block.select(2, static_cast<std::int64_t>(i)).copy_(featureOf(wanted[i], p, visible, places));
                  });
-    watch.seeAttentionFeatures(features);
+    observer.seeAttentionFeatures(features);
 }
 
 } // namespace secateur

@@ -4,36 +4,38 @@
 
 namespace secateur {
 
-/// Shows attention probabilities a few heads and queries at a time: the map of all heads never exists at once. For
-/// sources only: pulls in ATen.
-/// @param queries [rows, heads, positions, headDim], turned @param keys [rows, kvHeads, capacity, headDim]
-void showAttention(const at::Tensor& queries, const at::Tensor& keys, const AttentionInput& input, Watch& watch);
+/// Passes attention probabilities to the observer, a few heads and queries at a time: the map of all heads never exists
+/// at once. For sources only: pulls in ATen.
+/// @param queries [rows, heads, positions, headDim], rotated @param keys [rows, kvHeads, capacity, headDim], rotated
+void showAttention(const at::Tensor& queries, const at::Tensor& keys, const AttentionInput& input,
+                   TapObserver& observer);
 
-/// The numbers of each query's attention that are wanted, by ATen. Arguments as of showAttention().
+/// Passes the wanted attention features to the observer, computed by ATen. Arguments as in showAttention().
 void showAttentionFeatures(const at::Tensor& queries, const at::Tensor& keys, const AttentionInput& input,
-                           Watch& watch);
+                           TapObserver& observer);
 
-/// What attention reads, [rows, positions, heads, headDim].
+/// Queries, keys and values, [rows, positions, heads, headDim].
 struct ProjectedHeads {
     at::Tensor queries;
-    at::Tensor keys; ///< of KV heads, or
+    at::Tensor keys;
     at::Tensor values;
-    bool perHead; ///< of query heads, which see copies of one: where somebody asks for them, so that each head's share
-                  ///< of a gradient is its own
+    bool perHead; ///< keys and values are copied for each query head, so that each head has its own gradient; else they
+                  ///< are those of the KV heads
 };
 
-/// Shows them to whoever wants them. @param projected [tokens, (heads + 2 kvHeads) headDim]
-ProjectedHeads projectedHeads(const at::Tensor& projected, const AttentionInput& input, Watch& watch);
+/// Splits the projections, and passes the wanted ones to the observer.
+/// @param projected [tokens, (heads + 2 kvHeads) headDim]
+ProjectedHeads projectedHeads(const at::Tensor& projected, const AttentionInput& input, TapObserver& observer);
 
-/// Which key each query sees, [rows, 1, queries, keys], for queries from `firstQuery` on. Every query sees one at
-/// least.
+/// Which keys each query sees, bool [rows, 1, queries, keys], for queries from `firstQuery` on. Every query sees at
+/// least one.
 at::Tensor visibleTo(const AttentionInput& input, std::int64_t firstQuery, std::int64_t queries, std::int64_t keys,
                      const at::Device& device);
 
-/// Keys that there are, those of the cache included: up to the last real position of any row.
-std::int64_t endOf(const AttentionInput& input);
+/// Number of keys, those of the cache included: up to the last real position of any row.
+std::int64_t keyCount(const AttentionInput& input);
 
-/// [heads] the kept KV head that each kept head reads.
+/// For each kept head the kept KV head that it reads, int64 [heads].
 at::Tensor kvHeadOf(const PlanLayer& layer, const at::Device& device);
 
 } // namespace secateur

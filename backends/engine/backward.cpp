@@ -1,8 +1,8 @@
 #include "backends/engine/backward.h"
 
 #include "analysis/base/error.h"
+#include "backends/engine/embedding_and_head.h"
 #include "backends/engine/layer_pass.h"
-#include "backends/engine/lm_head.h"
 
 #include <ATen/ATen.h>
 #include <ATen/Parallel.h>
@@ -17,10 +17,10 @@ namespace secateur {
 
 namespace {
 
-/// Keeps the tensors that gradients are wanted of.
-class TapKeeper : public Watch {
+/// Keeps the tensors whose gradients are wanted.
+class TapRecorder : public TapObserver {
 public:
-    explicit TapKeeper(std::set<Tap> wanted)
+    explicit TapRecorder(std::set<Tap> wanted)
         : m_wanted(std::move(wanted)) {}
 
     bool wants(Tap tap) const override { return m_wanted.contains(tap); }
@@ -33,13 +33,13 @@ private:
     std::map<Tap, at::Tensor> m_seen;
 };
 
-/// The shapes that taps have outside.
+/// Brings tensors of taps to their documented shapes.
 struct TapShape {
     std::int64_t rows;
     std::int64_t positions;
     std::int64_t headDim;
 
-    /// [tokens, ...] or as it is -> [rows, positions, heads, headDim] or [rows, positions, width].
+    /// [tokens, ...] -> [rows, positions, heads, headDim] or [rows, positions, width]. Probabilities stay as they are.
     at::Tensor shaped(const at::Tensor& values, Tap tap) const {
         if (!values.defined() || tap == Tap::attention)
             return values;
@@ -54,31 +54,31 @@ class LayerGraph : public RecordedLayer {
 public:
     LayerGraph(const LayerMath& math, const AttentionInput& input, const at::Tensor& x, std::set<Tap> wanted)
         : m_shape{input.rows, input.positions, input.layer.spec.headDim}
-        , m_keeper(std::move(wanted)) {
+        , m_recorder(std::move(wanted)) {
         const c10::AutoGradMode recording(true);
         m_leaf = x.detach().requires_grad_(true);
-        m_output = LayerPass(math, input, m_keeper).run(m_leaf);
+        m_output = LayerPass(math, input, m_recorder).run(m_leaf);
     }
 
     at::Tensor output() const override { return m_shape.shaped(m_output.detach(), Tap::output); }
 
-    void backwardEach(std::span<const OutputGradient> pulls, const Runner::BackwardSink& sink) override {
-        for (std::size_t i = 0; i < pulls.size(); ++i)
-            sink(i, gradients(pulls[i], i + 1 < pulls.size()));
+    void backwardEach(std::span<const OutputGradient> outputs, const Runner::BackwardSink& sink) override {
+        for (std::size_t i = 0; i < outputs.size(); ++i)
+            sink(i, gradients(outputs[i], i + 1 < outputs.size()));
     }
 
 private:
-    LayerGradients gradients(const OutputGradient& pull, bool keepsGraph) const {
+    LayerGradients gradients(const OutputGradient& output, bool keepsGraph) const {
         const c10::AutoGradMode recording(true);
         std::vector<at::Tensor> asked{m_leaf};
         std::vector<Tap> taps;
-        for (const auto& [tap, values] : m_keeper.seen())
-            if (std::ranges::find(pull.wanted, tap) != pull.wanted.end()) {
+        for (const auto& [tap, values] : m_recorder.seen())
+            if (std::ranges::find(output.wanted, tap) != output.wanted.end()) {
                 asked.push_back(values);
                 taps.push_back(tap);
             }
-        const auto found =
-            torch::autograd::grad({m_output}, asked, {pull.dOutput.reshape(m_output.sizes())}, keepsGraph, false, true);
+        const auto found = torch::autograd::grad({m_output}, asked, {output.dOutput.reshape(m_output.sizes())},
+                                                 keepsGraph, false, true);
         LayerGradients result;
         result.input = m_shape.shaped(found.front(), Tap::input);
         for (std::size_t tap = 0; tap < taps.size(); ++tap)
@@ -88,29 +88,30 @@ private:
     }
 
     TapShape m_shape;
-    TapKeeper m_keeper;
+    TapRecorder m_recorder;
     at::Tensor m_leaf;
     at::Tensor m_output;
 };
 
 } // namespace
 
-void backwardThrough(const LayerMath& math, const AttentionInput& input, const at::Tensor& x,
-                     std::span<const OutputGradient> pulls, const Runner::BackwardSink& sink) {
+void backwardLayer(const LayerMath& math, const AttentionInput& input, const at::Tensor& x,
+                   std::span<const OutputGradient> outputs, const Runner::BackwardSink& sink) {
     std::set<Tap> wanted;
-    for (const OutputGradient& pull : pulls)
-        wanted.insert(pull.wanted.begin(), pull.wanted.end());
-    LayerGraph(math, input, x, std::move(wanted)).backwardEach(pulls, sink);
+    for (const OutputGradient& output : outputs)
+        wanted.insert(output.wanted.begin(), output.wanted.end());
+    LayerGraph(math, input, x, std::move(wanted)).backwardEach(outputs, sink);
 }
 
-std::unique_ptr<RecordedLayer> recordThrough(const LayerMath& math, const AttentionInput& input, const at::Tensor& x,
-                                             std::span<const Tap> wanted) {
+std::unique_ptr<RecordedLayer> recordLayerGraph(const LayerMath& math, const AttentionInput& input, const at::Tensor& x,
+                                                std::span<const Tap> wanted) {
     std::set<Tap> taps(wanted.begin(), wanted.end());
-    taps.insert(Tap::output); // whose numbers math would leave out else
+    taps.insert(Tap::output); // or LayerMath::addMlp() may leave out the values
     return std::make_unique<LayerGraph>(math, input, x, std::move(taps));
 }
 
-// What norms, attention and the activation read, and what is tapped besides; by ATen, most of what a layer computes.
+// Counts the inputs of norms, attention and activation, which the graph keeps, and the tapped tensors. In plain mode
+// ATen keeps most intermediate results.
 std::int64_t graphBytes(const ModelSpec& spec, const LayerSpec& layer, const Batch& batch, std::span<const Tap> wanted,
                         bool isPlain) {
     const std::int64_t hidden = spec.hidden;
@@ -132,7 +133,7 @@ std::int64_t graphBytes(const ModelSpec& spec, const LayerSpec& layer, const Bat
         case Tap::mlpOutput:
         case Tap::mlpUpdate:
             return hidden;
-        default: // views, or what is kept anyhow
+        default: // views, or kept in any case
             return 0;
         }
     };
@@ -148,19 +149,19 @@ std::int64_t graphBytes(const ModelSpec& spec, const LayerSpec& layer, const Bat
 
 namespace {
 
-/// Scalars, and their gradient with respect to the logits that each is a function of.
+/// Scalars and their gradients with respect to the logits.
 struct Scalars {
-    at::Tensor values; ///< [n]
-    at::Tensor slopes; ///< [n, classes]
+    at::Tensor values;    ///< [n]
+    at::Tensor gradients; ///< [n, classes]
 };
 
 /// The scalars of a batch and the gradient of their sum with respect to the stream.
 class LossGradients {
 public:
-    LossGradients(const LayerMath& math, const ModelSpec& spec, const PlanEnds& ends, const at::Tensor& x,
-                  const Batch& batch, std::span<const int> targets, std::span<const float> weights)
+    LossGradients(const LayerMath& math, const ModelSpec& spec, const EmbeddingAndHead& headWeights,
+                  const at::Tensor& x, const Batch& batch, std::span<const int> targets, std::span<const float> weights)
         : m_spec(spec)
-        , m_lmHead(spec, ends, math)
+        , m_head(spec, headWeights, math)
         , m_batch(batch)
         , m_x(x.contiguous())
         , m_targets(targets)
@@ -177,15 +178,15 @@ public:
     }
 
 private:
-    /// Adds the gradient of scalars of read(x), where x [n, hidden] are some tokens of the stream.
-    template <typename Read, typename OfRead>
-    void pull(const std::vector<std::int64_t>& tokens, const Read& read, const OfRead& scalarsOf) {
+    /// Adds the values and gradients of scalarsOf(head(x)), where x [n, hidden] are some tokens of the stream.
+    template <typename Head, typename ScalarsOf>
+    void add(const std::vector<std::int64_t>& tokens, const Head& head, const ScalarsOf& scalarsOf) {
         const at::Tensor places = at::tensor(tokens, at::kLong).to(m_x.device());
         const c10::AutoGradMode recording(true);
         const at::Tensor leaf = flat(m_x).index_select(0, places).detach().requires_grad_(true);
-        const at::Tensor found = read(leaf);
-        const Scalars scalars = scalarsOf(found.detach());
-        const auto gradient = torch::autograd::grad({found}, {leaf}, {scalars.slopes});
+        const at::Tensor logits = head(leaf);
+        const Scalars scalars = scalarsOf(logits.detach());
+        const auto gradient = torch::autograd::grad({logits}, {leaf}, {scalars.gradients});
         flat(m_gradient).index_copy_(0, places, gradient.front().to(m_gradient.scalar_type()));
         const at::Tensor values = scalars.values.to(at::kCPU, at::kDouble).contiguous();
         for (std::size_t i = 0; i < tokens.size(); ++i)
@@ -198,19 +199,19 @@ private:
             first.push_back(row * m_batch.positions);
         std::vector<std::size_t> labels(static_cast<std::size_t>(m_batch.rows));
         std::iota(labels.begin(), labels.end(), std::size_t{0});
-        const auto read = [&](const at::Tensor& x) {
-            return kind == Scalarisation::pooledNorm ? m_lmHead.pooled(x) : m_lmHead.classes(x);
+        const auto head = [&](const at::Tensor& x) {
+            return kind == Scalarisation::pooledNorm ? m_head.pooled(x) : m_head.classes(x);
         };
-        pull(first, read, [&](const at::Tensor& found) {
+        add(first, head, [&](const at::Tensor& logits) {
             return kind == Scalarisation::pooledNorm || kind == Scalarisation::logitNorm
-                       ? normsOf(found)
-                       : ofTargets(found, labels, kind);
+                       ? normsOf(logits)
+                       : ofTargets(logits, labels, kind);
         });
     }
 
     void decoder(Scalarisation kind) {
         if (kind == Scalarisation::pooledNorm)
-            throw Error("A decoder has no pooled output to take the norm of");
+            throw Error("A decoder has no pooled output");
         const std::vector<std::int64_t> tokens = chosenTokens(kind);
         const auto step = static_cast<std::size_t>(rowsAtOnce(m_spec.vocab));
         for (std::size_t begin = 0; begin < tokens.size(); begin += step) {
@@ -218,14 +219,14 @@ private:
                 tokens.begin() + static_cast<std::ptrdiff_t>(begin),
                 tokens.begin() + static_cast<std::ptrdiff_t>(std::min(begin + step, tokens.size())));
             const std::vector<std::size_t> places(some.begin(), some.end());
-            pull(
-                some, [&](const at::Tensor& x) { return m_lmHead.logits(x); },
+            add(
+                some, [&](const at::Tensor& x) { return m_head.logits(x); },
                 [&](const at::Tensor& logits) {
                     return kind == Scalarisation::logitNorm ? Scalars{logits.square().sum(1) / 2, logits}
                                                             : ofTargets(logits, places, kind);
                 });
         }
-        // Of half the square the gradient was taken; the root's is that over the root.
+        // So far these are s = |z|^2 / 2 and its gradient; the gradient of |z| = sqrt(2 s) is that of s over |z|.
         for (int row = 0; kind == Scalarisation::logitNorm && row < m_batch.rows; ++row) {
             double& value = m_values[static_cast<std::size_t>(row)];
             value = std::sqrt(2 * value);
@@ -234,7 +235,7 @@ private:
         }
     }
 
-    /// Those that count, by their places in the batch.
+    /// Tokens that contribute to the scalar, as indices into the batch.
     std::vector<std::int64_t> chosenTokens(Scalarisation kind) const {
         std::vector<std::int64_t> tokens;
         for (int row = 0; row < m_batch.rows; ++row)
@@ -247,14 +248,14 @@ private:
         return tokens;
     }
 
-    /// Euclidean norms of rows; where one is 0, so is its gradient.
+    /// Euclidean norms of rows; the gradient of a norm of 0 is 0.
     static Scalars normsOf(const at::Tensor& rows) {
         const at::Tensor norms = rows.norm(2, 1, true);
         return {norms.squeeze(1), at::where(norms.gt(0), rows / norms, at::zeros_like(rows))};
     }
 
-    /// Of log p_t the gradient is 1_t - p, and of p_t itself p_t times that.
-    /// @param logits [n, classes] @param places of the targets and weights
+    /// The gradient of log p_t is 1_t - p, that of p_t is p_t (1_t - p).
+    /// @param logits [n, classes] @param places [n] indices of the targets and weights
     Scalars ofTargets(const at::Tensor& logits, const std::vector<std::size_t>& places, Scalarisation kind) const {
         std::vector<std::int64_t> targets;
         std::vector<float> weights;
@@ -270,21 +271,21 @@ private:
             const at::Tensor own = logits.narrow(0, begin, count);
             const at::Tensor target = chosen.narrow(0, begin, count);
             const at::Tensor factor = factors.narrow(0, begin, count);
-            at::Tensor slopes = result.slopes.narrow(0, begin, count);
-            at::sub_out(slopes, own, own.amax(1, true));
-            const at::Tensor below = slopes.gather(1, target);
-            slopes.exp_();
-            const at::Tensor sum = slopes.sum(1, true);
-            const at::Tensor value = factor * (ofProbability ? slopes.gather(1, target) / sum : below - sum.log());
+            at::Tensor gradients = result.gradients.narrow(0, begin, count); // also the scratch of the softmax
+            at::sub_out(gradients, own, own.amax(1, true));
+            const at::Tensor below = gradients.gather(1, target);
+            gradients.exp_();
+            const at::Tensor sum = gradients.sum(1, true);
+            const at::Tensor value = factor * (ofProbability ? gradients.gather(1, target) / sum : below - sum.log());
             const at::Tensor outer = ofProbability ? value : factor;
-            slopes.mul_(-outer / sum).scatter_add_(1, target, outer);
+            gradients.mul_(-outer / sum).scatter_add_(1, target, outer);
             result.values.narrow(0, begin, count).copy_(value.squeeze(1));
         };
         if (!logits.device().is_cpu()) {
             fill(0, logits.size(0));
             return result;
         }
-        // Row by row, each of which stays in the cache from one step to the next.
+        // Row by row: a row stays in the cache from one step to the next.
         at::parallel_for(0, logits.size(0), 1, [&](std::int64_t begin, std::int64_t end) {
             const c10::NoGradGuard noGraph;
             for (std::int64_t row = begin; row < end; ++row)
@@ -297,7 +298,7 @@ private:
     float weight(std::size_t at) const { return m_weights.empty() ? 1.F : m_weights[at]; }
 
     const ModelSpec& m_spec;
-    LmHead m_lmHead;
+    OutputHead m_head;
     const Batch& m_batch;
     at::Tensor m_x;
     std::span<const int> m_targets;
@@ -308,10 +309,10 @@ private:
 
 } // namespace
 
-LossGradient lossGradientOf(const LayerMath& math, const ModelSpec& spec, const PlanEnds& ends, const at::Tensor& x,
-                            const Batch& batch, Scalarisation of, std::span<const int> targets,
+LossGradient lossGradientOf(const LayerMath& math, const ModelSpec& spec, const EmbeddingAndHead& headWeights,
+                            const at::Tensor& x, const Batch& batch, Scalarisation of, std::span<const int> targets,
                             std::span<const float> weights) {
-    return LossGradients(math, spec, ends, x, batch, targets, weights).of(of);
+    return LossGradients(math, spec, headWeights, x, batch, targets, weights).of(of);
 }
 
 } // namespace secateur

@@ -10,23 +10,24 @@
 
 namespace secateur {
 
-/// Runner::backwardEach for a stream [tokens, hidden]: the only places that know autograd are this and lossGradientOf.
-/// For sources only: pulls in ATen.
-/// @param input of a layer of plain weights
-void backwardThrough(const LayerMath& math, const AttentionInput& input, const at::Tensor& x,
-                     std::span<const OutputGradient> pulls, const Runner::BackwardSink& sink);
+/// Runner::backwardEach for a stream [tokens, hidden]. Only this source and gradient_math.cpp use autograd. For sources
+/// only: pulls in ATen.
+/// @param input of a layer with weights for the backward pass (EnginePlan::gradientLayer)
+void backwardLayer(const LayerMath& math, const AttentionInput& input, const at::Tensor& x,
+                   std::span<const OutputGradient> outputs, const Runner::BackwardSink& sink);
 
 /// Runner::recordLayer for a stream [tokens, hidden].
-std::unique_ptr<RecordedLayer> recordThrough(const LayerMath& math, const AttentionInput& input, const at::Tensor& x,
-                                             std::span<const Tap> wanted);
+std::unique_ptr<RecordedLayer> recordLayerGraph(const LayerMath& math, const AttentionInput& input, const at::Tensor& x,
+                                                std::span<const Tap> wanted);
 
-/// Runner::recordedBytes. @param isPlain whether ATen alone runs the layer
+/// Runner::recordedBytes. @param isPlain the layer runs by ATen alone
 std::int64_t graphBytes(const ModelSpec& spec, const LayerSpec& layer, const Batch& batch, std::span<const Tap> wanted,
                         bool isPlain);
 
-/// Runner::lossGradient for a stream [rows, positions, hidden]. @param ends plain weights
-LossGradient lossGradientOf(const LayerMath& math, const ModelSpec& spec, const PlanEnds& ends, const at::Tensor& x,
-                            const Batch& batch, Scalarisation of, std::span<const int> targets,
+/// Runner::lossGradient for a stream [rows, positions, hidden].
+/// @param headWeights as returned by EnginePlan::gradientEmbeddingAndHead
+LossGradient lossGradientOf(const LayerMath& math, const ModelSpec& spec, const EmbeddingAndHead& headWeights,
+                            const at::Tensor& x, const Batch& batch, Scalarisation of, std::span<const int> targets,
                             std::span<const float> weights);
 
 } // namespace secateur

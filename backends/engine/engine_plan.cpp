@@ -1,6 +1,8 @@
 #include "backends/engine/engine_plan.h"
 
+#include "analysis/base/error.h"
 #include "backends/engine/plan_memory.h"
+#include "backends/kernels/machine_kernels.h"
 
 #include <fmt/format.h>
 
@@ -11,8 +13,78 @@ namespace secateur {
 
 namespace {
 
+TypeChoice onProcessor(std::string_view storedAs) {
+    if (storedAs != "BF16")
+        return {ComputeType::float32,
+                fmt::format("float32: rounding {} numbers to bfloat16 would change them", storedAs)};
+    if (!multipliesBfloat16Fast())
+        return {ComputeType::float32, "float32: this processor does not multiply bfloat16 any faster"};
+    return {ComputeType::bfloat16, "bfloat16: the checkpoint's own type, which this processor multiplies faster"};
+}
+
+TypeChoice onDevice(std::string_view storedAs) {
+    if (storedAs == "BF16")
+        return {ComputeType::bfloat16, "bfloat16: the checkpoint's own type"};
+    if (storedAs == "F16")
+        return {ComputeType::float16, "float16: the checkpoint's own type"};
+    return {ComputeType::float32, fmt::format("float32: rounding {} numbers to 16 bits would change them", storedAs)};
+}
+
+} // namespace
+
+TypeChoice chooseType(ComputeType wanted, bool isProcessor, std::string_view storedAs) {
+    if (wanted == ComputeType::automatic)
+        return isProcessor ? onProcessor(storedAs) : onDevice(storedAs);
+    if (isProcessor && wanted == ComputeType::float16)
+        throw Error("float16 can be computed in on CUDA only", {}, "Use float32 or bfloat16");
+    if (isProcessor && wanted == ComputeType::bfloat16 && !multipliesBfloat16())
+        throw Error("This processor cannot multiply bfloat16", {}, "Use float32");
+    return {wanted, {}};
+}
+
+std::shared_ptr<const void> WeightStore::find(const std::string& key, std::int64_t most,
+                                              const std::function<Item()>& make) {
+    std::shared_ptr<Slot> slot;
+    {
+        const std::lock_guard lock(m_mutex);
+        std::shared_ptr<Slot>& entry = m_slots[key];
+        if (!entry)
+            entry = std::make_shared<Slot>();
+        slot = entry;
+        slot->lastUse = ++m_clock;
+        if (slot->item.weights)
+            return slot->item.weights;
+    }
+    const std::lock_guard making(slot->making);
+    Item made = slot->item.weights ? slot->item : make();
+    const std::lock_guard lock(m_mutex);
+    slot->item = made;
+    shrink(slot.get(), std::min(most, m_budget));
+    return made.weights;
+}
+
+void WeightStore::shrink(const Slot* except, std::int64_t most) {
+    std::int64_t bytes = 0;
+    for (const auto& [_, slot] : m_slots)
+        bytes += slot->item.bytes;
+    while (bytes > most) {
+        auto oldest = m_slots.end();
+        for (auto it = m_slots.begin(); it != m_slots.end(); ++it) {
+            const bool isIdle = it->second.get() != except && it->second->item.weights;
+            if (isIdle && (oldest == m_slots.end() || it->second->lastUse < oldest->second->lastUse))
+                oldest = it;
+        }
+        if (oldest == m_slots.end())
+            return;
+        bytes -= oldest->second->item.bytes;
+        m_slots.erase(oldest);
+    }
+}
+
+namespace {
+
 void append(std::string& key, const std::vector<bool>& flags) {
-    unsigned bits = 1; // marks the end of what is filled
+    unsigned bits = 1; // the leading 1 marks the number of bits
     for (const bool flag : flags) {
         bits = bits << 1 | (flag ? 1U : 0U);
         if (bits & 0x100U) {
@@ -23,7 +95,7 @@ void append(std::string& key, const std::vector<bool>& flags) {
     key += static_cast<char>(bits);
 }
 
-/// The same for masks that cut the same of a layer. @param layer of the file: some layers share their weights
+/// A key of a layer's weights under a mask. @param layer number in the file: tied layers share their weights
 std::string keyOf(int layer, const LayerMask& mask, const Conversion& conversion) {
     std::string key = fmt::format("{} {} {} {} {} {} {} ", layer, static_cast<int>(conversion.type),
                                   static_cast<int>(conversion.form), static_cast<int>(mask.attention), mask.alpha,
@@ -33,20 +105,20 @@ std::string keyOf(int layer, const LayerMask& mask, const Conversion& conversion
     return key;
 }
 
-std::int64_t endBytes(const ModelSpec& spec, ComputeType type) {
+std::int64_t lmHeadBytes(const ModelSpec& spec, ComputeType type) {
     return std::int64_t{spec.vocab} * spec.hidden * (type == ComputeType::float32 ? 4 : 2);
 }
 
 std::int64_t totalBytes(const ModelSpec& spec, const PruningMask& mask, ComputeType type) {
-    std::int64_t bytes = endBytes(spec, type);
+    std::int64_t bytes = lmHeadBytes(spec, type);
     for (int layer = 0; layer < spec.layerCount(); ++layer)
         if (mask.tiedTo(layer).front() == layer)
             bytes += expectedBytes(spec, layer, mask.layer(layer), type);
     return bytes;
 }
 
-/// What is worth keeping: a plan that does not fit goes layer by layer, and comes back to none before all the others
-/// have passed.
+/// Bytes worth keeping in the store. A plan that does not fit runs layer by layer: each layer is needed again only
+/// after all others, so two layers are enough.
 std::int64_t keptBytes(const ModelSpec& spec, const Plan& plan) {
     if (plan.isResident())
         return std::numeric_limits<std::int64_t>::max();
@@ -61,10 +133,10 @@ Conversion transposed(Conversion conversion) {
     return conversion;
 }
 
-/// Converted weights stand in for what was mapped of the file.
+/// Releases the mapped weights of a layer after their conversion.
 void releaseFile(const Model& model, int layer) {
-    for (std::size_t which = 0; which < weightNameCount; ++which)
-        model.release(layer, static_cast<WeightName>(which));
+    for (std::size_t name = 0; name < weightNameCount; ++name)
+        model.release(layer, static_cast<WeightName>(name));
 }
 
 } // namespace
@@ -105,33 +177,33 @@ EnginePlan::LayerPointer EnginePlan::gradientLayer(int index) const {
     auto both = std::make_shared<PlanLayer>(*own);
     for (Linear PlanLayer::*const linear :
          {&PlanLayer::projections, &PlanLayer::output, &PlanLayer::gateUp, &PlanLayer::down})
-        ((*both).*linear).back = ((*back).*linear).back;
+        ((*both).*linear).transposed = ((*back).*linear).transposed;
     return both;
 }
 
-std::shared_ptr<const PlanEnds> EnginePlan::storedEnds(const Conversion& conversion) const {
-    const std::function<PlanEnds()> make = [&] {
-        PlanEnds made = makePlanEnds(m_model, conversion);
+std::shared_ptr<const EmbeddingAndHead> EnginePlan::storedEmbeddingAndHead(const Conversion& conversion) const {
+    const std::function<EmbeddingAndHead()> make = [&] {
+        EmbeddingAndHead made = makeEmbeddingAndHead(m_model, conversion);
         m_model.checkFiles();
         return made;
     };
     return m_store.get(keyOf(-1, {}, conversion), m_keptBytes, make);
 }
 
-std::shared_ptr<const PlanEnds> EnginePlan::ends() const {
-    return storedEnds(m_conversion);
+std::shared_ptr<const EmbeddingAndHead> EnginePlan::embeddingAndHead() const {
+    return storedEmbeddingAndHead(m_conversion);
 }
 
-std::shared_ptr<const PlanEnds> EnginePlan::gradientEnds() const {
+std::shared_ptr<const EmbeddingAndHead> EnginePlan::gradientEmbeddingAndHead() const {
     const Conversion conversion = gradientConversion();
-    std::shared_ptr<const PlanEnds> own = storedEnds(conversion);
+    std::shared_ptr<const EmbeddingAndHead> own = storedEmbeddingAndHead(conversion);
     if (conversion.form == WeightForm::plain)
         return own;
-    const std::shared_ptr<const PlanEnds> back = storedEnds(transposed(conversion));
-    auto both = std::make_shared<PlanEnds>(*own);
-    for (Linear PlanEnds::*const linear :
-         {&PlanEnds::lmHead, &PlanEnds::pooler, &PlanEnds::classifierDense, &PlanEnds::classifier})
-        ((*both).*linear).back = ((*back).*linear).back;
+    const std::shared_ptr<const EmbeddingAndHead> back = storedEmbeddingAndHead(transposed(conversion));
+    auto both = std::make_shared<EmbeddingAndHead>(*own);
+    for (Linear EmbeddingAndHead::*const linear : {&EmbeddingAndHead::lmHead, &EmbeddingAndHead::pooler,
+                                                   &EmbeddingAndHead::classifierDense, &EmbeddingAndHead::classifier})
+        ((*both).*linear).transposed = ((*back).*linear).transposed;
     return both;
 }
 
@@ -140,7 +212,7 @@ std::int64_t EnginePlan::bytesWith(const EnginePlan& other) const {
     std::int64_t bytes = totalBytes(spec, mask(), type()) + totalBytes(spec, other.mask(), other.type());
     if (type() != other.type())
         return bytes;
-    bytes -= endBytes(spec, type());
+    bytes -= lmHeadBytes(spec, type());
     for (int layer = 0; layer < spec.layerCount(); ++layer)
         if (mask().tiedTo(layer).front() == layer && mask().layer(layer) == other.mask().layer(layer))
             bytes -= expectedBytes(spec, layer, mask().layer(layer), type());

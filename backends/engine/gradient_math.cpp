@@ -1,10 +1,9 @@
-#include "backends/engine/attention_back.h"
 #include "backends/engine/attention_blocks.h"
 #include "backends/engine/layer_math.h"
-#include "backends/engine/loop_arguments.h"
 #include "backends/kernels/gradient_loops.h"
 
 #include <ATen/ATen.h>
+#include <ATen/core/Tensor.h>
 #include <c10/core/GradMode.h>
 #include <c10/util/intrusive_ptr.h>
 #include <torch/csrc/autograd/function.h>
@@ -13,75 +12,142 @@
 #include <functional>
 #include <memory>
 #include <type_traits>
+#include <vector>
 
 namespace secateur {
 
 namespace {
 
+/// The backward pass of LayerMath::context() on the CPU, without cache. It copies what it needs: the graph that it is
+/// part of may outlive the layer's weights.
+class ContextBackward {
+public:
+    /// @param projected the input of context(), contiguous
+    ContextBackward(const AttentionInput& input, at::Tensor projected)
+        : m_groupBegin(input.layer.groupBegin)
+        , m_shape(shapeOf(input))
+        , m_queryNorm(input.layer.queryNorm)
+        , m_keyNorm(input.layer.keyNorm)
+        , m_rotary(input.rotary)
+        , m_lengths(input.lengths)
+        , m_kvHeads(kvHeadOf(input.layer, at::kCPU))
+        , m_projected(projected.view({input.rows, input.positions, -1})) {
+        m_shape.groupBegin = nullptr; // it points into the layer; run() sets our own
+    }
+
+    /// @param dContext [tokens, heads headDim] -> gradient of `projected`
+    at::Tensor projectedGradient(const at::Tensor& dContext) const {
+        constexpr std::int64_t enoughTasks = 16; // for many threads
+        const std::int64_t kvHeads = m_shape.kvHeads;
+        const at::Tensor result = empty(m_shape.heads + 2 * kvHeads);
+        const ProjectionGradients parts{result.narrow(2, 0, m_shape.heads), result.narrow(2, m_shape.heads, kvHeads),
+                                        result.narrow(2, m_shape.heads + kvHeads, kvHeads)};
+        if (m_projected.size(0) * kvHeads >= enoughTasks || kvHeads == m_shape.heads)
+            run(dContext, parts);
+        else {
+            const ProjectionGradients perHead{parts.queries, empty(m_shape.heads), empty(m_shape.heads)};
+            run(dContext, perHead);
+            parts.keys.zero_().index_add_(2, m_kvHeads, perHead.keys);
+            parts.values.zero_().index_add_(2, m_kvHeads, perHead.values);
+        }
+        return result.view({dContext.size(0), m_projected.size(2)});
+    }
+
+    /// Gradients of queries, keys and values. @param perHead whether those of keys and values are per query head
+    ProjectionGradients headGradients(const at::Tensor& dContext, bool perHead) const {
+        const std::int64_t keyHeads = perHead ? m_shape.heads : m_shape.kvHeads;
+        const ProjectionGradients result{empty(m_shape.heads), empty(keyHeads), empty(keyHeads)};
+        run(dContext, result);
+        return result;
+    }
+
+private:
+    at::Tensor empty(std::int64_t heads) const {
+        return at::empty({m_projected.size(0), m_projected.size(1), heads, m_shape.headDim}, m_projected.options());
+    }
+
+    void run(const at::Tensor& dContext, const ProjectionGradients& result) const {
+        AttentionShape shape = m_shape;
+        shape.groupBegin = m_groupBegin.data();
+        attendBackward(m_projected, shape, valuesOf(m_queryNorm), valuesOf(m_keyNorm), tablesOf(m_rotary), m_lengths,
+                       dContext, result);
+    }
+
+    std::vector<int> m_groupBegin;
+    AttentionShape m_shape;
+    Norm m_queryNorm;
+    Norm m_keyNorm;
+    RotaryTable m_rotary;
+    std::vector<int> m_lengths;
+    at::Tensor m_kvHeads;   ///< [heads]
+    at::Tensor m_projected; ///< [rows, positions, width]
+};
+
 using torch::autograd::Node;
 using torch::autograd::variable_list;
 
-/// What a step gives for the gradient of what it made: the gradients of what it read.
-using Back = std::function<variable_list(const at::Tensor& gradient)>;
+/// Maps the gradient of an operation's output to those of its inputs.
+using Backward = std::function<variable_list(const at::Tensor& gradient)>;
 
-/// A step of autograd's graph whose gradient is known.
-class KnownStep : public Node {
+/// A node of autograd's graph whose backward pass is a formula of ours.
+class FormulaNode : public Node {
 public:
-    explicit KnownStep(Back back)
-        : m_back(std::move(back)) {}
+    explicit FormulaNode(Backward backward)
+        : m_backward(std::move(backward)) {}
 
-    void release_variables() override { m_back = {}; }
+    void release_variables() override { m_backward = {}; }
 
 private:
     variable_list apply(variable_list&& gradients) override {
         if (!gradients.front().defined())
             return variable_list(next_edges().size());
         const c10::NoGradGuard noGraph;
-        return m_back(gradients.front().contiguous());
+        return m_backward(gradients.front().contiguous());
     }
 
-    Back m_back;
+    Backward m_backward;
 };
 
-/// A step as libtorch holds it: up to some version by std::shared_ptr, since then by a pointer of its own.
-template <typename Pointer, typename Step = KnownStep>
-Pointer newStep(void (* /*takes it*/)(at::Tensor&, Pointer), Back back) {
+/// A node in libtorch's pointer type: std::shared_ptr in older versions, an intrusive pointer in newer ones. The unused
+/// parameter is the function that takes the pointer, for its type.
+template <typename Pointer, typename NodeType = FormulaNode>
+Pointer newNode(void (*)(at::Tensor&, Pointer), Backward backward) {
     if constexpr (std::is_same_v<Pointer, std::shared_ptr<Node>>)
-        return Pointer(new Step(std::move(back)), [](auto* step) { deleteNode(step); });
+        return Pointer(new NodeType(std::move(backward)), [](auto* node) { deleteNode(node); });
     else
-        return c10::make_intrusive<Step>(std::move(back));
+        return c10::make_intrusive<NodeType>(std::move(backward));
 }
 
-/// What was made of `inputs`, as a step of their graph.
+/// Adds a node for `output` to the graph of `inputs`.
 template <typename... Inputs>
-at::Tensor withStep(at::Tensor made, Back back, const Inputs&... inputs) {
+at::Tensor withNode(at::Tensor output, Backward backward, const Inputs&... inputs) {
     if (!c10::GradMode::is_enabled() || !(inputs.requires_grad() || ...))
-        return made;
-    const auto step = newStep(&torch::autograd::create_gradient_edge, std::move(back));
-    step->set_next_edges(torch::autograd::collect_next_edges(inputs...));
-    torch::autograd::create_gradient_edge(made, step);
-    return made;
+        return output;
+    const auto node = newNode(&torch::autograd::create_gradient_edge, std::move(backward));
+    node->set_next_edges(torch::autograd::collect_next_edges(inputs...));
+    torch::autograd::create_gradient_edge(output, node);
+    return output;
 }
 
-/// Forward as the processor's own loops go, backward by formulas; what has none of its own is ATen's.
+/// Forward by the CPU loops, backward by formulas; operations without a formula are those of ATen.
 class GradientMath : public LayerMath {
 public:
-    at::Tensor normed(const Norm& norm, const at::Tensor& x) const override { return normedStream(norm, x); }
+    at::Tensor normalised(const Norm& norm, const at::Tensor& x) const override { return normalisedStream(norm, x); }
 
-    at::Tensor normedStream(const Norm& norm, const at::Tensor& x) const override {
+    at::Tensor normalisedStream(const Norm& norm, const at::Tensor& x) const override {
         const at::Tensor values = x.detach().contiguous();
-        const Back back = [=](const at::Tensor& gradient) {
+        const Backward backward = [=](const at::Tensor& gradient) {
             at::Tensor result = at::empty_like(values);
-            normRowsBack(values, valuesOf(norm), gradient, result);
+            normRowsBackward(values, valuesOf(norm), gradient, result);
             return variable_list{result};
         };
-        return withStep(forward([&] { return m_fused->normedStream(norm, values); }), back, x);
+        return withNode(forward([&] { return m_fused->normalisedStream(norm, values); }), backward, x);
     }
 
-    std::pair<at::Tensor, at::Tensor> addAndNorm(const Norm& norm, const at::Tensor& x,
-                                                 const at::Tensor& added) const override {
+    std::pair<at::Tensor, at::Tensor> addAndNormalise(const Norm& norm, const at::Tensor& x,
+                                                      const at::Tensor& added) const override {
         const at::Tensor sum = x + added;
-        return {sum, normedStream(norm, sum)};
+        return {sum, normalisedStream(norm, sum)};
     }
 
     at::Tensor forProduct(const at::Tensor& x) const override { return x; }
@@ -90,7 +156,7 @@ public:
         if (!linear.packed)
             return m_plain->linear(linear, input);
         const at::Tensor values = input.detach();
-        return withStep(forward([&] { return m_fused->linear(linear, values.contiguous()); }), backThrough(linear),
+        return withNode(forward([&] { return m_fused->linear(linear, values.contiguous()); }), linearBackward(linear),
                         input);
     }
 
@@ -100,33 +166,34 @@ public:
 
     at::Tensor activated(const at::Tensor& projected, Activation kind, bool gated) const override {
         const at::Tensor values = projected.detach();
-        const Back back = [=](const at::Tensor& gradient) {
+        const Backward backward = [=](const at::Tensor& gradient) {
             at::Tensor result = at::empty_like(values);
-            activateRowsBack(values, kind, gated, gradient, result);
+            activateRowsBackward(values, kind, gated, gradient, result);
             return variable_list{result};
         };
-        return withStep(forward([&] { return m_fused->activated(values, kind, gated); }), back, projected);
+        return withNode(forward([&] { return m_fused->activated(values, kind, gated); }), backward, projected);
     }
 
-    at::Tensor addMlp(const at::Tensor& sum, const ModelSpec& spec, const PlanLayer& layer, const at::Tensor& read,
+    at::Tensor addMlp(const at::Tensor& sum, const ModelSpec& spec, const PlanLayer& layer, const at::Tensor& input,
                       bool isLast) const override {
-        const at::Tensor hidden = activated(linear(layer.gateUp, read), spec.activation, spec.gatedMlp);
+        const at::Tensor hidden = activated(linear(layer.gateUp, input), spec.activation, spec.gatedMlp);
         if (!isLast || !layer.down.packed)
             return addLinear(sum, layer.down, hidden);
-        const at::Tensor nothing = at::zeros({1, 1}, sum.options()).expand_as(sum);
-        return sum + withStep(nothing, backThrough(layer.down), hidden);
+        // Nothing reads the output's values: only its gradient is needed.
+        const at::Tensor zeros = at::zeros({1, 1}, sum.options()).expand_as(sum);
+        return sum + withNode(zeros, linearBackward(layer.down), hidden);
     }
 
-    at::Tensor context(const at::Tensor& projected, const AttentionInput& input, Watch& watch) const override {
-        const bool isOpen = watch.wants(Tap::attention) || input.attentionScales.defined();
-        if (isOpen || watch.wantsAttention() || !watch.attentionFeatures().empty() || input.cache)
-            return m_plain->context(projected, input, watch);
+    at::Tensor context(const at::Tensor& projected, const AttentionInput& input, TapObserver& observer) const override {
+        const bool needsProbabilities = observer.wants(Tap::attention) || input.attentionScales.defined();
+        if (needsProbabilities || observer.wantsAttention() || !observer.attentionFeatures().empty() || input.cache)
+            return m_plain->context(projected, input, observer);
         const at::Tensor values = projected.detach().contiguous();
-        Watch nobody;
-        const at::Tensor made = forward([&] { return m_fused->context(values, input, nobody); });
-        const at::Tensor context = withWayBack(made, AttentionBack(input, values), projected, input, watch);
-        if (watch.wants(Tap::context))
-            watch.see(Tap::context, context);
+        TapObserver noObserver;
+        const at::Tensor made = forward([&] { return m_fused->context(values, input, noObserver); });
+        const at::Tensor context = withBackward(made, ContextBackward(input, values), projected, input, observer);
+        if (observer.wants(Tap::context))
+            observer.see(Tap::context, context);
         return context;
     }
 
@@ -136,27 +203,27 @@ public:
     }
 
 private:
-    static at::Tensor withWayBack(const at::Tensor& context, AttentionBack through, const at::Tensor& projected,
-                                  const AttentionInput& input, Watch& watch) {
-        if (!watch.wants(Tap::query) && !watch.wants(Tap::key) && !watch.wants(Tap::value))
-            return withStep(
+    static at::Tensor withBackward(const at::Tensor& context, ContextBackward pass, const at::Tensor& projected,
+                                   const AttentionInput& input, TapObserver& observer) {
+        if (!observer.wants(Tap::query) && !observer.wants(Tap::key) && !observer.wants(Tap::value))
+            return withNode(
                 context,
-                [through = std::move(through)](const at::Tensor& gradient) {
-                    return variable_list{through.ofProjected(gradient)};
+                [pass = std::move(pass)](const at::Tensor& gradient) {
+                    return variable_list{pass.projectedGradient(gradient)};
                 },
                 projected);
-        const ProjectedHeads heads = projectedHeads(projected, input, watch);
-        const Back back = [through = std::move(through), perHead = heads.perHead](const at::Tensor& gradient) {
-            const ProjectionGradients parts = through.ofParts(gradient, perHead);
+        const ProjectedHeads heads = projectedHeads(projected, input, observer);
+        const Backward backward = [pass = std::move(pass), perHead = heads.perHead](const at::Tensor& gradient) {
+            const ProjectionGradients parts = pass.headGradients(gradient, perHead);
             return variable_list{parts.queries, parts.keys, parts.values};
         };
-        return withStep(context, back, heads.queries, heads.keys, heads.values);
+        return withNode(context, backward, heads.queries, heads.keys, heads.values);
     }
 
-    static Back backThrough(const Linear& linear) {
-        return [back = linear.back, in = linear.in](const at::Tensor& gradient) {
+    static Backward linearBackward(const Linear& linear) {
+        return [transposed = linear.transposed, in = linear.in](const at::Tensor& gradient) {
             at::Tensor result = at::empty({gradient.size(0), in}, gradient.options());
-            back->multiply(gradient, result, false);
+            transposed->multiply(gradient, result, false);
             return variable_list{result};
         };
     }

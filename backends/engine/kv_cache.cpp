@@ -1,16 +1,45 @@
 #include "backends/engine/kv_cache.h"
 
 #include "analysis/base/error.h"
+#include "backends/config/rope_divisors.h"
 
 #include <ATen/ATen.h>
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 namespace secateur {
 
 namespace {
 
-/// KV heads that some kept head still reads.
+/// Frequencies and angles are float32, as in training and in transformers.
+RotaryTable makeTable(const RotarySpec& spec, std::int64_t positions, const at::Device& device) {
+    std::vector<float> frequencies;
+    for (int pair = 0; pair < spec.dims / 2; ++pair)
+        frequencies.push_back(static_cast<float>(inverseFrequency(spec, pair)));
+    const at::Tensor angles = at::arange(positions, at::kFloat).unsqueeze(1) * at::tensor(frequencies).unsqueeze(0);
+    return {angles.cos().to(device).contiguous(), angles.sin().to(device).contiguous()};
+}
+
+} // namespace
+
+RotaryTable RotaryCache::table(const RotarySpec& spec, std::int64_t positions, const at::Device& device) const {
+    if (spec.dims == 0)
+        return {};
+    const std::lock_guard lock(m_mutex);
+    auto found = std::ranges::find(m_tables, spec, [](const auto& entry) { return entry.first; });
+    if (found == m_tables.end())
+        found = m_tables.insert(found, {spec, {}});
+    RotaryTable& table = found->second;
+    if (!table.cosines.defined() || table.cosines.size(0) < positions)
+        table = makeTable(spec, std::max<std::int64_t>(positions, 512), device);
+    return table;
+}
+
+namespace {
+
+/// Number of KV heads that a kept head reads.
 int keptKvHeads(const LayerSpec& spec, const LayerMask& mask) {
     int kept = 0;
     int last = -1;
@@ -60,16 +89,16 @@ void EngineCache::begin(int row, const KvCache& from, int fromRow, int positions
         return at >= 0 && at < cache.m_rows && positions >= 0 && positions <= cache.m_capacity;
     };
     if (!fits(*this, row) || !fits(other, fromRow))
-        throw Error(
-            fmt::format("{} positions of row {} in a cache of {} rows and {} positions do not go into row {} of "
-                        "one of {} rows and {} positions",
-                        positions, fromRow, other.m_rows, other.m_capacity, row, m_rows, m_capacity));
+        throw Error(fmt::format(
+            "Cannot copy {} positions of row {} of a cache of {} rows and {} positions to row {} of a cache "
+            "of {} rows and {} positions",
+            positions, fromRow, other.m_rows, other.m_capacity, row, m_rows, m_capacity));
     const auto kvHeads = [](const at::Tensor& kept) { return kept.defined() ? kept.size(1) : 0; };
     for (std::size_t index = 0; index < m_layers.size(); ++index) {
         const LayerCache& kept = m_layers[index];
         const LayerCache& source = other.m_layers.at(index);
         if (kvHeads(kept.keys) != kvHeads(source.keys))
-            throw Error(fmt::format("Caches of unlike masks or layers do not begin alike in layer {}", index));
+            throw Error(fmt::format("The caches were made for different masks or layers: layer {} differs", index));
         if (!kept.keys.defined())
             continue;
         const auto beginning = [&](const at::Tensor& all, int at) { return all.select(0, at).narrow(1, 0, positions); };

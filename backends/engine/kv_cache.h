@@ -3,15 +3,28 @@
 #include "analysis/running/runner.h"
 #include "backends/engine/layer_math.h"
 
+#include <mutex>
 #include <optional>
+#include <utility>
 #include <vector>
 
 namespace secateur {
 
-/// For sources only: pulls in ATen.
+/// The rotary tables of a model, extended on demand. Thread-safe. For sources only: pulls in ATen.
+class RotaryCache {
+public:
+    /// A table of at least `positions` positions.
+    RotaryTable table(const RotarySpec& spec, std::int64_t positions, const at::Device& device) const;
+
+private:
+    mutable std::mutex m_mutex;
+    mutable std::vector<std::pair<RotarySpec, RotaryTable>> m_tables;
+};
+
+/// The engine's KV cache. For sources only: pulls in ATen.
 class EngineCache : public KvCache {
 public:
-    /// @param only the one layer to keep; nothing = all
+    /// @param only cache this layer only; none = all layers
     EngineCache(const Plan& plan, const ModelSpec& spec, int rows, int capacity, const at::Device& device,
                 std::optional<int> only);
 
@@ -25,7 +38,7 @@ public:
 private:
     int m_rows;
     int m_capacity;
-    std::vector<LayerCache> m_layers; ///< without tensors where attention keeps none
+    std::vector<LayerCache> m_layers; ///< undefined tensors for layers that need no cache
 };
 
 } // namespace secateur

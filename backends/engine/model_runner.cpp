@@ -5,14 +5,11 @@
 #include "backends/base/runtime.h"
 #include "backends/engine/attention_blocks.h"
 #include "backends/engine/backward.h"
-#include "backends/engine/embedding.h"
+#include "backends/engine/embedding_and_head.h"
 #include "backends/engine/engine_plan.h"
 #include "backends/engine/kv_cache.h"
 #include "backends/engine/layer_pass.h"
-#include "backends/engine/lm_head.h"
-#include "backends/engine/rotary_cache.h"
-#include "backends/engine/type_choice.h"
-#include "backends/engine/variants.h"
+
 
 #include <ATen/ATen.h>
 #include <c10/core/GradMode.h>
@@ -27,10 +24,10 @@ namespace secateur {
 
 namespace {
 
-/// Shows a layer to an observer of layers.
-class ObserverWatch : public Watch {
+/// Passes the taps of one layer to a LayerObserver.
+class LayerTapObserver : public TapObserver {
 public:
-    ObserverWatch(LayerObserver& observer, int layer, const AttentionInput& input)
+    LayerTapObserver(LayerObserver& observer, int layer, const AttentionInput& input)
         : m_observer(observer)
         , m_layer(layer)
         , m_input(input) {}
@@ -66,7 +63,7 @@ std::int64_t budgetOf(const OpenOptions& options) {
     return options.device == "cpu" ? availableMemory() / 2 : std::numeric_limits<std::int64_t>::max();
 }
 
-/// Work without a graph, and with libtorch's failures said in one sentence.
+/// Runs work without recording a graph, and translates libtorch's exceptions to Error.
 template <typename Work>
 std::invoke_result_t<Work> withoutGraph(const std::string& path, const Work& work) {
     const c10::NoGradGuard noGraph;
@@ -77,7 +74,7 @@ std::invoke_result_t<Work> withoutGraph(const std::string& path, const Work& wor
     }
 }
 
-/// A recorded layer whose way back is guarded like all else that the engine runs.
+/// A recorded layer whose backward pass runs within withoutGraph().
 class GuardedLayer : public RecordedLayer {
 public:
     GuardedLayer(std::unique_ptr<RecordedLayer> layer, std::string path)
@@ -85,8 +82,8 @@ public:
         , m_path(std::move(path)) {}
 
     at::Tensor output() const override { return m_layer->output(); }
-    void backwardEach(std::span<const OutputGradient> pulls, const Runner::BackwardSink& sink) override {
-        withoutGraph(m_path, [&] { m_layer->backwardEach(pulls, sink); });
+    void backwardEach(std::span<const OutputGradient> outputs, const Runner::BackwardSink& sink) override {
+        withoutGraph(m_path, [&] { m_layer->backwardEach(outputs, sink); });
     }
 
 private:
@@ -118,8 +115,8 @@ public:
         checkBatch(batch);
         return guarded([&] {
             const EnginePlan& own = ownPlan(plan);
-            const auto ends = own.ends();
-            return shaped(embedBatch(m_model, *ends, mathOf(plan), batch, m_device), batch);
+            const auto weights = own.embeddingAndHead();
+            return shaped(embedBatch(m_model, *weights, mathOf(plan), batch, m_device), batch);
         });
     }
 
@@ -133,11 +130,11 @@ public:
                 useCache(input, *cache, layer);
             else
                 checkWhole(batch);
-            Watch nobody;
-            std::unique_ptr<Watch> watch;
+            TapObserver noObserver;
+            std::unique_ptr<TapObserver> taps;
             if (observer)
-                watch = std::make_unique<ObserverWatch>(*observer, layer, input);
-            return shaped(LayerPass(mathOf(plan), input, watch ? *watch : nobody).run(flat(x)), batch);
+                taps = std::make_unique<LayerTapObserver>(*observer, layer, input);
+            return shaped(LayerPass(mathOf(plan), input, taps ? *taps : noObserver).run(flat(x)), batch);
         });
     }
 
@@ -155,22 +152,22 @@ public:
         });
     }
 
-    void backwardEach(const Plan& plan, int layer, const at::Tensor& x, const Batch& batch, std::span<const OutputGradient> pulls,
-                      const BackwardSink& sink, std::span<const float> attentionScales) const override {
+    void backwardEach(const Plan& plan, int layer, const at::Tensor& x, const Batch& batch,
+                      std::span<const OutputGradient> outputs, const BackwardSink& sink,
+                      std::span<const float> attentionScales) const override {
         checkStream(x, batch);
-        for (const OutputGradient& pull : pulls)
-            checkStream(pull.dOutput, batch);
+        for (const OutputGradient& output : outputs)
+            checkStream(output.dOutput, batch);
         checkWhole(batch);
         if (!attentionScales.empty() && std::ssize(attentionScales) != batch.rows)
-            throw Error(
-                fmt::format("{} scales of attention do not go with {} rows", attentionScales.size(), batch.rows));
+            throw Error(fmt::format("{} attention scales were given for {} rows", attentionScales.size(), batch.rows));
         guarded([&] {
             const auto weights = ownPlan(plan).gradientLayer(layer);
             AttentionInput input = inputOf(*weights, batch);
             if (!attentionScales.empty())
                 input.attentionScales =
                     at::tensor(at::ArrayRef<float>(attentionScales.data(), attentionScales.size())).to(m_device);
-            backwardThrough(gradientMathOf(plan), input, flat(x), pulls, sink);
+            backwardLayer(gradientMathOf(plan), input, flat(x), outputs, sink);
         });
     }
 
@@ -180,7 +177,7 @@ public:
         checkWhole(batch);
         return guarded([&] {
             const auto weights = ownPlan(plan).gradientLayer(layer);
-            auto recorded = recordThrough(gradientMathOf(plan), inputOf(*weights, batch), flat(x), wanted);
+            auto recorded = recordLayerGraph(gradientMathOf(plan), inputOf(*weights, batch), flat(x), wanted);
             return std::make_unique<GuardedLayer>(std::move(recorded), m_model.card().path);
         });
     }
@@ -193,11 +190,11 @@ public:
     at::Tensor lmHead(const Plan& plan, const at::Tensor& x, const Batch& batch, bool lastOnly) const override {
         checkStream(x, batch);
         return guarded([&] {
-            const auto ends = ownPlan(plan).ends();
-            const LmHead head(m_spec, *ends, mathOf(plan));
+            const auto weights = ownPlan(plan).embeddingAndHead();
+            const OutputHead head(m_spec, *weights, mathOf(plan));
             if (m_spec.family == Family::encoder)
                 return head.classes(x.select(1, 0).contiguous());
-            checkLmHead(*ends);
+            checkLmHead(*weights);
             return lastOnly ? head.logits(lastPositions(x, batch)) : shaped(head.logits(flat(x)), batch);
         });
     }
@@ -207,9 +204,9 @@ public:
         checkStream(x, batch);
         checkTargets(targets, batch.tokens(), m_spec.vocab);
         return guarded([&] {
-            const auto ends = ownPlan(plan).ends();
-            checkLmHead(*ends);
-            return LmHead(m_spec, *ends, mathOf(plan)).losses(flat(x), targets);
+            const auto weights = ownPlan(plan).embeddingAndHead();
+            checkLmHead(*weights);
+            return OutputHead(m_spec, *weights, mathOf(plan)).losses(flat(x), targets);
         });
     }
 
@@ -221,20 +218,20 @@ public:
         if (needsTargets && !isEncoder)
             checkTargets(targets, batch.tokens(), m_spec.vocab);
         if (!weights.empty() && weights.size() != targets.size())
-            throw Error(fmt::format("{} weights do not go with {} targets", weights.size(), targets.size()));
+            throw Error(fmt::format("{} weights were given for {} targets", weights.size(), targets.size()));
         return guarded([&] {
-            const auto ends = ownPlan(plan).gradientEnds();
+            const auto headWeights = ownPlan(plan).gradientEmbeddingAndHead();
             if (!isEncoder)
-                checkLmHead(*ends);
+                checkLmHead(*headWeights);
             else if (needsTargets)
-                checkLabels(targets, batch.rows, ends->classifier.out);
-            return lossGradientOf(gradientMathOf(plan), m_spec, *ends, x, batch, of, targets, weights);
+                checkLabels(targets, batch.rows, headWeights->classifier.out);
+            return lossGradientOf(gradientMathOf(plan), m_spec, *headWeights, x, batch, of, targets, weights);
         });
     }
 
     std::unique_ptr<KvCache> cache(const Plan& plan, int rows, int capacity, std::optional<int> layer) const override {
         if (m_spec.family == Family::encoder)
-            throw Error("is an encoder: it does not continue texts", m_model.card().path);
+            throw Error("is an encoder: it cannot continue texts", m_model.card().path);
         return guarded([&] { return std::make_unique<EngineCache>(plan, m_spec, rows, capacity, m_device, layer); });
     }
 
@@ -276,10 +273,10 @@ private:
 
     void useCache(AttentionInput& input, KvCache& cache, int layer) const {
         auto& own = dynamic_cast<EngineCache&>(cache);
-        const std::int64_t last = endOf(input);
+        const std::int64_t last = keyCount(input);
         if (own.rows() != input.rows || own.capacity() < last)
             throw Error(
-                fmt::format("A cache of {} rows and {} positions does not hold a batch of {} rows up to position {}",
+                fmt::format("A cache of {} rows and {} positions has no room for a batch of {} rows up to position {}",
                             own.rows(), own.capacity(), input.rows, last));
         LayerCache& kept = own.layer(layer);
         const bool hasScores = input.layer.spec.attention == AttentionKind::full && !input.layer.dropped;
@@ -301,23 +298,23 @@ private:
         return flat(x).index_select(0, at::tensor(last).to(m_device));
     }
 
-    /// Without a cache nothing can precede a batch.
+    /// Without a cache a batch must begin at position 0.
     static void checkWhole(const Batch& batch) {
         if (std::ranges::any_of(batch.firstPosition, [](int first) { return first > 0; }))
-            throw Error("A batch that continues texts needs the cache that holds their beginnings");
+            throw Error("A batch that continues texts needs the cache of their beginnings");
     }
 
     void checkStream(const at::Tensor& x, const Batch& batch) const {
         checkBatch(batch);
         if (x.dim() != 3 || x.size(0) != batch.rows || x.size(1) != batch.positions || x.size(2) != m_spec.hidden)
             throw Error(
-                fmt::format("A stream of other sizes does not go with a batch of {} rows, {} positions and width {}",
+                fmt::format("The shape of the stream does not match a batch of {} rows, {} positions and width {}",
                             batch.rows, batch.positions, m_spec.hidden));
     }
 
     void checkTargets(std::span<const int> targets, std::int64_t expected, std::int64_t limit) const {
         if (static_cast<std::int64_t>(targets.size()) != expected)
-            throw Error(fmt::format("{} targets do not go with the {} that the batch needs", targets.size(), expected));
+            throw Error(fmt::format("The batch needs {} targets, but {} were given", expected, targets.size()));
         if (std::ranges::any_of(targets, [&](int target) { return target >= limit; }))
             throw Error(fmt::format("has no target {}: it has {} of them", std::ranges::max(targets), limit),
                         m_model.card().path);
@@ -326,21 +323,22 @@ private:
     static void checkVariant(const LayerMask& variant, const LayerSpec& layer) {
         if (variant.heads.size() != static_cast<std::size_t>(layer.heads) ||
             variant.neurons.size() != static_cast<std::size_t>(layer.ffn))
-            throw Error(fmt::format("A variant of {} heads and {} neurons does not go with a layer of {} and {}",
-                                    variant.heads.size(), variant.neurons.size(), layer.heads, layer.ffn));
+            throw Error(
+                fmt::format("A variant of {} heads and {} neurons does not fit a layer of {} heads and {} neurons",
+                            variant.heads.size(), variant.neurons.size(), layer.heads, layer.ffn));
     }
 
     void checkLabels(std::span<const int> labels, int rows, std::int64_t classes) const {
         if (classes == 0)
-            throw Error("has no classifier: it tells no labels apart", m_model.card().path);
+            throw Error("has no classifier: it cannot predict labels", m_model.card().path);
         checkTargets(labels, rows, classes);
         if (std::ranges::any_of(labels, [](int label) { return label < 0; }))
             throw Error("Every row needs a label, and labels count from 0");
     }
 
-    void checkLmHead(const PlanEnds& ends) const {
-        if (ends.lmHead.out == 0)
-            throw Error("has no read-out (lm_head): no text can be scored", m_model.card().path);
+    void checkLmHead(const EmbeddingAndHead& weights) const {
+        if (weights.lmHead.out == 0)
+            throw Error("has no LM head (lm_head): texts cannot be scored", m_model.card().path);
     }
 
     const Model& m_model;

@@ -2,13 +2,13 @@
 
 #include "analysis/model/model.h"
 #include "analysis/running/runner.h"
-#include "backends/engine/open_options.h"
+#include "backends/engine/open_model.h"
 
 #include <memory>
 
 namespace secateur {
 
-/// Runs any model that analysis/model.h describes. @param model must outlive it
+/// The runner of a model. @param model must outlive it
 std::unique_ptr<const Runner> makeRunner(const Model& model, const OpenOptions& options);
 
 } // namespace secateur

@@ -1,19 +1,210 @@
 #include "backends/engine/open_model.h"
 
 #include "analysis/base/error.h"
-#include "backends/engine/checkpoint_model.h"
+#include "analysis/model/kernels.h"
+#include "analysis/model/model.h"
+#include "backends/engine/model_runner.h"
+#include "backends/formats/fingerprint.h"
 #include "backends/formats/formats.h"
 #include "backends/formats/hub_cache.h"
+#include "backends/formats/tensor_finder.h"
+#include "backends/formats/tensor_slots.h"
 #include "backends/kernels/machine_kernels.h"
 
+#include <ATen/ATen.h>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
 #include <filesystem>
+#include <map>
+#include <mutex>
 #include <new>
+#include <set>
 
 namespace secateur {
 
 namespace {
 
-/// Runs one opening; what the standard library throws on files becomes an Error.
+std::string commonestType(const std::vector<TensorSlot>& used) {
+    std::map<std::string_view, std::int64_t> elements;
+    for (const TensorSlot& slot : used)
+        elements[slot.entry->type->name] += slot.elements();
+    const auto most = std::ranges::max_element(elements, {}, [](const auto& item) { return item.second; });
+    return most == elements.end() ? std::string() : std::string(most->first);
+}
+
+/// A warning about tensors that nothing reads, if there are any.
+std::vector<std::string> unusedWarning(const Checkpoint& checkpoint, const std::vector<TensorSlot>& used,
+                                       std::span<const std::string_view> known) {
+    std::set<const TensorEntry*> read;
+    for (const TensorSlot& slot : used)
+        read.insert(slot.entry);
+    std::vector<std::string> unused;
+    for (const TensorEntry& entry : checkpoint.tensors()) {
+        const auto isThis = [&](std::string_view pattern) { return fits(entry.name, pattern); };
+        if (!read.contains(&entry) && std::ranges::none_of(known, isThis))
+            unused.push_back(entry.name);
+    }
+    if (unused.empty())
+        return {};
+    constexpr std::size_t shown = 3;
+    const std::size_t count = unused.size();
+    unused.resize(std::min(count, shown));
+    return {fmt::format("{} tensor{} ignored: {}{}", count, count == 1 ? " is" : "s are", fmt::join(unused, ", "),
+                        count > shown ? ", ..." : "")};
+}
+
+/// Converts rotary rows from consecutive pairs to half-rotation: row 2i + j of a head becomes row j * dim/2 + i.
+at::Tensor halfRotation(const at::Tensor& rows, int heads, int headDim) {
+    at::Tensor pairs = rows.reshape({heads, headDim / 2, 2, -1});
+    return pairs.transpose(1, 2).reshape(rows.sizes());
+}
+
+class CheckpointModel : public Model {
+public:
+    CheckpointModel(std::unique_ptr<const Checkpoint> checkpoint, CheckpointDescription description,
+                    const std::string& path, std::string_view format, std::shared_ptr<const Kernels> kernels,
+                    OpenOptions options)
+        : m_options(std::move(options))
+        , m_kernels(std::move(kernels))
+        , m_checkpoint(std::move(checkpoint))
+        , m_slots(*m_checkpoint, description, path)
+        , m_pairsRotaryRows(description.pairsRotaryRows)
+        , m_addsOneToNorms(description.addsOneToNorms) {
+        m_card.path = path;
+        m_card.format = format;
+        m_card.name = std::move(description.name);
+        m_card.spec = std::move(description.spec);
+        m_card.tokenizer = std::move(description.tokenizer);
+        describeTensors(description.unused);
+    }
+
+    const ModelCard& card() const override { return m_card; }
+
+    bool has(int layer, WeightName name) const override { return slot(layer, name).entry != nullptr; }
+
+    at::Tensor tensor(int layer, WeightName name) const override {
+        const TensorSlot found = slot(layer, name);
+        if (!found.entry)
+            throw Error(fmt::format("has no {}{}", title(name), layer < 0 ? "" : fmt::format(" in layer {}", layer)),
+                        m_card.path);
+        found.entry->file->checkWhole();
+        try {
+            return asHuggingFace(readSlot(found), layer, name);
+        } catch (const c10::Error& error) {
+            throw Error(error.what_without_backtrace(), found.entry->subject());
+        }
+    }
+
+    std::string place(int layer, WeightName name) const override {
+        const TensorSlot found = slot(layer, name);
+        return found.entry ? found.entry->subject() : std::string();
+    }
+
+    void expect(int layer, WeightName name) const override {
+        if (const TensorSlot found = slot(layer, name); found.entry)
+            found.entry->file->expect(found.bytes());
+    }
+
+    void release(int layer, WeightName name) const override {
+        if (const TensorSlot found = slot(layer, name); found.entry)
+            found.entry->file->release(found.bytes());
+    }
+
+    at::Tensor rows(int layer, WeightName name, std::span<const std::int64_t> indices) const override {
+        const TensorSlot found = slot(layer, name);
+        const bool isConverted = found.entry && found.entry->type->reading == StorageType::Reading::dequantised;
+        return isConverted ? readRows(found, indices) : Model::rows(layer, name, indices);
+    }
+
+    const Runner& runner() const override {
+        std::call_once(m_runnerMade, [this] { m_runner = makeRunner(*this, m_options); });
+        return *m_runner;
+    }
+
+    const Kernels& kernels() const override { return *m_kernels; }
+
+    void checkFiles() const override {
+        for (const auto& file : m_files)
+            file->checkWhole();
+    }
+
+    std::string fingerprint() const override {
+        std::call_once(m_fingerprintTaken, [this] {
+            m_fingerprint = fingerprintOf(*m_checkpoint);
+            checkFiles();
+        });
+        return m_fingerprint;
+    }
+
+private:
+    TensorSlot slot(int layer, WeightName name) const {
+        if (layer < -1 || layer >= m_card.spec.layerCount())
+            return {};
+        // With tied embeddings the LM head is the embedding, even if the file has an lm_head as well.
+        if (layer == -1 && name == WeightName::lmHead && m_card.spec.tiedEmbeddings)
+            name = WeightName::embedding;
+        return m_slots.slot(layer, name);
+    }
+
+    at::Tensor asHuggingFace(at::Tensor weight, int layer, WeightName name) const {
+        if (m_addsOneToNorms && isNorm(name))
+            return weight - 1;
+        if (!m_pairsRotaryRows || layer < 0)
+            return weight;
+        const LayerSpec& spec = m_card.spec.layers[static_cast<std::size_t>(layer)];
+        if (name == WeightName::query || name == WeightName::queryBias)
+            return halfRotation(weight, spec.heads, spec.headDim);
+        if (name == WeightName::key || name == WeightName::keyBias)
+            return halfRotation(weight, spec.kvHeads, spec.headDim);
+        return weight;
+    }
+
+    void describeTensors(std::span<const std::string_view> known) {
+        for (const TensorSlot& used : m_slots.used())
+            m_card.parameters += used.elements();
+        std::set<std::shared_ptr<const MappedFile>> files;
+        for (const TensorEntry& item : m_checkpoint->tensors()) {
+            m_card.bytes += static_cast<std::int64_t>(item.data.size());
+            files.insert(item.file);
+        }
+        m_files.assign(files.begin(), files.end());
+        m_card.dtype = commonestType(m_slots.used());
+        m_card.warnings = unusedWarning(*m_checkpoint, m_slots.used(), known);
+        if (m_card.spec.family == Family::decoder && !has(-1, WeightName::lmHead))
+            m_card.warnings.emplace_back(
+                "there is no LM head (lm_head): weights can be measured, but texts cannot be scored");
+    }
+
+    OpenOptions m_options;
+    std::shared_ptr<const Kernels> m_kernels;
+    std::unique_ptr<const Checkpoint> m_checkpoint;
+    TensorSlots m_slots;
+    std::vector<std::shared_ptr<const MappedFile>> m_files;
+    bool m_pairsRotaryRows;
+    bool m_addsOneToNorms;
+    ModelCard m_card;
+    mutable std::once_flag m_fingerprintTaken;
+    mutable std::string m_fingerprint;
+    mutable std::once_flag m_runnerMade;
+    mutable std::unique_ptr<const Runner> m_runner;
+};
+
+} // namespace
+
+std::shared_ptr<const Model> modelFrom(std::unique_ptr<const Checkpoint> checkpoint, const std::string& path,
+                                       std::string_view format, std::shared_ptr<const Kernels> kernels,
+                                       const OpenOptions& options) {
+    CheckpointDescription description = checkpoint->describe();
+    return std::make_shared<CheckpointModel>(std::move(checkpoint), std::move(description), path, format,
+                                             std::move(kernels), options);
+}
+
+namespace {
+
+/// Opens something, and translates exceptions of the standard library to Error.
 template <typename Work>
 auto opening(const std::string& path, Work work) {
     try {
@@ -21,7 +212,7 @@ auto opening(const std::string& path, Work work) {
     } catch (const std::filesystem::filesystem_error& error) {
         throw Error(error.code().message(), error.path1().empty() ? path : error.path1().string());
     } catch (const std::bad_alloc&) {
-        throw Error("needs more memory to open than there is", path);
+        throw Error("cannot be opened: there is not enough memory", path);
     }
 }
 

@@ -1,8 +1,7 @@
 #pragma once
 
-#include "analysis/model/model.h"
 #include "analysis/base/progress.h"
-#include "backends/engine/open_options.h"
+#include "analysis/model/model.h"
 
 #include <cstdint>
 #include <memory>
@@ -11,24 +10,32 @@
 
 namespace secateur {
 
+/// Options for running a model.
+struct OpenOptions {
+    std::string device = "cpu";    ///< "cpu", "cuda" or "cuda:N"
+    std::int64_t memoryBudget = 0; ///< maximum bytes of converted weights on the device; 0 = half of the free memory
+                                   ///< on the CPU, no limit on other devices
+    bool plain = false;            ///< use ATen only, as the reference that tests compare the CPU loops with
+};
+
 /// Opens a directory or a file in one of the formats of formats.h: a Hugging Face directory (config.json with
-/// safetensors or PyTorch weights, sharded or not), a file of such weights beside its config.json, a .gguf file or a
-/// directory that holds one model of them; a repository's folder in the hub's cache stands for its snapshot. Reads
-/// headers only: weights are mapped and read when asked for.
+/// safetensors or PyTorch weights, sharded or not), a file of such weights next to its config.json, a .gguf file or a
+/// directory with one model in .gguf files. A repository's folder in the hub's cache stands for its snapshot. Finds
+/// every tensor and checks its shape; weights are mapped and read on demand.
 /// @throws Error naming the file, the place in it and the reason, or the device; Cancelled
 std::shared_ptr<const Model> openModel(const std::string& path, const Progress& progress = {},
                                        const OpenOptions& options = {});
 
-/// A tensor as a file lists it.
+/// A tensor in a file.
 struct TensorInfo {
     std::string name;
-    std::string dtype;               ///< as the format calls it: "BF16", "Q4_1"
-    std::vector<std::int64_t> shape; ///< slowest dimension first, whatever the format's own order
+    std::string dtype;               ///< the format's name of the type: "BF16", "Q4_1"
+    std::vector<std::int64_t> shape; ///< slowest dimension first, in every format
     std::int64_t bytes = 0;
-    std::string file; ///< the file it lies in, without directory
+    std::string file; ///< name of the file, without directory
 };
 
-/// Everything in the checkpoint's directory of tensors, by name, whether the architecture is known or not.
+/// All tensors of a checkpoint by name, of known and unknown architectures.
 /// @throws Error
 std::vector<TensorInfo> listTensors(const std::string& path);
 

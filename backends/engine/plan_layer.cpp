@@ -1,15 +1,104 @@
 #include "backends/engine/plan_layer.h"
 
-#include "backends/engine/weight_reader.h"
+#include "analysis/running/scalar_type.h"
 
 #include <ATen/ATen.h>
 
 #include <algorithm>
 #include <numeric>
+#include <optional>
+#include <vector>
 
 namespace secateur {
 
 namespace {
+
+/// Reads and converts the weights of one layer (-1 = of the model as a whole), and counts their bytes.
+class WeightReader {
+public:
+    WeightReader(const Model& model, int layer, const Conversion& conversion);
+
+    /// In the stored type. @throws Error if there is none
+    at::Tensor weight(WeightName name) const;
+    /// Float32 on the device; undefined if the model has none.
+    at::Tensor vector(WeightName name) const;
+    /// A norm; without weight if the model has none.
+    Norm norm(WeightName weight, std::optional<WeightName> bias = {}, double scale = 1) const;
+    /// Concatenates matrices along their outputs, multiplied by `scale`; biases likewise, with zeros for missing ones.
+    Linear linear(const std::vector<at::Tensor>& weights, const std::vector<at::Tensor>& biases, double scale = 1);
+
+    std::int64_t bytes() const { return m_bytes; }
+
+private:
+    at::ScalarType type() const;
+
+    const Model& m_model;
+    int m_layer;
+    Conversion m_conversion;
+    std::int64_t m_bytes = 0;
+};
+
+WeightReader::WeightReader(const Model& model, int layer, const Conversion& conversion)
+    : m_model(model)
+    , m_layer(layer)
+    , m_conversion(conversion) {}
+
+at::ScalarType WeightReader::type() const {
+    return scalarTypeOf(m_conversion.type);
+}
+
+at::Tensor WeightReader::weight(WeightName name) const {
+    return m_model.tensor(m_layer, name);
+}
+
+at::Tensor WeightReader::vector(WeightName name) const {
+    if (!m_model.has(m_layer, name))
+        return {};
+    return m_model.tensor(m_layer, name).to(m_conversion.device, at::kFloat);
+}
+
+Norm WeightReader::norm(WeightName name, std::optional<WeightName> biasOf, double scale) const {
+    const ModelSpec& spec = m_model.spec();
+    at::Tensor weight = vector(name);
+    if (!weight.defined())
+        return {};
+    at::Tensor bias = biasOf ? vector(*biasOf) : at::Tensor();
+    if (spec.normWeightOffset != 0)
+        weight = weight + spec.normWeightOffset;
+    if (scale != 1) {
+        weight = weight * scale;
+        bias = bias.defined() ? bias * scale : bias;
+    }
+    return {spec.norm, spec.normEpsilon, weight.contiguous(), bias.defined() ? bias.contiguous() : bias};
+}
+
+Linear WeightReader::linear(const std::vector<at::Tensor>& weights, const std::vector<at::Tensor>& biases,
+                            double scale) {
+    std::vector<at::Tensor> parts;
+    for (const at::Tensor& weight : weights)
+        parts.push_back(scale == 1 ? weight.to(m_conversion.device, type())
+                                   : (weight.to(m_conversion.device, at::kFloat) * scale).to(type()));
+    const at::Tensor whole = parts.size() == 1 ? parts.front() : at::cat(parts);
+    Linear made;
+    made.out = whole.size(0);
+    made.in = whole.size(1);
+    if (m_conversion.form == WeightForm::plain || whole.numel() == 0)
+        made.weight = whole;
+    else if (m_conversion.form == WeightForm::packed)
+        made.packed = std::make_shared<PackedMatrix>(whole);
+    else
+        made.transposed = std::make_shared<PackedMatrix>(whole.t());
+    const PackedMatrix* packed = made.packed ? made.packed.get() : made.transposed.get();
+    m_bytes += packed ? packed->bytes() : whole.numel() * whole.element_size();
+    if (std::ranges::none_of(biases, [](const at::Tensor& bias) { return bias.defined(); }))
+        return made;
+    std::vector<at::Tensor> all;
+    for (std::size_t i = 0; i < biases.size(); ++i)
+        all.push_back(biases[i].defined() ? biases[i]
+                                          : at::zeros({parts[i].size(0)}, parts[i].options().dtype(at::kFloat)));
+    made.bias = scale == 1 ? at::cat(all) : at::cat(all) * scale;
+    return made;
+}
 
 using enum WeightName;
 using Indices = std::vector<std::int64_t>;
@@ -22,7 +111,7 @@ Indices kept(const std::vector<bool>& flags) {
     return indices;
 }
 
-/// Rows of whole heads: [heads * headDim, ...] -> those of the chosen ones.
+/// The rows of some heads of [heads * headDim, ...].
 at::Tensor headRows(const at::Tensor& weight, int headDim, const Indices& heads) {
     if (!weight.defined() || static_cast<std::int64_t>(heads.size()) * headDim == weight.size(0))
         return weight;
@@ -42,7 +131,7 @@ public:
     LayerBuilder(const Model& model, int layer, const LayerMask& mask, const Conversion& conversion)
         : m_spec(model.spec())
         , m_mask(mask)
-        , m_read(model, layer, conversion) {
+        , m_reader(model, layer, conversion) {
         m_made.spec = m_spec.layers[static_cast<std::size_t>(layer)];
     }
 
@@ -53,12 +142,12 @@ public:
         }
         attention();
         mlp();
-        m_made.bytes = m_read.bytes();
+        m_made.bytes = m_reader.bytes();
         return std::move(m_made);
     }
 
 private:
-    /// What attention's update is multiplied by; 0 = attention is gone.
+    /// Factor of the attention update; 0 = there is no attention.
     double alpha() const {
         const LayerSpec& spec = m_made.spec;
         if (m_mask.attention == AttentionCut::drop || spec.attention == AttentionKind::none)
@@ -72,24 +161,25 @@ private:
         const bool readsNorm = m_spec.normPlace == NormPlace::parallel && spec.ffn > 0 && m_mask.mlp;
         const double scale = alpha();
         if (m_spec.normPlace == NormPlace::after)
-            m_made.attentionPostNorm = m_read.norm(attentionPostNorm, attentionPostNormBias);
+            m_made.attentionPostNorm = m_reader.norm(attentionPostNorm, attentionPostNormBias);
         if (scale == 0) {
             spec.attention = AttentionKind::none;
             if (readsNorm)
-                m_made.attentionNorm = m_read.norm(attentionNorm, attentionNormBias);
+                m_made.attentionNorm = m_reader.norm(attentionNorm, attentionNormBias);
             return;
         }
         if (m_mask.attention == AttentionCut::bypassQk && spec.attention == AttentionKind::full)
             spec.attention = AttentionKind::valueOnly;
-        m_made.attentionNorm = m_read.norm(attentionNorm, attentionNormBias);
-        // Where a norm follows, it would undo alpha: the norm's weight takes it.
-        const bool isNormed = m_spec.normPlace == NormPlace::sandwich;
-        if (isNormed)
-            m_made.attentionPostNorm = m_read.norm(attentionPostNorm, attentionPostNormBias, scale);
+        m_made.attentionNorm = m_reader.norm(attentionNorm, attentionNormBias);
+        // A sandwich norm would undo alpha, so alpha goes into the norm's weight.
+        const bool hasPostNorm = m_spec.normPlace == NormPlace::sandwich;
+        if (hasPostNorm)
+            m_made.attentionPostNorm = m_reader.norm(attentionPostNorm, attentionPostNormBias, scale);
         if (spec.attention == AttentionKind::linear)
-            m_made.output = m_read.linear({m_read.weight(output)}, {m_read.vector(outputBias)}, isNormed ? 1 : scale);
+            m_made.output =
+                m_reader.linear({m_reader.weight(output)}, {m_reader.vector(outputBias)}, hasPostNorm ? 1 : scale);
         else
-            heads(isNormed ? 1 : scale);
+            heads(hasPostNorm ? 1 : scale);
     }
 
     void heads(double scale) {
@@ -107,26 +197,27 @@ private:
         }
         m_made.groupBegin.push_back(static_cast<int>(m_made.keptHeads.size()));
         const int dim = spec.headDim;
-        at::Tensor out = headColumns(m_read.weight(output), dim, queryHeads);
+        at::Tensor out = headColumns(m_reader.weight(output), dim, queryHeads);
         if (spec.attention == AttentionKind::valueOnly) {
             out = foldedOutput(out, kvHeads.size());
-            m_made.projections = m_read.linear({headRows(m_read.weight(value), dim, kvHeads)},
-                                               {headRows(m_read.vector(valueBias), dim, kvHeads)});
+            m_made.projections = m_reader.linear({headRows(m_reader.weight(value), dim, kvHeads)},
+                                                 {headRows(m_reader.vector(valueBias), dim, kvHeads)});
         } else {
-            m_made.queryNorm = m_read.norm(queryNorm);
-            m_made.keyNorm = m_read.norm(keyNorm);
-            m_made.projections = m_read.linear(
-                {headRows(m_read.weight(query), dim, queryHeads), headRows(m_read.weight(key), dim, kvHeads),
-                 headRows(m_read.weight(value), dim, kvHeads)},
-                {headRows(m_read.vector(queryBias), dim, queryHeads), headRows(m_read.vector(keyBias), dim, kvHeads),
-                 headRows(m_read.vector(valueBias), dim, kvHeads)});
+            m_made.queryNorm = m_reader.norm(queryNorm);
+            m_made.keyNorm = m_reader.norm(keyNorm);
+            m_made.projections = m_reader.linear(
+                {headRows(m_reader.weight(query), dim, queryHeads), headRows(m_reader.weight(key), dim, kvHeads),
+                 headRows(m_reader.weight(value), dim, kvHeads)},
+                {headRows(m_reader.vector(queryBias), dim, queryHeads),
+                 headRows(m_reader.vector(keyBias), dim, kvHeads), headRows(m_reader.vector(valueBias), dim, kvHeads)});
         }
-        m_made.output = m_read.linear({out}, {m_read.vector(outputBias)}, scale);
+        m_made.output = m_reader.linear({out}, {m_reader.vector(outputBias)}, scale);
         spec.heads = static_cast<int>(queryHeads.size());
         spec.kvHeads = static_cast<int>(kvHeads.size());
     }
 
-    /// The columns of a group's heads, which all read the same value, summed (methods.md 7, GQA fold).
+    /// Sums the columns of each group's heads, which all read the same value (see Bypass of queries and keys in
+    /// resources/manual/strategies.md).
     at::Tensor foldedOutput(const at::Tensor& out, std::size_t groups) const {
         std::vector<at::Tensor> folded;
         const std::int64_t dim = m_made.spec.headDim;
@@ -141,27 +232,27 @@ private:
     void mlp() {
         LayerSpec& spec = m_made.spec;
         if (m_spec.normPlace == NormPlace::after && spec.ffn > 0)
-            m_made.mlpPostNorm = m_read.norm(mlpPostNorm, mlpPostNormBias);
+            m_made.mlpPostNorm = m_reader.norm(mlpPostNorm, mlpPostNormBias);
         m_made.hasMlp = spec.ffn > 0 && m_mask.mlp;
         if (!m_made.hasMlp)
             return;
-        m_made.mlpNorm = m_read.norm(mlpNorm, mlpNormBias);
+        m_made.mlpNorm = m_reader.norm(mlpNorm, mlpNormBias);
         if (m_spec.normPlace == NormPlace::sandwich)
-            m_made.mlpPostNorm = m_read.norm(mlpPostNorm, mlpPostNormBias);
+            m_made.mlpPostNorm = m_reader.norm(mlpPostNorm, mlpPostNormBias);
         const Indices neurons = kept(m_mask.neurons);
-        const auto rows = [&](WeightName which) { return headRows(m_read.weight(which), 1, neurons); };
-        const auto entries = [&](WeightName which) { return headRows(m_read.vector(which), 1, neurons); };
+        const auto rows = [&](WeightName name) { return headRows(m_reader.weight(name), 1, neurons); };
+        const auto entries = [&](WeightName name) { return headRows(m_reader.vector(name), 1, neurons); };
         if (m_spec.gatedMlp)
-            m_made.gateUp = m_read.linear({rows(gate), rows(up)}, {entries(gateBias), entries(upBias)});
+            m_made.gateUp = m_reader.linear({rows(gate), rows(up)}, {entries(gateBias), entries(upBias)});
         else
-            m_made.gateUp = m_read.linear({rows(up)}, {entries(upBias)});
-        m_made.down = m_read.linear({headColumns(m_read.weight(down), 1, neurons)}, {m_read.vector(downBias)});
+            m_made.gateUp = m_reader.linear({rows(up)}, {entries(upBias)});
+        m_made.down = m_reader.linear({headColumns(m_reader.weight(down), 1, neurons)}, {m_reader.vector(downBias)});
         spec.ffn = static_cast<int>(neurons.size());
     }
 
     const ModelSpec& m_spec;
     const LayerMask& m_mask;
-    WeightReader m_read;
+    WeightReader m_reader;
     PlanLayer m_made;
 };
 
@@ -171,23 +262,23 @@ PlanLayer makePlanLayer(const Model& model, int layer, const LayerMask& mask, co
     return LayerBuilder(model, layer, mask, conversion).make();
 }
 
-PlanEnds makePlanEnds(const Model& model, const Conversion& conversion) {
-    WeightReader read(model, -1, conversion);
+EmbeddingAndHead makeEmbeddingAndHead(const Model& model, const Conversion& conversion) {
+    WeightReader reader(model, -1, conversion);
     const auto linear = [&](WeightName weight, WeightName bias) {
-        return model.has(-1, weight) ? read.linear({read.weight(weight)}, {read.vector(bias)}) : Linear();
+        return model.has(-1, weight) ? reader.linear({reader.weight(weight)}, {reader.vector(bias)}) : Linear();
     };
-    PlanEnds ends;
-    ends.positionEmbedding = read.vector(positionEmbedding);
-    ends.typeEmbedding = read.vector(typeEmbedding);
-    ends.embeddingNorm = read.norm(embeddingNorm, embeddingNormBias);
-    ends.embeddingProjection = linear(embeddingProjection, embeddingProjectionBias);
-    ends.finalNorm = read.norm(finalNorm, finalNormBias);
-    ends.lmHead = linear(lmHead, lmHeadBias);
-    ends.pooler = linear(pooler, poolerBias);
-    ends.classifierDense = linear(classifierDense, classifierDenseBias);
-    ends.classifier = linear(classifier, classifierBias);
-    ends.bytes = read.bytes();
-    return ends;
+    EmbeddingAndHead weights;
+    weights.positionEmbedding = reader.vector(positionEmbedding);
+    weights.typeEmbedding = reader.vector(typeEmbedding);
+    weights.embeddingNorm = reader.norm(embeddingNorm, embeddingNormBias);
+    weights.embeddingProjection = linear(embeddingProjection, embeddingProjectionBias);
+    weights.finalNorm = reader.norm(finalNorm, finalNormBias);
+    weights.lmHead = linear(lmHead, lmHeadBias);
+    weights.pooler = linear(pooler, poolerBias);
+    weights.classifierDense = linear(classifierDense, classifierDenseBias);
+    weights.classifier = linear(classifier, classifierBias);
+    weights.bytes = reader.bytes();
+    return weights;
 }
 
 std::int64_t expectedBytes(const ModelSpec& spec, int layer, const LayerMask& mask, ComputeType type) {

@@ -4,7 +4,8 @@
 
 namespace secateur {
 
-/// Whether the weights of two plans of one model stay in memory while runs of both take turns.
+/// Whether the weights of two plans of one model fit the memory budget together, so that alternating runs of both read
+/// them once.
 bool stayTogether(const Plan& a, const Plan& b);
 
 } // namespace secateur

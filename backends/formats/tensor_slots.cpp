@@ -1,7 +1,7 @@
 #include "backends/formats/tensor_slots.h"
 
 #include "analysis/base/error.h"
-#include "analysis/model/spec_tensors.h"
+#include "analysis/model/model.h"
 
 #include <ATen/ATen.h>
 #include <fmt/format.h>

@@ -1,9 +1,7 @@
-#include "backends/kernels/amx_gram_products.h"
 
-#include "backends/kernels/amx_factors.h"
 #include "backends/kernels/amx_products.h"
+#include "backends/kernels/parallel_loops.h"
 #include "backends/kernels/rounding.h"
-#include "backends/kernels/share_out.h"
 
 #include <ATen/ATen.h>
 
@@ -11,7 +9,7 @@ namespace secateur::amx {
 
 namespace {
 
-/// A source rounded to bfloat16, as both factors of its Gram matrix.
+/// A source rounded to bfloat16, packed as both factors of its Gram matrix.
 class RoundedSource {
 public:
     RoundedSource(const at::Tensor& source, const at::Tensor& gain)
@@ -19,7 +17,7 @@ public:
         , m_right(Side::right, source.size(0), source.size(1)) {
         for (at::Tensor* sums : {&m_rows.squares, &m_rows.rounded, &m_rows.lost})
             *sums = at::empty({source.size(0)}, at::kDouble);
-        // Some rows at a time: they are packed from the second cache.
+        // Some rows at a time: they are packed from the L2 cache.
         constexpr std::int64_t atOnce = widthOf(Side::right);
         forEachRow(m_right.factor().strips, atOnce * source.size(1), [&](std::int64_t strip) {
             const std::int64_t first = strip * atOnce;
@@ -39,7 +37,7 @@ public:
     const Rows& rows() const { return m_rows; }
     Pair pair() const { return {m_left.factor(), m_right.factor()}; }
 
-    /// What rounding may add to the square of an inner product of rows of two tiles, as a mean over roundings.
+    /// Upper bound of the variance that rounding adds to an inner product of rows of two tiles.
     double variance(std::int64_t a, std::int64_t b) const {
         const double* squares = m_tileSquares.data_ptr<double>();
         const double* lost = m_tileLost.data_ptr<double>();
@@ -53,9 +51,9 @@ private:
         return padded.view({-1, tileWidth}).amax(1);
     }
 
-    /// The mean over columns of what two rows have there: 1 / columns where all are alike, more where few dominate.
+    /// Sum of squares of the columns' shares of the total: 1 / columns if all columns are alike, more if few dominate.
     static double spreadOf(const at::Tensor& source, const at::Tensor& gain) {
-        constexpr std::int64_t apart = 61; // rows: some tell enough
+        constexpr std::int64_t apart = 61; // a sample of rows is enough
         at::Tensor squares = columnSquares(source.slice(0, 0, source.size(0), apart));
         if (gain.defined())
             squares = squares * gain.square();
@@ -76,10 +74,10 @@ void clearDiagonal(float* tile) {
         tile[i * tileWidth + i] = 0;
 }
 
-/// Sums over tiles of each block of rows and, last, over all: values, and what rounding makes of them.
+/// Sums over the tiles of each block of rows and, last, of all rows: values and their variances by rounding.
 class Sums {
 public:
-    /// @param numbers [2, blocks + 1] float64, which are added to
+    /// @param numbers [2, blocks + 1] float64, accumulated into
     Sums(const at::Tensor& numbers, std::int64_t tilesInBlock)
         : m_numbers(numbers.data_ptr<double>())
         , m_all(numbers.size(1) - 1)
@@ -102,7 +100,7 @@ private:
     std::int64_t m_tilesInBlock;
 };
 
-/// Two sources of one shape, whose Gram matrices are multiplied number by number.
+/// Two sources of one shape, whose Gram matrices are multiplied element by element.
 class TwoSources {
 public:
     TwoSources(const at::Tensor& query, const at::Tensor& key, const at::Tensor& gain)
@@ -116,8 +114,8 @@ public:
     const Rows& key() const { return m_key.rows(); }
     const Blocks& blocks() const { return m_blocks; }
 
-    /// What different rows have in common, of one block.
-    /// @param products of two blocks, to work with
+    /// Adds the terms of different rows of one block.
+    /// @param products scratch for the products of two blocks
     void addBlock(std::int64_t index, float* products, Sums sums) const {
         const Block& block = m_blocks.at(index);
         float* ofKeys = products + m_blocks.floats();
@@ -136,7 +134,7 @@ private:
             clearDiagonal(query);
             clearDiagonal(key);
         }
-        // A tile stands for itself and for its transpose; the two are rounded alike.
+        // A tile off the diagonal also counts for its transpose, with the same rounding errors.
         const double times = i == j ? 1 : 2;
         const TileSums tile = sumsOf(query, key);
         const double variance = m_query.variance(i, j) * tile.second + m_key.variance(i, j) * tile.first;
@@ -150,14 +148,14 @@ private:
     Blocks m_blocks;
 };
 
-/// Sums over each block of rows and, last, over all.
+/// Sums over each block of rows and, last, over all rows.
 at::Tensor overBlocks(const at::Tensor& ofRows, std::int64_t blocks) {
     return at::cat({ofRows.view({blocks, -1}).sum(1), ofRows.sum().view({1})});
 }
 
-/// Of what rounding adds to numbers, the part that goes with the numbers, as a multiple of them: products of different
-/// rows are off by the sum of theirs on average. For normal numbers -1.4 times what is lost.
-at::Tensor pullOfRounding(const Rows& rows, std::int64_t blocks) {
+/// The part of rounding errors that is proportional to the numbers, as a factor. On average a product of different rows
+/// is off by the sum of their factors. For normally distributed numbers it is -1.4 times the lost share.
+at::Tensor roundingBias(const Rows& rows, std::int64_t blocks) {
     return overBlocks(rows.rounded - rows.squares - rows.lost, blocks) / (2 * overBlocks(rows.squares, blocks));
 }
 
@@ -181,16 +179,16 @@ GramInnerProducts gramInnerProducts(const at::Tensor& query, const at::Tensor& k
     const std::int64_t atOnce = 32 * std::int64_t{at::get_num_threads()};
     for (std::int64_t first = 0; first < count; first += atOnce) {
         between();
-        shareOut(std::min(atOnce, count - first), 2 * sources.blocks().floats(),
-                 [&](std::int64_t index, float* products) {
-                     sources.addBlock(first + index, products, Sums(sums[first + index], tilesInBlock));
-                 });
+        forEachTask(std::min(atOnce, count - first), 2 * sources.blocks().floats(),
+                    [&](std::int64_t index, float* products) {
+                        sources.addBlock(first + index, products, Sums(sums[first + index], tilesInBlock));
+                    });
     }
     const at::Tensor all = sums.sum(0);
     const Rows& q = sources.query();
     const Rows& k = sources.key();
     const at::Tensor independent = overBlocks(q.squares * k.squares, blocks);
-    const at::Tensor factor = 1 - 2 * (pullOfRounding(q, blocks) + pullOfRounding(k, blocks));
+    const at::Tensor factor = 1 - 2 * (roundingBias(q, blocks) + roundingBias(k, blocks));
     return {independent + all[0] * factor, independent, all[1],
             overBlocks(q.lost * k.squares + q.squares * k.lost, blocks)};
 }

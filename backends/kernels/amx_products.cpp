@@ -1,19 +1,72 @@
 #include "backends/kernels/amx_products.h"
 
-#include "backends/kernels/amx_factors.h"
+#include "backends/kernels/parallel_loops.h"
 #include "backends/kernels/rounding.h"
-#include "backends/kernels/share_out.h"
 
 #include <ATen/ATen.h>
 
-#include <sys/syscall.h>
-#include <unistd.h>
-
 #include <algorithm>
 #include <cstring>
+#include <sys/syscall.h>
+#include <unistd.h>
 #include <vector>
 
 namespace secateur::amx {
+
+Packed::Packed(Side side, std::int64_t width, std::int64_t terms)
+    : m_factor{nullptr, side, parts(width, widthOf(side)), parts(terms, stepDepth)} {
+    constexpr std::int64_t alignment = 64;
+    m_memory = at::empty({m_factor.bytes() + alignment}, at::kByte);
+    const auto place = static_cast<std::int64_t>(reinterpret_cast<std::uintptr_t>(m_memory.data_ptr()));
+    m_factor.pieces = static_cast<std::byte*>(m_memory.data_ptr()) + (alignment - place % alignment) % alignment;
+}
+
+Packed::Packed(const at::Tensor& matrix, Side side)
+    : Packed(side, matrix.size(0), matrix.size(1)) {
+    // The inner loop follows the contiguous dimension of the source.
+    if (matrix.stride(1) == 1)
+        forEachRow(m_factor.strips, widthOf(side) * matrix.size(1), [&](std::int64_t strip) {
+            for (std::int64_t step = 0; step < m_factor.steps; ++step)
+                fillPiece(matrix, strip, step, m_factor.piece(strip, step));
+        });
+    else
+        forEachRow(m_factor.steps, stepDepth * matrix.size(0), [&](std::int64_t step) {
+            for (std::int64_t strip = 0; strip < m_factor.strips; ++strip)
+                fillPiece(matrix, strip, step, m_factor.piece(strip, step));
+        });
+}
+
+void Packed::fill(const at::Tensor& rows, std::int64_t first) {
+    for (std::int64_t strip = 0; strip < parts(rows.size(0), widthOf(m_factor.side)); ++strip)
+        for (std::int64_t step = 0; step < m_factor.steps; ++step)
+            fillPiece(rows, strip, step, m_factor.piece(first + strip, step));
+}
+
+void Packed::fillPiece(const at::Tensor& matrix, std::int64_t strip, std::int64_t step, std::byte* piece) const {
+    const bool termsAdjacent = matrix.stride(1) == 1;
+    const std::int64_t width = widthOf(m_factor.side);
+    const std::int64_t row = strip * width;
+    const std::int64_t term = step * stepDepth;
+    const auto* numbers = static_cast<const std::uint16_t*>(matrix.data_ptr());
+    pack({numbers + row * matrix.stride(0) + term * matrix.stride(1), matrix.stride(termsAdjacent ? 0 : 1),
+          termsAdjacent, std::min(width, matrix.size(0) - row), std::min(stepDepth, matrix.size(1) - term)},
+         m_factor.side, piece);
+}
+
+Blocks::Blocks(const Factor& left, const Factor& right, bool isSymmetric)
+    : m_left(left.strips)
+    , m_right(right.strips) {
+    // Several blocks per thread, so that all threads finish at about the same time.
+    const std::int64_t threads = at::in_parallel_region() ? 1 : at::get_num_threads();
+    while (m_width > widthOf(Side::right) && rows() * columns() < 4 * threads)
+        m_width /= 2;
+    for (std::int64_t row = 0; row < rows(); ++row)
+        for (std::int64_t column = 0; column < (isSymmetric ? row + 1 : columns()); ++column)
+            m_blocks.push_back(
+                {row * atOnce(Side::left), std::min(atOnce(Side::left), m_left - row * atOnce(Side::left)),
+                 column * atOnce(Side::right), std::min(atOnce(Side::right), m_right - column * atOnce(Side::right)),
+                 isSymmetric && row == column});
+}
 
 namespace {
 
@@ -21,10 +74,10 @@ bool hasUnitStride(const at::Tensor& matrix) {
     return matrix.stride(-1) == 1 || matrix.stride(-2) == 1;
 }
 
-/// Rows as both factors of their Gram matrix.
+/// Rows, packed as both factors of their Gram matrix.
 class PackedRows {
 public:
-    /// @param low what `high` leaves of them; undefined where it leaves nothing
+    /// @param low the lower halves; undefined if there are none
     PackedRows(const at::Tensor& high, const at::Tensor& low) {
         const Pair pair = add(high);
         m_pairs = {pair};
@@ -35,7 +88,7 @@ public:
         m_pairs.push_back({pair.left, lower.right});
     }
 
-    /// Without that of the two lower halves.
+    /// The pairs to multiply, without that of the two lower halves.
     std::span<const Pair> pairs() const { return m_pairs; }
 
 private:
@@ -48,7 +101,7 @@ private:
     std::vector<Pair> m_pairs;
 };
 
-/// Copies the products of a block to where they belong, without what fills strips up.
+/// Copies the products of a block to their places in the matrix, without the padding of strips.
 void unpack(const float* products, const Block& block, const at::Tensor& to) {
     forEachTile(block, [&](std::int64_t row, std::int64_t column, std::int64_t begin) {
         const float* from = products + begin;
@@ -56,14 +109,14 @@ void unpack(const float* products, const Block& block, const at::Tensor& to) {
         float* place = to.data_ptr<float>() + row * to.stride(0) + column;
         for (std::int64_t i = 0; i < std::min(tileWidth, to.size(0) - row); ++i, place += to.stride(0)) {
             if (columns == tileWidth)
-                std::memcpy(place, from + i * tileWidth, tileWidth * sizeof(float)); // without a call
+                std::memcpy(place, from + i * tileWidth, tileWidth * sizeof(float)); // fixed size: inlined
             else
                 std::copy_n(from + i * tileWidth, columns, place);
         }
     });
 }
 
-/// What lies above the diagonal, from what lies below it.
+/// Fills the elements above the diagonal from those below it.
 void mirror(const Block& block, const at::Tensor& square) {
     const std::int64_t row = block.left * widthOf(Side::left);
     const std::int64_t column = block.right * widthOf(Side::right);
@@ -76,12 +129,11 @@ void mirror(const Block& block, const at::Tensor& square) {
             numbers[j * stride + i] = numbers[i * stride + j];
 }
 
-/// By all threads.
-/// @param to [rows, rows] float32
+/// A Gram matrix by all threads. @param to [rows, rows] float32
 void wideGram(const at::Tensor& high, const at::Tensor& low, const at::Tensor& to) {
     const PackedRows packed(high, low);
     const Blocks blocks(packed.pairs().front().left, packed.pairs().front().right, true);
-    shareOut(blocks.count(), blocks.floats(), [&](std::int64_t index, float* products) {
+    forEachTask(blocks.count(), blocks.floats(), [&](std::int64_t index, float* products) {
         const Block& block = blocks.at(index);
         multiply(packed.pairs(), block, false, products);
         unpack(products, block, to);
@@ -89,7 +141,7 @@ void wideGram(const at::Tensor& high, const at::Tensor& low, const at::Tensor& t
     });
 }
 
-/// By one thread, in one block. Some terms are packed at a time: they stay in the second cache.
+/// A Gram matrix by one thread, in one block. Some terms are packed at a time: they stay in the L2 cache.
 void narrowGram(const at::Tensor& high, const at::Tensor& low, const at::Tensor& to) {
     constexpr std::int64_t atOnce = 512;
     const std::int64_t size = high.size(0);
@@ -139,7 +191,7 @@ at::Tensor grams(const at::Tensor& high, const at::Tensor& low, std::int64_t blo
         return rows.defined() ? rows.narrow(0, i * size, size) : rows;
     };
     const auto gram = size > Blocks::widest ? wideGram : narrowGram;
-    // Wide ones by all threads, one after the other.
+    // Wide ones one after the other, each by all threads.
     at::parallel_for(0, blocks, size > Blocks::widest ? blocks : 1, [&](std::int64_t begin, std::int64_t end) {
         for (std::int64_t i = begin; i < end; ++i)
             gram(block(high, i), block(low, i), result[i]);
@@ -148,7 +200,7 @@ at::Tensor grams(const at::Tensor& high, const at::Tensor& low, std::int64_t blo
 }
 
 double squaredNorm(std::span<const std::pair<at::Tensor, at::Tensor>> pairs, const std::function<void()>& between) {
-    std::vector<std::pair<at::Tensor, Packed>> known; // a half may be in two pairs
+    std::vector<std::pair<at::Tensor, Packed>> known; // a tensor may occur in two pairs
     const auto factorOf = [&](const at::Tensor& rows, Side side) {
         const auto found = std::ranges::find_if(
             known, [&](const auto& entry) { return entry.first.is_same(rows) && entry.second.factor().side == side; });
@@ -165,12 +217,13 @@ double squaredNorm(std::span<const std::pair<at::Tensor, at::Tensor>> pairs, con
     const std::int64_t atOnce = 32 * std::int64_t{at::get_num_threads()};
     for (std::int64_t first = 0; first < blocks.count(); first += atOnce) {
         between();
-        shareOut(std::min(atOnce, blocks.count() - first), blocks.floats(), [&](std::int64_t index, float* products) {
-            const Block& block = blocks.at(first + index);
-            multiply(factors, block, false, products);
-            squares.data_ptr<double>()[first + index] =
-                sumOfSquares(products, block.leftCount * block.rightCount * productFloats);
-        });
+        forEachTask(std::min(atOnce, blocks.count() - first), blocks.floats(),
+                    [&](std::int64_t index, float* products) {
+                        const Block& block = blocks.at(first + index);
+                        multiply(factors, block, false, products);
+                        squares.data_ptr<double>()[first + index] =
+                            sumOfSquares(products, block.leftCount * block.rightCount * productFloats);
+                    });
     }
     return squares.sum().item<double>();
 }

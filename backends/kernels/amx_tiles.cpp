@@ -12,7 +12,7 @@ namespace {
 
 constexpr int rowBytes = 64; // of a tile: 16 numbers of float32, 16 pairs of bfloat16
 
-/// As the processor reads it: four tiles whole.
+/// The processor's tile configuration: four full tiles.
 struct alignas(64) Configuration {
     std::uint8_t palette = 1;
     std::uint8_t firstRow = 0;
@@ -27,7 +27,7 @@ __mmask32 firstOf(std::int64_t count) {
     return count >= 32 ? ~__mmask32{0} : (__mmask32{1} << count) - 1;
 }
 
-/// 16 rows of 16 pairs. Row i: the pairs of terms of row (column) i of the source.
+/// Reads 16 rows of 16 pairs. Row i holds the pairs of terms of row (column) i of the source.
 void readAdjacent(const Source& source, std::int64_t first, __m512i* rows) {
     const __mmask32 terms = firstOf(source.depth);
     for (std::int64_t i = 0; i < tileWidth; ++i)
@@ -36,7 +36,7 @@ void readAdjacent(const Source& source, std::int64_t first, __m512i* rows) {
                       : _mm512_setzero_si512();
 }
 
-/// 16 rows of 16 pairs. Row i: the terms 2 i and 2 i + 1 of each row (column) of the source.
+/// Reads 16 rows of 16 pairs. Row i holds the terms 2 i and 2 i + 1 of each row (column) of the source.
 void readApart(const Source& source, std::int64_t first, __m512i* rows) {
     const auto some = static_cast<__mmask16>(source.width > first ? firstOf(source.width - first) : 0);
     const auto term = [&](std::int64_t index) {
@@ -48,7 +48,7 @@ void readApart(const Source& source, std::int64_t first, __m512i* rows) {
         rows[i] = _mm512_or_si512(term(2 * i), _mm512_slli_epi32(term(2 * i + 1), 16));
 }
 
-/// Turns 16 rows of 16 pairs over.
+/// Transposes 16 rows of 16 pairs.
 void transpose(__m512i* rows) {
     __m512i half[16];
     for (int i = 0; i < 16; i += 2) {
@@ -73,13 +73,13 @@ void transpose(__m512i* rows) {
     }
 }
 
-/// What is fetched to the second cache bit by bit while something else is multiplied.
-class Ahead {
+/// Prefetches memory to the L2 cache, spread over the steps of a multiplication.
+class Prefetcher {
 public:
-    /// @param turns that fetch() will be called
-    Ahead(const std::byte* from, std::int64_t bytes, std::int64_t turns)
+    /// @param calls number of calls of fetch()
+    Prefetcher(const std::byte* from, std::int64_t bytes, std::int64_t calls)
         : m_next(from)
-        , m_lines((bytes + turns * rowBytes - 1) / (turns * rowBytes)) {}
+        , m_lines((bytes + calls * rowBytes - 1) / (calls * rowBytes)) {}
 
     void fetch() {
         for (std::int64_t line = 0; line < m_lines; ++line, m_next += rowBytes)
@@ -88,10 +88,10 @@ public:
 
 private:
     const std::byte* m_next;
-    std::int64_t m_lines; ///< a turn
+    std::int64_t m_lines; ///< per call
 };
 
-/// Some steps of a pair, from where the strips of a block begin.
+/// Some steps of a pair of factors, from the first strips of a block on.
 struct Chunk {
     const std::byte* left = nullptr;
     const std::byte* right = nullptr;
@@ -108,7 +108,7 @@ public:
         : m_pairs(pairs)
         , m_block(block) {}
 
-    /// One without steps when all were there.
+    /// The next chunk; one without steps at the end.
     Chunk next() {
         if (m_pairs.empty())
             return {};
@@ -130,9 +130,9 @@ private:
     std::int64_t m_step = 0;
 };
 
-/// Adds the product of two strips to the two tiles at `product`, or begins with it.
+/// Computes the product of two strips in the two tiles at `product`. @param adds add to the tiles instead
 void multiplyStrips(const std::byte* left, const std::byte* right, std::int64_t steps, bool adds, float* product,
-                    Ahead& nextLeft, Ahead& nextRight) {
+                    Prefetcher& nextLeft, Prefetcher& nextRight) {
     if (adds) {
         _tile_loadd(0, product, rowBytes);
         _tile_loadd(1, product + tileFloats, rowBytes);
@@ -146,7 +146,7 @@ void multiplyStrips(const std::byte* left, const std::byte* right, std::int64_t 
         _tile_dpbf16ps(0, 2, 3);
         _tile_loadd(3, right + tileBytes, rowBytes);
         _tile_dpbf16ps(1, 2, 3);
-        // The left side comes from the second cache: it is asked for two steps ahead.
+        // The left side comes from the L2 cache: prefetch it two steps ahead.
         for (std::int64_t line = 0; line < tileBytes; line += rowBytes)
             _mm_prefetch(left + 2 * tileBytes + line, _MM_HINT_T0);
         nextLeft.fetch();
@@ -157,9 +157,9 @@ void multiplyStrips(const std::byte* left, const std::byte* right, std::int64_t 
 }
 
 void multiplyChunk(const Chunk& chunk, const Chunk& next, const Block& block, bool adds, float* products) {
-    const std::int64_t turns = block.rightCount * block.leftCount * chunk.steps;
-    Ahead nextLeft(next.left, block.leftCount * next.leftStrip(), turns);
-    Ahead nextRight(next.right, block.rightCount * next.rightStrip(), turns);
+    const std::int64_t calls = block.rightCount * block.leftCount * chunk.steps;
+    Prefetcher nextLeft(next.left, block.leftCount * next.leftStrip(), calls);
+    Prefetcher nextRight(next.right, block.rightCount * next.rightStrip(), calls);
     for (std::int64_t column = 0; column < block.rightCount; ++column)
         for (std::int64_t row = block.firstLeft(column); row < block.leftCount; ++row)
             multiplyStrips(chunk.left + row * chunk.leftStrip(), chunk.right + column * chunk.rightStrip(), chunk.steps,
@@ -182,9 +182,9 @@ void pack(const Source& source, Side side, std::byte* piece) {
     }
 }
 
-// Four tiles of eight, and set up anew for each chunk: two threads of one core share the registers that tiles are
-// renamed to, and where all eight are in use (or were, when the system last saved and restored them), loads and
-// products wait for each other: twice the time.
+// Only four tiles of eight, configured anew for each chunk: two threads of a core share the physical registers of
+// tiles. When all eight are in use (or were, when the system last saved and restored them), loads and products wait for
+// each other, which doubles the time.
 void multiply(std::span<const Pair> pairs, const Block& block, bool adds, float* products) {
     Chunks chunks(pairs, block);
     for (Chunk chunk = chunks.next(); chunk.steps > 0;) {

@@ -6,15 +6,15 @@
 
 namespace secateur::amx {
 
-// Products of bfloat16 matrices on the matrix tiles of Intel's processors (AMX), summed in float32. As with all that
-// multiplies there, subnormal numbers count as zero. The inner loops alone; amx_products.h has the products.
+// The inner loops of products of bfloat16 matrices on the matrix tiles of Intel's processors (AMX), summed in float32.
+// The tiles treat subnormal numbers as zero. amx_products.h has the products themselves.
 
-/// Whether this program holds them; where it does not, they do nothing. Only processors with such tiles can run them.
+/// Whether the loops were compiled into this program; otherwise they do nothing. Only processors with tiles run them.
 extern const bool areBuilt;
 
 /// Tiles are 16 x 16 numbers of float32, or 16 x 32 of bfloat16. A left factor is packed in strips of 16 rows, a right
-/// one in strips of 32 columns; the terms of the sums go in steps of 32. Eight steps of some strips in a row lie
-/// together (a chunk): one strip of the right factor stays in the first cache meanwhile.
+/// factor in strips of 32 columns; the terms of the sums are split into steps of 32. Eight steps of consecutive strips
+/// are stored together (a chunk), so that one strip of the right factor stays in the L1 cache.
 enum class Side { left, right };
 
 constexpr std::int64_t tileWidth = 16;
@@ -30,9 +30,9 @@ constexpr std::int64_t widthOf(Side side) {
     return tilesOf(side) * tileWidth;
 }
 
-/// A packed factor: of any size, filled up with zeros.
+/// A packed factor of any size, padded with zeros.
 struct Factor {
-    std::byte* pieces = nullptr; ///< best at a multiple of 64
+    std::byte* pieces = nullptr; ///< fastest if aligned to 64 bytes
     Side side = Side::left;
     std::int64_t strips = 0;
     std::int64_t steps = 0;
@@ -46,26 +46,26 @@ struct Factor {
     }
 };
 
-/// What one piece is packed from: at most as many rows or columns as a strip has, at most 32 terms.
+/// The source of one piece: at most one strip of rows or columns, and at most 32 terms.
 struct Source {
     const std::uint16_t* numbers = nullptr;
-    std::int64_t stride = 0;    ///< between terms, or between rows or columns where terms lie side by side
-    bool termsAdjacent = false; ///< whether the terms of a sum lie side by side, or rows (columns) of one term do
+    std::int64_t stride = 0;    ///< between rows (columns) if the terms are contiguous, else between terms
+    bool termsAdjacent = false; ///< whether the terms of a sum are contiguous, or the rows (columns) of one term
     std::int64_t width = 0;     ///< rows of the left factor, columns of the right one
     std::int64_t depth = 0;     ///< terms
 };
 
 void pack(const Source& source, Side side, std::byte* piece);
 
-/// Some strips of the left factor by some of the right one.
+/// Some strips of the left factor times some of the right one.
 struct Block {
     std::int64_t left = 0;
     std::int64_t leftCount = 0;
     std::int64_t right = 0;
     std::int64_t rightCount = 0;
-    bool lowerOnly = false; ///< without the products of strips that lie above the diagonal
+    bool lowerOnly = false; ///< skip the products of strips above the diagonal
 
-    /// The first of its left strips that is multiplied by the right strip `right` + `column`.
+    /// The first of its left strips that is multiplied with the right strip `right` + `column`.
     std::int64_t firstLeft(std::int64_t column) const {
         const std::int64_t first = (right + column) * tilesOf(Side::right) - left;
         return !lowerOnly || first < 0 ? 0 : first < leftCount ? first : leftCount;
@@ -77,19 +77,19 @@ struct Pair {
     Factor right;
 };
 
-/// The product of two strips: two tiles side by side.
+/// Size of the product of two strips: two adjacent tiles.
 constexpr std::int64_t productFloats = 2 * tileFloats;
 
-/// The sum of the products of some pairs: those of each strip of the block's right side by its left ones. Products
-/// that are left out are not written.
-/// @param products [rightCount, leftCount, productFloats], best at a multiple of 64; `adds` to what is there
+/// The sum of the products of some pairs, for all strips of a block. Skipped products are not written.
+/// @param adds add to `products`
+/// @param products [rightCount, leftCount, productFloats], fastest if aligned to 64 bytes
 void multiply(std::span<const Pair> pairs, const Block& block, bool adds, float* products);
 
 /// Sums over the numbers of two tiles.
 struct TileSums {
-    float products = 0; ///< of one by the other
-    float first = 0;    ///< squares
-    float second = 0;
+    float products = 0; ///< element-wise products
+    float first = 0;    ///< squares of the first tile
+    float second = 0;   ///< squares of the second tile
 };
 
 TileSums sumsOf(const float* first, const float* second);

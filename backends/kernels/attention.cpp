@@ -1,5 +1,5 @@
 #include "backends/kernels/layer_loops.h"
-#include "backends/kernels/share_out.h"
+#include "backends/kernels/parallel_loops.h"
 #include "backends/kernels/vector_loops.h"
 
 #include <ATen/ATen.h>
@@ -9,9 +9,9 @@
 #include <limits>
 #include <vector>
 
-// Rows of several queries: keys are packed by panels once for all heads of their group; then blocks of queries of one
-// head are attended to, each by one thread, whichever is free. A single query would not repay the packing: runs of keys
-// are read as they are, by all heads of a group at once, and their softmaxes are put together.
+// Rows of several queries: the keys of a KV group are packed in panels once for all its heads; then each block of
+// queries of one head is a task for any free thread. For a single query packing would not pay off: all heads of a group
+// read runs of keys in their original layout, and the softmaxes of the runs are combined.
 
 namespace secateur {
 
@@ -19,14 +19,14 @@ namespace {
 
 constexpr std::int64_t blockQueries = VectorLoops::blockQueries;
 constexpr std::int64_t blockKeys = VectorLoops::blockKeys;
-/// Packed keys that are held at a time, unless one row needs more: they should come back from a cache.
+/// Maximum size of packed keys at a time, unless one row needs more: they should stay in a cache.
 constexpr std::int64_t packedFloats = std::int64_t{1} << 22;
 
 std::int64_t quotientUp(std::int64_t a, std::int64_t b) {
     return (a + b - 1) / b;
 }
 
-/// A row of the batch: which keys its queries see.
+/// A row of the batch and the keys that its queries see.
 struct Row {
     std::int64_t number = 0;
     std::int64_t first = 0;
@@ -84,7 +84,7 @@ private:
     std::int64_t firstHead(std::int64_t group) const { return m_shape.firstHead(static_cast<int>(group)); }
     std::int64_t groupHeads(std::int64_t group) const { return m_shape.groupHeads(static_cast<int>(group)); }
 
-    Target contextAt(std::int64_t row, std::int64_t position, std::int64_t head) const {
+    Destination contextAt(std::int64_t row, std::int64_t position, std::int64_t head) const {
         const std::int64_t place = (row * m_positions + position) * contextWidth() + head * m_shape.headDim;
         return {m_context.floats ? m_context.floats + place : nullptr,
                 m_context.halves ? m_context.halves + place : nullptr};
@@ -97,7 +97,7 @@ private:
     }
 
     void clear(std::int64_t row, std::int64_t length) const {
-        const Target from = contextAt(row, length, 0);
+        const Destination from = contextAt(row, length, 0);
         const std::int64_t numbers = (m_positions - length) * contextWidth();
         if (from.floats)
             std::fill_n(from.floats, numbers, 0.0F);
@@ -117,7 +117,7 @@ private:
         return needsAll ? packedKeys(row) : blockKeys;
     }
     bool packsValues() const { return m_columns != m_shape.headDim; }
-    /// Of one group of a row: panels of keys, then values by whole vectors where they are not such already.
+    /// Size of one packed group of a row: panels of keys, then values padded to whole vectors unless they already are.
     std::int64_t packedGroup(const Row& row) const {
         return packedKeys(row) * (m_shape.headDim + (packsValues() ? m_columns : 0));
     }
@@ -154,7 +154,7 @@ private:
             for (std::int64_t group = 0; group < m_shape.kvHeads; ++group) {
                 for (std::int64_t key = 0; key < row.keyEnd - row.keyFrom; key += blockKeys)
                     packing.push_back({&row, group, key});
-                // The last blocks see most, so they go first: threads end together.
+                // The last blocks see the most keys, so they go first: threads finish at about the same time.
                 for (std::int64_t block = quotientUp(row.length, blockQueries) - 1; block >= 0; --block)
                     for (std::int64_t head = firstHead(group); head < firstHead(group + 1); ++head)
                         blocks.push_back({&row, group, block * blockQueries, head});
@@ -163,7 +163,7 @@ private:
         const auto packedOf = [&](const Task& task) {
             return packed.data_ptr<float>() + task.row->packed + task.group * packedGroup(*task.row);
         };
-        shareOut(static_cast<std::int64_t>(packing.size()), 0, [&](std::int64_t i, float*) {
+        forEachTask(static_cast<std::int64_t>(packing.size()), 0, [&](std::int64_t i, float*) {
             const Task& task = packing[static_cast<std::size_t>(i)];
             packRun(*task.row, task.group, task.begin, packedOf(task));
         });
@@ -171,7 +171,7 @@ private:
         for (const Row& row : rows)
             runKeys = std::max(runKeys, runKeysOf(row));
         const std::int64_t size = scratchFloats(m_loops, m_shape, runKeys);
-        shareOut(static_cast<std::int64_t>(blocks.size()), size, [&](std::int64_t i, float* scratch) {
+        forEachTask(static_cast<std::int64_t>(blocks.size()), size, [&](std::int64_t i, float* scratch) {
             const Task& task = blocks[static_cast<std::size_t>(i)];
             attendBlock(*task.row, task.group, task.head, task.begin, packedOf(task), scratch);
         });
@@ -193,14 +193,14 @@ private:
         block.contextStride = contextWidth();
         block.runKeys = runKeysOf(row);
         if (!m_wanted.empty())
-            block.described = {m_wanted.data(), static_cast<int>(m_wanted.size()),
-                               m_features + (row.number * m_shape.heads + head) * std::ssize(m_wanted) * m_positions +
-                                   begin,
-                               m_positions};
+            block.features = {m_wanted.data(), static_cast<int>(m_wanted.size()),
+                              m_features + (row.number * m_shape.heads + head) * std::ssize(m_wanted) * m_positions +
+                                  begin,
+                              m_positions};
         m_loops.attendBlock(block, m_shape, scratch);
     }
 
-    /// What a run of keys gives all heads of a group: their largest scores, sums and contexts.
+    /// Size of the results of a run of keys for all heads of a group: largest scores, sums and contexts.
     std::int64_t partialSize(std::int64_t group) const { return groupHeads(group) * (2 + m_shape.headDim); }
 
     void attendSingle(std::span<const Row> rows) const {
@@ -224,7 +224,7 @@ private:
         const auto count = static_cast<std::int64_t>(runs.size());
         const at::Tensor partials = at::empty({size}, at::kFloat);
         auto* floats = partials.data_ptr<float>();
-        shareOut(count, scratchFloats(m_loops, m_shape, 0), [&](std::int64_t i, float* scratch) {
+        forEachTask(count, scratchFloats(m_loops, m_shape, 0), [&](std::int64_t i, float* scratch) {
             const auto& [task, run] = runs[static_cast<std::size_t>(i)];
             attendRun(*task.row, task.group, run, floats + task.partial + run * partialSize(task.group), scratch);
         });
@@ -276,7 +276,7 @@ private:
     const float* m_queries;
     std::span<const AttentionFeature> m_wanted;
     float* m_features;
-    Target m_context;
+    Destination m_context;
 };
 
 } // namespace
@@ -286,9 +286,9 @@ void attend(const at::Tensor& queries, const KeyValueViews& keysAndValues, const
     Attention(queries, keysAndValues, shape, context, {}, nullptr).run(first, lengths);
 }
 
-void attendAndDescribe(const at::Tensor& queries, const KeyValueViews& keysAndValues, const AttentionShape& shape,
-                       std::span<const int> first, std::span<const int> lengths, const at::Tensor& context,
-                       std::span<const AttentionFeature> wanted, const at::Tensor& features) {
+void attendWithFeatures(const at::Tensor& queries, const KeyValueViews& keysAndValues, const AttentionShape& shape,
+                        std::span<const int> first, std::span<const int> lengths, const at::Tensor& context,
+                        std::span<const AttentionFeature> wanted, const at::Tensor& features) {
     Attention(queries, keysAndValues, shape, context, wanted, features.data_ptr<float>()).run(first, lengths);
 }
 

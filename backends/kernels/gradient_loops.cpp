@@ -1,6 +1,6 @@
 #include "backends/kernels/gradient_loops.h"
 
-#include "backends/kernels/share_out.h"
+#include "backends/kernels/parallel_loops.h"
 #include "backends/kernels/vector_loops.h"
 
 #include <ATen/ATen.h>
@@ -16,12 +16,12 @@ void clearBehind(const at::Tensor& gradients, std::int64_t row, std::int64_t len
     gradients.select(0, row).narrow(0, length, gradients.size(1) - length).zero_();
 }
 
-/// The way back of one batch through attention.
-class AttentionBackward {
+/// The backward pass of attention for one batch.
+class AttentionGradients {
 public:
-    AttentionBackward(const at::Tensor& projected, const AttentionShape& shape, const NormValues& queryNorm,
-                      const NormValues& keyNorm, const RotaryTables& rotary, std::span<const int> lengths,
-                      const at::Tensor& dContext, const ProjectionGradients& result)
+    AttentionGradients(const at::Tensor& projected, const AttentionShape& shape, const NormValues& queryNorm,
+                       const NormValues& keyNorm, const RotaryTables& rotary, std::span<const int> lengths,
+                       const at::Tensor& dContext, const ProjectionGradients& result)
         : m_projected(projected)
         , m_shape(shape)
         , m_lengths(lengths)
@@ -38,7 +38,7 @@ public:
     }
 
     void run() const {
-        std::vector<Task> tasks;
+        std::vector<HeadTask> tasks;
         for (std::int64_t row = 0; row < m_projected.size(0); ++row) {
             for (const at::Tensor& gradients : {m_result.queries, m_result.keys, m_result.values})
                 clearBehind(gradients, row, length(row));
@@ -46,14 +46,15 @@ public:
         }
         const std::int64_t longest = m_lengths.empty() ? 0 : std::ranges::max(m_lengths);
         const VectorLoops& loops = vectorLoops();
-        shareOut(std::ssize(tasks), groupBackFloats(loops, m_shape, longest), [&](std::int64_t i, float* scratch) {
-            loops.attendBack(workOf(tasks[static_cast<std::size_t>(i)]), m_shape, scratch);
-        });
+        forEachTask(std::ssize(tasks), groupBackwardFloats(loops, m_shape, longest),
+                    [&](std::int64_t i, float* scratch) {
+                        loops.attendBackward(groupOf(tasks[static_cast<std::size_t>(i)]), m_shape, scratch);
+                    });
     }
 
 private:
-    /// Query heads of a row whose keys' gradients are summed.
-    struct Task {
+    /// Query heads of a row that share the gradients of their keys and values.
+    struct HeadTask {
         std::int64_t row;
         int group;
         int head;
@@ -62,7 +63,7 @@ private:
 
     int length(std::int64_t row) const { return m_lengths[static_cast<std::size_t>(row)]; }
 
-    void addTasks(std::int64_t row, std::vector<Task>& tasks) const {
+    void addTasks(std::int64_t row, std::vector<HeadTask>& tasks) const {
         for (int group = 0; length(row) > 0 && group < m_shape.kvHeads; ++group) {
             const int step = m_perHead ? 1 : m_shape.groupHeads(group);
             for (int head = m_shape.firstHead(group); head < m_shape.firstHead(group + 1); head += step)
@@ -70,7 +71,7 @@ private:
         }
     }
 
-    GroupBack workOf(const Task& task) const {
+    GroupBackward groupOf(const HeadTask& task) const {
         const std::int64_t size = m_shape.headDim;
         const std::int64_t firstPosition = task.row * m_projected.size(1);
         const auto gradientOf = [&](const at::Tensor& of, int head) {
@@ -78,7 +79,7 @@ private:
         };
         const int keyHead = m_perHead ? task.head : task.group;
         const auto* from = m_projected.data_ptr<float>() + firstPosition * m_common.stride;
-        GroupBack work = m_common;
+        GroupBackward work = m_common;
         work.queries = from + task.head * size;
         work.keys = from + (m_shape.heads + task.group) * size;
         work.values = work.keys + m_shape.kvHeads * size;
@@ -96,40 +97,41 @@ private:
     std::span<const int> m_lengths;
     const at::Tensor& m_dContext;
     const ProjectionGradients& m_result;
-    bool m_perHead; ///< gradients of keys and values are those of query heads
-    GroupBack m_common;
+    bool m_perHead; ///< gradients of keys and values are per query head
+    GroupBackward m_common;
 };
 
 } // namespace
 
-void normRowsBack(const at::Tensor& x, const NormValues& norm, const at::Tensor& gradient, const at::Tensor& result) {
+void normRowsBackward(const at::Tensor& x, const NormValues& norm, const at::Tensor& gradient,
+                      const at::Tensor& result) {
     const std::int64_t width = x.size(-1);
     const auto* from = x.data_ptr<float>();
-    const auto* slopes = gradient.data_ptr<float>();
+    const auto* dOutput = gradient.data_ptr<float>();
     auto* to = result.data_ptr<float>();
     forEachRow(width > 0 ? x.numel() / width : 0, width, [&, &loops = vectorLoops()](std::int64_t row) {
-        loops.normBack(from + row * width, slopes + row * width, norm, width, to + row * width);
+        loops.normBackward(from + row * width, dOutput + row * width, norm, width, to + row * width);
     });
 }
 
-void activateRowsBack(const at::Tensor& projected, Activation activation, bool gated, const at::Tensor& gradient,
-                      const at::Tensor& result) {
+void activateRowsBackward(const at::Tensor& projected, Activation activation, bool gated, const at::Tensor& gradient,
+                          const at::Tensor& result) {
     const std::int64_t width = gradient.size(-1);
     const std::int64_t stride = gated ? 2 * width : width;
     const auto* from = projected.data_ptr<float>();
-    const auto* slopes = gradient.data_ptr<float>();
+    const auto* dOutput = gradient.data_ptr<float>();
     auto* to = result.data_ptr<float>();
     forEachRow(width > 0 ? gradient.numel() / width : 0, stride, [&, &loops = vectorLoops()](std::int64_t row) {
         const std::int64_t up = row * stride + (gated ? width : 0);
-        loops.activateBack(gated ? from + row * stride : nullptr, from + up, slopes + row * width, activation, width,
-                           gated ? to + row * stride : nullptr, to + up);
+        loops.activateBackward(gated ? from + row * stride : nullptr, from + up, dOutput + row * width, activation,
+                               width, gated ? to + row * stride : nullptr, to + up);
     });
 }
 
-void attendBack(const at::Tensor& projected, const AttentionShape& shape, const NormValues& queryNorm,
-                const NormValues& keyNorm, const RotaryTables& rotary, std::span<const int> lengths,
-                const at::Tensor& dContext, const ProjectionGradients& result) {
-    AttentionBackward(projected, shape, queryNorm, keyNorm, rotary, lengths, dContext, result).run();
+void attendBackward(const at::Tensor& projected, const AttentionShape& shape, const NormValues& queryNorm,
+                    const NormValues& keyNorm, const RotaryTables& rotary, std::span<const int> lengths,
+                    const at::Tensor& dContext, const ProjectionGradients& result) {
+    AttentionGradients(projected, shape, queryNorm, keyNorm, rotary, lengths, dContext, result).run();
 }
 
 } // namespace secateur

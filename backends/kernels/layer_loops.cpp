@@ -1,6 +1,6 @@
 #include "backends/kernels/layer_loops.h"
 
-#include "backends/kernels/share_out.h"
+#include "backends/kernels/parallel_loops.h"
 #include "backends/kernels/vector_loops.h"
 
 #include <ATen/ATen.h>
@@ -12,20 +12,20 @@ namespace secateur {
 
 namespace {
 
-Target targetOf(const at::Tensor& out) {
+Destination destinationOf(const at::Tensor& out) {
     if (out.scalar_type() == at::kBFloat16)
         return {nullptr, static_cast<std::uint16_t*>(out.data_ptr())};
     return {out.data_ptr<float>(), nullptr};
 }
 
-Target behind(const Target& target, std::int64_t numbers) {
+Destination behind(const Destination& target, std::int64_t numbers) {
     return {target.floats ? target.floats + numbers : nullptr, target.halves ? target.halves + numbers : nullptr};
 }
 
 void normAll(const at::Tensor& x, const float* added, float* sum, const NormValues& norm, const at::Tensor& out) {
     const std::int64_t width = x.size(-1);
     const auto* values = x.data_ptr<float>();
-    const Target target = targetOf(out);
+    const Destination target = destinationOf(out);
     const VectorLoops& loops = vectorLoops();
     forEachRow(width > 0 ? x.numel() / width : 0, width, [&](std::int64_t row) {
         const std::int64_t place = row * width;
@@ -34,7 +34,7 @@ void normAll(const at::Tensor& x, const float* added, float* sum, const NormValu
     });
 }
 
-/// Where the heads of one position are and go.
+/// Normalises and rotates the heads of one position, and writes them to their places.
 class HeadPlacer {
 public:
     HeadPlacer(const AttentionShape& shape, const NormValues& queryNorm, const NormValues& keyNorm,
@@ -51,25 +51,25 @@ public:
         const std::int64_t size = m_shape.headDim;
         const std::int64_t at = first + position;
         for (std::int64_t head = 0; head < m_shape.heads; ++head, from += size)
-            turned(from, m_queryNorm, at, m_queries + ((row * m_shape.heads + head) * m_positions + position) * size);
+            rotated(from, m_queryNorm, at, m_queries + ((row * m_shape.heads + head) * m_positions + position) * size);
         const auto cached = [&](float* all, std::int64_t head) {
             return all + ((row * m_shape.kvHeads + head) * m_keysAndValues.capacity + at) * size;
         };
         for (std::int64_t head = 0; head < m_shape.kvHeads; ++head, from += size)
-            turned(from, m_keyNorm, at, cached(m_keysAndValues.keys, head));
+            rotated(from, m_keyNorm, at, cached(m_keysAndValues.keys, head));
         for (std::int64_t head = 0; head < m_shape.kvHeads; ++head, from += size)
             std::copy_n(from, size, cached(m_keysAndValues.values, head));
     }
 
 private:
-    void turned(const float* from, const NormValues& norm, std::int64_t at, float* to) const {
+    void rotated(const float* from, const NormValues& norm, std::int64_t at, float* to) const {
         if (norm.weight)
             m_loops.norm(from, nullptr, nullptr, norm, m_shape.headDim, {to, nullptr});
         else
             std::copy_n(from, m_shape.headDim, to);
         const std::int64_t pairs = m_rotary.dims / 2;
         if (pairs > 0)
-            m_loops.turn(m_rotary.cosines + at * pairs, m_rotary.sines + at * pairs, m_rotary.dims, to);
+            m_loops.rotate(m_rotary.cosines + at * pairs, m_rotary.sines + at * pairs, m_rotary.dims, to);
     }
 
     const VectorLoops& m_loops = vectorLoops();
@@ -127,7 +127,7 @@ void activateRows(const at::Tensor& projected, Activation activation, bool gated
     const std::int64_t width = hidden.size(-1);
     const std::int64_t stride = gated ? 2 * width : width;
     const auto* values = projected.data_ptr<float>();
-    const Target target = targetOf(hidden);
+    const Destination target = destinationOf(hidden);
     const VectorLoops& loops = vectorLoops();
     forEachRow(width > 0 ? hidden.numel() / width : 0, stride, [&](std::int64_t row) {
         const float* from = values + row * stride;

@@ -13,26 +13,26 @@ class Tensor;
 
 namespace secateur {
 
-/// The inner loops of a layer on the processor, each in one pass over memory. Inputs are float32, contiguous and on the
-/// processor; outputs are allocated by the caller as float32 or, where said, as bfloat16 for the product that reads
-/// them next. All threads of the runtime are used, results do not depend on their number. Nothing is checked: the
-/// engine calls them with tensors that it made.
+// The loops of a layer on the CPU, each in one pass over memory. Inputs are float32, contiguous and on the CPU; the
+// caller allocates outputs as float32 or, where documented, as bfloat16 for the product that reads them next. All
+// threads of the runtime are used; results do not depend on their number. Arguments are not checked: the engine calls
+// these loops with tensors that it made.
 
 /// One norm. Statistics are float32 sums of float32 products; epsilon is inside the root.
 struct NormValues {
     NormKind kind = NormKind::rms;
     double epsilon = 0;
-    const float* weight = nullptr; ///< [width], any offset added already
+    const float* weight = nullptr; ///< [width], with any offset added
     const float* bias = nullptr;   ///< [width], or none
 };
 
 /// x [rows, width] -> out [rows, width] (float32 or bfloat16).
 void normRows(const at::Tensor& x, const NormValues& norm, const at::Tensor& out);
-/// sum = x + added, and its norm in the same pass. `sum` may be `x`.
+/// sum = x + added and out = norm(sum), in one pass. `sum` may be `x`.
 void addAndNormRows(const at::Tensor& x, const at::Tensor& added, const at::Tensor& sum, const NormValues& norm,
                     const at::Tensor& out);
 
-/// What attention is like, apart from its numbers.
+/// The shape and options of attention.
 struct AttentionShape {
     int heads = 0;
     int kvHeads = 0;
@@ -41,7 +41,7 @@ struct AttentionShape {
     int window = 0; ///< query i sees keys j with i - window < j (and, when not causal, j < i + window); 0 = all
     float scale = 1;
     float softcap = 0; ///< scores become softcap * tanh(score / softcap) before the mask; 0 = none
-    /// [kvHeads + 1]: query heads of KV head g are groupBegin[g] .. groupBegin[g + 1]; null = all groups alike.
+    /// [kvHeads + 1]: query heads of KV head g are groupBegin[g] .. groupBegin[g + 1]; null = groups of equal size.
     const int* groupBegin = nullptr;
 
     int firstHead(int group) const { return groupBegin ? groupBegin[group] : group * (heads / kvHeads); }
@@ -52,7 +52,7 @@ struct AttentionShape {
 struct RotaryTables {
     const float* cosines = nullptr;
     const float* sines = nullptr;
-    int dims = 0; ///< 0 = nothing turns; the rest of each head passes through
+    int dims = 0; ///< rotary dimensions of a head, 0 = none; the others pass through
 };
 
 /// Keys and values of each row: [rows, kvHeads, capacity, headDim] float32.
@@ -62,31 +62,31 @@ struct KeyValueViews {
     std::int64_t capacity = 0;
 };
 
-/// Takes what the projections left, [rows, positions, (heads + 2 kvHeads) headDim]: queries, keys and values side by
-/// side; norms the heads of queries and keys where asked (`weight` null = not), turns them, and writes queries to
-/// `queries` [rows, heads, positions, headDim] and keys and values behind the first[row] ones that are there already.
-/// Position i of a row turns by first[row] + i. Only lengths[row] positions of each row are touched.
+/// Splits the projections [rows, positions, (heads + 2 kvHeads) headDim] into queries, keys and values. Normalises the
+/// heads of queries and keys (unless `weight` is null) and rotates them by position first[row] + i. Writes queries to
+/// `queries` [rows, heads, positions, headDim], and appends keys and values to the first[row] ones that are there. Only
+/// lengths[row] positions of each row are written.
 void placeHeads(const at::Tensor& projected, const AttentionShape& shape, const NormValues& queryNorm,
                 const NormValues& keyNorm, const RotaryTables& rotary, std::span<const int> first,
                 std::span<const int> lengths, const at::Tensor& queries, const KeyValueViews& keysAndValues);
 
-/// softmax(scale q k^T) v -> context [rows, positions, heads headDim] (float32 or bfloat16); zeros behind lengths[row].
-/// Query i of a row stands at first[row] + i and sees keys below first[row] + lengths[row].
+/// softmax(scale q k^T) v -> context [rows, positions, heads headDim] (float32 or bfloat16); zeros after lengths[row].
+/// Query i of a row is at position first[row] + i and sees keys below first[row] + lengths[row].
 void attend(const at::Tensor& queries, const KeyValueViews& keysAndValues, const AttentionShape& shape,
             std::span<const int> first, std::span<const int> lengths, const at::Tensor& context);
 
-/// The same, and of each query some numbers of its softmax.
-/// @param features [rows, heads, wanted, positions] float32; nothing is written behind lengths[row]
-void attendAndDescribe(const at::Tensor& queries, const KeyValueViews& keysAndValues, const AttentionShape& shape,
-                       std::span<const int> first, std::span<const int> lengths, const at::Tensor& context,
-                       std::span<const AttentionFeature> wanted, const at::Tensor& features);
+/// attend(), and features of each query's attention.
+/// @param features [rows, heads, wanted, positions] float32; nothing is written after lengths[row]
+void attendWithFeatures(const at::Tensor& queries, const KeyValueViews& keysAndValues, const AttentionShape& shape,
+                        std::span<const int> first, std::span<const int> lengths, const at::Tensor& context,
+                        std::span<const AttentionFeature> wanted, const at::Tensor& features);
 
-/// hidden = activation(gate) * up, or activation(up) where `gated` is false. `projected` is [rows, 2 width] (gate, then
+/// hidden = activation(gate) * up, or activation(up) if `gated` is false. `projected` is [rows, 2 width] (gate, then
 /// up) or [rows, width]; hidden [rows, width] (float32 or bfloat16).
 void activateRows(const at::Tensor& projected, Activation activation, bool gated, const at::Tensor& hidden);
 
-/// From logits [rows, vocab]: -log softmax at targets[row], and whether that is the largest logit (of equal ones the
-/// first). Rows with a negative target are left out: 0 and false. A softcap is applied to the logits on the way.
+/// From logits [rows, vocab]: -log softmax at targets[row], and whether the target has the largest logit (of equal ones
+/// the first). Rows with a negative target get 0 and false. A softcap is applied to the logits first.
 void crossEntropyRows(const at::Tensor& logits, std::span<const int> targets, float softcap, std::span<float> losses,
                       std::span<std::uint8_t> greedy);
 

@@ -2,11 +2,9 @@
 
 #include "analysis/base/error.h"
 #include "analysis/model/rows.h"
-#include "backends/kernels/amx_gram_products.h"
 #include "backends/kernels/amx_products.h"
-#include "backends/kernels/onednn_products.h"
+#include "backends/kernels/onednn.h"
 #include "backends/kernels/rounding.h"
-#include "backends/kernels/token_loops.h"
 
 #include <ATen/ATen.h>
 
@@ -20,7 +18,7 @@ namespace secateur {
 
 namespace {
 
-/// Of the halves of both; the product of the two lower ones is left out.
+/// The pairs of halves to multiply, without that of the two lower halves.
 std::vector<std::pair<at::Tensor, at::Tensor>> pairsOf(const Rows& a, const Rows& b) {
     std::vector<std::pair<at::Tensor, at::Tensor>> pairs{{a.high, b.high}};
     if (a.low.defined())
@@ -30,26 +28,26 @@ std::vector<std::pair<at::Tensor, at::Tensor>> pairsOf(const Rows& a, const Rows
     return pairs;
 }
 
-bool has(dnnl::cpu_isa wanted) {
+bool processorHas(dnnl::cpu_isa wanted) {
     const auto bits = [](dnnl::cpu_isa isa) { return static_cast<unsigned>(isa); };
     return (bits(dnnl::get_effective_cpu_isa()) & bits(wanted)) == bits(wanted);
 }
 
-/// Whether the processor multiplies by matrix tiles, and nobody forbade oneDNN to.
+/// Whether the processor has matrix tiles, and oneDNN may use them (ONEDNN_MAX_CPU_ISA can forbid it).
 bool hasTiles() {
-    return has(dnnl::cpu_isa::avx512_core_amx);
+    return processorHas(dnnl::cpu_isa::avx512_core_amx);
 }
 
 class MachineKernels : public Kernels {
 public:
     std::span<const Precision> precisions() const override {
-        // Three products of halves take longer than one in float32, except on tiles.
+        // `split` needs three products of halves: slower than one in float32, except on tiles.
         static constexpr std::array tiles{Precision::bf16, Precision::split, Precision::float32};
         static constexpr std::array vectors{Precision::bf16, Precision::float32};
         static constexpr std::array neither{Precision::float32};
         if (hasTiles())
             return tiles;
-        if (has(dnnl::cpu_isa::avx512_core_bf16))
+        if (multipliesBfloat16Fast())
             return vectors;
         return neither;
     }
@@ -80,7 +78,7 @@ public:
     }
 
     at::Tensor columnSquares(const at::Tensor& weight) const override {
-        // Numbers that float32 does not hold are left to ATen.
+        // ATen handles types that float32 cannot represent.
         const bool isWider = weight.scalar_type() == at::kDouble || !weight.is_floating_point();
         return isWider ? plainKernels().columnSquares(weight) : secateur::columnSquares(weight);
     }
@@ -97,6 +95,14 @@ public:
 
 } // namespace
 
+bool multipliesBfloat16() {
+    return processorHas(dnnl::cpu_isa::avx512_core);
+}
+
+bool multipliesBfloat16Fast() {
+    return processorHas(dnnl::cpu_isa::avx512_core_bf16);
+}
+
 const Kernels& machineKernels() {
     static const MachineKernels kernels;
     return kernels;
@@ -106,7 +112,7 @@ std::shared_ptr<const Kernels> kernelsOf(const std::string& device) {
     if (device == "cpu")
         return {std::shared_ptr<void>(), &machineKernels()};
     if (!at::hasCUDA())
-        throw Error("cannot be used: there is no CUDA here, or libtorch was built without it", device,
+        throw Error("is not available: there is no CUDA device, or libtorch was built without CUDA", device,
                     "Leave out --device, or use a libtorch with CUDA");
     std::unique_ptr<const Kernels> kernels = plainKernelsOn(device);
     try {

@@ -7,10 +7,18 @@
 
 namespace secateur {
 
-/// Kernels by oneDNN for the processor that this runs on: bfloat16 where it multiplies such numbers itself.
+/// The kernels for this machine's CPU, by matrix tiles and oneDNN: bfloat16 if the processor has instructions for it.
 const Kernels& machineKernels();
 
-/// @param device "cpu", "cuda" or "cuda:N" @throws Error when there is no such device here
+/// The kernels for a device. @param device "cpu", "cuda" or "cuda:N" @throws Error if there is no such device
 std::shared_ptr<const Kernels> kernelsOf(const std::string& device);
+
+/// Whether oneDNN can multiply bfloat16 matrices on this processor.
+bool multipliesBfloat16();
+/// Whether this processor has instructions for it; without them bfloat16 is no faster than float32.
+bool multipliesBfloat16Fast();
+
+/// Sums over tokens by the CPU loops (token_loops.cpp), which read each number once.
+const TokenKernels& machineTokenKernels();
 
 } // namespace secateur

@@ -1,6 +1,12 @@
 #include "backends/kernels/onednn.h"
 
+#include "backends/kernels/rounding.h"
+
 #include <ATen/ATen.h>
+#include <ATen/Parallel.h>
+
+#include <algorithm>
+#include <vector>
 
 namespace secateur::onednn {
 
@@ -23,8 +29,8 @@ dnnl::matmul::primitive_desc describe(const memory::desc& a, const memory::desc&
 #endif
 }
 
-/// Room for what a product notes while it runs. oneDNN's own is that of the thread which made the code, so that two
-/// threads could not run the same code at once.
+/// Scratch memory of a product. oneDNN's own scratchpad belongs to the thread that made the primitive, so that two
+/// threads could not run it at once.
 memory scratchpad(const memory::desc& wanted) {
     thread_local at::Tensor room;
     const auto bytes = static_cast<std::int64_t>(wanted.get_size());
@@ -75,6 +81,120 @@ void Product::run(dnnl::stream& stream, const memory& a, const memory& b, const 
                                  {DNNL_ARG_DST, c},
                                  {DNNL_ARG_SCRATCHPAD, scratchpad(m_description.scratchpad_desc())}});
     stream.wait();
+}
+
+namespace {
+
+using dnnl::memory;
+using Pairs = std::span<const std::pair<at::Tensor, at::Tensor>>;
+
+/// Lets oneDNN choose the fastest layout.
+memory::desc anyLayout(const at::Tensor& tensor) {
+    return {tensor.sizes().vec(), typeOf(tensor), memory::format_tag::any};
+}
+
+double sumOfSquares(const at::Tensor& block) {
+    const std::int64_t columns = block.size(1);
+    const auto* values = block.data_ptr<float>();
+    return at::parallel_reduce(
+        0, block.size(0), 16, 0.0,
+        [&](std::int64_t begin, std::int64_t end, double sum) {
+            return sum + secateur::sumOfSquares(values + begin * columns, (end - begin) * columns);
+        },
+        [](double a, double b) { return a + b; });
+}
+
+/// ||sum of a^T b over pairs||_F^2, by blocks of rows of the sum.
+class BlockedNorm {
+public:
+    /// Maximum width of a block: wide enough for full speed, narrow enough to cancel soon.
+    static constexpr std::int64_t mostColumns = 1280;
+
+    explicit BlockedNorm(Pairs pairs)
+        : m_columns(pairs.front().first.size(1))
+        , m_pairs(pairs) {
+        for (const auto& [left, right] : m_pairs) {
+            const bool known = !m_packed.empty() && right.is_same(m_pairs[m_packed.size() - 1].second);
+            m_packed.push_back(known ? m_packed.back() : packed(left, right));
+        }
+    }
+
+    double of(const std::function<void()>& between) {
+        double sum = 0;
+        for (std::int64_t begin = 0; begin < m_columns; begin += mostColumns) {
+            between();
+            sum += block(begin, std::min(mostColumns, m_columns - begin));
+        }
+        return sum;
+    }
+
+private:
+    memory packed(const at::Tensor& left, const at::Tensor& right) {
+        const std::int64_t columns = std::min(mostColumns, m_columns);
+        const at::Tensor transposed = at::empty({columns, left.size(0)}, left.options());
+        const Product product(descriptor(transposed), anyLayout(right), plainFloats({columns, right.size(1)}), false);
+        return reordered(right, product.weights(), m_stream);
+    }
+
+    double block(std::int64_t begin, std::int64_t columns) {
+        const at::Tensor sum = at::empty({columns, m_pairs.front().second.size(1)}, at::kFloat);
+        for (std::size_t i = 0; i < m_pairs.size(); ++i) {
+            const at::Tensor& left = m_pairs[i].first;
+            const at::Tensor transposed = at::empty({columns, left.size(0)}, left.options());
+            memory source = view(left.narrow(1, begin, columns).t());
+            memory target = view(transposed);
+            dnnl::reorder(source, target).execute(m_stream, source, target);
+            const Product product(descriptor(transposed), m_packed[i].get_desc(), descriptor(sum), i > 0);
+            product.run(m_stream, target, m_packed[i], view(sum));
+        }
+        return sumOfSquares(sum);
+    }
+
+    std::int64_t m_columns;
+    Pairs m_pairs;
+    std::vector<memory> m_packed; ///< the right factors
+    dnnl::stream m_stream{onednn::engine()};
+};
+
+at::Tensor multiplied(const at::Tensor& a, const at::Tensor& b) {
+    std::vector<std::int64_t> sizes = a.sizes().vec();
+    sizes.back() = b.size(-1);
+    at::Tensor result = at::empty(sizes, at::kFloat);
+    dnnl::stream stream(engine());
+    Product(descriptor(a), descriptor(b), descriptor(result), false).run(stream, view(a), view(b), view(result));
+    return result;
+}
+
+/// Whether b is a transposed view of a: half of their product is enough.
+bool isTransposeOf(const at::Tensor& b, const at::Tensor& a) {
+    const at::Tensor transposed = a.t();
+    return a.data_ptr() == b.data_ptr() && transposed.sizes() == b.sizes() && transposed.strides() == b.strides();
+}
+
+/// A Gram matrix: the lower half, some rows at a time, mirrored to the upper one.
+at::Tensor gramOf(const at::Tensor& rows) {
+    constexpr std::int64_t step = 256;
+    const std::int64_t count = rows.size(0);
+    at::Tensor gram = at::empty({count, count}, at::kFloat);
+    for (std::int64_t begin = 0; begin < count; begin += step) {
+        const std::int64_t size = std::min(step, count - begin);
+        const at::Tensor lower = multiplied(rows.narrow(0, begin, size), rows.narrow(0, 0, begin + size).t());
+        gram.narrow(0, begin, size).narrow(1, 0, begin + size).copy_(lower);
+        gram.narrow(0, 0, begin).narrow(1, begin, size).copy_(lower.narrow(1, 0, begin).t());
+    }
+    return gram;
+}
+
+} // namespace
+
+at::Tensor product(const at::Tensor& a, const at::Tensor& b) {
+    if (a.dim() == 3 && a.size(0) == 1)
+        return product(a[0], b[0]).unsqueeze(0);
+    return a.dim() == 2 && isTransposeOf(b, a) ? gramOf(a) : multiplied(a, b);
+}
+
+double squaredNorm(Pairs pairs, const std::function<void()>& between) {
+    return BlockedNorm(pairs).of(between);
 }
 
 } // namespace secateur::onednn

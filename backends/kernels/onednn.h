@@ -5,11 +5,15 @@
 #include <dnnl.hpp>
 
 #include <cstdint>
+#include <functional>
+#include <span>
+#include <utility>
 #include <vector>
 
 namespace secateur::onednn {
 
-/// What oneDNN wants to know of ATen's tensors. For sources only: pulls in both.
+// ATen's tensors as oneDNN's, and products by oneDNN. For sources only: pulls in both.
+
 dnnl::engine& engine();
 dnnl::memory::data_type typeOf(const at::Tensor& tensor); ///< bfloat16, else float32
 dnnl::memory::desc descriptor(const at::Tensor& tensor);
@@ -18,8 +22,7 @@ dnnl::memory::desc plainFloats(std::vector<std::int64_t> sizes);
 /// A copy in another layout.
 dnnl::memory reordered(const at::Tensor& tensor, const dnnl::memory::desc& layout, dnnl::stream& stream);
 
-/// c = a b, or c += a b, of one shape. oneDNN keeps the code that it made for a shape. Any thread may run it, several
-/// at once.
+/// c = a b, or c += a b, for one shape, for which oneDNN generates code. Several threads may run it at once.
 class Product {
 public:
     Product(const dnnl::memory::desc& a, const dnnl::memory::desc& b, const dnnl::memory::desc& c, bool adds);
@@ -31,5 +34,12 @@ private:
     dnnl::matmul::primitive_desc m_description;
     dnnl::matmul m_primitive;
 };
+
+/// a b in float32 for a [.., m, k] and b [.., k, n], both bfloat16 or both float32; one leading dimension or none.
+at::Tensor product(const at::Tensor& a, const at::Tensor& b);
+
+/// ||sum of a^T b over all pairs||_F^2, with squares summed in float64, for a [rows, columns] and b [rows, columns].
+/// The matrix is never held whole. `between` is called every few hundred milliseconds, and may throw.
+double squaredNorm(std::span<const std::pair<at::Tensor, at::Tensor>> pairs, const std::function<void()>& between);
 
 } // namespace secateur::onednn

@@ -15,16 +15,16 @@ namespace {
 
 using dnnl::memory;
 
-/// The layout hardly depends on the number of rows; this many show oneDNN what is wanted.
+/// Number of input rows for which oneDNN chooses the layout, which hardly depends on it.
 constexpr std::int64_t typicalRows = 1024;
-/// Shapes whose code is kept at hand.
+/// Maximum number of shapes whose code is kept.
 constexpr std::size_t mostShapes = 512;
 
 memory::desc inputOf(std::int64_t rows, std::int64_t columns, memory::data_type type) {
     return {{rows, columns}, type, memory::format_tag::ab};
 }
 
-/// What a product's code depends on, but for the layout of the weights, which follows from it.
+/// The shape of a product, which determines its code; the layout of the weights follows from it.
 struct Shape {
     std::int64_t rows;
     std::int64_t in;
@@ -34,8 +34,8 @@ struct Shape {
     auto operator<=>(const Shape&) const = default;
 };
 
-/// Matrices of one shape share their code: all layers of a model have the same few, and making code takes as long as
-/// multiplying some hundred rows.
+/// Matrices of one shape share their code: all layers of a model have the same few shapes, and generating code takes as
+/// long as multiplying some hundred rows.
 std::shared_ptr<const onednn::Product> productOf(const Shape& shape, const memory::desc& weights) {
     static std::mutex mutex;
     static std::map<Shape, std::shared_ptr<const onednn::Product>> products;

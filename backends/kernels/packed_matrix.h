@@ -9,10 +9,10 @@ class Tensor;
 
 namespace secateur {
 
-/// A weight in the layout that oneDNN multiplies fastest, on the processor. Const calls may come from any thread.
+/// A weight in oneDNN's fastest layout, on the CPU. Const calls may come from any thread.
 class PackedMatrix {
 public:
-    /// @param weight [out, in], float32 or bfloat16, of any strides; not kept
+    /// @param weight [out, in], float32 or bfloat16, of any strides; it is copied
     explicit PackedMatrix(const at::Tensor& weight);
     ~PackedMatrix();
     PackedMatrix(const PackedMatrix&) = delete;

@@ -10,12 +10,12 @@ namespace secateur {
 
 namespace {
 
-/// At least float32.
+/// Converts to float32, unless it is float64.
 at::Tensor widened(const at::Tensor& x) {
     return x.scalar_type() == at::kDouble ? x : x.to(at::kFloat);
 }
 
-/// Not by at::gelu(): far below 0, its 1 + erf() and 1 + tanh() are differences of numbers that are almost equal.
+/// Without at::gelu(): far below 0, its 1 + erf() and 1 + tanh() lose all digits by cancellation.
 at::Tensor activated(const at::Tensor& x, Activation activation) {
     switch (activation) {
     case Activation::silu:
@@ -38,7 +38,7 @@ at::Tensor columnOf(std::span<const int> values, const c10::Device& device) {
     return column.to(device);
 }
 
-/// One key or value head for each query head.
+/// Repeats key or value heads, one for each query head.
 at::Tensor repeated(const at::Tensor& heads, std::int64_t count) {
     return heads.size(1) == count ? heads : heads.repeat_interleave(count / heads.size(1), 1);
 }

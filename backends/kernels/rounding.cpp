@@ -14,8 +14,8 @@
 #include <span>
 #include <vector>
 
-// The loops are plain and short, so that the compiler turns them into vectors; it makes one version for each kind of
-// processor, of which the loader takes the best.
+// The loops are plain and short, so that the compiler vectorises them. It makes one version for each instruction set,
+// and the loader takes the best one for the processor.
 #if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__)
 #define SECATEUR_PER_PROCESSOR __attribute__((target_clones("arch=x86-64-v4", "arch=x86-64-v3", "default")))
 #else
@@ -27,7 +27,7 @@ namespace secateur {
 namespace {
 
 float fromHalf(std::uint16_t half) {
-    // Exponent and fraction move to their places; a power of two mends the exponent's offset, also of subnormals.
+    // Shifts exponent and fraction into place; a power of two corrects the exponent's bias, for subnormals too.
     constexpr float offset = 0x1p112F;
     const std::uint32_t magnitude = (half & 0x7fffU) << 13;
     const float finite = std::bit_cast<float>(magnitude) * offset;
@@ -40,7 +40,7 @@ float fromBfloat16(std::uint16_t value) {
     return std::bit_cast<float>(static_cast<std::uint32_t>(value) << 16);
 }
 
-/// To the nearest, ties to even. What is no number stays none.
+/// To the nearest, ties to even. NaN stays NaN.
 std::uint16_t toBfloat16(float value) {
     const auto bits = std::bit_cast<std::uint32_t>(value);
     const std::uint32_t rounded = bits + 0x7fffU + ((bits >> 16) & 1U);
@@ -75,7 +75,7 @@ void multiply(float* values, const float* by, std::int64_t count) {
         values[i] *= by[i];
 }
 
-/// Splits values into halves, and leaves in their place what the upper one loses.
+/// Splits values into bfloat16 halves; `values` becomes the remainder of the upper one. @param low may be null
 SECATEUR_PER_PROCESSOR
 void split(float* values, float* rounded, std::uint16_t* high, std::uint16_t* low, std::int64_t count) {
 #pragma omp simd
@@ -91,7 +91,7 @@ void split(float* values, float* rounded, std::uint16_t* high, std::uint16_t* lo
         low[i] = toBfloat16(values[i]);
 }
 
-/// In float64, but for 16 numbers of a lane at a time: 1e-9 of the sum is what that costs, and half of the time.
+/// Sum of squares in float64, but 16 numbers of a lane at a time in float32: half of the time, for an error of 1e-9.
 SECATEUR_PER_PROCESSOR
 double squares(const float* values, std::int64_t count) {
     constexpr std::int64_t lanes = 32;
@@ -129,7 +129,7 @@ void addSquares(const float* values, double* sums, std::int64_t count) {
         sums[i] += static_cast<double>(values[i]) * static_cast<double>(values[i]);
 }
 
-/// Rows of a source, each a run of one of three types.
+/// Reads rows of a source of any floating type.
 class RowReader {
 public:
     explicit RowReader(const at::Tensor& source)
@@ -142,7 +142,7 @@ public:
     const at::Tensor& tensor() const { return m_tensor; }
     bool isBfloat16() const { return m_tensor.scalar_type() == at::kBFloat16; }
 
-    /// Some columns of a row.
+    /// Adds some columns of a row to `sum`.
     void addTo(float* sum, std::int64_t row, std::int64_t begin, std::int64_t count) const {
         const std::int64_t place = row * m_stride + begin;
         if (m_tensor.scalar_type() == at::kHalf)
@@ -153,7 +153,7 @@ public:
             addSingle(static_cast<const float*>(m_data) + place, sum, count);
     }
 
-    /// Whether splitRow() can, here.
+    /// Whether splitRow() supports this source and processor.
     bool splitsRows() const {
         const at::ScalarType type = m_tensor.scalar_type();
         return (type == at::kHalf || type == at::kFloat) && hasBfloat16Instructions();
@@ -247,7 +247,7 @@ Rows roundedRows(const at::Tensor& source, const at::Tensor& gain, std::int64_t 
     const auto bits = [&](const at::Tensor& halves, std::int64_t place) {
         return halves.defined() ? static_cast<std::uint16_t*>(halves.data_ptr()) + place : nullptr;
     };
-    constexpr std::int64_t columnsAtOnce = 1024; // they stay in the first cache from step to step
+    constexpr std::int64_t columnsAtOnce = 1024; // they stay in the L1 cache from step to step
     const auto convert = [&](std::int64_t row, std::int64_t begin, std::int64_t count, float* values) {
         std::fill_n(values, count, 0.0F);
         const std::int64_t first = row / blockRows * blockRows * repeats + row % blockRows;

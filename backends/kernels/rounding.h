@@ -6,17 +6,17 @@
 
 namespace secateur {
 
-/// Kernels::rows for bfloat16 (with or without its lower half) and float32, in one pass over the source.
+/// Kernels::rows for all precisions, in one pass over the source.
 Rows roundedRows(const at::Tensor& source, const at::Tensor& gain, std::int64_t blockRows, std::int64_t repeats,
                  Precision precision);
 
-/// Kernels::columnSquares for floating types up to float32. The same on any number of threads.
+/// Kernels::columnSquares for floating types up to float32. The result does not depend on the number of threads.
 at::Tensor columnSquares(const at::Tensor& weight);
 
-/// Kernels::innerProducts. The same on any number of threads.
+/// Kernels::innerProducts. The result does not depend on the number of threads.
 at::Tensor innerProducts(const at::Tensor& a, const at::Tensor& b);
 
-/// Sum of squares of float32 numbers that lie side by side, good to 1e-8: float64 takes up the sums of 16 of a lane.
+/// Sum of squares of contiguous numbers, to 1e-8 relative: float32 sums of 16 numbers of a lane are added in float64.
 double sumOfSquares(const float* values, std::int64_t count);
 
 } // namespace secateur

@@ -1,8 +1,8 @@
-#include "backends/kernels/row_loops.h"
+#include "backends/kernels/loop_table.h"
 
 #include "backends/kernels/vector_rows.h"
 
-namespace secateur::SECATEUR_LEVEL {
+namespace secateur::SECATEUR_INSTRUCTION_SET {
 
 namespace {
 
@@ -71,25 +71,25 @@ SECATEUR_INLINE Vec capped(Vec logit, float softcap) {
 } // namespace
 
 void norm(const float* x, const float* added, float* sum, const NormValues& values, std::int64_t width,
-          const Target& out) {
+          const Destination& out) {
     if (added) {
         forEachVector(width, [=](std::int64_t i, std::int64_t count) {
             storeSome(sum + i, loadSome(x + i, count) + loadSome(added + i, count), count);
         });
         x = sum;
     }
-    const auto [mean, scale] = spreadOf(x, values, width);
+    const auto [mean, scale] = normStatistics(x, values, width);
     if (out.halves)
         writeNormed(x, mean, scale, values, width, out.halves);
     else
         writeNormed(x, mean, scale, values, width, out.floats);
 }
 
-void turn(const float* cosines, const float* sines, int dims, float* head) {
-    turnBy<false>(cosines, sines, dims, head);
+void rotate(const float* cosines, const float* sines, int dims, float* head) {
+    rotateBy<false>(cosines, sines, dims, head);
 }
 
-void activate(const float* gate, const float* up, Activation activation, std::int64_t width, const Target& out) {
+void activate(const float* gate, const float* up, Activation activation, std::int64_t width, const Destination& out) {
     if (out.halves)
         activateTo(gate, up, activation, width, out.halves);
     else
@@ -114,7 +114,7 @@ ExponentialSum sumExponentials(const float* logits, std::int64_t count, std::int
         }
         const float base = result.largestCapped;
         const auto term = [=](std::int64_t i, std::int64_t some) {
-            __builtin_prefetch(block + i + logitBlock); // of which the largest is looked for next
+            __builtin_prefetch(block + i + logitBlock); // the next block, whose largest logit is searched next
             const Vec logit = loadSome(block + i, some);
             return firstLanes(exponentialBelow((softcap > 0 ? capped(logit, softcap) : logit) - base), some);
         };
@@ -123,7 +123,7 @@ ExponentialSum sumExponentials(const float* logits, std::int64_t count, std::int
     return result;
 }
 
-void write(const float* from, std::int64_t count, const Target& to) {
+void write(const float* from, std::int64_t count, const Destination& to) {
     forEachVector(count, [&](std::int64_t i, std::int64_t some) {
         if (to.halves)
             storeSome(to.halves + i, loadSome(from + i, some), some);
@@ -132,4 +132,4 @@ void write(const float* from, std::int64_t count, const Target& to) {
     });
 }
 
-} // namespace secateur::SECATEUR_LEVEL
+} // namespace secateur::SECATEUR_INSTRUCTION_SET

@@ -2,13 +2,13 @@
 
 #include "backends/kernels/tile_product.h"
 
-// What loops over rows of scores share.
+// Functions for loops over rows of attention scores.
 
-namespace secateur::SECATEUR_LEVEL {
+namespace secateur::SECATEUR_INSTRUCTION_SET {
 
 namespace {
 
-struct Run {
+struct Range {
     std::int64_t begin = 0;
     std::int64_t end = 0;
     bool isEmpty() const { return begin >= end; }
@@ -26,16 +26,15 @@ SECATEUR_INLINE std::int64_t inVectors(std::int64_t count) {
     return (count + lanes - 1) / lanes * lanes;
 }
 
-SECATEUR_INLINE Run common(Run a, std::int64_t begin, std::int64_t end) {
+SECATEUR_INLINE Range intersection(Range a, std::int64_t begin, std::int64_t end) {
     return {greater(a.begin, begin), smaller(a.end, end)};
 }
 
-SECATEUR_INLINE Run common(Run a, Run b) {
-    return common(a, b.begin, b.end);
+SECATEUR_INLINE Range intersection(Range a, Range b) {
+    return intersection(a, b.begin, b.end);
 }
 
-/// A softcap, or a scale that would turn the order, is applied to the scores themselves. Returns what is left to
-/// multiply by.
+/// Applies a softcap, or a scale that reverses the order, to the scores. Returns the scale that remains to be applied.
 [[maybe_unused]] float applyScale(const AttentionShape& shape, float* scores, std::int64_t count) {
     if (shape.softcap > 0) {
         const float before = shape.scale / shape.softcap;
@@ -50,7 +49,7 @@ SECATEUR_INLINE Run common(Run a, Run b) {
     return 1;
 }
 
-/// Scores from `begin` to `end`, of a row of whole vectors, are not seen.
+/// Sets the scores from `begin` to `end` to minus infinity, in a row of whole vectors.
 SECATEUR_INLINE void hide(float* scores, std::int64_t begin, std::int64_t end) {
     const Ints lane = laneNumbers();
     for (std::int64_t i = begin / lanes * lanes; i < end; i += lanes) {
@@ -61,52 +60,54 @@ SECATEUR_INLINE void hide(float* scores, std::int64_t begin, std::int64_t end) {
     }
 }
 
-/// Keys that any of `count` queries sees, of which the first stands at `first`.
-SECATEUR_INLINE Run visibleKeys(const AttentionShape& shape, std::int64_t first, int count, std::int64_t keyEnd) {
+/// Keys that any of `count` queries sees, the first of which is at position `first`.
+SECATEUR_INLINE Range visibleKeys(const AttentionShape& shape, std::int64_t first, int count, std::int64_t keyEnd) {
     const std::int64_t last = first + count - 1;
     const std::int64_t window = shape.window;
     const std::int64_t after = shape.causal ? last + 1 : window > 0 ? last + window : keyEnd;
     return {window > 0 ? greater(0, first - window + 1) : 0, smaller(after, keyEnd)};
 }
 
-/// Consecutive queries of a row, which go by tiles of tileRows.
+/// Consecutive queries of a row, in tiles of tileRows.
 struct QueryTiles {
     const AttentionShape& shape;
     std::int64_t first; ///< position of the first
     int count;
-    std::int64_t keyEnd; ///< behind the last key of the row
+    std::int64_t keyEnd; ///< end of the row's keys
 
     /// Keys that any of the queries [query, query + some) sees.
-    Run visible(int query, int some) const { return visibleKeys(shape, first + query, some, keyEnd); }
-    Run visible() const { return visible(0, count); }
-    /// Of the tile that begins with a query.
+    Range visible(int query, int some) const { return visibleKeys(shape, first + query, some, keyEnd); }
+    Range visible() const { return visible(0, count); }
+    /// Size of the tile that begins with a query.
     int size(int query) const { return static_cast<int>(smaller(tileRows, count - query)); }
     /// Keys that the tile of a query sees.
-    Run keys(int query) const {
+    Range keys(int query) const {
         const int begin = query / tileRows * tileRows;
         return visible(begin, size(begin));
     }
 };
 
-/// visit(first key of a panel, first query of a tile, vectors of the panel) for those that see each other.
+/// Calls visit(first key of a panel, first query of a tile, vectors of the panel) for all panels and tiles with visible
+/// keys.
 template <typename Visit>
-SECATEUR_INLINE void forEachTile(const QueryTiles& tiles, Run keys, const Visit& visit) {
+SECATEUR_INLINE void forEachTile(const QueryTiles& tiles, Range keys, const Visit& visit) {
     for (std::int64_t begin = keys.begin / keysOfPanel * keysOfPanel; begin < keys.end; begin += keysOfPanel)
         for (int query = 0; query < tiles.count; query += tileRows) {
-            const Run seen = common(common(tiles.keys(query), keys), begin, begin + keysOfPanel);
+            const Range seen = intersection(intersection(tiles.keys(query), keys), begin, begin + keysOfPanel);
             if (!seen.isEmpty())
                 visit(begin, query, static_cast<int>((seen.end - begin + lanes - 1) / lanes));
         }
 }
 
 /// to += weights rows, [queries, columns].
-/// @param weights of each query, `stride` apart, and rows, `rowStride` apart, from the first of `keys` on
-[[maybe_unused]] void addRows(const QueryTiles& tiles, Run keys, const float* weights, std::int64_t stride,
+/// @param weights of the first query and key; queries are `stride` apart
+/// @param rows of the first key, `rowStride` apart
+[[maybe_unused]] void addRows(const QueryTiles& tiles, Range keys, const float* weights, std::int64_t stride,
                               const float* rows, std::int64_t rowStride, float* to, std::int64_t columns) {
-    constexpr std::int64_t run = 64; // keys whose rows stay in the first cache while all tiles read them
+    constexpr std::int64_t run = 64; // keys whose rows stay in the L1 cache while all tiles read them
     for (std::int64_t begin = keys.begin; begin < keys.end; begin += run)
         for (int query = 0; query < tiles.count; query += tileRows) {
-            const Run seen = common(common(tiles.keys(query), keys), begin, begin + run);
+            const Range seen = intersection(intersection(tiles.keys(query), keys), begin, begin + run);
             if (seen.isEmpty())
                 continue;
             const std::int64_t key = seen.begin - keys.begin;
@@ -117,15 +118,15 @@ SECATEUR_INLINE void forEachTile(const QueryTiles& tiles, Run keys, const Visit&
         }
 }
 
-/// One row's softmax so far: exp(score - largest), whose sum is `sum`.
+/// The state of one row's softmax: the exponentials are exp(score - largest).
 struct SoftmaxRow {
     float largest = 0;
     float sum = 0;
-    float shrinks = 1;  ///< what came before has to be multiplied by
-    float weighted = 0; ///< sum of e (score - largest), where asked for
+    float rescale = 1;  ///< factor for the results of the keys before
+    float weighted = 0; ///< sum of exponential times (score - largest), if wanted
 };
 
-/// Goes on with a row: `count` scores, whole vectors, become exponentials.
+/// Continues a row's softmax: replaces `count` scores, whole vectors, by their exponentials.
 template <bool weighs = false>
 SECATEUR_INLINE SoftmaxRow exponentials(SoftmaxRow row, float scale, float* scores, std::int64_t count) {
     Vec best = load(scores);
@@ -148,13 +149,13 @@ SECATEUR_INLINE SoftmaxRow exponentials(SoftmaxRow row, float scale, float* scor
         store(scores + i, e);
         sum += e;
         if constexpr (weighs)
-            weighted += e * larger(below, all(-100)); // what is not seen is no number times 0 else
+            weighted += e * larger(below, all(-100)); // 0 times minus infinity would be NaN
     }
-    const float shrinks = row.largest == largest ? 1 : exponentialBelow(all(row.largest - base))[0];
-    const float before = row.sum > 0 ? (row.weighted + row.sum * (row.largest - base)) * shrinks : 0;
-    return {largest, row.sum * shrinks + sumOf(sum), shrinks, before + sumOf(weighted)};
+    const float rescale = row.largest == largest ? 1 : exponentialBelow(all(row.largest - base))[0];
+    const float before = row.sum > 0 ? (row.weighted + row.sum * (row.largest - base)) * rescale : 0;
+    return {largest, row.sum * rescale + sumOf(sum), rescale, before + sumOf(weighted)};
 }
 
 } // namespace
 
-} // namespace secateur::SECATEUR_LEVEL
+} // namespace secateur::SECATEUR_INSTRUCTION_SET

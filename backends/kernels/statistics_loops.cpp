@@ -1,8 +1,8 @@
-#include "backends/kernels/statistics_loops.h"
+#include "backends/kernels/loop_table.h"
 
 #include "backends/kernels/score_rows.h"
 
-namespace secateur::SECATEUR_LEVEL {
+namespace secateur::SECATEUR_INSTRUCTION_SET {
 
 namespace {
 
@@ -60,7 +60,7 @@ SECATEUR_INLINE Vec magnitude(Vec v) {
     return reinterpret_cast<Vec>(reinterpret_cast<Words>(v) & 0x7fffffffU);
 }
 
-/// `rows` rows at once: sums are loaded and stored once for all of them.
+/// Adds `rows` rows at once: sums are loaded and stored once for all of them.
 template <int rows, typename Number>
 SECATEUR_INLINE void addSomeRows(const ColumnBlock& block, const Number* values) {
     std::int64_t i = 0;
@@ -185,4 +185,4 @@ double magnitudes(const float* values, std::int64_t count) {
     return static_cast<double>(sumOf((sums[0] + sums[1]) + (sums[2] + sums[3])));
 }
 
-} // namespace secateur::SECATEUR_LEVEL
+} // namespace secateur::SECATEUR_INSTRUCTION_SET

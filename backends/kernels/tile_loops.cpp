@@ -1,15 +1,54 @@
-#include "backends/kernels/tile_loops.h"
+#include "backends/kernels/loop_table.h"
 
-#include "backends/kernels/row_features.h"
+#include "backends/kernels/score_rows.h"
 
-namespace secateur::SECATEUR_LEVEL {
+namespace secateur::SECATEUR_INSTRUCTION_SET {
 
 namespace {
 
-/// A block of queries and the keys of it that are at work.
-class BlockWork {
+/// Whether a feature is a sum of probabilities.
+SECATEUR_INLINE bool isSum(const AttentionFeature& feature) {
+    return feature.kind == AttentionFeature::Kind::key || feature.kind == AttentionFeature::Kind::band;
+}
+
+/// The keys whose probabilities a feature sums, for a query at `position`.
+SECATEUR_INLINE Range keysOf(const AttentionFeature& feature, std::int64_t position, std::int64_t keyEnd) {
+    if (feature.kind == AttentionFeature::Kind::band)
+        return {greater(1, position + feature.first), position + feature.last + 1};
+    const std::int64_t key = feature.first < 0 ? keyEnd + feature.first : feature.first;
+    return {key, key + 1};
+}
+
+/// @param e exponentials, from the key at position 0
+SECATEUR_INLINE float sumOver(const float* e, Range keys) {
+    float sum = 0;
+    for (std::int64_t key = keys.begin; key < keys.end; ++key)
+        sum += e[key];
+    return sum;
+}
+
+/// The two kinds of entropy that need a logarithm per key, over the visible keys.
+SECATEUR_INLINE float shiftedEntropy(const float* e, std::int64_t count, std::int64_t seen, float factor, float epsilon,
+                                     bool shiftsBoth) {
+    const float added = shiftsBoth ? epsilon : 0;
+    Vec sum{};
+    for (std::int64_t i = 0; i < count; i += lanes) {
+        const Vec a = load(e + i) * factor;
+        sum -= (a + added) * logarithm(a + epsilon);
+    }
+    // a = 0 for keys that are not visible: their terms are subtracted.
+    const float ofNone = -added * logarithm(all(epsilon))[0];
+    return sumOf(sum) - static_cast<float>(count - seen) * ofNone;
+}
+
+} // namespace
+
+namespace {
+
+/// Attention of a block of queries, one run of keys at a time.
+class BlockAttention {
 public:
-    BlockWork(const QueryBlock& block, const AttentionShape& shape, float* scratch)
+    BlockAttention(const QueryBlock& block, const AttentionShape& shape, float* scratch)
         : m_block(block)
         , m_shape(shape)
         , m_tiles{shape, block.first, block.count, block.keyEnd}
@@ -21,38 +60,38 @@ public:
             store(m_context + i, Vec{});
         for (int query = 0; query < block.count; ++query)
             m_rows[query] = {-__builtin_inff(), 0, 1, 0};
-        for (int feature = 0; feature < block.described.count; ++feature)
+        for (int feature = 0; feature < block.features.count; ++feature)
             for (int query = 0; query < block.count; ++query)
-                described(feature, query) = 0;
+                featureValue(feature, query) = 0;
     }
 
     void run() {
-        const Run all = m_tiles.visible();
+        const Range all = m_tiles.visible();
         const std::int64_t skipped = (all.begin - m_block.keyFrom) / keysOfPanel * keysOfPanel;
         for (m_begin = m_block.keyFrom + skipped; m_begin < all.end; m_begin += m_block.runKeys) {
             m_end = smaller(m_begin + m_block.runKeys, all.end);
             scoreTiles();
             for (int query = 0; query < m_block.count; ++query)
                 softmax(query);
-            addRows(m_tiles, atWork(), m_scores, m_stride,
+            addRows(m_tiles, currentKeys(), m_scores, m_stride,
                     m_block.values + (m_begin - m_block.keyFrom) * m_block.valueStride, m_block.valueStride, m_context,
                     m_columns);
         }
         for (int query = 0; query < m_block.count; ++query) {
             write(query);
-            describe(query);
+            finishFeatures(query);
         }
     }
 
 private:
-    float& described(int feature, int query) const {
-        return m_block.described.values[feature * m_block.described.stride + query];
+    float& featureValue(int feature, int query) const {
+        return m_block.features.values[feature * m_block.features.stride + query];
     }
 
-    Run atWork() const { return {m_begin, m_end}; }
+    Range currentKeys() const { return {m_begin, m_end}; }
 
     void scoreTiles() {
-        forEachTile(m_tiles, atWork(), [&](std::int64_t begin, int query, int vectors) {
+        forEachTile(m_tiles, currentKeys(), [&](std::int64_t begin, int query, int vectors) {
             multiply(m_tiles.size(query), vectors,
                      {m_block.queries + std::int64_t{query} * m_shape.headDim, m_shape.headDim, 1,
                       m_block.panels + (begin - m_block.keyFrom) * m_shape.headDim, keysOfPanel, m_shape.headDim,
@@ -61,50 +100,50 @@ private:
     }
 
     void softmax(int query) {
-        const Run keys = common(m_tiles.keys(query), atWork());
+        const Range keys = intersection(m_tiles.keys(query), currentKeys());
         if (keys.isEmpty())
             return;
         const std::int64_t begin = (keys.begin - m_begin) / lanes * lanes;
         const std::int64_t count = inVectors(keys.end - m_begin - begin);
-        const Run own = common(m_tiles.visible(query, 1), m_begin + begin, m_begin + begin + count);
+        const Range own = intersection(m_tiles.visible(query, 1), m_begin + begin, m_begin + begin + count);
         float* scores = m_scores + query * m_stride + begin;
         const float scale = applyScale(m_shape, scores, count);
         const std::int64_t shown = smaller(greater(own.begin - m_begin - begin, 0), count);
         hide(scores, 0, shown);
         hide(scores, greater(shown, own.end - m_begin - begin), count);
-        if (m_block.described.count == 0)
+        if (m_block.features.count == 0)
             m_rows[query] = exponentials(m_rows[query], scale, scores, count);
         else {
             m_rows[query] = exponentials<true>(m_rows[query], scale, scores, count);
             sumFeatures(query, scores, {m_begin + begin, m_begin + begin + count}, own);
         }
-        if (m_rows[query].shrinks == 1 || m_begin == m_block.keyFrom)
+        if (m_rows[query].rescale == 1 || m_begin == m_block.keyFrom)
             return;
         float* context = m_context + query * m_columns;
         for (std::int64_t i = 0; i < m_columns; i += lanes)
-            store(context + i, load(context + i) * m_rows[query].shrinks);
+            store(context + i, load(context + i) * m_rows[query].rescale);
     }
 
-    /// @param e exponentials of the keys `all`, of which those not `seen` are 0
-    void sumFeatures(int query, const float* e, Run all, Run seen) const {
+    /// @param e exponentials of the keys `all`; those that are not `seen` are 0
+    void sumFeatures(int query, const float* e, Range all, Range seen) const {
         const SoftmaxRow& row = m_rows[query];
-        for (int i = 0; i < m_block.described.count; ++i) {
-            const AttentionFeature& feature = m_block.described.features[i];
-            float& value = described(i, query);
+        for (int i = 0; i < m_block.features.count; ++i) {
+            const AttentionFeature& feature = m_block.features.wanted[i];
+            float& value = featureValue(i, query);
             if (isSum(feature)) {
-                const Run keys = common(seen, keysOf(feature, m_block.first + query, m_block.keyEnd));
-                value = value * row.shrinks + sumOver(e - all.begin, keys);
+                const Range keys = intersection(seen, keysOf(feature, m_block.first + query, m_block.keyEnd));
+                value = value * row.rescale + sumOver(e - all.begin, keys);
             } else if (feature.kind != AttentionFeature::Kind::entropy)
                 value = shiftedEntropy(e, all.end - all.begin, seen.end - seen.begin, 1.0F / row.sum, feature.epsilon,
                                        feature.kind == AttentionFeature::Kind::shifted);
         }
     }
 
-    void describe(int query) const {
+    void finishFeatures(int query) const {
         const SoftmaxRow& row = m_rows[query];
-        for (int i = 0; i < m_block.described.count; ++i) {
-            const AttentionFeature& feature = m_block.described.features[i];
-            float& value = described(i, query);
+        for (int i = 0; i < m_block.features.count; ++i) {
+            const AttentionFeature& feature = m_block.features.wanted[i];
+            float& value = featureValue(i, query);
             if (isSum(feature))
                 value /= row.sum;
             else if (feature.kind == AttentionFeature::Kind::entropy)
@@ -150,13 +189,13 @@ SECATEUR_INLINE void copyPadded(const float* from, std::int64_t stride, std::int
             store(to + row * columns + i, loadSome(from + row * stride + i, width - i));
 }
 
-/// Has numbers brought into the second cache.
+/// Prefetches numbers to the L2 cache.
 SECATEUR_INLINE void fetch(const float* from, std::int64_t count) {
     for (std::int64_t i = 0; i < count; i += 16)
         __builtin_prefetch(from + i, 0, 2);
 }
 
-/// Scores of one query; the vectors of four keys are summed side by side.
+/// Scores of one query, four keys at a time.
 SECATEUR_INLINE void scoreKeys(const float* query, const float* keys, std::int64_t count, std::int64_t columns,
                                float* scores) {
     std::int64_t key = 0;
@@ -181,7 +220,7 @@ SECATEUR_INLINE void scoreKeys(const float* query, const float* keys, std::int64
 } // namespace
 
 void attendBlock(const QueryBlock& block, const AttentionShape& shape, float* scratch) {
-    BlockWork(block, shape, scratch).run();
+    BlockAttention(block, shape, scratch).run();
 }
 
 void attendGroup(const QueryGroup& group, const AttentionShape& shape, float* scratch) {
@@ -214,7 +253,7 @@ void attendGroup(const QueryGroup& group, const AttentionShape& shape, float* sc
     for (int head = 0; head < group.heads; ++head) {
         float* own = scores + head * scoreStride;
         const std::int64_t count = inVectors(group.count);
-        hide(own, group.count, count); // numbers, whatever was left there
+        hide(own, group.count, count); // the scratch may hold NaN there
         const float scale = applyScale(shape, own, count);
         hide(own, group.count, count);
         const SoftmaxRow row = exponentials({-__builtin_inff(), 0, 1, 0}, scale, own, count);
@@ -254,4 +293,4 @@ void packKeys(const float* keys, std::int64_t stride, std::int64_t count, int he
     }
 }
 
-} // namespace secateur::SECATEUR_LEVEL
+} // namespace secateur::SECATEUR_INSTRUCTION_SET

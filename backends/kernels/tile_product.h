@@ -1,20 +1,20 @@
 #pragma once
 
-#include "backends/kernels/tile_loops.h"
+#include "backends/kernels/loop_table.h"
 
-// Products of small matrices, tile by tile, whose sums stay in registers.
+// Products of small matrices, tile by tile, with sums in registers.
 
-namespace secateur::SECATEUR_LEVEL {
+namespace secateur::SECATEUR_INSTRUCTION_SET {
 
 namespace {
 
 constexpr std::int64_t blockKeys = VectorLoops::blockKeys;
-/// From one row of so many scores to the next: no power of two, so that rows do not fall on each other in the cache.
+/// Stride of rows of scores: not a power of two, so that rows do not map to the same cache sets.
 constexpr std::int64_t strideOf(std::int64_t scores) {
     return scores + lanes;
 }
 
-/// c = a b, or c += a b, by rows: b's and c's numbers lie side by side along the columns.
+/// c = a b, or c += a b. The columns of b and c are contiguous.
 struct Product {
     const float* a;
     std::int64_t aStride; ///< from row to row
@@ -90,7 +90,7 @@ SECATEUR_INLINE void multiply(int rows, int vectors, const Product& product) {
     }
 }
 
-/// Over `columns` columns, whole vectors, which are shared out evenly among passes.
+/// Multiplies `columns` columns, whole vectors, distributed evenly over passes.
 [[maybe_unused]] void multiplyColumns(int rows, Product product, std::int64_t columns) {
     int left = static_cast<int>(columns / lanes);
     for (int passes = (left + tileVectors - 1) / tileVectors; passes > 0; --passes) {
@@ -104,4 +104,4 @@ SECATEUR_INLINE void multiply(int rows, int vectors, const Product& product) {
 
 } // namespace
 
-} // namespace secateur::SECATEUR_LEVEL
+} // namespace secateur::SECATEUR_INSTRUCTION_SET

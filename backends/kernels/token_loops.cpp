@@ -1,7 +1,7 @@
-#include "backends/kernels/token_loops.h"
+#include "backends/kernels/machine_kernels.h"
 
 #include "backends/kernels/packed_matrix.h"
-#include "backends/kernels/share_out.h"
+#include "backends/kernels/parallel_loops.h"
 #include "backends/kernels/vector_loops.h"
 
 #include <ATen/ATen.h>
@@ -14,7 +14,7 @@ namespace secateur {
 
 namespace {
 
-/// Columns whose sums stay in the first cache.
+/// Number of columns whose sums stay in the L1 cache.
 constexpr std::int64_t blockColumns = 512;
 
 std::int64_t blocksOf(std::int64_t a, std::int64_t b) {
@@ -48,7 +48,7 @@ public:
         const at::Tensor scales = factors.contiguous();
         const VectorLoops& loops = vectorLoops();
         const std::int64_t blocks = blocksOf(width, blockColumns);
-        shareOut(values.size(0) * blocks, 0, [&](std::int64_t task, float*) {
+        forEachTask(values.size(0) * blocks, 0, [&](std::int64_t task, float*) {
             const std::int64_t row = task / blocks;
             const std::int64_t begin = task % blocks * blockColumns;
             const std::int64_t count = std::min(blockColumns, width - begin);
@@ -71,7 +71,7 @@ public:
         const at::Tensor own = (isHalves ? values : values.to(at::kFloat)).contiguous();
         const VectorLoops& loops = vectorLoops();
         const std::int64_t blocks = blocksOf(width, blockColumns);
-        shareOut(values.size(0) * blocks, 0, [&](std::int64_t task, float*) {
+        forEachTask(values.size(0) * blocks, 0, [&](std::int64_t task, float*) {
             const std::int64_t row = task / blocks;
             const std::int64_t begin = task % blocks * blockColumns;
             const std::int64_t place = (row * positions + 1) * width + begin;
@@ -97,7 +97,7 @@ public:
     }
 
 private:
-    /// Sums while the products are in registers.
+    /// Sums magnitudes while the products are in registers.
     static at::Tensor contributionsOfFloats(const at::Tensor& context, const at::Tensor& weights) {
         const std::int64_t tokens = context.size(0) * context.size(1);
         const std::int64_t heads = weights.size(0);
@@ -109,7 +109,7 @@ private:
         const at::Tensor own = context.to(at::kFloat).contiguous();
         const at::Tensor matrices = weights.contiguous();
         const at::Tensor packed = at::empty({heads * packedHead}, at::kFloat);
-        shareOut(heads * panels, 0, [&](std::int64_t task, float*) {
+        forEachTask(heads * panels, 0, [&](std::int64_t task, float*) {
             const std::int64_t head = task / panels;
             const std::int64_t column = task % panels * loops.panelKeys;
             loops.packKeys(matrices.data_ptr<float>() + (head * out + column) * depth, depth,
@@ -118,8 +118,8 @@ private:
         });
         at::Tensor result = at::empty({context.size(0), context.size(1), heads}, at::kDouble);
         const std::int64_t blocks = blocksOf(tokens, blockTokens);
-        shareOut(blocks * heads, 0, [&](std::int64_t task, float*) {
-            const std::int64_t head = task % heads; // all heads of some tokens, before others come into the cache
+        forEachTask(blocks * heads, 0, [&](std::int64_t task, float*) {
+            const std::int64_t head = task % heads; // all heads of some tokens, while these are in the cache
             const std::int64_t first = task / heads * blockTokens;
             MagnitudeBlock block;
             block.vectors = own.data_ptr<float>() + (first * heads + head) * depth;
@@ -135,7 +135,8 @@ private:
         return result;
     }
 
-    /// Products by oneDNN, each thread those of some tokens and a head: they stay in its cache until they are summed.
+    /// Products by oneDNN, for some tokens and one head per task: they stay in the thread's cache until they are
+    /// summed.
     static at::Tensor contributionsOfHalves(const at::Tensor& context, const at::Tensor& weights) {
         const std::int64_t tokens = context.size(0) * context.size(1);
         const std::int64_t heads = weights.size(0);
@@ -148,7 +149,7 @@ private:
         halves.copy_(context.flatten(0, 1).transpose(0, 1));
         at::Tensor result = at::empty({context.size(0), context.size(1), heads}, at::kDouble);
         const std::int64_t blocks = blocksOf(tokens, blockTokens);
-        shareOut(blocks * heads, blockTokens * out, [&](std::int64_t task, float* scratch) {
+        forEachTask(blocks * heads, blockTokens * out, [&](std::int64_t task, float* scratch) {
             const std::int64_t head = task % heads;
             const std::int64_t first = task / heads * blockTokens;
             const std::int64_t count = std::min(blockTokens, tokens - first);

@@ -8,7 +8,7 @@ namespace secateur {
 namespace generic {
 extern const VectorLoops loops;
 }
-#ifdef SECATEUR_PROCESSOR_LEVELS
+#ifdef SECATEUR_INSTRUCTION_SETS
 namespace v3 {
 extern const VectorLoops loops;
 }
@@ -32,8 +32,8 @@ std::int64_t scratchFloats(const VectorLoops& loops, const AttentionShape& shape
     return ofBlock > ofGroup ? ofBlock : ofGroup;
 }
 
-// As GroupWork (back_loops.cpp) lays it out.
-std::int64_t groupBackFloats(const VectorLoops& loops, const AttentionShape& shape, std::int64_t count) {
+// The layout is that of GroupAttentionBackward (attention_backward_loops.cpp).
+std::int64_t groupBackwardFloats(const VectorLoops& loops, const AttentionShape& shape, std::int64_t count) {
     const std::int64_t columns = padded(loops, shape.headDim);
     const std::int64_t keys = (count + loops.panelKeys - 1) / loops.panelKeys * loops.panelKeys;
     const std::int64_t ofKeys = 2 * keys * shape.headDim + 3 * count * columns;
@@ -43,14 +43,14 @@ std::int64_t groupBackFloats(const VectorLoops& loops, const AttentionShape& sha
 
 namespace {
 
-const VectorLoops* loopsOf(std::string_view level) {
-#ifdef SECATEUR_PROCESSOR_LEVELS
-    if (level == "v4" && __builtin_cpu_supports("x86-64-v4"))
+const VectorLoops* loopsOf(std::string_view instructionSet) {
+#ifdef SECATEUR_INSTRUCTION_SETS
+    if (instructionSet == "v4" && __builtin_cpu_supports("x86-64-v4"))
         return &v4::loops;
-    if (level == "v3" && __builtin_cpu_supports("x86-64-v3"))
+    if (instructionSet == "v3" && __builtin_cpu_supports("x86-64-v3"))
         return &v3::loops;
 #endif
-    return level == "generic" ? &generic::loops : nullptr;
+    return instructionSet == "generic" ? &generic::loops : nullptr;
 }
 
 std::atomic<const VectorLoops*>& chosen() {
@@ -66,8 +66,8 @@ const VectorLoops& vectorLoops() {
     return *chosen();
 }
 
-bool useVectorLoops(std::string_view level) {
-    const VectorLoops* loops = loopsOf(level);
+bool useVectorLoops(std::string_view instructionSet) {
+    const VectorLoops* loops = loopsOf(instructionSet);
     if (loops)
         chosen() = loops;
     return loops;

@@ -8,37 +8,37 @@
 
 namespace secateur {
 
-/// Where numbers go that are written as float32 or as bfloat16.
-struct Target {
+/// Destination of numbers that are written as float32 or as bfloat16: one of the two is set.
+struct Destination {
     float* floats = nullptr;
     std::uint16_t* halves = nullptr;
 };
 
-/// Numbers of the attention of some queries, and where they go.
-struct Description {
-    const AttentionFeature* features = nullptr;
+/// Wanted features of the attention of some queries, and their destination.
+struct FeatureOutput {
+    const AttentionFeature* wanted = nullptr;
     int count = 0;
-    float* values = nullptr; ///< of the first feature and query; queries lie side by side, features `stride` apart
+    float* values = nullptr; ///< of the first feature and query; queries are contiguous, features `stride` apart
     std::int64_t stride = 0;
 };
 
-/// The queries of one head that are attended to together, at consecutive positions of a row.
+/// A block of queries of one head, at consecutive positions of a row.
 struct QueryBlock {
     const float* queries = nullptr; ///< [count, headDim]
     int count = 0;                  ///< at most VectorLoops::blockQueries
     std::int64_t first = 0;         ///< position of the first
     std::int64_t keyFrom = 0;       ///< the first packed key, a multiple of panelKeys
-    std::int64_t keyEnd = 0;        ///< behind the last key of the row
-    const float* panels = nullptr;  ///< keys by panels of [headDim, panelKeys], from keyFrom
-    const float* values = nullptr;  ///< of keyFrom and on, valueStride apart, whole vectors readable
+    std::int64_t keyEnd = 0;        ///< end of the row's keys
+    const float* panels = nullptr;  ///< keys from keyFrom, in panels of [headDim, panelKeys]
+    const float* values = nullptr;  ///< from keyFrom, valueStride apart, padded to whole vectors
     std::int64_t valueStride = 0;
-    Target context; ///< of the first query
+    Destination context; ///< of the first query
     std::int64_t contextStride = 0;
-    std::int64_t runKeys = 0; ///< whose scores are held at a time, a multiple of panelKeys
-    Description described;    ///< besides; entropies of shifted probabilities need all keys in one run
+    std::int64_t runKeys = 0; ///< number of keys whose scores are held at a time, a multiple of panelKeys
+    FeatureOutput features;   ///< entropies of shifted probabilities need all keys in one run
 };
 
-/// One query of each head of a KV group, and a run of keys that all of them see.
+/// One query per head of a KV group, and a run of keys that all of them see.
 struct QueryGroup {
     const float* queries = nullptr; ///< of the first head, queryStride apart
     std::int64_t queryStride = 0;
@@ -51,43 +51,43 @@ struct QueryGroup {
     float* context = nullptr; ///< [heads, headDim], not yet divided by the sum
 };
 
-/// Query heads of one row that read one key head, whose attention is gone through backwards. Pointers are to the first
-/// position and head; heads lie side by side.
-struct GroupBack {
+/// Query heads of one row that read one key head, for the backward pass of attention. Pointers are to the first
+/// position and head; heads are contiguous.
+struct GroupBackward {
     const float* queries = nullptr; ///< as projected, `stride` from one position to the next
     const float* keys = nullptr;
     const float* values = nullptr;
     std::int64_t stride = 0;
-    int heads = 0;          ///< of queries
-    std::int64_t count = 0; ///< positions
-    NormValues queryNorm;   ///< without weight = none
+    int heads = 0;          ///< number of query heads
+    std::int64_t count = 0; ///< number of positions
+    NormValues queryNorm;   ///< without weight if there is none
     NormValues keyNorm;
-    RotaryTables rotary; ///< of the first position and on
+    RotaryTables rotary; ///< from the first position on
     const float* dContext = nullptr;
     std::int64_t dContextStride = 0;
     float* dQueries = nullptr;
     std::int64_t dQueryStride = 0;
     float* dKeys = nullptr;
     float* dValues = nullptr;
-    std::int64_t dKeyStride = 0; ///< of values too
+    std::int64_t dKeyStride = 0; ///< of dValues too
 };
 
-/// Vectors that are multiplied with a matrix, of which only sums of magnitudes are wanted.
+/// Vectors times a matrix; the results are the sums of magnitudes of the products.
 struct MagnitudeBlock {
     const float* vectors = nullptr; ///< `count` of `depth` numbers, vectorStride apart
     std::int64_t vectorStride = 0;
     int count = 0;
     std::int64_t depth = 0;
-    const float* panels = nullptr; ///< `columns` columns by panels of [depth, panelKeys]; zeros behind the last
+    const float* panels = nullptr; ///< `columns` columns in panels of [depth, panelKeys], padded with zeros
     std::int64_t columns = 0;
     double* sums = nullptr; ///< of each vector, sumStride apart
     std::int64_t sumStride = 0;
 };
 
-/// Rows of numbers whose columns are summed.
+/// Rows of numbers whose columns are summed: either `floats` or `halves` is set.
 struct ColumnBlock {
-    const float* floats = nullptr; ///< [rows, columns], `stride` from one row to the next; or
-    const std::uint16_t* halves = nullptr;
+    const float* floats = nullptr;         ///< [rows, columns], `stride` from one row to the next
+    const std::uint16_t* halves = nullptr; ///< the same in bfloat16
     std::int64_t stride = 0;
     std::int64_t rows = 0;
     std::int64_t columns = 0;
@@ -96,31 +96,32 @@ struct ColumnBlock {
     double* squares = nullptr;
 };
 
-/// What log softmax of a row needs.
+/// The terms of a row's log softmax.
 struct ExponentialSum {
-    float largest = 0; ///< logit, before any softcap
+    float largest = 0; ///< largest logit, before any softcap
     float largestCapped = 0;
     float targetCapped = 0;
     double sum = 0;                  ///< of exp(capped logit - largestCapped)
-    std::int64_t blockOfLargest = 0; ///< of logitBlock numbers, the first that holds it
+    std::int64_t blockOfLargest = 0; ///< index of the first block of logitBlock numbers that contains it
 };
 
 constexpr std::int64_t logitBlock = 2048;
 
-/// The loops over one row or block, as one kind of processor runs them fastest. `scratch` is the caller's, of
-/// scratchFloats() numbers, and comes back changed.
+/// The loops over one row or block, for one instruction set. The caller provides `scratch` of scratchFloats() numbers.
 struct VectorLoops {
-    /// sum = x + added where `added` is given, and the norm of that.
+    /// sum = x + added if `added` is given, and its norm; else the norm of x.
     void (*norm)(const float* x, const float* added, float* sum, const NormValues& norm, std::int64_t width,
-                 const Target& out);
-    void (*turn)(const float* cosines, const float* sines, int dims, float* head);
-    void (*activate)(const float* gate, const float* up, Activation activation, std::int64_t width, const Target& out);
+                 const Destination& out);
+    /// Applies rotary positions to a head, in place.
+    void (*rotate)(const float* cosines, const float* sines, int dims, float* head);
+    void (*activate)(const float* gate, const float* up, Activation activation, std::int64_t width,
+                     const Destination& out);
     ExponentialSum (*sumExponentials)(const float* logits, std::int64_t count, std::int64_t target, float softcap);
     void (*attendBlock)(const QueryBlock& block, const AttentionShape& shape, float* scratch);
     void (*attendGroup)(const QueryGroup& group, const AttentionShape& shape, float* scratch);
-    /// `count` keys, `stride` apart, to a panel; the rest of their last vector becomes 0.
+    /// Copies `count` keys, `stride` apart, to a panel; the last vector is padded with 0.
     void (*packKeys)(const float* keys, std::int64_t stride, std::int64_t count, int headDim, float* panel);
-    void (*write)(const float* from, std::int64_t count, const Target& to);
+    void (*write)(const float* from, std::int64_t count, const Destination& to);
     /// products = x x, a a, z z, x a, x z, a z
     void (*innerProducts)(const float* x, const float* a, const float* z, std::int64_t width, double* products);
     /// Adds |v|, v and v v to three sums of each column.
@@ -128,12 +129,14 @@ struct VectorLoops {
     /// sums += factor v
     void (*addScaled)(const float* values, double factor, std::int64_t count, double* sums);
     void (*sumMagnitudes)(const MagnitudeBlock& block);
-    double (*magnitudes)(const float* values, std::int64_t count); ///< their sum
-    /// The ways back, from the gradient of what came out: `result` is that of what was read.
-    void (*normBack)(const float* x, const float* gradient, const NormValues& norm, std::int64_t width, float* result);
-    void (*activateBack)(const float* gate, const float* up, const float* gradient, Activation activation,
-                         std::int64_t width, float* dGate, float* dUp);                      ///< no gate, no dGate
-    void (*attendBack)(const GroupBack& group, const AttentionShape& shape, float* scratch); ///< of groupBackFloats()
+    double (*magnitudes)(const float* values, std::int64_t count); ///< sum of |v|
+    /// Backward passes: `result` is the gradient of the input, `gradient` that of the output.
+    void (*normBackward)(const float* x, const float* gradient, const NormValues& norm, std::int64_t width,
+                         float* result);
+    void (*activateBackward)(const float* gate, const float* up, const float* gradient, Activation activation,
+                             std::int64_t width, float* dGate, float* dUp); ///< no gate, no dGate
+    void (*attendBackward)(const GroupBackward& group, const AttentionShape& shape,
+                           float* scratch); ///< of groupBackwardFloats()
     int lanes;
     int panelKeys;
 
@@ -141,16 +144,16 @@ struct VectorLoops {
     static constexpr int blockKeys = 512;
 };
 
-/// `count` in whole vectors.
+/// `count` rounded up to whole vectors.
 std::int64_t padded(const VectorLoops& loops, std::int64_t count);
-/// @param runKeys as of QueryBlock
+/// Size of `scratch` for attendBlock and attendGroup. @param runKeys as in QueryBlock
 std::int64_t scratchFloats(const VectorLoops& loops, const AttentionShape& shape, std::int64_t runKeys);
-/// @param count of GroupBack
-std::int64_t groupBackFloats(const VectorLoops& loops, const AttentionShape& shape, std::int64_t count);
-/// The best for this processor, unless others were asked for.
+/// Size of `scratch` for attendBackward. @param count as in GroupBackward
+std::int64_t groupBackwardFloats(const VectorLoops& loops, const AttentionShape& shape, std::int64_t count);
+/// The loops for the best instruction set of this processor, unless useVectorLoops() chose others.
 const VectorLoops& vectorLoops();
-/// For tests and benchmarks: those of "generic", "v3" or "v4" from now on. False if this processor cannot run them or
-/// they were not built.
-bool useVectorLoops(std::string_view level);
+/// For tests and benchmarks: uses the loops for "generic", "v3" or "v4" from now on. False if this processor cannot run
+/// them or they were not built.
+bool useVectorLoops(std::string_view instructionSet);
 
 } // namespace secateur

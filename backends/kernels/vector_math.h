@@ -6,11 +6,11 @@
 #include <immintrin.h>
 #endif
 
-namespace secateur::SECATEUR_LEVEL {
+namespace secateur::SECATEUR_INSTRUCTION_SET {
 
 namespace {
 
-/// exp(x) for x up to 88.37, or no number, to 1e-7 relative; 0 below -87.3: nothing subnormal, which is slow.
+/// exp(x) for x up to 88.37 or NaN, to 1e-7 relative; 0 below -87.3, as subnormal results would be slow.
 SECATEUR_INLINE Vec exponentialBelow(Vec x) {
     constexpr float least = -87.336544F;
     constexpr float shift = 0x1.8p23F; // added, it leaves the nearest integer in the lowest bits
@@ -31,13 +31,13 @@ SECATEUR_INLINE Vec exponentialBelow(Vec x) {
 #endif
 }
 
-/// The same; above 88.37 what it is there.
+/// exp(x); above 88.37 its value at 88.37.
 SECATEUR_INLINE Vec exponential(Vec x) {
     constexpr float most = 88.37F;
     return exponentialBelow(x > most ? all(most) : x);
 }
 
-/// To 3e-7 relative, around 0 too: a quotient of series, fitted up to where it is 1.
+/// tanh(x) to 3e-7 relative, near 0 too: a fitted quotient of polynomials, up to where the result is 1.
 SECATEUR_INLINE Vec hyperbolicTangent(Vec x) {
     constexpr float most = 9;
     Vec within = x > most ? all(most) : x;
@@ -57,8 +57,8 @@ SECATEUR_INLINE Vec hyperbolicTangent(Vec x) {
     return above * within / below;
 }
 
-/// The normal distribution function, to a few 1e-7 relative: exp(-z^2) times a series in 1 / (1 + z / 3), fitted to
-/// exp(z^2) erfc(z) / 2, where z = |x| / sqrt 2.
+/// The normal distribution function to a few 1e-7 relative: exp(-z^2) times a polynomial in 1 / (1 + z / 3), fitted to
+/// exp(z^2) erfc(z) / 2, with z = |x| / sqrt 2.
 SECATEUR_INLINE Vec normalBelow(Vec x) {
     const Vec magnitude = x < 0.0F ? -x : x;
     const Vec t = 1.0F / (1.0F + magnitude * 0.2357022604F);
@@ -76,7 +76,7 @@ SECATEUR_INLINE Vec normalBelow(Vec x) {
     return x < 0.0F ? tail : 1.0F - tail;
 }
 
-/// ln x of positive, normal x, to 1e-7.
+/// ln x for positive, normal x, to 1e-7.
 SECATEUR_INLINE Vec logarithm(Vec x) {
     const Words bits = reinterpret_cast<Words>(x);
     Vec power = __builtin_convertvector(reinterpret_cast<Ints>(bits >> 23) - 127, Vec);
@@ -101,4 +101,4 @@ SECATEUR_INLINE Vec logarithm(Vec x) {
 
 } // namespace
 
-} // namespace secateur::SECATEUR_LEVEL
+} // namespace secateur::SECATEUR_INSTRUCTION_SET

@@ -3,13 +3,13 @@
 #include "backends/kernels/vector_loops.h"
 #include "backends/kernels/vector_math.h"
 
-// What loops over rows of numbers share.
+// Functions for loops over rows of numbers.
 
-namespace secateur::SECATEUR_LEVEL {
+namespace secateur::SECATEUR_INSTRUCTION_SET {
 
 namespace {
 
-/// body(place, count) for each vector of a row; count is less than a vector at most in the last.
+/// Calls body(place, count) for each vector of a row; only the last one may have fewer than `lanes` numbers.
 template <typename Body>
 SECATEUR_INLINE void forEachVector(std::int64_t width, const Body& body) {
     std::int64_t i = 0;
@@ -19,7 +19,8 @@ SECATEUR_INLINE void forEachVector(std::int64_t width, const Body& body) {
         body(i, width - i);
 }
 
-/// The sum of what term(place, count) gives; four at a time, as a sum waits for the one before.
+/// The sum of term(place, count) over the vectors of a row, in four independent sums: each addition waits for the one
+/// before it.
 template <typename Term>
 SECATEUR_INLINE float sumOfVectors(std::int64_t width, const Term& term) {
     Vec sums[4]{};
@@ -35,7 +36,7 @@ SECATEUR_INLINE float sumOfVectors(std::int64_t width, const Term& term) {
     return sumOf((sums[0] + sums[1]) + (sums[2] + sums[3]));
 }
 
-/// Loops that compute much between their loads wait for memory unless they ask for it early.
+/// Prefetches for loops with much computation between loads, which would otherwise wait for memory.
 SECATEUR_INLINE void fetchAhead(const float* from) {
     __builtin_prefetch(from + 512);
 }
@@ -44,13 +45,13 @@ SECATEUR_INLINE Vec firstLanes(Vec value, std::int64_t count) {
     return laneNumbers() < static_cast<std::int32_t>(count) ? value : Vec{};
 }
 
-/// What a norm subtracts and then multiplies by.
-struct Spread {
+/// A norm subtracts `mean`, then multiplies by `scale`.
+struct NormStatistics {
     float mean;
     float scale;
 };
 
-SECATEUR_INLINE Spread spreadOf(const float* x, const NormValues& values, std::int64_t width) {
+SECATEUR_INLINE NormStatistics normStatistics(const float* x, const NormValues& values, std::int64_t width) {
     float mean = 0;
     const auto numbers = static_cast<float>(width);
     if (values.kind == NormKind::layer)
@@ -63,15 +64,15 @@ SECATEUR_INLINE Spread spreadOf(const float* x, const NormValues& values, std::i
     return {mean, 1.0F / __builtin_sqrtf(squares / numbers + static_cast<float>(values.epsilon))};
 }
 
-/// Turns a head by its angles, or back.
-template <bool back>
-SECATEUR_INLINE void turnBy(const float* cosines, const float* sines, int dims, float* head) {
+/// Rotates a head by its angles, or by their negatives.
+template <bool inverse>
+SECATEUR_INLINE void rotateBy(const float* cosines, const float* sines, int dims, float* head) {
     float* other = head + dims / 2;
     forEachVector(dims / 2, [=](std::int64_t i, std::int64_t count) {
         const Vec low = loadSome(head + i, count);
         const Vec high = loadSome(other + i, count);
         const Vec cosine = loadSome(cosines + i, count);
-        const Vec sine = back ? -loadSome(sines + i, count) : loadSome(sines + i, count);
+        const Vec sine = inverse ? -loadSome(sines + i, count) : loadSome(sines + i, count);
         storeSome(head + i, low * cosine - high * sine, count);
         storeSome(other + i, high * cosine + low * sine, count);
     });
@@ -81,14 +82,14 @@ SECATEUR_INLINE Vec sigmoid(Vec x) {
     return 1.0F / (1.0F + exponential(-x));
 }
 
-/// Of an activation; whoever needs one of them does not pay for the other.
-struct ValueAndSlope {
+/// Value and derivative of an activation; after inlining, the unused one costs nothing.
+struct ValueAndDerivative {
     Vec value;
-    Vec slope;
+    Vec derivative;
 };
 
 struct Silu {
-    SECATEUR_INLINE ValueAndSlope operator()(Vec x) const {
+    SECATEUR_INLINE ValueAndDerivative operator()(Vec x) const {
         const Vec share = sigmoid(x);
         const Vec bend = x * share * (1.0F - share);
         return {x * share, share + (x < -100.0F ? Vec{} : bend)}; // level far out: exponentials end at e^88
@@ -97,7 +98,7 @@ struct Silu {
 
 struct GeluTanh {
     // (1 + tanh u) / 2 is the sigmoid of 2 u.
-    SECATEUR_INLINE ValueAndSlope operator()(Vec x) const {
+    SECATEUR_INLINE ValueAndDerivative operator()(Vec x) const {
         const Vec square = x * x;
         const Vec share = sigmoid(x * (1.595769122F + 0.07135481627F * square));
         const Vec bend = x * share * (1.0F - share) * (1.595769122F + 3 * 0.07135481627F * square);
@@ -106,16 +107,18 @@ struct GeluTanh {
 };
 
 struct GeluErf {
-    SECATEUR_INLINE ValueAndSlope operator()(Vec x) const {
+    SECATEUR_INLINE ValueAndDerivative operator()(Vec x) const {
         const Vec share = normalBelow(x);
         return {x * share, share + x * (0.3989422804F * exponentialBelow(-0.5F * x * x))};
     }
 };
 
 struct Relu {
-    SECATEUR_INLINE ValueAndSlope operator()(Vec x) const { return {x < 0.0F ? Vec{} : x, x > 0.0F ? all(1) : Vec{}}; }
+    SECATEUR_INLINE ValueAndDerivative operator()(Vec x) const {
+        return {x < 0.0F ? Vec{} : x, x > 0.0F ? all(1) : Vec{}};
+    }
 };
 
 } // namespace
 
-} // namespace secateur::SECATEUR_LEVEL
+} // namespace secateur::SECATEUR_INSTRUCTION_SET

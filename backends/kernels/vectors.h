@@ -3,15 +3,16 @@
 #include <cstdint>
 #include <utility>
 
-// Vectors of float32 as wide as the processor that a source is compiled for. Sources that
-// include this are compiled once for each kind of processor, each time with another SECATEUR_LEVEL: all they define is
-// unnamed or lies in that namespace, and they include nothing of the standard library that holds code.
-#ifndef SECATEUR_LEVEL
-#define SECATEUR_LEVEL generic
+// Vectors of float32 of the widest size that the instruction set has. Sources that include this are compiled once for
+// each instruction set, each time with another SECATEUR_INSTRUCTION_SET. All their definitions are in the namespace of
+// that name or unnamed, and they include no standard headers with code: the linker would keep one copy of it, which
+// might not run on every processor.
+#ifndef SECATEUR_INSTRUCTION_SET
+#define SECATEUR_INSTRUCTION_SET generic
 #endif
 #define SECATEUR_INLINE [[gnu::always_inline]] inline
 
-namespace secateur::SECATEUR_LEVEL {
+namespace secateur::SECATEUR_INSTRUCTION_SET {
 
 namespace {
 
@@ -66,7 +67,7 @@ SECATEUR_INLINE void storeSome(float* to, Vec value, std::int64_t count) {
         to[lane] = value[lane];
 }
 
-/// bfloat16, to the nearest, ties to even. What is no number stays none.
+/// Rounds to bfloat16, to the nearest, ties to even. NaN stays NaN.
 SECATEUR_INLINE Halves rounded(Vec value) {
     const Words bits = reinterpret_cast<Words>(value);
     const Words nearest = bits + 0x7fffU + ((bits >> 16) & 1U);
@@ -83,7 +84,7 @@ SECATEUR_INLINE void storeSome(std::uint16_t* to, Vec value, std::int64_t count)
         to[lane] = halves[lane];
 }
 
-/// The larger of each pair; `b` where `a` is no number.
+/// The larger of each pair; returns b if a is NaN.
 SECATEUR_INLINE Vec larger(Vec a, Vec b) {
     return a > b ? a : b;
 }
@@ -95,7 +96,7 @@ SECATEUR_INLINE void exchangePair(Vec& a, Vec& b, std::integer_sequence<int, lan
     a = low;
 }
 
-/// Turns columns into rows, at one scale: blocks of step x step change places across the diagonal.
+/// One step of a transposition: exchanges blocks of step x step across the diagonal.
 template <int step>
 SECATEUR_INLINE void exchange(Vec (&rows)[lanes]) {
 #pragma GCC unroll 16
@@ -114,7 +115,7 @@ SECATEUR_INLINE void transpose(Vec (&rows)[lanes]) {
         exchange<8>(rows);
 }
 
-/// Lanes are added in halves, for the sum to be the same on every path through the code.
+/// Adds lanes in halves, in the same order on every path through the code.
 SECATEUR_INLINE float sumOf(Vec v) {
 #if defined(__AVX512F__)
     v += __builtin_shufflevector(v, v, 8, 9, 10, 11, 12, 13, 14, 15, 0, 1, 2, 3, 4, 5, 6, 7);
@@ -139,4 +140,4 @@ SECATEUR_INLINE float largestOf(Vec v) {
 
 } // namespace
 
-} // namespace secateur::SECATEUR_LEVEL
+} // namespace secateur::SECATEUR_INSTRUCTION_SET

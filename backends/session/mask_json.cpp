@@ -1,7 +1,7 @@
 #include "backends/session/mask_json.h"
 
 #include "analysis/base/error.h"
-#include "analysis/model/structure.h"
+#include "analysis/model/model_spec.h"
 #include "analysis/base/text.h"
 #include "backends/base/atomic_file.h"
 #include "backends/base/json_object.h"

@@ -2,8 +2,8 @@
 #ifndef Q_MOC_RUN
 #include "analysis/base/error.h"
 #include "analysis/metrics/measure_forward.h"
-#include "analysis/model/token_kernels.h"
-#include "backends/kernels/token_loops.h"
+#include "analysis/model/kernels.h"
+#include "backends/kernels/machine_kernels.h"
 #include "backends/kernels/vector_loops.h"
 #include "tests/support/engine_case.h"
 #include "tests/support/suite.h"

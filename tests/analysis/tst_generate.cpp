@@ -201,7 +201,7 @@ private slots:
             }
             return QString("accepted");
         };
-        QVERIFY(refusal(tiny("bert"), {{1, 2}}, {}).contains("is an encoder: it does not continue texts"));
+        QVERIFY(refusal(tiny("bert"), {{1, 2}}, {}).contains("is an encoder: it cannot continue texts"));
         QVERIFY(refusal(opened, {{1}, {}}, {}).contains("The prompt is empty"));
         QCOMPARE(refusal(opened, {someTokens(16)}, {}).section('.', 0, 0),
                  "The prompt has 16 tokens, which leaves no room in the model's context of 16");

@@ -4,7 +4,7 @@
 #include "analysis/base/error.h"
 #include "analysis/masks/mask_algebra.h"
 #include "analysis/masks/protection.h"
-#include "analysis/model/structure.h"
+#include "analysis/model/model_spec.h"
 #include "analysis/base/usage_error.h"
 #include "tests/support/mask_models.h"
 #include "tests/support/suite.h"
@@ -343,7 +343,7 @@ private slots:
         }
         for (const char* text : {"", "30", "30x9/3x64", "30x9/3x64+1536,", "30x9/4x64+1536", "-1x9/3x64+1",
                                  "30x9/3x64+1536x", "99999999999x1/1x1+1"})
-            QVERIFY2(refusal([&] { specOf("llama", text); }).contains("is no structure"), text);
+            QVERIFY2(refusal([&] { specOf("llama", text); }).contains("is not a structure"), text);
         for (const char* text : {"100001x1/1x1+1", "2x1/1x1+100000000", "1x2000000000/1x1+1"})
             QVERIFY2(refusal([&] { specOf("llama", text); }).contains("than any model"), text);
     }

@@ -364,7 +364,7 @@ private slots:
             QFAIL("was accepted");
         } catch (const Error& error) {
             QCOMPARE(QString(error.what()),
-                     QString("cuda:1: cannot be used: there is no CUDA here, or libtorch was built without it. Leave "
+                     QString("cuda:1: is not available: there is no CUDA device, or libtorch was built without CUDA. Leave "
                              "out --device, or use a libtorch with CUDA"));
         }
     }

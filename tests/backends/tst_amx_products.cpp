@@ -3,7 +3,6 @@
 #include "tests/support/loop_tests.h"
 
 #ifndef Q_MOC_RUN // moc cannot read it
-#include "backends/kernels/amx_gram_products.h"
 #include "backends/kernels/amx_products.h"
 #include "backends/kernels/amx_tiles.h"
 #endif

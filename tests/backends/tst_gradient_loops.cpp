@@ -99,7 +99,7 @@ public:
         const std::int64_t keyHeads = perHead ? shape.heads : shape.kvHeads;
         const at::Tensor result = at::full({m_rows, m_positions, shape.heads + 2 * keyHeads, shape.headDim},
                                            std::numeric_limits<double>::quiet_NaN(), at::kFloat);
-        attendBack(projected, shape, {NormKind::rms, 1e-6, data(m_queryWeight), nullptr},
+        attendBackward(projected, shape, {NormKind::rms, 1e-6, data(m_queryWeight), nullptr},
                    {NormKind::layer, 1e-5, data(m_keyWeight), data(m_keyBias)},
                    {data(m_cosines), data(m_sines), m_case.turned}, m_case.lengths, slopes,
                    {result.narrow(2, 0, shape.heads), result.narrow(2, shape.heads, keyHeads),
@@ -185,7 +185,7 @@ private slots:
                 const at::Tensor weight = normal({width});
                 const at::Tensor slopes = normal({7, width});
                 at::Tensor result = at::empty_like(x);
-                normRowsBack(x, {kind, 1e-2, data(weight), nullptr}, slopes, result);
+                normRowsBackward(x, {kind, 1e-2, data(weight), nullptr}, slopes, result);
                 const at::Tensor wanted = gradientOf(wide(x), wide(slopes), [&](const at::Tensor& at) {
                     return plainNorm(at, kind, 1e-2, wide(weight), {});
                 });
@@ -208,7 +208,7 @@ private slots:
                     const at::Tensor projected = normal({13, gated ? 2 * width : width}, 4);
                     const at::Tensor slopes = normal({13, width});
                     at::Tensor result = at::empty_like(projected);
-                    activateRowsBack(projected, activation, gated, slopes, result);
+                    activateRowsBackward(projected, activation, gated, slopes, result);
                     error = std::max(error,
                                      worst(result, gradientOf(wide(projected), wide(slopes), [&](const at::Tensor& at) {
                                                return plainActivation(at, activation, gated);
@@ -224,7 +224,7 @@ private slots:
         for (const Activation activation :
              {Activation::silu, Activation::geluTanh, Activation::geluErf, Activation::relu}) {
             at::Tensor result = at::empty_like(x);
-            activateRowsBack(x, activation, false, at::ones_like(x), result);
+            activateRowsBackward(x, activation, false, at::ones_like(x), result);
             QVERIFY((result - wanted).abs().max().item<double>() < 1e-30);
         }
     }

@@ -114,7 +114,7 @@ struct AttentionInput {
         at::Tensor features = at::zeros({queries.size(0), c.shape.heads, std::ssize(wanted), c.positions}, at::kFloat);
         const at::Tensor context = inBothTypes(
             {queries.size(0), c.positions, std::int64_t{c.shape.heads} * c.shape.headDim}, [&](const at::Tensor& out) {
-                attendAndDescribe(queries, views, c.shape, c.first, c.lengths, out, wanted, features);
+                attendWithFeatures(queries, views, c.shape, c.first, c.lengths, out, wanted, features);
             });
         return worst(context, wide(attended(c))) < 1e-5 ? features : at::Tensor(); // whose use ends the test
     }

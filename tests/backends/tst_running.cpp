@@ -360,20 +360,20 @@ void TestRunning::batchesThatDoNotFitAreRefused() {
     };
     REFUSES(embedded([&](Batch& batch) { batch.ids[0] = c.spec.vocab; }), "has no token 33: it has 33 of them");
     REFUSES(embedded([](Batch& batch) { batch.ids[1] = -1; }), "has no token -1");
-    REFUSES(embedded([](Batch& batch) { batch.ids.pop_back(); }), "A batch of 2 rows");
-    REFUSES(embedded([](Batch& batch) { batch.lengths[0] = batch.positions + 1; }), "A batch of 2 rows");
-    REFUSES(embedded([](Batch& batch) { batch.lengths = {1}; }), "A batch of 2 rows");
+    REFUSES(embedded([](Batch& batch) { batch.ids.pop_back(); }), "batch of 2 rows");
+    REFUSES(embedded([](Batch& batch) { batch.lengths[0] = batch.positions + 1; }), "batch of 2 rows");
+    REFUSES(embedded([](Batch& batch) { batch.lengths = {1}; }), "batch of 2 rows");
     REFUSES(embedded([](Batch& batch) { batch.firstPosition = {0, 12}; }), "has no position 16: it has 16 of them");
     Batch longer = c.batch;
     longer.positions = 17;
     longer.lengths = {17, 2};
     longer.ids.assign(34, 1);
     REFUSES(static_cast<void>(c.runner.embed(*plan, longer)), "has no position 16: it has 16 of them");
-    REFUSES(static_cast<void>(c.runner.runLayer(*plan, 0, x, longer)), "A stream of other sizes");
-    REFUSES(static_cast<void>(c.runner.lmHead(*plan, x.select(0, 0), c.batch)), "A stream of other sizes");
+    REFUSES(static_cast<void>(c.runner.runLayer(*plan, 0, x, longer)), "The shape of the stream");
+    REFUSES(static_cast<void>(c.runner.lmHead(*plan, x.select(0, 0), c.batch)), "The shape of the stream");
     Batch wrong = c.batch;
     wrong.lengths = {3};
-    REFUSES(static_cast<void>(c.runner.runLayer(*plan, 0, x, wrong)), "A batch of 2 rows");
+    REFUSES(static_cast<void>(c.runner.runLayer(*plan, 0, x, wrong)), "batch of 2 rows");
     Batch continued = c.batch;
     continued.firstPosition = {1, 1};
     const std::vector<LayerMask> variants{PruningMask(c.spec).layer(0)};
@@ -396,16 +396,16 @@ void TestRunning::targetsThatDoNotFitAreRefused() {
                               const std::vector<int>& wanted, const std::vector<float>& weights = {}) {
         static_cast<void>(of.runner.lossGradient(*of.plan(), stream, of.batch, kind, wanted, weights));
     };
-    REFUSES(gradient(c, x, Scalarisation::taskLoss, targets, {1.F}), "1 weights do not go with 26 targets");
-    REFUSES(gradient(c, x, Scalarisation::taskLoss, {1, 2}), "2 targets do not go with the 26");
+    REFUSES(gradient(c, x, Scalarisation::taskLoss, targets, {1.F}), "1 weights were given for 26 targets");
+    REFUSES(gradient(c, x, Scalarisation::taskLoss, {1, 2}), "needs 26 targets, but 2 were given");
     REFUSES(gradient(c, x, Scalarisation::pooledNorm, {}), "A decoder has no pooled output");
     targets[0] = c.spec.vocab;
     REFUSES(static_cast<void>(c.runner.losses(*plan, x, c.batch, targets)), "has no target 33: it has 33 of them");
-    REFUSES(static_cast<void>(c.runner.losses(*plan, x, c.batch, {})), "0 targets do not go with the 26");
+    REFUSES(static_cast<void>(c.runner.losses(*plan, x, c.batch, {})), "needs 26 targets, but 0 were given");
     const EngineCase bert("bert", "model.safetensors", false);
     const at::Tensor first = bert.runner.embed(*bert.plan(), bert.batch);
     const std::vector<int> none(bert.batch.ids.size(), -1);
-    REFUSES(static_cast<void>(bert.runner.losses(*bert.plan(), first, bert.batch, none)), "has no read-out");
+    REFUSES(static_cast<void>(bert.runner.losses(*bert.plan(), first, bert.batch, none)), "has no LM head");
     const auto rows = static_cast<std::size_t>(bert.batch.rows);
     REFUSES(gradient(bert, first, Scalarisation::taskLoss, std::vector<int>(rows, -1)), "needs a label");
     REFUSES(gradient(bert, first, Scalarisation::taskLoss, std::vector<int>(rows, 99)), "has no target 99");
@@ -422,7 +422,7 @@ void TestRunning::cachesThatDoNotFitAreRefused() {
         static_cast<void>(c.runner.runLayer(under, 0, x, batch, &cache));
     };
     const auto small = c.runner.cache(*plan, c.batch.rows, c.batch.positions - 1);
-    REFUSES(run(*plan, *small, c.batch), "does not hold a batch of 2 rows up to position 13");
+    REFUSES(run(*plan, *small, c.batch), "has no room for a batch of 2 rows up to position 13");
     const auto narrow = c.runner.cache(*plan, 1, 64);
     REFUSES(run(*plan, *narrow, c.batch), "A cache of 1 rows");
     const auto whole = c.runner.cache(*plan, c.batch.rows, 64);
@@ -433,7 +433,7 @@ void TestRunning::cachesThatDoNotFitAreRefused() {
     QVERIFY(without->bytes() < whole->bytes());
     REFUSES(run(*plan, *without, c.batch), "A cache made for another mask does not fit layer 0");
     const EngineCase bert("bert", "model.safetensors", false);
-    REFUSES(static_cast<void>(bert.runner.cache(*bert.plan(), 1, 8)), "does not continue texts");
+    REFUSES(static_cast<void>(bert.runner.cache(*bert.plan(), 1, 8)), "cannot continue texts");
 }
 
 void TestRunning::plansThatCannotBeAreRefused() {
@@ -442,7 +442,7 @@ void TestRunning::plansThatCannotBeAreRefused() {
     REFUSES(static_cast<void>(c.plan(PruningMask(other.spec))), "is made for gpt2");
     REFUSES(static_cast<void>(c.runner.plan(PruningMask(c.spec), ComputeType::float16)),
             "float16 can be computed in on CUDA only");
-    REFUSES(static_cast<void>(computeTypeOf("int8")), "is no type to compute in");
+    REFUSES(static_cast<void>(computeTypeOf("int8")), "is not a dtype of matrix products");
 }
 
 SECATEUR_SUITE(TestRunning)

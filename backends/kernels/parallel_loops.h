@@ -9,11 +9,11 @@
 
 namespace secateur {
 
-// For sources only: pulls in ATen.
+// Loops over all threads of the runtime. For sources only: pulls in ATen.
 
-/// body(task, scratch) for each task, by as many threads as there are, in no particular order.
+/// Calls body(task, scratch) for each task, in no particular order. Each thread has `floats` numbers of scratch memory.
 template <typename Body>
-void shareOut(std::int64_t tasks, std::int64_t floats, const Body& body) {
+void forEachTask(std::int64_t tasks, std::int64_t floats, const Body& body) {
     std::atomic<std::int64_t> next = 0;
     const std::int64_t workers = std::min<std::int64_t>(tasks, at::get_num_threads());
     at::parallel_for(0, workers, 1, [&](std::int64_t, std::int64_t) {
@@ -23,7 +23,7 @@ void shareOut(std::int64_t tasks, std::int64_t floats, const Body& body) {
     });
 }
 
-/// body(row) for each of some rows of `width` numbers.
+/// Calls body(row) for each row of `width` numbers.
 template <typename Body>
 void forEachRow(std::int64_t rows, std::int64_t width, const Body& body) {
     constexpr std::int64_t grainNumbers = 1 << 14; // worth another thread

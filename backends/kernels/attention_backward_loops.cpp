@@ -1,19 +1,19 @@
-#include "backends/kernels/back_loops.h"
 
-#include "backends/kernels/row_loops.h"
+#include "backends/kernels/loop_table.h"
 #include "backends/kernels/score_rows.h"
 #include "backends/kernels/vector_rows.h"
 
-namespace secateur::SECATEUR_LEVEL {
+namespace secateur::SECATEUR_INSTRUCTION_SET {
 
 namespace {
 
-/// The heads of a group, one after the other, each some queries at a time; what their keys and values get is summed.
-/// Of c = p v with p = softmax(s) and s = scale q k^T: dv = p^T dc; ds = p (dp - <dp, p>) with dp = dc v^T; dq = scale
-/// ds k, dk = scale ds^T q. A softcap multiplies ds by the slope of cap tanh(s / cap).
-class GroupWork {
+/// The backward pass of attention for the heads of a group, one after the other, each some queries at a time; the
+/// gradients of their keys and values are summed. For c = p v with p = softmax(s) and s = scale q k^T:
+/// dv = p^T dc; ds = p (dp - <dp, p>) with dp = dc v^T; dq = scale ds k, dk = scale ds^T q. A softcap multiplies ds by
+/// the derivative of cap tanh(s / cap).
+class GroupAttentionBackward {
 public:
-    GroupWork(const GroupBack& group, const AttentionShape& shape, float* scratch)
+    GroupAttentionBackward(const GroupBackward& group, const AttentionShape& shape, float* scratch)
         : m_group(group)
         , m_shape(shape)
         , m_columns(inVectors(shape.headDim)) {
@@ -33,7 +33,7 @@ public:
         m_dContext = take(VectorLoops::blockQueries * m_columns);
         m_dQueries = take(VectorLoops::blockQueries * m_columns);
         m_scores = take(VectorLoops::blockQueries * m_stride);
-        m_slopes = take(VectorLoops::blockQueries * m_stride);
+        m_dScores = take(VectorLoops::blockQueries * m_stride);
         m_capped = take(keys);
     }
 
@@ -46,9 +46,9 @@ public:
                 readQueries(tiles, head);
                 scoreTiles(tiles);
                 for (int query = 0; query < count; ++query)
-                    slopesOf(tiles, query);
-                pullQueries(tiles);
-                pullKeys(tiles);
+                    softmaxBackward(tiles, query);
+                addQueryGradients(tiles);
+                addKeyGradients(tiles);
                 writeQueries(tiles, head);
             }
         writeKeys();
@@ -60,31 +60,31 @@ private:
             store(to + i, loadSome(from + i, m_shape.headDim - i));
     }
 
-    /// A head as attention reads it.
-    void turned(const float* from, const NormValues& values, std::int64_t position, float* to) const {
+    /// Copies a head, normalised and rotated.
+    void rotated(const float* from, const NormValues& values, std::int64_t position, float* to) const {
         copy(from, to);
         if (values.weight)
             norm(from, nullptr, nullptr, values, m_shape.headDim, {to, nullptr});
         if (const std::int64_t pairs = m_group.rotary.dims / 2; pairs > 0)
-            turn(m_group.rotary.cosines + position * pairs, m_group.rotary.sines + position * pairs,
-                 m_group.rotary.dims, to);
+            rotate(m_group.rotary.cosines + position * pairs, m_group.rotary.sines + position * pairs,
+                   m_group.rotary.dims, to);
     }
 
-    /// The way back of turned(). @param gradient is changed
-    void writeTurnedBack(const float* from, const NormValues& values, std::int64_t position, float* gradient,
-                         float* to) const {
+    /// The backward pass of rotated(). @param gradient is overwritten
+    void writeInputGradient(const float* from, const NormValues& values, std::int64_t position, float* gradient,
+                            float* to) const {
         if (const std::int64_t pairs = m_group.rotary.dims / 2; pairs > 0)
-            turnBy<true>(m_group.rotary.cosines + position * pairs, m_group.rotary.sines + position * pairs,
-                         m_group.rotary.dims, gradient);
+            rotateBy<true>(m_group.rotary.cosines + position * pairs, m_group.rotary.sines + position * pairs,
+                           m_group.rotary.dims, gradient);
         if (values.weight)
-            normBack(from, gradient, values, m_shape.headDim, to);
+            normBackward(from, gradient, values, m_shape.headDim, to);
         else
             write(gradient, m_shape.headDim, {to, nullptr});
     }
 
     void readKeys() const {
         for (std::int64_t key = 0; key < m_group.count; ++key)
-            turned(m_group.keys + key * m_group.stride, m_group.keyNorm, key, m_keys + key * m_columns);
+            rotated(m_group.keys + key * m_group.stride, m_group.keyNorm, key, m_keys + key * m_columns);
         for (std::int64_t key = 0; key < m_group.count; key += keysOfPanel) {
             const std::int64_t count = smaller(keysOfPanel, m_group.count - key);
             packKeys(m_keys + key * m_columns, m_columns, count, m_shape.headDim, m_keyPanels + key * m_shape.headDim);
@@ -95,7 +95,7 @@ private:
         clear(m_dValues, 0, m_group.count * m_columns);
     }
 
-    /// Of whole vectors.
+    /// Clears whole vectors.
     static void clear(float* numbers, std::int64_t begin, std::int64_t end) {
         for (std::int64_t i = begin; i < end; i += lanes)
             store(numbers + i, Vec{});
@@ -104,14 +104,14 @@ private:
     void readQueries(const QueryTiles& tiles, int head) const {
         for (int query = 0; query < tiles.count; ++query) {
             const std::int64_t position = tiles.first + query;
-            turned(m_group.queries + position * m_group.stride + std::int64_t{head} * m_shape.headDim,
-                   m_group.queryNorm, position, m_queries + query * m_columns);
+            rotated(m_group.queries + position * m_group.stride + std::int64_t{head} * m_shape.headDim,
+                    m_group.queryNorm, position, m_queries + query * m_columns);
             copy(m_group.dContext + position * m_group.dContextStride + std::int64_t{head} * m_shape.headDim,
                  m_dContext + query * m_columns);
         }
     }
 
-    /// Scores, and the gradients of probabilities.
+    /// Computes scores, and the gradients of probabilities in m_dScores.
     void scoreTiles(const QueryTiles& tiles) const {
         forEachTile(tiles, tiles.visible(), [&](std::int64_t begin, int query, int vectors) {
             const auto product = [&](const float* rows, const float* panels, float* to) {
@@ -120,23 +120,23 @@ private:
                           m_shape.headDim, to + query * m_stride + begin, m_stride, false});
             };
             product(m_queries, m_keyPanels, m_scores);
-            product(m_dContext, m_valuePanels, m_slopes);
+            product(m_dContext, m_valuePanels, m_dScores);
         });
     }
 
-    /// Scores of a query become probabilities, and the gradients of these those of the scores; both 0 where nothing is
-    /// seen.
-    void slopesOf(const QueryTiles& tiles, int query) const {
+    /// Turns the scores of a query into probabilities, and the gradients of probabilities into those of scores. Both
+    /// are 0 for keys that the query does not see.
+    void softmaxBackward(const QueryTiles& tiles, int query) const {
         float* const scores = m_scores + query * m_stride;
-        float* const slopes = m_slopes + query * m_stride;
-        const Run tile = tiles.keys(query);
-        const Run keys{tile.begin / lanes * lanes, inVectors(tile.end)};
+        float* const gradients = m_dScores + query * m_stride;
+        const Range tile = tiles.keys(query);
+        const Range keys{tile.begin / lanes * lanes, inVectors(tile.end)};
         const std::int64_t count = keys.end - keys.begin;
         const float scale = applyScale(m_shape, scores + keys.begin, count);
         if (m_shape.softcap > 0)
             for (std::int64_t i = keys.begin; i < keys.end; i += lanes)
                 store(m_capped + i, load(scores + i));
-        const Run own = common(tiles.visible(query, 1), keys);
+        const Range own = intersection(tiles.visible(query, 1), keys);
         hide(scores, keys.begin, own.begin);
         hide(scores, own.end, keys.end);
         const SoftmaxRow row = exponentials({-__builtin_inff(), 0, 1, 0}, scale, scores + keys.begin, count);
@@ -144,45 +144,45 @@ private:
         for (std::int64_t i = keys.begin; i < keys.end; i += lanes) {
             const Vec p = load(scores + i) / row.sum;
             store(scores + i, p);
-            along += p * load(slopes + i);
+            along += p * load(gradients + i);
         }
         const float mean = sumOf(along);
         for (std::int64_t i = keys.begin; i < keys.end; i += lanes) {
-            const Vec slope = load(scores + i) * (load(slopes + i) - mean) * m_shape.scale;
-            store(slopes + i, m_shape.softcap > 0 ? slope * capSlope(load(m_capped + i)) : slope);
+            const Vec gradient = load(scores + i) * (load(gradients + i) - mean) * m_shape.scale;
+            store(gradients + i, m_shape.softcap > 0 ? gradient * softcapDerivative(load(m_capped + i)) : gradient);
         }
-        const Run seen = tiles.visible(); // by any query: pullKeys() reads all of it
-        for (float* const numbers : {scores, slopes}) {
+        const Range seen = tiles.visible(); // addKeyGradients() reads all keys that any query sees
+        for (float* const numbers : {scores, gradients}) {
             clear(numbers, seen.begin / lanes * lanes, keys.begin);
             clear(numbers, keys.end, inVectors(seen.end));
         }
     }
 
-    Vec capSlope(Vec capped) const {
+    Vec softcapDerivative(Vec capped) const {
         const Vec share = capped * (1.0F / m_shape.softcap);
         return 1.0F - share * share;
     }
 
-    void pullQueries(const QueryTiles& tiles) const {
+    void addQueryGradients(const QueryTiles& tiles) const {
         clear(m_dQueries, 0, tiles.count * m_columns);
-        const Run seen = tiles.visible();
-        addRows(tiles, seen, m_slopes + seen.begin, m_stride, m_keys + seen.begin * m_columns, m_columns, m_dQueries,
+        const Range seen = tiles.visible();
+        addRows(tiles, seen, m_dScores + seen.begin, m_stride, m_keys + seen.begin * m_columns, m_columns, m_dQueries,
                 m_columns);
     }
 
-    /// Queries of the block that any of `count` keys is seen by.
-    Run seenBy(const QueryTiles& tiles, std::int64_t key, int count) const {
+    /// Queries of the block that see any of `count` keys.
+    Range seenBy(const QueryTiles& tiles, std::int64_t key, int count) const {
         const std::int64_t window = m_shape.window;
         const std::int64_t before = m_shape.causal ? key : window > 0 ? key - window + 1 : 0;
         const std::int64_t end = window > 0 ? key + count - 1 + window : m_group.count;
         return {greater(before - tiles.first, 0), smaller(end - tiles.first, tiles.count)};
     }
 
-    void pullKeys(const QueryTiles& tiles) const {
-        const Run seen = tiles.visible();
+    void addKeyGradients(const QueryTiles& tiles) const {
+        const Range seen = tiles.visible();
         for (std::int64_t key = seen.begin; key < seen.end; key += tileRows) {
             const int count = static_cast<int>(smaller(tileRows, seen.end - key));
-            const Run queries = seenBy(tiles, key, count);
+            const Range queries = seenBy(tiles, key, count);
             if (queries.isEmpty())
                 continue;
             const auto add = [&](const float* weights, const float* rows, float* to) {
@@ -193,7 +193,7 @@ private:
                                 m_columns);
             };
             add(m_scores, m_dContext, m_dValues);
-            add(m_slopes, m_queries, m_dKeys);
+            add(m_dScores, m_queries, m_dKeys);
         }
     }
 
@@ -201,40 +201,41 @@ private:
         for (int query = 0; query < tiles.count; ++query) {
             const std::int64_t position = tiles.first + query;
             const std::int64_t place = std::int64_t{head} * m_shape.headDim;
-            writeTurnedBack(m_group.queries + position * m_group.stride + place, m_group.queryNorm, position,
-                            m_dQueries + query * m_columns, m_group.dQueries + position * m_group.dQueryStride + place);
+            writeInputGradient(m_group.queries + position * m_group.stride + place, m_group.queryNorm, position,
+                               m_dQueries + query * m_columns,
+                               m_group.dQueries + position * m_group.dQueryStride + place);
         }
     }
 
     void writeKeys() const {
         for (std::int64_t key = 0; key < m_group.count; ++key) {
-            writeTurnedBack(m_group.keys + key * m_group.stride, m_group.keyNorm, key, m_dKeys + key * m_columns,
-                            m_group.dKeys + key * m_group.dKeyStride);
+            writeInputGradient(m_group.keys + key * m_group.stride, m_group.keyNorm, key, m_dKeys + key * m_columns,
+                               m_group.dKeys + key * m_group.dKeyStride);
             write(m_dValues + key * m_columns, m_shape.headDim, {m_group.dValues + key * m_group.dKeyStride, nullptr});
         }
     }
 
-    const GroupBack& m_group;
+    const GroupBackward& m_group;
     const AttentionShape& m_shape;
     std::int64_t m_columns;
     std::int64_t m_stride = 0;
     float* m_keyPanels;   // of [headDim, keysOfPanel]
     float* m_valuePanels; // likewise
-    float* m_keys;        // [count, m_columns], turned
+    float* m_keys;        // [count, m_columns], rotated
     float* m_dKeys;       // [count, m_columns]
     float* m_dValues;     // likewise
-    float* m_queries;     // [block, m_columns], turned
+    float* m_queries;     // [block, m_columns], rotated
     float* m_dContext;    // [block, m_columns]
     float* m_dQueries;    // likewise
     float* m_scores;      // [block, m_stride]
-    float* m_slopes;      // likewise
+    float* m_dScores;     // likewise
     float* m_capped;      // of one query
 };
 
 } // namespace
 
-void attendBack(const GroupBack& group, const AttentionShape& shape, float* scratch) {
-    GroupWork(group, shape, scratch).run();
+void attendBackward(const GroupBackward& group, const AttentionShape& shape, float* scratch) {
+    GroupAttentionBackward(group, shape, scratch).run();
 }
 
-} // namespace secateur::SECATEUR_LEVEL
+} // namespace secateur::SECATEUR_INSTRUCTION_SET

@@ -1,0 +1,144 @@
+#include "analysis/base/error.h"
+#include "backends/kernels/layer_loops.h"
+#include "backends/kernels/plain_loops.h"
+
+#include <ATen/ATen.h>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace secateur {
+
+namespace {
+
+/// One index per token of the batch; padded positions get `padding`.
+template <typename Index>
+std::vector<std::int64_t> perToken(const Batch& batch, std::int64_t padding, Index index) {
+    std::vector<std::int64_t> all;
+    all.reserve(static_cast<std::size_t>(batch.tokens()));
+    for (int row = 0; row < batch.rows; ++row)
+        for (int position = 0; position < batch.positions; ++position)
+            all.push_back(position < batch.length(row) ? index(row, position) : padding);
+    return all;
+}
+
+void checkRange(const std::vector<std::int64_t>& indices, std::int64_t size, const char* what,
+                const std::string& path) {
+    const auto wrong = std::ranges::find_if(indices, [&](std::int64_t index) { return index < 0 || index >= size; });
+    if (wrong != indices.end())
+        throw Error(fmt::format("has no {} {}: it has {} of them", what, *wrong, size), path);
+}
+
+at::Tensor chosen(const at::Tensor& table, const std::vector<std::int64_t>& indices) {
+    return table.index_select(0, at::tensor(indices).to(table.device()));
+}
+
+} // namespace
+
+void checkBatch(const Batch& batch) {
+    const auto tokens = static_cast<std::size_t>(batch.tokens());
+    const auto rows = static_cast<std::size_t>(batch.rows);
+    const auto fits = [](std::size_t size, std::size_t expected) { return size == 0 || size == expected; };
+    const auto isLength = [&](int length) { return length >= 1 && length <= batch.positions; };
+    if (batch.rows < 1 || batch.positions < 1 || batch.ids.size() != tokens || !fits(batch.types.size(), tokens) ||
+        !fits(batch.lengths.size(), rows) || !fits(batch.firstPosition.size(), rows) ||
+        !std::ranges::all_of(batch.lengths, isLength) ||
+        !std::ranges::all_of(batch.firstPosition, [](int first) { return first >= 0; }))
+        throw Error(fmt::format(
+            "The batch of {} rows and {} positions has {} tokens, {} lengths and {} first positions, "
+            "or values out of range",
+            batch.rows, batch.positions, batch.ids.size(), batch.lengths.size(), batch.firstPosition.size()));
+}
+
+at::Tensor embedBatch(const Model& model, const EmbeddingAndHead& weights, const LayerMath& math, const Batch& batch,
+                      const at::Device& device) {
+    const ModelSpec& spec = model.spec();
+    const auto at = [&](int row, int position) {
+        return static_cast<std::size_t>(row) * static_cast<std::size_t>(batch.positions) +
+               static_cast<std::size_t>(position);
+    };
+    const auto tokens = perToken(batch, 0, [&](int row, int position) { return batch.ids[at(row, position)]; });
+    checkRange(tokens, spec.vocab, "token", model.card().path);
+    at::Tensor x = model.rows(-1, WeightName::embedding, tokens).to(device, at::kFloat);
+    if (spec.embeddingScale != 1)
+        x = x * spec.embeddingScale;
+    if (spec.positions == Positions::learned) {
+        const auto positions = perToken(batch, spec.firstPosition, [&](int row, int position) {
+            return spec.firstPosition + batch.first(row) + position;
+        });
+        checkRange(positions, spec.learnedPositions, "position", model.card().path);
+        x = x + chosen(weights.positionEmbedding, positions);
+    }
+    if (spec.tokenTypes > 0) {
+        const auto types = perToken(
+            batch, 0, [&](int row, int position) { return batch.types.empty() ? 0 : batch.types[at(row, position)]; });
+        checkRange(types, spec.tokenTypes, "token type", model.card().path);
+        x = x + chosen(weights.typeEmbedding, types);
+    }
+    if (weights.embeddingNorm)
+        x = math.normalisedStream(weights.embeddingNorm, x.contiguous());
+    if (weights.embeddingProjection.out > 0)
+        x = math.linear(weights.embeddingProjection, math.forProduct(x));
+    return x.contiguous();
+}
+
+at::Tensor OutputHead::rawLogits(const at::Tensor& x) const {
+    const at::Tensor read = m_weights.finalNorm ? m_math.normalised(m_weights.finalNorm, x) : m_math.forProduct(x);
+    return m_math.linear(m_weights.lmHead, read);
+}
+
+at::Tensor OutputHead::logits(const at::Tensor& x) const {
+    const at::Tensor raw = rawLogits(x);
+    const double cap = m_spec.logitSoftcap;
+    return cap == 0 ? raw : (raw / cap).tanh() * cap;
+}
+
+at::Tensor OutputHead::pooled(const at::Tensor& first) const {
+    return m_weights.pooler.out > 0 ? m_math.linear(m_weights.pooler, m_math.forProduct(first)).tanh() : first;
+}
+
+at::Tensor OutputHead::classes(const at::Tensor& first) const {
+    if (m_weights.classifier.out == 0)
+        return pooled(first);
+    const at::Tensor dense = m_weights.classifierDense.out > 0
+                                 ? m_math.linear(m_weights.classifierDense, m_math.forProduct(first)).tanh()
+                                 : pooled(first);
+    return m_math.linear(m_weights.classifier, m_math.forProduct(dense));
+}
+
+TokenLosses OutputHead::losses(const at::Tensor& x, std::span<const int> targets) const {
+    std::vector<std::int64_t> positions;
+    std::vector<int> wanted;
+    for (std::size_t i = 0; i < targets.size(); ++i) {
+        if (targets[i] < 0)
+            continue;
+        positions.push_back(static_cast<std::int64_t>(i));
+        wanted.push_back(targets[i]);
+    }
+    std::vector<float> nats(wanted.size());
+    std::vector<std::uint8_t> greedy(wanted.size());
+    const auto step = static_cast<std::size_t>(rowsAtOnce(m_spec.vocab));
+    for (std::size_t begin = 0; begin < wanted.size(); begin += step) {
+        const std::size_t count = std::min(step, wanted.size() - begin);
+        const at::Tensor chosen = at::tensor(at::ArrayRef(positions).slice(begin, count)).to(x.device());
+        const at::Tensor raw = rawLogits(x.index_select(0, chosen));
+        m_math.crossEntropy(raw, std::span(wanted).subspan(begin, count), static_cast<float>(m_spec.logitSoftcap),
+                            std::span(nats).subspan(begin, count), std::span(greedy).subspan(begin, count));
+    }
+    TokenLosses losses{std::vector<float>(targets.size()), std::vector<std::uint8_t>(targets.size())};
+    for (std::size_t i = 0; i < positions.size(); ++i) {
+        losses.nats[static_cast<std::size_t>(positions[i])] = nats[i];
+        losses.greedy[static_cast<std::size_t>(positions[i])] = greedy[i];
+    }
+    return losses;
+}
+
+std::int64_t rowsAtOnce(std::int64_t vocab) {
+    constexpr std::int64_t mostLogits = 1 << 24;
+    constexpr std::int64_t wholeBlocks = 128; // products are fastest for multiples of it
+    const std::int64_t rows = std::clamp<std::int64_t>(mostLogits / std::max<std::int64_t>(1, vocab), 16, 1024);
+    return rows > wholeBlocks ? rows / wholeBlocks * wholeBlocks : rows;
+}
+
+} // namespace secateur

@@ -1,0 +1,47 @@
+#pragma once
+
+#include "analysis/running/runner.h"
+#include "backends/engine/layer_math.h"
+
+namespace secateur {
+
+/// X_0 of a batch, [tokens, hidden] float32: tokens, positions and types, normalised and widened as the model does it.
+/// For sources only: pulls in ATen.
+/// @throws Error for tokens, types and positions that the model does not have
+at::Tensor embedBatch(const Model& model, const EmbeddingAndHead& weights, const LayerMath& math, const Batch& batch,
+                      const at::Device& device);
+
+/// @throws Error if the sizes of a batch do not match
+void checkBatch(const Batch& batch);
+
+/// The output head: LM head, pooler and classifier. For sources only: pulls in ATen.
+class OutputHead {
+public:
+    /// The arguments must outlive it.
+    OutputHead(const ModelSpec& spec, const EmbeddingAndHead& weights, const LayerMath& math)
+        : m_spec(spec)
+        , m_weights(weights)
+        , m_math(math) {}
+
+    /// Decoders: [n, hidden] -> logits [n, vocab] float32, before the softcap.
+    at::Tensor rawLogits(const at::Tensor& x) const;
+    /// Decoders: logits after the softcap.
+    at::Tensor logits(const at::Tensor& x) const;
+    /// Encoders: first tokens [rows, hidden] -> [rows, classes], or the pooled output if there is no classifier.
+    at::Tensor classes(const at::Tensor& first) const;
+    /// Encoders: the pooled output [rows, hidden].
+    at::Tensor pooled(const at::Tensor& first) const;
+
+    /// @param x [tokens, hidden] @param targets [tokens], -1 = none
+    TokenLosses losses(const at::Tensor& x, std::span<const int> targets) const;
+
+private:
+    const ModelSpec& m_spec;
+    const EmbeddingAndHead& m_weights;
+    const LayerMath& m_math;
+};
+
+/// Maximum number of rows of logits in memory at once.
+std::int64_t rowsAtOnce(std::int64_t vocab);
+
+} // namespace secateur

@@ -1,0 +1,12 @@
+// The table of the loops for one instruction set. This source and those of the loops are compiled once for each.
+
+#include "backends/kernels/loop_table.h"
+
+namespace secateur::SECATEUR_INSTRUCTION_SET {
+
+extern const VectorLoops loops;
+const VectorLoops loops{norm,       rotate,       activate,         sumExponentials, attendBlock, attendGroup,
+                        packKeys,   write,        innerProducts,    addColumns,      addScaled,   sumMagnitudes,
+                        magnitudes, normBackward, activateBackward, attendBackward,  lanes,       keysOfPanel};
+
+} // namespace secateur::SECATEUR_INSTRUCTION_SET
