@@ -1,4 +1,4 @@
-#include "analysis/figures/attention_figure.h"
+#include "analysis/figures/model_figures.h"
 #include "analysis/running/attention_reader.h"
 #include "analysis/session/command_line.h"
 #include "analysis/figures/figure.h"

@@ -1,6 +1,6 @@
 #include "widgets/attention/attention_view.h"
 
-#include "analysis/figures/attention_figure.h"
+#include "analysis/figures/model_figures.h"
 #include "analysis/base/text.h"
 #include "widgets/attention/attention_plot.h"
 #include "widgets/attention/attention_run.h"

@@ -1,4 +1,4 @@
-#include "analysis/figures/attention_figure.h"
+#include "analysis/figures/model_figures.h"
 
 #include "analysis/base/text.h"
 

@@ -1,4 +1,4 @@
-#include "analysis/figures/attention_figure.h"
+#include "analysis/figures/model_figures.h"
 #include "analysis/figures/evaluation_figure.h"
 #include "analysis/figures/figure.h"
 #include "analysis/figures/figure_text.h"
