@@ -2,6 +2,7 @@
 
 #include "analysis/figures/figure.h"
 #include "analysis/masks/price.h"
+#include "analysis/session/session.h"
 
 #include <string_view>
 

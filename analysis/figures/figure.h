@@ -1,10 +1,10 @@
 #pragma once
 
 #include "analysis/base/matrix.h"
-#include "analysis/session/session.h"
+#include "analysis/metrics/metric.h"
+#include "analysis/model/model_card.h"
 
 #include <array>
-#include <map>
 #include <optional>
 #include <span>
 #include <string>
@@ -87,21 +87,12 @@ struct Figure {
     std::string command;       ///< the command line that draws it again
 };
 
-/// One row of the figure table.
-struct FigureInfo {
-    std::string_view id;
-    std::string_view summary;
-    std::span<const OptionInfo> options;
-    /// Options are validated and completed with defaults. @throws Error when the session lacks what it needs
-    Figure (*make)(const Session&, const std::map<std::string, std::string>& options);
-};
-
-std::span<const FigureInfo> allFigures();
-/// @throws UsageError listing what is known
-const FigureInfo& figureOf(std::string_view id);
-
-/// Draws "id[:key=value]..." from a session. @throws UsageError, Error
-Figure makeFigure(const Session& session, std::string_view request);
+/// "gate-norm per head, fold_norm (nats)": the label of an axis that shows a result.
+std::string axisLabel(const MetricResult& result);
+/// "gate-norm of SmolLM2 (llama, 30 layers, 9 heads, 3 KV heads)."
+std::string figureCaption(const ModelCard& model, const std::string& what);
+/// "head", "KV group", "neuron"; empty for layers.
+std::string unitLabel(Scope scope);
 
 /// Layers x heads (or KV groups, or one column) of one result. Also what the window draws.
 Figure headMap(const ModelCard& model, const MetricResult& result, const ColourScale& scale);

@@ -1,31 +1,30 @@
-#include "analysis/figures/model_figures.h"
-#include "analysis/figures/evaluation_figure.h"
-#include "analysis/figures/figure.h"
-#include "analysis/figures/figure_text.h"
-#include "analysis/figures/gradient_change_figure.h"
-#include "analysis/session/result_key.h"
-#include "analysis/figures/scatter_figure.h"
+#include "analysis/figures/figure_table.h"
+
 #include "analysis/base/statistics.h"
 #include "analysis/base/text.h"
 #include "analysis/base/usage_error.h"
+#include "analysis/figures/evaluation_figure.h"
+#include "analysis/figures/model_figures.h"
+#include "analysis/figures/scatter_figure.h"
+#include "analysis/masks/mask_algebra.h"
+#include "analysis/running/attention_reader.h"
+#include "analysis/session/command_line.h"
+#include "analysis/session/result_key.h"
 
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <array>
 #include <charconv>
-#include <cmath>
 #include <optional>
 #include <set>
+#include <utility>
 
 namespace secateur {
 
 namespace {
 
-using Options = std::map<std::string, std::string>;
-
-/// A result by its key, whose id is written either as in the contract or in its file form.
-MetricResult find(const Session& session, const std::string& text) {
+/// The result that a key names. Its id is written as a result id or in its file form (resources/manual/formats.md).
+MetricResult namedResult(const Session& session, const std::string& text) {
     ResultKey key = parseResultKey(text);
     std::set<std::string> known;
     for (const MetricResult& result : session.results) {
@@ -42,7 +41,7 @@ MetricResult find(const Session& session, const std::string& text) {
     return *std::move(found);
 }
 
-double number(const Options& options, const std::string& name) {
+double optionNumber(const FigureOptions& options, const std::string& name) {
     const std::string& text = options.at(name);
     double value = 0;
     std::from_chars(text.data(), text.data() + text.size(), value);
@@ -52,45 +51,48 @@ double number(const Options& options, const std::string& name) {
 /// Their colours are in the painter's table, under the same ids.
 constexpr std::array<std::string_view, 4> colourMaps{"viridis", "cividis", "magma", "vik"};
 
-ColourScale coloursOf(const Options& options) {
+ColourScale coloursOf(const FigureOptions& options) {
     const std::string& colours = options.at("colours");
     if (std::find(colourMaps.begin(), colourMaps.end(), colours) == colourMaps.end())
         throw UsageError(fmt::format("unknown colour map; the known ones are {}",
                                      join({colourMaps.begin(), colourMaps.end()}, ", ")),
                          colours);
-    const double clip = number(options, "clip");
+    const double clip = optionNumber(options, "clip");
     if (clip < 0 || clip >= 50)
         throw UsageError("clip should be at least 0 and less than 50 percent", options.at("clip"));
     return {colours, options.contains("log") && options.at("log") == "true", clip};
 }
 
-Figure heads(const Session& session, const Options& options) {
-    const ColourScale scale = coloursOf(options);
-    const MetricResult result = find(session, options.at("metric"));
+void checkColours(const FigureOptions& options) {
+    coloursOf(options);
+}
+
+Figure heads(const Session& session, const FigureOptions& options) {
+    const MetricResult result = namedResult(session, options.at("metric"));
     if (result.request.info->scope == Scope::neuron)
         throw UsageError("has one value per neuron, too many for a heat map; draw it with the figure neurons",
                          options.at("metric"));
-    return headMap(session.model, result, scale);
+    return headMap(session.model, result, coloursOf(options));
 }
 
-Figure layers(const Session& session, const Options& options) {
+Figure layers(const Session& session, const FigureOptions& options) {
     std::vector<MetricResult> results;
     for (const std::string& id : split(options.at("metrics"), '/')) {
-        results.push_back(find(session, id));
+        results.push_back(namedResult(session, id));
         if (!results.back().request.info->classes.empty())
             throw UsageError("has classes, and those have no mean; draw it with the figure heads", id);
     }
     return layerSeries(session.model, results, options.at("log") == "true");
 }
 
-Figure neurons(const Session& session, const Options& options) {
-    const MetricResult result = find(session, options.at("metric"));
+Figure neurons(const Session& session, const FigureOptions& options) {
+    const MetricResult result = namedResult(session, options.at("metric"));
     if (result.request.info->scope != Scope::neuron)
         throw UsageError(fmt::format("has one value per {}; draw it with the figure heads or layers",
                                      name(result.request.info->scope)),
                          options.at("metric"));
     const bool logarithmic = options.at("log") == "true";
-    const double layer = number(options, "layer");
+    const double layer = optionNumber(options, "layer");
     if (layer >= session.model.spec.layerCount())
         throw UsageError(fmt::format("the model has layers 0 to {}", session.model.spec.layerCount() - 1),
                          "layer=" + options.at("layer"));
@@ -112,34 +114,99 @@ const SessionMask* namedMask(const Session& session, const std::string& name) {
     return nullptr;
 }
 
-Figure evaluations(const Session& session, const Options& options) {
+Figure evaluations(const Session& session, const FigureOptions& options) {
     const SessionMask* mask = namedMask(session, options.at("mask"));
     return evaluationScatter(session, PriceList(session.model), mask ? mask->digest : std::string());
 }
 
-Figure scatter(const Session& session, const Options& options) {
+Figure scatter(const Session& session, const FigureOptions& options) {
     ScatterLook look;
     look.logarithmicX = options.at("logx") == "true";
     look.logarithmicY = options.at("logy") == "true";
     if (const SessionMask* mask = namedMask(session, options.at("mask")))
         look.mask = &mask->record.mask;
-    return metricScatter(session.model, find(session, options.at("x")), find(session, options.at("y")), look);
+    return metricScatter(session.model, namedResult(session, options.at("x")), namedResult(session, options.at("y")), look);
 }
 
-Figure rankDifferences(const Session& session, const Options& options) {
-    return rankDifferenceMap(session.model, find(session, options.at("x")), find(session, options.at("y")));
+Figure rankDifferences(const Session& session, const FigureOptions& options) {
+    return rankDifferenceMap(session.model, namedResult(session, options.at("x")), namedResult(session, options.at("y")));
 }
 
-Figure attention(const Session& session, const Options& options) {
+/// @throws UsageError unless the model has this head
+void checkHead(const ModelSpec& spec, HeadId id) {
+    const auto [layer, head] = id;
+    if (layer < 0 || layer >= spec.layerCount())
+        throw UsageError(fmt::format("the model has layers 0 to {}", spec.layerCount() - 1), headName(layer, head));
+    if (const int heads = spec.layers[static_cast<std::size_t>(layer)].heads; head < 0 || head >= heads)
+        throw UsageError(fmt::format("layer {} has heads 0 to {}", layer, heads - 1), headName(layer, head));
+}
+
+/// Runs a prompt and reads the map of one head.
+Figure attention(const PromptInputs& inputs, const FigureOptions& options) {
+    const HeadId id{static_cast<int>(optionNumber(options, "layer")), static_cast<int>(optionNumber(options, "head"))};
+    checkHead(inputs.model->spec(), id);
+    AttentionRules rules;
+    rules.type = inputs.type;
+    const AttentionReader reader(inputs.model, inputs.mask, inputs.prompt.ids, rules, inputs.progress.part(0, 0.9));
+    LayerAttention read = reader.layer(id.layer, id.head, inputs.progress.part(0.9, 1));
+    if (!read.map)
+        throw Error("has no attention map: it is cut", headName(id.layer, id.head));
+    const MapPyramid map(std::move(read.map->values), read.map->tokens);
+    return attentionFigure(inputs.model->card().name, id, map, inputs.prompt.labels, coloursOf(options));
+}
+
+/// "9.7" as a head; none for an empty text. @throws UsageError
+std::optional<HeadId> cutHead(const std::string& text) {
+    if (text.empty())
+        return std::nullopt;
+    const auto whole = [](const std::string& digits) {
+        int value = -1;
+        const auto [end, failure] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
+        return failure == std::errc() && end == digits.data() + digits.size() ? value : -1;
+    };
+    const std::vector<std::string> parts = split(text, '.');
+    const HeadId head{whole(parts.front()), whole(parts.back())};
+    if (parts.size() != 2 || head.layer < 0 || head.head < 0)
+        throw UsageError("should name a head: LAYER.HEAD", "cut=" + text);
+    return head;
+}
+
+void checkGradientChange(const FigureOptions& options) {
     coloursOf(options);
-    throw Error("holds no text that was run; this figure needs the checkpoint itself", session.model.path,
-                "Name a checkpoint, and a text with --prompt");
+    cutHead(options.at("cut"));
 }
 
-Figure gradientChanges(const Session& session, const Options& options) {
-    coloursOf(options);
-    throw Error("holds no gradients; this figure needs the checkpoint itself", session.model.path,
-                "Name a checkpoint, and what is cut: cut=LAYER.HEAD or --mask");
+/// Without `cut` the mask is the cut; with it, the cut comes on top of the mask. @throws UsageError
+GradientChangeRequest comparedMasks(const ModelSpec& spec, const PruningMask& mask, const FigureOptions& options) {
+    GradientChangeRequest masks{mask, mask, options.at("scalarisation")};
+    const std::optional<HeadId> cut = cutHead(options.at("cut"));
+    if (cut) {
+        checkHead(spec, *cut);
+        setHeads(masks.after, std::array{*cut}, false);
+        return masks;
+    }
+    if (mask.keepsAll())
+        throw UsageError("names no head, and there is no mask: give cut=LAYER.HEAD or --mask FILE", "cut");
+    masks.before = PruningMask(spec);
+    return masks;
+}
+
+/// Takes the gradients of a text twice, before and after the cut.
+Figure gradientChanges(const TextInputs& inputs, const FigureOptions& options) {
+    const ModelSpec& spec = inputs.model.spec();
+    const int layer = static_cast<int>(optionNumber(options, "layer"));
+    if (layer >= spec.layerCount())
+        throw UsageError(fmt::format("the model has layers 0 to {}", spec.layerCount() - 1),
+                         "layer=" + options.at("layer"));
+    const GradientChangeRequest masks = comparedMasks(spec, inputs.plan.mask(), options);
+    const GradientRun run{.plan = inputs.plan,
+                          .sequences = inputs.sequences,
+                          .labels = inputs.labels,
+                          .batchTokens = inputs.batchTokens};
+    const GradientChange change = gradientChange(inputs.model, masks, run, inputs.progress);
+    const std::optional<HeadId> cut = cutHead(options.at("cut"));
+    return gradientChangeFigure(inputs.model.card(), change, layer < 0 ? std::nullopt : std::optional(layer),
+                                cut ? headName(cut->layer, cut->head) : inputs.maskName, coloursOf(options));
 }
 
 constexpr std::array headsOptions{
@@ -197,209 +264,76 @@ constexpr std::array gradientChangeOptions{
 };
 
 constexpr std::array figureTable{
-    FigureInfo{"heads", "one metric over layers and heads, as a heat map", headsOptions, heads},
-    FigureInfo{"layers", "metrics over the layers, as lines", layersOptions, layers},
-    FigureInfo{"neurons", "how a neuron metric is distributed in each layer, or in one", neuronsOptions, neurons},
-    FigureInfo{"scatter", "one metric against another, a point for each head", scatterOptions, scatter},
-    FigureInfo{"rank_difference", "where two metrics rank the heads differently, as a heat map", rankDifferenceOptions,
-               rankDifferences},
+    FigureInfo{"heads", "one metric over layers and heads, as a heat map", headsOptions,
+               FromSession{heads, {"metric"}}, checkColours},
+    FigureInfo{"layers", "metrics over the layers, as lines", layersOptions, FromSession{layers, {"metrics"}}},
+    FigureInfo{"neurons", "distribution of a neuron metric in each layer, or in one layer", neuronsOptions,
+               FromSession{neurons, {"metric"}}},
+    FigureInfo{"scatter", "one metric against another, a point for each head", scatterOptions,
+               FromSession{scatter, {"x", "y"}}},
+    FigureInfo{"rank_difference", "difference of two metrics' ranks of the heads, as a heat map",
+               rankDifferenceOptions, FromSession{rankDifferences, {"x", "y"}}},
     FigureInfo{"evaluations", "a session's evaluations of its latest text: quality against size", evaluationsOptions,
-               evaluations},
-    FigureInfo{"gradient_change", "how the gradients of query weights change when something is cut (Greedy-Gnorm)",
-               gradientChangeOptions, gradientChanges},
-    FigureInfo{"attention", "what the tokens of a prompt attend to, by one head", attentionOptions, attention},
+               FromSession{evaluations}},
+    FigureInfo{"gradient_change", "change of the gradients of the query weights by a cut (Greedy-Gnorm)",
+               gradientChangeOptions, FromText{gradientChanges, 2, 2}, checkGradientChange},
+    FigureInfo{"attention", "attention probabilities of one head over a prompt", attentionOptions,
+               FromPrompt{attention}, checkColours},
 };
 
-/// The typical size of a result's values, for choosing its axis.
-double typicalSize(const FigureSeries& series) {
-    const auto [least, greatest] = finiteRange(series.values);
-    return std::max(std::abs(least), std::abs(greatest));
-}
-
-void useRightAxisForUnlikeSizes(Figure& figure) {
-    const double reference = typicalSize(figure.series.front());
-    for (FigureSeries& series : figure.series) {
-        const double ratio = typicalSize(series) / reference;
-        series.rightAxis = ratio > 10 || ratio < 0.1;
-    }
-}
-
-/// What all labels begin with, up to the end of one of them or a comma; empty when they have nothing in common.
-std::string sharedLabel(const std::vector<std::string>& labels) {
-    std::string shared = labels.front();
-    for (const std::string& label : labels) {
-        const auto differs = std::mismatch(shared.begin(), shared.end(), label.begin(), label.end());
-        const bool labelEnds = differs.second == label.end() || *differs.second == ',';
-        const bool sharedEnds = differs.first == shared.end() || *differs.first == ',';
-        shared.erase(differs.first, shared.end());
-        if (!labelEnds || !sharedEnds)
-            shared.erase(std::min(shared.size(), shared.rfind(',')));
-    }
-    return shared.find_first_not_of(", ") == std::string::npos ? std::string() : shared;
-}
-
-/// The axis says what its lines share; the legend tells them apart.
-std::string axisLabelOf(const std::vector<FigureSeries>& series, bool right) {
-    std::vector<std::string> labels;
-    for (const FigureSeries& line : series)
-        if (line.rightAxis == right)
-            labels.push_back(line.label);
-    if (labels.empty())
-        return {};
-    const std::string shared = sharedLabel(labels);
-    return shared.empty() ? join(labels, "; ") : shared;
-}
-
-FigureSeries seriesOf(const MetricResult& result) {
-    FigureSeries series;
-    const bool isMean = result.request.info->scope != Scope::layer;
-    series.label = isMean ? "mean " + axisLabel(result) : axisLabel(result);
-    for (std::size_t layer = 0; layer < result.values.rows(); ++layer) {
-        series.values.push_back(finiteMean(result.values.row(layer)));
-        if (result.standardError)
-            series.errors.push_back(finiteMean(result.standardError->row(layer)));
-    }
-    if (!result.standardError)
-        return series;
-    series.notSeparated = notSeparated(series.values, series.errors);
-    for (std::size_t layer = 0; layer < series.errors.size(); ++layer)
-        series.notSeparated[layer] = series.notSeparated[layer] && series.errors[layer] > 0;
-    return series;
-}
-
-/// One for each length that a result was measured over; else itself.
-std::vector<MetricResult> overLengths(const MetricResult& result) {
-    if (result.overLengths.size() < 2)
-        return {result};
-    std::vector<MetricResult> lines;
-    for (std::size_t i = 0; i < result.overLengths.size(); ++i) {
-        MetricResult& line = lines.emplace_back();
-        line.request = result.request;
-        line.request.options.erase("lengths");
-        line.values = result.overLengths[i];
-        line.label = fmt::format("{}{}{} tokens", result.label, result.label.empty() ? "" : ", ", result.lengths[i]);
-    }
-    return lines;
-}
-
 } // namespace
-
-std::optional<AttentionRequest> attentionRequest(std::string_view figure) {
-    ParsedRequest parsed = parseRequest(figure);
-    if (figureOf(parsed.id).make != attention)
-        return std::nullopt;
-    validateOptions(parsed, attentionOptions);
-    Options options;
-    for (const OptionInfo& option : attentionOptions)
-        options[std::string(option.name)] = optionValue(parsed.options, attentionOptions, option.name);
-    return AttentionRequest{{static_cast<int>(number(options, "layer")), static_cast<int>(number(options, "head"))},
-                            coloursOf(options)};
-}
-
-std::optional<GradientFigureRequest> gradientFigureRequest(std::string_view figure) {
-    ParsedRequest parsed = parseRequest(figure);
-    if (figureOf(parsed.id).make != gradientChanges)
-        return std::nullopt;
-    validateOptions(parsed, gradientChangeOptions);
-    Options options;
-    for (const OptionInfo& option : gradientChangeOptions)
-        options[std::string(option.name)] = optionValue(parsed.options, gradientChangeOptions, option.name);
-    GradientFigureRequest request;
-    request.scale = coloursOf(options);
-    request.scalarisation = options.at("scalarisation");
-    if (const int layer = static_cast<int>(number(options, "layer")); layer >= 0)
-        request.layer = layer;
-    if (const std::vector<std::string> cut = split(options.at("cut"), '.'); !options.at("cut").empty()) {
-        const auto whole = [&](const std::string& text) {
-            int value = -1;
-            const auto [end, failure] = std::from_chars(text.data(), text.data() + text.size(), value);
-            return failure == std::errc() && end == text.data() + text.size() ? value : -1;
-        };
-        request.cut = HeadId{whole(cut.front()), whole(cut.back())};
-        if (cut.size() != 2 || request.cut->layer < 0 || request.cut->head < 0)
-            throw UsageError("should name a head: LAYER.HEAD", "cut=" + options.at("cut"));
-    }
-    return request;
-}
 
 std::span<const FigureInfo> allFigures() {
     return figureTable;
 }
 
-Figure headMap(const ModelCard& model, const MetricResult& result, const ColourScale& scale) {
-    Figure figure;
-    figure.kind = FigureKind::heatMap;
-    figure.title = model.name;
-    figure.x.label = unitLabel(result.request.info->scope);
-    figure.y.label = "layer";
-    const std::span<const std::string_view> classes = result.request.info->classes;
-    figure.colour = {axisLabel(result), scale.logarithmic && classes.empty(), {}, {classes.begin(), classes.end()}};
-    figure.cells = result.values;
-    figure.scale = scale;
-    figure.caption = figureCaption(model, axisLabel(result));
-    if (result.standardError)
-        figure.caption += " Some of the values are estimates.";
-    return figure;
-}
-
-Figure layerSeries(const ModelCard& model, std::span<const MetricResult> results, bool logarithmic) {
-    Figure figure;
-    figure.kind = FigureKind::series;
-    figure.title = model.name;
-    figure.x.label = "layer";
-    for (const MetricResult& result : results)
-        for (const MetricResult& line : overLengths(result))
-            figure.series.push_back(seriesOf(line));
-    if (!figure.series.empty())
-        useRightAxisForUnlikeSizes(figure);
-    figure.y = {axisLabelOf(figure.series, false), logarithmic};
-    figure.rightY = {axisLabelOf(figure.series, true), logarithmic};
-    figure.caption = figureCaption(model, figure.rightY.label.empty() ? figure.y.label
-                                                                      : figure.y.label + ", " + figure.rightY.label);
-    if (const std::string estimates = estimatesIn(figure); !estimates.empty())
-        figure.caption += fmt::format(" Whiskers: ±{} standard errors; hollow: not separated from another layer. There "
-                                      "are {}.",
-                                      whiskerErrors, estimates);
-    return figure;
-}
-
-Figure neuronBands(const ModelCard& model, const MetricResult& result, const Matrix& quantiles, bool logarithmic) {
-    Figure figure;
-    figure.kind = FigureKind::bands;
-    figure.title = model.name;
-    figure.x.label = "layer";
-    figure.y = {axisLabel(result), logarithmic};
-    for (std::size_t column = 0; column < bandPercents.size(); ++column) {
-        const double percent = bandPercents[column];
-        FigureSeries series;
-        series.label = percent == 0     ? "min"
-                       : percent == 50  ? "median"
-                       : percent == 100 ? "max"
-                                        : fmt::format("p{}", percent);
-        for (std::size_t layer = 0; layer < quantiles.rows(); ++layer)
-            series.values.push_back(quantiles(layer, column));
-        figure.series.push_back(std::move(series));
+FigureRequest parseFigureRequest(std::string_view text, std::span<const FigureInfo> table) {
+    ParsedRequest parsed = parseRequest(text);
+    const auto found = std::ranges::find(table, parsed.id, &FigureInfo::id);
+    if (found == table.end()) {
+        std::vector<std::string> known;
+        for (const FigureInfo& figure : table)
+            known.emplace_back(figure.id);
+        throw UsageError(fmt::format("unknown figure; the known ones are {}", join(known, ", ")), parsed.id);
     }
-    figure.caption =
-        figureCaption(model, figure.y.label + ": least and greatest value, percentiles 1, 10, 25, 75, 90 and 99 "
-                                              "and the median of the neurons in each layer");
+    validateOptions(parsed, found->options);
+    FigureRequest request{&*found, {}, std::string(text)};
+    for (const OptionInfo& option : found->options)
+        request.options[std::string(option.name)] = optionValue(parsed.options, found->options, option.name);
+    if (found->check)
+        found->check(request.options);
+    return request;
+}
+
+std::vector<MetricRequest> metricsOf(const FigureRequest& request) {
+    const auto* source = std::get_if<FromSession>(&request.figure->source);
+    std::vector<std::string> metrics;
+    for (const OptionInfo& option : request.figure->options) {
+        if (!source || std::ranges::find(source->results, option.name) == source->results.end())
+            continue;
+        for (const std::string& id : split(request.options.at(std::string(option.name)), '/')) {
+            std::vector<std::string> parts = split(parseResultKey(id).resultId, '.');
+            for (std::size_t i = 1; i < parts.size(); ++i) // the file form: "gate_norm.fold_norm-true"
+                if (const std::size_t dash = parts[i].find('-'); dash != std::string::npos)
+                    parts[i][dash] = '=';
+            metrics.push_back(join(parts, ":"));
+        }
+    }
+    return metrics.empty() ? std::vector<MetricRequest>() : parseMetricRequests(join(metrics, ","));
+}
+
+Figure drawFigure(const FigureRequest& request, const Session& session) {
+    const auto* source = std::get_if<FromSession>(&request.figure->source);
+    if (!source)
+        throw Error(fmt::format("holds no runs of the model, and the figure {} needs one", request.figure->id),
+                    session.model.path, "Name a checkpoint instead of a session");
+    Figure figure = source->draw(session, request.options);
+    figure.command = shellText(plotCommand(session.model.path, request.text));
     return figure;
 }
 
-Figure neuronHistogram(const ModelCard& model, const MetricResult& result, int layer, bool logarithmic) {
-    const auto row = static_cast<std::size_t>(layer);
-    const std::size_t neurons = cellsInLayer(Scope::neuron, model.spec.layers[row]);
-    const Histogram counted = histogram(result.values.row(row), logarithmic);
-    Figure figure;
-    figure.kind = FigureKind::histogram;
-    figure.title = fmt::format("{}, layer {}", model.name, layer);
-    figure.x = {axisLabel(result), logarithmic};
-    figure.y.label = "neurons";
-    figure.edges = counted.edges;
-    figure.series.push_back({"neurons", counted.counts, {}, false});
-    figure.caption =
-        figureCaption(model, fmt::format("{} of the {} neurons in layer {}", figure.x.label, grouped(neurons), layer));
-    return figure;
+Figure makeFigure(const Session& session, std::string_view text, std::span<const FigureInfo> table) {
+    return drawFigure(parseFigureRequest(text, table), session);
 }
 
 } // namespace secateur

@@ -1,6 +1,5 @@
 #include "analysis/figures/scatter_figure.h"
 
-#include "analysis/figures/figure_text.h"
 #include "analysis/base/text.h"
 #include "analysis/base/usage_error.h"
 

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "analysis/figures/figure.h"
+#include "analysis/masks/pruning_mask.h"
 #include "analysis/base/rank_correlation.h"
 
 namespace secateur {

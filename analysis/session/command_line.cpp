@@ -165,7 +165,7 @@ CommandLine plotCommand(const std::string& source, const std::string& figure, co
     return {program, "plot", source, "--figure", figure, "--out", out};
 }
 
-CommandLine attentionCommand(const std::string& model, const std::string& figure, const std::string& prompt,
+CommandLine plotPromptCommand(const std::string& model, const std::string& figure, const std::string& prompt,
                              const std::string& maskFile, const std::string& out) {
     CommandLine command = plotCommand(model, figure, out);
     addOption(command, "--prompt", prompt);

@@ -30,7 +30,7 @@ std::vector<CommandLine> measureCommands(const std::string& model, const std::ve
 CommandLine plotCommand(const std::string& source, const std::string& figure, const std::string& out = "figure.pdf");
 
 /// Of the figure "attention". @param maskFile that the model runs under; empty = dense
-CommandLine attentionCommand(const std::string& model, const std::string& figure, const std::string& prompt,
+CommandLine plotPromptCommand(const std::string& model, const std::string& figure, const std::string& prompt,
                              const std::string& maskFile, const std::string& out = "figure.pdf");
 
 /// What gives the figures of an evaluation once more: a command for its text, one for each task, one for its times;

@@ -2,7 +2,7 @@
 
 #include "analysis/running/attention_reader.h"
 #include "analysis/base/head_id.h"
-#include "analysis/figures/map_pyramid.h"
+#include "analysis/figures/model_figures.h"
 #include "analysis/text/prompt_tokens.h"
 #include "widgets/jobs/job_runner.h"
 

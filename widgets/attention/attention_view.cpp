@@ -338,7 +338,7 @@ Figure AttentionView::currentFigure() const {
 }
 
 CommandLine AttentionView::command(const std::string& maskFile) const {
-    return attentionCommand(modelPath(*m_document), figureText({head(), m_colours->scale()}),
+    return plotPromptCommand(modelPath(*m_document), figureText({head(), m_colours->scale()}),
                             m_run->prompt().toStdString(), maskFile);
 }
 

@@ -2,7 +2,7 @@
 
 #include "analysis/figures/figure.h"
 #include "analysis/strategies/gradient_change.h"
-#include "analysis/figures/gradient_change_figure.h"
+#include "analysis/figures/model_figures.h"
 #include "widgets/jobs/job_runner.h"
 
 #include <QString>
