@@ -1,7 +1,6 @@
 #include "analysis/session/session.h"
 
 #include "analysis/base/error.h"
-#include "analysis/session/session_rows.h"
 
 #include <fmt/format.h>
 

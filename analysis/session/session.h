@@ -73,4 +73,16 @@ void joinRuns(Session& session, const Session& other);
 /// Adds all of another session of the same model but its view. @throws Error naming both models when it is another's
 void join(Session& session, const Session& other);
 
+// How sessions grow, for what writes only the changes of a file.
+
+/// Adds the masks of another session. @returns its evaluations, by the names that their masks have now
+std::vector<Evaluation> joinMasks(Session& session, const Session& other);
+
+/// Whether nothing is left of an evaluation whose runs were all replaced.
+bool isEmpty(const Evaluation& evaluation);
+
+/// Adds an evaluation to a list as add() does to a session's, but leaves empty ones in their places.
+/// @param isChanged of each evaluation; true for those that changed, and for a new one
+void place(std::vector<Evaluation>& evaluations, Evaluation evaluation, std::vector<bool>& isChanged);
+
 } // namespace secateur

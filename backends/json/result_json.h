@@ -2,10 +2,10 @@
 
 #include "analysis/base/error.h"
 #include "analysis/evaluation/evaluation.h"
+#include "analysis/evaluation/prompt_continuation.h"
 #include "analysis/figures/figure.h"
 #include "analysis/metrics/metric.h"
 #include "analysis/model/model_card.h"
-#include "analysis/evaluation/prompt_continuation.h"
 #include "analysis/session/session.h"
 #include "analysis/text/tokenizer.h"
 #include "backends/engine/open_model.h"

@@ -1,7 +1,6 @@
 #include "backends/session/session_hdf5.h"
 
 #include "analysis/base/error.h"
-#include "analysis/session/session_rows.h"
 #include "analysis/base/text.h"
 #include "backends/base/atomic_file.h"
 #include "backends/base/file_lock.h"
@@ -9,11 +8,7 @@
 #include "backends/session/hdf5_io.h"
 #include "backends/base/isolated.h"
 #include "backends/base/mapped_file.h"
-#include "backends/session/session_evaluations.h"
-#include "backends/session/session_masks.h"
-#include "backends/session/session_model.h"
-#include "backends/session/session_prediction.h"
-#include "backends/session/session_results.h"
+#include "backends/session/session_parts.h"
 
 #include <fmt/core.h>
 

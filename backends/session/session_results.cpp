@@ -1,4 +1,4 @@
-#include "backends/session/session_results.h"
+#include "backends/session/session_parts.h"
 
 #include "analysis/metrics/ablation_metrics.h"
 #include "analysis/base/error.h"
