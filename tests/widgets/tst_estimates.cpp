@@ -10,7 +10,7 @@
 #include "widgets/plot/figure_painter.h"
 #include "widgets/layers/layers_plot.h"
 #include "widgets/layers/layers_view.h"
-#include "widgets/plot/plot_range.h"
+#include "widgets/plot/plot_scale.h"
 #include "widgets/plot/plot_theme.h"
 #include "widgets/document/selection.h"
 #include "widgets/results/selection_inspector.h"

@@ -1,7 +1,7 @@
 #include "analysis/base/error.h"
 #include "analysis/base/text.h"
 #include "tests/support/suite.h"
-#include "widgets/plot/colour_maps.h"
+#include "widgets/plot/plot_scale.h"
 #include "widgets/document/document.h"
 #include "widgets/plot/figure_actions.h"
 #include "widgets/heads/heads_grid.h"

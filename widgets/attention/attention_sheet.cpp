@@ -2,7 +2,7 @@
 
 #include "analysis/base/statistics.h"
 #include "analysis/base/text.h"
-#include "widgets/plot/colour_maps.h"
+#include "widgets/plot/plot_scale.h"
 #include "widgets/document/head_filter.h"
 #include "widgets/plot/plot_theme.h"
 #include "widgets/document/selection.h"

@@ -1,7 +1,7 @@
 #include "widgets/heads/heads_outlines.h"
 
 #include "widgets/plot/plot_cells.h"
-#include "widgets/plot/plot_lasso.h"
+#include "widgets/plot/plot_points.h"
 
 #include <qcustomplot.h>
 

@@ -13,7 +13,6 @@
 #include "widgets/layers/layers_plot.h"
 #include "widgets/document/mask_editor.h"
 #include "widgets/results/metric_names.h"
-#include "widgets/plot/plot_range.h"
 #include "widgets/plot/plot_scale.h"
 
 #include <QCheckBox>

@@ -9,6 +9,8 @@
 #include <vector>
 
 class QCPAxis;
+class QPainter;
+class QPolygonF;
 
 namespace secateur {
 
@@ -43,5 +45,8 @@ QPixmap crossPicture(double diameter, QRgb colour, const PlotTheme& theme, doubl
 /// Adds the points of a scatter, in an order in which none of them hide the others by where they come from. In vector
 /// pictures they are shapes; of so many that they lie on one another, only those that are seen.
 void addPlotPoints(QCPAxis& x, QCPAxis& y, std::vector<PlotPoint> points, const PlotTheme& theme);
+
+/// The outline, while it is drawn, of a lasso or a rectangle that selects what lies in it.
+void drawLasso(QPainter& painter, const QPolygonF& outline, const PlotTheme& theme);
 
 } // namespace secateur

@@ -3,12 +3,24 @@
 #include "analysis/figures/figure.h"
 
 #include <QColor>
+#include <QString>
 #include <QStringList>
 
+#include <array>
 #include <span>
 #include <vector>
 
 namespace secateur {
+
+/// 256 opaque colours from low to high, perceptually uniform. Data and their licences: resources/colour_maps.
+using ColourMap = std::array<QRgb, 256>;
+
+/// Ids in the order of the menu: viridis, cividis, magma; then the diverging one.
+QStringList colourMapIds();
+/// viridis when there is none of that id
+const ColourMap& colourMap(const QString& id);
+/// For signed values: its middle is 0.
+bool isDiverging(const QString& id);
 
 /// Where numbers lie between the two ends of a colour map.
 class ColourRange {
@@ -49,5 +61,18 @@ bool spreadsWidely(std::span<const double> values);
 
 /// Whether there are values on both sides of 0.
 bool isSigned(std::span<const double> values);
+
+/// From a little under the least to a little over the greatest value, whiskers included; from 0 where that is not far.
+/// @param right the series of the right axis rather than those of the left one
+AxisRange fittingRange(const std::vector<FigureSeries>& series, bool right, bool logarithmic);
+
+/// Of a scatter: from a little before the first to a little behind the last point.
+/// @param along positions or values
+AxisRange pointRange(const std::vector<FigureSeries>& series, std::vector<double> FigureSeries::*along,
+                     bool logarithmic);
+
+/// Keeps an axis still while its values change: what is shown, unless the new values leave it or would be small in it.
+/// An end that moves outwards makes room for more.
+AxisRange steadyRange(const AxisRange& shown, const AxisRange& fitting, bool logarithmic);
 
 } // namespace secateur

@@ -1,6 +1,5 @@
 #include "widgets/scatter/scatter_marks.h"
 
-#include "widgets/plot/plot_lasso.h"
 #include "widgets/plot/plot_points.h"
 
 #include <qcustomplot.h>
