@@ -125,11 +125,13 @@ Figure scatter(const Session& session, const FigureOptions& options) {
     look.logarithmicY = options.at("logy") == "true";
     if (const SessionMask* mask = namedMask(session, options.at("mask")))
         look.mask = &mask->record.mask;
-    return metricScatter(session.model, namedResult(session, options.at("x")), namedResult(session, options.at("y")), look);
+    return metricScatter(session.model, namedResult(session, options.at("x")), namedResult(session, options.at("y")),
+                         look);
 }
 
 Figure rankDifferences(const Session& session, const FigureOptions& options) {
-    return rankDifferenceMap(session.model, namedResult(session, options.at("x")), namedResult(session, options.at("y")));
+    return rankDifferenceMap(session.model, namedResult(session, options.at("x")),
+                             namedResult(session, options.at("y")));
 }
 
 /// @throws UsageError unless the model has this head
@@ -199,10 +201,8 @@ Figure gradientChanges(const TextInputs& inputs, const FigureOptions& options) {
         throw UsageError(fmt::format("the model has layers 0 to {}", spec.layerCount() - 1),
                          "layer=" + options.at("layer"));
     const GradientChangeRequest masks = comparedMasks(spec, inputs.plan.mask(), options);
-    const GradientRun run{.plan = inputs.plan,
-                          .sequences = inputs.sequences,
-                          .labels = inputs.labels,
-                          .batchTokens = inputs.batchTokens};
+    const GradientRun run{
+        .plan = inputs.plan, .sequences = inputs.sequences, .labels = inputs.labels, .batchTokens = inputs.batchTokens};
     const GradientChange change = gradientChange(inputs.model, masks, run, inputs.progress);
     const std::optional<HeadId> cut = cutHead(options.at("cut"));
     return gradientChangeFigure(inputs.model.card(), change, layer < 0 ? std::nullopt : std::optional(layer),
@@ -264,15 +264,15 @@ constexpr std::array gradientChangeOptions{
 };
 
 constexpr std::array figureTable{
-    FigureInfo{"heads", "one metric over layers and heads, as a heat map", headsOptions,
-               FromSession{heads, {"metric"}}, checkColours},
+    FigureInfo{"heads", "one metric over layers and heads, as a heat map", headsOptions, FromSession{heads, {"metric"}},
+               checkColours},
     FigureInfo{"layers", "metrics over the layers, as lines", layersOptions, FromSession{layers, {"metrics"}}},
     FigureInfo{"neurons", "distribution of a neuron metric in each layer, or in one layer", neuronsOptions,
                FromSession{neurons, {"metric"}}},
     FigureInfo{"scatter", "one metric against another, a point for each head", scatterOptions,
                FromSession{scatter, {"x", "y"}}},
-    FigureInfo{"rank_difference", "difference of two metrics' ranks of the heads, as a heat map",
-               rankDifferenceOptions, FromSession{rankDifferences, {"x", "y"}}},
+    FigureInfo{"rank_difference", "difference of two metrics' ranks of the heads, as a heat map", rankDifferenceOptions,
+               FromSession{rankDifferences, {"x", "y"}}},
     FigureInfo{"evaluations", "a session's evaluations of its latest text: quality against size", evaluationsOptions,
                FromSession{evaluations}},
     FigureInfo{"gradient_change", "change of the gradients of the query weights by a cut (Greedy-Gnorm)",

@@ -36,8 +36,8 @@ struct PromptInputs {
 /// A model under a mask, and the sequences of a calibration text.
 struct TextInputs {
     const Model& model;
-    const Plan& plan;      ///< of model.runner(); its mask is the one that was asked for
-    std::string maskName;  ///< for captions; empty = dense
+    const Plan& plan;     ///< of model.runner(); its mask is the one that was asked for
+    std::string maskName; ///< for captions; empty = dense
     std::span<const TokenSequence> sequences;
     std::span<const int> labels = {}; ///< of a classifier: the class of each sequence; empty = not known
     std::int64_t batchTokens = 4096;  ///< that run at once

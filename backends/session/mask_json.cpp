@@ -1,8 +1,8 @@
 #include "backends/session/mask_json.h"
 
 #include "analysis/base/error.h"
-#include "analysis/model/structure.h"
 #include "analysis/base/text.h"
+#include "analysis/model/structure.h"
 #include "backends/base/atomic_file.h"
 #include "backends/base/json_object.h"
 #include "backends/base/mapped_file.h"

@@ -5,9 +5,9 @@
 #include "backends/base/atomic_file.h"
 #include "backends/base/file_lock.h"
 #include "backends/base/file_seal.h"
-#include "backends/session/hdf5_io.h"
 #include "backends/base/isolated.h"
 #include "backends/base/mapped_file.h"
+#include "backends/session/hdf5_io.h"
 #include "backends/session/session_parts.h"
 
 #include <fmt/core.h>
@@ -50,8 +50,9 @@ std::int64_t versionOf(const Handle& file) {
         throw Error("is an HDF5 file, but not a Secateur session");
     const std::int64_t found = hdf5::readInteger(file, "version");
     if (found > sessionVersion)
-        throw Error(fmt::format("is a session of version {}; this program reads up to version {}", found, sessionVersion), {},
-                    "Open it with a newer Secateur");
+        throw Error(
+            fmt::format("is a session of version {}; this program reads up to version {}", found, sessionVersion), {},
+            "Open it with a newer Secateur");
     return found;
 }
 

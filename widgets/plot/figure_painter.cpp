@@ -1,10 +1,10 @@
 #include "widgets/plot/figure_painter.h"
 
 #include "widgets/plot/plot_axes.h"
-#include "widgets/plot/plot_series.h"
 #include "widgets/plot/plot_cells.h"
 #include "widgets/plot/plot_points.h"
 #include "widgets/plot/plot_scale.h"
+#include "widgets/plot/plot_series.h"
 
 #include <qcustomplot.h>
 

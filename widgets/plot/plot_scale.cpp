@@ -55,7 +55,8 @@ const std::vector<NamedMap>& colourMaps() {
 }
 
 const NamedMap& namedMap(const QString& id) {
-    const auto found = std::find_if(colourMaps().begin(), colourMaps().end(), [&](const NamedMap& map) { return map.id == id; });
+    const auto found =
+        std::find_if(colourMaps().begin(), colourMaps().end(), [&](const NamedMap& map) { return map.id == id; });
     return found == colourMaps().end() ? colourMaps().front() : *found;
 }
 

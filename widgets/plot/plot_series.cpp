@@ -10,7 +10,7 @@ namespace secateur {
 namespace {
 
 constexpr double bandWidth = 0.72; ///< of the distance between positions
-constexpr double barWidth = 0.7; ///< of the distance between positions
+constexpr double barWidth = 0.7;   ///< of the distance between positions
 constexpr double capUnits = 8;
 constexpr double capWidth = 0.75; ///< at most, of the distance between positions
 constexpr double barTint = 0.2;

@@ -11,21 +11,21 @@ class QCustomPlot;
 
 namespace secateur {
 
-/// Draws the quantiles of a bands figure as a column at each position: bands between the first quantile and the last
-/// but one, the second and the one before that and so on, ever darker; the middle one as a line; least and greatest as
-/// ticks. What is drawn belongs to the plot and has a name for the legend.
+/// Draws the quantiles of a bands figure as a column at each position: symmetric pairs of quantiles as bands, darker
+/// towards the median; the median as a line; minimum and maximum as ticks. The plot owns the drawing, which has a
+/// legend.
 void addBands(QCPAxis& x, QCPAxis& y, const std::vector<FigureSeries>& quantiles, const PlotTheme& theme);
 
 /// Whether any value of a series is an estimate.
 bool hasEstimates(const FigureSeries& series);
 
-/// A light bar from 0 to each estimate; nothing where the axis does not show 0, which would lie about their sizes.
+/// A light bar from 0 to each estimate; none if the axis does not show 0, where lengths would mislead.
 void addEstimateBars(const QCPGraph& line, const FigureSeries& series, const PlotTheme& theme);
 
-/// A whisker for each estimate, and a hollow point over the line's where it is not separated from another.
+/// A whisker for each estimate, and a hollow point for estimates that are not separated from another value.
 void addWhiskers(const QCPGraph& line, const FigureSeries& series, const PlotTheme& theme);
 
-/// What the legend says of them, where any series has some.
+/// Legend entries for estimates, if any series has them.
 void addEstimateNotes(QCustomPlot& plot, const Figure& figure, const PlotTheme& theme);
 
 } // namespace secateur
