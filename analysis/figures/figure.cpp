@@ -1,8 +1,7 @@
 #include "analysis/figures/figure.h"
 
-#include "analysis/session/command_line.h"
+#include "analysis/base/statistics.h"
 #include "analysis/base/text.h"
-#include "analysis/base/usage_error.h"
 
 #include <fmt/core.h>
 
@@ -119,27 +118,183 @@ std::string scatterCsv(const Figure& figure) {
     return csv;
 }
 
-} // namespace
-
-const FigureInfo& figureOf(std::string_view id) {
-    std::vector<std::string> known;
-    for (const FigureInfo& figure : allFigures()) {
-        if (figure.id == id)
-            return figure;
-        known.emplace_back(figure.id);
-    }
-    throw UsageError(fmt::format("unknown figure; the known ones are {}", join(known, ", ")), std::string(id));
+/// The typical size of a result's values, for choosing its axis.
+double typicalSize(const FigureSeries& series) {
+    const auto [least, greatest] = finiteRange(series.values);
+    return std::max(std::abs(least), std::abs(greatest));
 }
 
-Figure makeFigure(const Session& session, std::string_view request) {
-    ParsedRequest parsed = parseRequest(request);
-    const FigureInfo& info = figureOf(parsed.id);
-    validateOptions(parsed, info.options);
-    std::map<std::string, std::string> complete;
-    for (const OptionInfo& option : info.options)
-        complete[std::string(option.name)] = optionValue(parsed.options, info.options, option.name);
-    Figure figure = info.make(session, complete);
-    figure.command = shellText(plotCommand(session.model.path, std::string(request)));
+void useRightAxisForUnlikeSizes(Figure& figure) {
+    const double reference = typicalSize(figure.series.front());
+    for (FigureSeries& series : figure.series) {
+        const double ratio = typicalSize(series) / reference;
+        series.rightAxis = ratio > 10 || ratio < 0.1;
+    }
+}
+
+/// What all labels begin with, up to the end of one of them or a comma; empty when they have nothing in common.
+std::string sharedLabel(const std::vector<std::string>& labels) {
+    std::string shared = labels.front();
+    for (const std::string& label : labels) {
+        const auto differs = std::mismatch(shared.begin(), shared.end(), label.begin(), label.end());
+        const bool labelEnds = differs.second == label.end() || *differs.second == ',';
+        const bool sharedEnds = differs.first == shared.end() || *differs.first == ',';
+        shared.erase(differs.first, shared.end());
+        if (!labelEnds || !sharedEnds)
+            shared.erase(std::min(shared.size(), shared.rfind(',')));
+    }
+    return shared.find_first_not_of(", ") == std::string::npos ? std::string() : shared;
+}
+
+/// The axis says what its lines share; the legend tells them apart.
+std::string axisLabelOf(const std::vector<FigureSeries>& series, bool right) {
+    std::vector<std::string> labels;
+    for (const FigureSeries& line : series)
+        if (line.rightAxis == right)
+            labels.push_back(line.label);
+    if (labels.empty())
+        return {};
+    const std::string shared = sharedLabel(labels);
+    return shared.empty() ? join(labels, "; ") : shared;
+}
+
+FigureSeries seriesOf(const MetricResult& result) {
+    FigureSeries series;
+    const bool isMean = result.request.info->scope != Scope::layer;
+    series.label = isMean ? "mean " + axisLabel(result) : axisLabel(result);
+    for (std::size_t layer = 0; layer < result.values.rows(); ++layer) {
+        series.values.push_back(finiteMean(result.values.row(layer)));
+        if (result.standardError)
+            series.errors.push_back(finiteMean(result.standardError->row(layer)));
+    }
+    if (!result.standardError)
+        return series;
+    series.notSeparated = notSeparated(series.values, series.errors);
+    for (std::size_t layer = 0; layer < series.errors.size(); ++layer)
+        series.notSeparated[layer] = series.notSeparated[layer] && series.errors[layer] > 0;
+    return series;
+}
+
+/// One for each length that a result was measured over; else itself.
+std::vector<MetricResult> overLengths(const MetricResult& result) {
+    if (result.overLengths.size() < 2)
+        return {result};
+    std::vector<MetricResult> lines;
+    for (std::size_t i = 0; i < result.overLengths.size(); ++i) {
+        MetricResult& line = lines.emplace_back();
+        line.request = result.request;
+        line.request.options.erase("lengths");
+        line.values = result.overLengths[i];
+        line.label = fmt::format("{}{}{} tokens", result.label, result.label.empty() ? "" : ", ", result.lengths[i]);
+    }
+    return lines;
+}
+
+} // namespace
+
+std::string axisLabel(const MetricResult& result) {
+    const MetricInfo& info = *result.request.info;
+    std::string label(info.title);
+    for (const auto& [name, value] : result.request.options)
+        label += value == "true" ? fmt::format(", {}", name) : fmt::format(", {}={}", name, value);
+    if (!info.unit.empty())
+        label = fmt::format("{} ({})", label, info.unit);
+    return result.label.empty() ? label : fmt::format("{}, {}", label, result.label);
+}
+
+std::string figureCaption(const ModelCard& model, const std::string& what) {
+    const LayerSpec widest = model.spec.layers.empty() ? LayerSpec{} : model.spec.layers.front();
+    return fmt::format("{} of {} ({}, {} layers, {} heads, {} KV heads).", what, model.name, model.spec.architecture,
+                       model.spec.layerCount(), widest.heads, widest.kvHeads);
+}
+
+std::string unitLabel(Scope scope) {
+    switch (scope) {
+    case Scope::head:
+        return "head";
+    case Scope::kvGroup:
+        return "KV group";
+    case Scope::neuron:
+        return "neuron";
+    case Scope::layer:
+        return {};
+    }
+    return {};
+}
+
+Figure headMap(const ModelCard& model, const MetricResult& result, const ColourScale& scale) {
+    Figure figure;
+    figure.kind = FigureKind::heatMap;
+    figure.title = model.name;
+    figure.x.label = unitLabel(result.request.info->scope);
+    figure.y.label = "layer";
+    const std::span<const std::string_view> classes = result.request.info->classes;
+    figure.colour = {axisLabel(result), scale.logarithmic && classes.empty(), {}, {classes.begin(), classes.end()}};
+    figure.cells = result.values;
+    figure.scale = scale;
+    figure.caption = figureCaption(model, axisLabel(result));
+    if (result.standardError)
+        figure.caption += " Some of the values are estimates.";
+    return figure;
+}
+
+Figure layerSeries(const ModelCard& model, std::span<const MetricResult> results, bool logarithmic) {
+    Figure figure;
+    figure.kind = FigureKind::series;
+    figure.title = model.name;
+    figure.x.label = "layer";
+    for (const MetricResult& result : results)
+        for (const MetricResult& line : overLengths(result))
+            figure.series.push_back(seriesOf(line));
+    if (!figure.series.empty())
+        useRightAxisForUnlikeSizes(figure);
+    figure.y = {axisLabelOf(figure.series, false), logarithmic};
+    figure.rightY = {axisLabelOf(figure.series, true), logarithmic};
+    figure.caption = figureCaption(model, figure.rightY.label.empty() ? figure.y.label
+                                                                      : figure.y.label + ", " + figure.rightY.label);
+    if (const std::string estimates = estimatesIn(figure); !estimates.empty())
+        figure.caption += fmt::format(" Whiskers: ±{} standard errors; hollow: not separated from another layer. There "
+                                      "are {}.",
+                                      whiskerErrors, estimates);
+    return figure;
+}
+
+Figure neuronBands(const ModelCard& model, const MetricResult& result, const Matrix& quantiles, bool logarithmic) {
+    Figure figure;
+    figure.kind = FigureKind::bands;
+    figure.title = model.name;
+    figure.x.label = "layer";
+    figure.y = {axisLabel(result), logarithmic};
+    for (std::size_t column = 0; column < bandPercents.size(); ++column) {
+        const double percent = bandPercents[column];
+        FigureSeries series;
+        series.label = percent == 0     ? "min"
+                       : percent == 50  ? "median"
+                       : percent == 100 ? "max"
+                                        : fmt::format("p{}", percent);
+        for (std::size_t layer = 0; layer < quantiles.rows(); ++layer)
+            series.values.push_back(quantiles(layer, column));
+        figure.series.push_back(std::move(series));
+    }
+    figure.caption =
+        figureCaption(model, figure.y.label + ": least and greatest value, percentiles 1, 10, 25, 75, 90 and 99 "
+                                              "and the median of the neurons in each layer");
+    return figure;
+}
+
+Figure neuronHistogram(const ModelCard& model, const MetricResult& result, int layer, bool logarithmic) {
+    const auto row = static_cast<std::size_t>(layer);
+    const std::size_t neurons = cellsInLayer(Scope::neuron, model.spec.layers[row]);
+    const Histogram counted = histogram(result.values.row(row), logarithmic);
+    Figure figure;
+    figure.kind = FigureKind::histogram;
+    figure.title = fmt::format("{}, layer {}", model.name, layer);
+    figure.x = {axisLabel(result), logarithmic};
+    figure.y.label = "neurons";
+    figure.edges = counted.edges;
+    figure.series.push_back({"neurons", counted.counts, {}, false});
+    figure.caption =
+        figureCaption(model, fmt::format("{} of the {} neurons in layer {}", figure.x.label, grouped(neurons), layer));
     return figure;
 }
 

@@ -1,6 +1,5 @@
 #include "analysis/figures/scatter_figure.h"
 
-#include "analysis/figures/figure_text.h"
 #include "analysis/base/text.h"
 #include "analysis/base/usage_error.h"
 
@@ -70,7 +69,8 @@ FigureSeries pointsOf(const ModelSpec& spec, const PairedResults& pairs, const P
             points.shades.push_back(static_cast<double>(row));
             points.units.push_back({static_cast<int>(row), static_cast<int>(unit)});
             if (mask)
-                points.cut.push_back(isUnitCut(mask->layer(static_cast<int>(row)), spec.layers[row], pairs.scope, unit));
+                points.cut.push_back(
+                    isUnitCut(mask->layer(static_cast<int>(row)), spec.layers[row], pairs.scope, unit));
         }
     return points;
 }

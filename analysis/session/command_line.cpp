@@ -1,8 +1,8 @@
 #include "analysis/session/command_line.h"
 
-#include "analysis/strategies/strategy.h"
 #include "analysis/base/text.h"
 #include "analysis/base/usage_error.h"
+#include "analysis/strategies/strategy.h"
 
 #include <fmt/core.h>
 
@@ -33,7 +33,7 @@ void addOption(CommandLine& command, const char* option, std::string value) {
     command.push_back(std::move(value));
 }
 
-/// Of an evaluation, what all its commands begin with.
+/// The beginning of all commands of an evaluation.
 CommandLine evaluateCommand(const std::string& model, const std::string& maskFile) {
     CommandLine command{program, "evaluate", model};
     if (!maskFile.empty())
@@ -99,13 +99,13 @@ void addTimes(CommandLine& command, const Evaluation& evaluation) {
         addOption(command, "--by", "sublayer");
 }
 
-/// What a record says besides of how the strategy was run; the other options are the strategy's own.
-constexpr std::array besides{"protect", "base", "threshold", "max_tokens", "seq_len"};
+/// Options of a provenance that say how the strategy was run; all others are options of the strategy itself.
+constexpr std::array runOptions{"protect", "base", "threshold", "max_tokens", "seq_len"};
 
 std::string strategyText(const MaskProvenance& provenance) {
     std::string text = provenance.strategy;
     for (const auto& [option, value] : provenance.options)
-        if (std::find(besides.begin(), besides.end(), option) == besides.end())
+        if (std::find(runOptions.begin(), runOptions.end(), option) == runOptions.end())
             text += fmt::format(":{}={}", option, value);
     return text;
 }
@@ -115,7 +115,7 @@ bool isKnown(const std::string& strategy) {
         parseStrategyRequest(strategy);
         return true;
     } catch (const UsageError&) {
-        return false; // of another version, or none of ours
+        return false; // of another version or program
     }
 }
 
@@ -165,8 +165,8 @@ CommandLine plotCommand(const std::string& source, const std::string& figure, co
     return {program, "plot", source, "--figure", figure, "--out", out};
 }
 
-CommandLine attentionCommand(const std::string& model, const std::string& figure, const std::string& prompt,
-                             const std::string& maskFile, const std::string& out) {
+CommandLine plotPromptCommand(const std::string& model, const std::string& figure, const std::string& prompt,
+                              const std::string& maskFile, const std::string& out) {
     CommandLine command = plotCommand(model, figure, out);
     addOption(command, "--prompt", prompt);
     if (!maskFile.empty())

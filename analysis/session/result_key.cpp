@@ -69,7 +69,7 @@ MetricResult difference(const MetricResult& a, const MetricResult& b) {
     return result;
 }
 
-/// What one measurement is called beside others.
+/// The label of one measurement among others.
 std::string ownLabel(const Session& session, const std::string& key, const MetricResult& result) {
     if (key != referenceKey)
         return distinction(session, result);
@@ -179,7 +179,7 @@ std::string distinction(const Session& session, const MetricResult& result) {
         [](const MetricResult& of) { return of.measurement.dtype; },
         [](const MetricResult& of) { return of.measurement.device; },
     };
-    std::vector<const MetricResult*> others; // that are not told apart yet
+    std::vector<const MetricResult*> others; // not distinguished yet
     for (const MetricResult& other : session.results)
         if (other.request.resultId() == result.request.resultId())
             others.push_back(&other);

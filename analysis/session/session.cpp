@@ -1,7 +1,6 @@
 #include "analysis/session/session.h"
 
 #include "analysis/base/error.h"
-#include "analysis/session/session_rows.h"
 
 #include <fmt/format.h>
 
@@ -23,7 +22,7 @@ bool isSame(const TextEvaluation& a, const TextEvaluation& b) {
     return a.digest == b.digest && a.perplexity.rules == b.perplexity.rules;
 }
 
-/// But for the size of batches, which decides nothing.
+/// The size of batches is ignored: it does not change results.
 bool isSame(const TaskRules& a, const TaskRules& b) {
     const bool hasSameShots = a.shots.count == b.shots.count && a.shots.choice == b.shots.choice &&
                               (a.shots.choice == ShotChoice::first || a.shots.seed == b.shots.seed);
@@ -71,7 +70,7 @@ void append(std::vector<Run>& runs, std::vector<Run> more) {
     std::ranges::move(more, std::back_inserter(runs));
 }
 
-/// Takes away what of an earlier evaluation a later one brings again, or of the later one what it brings less of.
+/// Removes the runs of an earlier evaluation that a later one repeats, or the later text if it has fewer windows.
 /// @returns whether the earlier one changed
 bool settle(Evaluation& earlier, Evaluation& later) {
     if (earlier.mask.digest != later.mask.digest || !isSameWay(earlier, later))
@@ -91,7 +90,7 @@ bool settle(Evaluation& earlier, Evaluation& later) {
         ++erased;
     }
     if (isEmpty(earlier) && !goesOn)
-        earlier.seconds = 0; // of work that counts no more
+        earlier.seconds = 0; // all its runs were replaced
     return erased > 0 || hadText != earlier.text.has_value();
 }
 
@@ -126,7 +125,7 @@ void joinRow(Evaluation& row, Evaluation more) {
             row.warnings.push_back(std::move(warning));
 }
 
-/// Whether there is a part of the text that both runs scored.
+/// Whether both runs scored a common part of the text.
 bool overlap(const Perplexity& a, const Perplexity& b) {
     const auto shares = [](const auto& ours, const auto& theirs, auto index) {
         return std::ranges::any_of(ours, [&](const auto& own) {
@@ -137,7 +136,7 @@ bool overlap(const Perplexity& a, const Perplexity& b) {
                                                      : shares(a.windows, b.windows, &WindowLoss::index);
 }
 
-/// "M.json", "M.json (2)", ...: the first that is this mask's already, or nobody's.
+/// "M.json", "M.json (2)", ...: the first name that is free, or that this mask has already.
 std::string freeName(const std::vector<SessionMask>& masks, const SessionMask& wanted) {
     std::string name = wanted.name;
     for (int number = 2;; ++number) {
@@ -163,7 +162,7 @@ const SessionMask* Session::mask(std::string_view digest) const {
 }
 
 void add(Session& session, MetricResult result) {
-    // Measured again the same way: the time of measuring does not make it another measurement.
+    // The time does not distinguish measurements.
     const auto isSame = [&](const MetricResult& other) {
         Measurement now = result.measurement;
         now.created = other.measurement.created;
@@ -193,7 +192,7 @@ bool isEmpty(const Evaluation& evaluation) {
 
 void place(std::vector<Evaluation>& evaluations, Evaluation evaluation, std::vector<bool>& isChanged) {
     if (evaluation.mask.digest == "dense")
-        evaluation.mask.name.clear(); // a mask that keeps all is no mask
+        evaluation.mask.name.clear(); // a mask that keeps all is the dense model
     if (evaluation.text)
         evaluation.text->reference.reset();
     for (TaskEvaluation& task : evaluation.tasks)

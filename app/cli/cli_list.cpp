@@ -1,4 +1,4 @@
-#include "analysis/figures/figure.h"
+#include "analysis/figures/figure_table.h"
 #include "analysis/metrics/metric.h"
 #include "analysis/strategies/strategy.h"
 #include "analysis/tasks/task.h"

@@ -1,4 +1,3 @@
-#include "analysis/figures/figure.h"
 #include "analysis/base/statistics.h"
 #include "analysis/base/text.h"
 #include "app/cli/cli_common.h"

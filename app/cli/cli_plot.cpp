@@ -1,13 +1,7 @@
-#include "analysis/figures/attention_figure.h"
-#include "analysis/running/attention_reader.h"
-#include "analysis/session/command_line.h"
-#include "analysis/figures/figure.h"
-#include "analysis/figures/gradient_change_figure.h"
-#include "analysis/masks/mask_algebra.h"
-#include "analysis/session/result_key.h"
-#include "analysis/running/runner.h"
 #include "analysis/base/text.h"
 #include "analysis/base/usage_error.h"
+#include "analysis/figures/figure_table.h"
+#include "analysis/session/command_line.h"
 #include "app/cli/cli_common.h"
 #include "app/cli/measure_text.h"
 #include "app/cli/run_forecast.h"
@@ -30,6 +24,10 @@
 #include <filesystem>
 #include <memory>
 #include <optional>
+#include <string>
+#include <utility>
+#include <variant>
+#include <vector>
 
 namespace secateur::cli {
 
@@ -42,14 +40,14 @@ struct PlotArguments {
     std::string width = "page";
     std::string reference;
     MeasureOptions text;
-    std::optional<std::string> prompt; ///< for attention alone
+    std::optional<std::string> prompt; ///< for figures of a prompt
     RunOptions run;
 };
 
 #ifdef SECATEUR_WITH_QT
 void checkCanDraw(const std::string&) {}
 
-void draw(const Figure& figure, const PlotArguments& arguments) {
+void savePicture(const Figure& figure, const PlotArguments& arguments) {
     qputenv("QT_QPA_PLATFORM", "offscreen");
     qInstallMessageHandler([](QtMsgType, const QMessageLogContext&, const QString& text) {
         spdlog::debug("{}", text.toStdString()); // Qt talks about desktops that a server does not have
@@ -67,134 +65,99 @@ void draw(const Figure& figure, const PlotArguments& arguments) {
                 "Name a .csv or .json file to get the figure's numbers");
 }
 
-void draw(const Figure&, const PlotArguments&) {}
+void savePicture(const Figure&, const PlotArguments&) {}
 #endif
 
-/// The results that a figure names in its options, as what would have to be measured. A result id may come in its file
-/// form, "gate_norm.fold_norm-true". @throws UsageError
-std::vector<MetricRequest> requestsFor(std::string_view figure) {
-    ParsedRequest parsed = parseRequest(figure);
-    const FigureInfo& info = figureOf(parsed.id);
-    validateOptions(parsed, info.options);
-    std::vector<std::string> metrics;
-    for (const OptionInfo& option : info.options) {
-        constexpr std::array<std::string_view, 4> ofResults{"metric", "metrics", "x", "y"};
-        if (std::ranges::find(ofResults, option.name) == ofResults.end())
-            continue;
-        for (const std::string& id : split(optionValue(parsed.options, info.options, option.name), '/')) {
-            std::vector<std::string> parts = split(parseResultKey(id).resultId, '.');
-            for (std::size_t i = 1; i < parts.size(); ++i)
-                if (const std::size_t dash = parts[i].find('-'); dash != std::string::npos)
-                    parts[i][dash] = '=';
-            metrics.push_back(join(parts, ":"));
-        }
-    }
-    return metrics.empty() ? std::vector<MetricRequest>() : parseMetricRequests(join(metrics, ","));
-}
-
-/// A session as it is; of a model, what the figure needs.
-Session source(const PlotArguments& arguments, const Console& console) {
-    const std::string& path = arguments.path;
-    const std::string_view figure = arguments.figure;
-    if (isSession(path))
-        return readSession(path);
-    const std::vector<MetricRequest> requests = requestsFor(figure);
+/// A session as it is; of a model, one that holds the results that the figure names.
+Session sessionFor(const PlotArguments& arguments, const FigureRequest& request, const Console& console) {
+    if (isSession(arguments.path))
+        return readSession(arguments.path);
     const Progress progress = console.progress();
-    ReadyModel ready{open(path, console, progress.part(0, 0)), nullptr, {}, {}};
+    ReadyModel ready{open(arguments.path, console, progress.part(0, 0)), nullptr, {}, {}};
     Session session;
     session.model = fullCard(*ready.model);
-    session.results = measureAll(ready, arguments.text, requests, console, progress);
+    session.results = measureAll(ready, arguments.text, metricsOf(request), console, progress);
     return session;
 }
 
-/// With what it is compared with, where that is named.
-Session withReference(const PlotArguments& arguments, const Console& console) {
-    Session session = source(arguments, console);
+void say(const std::vector<std::string>& notes) {
+    for (const std::string& note : notes)
+        fmt::print(stderr, "note: {}\n", note);
+}
+
+// What each kind of source asks for, and the figure drawn from it.
+
+Figure drawFrom(const FromSession&, const PlotArguments& arguments, const FigureRequest& request,
+                const Console& console) {
+    Session session = sessionFor(arguments, request, console);
     if (!arguments.reference.empty()) {
         PlotArguments other = arguments;
         other.path = arguments.reference;
-        session.reference = std::make_shared<const Session>(source(other, console));
+        session.reference = std::make_shared<const Session>(sessionFor(other, request, console));
     }
-    return session;
+    return drawFigure(request, session);
 }
 
-/// Runs a prompt and reads one head's map.
-Figure attention(const PlotArguments& arguments, const AttentionRequest& request, const Console& console) {
-    if (isSession(arguments.path))
-        return makeFigure(readSession(arguments.path), arguments.figure); // says what is missing
+Figure drawFrom(const FromPrompt& source, const PlotArguments& arguments, const FigureRequest& request,
+                const Console& console) {
     if (!arguments.prompt)
         throw UsageError("needs a text: --prompt TEXT", arguments.figure);
     const Progress progress = console.progress();
-    std::vector<std::string> warnings;
     const auto model = open(arguments.path, console, progress.part(0, 0), arguments.run.memoryBudget);
-    const auto [layer, head] = request.head;
-    const std::vector<LayerSpec>& layers = model->spec().layers;
-    if (layer < 0 || layer >= std::ssize(layers))
-        throw UsageError(fmt::format("the model has layers 0 to {}", std::ssize(layers) - 1), arguments.figure);
-    if (head < 0 || head >= layers[static_cast<std::size_t>(layer)].heads)
-        throw UsageError(
-            fmt::format("layer {} has heads 0 to {}", layer, layers[static_cast<std::size_t>(layer)].heads - 1),
-            arguments.figure);
-    const PruningMask mask =
+    std::vector<std::string> warnings;
+    PruningMask mask =
         arguments.run.mask.empty() ? PruningMask(model->spec()) : maskOf(arguments.run.mask, *model, warnings).mask;
-    for (const std::string& warning : warnings)
-        fmt::print(stderr, "note: {}\n", warning);
-    const PromptTokens tokens = promptTokens(*model, *arguments.prompt);
-    AttentionRules rules;
-    rules.type = computeTypeOf(arguments.run.dtype);
-    const AttentionReader reader(model, mask, tokens.ids, rules, progress.part(0, 0.9));
-    LayerAttention read = reader.layer(layer, head, progress.part(0.9, 1));
-    if (!read.map)
-        throw Error("attends to nothing: it is cut", headName(layer, head));
-    const MapPyramid map(std::move(read.map->values), read.map->tokens);
-    Figure figure = attentionFigure(model->card().name, request.head, map, tokens.labels, request.scale);
+    say(warnings);
+    const PromptInputs inputs{model, std::move(mask), computeTypeOf(arguments.run.dtype),
+                              promptTokens(*model, *arguments.prompt), progress};
+    Figure figure = source.draw(inputs, request.options);
     figure.command =
-        shellText(attentionCommand(arguments.path, arguments.figure, *arguments.prompt, arguments.run.mask));
+        shellText(plotPromptCommand(arguments.path, arguments.figure, *arguments.prompt, arguments.run.mask));
     return figure;
 }
 
-/// What is cut, and what of it was cut before. @throws UsageError
-GradientChangeRequest masksOf(const GradientFigureRequest& request, const PruningMask& mask, const ModelSpec& spec,
-                              const std::string& figure) {
-    GradientChangeRequest masks{mask, mask, request.scalarisation};
-    if (request.layer && *request.layer >= spec.layerCount())
-        throw UsageError(fmt::format("the model has layers 0 to {}", spec.layerCount() - 1), figure);
-    if (!request.cut) {
-        if (mask.keepsAll())
-            throw UsageError("needs a cut: cut=LAYER.HEAD, or --mask FILE", figure);
-        masks.before = PruningMask(spec);
-        return masks;
-    }
-    const auto [layer, head] = *request.cut;
-    if (layer >= spec.layerCount() || head >= spec.layers[static_cast<std::size_t>(layer)].heads)
-        throw UsageError(fmt::format("the model has no head {}", headName(layer, head)), figure);
-    setHeads(masks.after, std::array{*request.cut}, false);
-    return masks;
-}
-
-/// Runs a text down all layers twice.
-Figure gradientChanges(const PlotArguments& arguments, const GradientFigureRequest& request, const Console& console) {
-    if (isSession(arguments.path))
-        return makeFigure(readSession(arguments.path), arguments.figure); // says what is missing
+Figure drawFrom(const FromText& source, const PlotArguments& arguments, const FigureRequest& request,
+                const Console& console) {
     const Progress progress = console.progress();
     const ReadyModel ready = openToRun(arguments.path, arguments.run, console, progress.part(0, 0));
-    const Model& model = *ready.model;
-    const GradientChangeRequest masks = masksOf(request, ready.plan->mask(), model.spec(), arguments.figure);
-    const SequenceText text = readSequenceText(model, arguments.text.text, progress.part(0, 0));
-    RunForecast forecast(model, {ready.plan}, console, progress.part(0, 0));
-    forecast.add(sizeOf(text.set), 2 * (upFactor + backwardFactor));
+    const SequenceText text = readSequenceText(*ready.model, arguments.text.text, progress.part(0, 0));
+    RunForecast forecast(*ready.model, {ready.plan}, console, progress.part(0, 0));
+    forecast.add(sizeOf(text.set), source.forwards * upFactor + source.backwards * backwardFactor);
     forecast.say();
-    for (const std::vector<std::string>& notes : {ready.warnings, text.warnings})
-        for (const std::string& note : notes)
-            fmt::print(stderr, "note: {}\n", note);
-    const GradientRun run{.plan = *ready.plan,
-                          .sequences = text.set.sequences,
-                          .labels = text.labels,
-                          .batchTokens = arguments.text.batchTokens};
-    const GradientChange change = gradientChange(model, masks, run, withTimeLeft(progress, console));
-    const std::string cut = request.cut ? headName(request.cut->layer, request.cut->head)
-                                        : std::filesystem::path(arguments.run.mask).filename().string();
-    return gradientChangeFigure(model.card(), change, request.layer, cut, request.scale);
+    say(ready.warnings);
+    say(text.warnings);
+    const TextInputs inputs{.model = *ready.model,
+                            .plan = *ready.plan,
+                            .maskName = std::filesystem::path(arguments.run.mask).filename().string(),
+                            .sequences = text.set.sequences,
+                            .labels = text.labels,
+                            .batchTokens = arguments.text.batchTokens,
+                            .progress = withTimeLeft(progress, console)};
+    return source.draw(inputs, request.options);
+}
+
+/// "attention", "gradient_change and attention": the figures that are drawn from one of some sources.
+template<typename... Sources> std::string figuresFrom() {
+    std::vector<std::string> ids;
+    for (const FigureInfo& figure : allFigures())
+        if ((std::holds_alternative<Sources>(figure.source) || ...))
+            ids.emplace_back(figure.id);
+    return join(ids, " and ");
+}
+
+/// @throws UsageError for options that the figure has no use for; Error where it needs a model and has a session
+void checkSource(const PlotArguments& arguments, const FigureRequest& request) {
+    const FigureSource& source = request.figure->source;
+    if (arguments.prompt && !std::holds_alternative<FromPrompt>(source))
+        throw UsageError("draws no prompt; that is for " + figuresFrom<FromPrompt>(), arguments.figure);
+    if (std::holds_alternative<FromSession>(source)) {
+        if (!arguments.run.mask.empty())
+            throw UsageError("draws nothing under a mask; that is for " + figuresFrom<FromPrompt, FromText>(),
+                             arguments.figure);
+    } else if (isSession(arguments.path)) {
+        throw Error(fmt::format("is a session, and the figure {} needs a run of the model", request.figure->id),
+                    arguments.path, "Name a checkpoint instead");
+    }
 }
 
 /// The kind of file that is asked for, ".png". @throws UsageError
@@ -215,18 +178,12 @@ void plot(const PlotArguments& arguments, const Console& console) {
     if (isDrawn)
         checkCanDraw(arguments.out);
     checkCanWrite(arguments.out);
-    const auto attended = attentionRequest(arguments.figure);
-    const auto changed = gradientFigureRequest(arguments.figure);
-    if (!attended && arguments.prompt)
-        throw UsageError("draws no prompt: that is for the figure attention", arguments.figure);
-    if (!attended && !changed && !arguments.run.mask.empty())
-        throw UsageError("draws nothing under a mask: that is for the figures attention and gradient_change",
-                         arguments.figure);
-    const Figure figure = attended  ? attention(arguments, *attended, console)
-                          : changed ? gradientChanges(arguments, *changed, console)
-                                    : makeFigure(withReference(arguments, console), arguments.figure);
+    const FigureRequest request = parseFigureRequest(arguments.figure);
+    checkSource(arguments, request);
+    const Figure figure = std::visit(
+        [&](const auto& source) { return drawFrom(source, arguments, request, console); }, request.figure->source);
     if (isDrawn)
-        draw(figure, arguments);
+        savePicture(figure, arguments);
     else
         writeWhole(arguments.out, kind == ".csv" ? toCsv(figure) : figureJson(figure) + "\n");
     if (console.json)
@@ -238,19 +195,19 @@ void plot(const PlotArguments& arguments, const Console& console) {
 void addPlot(CLI::App& program, Console& console) {
     auto arguments = std::make_shared<PlotArguments>();
     CLI::App* verb = program.add_subcommand("plot", "Draw a figure from a session, or straight from a checkpoint");
-    verb->add_option("SESSION", arguments->path, "Session .h5; of a MODEL, what the figure needs is measured first")
+    verb->add_option("SESSION", arguments->path, "Session .h5, or a MODEL, on which the figure's results are measured first")
         ->required();
     verb->add_option("--figure", arguments->figure, "ID[:key=value]... (see: list figures)")->required();
     verb->add_option("--out", arguments->out, "FILE.png, .svg, .pdf, or .csv or .json for the numbers")->required();
     verb->add_option("--width", arguments->width, "column (8.4 cm) or page (17.4 cm)")
         ->check(CLI::IsMember({"column", "page"}))
         ->capture_default_str();
-    verb->add_option("--prompt", arguments->prompt, "For the figure attention: the text whose tokens attend")
+    verb->add_option("--prompt", arguments->prompt, "Text that the model reads (" + figuresFrom<FromPrompt>() + ")")
         ->option_text("TEXT");
     addMaskOption(*verb, arguments->run);
     addRunOptions(*verb, arguments->run);
     verb->add_option("--reference", arguments->reference,
-                     "Session or model that results@reference and results@-reference are of")
+                     "Session or model of the results written RESULT@reference and RESULT@KEY-reference")
         ->option_text("FILE");
     addMeasureOptions(*verb, arguments->text);
     addCommonOptions(*verb, console);

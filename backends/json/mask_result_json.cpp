@@ -1,21 +1,13 @@
 #include "backends/json/mask_result_json.h"
 
 #include "analysis/strategies/strategy.h"
+#include "backends/json/json_fields.h"
 #include "backends/session/mask_digest.h"
 #include "backends/session/mask_json.h"
-
-#include <nlohmann/json.hpp>
 
 namespace secateur {
 
 namespace {
-
-using OrderedJson = nlohmann::ordered_json;
-
-/// Paths need not be UTF-8; whatever is not is replaced rather than refused.
-std::string printResult(const OrderedJson& document) {
-    return document.dump(2, ' ', false, OrderedJson::error_handler_t::replace);
-}
 
 /// What of every count a reader takes.
 template <typename Take>
@@ -70,7 +62,7 @@ OrderedJson budgetField(const Budget& budget) {
 } // namespace
 
 std::string maskResultJson(const std::string& path, const PricedMask& mask, std::span<const std::string> warnings) {
-    return printResult(maskFields(path, mask, warnings));
+    return jsonText(maskFields(path, mask, warnings));
 }
 
 std::string pruneJson(const std::string& path, const MaskProvenance& provenance, const PricedMask& mask,
@@ -87,7 +79,7 @@ std::string pruneJson(const std::string& path, const MaskProvenance& provenance,
         result["predicted_delta_nats"] = predicted->nats;
         result["predicted_interval"] = {predicted->low, predicted->high};
     }
-    return printResult(result);
+    return jsonText(result);
 }
 
 std::string maskDifferenceJson(const std::string& path, const PricedMask& either, const PricedMask& onlyFirst,
@@ -97,7 +89,7 @@ std::string maskDifferenceJson(const std::string& path, const PricedMask& either
     result["only_first"] = fields(onlyFirst);
     result["only_second"] = fields(onlySecond);
     result["both"] = fields(both);
-    return printResult(result);
+    return jsonText(result);
 }
 
 } // namespace secateur

@@ -11,9 +11,9 @@
 
 namespace secateur {
 
-// What `prune` and `mask VERB` print with --json (contract.md).
+// The documents of `prune` and `mask VERB` (resources/manual/formats.md, JSON output).
 
-/// A mask with what it removes. Counts that need weights are null where the model is not at hand.
+/// A mask and the counts that it removes. Counts that need weights are null without the model.
 struct PricedMask {
     const PruningMask& mask;
     const Price& price;
@@ -23,12 +23,13 @@ struct PricedMask {
 /// {"mask", "digest", "removed", "left", "layers", "half_cut_groups", "warnings"} @param path of the mask; empty = null
 std::string maskResultJson(const std::string& path, const PricedMask& mask, std::span<const std::string> warnings);
 
-/// The same with {"strategy", "options", "budget", "seed"} before it, and behind it "history" (historyJson) and
-/// {"predicted_delta_nats", "predicted_interval"}, where there are such. @param provenance how the mask was made
+/// The same after {"strategy", "options", "budget", "seed"}, and followed by "history" (historyJson) and
+/// {"predicted_delta_nats", "predicted_interval"} where available. @param provenance how the mask was made
 std::string pruneJson(const std::string& path, const MaskProvenance& provenance, const PricedMask& mask,
                       const std::optional<Prediction>& predicted, std::span<const std::string> warnings);
 
-/// {"mask", "removed", ...} of what only one cuts, and "only_first", "only_second", "both" with the same of each part.
+/// {"mask", "removed", ...} of the cuts in only one of two masks, and "only_first", "only_second" and "both" with the
+/// same for each part.
 std::string maskDifferenceJson(const std::string& path, const PricedMask& either, const PricedMask& onlyFirst,
                                const PricedMask& onlySecond, const PricedMask& both,
                                std::span<const std::string> warnings);

@@ -2,28 +2,11 @@
 
 #include "analysis/session/result_key.h"
 #include "backends/export/export_masked.h"
-#include "backends/json/latency_json.h"
-#include "backends/json/metric_json.h"
-#include "backends/json/task_json.h"
-
-#include <nlohmann/json.hpp>
-
-#include <cmath>
+#include "backends/json/json_fields.h"
 
 namespace secateur {
 
 namespace {
-
-using OrderedJson = nlohmann::ordered_json;
-
-/// Text from files and paths need not be UTF-8; whatever is not is replaced rather than refused.
-std::string print(const OrderedJson& document) {
-    return document.dump(2, ' ', false, OrderedJson::error_handler_t::replace);
-}
-
-OrderedJson number(double value) {
-    return std::isfinite(value) ? OrderedJson(value) : OrderedJson(nullptr);
-}
 
 /// null where every layer has its own weights.
 OrderedJson tiedGroups(const ModelSpec& spec) {
@@ -77,10 +60,10 @@ OrderedJson maskFields(const EvaluatedMask& mask) {
 OrderedJson lossFields(const Perplexity& run) {
     OrderedJson nats = OrderedJson::array();
     for (const WindowLoss& window : run.windows)
-        nats.push_back(number(window.nats));
-    return {{"loss_nats", number(run.lossNats)},
-            {"perplexity", number(run.perplexity())},
-            {"standard_error", number(run.standardError)},
+        nats.push_back(finiteOrNull(window.nats));
+    return {{"loss_nats", finiteOrNull(run.lossNats)},
+            {"perplexity", finiteOrNull(run.perplexity())},
+            {"standard_error", finiteOrNull(run.standardError)},
             {"window_nats", std::move(nats)}};
 }
 
@@ -88,16 +71,17 @@ OrderedJson textFields(const TextEvaluation& text) {
     const Perplexity& run = text.perplexity;
     const bool byWords = run.rules.protocol == TextProtocol::wordPpl;
     OrderedJson fields{{"source", text.source},
-                {"digest", text.digest},
-                {"protocol", name(run.rules.protocol)},
-                {"bos", name(run.rules.bos.value_or(BosMode::tokenizerDefault))},
-                {"window", run.rules.window},
-                {"windows", run.windows.size()},
-                {"tokens", run.tokens}};
+                       {"digest", text.digest},
+                       {"protocol", name(run.rules.protocol)},
+                       {"bos", name(run.rules.bos.value_or(BosMode::tokenizerDefault))},
+                       {"window", run.rules.window},
+                       {"windows", run.windows.size()},
+                       {"tokens", run.tokens}};
     fields.update(lossFields(run));
-    fields["token_loss_nats"] = number(run.tokenLossNats());
-    fields["delta_nats"] = text.reference ? number(text.reference->difference.nats) : OrderedJson();
-    fields["delta_standard_error"] = text.reference ? number(text.reference->difference.standardError) : OrderedJson();
+    fields["token_loss_nats"] = finiteOrNull(run.tokenLossNats());
+    fields["delta_nats"] = text.reference ? finiteOrNull(text.reference->difference.nats) : OrderedJson();
+    fields["delta_standard_error"] =
+        text.reference ? finiteOrNull(text.reference->difference.standardError) : OrderedJson();
     fields["reference"] = nullptr;
     if (text.reference) {
         fields["reference"] = {{"mask", maskFields(text.reference->mask)}};
@@ -106,8 +90,8 @@ OrderedJson textFields(const TextEvaluation& text) {
     fields["pages"] = byWords ? OrderedJson(run.pages.size()) : OrderedJson();
     fields["words"] = byWords ? OrderedJson(run.words()) : OrderedJson();
     fields["bytes"] = byWords ? OrderedJson(run.bytes()) : OrderedJson();
-    fields["byte_perplexity"] = byWords ? number(run.bytePerplexity()) : OrderedJson();
-    fields["bits_per_byte"] = byWords ? number(run.bitsPerByte()) : OrderedJson();
+    fields["byte_perplexity"] = byWords ? finiteOrNull(run.bytePerplexity()) : OrderedJson();
+    fields["bits_per_byte"] = byWords ? finiteOrNull(run.bitsPerByte()) : OrderedJson();
     return fields;
 }
 
@@ -119,10 +103,10 @@ OrderedJson pooledFields(const PooledEvaluation& pooled) {
             {"sequences", distance.sequences},
             {"tokens", distance.tokens},
             {"of", distance.hasPooler ? "pooler" : "first_token"},
-            {"relative", number(distance.relative.value)},
-            {"relative_standard_error", number(distance.relative.standardError)},
-            {"cosine", number(distance.cosine.value)},
-            {"cosine_standard_error", number(distance.cosine.standardError)},
+            {"relative", finiteOrNull(distance.relative.value)},
+            {"relative_standard_error", finiteOrNull(distance.relative.standardError)},
+            {"cosine", finiteOrNull(distance.cosine.value)},
+            {"cosine_standard_error", finiteOrNull(distance.cosine.standardError)},
             {"reference", {{"mask", maskFields(pooled.reference)}}}};
 }
 
@@ -176,7 +160,7 @@ void addUnits(OrderedJson& line, const Figure& figure, const FigureSeries& serie
 } // namespace
 
 std::string inspectJson(const ModelCard& card) {
-    return print(cardFields(card));
+    return jsonText(cardFields(card));
 }
 
 std::string inspectJson(const ModelCard& card, const std::vector<TensorInfo>& tensors) {
@@ -189,7 +173,7 @@ std::string inspectJson(const ModelCard& card, const std::vector<TensorInfo>& te
                         {"bytes", tensor.bytes},
                         {"file", tensor.file}});
     document["tensors"] = std::move(list);
-    return print(document);
+    return jsonText(document);
 }
 
 std::string tokensJson(const Tokenizer& tokenizer, std::string_view text, const Encoding& encoding) {
@@ -202,21 +186,21 @@ std::string tokensJson(const Tokenizer& tokenizer, std::string_view text, const 
                           {"begin", encoding.ranges[i].begin},
                           {"end", encoding.ranges[i].end}});
     OrderedJson document = {{"source", card.source},
-                     {"kind", card.kind},
-                     {"size", card.size},
-                     {"bos", idOrNull(card.bos)},
-                     {"eos", idOrNull(card.eos)},
-                     {"unknown", idOrNull(card.unknown)},
-                     {"separator", idOrNull(card.separator)},
-                     {"padding", idOrNull(card.padding)},
-                     {"classifier", idOrNull(card.classifier)},
-                     {"mask", idOrNull(card.mask)},
-                     {"chat_template", card.chatTemplate},
-                     {"text", text},
-                     {"tokens", std::move(tokens)},
-                     {"decoded", tokenizer.decode(encoding.ids)},
-                     {"warnings", card.warnings}};
-    return print(document);
+                            {"kind", card.kind},
+                            {"size", card.size},
+                            {"bos", idOrNull(card.bos)},
+                            {"eos", idOrNull(card.eos)},
+                            {"unknown", idOrNull(card.unknown)},
+                            {"separator", idOrNull(card.separator)},
+                            {"padding", idOrNull(card.padding)},
+                            {"classifier", idOrNull(card.classifier)},
+                            {"mask", idOrNull(card.mask)},
+                            {"chat_template", card.chatTemplate},
+                            {"text", text},
+                            {"tokens", std::move(tokens)},
+                            {"decoded", tokenizer.decode(encoding.ids)},
+                            {"warnings", card.warnings}};
+    return jsonText(document);
 }
 
 std::string measureJson(const ModelCard& card, std::span<const MetricResult> results, const EvaluatedMask& mask,
@@ -235,22 +219,22 @@ std::string measureJson(const ModelCard& card, std::span<const MetricResult> res
         if (result.data && !run->data)
             run = &result;
     const Measurement measurement = run ? run->measurement : Measurement{};
-    return print({{"model", modelFields(card)},
-                  {"mask", maskFields(mask)},
-                  {"data", run && run->data ? dataFields(*run->data, measurement.dataDigest) : OrderedJson()},
-                  {"dtype", measurement.dtype},
-                  {"device", measurement.device},
-                  {"seconds", seconds},
-                  {"peak_bytes", peakBytes},
-                  {"metrics", std::move(metrics)},
-                  {"warnings", warnings}});
+    return jsonText({{"model", modelFields(card)},
+                     {"mask", maskFields(mask)},
+                     {"data", run && run->data ? dataFields(*run->data, measurement.dataDigest) : OrderedJson()},
+                     {"dtype", measurement.dtype},
+                     {"device", measurement.device},
+                     {"seconds", seconds},
+                     {"peak_bytes", peakBytes},
+                     {"metrics", std::move(metrics)},
+                     {"warnings", warnings}});
 }
 
 std::string generationJson(const PromptContinuation& written, double seconds, std::span<const std::string> warnings) {
     OrderedJson document = continuationFields(written);
     document["seconds"] = seconds;
     document["warnings"] = warnings;
-    return print(document);
+    return jsonText(document);
 }
 
 namespace {
@@ -258,17 +242,18 @@ namespace {
 void addPrediction(OrderedJson& document, const Evaluation& evaluation) {
     if (!evaluation.predicted)
         return;
-    document["predicted_delta_nats"] = number(evaluation.predicted->nats);
-    document["predicted_interval"] = {number(evaluation.predicted->low), number(evaluation.predicted->high)};
+    document["predicted_delta_nats"] = finiteOrNull(evaluation.predicted->nats);
+    document["predicted_interval"] = {finiteOrNull(evaluation.predicted->low),
+                                      finiteOrNull(evaluation.predicted->high)};
 }
 
 } // namespace
 
 std::string evaluationJson(const ModelCard& card, const Evaluation& evaluation, bool answers) {
     OrderedJson document{{"model", modelFields(card)},
-                  {"mask", maskFields(evaluation.mask)},
-                  {"dtype", evaluation.dtype},
-                  {"device", evaluation.device}};
+                         {"mask", maskFields(evaluation.mask)},
+                         {"dtype", evaluation.dtype},
+                         {"device", evaluation.device}};
     if (evaluation.text)
         document["text"] = textFields(*evaluation.text);
     if (evaluation.pooled)
@@ -284,14 +269,15 @@ std::string evaluationJson(const ModelCard& card, const Evaluation& evaluation, 
     addPrediction(document, evaluation);
     document["seconds"] = evaluation.seconds;
     document["warnings"] = evaluation.warnings;
-    return print(document);
+    return jsonText(document);
 }
 
 std::string evaluationsJson(const ModelCard& card, std::span<const Evaluation> runs, double seconds,
                             std::span<const std::string> warnings) {
     OrderedJson list = OrderedJson::array();
     for (const Evaluation& run : runs) {
-        OrderedJson fields{{"mask", maskFields(run.mask)}, {"seconds", run.seconds}, {"reused_layers", run.reusedLayers}};
+        OrderedJson fields{
+            {"mask", maskFields(run.mask)}, {"seconds", run.seconds}, {"reused_layers", run.reusedLayers}};
         fields["parameters"] = run.parameters;
         fields["kv_bytes_per_token"] = run.kvBytesPerToken;
         addPrediction(fields, run);
@@ -299,12 +285,12 @@ std::string evaluationsJson(const ModelCard& card, std::span<const Evaluation> r
             fields["text"] = textFields(*run.text);
         list.push_back(std::move(fields));
     }
-    return print({{"model", modelFields(card)},
-                  {"dtype", runs.front().dtype},
-                  {"device", runs.front().device},
-                  {"runs", std::move(list)},
-                  {"seconds", seconds},
-                  {"warnings", warnings}});
+    return jsonText({{"model", modelFields(card)},
+                     {"dtype", runs.front().dtype},
+                     {"device", runs.front().device},
+                     {"runs", std::move(list)},
+                     {"seconds", seconds},
+                     {"warnings", warnings}});
 }
 
 std::string exportJson(const ExportResult& result) {
@@ -312,33 +298,34 @@ std::string exportJson(const ExportResult& result) {
     for (const ExportedFile& file : result.files)
         files.push_back({{"path", file.path}, {"bytes", file.bytes}});
     const OrderedJson document{{"target", result.target},
-                        {"layout", result.layout},
-                        {"path", result.path},
-                        {"files", std::move(files)},
-                        {"verified",
-                         {{"max_logit_difference", number(result.verified.most)},
-                          {"logit_scale", number(result.verified.scale)},
-                          {"tolerance", exportTolerance},
-                          {"probe_tokens", result.verified.tokens}}},
-                        {"left_out", result.leftOut},
-                        {"write_seconds", result.writeSeconds},
-                        {"verify_seconds", result.verifySeconds},
-                        {"warnings", result.warnings}};
-    return print(document);
+                               {"layout", result.layout},
+                               {"path", result.path},
+                               {"files", std::move(files)},
+                               {"verified",
+                                {{"max_logit_difference", finiteOrNull(result.verified.most)},
+                                 {"logit_scale", finiteOrNull(result.verified.scale)},
+                                 {"tolerance", exportTolerance},
+                                 {"probe_tokens", result.verified.tokens}}},
+                               {"left_out", result.leftOut},
+                               {"write_seconds", result.writeSeconds},
+                               {"verify_seconds", result.verifySeconds},
+                               {"warnings", result.warnings}};
+    return jsonText(document);
 }
 
 std::string sessionJson(const Session& session) {
     OrderedJson metrics = OrderedJson::array();
     for (const MetricResult& result : session.results) {
         const Measurement& measurement = result.measurement;
-        metrics.push_back({{"result_id", result.request.resultId()},
-                           {"key", measurementKey(measurement)},
-                           {"text", result.data ? OrderedJson(result.data->source) : OrderedJson()},
-                           {"mask_digest", measurement.maskDigest},
-                           {"data_digest", measurement.dataDigest.empty() ? OrderedJson() : OrderedJson(measurement.dataDigest)},
-                           {"dtype", measurement.dtype},
-                           {"device", measurement.device},
-                           {"created", measurement.created}});
+        metrics.push_back(
+            {{"result_id", result.request.resultId()},
+             {"key", measurementKey(measurement)},
+             {"text", result.data ? OrderedJson(result.data->source) : OrderedJson()},
+             {"mask_digest", measurement.maskDigest},
+             {"data_digest", measurement.dataDigest.empty() ? OrderedJson() : OrderedJson(measurement.dataDigest)},
+             {"dtype", measurement.dtype},
+             {"device", measurement.device},
+             {"created", measurement.created}});
     }
     OrderedJson masks = OrderedJson::array();
     for (const SessionMask& mask : session.masks)
@@ -347,10 +334,10 @@ std::string sessionJson(const Session& session) {
     for (const Evaluation& stored : session.evaluations) {
         const Evaluation evaluation = compared(session, stored);
         OrderedJson fields{{"mask", maskFields(evaluation.mask)},
-                    {"dtype", evaluation.dtype},
-                    {"device", evaluation.device},
-                    {"created", evaluation.created},
-                    {"seconds", evaluation.seconds}};
+                           {"dtype", evaluation.dtype},
+                           {"device", evaluation.device},
+                           {"created", evaluation.created},
+                           {"seconds", evaluation.seconds}};
         if (evaluation.text) {
             fields["text"] = textFields(*evaluation.text);
             fields["text"]["is_complete"] = evaluation.text->isComplete();
@@ -362,27 +349,29 @@ std::string sessionJson(const Session& session) {
             fields["continuations"].push_back(continuationFields(written));
         evaluations.push_back(std::move(fields));
     }
-    return print({{"model", modelFields(session.model)},
-                  {"created", session.created},
-                  {"metrics", std::move(metrics)},
-                  {"masks", std::move(masks)},
-                  {"evaluations", std::move(evaluations)}});
+    return jsonText({{"model", modelFields(session.model)},
+                     {"created", session.created},
+                     {"metrics", std::move(metrics)},
+                     {"masks", std::move(masks)},
+                     {"evaluations", std::move(evaluations)}});
 }
 
 std::string errorJson(const Error& error) {
-    return print({{"error", {{"message", error.message()}, {"subject", error.subject()}, {"hint", error.hint()}}}});
+    return jsonText({{"error", {{"message", error.message()}, {"subject", error.subject()}, {"hint", error.hint()}}}});
 }
 
 std::string figureJson(const Figure& figure) {
-    const auto axis = [](const FigureAxis& a) { return OrderedJson{{"label", a.label}, {"logarithmic", a.logarithmic}}; };
+    const auto axis = [](const FigureAxis& a) {
+        return OrderedJson{{"label", a.label}, {"logarithmic", a.logarithmic}};
+    };
     const auto list = [](std::span<const double> values) {
         OrderedJson numbers = OrderedJson::array();
         for (const double value : values)
-            numbers.push_back(number(value));
+            numbers.push_back(finiteOrNull(value));
         return numbers;
     };
     OrderedJson document{{"kind", kindName(figure.kind)}, {"title", figure.title}, {"caption", figure.caption},
-                  {"command", figure.command},     {"x", axis(figure.x)},   {"y", axis(figure.y)}};
+                         {"command", figure.command},     {"x", axis(figure.x)},   {"y", axis(figure.y)}};
     if (figure.kind == FigureKind::heatMap) {
         document["colour"] = axis(figure.colour);
         document["colour"]["map"] = figure.scale.map;
@@ -392,7 +381,7 @@ std::string figureJson(const Figure& figure) {
         document["cells"] = OrderedJson::array();
         for (std::size_t row = 0; row < figure.cells.rows(); ++row)
             document["cells"].push_back(list(figure.cells.row(row)));
-        return print(document);
+        return jsonText(document);
     }
     if (figure.kind == FigureKind::histogram)
         document["edges"] = list(figure.edges);
@@ -414,11 +403,12 @@ std::string figureJson(const Figure& figure) {
             addUnits(line, figure, series);
         document["series"].push_back(std::move(line));
     }
-    return print(document);
+    return jsonText(document);
 }
 
 std::string progressJson(double fraction, std::string_view text) {
-    return OrderedJson{{"fraction", fraction}, {"text", text}}.dump(-1, ' ', false, OrderedJson::error_handler_t::replace);
+    return OrderedJson{{"fraction", fraction}, {"text", text}}.dump(-1, ' ', false,
+                                                                    OrderedJson::error_handler_t::replace);
 }
 
 std::string forecastJson(double expectedSeconds, std::string_view text) {
@@ -441,7 +431,7 @@ std::string listJson(std::string_view kind, const std::vector<ListItem>& items) 
         fields["options"] = std::move(options);
         list.push_back(std::move(fields));
     }
-    return print({{"kind", kind}, {"items", std::move(list)}});
+    return jsonText({{"kind", kind}, {"items", std::move(list)}});
 }
 
 } // namespace secateur

@@ -2,10 +2,10 @@
 
 #include "analysis/base/error.h"
 #include "analysis/evaluation/evaluation.h"
+#include "analysis/evaluation/prompt_continuation.h"
 #include "analysis/figures/figure.h"
 #include "analysis/metrics/metric.h"
 #include "analysis/model/model_card.h"
-#include "analysis/evaluation/prompt_continuation.h"
 #include "analysis/session/session.h"
 #include "analysis/text/tokenizer.h"
 #include "backends/engine/open_model.h"
@@ -20,45 +20,44 @@ namespace secateur {
 
 struct ExportResult;
 
-// What `--json` prints: one document each, indented, fields as the contract names them. Numbers keep every digit; a
-// cell that does not exist or has no value is null.
+// The documents of `--json`, indented (resources/manual/formats.md, JSON output). Numbers keep every digit; units that
+// are missing or have no value are null.
 
 std::string inspectJson(const ModelCard& card);
 /// The card with one more field, "tensors".
 std::string inspectJson(const ModelCard& card, const std::vector<TensorInfo>& tensors);
 
-/// A text as tokens: what the tokenizer is, and of each token id, spelling and bytes [begin, end) of the text.
+/// The tokenizer, and id, spelling and bytes [begin, end) in the text of each token.
 std::string tokensJson(const Tokenizer& tokenizer, std::string_view text, const Encoding& encoding);
 
-/// @param mask under which those ran that need a run; with no name the dense model
-/// @param peakBytes the process's greatest resident memory @param warnings of the model and its run; none = the card's
+/// @param mask of the metrics that run the model; without a name = dense
+/// @param peakBytes maximum resident memory of the process @param warnings of model and run; none = the card's
 std::string measureJson(const ModelCard& card, std::span<const MetricResult> results, const EvaluatedMask& mask,
                         double seconds, std::int64_t peakBytes, std::span<const std::string> warnings = {});
 
 /// A prompt and its continuation, whose tokens decode to `text`.
 std::string generationJson(const PromptContinuation& written, double seconds, std::span<const std::string> warnings);
 
-/// @param card with its fingerprint @param answers whether each answer to the questions of tasks is listed
+/// @param card with its fingerprint @param answers whether all answers to the questions of tasks are listed
 std::string evaluationJson(const ModelCard& card, const Evaluation& evaluation, bool answers = false);
-/// Several masks of one model, one after the other: what they have in common once, "runs" for each.
-/// @param runs at least one
+/// Several masks of one model: common fields once, one entry of "runs" for each mask. @param runs at least one
 std::string evaluationsJson(const ModelCard& card, std::span<const Evaluation> runs, double seconds,
                             std::span<const std::string> warnings);
 
-/// What was written, and how far it is from the masked model.
+/// The written files, and their difference from the masked model.
 std::string exportJson(const ExportResult& result);
 
-/// What a session holds: of metrics how they were measured, not their values; evaluations beside the dense model's.
+/// The contents of a session: metrics without their values, evaluations with differences to the dense model.
 std::string sessionJson(const Session& session);
 
 std::string errorJson(const Error& error);
 
-/// The numbers behind a figure and what it says of them.
+/// The numbers and labels of a figure.
 std::string figureJson(const Figure& figure);
 
 /// One line, for logs.
 std::string progressJson(double fraction, std::string_view text);
-/// The same at the beginning, with how long the work is expected to take.
+/// The first line, with the expected duration.
 std::string forecastJson(double expectedSeconds, std::string_view text);
 
 /// One line of `list KIND`.

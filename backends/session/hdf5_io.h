@@ -36,8 +36,8 @@ private:
 
 // Every function throws Error, its subject the place inside the file. None prints HDF5's own error stack.
 
-// Files live in memory: HDF5 1.10 does not survive a failed write, and what was checked is what is read. Nothing leads
-// out of a file: links of other kinds than hard ones, data in other files and filters from elsewhere are refused.
+// Files are held in memory: HDF5 1.10 does not survive a failed write, and a file cannot change between check and read.
+// Nothing refers to other files: soft and external links, external data and filter plug-ins are refused.
 
 /// Whether bytes begin as an HDF5 file does.
 bool looksLikeHdf5(std::span<const std::byte> bytes);
@@ -46,13 +46,13 @@ Handle createInMemory();
 Handle openImage(std::span<const std::byte> bytes);
 /// The bytes of the whole file.
 std::string image(const Handle& file);
-/// Opens, or makes, a group.
+/// Opens or creates a group.
 Handle group(const Handle& parent, const std::string& name);
 Handle openGroup(const Handle& parent, const std::string& name);
 bool exists(const Handle& parent, const std::string& name);
-/// Names of what a group holds, in order.
+/// Names of the members of a group, in order.
 std::vector<std::string> children(const Handle& group);
-/// Those that are numbers, by their size.
+/// The members whose names are numbers, in numerical order.
 std::vector<std::string> numbered(const Handle& group);
 std::vector<std::string> attributeNames(const Handle& object);
 bool hasAttribute(const Handle& object, const std::string& name);
@@ -73,15 +73,15 @@ std::string readText(const Handle& object, const std::string& name);
 std::int64_t readInteger(const Handle& object, const std::string& name);
 double readNumber(const Handle& object, const std::string& name);
 
-/// A float64 dataset [rows] where the matrix has one column and `flat`, else [rows, columns]. Of several matrices one
-/// above the other [leading, rows / leading, ..].
+/// A float64 dataset: [rows] for `flat` and one column, else [rows, columns]. With `leading`, the matrix is that many
+/// matrices, one below the other: [leading, rows / leading, ..].
 Handle writeMatrix(const Handle& group, const std::string& name, const Matrix& matrix, bool flat,
                    std::size_t leading = 0);
 Handle openDataset(const Handle& group, const std::string& name);
-/// @throws Error unless the dataset holds so many cells itself
+/// @throws Error unless the file itself holds that many cells of the dataset
 void checkIsStored(const Handle& dataset, std::size_t cells);
-/// @param leading of several matrices, which come one above the other
-/// @throws Error unless the dataset has this shape and the file holds that many numbers
+/// @param leading number of matrices, as in writeMatrix()
+/// @throws Error unless the dataset has this shape and the file holds all its numbers
 Matrix readMatrix(const Handle& dataset, std::size_t rows, std::size_t columns, std::size_t leading = 0);
 
 } // namespace secateur::hdf5

@@ -9,8 +9,8 @@
 
 namespace secateur::hdf5 {
 
-// Datasets of one dimension, as long as their data: attributes hold a few values only. What reads them throws Error
-// naming the dataset, before it allocates what the file does not hold.
+// Datasets of one dimension, for lists that are too long for attributes. Reading throws Error naming the dataset before
+// it allocates more than the file holds.
 
 /// int64 [n]
 Handle writeIntegerList(const Handle& group, const std::string& name, const std::vector<std::int64_t>& values);
@@ -22,7 +22,7 @@ Handle writeTextList(const Handle& group, const std::string& name, const std::ve
 Handle writeMarks(const Handle& group, const std::string& name, const std::vector<std::uint8_t>& values,
                   std::size_t rows, bool flat, const std::string& meaning);
 
-/// The number behind all that a group holds.
+/// The next free number of a group whose members are numbered.
 std::string nextNumber(const Handle& group);
 
 std::vector<std::int64_t> readIntegerList(const Handle& group, const std::string& name);

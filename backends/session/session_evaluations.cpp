@@ -1,10 +1,7 @@
-#include "backends/session/session_evaluations.h"
+#include "backends/session/session_parts.h"
 
 #include "analysis/base/error.h"
-#include "analysis/session/session_rows.h"
 #include "backends/session/hdf5_lists.h"
-#include "backends/session/session_speeds.h"
-#include "backends/session/session_tasks.h"
 
 #include <fmt/core.h>
 

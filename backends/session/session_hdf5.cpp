@@ -4,15 +4,12 @@
 #include "analysis/base/text.h"
 #include "analysis/session/session_rows.h"
 #include "backends/base/atomic_file.h"
+
 #include "backends/base/mapped_file.h"
 #include "backends/base/runtime.h"
 #include "backends/base/sha256.h"
 #include "backends/session/hdf5_io.h"
-#include "backends/session/session_evaluations.h"
-#include "backends/session/session_masks.h"
-#include "backends/session/session_model.h"
-#include "backends/session/session_prediction.h"
-#include "backends/session/session_results.h"
+#include "backends/session/session_parts.h"
 
 #include <fmt/core.h>
 
@@ -54,8 +51,9 @@ std::int64_t versionOf(const Handle& file) {
         throw Error("is an HDF5 file, but not a Secateur session");
     const std::int64_t found = hdf5::readInteger(file, "version");
     if (found > sessionVersion)
-        throw Error(fmt::format("is a session of version {}; this program reads up to version {}", found, sessionVersion), {},
-                    "Open it with a newer Secateur");
+        throw Error(
+            fmt::format("is a session of version {}; this program reads up to version {}", found, sessionVersion), {},
+            "Open it with a newer Secateur");
     return found;
 }
 

@@ -1,4 +1,4 @@
-#include "backends/session/session_model.h"
+#include "backends/session/session_parts.h"
 
 #include "analysis/base/error.h"
 #include "backends/config/architectures.h"
@@ -143,7 +143,7 @@ void completeFirstVersion(const Handle& group, std::vector<LayerSpec>& layers) {
 }
 
 /// @param version of the file
-std::vector<LayerSpec> readLayers(const Handle& group, std::int64_t version) {
+std::vector<LayerSpec> readLayerSpecs(const Handle& group, std::int64_t version) {
     const int count = smallCount(hdf5::readInteger(group, "layers"), "layers", mostLayers);
     std::vector<LayerSpec> layers(static_cast<std::size_t>(count));
     const auto each = [&](const auto& values, auto set) {
@@ -239,7 +239,7 @@ ModelCard readModelCard(const Handle& group, std::int64_t version) {
     card.tokenizer = hdf5::readText(group, "tokenizer");
     card.fingerprint = hdf5::readText(group, "fingerprint");
     card.warnings = hdf5::readTexts(group, "warnings");
-    spec.layers = readLayers(group, version);
+    spec.layers = readLayerSpecs(group, version);
     checkLayers(spec, "layers");
     return card;
 }

@@ -1,3 +1,4 @@
+#include "analysis/figures/figure_table.h"
 #include "analysis/figures/scatter_figure.h"
 #include "analysis/base/usage_error.h"
 #include "tests/support/suite.h"

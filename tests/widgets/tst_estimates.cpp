@@ -13,7 +13,7 @@
 #include "widgets/layers/layers_plot.h"
 #include "widgets/layers/layers_view.h"
 #include "widgets/plot/figure_painter.h"
-#include "widgets/plot/plot_range.h"
+#include "widgets/plot/plot_scale.h"
 #include "widgets/plot/plot_theme.h"
 #include "widgets/results/selection_inspector.h"
 

@@ -1,7 +1,6 @@
 #include "analysis/base/error.h"
 #include "analysis/figures/figure.h"
 #include "tests/support/suite.h"
-#include "widgets/plot/colour_maps.h"
 #include "widgets/plot/figure_painter.h"
 #include "widgets/plot/plot_scale.h"
 #include "widgets/plot/plot_theme.h"

@@ -1,6 +1,7 @@
 #include "analysis/base/error.h"
 #include "analysis/base/text.h"
 #include "tests/support/suite.h"
+#include "widgets/plot/plot_scale.h"
 #include "widgets/document/document.h"
 #include "widgets/document/document_files.h"
 #include "widgets/document/selection.h"

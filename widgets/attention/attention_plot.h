@@ -1,6 +1,6 @@
 #pragma once
 
-#include "analysis/figures/map_pyramid.h"
+#include "analysis/figures/model_figures.h"
 #include "widgets/plot/plot_scale.h"
 
 #include <QImage>

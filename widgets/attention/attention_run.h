@@ -1,7 +1,7 @@
 #pragma once
 
 #include "analysis/base/head_id.h"
-#include "analysis/figures/map_pyramid.h"
+#include "analysis/figures/model_figures.h"
 #include "analysis/running/attention_reader.h"
 #include "analysis/text/prompt_tokens.h"
 #include "widgets/jobs/job_runner.h"

@@ -2,6 +2,7 @@
 
 #include "analysis/base/statistics.h"
 #include "analysis/base/text.h"
+#include "widgets/plot/plot_scale.h"
 #include "widgets/document/head_filter.h"
 #include "widgets/document/selection.h"
 #include "widgets/plot/colour_maps.h"

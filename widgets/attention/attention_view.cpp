@@ -1,5 +1,6 @@
 #include "widgets/attention/attention_view.h"
 
+#include "analysis/figures/model_figures.h"
 #include "analysis/base/text.h"
 #include "analysis/figures/attention_figure.h"
 #include "widgets/attention/attention_plot.h"
@@ -338,7 +339,7 @@ Figure AttentionView::currentFigure() const {
 }
 
 CommandLine AttentionView::command(const std::string& maskFile) const {
-    return attentionCommand(modelPath(*m_document), figureText({head(), m_colours->scale()}),
+    return plotPromptCommand(modelPath(*m_document), figureText({head(), m_colours->scale()}),
                             m_run->prompt().toStdString(), maskFile);
 }
 

@@ -1,7 +1,7 @@
 #pragma once
 
 #include "analysis/figures/figure.h"
-#include "analysis/figures/gradient_change_figure.h"
+#include "analysis/figures/model_figures.h"
 #include "analysis/strategies/gradient_change.h"
 #include "widgets/jobs/job_runner.h"
 

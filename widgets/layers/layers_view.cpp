@@ -11,7 +11,6 @@
 #include "widgets/document/measurements.h"
 #include "widgets/layers/layers_panel.h"
 #include "widgets/plot/figure_actions.h"
-#include "widgets/plot/plot_range.h"
 #include "widgets/results/colour_controls.h"
 #include "widgets/results/metric_names.h"
 

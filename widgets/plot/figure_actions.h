@@ -13,21 +13,21 @@ class QWidget;
 
 namespace secateur {
 
-/// What can be done with the picture that a view shows: copied as an image, as CSV or as the command that draws it
-/// again, saved as PNG, SVG, PDF or CSV.
+/// Actions on the figure of a view: copy it as an image, as CSV or as the command that draws it; save it as PNG, SVG,
+/// PDF or CSV.
 class FigureActions : public QObject {
     Q_OBJECT
 
 public:
-    /// @param figure gives what the view shows when an action is triggered
+    /// @param figure returns the shown figure; called when an action is triggered
     FigureActions(QWidget* view, std::function<Figure()> figure);
 
     /// For menus: copy image, copy CSV, copy command, save in column width, save in page width.
     const QList<QAction*>& actions() const { return m_actions; }
     void setEnabled(bool enabled);
-    /// For a figure whose command is not known at once. @param copies true = it takes care of it
+    /// For a figure whose command takes further work. @param copies returns true if it copies the command itself
     void setCommandCopier(std::function<bool()> copies) { m_copies = std::move(copies); }
-    /// What saveAs does once the person has chosen a file; the extension decides the format.
+    /// Saves without asking for a file; the extension determines the format.
     void save(const QString& path, FigureWidth width);
 
 public slots:

@@ -1,11 +1,10 @@
 #include "widgets/plot/figure_painter.h"
 
 #include "widgets/plot/plot_axes.h"
-#include "widgets/plot/plot_bands.h"
 #include "widgets/plot/plot_cells.h"
-#include "widgets/plot/plot_estimates.h"
 #include "widgets/plot/plot_points.h"
-#include "widgets/plot/plot_range.h"
+#include "widgets/plot/plot_scale.h"
+#include "widgets/plot/plot_series.h"
 
 #include <qcustomplot.h>
 

@@ -12,17 +12,17 @@ namespace secateur {
 
 enum class FigureWidth { column, page }; ///< 8.4 cm and 17.4 cm, 8 pt text
 
-/// Empties a plot and draws a figure in it. Used by the window, the gallery, `plot` and the report alike.
+/// Clears a plot and draws a figure in it.
 void paintFigure(QCustomPlot& plot, const Figure& figure, const PlotTheme& theme);
 
-/// The figure as saveFigure would write it, 300 dpi on white.
+/// The image that saveFigure() writes: 300 dpi on white.
 QImage figureImage(const Figure& figure, FigureWidth width);
 
-/// Writes PNG (300 dpi), SVG or PDF by the file's extension, on white with title, caption and command inside, beside
-/// its target, and renames. Needs a QApplication (offscreen will do). @throws Error
+/// Writes PNG (300 dpi), SVG or PDF by the extension, on white, with title, caption and command as metadata. Writes
+/// beside the target and renames. Needs a QApplication (offscreen is enough). @throws Error
 void saveFigure(const Figure& figure, const QString& path, FigureWidth width);
 
-/// Puts bytes in a file, beside its target, and renames. @throws Error
+/// Writes bytes beside the target and renames. @throws Error
 void writeAside(const QString& path, const QByteArray& bytes);
 
 } // namespace secateur

@@ -8,7 +8,7 @@ class QCustomPlot;
 
 namespace secateur {
 
-/// A figure as large as the widget, in its colours and font. Mouse and keys pass through the picture to the widget.
+/// Draws a figure in the size, colours and font of the widget. The plot ignores mouse and keys.
 class FigureWidget : public QWidget {
     Q_OBJECT
 
@@ -20,7 +20,7 @@ public:
 protected:
     void changeEvent(QEvent* event) override;
     void resizeEvent(QResizeEvent* event) override;
-    /// Called after the figure was drawn anew: what was added to the plot is gone.
+    /// Called after the figure was drawn again, which removes additions to the plot.
     virtual void painted() {}
     QCustomPlot* plot() const { return m_plot; }
     const Figure& figure() const { return m_figure; }

@@ -14,15 +14,14 @@ namespace secateur {
 
 struct PlotTheme;
 
-/// An empty plot for a widget of ours: mouse and keys pass through to the parent, and it lays itself out before it
-/// draws.
+/// An empty plot: mouse and keys pass through to the parent, and layOut() is called before each replot.
 QCustomPlot* addPlot(QWidget* parent);
 
-/// Takes everything out of a plot, the axis rects too.
+/// Removes all contents of a plot, including the axis rects.
 void clearPlot(QCustomPlot& plot);
 
-/// Places everything for the plot's viewport. Ticks are chosen from where the axes were before, so this goes round
-/// until they agree; call it before drawing whenever the size or the contents changed.
+/// Lays out the plot for its viewport. Ticks depend on the previous axis positions, so this iterates until they agree.
+/// Call it before drawing after a change of size or contents.
 void layOut(QCustomPlot& plot);
 
 /// An axis rect without axes.
@@ -30,13 +29,13 @@ QCPAxisRect* addAxisRect(QCPLayoutGrid& layout, int row, int column);
 
 void styleAxis(QCPAxis& axis, const PlotTheme& theme);
 
-/// Ticks at whole numbers: each when their labels have room, else every second, fifth, tenth...
+/// Ticks at integers: every one if the labels have room, else every second, fifth, tenth...
 void useIndexTicks(QCPAxis& axis, const QString& prefix);
 
-/// A tick with its name at each whole number from 0 on; names are cut short.
+/// A named tick at each integer from 0; long names are elided.
 void useNamedTicks(QCPAxis& axis, const std::vector<std::string>& names);
 
-/// Ticks at round values, as many as have room; the axis becomes linear or logarithmic.
+/// Sets the scale type, with ticks at round values, as many as have room.
 void useValueTicks(QCPAxis& axis, bool logarithmic);
 
 } // namespace secateur

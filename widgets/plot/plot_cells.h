@@ -18,11 +18,11 @@ class QCPLayoutGrid;
 
 namespace secateur {
 
-/// The pixels of one cell, of whole pixels so that neighbours meet without a seam.
+/// The pixels of one cell, rounded so that neighbours meet without a seam.
 QRect cellPixels(const QCPAxis& columns, const QCPAxis& rows, int row, int column);
 
-/// The cells of a matrix as rectangles: sharp at every zoom and in vector pictures. What is drawn belongs to the axis
-/// rect of its axes; this is a handle on it.
+/// The cells of a matrix as rectangles, sharp at every zoom and in vector graphics. A handle: the axis rect owns the
+/// drawing.
 class PlotCells {
 public:
     PlotCells(QCPAxis* columns, QCPAxis* rows, const PlotTheme& theme);
@@ -30,7 +30,7 @@ public:
     void setTheme(const PlotTheme& theme);
     /// The value of cell (row, column) is drawn from column - 1/2 to column + 1/2.
     void setCells(const Matrix& cells, const ColourRange& range);
-    /// How many cells each row has (the rest is left empty) and after how many of them a group ends (0 = no groups).
+    /// The number of cells in each row (the rest stays empty) and of cells in each group of a row (0 = no groups).
     void setRows(const std::vector<int>& lengths, const std::vector<int>& groups);
 
 private:
@@ -47,17 +47,17 @@ public:
     QCPAxis* axis() const;
     void setTheme(const PlotTheme& theme);
     void setRange(const ColourRange& range, const QString& label);
-    /// A legend in its place.
+    /// Shows a legend of classes instead of the bar.
     void setClasses(const QStringList& names, const QString& label);
-    /// Pixels that names of classes take beside it.
+    /// Pixels that the names of classes need beside the bar.
     int legendWidth(const QStringList& names) const;
-    /// A line across the bar, drawn with the overlay. Values beyond the ends are drawn at them.
+    /// A line across the bar, on the overlay layer. Values beyond the ends are drawn at the ends.
     void setMarker(std::optional<double> value);
 
     QRect pixels() const;
-    /// Of a point on the bar, or so near that a person means it.
+    /// Whether a point is on the bar or within a few pixels of it.
     bool contains(QPointF point) const;
-    /// What is shown at a height; infinite beyond the ends.
+    /// The value at a height in pixels; infinite beyond the ends.
     double valueAt(double y) const;
 
 private:
@@ -66,7 +66,7 @@ private:
     QCPAxisRect* m_rect;
     Drawing* m_drawing;
     Marker* m_marker;
-    int m_labelPadding = 0; ///< beside a bar
+    int m_labelPadding = 0; ///< of the bar, without a legend
 };
 
 } // namespace secateur

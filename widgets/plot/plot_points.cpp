@@ -193,4 +193,13 @@ void addPlotPoints(QCPAxis& x, QCPAxis& y, std::vector<PlotPoint> points, const 
     new PointsDrawing(x, y, std::move(points), theme); // belongs to the axis rect
 }
 
+void drawLasso(QPainter& painter, const QPolygonF& outline, const PlotTheme& theme) {
+    painter.setRenderHint(QPainter::Antialiasing);
+    QColor inside = theme.accent;
+    inside.setAlphaF(0.15F);
+    painter.setBrush(inside);
+    painter.setPen(theme.pen(theme.accent, 1.5));
+    painter.drawPolygon(outline);
+}
+
 } // namespace secateur

@@ -9,6 +9,8 @@
 #include <vector>
 
 class QCPAxis;
+class QPainter;
+class QPolygonF;
 
 namespace secateur {
 
@@ -19,12 +21,12 @@ struct PlotPoint {
     bool isCut = false;
 };
 
-/// From the values of an axis to its pixels, for very many of them.
+/// Fast conversion of values of an axis to pixels, for many points.
 class AxisPixels {
 public:
     explicit AxisPixels(const QCPAxis& axis);
 
-    /// Not finite where a value has no place.
+    /// Not finite for values that the axis cannot show.
     double operator()(double value) const;
 
 private:
@@ -33,15 +35,18 @@ private:
     bool m_logarithmic = false;
 };
 
-/// How wide points are drawn: narrower, the less room there is for each.
+/// Diameter in pixels, smaller the less room each point has.
 double pointDiameter(std::size_t count, const QSize& room, const PlotTheme& theme);
 
-/// A disc with a rim, or the cross of what is cut, to be drawn many times with its middle on a point.
+/// A disc with a rim, and the cross of cut units, to be drawn many times, centred on the points.
 QPixmap pointPicture(double diameter, const QPen& rim, const QBrush& inside, double pixelRatio);
 QPixmap crossPicture(double diameter, QRgb colour, const PlotTheme& theme, double pixelRatio);
 
-/// Adds the points of a scatter, in an order in which none of them hide the others by where they come from. In vector
-/// pictures they are shapes; of so many that they lie on one another, only those that are seen.
+/// Adds the points of a scatter, shuffled so that no layer hides the others. In vector graphics they are shapes; of
+/// very many points only the visible ones.
 void addPlotPoints(QCPAxis& x, QCPAxis& y, std::vector<PlotPoint> points, const PlotTheme& theme);
+
+/// The outline of a selection in progress: a lasso or a rectangle.
+void drawLasso(QPainter& painter, const QPolygonF& outline, const PlotTheme& theme);
 
 } // namespace secateur

@@ -3,29 +3,41 @@
 #include "analysis/figures/figure.h"
 
 #include <QColor>
+#include <QString>
 #include <QStringList>
 
+#include <array>
 #include <span>
 #include <vector>
 
 namespace secateur {
 
-/// Where numbers lie between the two ends of a colour map.
+/// 256 opaque colours from low to high, perceptually uniform. Data and their licences: resources/colour_maps.
+using ColourMap = std::array<QRgb, 256>;
+
+/// Ids in menu order: viridis, cividis, magma, and the diverging vik.
+QStringList colourMapIds();
+/// viridis for an unknown id
+const ColourMap& colourMap(const QString& id);
+/// Whether the middle of a map stands for 0, for signed values.
+bool isDiverging(const QString& id);
+
+/// The mapping from values to the colours of a map.
 class ColourRange {
 public:
     /// From 0 to 1 in viridis.
     ColourRange() = default;
-    /// Takes the ends from the finite values as the scale says. A logarithmic scale falls back to a linear one when no
-    /// value is positive; a diverging map puts 0 in its middle.
+    /// Fits the ends to the finite values by the scale. A logarithmic scale becomes linear if no value is positive; a
+    /// diverging map is centred on 0.
     ColourRange(std::span<const double> values, const ColourScale& scale);
 
-    /// Of classes, counted from 0, with a colour of its own each.
+    /// For classes, counted from 0: a colour for each.
     static ColourRange ofClasses(const QStringList& names);
 
     double lower() const { return m_lower; }
     double upper() const { return m_upper; }
     bool isLogarithmic() const { return m_logarithmic; }
-    /// Whether values lie outside, drawn in the end colours.
+    /// Whether there are values outside, which have the colours of the ends.
     bool hasBelow() const { return m_hasBelow; }
     bool hasAbove() const { return m_hasAbove; }
 
@@ -44,10 +56,23 @@ private:
     bool m_hasAbove = false;
 };
 
-/// Whether a logarithmic scale is worth offering: all values positive and spread over 100 times or more.
+/// Whether a logarithmic scale is useful: all values positive, the maximum at least 100 times the minimum.
 bool spreadsWidely(std::span<const double> values);
 
 /// Whether there are values on both sides of 0.
 bool isSigned(std::span<const double> values);
+
+/// From minimum to maximum with a margin, whiskers included; from 0 if the minimum is close to it.
+/// @param right true = series of the right axis, false = of the left axis
+AxisRange fittingRange(const std::vector<FigureSeries>& series, bool right, bool logarithmic);
+
+/// For a scatter: from minimum to maximum with a margin.
+/// @param along positions or values
+AxisRange pointRange(const std::vector<FigureSeries>& series, std::vector<double> FigureSeries::*along,
+                     bool logarithmic);
+
+/// Keeps an axis steady while its values change: returns the shown range, unless the new values leave it or fill only a
+/// small part of it. An end that moves outwards gets an extra margin.
+AxisRange steadyRange(const AxisRange& shown, const AxisRange& fitting, bool logarithmic);
 
 } // namespace secateur

@@ -1,7 +1,6 @@
 #include "widgets/results/colour_controls.h"
 
 #include "analysis/base/text.h"
-#include "widgets/plot/colour_maps.h"
 #include "widgets/document/document.h"
 #include "widgets/plot/plot_scale.h"
 

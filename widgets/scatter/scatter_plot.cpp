@@ -6,7 +6,6 @@
 #include "widgets/plot/plot_axes.h"
 #include "widgets/plot/plot_lasso.h"
 #include "widgets/plot/plot_points.h"
-#include "widgets/plot/plot_range.h"
 #include "widgets/plot/plot_scale.h"
 
 #include <QHelpEvent>

@@ -1,4 +1,4 @@
-#include "widgets/plot/plot_estimates.h"
+#include "widgets/plot/plot_series.h"
 
 #include <qcustomplot.h>
 
@@ -9,7 +9,8 @@ namespace secateur {
 
 namespace {
 
-constexpr double barWidth = 0.7; ///< of the distance between positions
+constexpr double bandWidth = 0.72; ///< of the distance between positions
+constexpr double barWidth = 0.7;   ///< of the distance between positions
 constexpr double capUnits = 8;
 constexpr double capWidth = 0.75; ///< at most, of the distance between positions
 constexpr double barTint = 0.2;
@@ -45,6 +46,59 @@ public:
 protected:
     void draw(QCPPainter*) override {}
     void drawLegendIcon(QCPPainter*, const QRectF&) const override {}
+};
+
+/// Two quantiles, drawn as a band between them or as a tick at each.
+class QuantilePair : public Drawing {
+public:
+    QuantilePair(QCPAxis& x, QCPAxis& y, const FigureSeries& lower, const FigureSeries& upper)
+        : Drawing(&x, &y)
+        , m_lower(lower.values)
+        , m_upper(upper.values) {
+        setName(QString::fromStdString(lower.label == upper.label ? lower.label : lower.label + "–" + upper.label));
+        setAntialiased(false); // their edges are whole pixels
+    }
+
+    double tickWidth = 0; ///< of the column; 0 = a band
+
+protected:
+    void draw(QCPPainter* painter) override {
+        for (std::size_t i = 0; i < m_lower.size(); ++i) {
+            if (!isDrawable(m_lower[i]) || !isDrawable(m_upper[i]))
+                continue;
+            const auto position = static_cast<double>(i);
+            const double half = bandWidth / 2 * (tickWidth > 0 ? tickWidth : 1);
+            const double left = std::round(keyAxis()->coordToPixel(position - half));
+            const double right = std::max(std::round(keyAxis()->coordToPixel(position + half)), left + 1);
+            const double top = std::round(valueAxis()->coordToPixel(m_upper[i]));
+            const double bottom = std::round(valueAxis()->coordToPixel(m_lower[i]));
+            if (tickWidth == 0) {
+                painter->fillRect(QRectF(left, top, right - left, std::max(bottom - top, 1.0)), mBrush);
+                continue;
+            }
+            const double thick = std::max(1.0, std::round(mPen.widthF()));
+            for (const double at : {top, bottom})
+                painter->fillRect(QRectF(left, at - std::floor(thick / 2), right - left, thick), mPen.color());
+        }
+    }
+    void drawLegendIcon(QCPPainter* painter, const QRectF& rect) const override {
+        if (tickWidth == 0) {
+            painter->fillRect(rect.adjusted(0, rect.height() * 0.15, 0, -rect.height() * 0.15), mBrush);
+            return;
+        }
+        const double thick = std::max(1.0, std::round(mPen.widthF()));
+        const double width = rect.width() * tickWidth;
+        painter->fillRect(QRectF(rect.center().x() - width / 2, rect.center().y() - thick / 2, width, thick),
+                          mPen.color());
+    }
+
+private:
+    bool isDrawable(double value) const {
+        return std::isfinite(value) && (valueAxis()->scaleType() != QCPAxis::stLogarithmic || value > 0);
+    }
+
+    std::vector<double> m_lower;
+    std::vector<double> m_upper;
 };
 
 class Bars : public Drawing {
@@ -140,6 +194,24 @@ private:
 };
 
 } // namespace
+
+void addBands(QCPAxis& x, QCPAxis& y, const std::vector<FigureSeries>& quantiles, const PlotTheme& theme) {
+    const QColor full = lineColours().front();
+    const std::size_t middle = quantiles.size() / 2;
+    const auto pair = [&](std::size_t index) {
+        return new QuantilePair(x, y, quantiles[index], quantiles[quantiles.size() - 1 - index]);
+    };
+    for (std::size_t i = 1; i < middle; ++i) {
+        const double share = static_cast<double>(i) / static_cast<double>(middle - 1);
+        pair(i)->setBrush(mixed(theme.background, full, 0.12 + 0.78 * std::pow(share, 1.6)));
+    }
+    QuantilePair* median = pair(middle);
+    median->tickWidth = 1;
+    median->setPen(theme.pen(theme.text, 2));
+    QuantilePair* ends = pair(0);
+    ends->tickWidth = 0.5;
+    ends->setPen(theme.pen(theme.muted));
+}
 
 bool hasEstimates(const FigureSeries& series) {
     return std::ranges::any_of(series.errors, [](double error) { return error > 0; });

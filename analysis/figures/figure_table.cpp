@@ -1,0 +1,339 @@
+#include "analysis/figures/figure_table.h"
+
+#include "analysis/base/statistics.h"
+#include "analysis/base/text.h"
+#include "analysis/base/usage_error.h"
+#include "analysis/figures/evaluation_figure.h"
+#include "analysis/figures/model_figures.h"
+#include "analysis/figures/scatter_figure.h"
+#include "analysis/masks/mask_algebra.h"
+#include "analysis/running/attention_reader.h"
+#include "analysis/session/command_line.h"
+#include "analysis/session/result_key.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <charconv>
+#include <optional>
+#include <set>
+#include <utility>
+
+namespace secateur {
+
+namespace {
+
+/// The result that a key names. Its id is written as a result id or in its file form (resources/manual/formats.md).
+MetricResult namedResult(const Session& session, const std::string& text) {
+    ResultKey key = parseResultKey(text);
+    std::set<std::string> known;
+    for (const MetricResult& result : session.results) {
+        const std::string id = result.request.resultId();
+        known.insert(id);
+        if (fileForm(id) == key.resultId)
+            key.resultId = id;
+    }
+    std::optional<MetricResult> found = resolveResult(session, key);
+    if (!found)
+        throw Error(fmt::format("holds no result \"{}\"", text), session.model.name,
+                    known.empty() ? "It holds none at all: measure something first"
+                                  : fmt::format("It holds {}", join({known.begin(), known.end()}, ", ")));
+    return *std::move(found);
+}
+
+double optionNumber(const FigureOptions& options, const std::string& name) {
+    const std::string& text = options.at(name);
+    double value = 0;
+    std::from_chars(text.data(), text.data() + text.size(), value);
+    return value;
+}
+
+/// Their colours are in the painter's table, under the same ids.
+constexpr std::array<std::string_view, 4> colourMaps{"viridis", "cividis", "magma", "vik"};
+
+ColourScale coloursOf(const FigureOptions& options) {
+    const std::string& colours = options.at("colours");
+    if (std::find(colourMaps.begin(), colourMaps.end(), colours) == colourMaps.end())
+        throw UsageError(fmt::format("unknown colour map; the known ones are {}",
+                                     join({colourMaps.begin(), colourMaps.end()}, ", ")),
+                         colours);
+    const double clip = optionNumber(options, "clip");
+    if (clip < 0 || clip >= 50)
+        throw UsageError("clip should be at least 0 and less than 50 percent", options.at("clip"));
+    return {colours, options.contains("log") && options.at("log") == "true", clip};
+}
+
+void checkColours(const FigureOptions& options) {
+    coloursOf(options);
+}
+
+Figure heads(const Session& session, const FigureOptions& options) {
+    const MetricResult result = namedResult(session, options.at("metric"));
+    if (result.request.info->scope == Scope::neuron)
+        throw UsageError("has one value per neuron, too many for a heat map; draw it with the figure neurons",
+                         options.at("metric"));
+    return headMap(session.model, result, coloursOf(options));
+}
+
+Figure layers(const Session& session, const FigureOptions& options) {
+    std::vector<MetricResult> results;
+    for (const std::string& id : split(options.at("metrics"), '/')) {
+        results.push_back(namedResult(session, id));
+        if (!results.back().request.info->classes.empty())
+            throw UsageError("has classes, and those have no mean; draw it with the figure heads", id);
+    }
+    return layerSeries(session.model, results, options.at("log") == "true");
+}
+
+Figure neurons(const Session& session, const FigureOptions& options) {
+    const MetricResult result = namedResult(session, options.at("metric"));
+    if (result.request.info->scope != Scope::neuron)
+        throw UsageError(fmt::format("has one value per {}; draw it with the figure heads or layers",
+                                     name(result.request.info->scope)),
+                         options.at("metric"));
+    const bool logarithmic = options.at("log") == "true";
+    const double layer = optionNumber(options, "layer");
+    if (layer >= session.model.spec.layerCount())
+        throw UsageError(fmt::format("the model has layers 0 to {}", session.model.spec.layerCount() - 1),
+                         "layer=" + options.at("layer"));
+    if (layer >= 0)
+        return neuronHistogram(session.model, result, static_cast<int>(layer), logarithmic);
+    Matrix quantiles(result.values.rows(), bandPercents.size());
+    for (std::size_t row = 0; row < quantiles.rows(); ++row)
+        std::ranges::copy(percentiles(result.values.row(row), bandPercents), quantiles.row(row).begin());
+    return neuronBands(session.model, result, quantiles, logarithmic);
+}
+
+/// A mask of the session by its name; null for none.
+const SessionMask* namedMask(const Session& session, const std::string& name) {
+    for (const SessionMask& mask : session.masks)
+        if (mask.name == name)
+            return &mask;
+    if (!name.empty())
+        throw Error(fmt::format("holds no mask \"{}\"", name), session.model.name);
+    return nullptr;
+}
+
+Figure evaluations(const Session& session, const FigureOptions& options) {
+    const SessionMask* mask = namedMask(session, options.at("mask"));
+    return evaluationScatter(session, PriceList(session.model), mask ? mask->digest : std::string());
+}
+
+Figure scatter(const Session& session, const FigureOptions& options) {
+    ScatterLook look;
+    look.logarithmicX = options.at("logx") == "true";
+    look.logarithmicY = options.at("logy") == "true";
+    if (const SessionMask* mask = namedMask(session, options.at("mask")))
+        look.mask = &mask->record.mask;
+    return metricScatter(session.model, namedResult(session, options.at("x")), namedResult(session, options.at("y")),
+                         look);
+}
+
+Figure rankDifferences(const Session& session, const FigureOptions& options) {
+    return rankDifferenceMap(session.model, namedResult(session, options.at("x")),
+                             namedResult(session, options.at("y")));
+}
+
+/// @throws UsageError unless the model has this head
+void checkHead(const ModelSpec& spec, HeadId id) {
+    const auto [layer, head] = id;
+    if (layer < 0 || layer >= spec.layerCount())
+        throw UsageError(fmt::format("the model has layers 0 to {}", spec.layerCount() - 1), headName(layer, head));
+    if (const int heads = spec.layers[static_cast<std::size_t>(layer)].heads; head < 0 || head >= heads)
+        throw UsageError(fmt::format("layer {} has heads 0 to {}", layer, heads - 1), headName(layer, head));
+}
+
+/// Runs a prompt and reads the map of one head.
+Figure attention(const PromptInputs& inputs, const FigureOptions& options) {
+    const HeadId id{static_cast<int>(optionNumber(options, "layer")), static_cast<int>(optionNumber(options, "head"))};
+    checkHead(inputs.model->spec(), id);
+    AttentionRules rules;
+    rules.type = inputs.type;
+    const AttentionReader reader(inputs.model, inputs.mask, inputs.prompt.ids, rules, inputs.progress.part(0, 0.9));
+    LayerAttention read = reader.layer(id.layer, id.head, inputs.progress.part(0.9, 1));
+    if (!read.map)
+        throw Error("has no attention map: it is cut", headName(id.layer, id.head));
+    const MapPyramid map(std::move(read.map->values), read.map->tokens);
+    return attentionFigure(inputs.model->card().name, id, map, inputs.prompt.labels, coloursOf(options));
+}
+
+/// "9.7" as a head; none for an empty text. @throws UsageError
+std::optional<HeadId> cutHead(const std::string& text) {
+    if (text.empty())
+        return std::nullopt;
+    const auto whole = [](const std::string& digits) {
+        int value = -1;
+        const auto [end, failure] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
+        return failure == std::errc() && end == digits.data() + digits.size() ? value : -1;
+    };
+    const std::vector<std::string> parts = split(text, '.');
+    const HeadId head{whole(parts.front()), whole(parts.back())};
+    if (parts.size() != 2 || head.layer < 0 || head.head < 0)
+        throw UsageError("should name a head: LAYER.HEAD", "cut=" + text);
+    return head;
+}
+
+void checkGradientChange(const FigureOptions& options) {
+    coloursOf(options);
+    cutHead(options.at("cut"));
+}
+
+/// Without `cut` the mask is the cut; with it, the cut comes on top of the mask. @throws UsageError
+GradientChangeRequest comparedMasks(const ModelSpec& spec, const PruningMask& mask, const FigureOptions& options) {
+    GradientChangeRequest masks{mask, mask, options.at("scalarisation")};
+    const std::optional<HeadId> cut = cutHead(options.at("cut"));
+    if (cut) {
+        checkHead(spec, *cut);
+        setHeads(masks.after, std::array{*cut}, false);
+        return masks;
+    }
+    if (mask.keepsAll())
+        throw UsageError("names no head, and there is no mask: give cut=LAYER.HEAD or --mask FILE", "cut");
+    masks.before = PruningMask(spec);
+    return masks;
+}
+
+/// Takes the gradients of a text twice, before and after the cut.
+Figure gradientChanges(const TextInputs& inputs, const FigureOptions& options) {
+    const ModelSpec& spec = inputs.model.spec();
+    const int layer = static_cast<int>(optionNumber(options, "layer"));
+    if (layer >= spec.layerCount())
+        throw UsageError(fmt::format("the model has layers 0 to {}", spec.layerCount() - 1),
+                         "layer=" + options.at("layer"));
+    const GradientChangeRequest masks = comparedMasks(spec, inputs.plan.mask(), options);
+    const GradientRun run{
+        .plan = inputs.plan, .sequences = inputs.sequences, .labels = inputs.labels, .batchTokens = inputs.batchTokens};
+    const GradientChange change = gradientChange(inputs.model, masks, run, inputs.progress);
+    const std::optional<HeadId> cut = cutHead(options.at("cut"));
+    return gradientChangeFigure(inputs.model.card(), change, layer < 0 ? std::nullopt : std::optional(layer),
+                                cut ? headName(cut->layer, cut->head) : inputs.maskName, coloursOf(options));
+}
+
+constexpr std::array headsOptions{
+    OptionInfo{"metric", "text", "gate_norm_head",
+               "result id, with '.' and '-' for ':' and '=' in its options; @KEY behind it means one of several "
+               "measurements, @KEY-OTHER their difference"},
+    OptionInfo{"colours", "text", "viridis", "viridis, cividis, magma, or the diverging vik"},
+    OptionInfo{"log", "bool", "false", "logarithmic colours"},
+    OptionInfo{"clip", "number", "1", "percentile at which the colour range ends on either side"},
+};
+
+constexpr std::array layersOptions{
+    OptionInfo{"metrics", "text", "gate_norm/gate_norm_headwise", "result ids, separated by '/'"},
+    OptionInfo{"log", "bool", "false", "logarithmic axis"},
+};
+
+constexpr std::array neuronsOptions{
+    OptionInfo{"metric", "text", "mag_sp_neuron", "result id, with '.' and '-' for ':' and '=' in its options"},
+    OptionInfo{"log", "bool", "false", "logarithmic values"},
+    OptionInfo{"layer", "integer", "-1", "the histogram of this layer alone; -1 = quantiles of all layers"},
+};
+
+constexpr std::array scatterOptions{
+    OptionInfo{"x", "text", "gate_norm_head", "result along the horizontal axis, spelt as for heads"},
+    OptionInfo{"y", "text", "mag_sp_head", "result along the vertical axis"},
+    OptionInfo{"logx", "bool", "false", "logarithmic horizontal axis"},
+    OptionInfo{"logy", "bool", "false", "logarithmic vertical axis"},
+    OptionInfo{"mask", "text", "", "name of a session's mask: what it cuts is a cross"},
+};
+
+constexpr std::array rankDifferenceOptions{
+    OptionInfo{"x", "text", "gate_norm_head", "result whose ranks are taken away, spelt as for heads"},
+    OptionInfo{"y", "text", "mag_sp_head", "result whose ranks these are taken from"},
+};
+
+constexpr std::array evaluationsOptions{
+    OptionInfo{"mask", "text", "", "name of a mask to set apart"},
+};
+
+constexpr std::array attentionOptions{
+    OptionInfo{"layer", "integer", "0", "layer of the head, from 0"},
+    OptionInfo{"head", "integer", "0", "the head in its layer, from 0"},
+    OptionInfo{"colours", "text", "viridis", "viridis, cividis or magma"},
+    OptionInfo{"log", "bool", "false", "logarithmic colours"},
+    OptionInfo{"clip", "number", "1", "percentile at which the colour range ends on either side"},
+};
+
+constexpr std::array gradientChangeOptions{
+    OptionInfo{"clip", "number", "1", "percentile at which the colour range ends on either side"},
+    OptionInfo{"colours", "text", "vik", "vik, the diverging one, viridis, cividis or magma"},
+    OptionInfo{"cut", "text", "",
+               "the head that is cut, LAYER.HEAD, beside what --mask cuts; without it that is the cut"},
+    OptionInfo{"layer", "integer", "-1", "this layer alone; -1 = all, one beneath another"},
+    OptionInfo{"scalarisation", "text", "auto", "what is differentiated, as of the metric gnorm"},
+};
+
+constexpr std::array figureTable{
+    FigureInfo{"heads", "one metric over layers and heads, as a heat map", headsOptions, FromSession{heads, {"metric"}},
+               checkColours},
+    FigureInfo{"layers", "metrics over the layers, as lines", layersOptions, FromSession{layers, {"metrics"}}},
+    FigureInfo{"neurons", "distribution of a neuron metric in each layer, or in one layer", neuronsOptions,
+               FromSession{neurons, {"metric"}}},
+    FigureInfo{"scatter", "one metric against another, a point for each head", scatterOptions,
+               FromSession{scatter, {"x", "y"}}},
+    FigureInfo{"rank_difference", "difference of two metrics' ranks of the heads, as a heat map", rankDifferenceOptions,
+               FromSession{rankDifferences, {"x", "y"}}},
+    FigureInfo{"evaluations", "a session's evaluations of its latest text: quality against size", evaluationsOptions,
+               FromSession{evaluations}},
+    FigureInfo{"gradient_change", "change of the gradients of the query weights by a cut (Greedy-Gnorm)",
+               gradientChangeOptions, FromText{gradientChanges, 2, 2}, checkGradientChange},
+    FigureInfo{"attention", "attention probabilities of one head over a prompt", attentionOptions,
+               FromPrompt{attention}, checkColours},
+};
+
+} // namespace
+
+std::span<const FigureInfo> allFigures() {
+    return figureTable;
+}
+
+FigureRequest parseFigureRequest(std::string_view text, std::span<const FigureInfo> table) {
+    ParsedRequest parsed = parseRequest(text);
+    const auto found = std::ranges::find(table, parsed.id, &FigureInfo::id);
+    if (found == table.end()) {
+        std::vector<std::string> known;
+        for (const FigureInfo& figure : table)
+            known.emplace_back(figure.id);
+        throw UsageError(fmt::format("unknown figure; the known ones are {}", join(known, ", ")), parsed.id);
+    }
+    validateOptions(parsed, found->options);
+    FigureRequest request{&*found, {}, std::string(text)};
+    for (const OptionInfo& option : found->options)
+        request.options[std::string(option.name)] = optionValue(parsed.options, found->options, option.name);
+    if (found->check)
+        found->check(request.options);
+    return request;
+}
+
+std::vector<MetricRequest> metricsOf(const FigureRequest& request) {
+    const auto* source = std::get_if<FromSession>(&request.figure->source);
+    std::vector<std::string> metrics;
+    for (const OptionInfo& option : request.figure->options) {
+        if (!source || std::ranges::find(source->results, option.name) == source->results.end())
+            continue;
+        for (const std::string& id : split(request.options.at(std::string(option.name)), '/')) {
+            std::vector<std::string> parts = split(parseResultKey(id).resultId, '.');
+            for (std::size_t i = 1; i < parts.size(); ++i) // the file form: "gate_norm.fold_norm-true"
+                if (const std::size_t dash = parts[i].find('-'); dash != std::string::npos)
+                    parts[i][dash] = '=';
+            metrics.push_back(join(parts, ":"));
+        }
+    }
+    return metrics.empty() ? std::vector<MetricRequest>() : parseMetricRequests(join(metrics, ","));
+}
+
+Figure drawFigure(const FigureRequest& request, const Session& session) {
+    const auto* source = std::get_if<FromSession>(&request.figure->source);
+    if (!source)
+        throw Error(fmt::format("holds no runs of the model, and the figure {} needs one", request.figure->id),
+                    session.model.path, "Name a checkpoint instead of a session");
+    Figure figure = source->draw(session, request.options);
+    figure.command = shellText(plotCommand(session.model.path, request.text));
+    return figure;
+}
+
+Figure makeFigure(const Session& session, std::string_view text, std::span<const FigureInfo> table) {
+    return drawFigure(parseFigureRequest(text, table), session);
+}
+
+} // namespace secateur
