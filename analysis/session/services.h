@@ -38,8 +38,8 @@ struct Services {
         measure = [](const Model& model, std::span<const MetricRequest> requests, const MeasureChoice&,
                      const Progress& progress,
                      const LayerSink& layerDone) { return secateur::measure(model, requests, progress, layerDone); };
-    /// A strategy that measures again after each step, on what was chosen; its mask and tokens = 0 are chosen anew.
-    std::function<PruneResult(const Model&, const PruneRequest&, const MeasureChoice&, const Progress&)> pruneGreedily;
+    /// Runs a strategy on the chosen text; the choice's mask does not matter.
+    std::function<PruneResult(const Model&, const PruneRequest&, const MeasureChoice&, const Progress&)> prune;
     /// What a cut does to gradients, on what was chosen; the choice's mask does not matter.
     std::function<GradientChange(const Model&, const GradientChangeRequest&, const MeasureChoice&, const Progress&)>
         gradientChange;

@@ -34,15 +34,44 @@ struct PruneArguments {
     MeasureOptions text;
 };
 
-/// Reads the text, says how long all steps will take, and takes them.
-PruneResult greedily(const Model& model, const PruneRequest& request, const MeasureOptions& options,
+/// Reads the text that a strategy measures on while it cuts, and announces how long its steps take.
+SequenceText textFor(const Model& model, const PruneRequest& request, const MeasureOptions& options,
                      const Console& console, const Progress& progress) {
-    const SequenceText text = readSequenceText(model, options.text, progress.part(0, 0));
+    const double passes = calibrationPasses(model.spec(), request);
+    SequenceText text = readSequenceText(model, options.text, progress);
     const auto plan = model.runner().plan(request.base.value_or(PruningMask(model.spec())));
-    RunForecast forecast(model, {plan}, console, progress.part(0, 0));
-    forecast.add(sizeOf(text.set), greedyPasses(model.spec(), request));
+    RunForecast forecast(model, {plan}, console, progress);
+    forecast.add(sizeOf(text.set), passes);
     forecast.say();
-    return pruneOnText(model, request, text, options.batchTokens, withTimeLeft(progress, console));
+    return text;
+}
+
+/// Runs the strategy on what it needs of the options.
+PruneResult pruned(const std::shared_ptr<const Model>& model, const PruneRequest& request, const MeasureOptions& options,
+                   const Console& console, const Progress& progress) {
+    std::vector<std::string> warnings;
+    PruneInputs inputs;
+    inputs.measure = [&](const MetricRequest& metric, const Progress& part) {
+        ReadyModel ready{model, nullptr, {}, {}};
+        std::vector<MetricResult> results = measureAll(ready, options, {metric}, console, part);
+        warnings.insert(warnings.end(), ready.warnings.begin(), ready.warnings.end());
+        if (!results.front().isWhole)
+            throw Cancelled();
+        return std::move(results.front());
+    };
+    SequenceText text;
+    const bool needsText = request.strategy.info->steps != nullptr;
+    if (needsText) {
+        text = textFor(*model, request, options, console, progress.part(0, 0));
+        inputs.text = calibrationText(text, options.batchTokens);
+    }
+    PruneResult result =
+        prune(*model, request, inputs, needsText ? withTimeLeft(progress, console) : progress);
+    for (const std::vector<std::string>* more : {&text.warnings, &warnings})
+        result.warnings.insert(result.warnings.end(), more->begin(), more->end());
+    if (result.metric)
+        result.warnings.insert(result.warnings.end(), result.metric->warnings.begin(), result.metric->warnings.end());
+    return result;
 }
 
 /// From what a session of the model has for that.
@@ -72,22 +101,10 @@ void pruneVerb(const PruneArguments& arguments, const Console& console) {
         card = fullCard(*model);
         if (!arguments.base.empty())
             request.base = maskOf(arguments.base, *model, warnings).mask;
-        const MeasureDoor measureOn = [&](const Model&, const MetricRequest& metric, const Progress& part) {
-            ReadyModel ready{model, nullptr, {}, {}};
-            std::vector<MetricResult> results = measureAll(ready, arguments.text, {metric}, console, part);
-            warnings.insert(warnings.end(), ready.warnings.begin(), ready.warnings.end());
-            if (!results.front().isWhole)
-                throw Cancelled();
-            return std::move(results.front());
-        };
-        const PruneResult result = request.strategy.info->measuresAgain
-                                       ? greedily(*model, request, arguments.text, console, progress)
-                                       : prune(*model, request, progress, measureOn);
+        const PruneResult result = pruned(model, request, arguments.text, console, progress);
         record.mask = result.mask;
         record.provenance = provenanceOf(request, arguments.base, result);
         warnings.insert(warnings.end(), result.warnings.begin(), result.warnings.end());
-        if (result.metric)
-            warnings.insert(warnings.end(), result.metric->warnings.begin(), result.metric->warnings.end());
     }
     record.modelName = card.name;
     record.fingerprint = card.fingerprint;

@@ -37,7 +37,7 @@ Services windowServices() {
     services.writeSession = [](const Session& session, const std::string& path) { writeSession(session, path); };
     services.cachedModels = [](const Progress& progress) { return cachedModels(hubCacheFolder(), progress); };
     services.measure = measureOnChoice;
-    services.pruneGreedily = pruneOnChoice;
+    services.prune = pruneOnChoice;
     services.gradientChange = gradientChangeOnChoice;
     services.readText = readEvaluationText;
     services.readPrompt = promptTokens;

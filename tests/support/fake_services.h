@@ -139,7 +139,7 @@ struct FakeServices {
             const std::lock_guard lock(mutex);
             masks[path] = record;
         };
-        services.pruneGreedily = [](const Model& model, const PruneRequest& request, const MeasureChoice& choice,
+        services.prune = [](const Model& model, const PruneRequest& request, const MeasureChoice& choice,
                                   const Progress& progress) {
             progress.report(0.5, "step 1 of 2");
             const ModelSpec& spec = model.spec();

@@ -49,7 +49,7 @@ public:
     const std::shared_ptr<const Model>& model() const { return m_model; }
     /// The masks of what is open, and their undo; begun anew with each opening.
     MaskEditor* masks() const { return m_masks; }
-    /// WeightName measurement stands beside which in every view.
+    /// Which measurement stands beside which in every view.
     Comparison* comparison() const { return m_comparison; }
     /// What everything in the open model costs; null while nothing is open.
     const PriceList* prices() const { return m_prices ? &*m_prices : nullptr; }
@@ -87,10 +87,10 @@ public:
     void openMask(const QString& path);
     /// The current mask, as a file for scripts and other people.
     void saveMask(const QString& path);
-    /// Runs a strategy that measures again after each step, on what is chosen to measure on, in the background. Its
-    /// mask becomes the current one, or one of its own where the current one is another by then.
-    /// @param request whose base is the current mask @param action for the person
-    void pruneGreedily(const PruneRequest& request, const QString& action);
+    /// Runs a strategy on the chosen text in the background. Its mask replaces the current one, or is added under a
+    /// name of its own where the current one has changed since.
+    /// @param request whose base is the current mask @param action name of the step in the undo list
+    void prune(const PruneRequest& request, const QString& action);
     /// Writes a checkpoint of what the current mask leaves.
     void exportMasked(const QString& path);
     /// Makes the mask that a row of evaluations ran under the current one: where the masks have it under a name, that.

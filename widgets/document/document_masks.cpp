@@ -141,8 +141,8 @@ void Document::exportMasked(const QString& path) {
         m_jobs->start(tr("Exporting %1").arg(QFileInfo(path).fileName()), JobRunner::Priority::background, work));
 }
 
-void Document::pruneGreedily(const PruneRequest& request, const QString& action) {
-    const auto work = [this, prune = m_services.pruneGreedily, model = m_model, request, choice = m_choice, action,
+void Document::prune(const PruneRequest& request, const QString& action) {
+    const auto work = [this, prune = m_services.prune, model = m_model, request, choice = m_choice, action,
                        generation = m_generation, base = m_masks->state().edited().name](const Progress& progress) {
         PruneResult result = prune(*model, request, choice, progress);
         return [this, generation, request, base, action, result = std::move(result)] {
@@ -160,7 +160,8 @@ void Document::takePruned(const PruneRequest& request, const std::string& base, 
         m_masks->replaceMask(result.mask, action, false, made);
     else
         m_masks->addMask(QString::fromStdString(made.strategy), MaskRecord{result.mask, {}, {}, {}, made});
-    emit noticed(tr("%1: %2.").arg(action, QString::fromStdString(sentence(*result.history))));
+    emit noticed(result.history ? tr("%1: %2.").arg(action, QString::fromStdString(sentence(*result.history)))
+                                : tr("%1.").arg(action));
     for (const std::string& warning : result.warnings)
         emit noticed(QString::fromStdString(warning));
 }

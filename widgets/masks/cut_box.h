@@ -49,11 +49,13 @@ private:
     PruneRequest request() const;
     void say(const QString& text);
     QString action() const;
-    /// Whether heads go one after the other, measured again after each.
-    bool isGreedy() const;
-    PruneRequest greedyRequest() const;
-    void cutGreedily();
-    void sayGreedy();
+    /// The strategy that measures the chosen metric again after each step; null when there is none.
+    const StrategyInfo* stepwise() const;
+    /// Whether to cut with that strategy.
+    bool isStepwise() const;
+    PruneRequest stepwiseRequest() const;
+    void cutStepwise();
+    void announceStepwise();
     void showFilter();
 
     Document* m_document;
