@@ -3,6 +3,7 @@
 #include "analysis/evaluation/asked_task.h"
 #include "analysis/model/cached_model.h"
 #include "analysis/text/evaluation_text.h"
+#include "analysis/export/export_target.h"
 #include "analysis/strategies/gradient_change.h"
 #include "analysis/masks/mask_record.h"
 #include "analysis/metrics/measure.h"
@@ -16,6 +17,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -61,11 +63,10 @@ struct Services {
                              std::vector<std::string>& warnings)>
         readMask;
     std::function<void(const MaskRecord&, const std::string& path)> writeMask;
-    /// Writes a checkpoint in which what the mask cuts is 0, with mask and card beside it; whole or not at all.
-    /// @param measured sentences for the card @returns a sentence on what was written
-    std::function<std::string(const Model&, const MaskRecord&, const std::string& path,
-                              const std::vector<std::string>& measured, const Progress&)>
-        exportMasked;
+    /// Export targets, in the order in which they are offered.
+    std::span<const ExportTarget> exportTargets;
+    /// Writes a checkpoint, with mask and card beside it, whole or not at all. @returns a sentence on what was written
+    std::function<std::string(const Model&, const ExportTarget&, const ExportRequest&, const Progress&)> exportModel;
     std::vector<std::string> modelExtensions; ///< of files that may hold a model: ".gguf"
 };
 

@@ -1,4 +1,4 @@
-#include "analysis/export/legalise.h"
+#include "analysis/export/export_target.h"
 #include "analysis/masks/mask_algebra.h"
 #include "analysis/masks/price.h"
 #include "analysis/masks/protection.h"

@@ -4,7 +4,7 @@
 #include "backends/text/asked_task_file.h"
 #include "backends/base/available_memory.h"
 #include "backends/text/evaluation_text.h"
-#include "backends/export/export_masked.h"
+#include "backends/export/export_targets.h"
 #include "backends/formats/formats.h"
 #include "backends/formats/hub_cache.h"
 #include "backends/session/mask_digest.h"
@@ -57,10 +57,12 @@ Services windowServices() {
         return std::move(reading.record);
     };
     services.writeMask = [](const MaskRecord& record, const std::string& path) { writeMask(path, record); };
-    services.exportMasked = [](const Model& model, const MaskRecord& record, const std::string& path,
-                             const std::vector<std::string>& measured, const Progress& progress) {
-        const ExportResult result = exportMasked(model, {record, path, false, measured}, progress);
-        return fmt::format("{}: reopened, logits of {} tokens differ from the masked model's by {} at most, of {}",
+    services.exportTargets = exportTargets();
+    services.exportModel = [](const Model& model, const ExportTarget& target, const ExportRequest& request,
+                              const Progress& progress) {
+        const ExportResult result = exportModel(model, target, request, progress);
+        return fmt::format("{}: reopened; the logits of {} tokens differ from the masked model's by at most {} (largest "
+                           "logit {})",
                            result.path, result.verified.tokens, significant(result.verified.most),
                            significant(result.verified.scale));
     };

@@ -1,7 +1,7 @@
 #ifndef Q_MOC_RUN // moc cannot read ATen
 #include "analysis/base/error.h"
 #include "app/window/window_services.h"
-#include "backends/export/export_masked.h"
+#include "backends/export/export_targets.h"
 #include "backends/base/file_seal.h"
 #include "backends/session/mask_json.h"
 #include "backends/session/session_hdf5.h"
@@ -53,7 +53,7 @@ void writeSessionOf(const std::string& folder, int generation) {
 
 void writeExport(const QString& fixtureFolder, const std::string& path, int generation) {
     const auto model = fixture(fixtureFolder);
-    exportMasked(*model, {maskOf(model->spec(), generation), path, true});
+    exportModel(*model, exportTarget("masked"), {maskOf(model->spec(), generation), path, true});
 }
 
 ModelSpec maskedSpec() {

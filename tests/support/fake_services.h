@@ -5,6 +5,7 @@
 
 #include "analysis/session/services.h"
 #include "analysis/base/error.h"
+#include "backends/export/export_targets.h"
 
 #include <algorithm>
 #include <atomic>
@@ -166,6 +167,7 @@ struct FakeServices {
             }
             return change;
         };
+        services.exportTargets = exportTargets();
         services.modelExtensions = {".gguf", ".safetensors"};
         services.cachedModels = [this](const Progress& progress) {
             while (cacheIsSlow) {

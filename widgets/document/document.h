@@ -91,8 +91,10 @@ public:
     /// name of its own where the current one has changed since.
     /// @param request whose base is the current mask @param action name of the step in the undo list
     void prune(const PruneRequest& request, const QString& action);
-    /// Writes a checkpoint of what the current mask leaves.
-    void exportMasked(const QString& path);
+    /// The export target that the current mask is written as; null = none that is available can hold it.
+    const ExportTarget* exportTarget() const;
+    /// Writes a checkpoint of the model under the current mask.
+    void exportModel(const QString& path);
     /// Makes the mask that a row of evaluations ran under the current one: where the masks have it under a name, that.
     void restoreMask(const EvaluatedMask& mask);
     /// Opens what was autosaved of an earlier run, with its session behind it, as changes that are not saved.

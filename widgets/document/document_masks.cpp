@@ -107,7 +107,7 @@ void Document::saveMask(const QString& path) {
 
 namespace {
 
-/// What an exported model's card says of how well it does.
+/// Sentences for the card of an exported model: the quality of the masked model.
 std::vector<std::string> sentencesOf(const Session& session, const std::string& digest) {
     std::vector<std::string> sentences;
     for (const Evaluation& stored : session.evaluations) {
@@ -127,14 +127,23 @@ std::vector<std::string> sentencesOf(const Session& session, const std::string& 
 
 } // namespace
 
-void Document::exportMasked(const QString& path) {
+const ExportTarget* Document::exportTarget() const {
+    return firstExportTarget(m_services.exportTargets, m_masks->mask(), spec(), m_session.model.format);
+}
+
+void Document::exportModel(const QString& path) {
+    const ExportTarget* const target = exportTarget();
+    if (!target) {
+        emit failed(tr("No available export target can hold this mask."));
+        return;
+    }
     const std::string digest = m_services.maskDigest(m_masks->mask());
-    const auto work = [this, file = path.toStdString(), write = m_services.exportMasked, model = m_model,
-                       record = *m_masks->state().edited().record,
-                       measured = sentencesOf(m_session, digest)](const Progress& progress) mutable {
-        record.modelName = model->card().name;
-        record.fingerprint = model->fingerprint();
-        const std::string sentence = write(*model, record, file, measured, progress);
+    ExportRequest request{*m_masks->state().edited().record, path.toStdString(), false, sentencesOf(m_session, digest)};
+    const auto work = [this, write = m_services.exportModel, model = m_model, target,
+                       request = std::move(request)](const Progress& progress) mutable {
+        request.record.modelName = model->card().name;
+        request.record.fingerprint = model->fingerprint();
+        const std::string sentence = write(*model, *target, request, progress);
         return [this, sentence] { emit exported(QString::fromStdString(sentence)); };
     };
     m_smallJobs.insert(
