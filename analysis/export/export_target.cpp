@@ -2,7 +2,7 @@
 
 #include "analysis/base/error.h"
 #include "analysis/base/text.h"
-#include "analysis/masks/dropped_sublayers.h"
+#include "analysis/masks/pruning_mask.h"
 
 #include <fmt/format.h>
 

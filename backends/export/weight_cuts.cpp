@@ -1,7 +1,7 @@
 #include "backends/export/weight_cuts.h"
 
 #include "analysis/base/error.h"
-#include "analysis/masks/dropped_sublayers.h"
+#include "analysis/masks/pruning_mask.h"
 
 #include <fmt/format.h>
 

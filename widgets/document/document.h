@@ -1,7 +1,7 @@
 #pragma once
 
 #include "analysis/session/services.h"
-#include "analysis/masks/mask_state.h"
+#include "analysis/masks/protection.h"
 #include "analysis/metrics/metric.h"
 #include "analysis/masks/price.h"
 #include "analysis/strategies/prune.h"

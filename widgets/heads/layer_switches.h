@@ -1,6 +1,6 @@
 #pragma once
 
-#include "analysis/masks/mask_state.h"
+#include "analysis/masks/protection.h"
 #include "widgets/heads/heads_cuts.h"
 
 #include <QRect>
