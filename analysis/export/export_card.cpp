@@ -35,7 +35,7 @@ std::string cutTable(const PruningMask& mask) {
     for (int layer = 0; layer < mask.layerCount(); ++layer)
         if (!mask.layer(layer).keepsAll())
             rows += fmt::format("| {} | {} |\n", layer, description(mask.layer(layer)));
-    return rows.empty() ? "Nothing: the mask keeps all.\n" : "| layer | cut |\n| --- | --- |\n" + rows;
+    return rows.empty() ? "Nothing: the mask cuts nothing.\n" : "| layer | cut |\n| --- | --- |\n" + rows;
 }
 
 std::string provenanceText(const MaskRecord& record) {
@@ -55,10 +55,10 @@ std::string provenanceText(const MaskRecord& record) {
         add("mask made", provenance->created);
     }
     add("note", record.note);
-    return text.empty() ? "The mask does not say where it came from.\n" : text;
+    return text.empty() ? "The mask does not state how it was made.\n" : text;
 }
 
-/// Length of the block between two lines of dashes that a text begins with; 0 where there is none.
+/// Length of the leading block between two lines of dashes; 0 where there is none.
 std::size_t metadataLength(std::string_view text) {
     constexpr std::string_view line = "---\n";
     if (!text.starts_with(line))
@@ -117,19 +117,20 @@ LogitDifference compareLogits(const Model& first, const Plan& plan, const Model&
 std::string exportCard(const ExportFacts& facts, std::string_view sourceCard) {
     const std::size_t metadata = metadataLength(sourceCard);
     std::string card(sourceCard.substr(0, metadata));
-    card += fmt::format("# {0}, pruned\n\n"
-                        "{0} as a {1} export, written by Secateur {2} on {3}. What was cut is 0; names, shapes and "
-                        "types are the source's, so it opens wherever that opens, and is no smaller and no faster.\n\n"
-                        "- source: {4}, {5}\n- fingerprint of the source: {6}\n- mask: `{7}`\n",
-                        facts.source.name, facts.target, facts.version, utcNow(), facts.source.spec.architecture,
-                        facts.source.spec.structure(), facts.source.fingerprint, facts.maskFile);
+    card +=
+        fmt::format("# {0}, pruned\n\n"
+                    "{0} as a {1} export, written by Secateur {2} on {3}. Cut weights are 0; names, shapes and "
+                    "types are the source's, so it opens in the same programs, and is neither smaller nor faster.\n\n"
+                    "- source: {4}, {5}\n- fingerprint of the source: {6}\n- mask: `{7}`\n",
+                    facts.source.name, facts.target, facts.version, utcNow(), facts.source.spec.architecture,
+                    facts.source.spec.structure(), facts.source.fingerprint, facts.maskFile);
     card += "\n## What was cut\n\n" + cutTable(facts.record.mask);
     card += "\n## How\n\n" + provenanceText(facts.record);
-    card += "\n## What it measured\n\n";
+    card += "\n## Measured\n\n";
     for (const std::string& line : facts.measured)
         card += "- " + line + "\n";
-    card += fmt::format("- Logits of {} drawn tokens differ from those of the source under the mask by {} at most, of "
-                        "{} at most (float32)\n",
+    card += fmt::format("- The logits of {} drawn tokens differ from those of the source under the mask by at most {} "
+                        "(largest logit {}; float32)\n",
                         facts.verified.tokens, significant(facts.verified.most), significant(facts.verified.scale));
     const std::string_view rest = sourceCard.substr(metadata);
     if (rest.find_first_not_of(" \t\r\n") != std::string_view::npos)

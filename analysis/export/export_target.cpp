@@ -115,7 +115,8 @@ void refuseZeroedBypass(const MaskedModel& model, Reasons& reasons) {
         [](const CutLayer& layer) {
             return layer.mask.attention == AttentionCut::bypassQk && !dropsAttention(layer.mask);
         },
-        "queries and keys are bypassed; with zero weights each token would attend equally to all tokens, not to itself");
+        "queries and keys are bypassed; with zero weights each token would attend equally to all tokens, not to "
+        "itself");
 }
 
 /// Whether the configuration in transformers has a head size that does not depend on the number of heads.
@@ -211,8 +212,8 @@ std::vector<std::string> maskedReasons(const PruningMask& mask, const ModelSpec&
 
 std::vector<std::string> compactGgufReasons(const PruningMask& mask, const ModelSpec& spec, std::string_view) {
     if (!isLlamaLike(spec))
-        return {fmt::format("llama.cpp's graph with counts per layer (deci) needs a Llama-like model: {}; {} is not", llamaLike,
-                            spec.architecture)};
+        return {fmt::format("llama.cpp's graph with counts per layer (deci) needs a Llama-like model: {}; {} is not",
+                            llamaLike, spec.architecture)};
     const MaskedModel model(mask, spec);
     Reasons reasons;
     model.refuseUnequalGroups(reasons);
@@ -224,7 +225,8 @@ std::vector<std::string> compactGgufReasons(const PruningMask& mask, const Model
         "there is a query bias, which llama.cpp reads only at the width of the residual stream");
     model.refuse(
         reasons, [](const CutLayer& layer) { return layer.bypasses() && layer.spec.valueBias; },
-        "queries and keys are bypassed, and the linear layer that replaces attention has no bias for that of the values");
+        "queries and keys are bypassed, and the linear layer that replaces attention has no bias for that of the "
+        "values");
     return reasons;
 }
 
@@ -315,9 +317,8 @@ void checkExport(const ExportTarget& target, std::span<const ExportTarget> table
 
 const ExportTarget* firstExportTarget(std::span<const ExportTarget> table, const PruningMask& mask,
                                       const ModelSpec& spec, std::string_view format) {
-    const auto found = std::ranges::find_if(table, [&](const ExportTarget& target) {
-        return target.writer && target.reasons(mask, spec, format).empty();
-    });
+    const auto found = std::ranges::find_if(
+        table, [&](const ExportTarget& target) { return target.writer && target.reasons(mask, spec, format).empty(); });
     return found == table.end() ? nullptr : &*found;
 }
 

@@ -166,7 +166,8 @@ Size weightsLeft(const LayerSizes& sizes, const LayerParts& parts, const LayerSp
     keep(PricedPart::outputBias, hasAttention);
     keep(PricedPart::headNorms, scores);
     keep(PricedPart::attentionNorm, attends || (place == NormPlace::parallel && hasNeurons));
-    keep(PricedPart::attentionPostNorm, normsSum || attends || (hasAttention && sizes[PricedPart::outputBias].elements > 0));
+    keep(PricedPart::attentionPostNorm,
+         normsSum || attends || (hasAttention && sizes[PricedPart::outputBias].elements > 0));
     left += shareOf(sizes[PricedPart::neurons], parts.neurons, layer.ffn);
     keep(PricedPart::downBias, parts.mlp);
     keep(PricedPart::mlpNorm, hasNeurons);

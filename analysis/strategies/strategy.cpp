@@ -20,10 +20,10 @@ namespace secateur {
 
 namespace {
 
-constexpr OptionInfo perLayer{"per_layer", "bool", "false",
-                              "apply the budget to each layer by itself; layers in which nothing can be cut are skipped"};
-constexpr OptionInfo reversed{"reversed", "bool", "false",
-                              "prune from the other end of the ranking (coherence check)"};
+constexpr OptionInfo perLayer{
+    "per_layer", "bool", "false",
+    "apply the budget to each layer by itself; layers in which nothing can be cut are skipped"};
+constexpr OptionInfo reversed{"reversed", "bool", "false", "prune from the other end of the ranking (coherence check)"};
 constexpr OptionInfo metric{"metric", "text", "", "id of the metric to rank by; further options go to the metric"};
 
 constexpr OptionInfo perStep{"per_step", "integer", "1", "heads to cut before the metric is measured again"};
@@ -88,8 +88,8 @@ constexpr std::array strategies{
                    "neurons; per cent of all in the model", CutUnit::neuron),
     randomStrategy("random_attention", "Attention sublayers drawn uniformly at random", "attention sublayers",
                    "attention sublayers; per cent of all in the model", CutUnit::attention),
-    randomStrategy("random_mlp", "MLP sublayers drawn uniformly at random", "MLPs", "MLPs; per cent of all in the model",
-                   CutUnit::mlp),
+    randomStrategy("random_mlp", "MLP sublayers drawn uniformly at random", "MLPs",
+                   "MLPs; per cent of all in the model", CutUnit::mlp),
     randomStrategy("random_block", "Blocks drawn uniformly at random", "blocks", "blocks; per cent of all in the model",
                    CutUnit::block),
     StrategyInfo{.id = "by_metric",
@@ -158,13 +158,15 @@ std::string tableRow(const StrategyInfo& strategy) {
         options.push_back(fmt::format("those of `{}`", ranked->id));
     else if (strategy.needsMetricOption)
         options.emplace_back("those of the metric");
-    const std::string needs = ranked ? std::string(name(ranked->needs)) : strategy.needsMetricOption ? "as the metric" : "";
-    const std::string end = ranked && strategy.end == CutEnd::ofMetric ? std::string(name(ranked->pruneFirst))
-                                                                       : direction(strategy.end);
+    const std::string needs = ranked                       ? std::string(name(ranked->needs))
+                              : strategy.needsMetricOption ? "as the metric"
+                                                           : "";
+    const std::string end =
+        ranked && strategy.end == CutEnd::ofMetric ? std::string(name(ranked->pruneFirst)) : direction(strategy.end);
     std::string row = "|";
-    for (const std::string& cell : {fmt::format("`{}`", strategy.id), std::string(strategy.summary),
-                                    std::string(strategy.removes), std::string(strategy.budget), end, needs,
-                                    join(options, ", ")})
+    for (const std::string& cell :
+         {fmt::format("`{}`", strategy.id), std::string(strategy.summary), std::string(strategy.removes),
+          std::string(strategy.budget), end, needs, join(options, ", ")})
         row += cell.empty() ? " |" : fmt::format(" {} |", cell);
     return row + "\n";
 }

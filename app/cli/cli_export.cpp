@@ -64,16 +64,15 @@ void addExport(CLI::App& program, Console& console) {
     verb->add_option("MODEL", arguments->path, "Hugging Face directory, or a file in a format of `list formats`")
         ->required();
     verb->add_option("--mask", arguments->mask, "Mask .json with the cuts")->option_text("FILE")->required();
-    verb->add_option("--as", arguments->target, join(summaries, "; "))
-        ->check(CLI::IsMember(ids))
-        ->required();
+    verb->add_option("--as", arguments->target, join(summaries, "; "))->check(CLI::IsMember(ids))->required();
     verb->add_option("--out", arguments->request.path, "File .gguf for a GGUF in one piece, else a folder")
         ->option_text("PATH")
         ->required();
     verb->add_flag("--force", arguments->request.mayReplace, "Replace the files of an earlier export");
     addCommonOptions(*verb, console);
-    verb->footer("Every export is reopened, and its logits are compared with the masked model's, before it is "
-                 "renamed to its final name.\nExample: secateur-cli export MODEL --mask cut.mask.json --as masked --out pruned");
+    verb->footer(
+        "Every export is reopened, and its logits are compared with the masked model's, before it is "
+        "renamed to its final name.\nExample: secateur-cli export MODEL --mask cut.mask.json --as masked --out pruned");
     verb->callback([arguments, &console] { exportVerb(*arguments, console); });
 }
 

@@ -128,15 +128,15 @@ private:
     void refuseSource(const fs::path& own) const {
         std::error_code ignored;
         if (fs::equivalent(own, m_request.path, ignored))
-            throw Error("is the model itself, which export leaves as it is", m_request.path, "Choose another name");
+            throw Error("is the model itself, which an export never changes", m_request.path, "Choose another name");
     }
 
     void refuseExisting(const fs::path& file) const {
         if (fs::exists(fs::symlink_status(file)) && !m_request.mayReplace)
-            throw Error("exists", file.string(), "Choose another name, or say that it may be replaced (--force)");
+            throw Error("exists", file.string(), "Choose another name, or allow replacing it (--force)");
     }
 
-    /// Whether a file is this very mask: eight.mask.json, of which eight.gguf is made.
+    /// Whether a file holds this very mask: eight.mask.json beside eight.gguf.
     bool holdsMask(const std::string& path) const {
         if (!fs::is_regular_file(path))
             return false;
@@ -175,8 +175,8 @@ private:
             addFile(path);
     }
 
-    /// Three names cannot change at once: what an earlier export left goes first, so that at no moment a model has the
-    /// mask or the card of another one.
+    /// Three files cannot be renamed at once: those of an earlier export are removed first, so that a model never has
+    /// the mask or the card of another one.
     static void commitTogether(const std::vector<AtomicFile*>& files) {
         for (AtomicFile* file : files)
             file->sync();
@@ -237,10 +237,10 @@ private:
         m_result.verified = compareLogits(*model, *plan, *exported, *dense, probeTokens(model->spec()), progress);
         m_result.verifySeconds = secondsSince(begin);
         if (!(m_result.verified.relative() <= exportTolerance))
-            throw Error(fmt::format("reads back with logits that differ from the masked model's by {}, of {} at most; "
-                                    "nothing was written",
+            throw Error(fmt::format("reads back with logits that differ from the masked model's by {} (largest logit "
+                                    "{}); nothing was written",
                                     significant(m_result.verified.most), significant(m_result.verified.scale)),
-                        m_request.path, "Weights that are no finite numbers cannot be cut by zeros");
+                        m_request.path, "Infinite and NaN weights cannot be cut by zeros");
         progress.report(1, "exported");
     }
 

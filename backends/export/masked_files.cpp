@@ -87,7 +87,7 @@ std::vector<FilePiece> relaidGguf(const MappedFile& file, std::span<const Tensor
             inOrder.push_back(&tensor);
     std::ranges::sort(inOrder, {}, [](const TensorEntry* tensor) { return tensor->data.data(); });
 
-    std::vector<FilePiece> pieces(1); // the head is known at the end
+    std::vector<FilePiece> pieces(1); // the first one, the directory, is known at the end
     std::size_t offset = 0;
     for (const TensorEntry* tensor : inOrder) {
         const auto cut = std::ranges::find(cuts, tensor, &WeightCut::entry);
@@ -161,7 +161,7 @@ void renewChecksums(const std::shared_ptr<const MappedFile>& source, const std::
         overwrite(copy, place, std::as_bytes(std::span(&value, 1)));
     };
     for (const auto& [name, entry] : archive.entries()) {
-        // Entries that are not stored hold no tensors, and no cut lies in them.
+        // Compressed entries hold no tensors and no cuts.
         if (entry.method != 0 || entry.bytes == 0)
             continue;
         const auto bytes = archive.bytes(name);
@@ -172,7 +172,7 @@ void renewChecksums(const std::shared_ptr<const MappedFile>& source, const std::
         constexpr std::size_t inRecord = 16;
         constexpr std::size_t inHeader = 14;
         write(static_cast<std::size_t>(entry.record) + inRecord, renewed);
-        // The local header repeats it, or a descriptor behind the bytes does, with or without a mark of four bytes.
+        // The local header repeats it, or a descriptor after the bytes, with or without a signature of four bytes.
         for (const std::size_t place : {static_cast<std::size_t>(entry.offset) + inHeader, begin + bytes.size(),
                                         begin + bytes.size() + sizeof renewed}) {
             std::uint32_t stated = 0;
@@ -185,7 +185,7 @@ void renewChecksums(const std::shared_ptr<const MappedFile>& source, const std::
     }
 }
 
-/// The bytes of a file in their order, some of them changed.
+/// The pieces of a file whose tensors keep their size.
 std::vector<FilePiece> piecesOf(const MappedFile& file, const std::vector<WeightCut>& cuts) {
     std::vector<FilePiece> pieces;
     std::span<const std::byte> rest = file.bytes();
@@ -201,7 +201,7 @@ std::vector<FilePiece> piecesOf(const MappedFile& file, const std::vector<Weight
     return pieces;
 }
 
-/// The index that lists the shards of a folder that was opened, or nothing.
+/// The index of the shards in an opened folder; null where there is none.
 std::shared_ptr<const MappedFile> indexOf(const ModelCard& card, const fs::path& folder, std::size_t shards) {
     const HfWeights& weights = card.format == "pytorch" ? pytorchWeights : safetensorsWeights;
     const fs::path index = folder / weights.index;
@@ -222,8 +222,8 @@ MaskedFiles::MaskedFiles(const ModelCard& card, const PruningMask& mask)
         addFile(source, cuts);
     for (const WeightCut& cut : cuts)
         if (cut.isWidened)
-            m_warnings.push_back(fmt::format("{} is kept as F32: the blocks of {} hold numbers of heads that are cut "
-                                             "beside those of others",
+            m_warnings.push_back(fmt::format("{} is stored as F32: blocks of {} contain numbers of cut and of kept "
+                                             "heads",
                                              cut.entry->name, cut.entry->type->name));
 }
 
@@ -246,7 +246,7 @@ std::vector<std::shared_ptr<const MappedFile>> MaskedFiles::sources(const ModelC
 }
 
 void MaskedFiles::addFile(const std::shared_ptr<const MappedFile>& source, const std::vector<WeightCut>& cuts) {
-    // Another mapping of the same file may have been made above: the tensors' own counts.
+    // The source may be a second mapping of the file; cuts refer to the one of the tensors.
     const auto own = std::ranges::find_if(
         m_checkpoint->tensors(), [&](const TensorEntry& entry) { return entry.file->path() == source->path(); });
     File file{own != m_checkpoint->tensors().end() ? own->file : source, {}, {}};

@@ -15,18 +15,18 @@ namespace secateur {
 
 namespace {
 
-/// Replaces the bits of a byte that `mask` has.
+/// Replaces the bits of a byte that are set in `mask`.
 void setBits(std::byte& target, unsigned mask, unsigned bits) {
     target = (target & ~static_cast<std::byte>(mask)) | static_cast<std::byte>(bits & mask);
 }
 
-// Block layouts are explained where quants.cpp unpacks them. Numbers that share a scale are a part of a block.
+// quants.cpp explains the block layouts. A part of a block is the numbers that share a scale.
 
 void partQ2_K(std::byte* block, int part) {
-    block[part] = std::byte{0}; // scale and least value
+    block[part] = std::byte{0}; // scale and minimum
 }
 
-/// Scales of Q3_K and IQ4_XS are kept 32 higher than they are.
+/// Scales of Q3_K and IQ4_XS are stored with an offset of 32.
 constexpr unsigned noScale = 32;
 
 void partQ3_K(std::byte* block, int part) {
@@ -40,7 +40,7 @@ void partQ3_K(std::byte* block, int part) {
 void numberQ3_K(std::byte* block, int number) {
     const int run = number / 32;
     const int place = number % 32;
-    setBits(block[place], 1U << run, 1U << run); // what is not set takes 4 away
+    setBits(block[place], 1U << run, 1U << run); // a cleared bit subtracts 4
     setBits(block[32 + 32 * (run / 4) + place], 3U << 2 * (run % 4), 0);
 }
 
@@ -90,19 +90,19 @@ void numberQ4_0(std::byte* block, int number) {
 
 void numberQ5_0(std::byte* block, int number) {
     setNibble(block + 6, number, 0);
-    setBits(block[2 + number / 8], 1U << number % 8, 1U << number % 8); // the fifth bit alone is 16, which stands for 0
+    setBits(block[2 + number / 8], 1U << number % 8, 1U << number % 8); // the fifth bit alone is 16, the code of 0
 }
 
 void numberQ8_0(std::byte* block, int number) {
     block[2 + number] = std::byte{0};
 }
 
-/// How the numbers of a block become 0.
+/// How the numbers of a block type are set to 0.
 struct Zeroing {
     std::string_view type;
     int part;                                                   ///< numbers that share a scale
     void (*zeroPart)(std::byte* block, int part) = nullptr;     ///< nullptr = the part is the block
-    void (*zeroNumber)(std::byte* block, int number) = nullptr; ///< nullptr = no code stands for 0
+    void (*zeroNumber)(std::byte* block, int number) = nullptr; ///< nullptr = no code for 0
 };
 
 constexpr std::array zeroings{
@@ -120,7 +120,7 @@ constexpr std::array zeroings{
     Zeroing{"IQ4_XS", 32, partIQ4_XS},
 };
 
-/// Blocks of another type become 0 as a whole only.
+/// Blocks of other types can only become 0 as a whole.
 Zeroing zeroingOf(const StorageType& type) {
     const auto found = std::ranges::find(zeroings, type.name, &Zeroing::type);
     return found == zeroings.end() ? Zeroing{type.name, type.elements} : *found;
@@ -129,7 +129,7 @@ Zeroing zeroingOf(const StorageType& type) {
 /// Zeros numbers [begin, end) of one block.
 void zeroInBlock(const StorageType& type, const Zeroing& zeroing, std::byte* block, int begin, int end) {
     if (begin == 0 && end == type.elements) {
-        std::memset(block, 0, static_cast<std::size_t>(type.bytes)); // with it the scale of the whole block
+        std::memset(block, 0, static_cast<std::size_t>(type.bytes)); // including the scale of the whole block
         return;
     }
     for (int number = begin; number < end;) {
@@ -174,8 +174,7 @@ public:
         const LayerSpec& layer = m_spec.layers[static_cast<std::size_t>(index)];
         if (dropsAttention(mask))
             cutWhole(index, WeightName::output, WeightName::outputBias);
-        else if (layer.attention !=
-                 AttentionKind::linear) // one matrix, in which heads that a file may state are nowhere
+        else if (layer.attention != AttentionKind::linear) // one matrix, without heads
             cutInputs(index, WeightName::output, mask.heads, layer.headDim);
         if (dropsMlp(mask)) {
             cutWhole(index, WeightName::down, WeightName::downBias);
@@ -200,13 +199,13 @@ private:
                 cutOutputs(layer, which, std::vector<bool>(static_cast<std::size_t>(slot.rows)));
     }
 
-    /// Inputs of a matrix: columns of what the engine multiplies by.
+    /// Inputs of a matrix: its columns as the engine multiplies.
     void cutInputs(int layer, WeightName which, const std::vector<bool>& kept, int width) {
         const TensorSlot slot = m_slots.slot(layer, which);
         add(slot, cutRanges(kept, width, 0), slot.transposed);
     }
 
-    /// Outputs of a matrix: its rows; and entries of a bias.
+    /// Outputs of a matrix: its rows, or the entries of a bias.
     void cutOutputs(int layer, WeightName which, const std::vector<bool>& kept) {
         const TensorSlot slot = m_slots.slot(layer, which);
         add(slot, cutRanges(kept, 1, slot.begin), slot.entry && slot.entry->shape.size() > 1 && !slot.transposed);
@@ -233,7 +232,7 @@ private:
     std::vector<WeightCut> m_cuts;
 };
 
-/// Tied weights of a state dict lie in the same bytes: what is cut of one would be cut of the other.
+/// Tied weights of a state dict share their bytes: a cut in one would cut the other.
 void refuseShared(const std::vector<WeightCut>& cuts, const TensorSlots& slots) {
     for (const WeightCut& cut : cuts) {
         const auto overlaps = [&](const TensorSlot& slot) {
@@ -243,8 +242,7 @@ void refuseShared(const std::vector<WeightCut>& cuts, const TensorSlots& slots) 
         };
         const auto other = std::ranges::find_if(slots.used(), overlaps);
         if (other != slots.used().end())
-            throw Error(fmt::format("shares its numbers with {}, so that what is cut of one is cut of both",
-                                    other->entry->name),
+            throw Error(fmt::format("shares its numbers with {}: a cut in one would cut both", other->entry->name),
                         cut.entry->subject(), "Save the model with weights of its own for each layer");
     }
 }
@@ -255,7 +253,7 @@ void zeroRows(const WeightCut& cut, std::int64_t firstRow, std::span<const std::
     target.resize(source.size());
     for (std::size_t i = 0; i * bytes < source.size(); ++i) {
         const std::span row(target.data() + i * bytes, bytes);
-        // What is cut as a whole is not even read.
+        // Rows that are cut as a whole are not read.
         if (!cut.rows.empty() && cut.rows[static_cast<std::size_t>(firstRow) + i]) {
             std::ranges::fill(row, std::byte{0});
             continue;

@@ -111,7 +111,8 @@ private slots:
         QTest::addColumn<QString>("strategy");
         for (const StrategyInfo& strategy : allStrategies())
             QTest::newRow(std::string(strategy.id).c_str())
-                << QString::fromStdString(std::string(strategy.id)) + (strategy.needsMetricOption ? ":metric=gate_norm_head" : "");
+                << QString::fromStdString(std::string(strategy.id)) +
+                       (strategy.needsMetricOption ? ":metric=gate_norm_head" : "");
     }
     void everyStrategyRuns() {
         QFETCH(QString, strategy);
@@ -157,7 +158,8 @@ private slots:
         for (const StrategyInfo& strategy : allStrategies()) {
             const QString id = QString::fromStdString(std::string(strategy.id));
             // The id of a metric may stand in the table of metrics, though nothing may be compared with it.
-            const QString pattern = findMetric(strategy.id) ? QString("[!=]= *\"%1\"|\"%1\" *[!=]=") : QString("\"%1[:\"]");
+            const QString pattern =
+                findMetric(strategy.id) ? QString("[!=]= *\"%1\"|\"%1\" *[!=]=") : QString("\"%1[:\"]");
             const QStringList lines = linesWith(QRegularExpression(pattern.arg(id)));
             for (const QString& line : lines)
                 QVERIFY2(line.contains("///") || line.contains("verb->footer"), qPrintable(line));

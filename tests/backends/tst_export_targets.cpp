@@ -23,7 +23,8 @@ using namespace secateur::test;
 
 // A row without reasons, or that writes without saying how its checkpoint reads back, does not compile.
 static_assert(std::is_reference_v<decltype(ExportTarget::reasons)>);
-static_assert(std::is_reference_v<decltype(ExportWriter::write)> && std::is_reference_v<decltype(ExportWriter::layoutOf)>);
+static_assert(std::is_reference_v<decltype(ExportWriter::write)> &&
+              std::is_reference_v<decltype(ExportWriter::layoutOf)>);
 
 namespace {
 

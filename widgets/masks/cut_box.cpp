@@ -1,8 +1,8 @@
 #include "widgets/masks/cut_box.h"
 
-#include "analysis/strategies/cut_lowest.h"
 #include "analysis/base/error.h"
 #include "analysis/base/text.h"
+#include "analysis/strategies/cut_lowest.h"
 #include "widgets/document/document.h"
 #include "widgets/document/head_filter.h"
 #include "widgets/document/mask_editor.h"
@@ -25,7 +25,7 @@ namespace secateur {
 
 namespace {
 
-constexpr int sliderSteps = 1000;             ///< of a percentage
+constexpr int sliderSteps = 1000;               ///< of a percentage
 constexpr std::string_view stopOption = "stop"; ///< of strategies that may stop at the knee
 
 QString unitName(CutUnit unit) {
@@ -87,9 +87,9 @@ CutBox::CutBox(Document* document, QWidget* parent)
     m_amount->findChild<QLineEdit*>()->setAccessibleName(m_amount->accessibleName());
     m_counted->setAccessibleName(tr("What is counted"));
     m_slider->setAccessibleName(tr("How many to cut, by sliding"));
-    m_slider->setToolTip(tr("Shows what would go; letting go cuts it"));
-    m_again->setToolTip(tr("Greedy-Gnorm: the gradients of what is left are measured anew after each head"));
-    m_knee->setToolTip(tr("Of all these heads, cut those up to where the curve of the loss bends most"));
+    m_slider->setToolTip(tr("Drag for a preview; release to cut"));
+    m_again->setToolTip(tr("Measure the metric again after each cut, under the mask so far (Greedy-Gnorm)"));
+    m_knee->setToolTip(tr("Measure the whole budget, but keep only the cuts up to the knee of the loss curve"));
     for (QCheckBox* box : {m_again, m_knee})
         box->hide(); // until the metric has a strategy that cuts in steps
     m_effect->setWordWrap(true);
@@ -97,7 +97,7 @@ CutBox::CutBox(Document* document, QWidget* parent)
     m_effect->setForegroundRole(QPalette::PlaceholderText);
     m_effect->setAccessibleName(tr("What would be cut"));
     m_filtered->setWordWrap(true);
-    m_filtered->setAccessibleName(tr("What the filter leaves alone"));
+    m_filtered->setAccessibleName(tr("Effect of the filter"));
     m_filtered->hide();
     auto* grid = new QGridLayout(this);
     grid->setContentsMargins(0, 0, 0, 0);
@@ -155,7 +155,7 @@ void CutBox::buildProtection() {
     });
     menu->addAction(tr("&Nothing"), this, [masks] { masks->setProtected({}, tr("Protect nothing")); });
     m_protect->setText(tr("Protect"));
-    m_protect->setToolTip(tr("What no cut touches; P protects the selected heads"));
+    m_protect->setToolTip(tr("Exclude units from cuts; P protects the selected heads"));
     m_protect->setMenu(menu);
     m_protect->setPopupMode(QToolButton::InstantPopup);
     m_protected->setForegroundRole(QPalette::PlaceholderText);
@@ -183,7 +183,7 @@ void CutBox::setFilter(const HeadFilter* filter) {
 
 void CutBox::showFilter() {
     m_filtered->setVisible(m_filter->isActive());
-    m_filtered->setText(tr("Only %1, those that pass the filter, can be cut.").arg(m_filter->summary()));
+    m_filtered->setText(tr("Only %1 that pass the filter can be cut.").arg(m_filter->summary()));
     preview();
 }
 
@@ -274,7 +274,7 @@ void CutBox::preview() {
         masks.setPreview(pruneBy(spec, request(),
                                  isFiltered ? resultOfPassing(*found, spec, m_filter->heads()).values : found->values));
         m_previewing = masks.preview().has_value();
-        say(tr("Hatched lightly; nothing is cut yet."));
+        say(tr("Preview: nothing is cut yet."));
     } catch (const Error& error) {
         say(QString::fromStdString(error.what()));
         m_cut->setEnabled(false);
@@ -337,7 +337,7 @@ QString CutBox::action() const {
                                                       : QString("%1 %2").arg(m_amount->value()).arg(unit);
     const QString by = m_metric->currentText();
     return isStepwise() ? tr("Cut the %1 %2 by %3 anew each").arg(m_end->currentText(), amount, by)
-                      : tr("Cut the %1 %2 by %3").arg(m_end->currentText(), amount, by);
+                        : tr("Cut the %1 %2 by %3").arg(m_end->currentText(), amount, by);
 }
 
 void CutBox::cut() {

@@ -62,13 +62,13 @@ MaskListBox::MaskListBox(MaskEditor* masks, QWidget* parent)
     m_names->setCompleter(nullptr);
     m_names->setAccessibleName(tr("Mask"));
     m_names->lineEdit()->setAccessibleName(tr("Name of the mask"));
-    m_names->setToolTip(tr("The mask that is edited; type to rename it"));
+    m_names->setToolTip(tr("The edited mask; type to rename it"));
     m_names->setSizePolicy(QSizePolicy::Ignored, QSizePolicy::Fixed);
     m_note->setPlaceholderText(tr("Note"));
     m_note->setAccessibleName(tr("Note on the mask"));
     m_more->setText("…");
     m_more->setToolTip(tr("Duplicate, compare, combine, open, save"));
-    m_more->setAccessibleName(tr("What can be done with the mask"));
+    m_more->setAccessibleName(tr("Actions on the mask"));
     m_more->setPopupMode(QToolButton::InstantPopup);
     buildMenu();
     auto* grid = new QGridLayout(this);
@@ -87,7 +87,7 @@ MaskListBox::MaskListBox(MaskEditor* masks, QWidget* parent)
 }
 
 void MaskListBox::rename() {
-    // Choosing another mask ends editing too, with its name in the field.
+    // Choosing another mask also ends editing, with that mask's name in the field.
     if (m_names->findText(m_names->currentText()) < 0)
         m_masks->renameMask(m_names->currentText());
     refresh();
@@ -104,9 +104,9 @@ void MaskListBox::buildMenu() {
     menu->addAction(tr("Remo&ve"), m_masks, &MaskEditor::removeMask);
     menu->addSeparator();
     m_compare = menu->addMenu(tr("&Compare with"));
-    m_union = menu->addMenu(tr("Cut also what is cut &in"));
-    m_intersect = menu->addMenu(tr("Cut only what is also cut i&n"));
-    m_subtract = menu->addMenu(tr("&Restore what is cut in"));
+    m_union = menu->addMenu(tr("Add the cuts &in"));
+    m_intersect = menu->addMenu(tr("Keep only cuts shared wit&h"));
+    m_subtract = menu->addMenu(tr("&Restore the cuts in"));
     menu->addSeparator();
     menu->addAction(tr("&Open a mask file…"), this, &MaskListBox::openWanted);
     menu->addAction(tr("&Save as a mask file…"), this, &MaskListBox::saveWanted);
@@ -136,9 +136,9 @@ void MaskListBox::fillMenus() {
                                  action.arg(QString::fromStdString(other.name)));
         };
     };
-    listOthers(m_union, combine(unionOf, tr("Cut also what is cut in %1")));
-    listOthers(m_intersect, combine(intersectionOf, tr("Cut only what is also cut in %1")));
-    listOthers(m_subtract, combine(subtraction, tr("Restore what is cut in %1")));
+    listOthers(m_union, combine(unionOf, tr("Add the cuts in %1")));
+    listOthers(m_intersect, combine(intersectionOf, tr("Keep only cuts shared with %1")));
+    listOthers(m_subtract, combine(subtraction, tr("Restore the cuts in %1")));
 }
 
 void MaskListBox::refresh() {
