@@ -2,7 +2,7 @@
 
 #include "analysis/base/error.h"
 #include "analysis/running/for_each_layer.h"
-#include "analysis/masks/layer_operations.h"
+#include "analysis/masks/price.h"
 #include "analysis/running/run_speed.h"
 #include "analysis/evaluation/scored_batches.h"
 #include "analysis/running/stream_cache.h"

@@ -1,23 +1,41 @@
 #include "analysis/export/export_card.h"
 
-#include "analysis/masks/mask_algebra.h"
 #include "analysis/base/text.h"
+#include "analysis/masks/mask_algebra.h"
+#include "analysis/running/runner.h"
+
+#include <ATen/ATen.h>
 
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
+#include <limits>
+#include <random>
 #include <utility>
 
 namespace secateur {
 
 namespace {
 
+/// One row of a batch without padding.
+Batch rowOf(const Batch& batch, int row) {
+    const auto begin = batch.ids.begin() + std::int64_t{row} * batch.positions;
+    return {1, batch.positions, {begin, begin + batch.positions}, {}, {}, {}};
+}
+
+void take(LogitDifference& difference, const at::Tensor& expected, const at::Tensor& found) {
+    const double most = (expected - found).abs().max().item<double>();
+    difference.most = std::max(difference.most, std::isnan(most) ? std::numeric_limits<double>::infinity() : most);
+    difference.scale = std::max(difference.scale, expected.abs().max().item<double>());
+}
+
 std::string cutTable(const PruningMask& mask) {
     std::string rows;
     for (int layer = 0; layer < mask.layerCount(); ++layer)
         if (!mask.layer(layer).keepsAll())
             rows += fmt::format("| {} | {} |\n", layer, description(mask.layer(layer)));
-    return rows.empty() ? "Nothing: the mask keeps all.\n" : "| layer | cut |\n| --- | --- |\n" + rows;
+    return rows.empty() ? "Nothing: the mask cuts nothing.\n" : "| layer | cut |\n| --- | --- |\n" + rows;
 }
 
 std::string provenanceText(const MaskRecord& record) {
@@ -37,10 +55,10 @@ std::string provenanceText(const MaskRecord& record) {
         add("mask made", provenance->created);
     }
     add("note", record.note);
-    return text.empty() ? "The mask does not say where it came from.\n" : text;
+    return text.empty() ? "The mask does not state how it was made.\n" : text;
 }
 
-/// Length of the block between two lines of dashes that a text begins with; 0 where there is none.
+/// Length of the leading block between two lines of dashes; 0 where there is none.
 std::size_t metadataLength(std::string_view text) {
     constexpr std::string_view line = "---\n";
     if (!text.starts_with(line))
@@ -54,22 +72,65 @@ std::size_t metadataLength(std::string_view text) {
 
 } // namespace
 
+Batch probeTokens(const ModelSpec& spec) {
+    constexpr int rows = 4;
+    int positions = 64;
+    if (spec.context > 0)
+        positions = std::min(positions, spec.context);
+    if (spec.positions == Positions::learned)
+        positions = std::min(positions, std::max(1, spec.learnedPositions - spec.firstPosition));
+    Batch batch{rows, positions, {}, {}, {}, {}};
+    std::mt19937 random(1);
+    for (std::int64_t i = 0; i < batch.tokens(); ++i)
+        batch.ids.push_back(static_cast<int>(random() % static_cast<unsigned>(spec.vocab)));
+    return batch;
+}
+
+LogitDifference compareLogits(const Model& first, const Plan& plan, const Model& second, const Plan& otherPlan,
+                              const Batch& batch, const Progress& progress) {
+    const Runner& runner = first.runner();
+    const Runner& other = second.runner();
+    const int layers = first.spec().layerCount();
+    at::Tensor x = runner.embed(plan, batch);
+    at::Tensor y = other.embed(otherPlan, batch);
+    for (int layer = 0; layer < layers; ++layer) {
+        progress.report(static_cast<double>(layer) / (layers + 1), fmt::format("comparing layer {}", layer));
+        x = runner.runLayer(plan, layer, x, batch);
+        y = other.runLayer(otherPlan, layer, y, batch);
+    }
+    progress.report(static_cast<double>(layers) / (layers + 1), "comparing logits");
+    LogitDifference difference;
+    difference.tokens = static_cast<int>(batch.tokens());
+    const bool reads = first.spec().family == Family::encoder || first.has(-1, WeightName::lmHead);
+    for (int row = 0; row < batch.rows; ++row) { // the logits of all rows would take much memory
+        const Batch one = rowOf(batch, row);
+        const at::Tensor own = x.narrow(0, row, 1);
+        const at::Tensor others = y.narrow(0, row, 1);
+        if (reads)
+            take(difference, runner.lmHead(plan, own, one), other.lmHead(otherPlan, others, one));
+        else
+            take(difference, own, others);
+    }
+    return difference;
+}
+
 std::string exportCard(const ExportFacts& facts, std::string_view sourceCard) {
     const std::size_t metadata = metadataLength(sourceCard);
     std::string card(sourceCard.substr(0, metadata));
-    card += fmt::format("# {0}, pruned\n\n"
-                        "{0} as a {1} export, written by Secateur {2} on {3}. What was cut is 0; names, shapes and "
-                        "types are the source's, so it opens wherever that opens, and is no smaller and no faster.\n\n"
-                        "- source: {4}, {5}\n- fingerprint of the source: {6}\n- mask: `{7}`\n",
-                        facts.source.name, facts.target, facts.version, utcNow(), facts.source.spec.architecture,
-                        facts.source.spec.structure(), facts.source.fingerprint, facts.maskFile);
+    card +=
+        fmt::format("# {0}, pruned\n\n"
+                    "{0} as a {1} export, written by Secateur {2} on {3}. Cut weights are 0; names, shapes and "
+                    "types are the source's, so it opens in the same programs, and is neither smaller nor faster.\n\n"
+                    "- source: {4}, {5}\n- fingerprint of the source: {6}\n- mask: `{7}`\n",
+                    facts.source.name, facts.target, facts.version, utcNow(), facts.source.spec.architecture,
+                    facts.source.spec.structure(), facts.source.fingerprint, facts.maskFile);
     card += "\n## What was cut\n\n" + cutTable(facts.record.mask);
     card += "\n## How\n\n" + provenanceText(facts.record);
-    card += "\n## What it measured\n\n";
+    card += "\n## Measured\n\n";
     for (const std::string& line : facts.measured)
         card += "- " + line + "\n";
-    card += fmt::format("- Logits of {} drawn tokens differ from those of the source under the mask by {} at most, of "
-                        "{} at most (float32)\n",
+    card += fmt::format("- The logits of {} drawn tokens differ from those of the source under the mask by at most {} "
+                        "(largest logit {}; float32)\n",
                         facts.verified.tokens, significant(facts.verified.most), significant(facts.verified.scale));
     const std::string_view rest = sourceCard.substr(metadata);
     if (rest.find_first_not_of(" \t\r\n") != std::string_view::npos)

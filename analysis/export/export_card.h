@@ -1,8 +1,11 @@
 #pragma once
 
-#include "analysis/export/compare_logits.h"
+#include "analysis/base/progress.h"
 #include "analysis/masks/mask_record.h"
+#include "analysis/model/model.h"
 #include "analysis/model/model_card.h"
+#include "analysis/running/batch.h"
+#include "analysis/running/plan.h"
 
 #include <string>
 #include <string_view>
@@ -10,19 +13,37 @@
 
 namespace secateur {
 
-/// What the card of an exported model says of it.
+/// Difference between the logits of two models.
+struct LogitDifference {
+    double most = 0;  ///< largest absolute difference; infinite where a value is NaN
+    double scale = 0; ///< largest absolute logit of the first model
+    int tokens = 0;   ///< that ran
+    double relative() const { return scale > 0 ? most / scale : most; }
+};
+
+/// Tokens that any model of this spec can run: four rows of up to 64 positions, drawn uniformly from the vocabulary with
+/// a fixed seed.
+Batch probeTokens(const ModelSpec& spec);
+
+/// Runs both models side by side, one layer at a time, and compares their logits (classes, pooled output); of a decoder
+/// without LM head, the residual streams after the last layer.
+/// @param plan of first.runner() @param otherPlan of second.runner(); both models have the same spec
+LogitDifference compareLogits(const Model& first, const Plan& plan, const Model& second, const Plan& otherPlan,
+                              const Batch& batch, const Progress& progress);
+
+/// What the card of an exported model states.
 struct ExportFacts {
     const ModelCard& source; ///< with its fingerprint
     const MaskRecord& record;
-    std::string_view target; ///< name of the ExportTarget
+    std::string_view target; ///< ExportTarget::name
     LogitDifference verified;
-    std::vector<std::string> measured; ///< sentences on how well it does; may be empty
-    std::string_view maskFile;         ///< the mask that lies beside it
+    std::vector<std::string> measured; ///< sentences on the quality of the masked model; may be empty
+    std::string_view maskFile;         ///< name of the mask file beside the checkpoint
     std::string_view version;          ///< Secateur's
 };
 
 /// The card in Markdown.
-/// @param sourceCard the source's own, which is kept below; a block of metadata that it begins with stays at the top
+/// @param sourceCard the source's own card, kept below the new one; its leading metadata block stays at the top
 std::string exportCard(const ExportFacts& facts, std::string_view sourceCard);
 
 } // namespace secateur

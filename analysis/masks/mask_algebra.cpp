@@ -14,7 +14,7 @@ namespace secateur {
 
 namespace {
 
-/// All marks in a dropped part say that they are cut, and so do the parts of a dropped block.
+/// Marks all units of dropped parts as cut, and both sublayers of a dropped block as dropped.
 LayerMask expanded(LayerMask layer) {
     if (!layer.block) {
         layer.attention = AttentionCut::drop;
@@ -27,7 +27,7 @@ LayerMask expanded(LayerMask layer) {
     return layer;
 }
 
-/// Where attention stands on the way from keep to drop.
+/// Place of an attention on the scale from keep over bypass to drop.
 std::pair<int, double> strength(const LayerMask& layer) {
     switch (layer.attention) {
     case AttentionCut::keep:
@@ -96,7 +96,7 @@ PruningMask byLayer(const PruningMask& a, const PruningMask& b,
     return result;
 }
 
-/// Edits a layer whose dropped parts are spelt out.
+/// Edits a layer in which the units of dropped parts are marked as cut.
 template <typename Edit>
 void edit(PruningMask& mask, int index, Edit change) {
     LayerMask layer = expanded(mask.layer(index));

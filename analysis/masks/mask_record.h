@@ -11,37 +11,37 @@
 
 namespace secateur {
 
-/// How much a strategy was asked to remove: units, or a percentage of what the strategy counts.
+/// How much a strategy removes: units, or a percentage of the units that it counts.
 struct Budget {
     double amount = 0; ///< from 0
     bool isPercentage = false;
     bool operator==(const Budget&) const = default;
 };
 
-/// A head that a strategy cut which measures again after each step.
+/// A head that a strategy in steps has cut.
 struct HistoricCut {
-    int step = 0;     ///< from 1; several heads may go in one step
-    HeadId head;      ///< of layers that share their weights in the first one
-    double score = 0; ///< of the head, before the step
-    double value = 0; ///< of PruneHistory::measure, behind the step
+    int step = 0;     ///< from 1; a step may cut several heads
+    HeadId head;      ///< of layers that share their weights, in the first
+    double score = 0; ///< value of the metric, before the step
+    double value = 0; ///< of PruneHistory::measure, after the step
     bool operator==(const HistoricCut&) const = default;
 };
 
-/// How such a strategy came to its mask.
+/// The steps of such a strategy.
 struct PruneHistory {
-    std::string measure; ///< "loss_nats" (a token), "acc", "agreement" or "pooled_distance": GreedyQuality
-    double before = 0;   ///< of it, without any of these cuts
+    std::string measure; ///< "loss_nats" (per token), "acc", "agreement" or "pooled_distance"
+    double before = 0;   ///< value of the measure without any of these cuts
     std::vector<HistoricCut> cuts;
-    int steps = 0; ///< that the mask holds; those behind were measured, and are not in it
+    int steps = 0; ///< in the mask; later steps were measured and taken back
     bool operator==(const PruneHistory&) const = default;
 };
 
-/// Where a mask came from. Empty = not known or not applicable; all of it for the record, nothing reads it again.
+/// How a mask was made, for the record. Empty = not known or not applicable.
 struct MaskProvenance {
     std::string strategy; ///< id in the strategy table
     std::map<std::string, std::string> options;
     std::optional<Budget> budget;
-    std::string text; ///< what the strategy measured on
+    std::string text; ///< text that the strategy measured on
     std::optional<std::int64_t> seed;
     std::string created;  ///< ISO 8601, UTC
     std::string secateur; ///< version
@@ -49,11 +49,11 @@ struct MaskProvenance {
     bool operator==(const MaskProvenance&) const = default;
 };
 
-/// A mask with what a mask file says of it besides.
+/// A mask with the other fields of a mask file.
 struct MaskRecord {
     PruningMask mask;
     std::string modelName;   ///< for people; may be empty
-    std::string fingerprint; ///< of the model that it was made on; may be empty
+    std::string fingerprint; ///< of the model that the mask was made on; may be empty
     std::string note;
     std::optional<MaskProvenance> provenance;
     bool operator==(const MaskRecord&) const = default;

@@ -1,12 +1,12 @@
 #include "analysis/masks/price.h"
 
-#include "analysis/masks/layer_operations.h"
-#include "analysis/masks/layer_parts.h"
 #include "analysis/model/model.h"
 #include "analysis/base/text.h"
+#include "analysis/model/spec_tensors.h"
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 
@@ -14,13 +14,49 @@ namespace secateur {
 
 namespace {
 
-/// What of a layer's weights comes and goes together.
+AttentionKind keptAttention(const LayerSpec& layer, const LayerMask& mask) {
+    if (!mask.block || mask.attention == AttentionCut::drop)
+        return AttentionKind::none;
+    const bool bypassed = mask.attention == AttentionCut::bypassQk;
+    const double own = layer.attention == AttentionKind::valueOnly ? layer.alpha : 1;
+    if (own == 0 || (bypassed && mask.alpha == 0))
+        return AttentionKind::none;
+    return bypassed && layer.attention == AttentionKind::full ? AttentionKind::valueOnly : layer.attention;
+}
+
+double attentionOperations(const ModelSpec& spec, const LayerSpec& layer, const LayerParts& parts, int positions) {
+    if (parts.attention == AttentionKind::none)
+        return 0;
+    const double hidden = spec.hidden;
+    if (parts.attention == AttentionKind::linear)
+        return 2 * hidden * hidden;
+    const double heads = 1.0 * parts.heads * layer.headDim;
+    const double groups = 1.0 * parts.kvHeads * layer.headDim;
+    if (parts.attention == AttentionKind::valueOnly)
+        return 2 * hidden * (groups + heads);
+    // Positions that a token sees on average: half of the sequence, itself included, or fewer with a window.
+    const double length = positions;
+    const double window = layer.window > 0 ? std::min<double>(layer.window, length) : length;
+    const double visible = window - window * (window - 1) / (2 * length);
+    return 2 * hidden * (2 * heads + 2 * groups) + 4 * heads * visible;
+}
+
+/// Operations from each layer on -> [layers + 1]; the last is the LM head alone.
+std::vector<double> operationsFrom(const ModelSpec& spec, const PruningMask& mask, int positions) {
+    std::vector<double> sums{lmHeadOperations(spec)};
+    for (int layer = spec.layerCount() - 1; layer >= 0; --layer)
+        sums.push_back(sums.back() + layerOperations(spec, layer, mask.layer(layer), positions));
+    std::ranges::reverse(sums);
+    return sums;
+}
+
+/// Weights of a layer that are kept or removed together.
 enum class PricedPart {
     query,      ///< by head: rows of q and its bias
     key,        ///< by KV head
     value,      ///< by KV head
     output,     ///< by head: columns of o; the whole of a linear attention
-    outputBias, ///< added to the stream as long as the sublayer is there, heads or none
+    outputBias, ///< kept with the sublayer, even without heads
     headNorms,
     attentionNorm,
     attentionPostNorm,
@@ -91,7 +127,7 @@ std::int64_t elementsOf(const ModelSpec& spec, int layer, WeightName which) {
     return elements;
 }
 
-/// @param averageBytes of a number whose own are not known
+/// @param averageBytes of a number of a weight whose stored size is not known
 LayerSizes sizesOf(const ModelSpec& spec, int layer, const StoredBytes& storedBytes, double averageBytes) {
     LayerSizes sizes;
     for (const PartOfWeight& item : partsOfWeights) {
@@ -109,7 +145,7 @@ Size shareOf(const Size& whole, int kept, int all) {
     return {whole.elements * kept / all, whole.bytes * kept / all};
 }
 
-/// By the rules that price.h states.
+/// By the rules at PriceList.
 Size weightsLeft(const LayerSizes& sizes, const LayerParts& parts, const LayerSpec& layer, NormPlace place) {
     if (!parts.block)
         return {};
@@ -131,7 +167,8 @@ Size weightsLeft(const LayerSizes& sizes, const LayerParts& parts, const LayerSp
     keep(PricedPart::outputBias, hasAttention);
     keep(PricedPart::headNorms, scores);
     keep(PricedPart::attentionNorm, attends || (place == NormPlace::parallel && hasNeurons));
-    keep(PricedPart::attentionPostNorm, normsSum || attends || (hasAttention && sizes[PricedPart::outputBias].elements > 0));
+    keep(PricedPart::attentionPostNorm,
+         normsSum || attends || (hasAttention && sizes[PricedPart::outputBias].elements > 0));
     left += shareOf(sizes[PricedPart::neurons], parts.neurons, layer.ffn);
     keep(PricedPart::downBias, parts.mlp);
     keep(PricedPart::mlpNorm, hasNeurons);
@@ -139,7 +176,7 @@ Size weightsLeft(const LayerSizes& sizes, const LayerParts& parts, const LayerSp
     return left;
 }
 
-/// What is there under one mask.
+/// Units and weights kept under one mask.
 struct Inventory {
     int heads = 0;
     int kvHeads = 0;
@@ -169,6 +206,49 @@ double share(double left, double all) {
 }
 
 } // namespace
+
+LayerParts partsLeft(const LayerSpec& layer, const LayerMask& mask) {
+    LayerParts parts;
+    parts.block = mask.block;
+    parts.attention = keptAttention(layer, mask);
+    parts.mlp = mask.block && mask.mlp && layer.ffn > 0;
+    parts.neurons = mask.keptNeurons();
+    if (parts.attention == AttentionKind::none || parts.attention == AttentionKind::linear)
+        return parts;
+    int last = -1;
+    for (int head = 0; head < layer.heads; ++head) {
+        if (!mask.heads[static_cast<std::size_t>(head)])
+            continue;
+        ++parts.heads;
+        if (const int group = layer.kvGroup(head); group != last) {
+            last = group;
+            ++parts.kvHeads;
+        }
+    }
+    return parts;
+}
+
+double layerOperations(const ModelSpec& spec, int layer, const LayerParts& parts, int positions) {
+    const LayerSpec& own = spec.layers.at(static_cast<std::size_t>(layer));
+    const double mlp = (spec.gatedMlp ? 6.0 : 4.0) * spec.hidden * parts.neurons;
+    return mlp + attentionOperations(spec, own, parts, positions);
+}
+
+double layerOperations(const ModelSpec& spec, int layer, const LayerMask& mask, int positions) {
+    return layerOperations(spec, layer, partsLeft(spec.layers.at(static_cast<std::size_t>(layer)), mask), positions);
+}
+
+double lmHeadOperations(const ModelSpec& spec) {
+    return 2.0 * spec.hidden * spec.vocab;
+}
+
+std::vector<double> operationShares(const ModelSpec& spec, const PruningMask& mask, int positions) {
+    const double dense = operationsFrom(spec, PruningMask(spec), positions).front();
+    std::vector<double> shares = operationsFrom(spec, mask, positions);
+    for (double& share : shares)
+        share /= dense;
+    return shares;
+}
 
 struct PriceList::Tariff {
     ModelSpec spec;

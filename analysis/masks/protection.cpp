@@ -48,8 +48,8 @@ void addPart(Protection& protection, const std::string& part, const ModelSpec& s
     const auto heads = point == std::string::npos ? std::nullopt : range(std::string_view(part).substr(point + 1));
     const bool namesHeads = point != std::string::npos;
     if (!layers || (namesHeads && (!heads || layers->first != layers->second)))
-        throw UsageError(fmt::format("\"{}\" is no layer (0), range of layers (0-2), head (3.4) or range of heads of a "
-                                     "layer (5.1-3); first_last and none stand alone",
+        throw UsageError(fmt::format("\"{}\" is no layer (0), range of layers (0-2), head (3.4) or range of heads "
+                                     "(5.1-3); first_last and none stand alone",
                                      part),
                          option);
     checkBelow(layers->second, spec.layerCount(), "layer", part);
@@ -68,7 +68,7 @@ std::string rangeText(int first, int last) {
     return first == last ? std::to_string(first) : fmt::format("{}-{}", first, last);
 }
 
-/// Numbers that follow each other as ranges, each behind a prefix.
+/// Adds consecutive numbers as ranges, each with a prefix.
 void addRanges(std::vector<std::string>& parts, const std::string& prefix, const std::vector<int>& numbers) {
     for (std::size_t begin = 0, end = 0; begin < numbers.size(); begin = end) {
         for (end = begin + 1; end < numbers.size() && numbers[end] == numbers[end - 1] + 1;)
@@ -82,6 +82,10 @@ std::vector<int> tiedTo(const ModelSpec& spec, int layer) {
         if (std::ranges::find(group, layer) != group.end())
             return group;
     return {layer};
+}
+
+bool sameMask(const NamedMask& a, const NamedMask& b) {
+    return a.name == b.name && (a.record == b.record || *a.record == *b.record);
 }
 
 } // namespace
@@ -177,7 +181,7 @@ void Protection::restore(PruningMask& mask) const {
         if (!layers.contains(head.layer))
             setHeads(spared, std::array{head}, false);
     mask = subtraction(mask, spared);
-    // A bypass changes what a protected head does: subtraction knows only of heads that are gone.
+    // A bypass changes a protected head without cutting it, which subtraction does not see.
     for (int layer = 0; layer < mask.layerCount(); ++layer) {
         LayerMask own = mask.layer(layer);
         if (own.attention != AttentionCut::bypassQk || !touches(layer))
@@ -185,6 +189,18 @@ void Protection::restore(PruningMask& mask) const {
         own.attention = AttentionCut::keep;
         mask.setLayer(layer, std::move(own));
     }
+}
+
+std::string MaskState::freeName(const std::string& wanted) const {
+    std::string name = wanted;
+    for (int number = 2; std::ranges::find(masks, name, &NamedMask::name) != masks.end(); ++number)
+        name = fmt::format("{} {}", wanted, number);
+    return name;
+}
+
+bool MaskState::operator==(const MaskState& other) const {
+    return current == other.current && *isProtected == *other.isProtected &&
+           std::ranges::equal(masks, other.masks, sameMask);
 }
 
 } // namespace secateur

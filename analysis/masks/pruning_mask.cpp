@@ -23,8 +23,8 @@ void keepAll(std::vector<bool>& marks) {
     marks = std::vector<bool>(marks.size(), true);
 }
 
-/// The one mask of all that cut the same: what a dropped part held inside is not said a second time.
-LayerMask plainest(LayerMask layer) {
+/// The canonical form of equal cuts: units inside a dropped part are marked as kept.
+LayerMask canonical(LayerMask layer) {
     if (!layer.block) {
         layer.attention = AttentionCut::keep;
         layer.mlp = true;
@@ -93,7 +93,7 @@ void PruningMask::setLayer(int index, LayerMask layer) {
     const std::string subject = fmt::format("layer {}", index);
     checkCounts(layer, this->layer(index), subject);
     checkAttention(layer, subject);
-    const LayerMask cut = plainest(std::move(layer));
+    const LayerMask cut = canonical(std::move(layer));
     for (const int tied : tiedTo(index))
         m_layers.at(static_cast<std::size_t>(tied)) = cut;
 }

@@ -7,8 +7,9 @@
 
 namespace secateur {
 
-/// What is left of a layer's attention besides its heads. `drop`: it adds nothing to the stream, not even its bias.
-/// `bypassQk`: each token attends to itself alone, and the sublayer is scaled by alpha (HARP, methods.md 7).
+/// What happens to a layer's attention as a whole. `drop`: it adds nothing to the residual stream, not even its bias.
+/// `bypassQk`: each token attends to itself only, and the sublayer's output is multiplied by alpha
+/// (resources/manual/strategies.md, Bypass of queries and keys).
 enum class AttentionCut { keep, drop, bypassQk };
 
 /// What is kept of one layer.
@@ -26,8 +27,18 @@ struct LayerMask {
     bool operator==(const LayerMask&) const = default;
 };
 
-/// What is kept of a model. Made for one structure, which it must fit; applied to a layer it cuts nothing that is not
-/// cut in it: a mask that keeps all is no mask.
+/// Whether a layer's attention adds nothing to the residual stream: it or its block is dropped, or alpha is 0.
+inline bool dropsAttention(const LayerMask& mask) {
+    const bool isScaledAway = mask.attention == AttentionCut::bypassQk && mask.alpha == 0;
+    return !mask.block || mask.attention == AttentionCut::drop || isScaledAway;
+}
+
+/// Whether its MLP adds nothing: it or its block is dropped.
+inline bool dropsMlp(const LayerMask& mask) {
+    return !mask.block || !mask.mlp;
+}
+
+/// What is kept of a model. Fits models of one structure only; a mask that keeps all is the dense model.
 class PruningMask {
 public:
     PruningMask() = default;
@@ -44,9 +55,9 @@ public:
     const LayerMask& layer(int index) const { return m_layers.at(static_cast<std::size_t>(index)); }
     /// The layers that share a layer's weights, in order; itself alone in most models.
     std::vector<int> tiedTo(int index) const;
-    /// Replaces one layer, and all that share its weights. What lies inside a dropped part is marked as kept, and alpha
-    /// is 1 without bypassQk, so that equal cuts are equal masks. @throws Error when its counts are not the layer's,
-    /// alpha is outside [0, 2], or bypassQk is asked of a layer without heads
+    /// Replaces one layer, and all that share its weights. Units inside a dropped part are marked as kept, and alpha is
+    /// 1 without bypassQk, so that equal cuts are equal masks. @throws Error when its counts are not the layer's, alpha
+    /// is outside [0, 2], or a layer without heads is bypassed
     void setLayer(int index, LayerMask layer);
 
     bool keepsAll() const;
@@ -61,10 +72,10 @@ private:
     std::vector<LayerMask> m_layers;
 };
 
-/// The most that bypassQk may scale by; the least is 0.
+/// Largest alpha of bypassQk; the smallest is 0.
 inline constexpr double mostAlpha = 2;
 
-/// @throws Error naming both structures when a mask made for one model is none for another
+/// @throws Error naming both structures when a mask was made for another structure
 void checkMaskFits(const std::string& architecture, const std::string& structure, const ModelSpec& spec);
 
 } // namespace secateur

@@ -1,6 +1,6 @@
 #include "analysis/metrics/ablation_costs.h"
 
-#include "analysis/masks/layer_operations.h"
+#include "analysis/masks/price.h"
 
 #include <algorithm>
 

@@ -1,7 +1,7 @@
 #include "analysis/metrics/ablation_parts.h"
 
 #include "analysis/metrics/ablation_metrics.h"
-#include "analysis/masks/layer_parts.h"
+#include "analysis/masks/price.h"
 
 #include <algorithm>
 #include <cmath>

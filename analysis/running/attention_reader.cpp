@@ -1,5 +1,6 @@
 #include "analysis/running/attention_reader.h"
 
+#include "analysis/masks/pruning_mask.h"
 #include "analysis/base/error.h"
 #include "analysis/masks/dropped_sublayers.h"
 #include "analysis/running/for_each_layer.h"

@@ -1,6 +1,6 @@
 #include "analysis/running/run_speed.h"
 
-#include "analysis/masks/layer_operations.h"
+#include "analysis/masks/price.h"
 #include "analysis/running/runner.h"
 
 #include <ATen/ATen.h>

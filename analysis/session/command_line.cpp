@@ -231,8 +231,9 @@ CommandLine showMaskCommand(const std::string& model, const std::string& maskFil
     return {program, "mask", "show", maskFile, "--model", model};
 }
 
-CommandLine exportCommand(const std::string& model, const std::string& maskFile, const std::string& out) {
-    return {program, "export", model, "--mask", maskFile, "--as", "masked", "--out", out};
+CommandLine exportCommand(const std::string& model, const std::string& maskFile, std::string_view target,
+                          const std::string& out) {
+    return {program, "export", model, "--mask", maskFile, "--as", std::string(target), "--out", out};
 }
 
 } // namespace secateur

@@ -46,7 +46,8 @@ std::optional<CommandLine> pruneCommand(const std::string& model, const MaskProv
 
 CommandLine showMaskCommand(const std::string& model, const std::string& maskFile);
 
-/// Of a masked export. @param out a .gguf file for a GGUF in one piece, else a folder
-CommandLine exportCommand(const std::string& model, const std::string& maskFile, const std::string& out);
+/// @param target id of an export target @param out a .gguf file for a GGUF in one piece, else a folder
+CommandLine exportCommand(const std::string& model, const std::string& maskFile, std::string_view target,
+                          const std::string& out);
 
 } // namespace secateur

@@ -2,6 +2,7 @@
 
 #include "analysis/base/progress.h"
 #include "analysis/evaluation/asked_task.h"
+#include "analysis/export/export_target.h"
 #include "analysis/masks/mask_record.h"
 #include "analysis/metrics/measure.h"
 #include "analysis/metrics/measure_choice.h"
@@ -16,6 +17,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -38,9 +40,8 @@ struct Services {
         measure = [](const Model& model, std::span<const MetricRequest> requests, const MeasureChoice&,
                      const Progress& progress,
                      const LayerSink& layerDone) { return secateur::measure(model, requests, progress, layerDone); };
-    /// A strategy that measures again after each step, on the chosen text; the mask and tokens = 0 of the choice are
-    /// set by the strategy.
-    std::function<PruneResult(const Model&, const PruneRequest&, const MeasureChoice&, const Progress&)> pruneGreedily;
+    /// Runs a strategy on the chosen text; the mask of the choice is ignored.
+    std::function<PruneResult(const Model&, const PruneRequest&, const MeasureChoice&, const Progress&)> prune;
     /// The change of the gradients by a cut, on the chosen text; the mask of the choice is ignored.
     std::function<GradientChange(const Model&, const GradientChangeRequest&, const MeasureChoice&, const Progress&)>
         gradientChange;
@@ -62,11 +63,10 @@ struct Services {
                              std::vector<std::string>& warnings)>
         readMask;
     std::function<void(const MaskRecord&, const std::string& path)> writeMask;
-    /// Writes a checkpoint in which cut weights are 0, with mask and model card; all files or none.
-    /// @param measured sentences for the card @returns a sentence on the written files
-    std::function<std::string(const Model&, const MaskRecord&, const std::string& path,
-                              const std::vector<std::string>& measured, const Progress&)>
-        exportMasked;
+    /// Export targets, in the order in which they are offered.
+    std::span<const ExportTarget> exportTargets;
+    /// Writes a checkpoint, with mask and card beside it, whole or not at all. @returns a sentence on what was written
+    std::function<std::string(const Model&, const ExportTarget&, const ExportRequest&, const Progress&)> exportModel;
     std::vector<std::string> modelExtensions; ///< of model files: ".gguf"
 };
 

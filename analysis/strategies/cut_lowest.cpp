@@ -38,7 +38,7 @@ double meanOf(const Matrix& values, const std::vector<int>& layers, int index) {
     return layers.size() == 1 ? sum : sum / static_cast<double>(layers.size());
 }
 
-/// What may be cut, by layer. Lower values go first.
+/// Units that can be cut, by layer. Lower values are cut first.
 class Candidates {
 public:
     Candidates(const ModelSpec& spec, const Matrix& values, const CutOrder& order, const Protection& protection,
@@ -81,7 +81,7 @@ public:
 private:
     bool mayCut(const std::vector<int>& tied, int index) const {
         const int layer = tied.front();
-        // A bypassed attention still has something that can be dropped.
+        // A bypassed attention can still be dropped.
         const LayerMask& own = m_base.layer(layer);
         const bool isGone = m_order.unit == CutUnit::attention ? !own.block || own.attention == AttentionCut::drop
                                                                : isCut(m_base, m_spec, m_order.unit, layer, index);
@@ -103,7 +103,7 @@ void checkBudget(const Budget& budget) {
         throw UsageError(fmt::format("{} is no whole number of units; a share ends in %", text), "--budget");
 }
 
-/// Units that a budget comes to. A share that is meant to be whole need not lose one to rounding.
+/// Number of units in a budget. The slack keeps a share of a whole number of units from losing one to rounding.
 double wanted(const Budget& budget, std::size_t units) {
     constexpr double slack = 1e-9;
     return budget.isPercentage ? std::floor(budget.amount * static_cast<double>(units) / 100 + slack) : budget.amount;
@@ -118,7 +118,7 @@ double wanted(const Budget& budget, std::size_t units) {
                      "--budget", "The others are protected, cut already or have no value");
 }
 
-/// The first so many, lowest value, layer and index first.
+/// Keeps the first candidates in order of value, layer and index.
 void keepLowest(std::vector<Candidate>& candidates, std::size_t count) {
     const auto comesFirst = [](const Candidate& a, const Candidate& b) {
         if (a.value != b.value)
@@ -209,7 +209,7 @@ Matrix randomValues(const ModelSpec& spec, CutUnit unit, std::uint64_t seed) {
     Matrix values(spec.layers.size(), columnsOf(spec, unit));
     for (std::size_t layer = 0; layer < spec.layers.size(); ++layer)
         for (int index = 0; index < unitsIn(spec.layers[layer], unit); ++index)
-            // From the upper 53 bits: the standard leaves open how its own distributions use a generator.
+            // From the upper 53 bits: the standard does not fix how its distributions use a generator.
             values(layer, static_cast<std::size_t>(index)) = std::ldexp(static_cast<double>(random() >> 11U), -53);
     return values;
 }
@@ -232,7 +232,7 @@ CutUnit unitOf(const MetricInfo& metric) {
         return CutUnit::mlp;
     if (says("block") || metric.id == "sink_layer")
         return CutUnit::block;
-    throw UsageError("says nothing of one sublayer, so nothing is cut by it", std::string(metric.id));
+    throw UsageError("ranks no unit that can be cut", std::string(metric.id));
 }
 
 } // namespace secateur

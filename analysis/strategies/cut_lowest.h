@@ -1,45 +1,45 @@
 #pragma once
 
+#include "analysis/base/matrix.h"
 #include "analysis/masks/mask_algebra.h"
 #include "analysis/masks/mask_record.h"
-#include "analysis/base/matrix.h"
-#include "analysis/metrics/metric.h"
 #include "analysis/masks/protection.h"
+#include "analysis/metrics/metric.h"
 
 #include <cstddef>
 #include <cstdint>
 
 namespace secateur {
 
-/// What to cut by its values. Free of models, and quick enough to follow a slider.
+/// Which units to cut by their values. Needs no model, and is fast enough to follow a slider.
 struct CutOrder {
     CutUnit unit = CutUnit::head;
     bool highestFirst = false;
-    Budget budget; ///< units, or a share of all that the model has, protected and cut ones included, rounded down
-    bool perLayer = false; ///< so many, or such a share, in each layer that has any left to cut
+    Budget budget; ///< a share counts all units of the model, protected and cut ones too, and is rounded down
+    bool perLayer = false; ///< apply the budget to each layer that has a unit that can be cut
 };
 
-/// Cuts, on top of a mask, the units of lowest (or highest) value; of equal ones those of the lowest layer and index.
-/// Neither protected units nor those without a value (NaN) nor those cut already are chosen; only what is newly cut
-/// counts against the budget. Layers that share their weights are one: their value is the mean of theirs.
+/// Extends a mask by the units of lowest (or highest) value; of equal values the lowest layer, then the lowest index is
+/// cut first. Units that are protected, already cut or without a value (NaN) cannot be cut, and only new cuts count
+/// against the budget. Layers that share their weights count once, with the mean of their values.
 /// @param values rows = layers, columns = units of a layer; one column for sublayers and blocks
-/// @throws UsageError when the budget is no whole number of units, no share from 0 to 100 %, or more than there is to
-/// cut: names the largest that can be met. Error when the values or the mask are of another structure
+/// @throws UsageError when the budget is no whole number of units, no share from 0 to 100 %, or larger than possible
+/// (names the largest possible one). Error when the values or the mask have another structure
 PruningMask cutLowest(const ModelSpec& spec, const Matrix& values, const CutOrder& order, const Protection& protection,
                       const PruningMask& base);
 
-/// Everything whose value lies below a bound (or above, when the highest go first), the bound itself included.
+/// Extends a mask by all units with values up to a bound (from a bound on, when the highest are cut first), inclusive.
 PruningMask cutWithin(const ModelSpec& spec, const Matrix& values, const CutOrder& order, double bound,
                       const Protection& protection, const PruningMask& base);
 
-/// Units that one mask cuts and another does not, those of layers that share their weights once.
+/// Number of units that `after` cuts and `before` does not; layers that share their weights count once.
 std::size_t newlyCut(const ModelSpec& spec, CutUnit unit, const PruningMask& before, const PruningMask& after);
 
-/// Units that the model has, those of layers that share their weights once.
+/// Number of units of the model; layers that share their weights count once.
 std::size_t unitCount(const ModelSpec& spec, CutUnit unit);
 
-/// Values drawn evenly from [0, 1), the same for the same seed whatever the standard library: cutting the lowest of
-/// them cuts at random, and a larger budget cuts all that a smaller one does.
+/// Values drawn uniformly from [0, 1), the same for the same seed with any standard library. Cutting the lowest of them
+/// cuts at random, and a larger budget contains a smaller one.
 Matrix randomValues(const ModelSpec& spec, CutUnit unit, std::uint64_t seed);
 
 /// What a metric's values are cut as: heads, KV groups, neurons, or the sublayer that a layer's metric is named after.

@@ -1,12 +1,12 @@
 #include "analysis/strategies/gradient_change.h"
 
 #include "analysis/base/error.h"
+#include "analysis/base/usage_error.h"
 #include "analysis/metrics/forward_values.h"
 #include "analysis/metrics/gradient_scalars.h"
 #include "analysis/metrics/gradient_walk.h"
 #include "analysis/running/padded_batches.h"
 #include "analysis/running/runner_results.h"
-#include "analysis/base/usage_error.h"
 
 #include <ATen/ATen.h>
 
@@ -21,7 +21,7 @@ MetricRequest gnormOf(const std::string& scalarisation) {
     return parseMetricRequests("gnorm:scalarisation=" + scalarisation).front();
 }
 
-/// [hidden, columns] float64: times it, a row becomes the means of so many numbers at a time.
+/// [hidden, columns] float64: a row times this matrix gives the means of `width` numbers each.
 at::Tensor poolingOf(std::int64_t hidden, std::int64_t width) {
     const at::Tensor column = at::arange(hidden, at::kLong).floor_divide(width);
     const at::Tensor pooling = at::one_hot(column).to(at::kDouble);
@@ -63,7 +63,7 @@ private:
         return KeptUnits(layerOf(layer), m_run.plan.mask().layer(layer)).heads;
     }
 
-    /// The mean of a block of an outer product is the product of the means.
+    /// Uses that the mean of a block of an outer product is the product of the means.
     void add(const LayerBackward& pulled) {
         const auto& taps = pulled.gradients.taps;
         const auto query = taps.find(Tap::query);

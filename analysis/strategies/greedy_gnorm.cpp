@@ -1,12 +1,15 @@
 #include "analysis/strategies/greedy_gnorm.h"
 
-#include "analysis/strategies/cut_lowest.h"
 #include "analysis/base/error.h"
+#include "analysis/base/usage_error.h"
+#include "analysis/evaluation/pooled_distance.h"
+#include "analysis/metrics/gradient_scalars.h"
 #include "analysis/metrics/gradient_walk.h"
-#include "analysis/strategies/greedy_quality.h"
-#include "analysis/strategies/greedy_stop.h"
+#include "analysis/running/backward_trace.h"
+#include "analysis/running/padded_batches.h"
 #include "analysis/running/runner.h"
 #include "analysis/running/stream_cache.h"
+#include "analysis/strategies/cut_lowest.h"
 
 #include <ATen/ATen.h>
 
@@ -14,6 +17,8 @@
 
 #include <algorithm>
 #include <array>
+#include <charconv>
+#include <cmath>
 #include <optional>
 #include <utility>
 
@@ -21,17 +26,178 @@ namespace secateur {
 
 namespace {
 
-PruningMask baseOf(const ModelSpec& spec, const PruneRequest& request) {
-    return request.base.value_or(PruningMask(spec));
+/// Where a run stops.
+struct GreedyStop {
+    enum class At {
+        budget,
+        floor, ///< before the quality is more than `worse` below that of the base
+        knee,  ///< after the whole budget, with the mask of the curve's knee
+    };
+    At at = At::budget;
+    double worse = 0;
+};
+
+/// Reads "budget", "floor:X" or "knee".
+GreedyStop greedyStopOf(std::string_view option) {
+    using At = GreedyStop::At;
+    if (option == "budget")
+        return {At::budget, 0};
+    if (option == "knee")
+        return {At::knee, 0};
+    constexpr std::string_view floor = "floor:";
+    GreedyStop stop{At::floor, 0};
+    if (option.starts_with(floor)) {
+        const char* const end = option.data() + option.size();
+        const auto [last, failure] = std::from_chars(option.data() + floor.size(), end, stop.worse);
+        if (failure == std::errc() && last == end && stop.worse >= 0 && std::isfinite(stop.worse))
+            return stop;
+    }
+    throw UsageError(fmt::format("stop={} is none of budget, floor:X with a number from 0, and knee", option),
+                     "--strategy");
 }
 
-/// How many heads a budget comes to. @throws UsageError when it cannot be met
+/// Heads to cut in a step.
+int perStepOf(const StrategyRequest& request) {
+    const std::string text = request.option("per_step");
+    int heads = 0;
+    const auto [last, failure] = std::from_chars(text.data(), text.data() + text.size(), heads);
+    if (failure != std::errc() || last != text.data() + text.size() || heads < 1)
+        throw UsageError(fmt::format("per_step={} should be 1 or more", text), std::string(request.info->id));
+    return heads;
+}
+
+/// Quality of a model, from what a backward walk recorded.
+class GreedyQuality {
+public:
+    /// @param scalar whose values the walks record. All arguments must outlive it.
+    GreedyQuality(const Model& model, const PaddedBatches& batches, std::span<const int> labels,
+                  const GradientScalars& scalars, Scalarisation scalar);
+
+    std::string_view id() const;
+    /// Quality under a plan. The first call must come before the first cut: `agreement` and `pooled_distance` compare
+    /// with it.
+    double measure(const Plan& plan, const BackwardTrace& trace);
+    /// Loss of quality from one value to another; negative = better.
+    double worsening(double before, double after) const;
+
+private:
+    enum class Kind { loss, accuracy, agreement, distance };
+
+    double loss(const Plan& plan, const BackwardTrace& trace) const;
+    double share(const at::Tensor& logits);
+    double distance(const at::Tensor& pooled);
+    at::Tensor outputs(const Plan& plan, const BackwardTrace& trace) const;
+
+    const Model& m_model;
+    const PaddedBatches& m_batches;
+    const GradientScalars& m_scalars;
+    Scalarisation m_scalar;
+    Kind m_kind;
+    at::Tensor m_labels; ///< [texts] int64, in the order of the batches
+    at::Tensor m_before; ///< [texts, hidden] float64
+};
+
+GreedyQuality::GreedyQuality(const Model& model, const PaddedBatches& batches, std::span<const int> labels,
+                             const GradientScalars& scalars, Scalarisation scalar)
+    : m_model(model)
+    , m_batches(batches)
+    , m_scalars(scalars)
+    , m_scalar(scalar)
+    , m_kind(model.spec().family == Family::decoder ? Kind::loss
+             : givesPooledOutput(model)             ? Kind::distance
+             : labels.empty()                       ? Kind::agreement
+                                                    : Kind::accuracy) {
+    if (m_kind != Kind::accuracy)
+        return;
+    std::vector<std::int64_t> ordered;
+    for (const std::vector<std::size_t>& rows : batches.sequences)
+        for (const std::size_t sequence : rows)
+            ordered.push_back(labels[sequence]);
+    m_labels = at::tensor(ordered, at::kLong);
+}
+
+std::string_view GreedyQuality::id() const {
+    switch (m_kind) {
+    case Kind::loss:
+        return "loss_nats";
+    case Kind::accuracy:
+        return "acc";
+    case Kind::agreement:
+        return "agreement";
+    case Kind::distance:
+        return "pooled_distance";
+    }
+    return "";
+}
+
+double GreedyQuality::measure(const Plan& plan, const BackwardTrace& trace) {
+    switch (m_kind) {
+    case Kind::loss:
+        return loss(plan, trace);
+    case Kind::distance:
+        return distance(outputs(plan, trace));
+    default:
+        return share(outputs(plan, trace));
+    }
+}
+
+double GreedyQuality::worsening(double before, double after) const {
+    const bool isBetterLow = m_kind == Kind::loss || m_kind == Kind::distance;
+    return isBetterLow ? after - before : before - after;
+}
+
+/// Where the walk's own scalar is the loss, its values serve: no logits are computed twice.
+double GreedyQuality::loss(const Plan& plan, const BackwardTrace& trace) const {
+    double nats = 0;
+    double targets = 0;
+    for (std::size_t batch = 0; batch < m_batches.batches.size(); ++batch) {
+        const std::vector<std::size_t>& rows = m_batches.sequences[batch];
+        const std::vector<double>& values = trace.values[batch];
+        for (const std::size_t sequence : rows)
+            targets += m_scalars.targets(sequence);
+        if (m_scalar == Scalarisation::taskLoss && !values.empty()) {
+            for (std::size_t row = 0; row < rows.size(); ++row)
+                nats += values[row] * m_scalars.targets(rows[row]);
+            continue;
+        }
+        const BackwardScalar scalar = m_scalars.scalar({}, m_batches.batches[batch], rows);
+        const TokenLosses losses =
+            m_model.runner().losses(plan, trace.tops[batch], m_batches.batches[batch], scalar.targets);
+        for (const float one : losses.nats)
+            nats += one;
+    }
+    return nats / targets;
+}
+
+at::Tensor GreedyQuality::outputs(const Plan& plan, const BackwardTrace& trace) const {
+    std::vector<at::Tensor> all;
+    for (std::size_t batch = 0; batch < m_batches.batches.size(); ++batch)
+        all.push_back(
+            m_model.runner().lmHead(plan, trace.tops[batch], m_batches.batches[batch]).to(at::kCPU, at::kDouble));
+    return at::cat(all);
+}
+
+double GreedyQuality::share(const at::Tensor& logits) {
+    const at::Tensor answers = logits.argmax(1);
+    if (!m_labels.defined())
+        m_labels = answers;
+    return answers.eq(m_labels).to(at::kDouble).mean().item<double>();
+}
+
+double GreedyQuality::distance(const at::Tensor& pooled) {
+    if (!m_before.defined())
+        m_before = pooled;
+    const at::Tensor lengths = pooled.norm(2, 1) * m_before.norm(2, 1);
+    return (1 - (pooled * m_before).sum(1) / lengths).mean().item<double>();
+}
+
+/// Heads that a budget cuts. @throws UsageError when it cannot be met
 std::size_t headsOf(const ModelSpec& spec, const PruneRequest& request) {
     const PruningMask any = pruneBy(spec, request, randomValues(spec, CutUnit::head, 0));
-    return newlyCut(spec, CutUnit::head, baseOf(spec, request), any);
+    return newlyCut(spec, CutUnit::head, request.base.value_or(PruningMask(spec)), any);
 }
 
-/// Reports of one step, as those of a part of the work, with the step's number.
+/// Progress of one step as a part of the whole, with the number of the step in its text.
 Progress stepProgress(const Progress& all, std::size_t step, std::size_t steps) {
     const auto share = [&](std::size_t done) { return static_cast<double>(done) / static_cast<double>(steps + 1); };
     return Progress(
@@ -42,24 +208,24 @@ Progress stepProgress(const Progress& all, std::size_t step, std::size_t steps) 
 
 class GreedyCutting {
 public:
-    GreedyCutting(const Model& model, const PruneRequest& request, const GreedyRun& run)
-        : m_model(model)
-        , m_spec(model.spec())
-        , m_request(request)
-        , m_run(run)
-        , m_metric(*request.strategy.metric)
-        , m_base(baseOf(m_spec, request))
-        , m_protection(Protection::parse(request.protect, m_spec))
-        , m_stop(greedyStopOf(request.strategy.option("stop")))
-        , m_heads(headsOf(m_spec, request))
-        , m_perStep(static_cast<std::size_t>(perStepOf(request.strategy)))
-        , m_plan(model.runner().plan(m_base, run.type))
-        , m_scalars(model, run.sequences, run.labels)
-        , m_batches(batchesOf(model, batchRuleOf(m_metric), gradientRun()))
-        , m_quality(model, m_batches, run.labels, m_scalars, m_scalars.scalarisation(m_metric))
+    explicit GreedyCutting(const PruneContext& context)
+        : m_model(context.model)
+        , m_spec(context.model.spec())
+        , m_strategy(context.request.strategy)
+        , m_text(*context.inputs.text)
+        , m_metric(*m_strategy.metric)
+        , m_base(context.base)
+        , m_protection(context.protection)
+        , m_stop(greedyStopOf(m_strategy.option("stop")))
+        , m_heads(headsOf(m_spec, context.request))
+        , m_perStep(static_cast<std::size_t>(perStepOf(m_strategy)))
+        , m_plan(m_model.runner().plan(m_base, m_text.type))
+        , m_scalars(m_model, m_text.sequences, m_text.labels)
+        , m_batches(batchesOf(m_model, batchRuleOf(m_metric), gradientRun()))
+        , m_quality(m_model, m_batches, m_text.labels, m_scalars, m_scalars.scalarisation(m_metric))
         , m_trace(m_batches.batches.size()) {
         const std::int64_t bytes = m_batches.tokens() * m_spec.hidden * m_spec.layerCount() * 4;
-        m_trace.keepsStreams = bytes <= run.streamBytes;
+        m_trace.keepsStreams = bytes <= m_text.streamBytes;
     }
 
     PruneResult cut(const Progress& progress) {
@@ -86,27 +252,28 @@ public:
         if (m_stop.at == GreedyStop::At::knee)
             history.steps = static_cast<int>(kneeOf(cuts, worse));
         m_model.checkFiles();
-        return {maskOf(history), std::nullopt, std::move(history)};
+        PruningMask cut = maskOf(history);
+        return {.mask = std::move(cut), .history = std::move(history), .data = m_text.data};
     }
 
 private:
     GradientRun gradientRun() {
         return {.plan = *m_plan,
-                .sequences = m_run.sequences,
-                .labels = m_run.labels,
-                .batchTokens = m_run.batchTokens,
+                .sequences = m_text.sequences,
+                .labels = m_text.labels,
+                .batchTokens = m_text.batchTokens,
                 .memory = {.trace = &m_trace}};
     }
 
-    /// Takes the next mask: its plan shares the layers that stay as they are, and its walk begins where it differs.
+    /// Moves on to the next mask. Its plan shares the unchanged layers, and its walk begins at the first changed one.
     void take(const PruningMask& mask) {
         m_trace.firstLayer = m_trace.keepsStreams ? commonLayers(m_plan->mask(), mask) : 0;
         m_plan = m_model.runner().plan(mask, m_plan->type());
     }
 
-    /// @returns how good the model is under the plan @param again whether gradients are wanted besides
-    double measure(bool again, const Progress& progress) {
-        if (again) {
+    /// @returns the quality under the plan @param needsScores whether to measure the metric for a further step, too
+    double measure(bool needsScores, const Progress& progress) {
+        if (needsScores) {
             MetricResult found = std::move(measureGradient(m_model, gradientRun(), std::array{m_metric}, progress)[0]);
             if (!found.isWhole)
                 throw Cancelled();
@@ -120,7 +287,7 @@ private:
     }
 
     void cutStep(PruningMask& mask, std::size_t count, int step, std::vector<HistoricCut>& cuts) const {
-        const bool highestFirst = m_request.strategy.highestFirst();
+        const bool highestFirst = m_strategy.highestFirst();
         const CutOrder order{CutUnit::head, highestFirst, {static_cast<double>(count), false}, false};
         const PruningMask next = cutLowest(m_spec, m_scores, order, m_protection, mask);
         const auto begin = std::ssize(cuts);
@@ -151,11 +318,11 @@ private:
 
     const Model& m_model;
     const ModelSpec& m_spec;
-    const PruneRequest& m_request;
-    const GreedyRun& m_run;
+    const StrategyRequest& m_strategy;
+    const CalibrationText& m_text;
     const MetricRequest& m_metric;
-    PruningMask m_base;
-    Protection m_protection;
+    const PruningMask& m_base;
+    const Protection& m_protection;
     GreedyStop m_stop;
     std::size_t m_heads;
     std::size_t m_perStep;
@@ -169,16 +336,35 @@ private:
 
 } // namespace
 
+void checkGreedyOptions(const StrategyRequest& request) {
+    greedyStopOf(request.option("stop"));
+    perStepOf(request);
+}
+
 std::size_t greedySteps(const ModelSpec& spec, const PruneRequest& request) {
     const auto perStep = static_cast<std::size_t>(perStepOf(request.strategy));
     return (headsOf(spec, request) + perStep - 1) / perStep;
 }
 
-PruneResult pruneGreedily(const Model& model, const PruneRequest& request, const GreedyRun& run,
-                          const Progress& progress) {
-    if (run.sequences.empty())
+std::size_t kneeOf(std::span<const double> cuts, std::span<const double> worse) {
+    if (worse.empty() || !(worse.back() > 0))
+        return worse.size();
+    std::size_t knee = 0;
+    double farthest = 0;
+    for (std::size_t i = 0; i < worse.size(); ++i) {
+        const double below = cuts[i] / cuts.back() - worse[i] / worse.back();
+        if (below > farthest) {
+            farthest = below;
+            knee = i + 1;
+        }
+    }
+    return knee;
+}
+
+PruneResult runGreedily(const PruneContext& context) {
+    if (context.inputs.text->sequences.empty())
         throw Error("There is no sequence to measure a model on");
-    return GreedyCutting(model, request, run).cut(progress);
+    return GreedyCutting(context).cut(context.progress);
 }
 
 } // namespace secateur

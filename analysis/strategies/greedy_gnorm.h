@@ -1,35 +1,32 @@
 #pragma once
 
-#include "analysis/running/backward_walk.h"
-#include "analysis/model/model.h"
 #include "analysis/strategies/prune.h"
-#include "analysis/text/sequences.h"
 
-#include <cstdint>
+#include <cstddef>
 #include <span>
 
 namespace secateur {
 
-/// What a strategy that measures again after each step measures on.
-struct GreedyRun {
-    std::span<const TokenSequence> sequences;
-    std::span<const int> labels = {};     ///< as GradientRun
-    std::int64_t batchTokens = 4096;      ///< as GradientRun
-    std::int64_t streamBytes = 1LL << 30; ///< most that streams may take from step to step; if more, all layers run
-    ComputeType type = ComputeType::automatic;
-};
+/// Greedy-Gnorm and its inverse (resources/manual/strategies.md, Greedy-Gnorm): measures the gradient norm of all kept
+/// heads under the mask so far, cuts `per_step` heads from one end of that ranking, records the quality of the model on
+/// the same text, and repeats until `stop` is reached. Of equal heads the first is cut; a head without gradient ranks
+/// lowest. Residual streams below the first changed layer are reused from step to step; this changes no number.
+/// @returns the mask with its history
+/// @throws UsageError as cutLowest(), before anything is measured, and as measureGradient(); Error when the text has no
+/// sequence; Cancelled, without a result
+PruneResult runGreedily(const PruneContext& context);
 
-/// Into how many steps a budget falls. @throws UsageError as pruneGreedily()
+/// Steps that a budget takes. @throws UsageError as cutLowest()
 std::size_t greedySteps(const ModelSpec& spec, const PruneRequest& request);
 
-/// Greedy-Gnorm and its inverse (methods.md 4.2): measures the gradient norms of all heads that the mask so far leaves,
-/// cuts the lowest of them (inverse: the highest), as many as go in a step, and again, until stop= is reached. Of equal
-/// ones the first; a head without gradient is the lowest. Heads of layers that share their weights go everywhere at
-/// once. After each step it records how good the model still is on the same texts (GreedyQuality).
-/// Steps reuse the streams below the layer that they change: numbers are those of running all layers.
-/// @returns the mask with its history @throws UsageError as cutLowest and Protection::parse, before anything is
-/// measured where that can be told, and as measureGradient(); Error; Cancelled: then there is nothing
-PruneResult pruneGreedily(const Model& model, const PruneRequest& request, const GreedyRun& run,
-                          const Progress& progress);
+/// Checks `stop` and `per_step`. @throws UsageError
+void checkGreedyOptions(const StrategyRequest& request);
+
+/// The number of steps after which a curve from (0, 0) lies farthest below its chord, with both axes scaled to 1 at the
+/// end. All steps where the end is no worse than the beginning; 0 where the curve is never below its chord; of equal
+/// distances the first.
+/// @param cuts heads cut in all, after each step
+/// @param worse loss of quality since the beginning, after each step; positive = worse
+std::size_t kneeOf(std::span<const double> cuts, std::span<const double> worse);
 
 } // namespace secateur

@@ -1,9 +1,9 @@
 #include "analysis/strategies/head_filter_rule.h"
 
-#include "analysis/strategies/cut_lowest.h"
 #include "analysis/base/statistics.h"
 #include "analysis/base/text.h"
 #include "analysis/base/usage_error.h"
+#include "analysis/strategies/cut_lowest.h"
 
 #include <fmt/core.h>
 
@@ -26,7 +26,7 @@ std::string lower(std::string text) {
     return text;
 }
 
-/// Relations and "%" are words of their own, with or without spaces around them.
+/// Splits into words. Relations and "%" are separate words, with or without spaces around them.
 std::vector<std::string> wordsOf(std::string_view text) {
     std::vector<std::string> words{""};
     const auto isRelation = [](char c) { return c == '<' || c == '>'; };
@@ -71,7 +71,7 @@ MetricRequest metricOf(const std::string& word) {
     const std::string id = word == "pattern" ? "attention_pattern" : word;
     const MetricInfo* info = findMetric(parseRequest(id).id);
     if (!info)
-        throw UsageError("is no metric, nor one of layer, head, cut and protected", word);
+        throw UsageError("is neither a metric nor layer, head, cut or protected", word);
     if (info->scope == Scope::neuron)
         throw UsageError("has one value per neuron and none per head", word);
     return parseMetricRequests(id).front();
@@ -88,7 +88,7 @@ std::size_t classNumber(const MetricInfo& info, const std::string& name) {
     return static_cast<std::size_t>(found - info.classes.begin());
 }
 
-/// Cell of a result behind a head.
+/// Column of a result for a head.
 std::size_t columnOf(Scope scope, const LayerSpec& layer, int head) {
     return scope == Scope::layer ? 0 : static_cast<std::size_t>(scope == Scope::kvGroup ? layer.kvGroup(head) : head);
 }
@@ -232,7 +232,7 @@ void HeadRule::apply(const Condition& condition, const HeadFacts& facts, Passing
     const std::vector<int> order =
         condition.kind == Kind::end ? ranks(result->values.values(), !condition.isHighest) : std::vector<int>();
     const auto ranked = static_cast<double>(std::ranges::count_if(order, [](int rank) { return rank > 0; }));
-    constexpr double slack = 1e-9; // a share that is meant to be whole need not lose one to rounding
+    constexpr double slack = 1e-9; // keeps a share of a whole number of heads from losing one to rounding
     const double count =
         condition.isPercentage ? std::floor(condition.number * ranked / 100 + slack) : condition.number;
     const auto meets = [&](HeadId head, std::size_t cell, double value) {

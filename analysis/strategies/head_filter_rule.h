@@ -11,10 +11,10 @@
 
 namespace secateur {
 
-/// Of each layer, which heads pass a filter: [layers][heads].
+/// Heads that pass a filter: [layers][heads].
 using PassingHeads = std::vector<std::vector<bool>>;
 
-/// What a filter of heads asks.
+/// What conditions on heads are tested on.
 struct HeadFacts {
     const ModelSpec& spec;
     std::function<const MetricResult*(const std::string& resultId)> result; ///< null = not measured
@@ -22,15 +22,15 @@ struct HeadFacts {
     std::function<bool(HeadId)> isProtected;
 };
 
-/// Conditions on heads, all of which a head has to meet, as a person writes them: "layer 3-12, sink_head > 0.5, not
-/// cut". By comma or "and":
+/// Conditions on heads, as a person writes them: "layer 3-12, sink_head > 0.5, not cut". A head passes when it meets all
+/// of them. They are separated by comma or "and":
 ///   layer 3, layer 3-12, head 0-3
 ///   METRIC < NUMBER, and with <=, > and >=
-///   METRIC lowest 10 %, METRIC highest 20: among all of the model
+///   METRIC lowest 10 %, METRIC highest 20: among all heads of the model
 ///   METRIC is CLASS, METRIC is not CLASS, pattern is CLASS (of attention_pattern)
 ///   cut, protected
-/// each of them after "not" for its opposite. A metric is a result id; of one with values per layer or KV group, a
-/// head has that of its own. A head without a value meets no condition on it, nor the opposite.
+/// "not" in front negates a condition. METRIC is a result id; of a metric with a value per layer or KV group, a head has
+/// the value of its own. A head without a value meets neither a condition on it nor the negation.
 class HeadRule {
 public:
     /// Lets every head pass.
@@ -39,7 +39,7 @@ public:
     explicit HeadRule(std::string_view text);
 
     bool empty() const { return m_conditions.empty(); }
-    /// Result ids that the conditions are about.
+    /// Result ids in the conditions.
     std::vector<std::string> metrics() const;
     bool asksForMask() const;
     /// @throws Error when a metric is not measured
@@ -67,8 +67,8 @@ private:
     std::vector<Condition> m_conditions;
 };
 
-/// A result without the values of cells that a filter leaves out: of heads, those that fail; of KV groups, attentions
-/// and blocks, those that hold one that fails; of MLPs and neurons, those of layers in which none passes.
+/// A result without the values of cells that a filter leaves out: heads that fail; KV groups, attention sublayers and
+/// blocks with a head that fails; MLPs and neurons of layers in which no head passes.
 MetricResult resultOfPassing(MetricResult result, const ModelSpec& spec, const PassingHeads& heads);
 
 } // namespace secateur

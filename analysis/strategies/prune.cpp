@@ -1,13 +1,14 @@
 #include "analysis/strategies/prune.h"
 
-#include "analysis/strategies/cut_lowest.h"
 #include "analysis/base/error.h"
-#include "analysis/metrics/measure.h"
 #include "analysis/base/text.h"
+#include "analysis/metrics/measure.h"
+#include "analysis/strategies/cut_lowest.h"
 
 #include <fmt/core.h>
 
 #include <array>
+#include <utility>
 
 namespace secateur {
 
@@ -18,38 +19,49 @@ PruningMask pruneBy(const ModelSpec& spec, const PruneRequest& request, const Ma
                      request.base.value_or(PruningMask(spec)));
 }
 
-PruneResult prune(const Model& model, const PruneRequest& request, const Progress& progress,
-                  const MeasureDoor& measureOn) {
-    const ModelSpec& spec = model.spec();
-    const CutUnit unit = request.strategy.unit();
-    if (request.strategy.info->measuresAgain)
-        throw Error("measures again after each cut, and has to be given a text",
-                    std::string(request.strategy.info->id));
-    PruneResult result;
-    // What cannot be met whatever the values is refused before they are measured.
-    result.mask = pruneBy(spec, request, randomValues(spec, unit, request.seed));
-    if (request.strategy.info->isRandom)
-        return result;
-    const MetricRequest& metric = *request.strategy.metric;
-    result.metric =
-        measureOn ? measureOn(model, metric, progress) : measure(model, std::array{metric}, progress).front();
-    result.mask = pruneBy(spec, request, result.metric->values);
-    return result;
+PruningMask PruneContext::cutBy(const Matrix& values) const {
+    return pruneBy(model.spec(), request, values);
 }
 
-StrategyRequest byMetric(const MetricRequest& metric, bool highestFirst, bool perLayer) {
-    StrategyRequest request = parseStrategyRequest(fmt::format("by_metric:metric={}", metric.info->id));
-    request.metric = metric;
-    if (perLayer)
-        request.options["per_layer"] = "true";
-    if (highestFirst != request.highestFirst())
-        request.options["reversed"] = "true";
-    return request;
+void PruneContext::checkBudget() const {
+    cutBy(randomValues(model.spec(), request.strategy.unit(), request.seed));
+}
+
+MetricResult PruneContext::measureMetric() const {
+    const MetricRequest& metric = *request.strategy.metric;
+    return inputs.measure ? inputs.measure(metric, progress) : measure(model, std::array{metric}, progress).front();
+}
+
+PruneResult runRandom(const PruneContext& context) {
+    return {.mask = context.cutBy(
+                randomValues(context.model.spec(), context.request.strategy.unit(), context.request.seed))};
+}
+
+PruneResult runRanking(const PruneContext& context) {
+    context.checkBudget(); // measuring may take long
+    MetricResult metric = context.measureMetric();
+    PruningMask mask = context.cutBy(metric.values);
+    return {.mask = std::move(mask), .metric = std::move(metric)};
+}
+
+PruneResult prune(const Model& model, const PruneRequest& request, const PruneInputs& inputs,
+                  const Progress& progress) {
+    const StrategyInfo& strategy = *request.strategy.info;
+    if (strategy.steps && !inputs.text)
+        throw Error("needs a calibration text", std::string(strategy.id));
+    const ModelSpec& spec = model.spec();
+    return strategy.run({model, request, inputs, request.base.value_or(PruningMask(spec)),
+                         Protection::parse(request.protect, spec), progress});
+}
+
+double calibrationPasses(const ModelSpec& spec, const PruneRequest& request) {
+    const StrategyInfo& strategy = *request.strategy.info;
+    return strategy.steps ? strategy.passesPerStep * static_cast<double>(strategy.steps(spec, request)) : 0;
 }
 
 namespace {
 
-/// What a history's measure is called, and its unit.
+/// Name of a history's measure, and its unit.
 std::pair<std::string, std::string> wordsFor(const std::string& measure) {
     if (measure == "loss_nats")
         return {"loss", " nats/token"};
@@ -88,7 +100,7 @@ MaskProvenance provenanceOf(const PruneRequest& request, const std::string& base
     if (request.base && !request.base->keepsAll())
         provenance.options.emplace("base", base);
     provenance.budget = request.budget;
-    if (request.strategy.info->isRandom)
+    if (request.strategy.info->needsSeed)
         provenance.seed = static_cast<std::int64_t>(request.seed);
     provenance.created = utcNow();
     provenance.secateur = SECATEUR_VERSION;

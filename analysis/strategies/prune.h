@@ -1,57 +1,99 @@
 #pragma once
 
-#include "analysis/model/model.h"
+#include "analysis/base/matrix.h"
 #include "analysis/base/progress.h"
+#include "analysis/masks/protection.h"
+#include "analysis/model/model.h"
+#include "analysis/running/plan.h"
 #include "analysis/strategies/strategy.h"
+#include "analysis/text/sequences.h"
 
 #include <cstdint>
 #include <functional>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
 namespace secateur {
 
-/// What a strategy is asked for.
+/// What a person asks of a strategy.
 struct PruneRequest {
     StrategyRequest strategy;
     Budget budget;
     std::string protect = "none";    ///< as Protection::parse reads it
-    std::uint64_t seed = 0;          ///< of random strategies
-    std::optional<PruningMask> base; ///< to cut further; none = the whole model
+    std::uint64_t seed = 0;          ///< of strategies that need one
+    std::optional<PruningMask> base; ///< mask to extend; absent = the dense model
 };
 
 struct PruneResult {
     PruningMask mask;
-    std::optional<MetricResult> metric;    ///< that a ranking strategy measured, on the whole model whatever the base
-    std::optional<PruneHistory> history{}; ///< of a strategy that measures again after each step
-    std::optional<MeasuredData> data{};    ///< what that one measured on
-    std::vector<std::string> warnings{};
+    std::optional<MetricResult> metric = {};  ///< that a ranking strategy measured, on the dense model whatever the base
+    std::optional<PruneHistory> history = {}; ///< of a strategy that cuts in steps
+    std::optional<MeasuredData> data = {};    ///< that such a strategy measured on
+    std::vector<std::string> warnings = {};
 };
 
-/// Measures the metric of a strategy.
-using MeasureDoor = std::function<MetricResult(const Model&, const MetricRequest&, const Progress&)>;
+/// Measures a metric on the dense model.
+using MeasureMetric = std::function<MetricResult(const MetricRequest& metric, const Progress& progress)>;
+
+/// The text that a strategy measures on while it cuts.
+struct CalibrationText {
+    std::span<const TokenSequence> sequences;
+    std::span<const int> labels = {};     ///< as GradientRun
+    std::int64_t batchTokens = 4096;      ///< as GradientRun
+    std::int64_t streamBytes = 1LL << 30; ///< of residual streams kept from step to step; if they need more, none is
+    ComputeType type = ComputeType::automatic;
+    std::optional<MeasuredData> data = {}; ///< for the mask's provenance
+};
+
+/// What strategies get from their caller besides the model.
+struct PruneInputs {
+    MeasureMetric measure = {};               ///< absent: metrics of weights alone can be measured
+    std::optional<CalibrationText> text = {}; ///< of strategies with StrategyInfo::steps
+};
+
+/// What StrategyInfo::run() works on.
+struct PruneContext {
+    const Model& model;
+    const PruneRequest& request;
+    const PruneInputs& inputs;
+    PruningMask base; ///< mask to extend
+    Protection protection;
+    const Progress& progress;
+
+    /// The base with the units of lowest (or highest) value cut, as many as the budget says. @throws as cutLowest()
+    PruningMask cutBy(const Matrix& values) const;
+    /// @throws as cutLowest(), if the budget cannot be met whatever the values
+    void checkBudget() const;
+    /// Values of the metric that the request ranks by, measured on the dense model. @throws as measure()
+    MetricResult measureMetric() const;
+};
+
+/// Cuts units drawn uniformly at random.
+PruneResult runRandom(const PruneContext& context);
+/// Measures the metric of the request on the dense model and cuts one end of its ranking.
+PruneResult runRanking(const PruneContext& context);
 
 /// Runs a strategy to a mask. The same request gives the same mask.
-/// @param measureOn for metrics that need a text; without it, they are an Error
-/// @throws UsageError as cutLowest and Protection::parse, before anything is measured where that can be told; Error,
-/// also for strategies that measure again after each step (pruneGreedily); Cancelled
-PruneResult prune(const Model& model, const PruneRequest& request, const Progress& progress,
-                  const MeasureDoor& measureOn = {});
+/// @throws UsageError as cutLowest() and Protection::parse(), before anything is measured where possible; Error when an
+/// input is missing or measuring fails; Cancelled
+PruneResult prune(const Model& model, const PruneRequest& request, const PruneInputs& inputs, const Progress& progress);
 
-/// The same from values that are there already, of the metric that the request names. @throws as cutLowest
+/// The mask of a ranking strategy from known values of its metric. @throws as cutLowest()
 PruningMask pruneBy(const ModelSpec& spec, const PruneRequest& request, const Matrix& values);
 
-/// What by_metric is asked for, to cut by a metric from whichever end. @throws UsageError as parseStrategyRequest()
-StrategyRequest byMetric(const MetricRequest& metric, bool highestFirst, bool perLayer);
+/// Passes through the model that a strategy makes over its calibration text; 0 where it needs none.
+/// @throws UsageError when the budget cannot be met
+double calibrationPasses(const ModelSpec& spec, const PruneRequest& request);
 
-/// "50 heads in 50 steps: loss 2.31 -> 2.35 nats/token", of what the mask holds, and to where more was measured.
+/// "50 heads in 50 steps: loss 2.31 -> 2.35 nats/token", of the steps that the mask holds, then of those behind them.
 std::string sentence(const PruneHistory& history);
 
-/// For the mask's record: strategy, options (what is protected among them), budget, seed, time and version.
-/// @param base what the mask that was cut further is called, where it cuts anything: its file, or its name
+/// For the mask's record: strategy, options (`protect` among them), budget, seed, time and version.
+/// @param base name or file of the mask that was extended; recorded where that mask cuts anything
 MaskProvenance provenanceOf(const PruneRequest& request, const std::string& base);
-/// The same with what came of it: the text, and the history.
+/// The same with the text and the history of the result.
 MaskProvenance provenanceOf(const PruneRequest& request, const std::string& base, const PruneResult& result);
 
 } // namespace secateur

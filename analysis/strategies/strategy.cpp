@@ -1,11 +1,12 @@
 #include "analysis/strategies/strategy.h"
 
-#include "analysis/strategies/cut_lowest.h"
-#include "analysis/metrics/forward_metrics.h"
-#include "analysis/metrics/gradient_metrics.h"
-#include "analysis/strategies/greedy_stop.h"
 #include "analysis/base/text.h"
 #include "analysis/base/usage_error.h"
+#include "analysis/metrics/forward_metrics.h"
+#include "analysis/metrics/gradient_metrics.h"
+#include "analysis/strategies/cut_lowest.h"
+#include "analysis/strategies/greedy_gnorm.h"
+#include "analysis/strategies/prune.h"
 
 #include <fmt/format.h>
 
@@ -19,127 +20,108 @@ namespace secateur {
 
 namespace {
 
-constexpr OptionInfo perLayer{"per_layer", "bool", "false",
-                              "the budget is for each layer by itself; where nothing can be cut, nothing is"};
-constexpr OptionInfo reversed{"reversed", "bool", "false",
-                              "cut the other end first: a ranking that means something does much worse so"};
-constexpr OptionInfo metric{"metric", "text", "", "id of the metric to rank by; further options go to it"};
+constexpr OptionInfo perLayer{
+    "per_layer", "bool", "false",
+    "apply the budget to each layer by itself; layers in which nothing can be cut are skipped"};
+constexpr OptionInfo reversed{"reversed", "bool", "false", "prune from the other end of the ranking (coherence check)"};
+constexpr OptionInfo metric{"metric", "text", "", "id of the metric to rank by; further options go to the metric"};
 
-constexpr OptionInfo perStep{"per_step", "integer", "1", "heads that it cuts before it measures again"};
-constexpr OptionInfo stop{
-    "stop", "text", "budget",
-    "where it ends, at the budget at the latest: budget; floor:X = before it is more than X worse "
-    "than without its cuts, in accuracy or nats a token; knee = where the curve bends most"};
+constexpr OptionInfo perStep{"per_step", "integer", "1", "heads to cut before the metric is measured again"};
+constexpr OptionInfo stop{"stop", "text", "budget",
+                          "where to stop, at the budget at the latest: budget; floor:X = before the model is more than "
+                          "X worse than without these cuts, in accuracy or nats/token; knee = where the curve of the "
+                          "quality lies farthest below its chord"};
 
 constexpr std::array randomOptions{perLayer};
 constexpr std::array chosenMetricOptions{metric, perLayer, reversed};
-constexpr std::array rankingOwnOptions{perLayer, reversed};
+constexpr std::array rankingOptions{perLayer, reversed};
 constexpr std::array greedyOptions{perStep, reversed, stop};
 
-/// Own options of a strategy that ranks by one metric, and that metric's.
-const std::vector<OptionInfo>& rankingOptions(std::string_view metricId, std::span<const OptionInfo> strategys) {
-    static std::map<std::string, std::vector<OptionInfo>, std::less<>> known;
-    auto found = known.find(metricId);
-    if (found == known.end()) {
-        std::vector<OptionInfo> options(strategys.begin(), strategys.end());
-        const auto own = findMetric(metricId)->options;
-        options.insert(options.end(), own.begin(), own.end());
-        found = known.emplace(metricId, std::move(options)).first;
-    }
-    return found->second;
+constexpr double passesPerGreedyStep = 3.5; ///< half of a forward pass, on average, and a backward pass
+
+constexpr StrategyInfo randomStrategy(std::string_view id, std::string_view summary, std::string_view removes,
+                                      std::string_view budget, CutUnit unit) {
+    return {.id = id,
+            .summary = summary,
+            .removes = removes,
+            .budget = budget,
+            .source = "baseline",
+            .run = runRandom,
+            .options = randomOptions,
+            .unit = unit,
+            .needsSeed = true};
 }
 
-std::vector<StrategyInfo> makeStrategies() {
-    std::vector<StrategyInfo> table{
-        {"gate_norm",
-         "Attention sublayers whose queries and keys multiply to the smallest matrix",
-         "attention sublayers",
-         "attention sublayers; per cent of all in the model",
-         "Gate-Norm paper; methods.md 1.1",
-         rankingOptions("gate_norm", rankingOwnOptions),
-         false,
-         {},
-         "gate_norm"},
-        {"gnorm_greedy",
-         "The head whose gradients are smallest, one after the other: measured again after each",
-         "heads",
-         "heads; per cent of all in the model",
-         "Greedy-Gnorm paper; methods.md 4.2",
-         rankingOptions("gnorm", greedyOptions),
-         false,
-         {},
-         "gnorm",
-         true},
-        {"gnorm_inverse",
-         "The head whose gradients are largest, one after the other: what gnorm_greedy is held against",
-         "heads",
-         "heads; per cent of all in the model",
-         "Greedy-Gnorm paper; methods.md 4.2",
-         rankingOptions("gnorm", greedyOptions),
-         false,
-         {},
-         "gnorm",
-         true,
-         true},
-    };
-    struct Random {
-        std::string_view id, summary, removes, budget;
-        CutUnit unit;
-    };
-    for (const Random& row : {
-             Random{"random_head", "Heads drawn evenly", "heads", "heads; per cent of all in the model", CutUnit::head},
-             Random{"random_neuron", "MLP neurons drawn evenly", "neurons", "neurons; per cent of all in the model",
-                    CutUnit::neuron},
-             Random{"random_attention", "Attention sublayers drawn evenly", "attention sublayers",
-                    "attention sublayers; per cent of all in the model", CutUnit::attention},
-             Random{"random_mlp", "MLPs drawn evenly", "MLPs", "MLPs; per cent of all in the model", CutUnit::mlp},
-             Random{"random_block", "Blocks drawn evenly", "blocks", "blocks; per cent of all in the model",
-                    CutUnit::block},
-         })
-        table.push_back({row.id, row.summary, row.removes, row.budget, "baseline", randomOptions, true, row.unit, {}});
-    table.push_back({"by_metric",
-                     "Whatever a metric is of, from the end that it says to cut first",
-                     "heads, KV groups, neurons, attention sublayers, MLPs or blocks, as the metric is of",
-                     "units of that kind; per cent of all in the model",
-                     "any metric of `list metrics`",
-                     chosenMetricOptions,
-                     false,
-                     {},
-                     {}});
-    return table;
+constexpr StrategyInfo greedyStrategy(std::string_view id, std::string_view summary, CutEnd end) {
+    return {.id = id,
+            .summary = summary,
+            .removes = "heads",
+            .budget = "heads; per cent of all in the model",
+            .source = "Greedy-Gnorm paper",
+            .run = runGreedily,
+            .end = end,
+            .options = greedyOptions,
+            .metric = "gnorm",
+            .passesPerStep = passesPerGreedyStep,
+            .steps = greedySteps,
+            .check = checkGreedyOptions};
 }
 
-/// All that a request may set, in the order that a refusal lists it.
-std::vector<OptionInfo> knownOptions(const StrategyInfo& info, const MetricInfo* chosen) {
-    std::vector<OptionInfo> known(info.options.begin(), info.options.end());
-    if (chosen && info.metric.empty())
-        known.insert(known.end(), chosen->options.begin(), chosen->options.end());
-    return known;
-}
+constexpr std::array strategies{
+    StrategyInfo{.id = "gate_norm",
+                 .summary = "Attention sublayers with the smallest gate-norm, the norm of W_qᵀ W_k",
+                 .removes = "attention sublayers",
+                 .budget = "attention sublayers; per cent of all in the model",
+                 .source = "Gate-Norm paper",
+                 .run = runRanking,
+                 .end = CutEnd::ofMetric,
+                 .options = rankingOptions,
+                 .metric = "gate_norm"},
+    greedyStrategy("gnorm_greedy", "Heads with the smallest gradient norm, measured again after each step",
+                   CutEnd::lowest),
+    greedyStrategy("gnorm_inverse",
+                   "Heads with the largest gradient norm, measured again after each step: the control for gnorm_greedy",
+                   CutEnd::highest),
+    randomStrategy("random_head", "Heads drawn uniformly at random", "heads", "heads; per cent of all in the model",
+                   CutUnit::head),
+    randomStrategy("random_neuron", "MLP neurons drawn uniformly at random", "neurons",
+                   "neurons; per cent of all in the model", CutUnit::neuron),
+    randomStrategy("random_attention", "Attention sublayers drawn uniformly at random", "attention sublayers",
+                   "attention sublayers; per cent of all in the model", CutUnit::attention),
+    randomStrategy("random_mlp", "MLP sublayers drawn uniformly at random", "MLPs",
+                   "MLPs; per cent of all in the model", CutUnit::mlp),
+    randomStrategy("random_block", "Blocks drawn uniformly at random", "blocks", "blocks; per cent of all in the model",
+                   CutUnit::block),
+    StrategyInfo{.id = "by_metric",
+                 .summary = "Units with the lowest or the highest values of a metric, as its pruning direction says",
+                 .removes = "the units that the metric ranks: heads, KV groups, neurons, attention sublayers, MLPs or "
+                            "blocks",
+                 .budget = "units of that kind; per cent of all in the model",
+                 .source = "any metric of `list metrics`",
+                 .run = runRanking,
+                 .end = CutEnd::ofMetric,
+                 .options = chosenMetricOptions,
+                 .needsMetricOption = true},
+};
 
 /// The metric that a strategy is to rank by; nullptr where it needs none.
 const MetricInfo* metricOf(const StrategyInfo& info, const ParsedRequest& parsed) {
-    if (info.isRandom)
-        return nullptr;
-    if (!info.metric.empty())
+    if (!info.needsMetricOption)
         return findMetric(info.metric);
     const auto named = parsed.options.find("metric");
     if (named == parsed.options.end())
         throw UsageError("needs metric=ID, one of `list metrics`", parsed.id);
     const MetricRequest request = parseMetricRequests(named->second).front();
     if (request.info->id != named->second)
-        throw UsageError(fmt::format("metric={} is a group, but it ranks by one metric", named->second), parsed.id);
+        throw UsageError(fmt::format("metric={} is a group of metrics; name one metric", named->second), parsed.id);
     if (request.info->pruneFirst == PruneFirst::neither)
-        throw UsageError(fmt::format("metric={} says not which end to cut first", named->second), parsed.id);
+        throw UsageError(fmt::format("metric={} has no pruning direction", named->second), parsed.id);
     unitOf(*request.info);
     return request.info;
 }
 
 bool isOwn(const StrategyInfo& info, const std::string& option) {
-    const auto own = info.isRandom        ? std::span<const OptionInfo>(randomOptions)
-                     : info.measuresAgain ? std::span<const OptionInfo>(greedyOptions)
-                                          : std::span<const OptionInfo>(chosenMetricOptions);
-    return std::ranges::any_of(own, [&](const OptionInfo& known) { return known.name == option; });
+    return std::ranges::find(info.options, option, &OptionInfo::name) != info.options.end();
 }
 
 /// What types alone do not say of the options.
@@ -148,23 +130,80 @@ void checkValues(const StrategyRequest& request) {
         checkForwardOptions(*request.metric);
     if (request.metric && request.metric->info->needs == Needs::gradient)
         checkGradientOptions(*request.metric);
-    if (!request.info->measuresAgain)
-        return;
-    greedyStopOf(request.option("stop"));
-    perStepOf(request);
+    if (request.info->check)
+        request.info->check(request);
+}
+
+std::string direction(CutEnd end) {
+    switch (end) {
+    case CutEnd::none:
+        return "";
+    case CutEnd::lowest:
+        return "low";
+    case CutEnd::highest:
+        return "high";
+    case CutEnd::ofMetric:
+        break;
+    }
+    return "of the metric";
+}
+
+/// A line of the manual's table.
+std::string tableRow(const StrategyInfo& strategy) {
+    const MetricInfo* const ranked = findMetric(strategy.metric);
+    std::vector<std::string> options;
+    for (const OptionInfo& option : strategy.options)
+        options.push_back(fmt::format("`{}={}`", option.name, option.defaultValue));
+    if (ranked)
+        options.push_back(fmt::format("those of `{}`", ranked->id));
+    else if (strategy.needsMetricOption)
+        options.emplace_back("those of the metric");
+    const std::string needs = ranked                       ? std::string(name(ranked->needs))
+                              : strategy.needsMetricOption ? "as the metric"
+                                                           : "";
+    const std::string end =
+        ranked && strategy.end == CutEnd::ofMetric ? std::string(name(ranked->pruneFirst)) : direction(strategy.end);
+    std::string row = "|";
+    for (const std::string& cell :
+         {fmt::format("`{}`", strategy.id), std::string(strategy.summary), std::string(strategy.removes),
+          std::string(strategy.budget), end, needs, join(options, ", ")})
+        row += cell.empty() ? " |" : fmt::format(" {} |", cell);
+    return row + "\n";
 }
 
 } // namespace
 
 std::span<const StrategyInfo> allStrategies() {
-    static const std::vector<StrategyInfo> strategies = makeStrategies();
     return strategies;
 }
 
-const StrategyInfo* findStrategy(std::string_view id) {
-    const auto strategies = allStrategies();
-    const auto found = std::ranges::find(strategies, id, &StrategyInfo::id);
-    return found == strategies.end() ? nullptr : &*found;
+const StrategyInfo* findStrategy(std::string_view id, std::span<const StrategyInfo> table) {
+    const auto found = std::ranges::find(table, id, &StrategyInfo::id);
+    return found == table.end() ? nullptr : &*found;
+}
+
+const StrategyInfo* stepwiseStrategy(std::string_view metricId, bool highestFirst,
+                                     std::span<const StrategyInfo> table) {
+    const CutEnd end = highestFirst ? CutEnd::highest : CutEnd::lowest;
+    const auto found = std::ranges::find_if(table, [&](const StrategyInfo& strategy) {
+        return strategy.steps && strategy.metric == metricId && strategy.end == end;
+    });
+    return found == table.end() ? nullptr : &*found;
+}
+
+std::vector<OptionInfo> allOptions(const StrategyInfo& strategy) {
+    std::vector<OptionInfo> all(strategy.options.begin(), strategy.options.end());
+    if (const MetricInfo* const ranked = findMetric(strategy.metric))
+        all.insert(all.end(), ranked->options.begin(), ranked->options.end());
+    return all;
+}
+
+std::string strategyTable(std::span<const StrategyInfo> table) {
+    std::string text = "| id | summary | removes | budget counts | direction | needs | options |\n"
+                       "| --- | --- | --- | --- | --- | --- | --- |\n";
+    for (const StrategyInfo& strategy : table)
+        text += tableRow(strategy);
+    return text;
 }
 
 std::map<std::string, std::string> StrategyRequest::allOptions() const {
@@ -190,27 +229,41 @@ CutUnit StrategyRequest::unit() const {
 }
 
 bool StrategyRequest::highestFirst() const {
-    const bool own = metric && metric->info->pruneFirst == PruneFirst::high;
-    return (own != info->isInverse) != flag("reversed");
+    const bool ofMetric = metric && metric->info->pruneFirst == PruneFirst::high;
+    const bool own = info->end == CutEnd::ofMetric ? ofMetric : info->end == CutEnd::highest;
+    return own != flag("reversed");
 }
 
-StrategyRequest parseStrategyRequest(std::string_view text) {
+StrategyRequest parseStrategyRequest(std::string_view text, std::span<const StrategyInfo> table) {
     ParsedRequest parsed = parseRequest(text);
-    const StrategyInfo* info = findStrategy(parsed.id);
+    const StrategyInfo* const info = findStrategy(parsed.id, table);
     if (!info) {
         std::vector<std::string> known;
-        for (const StrategyInfo& strategy : allStrategies())
+        for (const StrategyInfo& strategy : table)
             known.emplace_back(strategy.id);
         throw UsageError(fmt::format("unknown strategy; the known ones are {}", join(known, ", ")), parsed.id);
     }
-    const MetricInfo* ranked = metricOf(*info, parsed);
-    validateOptions(parsed, knownOptions(*info, ranked));
+    const MetricInfo* const ranked = metricOf(*info, parsed);
+    std::vector<OptionInfo> known(info->options.begin(), info->options.end());
+    if (ranked)
+        known.insert(known.end(), ranked->options.begin(), ranked->options.end());
+    validateOptions(parsed, known);
     StrategyRequest request{info, {}, {}};
     if (ranked)
         request.metric.emplace(MetricRequest{ranked, {}});
     for (const auto& [option, value] : parsed.options)
         (isOwn(*info, option) ? request.options : request.metric->options).emplace(option, value);
     checkValues(request);
+    return request;
+}
+
+StrategyRequest byMetric(const MetricRequest& metric, bool highestFirst, bool perLayer) {
+    StrategyRequest request = parseStrategyRequest(fmt::format("by_metric:metric={}", metric.info->id));
+    request.metric = metric;
+    if (perLayer)
+        request.options["per_layer"] = "true";
+    if (highestFirst != request.highestFirst())
+        request.options["reversed"] = "true";
     return request;
 }
 

@@ -38,7 +38,7 @@ std::vector<ListItem> strategies() {
         items.push_back({std::string(info.id),
                          std::string(info.summary),
                          std::string(info.source),
-                         {info.options.begin(), info.options.end()},
+                         allOptions(info),
                          {{"removes", std::string(info.removes)}, {"budget", std::string(info.budget)}}});
     return items;
 }

@@ -1,14 +1,14 @@
-#include "analysis/export/legalise.h"
+#include "analysis/base/text.h"
+#include "analysis/base/usage_error.h"
+#include "analysis/export/export_target.h"
 #include "analysis/masks/mask_algebra.h"
 #include "analysis/masks/price.h"
 #include "analysis/masks/protection.h"
-#include "analysis/base/text.h"
-#include "analysis/base/usage_error.h"
 #include "app/cli/cli_common.h"
 #include "app/cli/mask_output.h"
 #include "backends/base/atomic_file.h"
-#include "backends/session/mask_json.h"
 #include "backends/json/mask_result_json.h"
+#include "backends/session/mask_json.h"
 
 #include <fmt/core.h>
 
@@ -31,9 +31,9 @@ struct MaskArguments {
 constexpr std::array units{CutUnit::head,      CutUnit::kvGroup, CutUnit::neuron,
                            CutUnit::attention, CutUnit::mlp,     CutUnit::block};
 
-/// The masks that were named, and what is known of their model.
+/// The named masks and their model.
 struct ReadMasks {
-    ModelCard card; ///< of the structure alone where no model was named
+    ModelCard card; ///< only its structure where no model was named
     bool hasModel = false;
     std::vector<MaskRecord> records;
     std::vector<std::string> warnings;
@@ -60,7 +60,7 @@ ReadMasks readAll(const MaskArguments& arguments, const Console& console) {
     return masks;
 }
 
-/// What all of them say of the model they were made on.
+/// The record of a new mask, with the name and fingerprint of the model that all masks were made on.
 MaskRecord recordOf(ReadMasks& masks, PruningMask mask, std::string note) {
     MaskRecord record;
     record.mask = std::move(mask);
@@ -71,14 +71,14 @@ MaskRecord recordOf(ReadMasks& masks, PruningMask mask, std::string note) {
         if (masks.hasModel || other.fingerprint == record.fingerprint)
             continue;
         masks.warnings.emplace_back(
-            "the masks were made on checkpoints with unlike fingerprints: the new one has none");
+            "the masks were made on checkpoints with different fingerprints: the new one has none");
         record.fingerprint.clear();
         break;
     }
     return record;
 }
 
-/// Of a mask that is to be written.
+/// A mask without cuts of protected units.
 PruningMask protectedMask(PruningMask mask, const MaskArguments& arguments, const ModelSpec& spec) {
     Protection::parse(arguments.protect, spec).restore(mask);
     return mask;
@@ -176,20 +176,20 @@ void legalise(const MaskArguments& arguments, const Console& console) {
         throw UsageError("the nearest mask with equal KV groups cuts some of them", "--protect");
     write(masks, legal.mask, fmt::format("{} with equal KV groups", arguments.files.front()), arguments);
     if (!console.json)
-        fmt::print("{} cut besides, {} kept after all\n", counted(legal.cut.size(), "head"),
+        fmt::print("{} cut in addition, {} kept after all\n", counted(legal.cut.size(), "head"),
                    counted(legal.kept.size(), "head"));
     tell(masks, legal.mask, arguments.out, console);
 }
 
 using Work = std::function<void(const MaskArguments&, const Console&)>;
 
-/// @param least files and @param most of them
+/// @param least number of mask files @param most number of mask files
 CLI::App* addVerb(CLI::App& parent, const char* verbName, const char* summary, int least, int most, Work work,
                   std::shared_ptr<MaskArguments> arguments, Console& console) {
     CLI::App* verb = parent.add_subcommand(verbName, summary);
     verb->add_option("MASK", arguments->files, "Mask .json")->required()->expected(least, most);
     verb->add_option("--model", arguments->model,
-                     "Checkpoint the masks are for: checks them against it and prices what they cut");
+                     "Checkpoint of the masks: checks their structure and counts parameters, bytes and operations");
     addCommonOptions(*verb, console);
     verb->callback([work = std::move(work), arguments, &console] {
         if (!arguments->out.empty())
@@ -200,17 +200,17 @@ CLI::App* addVerb(CLI::App& parent, const char* verbName, const char* summary, i
 }
 
 void addOutput(CLI::App& verb, MaskArguments& arguments) {
-    verb.add_option("--out", arguments.out, "Mask .json to write; without it the result is only shown")
+    verb.add_option("--out", arguments.out, "Mask .json to write; without it the result is only printed")
         ->option_text("FILE");
     verb.add_option("--protect", arguments.protect,
-                    "What the result does not cut: first_last, none, or layers and heads such as 0,29,3.4,5.1-3")
+                    "Units that the result does not cut: first_last, none, or layers and heads such as 0,29,3.4,5.1-3")
         ->capture_default_str();
 }
 
 } // namespace
 
 void addMask(CLI::App& program, Console& console) {
-    CLI::App* mask = program.add_subcommand("mask", "Look at masks and combine them");
+    CLI::App* mask = program.add_subcommand("mask", "Show and combine masks");
     mask->require_subcommand(1);
     const auto add = [&](const char* verb, const char* summary, int least, int most, Work work) {
         auto arguments = std::make_shared<MaskArguments>();
@@ -221,23 +221,26 @@ void addMask(CLI::App& program, Console& console) {
             std::vector<std::string> names;
             for (const CutUnit unit : units)
                 names.emplace_back(name(unit));
-            added->add_option("--unit", arguments->unit, "Of which the others are cut, and nothing else")
+            added->add_option("--unit", arguments->unit, "Kind of unit to invert; nothing else is cut")
                 ->check(CLI::IsMember(names))
                 ->capture_default_str();
         }
     };
     constexpr int any = 1000;
     const auto combining = [](const char* what, Combine with) {
-        return [what, with](const MaskArguments& arguments, const Console& own) { combine(what, with, arguments, own); };
+        return
+            [what, with](const MaskArguments& arguments, const Console& own) { combine(what, with, arguments, own); };
     };
-    add("show", "What a mask cuts, and what that saves", 1, 1, showMask);
-    add("union", "Cut what any of them cuts", 2, any, combining("union", unionOf));
-    add("intersect", "Cut what all of them cut", 2, any, combining("intersection", intersectionOf));
-    add("subtract", "Cut what the first cuts and the others do not", 2, any, combining("difference", subtraction));
-    add("diff", "What only the one cuts, only the other, and both", 2, 2, diffMasks);
-    add("invert", "Cut what a mask leaves of one kind of unit", 1, 1, invert);
+    add("show", "Show the cuts of a mask and what they save", 1, 1, showMask);
+    add("union", "Cut the units that any of the masks cuts", 2, any, combining("union", unionOf));
+    add("intersect", "Cut the units that all masks cut", 2, any, combining("intersection", intersectionOf));
+    add("subtract", "Cut the units that the first mask cuts and the others do not", 2, any,
+        combining("difference", subtraction));
+    add("diff", "Show the cuts of only the first, only the second, and both masks", 2, 2, diffMasks);
+    add("invert", "Cut exactly the units of one kind that a mask keeps", 1, 1, invert);
     add("grow", "Cut whole KV groups where a mask cuts some of their heads", 1, 1, grow);
-    add("legalise", "The nearest mask whose KV groups all keep the same number of heads in each layer", 1, 1, legalise);
+    add("legalise", "Change as few heads as possible until all KV groups of a layer keep the same number", 1, 1,
+        legalise);
     mask->footer("Example: secateur-cli mask union a.mask.json b.mask.json --out both.mask.json");
 }
 

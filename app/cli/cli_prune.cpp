@@ -1,17 +1,17 @@
 #include "analysis/masks/price.h"
-#include "analysis/strategies/prune.h"
-#include "analysis/running/runner.h"
 #include "analysis/prediction/session_prediction.h"
+#include "analysis/running/runner.h"
+#include "analysis/strategies/prune.h"
 #include "app/cli/cli_common.h"
 #include "app/cli/evaluate_prediction.h"
 #include "app/cli/mask_output.h"
 #include "app/cli/measure_text.h"
 #include "app/cli/run_forecast.h"
 #include "backends/base/atomic_file.h"
-#include "backends/session/mask_json.h"
 #include "backends/json/mask_result_json.h"
-#include "backends/text/prune_on_text.h"
+#include "backends/session/mask_json.h"
 #include "backends/session/session_hdf5.h"
+#include "backends/text/prune_on_text.h"
 
 #include <fmt/core.h>
 
@@ -29,23 +29,51 @@ struct PruneArguments {
     std::string protect = "none";
     std::string base;
     std::string out;
-    std::string session; ///< empty = nothing is predicted
+    std::string session; ///< empty = no prediction
     std::uint64_t seed = 0;
     MeasureOptions text;
 };
 
-/// Reads the text, says how long all steps will take, and takes them.
-PruneResult greedily(const Model& model, const PruneRequest& request, const MeasureOptions& options,
+/// Reads the text that a strategy measures on while it cuts, and announces how long its steps take.
+SequenceText textFor(const Model& model, const PruneRequest& request, const MeasureOptions& options,
                      const Console& console, const Progress& progress) {
-    const SequenceText text = readSequenceText(model, options.text, progress.part(0, 0));
+    const double passes = calibrationPasses(model.spec(), request);
+    SequenceText text = readSequenceText(model, options.text, progress);
     const auto plan = model.runner().plan(request.base.value_or(PruningMask(model.spec())));
-    RunForecast forecast(model, {plan}, console, progress.part(0, 0));
-    forecast.add(sizeOf(text.set), greedyPasses(model.spec(), request));
+    RunForecast forecast(model, {plan}, console, progress);
+    forecast.add(sizeOf(text.set), passes);
     forecast.say();
-    return pruneOnText(model, request, text, options.batchTokens, withTimeLeft(progress, console));
+    return text;
 }
 
-/// From what a session of the model has for that.
+/// Runs the strategy on what it needs of the options.
+PruneResult pruned(const std::shared_ptr<const Model>& model, const PruneRequest& request,
+                   const MeasureOptions& options, const Console& console, const Progress& progress) {
+    std::vector<std::string> warnings;
+    PruneInputs inputs;
+    inputs.measure = [&](const MetricRequest& metric, const Progress& part) {
+        ReadyModel ready{model, nullptr, {}, {}};
+        std::vector<MetricResult> results = measureAll(ready, options, {metric}, console, part);
+        warnings.insert(warnings.end(), ready.warnings.begin(), ready.warnings.end());
+        if (!results.front().isWhole)
+            throw Cancelled();
+        return std::move(results.front());
+    };
+    SequenceText text;
+    const bool needsText = request.strategy.info->steps != nullptr;
+    if (needsText) {
+        text = textFor(*model, request, options, console, progress.part(0, 0));
+        inputs.text = calibrationText(text, options.batchTokens);
+    }
+    PruneResult result = prune(*model, request, inputs, needsText ? withTimeLeft(progress, console) : progress);
+    for (const std::vector<std::string>* more : {&text.warnings, &warnings})
+        result.warnings.insert(result.warnings.end(), more->begin(), more->end());
+    if (result.metric)
+        result.warnings.insert(result.warnings.end(), result.metric->warnings.begin(), result.metric->warnings.end());
+    return result;
+}
+
+/// Predicted change of the loss, from the data of a session of the model.
 std::optional<Prediction> predictedFrom(const std::string& path, const ModelCard& card, const PruningMask& mask,
                                         std::vector<std::string>& warnings) {
     if (path.empty())
@@ -55,7 +83,7 @@ std::optional<Prediction> predictedFrom(const std::string& path, const ModelCard
         throw Error("is a session of another model", path);
     const auto predictor = predictorOf(session);
     if (!predictor)
-        throw Error("holds nothing to predict from", path, "evaluate --predict --out adds it");
+        throw Error("has no data to predict from", path, "evaluate --predict --out adds it");
     return predicted(predictor, mask, warnings);
 }
 
@@ -72,22 +100,10 @@ void pruneVerb(const PruneArguments& arguments, const Console& console) {
         card = fullCard(*model);
         if (!arguments.base.empty())
             request.base = maskOf(arguments.base, *model, warnings).mask;
-        const MeasureDoor measureOn = [&](const Model&, const MetricRequest& metric, const Progress& part) {
-            ReadyModel ready{model, nullptr, {}, {}};
-            std::vector<MetricResult> results = measureAll(ready, arguments.text, {metric}, console, part);
-            warnings.insert(warnings.end(), ready.warnings.begin(), ready.warnings.end());
-            if (!results.front().isWhole)
-                throw Cancelled();
-            return std::move(results.front());
-        };
-        const PruneResult result = request.strategy.info->measuresAgain
-                                       ? greedily(*model, request, arguments.text, console, progress)
-                                       : prune(*model, request, progress, measureOn);
+        const PruneResult result = pruned(model, request, arguments.text, console, progress);
         record.mask = result.mask;
         record.provenance = provenanceOf(request, arguments.base, result);
         warnings.insert(warnings.end(), result.warnings.begin(), result.warnings.end());
-        if (result.metric)
-            warnings.insert(warnings.end(), result.metric->warnings.begin(), result.metric->warnings.end());
     }
     record.modelName = card.name;
     record.fingerprint = card.fingerprint;
@@ -112,22 +128,24 @@ void pruneVerb(const PruneArguments& arguments, const Console& console) {
 
 void addPrune(CLI::App& program, Console& console) {
     auto arguments = std::make_shared<PruneArguments>();
-    CLI::App* verb = program.add_subcommand("prune", "Run a strategy to a mask");
+    CLI::App* verb = program.add_subcommand("prune", "Make a mask with a strategy");
     verb->add_option("MODEL", arguments->path, "Hugging Face directory, or a file in a format of `list formats`")
         ->required();
     verb->add_option("--strategy", arguments->strategy, "ID[:key=value]... (see: list strategies)")->required();
-    verb->add_option("--budget", arguments->budget, "How much to cut: units (8), or a share of the model's (12.5%)")
+    verb->add_option("--budget", arguments->budget,
+                     "How much to cut: units (8) or a share of the model's units (12.5%)")
         ->required();
     verb->add_option("--out", arguments->out, "Mask .json to write")->required()->option_text("FILE");
     verb->add_option("--protect", arguments->protect,
-                     "What is not cut: first_last, none, or layers and heads such as 0,29,3.4,5.1-3")
+                     "Units that are not cut: first_last, none, or layers and heads such as 0,29,3.4,5.1-3")
         ->capture_default_str();
-    verb->add_option("--mask", arguments->base, "Mask .json to cut further; the budget counts what is cut besides")
+    verb->add_option("--mask", arguments->base, "Mask .json to extend; the budget counts the additional cuts")
         ->option_text("FILE");
-    verb->add_option("--session", arguments->session,
-                     "Session .h5 that can predict (evaluate --predict --out): says what the mask will cost")
+    verb->add_option(
+            "--session", arguments->session,
+            "Session .h5 with data to predict from (evaluate --predict --out): predicts the change of the loss")
         ->option_text("FILE");
-    verb->add_option("--seed", arguments->seed, "Of random strategies")
+    verb->add_option("--seed", arguments->seed, "Seed of random strategies")
         ->check(CLI::Range(std::uint64_t{0}, std::uint64_t{std::numeric_limits<std::int64_t>::max()}))
         ->capture_default_str();
     addMeasureOptions(*verb, arguments->text);

@@ -1,7 +1,7 @@
 #include "app/cli/mask_output.h"
 
-#include "analysis/masks/mask_algebra.h"
 #include "analysis/base/text.h"
+#include "analysis/masks/mask_algebra.h"
 #include "app/cli/cli_common.h"
 
 #include <fmt/core.h>
@@ -29,7 +29,7 @@ std::string priceTable(const Price& price, bool hasModel) {
     const auto bytes = [](auto number) { return shortBytes(static_cast<double>(number)); };
     const auto operations = [](double number) { return shortCount(number); };
     std::vector<std::vector<std::string>> rows{
-        {"", "model", "left", "cut", ""},
+        {"", "model", "kept", "cut", ""},
         row("heads", price.heads, count),
         row("KV heads", price.kvHeads, count),
         row("neurons", price.neurons, count),
@@ -41,8 +41,8 @@ std::string priceTable(const Price& price, bool hasModel) {
         rows.push_back(row("parameters", price.parameters, count));
         rows.push_back(row("bytes", price.bytes, bytes));
         if (price.kvBytesPerToken.all > 0)
-            rows.push_back(row("KV cache a token", price.kvBytesPerToken, bytes));
-        rows.push_back(row("operations a token", price.operationsPerToken, operations));
+            rows.push_back(row("KV cache per token", price.kvBytesPerToken, bytes));
+        rows.push_back(row("operations per token", price.operationsPerToken, operations));
     }
     const Align right = Align::right;
     return table(rows, {Align::left, right, right, right, right});
@@ -64,7 +64,7 @@ void printMask(const PruningMask& mask, const ModelSpec& spec, const Price& pric
         fmt::print("{} attention sublayer{} bypassed\n", price.bypassed, price.bypassed == 1 ? "" : "s");
     if (price.halfCutGroups.empty())
         return;
-    fmt::print("\nkeys and values that these cuts leave in the cache:\n");
+    fmt::print("\nKV groups that stay in the cache, because some of their heads are kept:\n");
     for (const HalfCutGroup& group : price.halfCutGroups)
         fmt::print("  {}\n", sentence(group, spec, mask));
 }

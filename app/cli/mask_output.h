@@ -7,10 +7,10 @@
 
 namespace secateur::cli {
 
-/// A mask as a person reads it: its cuts layer by layer, what they save, and which save no KV cache.
-/// @param hasModel whether the price knows of weights
+/// Prints the cuts of a mask layer by layer, what they save, and the KV heads that they leave in the cache.
+/// @param hasModel whether the price knows the weights
 void printMask(const PruningMask& mask, const ModelSpec& spec, const Price& price, bool hasModel);
-/// The cuts alone.
+/// Prints the cuts alone.
 void printCuts(const PruningMask& mask);
 
 void printNotes(const std::vector<std::string>& notes);

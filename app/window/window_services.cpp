@@ -4,7 +4,7 @@
 #include "backends/base/runtime.h"
 #include "backends/engine/open_model.h"
 #include "backends/engine/plan_memory.h"
-#include "backends/export/export_masked.h"
+#include "backends/export/export_targets.h"
 #include "backends/formats/formats.h"
 #include "backends/formats/hub_cache.h"
 #include "backends/session/mask_digest.h"
@@ -36,7 +36,7 @@ Services windowServices() {
     services.writeSession = [](const Session& session, const std::string& path) { writeSession(session, path); };
     services.cachedModels = [](const Progress& progress) { return cachedModels(hubCacheFolder(), progress); };
     services.measure = measureOnChoice;
-    services.pruneGreedily = pruneOnChoice;
+    services.prune = pruneOnChoice;
     services.gradientChange = gradientChangeOnChoice;
     services.readText = readEvaluationText;
     services.readPrompt = promptTokens;
@@ -56,10 +56,12 @@ Services windowServices() {
         return std::move(reading.record);
     };
     services.writeMask = [](const MaskRecord& record, const std::string& path) { writeMask(path, record); };
-    services.exportMasked = [](const Model& model, const MaskRecord& record, const std::string& path,
-                             const std::vector<std::string>& measured, const Progress& progress) {
-        const ExportResult result = exportMasked(model, {record, path, false, measured}, progress);
-        return fmt::format("{}: reopened, logits of {} tokens differ from the masked model's by {} at most, of {}",
+    services.exportTargets = exportTargets();
+    services.exportModel = [](const Model& model, const ExportTarget& target, const ExportRequest& request,
+                              const Progress& progress) {
+        const ExportResult result = exportModel(model, target, request, progress);
+        return fmt::format("{}: reopened; the logits of {} tokens differ from the masked model's by at most {} (largest "
+                           "logit {})",
                            result.path, result.verified.tokens, significant(result.verified.most),
                            significant(result.verified.scale));
     };

@@ -3,24 +3,28 @@
 #include "analysis/base/error.h"
 #include "analysis/base/text.h"
 #include "analysis/export/export_card.h"
-#include "analysis/export/export_targets.h"
 #include "analysis/running/runner.h"
 #include "backends/base/atomic_file.h"
+
 #include "backends/base/file_output.h"
 #include "backends/engine/open_model.h"
 #include "backends/export/companion_files.h"
+#include "backends/export/export_targets.h"
 #include "backends/export/masked_files.h"
 #include "backends/session/mask_json.h"
 
 #include <fmt/format.h>
 #include <spdlog/spdlog.h>
 
+#include <algorithm>
+#include <array>
 #include <chrono>
 #include <filesystem>
 #include <functional>
 #include <optional>
 #include <set>
 #include <span>
+#include <string_view>
 
 namespace secateur {
 
@@ -30,7 +34,42 @@ namespace {
 
 constexpr const char* cardName = "README.md";
 constexpr const char* maskName = "model.mask.json";
-constexpr std::int64_t leastMemory = 1; ///< a budget that keeps no more than the layers at hand
+constexpr std::int64_t leastMemory = 1; ///< memory budget that keeps no layer longer than needed
+
+/// Files beside the weights of a Hugging Face directory, by name.
+struct CompanionFiles {
+    std::vector<std::string> copied;  ///< configuration, tokenizer, code and other small files
+    std::vector<std::string> leftOut; ///< weights in other formats, large and hidden files, folders
+};
+
+constexpr std::uintmax_t mostCompanionBytes = 64'000'000; ///< the largest tokenizers take about half
+
+/// Weights, optimiser states and graphs of the dense model, which do not belong to the export.
+constexpr std::array<std::string_view, 18> weightEndings{
+    ".safetensors", ".bin",  ".pt",  ".pth", ".gguf",   ".h5",       ".msgpack", ".onnx", ".onnx_data",
+    ".ot",          ".ckpt", ".npz", ".zip", ".tflite", ".mlmodelc", ".data",    ".ggml", ".index.json"};
+
+bool isCompanion(const fs::directory_entry& item) {
+    const std::string name = item.path().filename().string();
+    const bool isWeight =
+        std::ranges::any_of(weightEndings, [&](std::string_view ending) { return name.ends_with(ending); });
+    std::error_code failure;
+    return !isWeight && !name.starts_with('.') && item.is_regular_file(failure) &&
+           item.file_size(failure) <= mostCompanionBytes && !failure;
+}
+
+/// Sorts the files of a folder. @param taken names of files that the export writes itself, for neither list
+CompanionFiles companionFiles(const std::string& folder, const std::set<std::string>& taken) {
+    CompanionFiles files;
+    for (const fs::directory_entry& item : fs::directory_iterator(folder)) {
+        const std::string name = item.path().filename().string();
+        if (!taken.contains(name))
+            (isCompanion(item) ? files.copied : files.leftOut).push_back(name);
+    }
+    std::ranges::sort(files.copied);
+    std::ranges::sort(files.leftOut);
+    return files;
+}
 
 double secondsSince(std::chrono::steady_clock::time_point begin) {
     return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
@@ -49,16 +88,17 @@ void put(const fs::path& file, const std::string& content) {
 
 class MaskedExport {
 public:
-    MaskedExport(const Model& source, const ExportRequest& request, const Progress& progress)
-        : m_source(source)
+    MaskedExport(const ExportTarget& target, const Model& source, const ExportRequest& request,
+                 const Progress& progress)
+        : m_target(target)
         , m_request(request)
         , m_progress(progress)
-        , m_target(exportTarget("masked"))
         , m_card(source.card())
+        , m_layout(target.writer->layoutOf(source.spec(), request.record.mask))
         , m_files(source.card(), request.record.mask) {
         m_card.fingerprint = source.fingerprint();
         m_result.target = m_target.id;
-        m_result.layout = "native";
+        m_result.layout = m_layout.id;
         m_result.path = request.path;
         m_result.warnings = m_files.warnings();
         if (request.record.mask.keepsAll())
@@ -89,15 +129,15 @@ private:
     void refuseSource(const fs::path& own) const {
         std::error_code ignored;
         if (fs::equivalent(own, m_request.path, ignored))
-            throw Error("is the model itself, which export leaves as it is", m_request.path, "Choose another name");
+            throw Error("is the model itself, which an export never changes", m_request.path, "Choose another name");
     }
 
     void refuseExisting(const fs::path& file) const {
         if (fs::exists(fs::symlink_status(file)) && !m_request.mayReplace)
-            throw Error("exists", file.string(), "Choose another name, or say that it may be replaced (--force)");
+            throw Error("exists", file.string(), "Choose another name, or allow replacing it (--force)");
     }
 
-    /// Whether a file is this very mask: eight.mask.json, of which eight.gguf is made.
+    /// Whether a file holds this very mask: eight.mask.json beside eight.gguf.
     bool holdsMask(const std::string& path) const {
         if (!fs::is_regular_file(path))
             return false;
@@ -136,8 +176,8 @@ private:
             addFile(path);
     }
 
-    /// Three names cannot change at once: what an earlier export left goes first, so that at no moment a model has the
-    /// mask or the card of another one.
+    /// Three files cannot be renamed at once: those of an earlier export are removed first, so that a model never has
+    /// the mask or the card of another one.
     static void commitTogether(const std::vector<AtomicFile*>& files) {
         for (AtomicFile* file : files)
             file->sync();
@@ -191,17 +231,17 @@ private:
         const OpenOptions options{.memoryBudget = leastMemory};
         const auto model = openModel(m_card.path, {}, options);
         const auto exported = openModel(written, {}, options);
-        if (exported->spec() != model->spec())
+        if (exported->spec() != m_layout.spec)
             throw Error("reads back as another model; nothing was written", m_request.path);
         const auto plan = model->runner().plan(m_request.record.mask, ComputeType::float32);
         const auto dense = exported->runner().plan(PruningMask(exported->spec()), ComputeType::float32);
         m_result.verified = compareLogits(*model, *plan, *exported, *dense, probeTokens(model->spec()), progress);
         m_result.verifySeconds = secondsSince(begin);
         if (!(m_result.verified.relative() <= exportTolerance))
-            throw Error(fmt::format("reads back with logits that differ from the masked model's by {}, of {} at most; "
-                                    "nothing was written",
+            throw Error(fmt::format("reads back with logits that differ from the masked model's by {} (largest logit "
+                                    "{}); nothing was written",
                                     significant(m_result.verified.most), significant(m_result.verified.scale)),
-                        m_request.path, "Weights that are no finite numbers cannot be cut by zeros");
+                        m_request.path, "Infinite and NaN weights cannot be cut by zeros");
         progress.report(1, "exported");
     }
 
@@ -223,24 +263,24 @@ private:
         m_result.files.push_back({path, static_cast<std::int64_t>(fs::file_size(path))});
     }
 
-    const Model& m_source;
+    const ExportTarget& m_target;
     const ExportRequest& m_request;
     const Progress& m_progress;
-    const ExportTarget& m_target;
     ModelCard m_card;
+    ExportLayout m_layout;
     MaskedFiles m_files;
     ExportResult m_result;
 };
 
 } // namespace
 
-ExportResult exportMasked(const Model& source, const ExportRequest& request, const Progress& progress) {
-    checkExport(exportTarget("masked"), request.record.mask, source.spec(), source.card().format);
-    try {
-        return MaskedExport(source, request, progress).run();
-    } catch (const fs::filesystem_error& error) {
-        throw Error(error.code().message(), error.path1().empty() ? request.path : error.path1().string());
-    }
+ExportResult writeMasked(const ExportTarget& target, const Model& source, const ExportRequest& request,
+                         const Progress& progress) {
+    return MaskedExport(target, source, request, progress).run();
+}
+
+ExportLayout maskedLayout(const ModelSpec& source, const PruningMask&) {
+    return {"native", source};
 }
 
 } // namespace secateur

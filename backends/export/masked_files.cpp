@@ -1,17 +1,24 @@
 #include "backends/export/masked_files.h"
 
-#include "backends/export/gguf_layout.h"
+#include "backends/base/byte_reader.h"
+#include "backends/base/file_output.h"
 #include "backends/export/zip_checksums.h"
 #include "backends/formats/formats.h"
 #include "backends/formats/gguf.h"
 #include "backends/formats/pytorch.h"
 #include "backends/formats/safetensors.h"
+#include "backends/formats/zip_directory.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
+#include <cstring>
 #include <filesystem>
+#include <map>
 #include <set>
+#include <span>
+#include <string>
 
 namespace secateur {
 
@@ -19,7 +26,166 @@ namespace fs = std::filesystem;
 
 namespace {
 
-/// The bytes of a file in their order, some of them changed.
+/// Places in the directory of the entries of a tensor that may change.
+struct GgufListing {
+    std::size_t type = 0;
+    std::size_t offset = 0;
+};
+
+struct GgufDirectory {
+    std::map<std::string, GgufListing, std::less<>> tensors;
+    std::size_t end = 0;
+    std::size_t alignment = 32;
+};
+
+template <typename T>
+void store(std::vector<std::byte>& bytes, std::size_t place, T value) {
+    std::memcpy(bytes.data() + place, &value, sizeof value);
+}
+
+std::size_t alignedUp(std::size_t size, std::size_t alignment) {
+    return (size + alignment - 1) / alignment * alignment;
+}
+
+GgufDirectory directoryOf(const MappedFile& file) {
+    ByteReader reader(file.bytes(), file.path());
+    const char* const what = "the directory";
+    reader.take(4 + 4, what); // magic and version
+    const std::uint64_t count = reader.u64(what);
+    const std::uint64_t pairs = reader.u64(what);
+    const GgufMetadata metadata(reader, pairs, file.path());
+    GgufDirectory directory;
+    directory.alignment = static_cast<std::size_t>(
+        metadata.integer("general.alignment", 1, 1 << 30).value_or(static_cast<std::int64_t>(directory.alignment)));
+    for (std::uint64_t i = 0; i < count; ++i) {
+        const std::string name(reader.text(what));
+        reader.take(std::uint64_t{8} * reader.u32(what), what); // the shape
+        GgufListing& listing = directory.tensors[name];
+        listing.type = reader.position();
+        reader.u32(what);
+        listing.offset = reader.position();
+        reader.u64(what);
+    }
+    directory.end = reader.position();
+    return directory;
+}
+
+/// The pieces of a GGUF file some of whose tensors change their size: those that cuts widen become float32, and the
+/// directory states the new places.
+/// @param file already read as GGUF @param cuts of its tensors, in order of their place
+std::vector<FilePiece> relaidGguf(const MappedFile& file, std::span<const TensorEntry> tensors,
+                                  std::span<const WeightCut> cuts) {
+    constexpr std::uint32_t float32 = 0;
+    const GgufDirectory directory = directoryOf(file);
+    const std::size_t begin = alignedUp(directory.end, directory.alignment);
+    std::vector<std::byte> head(file.bytes().begin(),
+                                file.bytes().begin() + static_cast<std::ptrdiff_t>(directory.end));
+    head.resize(begin);
+    std::vector<const TensorEntry*> inOrder;
+    for (const TensorEntry& tensor : tensors)
+        if (tensor.file->path() == file.path())
+            inOrder.push_back(&tensor);
+    std::ranges::sort(inOrder, {}, [](const TensorEntry* tensor) { return tensor->data.data(); });
+
+    std::vector<FilePiece> pieces(1); // the first one, the directory, is known at the end
+    std::size_t offset = 0;
+    for (const TensorEntry* tensor : inOrder) {
+        const auto cut = std::ranges::find(cuts, tensor, &WeightCut::entry);
+        const GgufListing& listing = directory.tensors.find(tensor->name)->second;
+        if (cut != cuts.end() && cut->isWidened)
+            store(head, listing.type, float32);
+        store(head, listing.offset, static_cast<std::uint64_t>(offset));
+        if (!tensor->data.empty())
+            pieces.push_back(cut != cuts.end() ? pieceOf(*cut) : copyOf(tensor->data));
+        const std::size_t bytes = tensor->data.empty() ? 0 : pieces.back().bytes;
+        if (const std::size_t gap = alignedUp(bytes, directory.alignment) - bytes; gap > 0)
+            pieces.push_back(pieceOf(std::vector<std::byte>(gap)));
+        offset += alignedUp(bytes, directory.alignment);
+    }
+    pieces.front() = pieceOf(std::move(head));
+    return pieces;
+}
+
+using CrcTables = std::array<std::array<std::uint32_t, 256>, 8>;
+
+/// CRC-32 as zip uses it, eight bytes at a time: table k advances a byte over k zero bytes.
+constexpr CrcTables crcTables = [] {
+    constexpr std::uint32_t polynomial = 0xedb88320;
+    CrcTables made{};
+    for (std::uint32_t byte = 0; byte < 256; ++byte) {
+        std::uint32_t value = byte;
+        for (int bit = 0; bit < 8; ++bit)
+            value = (value & 1U) != 0 ? value >> 1U ^ polynomial : value >> 1U;
+        made[0][byte] = value;
+    }
+    for (std::size_t table = 1; table < made.size(); ++table)
+        for (std::size_t byte = 0; byte < 256; ++byte)
+            made[table][byte] = made[table - 1][byte] >> 8U ^ made[0][made[table - 1][byte] & 255U];
+    return made;
+}();
+
+std::uint32_t checksum(std::span<const std::byte> bytes) {
+    std::uint32_t value = 0xffffffff;
+    std::size_t i = 0;
+    for (; i + 8 <= bytes.size(); i += 8) {
+        std::uint64_t word = 0;
+        std::memcpy(&word, bytes.data() + i, sizeof word);
+        word ^= value;
+        value = 0;
+        for (std::size_t byte = 0; byte < 8; ++byte)
+            value ^= crcTables[7 - byte][word >> 8 * byte & 255U];
+    }
+    for (; i < bytes.size(); ++i)
+        value = value >> 8U ^ crcTables[0][(value ^ std::to_integer<std::uint32_t>(bytes[i])) & 255U];
+    return ~value;
+}
+
+bool overlap(std::span<const std::byte> a, std::span<const std::byte> b) {
+    return a.data() < b.data() + b.size() && b.data() < a.data() + a.size();
+}
+
+/// Whether a file is a zip archive, whose entries have checksums.
+bool isZip(const MappedFile& file) {
+    constexpr std::array magic{'P', 'K', '\3', '\4'};
+    return file.bytes().size() > magic.size() && std::memcmp(file.bytes().data(), magic.data(), magic.size()) == 0;
+}
+
+/// Writes the checksums of changed entries into a copy of an archive, wherever the archive states them.
+/// @param source the original archive @param copy the same but for the changed bytes
+void renewChecksums(const std::shared_ptr<const MappedFile>& source, const std::string& copy,
+                    std::span<const WeightCut> cuts) {
+    const ZipDirectory archive(source);
+    const auto all = source->bytes();
+    const auto changed = MappedFile::open(copy);
+    const auto write = [&](std::size_t place, std::uint32_t value) {
+        overwrite(copy, place, std::as_bytes(std::span(&value, 1)));
+    };
+    for (const auto& [name, entry] : archive.entries()) {
+        // Compressed entries hold no tensors and no cuts.
+        if (entry.method != 0 || entry.bytes == 0)
+            continue;
+        const auto bytes = archive.bytes(name);
+        if (std::ranges::none_of(cuts, [&](const WeightCut& cut) { return overlap(bytes, cut.entry->data); }))
+            continue;
+        const auto begin = static_cast<std::size_t>(bytes.data() - all.data());
+        const std::uint32_t renewed = checksum(changed->bytes().subspan(begin, bytes.size()));
+        constexpr std::size_t inRecord = 16;
+        constexpr std::size_t inHeader = 14;
+        write(static_cast<std::size_t>(entry.record) + inRecord, renewed);
+        // The local header repeats it, or a descriptor after the bytes, with or without a signature of four bytes.
+        for (const std::size_t place : {static_cast<std::size_t>(entry.offset) + inHeader, begin + bytes.size(),
+                                        begin + bytes.size() + sizeof renewed}) {
+            std::uint32_t stated = 0;
+            if (place + sizeof stated > all.size())
+                continue;
+            std::memcpy(&stated, all.data() + place, sizeof stated);
+            if (stated == entry.checksum && stated != 0)
+                write(place, renewed);
+        }
+    }
+}
+
+/// The pieces of a file whose tensors keep their size.
 std::vector<FilePiece> piecesOf(const MappedFile& file, const std::vector<WeightCut>& cuts) {
     std::vector<FilePiece> pieces;
     std::span<const std::byte> rest = file.bytes();
@@ -35,7 +201,7 @@ std::vector<FilePiece> piecesOf(const MappedFile& file, const std::vector<Weight
     return pieces;
 }
 
-/// The index that lists the shards of a folder that was opened, or nothing.
+/// The index of the shards in an opened folder; null where there is none.
 std::shared_ptr<const MappedFile> indexOf(const ModelCard& card, const fs::path& folder, std::size_t shards) {
     const HfWeights& weights = card.format == "pytorch" ? pytorchWeights : safetensorsWeights;
     const fs::path index = folder / weights.index;
@@ -56,8 +222,8 @@ MaskedFiles::MaskedFiles(const ModelCard& card, const PruningMask& mask)
         addFile(source, cuts);
     for (const WeightCut& cut : cuts)
         if (cut.isWidened)
-            m_warnings.push_back(fmt::format("{} is kept as F32: the blocks of {} hold numbers of heads that are cut "
-                                             "beside those of others",
+            m_warnings.push_back(fmt::format("{} is stored as F32: blocks of {} contain numbers of cut and of kept "
+                                             "heads",
                                              cut.entry->name, cut.entry->type->name));
 }
 
@@ -80,7 +246,7 @@ std::vector<std::shared_ptr<const MappedFile>> MaskedFiles::sources(const ModelC
 }
 
 void MaskedFiles::addFile(const std::shared_ptr<const MappedFile>& source, const std::vector<WeightCut>& cuts) {
-    // Another mapping of the same file may have been made above: the tensors' own counts.
+    // The source may be a second mapping of the file; cuts refer to the one of the tensors.
     const auto own = std::ranges::find_if(
         m_checkpoint->tensors(), [&](const TensorEntry& entry) { return entry.file->path() == source->path(); });
     File file{own != m_checkpoint->tensors().end() ? own->file : source, {}, {}};

@@ -11,20 +11,20 @@
 
 namespace secateur {
 
-/// The files of a checkpoint's weights as a mask leaves them: the same ones, in which what is cut is 0.
+/// The weight files of a checkpoint with cut weights set to 0.
 class MaskedFiles {
 public:
-    /// Plans, writes nothing. @throws Error as weightCuts() does, and as opening the checkpoint does
+    /// Plans the files and writes nothing. @throws Error as weightCuts() and as opening the checkpoint
     MaskedFiles(const ModelCard& card, const PruningMask& mask);
 
-    /// Where the source has them, an index included.
+    /// Paths of the source's files, an index included.
     std::vector<std::string> names() const;
     bool isGguf() const { return m_isGguf; }
     bool isOneGguf() const { return m_isGguf && m_files.size() == 1; }
-    std::int64_t bytes() const; ///< of all when they are written
+    std::int64_t bytes() const; ///< of all written files
     const std::vector<std::string>& warnings() const { return m_warnings; }
 
-    /// @param place where to write a file of names() @throws Error, Cancelled; files may be left half written
+    /// @param place gives the path to write for a file of names() @throws Error, Cancelled; may leave files half written
     void write(const std::function<std::string(const std::string& name)>& place, const Progress& progress) const;
 
 private:

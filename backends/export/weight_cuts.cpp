@@ -1,17 +1,147 @@
 #include "backends/export/weight_cuts.h"
 
-#include "analysis/masks/dropped_sublayers.h"
 #include "analysis/base/error.h"
+#include "analysis/masks/pruning_mask.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cstring>
+#include <string_view>
 #include <utility>
 
 namespace secateur {
 
 namespace {
+
+/// Replaces the bits of a byte that are set in `mask`.
+void setBits(std::byte& target, unsigned mask, unsigned bits) {
+    target = (target & ~static_cast<std::byte>(mask)) | static_cast<std::byte>(bits & mask);
+}
+
+// quants.cpp explains the block layouts. A part of a block is the numbers that share a scale.
+
+void partQ2_K(std::byte* block, int part) {
+    block[part] = std::byte{0}; // scale and minimum
+}
+
+/// Scales of Q3_K and IQ4_XS are stored with an offset of 32.
+constexpr unsigned noScale = 32;
+
+void partQ3_K(std::byte* block, int part) {
+    std::byte* scales = block + 96;
+    const int low = 4 * (part / 8);
+    const int high = 2 * (part / 4);
+    setBits(scales[part % 8], 15U << low, (noScale & 15U) << low);
+    setBits(scales[8 + part % 4], 3U << high, noScale >> 4 << high);
+}
+
+void numberQ3_K(std::byte* block, int number) {
+    const int run = number / 32;
+    const int place = number % 32;
+    setBits(block[place], 1U << run, 1U << run); // a cleared bit subtracts 4
+    setBits(block[32 + 32 * (run / 4) + place], 3U << 2 * (run % 4), 0);
+}
+
+/// Q4_K and Q5_K.
+void partOfPacked(std::byte* block, int run) {
+    std::byte* packed = block + 4;
+    constexpr unsigned six = 63;
+    if (run < 4) {
+        setBits(packed[run], six, 0);
+        setBits(packed[4 + run], six, 0);
+        return;
+    }
+    packed[4 + run] = std::byte{0};
+    setBits(packed[run - 4], ~six, 0);
+    setBits(packed[run], ~six, 0);
+}
+
+void partQ6_K(std::byte* block, int part) {
+    block[192 + part] = std::byte{0};
+}
+
+void numberQ6_K(std::byte* block, int number) {
+    constexpr unsigned middle = 32;
+    const int run = number / 32;
+    const int place = number % 32;
+    const int low = 4 * (run % 4 / 2);
+    const int high = 2 * (run % 4);
+    setBits(block[64 * (run / 4) + 32 * (run % 2) + place], 15U << low, (middle & 15U) << low);
+    setBits(block[128 + 32 * (run / 4) + place], 3U << high, middle >> 4 << high);
+}
+
+void partIQ4_XS(std::byte* block, int run) {
+    const int low = 4 * (run % 2);
+    const int high = 2 * (run % 4);
+    setBits(block[4 + run / 2], 15U << low, (noScale & 15U) << low);
+    setBits(block[2 + run / 4], 3U << high, noScale >> 4 << high);
+}
+
+void setNibble(std::byte* nibbles, int number, unsigned value) {
+    const int shift = number < 16 ? 0 : 4;
+    setBits(nibbles[number % 16], 15U << shift, value << shift);
+}
+
+void numberQ4_0(std::byte* block, int number) {
+    setNibble(block + 2, number, 8);
+}
+
+void numberQ5_0(std::byte* block, int number) {
+    setNibble(block + 6, number, 0);
+    setBits(block[2 + number / 8], 1U << number % 8, 1U << number % 8); // the fifth bit alone is 16, the code of 0
+}
+
+void numberQ8_0(std::byte* block, int number) {
+    block[2 + number] = std::byte{0};
+}
+
+/// How the numbers of a block type are set to 0.
+struct Zeroing {
+    std::string_view type;
+    int part;                                                   ///< numbers that share a scale
+    void (*zeroPart)(std::byte* block, int part) = nullptr;     ///< nullptr = the part is the block
+    void (*zeroNumber)(std::byte* block, int number) = nullptr; ///< nullptr = no code for 0
+};
+
+constexpr std::array zeroings{
+    Zeroing{"Q4_0", 32, nullptr, numberQ4_0},
+    Zeroing{"Q4_1", 32},
+    Zeroing{"Q5_0", 32, nullptr, numberQ5_0},
+    Zeroing{"Q5_1", 32},
+    Zeroing{"Q8_0", 32, nullptr, numberQ8_0},
+    Zeroing{"Q2_K", 16, partQ2_K},
+    Zeroing{"Q3_K", 16, partQ3_K, numberQ3_K},
+    Zeroing{"Q4_K", 32, partOfPacked},
+    Zeroing{"Q5_K", 32, partOfPacked},
+    Zeroing{"Q6_K", 16, partQ6_K, numberQ6_K},
+    Zeroing{"IQ4_NL", 32},
+    Zeroing{"IQ4_XS", 32, partIQ4_XS},
+};
+
+/// Blocks of other types can only become 0 as a whole.
+Zeroing zeroingOf(const StorageType& type) {
+    const auto found = std::ranges::find(zeroings, type.name, &Zeroing::type);
+    return found == zeroings.end() ? Zeroing{type.name, type.elements} : *found;
+}
+
+/// Zeros numbers [begin, end) of one block.
+void zeroInBlock(const StorageType& type, const Zeroing& zeroing, std::byte* block, int begin, int end) {
+    if (begin == 0 && end == type.elements) {
+        std::memset(block, 0, static_cast<std::size_t>(type.bytes)); // including the scale of the whole block
+        return;
+    }
+    for (int number = begin; number < end;) {
+        const int part = number / zeroing.part;
+        if (zeroing.zeroPart && number % zeroing.part == 0 && number + zeroing.part <= end) {
+            zeroing.zeroPart(block, part);
+            number += zeroing.part;
+        } else {
+            zeroing.zeroNumber(block, number++);
+        }
+    }
+}
 
 std::vector<NumberRange> cutRanges(const std::vector<bool>& kept, std::int64_t width, std::int64_t begin) {
     std::vector<NumberRange> ranges;
@@ -44,8 +174,7 @@ public:
         const LayerSpec& layer = m_spec.layers[static_cast<std::size_t>(index)];
         if (dropsAttention(mask))
             cutWhole(index, WeightName::output, WeightName::outputBias);
-        else if (layer.attention !=
-                 AttentionKind::linear) // one matrix, in which heads that a file may state are nowhere
+        else if (layer.attention != AttentionKind::linear) // one matrix, without heads
             cutInputs(index, WeightName::output, mask.heads, layer.headDim);
         if (dropsMlp(mask)) {
             cutWhole(index, WeightName::down, WeightName::downBias);
@@ -70,13 +199,13 @@ private:
                 cutOutputs(layer, which, std::vector<bool>(static_cast<std::size_t>(slot.rows)));
     }
 
-    /// Inputs of a matrix: columns of what the engine multiplies by.
+    /// Inputs of a matrix: its columns as the engine multiplies.
     void cutInputs(int layer, WeightName which, const std::vector<bool>& kept, int width) {
         const TensorSlot slot = m_slots.slot(layer, which);
         add(slot, cutRanges(kept, width, 0), slot.transposed);
     }
 
-    /// Outputs of a matrix: its rows; and entries of a bias.
+    /// Outputs of a matrix: its rows, or the entries of a bias.
     void cutOutputs(int layer, WeightName which, const std::vector<bool>& kept) {
         const TensorSlot slot = m_slots.slot(layer, which);
         add(slot, cutRanges(kept, 1, slot.begin), slot.entry && slot.entry->shape.size() > 1 && !slot.transposed);
@@ -103,7 +232,7 @@ private:
     std::vector<WeightCut> m_cuts;
 };
 
-/// Tied weights of a state dict lie in the same bytes: what is cut of one would be cut of the other.
+/// Tied weights of a state dict share their bytes: a cut in one would cut the other.
 void refuseShared(const std::vector<WeightCut>& cuts, const TensorSlots& slots) {
     for (const WeightCut& cut : cuts) {
         const auto overlaps = [&](const TensorSlot& slot) {
@@ -113,8 +242,7 @@ void refuseShared(const std::vector<WeightCut>& cuts, const TensorSlots& slots) 
         };
         const auto other = std::ranges::find_if(slots.used(), overlaps);
         if (other != slots.used().end())
-            throw Error(fmt::format("shares its numbers with {}, so that what is cut of one is cut of both",
-                                    other->entry->name),
+            throw Error(fmt::format("shares its numbers with {}: a cut in one would cut both", other->entry->name),
                         cut.entry->subject(), "Save the model with weights of its own for each layer");
     }
 }
@@ -125,7 +253,7 @@ void zeroRows(const WeightCut& cut, std::int64_t firstRow, std::span<const std::
     target.resize(source.size());
     for (std::size_t i = 0; i * bytes < source.size(); ++i) {
         const std::span row(target.data() + i * bytes, bytes);
-        // What is cut as a whole is not even read.
+        // Rows that are cut as a whole are not read.
         if (!cut.rows.empty() && cut.rows[static_cast<std::size_t>(firstRow) + i]) {
             std::ranges::fill(row, std::byte{0});
             continue;
@@ -151,6 +279,27 @@ void widenRows(const WeightCut& cut, std::span<const std::byte> source, std::vec
 }
 
 } // namespace
+
+bool canZero(const StorageType& type, NumberRange range) {
+    const Zeroing zeroing = zeroingOf(type);
+    return zeroing.zeroNumber || (range.begin % zeroing.part == 0 && range.end % zeroing.part == 0);
+}
+
+void zeroNumbers(const StorageType& type, std::span<std::byte> row, NumberRange range) {
+    if (type.elements == 1) {
+        std::memset(row.data() + range.begin * type.bytes, 0,
+                    static_cast<std::size_t>((range.end - range.begin) * type.bytes));
+        return;
+    }
+    const Zeroing zeroing = zeroingOf(type);
+    for (std::int64_t number = range.begin; number < range.end;) {
+        const std::int64_t block = number / type.elements;
+        const std::int64_t end = std::min(range.end, (block + 1) * type.elements);
+        zeroInBlock(type, zeroing, row.data() + block * type.bytes, static_cast<int>(number % type.elements),
+                    static_cast<int>(end - block * type.elements));
+        number = end;
+    }
+}
 
 std::int64_t WeightCut::rowCount() const {
     return entry->shape.size() > 1 ? entry->elements() / std::max<std::int64_t>(1, entry->shape.back()) : 1;

@@ -2,31 +2,47 @@
 
 #include "analysis/masks/pruning_mask.h"
 #include "backends/base/file_output.h"
-#include "backends/export/zeroed_numbers.h"
+#include "backends/formats/quants.h"
 #include "backends/formats/tensor_slots.h"
 
+#include <cstddef>
 #include <cstdint>
+#include <span>
 #include <vector>
 
 namespace secateur {
 
-/// What of a tensor becomes 0, as the file keeps it. A vector is one row.
+/// Numbers [begin, end) of a row.
+struct NumberRange {
+    std::int64_t begin = 0;
+    std::int64_t end = 0;
+};
+
+/// Whether numbers of a row can become exactly 0 while all others keep their bits: any numbers of a plain type; of a
+/// quantised type all that share a scale, or single ones if the type has a code for 0.
+bool canZero(const StorageType& type, NumberRange range);
+
+/// Sets numbers to 0. @param row as it is stored @param range for which canZero() holds
+void zeroNumbers(const StorageType& type, std::span<std::byte> row, NumberRange range);
+
+/// The numbers of a stored tensor that become 0. A vector is one row.
 struct WeightCut {
     const TensorEntry* entry = nullptr;
-    std::vector<bool> rows;           ///< [rows] true = all of it; empty = none
-    std::vector<NumberRange> columns; ///< of every row; in order, apart from each other
-    bool isWidened = false;           ///< kept as float32: its type cannot hold these zeros beside the other numbers
+    std::vector<bool> rows;           ///< [rows] true = the whole row; empty = no row
+    std::vector<NumberRange> columns; ///< in every row; in order, not adjacent
+    bool isWidened = false;           ///< stored as float32: its type cannot hold these zeros beside the other numbers
 
     std::int64_t rowCount() const;
     std::int64_t rowBytes() const; ///< as it is stored
 };
 
-/// What masked export sets to 0 (export.md, 1): of a cut head the columns of the output projection, of a cut neuron the
-/// rows of up and its bias, of a dropped sublayer the last matrix and its bias. In order of their place in the files.
-/// @throws Error naming tensors of a type that is not read, and those that share their bytes with others in use
+/// The numbers that a masked export sets to 0 (resources/manual/formats.md, Exports): for a cut head the columns of the
+/// output projection, for a cut neuron the rows of up and its bias, for a dropped sublayer the last matrix and its bias.
+/// In order of their place in the files.
+/// @throws Error naming tensors of a type that cannot be read, and those that share bytes with other tensors in use
 std::vector<WeightCut> weightCuts(const TensorSlots& slots, const ModelSpec& spec, const PruningMask& mask);
 
-/// The tensor with its cuts, to be written in place of the source's.
+/// The tensor with its cuts, to be written in place of the original.
 FilePiece pieceOf(const WeightCut& cut);
 
 } // namespace secateur

@@ -1,7 +1,7 @@
 #include "backends/json/result_json.h"
 
 #include "analysis/session/result_key.h"
-#include "backends/export/export_masked.h"
+#include "backends/export/export_targets.h"
 #include "backends/json/json_fields.h"
 
 namespace secateur {

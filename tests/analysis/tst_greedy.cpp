@@ -4,7 +4,6 @@
 #include "analysis/strategies/cut_lowest.h"
 #include "analysis/strategies/gradient_change.h"
 #include "analysis/strategies/greedy_gnorm.h"
-#include "analysis/strategies/greedy_stop.h"
 #include "analysis/evaluation/pooled_distance.h"
 #include "analysis/base/usage_error.h"
 #include "backends/session/mask_json.h"
@@ -40,7 +39,7 @@ QJsonObject judged() {
     return read("greedy.json");
 }
 
-GreedyRun runOf(const GradientCase& c) {
+CalibrationText runOf(const GradientCase& c) {
     return {.sequences = c.sequences, .labels = c.labels, .type = ComputeType::float32};
 }
 
@@ -49,7 +48,7 @@ PruneRequest requestOf(const QString& strategy, double heads) {
 }
 
 PruneResult pruned(const GradientCase& c, const QString& strategy, double heads) {
-    return pruneGreedily(*c.model, requestOf(strategy, heads), runOf(c), {});
+    return prune(*c.model, requestOf(strategy, heads), {.text = runOf(c)}, {});
 }
 
 double apartOf(double found, double expected) {
@@ -131,7 +130,7 @@ private slots:
         PruneRequest request = requestOf(isProtected ? "gnorm_greedy" : way, static_cast<double>(cuts.size()));
         if (isProtected)
             request.protect = way.section(' ', 1).toStdString();
-        const PruneResult result = pruneGreedily(*c.model, request, runOf(c), {});
+        const PruneResult result = prune(*c.model, request, {.text = runOf(c)}, {});
         QCOMPARE(std::ssize(result.history->cuts), cuts.size());
         QCOMPARE(result.history->measure, std::string(c.labels.empty() ? "loss_nats" : "acc"));
         double score = 0;
@@ -165,11 +164,11 @@ private slots:
             auto counting = std::make_shared<test::CountingModel>(c.model);
             const auto run = [&](std::int64_t streamBytes) {
                 counting->counted.forget();
-                GreedyRun own = runOf(c);
+                CalibrationText own = runOf(c);
                 own.streamBytes = streamBytes;
                 own.batchTokens = 20; // several batches
-                return pruneGreedily(*counting, requestOf("gnorm_greedy", c.model->spec().tiedGroups().empty() ? 6 : 3),
-                                     own, {});
+                return prune(*counting, requestOf("gnorm_greedy", c.model->spec().tiedGroups().empty() ? 6 : 3),
+                             {.text = own}, {});
             };
             const PruneHistory reusing = *run(1 << 20).history;
             const std::size_t ranReusing = counting->counted.layers.size();
@@ -254,7 +253,7 @@ private slots:
         const PruneResult whole = pruned(c, "gnorm_greedy", 6);
         PruneRequest request = requestOf("gnorm_greedy", 4);
         request.base = pruned(c, "gnorm_greedy", 2).mask;
-        const PruneResult further = pruneGreedily(*c.model, request, runOf(c), {});
+        const PruneResult further = prune(*c.model, request, {.text = runOf(c)}, {});
         QVERIFY(further.mask == whole.mask);
         QCOMPARE(further.history->before, whole.history->cuts[1].value);
         QCOMPARE(further.history->cuts.size(), std::size_t{4});
@@ -285,8 +284,8 @@ private slots:
             openModel(test::data().filePath("forward/bert-bare/model.safetensors").toStdString(), {}, {});
         SequenceSet set;
         set.sequences = drawn(model->spec().vocab);
-        GreedyRun run{.sequences = set.sequences, .type = ComputeType::float32};
-        const PruneResult result = pruneGreedily(*model, requestOf("gnorm_greedy", 5), run, {});
+        CalibrationText run{.sequences = set.sequences, .type = ComputeType::float32};
+        const PruneResult result = prune(*model, requestOf("gnorm_greedy", 5), {.text = run}, {});
         QCOMPARE(result.history->measure, std::string("pooled_distance"));
         QVERIFY(std::abs(result.history->before) < 1e-12);
         const auto dense = model->runner().plan(PruningMask(model->spec()), ComputeType::float32);
@@ -310,10 +309,10 @@ private slots:
         QVERIFY(told("gnorm_greedy:scalarisation=magic", 1).contains("is none of auto"));
         QVERIFY(told("gnorm_greedy:scalarisation=pooled_norm", 1).contains("no pooled output"));
         QVERIFY(told("gnorm_greedy:per_layer=true", 1).contains("its options are per_step, reversed, stop"));
-        const QString alone = refusal([&] { prune(*c.model, requestOf("gnorm_greedy", 1), {}); });
-        QVERIFY2(alone.contains("has to be given a text"), qPrintable(alone));
+        const QString alone = refusal([&] { prune(*c.model, requestOf("gnorm_greedy", 1), {}, {}); });
+        QVERIFY2(alone.contains("needs a calibration text"), qPrintable(alone));
         QVERIFY(
-            refusal([&] { pruneGreedily(*c.model, requestOf("gnorm_greedy", 1), {}, {}); }).contains("no sequence"));
+            refusal([&] { prune(*c.model, requestOf("gnorm_greedy", 1), {.text = CalibrationText()}, {}); }).contains("no sequence"));
         QCOMPARE(parseStrategyRequest("gnorm_greedy:stop=floor:0.02:per_step=3").resultId(),
                  std::string("gnorm_greedy:per_step=3:stop=floor:0.02"));
     }
@@ -332,14 +331,14 @@ private slots:
                     stop.request_stop();
             },
             stop.get_token());
-        QVERIFY_THROWS_EXCEPTION(Cancelled, pruneGreedily(*c.model, requestOf("gnorm_greedy", 8), runOf(c), progress));
+        QVERIFY_THROWS_EXCEPTION(Cancelled, prune(*c.model, requestOf("gnorm_greedy", 8), {.text = runOf(c)}, progress));
         QVERIFY(reports <= 16);
     }
 
     void theHistoryIsKeptInTheMask() {
         const GradientCase c("llama-gqa");
         const PruneRequest request = requestOf("gnorm_greedy:stop=knee", 8);
-        PruneResult result = pruneGreedily(*c.model, request, runOf(c), {});
+        PruneResult result = prune(*c.model, request, {.text = runOf(c)}, {});
         result.data = MeasuredData{"/notes.txt", 4, 40, 40, 24, "document", "tokenizer_default"};
         MaskRecord record;
         record.mask = result.mask;

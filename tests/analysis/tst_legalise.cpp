@@ -2,9 +2,9 @@
 #ifndef Q_MOC_RUN
 #include "analysis/base/error.h"
 #include "analysis/export/export_card.h"
-#include "analysis/export/export_targets.h"
-#include "analysis/export/legalise.h"
+#include "analysis/export/export_target.h"
 #include "analysis/base/usage_error.h"
+#include "backends/export/export_targets.h"
 #include "tests/support/mask_models.h"
 #include "tests/support/suite.h"
 #endif
@@ -166,11 +166,11 @@ private slots:
     void theRefusalNamesTheTargetsThatCan() {
         const ModelSpec spec = oneLayer(4, 2);
         try {
-            checkExport(exportTarget("masked"), cut(spec, 0, [](LayerMask& layer) { bypass(layer, 0.2); }), spec,
-                        "safetensors");
+            checkExport(exportTarget("masked"), exportTargets(),
+                        cut(spec, 0, [](LayerMask& layer) { bypass(layer, 0.2); }), spec, "safetensors");
             QFAIL("accepted");
         } catch (const Error& error) {
-            QVERIFY(QString::fromStdString(error.hint()).contains("compact GGUF or own code"));
+            QVERIFY(QString::fromStdString(error.hint()).contains("compact GGUF, own code"));
         }
         QVERIFY_EXCEPTION_THROWN(exportTarget("nothing"), UsageError);
     }

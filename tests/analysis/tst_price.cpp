@@ -2,7 +2,6 @@
 
 #ifndef Q_MOC_RUN
 #include "analysis/base/error.h"
-#include "analysis/masks/layer_operations.h"
 #include "analysis/masks/price.h"
 #include "backends/session/mask_json.h"
 #include "tests/support/fixture.h"

@@ -4,7 +4,7 @@
 #include "tests/support/files.h"
 
 #include "analysis/base/error.h"
-#include "analysis/masks/layer_operations.h"
+#include "analysis/masks/price.h"
 #include "analysis/tasks/option_tree.h"
 #include "analysis/running/run_speed.h"
 #include "analysis/tasks/task_work.h"

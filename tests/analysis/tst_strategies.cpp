@@ -328,7 +328,7 @@ private slots:
                 const CutUnit unit = parseStrategyRequest(request.toStdString()).unit();
                 const std::size_t count = unitCount(spec, unit) / 2;
                 const PruneResult result =
-                    prune(*model, requestOf(qPrintable(request), std::to_string(count).c_str()), {});
+                    prune(*model, requestOf(qPrintable(request), std::to_string(count).c_str()), {}, {});
                 Matrix values(spec.layers.size(), result.metric->values.columns());
                 for (std::size_t layer = 0; layer < judged.size(); ++layer)
                     std::ranges::copy(judged[layer], values.row(layer).begin());

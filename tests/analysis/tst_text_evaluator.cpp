@@ -5,7 +5,7 @@
 #include "tests/support/partial_runs.h"
 
 #include "analysis/base/error.h"
-#include "analysis/masks/layer_operations.h"
+#include "analysis/masks/price.h"
 #include "analysis/base/statistics.h"
 #include "analysis/evaluation/text_evaluator.h"
 #include "backends/tokenizers/open_tokenizer.h"

@@ -56,7 +56,7 @@ const QMap<QString, QStringList> shelves{
     {"analysis/export", {"base", "model", "masks", "running"}},
     {"analysis/metrics", {"base", "model", "masks", "text", "running", "evaluation"}},
     {"analysis/strategies", {"base", "model", "masks", "text", "running", "evaluation", "metrics"}},
-    {"analysis/session", {"base", "model", "masks", "text", "evaluation", "metrics", "strategies"}},
+    {"analysis/session", {"base", "model", "masks", "text", "evaluation", "export", "metrics", "strategies"}},
     {"analysis/figures", {"base", "model", "masks", "text", "running", "metrics", "strategies", "session"}},
     {"analysis/prediction", {"base", "model", "masks", "text", "running", "evaluation", "metrics", "session"}},
     {"backends/base", {}},

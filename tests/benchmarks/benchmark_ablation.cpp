@@ -13,7 +13,7 @@
 #include "analysis/metrics/ablation_losses.h"
 #include "analysis/metrics/ablation_metrics.h"
 #include "analysis/running/for_each_layer.h"
-#include "analysis/masks/layer_operations.h"
+#include "analysis/masks/price.h"
 #include "analysis/metrics/screened_ablation.h"
 #include "backends/engine/open_model.h"
 #include "backends/base/runtime.h"

@@ -62,10 +62,10 @@ Ours ours(const Model& model, const std::vector<TokenSequence>& sentences, int s
                                "none",
                                0,
                                {}};
-    GreedyRun run{.sequences = sentences, .type = ComputeType::float32};
+    CalibrationText run{.sequences = sentences, .type = ComputeType::float32};
     run.streamBytes = bytes;
     const auto begin = Clock::now();
-    const PruneResult result = pruneGreedily(model, request, run, {});
+    const PruneResult result = prune(model, request, {.text = run}, {});
     Ours found{std::chrono::duration<double>(Clock::now() - begin).count(), {}};
     for (const HistoricCut& cut : result.history->cuts)
         found.heads.push_back(cut.head);

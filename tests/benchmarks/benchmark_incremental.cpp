@@ -7,7 +7,7 @@
 // --step N: times every N-th layer, and the last. --csv FILE: the table, for a plot.
 // --clock processor: this process's own time, which on a busy machine tells more with --threads 1.
 
-#include "analysis/masks/layer_operations.h"
+#include "analysis/masks/price.h"
 #include "analysis/running/runner.h"
 #include "analysis/evaluation/text_evaluator.h"
 #include "backends/base/atomic_file.h"

@@ -11,6 +11,7 @@
 //
 // Runs offscreen where QT_QPA_PLATFORM names nothing else. Without --tokens the text is as long as the window chooses.
 
+#include "analysis/masks/price.h"
 #include "analysis/evaluation/perplexity.h"
 #include "analysis/masks/layer_operations.h"
 #include "analysis/running/runner.h"

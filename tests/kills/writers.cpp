@@ -2,7 +2,7 @@
 #include "analysis/base/error.h"
 #include "app/window/window_services.h"
 #include "backends/base/sha256.h"
-#include "backends/export/export_masked.h"
+#include "backends/export/export_targets.h"
 #include "backends/session/mask_json.h"
 #include "backends/session/session_hdf5.h"
 #include "tests/support/evaluated_session.h"
@@ -54,7 +54,7 @@ void writeSessionOf(const std::string& folder, int generation) {
 
 void writeExport(const QString& fixtureFolder, const std::string& path, int generation) {
     const auto model = fixture(fixtureFolder);
-    exportMasked(*model, {maskOf(model->spec(), generation), path, true});
+    exportModel(*model, exportTarget("masked"), {maskOf(model->spec(), generation), path, true});
 }
 
 ModelSpec maskedSpec() {

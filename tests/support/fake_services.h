@@ -5,6 +5,7 @@
 
 #include "analysis/session/services.h"
 #include "analysis/base/error.h"
+#include "backends/export/export_targets.h"
 
 #include <algorithm>
 #include <atomic>
@@ -139,7 +140,7 @@ struct FakeServices {
             const std::lock_guard lock(mutex);
             masks[path] = record;
         };
-        services.pruneGreedily = [](const Model& model, const PruneRequest& request, const MeasureChoice& choice,
+        services.prune = [](const Model& model, const PruneRequest& request, const MeasureChoice& choice,
                                   const Progress& progress) {
             progress.report(0.5, "step 1 of 2");
             const ModelSpec& spec = model.spec();
@@ -166,6 +167,7 @@ struct FakeServices {
             }
             return change;
         };
+        services.exportTargets = exportTargets();
         services.modelExtensions = {".gguf", ".safetensors"};
         services.cachedModels = [this](const Progress& progress) {
             while (cacheIsSlow) {

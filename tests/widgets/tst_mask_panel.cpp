@@ -9,11 +9,11 @@
 #include "widgets/document/mask_editor.h"
 #include "widgets/evaluations/evaluation_scatter.h"
 #include "widgets/evaluations/evaluations_panel.h"
+
 #include "widgets/evaluations/live_evaluation.h"
 #include "widgets/jobs/job_runner.h"
 #include "widgets/masks/cut_box.h"
 #include "widgets/masks/export_box.h"
-#include "widgets/masks/mask_list_box.h"
 #include "widgets/masks/mask_panel.h"
 
 #include <QAbstractProxyModel>

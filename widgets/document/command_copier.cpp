@@ -161,10 +161,15 @@ void CommandCopier::copyExport() {
     const QString path = QString::fromStdString(card.path);
     const bool isOneFile = path.endsWith(".gguf") && !path.contains(part);
     const QString out = fileName(card.name) + '-' + fileName(mask.name) + (isOneFile ? ".gguf" : "");
+    const ExportTarget* const target = m_document->maskJobs()->exportTarget();
+    if (!target) {
+        emit failed(tr("No available export target can hold this mask."));
+        return;
+    }
     findMaskFile({mask.name,
                   *mask.record,
-                  [model = modelPath(*m_document), out = out.toStdString()](const std::string& file) {
-                      return std::vector<CommandLine>{exportCommand(model, file, out)};
+                  [model = modelPath(*m_document), target, out = out.toStdString()](const std::string& file) {
+                      return std::vector<CommandLine>{exportCommand(model, file, target->id, out)};
                   },
                   {}});
 }

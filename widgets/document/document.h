@@ -1,5 +1,6 @@
 #pragma once
 
+#include "analysis/masks/protection.h"
 #include "analysis/masks/price.h"
 #include "analysis/session/services.h"
 #include "analysis/session/session.h"

@@ -1,6 +1,7 @@
 #include "widgets/document/mask_jobs.h"
 
 #include "analysis/base/text.h"
+#include "analysis/export/export_target.h"
 #include "analysis/strategies/prune.h"
 #include "widgets/document/document.h"
 #include "widgets/document/mask_editor.h"
@@ -17,7 +18,7 @@ namespace secateur {
 
 namespace {
 
-/// The perplexities of a mask, for the card of the exported model.
+/// Sentences for the card of an exported model: the quality of the masked model.
 std::vector<std::string> sentencesOf(const Session& session, const std::string& digest) {
     std::vector<std::string> sentences;
     for (const Evaluation& stored : session.evaluations) {
@@ -75,21 +76,32 @@ void MaskJobs::saveMask(const QString& path) {
     m_document->start(tr("Saving %1").arg(QFileInfo(path).fileName()), JobRunner::Priority::interactive, work);
 }
 
-void MaskJobs::exportMasked(const QString& path) {
+const ExportTarget* MaskJobs::exportTarget() const {
+    return firstExportTarget(m_document->services().exportTargets, m_document->masks()->mask(), m_document->spec(),
+                             m_document->session().model.format);
+}
+
+void MaskJobs::exportModel(const QString& path) {
+    const ExportTarget* const target = exportTarget();
+    if (!target) {
+        emit m_document->failed(tr("No available export target can hold this mask."));
+        return;
+    }
     const std::string digest = m_document->services().maskDigest(m_document->masks()->mask());
-    const auto work = [this, file = path.toStdString(), write = m_document->services().exportMasked,
-                       model = m_document->model(), record = *m_document->masks()->state().edited().record,
-                       measured = sentencesOf(m_document->session(), digest)](const Progress& progress) mutable {
-        record.modelName = model->card().name;
-        record.fingerprint = model->fingerprint();
-        const std::string sentence = write(*model, record, file, measured, progress);
+    ExportRequest request{*m_document->masks()->state().edited().record, path.toStdString(), false,
+                          sentencesOf(m_document->session(), digest)};
+    const auto work = [this, write = m_document->services().exportModel, model = m_document->model(), target,
+                       request = std::move(request)](const Progress& progress) mutable {
+        request.record.modelName = model->card().name;
+        request.record.fingerprint = model->fingerprint();
+        const std::string sentence = write(*model, *target, request, progress);
         return [this, sentence] { emit exported(QString::fromStdString(sentence)); };
     };
     m_document->start(tr("Exporting %1").arg(QFileInfo(path).fileName()), JobRunner::Priority::background, work);
 }
 
-void MaskJobs::pruneGreedily(const PruneRequest& request, const QString& action) {
-    const auto work = [this, prune = m_document->services().pruneGreedily, model = m_document->model(), request,
+void MaskJobs::prune(const PruneRequest& request, const QString& action) {
+    const auto work = [this, prune = m_document->services().prune, model = m_document->model(), request,
                        choice = m_document->measurements()->measureChoice(), action,
                        generation = m_document->generation(),
                        base = m_document->masks()->state().edited().name](const Progress& progress) {
@@ -110,7 +122,9 @@ void MaskJobs::takePruned(const PruneRequest& request, const std::string& base, 
         masks->replaceMask(result.mask, action, false, made);
     else
         masks->addMask(QString::fromStdString(made.strategy), MaskRecord{result.mask, {}, {}, {}, made});
-    emit m_document->noticed(tr("%1: %2.").arg(action, QString::fromStdString(sentence(*result.history))));
+    emit m_document->noticed(result.history
+                                 ? tr("%1: %2.").arg(action, QString::fromStdString(sentence(*result.history)))
+                                 : tr("%1.").arg(action));
     for (const std::string& warning : result.warnings)
         emit m_document->noticed(QString::fromStdString(warning));
 }

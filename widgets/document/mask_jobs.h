@@ -8,6 +8,7 @@
 namespace secateur {
 
 class Document;
+struct ExportTarget;
 struct PruneRequest;
 struct PruneResult;
 
@@ -22,12 +23,14 @@ public:
     void openMask(const QString& path);
     /// The current mask, as a file for scripts and other people.
     void saveMask(const QString& path);
-    /// Writes a checkpoint without the units that the current mask cuts.
-    void exportMasked(const QString& path);
-    /// Runs a strategy that measures again after each step, on the chosen calibration text, in the background. Its
-    /// mask becomes the current one, or one of its own where the current one is another by then.
-    /// @param request whose base is the current mask @param action for the person
-    void pruneGreedily(const PruneRequest& request, const QString& action);
+    /// The export target that the current mask is written as; null = none that is available can hold it.
+    const ExportTarget* exportTarget() const;
+    /// Writes a checkpoint of the model under the current mask.
+    void exportModel(const QString& path);
+    /// Runs a strategy on the chosen text in the background. Its mask replaces the current one, or is added under a
+    /// name of its own where the current one has changed since.
+    /// @param request whose base is the current mask @param action name of the step in the undo list
+    void prune(const PruneRequest& request, const QString& action);
 
 signals:
     void maskSaved(const QString& path);

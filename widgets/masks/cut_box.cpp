@@ -28,8 +28,8 @@ namespace secateur {
 
 namespace {
 
-constexpr int sliderSteps = 1000;                  ///< of a percentage
-constexpr std::string_view greedyMetric = "gnorm"; ///< of strategies that measure again after each cut
+constexpr int sliderSteps = 1000;               ///< of a percentage
+constexpr std::string_view stopOption = "stop"; ///< of strategies that may stop at the knee
 
 QString unitName(CutUnit unit) {
     switch (unit) {
@@ -56,6 +56,10 @@ bool canCutBy(const MetricInfo& metric) {
     } catch (const Error&) {
         return false;
     }
+}
+
+bool hasOption(const StrategyInfo& strategy, std::string_view name) {
+    return std::ranges::find(strategy.options, name, &OptionInfo::name) != strategy.options.end();
 }
 
 } // namespace
@@ -86,17 +90,17 @@ CutBox::CutBox(Document* document, QWidget* parent)
     m_amount->findChild<QLineEdit*>()->setAccessibleName(m_amount->accessibleName());
     m_counted->setAccessibleName(tr("What is counted"));
     m_slider->setAccessibleName(tr("How many to cut, by sliding"));
-    m_slider->setToolTip(tr("Shows what would go; letting go cuts it"));
-    m_again->setToolTip(tr("Greedy-Gnorm: the gradients of what is left are measured anew after each head"));
-    m_knee->setToolTip(tr("Of all these heads, cut those up to where the curve of the loss bends most"));
-    for (QCheckBox* greedy : {m_again, m_knee})
-        greedy->hide(); // until gnorm is what heads are cut by
+    m_slider->setToolTip(tr("Drag for a preview; release to cut"));
+    m_again->setToolTip(tr("Measure the metric again after each cut, under the mask so far (Greedy-Gnorm)"));
+    m_knee->setToolTip(tr("Measure the whole budget, but keep only the cuts up to the knee of the loss curve"));
+    for (QCheckBox* box : {m_again, m_knee})
+        box->hide(); // until the metric has a strategy that cuts in steps
     m_effect->setWordWrap(true);
     m_effect->hide();
     m_effect->setForegroundRole(QPalette::PlaceholderText);
     m_effect->setAccessibleName(tr("What would be cut"));
     m_filtered->setWordWrap(true);
-    m_filtered->setAccessibleName(tr("What the filter leaves alone"));
+    m_filtered->setAccessibleName(tr("Effect of the filter"));
     m_filtered->hide();
     auto* grid = new QGridLayout(this);
     grid->setContentsMargins(0, 0, 0, 0);
@@ -129,7 +133,7 @@ CutBox::CutBox(Document* document, QWidget* parent)
     connect(m_slider, &QSlider::valueChanged, this,
             [this](int value) { m_amount->setValue(m_amount->maximum() * value / m_slider->maximum()); });
     connect(m_slider, &QSlider::sliderReleased, this, &CutBox::cut);
-    connect(m_cut, &QPushButton::clicked, this, [this] { isGreedy() ? cutGreedily() : cut(); });
+    connect(m_cut, &QPushButton::clicked, this, [this] { isStepwise() ? cutStepwise() : cut(); });
     connect(document, &Document::opened, this, &CutBox::listMetrics);
     connect(document->measurements(), &Measurements::stateChanged, this, &CutBox::listMetrics);
     connect(document->masks(), &MaskEditor::previewChanged, this, [this] {
@@ -154,7 +158,7 @@ void CutBox::buildProtection() {
     });
     menu->addAction(tr("&Nothing"), this, [masks] { masks->setProtected({}, tr("Protect nothing")); });
     m_protect->setText(tr("Protect"));
-    m_protect->setToolTip(tr("What no cut touches; P protects the selected heads"));
+    m_protect->setToolTip(tr("Exclude units from cuts; P protects the selected heads"));
     m_protect->setMenu(menu);
     m_protect->setPopupMode(QToolButton::InstantPopup);
     m_protected->setForegroundRole(QPalette::PlaceholderText);
@@ -182,7 +186,7 @@ void CutBox::setFilter(const HeadFilter* filter) {
 
 void CutBox::showFilter() {
     m_filtered->setVisible(m_filter->isActive());
-    m_filtered->setText(tr("Only %1, those that pass the filter, can be cut.").arg(m_filter->summary()));
+    m_filtered->setText(tr("Only %1 that pass the filter can be cut.").arg(m_filter->summary()));
     preview();
 }
 
@@ -217,8 +221,7 @@ void CutBox::chooseMetric() {
     if (!found)
         return;
     m_end->setCurrentIndex(found->request.info->pruneFirst == PruneFirst::high ? 1 : 0);
-    m_again->setVisible(found->request.info->id == greedyMetric && m_document->model() &&
-                        m_document->services().pruneGreedily);
+    m_again->setVisible(stepwise() && m_document->model() && m_document->services().prune);
     const int counted = std::max(m_counted->currentIndex(), 0);
     m_counted->clear();
     m_counted->addItems({unitName(unitOf(*found->request.info)), "%"});
@@ -230,9 +233,9 @@ void CutBox::readRange() {
     const MetricResult* found = result();
     if (!found)
         return;
-    m_knee->setVisible(isGreedy());
-    m_perLayer->setEnabled(!isGreedy());
-    if (isGreedy())
+    m_knee->setVisible(isStepwise() && hasOption(*stepwise(), stopOption));
+    m_perLayer->setEnabled(!isStepwise());
+    if (isStepwise())
         m_perLayer->setChecked(false);
     const bool isShare = m_counted->currentIndex() == 1;
     const CutUnit unit = unitOf(*found->request.info);
@@ -261,11 +264,11 @@ void CutBox::preview() {
     const MetricResult* found = result();
     MaskEditor& masks = *m_document->masks();
     m_cut->setEnabled(found && m_amount->value() > 0);
-    if (!found || m_amount->value() <= 0 || isGreedy()) {
+    if (!found || m_amount->value() <= 0 || isStepwise()) {
         if (m_previewing)
             masks.setPreview({});
         if (found && m_amount->value() > 0)
-            sayGreedy();
+            announceStepwise();
         return;
     }
     try {
@@ -274,23 +277,28 @@ void CutBox::preview() {
         masks.setPreview(pruneBy(spec, request(),
                                  isFiltered ? resultOfPassing(*found, spec, m_filter->heads()).values : found->values));
         m_previewing = masks.preview().has_value();
-        say(tr("Hatched lightly; nothing is cut yet."));
+        say(tr("Preview: nothing is cut yet."));
     } catch (const Error& error) {
         say(QString::fromStdString(error.what()));
         m_cut->setEnabled(false);
     }
 }
 
-bool CutBox::isGreedy() const {
+const StrategyInfo* CutBox::stepwise() const {
+    const MetricResult* found = result();
+    return found ? stepwiseStrategy(found->request.info->id, m_end->currentIndex() == 1) : nullptr;
+}
+
+bool CutBox::isStepwise() const {
     return m_again->isChecked() && !m_again->isHidden();
 }
 
-PruneRequest CutBox::greedyRequest() const {
+/// Heads that the filter leaves out are protected: the strategy does not know the filter.
+PruneRequest CutBox::stepwiseRequest() const {
     PruneRequest wanted = request();
-    wanted.strategy = parseStrategyRequest(m_end->currentIndex() == 1 ? "gnorm_inverse" : "gnorm_greedy");
-    wanted.strategy.metric = result()->request;
-    if (m_knee->isChecked())
-        wanted.strategy.options["stop"] = "knee";
+    wanted.strategy = {stepwise(), {}, result()->request};
+    if (m_knee->isChecked() && hasOption(*stepwise(), stopOption))
+        wanted.strategy.options[std::string(stopOption)] = "knee";
     if (!m_filter || !m_filter->isActive())
         return wanted;
     const ModelSpec& spec = m_document->spec();
@@ -303,10 +311,10 @@ PruneRequest CutBox::greedyRequest() const {
     return wanted;
 }
 
-/// How long it will take, by what measuring once took.
-void CutBox::sayGreedy() {
+/// Says how long all steps will take, from the time of one measurement.
+void CutBox::announceStepwise() {
     try {
-        const auto steps = static_cast<double>(greedySteps(m_document->spec(), greedyRequest()));
+        const auto steps = static_cast<double>(stepwise()->steps(m_document->spec(), stepwiseRequest()));
         const double seconds = steps * result()->seconds;
         say(seconds < 100 ? tr("Takes about %1 s, in the background.").arg(std::ceil(seconds))
                           : tr("Takes about %1 minutes, in the background.").arg(std::ceil(seconds / 60)));
@@ -316,8 +324,8 @@ void CutBox::sayGreedy() {
     }
 }
 
-void CutBox::cutGreedily() {
-    m_document->maskJobs()->pruneGreedily(greedyRequest(), action());
+void CutBox::cutStepwise() {
+    m_document->maskJobs()->prune(stepwiseRequest(), action());
 }
 
 void CutBox::say(const QString& text) {
@@ -331,8 +339,8 @@ QString CutBox::action() const {
     const QString amount = wanted.budget.isPercentage ? tr("%1 % of %2").arg(m_amount->value()).arg(unit)
                                                       : QString("%1 %2").arg(m_amount->value()).arg(unit);
     const QString by = m_metric->currentText();
-    return isGreedy() ? tr("Cut the %1 %2 by %3 anew each").arg(m_end->currentText(), amount, by)
-                      : tr("Cut the %1 %2 by %3").arg(m_end->currentText(), amount, by);
+    return isStepwise() ? tr("Cut the %1 %2 by %3 anew each").arg(m_end->currentText(), amount, by)
+                        : tr("Cut the %1 %2 by %3").arg(m_end->currentText(), amount, by);
 }
 
 void CutBox::cut() {

@@ -22,19 +22,19 @@ namespace secateur {
 class Document;
 class HeadFilter;
 
-/// "Cut the lowest N by a metric": what would go is drawn lightly in every view while the slider moves, and cut with
-/// the button. What is protected or cut already does not count.
+/// "Cut the lowest N by a metric": all views show a preview of the cuts while the slider moves; the button cuts.
+/// Protected and already cut units do not count.
 class CutBox : public QWidget {
     Q_OBJECT
 
 public:
     explicit CutBox(Document* document, QWidget* parent = nullptr);
 
-    /// Leaves alone what does not pass, and says so.
+    /// Cuts only heads that pass the filter, and says so.
     void setFilter(const HeadFilter* filter);
 
 public slots:
-    /// Ranks by this result from now on, if it can be cut by.
+    /// Ranks by this result from now on, if its metric ranks units.
     void showMetric(const QString& resultId);
 
 private:
@@ -49,11 +49,13 @@ private:
     PruneRequest request() const;
     void say(const QString& text);
     QString action() const;
-    /// Whether heads go one after the other, measured again after each.
-    bool isGreedy() const;
-    PruneRequest greedyRequest() const;
-    void cutGreedily();
-    void sayGreedy();
+    /// The strategy that measures the chosen metric again after each step; null when there is none.
+    const StrategyInfo* stepwise() const;
+    /// Whether to cut with that strategy.
+    bool isStepwise() const;
+    PruneRequest stepwiseRequest() const;
+    void cutStepwise();
+    void announceStepwise();
     void showFilter();
 
     Document* m_document;
@@ -71,7 +73,7 @@ private:
     QLabel* m_protected;
     QToolButton* m_protect;
     QPushButton* m_cut;
-    bool m_previewing = false; ///< this box' preview is on screen
+    bool m_previewing = false; ///< the preview on screen is this box's
 };
 
 } // namespace secateur

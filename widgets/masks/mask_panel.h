@@ -2,16 +2,77 @@
 
 #include <QScrollArea>
 
+class QComboBox;
+class QLabel;
+class QLineEdit;
+class QMenu;
+class QPushButton;
+class QToolButton;
+class QVBoxLayout;
+
 namespace secateur {
 
 class CutBox;
 class Document;
-class ExportBox;
 class LiveEvaluation;
-class MaskListBox;
+class MaskEditor;
 
-/// The current mask: its name, what it cuts and saves, what it does to the model, how to cut
-/// by a metric, and in which forms it can leave.
+/// The masks by name: the edited one, its name and note, and the actions on whole masks.
+class MaskListBox : public QWidget {
+    Q_OBJECT
+
+public:
+    explicit MaskListBox(MaskEditor* masks, QWidget* parent = nullptr);
+
+signals:
+    void openWanted();
+    void saveWanted();
+    /// The command that makes or shows the mask is wanted on the clipboard.
+    void commandWanted();
+
+private:
+    void refresh();
+    void rename();
+    void buildMenu();
+    /// Fills a submenu with the other masks. @param chosen gets a mask's place in the list
+    template <typename Chosen>
+    void listOthers(QMenu* menu, Chosen chosen);
+    void fillMenus();
+
+    MaskEditor* m_masks;
+    QComboBox* m_names;
+    QLineEdit* m_note;
+    QToolButton* m_more;
+    QMenu* m_compare;
+    QMenu* m_union;
+    QMenu* m_intersect;
+    QMenu* m_subtract;
+};
+
+/// The forms in which the current mask can be exported, with reasons against the others, and the nearest mask that more
+/// of them can hold.
+class ExportBox : public QWidget {
+    Q_OBJECT
+
+public:
+    explicit ExportBox(Document* document, QWidget* parent = nullptr);
+
+signals:
+    void exportWanted();
+
+private:
+    void refresh();
+    void offerLegalMask();
+    void takeLegalMask();
+
+    Document* m_document;
+    QVBoxLayout* m_targets;
+    QLabel* m_legal;
+    QPushButton* m_takeLegal;
+    QPushButton* m_export;
+};
+
+/// The current mask: its name, its cuts and savings, its effect on the model, cutting by a metric, and export.
 class MaskPanel : public QScrollArea {
     Q_OBJECT
 
@@ -26,7 +87,7 @@ protected:
     bool eventFilter(QObject* watched, QEvent* event) override;
 
 private:
-    /// As wide as its rows want: nothing is cut off at the side, and it does not shrink again under the hand.
+    /// Makes the panel as wide as its widest row so far: no row is clipped, and the width never shrinks.
     void makeRoom();
 
     MaskListBox* m_list;

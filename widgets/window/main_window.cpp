@@ -12,6 +12,7 @@
 #include "widgets/document/mask_jobs.h"
 #include "widgets/document/measurements.h"
 #include "widgets/evaluations/evaluations_panel.h"
+
 #include "widgets/evaluations/further_evaluation.h"
 #include "widgets/evaluations/generation_view.h"
 #include "widgets/evaluations/live_evaluation.h"
@@ -24,7 +25,6 @@
 #include "widgets/layers/layers_view.h"
 #include "widgets/masks/cut_box.h"
 #include "widgets/masks/export_box.h"
-#include "widgets/masks/mask_list_box.h"
 #include "widgets/masks/mask_panel.h"
 #include "widgets/neurons/neurons_view.h"
 #include "widgets/results/compare_bar.h"

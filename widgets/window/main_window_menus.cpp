@@ -311,7 +311,7 @@ void MainWindow::chooseExport() {
                          QString::fromStdString(m_document->masks()->state().edited().name);
     choose(this, QFileDialog::AcceptSave, QFileDialog::AnyFile, tr("Export a masked checkpoint"),
            isFile ? tr("GGUF (*.gguf)") : tr("A new folder (*)"), isFile ? name + ".gguf" : name,
-           [this](const QString& path) { m_document->maskJobs()->exportMasked(path); });
+           [this](const QString& path) { m_document->maskJobs()->exportModel(path); });
 }
 
 void MainWindow::saveSession(std::function<void()> next) {

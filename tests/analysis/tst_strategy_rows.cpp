@@ -1,0 +1,171 @@
+// A strategy is one row: a new one is added here, all rows run, and no other file of the product knows their ids.
+#ifndef Q_MOC_RUN
+#include "analysis/masks/mask_algebra.h"
+#include "analysis/strategies/cut_lowest.h"
+#include "analysis/strategies/prune.h"
+#include "tests/support/gradient_case.h"
+#include "tests/support/suite.h"
+#endif
+
+#include <QDirIterator>
+#include <QRegularExpression>
+#include <QtTest>
+
+#include <array>
+#include <charconv>
+#include <type_traits>
+
+using namespace secateur;
+using test::GradientCase;
+
+// A row without behaviour does not compile.
+static_assert(std::is_reference_v<decltype(StrategyInfo::run)>);
+
+namespace {
+
+constexpr const char* tableFile = "analysis/strategies/strategy.cpp";
+
+// --- A strategy as somebody would add it: heads in their order, from one layer on.
+
+constexpr OptionInfo firstLayer{"from", "integer", "0", "first layer in which to cut"};
+constexpr std::array inOrderOptions{firstLayer};
+
+PruneResult cutInOrder(const PruneContext& context) {
+    const std::string text = context.request.strategy.option("from");
+    int from = 0;
+    std::from_chars(text.data(), text.data() + text.size(), from);
+    const ModelSpec& spec = context.model.spec();
+    Matrix order(spec.layers.size(), static_cast<std::size_t>(spec.maxHeads()));
+    double place = 0;
+    for (std::size_t layer = 0; layer < order.rows(); ++layer)
+        for (double& value : order.row(layer))
+            value = static_cast<int>(layer) < from ? std::nan("") : ++place;
+    return {.mask = context.cutBy(order)};
+}
+
+constexpr std::array extended{StrategyInfo{.id = "in_order",
+                                           .summary = "Heads in their order",
+                                           .removes = "heads",
+                                           .budget = "heads; per cent of all in the model",
+                                           .source = "a test",
+                                           .run = cutInOrder,
+                                           .end = CutEnd::lowest,
+                                           .options = inOrderOptions,
+                                           .unit = CutUnit::head}};
+
+// ---
+
+std::vector<HeadId> cutHeads(const PruningMask& mask) {
+    std::vector<HeadId> heads;
+    for (int layer = 0; layer < mask.layerCount(); ++layer)
+        for (std::size_t head = 0; head < mask.layer(layer).heads.size(); ++head)
+            if (!mask.layer(layer).heads[head])
+                heads.push_back({layer, static_cast<int>(head)});
+    return heads;
+}
+
+PruneRequest requestOf(const std::string& strategy, double units, std::span<const StrategyInfo> table) {
+    return {parseStrategyRequest(strategy, table), {units, false}, "none", 5, {}};
+}
+
+/// Lines of the product's sources that match, outside the table.
+QStringList linesWith(const QRegularExpression& pattern) {
+    const QDir root(SECATEUR_SOURCE_DIR);
+    QStringList found;
+    for (const char* room : {"analysis", "backends", "widgets", "app"}) {
+        QDirIterator sources(root.filePath(room), {"*.h", "*.cpp"}, QDir::Files, QDirIterator::Subdirectories);
+        while (sources.hasNext()) {
+            QFile file(sources.next());
+            const QString path = root.relativeFilePath(file.fileName());
+            if (path == tableFile || !file.open(QIODevice::ReadOnly))
+                continue;
+            for (const QString& line : QString::fromUtf8(file.readAll()).split('\n'))
+                if (line.contains(pattern))
+                    found << path + ": " + line.trimmed();
+        }
+    }
+    return found;
+}
+
+} // namespace
+
+class TestStrategyRows : public QObject {
+    Q_OBJECT
+
+private slots:
+    void aStrategyIsAddedByARow() {
+        const GradientCase c("llama-gqa");
+        PruneRequest request = requestOf("in_order:from=1", 3, extended);
+        QCOMPARE(request.strategy.resultId(), std::string("in_order:from=1"));
+        const PruneResult result = prune(*c.model, request, {}, {});
+        QCOMPARE(cutHeads(result.mask), (std::vector<HeadId>{{1, 0}, {1, 1}, {1, 2}}));
+        request.protect = "1.1";
+        const PruneResult spared = prune(*c.model, request, {}, {});
+        QCOMPARE(cutHeads(spared.mask), (std::vector<HeadId>{{1, 0}, {1, 2}, {1, 3}}));
+        QCOMPARE(provenanceOf(request, {}, spared).strategy, std::string("in_order"));
+        QVERIFY(strategyTable(extended).find("| `in_order` | Heads in their order | heads |") != std::string::npos);
+        QVERIFY(!findStrategy("in_order"));
+    }
+
+    void everyStrategyRuns_data() {
+        QTest::addColumn<QString>("strategy");
+        for (const StrategyInfo& strategy : allStrategies())
+            QTest::newRow(std::string(strategy.id).c_str())
+                << QString::fromStdString(std::string(strategy.id)) +
+                       (strategy.needsMetricOption ? ":metric=gate_norm_head" : "");
+    }
+    void everyStrategyRuns() {
+        QFETCH(QString, strategy);
+        const GradientCase c("llama-gqa");
+        const ModelSpec& spec = c.model->spec();
+        const PruneRequest request = requestOf(strategy.toStdString(), 1, allStrategies());
+        const StrategyInfo& info = *request.strategy.info;
+        PruneInputs inputs;
+        if (info.steps)
+            inputs.text = CalibrationText{.sequences = c.sequences, .labels = c.labels, .type = ComputeType::float32};
+        const PruneResult result = prune(*c.model, request, inputs, {});
+        QCOMPARE(newlyCut(spec, request.strategy.unit(), PruningMask(spec), result.mask), std::size_t{1});
+        QCOMPARE(result.history.has_value(), info.steps != nullptr);
+        QCOMPARE(calibrationPasses(spec, request) > 0, info.steps != nullptr);
+        QCOMPARE(provenanceOf(request, {}, result).seed.has_value(), info.needsSeed);
+        QCOMPARE(request.strategy.metric.has_value(), info.needsMetricOption || !info.metric.empty());
+    }
+
+    void everyStrategyDescribesItself() {
+        std::set<std::string_view> ids;
+        for (const StrategyInfo& strategy : allStrategies()) {
+            QVERIFY(ids.insert(strategy.id).second);
+            for (const std::string_view text : {strategy.summary, strategy.removes, strategy.budget, strategy.source})
+                QVERIFY2(!text.empty(), std::string(strategy.id).c_str());
+            // What ranks has a metric and an end; what does not, a unit.
+            const bool ranks = strategy.needsMetricOption || !strategy.metric.empty();
+            QCOMPARE(strategy.end != CutEnd::none, ranks);
+            QCOMPARE(strategy.unit.has_value(), !ranks);
+            QVERIFY(strategy.metric.empty() || findMetric(strategy.metric));
+            QCOMPARE(strategy.passesPerStep > 0, strategy.steps != nullptr);
+        }
+    }
+
+    void eitherEndOfGnormIsCutInSteps() {
+        const StrategyInfo* const lowest = stepwiseStrategy("gnorm", false);
+        const StrategyInfo* const highest = stepwiseStrategy("gnorm", true);
+        QVERIFY(lowest && highest && lowest != highest);
+        QVERIFY(!parseStrategyRequest(lowest->id).highestFirst() && parseStrategyRequest(highest->id).highestFirst());
+        QVERIFY(!stepwiseStrategy("gate_norm", false));
+    }
+
+    void noOtherFileKnowsTheirIds() {
+        for (const StrategyInfo& strategy : allStrategies()) {
+            const QString id = QString::fromStdString(std::string(strategy.id));
+            // The id of a metric may stand in the table of metrics, though nothing may be compared with it.
+            const QString pattern =
+                findMetric(strategy.id) ? QString("[!=]= *\"%1\"|\"%1\" *[!=]=") : QString("\"%1[:\"]");
+            const QStringList lines = linesWith(QRegularExpression(pattern.arg(id)));
+            for (const QString& line : lines)
+                QVERIFY2(line.contains("///") || line.contains("verb->footer"), qPrintable(line));
+        }
+    }
+};
+
+SECATEUR_SUITE(TestStrategyRows)
+#include "tst_strategy_rows.moc"

@@ -1,0 +1,154 @@
+// An export target is one row: a new one is added here, available ones write what they say, and no other file of the
+// product knows their ids.
+#ifndef Q_MOC_RUN
+#include "analysis/base/error.h"
+#include "backends/export/export_targets.h"
+#include "tests/support/drawn_masks.h"
+#include "tests/support/files.h"
+#include "tests/support/fixture.h"
+#include "tests/support/suite.h"
+#endif
+
+#include <QDirIterator>
+#include <QRegularExpression>
+#include <QtTest>
+
+#include <array>
+#include <fstream>
+#include <set>
+#include <type_traits>
+
+using namespace secateur;
+using namespace secateur::test;
+
+// A row without reasons, or that writes without saying how its checkpoint reads back, does not compile.
+static_assert(std::is_reference_v<decltype(ExportTarget::reasons)>);
+static_assert(std::is_reference_v<decltype(ExportWriter::write)> &&
+              std::is_reference_v<decltype(ExportWriter::layoutOf)>);
+
+namespace {
+
+constexpr const char* tableFile = "backends/export/export_targets.cpp";
+
+// --- A target as somebody would add it: a list of the layers that are cut.
+
+std::vector<std::string> listReasons(const PruningMask& mask, const ModelSpec&, std::string_view) {
+    return mask.keepsAll() ? std::vector<std::string>{"nothing is cut"} : std::vector<std::string>();
+}
+
+ExportResult writeList(const ExportTarget& target, const Model&, const ExportRequest& request, const Progress&) {
+    std::ofstream file(request.path);
+    for (int layer = 0; layer < request.record.mask.layerCount(); ++layer)
+        if (!request.record.mask.layer(layer).keepsAll())
+            file << layer << "\n";
+    ExportResult result;
+    result.target = target.id;
+    result.path = request.path;
+    return result;
+}
+
+ExportLayout listLayout(const ModelSpec& source, const PruningMask&) {
+    return {"list", source};
+}
+
+constexpr std::array extended{
+    ExportTarget{.id = "list",
+                 .name = "list",
+                 .summary = "the layers that are cut",
+                 .opensIn = "any editor",
+                 .reasons = listReasons,
+                 .writer = ExportWriter{writeList, listLayout}},
+    ExportTarget{
+        .id = "later", .name = "later", .summary = "nothing yet", .opensIn = "nothing", .reasons = listReasons}};
+
+// ---
+
+MaskRecord oneHeadCut(const Model& model) {
+    MaskRecord record;
+    record.mask = PruningMask(model.spec());
+    LayerMask layer = record.mask.layer(1);
+    layer.heads[0] = false;
+    record.mask.setLayer(1, layer);
+    return record;
+}
+
+QString refusal(const std::function<void()>& work) {
+    try {
+        work();
+    } catch (const Error& error) {
+        return QString::fromUtf8(error.what());
+    }
+    return "accepted";
+}
+
+} // namespace
+
+class TestExportTargets : public QObject {
+    Q_OBJECT
+
+private slots:
+    void aTargetIsAddedByARow() {
+        const Scratch scratch;
+        const auto model = fixture("gqa-f32");
+        const ExportRequest request{oneHeadCut(*model), scratch.path("cut.txt").toStdString()};
+        const ExportResult result = exportModel(*model, exportTarget("list", extended), request, {}, extended);
+        QCOMPARE(result.target, std::string("list"));
+        QFile file(scratch.path("cut.txt"));
+        QVERIFY(file.open(QIODevice::ReadOnly));
+        QCOMPARE(file.readAll(), QByteArray("1\n"));
+        QCOMPARE(firstExportTarget(extended, request.record.mask, model->spec(), "safetensors"), &extended[0]);
+        QVERIFY(!firstExportTarget(extended, PruningMask(model->spec()), model->spec(), "safetensors"));
+        const QString told =
+            refusal([&] { exportModel(*model, exportTarget("later", extended), request, {}, extended); });
+        QCOMPARE(told, QString("cannot be exported as later: the target is not available yet. Export it as list"));
+    }
+
+    void everyAvailableTargetReadsBackAsItSays() {
+        const auto model = fixture("gqa-f32");
+        int written = 0;
+        for (const ExportTarget& target : exportTargets()) {
+            const Scratch scratch;
+            const ExportRequest request{oneHeadCut(*model), scratch.path("out").toStdString()};
+            if (!target.writer) {
+                QVERIFY(refusal([&] { exportModel(*model, target, request); }).startsWith("cannot be exported as"));
+                continue;
+            }
+            ++written;
+            const ExportLayout layout = target.writer->layoutOf(model->spec(), request.record.mask);
+            const ExportResult result = exportModel(*model, target, request);
+            QCOMPARE(result.target, std::string(target.id));
+            QCOMPARE(result.layout, std::string(layout.id));
+            QVERIFY(openModel(result.path)->spec() == layout.spec);
+            QVERIFY(result.verified.relative() <= exportTolerance);
+        }
+        QVERIFY(written > 0);
+    }
+
+    void everyTargetDescribesItself() {
+        std::set<std::string_view> ids;
+        for (const ExportTarget& target : exportTargets()) {
+            QVERIFY(ids.insert(target.id).second);
+            for (const std::string_view text : {target.name, target.summary, target.opensIn})
+                QVERIFY2(!text.empty(), std::string(target.id).c_str());
+        }
+    }
+
+    void noOtherFileKnowsTheirIds() {
+        static const QRegularExpression known("exportTarget\\(\"|[tT]arget[\\w.>()-]*\\s*[!=]=\\s*\"");
+        const QDir root(SECATEUR_SOURCE_DIR);
+        for (const char* room : {"analysis", "backends", "widgets", "app"}) {
+            QDirIterator sources(root.filePath(room), {"*.h", "*.cpp"}, QDir::Files, QDirIterator::Subdirectories);
+            while (sources.hasNext()) {
+                QFile file(sources.next());
+                const QString path = root.relativeFilePath(file.fileName());
+                if (path == tableFile || !file.open(QIODevice::ReadOnly))
+                    continue;
+                for (const QString& line : QString::fromUtf8(file.readAll()).split('\n'))
+                    QVERIFY2(!line.contains(known), qPrintable(path + ": " + line.trimmed()));
+            }
+        }
+    }
+};
+
+SECATEUR_SUITE(TestExportTargets)
+#include "tst_export_targets.moc"
