@@ -3,7 +3,7 @@
 #include "widgets/document/comparison.h"
 #include "widgets/document/document.h"
 #include "widgets/window/first_picture.h"
-#include "widgets/evaluations/further_items.h"
+#include "widgets/evaluations/extra_items.h"
 #include "widgets/jobs/job_runner.h"
 #include "widgets/jobs/log_panel.h"
 #include "widgets/window/main_window.h"
@@ -63,7 +63,7 @@ struct Arguments {
     QStringList compare; ///< a measurement's key, and which of both
     QSize size;
     QString filter;
-    FurtherChoice further;
+    ExtraChoice extra;
 };
 
 QCommandLineOption hidden(const QString& name, const QString& value) {
@@ -112,15 +112,15 @@ Arguments parse(const QCoreApplication& application) {
         TaskRequest request;
         request.path = parser.value(task).toStdString();
         request.limit = 100;
-        arguments.further.tasks = {std::move(request)};
+        arguments.extra.tasks = {std::move(request)};
     }
     if (parser.isSet(prompt)) {
-        arguments.further.prompt.emplace();
-        arguments.further.prompt->text = parser.value(prompt).toStdString();
-        arguments.further.prompt->newTokens = 48;
+        arguments.extra.prompt.emplace();
+        arguments.extra.prompt->text = parser.value(prompt).toStdString();
+        arguments.extra.prompt->newTokens = 48;
     }
     if (parser.isSet(speed))
-        arguments.further.speed.emplace();
+        arguments.extra.speed.emplace();
     const QStringList sides = parser.value(size).split('x');
     if (sides.size() == 2)
         arguments.size = {sides[0].toInt(), sides[1].toInt()};
@@ -194,7 +194,7 @@ int main(int count, char** values) {
     if (arguments.size.isValid())
         window.resize(arguments.size);
     window.showTab(arguments.tab);
-    window.measureAlso(arguments.further);
+    window.measureAlso(arguments.extra);
     window.show();
     spdlog::debug("window shown {:.2f} s after launch, main() entered after {:.2f} s", processAge(), before);
     if (!arguments.path.isEmpty())

@@ -1,8 +1,8 @@
 #include "widgets/evaluations/effect_box.h"
 
 #include "analysis/base/text.h"
-#include "widgets/evaluations/further_box.h"
-#include "widgets/evaluations/further_evaluation.h"
+#include "widgets/evaluations/extra_results_box.h"
+#include "widgets/evaluations/extra_evaluation.h"
 #include "widgets/evaluations/live_evaluation.h"
 
 #include <QGridLayout>
@@ -17,7 +17,7 @@ namespace secateur {
 namespace {
 
 using State = LiveEvaluation::State;
-using Further = FurtherEvaluation::State;
+using ExtraState = ExtraEvaluation::State;
 
 QString effectText(const std::string& text) {
     return QString::fromStdString(text);
@@ -80,14 +80,14 @@ EffectBox::EffectBox(LiveEvaluation* live, QWidget* parent)
     grid->addWidget(m_loss, 0, 1, 1, 2);
     grid->addWidget(new QLabel(tr("perplexity")), 1, 0);
     grid->addWidget(m_perplexity, 1, 1, 1, 2);
-    grid->addWidget(new FurtherBox(live->further(), this), 2, 0, 1, 3);
+    grid->addWidget(new ExtraResultsBox(live->extra(), this), 2, 0, 1, 3);
     grid->addWidget(m_progress, 3, 0, 1, 3);
     grid->addWidget(m_state, 4, 0, 1, 2);
     grid->addWidget(m_action, 4, 2, Qt::AlignRight | Qt::AlignTop);
     connect(live, &LiveEvaluation::changed, this, &EffectBox::refresh);
-    connect(live->further(), &FurtherEvaluation::changed, this, &EffectBox::refresh);
+    connect(live->extra(), &ExtraEvaluation::changed, this, &EffectBox::refresh);
     connect(m_action, &QToolButton::clicked, this, [this] {
-        const bool isRunning = m_live->state() == State::running || m_live->further()->state() == Further::running;
+        const bool isRunning = m_live->state() == State::running || m_live->extra()->state() == ExtraState::running;
         isRunning ? m_live->stopHere() : m_live->evaluate();
     });
     refresh();
@@ -123,11 +123,11 @@ void EffectBox::showProgress() {
     const MaskEvaluation* found = m_live->shown();
     const std::size_t done = found ? found->run.windows.size() : 0;
     const std::size_t all = m_live->text() ? m_live->text()->windows : 0;
-    const bool goesFurther = m_live->further()->state() == Further::running;
+    const bool runsExtra = m_live->extra()->state() == ExtraState::running;
     constexpr int fine = 1000;
-    m_progress->setMaximum(goesFurther ? fine : static_cast<int>(all));
-    m_progress->setValue(goesFurther ? static_cast<int>(fine * m_live->further()->fraction()) : static_cast<int>(done));
-    m_progress->setVisible(goesFurther || (state == State::running && all > 0));
+    m_progress->setMaximum(runsExtra ? fine : static_cast<int>(all));
+    m_progress->setValue(runsExtra ? static_cast<int>(fine * m_live->extra()->fraction()) : static_cast<int>(done));
+    m_progress->setVisible(runsExtra || (state == State::running && all > 0));
     const QString windows = tr("%1 of %2 windows").arg(done).arg(all);
     QString text;
     switch (state) {
@@ -157,18 +157,18 @@ void EffectBox::showProgress() {
         text = m_live->failure();
         break;
     }
-    const QString further = furtherText();
-    m_state->setText(further.isEmpty() ? text : text + "\n" + further);
+    const QString extra = extraText();
+    m_state->setText(extra.isEmpty() ? text : text + "\n" + extra);
     showAction();
 }
 
-QString EffectBox::furtherText() const {
-    switch (m_live->further()->state()) {
-    case Further::running: {
-        const auto left = m_live->further()->secondsLeft();
+QString EffectBox::extraText() const {
+    switch (m_live->extra()->state()) {
+    case ExtraState::running: {
+        const auto left = m_live->extra()->secondsLeft();
         return left ? tr("Measuring more, %1 left").arg(about(*left)) : tr("Measuring more…");
     }
-    case Further::stopped:
+    case ExtraState::stopped:
         return tr("Stopped before all was measured.");
     default:
         return {};
@@ -177,10 +177,10 @@ QString EffectBox::furtherText() const {
 
 void EffectBox::showAction() {
     const State state = m_live->state();
-    const Further further = m_live->further()->state();
-    const bool isRunning = state == State::running || further == Further::running;
-    const bool isStopped = state == State::stopped || further == Further::stopped;
-    const bool isDone = state == State::complete && (further == Further::complete || further == Further::off);
+    const ExtraState extra = m_live->extra()->state();
+    const bool isRunning = state == State::running || extra == ExtraState::running;
+    const bool isStopped = state == State::stopped || extra == ExtraState::stopped;
+    const bool isDone = state == State::complete && (extra == ExtraState::complete || extra == ExtraState::off);
     m_action->setVisible(state != State::unavailable && !isDone);
     m_action->setText(isRunning ? tr("Stop here") : isStopped ? tr("Go on") : tr("Evaluate"));
     m_action->setToolTip(isRunning ? tr("Keeps what is measured so far")

@@ -23,7 +23,7 @@ private:
     void showFigures();
     void showProgress();
     /// Of what follows behind the text.
-    QString furtherText() const;
+    QString extraText() const;
     void showAction();
 
     LiveEvaluation* m_live;

@@ -7,7 +7,7 @@
 #include "widgets/evaluations/evaluation_scatter.h"
 #include "widgets/evaluations/evaluation_table.h"
 #include "widgets/plot/figure_actions.h"
-#include "widgets/evaluations/further_choice_box.h"
+#include "widgets/evaluations/extra_choice_dialog.h"
 #include "widgets/evaluations/live_evaluation.h"
 #include "widgets/document/mask_editor.h"
 #include "widgets/results/text_combo.h"
@@ -122,7 +122,7 @@ void EvaluationsPanel::buildChoice(QHBoxLayout& row) {
     row.addSpacing(8);
     row.addWidget(m_automatic);
     row.addWidget(now);
-    row.addWidget(furtherButton(m_live, this));
+    row.addWidget(extraButton(m_live, this));
     row.addStretch();
     connect(m_text, &TextCombo::chosen, this, &EvaluationsPanel::choose);
     connect(m_tokens, &QSpinBox::editingFinished, this, &EvaluationsPanel::choose);

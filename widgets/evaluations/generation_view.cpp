@@ -1,7 +1,7 @@
 #include "widgets/evaluations/generation_view.h"
 
 #include "widgets/document/document.h"
-#include "widgets/evaluations/further_evaluation.h"
+#include "widgets/evaluations/extra_evaluation.h"
 #include "widgets/document/mask_editor.h"
 
 #include <QEvent>
@@ -26,7 +26,7 @@ QTextEdit* side(const QString& name) {
     return edit;
 }
 
-QString textOf(const FurtherFigure* figure) {
+QString textOf(const ExtraResult* figure) {
     return figure ? QString::fromStdString(figure->written->text) : QString();
 }
 
@@ -43,10 +43,10 @@ qsizetype firstDifference(const QString& a, const QString& b) {
 
 } // namespace
 
-GenerationView::GenerationView(Document* document, FurtherEvaluation* further, QWidget* parent)
+GenerationView::GenerationView(Document* document, ExtraEvaluation* extra, QWidget* parent)
     : QWidget(parent)
     , m_document(document)
-    , m_further(further)
+    , m_extra(extra)
     , m_sides(new QWidget)
     , m_hint(new QLabel(tr("Choose a prompt at “Measure also…”: what the dense model and a mask put behind it stands "
                            "here side by side.")))
@@ -70,20 +70,20 @@ GenerationView::GenerationView(Document* document, FurtherEvaluation* further, Q
     column->setContentsMargins(0, 0, 0, 0);
     column->addWidget(m_sides, 1);
     column->addWidget(m_hint, 1);
-    connect(further, &FurtherEvaluation::changed, this, &GenerationView::refresh);
+    connect(extra, &ExtraEvaluation::changed, this, &GenerationView::refresh);
     refresh();
 }
 
 void GenerationView::refresh() {
-    const bool isChosen = m_document->isOpen() && m_further->choice().prompt;
+    const bool isChosen = m_document->isOpen() && m_extra->choice().prompt;
     m_sides->setVisible(isChosen);
     m_hint->setVisible(!isChosen);
     if (!isChosen)
         return;
-    const FurtherItem item = *m_further->choice().prompt;
-    const FurtherFigure* dense = m_further->denseFigure(item);
+    const ExtraItem item = *m_extra->choice().prompt;
+    const ExtraResult* dense = m_extra->denseFigure(item);
     const bool isDense = m_document->masks()->mask().keepsAll();
-    const FurtherFigure* mask = isDense ? nullptr : m_further->figure(item);
+    const ExtraResult* mask = isDense ? nullptr : m_extra->figure(item);
     const qsizetype differsAt = dense && mask ? firstDifference(textOf(dense), textOf(mask)) : -1;
     showText(m_dense, dense ? &*dense->written : nullptr, differsAt);
     showText(m_mask, mask ? &*mask->written : nullptr, differsAt);
@@ -92,10 +92,10 @@ void GenerationView::refresh() {
         title = tr("%1: the same text").arg(title);
     m_maskTitle->setText(isDense ? QString() : title);
     m_mask->setPlaceholderText(isDense                               ? tr("A mask that cuts something writes here.")
-                               : !m_further->problem(item).isEmpty() ? m_further->problem(item)
-                               : m_further->isRunning(item)          ? tr("Writing…")
+                               : !m_extra->problem(item).isEmpty() ? m_extra->problem(item)
+                               : m_extra->isRunning(item)          ? tr("Writing…")
                                                                      : tr("Not written yet."));
-    m_dense->setPlaceholderText(m_further->problem(item));
+    m_dense->setPlaceholderText(m_extra->problem(item));
 }
 
 void GenerationView::showText(QTextEdit* side, const PromptContinuation* written, qsizetype differsAt) {

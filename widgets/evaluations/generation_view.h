@@ -8,7 +8,7 @@ class QTextEdit;
 namespace secateur {
 
 class Document;
-class FurtherEvaluation;
+class ExtraEvaluation;
 struct PromptContinuation;
 
 /// What the dense model and the current mask put behind a prompt, side by side, the first word that differs marked.
@@ -16,7 +16,7 @@ class GenerationView : public QWidget {
     Q_OBJECT
 
 public:
-    GenerationView(Document* document, FurtherEvaluation* further, QWidget* parent = nullptr);
+    GenerationView(Document* document, ExtraEvaluation* extra, QWidget* parent = nullptr);
 
 protected:
     void changeEvent(QEvent* event) override;
@@ -27,7 +27,7 @@ private:
     void showText(QTextEdit* side, const PromptContinuation* written, qsizetype differsAt);
 
     Document* m_document;
-    FurtherEvaluation* m_further;
+    ExtraEvaluation* m_extra;
     QWidget* m_sides;
     QLabel* m_hint;
     QLabel* m_denseTitle;

@@ -4,7 +4,7 @@
 #include "analysis/running/run_speed.h"
 #include "analysis/running/runner.h"
 #include "widgets/document/document.h"
-#include "widgets/evaluations/further_evaluation.h"
+#include "widgets/evaluations/extra_evaluation.h"
 #include "widgets/document/mask_editor.h"
 #include "widgets/evaluations/mask_prediction.h"
 
@@ -75,7 +75,7 @@ LiveEvaluation::LiveEvaluation(Document* document, JobRunner* jobs, const Evalua
     : QObject(parent)
     , m_document(document)
     , m_jobs(jobs)
-    , m_further(new FurtherEvaluation(document, jobs, pace.type, this))
+    , m_extra(new ExtraEvaluation(document, jobs, pace.type, this))
     , m_prediction(new MaskPrediction(document, jobs, this))
     , m_pause(new QTimer(this))
     , m_pace(pace) {
@@ -102,7 +102,7 @@ LiveEvaluation::LiveEvaluation(Document* document, JobRunner* jobs, const Evalua
 void LiveEvaluation::choose(const EvaluationChoice& choice) {
     const bool sameText = choice.text == m_choice.text && choice.tokens == m_choice.tokens;
     m_choice = choice;
-    m_further->choose(choice.further);
+    m_extra->choose(choice.extra);
     if (sameText)
         followMask();
     else
@@ -114,7 +114,7 @@ void LiveEvaluation::reset() {
     m_done.clear();
     m_text.reset();
     if (!m_bench || m_bench->model != m_document->model())
-        m_further->reset();
+        m_extra->reset();
     m_bench.reset();
     if (m_document->model()) {
         m_bench = std::make_shared<Bench>();
@@ -131,7 +131,7 @@ void LiveEvaluation::abandon() {
     m_jobs->cancel(std::exchange(m_job, 0));
     m_incoming.reset();
     m_expectedSeconds.reset();
-    m_further->abandon();
+    m_extra->abandon();
 }
 
 void LiveEvaluation::followMask() {
@@ -144,7 +144,7 @@ void LiveEvaluation::followMask() {
         m_shown = known->found;
         setState(m_shown->isComplete() ? State::complete : State::stopped);
         if (m_state == State::complete && m_choice.isAutomatic)
-            m_further->begin();
+            m_extra->begin();
         return;
     }
     if (m_choice.isAutomatic)
@@ -159,7 +159,7 @@ void LiveEvaluation::setState(State state) {
 
 void LiveEvaluation::evaluate() {
     if (m_state == State::complete)
-        m_further->begin();
+        m_extra->begin();
     if (!m_bench || m_state == State::running || m_state == State::complete)
         return;
     m_pause->stop();
@@ -239,12 +239,12 @@ void LiveEvaluation::finish(const PruningMask& mask, const MaskEvaluation& found
     emit evaluated(mask, found);
     m_prediction->take(mask, found, m_choice.text);
     if (m_state == State::complete)
-        m_further->begin();
+        m_extra->begin();
 }
 
 void LiveEvaluation::stopHere() {
     if (m_state != State::running && m_state != State::waiting)
-        return m_further->stopHere();
+        return m_extra->stopHere();
     takeIncoming();
     abandon();
     if (m_shown && !m_shown->run.windows.empty())
@@ -265,7 +265,7 @@ void LiveEvaluation::onFailed(quint64 job, const QString& message) {
     abandon();
     m_failure = message;
     setState(State::failed);
-    m_further->begin(); // a text may say nothing of a model whose tasks do
+    m_extra->begin(); // a text may say nothing of a model whose tasks do
 }
 
 void LiveEvaluation::onCancelled(quint64 job) {

@@ -1,10 +1,10 @@
 #pragma once
 
 #include "analysis/evaluation/evaluation.h"
-#include "analysis/text/evaluation_text.h"
+#include "analysis/text/scored_text.h"
 #include "analysis/masks/mask_record.h"
 #include "analysis/evaluation/text_evaluator.h"
-#include "widgets/evaluations/further_items.h"
+#include "widgets/evaluations/extra_items.h"
 #include "widgets/jobs/job_runner.h"
 
 #include <QObject>
@@ -19,7 +19,7 @@ class QTimer;
 namespace secateur {
 
 class Document;
-class FurtherEvaluation;
+class ExtraEvaluation;
 class MaskPrediction;
 
 /// What masks are measured on; chosen once, the same for all until it is changed.
@@ -28,7 +28,7 @@ struct EvaluationChoice {
     /// Of the text; empty = as many as the dense model reads in a minute, from 512 to 8,192.
     std::optional<std::int64_t> tokens = {};
     bool isAutomatic = true; ///< whether an edit is measured without being asked for
-    FurtherChoice further = {};
+    ExtraChoice extra = {};
     bool operator==(const EvaluationChoice&) const = default;
 };
 
@@ -64,7 +64,7 @@ public:
     LiveEvaluation(Document* document, JobRunner* jobs, const EvaluatorOptions& pace = {}, QObject* parent = nullptr);
 
     const EvaluationChoice& choice() const { return m_choice; }
-    FurtherEvaluation* further() const { return m_further; }
+    ExtraEvaluation* extra() const { return m_extra; }
     MaskPrediction* prediction() const { return m_prediction; }
     /// What was measured on another text stays in the session, and is not compared any more.
     void choose(const EvaluationChoice& choice);
@@ -110,7 +110,7 @@ private:
 
     Document* m_document;
     JobRunner* m_jobs;
-    FurtherEvaluation* m_further;
+    ExtraEvaluation* m_extra;
     MaskPrediction* m_prediction;
     QTimer* m_pause;
     EvaluatorOptions m_pace;

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "analysis/text/evaluation_text.h"
+#include "analysis/text/scored_text.h"
 #include "analysis/prediction/prediction.h"
 #include "analysis/evaluation/text_evaluator.h"
 #include "widgets/jobs/job_runner.h"

@@ -1,7 +1,7 @@
-#include "widgets/evaluations/further_box.h"
+#include "widgets/evaluations/extra_results_box.h"
 
 #include "analysis/base/text.h"
-#include "widgets/evaluations/further_evaluation.h"
+#include "widgets/evaluations/extra_evaluation.h"
 
 #include <QFileInfo>
 #include <QGridLayout>
@@ -14,7 +14,7 @@ namespace secateur {
 
 namespace {
 
-QString furtherText(const std::string& text) {
+QString extraText(const std::string& text) {
     return QString::fromStdString(text);
 }
 
@@ -27,17 +27,17 @@ QString share(double value) {
 }
 
 /// "+1.2 ± 0.4"
-QString signedFurther(double value, double error) {
-    const QString text = furtherText(std::isnan(error) ? significant(value) : withError(value, error));
+QString signedExtra(double value, double error) {
+    const QString text = extraText(std::isnan(error) ? significant(value) : withError(value, error));
     return value > 0 ? "+" + text : text;
 }
 
 QString differenceText(const MetricDifference& difference) {
     if (difference.value == 0 && difference.standardError == 0)
-        return FurtherBox::tr("the same");
+        return ExtraResultsBox::tr("the same");
     if (!isShare(difference.id))
-        return signedFurther(difference.value, difference.standardError);
-    return FurtherBox::tr("%1 points").arg(signedFurther(100 * difference.value, 100 * difference.standardError));
+        return signedExtra(difference.value, difference.standardError);
+    return ExtraResultsBox::tr("%1 points").arg(signedExtra(100 * difference.value, 100 * difference.standardError));
 }
 
 QLabel* valueLabel() {
@@ -52,10 +52,10 @@ QLabel* quietLabel(QLabel* label) {
     return label;
 }
 
-QString nameOf(const FurtherItem& item) {
+QString nameOf(const ExtraItem& item) {
     if (const auto* task = std::get_if<TaskRequest>(&item))
-        return QFileInfo(furtherText(task->path)).completeBaseName();
-    return std::holds_alternative<SpeedRequest>(item) ? FurtherBox::tr("tokens/s") : FurtherBox::tr("prompt");
+        return QFileInfo(extraText(task->path)).completeBaseName();
+    return std::holds_alternative<SpeedRequest>(item) ? ExtraResultsBox::tr("tokens/s") : ExtraResultsBox::tr("prompt");
 }
 
 /// Tokens from the first on that two texts share.
@@ -67,22 +67,22 @@ std::size_t sharedTokens(const PromptContinuation& a, const PromptContinuation& 
 } // namespace
 
 QString metricText(const TaskMetric& metric) {
-    return isShare(metric.id) ? share(metric.value) + " %" : furtherText(significant(metric.value, 4));
+    return isShare(metric.id) ? share(metric.value) + " %" : extraText(significant(metric.value, 4));
 }
 
-FurtherBox::FurtherBox(FurtherEvaluation* further, QWidget* parent)
+ExtraResultsBox::ExtraResultsBox(ExtraEvaluation* extra, QWidget* parent)
     : QWidget(parent)
-    , m_further(further)
+    , m_extra(extra)
     , m_grid(new QGridLayout(this)) {
     m_grid->setContentsMargins(0, 0, 0, 0);
     m_grid->setVerticalSpacing(0);
     m_grid->setColumnStretch(1, 1);
-    connect(further, &FurtherEvaluation::changed, this, &FurtherBox::refresh);
+    connect(extra, &ExtraEvaluation::changed, this, &ExtraResultsBox::refresh);
     refresh();
 }
 
-void FurtherBox::refresh() {
-    const std::vector<FurtherItem> items = m_further->choice().items();
+void ExtraResultsBox::refresh() {
+    const std::vector<ExtraItem> items = m_extra->choice().items();
     if (!std::ranges::equal(items, m_rows, {}, {}, &Row::item))
         build(items);
     for (const Row& row : m_rows)
@@ -90,13 +90,13 @@ void FurtherBox::refresh() {
     setVisible(!m_rows.empty());
 }
 
-void FurtherBox::build(const std::vector<FurtherItem>& items) {
+void ExtraResultsBox::build(const std::vector<ExtraItem>& items) {
     for (const Row& row : m_rows)
         for (QLabel* label : {row.name, row.value, row.details, row.difference})
             delete label;
     m_rows.clear();
     int line = 0;
-    for (const FurtherItem& item : items) {
+    for (const ExtraItem& item : items) {
         Row row{item, new QLabel, valueLabel(), quietLabel(new QLabel), quietLabel(valueLabel())};
         const QString name = nameOf(item);
         constexpr int mostWidth = 15; // characters
@@ -114,14 +114,14 @@ void FurtherBox::build(const std::vector<FurtherItem>& items) {
     }
 }
 
-void FurtherBox::fill(const Row& row) const {
+void ExtraResultsBox::fill(const Row& row) const {
     row.details->clear();
     row.difference->clear();
     row.value->setToolTip({});
     row.difference->setToolTip({});
-    const FurtherFigure* figure = m_further->figure(row.item);
-    const QString problem = m_further->problem(row.item);
-    row.value->setText(m_further->isRunning(row.item) ? "…" : "–");
+    const ExtraResult* figure = m_extra->figure(row.item);
+    const QString problem = m_extra->problem(row.item);
+    row.value->setText(m_extra->isRunning(row.item) ? "…" : "–");
     if (!figure)
         row.details->setText(problem);
     else if (figure->task)
@@ -134,10 +134,10 @@ void FurtherBox::fill(const Row& row) const {
     row.difference->setVisible(!row.difference->text().isEmpty());
 }
 
-void FurtherBox::fillTask(const Row& row, const TaskEvaluation& task) const {
+void ExtraResultsBox::fillTask(const Row& row, const TaskEvaluation& task) const {
     const std::string id(taskFormat(task.formatId).metric);
     const TaskMetric& metric = task.run.scores.metric(id);
-    row.details->setText(tr("%1, %2 questions").arg(furtherText(id)).arg(task.run.scores.count));
+    row.details->setText(tr("%1, %2 questions").arg(extraText(id)).arg(task.run.scores.count));
     if (!task.reference) {
         row.value->setText(metricText(metric));
         row.difference->setText(isShare(id) ? "± " + share(metric.standardError) : QString());
@@ -156,8 +156,8 @@ void FurtherBox::fillTask(const Row& row, const TaskEvaluation& task) const {
                                   .arg(own->answers->onlySecond));
 }
 
-void FurtherBox::fillSpeed(const Row& row, const Latency& latency) const {
-    const QString run = furtherText(significant(latency.tokensPerSecond(latency.run)));
+void ExtraResultsBox::fillSpeed(const Row& row, const Latency& latency) const {
+    const QString run = extraText(significant(latency.tokensPerSecond(latency.run)));
     const QString how = tr("%1 tokens behind %2, median of %3 runs")
                             .arg(latency.rules.newTokens)
                             .arg(latency.rules.promptTokens)
@@ -167,7 +167,7 @@ void FurtherBox::fillSpeed(const Row& row, const Latency& latency) const {
         row.value->setText(run);
         return;
     }
-    const QString dense = furtherText(significant(latency.tokensPerSecond(*latency.reference)));
+    const QString dense = extraText(significant(latency.tokensPerSecond(*latency.reference)));
     row.value->setText(dense + " → " + run);
     const Speedup& ratios = latency.speedup.value();
     row.difference->setText(
@@ -177,10 +177,10 @@ void FurtherBox::fillSpeed(const Row& row, const Latency& latency) const {
                                   "runs. Times taken while the machine does other work say little."));
 }
 
-void FurtherBox::fillPrompt(const Row& row, const FurtherFigure& figure) const {
+void ExtraResultsBox::fillPrompt(const Row& row, const ExtraResult& figure) const {
     const PromptContinuation& written = figure.written.value();
     const std::size_t tokens = written.continuation.tokens.size();
-    const FurtherFigure* dense = m_further->denseFigure(row.item);
+    const ExtraResult* dense = m_extra->denseFigure(row.item);
     if (!dense || dense == &figure) {
         row.value->setText(tr("%1 tokens").arg(tokens));
         return;

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "widgets/evaluations/further_items.h"
+#include "widgets/evaluations/extra_items.h"
 
 #include <QWidget>
 
@@ -11,22 +11,22 @@ class QLabel;
 
 namespace secateur {
 
-class FurtherEvaluation;
+class ExtraEvaluation;
 
 /// "41.2 %", or "12.3" of a metric that is no share
 QString metricText(const TaskMetric& metric);
 
 /// What tasks, speed and a continued prompt say of the current mask, beside the dense model. Nothing is chosen: no
 /// rows.
-class FurtherBox : public QWidget {
+class ExtraResultsBox : public QWidget {
     Q_OBJECT
 
 public:
-    explicit FurtherBox(FurtherEvaluation* further, QWidget* parent = nullptr);
+    explicit ExtraResultsBox(ExtraEvaluation* extra, QWidget* parent = nullptr);
 
 private:
     struct Row {
-        FurtherItem item;
+        ExtraItem item;
         QLabel* name;
         QLabel* value;
         QLabel* details;    ///< under the name
@@ -34,13 +34,13 @@ private:
     };
 
     void refresh();
-    void build(const std::vector<FurtherItem>& items);
+    void build(const std::vector<ExtraItem>& items);
     void fill(const Row& row) const;
     void fillTask(const Row& row, const TaskEvaluation& task) const;
     void fillSpeed(const Row& row, const Latency& latency) const;
-    void fillPrompt(const Row& row, const FurtherFigure& figure) const;
+    void fillPrompt(const Row& row, const ExtraResult& figure) const;
 
-    FurtherEvaluation* m_further;
+    ExtraEvaluation* m_extra;
     QGridLayout* m_grid;
     std::vector<Row> m_rows;
 };

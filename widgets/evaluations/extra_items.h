@@ -2,7 +2,7 @@
 
 #include "analysis/evaluation/asked_task.h"
 #include "analysis/evaluation/latency.h"
-#include "analysis/evaluation/prompt_continuation.h"
+#include "analysis/evaluation/evaluation.h"
 
 #include <cstddef>
 #include <optional>
@@ -23,16 +23,16 @@ struct SpeedRequest {
 };
 
 /// One thing that is measured of a mask besides its loss on a text.
-using FurtherItem = std::variant<PromptRequest, TaskRequest, SpeedRequest>;
+using ExtraItem = std::variant<PromptRequest, TaskRequest, SpeedRequest>;
 
 /// All of them, in the order they run: what is there soonest comes first.
-struct FurtherChoice {
+struct ExtraChoice {
     std::optional<PromptRequest> prompt = {};
     std::vector<TaskRequest> tasks = {};
     std::optional<SpeedRequest> speed = {};
 
-    std::vector<FurtherItem> items() const {
-        std::vector<FurtherItem> items;
+    std::vector<ExtraItem> items() const {
+        std::vector<ExtraItem> items;
         if (prompt)
             items.emplace_back(*prompt);
         items.insert(items.end(), tasks.begin(), tasks.end());
@@ -40,11 +40,11 @@ struct FurtherChoice {
             items.emplace_back(*speed);
         return items;
     }
-    bool operator==(const FurtherChoice&) const = default;
+    bool operator==(const ExtraChoice&) const = default;
 };
 
 /// What came of an item under one mask: what goes with its kind is filled.
-struct FurtherFigure {
+struct ExtraResult {
     std::optional<PromptContinuation> written = {};
     std::optional<TaskEvaluation> task = {}; ///< of masks beside the dense model's
     std::optional<Latency> latency = {};     ///< of masks in turns with the dense model
@@ -54,7 +54,7 @@ struct FurtherFigure {
 };
 
 /// What an item will take, known before it runs.
-struct FurtherForecast {
+struct ExtraForecast {
     double seconds = 0;        ///< under one mask
     std::string name = {};     ///< of a task
     std::string formatId = {}; ///< of a task

@@ -2,7 +2,7 @@
 
 #include "analysis/session/services.h"
 #include "analysis/running/run_speed.h"
-#include "widgets/evaluations/further_items.h"
+#include "widgets/evaluations/extra_items.h"
 
 #include <memory>
 #include <mutex>
@@ -12,15 +12,15 @@
 namespace secateur {
 
 /// Runs items of one model. Thread-safe: one call at a time, the next one waits. All throw Error and Cancelled.
-class FurtherBench {
+class ExtraRunner {
 public:
-    FurtherBench(std::shared_ptr<const Model> model, Services services, ComputeType type);
+    ExtraRunner(std::shared_ptr<const Model> model, Services services, ComputeType type);
 
     /// Reads what the item needs. @param chosen all tasks that are measured: names tell them apart
-    FurtherForecast prepare(const FurtherItem& item, const std::vector<TaskRequest>& chosen, const Progress& progress);
+    ExtraForecast prepare(const ExtraItem& item, const std::vector<TaskRequest>& chosen, const Progress& progress);
 
     /// @param dense what came of the same item under no mask; null = nothing to compare with
-    FurtherFigure run(const FurtherItem& item, const PruningMask& mask, const FurtherFigure* dense,
+    ExtraResult run(const ExtraItem& item, const PruningMask& mask, const ExtraResult* dense,
                       const Progress& progress);
 
 private:
@@ -35,9 +35,9 @@ private:
     const ReadTask& read(const TaskRequest& request, const std::vector<TaskRequest>& chosen, const Progress& progress);
     void findSpeed(const Progress& progress);
 
-    FurtherForecast forecast(const PromptRequest& prompt);
-    FurtherForecast forecast(const ReadTask& task);
-    FurtherForecast forecast(const SpeedRequest& speed);
+    ExtraForecast forecast(const PromptRequest& prompt);
+    ExtraForecast forecast(const ReadTask& task);
+    ExtraForecast forecast(const SpeedRequest& speed);
     Latency time(const SpeedRequest& request, const PruningMask& mask, const Progress& progress);
 
     std::mutex m_mutex;

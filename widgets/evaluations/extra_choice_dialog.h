@@ -1,6 +1,6 @@
 #pragma once
 
-#include "widgets/evaluations/further_items.h"
+#include "widgets/evaluations/extra_items.h"
 
 #include <QDialog>
 
@@ -21,11 +21,11 @@ class LiveEvaluation;
 
 /// What is measured of each mask besides its loss: tasks, tokens in a second, a continued prompt, each with the seconds
 /// that it is expected to take. Every edit counts at once; the window stays usable beside it.
-class FurtherChoiceBox : public QDialog {
+class ExtraChoiceDialog : public QDialog {
     Q_OBJECT
 
 public:
-    explicit FurtherChoiceBox(LiveEvaluation* live, QWidget* parent = nullptr);
+    explicit ExtraChoiceDialog(LiveEvaluation* live, QWidget* parent = nullptr);
 
     /// As chosen by hand: asked without examples, 100 questions at most.
     void addTask(const QString& path);
@@ -52,7 +52,7 @@ private:
     void choose();
     void announce();
     void refresh();
-    QString expectation(const FurtherItem& item) const;
+    QString expectation(const ExtraItem& item) const;
     PromptRequest prompt() const;
 
     LiveEvaluation* m_live;
@@ -69,6 +69,6 @@ private:
 };
 
 /// The button that opens the box, and says what is chosen there.
-QToolButton* furtherButton(LiveEvaluation* live, QWidget* parent);
+QToolButton* extraButton(LiveEvaluation* live, QWidget* parent);
 
 } // namespace secateur

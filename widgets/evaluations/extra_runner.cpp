@@ -1,7 +1,7 @@
-#include "widgets/evaluations/further_bench.h"
+#include "widgets/evaluations/extra_runner.h"
 
 #include "analysis/model/kernels.h"
-#include "analysis/evaluation/latency_work.h"
+#include "analysis/evaluation/prefill.h"
 #include "analysis/running/runner.h"
 
 #include <algorithm>
@@ -24,24 +24,24 @@ LatencyRules rulesOf(const SpeedRequest& request) {
 
 } // namespace
 
-FurtherBench::FurtherBench(std::shared_ptr<const Model> model, Services services, ComputeType type)
+ExtraRunner::ExtraRunner(std::shared_ptr<const Model> model, Services services, ComputeType type)
     : m_model(std::move(model))
     , m_services(std::move(services))
     , m_type(type) {}
 
-const Plan& FurtherBench::densePlan() {
+const Plan& ExtraRunner::densePlan() {
     if (!m_dense)
         m_dense = m_model->runner().plan(PruningMask(m_model->spec()), m_type);
     return *m_dense;
 }
 
-const Tokenizer& FurtherBench::tokenizer() {
+const Tokenizer& ExtraRunner::tokenizer() {
     if (!m_tokenizer)
         m_tokenizer = m_services.openTokenizer(*m_model);
     return *m_tokenizer;
 }
 
-const FurtherBench::ReadTask& FurtherBench::read(const TaskRequest& request, const std::vector<TaskRequest>& chosen,
+const ExtraRunner::ReadTask& ExtraRunner::read(const TaskRequest& request, const std::vector<TaskRequest>& chosen,
                                                  const Progress& progress) {
     const auto known = std::ranges::find(m_tasks, request, &ReadTask::request);
     if (known != m_tasks.end())
@@ -57,7 +57,7 @@ const FurtherBench::ReadTask& FurtherBench::read(const TaskRequest& request, con
     return m_tasks.emplace_back(request, std::move(asked), work);
 }
 
-void FurtherBench::findSpeed(const Progress& progress) {
+void ExtraRunner::findSpeed(const Progress& progress) {
     if (m_speed)
         return;
     const RunSpeed speed = runSpeed(*m_model, densePlan(), progress);
@@ -65,24 +65,24 @@ void FurtherBench::findSpeed(const Progress& progress) {
     m_speed = speed;
 }
 
-FurtherForecast FurtherBench::forecast(const PromptRequest& prompt) {
+ExtraForecast ExtraRunner::forecast(const PromptRequest& prompt) {
     const auto length = std::ssize(encodedPrompt(prompt, tokenizer()));
     const TaskWork work{1, {length, static_cast<int>(length), 1}, prompt.newTokens, prompt.newTokens};
     return {taskSeconds(*m_speed, m_model->spec(), densePlan().mask(), work, m_stepSeconds)};
 }
 
-FurtherForecast FurtherBench::forecast(const ReadTask& task) {
+ExtraForecast ExtraRunner::forecast(const ReadTask& task) {
     const Task& content = task.asked.task;
     return {taskSeconds(*m_speed, m_model->spec(), densePlan().mask(), task.work, m_stepSeconds), content.name,
             std::string(content.formatId), task.work.questions,
             content.questions.size() + content.texts.size() + content.prompts.size()};
 }
 
-FurtherForecast FurtherBench::forecast(const SpeedRequest& speed) {
+ExtraForecast ExtraRunner::forecast(const SpeedRequest& speed) {
     return {latencySeconds(*m_speed, m_model->spec(), densePlan().mask(), rulesOf(speed), m_stepSeconds)};
 }
 
-FurtherForecast FurtherBench::prepare(const FurtherItem& item, const std::vector<TaskRequest>& chosen,
+ExtraForecast ExtraRunner::prepare(const ExtraItem& item, const std::vector<TaskRequest>& chosen,
                                       const Progress& progress) {
     const std::lock_guard onlyUser(m_mutex);
     findSpeed(progress.part(0, 0));
@@ -92,7 +92,7 @@ FurtherForecast FurtherBench::prepare(const FurtherItem& item, const std::vector
     return prompt ? forecast(*prompt) : forecast(std::get<SpeedRequest>(item));
 }
 
-Latency FurtherBench::time(const SpeedRequest& request, const PruningMask& mask, const Progress& progress) {
+Latency ExtraRunner::time(const SpeedRequest& request, const PruningMask& mask, const Progress& progress) {
     LatencyRules rules = rulesOf(request);
     rules.text = ordinaryTokens(m_model->spec(), request.promptTokens, &tokenizer());
     if (mask.keepsAll())
@@ -102,11 +102,11 @@ Latency FurtherBench::time(const SpeedRequest& request, const PruningMask& mask,
                              progress);
 }
 
-FurtherFigure FurtherBench::run(const FurtherItem& item, const PruningMask& mask, const FurtherFigure* dense,
+ExtraResult ExtraRunner::run(const ExtraItem& item, const PruningMask& mask, const ExtraResult* dense,
                                 const Progress& progress) {
     const std::lock_guard onlyUser(m_mutex);
     const auto begin = std::chrono::steady_clock::now();
-    FurtherFigure figure;
+    ExtraResult figure;
     const auto plan = [&] { return m_model->runner().plan(mask, densePlan().type()); };
     if (const auto* request = std::get_if<TaskRequest>(&item)) {
         const AskedTask& asked = read(*request, {}, progress.part(0, 0)).asked;

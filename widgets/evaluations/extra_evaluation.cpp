@@ -1,8 +1,8 @@
-#include "widgets/evaluations/further_evaluation.h"
+#include "widgets/evaluations/extra_evaluation.h"
 
 #include "analysis/masks/mask_record.h"
 #include "widgets/document/document.h"
-#include "widgets/evaluations/further_bench.h"
+#include "widgets/evaluations/extra_runner.h"
 #include "widgets/document/mask_editor.h"
 
 #include <QFileInfo>
@@ -16,23 +16,23 @@ namespace {
 
 /// The value that goes with an item; null when there is none.
 template <typename Values>
-auto* find(const Values& values, const FurtherItem& item) {
+auto* find(const Values& values, const ExtraItem& item) {
     const auto found = std::ranges::find_if(values, [&](const auto& one) { return one.item == item; });
     return found == values.end() ? nullptr : &found->value;
 }
 
-bool isTimed(const FurtherItem& item) {
+bool isTimed(const ExtraItem& item) {
     return std::holds_alternative<SpeedRequest>(item);
 }
 
 } // namespace
 
-FurtherEvaluation::FurtherEvaluation(Document* document, JobRunner* jobs, ComputeType type, QObject* parent)
+ExtraEvaluation::ExtraEvaluation(Document* document, JobRunner* jobs, ComputeType type, QObject* parent)
     : QObject(parent)
     , m_document(document)
     , m_jobs(jobs)
     , m_type(type) {
-    connect(jobs, &JobRunner::failed, this, &FurtherEvaluation::onFailed);
+    connect(jobs, &JobRunner::failed, this, &ExtraEvaluation::onFailed);
     connect(jobs, &JobRunner::cancelled, this, [this](quint64 job) {
         if (job == m_job && m_job != 0) // from the panel of jobs
             stopHere();
@@ -45,9 +45,9 @@ FurtherEvaluation::FurtherEvaluation(Document* document, JobRunner* jobs, Comput
     });
 }
 
-FurtherEvaluation::~FurtherEvaluation() = default;
+ExtraEvaluation::~ExtraEvaluation() = default;
 
-void FurtherEvaluation::reset() {
+void ExtraEvaluation::reset() {
     abandon();
     m_known.clear();
     m_forecasts.clear();
@@ -55,11 +55,11 @@ void FurtherEvaluation::reset() {
     m_announced.clear();
     m_bench.reset();
     if (m_document->model() && m_document->services().readTask)
-        m_bench = std::make_shared<FurtherBench>(m_document->model(), m_document->services(), m_type);
+        m_bench = std::make_shared<ExtraRunner>(m_document->model(), m_document->services(), m_type);
     abandon();
 }
 
-void FurtherEvaluation::choose(const FurtherChoice& choice) {
+void ExtraEvaluation::choose(const ExtraChoice& choice) {
     if (choice == m_choice)
         return;
     m_choice = choice;
@@ -67,14 +67,14 @@ void FurtherEvaluation::choose(const FurtherChoice& choice) {
     abandon();
 }
 
-void FurtherEvaluation::abandon() {
+void ExtraEvaluation::abandon() {
     m_jobs->cancel(std::exchange(m_job, 0));
     m_isWanted = false;
     const bool nothing = !m_bench || m_choice.items().empty();
     setState(nothing ? State::off : isMeasured() ? State::complete : State::waiting);
 }
 
-void FurtherEvaluation::begin() {
+void ExtraEvaluation::begin() {
     if (!m_bench || m_state == State::complete || (m_isWanted && m_job != 0))
         return;
     m_jobs->cancel(std::exchange(m_job, 0));
@@ -82,7 +82,7 @@ void FurtherEvaluation::begin() {
     next();
 }
 
-void FurtherEvaluation::stopHere() {
+void ExtraEvaluation::stopHere() {
     if (m_state != State::running)
         return;
     m_jobs->cancel(std::exchange(m_job, 0));
@@ -90,40 +90,40 @@ void FurtherEvaluation::stopHere() {
     setState(State::stopped);
 }
 
-void FurtherEvaluation::announce(const std::vector<FurtherItem>& items) {
+void ExtraEvaluation::announce(const std::vector<ExtraItem>& items) {
     m_announced = items;
     if (m_bench && m_job == 0)
         next();
 }
 
-const FurtherFigure* FurtherEvaluation::known(const FurtherItem& item, const PruningMask& mask) const {
+const ExtraResult* ExtraEvaluation::known(const ExtraItem& item, const PruningMask& mask) const {
     const auto found =
         std::ranges::find_if(m_known, [&](const Known& one) { return one.item == item && one.mask == mask; });
     return found == m_known.end() ? nullptr : &found->figure;
 }
 
-const FurtherFigure* FurtherEvaluation::figure(const FurtherItem& item) const {
+const ExtraResult* ExtraEvaluation::figure(const ExtraItem& item) const {
     return m_document->isOpen() ? known(item, m_document->masks()->mask()) : nullptr;
 }
 
-const FurtherFigure* FurtherEvaluation::denseFigure(const FurtherItem& item) const {
+const ExtraResult* ExtraEvaluation::denseFigure(const ExtraItem& item) const {
     return m_document->isOpen() ? known(item, PruningMask(m_document->spec())) : nullptr;
 }
 
-const FurtherForecast* FurtherEvaluation::forecast(const FurtherItem& item) const {
+const ExtraForecast* ExtraEvaluation::forecast(const ExtraItem& item) const {
     return find(m_forecasts, item);
 }
 
-QString FurtherEvaluation::problem(const FurtherItem& item) const {
+QString ExtraEvaluation::problem(const ExtraItem& item) const {
     const QString* sentence = find(m_problems, item);
     return sentence ? *sentence : QString();
 }
 
-std::vector<FurtherEvaluation::Step> FurtherEvaluation::missing() const {
+std::vector<ExtraEvaluation::Step> ExtraEvaluation::missing() const {
     std::vector<Step> steps;
     const bool isDense = m_document->masks()->mask().keepsAll();
     std::vector<Step> runs;
-    for (const FurtherItem& item : m_choice.items()) {
+    for (const ExtraItem& item : m_choice.items()) {
         if (!problem(item).isEmpty() || figure(item))
             continue;
         if (!forecast(item))
@@ -136,14 +136,14 @@ std::vector<FurtherEvaluation::Step> FurtherEvaluation::missing() const {
     return steps;
 }
 
-bool FurtherEvaluation::isMeasured() const {
+bool ExtraEvaluation::isMeasured() const {
     return m_document->isOpen() && missing().empty();
 }
 
-std::optional<double> FurtherEvaluation::secondsLeft() const {
+std::optional<double> ExtraEvaluation::secondsLeft() const {
     double seconds = 0;
     for (const Step& step : missing()) {
-        const FurtherForecast* expected = forecast(step.item);
+        const ExtraForecast* expected = forecast(step.item);
         if (!expected)
             return std::nullopt;
         const bool hasTurns = isTimed(step.item) && !m_document->masks()->mask().keepsAll();
@@ -153,11 +153,11 @@ std::optional<double> FurtherEvaluation::secondsLeft() const {
     return seconds;
 }
 
-void FurtherEvaluation::next() {
+void ExtraEvaluation::next() {
     std::vector<Step> steps;
     if (m_isWanted)
         steps = missing();
-    for (const FurtherItem& item : m_announced)
+    for (const ExtraItem& item : m_announced)
         if (!forecast(item) && problem(item).isEmpty())
             steps.push_back({item, Kind::prepare});
     m_fraction = 0;
@@ -169,7 +169,7 @@ void FurtherEvaluation::next() {
         emit changed();
 }
 
-QString FurtherEvaluation::title(const Step& step) const {
+QString ExtraEvaluation::title(const Step& step) const {
     const QString whom = step.kind == Kind::dense || m_document->masks()->mask().keepsAll()
                              ? tr("the dense model")
                              : QString::fromStdString(m_document->masks()->state().edited().name);
@@ -182,18 +182,18 @@ QString FurtherEvaluation::title(const Step& step) const {
     return isTimed(step.item) ? tr("Timing %1").arg(whom) : tr("Continuing the prompt under %1").arg(whom);
 }
 
-void FurtherEvaluation::start(const Step& step) {
+void ExtraEvaluation::start(const Step& step) {
     m_step = step;
     if (step.kind == Kind::prepare) {
         startPreparation(step);
     } else {
         const PruningMask mask =
             step.kind == Kind::dense ? PruningMask(m_document->spec()) : m_document->masks()->mask();
-        std::optional<FurtherFigure> dense;
-        if (const FurtherFigure* figure = denseFigure(step.item); figure && !mask.keepsAll())
+        std::optional<ExtraResult> dense;
+        if (const ExtraResult* figure = denseFigure(step.item); figure && !mask.keepsAll())
             dense = *figure;
         const auto work = [this, bench = m_bench, step, mask, dense](const Progress& progress) {
-            FurtherFigure figure = bench->run(step.item, mask, dense ? &*dense : nullptr, progress);
+            ExtraResult figure = bench->run(step.item, mask, dense ? &*dense : nullptr, progress);
             return [this, step, mask, figure = std::move(figure)] { take(step, mask, figure); };
         };
         m_job = m_jobs->start(title(step), JobRunner::Priority::interactive, work);
@@ -202,9 +202,9 @@ void FurtherEvaluation::start(const Step& step) {
         setState(State::running);
 }
 
-void FurtherEvaluation::startPreparation(const Step& step) {
+void ExtraEvaluation::startPreparation(const Step& step) {
     const auto work = [this, bench = m_bench, item = step.item, tasks = m_choice.tasks](const Progress& progress) {
-        const FurtherForecast found = bench->prepare(item, tasks, progress);
+        const ExtraForecast found = bench->prepare(item, tasks, progress);
         return [this, item, found] {
             m_job = 0;
             m_forecasts.push_back({item, found});
@@ -215,13 +215,13 @@ void FurtherEvaluation::startPreparation(const Step& step) {
     m_job = m_jobs->start(title(step), JobRunner::Priority::interactive, work);
 }
 
-void FurtherEvaluation::take(const Step& step, const PruningMask& mask, FurtherFigure figure) {
+void ExtraEvaluation::take(const Step& step, const PruningMask& mask, ExtraResult figure) {
     m_job = 0;
     keep(figure, mask);
     const PruningMask none(m_document->spec());
     const bool isTimedBoth = figure.latency && figure.latency->reference;
     if (isTimedBoth && !denseFigure(step.item)) {
-        FurtherFigure dense = figure;
+        ExtraResult dense = figure;
         dense.latency = Latency{figure.latency->rules, *figure.latency->reference, {}, {}};
         dense.seconds = 0;
         keep(dense, none);
@@ -233,7 +233,7 @@ void FurtherEvaluation::take(const Step& step, const PruningMask& mask, FurtherF
 }
 
 /// In the session.
-void FurtherEvaluation::keep(const FurtherFigure& figure, const PruningMask& mask) {
+void ExtraEvaluation::keep(const ExtraResult& figure, const PruningMask& mask) {
     Evaluation evaluation;
     evaluation.dtype = figure.dtype;
     evaluation.device = figure.device;
@@ -252,12 +252,12 @@ void FurtherEvaluation::keep(const FurtherFigure& figure, const PruningMask& mas
     m_document->addEvaluation(std::move(evaluation), record);
 }
 
-void FurtherEvaluation::setState(State state) {
+void ExtraEvaluation::setState(State state) {
     m_state = state;
     emit changed();
 }
 
-void FurtherEvaluation::onFailed(quint64 job, const QString& message) {
+void ExtraEvaluation::onFailed(quint64 job, const QString& message) {
     if (job != m_job || m_job == 0)
         return;
     m_job = 0;
