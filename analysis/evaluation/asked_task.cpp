@@ -1,8 +1,8 @@
 #include "analysis/evaluation/asked_task.h"
 
-#include "analysis/tasks/classification.h"
 #include "analysis/base/error.h"
 #include "analysis/base/usage_error.h"
+#include "analysis/tasks/answer_generation.h"
 
 #include <fmt/format.h>
 

@@ -1,10 +1,10 @@
 #pragma once
 
-#include "analysis/tasks/answer_generation.h"
+#include "analysis/base/progress.h"
 #include "analysis/evaluation/evaluation.h"
 #include "analysis/model/model.h"
 #include "analysis/running/plan.h"
-#include "analysis/base/progress.h"
+#include "analysis/tasks/answer_generation.h"
 #include "analysis/tasks/task_work.h"
 #include "analysis/text/tokenizer.h"
 

@@ -1,19 +1,81 @@
 #pragma once
 
+#include "analysis/base/progress.h"
 #include "analysis/evaluation/change_scale.h"
 #include "analysis/evaluation/latency.h"
 #include "analysis/evaluation/perplexity.h"
-#include "analysis/evaluation/pooled_distance.h"
 #include "analysis/evaluation/prefill.h"
-#include "analysis/evaluation/prompt_continuation.h"
+#include "analysis/model/model.h"
+#include "analysis/running/generate.h"
+#include "analysis/running/plan.h"
+#include "analysis/running/sampling.h"
 #include "analysis/tasks/task_run.h"
+#include "analysis/text/sequences.h"
+#include "analysis/text/tokenizer.h"
 
+#include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace secateur {
+
+/// A mean over sequences.
+struct MeanDistance {
+    double value = 0;
+    double standardError = 0; ///< NaN for a single sequence
+};
+
+/// How far a mask moves what an encoder makes of texts: its pooled output p, or without a pooler the final state of the
+/// first token.
+struct PooledDistance {
+    MeanDistance relative; ///< ||p - p_0|| / ||p_0||, Euclidean; p_0 of the run it is compared with
+    MeanDistance cosine;   ///< 1 - cos(p, p_0)
+    bool hasPooler = false;
+    std::size_t sequences = 0;
+    std::int64_t tokens = 0;
+};
+
+/// Whether a model is an encoder without a head: then lmHead() gives its pooled output.
+bool givesPooledOutput(const Model& model);
+
+/// Runs all sequences under both plans; distances are in float64.
+/// @param run, reference plans of model.runner() @param batchTokens that run at once, padding included
+/// @throws Error for models that give no pooled output, no sequences, and outputs that are zero or not finite;
+/// Cancelled
+PooledDistance pooledDistance(const Model& model, const Plan& run, const Plan& reference, const SequenceSet& set,
+                              std::int64_t batchTokens = 4096, const Progress& progress = {});
+
+/// A text that a model is to continue, as a person names it.
+struct PromptRequest {
+    std::string text;
+    int newTokens = 128; ///< at most: the tokenizer's EOS ends the text
+    Sampling sampling = {};
+    SpecialText special = SpecialText::plain; ///< what "<s>" in the text means
+
+    bool operator==(const PromptRequest&) const = default;
+};
+
+/// What a model put behind a prompt.
+struct PromptContinuation {
+    PromptRequest prompt;
+    std::string text; ///< without the prompt's
+    Continuation continuation;
+};
+
+/// @throws Error when there are none: nothing to begin with
+std::vector<int> encodedPrompt(const PromptRequest& prompt, const Tokenizer& tokenizer);
+
+/// Told of each piece of text as soon as it is certain.
+using TextSink = std::function<void(std::string_view piece)>;
+
+/// @throws as encodedPrompt() and generate(); Cancelled
+PromptContinuation continuePrompt(const Model& model, const Plan& plan, const Tokenizer& tokenizer,
+                                  const PromptRequest& prompt, const Progress& progress = {},
+                                  const TextSink& sink = {});
 
 /// What of a model ran.
 struct EvaluatedMask {

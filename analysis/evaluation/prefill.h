@@ -1,6 +1,7 @@
 #pragma once
 
 #include "analysis/evaluation/latency.h"
+#include "analysis/running/run_speed.h"
 
 #include <cstdint>
 #include <optional>
@@ -61,5 +62,13 @@ void checkLengths(const Model& model, const PrefillRules& rules);
 /// @throws as checkLengths(), before anything runs; Cancelled within the time that one layer takes
 std::vector<Prefill> prefillTimes(const Model& model, const TimedPlans& plans, const PrefillRules& rules,
                                   const Progress& progress = {});
+
+/// What timing continued prompts takes under one plan, warm-up included and loading left out.
+/// @param stepSeconds as stepSeconds()
+double latencySeconds(const RunSpeed& speed, const ModelSpec& spec, const PruningMask& mask, const LatencyRules& rules,
+                      double stepSeconds);
+
+/// What timing passes by length takes under one plan, where runs differ so little that the least of them suffice.
+double prefillSeconds(const RunSpeed& speed, const ModelSpec& spec, const PruningMask& mask, const PrefillRules& rules);
 
 } // namespace secateur

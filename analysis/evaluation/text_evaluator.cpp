@@ -1,10 +1,10 @@
 #include "analysis/evaluation/text_evaluator.h"
 
 #include "analysis/base/error.h"
-#include "analysis/running/for_each_layer.h"
+#include "analysis/evaluation/perplexity.h"
 #include "analysis/masks/layer_operations.h"
+#include "analysis/running/for_each_layer.h"
 #include "analysis/running/run_speed.h"
-#include "analysis/evaluation/scored_batches.h"
 #include "analysis/running/stream_cache.h"
 
 #include <ATen/ATen.h>

@@ -1,10 +1,10 @@
 #pragma once
 
-#include "analysis/model/model.h"
-#include "analysis/evaluation/perplexity.h"
-#include "analysis/running/plan.h"
 #include "analysis/base/progress.h"
+#include "analysis/evaluation/perplexity.h"
 #include "analysis/masks/pruning_mask.h"
+#include "analysis/model/model.h"
+#include "analysis/running/plan.h"
 #include "analysis/text/scored_text.h"
 
 #include <cstddef>

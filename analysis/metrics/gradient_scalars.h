@@ -12,7 +12,7 @@
 
 namespace secateur {
 
-/// WeightName scalar of a sequence is differentiated.
+/// Which scalar of a sequence is differentiated.
 struct ScalarChoice {
     Scalarisation of = Scalarisation::taskLoss;
     /// Instead of the mean of the targets' losses their sum under random signs: a number from 0 on tells one drawing

@@ -2,14 +2,14 @@
 
 #include "analysis/evaluation/asked_task.h"
 #include "analysis/model/cached_model.h"
-#include "analysis/text/evaluation_text.h"
+#include "analysis/text/scored_text.h"
 #include "analysis/strategies/gradient_change.h"
 #include "analysis/masks/mask_record.h"
 #include "analysis/metrics/measure.h"
 #include "analysis/metrics/measure_choice.h"
 #include "analysis/model/model.h"
 #include "analysis/base/progress.h"
-#include "analysis/text/prompt_tokens.h"
+#include "analysis/text/tokenizer.h"
 #include "analysis/strategies/prune.h"
 #include "analysis/session/session.h"
 

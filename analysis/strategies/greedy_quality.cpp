@@ -1,6 +1,6 @@
 #include "analysis/strategies/greedy_quality.h"
 
-#include "analysis/evaluation/pooled_distance.h"
+#include "analysis/evaluation/evaluation.h"
 #include "analysis/running/runner.h"
 
 #include <ATen/ATen.h>

@@ -1,6 +1,10 @@
 #pragma once
 
+#include "analysis/text/sequences.h"
+#include "analysis/text/tokenizer.h"
+
 #include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <span>
 #include <string>
@@ -78,5 +82,55 @@ struct Task {
     std::vector<LabelledText> texts;
     std::vector<AnswerPrompt> prompts = {};
 };
+
+/// A context and its continuation as tokens: those from `firstScored` on are predicted, each from all before it.
+struct OptionTokens {
+    std::vector<int> ids;
+    std::size_t firstScored = 0; ///< 1 at least
+
+    bool operator==(const OptionTokens&) const = default;
+};
+
+struct OptionTokenRules {
+    /// tokenizerDefault, always or never; firstOnly is the same as the first of them.
+    BosRule bos = BosRule::tokenizerDefault;
+    std::size_t mostInputs = 0; ///< tokens that the model sees at most, older ones are left out; 0 = no limit
+};
+
+/// What stands in front of a continuation, with the special tokens that the rule wants; may be empty.
+std::vector<int> contextTokens(std::string_view text, const Tokenizer& tokenizer, BosRule bos);
+
+/// The options of a question as tokens (evaluation.md 2.1): blanks at the end of a context go to the continuation; the
+/// context's tokens are those it has alone; the continuation's are those of both texts together from as many on; a
+/// context without tokens is one BOS, or EOS where the tokenizer has no BOS.
+/// @throws Error naming the line, when a continuation has no tokens or more than the model sees
+std::vector<OptionTokens> optionTokens(const TaskQuestion& question, const Tokenizer& tokenizer,
+                                       const OptionTokenRules& rules);
+
+/// Which solved questions stand in front of one that is asked.
+enum class ShotChoice {
+    first, ///< the first ones of the list, of the question's own subject where it has one
+    drawn, ///< other ones for each question, by our own draw: not those that lm-eval draws
+};
+
+struct ShotRules {
+    std::size_t count = 0;
+    ShotChoice choice = ShotChoice::first;
+    std::uint64_t seed = 1234;
+};
+
+/// How results say where their examples came from: "first 5 of the list", "own few-shot draw (5, seed 1234)"; empty
+/// without examples.
+std::string shotLabel(const ShotRules& rules);
+
+/// Puts examples and descriptions in front of the contexts (evaluation.md 2.2); a question is no example of itself,
+/// also where it stands in the list. Only `context` of the options changes.
+/// @param all those asked, in the order of their file @param examples to choose from
+/// @throws Error when there are too few examples, naming the subject
+std::vector<TaskQuestion> withShots(std::span<const TaskQuestion> all, std::span<const TaskQuestion> examples,
+                                    const ShotRules& rules);
+
+/// 0 to count-1 in an order that count and seed alone decide: the first k are what a limited evaluation asks.
+std::vector<std::size_t> shuffledOrder(std::size_t count, std::uint64_t seed);
 
 } // namespace secateur

@@ -1,7 +1,7 @@
 #pragma once
 
-#include "analysis/model/model_spec.h"
 #include "analysis/base/progress.h"
+#include "analysis/model/model_spec.h"
 #include "analysis/text/sequences.h"
 
 #include <cstddef>
@@ -13,6 +13,24 @@
 #include <vector>
 
 namespace secateur {
+
+/// Whether a text is a raw WikiText file, or a piece of one: some line is a top-level heading as those files spell it,
+/// " = Title = ".
+bool looksLikeWikitext(std::string_view text);
+
+/// The rows that data set libraries make of such a file (evaluation.md 1.1): each line with its line break, nothing
+/// where a line is blank.
+std::vector<std::string_view> wikitextRows(std::string_view text);
+
+/// Its articles, each from its top-level heading to the next one, without the line break before that (1.3).
+std::vector<std::string_view> wikitextPages(std::string_view text);
+
+/// A page without the blanks and marks that WikiText puts around punctuation, replacement by replacement as the
+/// evaluation harness does it (1.3), whose oddities are kept.
+std::string detokenised(std::string_view page);
+
+/// Runs of white space and one more: an empty piece before or behind counts as a word (1.3).
+std::int64_t wordCount(std::string_view page);
 
 /// The two perplexities that papers report of one text; never to be compared with each other (evaluation.md 1).
 enum class TextProtocol {
@@ -91,5 +109,21 @@ struct RollingWindow {
 /// Windows that predict each token once, of `most` tokens of input at most: one token of context in all but the last,
 /// which has as much as fits (evaluation.md 1.3). @param tokens with the prefix
 std::vector<RollingWindow> rollingWindows(std::size_t tokens, std::size_t most);
+
+/// A text to score a model on, as a person names it.
+struct TextRequest {
+    std::string path;  ///< file or folder; empty = the built-in text
+    std::string field; ///< of the rows of a .jsonl; empty = whichever they have
+    PerplexityRules rules;
+    bool operator==(const TextRequest&) const = default;
+};
+
+/// The same, read, and cut for one model.
+struct EvaluationText {
+    std::string source; ///< where it came from: the path, or "built-in"
+    std::string digest; ///< of the token ids of all windows
+    ScoredText scored;
+    std::vector<std::string> warnings; ///< of the tokenizer, and of windows that are too long
+};
 
 } // namespace secateur

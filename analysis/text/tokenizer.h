@@ -68,4 +68,35 @@ public:
     virtual bool isSpecial(int id) const = 0;
 };
 
+/// Decodes tokens as they come, and never gives half a character away: what add() and finish() return, put together,
+/// is what Tokenizer::decode makes of all ids, unless later ids change what earlier ones decode to (byte tokens that
+/// are no UTF-8). The tokenizer must outlive it.
+class TextStream {
+public:
+    explicit TextStream(const Tokenizer& tokenizer, bool skipSpecial = false)
+        : m_tokenizer(tokenizer)
+        , m_skipSpecial(skipSpecial) {}
+
+    /// The text that is certain now; often empty after the first bytes of a character.
+    std::string add(int id);
+    /// What is left: whatever was held back.
+    std::string finish();
+
+private:
+    std::string grow(bool final);
+
+    const Tokenizer& m_tokenizer;
+    bool m_skipSpecial;
+    std::vector<int> m_ids;    ///< of the window that is still decoded
+    std::size_t m_settled = 0; ///< tokens at the front of the window that only give context
+    std::string m_shown;       ///< what the window's tokens had given away
+};
+
+/// A text as a model reads it, with what to call its tokens.
+struct PromptTokens {
+    std::vector<int> ids;
+    std::vector<std::string> labels; ///< as many: the text of each, a space shown as "␣" and a line's end as "⏎";
+                                     ///< tokens that the tokenizer added itself as the vocabulary spells them
+};
+
 } // namespace secateur

@@ -1,4 +1,4 @@
-#include "analysis/evaluation/prompt_continuation.h"
+#include "analysis/evaluation/evaluation.h"
 #include "app/cli/cli_common.h"
 #include "app/cli/run_forecast.h"
 #include "backends/tokenizers/open_tokenizer.h"

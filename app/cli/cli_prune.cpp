@@ -3,7 +3,7 @@
 #include "analysis/running/runner.h"
 #include "analysis/prediction/session_prediction.h"
 #include "app/cli/cli_common.h"
-#include "app/cli/evaluate_prediction.h"
+#include "app/cli/evaluate_kept.h"
 #include "app/cli/mask_output.h"
 #include "app/cli/measure_text.h"
 #include "app/cli/run_forecast.h"

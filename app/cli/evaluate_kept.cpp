@@ -1,17 +1,61 @@
 #include "app/cli/evaluate_kept.h"
 
+#include "analysis/base/text.h"
+#include "analysis/base/usage_error.h"
 #include "analysis/model/kernels.h"
+#include "analysis/prediction/prediction_work.h"
+#include "analysis/prediction/session_prediction.h"
 #include "backends/base/available_memory.h"
 #include "backends/session/mask_digest.h"
+#include "backends/session/session_hdf5.h"
 
 #include <fmt/core.h>
+#include <fmt/format.h>
 #include <spdlog/spdlog.h>
 
 #include <algorithm>
 #include <chrono>
+#include <filesystem>
 #include <utility>
 
 namespace secateur::cli {
+
+EvaluationKeeper::EvaluationKeeper(std::string path, const Model& model)
+    : m_path(std::move(path)) {
+    const ModelCard card = fullCard(model);
+    checkCanAdd(card, m_path);
+    if (std::filesystem::exists(m_path))
+        m_session = readSession(m_path);
+    m_session.model = card;
+}
+
+std::string EvaluationKeeper::add(const std::string& name, const MaskRecord& mask) {
+    if (mask.mask.keepsAll())
+        return name;
+    return secateur::add(m_session, SessionMask{name, maskDigest(mask.mask), mask});
+}
+
+void EvaluationKeeper::keep(Evaluation evaluation) {
+    evaluation.created = utcNow();
+    Session more;
+    more.model = m_session.model;
+    more.created = evaluation.created;
+    const auto mask = std::ranges::find(m_session.masks, evaluation.mask.name, &SessionMask::name);
+    if (mask != m_session.masks.end())
+        more.masks.push_back(*mask);
+    more.evaluations.push_back(evaluation);
+    addToSession(more, m_path);
+    secateur::add(m_session, std::move(evaluation));
+}
+
+void EvaluationKeeper::keep(std::shared_ptr<const PredictionBasis> basis) {
+    Session more;
+    more.model = m_session.model;
+    more.created = utcNow();
+    more.prediction = basis;
+    addToSession(more, m_path);
+    m_session.prediction = std::move(basis);
+}
 
 namespace {
 
@@ -144,6 +188,43 @@ TaskRun keptTask(EvaluationKeeper& keeper, ReadyModel& ready, const Contender& c
     evaluation.tasks = {task};
     keeper.keep(std::move(evaluation));
     return std::move(task.run);
+}
+
+std::optional<Predictor> predictorFor(bool isAsked, const ReadyModel& ready, const EvaluationText& text,
+                                      std::optional<EvaluationKeeper>& keeper, const Progress& progress) {
+    const bool isPerToken = text.scored.rules.protocol == TextProtocol::tokenPpl;
+    if (isAsked && !isPerToken)
+        throw UsageError("says what a mask costs per token: it goes with --protocol token_ppl", "--predict");
+    if (!isPerToken)
+        return std::nullopt;
+    if (keeper && keeper->session().prediction)
+        return predictorOf(keeper->session());
+    if (!isAsked)
+        return std::nullopt;
+    auto basis = predictionBasis(*ready.model, text, {}, progress);
+    if (keeper) {
+        keeper->keep(basis);
+        return predictorOf(keeper->session());
+    }
+    return Predictor(ready.model->spec(), std::move(basis));
+}
+
+std::optional<Prediction> predicted(const std::optional<Predictor>& predictor, const PruningMask& mask,
+                                    std::vector<std::string>& warnings) {
+    if (!predictor)
+        return std::nullopt;
+    if (const std::string refusal = predictor->refusal(mask); !refusal.empty()) {
+        const std::string warning = "no prediction: " + refusal;
+        if (std::ranges::find(warnings, warning) == warnings.end())
+            warnings.push_back(warning);
+        return std::nullopt;
+    }
+    return predictor->predict(mask);
+}
+
+std::string sentence(const Prediction& prediction) {
+    return fmt::format("{}{} ({} to {})", prediction.nats > 0 ? "+" : "", significant(prediction.nats),
+                       significant(prediction.low), significant(prediction.high));
 }
 
 } // namespace secateur::cli

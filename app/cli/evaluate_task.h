@@ -1,8 +1,8 @@
 #pragma once
 
+#include "analysis/base/progress.h"
 #include "analysis/evaluation/asked_task.h"
 #include "analysis/evaluation/evaluation.h"
-#include "analysis/base/progress.h"
 #include "analysis/text/scored_text.h"
 
 #include <CLI/CLI.hpp>

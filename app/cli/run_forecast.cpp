@@ -1,7 +1,7 @@
 #include "app/cli/run_forecast.h"
 
 #include "analysis/metrics/ablation.h"
-#include "analysis/evaluation/latency_work.h"
+#include "analysis/evaluation/prefill.h"
 #include "analysis/running/runner.h"
 #include "analysis/base/text.h"
 

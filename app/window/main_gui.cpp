@@ -1,4 +1,3 @@
-#include "app/window/process_age.h"
 #include "app/window/window_services.h"
 #include "widgets/document/comparison.h"
 #include "widgets/document/document.h"
@@ -20,14 +19,51 @@
 
 #include <algorithm>
 #include <array>
+#include <ctime>
+#include <fstream>
+#include <iterator>
 #include <memory>
 #include <mutex>
+#include <optional>
+#include <sstream>
+#include <string>
 #include <string_view>
+#include <unistd.h>
 #include <utility>
 
 namespace {
 
 using namespace secateur;
+
+double bootSeconds() {
+    timespec now{};
+    clock_gettime(CLOCK_BOOTTIME, &now);
+    return static_cast<double>(now.tv_sec) + static_cast<double>(now.tv_nsec) * 1e-9;
+}
+
+/// Field 22 of /proc/self/stat, in clock ticks since boot. Field 2 is a name in brackets that may hold spaces.
+std::optional<double> launchSeconds() {
+    std::ifstream file("/proc/self/stat");
+    const std::string stat{std::istreambuf_iterator<char>(file), {}};
+    const auto name = stat.rfind(')');
+    if (name == std::string::npos)
+        return {};
+    std::istringstream rest(stat.substr(name + 1));
+    std::string field;
+    for (int i = 3; i <= 22; ++i)
+        rest >> field;
+    char* end = nullptr;
+    const double ticks = std::strtod(field.c_str(), &end);
+    if (!rest || *end != '\0')
+        return {};
+    return ticks / static_cast<double>(sysconf(_SC_CLK_TCK));
+}
+
+/// Seconds since this process was launched, as the kernel counts them; without /proc, since the first call.
+double processAge() {
+    static const double begin = launchSeconds().value_or(bootSeconds());
+    return bootSeconds() - begin;
+}
 
 /// Brings the log's lines to the window, from whatever thread.
 class PanelSink : public spdlog::sinks::base_sink<std::mutex> {

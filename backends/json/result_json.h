@@ -5,7 +5,6 @@
 #include "analysis/figures/figure.h"
 #include "analysis/metrics/metric.h"
 #include "analysis/model/model_card.h"
-#include "analysis/evaluation/prompt_continuation.h"
 #include "analysis/session/session.h"
 #include "analysis/text/tokenizer.h"
 #include "backends/engine/open_model.h"

@@ -4,7 +4,7 @@
 
 #include "tests/support/files.h"
 
-#include "analysis/tasks/classification.h"
+#include "analysis/tasks/answer_generation.h"
 #include "analysis/base/error.h"
 #include "backends/tokenizers/open_tokenizer.h"
 #include "backends/text/task_file.h"

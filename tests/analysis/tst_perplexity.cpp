@@ -5,7 +5,7 @@
 #include "analysis/base/error.h"
 #include "analysis/evaluation/perplexity.h"
 #include "analysis/base/usage_error.h"
-#include "analysis/text/wikitext.h"
+#include "analysis/text/scored_text.h"
 #include "backends/text/data_digest.h"
 #include "backends/tokenizers/open_tokenizer.h"
 #include "backends/base/sha256.h"

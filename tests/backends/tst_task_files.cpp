@@ -4,8 +4,7 @@
 #include "tests/support/files.h"
 
 #include "analysis/base/error.h"
-#include "analysis/tasks/option_tokens.h"
-#include "analysis/tasks/task_prompts.h"
+#include "analysis/tasks/task.h"
 #include "analysis/base/usage_error.h"
 #include "backends/tokenizers/open_tokenizer.h"
 #include "backends/text/task_file.h"

@@ -104,7 +104,7 @@ Timed screened(const Model& model, const AblationRun& run, std::int64_t lowest) 
     return {std::move(result), since(begin)};
 }
 
-/// WeightName cells the lowest values are in.
+/// Which cells the lowest values are in.
 std::vector<std::size_t> lowestCells(const Matrix& values, std::int64_t count) {
     std::vector<std::size_t> cells(values.values().size());
     std::iota(cells.begin(), cells.end(), std::size_t{0});

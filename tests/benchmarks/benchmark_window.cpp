@@ -26,7 +26,7 @@
 #include "widgets/window/main_window.h"
 #include "widgets/document/mask_editor.h"
 #include "widgets/neurons/neuron_cuts_row.h"
-#include "widgets/evaluations/price_box.h"
+#include "widgets/evaluations/mask_prediction.h"
 
 #include <QApplication>
 #include <QCommandLineParser>

@@ -6,7 +6,6 @@
 #include "tests/support/suite.h"
 #include "widgets/masks/cut_box.h"
 #include "widgets/document/document.h"
-#include "widgets/evaluations/evaluation_scatter.h"
 #include "widgets/evaluations/evaluations_panel.h"
 #include "widgets/masks/export_box.h"
 #include "widgets/jobs/job_runner.h"

@@ -1,18 +1,197 @@
 #include "widgets/evaluations/effect_box.h"
 
 #include "analysis/base/text.h"
-#include "widgets/evaluations/extra_results_box.h"
 #include "widgets/evaluations/extra_evaluation.h"
 #include "widgets/evaluations/live_evaluation.h"
 
+#include <QFileInfo>
 #include <QGridLayout>
 #include <QLabel>
 #include <QProgressBar>
 #include <QToolButton>
 
+#include <algorithm>
 #include <cmath>
 
 namespace secateur {
+
+namespace {
+
+QString extraText(const std::string& text) {
+    return QString::fromStdString(text);
+}
+
+bool isShare(const std::string& metricId) {
+    return metricId != "perplexity";
+}
+
+QString share(double value) {
+    return QString::number(100 * value, 'f', 1);
+}
+
+/// "+1.2 ± 0.4"
+QString signedExtra(double value, double error) {
+    const QString text = extraText(std::isnan(error) ? significant(value) : withError(value, error));
+    return value > 0 ? "+" + text : text;
+}
+
+QString differenceText(const MetricDifference& difference) {
+    if (difference.value == 0 && difference.standardError == 0)
+        return ExtraResultsBox::tr("the same");
+    if (!isShare(difference.id))
+        return signedExtra(difference.value, difference.standardError);
+    return ExtraResultsBox::tr("%1 points").arg(signedExtra(100 * difference.value, 100 * difference.standardError));
+}
+
+QLabel* valueLabel() {
+    auto* label = new QLabel;
+    label->setAlignment(Qt::AlignRight | Qt::AlignVCenter);
+    label->setTextInteractionFlags(Qt::TextSelectableByMouse);
+    return label;
+}
+
+QLabel* quietLabel(QLabel* label) {
+    label->setForegroundRole(QPalette::PlaceholderText);
+    return label;
+}
+
+QString nameOf(const ExtraItem& item) {
+    if (const auto* task = std::get_if<TaskRequest>(&item))
+        return QFileInfo(extraText(task->path)).completeBaseName();
+    return std::holds_alternative<SpeedRequest>(item) ? ExtraResultsBox::tr("tokens/s") : ExtraResultsBox::tr("prompt");
+}
+
+/// Tokens from the first on that two texts share.
+std::size_t sharedTokens(const PromptContinuation& a, const PromptContinuation& b) {
+    const auto [first, second] = std::ranges::mismatch(a.continuation.tokens, b.continuation.tokens);
+    return static_cast<std::size_t>(first - a.continuation.tokens.begin());
+}
+
+} // namespace
+
+QString metricText(const TaskMetric& metric) {
+    return isShare(metric.id) ? share(metric.value) + " %" : extraText(significant(metric.value, 4));
+}
+
+ExtraResultsBox::ExtraResultsBox(ExtraEvaluation* extra, QWidget* parent)
+    : QWidget(parent)
+    , m_extra(extra)
+    , m_grid(new QGridLayout(this)) {
+    m_grid->setContentsMargins(0, 0, 0, 0);
+    m_grid->setVerticalSpacing(0);
+    m_grid->setColumnStretch(1, 1);
+    connect(extra, &ExtraEvaluation::changed, this, &ExtraResultsBox::refresh);
+    refresh();
+}
+
+void ExtraResultsBox::refresh() {
+    const std::vector<ExtraItem> items = m_extra->choice().items();
+    if (!std::ranges::equal(items, m_rows, {}, {}, &Row::item))
+        build(items);
+    for (const Row& row : m_rows)
+        fill(row);
+    setVisible(!m_rows.empty());
+}
+
+void ExtraResultsBox::build(const std::vector<ExtraItem>& items) {
+    for (const Row& row : m_rows)
+        for (QLabel* label : {row.name, row.value, row.details, row.difference})
+            delete label;
+    m_rows.clear();
+    int line = 0;
+    for (const ExtraItem& item : items) {
+        Row row{item, new QLabel, valueLabel(), quietLabel(new QLabel), quietLabel(valueLabel())};
+        const QString name = nameOf(item);
+        constexpr int mostWidth = 15; // characters
+        row.name->setText(
+            fontMetrics().elidedText(name, Qt::ElideMiddle, mostWidth * fontMetrics().averageCharWidth()));
+        row.name->setToolTip(name);
+        row.details->setWordWrap(true);
+        row.value->setAccessibleName(name);
+        row.difference->setAccessibleName(tr("Change of %1").arg(name));
+        m_grid->addWidget(row.name, line, 0);
+        m_grid->addWidget(row.value, line++, 1);
+        m_grid->addWidget(row.details, line, 0, 1, 2);
+        m_grid->addWidget(row.difference, line++, 1);
+        m_rows.push_back(row);
+    }
+}
+
+void ExtraResultsBox::fill(const Row& row) const {
+    row.details->clear();
+    row.difference->clear();
+    row.value->setToolTip({});
+    row.difference->setToolTip({});
+    const ExtraResult* figure = m_extra->figure(row.item);
+    const QString problem = m_extra->problem(row.item);
+    row.value->setText(m_extra->isRunning(row.item) ? "…" : "–");
+    if (!figure)
+        row.details->setText(problem);
+    else if (figure->task)
+        fillTask(row, *figure->task);
+    else if (figure->latency)
+        fillSpeed(row, *figure->latency);
+    else
+        fillPrompt(row, *figure);
+    row.details->setVisible(!row.details->text().isEmpty());
+    row.difference->setVisible(!row.difference->text().isEmpty());
+}
+
+void ExtraResultsBox::fillTask(const Row& row, const TaskEvaluation& task) const {
+    const std::string id(taskFormat(task.formatId).metric);
+    const TaskMetric& metric = task.run.scores.metric(id);
+    row.details->setText(tr("%1, %2 questions").arg(extraText(id)).arg(task.run.scores.count));
+    if (!task.reference) {
+        row.value->setText(metricText(metric));
+        row.difference->setText(isShare(id) ? "± " + share(metric.standardError) : QString());
+        return;
+    }
+    const QString before = metricText(task.reference->run.scores.metric(id));
+    row.value->setText(before + " → " + metricText(metric));
+    const auto& differences = task.reference->differences;
+    const auto own = std::ranges::find(differences, id, &MetricDifference::id);
+    if (own == differences.end())
+        return;
+    row.difference->setText(differenceText(*own));
+    if (own->answers)
+        row.value->setToolTip(tr("%1 answers were right and are wrong now, %2 the other way round.")
+                                  .arg(own->answers->onlyFirst)
+                                  .arg(own->answers->onlySecond));
+}
+
+void ExtraResultsBox::fillSpeed(const Row& row, const Latency& latency) const {
+    const QString run = extraText(significant(latency.tokensPerSecond(latency.run)));
+    const QString how = tr("%1 tokens behind %2, median of %3 runs")
+                            .arg(latency.rules.newTokens)
+                            .arg(latency.rules.promptTokens)
+                            .arg(latency.run.seconds.size());
+    row.value->setToolTip(how);
+    if (!latency.reference) {
+        row.value->setText(run);
+        return;
+    }
+    const QString dense = extraText(significant(latency.tokensPerSecond(*latency.reference)));
+    row.value->setText(dense + " → " + run);
+    const Speedup& ratios = latency.speedup.value();
+    row.difference->setText(
+        tr("× %1 (%2–%3)").arg(ratios.ratio, 0, 'f', 2).arg(ratios.p10, 0, 'f', 2).arg(ratios.p90, 0, 'f', 2));
+    row.value->setToolTip(tr("%1 each, in turns").arg(how));
+    row.difference->setToolTip(tr("Ratio of the medians, and the 10th and 90th percentile of those of neighbouring "
+                                  "runs. Times taken while the machine does other work say little."));
+}
+
+void ExtraResultsBox::fillPrompt(const Row& row, const ExtraResult& figure) const {
+    const PromptContinuation& written = figure.written.value();
+    const std::size_t tokens = written.continuation.tokens.size();
+    const ExtraResult* dense = m_extra->denseFigure(row.item);
+    if (!dense || dense == &figure) {
+        row.value->setText(tr("%1 tokens").arg(tokens));
+        return;
+    }
+    const std::size_t shared = sharedTokens(*dense->written, written);
+    const bool isSame = shared == tokens && shared == dense->written->continuation.tokens.size();
+    row.value->setText(isSame ? tr("the same %1 tokens").arg(tokens) : tr("differs at token %1").arg(shared + 1));
+}
 
 namespace {
 
@@ -109,7 +288,8 @@ void EffectBox::showFigures() {
     const LossDifference& difference = found->difference;
     const bool isDense = difference.nats == 0 && difference.standardError == 0;
     if (isDense)
-        m_loss->setText(effectText(withError(found->run.lossNats, found->run.standardError)) + " " + unitOf(found->run));
+        m_loss->setText(effectText(withError(found->run.lossNats, found->run.standardError)) + " " +
+                        unitOf(found->run));
     else
         m_loss->setText(signedWithError(difference.nats, difference.standardError) + " " + unitOf(found->run));
     m_loss->setToolTip(isDense ? QString() : interval(difference));
@@ -151,7 +331,8 @@ void EffectBox::showProgress() {
     case State::complete:
         text = tr("%1 windows, %2 tokens of %3")
                    .arg(all)
-                   .arg(effectText(grouped(static_cast<std::uint64_t>(found->run.tokens))), effectText(m_live->text()->source));
+                   .arg(effectText(grouped(static_cast<std::uint64_t>(found->run.tokens))),
+                        effectText(m_live->text()->source));
         break;
     case State::failed:
         text = m_live->failure();

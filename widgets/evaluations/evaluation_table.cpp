@@ -2,7 +2,7 @@
 
 #include "analysis/base/text.h"
 #include "widgets/document/document.h"
-#include "widgets/evaluations/price_box.h"
+#include "widgets/evaluations/mask_prediction.h"
 
 #include <QDateTime>
 #include <QLocale>

@@ -1,16 +1,179 @@
 #include "widgets/evaluations/extra_evaluation.h"
 
+#include "analysis/evaluation/prefill.h"
 #include "analysis/masks/mask_record.h"
+#include "analysis/model/kernels.h"
+#include "analysis/running/run_speed.h"
+#include "analysis/running/runner.h"
+#include "analysis/session/services.h"
 #include "widgets/document/document.h"
-#include "widgets/evaluations/extra_runner.h"
 #include "widgets/document/mask_editor.h"
+#include "widgets/evaluations/extra_items.h"
 
 #include <QFileInfo>
 
 #include <algorithm>
+#include <chrono>
+#include <iterator>
+#include <memory>
+#include <mutex>
+#include <optional>
 #include <utility>
+#include <vector>
 
 namespace secateur {
+
+/// Runs items of one model. Thread-safe: one call at a time, the next one waits. All throw Error and Cancelled.
+class ExtraRunner {
+public:
+    ExtraRunner(std::shared_ptr<const Model> model, Services services, ComputeType type);
+
+    /// Reads what the item needs. @param chosen all tasks that are measured: names tell them apart
+    ExtraForecast prepare(const ExtraItem& item, const std::vector<TaskRequest>& chosen, const Progress& progress);
+
+    /// @param dense what came of the same item under no mask; null = nothing to compare with
+    ExtraResult run(const ExtraItem& item, const PruningMask& mask, const ExtraResult* dense, const Progress& progress);
+
+private:
+    struct ReadTask {
+        TaskRequest request;
+        AskedTask asked;
+        TaskWork work;
+    };
+
+    const Plan& densePlan();
+    const Tokenizer& tokenizer();
+    const ReadTask& read(const TaskRequest& request, const std::vector<TaskRequest>& chosen, const Progress& progress);
+    void findSpeed(const Progress& progress);
+
+    ExtraForecast forecast(const PromptRequest& prompt);
+    ExtraForecast forecast(const ReadTask& task);
+    ExtraForecast forecast(const SpeedRequest& speed);
+    Latency time(const SpeedRequest& request, const PruningMask& mask, const Progress& progress);
+
+    std::mutex m_mutex;
+    std::shared_ptr<const Model> m_model;
+    Services m_services;
+    ComputeType m_type;
+    std::shared_ptr<const Plan> m_dense;
+    std::shared_ptr<const Tokenizer> m_tokenizer;
+    std::optional<RunSpeed> m_speed;
+    double m_stepSeconds = 0;
+    std::vector<ReadTask> m_tasks;
+};
+
+namespace {
+
+LatencyRules rulesOf(const SpeedRequest& request) {
+    LatencyRules rules;
+    rules.promptTokens = request.promptTokens;
+    rules.newTokens = request.newTokens;
+    rules.warmup = request.warmup;
+    rules.runs = request.runs;
+    return rules;
+}
+
+} // namespace
+
+ExtraRunner::ExtraRunner(std::shared_ptr<const Model> model, Services services, ComputeType type)
+    : m_model(std::move(model))
+    , m_services(std::move(services))
+    , m_type(type) {}
+
+const Plan& ExtraRunner::densePlan() {
+    if (!m_dense)
+        m_dense = m_model->runner().plan(PruningMask(m_model->spec()), m_type);
+    return *m_dense;
+}
+
+const Tokenizer& ExtraRunner::tokenizer() {
+    if (!m_tokenizer)
+        m_tokenizer = m_services.openTokenizer(*m_model);
+    return *m_tokenizer;
+}
+
+const ExtraRunner::ReadTask& ExtraRunner::read(const TaskRequest& request, const std::vector<TaskRequest>& chosen,
+                                               const Progress& progress) {
+    const auto known = std::ranges::find(m_tasks, request, &ReadTask::request);
+    if (known != m_tasks.end())
+        return *known;
+    AskedTask asked = m_services.readTask(*m_model, request, progress);
+    std::vector<AskedTask> named{asked};
+    for (const ReadTask& other : m_tasks)
+        if (std::ranges::find(chosen, other.request) != chosen.end())
+            named.push_back(other.asked);
+    makeNamesDiffer(named);
+    asked.task.name = named.front().task.name;
+    TaskWork work = workOf(asked, m_model->spec(), tokenizer(), progress);
+    return m_tasks.emplace_back(request, std::move(asked), work);
+}
+
+void ExtraRunner::findSpeed(const Progress& progress) {
+    if (m_speed)
+        return;
+    const RunSpeed speed = runSpeed(*m_model, densePlan(), progress);
+    m_stepSeconds = stepSeconds(*m_model, densePlan(), progress);
+    m_speed = speed;
+}
+
+ExtraForecast ExtraRunner::forecast(const PromptRequest& prompt) {
+    const auto length = std::ssize(encodedPrompt(prompt, tokenizer()));
+    const TaskWork work{1, {length, static_cast<int>(length), 1}, prompt.newTokens, prompt.newTokens};
+    return {taskSeconds(*m_speed, m_model->spec(), densePlan().mask(), work, m_stepSeconds)};
+}
+
+ExtraForecast ExtraRunner::forecast(const ReadTask& task) {
+    const Task& content = task.asked.task;
+    return {taskSeconds(*m_speed, m_model->spec(), densePlan().mask(), task.work, m_stepSeconds), content.name,
+            std::string(content.formatId), task.work.questions,
+            content.questions.size() + content.texts.size() + content.prompts.size()};
+}
+
+ExtraForecast ExtraRunner::forecast(const SpeedRequest& speed) {
+    return {latencySeconds(*m_speed, m_model->spec(), densePlan().mask(), rulesOf(speed), m_stepSeconds)};
+}
+
+ExtraForecast ExtraRunner::prepare(const ExtraItem& item, const std::vector<TaskRequest>& chosen,
+                                   const Progress& progress) {
+    const std::lock_guard onlyUser(m_mutex);
+    findSpeed(progress.part(0, 0));
+    if (const auto* task = std::get_if<TaskRequest>(&item))
+        return forecast(read(*task, chosen, progress));
+    const auto* prompt = std::get_if<PromptRequest>(&item);
+    return prompt ? forecast(*prompt) : forecast(std::get<SpeedRequest>(item));
+}
+
+Latency ExtraRunner::time(const SpeedRequest& request, const PruningMask& mask, const Progress& progress) {
+    LatencyRules rules = rulesOf(request);
+    rules.text = ordinaryTokens(m_model->spec(), request.promptTokens, &tokenizer());
+    if (mask.keepsAll())
+        return generationLatency(*m_model, {densePlan()}, rules, progress);
+    const auto plan = m_model->runner().plan(mask, densePlan().type());
+    return generationLatency(*m_model, {*plan, &densePlan(), m_services.stayTogether(densePlan(), *plan)}, rules,
+                             progress);
+}
+
+ExtraResult ExtraRunner::run(const ExtraItem& item, const PruningMask& mask, const ExtraResult* dense,
+                             const Progress& progress) {
+    const std::lock_guard onlyUser(m_mutex);
+    const auto begin = std::chrono::steady_clock::now();
+    ExtraResult figure;
+    const auto plan = [&] { return m_model->runner().plan(mask, densePlan().type()); };
+    if (const auto* request = std::get_if<TaskRequest>(&item)) {
+        const AskedTask& asked = read(*request, {}, progress.part(0, 0)).asked;
+        figure.task = taskEvaluation(asked, askTask(*m_model, *plan(), tokenizer(), asked, progress));
+        if (dense)
+            compareWith(*figure.task, {}, dense->task.value().run);
+    } else if (const auto* prompt = std::get_if<PromptRequest>(&item)) {
+        figure.written = continuePrompt(*m_model, *plan(), tokenizer(), *prompt, progress);
+    } else {
+        figure.latency = time(std::get<SpeedRequest>(item), mask, progress);
+    }
+    figure.dtype = name(densePlan().type());
+    figure.device = m_model->kernels().device();
+    figure.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+    return figure;
+}
 
 namespace {
 

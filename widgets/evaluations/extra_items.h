@@ -1,8 +1,8 @@
 #pragma once
 
 #include "analysis/evaluation/asked_task.h"
-#include "analysis/evaluation/latency.h"
 #include "analysis/evaluation/evaluation.h"
+#include "analysis/evaluation/latency.h"
 
 #include <cstddef>
 #include <optional>

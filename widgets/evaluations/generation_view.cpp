@@ -1,8 +1,8 @@
 #include "widgets/evaluations/generation_view.h"
 
 #include "widgets/document/document.h"
-#include "widgets/evaluations/extra_evaluation.h"
 #include "widgets/document/mask_editor.h"
+#include "widgets/evaluations/extra_evaluation.h"
 
 #include <QEvent>
 #include <QGridLayout>
@@ -91,10 +91,10 @@ void GenerationView::refresh() {
     if (dense && mask && differsAt < 0)
         title = tr("%1: the same text").arg(title);
     m_maskTitle->setText(isDense ? QString() : title);
-    m_mask->setPlaceholderText(isDense                               ? tr("A mask that cuts something writes here.")
+    m_mask->setPlaceholderText(isDense                             ? tr("A mask that cuts something writes here.")
                                : !m_extra->problem(item).isEmpty() ? m_extra->problem(item)
                                : m_extra->isRunning(item)          ? tr("Writing…")
-                                                                     : tr("Not written yet."));
+                                                                   : tr("Not written yet."));
     m_dense->setPlaceholderText(m_extra->problem(item));
 }
 

@@ -4,8 +4,8 @@
 #include "analysis/running/run_speed.h"
 #include "analysis/running/runner.h"
 #include "widgets/document/document.h"
-#include "widgets/evaluations/extra_evaluation.h"
 #include "widgets/document/mask_editor.h"
+#include "widgets/evaluations/extra_evaluation.h"
 #include "widgets/evaluations/mask_prediction.h"
 
 #include <QTimer>

@@ -1,9 +1,9 @@
 #pragma once
 
 #include "analysis/evaluation/evaluation.h"
-#include "analysis/text/scored_text.h"
-#include "analysis/masks/mask_record.h"
 #include "analysis/evaluation/text_evaluator.h"
+#include "analysis/masks/mask_record.h"
+#include "analysis/text/scored_text.h"
 #include "widgets/evaluations/extra_items.h"
 #include "widgets/jobs/job_runner.h"
 

@@ -1,14 +1,20 @@
 #pragma once
 
-#include "analysis/text/scored_text.h"
-#include "analysis/prediction/prediction.h"
 #include "analysis/evaluation/text_evaluator.h"
+#include "analysis/masks/price.h"
+#include "analysis/prediction/prediction.h"
+#include "analysis/text/scored_text.h"
 #include "widgets/jobs/job_runner.h"
 
 #include <QObject>
 #include <QString>
+#include <QWidget>
 
 #include <optional>
+
+class QGridLayout;
+class QLabel;
+class QProgressBar;
 
 namespace secateur {
 
@@ -59,5 +65,44 @@ private:
     QString m_reason;
     std::optional<Predictor> m_predictor;
 };
+
+/// What the current mask, or its preview, is predicted to cost, or why that cannot be said.
+class PredictionBox : public QWidget {
+    Q_OBJECT
+
+public:
+    explicit PredictionBox(MaskPrediction* prediction, QWidget* parent = nullptr);
+
+private:
+    void refresh();
+
+    MaskPrediction* m_prediction;
+    QLabel* m_value;
+    QProgressBar* m_progress;
+    QLabel* m_reason;
+};
+
+/// What the current mask cuts and saves; of the preview, while there is one.
+class PriceBox : public QWidget {
+    Q_OBJECT
+
+public:
+    explicit PriceBox(Document* document, QWidget* parent = nullptr);
+
+private:
+    void refresh();
+    QLabel* addRow(QGridLayout* grid, const QString& name);
+
+    Document* m_document;
+    QLabel* m_cuts;
+    QLabel* m_parameters;
+    QLabel* m_bytes;
+    QLabel* m_cache;
+    QLabel* m_operations;
+    QLabel* m_notes;
+};
+
+/// "34 heads · 2 attentions · 1 block"; empty when nothing is cut.
+QString cutSummary(const Price& price);
 
 } // namespace secateur

@@ -6,8 +6,7 @@
 #include "widgets/masks/export_box.h"
 #include "widgets/evaluations/live_evaluation.h"
 #include "widgets/masks/mask_list_box.h"
-#include "widgets/evaluations/prediction_box.h"
-#include "widgets/evaluations/price_box.h"
+#include "widgets/evaluations/mask_prediction.h"
 
 #include <QEvent>
 #include <QFrame>

@@ -1,4 +1,4 @@
-#include "analysis/text/text_stream.h"
+#include "analysis/text/tokenizer.h"
 
 #include <string_view>
 
