@@ -19,7 +19,7 @@ namespace secateur {
 
 namespace {
 
-/// Tokens that the texts of a pair keep, where `room` is less than both have.
+/// Tokens that each text of a pair keeps, if `room` is less than both have together.
 std::pair<std::size_t, std::size_t> keptOfPair(std::size_t first, std::size_t second, std::size_t room) {
     const std::size_t shorter = std::min({first, second, room / 2});
     const std::size_t longer = room - shorter;
@@ -34,7 +34,7 @@ void erase(Encoding& encoding, std::size_t begin, std::size_t end) {
     cut(encoding.types);
 }
 
-/// Of the letters A to Z: data sets and checkpoints often differ in no more ("positive", "POSITIVE").
+/// Lower case of A to Z: data sets and checkpoints often differ only in case ("positive", "POSITIVE").
 std::string lowerCase(std::string text) {
     std::ranges::transform(text, text.begin(), [](char c) { return c >= 'A' && c <= 'Z' ? c - 'A' + 'a' : c; });
     return text;
@@ -47,7 +47,7 @@ public:
         , m_plan(plan)
         , m_progress(progress) {}
 
-    /// -> log probabilities of the classes of each text
+    /// @returns log probabilities [texts][classes]
     std::vector<std::vector<OptionScore>> scores(const std::vector<TokenSequence>& texts, std::int64_t batchTokens) {
         m_scores.resize(texts.size());
         m_all = paddedBatches(texts, batchTokens);
@@ -64,7 +64,7 @@ private:
         for (std::size_t row = 0; row < m_all.sequences[batch].size(); ++row) {
             const at::Tensor own = logs[static_cast<std::int64_t>(row)];
             if (!own.isfinite().all().item<bool>())
-                throw Error("The model gives a label no finite probability: labels cannot be compared");
+                throw Error("The model gives a class no finite probability: classes cannot be compared");
             const double best = own.max().item<double>();
             for (std::int64_t i = 0; i < own.numel(); ++i) {
                 const double one = own[i].item<double>();
@@ -91,9 +91,10 @@ std::size_t classOf(const LabelledText& text, std::span<const std::string> names
     const char* const end = text.label.data() + text.label.size();
     const auto [last, error] = std::from_chars(text.label.data(), end, number);
     if (error != std::errc() || last != end || number >= classes)
-        throw Error(fmt::format("has the label \"{}\", which is none of the model's {} classes", text.label, classes),
-                    fmt::format("line {}", text.line),
-                    names.empty() ? "" : "Their names are " + join({names.begin(), names.end()}, ", "));
+        throw Error(
+            fmt::format("has the label \"{}\", which is not one of the model's {} classes", text.label, classes),
+            fmt::format("line {}", text.line),
+            names.empty() ? "" : "Their names are " + join({names.begin(), names.end()}, ", "));
     return number;
 }
 
@@ -106,7 +107,7 @@ Encoding cutEncoding(const LabelledText& text, const Tokenizer& tokenizer, std::
     const std::size_t second = text.pair ? bare(*text.pair) : 0;
     const std::size_t special = whole.ids.size() - first - second;
     if (most <= special)
-        throw Error(fmt::format("leaves no room for text beside its {} special tokens", special),
+        throw Error(fmt::format("leaves no room for text: a sequence has {} special tokens", special),
                     fmt::format("a length of {} tokens", most));
     const std::size_t front = tokenizer.card().addsBos ? 1 : 0;
     const auto [keptFirst, keptSecond] =
@@ -134,9 +135,9 @@ std::vector<TokenSequence> labelledSequences(const ModelSpec& spec, const Tokeni
 TaskRun classifyTexts(const Model& model, const Plan& plan, const Tokenizer& tokenizer, const Task& task,
                       std::span<const std::string> classNames, const TaskRules& rules, const Progress& progress) {
     if (!model.has(-1, WeightName::classifier))
-        throw Error("has no classifier: it tells no labels apart", model.card().path);
+        throw Error("has no classifier: it cannot label texts", model.card().path);
     if (task.texts.empty())
-        throw Error("holds no texts to classify", task.name);
+        throw Error("contains no texts to classify", task.name);
     const auto classes = static_cast<std::size_t>(model.spec().classes);
     TaskRun run;
     run.kind = TaskKind::classification;
@@ -158,10 +159,10 @@ TaskRun classifyTexts(const Model& model, const Plan& plan, const Tokenizer& tok
 
 namespace {
 
-constexpr std::int64_t cachedPerToken = 4;
+constexpr std::int64_t cachedPerToken = 4; ///< cached tokens of a batch, relative to batchTokens
 constexpr std::int64_t mostRows = 64;
 
-/// An answer while it is written.
+/// An answer during generation.
 class Draft {
 public:
     Draft(const AnswerPrompt& prompt, const std::vector<int>& ids, const Tokenizer& tokenizer)
@@ -200,9 +201,9 @@ private:
     int m_tokens = 0;
 };
 
-class Writer {
+class AnswerGenerator {
 public:
-    Writer(const Model& model, const Plan& plan, const Tokenizer& tokenizer, const TaskRules& rules)
+    AnswerGenerator(const Model& model, const Plan& plan, const Tokenizer& tokenizer, const TaskRules& rules)
         : m_model(model)
         , m_plan(plan)
         , m_tokenizer(tokenizer)
@@ -217,18 +218,18 @@ public:
         m_prompts.push_back(&prompt);
     }
 
-    /// -> the answers to what was added, in its order
-    std::vector<std::string> write(const Progress& progress) {
+    /// @returns the answers to all prompts, in order
+    std::vector<std::string> answers(const Progress& progress) {
         m_texts.resize(m_prompts.size());
         std::vector<std::size_t> order(m_prompts.size());
         std::iota(order.begin(), order.end(), std::size_t{0});
         std::ranges::stable_sort(order, std::greater<>(), [&](std::size_t i) { return m_ids[i].size(); });
         const auto count = static_cast<double>(order.size());
         for (std::size_t begin = 0; begin < order.size();) {
-            const std::size_t some = together(std::span(order).subspan(begin));
+            const std::size_t some = batchRows(std::span(order).subspan(begin));
             const auto done = static_cast<double>(begin);
-            writeSome(std::span(order).subspan(begin, some),
-                      progress.part(done / count, (done + static_cast<double>(some)) / count));
+            generateBatch(std::span(order).subspan(begin, some),
+                          progress.part(done / count, (done + static_cast<double>(some)) / count));
             begin += some;
         }
         return std::move(m_texts);
@@ -240,7 +241,7 @@ private:
         const TokenizerCard& card = m_tokenizer.card();
         const auto prefix = card.bos ? card.bos : card.eos;
         if (ids.empty() && !prefix)
-            throw Error("has an empty prompt, and the tokenizer has neither BOS nor EOS to stand for it");
+            throw Error("has an empty prompt, and the tokenizer has neither BOS nor EOS to replace it");
         if (ids.empty())
             ids.push_back(*prefix);
         const std::size_t context = m_rules.tokens.mostInputs > 0
@@ -250,15 +251,14 @@ private:
         if (context == 0 || ids.size() + most <= context)
             return ids;
         if (most >= context)
-            throw Error(fmt::format("asks for {} tokens, which leaves no room for the prompt in the {} that the model "
-                                    "sees",
-                                    most, context));
+            throw Error(fmt::format(
+                "asks for {} tokens, which leaves no room for the prompt in the model's context of {}", most, context));
         ids.erase(ids.begin(), ids.end() - static_cast<std::ptrdiff_t>(context - most));
         return ids;
     }
 
-    /// How many of the prompts, longest first, are continued side by side.
-    std::size_t together(std::span<const std::size_t> order) const {
+    /// Number of prompts of the next batch, longest first.
+    std::size_t batchRows(std::span<const std::size_t> order) const {
         const auto longest = std::ssize(m_ids[order.front()]);
         std::int64_t most = 0;
         std::int64_t rows = 0;
@@ -270,7 +270,7 @@ private:
         return static_cast<std::size_t>(rows);
     }
 
-    void writeSome(std::span<const std::size_t> some, const Progress& progress) {
+    void generateBatch(std::span<const std::size_t> some, const Progress& progress) {
         std::vector<std::vector<int>> ids;
         std::vector<Draft> drafts;
         GenerationRules rules;
@@ -314,12 +314,12 @@ std::int64_t answersAtOnce(std::int64_t prompts, std::int64_t tokens, std::int64
 TaskRun generateAnswers(const Model& model, const Plan& plan, const Tokenizer& tokenizer, const Task& task,
                         const AnswerJudge& judge, const TaskRules& rules, const Progress& progress) {
     if (task.prompts.empty())
-        throw Error("holds no prompts to answer", task.name);
-    Writer writer(model, plan, tokenizer, rules);
+        throw Error("contains no prompts to answer", task.name);
+    AnswerGenerator generator(model, plan, tokenizer, rules);
     const std::vector<std::size_t> chosen = chosenQuestions(task.prompts.size(), rules);
     for (const std::size_t place : chosen)
-        writer.add(task.prompts[place]);
-    std::vector<std::string> texts = writer.write(progress);
+        generator.add(task.prompts[place]);
+    std::vector<std::string> texts = generator.answers(progress);
     TaskRun run;
     run.kind = TaskKind::generation;
     for (std::size_t i = 0; i < chosen.size(); ++i) {

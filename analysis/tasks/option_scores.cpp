@@ -18,13 +18,13 @@ namespace {
 
 using Ids = std::span<const int>;
 
-/// Tokens of examples that pay for a piece of their own, and those of a question.
+/// Minimum number of shared tokens, or of saved tokens, for which a separate piece pays off: examples, questions.
 constexpr std::size_t leastExamples = 32;
 constexpr std::size_t leastShared = 8;
-/// A cache may hold so many times the tokens of a batch: short options behind long questions.
+/// Maximum tokens in the cache of a batch, relative to batchTokens: short options may follow long questions.
 constexpr std::int64_t mostCached = 4;
-/// Tokens at which products are about as fast as they get: from there on only rows of like length join a batch, since
-/// padding costs as much as tokens do.
+/// Tokens of a batch at which matrix products reach nearly full speed. Larger batches take only rows of similar length,
+/// because padding costs as much as tokens.
 constexpr std::int64_t enoughTokens = 256;
 
 /// The last token predicts nothing.
@@ -36,7 +36,7 @@ std::size_t commonSize(Ids a, Ids b) {
     return static_cast<std::size_t>(std::ranges::mismatch(a, b).in1 - a.begin());
 }
 
-/// What all options of a question begin with.
+/// The beginning that all options of a question share.
 Ids sharedBy(const std::vector<OptionTokens>& options) {
     Ids shared = inputOf(options.front());
     for (const OptionTokens& option : options)
@@ -68,8 +68,8 @@ public:
 private:
     const std::vector<OptionTokens>& question(std::size_t place) const { return m_questions[m_chosen[place]]; }
 
-    /// Where the run of questions ends that share examples with that at `begin`, and how many tokens those are. A
-    /// question that would leave less than half of them in common begins a run of its own.
+    /// End of the run of questions that share their examples with the one at `begin`, and the number of shared tokens.
+    /// A question that would halve the shared beginning starts a new run.
     std::pair<std::size_t, std::size_t> family(std::size_t begin) const {
         std::size_t end = begin + 1;
         std::size_t shared = 0;
@@ -83,7 +83,7 @@ private:
         return {end, shared};
     }
 
-    /// A piece behind `parent` that ends where `input` does.
+    /// Adds a child of `parent` with the rest of `input`.
     std::size_t piece(std::optional<std::size_t> parent, Ids input) {
         OptionPiece made;
         if (parent) {
@@ -122,7 +122,7 @@ private:
         }
     }
 
-    /// Of each option the first one with the same input.
+    /// For each option, the first one with the same input.
     static std::vector<std::size_t> equalInputs(const std::vector<OptionTokens>& options) {
         std::vector<std::size_t> first;
         for (std::size_t i = 0; i < options.size(); ++i) {
@@ -134,7 +134,7 @@ private:
         return first;
     }
 
-    /// To the piece on the way to `leaf` that holds the position.
+    /// Each target goes to the piece between root and `leaf` that holds its position.
     void addTargets(const OptionTokens& option, OptionId id, std::size_t leaf) {
         for (std::size_t i = option.firstScored; i < option.ids.size(); ++i) {
             const int position = static_cast<int>(i) - 1;
@@ -145,7 +145,7 @@ private:
         }
     }
 
-    /// Longest first, so that rows of a batch are of like length.
+    /// Longest first, so that the rows of a batch have similar lengths.
     void makeBatches() {
         std::vector<std::size_t> order(m_tree.pieces.size());
         std::iota(order.begin(), order.end(), std::size_t{0});
@@ -231,12 +231,11 @@ OptionTree optionTree(std::span<const std::vector<OptionTokens>> questions, std:
 
 namespace {
 
-/// Bytes of streams that are there at once: many where a layer's weights are read anew for each run of batches.
+/// Maximum bytes of residual streams in memory: more if each pass over the layers has to read the weights again.
 constexpr std::int64_t streamBytes = std::int64_t{256} << 20U;
 constexpr std::int64_t streamBytesOfLargeModels = std::int64_t{2} << 30U;
 
-/// All batches of a tree go through a layer before the next: keys and values of that layer alone are kept, and only
-/// until its last batch.
+/// Runs all batches of a tree through one layer before the next, so that keys and values of one layer only are kept.
 class TreeRun {
 public:
     TreeRun(const Runner& runner, const Plan& plan, const OptionTree& tree)
@@ -271,7 +270,7 @@ public:
     }
 
 private:
-    /// Where a piece runs.
+    /// Batch and row of a piece.
     struct Place {
         std::size_t batch = 0;
         int row = 0;
@@ -291,7 +290,7 @@ private:
             caches[batch].reset();
     }
 
-    /// A cache whose rows hold what stands in front of the pieces of a batch.
+    /// A cache whose rows hold the tokens in front of the pieces of a batch.
     std::unique_ptr<KvCache> beginnings(int layer, std::size_t batch,
                                         const std::vector<std::unique_ptr<KvCache>>& caches) const {
         int capacity = 0;
@@ -308,7 +307,7 @@ private:
         return cache;
     }
 
-    /// Only positions that predict something are read out.
+    /// Logits are computed only at positions with targets.
     void score(std::size_t batch, std::vector<std::vector<OptionScore>>& scores) {
         std::vector<std::int64_t> positions;
         std::vector<int> tokens;
@@ -342,7 +341,7 @@ private:
     std::vector<at::Tensor> m_streams;
 };
 
-/// How many of the questions from `begin` on run together.
+/// Number of questions at the front of `order` with at most `mostTokens` tokens together, at least one.
 std::size_t together(std::span<const std::vector<OptionTokens>> questions, std::span<const std::size_t> order,
                      std::int64_t mostTokens) {
     std::int64_t tokens = 0;
@@ -360,7 +359,7 @@ void checkFinite(const std::vector<std::vector<OptionScore>>& scores) {
         for (const OptionScore& score : options)
             if (!std::isfinite(score.logProbability))
                 throw Error("The model gives a continuation no finite probability: options cannot be compared", {},
-                            "Its weights, or the mask, leave nothing to go by");
+                            "Check its weights and the mask");
 }
 
 } // namespace
@@ -369,7 +368,7 @@ std::vector<std::vector<OptionScore>> scoreOptions(const Model& model, const Pla
                                                    std::span<const std::vector<OptionTokens>> questions,
                                                    std::int64_t batchTokens, const Progress& progress) {
     if (model.spec().family == Family::encoder)
-        throw Error("is an encoder: it does not score continuations", model.card().path);
+        throw Error("is an encoder: it cannot score continuations", model.card().path);
     std::vector<std::vector<OptionScore>> scores;
     for (const auto& options : questions)
         scores.emplace_back(options.size());

@@ -14,23 +14,22 @@
 
 namespace secateur {
 
-/// Which option of which question.
 struct OptionId {
     std::size_t question = 0;
     std::size_t option = 0;
 };
 
-/// A token whose probability is asked for, and the position of the input that predicts it.
+/// A scored token and the input position that predicts it.
 struct OptionTarget {
     int position = 0;
     int token = 0;
     OptionId of;
 };
 
-/// A run of input tokens that several options share, behind what the piece before it holds.
+/// A node of an OptionTree: a run of input tokens that one or several options share, following those of its parent.
 struct OptionPiece {
-    std::optional<std::size_t> parent; ///< comes earlier in the list
-    int depth = 0;                     ///< pieces before it
+    std::optional<std::size_t> parent; ///< index of an earlier piece
+    int depth = 0;                     ///< number of ancestors
     int begin = 0;                     ///< position of its first token
     std::vector<int> ids;
     std::vector<OptionTarget> targets;
@@ -39,8 +38,8 @@ struct OptionPiece {
     int end() const { return begin + static_cast<int>(ids.size()); }
 };
 
-/// Questions that are scored together: their inputs with what is equal written once, and batches of pieces of like
-/// length, parents before children.
+/// The inputs of several questions as a prefix tree, with its pieces in batches of similar length, parents before
+/// children.
 struct OptionTree {
     std::vector<OptionPiece> pieces;
     std::vector<std::vector<std::size_t>> batches; ///< pieces, all of one depth
@@ -50,32 +49,31 @@ struct OptionTree {
     Batch batch(std::size_t index) const;
 };
 
-/// Tokens of the inputs, each option counted: what runs when nothing is shared.
+/// Number of input tokens of all options, as if nothing were shared.
 std::int64_t inputTokens(std::span<const std::vector<OptionTokens>> questions);
 
-/// The order in which questions with equal beginnings are neighbours.
+/// An order in which questions with equal beginnings are adjacent.
 std::vector<std::size_t> neighbourOrder(std::span<const std::vector<OptionTokens>> questions);
 
-/// The tree of some questions. Three levels: what neighbouring questions share (examples), what the options of a
-/// question share, and the rest of each option.
-/// @param chosen indices into questions, in neighbourOrder @param batchTokens of a batch, padding included, unless one
-/// row has more
+/// The tree of some questions. It has three levels: beginnings shared by adjacent questions (examples), beginnings
+/// shared by the options of a question, and the rest of each option.
+/// @param chosen indices into questions, in neighbourOrder() @param batchTokens maximum of a batch, padding included,
+/// unless a single row has more
 OptionTree optionTree(std::span<const std::vector<OptionTokens>> questions, std::span<const std::size_t> chosen,
                       std::int64_t batchTokens);
 
-/// What a model makes of a continuation.
+/// The score of a continuation.
 struct OptionScore {
-    double logProbability = 0; ///< of all its tokens, in nats
-    bool isGreedy = true;      ///< whether each of them was the likeliest
+    double logProbability = 0; ///< sum over its tokens, in nats
+    bool isGreedy = true;      ///< whether each token was the likeliest
 };
 
-/// Scores options: equal inputs once, beginnings that options and questions share once, in batches of like length.
-/// Numbers are those of one option after the other, but for rounding in other batches.
-/// @param plan of model.runner() @param questions options of each
-/// @param batchTokens that run at once, padding included; bounds memory, decides nothing else
+/// Scores options. Equal inputs and shared beginnings run once. Results equal those of scoring the options one by one,
+/// except for rounding in different batches.
+/// @param plan of model.runner() @param questions the options of each
+/// @param batchTokens maximum that runs at once, padding included; bounds memory and does not affect results
 /// @returns a score for each option
-/// @throws Error for encoders, and where the model gives no finite number; Cancelled within the time that one layer
-/// takes for one batch
+/// @throws Error for encoders and non-finite results; Cancelled within the time of one layer on one batch
 std::vector<std::vector<OptionScore>> scoreOptions(const Model& model, const Plan& plan,
                                                    std::span<const std::vector<OptionTokens>> questions,
                                                    std::int64_t batchTokens = 4096, const Progress& progress = {});

@@ -18,27 +18,28 @@ namespace secateur {
 namespace {
 
 constexpr std::array<TaskFormat, 12> formats{{
-    {"boolq", "Yes or no behind a passage and a question", TaskKind::choice, "acc", "passage, question, label"},
-    {"rte", "Whether one sentence follows from another: true or false", TaskKind::choice, "acc",
+    {"boolq", "Yes/no questions about a passage", TaskKind::choice, "acc", "passage, question, label"},
+    {"rte", "Textual entailment: whether one sentence follows from another, true or false", TaskKind::choice, "acc",
      "sentence1, sentence2, label; or premise, hypothesis, label"},
-    {"hellaswag", "The ending of a scene, of four", TaskKind::choice, "acc_norm",
+    {"hellaswag", "Completion of a scene, four endings", TaskKind::choice, "acc_norm",
      "activity_label, ctx_a, ctx_b, endings, label"},
-    {"winogrande", "Whom a sentence is about: its end scored behind either name", TaskKind::choice, "acc",
-     "sentence, option1, option2, answer"},
-    {"arc", "Science questions of a school, three to five answers", TaskKind::choice, "acc_norm",
+    {"winogrande", "Pronoun resolution: the rest of a sentence, scored behind each of two names", TaskKind::choice,
+     "acc", "sentence, option1, option2, answer"},
+    {"arc", "School science questions, three to five choices", TaskKind::choice, "acc_norm",
      "question, choices, answerKey"},
-    {"openbookqa", "Elementary facts: the end of a sentence, of four", TaskKind::choice, "acc_norm",
+    {"openbookqa", "Elementary science facts: completion of a sentence, four choices", TaskKind::choice, "acc_norm",
      "question_stem, choices, answerKey; nested like ARC's original form, known by ids such as 7-980"},
-    {"piqa", "How to do something, of two ways", TaskKind::choice, "acc_norm", "goal, sol1, sol2, label"},
-    {"mmlu", "Questions of an examination by subject, answered by a letter", TaskKind::choice, "acc",
+    {"piqa", "Physical common sense: how to do something, two choices", TaskKind::choice, "acc_norm",
+     "goal, sol1, sol2, label"},
+    {"mmlu", "Examination questions by subject, answered by a letter", TaskKind::choice, "acc",
      "question, subject, choices, answer"},
-    {"generic", "Any query with choices, or contexts with one continuation", TaskKind::choice, "acc",
+    {"generic", "Any query with choices, or several contexts with one continuation", TaskKind::choice, "acc",
      "query, choices, gold; or context_options, continuation, gold"},
-    {"lambada", "The last word of a passage", TaskKind::lastWord, "acc", "context, continuation"},
-    {"generate", "Answers that the model writes out, held against right ones", TaskKind::generation, "exact_match",
-     "prompt, answers; where wanted stop (texts), max_tokens (256), extract (a regular expression, of whose last match "
-     "the first group counts)"},
-    {"classification", "Texts or pairs of texts with a label, for a classifier", TaskKind::classification, "acc",
+    {"lambada", "Prediction of the last word of a passage", TaskKind::lastWord, "acc", "context, continuation"},
+    {"generate", "Generated answers, compared with reference answers", TaskKind::generation, "exact_match",
+     "prompt, answers; optional: stop (texts), max_tokens (256), extract (a regular expression; the first group of its "
+     "last match is the answer)"},
+    {"classification", "Labelled texts or pairs of texts, for a classifier", TaskKind::classification, "acc",
      "text or sentence, label; pairs with text_pair, or premise, hypothesis, label"},
 }};
 
@@ -55,7 +56,7 @@ const TaskFormat& taskFormat(std::string_view id) {
     std::vector<std::string> known;
     for (const TaskFormat& format : formats)
         known.emplace_back(format.id);
-    throw UsageError(fmt::format("is no task format; known are {}", join(known, ", ")), std::string(id));
+    throw UsageError(fmt::format("unknown task format; the known ones are {}", join(known, ", ")), std::string(id));
 }
 
 namespace {
@@ -82,8 +83,8 @@ public:
             m_hasContext = true;
         }
         if (m_contextIds.empty())
-            return behindPrefix(whole);
-        // The context as it is alone, also where its last letters would be other tokens with what follows.
+            return afterPrefix(whole);
+        // The context's own tokens, even if the boundary would be tokenised differently within the whole text.
         OptionTokens tokens{m_contextIds, m_contextIds.size()};
         const std::vector<int> all = encoded(whole);
         if (all.size() > tokens.firstScored)
@@ -94,11 +95,11 @@ public:
 private:
     std::vector<int> encoded(std::string_view text) const { return contextTokens(text, m_tokenizer, m_rules.bos); }
 
-    OptionTokens behindPrefix(std::string_view text) const {
+    OptionTokens afterPrefix(std::string_view text) const {
         const TokenizerCard& card = m_tokenizer.card();
         const auto prefix = card.bos ? card.bos : card.eos;
         if (!prefix)
-            throw Error("has an empty context, and the tokenizer has neither BOS nor EOS to stand for it");
+            throw Error("has an empty context, and the tokenizer has neither BOS nor EOS to replace it");
         std::vector<int> ids = m_tokenizer.encode(text, {.addSpecial = false}).ids;
         if (ids.empty() || ids.front() != *prefix)
             ids.insert(ids.begin(), *prefix);
@@ -112,16 +113,15 @@ private:
     std::vector<int> m_contextIds;
 };
 
-/// Leaves the last tokens that the model can see.
+/// Drops the first tokens, so that at most `mostInputs` go into the model.
 void truncate(OptionTokens& tokens, std::size_t mostInputs) {
     if (tokens.ids.size() <= tokens.firstScored)
-        throw Error("has a continuation without tokens of its own");
+        throw Error("has a continuation without tokens");
     const std::size_t scored = tokens.ids.size() - tokens.firstScored;
     if (mostInputs == 0 || tokens.ids.size() <= mostInputs + 1)
         return;
     if (scored > mostInputs)
-        throw Error(
-            fmt::format("has a continuation of {} tokens, more than the {} that the model sees", scored, mostInputs));
+        throw Error(fmt::format("has a continuation of {} tokens; the maximum is {}", scored, mostInputs));
     const std::size_t gone = tokens.ids.size() - mostInputs - 1;
     tokens.ids.erase(tokens.ids.begin(), tokens.ids.begin() + static_cast<std::ptrdiff_t>(gone));
     tokens.firstScored -= gone;
@@ -154,7 +154,7 @@ std::vector<OptionTokens> optionTokens(const TaskQuestion& question, const Token
 
 namespace {
 
-/// Moves a draw of `count` elements to the front. The standard leaves open how its own shuffle uses a generator.
+/// Moves `count` drawn elements to the front. Not std::shuffle: the standard does not define its use of the generator.
 void drawToFront(std::vector<std::size_t>& elements, std::size_t count, std::mt19937_64& random) {
     for (std::size_t i = 0; i < count; ++i)
         std::swap(elements[i], elements[i + random() % (elements.size() - i)]);
@@ -164,9 +164,9 @@ bool isSame(const TaskQuestion& a, const TaskQuestion& b) {
     return a.options == b.options && a.subject == b.subject;
 }
 
-class Examples {
+class ExampleList {
 public:
-    Examples(std::span<const TaskQuestion> all, const ShotRules& rules)
+    ExampleList(std::span<const TaskQuestion> all, const ShotRules& rules)
         : m_all(all)
         , m_rules(rules)
         , m_random(rules.seed) {
@@ -180,7 +180,7 @@ public:
             if (!isSame(m_all[index], question))
                 own.push_back(index);
         if (own.size() < m_rules.count)
-            throw Error(fmt::format("There are {} examples{} to choose from, but {} are asked for", own.size(),
+            throw Error(fmt::format("There are {} examples{} to choose from, but {} are needed", own.size(),
                                     question.subject.empty() ? "" : " of " + question.subject, m_rules.count));
         if (m_rules.choice == ShotChoice::drawn)
             drawToFront(own, m_rules.count, m_random);
@@ -208,7 +208,7 @@ std::string shotLabel(const ShotRules& rules) {
 
 std::vector<TaskQuestion> withShots(std::span<const TaskQuestion> all, std::span<const TaskQuestion> examples,
                                     const ShotRules& rules) {
-    Examples shots(examples, rules);
+    ExampleList shots(examples, rules);
     std::vector<TaskQuestion> prompted(all.begin(), all.end());
     for (TaskQuestion& question : prompted) {
         const std::string front = question.description + (rules.count > 0 ? shots.inFrontOf(question) : "");

@@ -38,7 +38,7 @@ TaskMetric accuracy(TaskKind kind, AnswerBy by, std::span<const AnsweredQuestion
     return meanMetric(name(by), right);
 }
 
-/// Of the words as wholes, not of their tokens.
+/// Per word, not per token.
 TaskMetric questionPerplexity(std::span<const AnsweredQuestion> questions) {
     std::vector<double> nats;
     for (const AnsweredQuestion& question : questions)
@@ -103,12 +103,13 @@ const TaskMetric& TaskScores::metric(std::string_view id) const {
     std::vector<std::string> known;
     for (const TaskMetric& metric : metrics)
         known.push_back(metric.id);
-    throw UsageError(fmt::format("is no metric of this task; known are {}", join(known, ", ")), std::string(id));
+    throw UsageError(fmt::format("unknown metric of this task; the known ones are {}", join(known, ", ")),
+                     std::string(id));
 }
 
 TaskScores taskScores(TaskKind kind, std::span<const AnsweredQuestion> questions) {
     if (questions.empty())
-        throw Error("No questions were answered: there is nothing to average");
+        throw Error("No questions were answered");
     TaskScores scores;
     scores.count = questions.size();
     scores.metrics.push_back(accuracy(kind, AnswerBy::total, questions));
@@ -141,8 +142,7 @@ PairedAnswers pairedAnswers(TaskKind kind, AnswerBy by, std::span<const Answered
         return a.line == b.line && a.gold == b.gold && a.scores.size() == b.scores.size();
     });
     if (!isSame || first.empty())
-        throw Error(
-            "Two runs can be compared question by question when they asked the same questions in the same order");
+        throw Error("Two runs can be compared only on the same questions in the same order");
     const auto right = [&](std::span<const AnsweredQuestion> run) {
         std::vector<bool> all;
         for (const AnsweredQuestion& question : run)
@@ -154,7 +154,8 @@ PairedAnswers pairedAnswers(TaskKind kind, AnswerBy by, std::span<const Answered
 
 namespace {
 
-/// A perplexity is the exponential of a mean: near it, differences of nats count as many times its value.
+/// Perplexity is the exponential of the mean loss, so its error is, to first order, the perplexity times that of the
+/// loss.
 MetricDifference perplexityDifference(const TaskRun& first, const TaskRun& second) {
     const double before = first.scores.metric("perplexity").value;
     const double after = second.scores.metric("perplexity").value;
@@ -167,7 +168,7 @@ MetricDifference perplexityDifference(const TaskRun& first, const TaskRun& secon
 
 std::vector<MetricDifference> writtenDifferences(const TaskRun& first, const TaskRun& second) {
     if (!std::ranges::equal(first.written, second.written, {}, &WrittenAnswer::line, &WrittenAnswer::line))
-        throw Error("Two runs can be compared answer by answer when they answered the same prompts in the same order");
+        throw Error("Two runs can be compared only on the same prompts in the same order");
     std::vector<bool> before;
     std::vector<bool> after;
     std::vector<double> differences;
@@ -195,7 +196,7 @@ std::vector<std::vector<OptionTokens>> askedOptions(const ModelSpec& spec, const
                                                     std::span<const TaskQuestion> examples, const TaskRules& rules,
                                                     const Progress& progress) {
     if (task.questions.empty())
-        throw Error("holds no questions with options to score", task.name);
+        throw Error("contains no questions with options", task.name);
     OptionTokenRules tokenRules = rules.tokens;
     if (tokenRules.mostInputs == 0)
         tokenRules.mostInputs = static_cast<std::size_t>(std::max(0, spec.context));
@@ -223,7 +224,7 @@ TaskRun runTask(const Model& model, const Plan& plan, const Tokenizer& tokenizer
 
 TaskScores writtenScores(std::span<const WrittenAnswer> written) {
     if (written.empty())
-        throw Error("No prompts were answered: there is nothing to average");
+        throw Error("No prompts were answered");
     std::vector<double> exact;
     std::vector<double> f1;
     for (const WrittenAnswer& answer : written) {

@@ -35,7 +35,7 @@ void replaceEach(std::string& text, const std::array<Replacement, count>& replac
         replaceAll(text, from, to);
 }
 
-/// The harness wrote the slashes of another language's regular expressions into this one: it hardly ever matches.
+/// lm-eval's pattern contains literal slashes, as in a JavaScript regular expression, so it hardly ever matches.
 void replaceSlashedDigits(std::string& text) {
     constexpr std::string_view before = "/' ";
     constexpr std::size_t length = before.size() + 2;
@@ -51,7 +51,7 @@ void replaceSlashedDigits(std::string& text) {
     }
 }
 
-/// Takes out the white space inside pairs: from each `open` to the next `close`.
+/// Removes white space just inside each pair, from `open` to the next `close`.
 void tightenPairs(std::string& text, char open, char close) {
     std::string tight;
     std::size_t at = 0;
@@ -98,7 +98,7 @@ bool isTopHeading(std::string_view line) {
     return heading.starts_with("= ") && heading.ends_with(" =");
 }
 
-/// Calls line(begin, end) for each line; `end` stands behind its line break.
+/// Calls line(begin, end) for each line; [begin, end) includes the line break.
 template <typename Use>
 void forEachLine(std::string_view text, Use line) {
     for (std::size_t begin = 0; begin < text.size();) {
@@ -179,7 +179,7 @@ constexpr std::array modes{std::string_view("tokenizer_default"),
                            std::string_view("never"),
                            std::string_view("lm_eval_new")};
 
-constexpr int usualWindow = 2048;
+constexpr int defaultWindow = 2048;
 
 template <typename Value, std::size_t count>
 Value valueOf(const std::array<std::string_view, count>& names, std::string_view wanted, const char* what) {
@@ -190,7 +190,7 @@ Value valueOf(const std::array<std::string_view, count>& names, std::string_view
     return static_cast<Value>(found - names.begin());
 }
 
-bool knows(TextProtocol protocol, BosMode mode) {
+bool allows(TextProtocol protocol, BosMode mode) {
     return protocol == TextProtocol::tokenPpl ? mode != BosMode::lmEvalNew
                                               : mode != BosMode::never && mode != BosMode::everyWindow;
 }
@@ -198,22 +198,21 @@ bool knows(TextProtocol protocol, BosMode mode) {
 void checkTexts(const std::vector<std::string>& documents) {
     for (std::size_t i = 0; i < documents.size(); ++i)
         if (const auto bad = firstInvalidUtf8(documents[i]))
-            throw Error(fmt::format("{}is not UTF-8: byte {} (counted from 0) begins no character",
+            throw Error(fmt::format("{}is not UTF-8: invalid byte at offset {} (from 0)",
                                     documents.size() > 1 ? fmt::format("document {} ", i) : "", *bad));
     if (std::ranges::all_of(documents, [](const std::string& text) { return trimmed(text).empty(); }))
-        throw Error("holds no text");
+        throw Error("contains no text");
 }
 
-/// Puts windows together.
-class Scorer {
+class WindowBuilder {
 public:
-    Scorer(const Tokenizer& tokenizer, const PerplexityRules& rules)
+    WindowBuilder(const Tokenizer& tokenizer, const PerplexityRules& rules)
         : m_tokenizer(tokenizer)
         , m_card(tokenizer.card())
         , m_text{rules, false, {}, {}, {}} {}
 
     ScoredText fixedWindows(const std::vector<std::string>& documents) {
-        const std::optional<int> front = frontOfWindows();
+        const std::optional<int> front = windowPrefix();
         const bool ownSpecial = !front && rules().bos != BosMode::never;
         std::vector<int> ids = m_tokenizer.encode(joinedRows(documents), {.addSpecial = ownSpecial}).ids;
         if (static_cast<std::int64_t>(ids.size()) > rules().mostTokens)
@@ -227,7 +226,7 @@ public:
                 window.insert(window.begin(), *front);
             add(std::move(window), 1, 0);
         }
-        return taken();
+        return finish();
     }
 
     ScoredText pages(const std::vector<std::string>& documents, const Progress& progress) {
@@ -243,7 +242,7 @@ public:
                     addPage(own[page], isWikitext ? detokenised(own[page]) : std::string(own[page]));
             }
         }
-        return taken();
+        return finish();
     }
 
 private:
@@ -260,8 +259,8 @@ private:
         return fmt::format("{}", fmt::join(rows, "\n\n"));
     }
 
-    /// What each window of tokenPpl begins with.
-    std::optional<int> frontOfWindows() const {
+    /// The BOS in front of each window of tokenPpl.
+    std::optional<int> windowPrefix() const {
         if (rules().bos != BosMode::everyWindow && rules().bos != BosMode::always)
             return std::nullopt;
         if (m_card.addsBos)
@@ -269,14 +268,15 @@ private:
         return rules().bos == BosMode::always ? m_card.bos : std::nullopt;
     }
 
-    int prefix() const {
+    int pagePrefix() const {
         if (!m_card.bos && !m_card.eos)
-            throw Error("cannot be scored by word_ppl: the tokenizer has neither BOS nor EOS to begin a page with");
+            throw Error(
+                "cannot be scored by word_ppl: the tokenizer has neither BOS nor EOS to put in front of a page");
         return m_card.bos ? *m_card.bos : *m_card.eos;
     }
 
     void addPage(std::string_view original, const std::string& scored) {
-        std::vector<int> ids{prefix()};
+        std::vector<int> ids{pagePrefix()};
         const Encoding tokens = m_tokenizer.encode(scored, {.addSpecial = rules().bos == BosMode::lmEvalNew});
         ids.insert(ids.end(), tokens.ids.begin(), tokens.ids.end());
         m_pageTokens += static_cast<std::int64_t>(tokens.ids.size());
@@ -302,9 +302,9 @@ private:
         m_text.firstScored.push_back(firstScored);
     }
 
-    ScoredText taken() {
+    ScoredText finish() {
         if (m_text.windows.sequences.empty())
-            throw Error("is too short: it leaves no token to predict");
+            throw Error("is too short: there is no token to predict");
         return std::move(m_text);
     }
 
@@ -333,37 +333,39 @@ BosMode bosModeOf(std::string_view name) {
     return valueOf<BosMode>(modes, name, "BOS mode");
 }
 
-PerplexityRules settled(const PerplexityRules& rules, const ModelSpec& spec) {
+PerplexityRules withDefaults(const PerplexityRules& rules, const ModelSpec& spec) {
     if (spec.family == Family::encoder)
-        throw Error("is an encoder: it predicts no next token, so it has no perplexity");
+        throw Error("is an encoder: it does not predict the next token, so it has no perplexity");
     PerplexityRules all = rules;
     const bool isTokenPpl = rules.protocol == TextProtocol::tokenPpl;
     if (!all.bos)
         all.bos =
             isTokenPpl && spec.architecture.starts_with("gemma") ? BosMode::everyWindow : BosMode::tokenizerDefault;
-    if (!knows(rules.protocol, *all.bos))
-        throw UsageError(fmt::format("{} knows no BOS mode {}", name(rules.protocol), name(*all.bos)));
+    if (!allows(rules.protocol, *all.bos))
+        throw UsageError(fmt::format("{} does not support the BOS mode {}", name(rules.protocol), name(*all.bos)));
     if (all.window == 0) {
-        const int context = spec.context > 0 ? spec.context : usualWindow;
-        all.window = isTokenPpl ? std::min(usualWindow, context) : context;
+        const int context = spec.context > 0 ? spec.context : defaultWindow;
+        all.window = isTokenPpl ? std::min(defaultWindow, context) : context;
     }
     if (all.window < 2)
-        throw UsageError(fmt::format("a window of {} tokens leaves none to predict", all.window));
+        throw UsageError(
+            fmt::format("a window of {} tokens has no token to predict; at least 2 are needed", all.window));
     const int learned = spec.learnedPositions - spec.firstPosition;
     if (spec.positions == Positions::learned && all.window > learned)
         throw Error(fmt::format("has learned {} positions, too few for a window of {} tokens", learned, all.window));
     if (all.mostTokens < 2)
-        throw UsageError(fmt::format("a text of {} tokens leaves none to predict", all.mostTokens));
+        throw UsageError(
+            fmt::format("a text of {} tokens has no token to predict; at least 2 are needed", all.mostTokens));
     return all;
 }
 
 ScoredText scoredText(const std::vector<std::string>& documents, const Tokenizer& tokenizer,
                       const PerplexityRules& rules, const Progress& progress) {
     checkTexts(documents);
-    Scorer scorer(tokenizer, rules);
+    WindowBuilder builder(tokenizer, rules);
     progress.report(0, "tokenising");
-    return rules.protocol == TextProtocol::tokenPpl ? scorer.fixedWindows(documents)
-                                                    : scorer.pages(documents, progress);
+    return rules.protocol == TextProtocol::tokenPpl ? builder.fixedWindows(documents)
+                                                    : builder.pages(documents, progress);
 }
 
 std::vector<RollingWindow> rollingWindows(std::size_t tokens, std::size_t most) {

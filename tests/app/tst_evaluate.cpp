@@ -370,15 +370,15 @@ private slots:
         const auto row = [](const char* name, const QByteArray& text, const QStringList& options, int status,
                             const char* sentence) { QTest::newRow(name) << text << options << status << sentence; };
         row("empty", "", {}, 1, "text.txt: is empty");
-        row("blank", " \n\n", {}, 1, "text.txt: holds no text");
-        row("not UTF-8", "it is\xFF", {}, 1, "text.txt: is not UTF-8: byte 5 (counted from 0) begins no character");
-        row("one token", "a", {"--bos", "never"}, 1, "text.txt: is too short: it leaves no token to predict");
+        row("blank", " \n\n", {}, 1, "text.txt: contains no text");
+        row("not UTF-8", "it is\xFF", {}, 1, "text.txt: is not UTF-8: invalid byte at offset 5 (from 0)");
+        row("one token", "a", {"--bos", "never"}, 1, "text.txt: is too short: there is no token to predict");
         row("window of one", "ab", {"--window", "1"}, 2, "--window: Value 1 not in range");
         row("one token asked for", "ab", {"--max-tokens", "1"}, 2, "--max-tokens: Value 1 not in range");
         row("unknown protocol", "ab", {"--protocol", "ppl"}, 2,
             "ppl: unknown protocol; the known ones are token_ppl, word_ppl");
         row("unknown BOS", "ab", {"--bos", "both"}, 2, "both: unknown BOS mode; the known ones are tokenizer_default");
-        row("mode of the other protocol", "ab", {"--bos", "lm_eval_new"}, 2, "token_ppl knows no BOS mode lm_eval_new");
+        row("mode of the other protocol", "ab", {"--bos", "lm_eval_new"}, 2, "token_ppl does not support the BOS mode lm_eval_new");
         row("mask not there", "ab", {"--mask", "/nonexistent.json"}, 1, "/nonexistent.json: ");
         row("reference not there", "ab", {"--against", "/nonexistent.json"}, 1, "/nonexistent.json: ");
     }

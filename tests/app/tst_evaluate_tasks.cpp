@@ -221,7 +221,7 @@ private slots:
         QCOMPARE(drawn.at("examples").get<std::string>(), "own few-shot draw (1, seed 7)");
         QVERIFY(from.at("answers")[9].at("scores") != drawn.at("answers")[9].at("scores"));
         const Outcome few = asked(file, {"--shots", "4", "--shots-from", other});
-        QVERIFY2(few.error.contains("There are 3 examples to choose from, but 4 are asked for"), qPrintable(few.error));
+        QVERIFY2(few.error.contains("There are 3 examples to choose from, but 4 are needed"), qPrintable(few.error));
     }
 
     void lastWordsHaveAPerplexity() {
@@ -273,12 +273,12 @@ private slots:
         const Json error = evaluated(names + "{\"text\":\"a\",\"label\":\"never\"}\n").json().at("error");
         QVERIFY(QString::fromStdString(error.at("subject").get<std::string>()).endsWith("texts.jsonl: line 10"));
         QCOMPARE(error.at("message").get<std::string>(),
-                 "has the label \"never\", which is none of the model's 3 classes");
+                 "has the label \"never\", which is not one of the model's 3 classes");
         QCOMPARE(error.at("hint").get<std::string>(), "Their names are NO, Maybe, yes");
         const Outcome decoder = asked(written("texts.jsonl", names));
-        QVERIFY2(decoder.error.contains("has no classifier: it tells no labels apart"), qPrintable(decoder.error));
+        QVERIFY2(decoder.error.contains("has no classifier: it cannot label texts"), qPrintable(decoder.error));
         const Outcome encoder = run({"evaluate", folder.path(), "--task", written("words.jsonl", choices())});
-        QVERIFY2(encoder.error.contains("is an encoder: it does not score continuations"), qPrintable(encoder.error));
+        QVERIFY2(encoder.error.contains("is an encoder: it cannot score continuations"), qPrintable(encoder.error));
     }
 
     void writtenAnswersAreHeldAgainstRightOnes() {
@@ -361,7 +361,7 @@ private slots:
         row("format of a text", {"--text", text, "--format", "piqa"}, 2, "--format requires --task");
         row("window of a task", {"--task", words, "--window", "16"}, 2, "--window: goes with --text");
         row("no task there", {"--task", "/nonexistent.jsonl"}, 1, "/nonexistent.jsonl: ");
-        row("unknown format", {"--task", words, "--format", "piqua"}, 2, "piqua: is no task format; known are boolq");
+        row("unknown format", {"--task", words, "--format", "piqua"}, 2, "piqua: unknown task format; the known ones are boolq");
         row("another format", {"--task", words, "--format", "piqa"}, 1, "words.jsonl: has no labels");
         row("labels of another format", {"--task", words, "--labels", text}, 2, "goes with rows of format piqa alone");
         row("labels of two", {"--task", words, "--task", texts, "--labels", text}, 2, "--labels: goes with one --task");
@@ -371,7 +371,7 @@ private slots:
         row("examples for a classifier", {"--task", texts, "--shots", "1"}, 2,
             "texts.jsonl: is of format classification, which takes no examples");
         row("more examples than there are", {"--task", words, "--shots", "24"}, 1,
-            "There are 23 examples to choose from, but 24 are asked for");
+            "There are 23 examples to choose from, but 24 are needed");
         row("limit of none", {"--task", words, "--limit", "0"}, 2, "--limit: Value 0 not in range");
         row("negative seed", {"--task", words, "--seed", "-1"}, 2, "--seed: ");
         row("BOS mode of texts", {"--task", words, "--bos", "every_window"}, 2,
