@@ -43,9 +43,9 @@ bool givesPooledOutput(const Model& model) {
 PooledDistance pooledDistance(const Model& model, const Plan& run, const Plan& reference, const SequenceSet& set,
                               std::int64_t batchTokens, const Progress& progress) {
     if (!givesPooledOutput(model))
-        throw Error("is no encoder without a head: it has no pooled output to compare", model.card().path);
+        throw Error("is not an encoder without a head: it has no pooled output to compare", model.card().path);
     if (set.sequences.empty())
-        throw Error("There is no sequence to compare pooled outputs on");
+        throw Error("There are no sequences to compare pooled outputs on");
     const PaddedBatches all = paddedBatches(set.sequences, batchTokens);
     const at::Tensor before = pooled(model, reference, all, progress.part(0, 0.5));
     const at::Tensor after = pooled(model, run, all, progress.part(0.5, 1));
@@ -54,16 +54,16 @@ PooledDistance pooledDistance(const Model& model, const Plan& run, const Plan& r
     const at::Tensor relative = (after - before).norm(2, 1) / lengths;
     const at::Tensor cosine = 1 - (after * before).sum(1) / (lengths * otherLengths);
     if (!relative.isfinite().all().item<bool>() || !cosine.isfinite().all().item<bool>())
-        throw Error("The pooled output of a sequence is zero or not finite: distances cannot be told", {},
-                    "The weights, or the mask, leave nothing to go by");
+        throw Error("The pooled output of a sequence is zero or not finite: distances are not defined", {},
+                    "Check the weights and the mask");
     return {meanOf(relative), meanOf(cosine), model.has(-1, WeightName::pooler), set.sequences.size(), set.tokens};
 }
 
 std::vector<int> encodedPrompt(const PromptRequest& prompt, const Tokenizer& tokenizer) {
     std::vector<int> ids = tokenizer.encode(prompt.text, {.special = prompt.special}).ids;
     if (ids.empty())
-        throw Error("The prompt is empty, and the tokenizer puts nothing in front of it", {},
-                    "Give the model a word to begin with");
+        throw Error("The prompt is empty, and the tokenizer puts no special token in front of it", {},
+                    "Give at least one word");
     return ids;
 }
 
@@ -73,7 +73,7 @@ PromptContinuation continuePrompt(const Model& model, const Plan& plan, const To
     GenerationRules rules{.newTokens = prompt.newTokens, .sampling = prompt.sampling};
     if (tokenizer.card().eos)
         rules.stopTokens = {*tokenizer.card().eos};
-    // What new tokens add to the text of the prompt: alone, some tokenizers would leave a leading blank out.
+    // New tokens are decoded after those of the prompt: alone, some tokenizers drop a leading blank.
     TextStream stream(tokenizer);
     for (const int id : prompts.front())
         stream.add(id);

@@ -50,12 +50,12 @@ public:
 
 private:
     void runInTurns(std::span<const std::size_t> works) {
-        for (int round = 0; goesOn(round, works); ++round)
+        for (int round = 0; needsRound(round, works); ++round)
             for (const std::size_t work : works)
                 runOnce(work);
     }
 
-    bool goesOn(int round, std::span<const std::size_t> works) const {
+    bool needsRound(int round, std::span<const std::size_t> works) const {
         const int runs = round - m_rules.warmup;
         return runs < m_rules.leastRuns ||
                (runs < m_rules.mostRuns && std::ranges::any_of(works, [&](std::size_t work) {
@@ -87,7 +87,7 @@ private:
         return text;
     }
 
-    /// As long as the latest run each; works that have not run yet are taken to be like the first.
+    /// From the latest run of each work; works that have not run yet count as the first.
     std::optional<double> secondsLeft() const {
         if (!m_latest.front())
             return std::nullopt;
@@ -106,7 +106,7 @@ private:
     std::string_view m_what;
     std::vector<Timing> m_timings;
     std::vector<std::optional<double>> m_latest; ///< seconds
-    std::vector<int> m_done;                     ///< runs, with those of the warm-up
+    std::vector<int> m_done;                     ///< runs, warm-up included
 };
 
 } // namespace
@@ -144,9 +144,8 @@ Speedup speedup(const Timing& reference, const Timing& run) {
 std::vector<Timing> timeWorks(std::span<const TimedWork> works, const TimingRules& rules, const Clock& clock,
                               const Progress& progress, std::string_view what) {
     if (rules.leastRuns < 1 || rules.warmup < 0)
-        throw UsageError(
-            fmt::format("Nothing can be timed by {} runs after {} of warm-up; at least 1 after 0 is needed",
-                        rules.leastRuns, rules.warmup));
+        throw UsageError(fmt::format("{} runs after {} warm-up runs cannot be timed; at least 1 run after 0 is needed",
+                                     rules.leastRuns, rules.warmup));
     return Stopwatch(works, rules, clock, progress, what).run();
 }
 
@@ -154,16 +153,16 @@ namespace {
 
 void check(const Model& model, const LatencyRules& rules) {
     if (model.spec().family == Family::encoder)
-        throw Error("is an encoder: it does not continue texts, only its passes over whole texts can be timed",
+        throw Error("is an encoder: it does not continue texts; only its forward passes can be timed",
                     model.card().path);
     if (rules.promptTokens < 1 || rules.newTokens < 1)
-        throw UsageError(fmt::format("{} new tokens behind {} cannot be timed; at least 1 behind 1 is needed",
+        throw UsageError(fmt::format("{} new tokens after a {}-token prompt cannot be timed; both must be at least 1",
                                      rules.newTokens, rules.promptTokens));
     const std::int64_t tokens = std::int64_t{rules.promptTokens} + rules.newTokens;
     const int context = model.spec().context;
     if (context > 0 && tokens > context)
-        throw Error(fmt::format("{} new tokens behind {} do not fit the model's context of {}", rules.newTokens,
-                                rules.promptTokens, context),
+        throw Error(fmt::format("{} new tokens after a {}-token prompt do not fit the model's context of {}",
+                                rules.newTokens, rules.promptTokens, context),
                     model.card().path);
 }
 
@@ -181,7 +180,7 @@ Latency generationLatency(const Model& model, const TimedPlans& plans, const Lat
                 [&, plan](const Progress& quiet) { generate(model, *plan, prompts, generation, quiet); });
     std::vector<Timing> timings = timeWorks(
         works, {.warmup = rules.warmup, .leastRuns = rules.runs, .mostRuns = rules.runs, .takesTurns = plans.takeTurns},
-        rules.clock, progress, fmt::format("{} tokens behind {}", rules.newTokens, rules.promptTokens));
+        rules.clock, progress, fmt::format("{} tokens after a {}-token prompt", rules.newTokens, rules.promptTokens));
     model.checkFiles();
     Latency latency{rules, std::move(timings.back()), {}, {}};
     if (plans.reference) {
@@ -200,7 +199,7 @@ std::vector<int> ordinaryTokens(const ModelSpec& spec, int count, const Tokenize
         if (first != ordinary.begin())
             ordinary.erase(first, last);
     }
-    std::mt19937 random; // NOLINT(cert-msc51-cpp): the same draw each time is what is wanted
+    std::mt19937 random; // NOLINT(cert-msc51-cpp): the draw must be the same each time
     std::vector<int> tokens;
     for (int i = 0; i < count; ++i)
         tokens.push_back(ordinary[random() % ordinary.size()]);

@@ -35,7 +35,7 @@ void addBatch(ScoredBatches& all, const ScoredText& text, std::span<const std::s
     all.rows.push_back(std::move(rows));
 }
 
-/// 0 to count - 1, shuffled alike on every machine.
+/// 0 to count - 1 in a shuffled order that is the same on every machine.
 std::vector<std::size_t> shuffled(std::size_t count) {
     std::vector<std::size_t> order(count);
     std::iota(order.begin(), order.end(), std::size_t{0});
@@ -45,17 +45,17 @@ std::vector<std::size_t> shuffled(std::size_t count) {
     return order;
 }
 
-/// Windows that are read together, in the order of the walk: of wordPpl those of a page.
-std::vector<std::vector<std::size_t>> unitsOf(const ScoredText& text) {
+/// Windows that belong together (wordPpl: those of a page), in shuffled order.
+std::vector<std::vector<std::size_t>> shuffledGroups(const ScoredText& text) {
     const std::size_t windows = text.windows.sequences.size();
     const bool byPage = text.rules.protocol == TextProtocol::wordPpl;
     std::vector<std::vector<std::size_t>> all(byPage ? text.pages.size() : windows);
     for (std::size_t i = 0; i < windows; ++i)
         all[byPage ? text.windows.sequences[i].document : i].push_back(i);
-    std::vector<std::vector<std::size_t>> units;
-    for (const std::size_t unit : shuffled(all.size()))
-        units.push_back(std::move(all[unit]));
-    return units;
+    std::vector<std::vector<std::size_t>> groups;
+    for (const std::size_t group : shuffled(all.size()))
+        groups.push_back(std::move(all[group]));
+    return groups;
 }
 
 void closeBlock(ScoredBatches& all, const ScoredText& text, std::vector<std::size_t>& block, std::int64_t batchTokens) {
@@ -86,14 +86,14 @@ ScoredBatches shuffledBatches(const ScoredText& text, std::int64_t batchTokens) 
     ScoredBatches all;
     std::vector<std::size_t> block;
     std::int64_t tokens = 0;
-    for (const std::vector<std::size_t>& unit : unitsOf(text)) {
+    for (const std::vector<std::size_t>& group : shuffledGroups(text)) {
         std::int64_t more = 0;
-        for (const std::size_t window : unit)
+        for (const std::size_t window : group)
             more += static_cast<std::int64_t>(text.windows.sequences[window].ids.size()) - 1;
         if (tokens + more > batchTokens)
             closeBlock(all, text, block, batchTokens);
         tokens = block.empty() ? more : tokens + more;
-        block.insert(block.end(), unit.begin(), unit.end());
+        block.insert(block.end(), group.begin(), group.end());
     }
     closeBlock(all, text, block, batchTokens);
     return all;
@@ -101,7 +101,7 @@ ScoredBatches shuffledBatches(const ScoredText& text, std::int64_t batchTokens) 
 
 std::vector<WindowLoss> rowLosses(const Model& model, const Plan& plan, const at::Tensor& x, const Batch& batch,
                                   const ScoredRows& rows, const Progress& progress) {
-    // A part of the positions at a time, so that a stop is heard between them: a large vocabulary takes long.
+    // In chunks, so that cancelling stays responsive with a large vocabulary.
     constexpr std::size_t positionsAtOnce = 1024;
     std::vector<WindowLoss> losses;
     for (const std::size_t window : rows.windows)
@@ -124,17 +124,17 @@ std::vector<WindowLoss> rowLosses(const Model& model, const Plan& plan, const at
     const auto bad = std::ranges::find_if(losses, [](const WindowLoss& loss) { return !std::isfinite(loss.nats); });
     if (bad == losses.end())
         return losses;
-    model.checkFiles(); // a file that was cut short is the better reason
+    model.checkFiles(); // a truncated file is the better explanation
     throw Error(fmt::format("predicts no finite probabilities: the loss of window {} is {}", bad->index, bad->nats),
                 model.card().path);
 }
 
 namespace {
 
-/// Loss of a window or a page, and what it is divided by.
+/// Loss of a window or a page.
 struct LossShare {
     double nats = 0;
-    double weight = 0;
+    double weight = 0;     ///< predicted tokens or words
     std::size_t index = 0; ///< of the window or page in the text
 };
 
@@ -158,7 +158,7 @@ struct MeanWithError {
     double standardError = 0;
 };
 
-/// Sum of the losses over sum of the weights, and the standard error of that ratio; with equal weights that of a mean.
+/// Sum of losses divided by sum of weights, with the standard error of that ratio (for equal weights, of the mean).
 MeanWithError ratio(const std::vector<LossShare>& shares) {
     double nats = 0;
     double weight = 0;
@@ -249,7 +249,7 @@ Perplexity perplexityOf(const PerplexityRules& rules, std::vector<WindowLoss> wi
 Perplexity perplexity(const Model& model, const Plan& plan, const ScoredText& text, std::int64_t batchTokens,
                       const Progress& progress) {
     if (!model.has(-1, WeightName::lmHead))
-        throw Error("has no read-out (lm_head): no text can be scored", model.card().path);
+        throw Error("has no LM head: texts cannot be scored", model.card().path);
     std::vector<std::size_t> windows(text.windows.sequences.size());
     std::iota(windows.begin(), windows.end(), std::size_t{0});
     ScoredBatches all;
@@ -287,7 +287,7 @@ LossDifference pairedDifference(const Perplexity& run, const Perplexity& referen
         common.push_back({share.nats - other->nats, share.weight, share.index});
     }
     if (common.empty())
-        throw Error("Losses of two different parts of a text cannot be compared");
+        throw Error("Losses without a common window cannot be compared");
     const MeanWithError difference = ratio(common);
     return {difference.mean, difference.standardError, common.size()};
 }

@@ -406,7 +406,7 @@ private slots:
                         "has learned 16 positions, too few for a window of 17 tokens"));
         QVERIFY(refused(writeModel(bert, "bert", "has-bos"), {"--text", articles}, 1, "is an encoder: it predicts no"));
         QVERIFY(refused(m_model, {"--seq-len", "20"}, 2, "--seq-len: is for encoders; the windows"));
-        QVERIFY(refused(m_model, {"--latency"}, 1, "128 new tokens behind 12 do not fit the model's context of 64"));
+        QVERIFY(refused(m_model, {"--latency"}, 1, "128 new tokens after a 12-token prompt do not fit the model's context of 64"));
         QVERIFY(refused(m_model, {"--latency", "--lengths", "5,65", "--new-tokens", "0"}, 1,
                         "A pass over 65 tokens does not fit the model's context of 64"));
         QVERIFY(refused(m_model, {"--text", articles, "--runs", "3"}, 2, "--runs requires --latency"));

@@ -341,7 +341,7 @@ private slots:
         QCOMPARE(document.at("tasks").at("sand/test").at("format").get<std::string>(), "mmlu");
         QVERIFY(!taskOf(one).contains("text"));
         const Outcome twice = asked(one, {"--task", one});
-        QVERIFY2(twice.error.contains("--task: two tasks are called tin/test"), qPrintable(twice.error));
+        QVERIFY2(twice.error.contains("--task: two tasks are named tin/test"), qPrintable(twice.error));
         const Outcome progress = asked(one, {"--task", two, "--text", text, "--window", "16", "--progress", "json"});
         QVERIFY2(progress.toldRisingProgress(), qPrintable(progress.error));
     }
