@@ -203,10 +203,10 @@ void TestExtraEvaluation::tasksFollowTheText() {
     bench.cut({0, 1});
     bench.cut({1, 0});
     QCOMPARE(bench.extra.state(), ExtraState::waiting);
-    QVERIFY(!bench.extra.figure(choice.tasks[0]));
+    QVERIFY(!bench.extra.result(choice.tasks[0]));
     QTRY_VERIFY(bench.isMeasured());
     const qsizetype text = bench.titles.lastIndexOf("Evaluating mask");
-    QVERIFY2(text >= 0 && text < bench.titles.lastIndexOf("Asking words of mask"), qPrintable(bench.titles.join('\n')));
+    QVERIFY2(text >= 0 && text < bench.titles.lastIndexOf("Running words on mask"), qPrintable(bench.titles.join('\n')));
 
     // As the services by itself, question by question.
     const Model& model = *bench.document.model();
@@ -216,7 +216,7 @@ void TestExtraEvaluation::tasksFollowTheText() {
     const auto cut = model.runner().plan(bench.document.masks()->mask(), ComputeType::automatic);
     const TaskRun before = askTask(model, *dense, *tokenizer, asked);
     const TaskRun after = askTask(model, *cut, *tokenizer, asked);
-    const TaskEvaluation& found = bench.extra.figure(choice.tasks[0])->task.value();
+    const TaskEvaluation& found = bench.extra.result(choice.tasks[0])->task.value();
     QCOMPARE(found.name, "words");
     QCOMPARE(found.questions, 36U);
     QCOMPARE(found.run.scores.count, 24U);
@@ -254,18 +254,18 @@ void TestExtraEvaluation::theDenseModelIsAskedOnce() {
     QTRY_VERIFY(bench.isMeasured()); // known: nothing runs
     bench.document.masks()->clearMask();
     QTRY_VERIFY(bench.isMeasured());
-    QVERIFY(!bench.extra.figure(choice.tasks[0])->task->reference);
-    for (const char* title : {"Asking words of the dense model", "Asking more of the dense model",
-                              "Continuing the prompt under the dense model"})
+    QVERIFY(!bench.extra.result(choice.tasks[0])->task->reference);
+    for (const char* title : {"Running words on the dense model", "Running more on the dense model",
+                              "Continuing the prompt with the dense model"})
         QCOMPARE(bench.titles.count(title), 1);
-    QCOMPARE(bench.titles.count("Asking words of mask"), 2);
+    QCOMPARE(bench.titles.count("Running words on mask"), 2);
     QCOMPARE(bench.titles.count("Reading words"), 1);
     // A task more, and only it is asked.
     choice.tasks.push_back(request(bench.file("third.jsonl", 6)));
     bench.choose(choice);
     QTRY_VERIFY(bench.isMeasured());
-    QCOMPARE(bench.titles.count("Asking words of the dense model"), 1);
-    QCOMPARE(bench.titles.count("Asking third of the dense model"), 1);
+    QCOMPARE(bench.titles.count("Running words on the dense model"), 1);
+    QCOMPARE(bench.titles.count("Running third on the dense model"), 1);
 }
 
 void TestExtraEvaluation::anEditGivesUpWhatRuns() {
@@ -294,17 +294,17 @@ void TestExtraEvaluation::whatWasStoppedGoesOn() {
     choice.tasks = {request(bench.file("few.jsonl", 6)), request(bench.file("many.jsonl", 4000))};
     QTRY_COMPARE(bench.live.state(), State::complete);
     bench.choose(choice);
-    QTRY_VERIFY(bench.extra.figure(choice.tasks[0]));
+    QTRY_VERIFY(bench.extra.result(choice.tasks[0]));
     QTRY_VERIFY(bench.extra.isRunning(choice.tasks[1]));
     bench.live.stopHere();
     QCOMPARE(bench.extra.state(), ExtraState::stopped);
-    QVERIFY(bench.extra.figure(choice.tasks[0]) && !bench.extra.figure(choice.tasks[1]));
+    QVERIFY(bench.extra.result(choice.tasks[0]) && !bench.extra.result(choice.tasks[1]));
     QCOMPARE(bench.kept()->tasks.size(), 1U);
     QCOMPARE(bench.live.state(), State::complete); // the text's figure is whole
     bench.live.evaluate();
     QCOMPARE(bench.extra.state(), ExtraState::running);
     QVERIFY(bench.extra.isRunning(choice.tasks[1]));
-    QCOMPARE(bench.titles.count("Asking few of the dense model"), 1);
+    QCOMPARE(bench.titles.count("Running few on the dense model"), 1);
 }
 
 void TestExtraEvaluation::promptAndSpeedAreMeasured() {
@@ -319,10 +319,10 @@ void TestExtraEvaluation::promptAndSpeedAreMeasured() {
     const auto tokenizer = openTokenizer(model.card());
     const auto plan = model.runner().plan(bench.document.masks()->mask(), ComputeType::automatic);
     const PromptContinuation expected = continuePrompt(model, *plan, *tokenizer, *choice.prompt);
-    const PromptContinuation& written = bench.extra.figure(*choice.prompt)->written.value();
+    const PromptContinuation& written = bench.extra.result(*choice.prompt)->written.value();
     QCOMPARE(written.text, expected.text);
     QCOMPARE(written.continuation.tokens, expected.continuation.tokens);
-    const Latency& latency = bench.extra.figure(quick)->latency.value();
+    const Latency& latency = bench.extra.result(quick)->latency.value();
     QCOMPARE(latency.run.seconds.size(), 3U);
     QCOMPARE(latency.reference->seconds.size(), 3U);
     QVERIFY(latency.speedup->ratio > 0);
@@ -355,8 +355,8 @@ void TestExtraEvaluation::whatCannotBeMeasuredIsSaidAndTheRestGoesOn() {
              qPrintable(bench.extra.problem(choice.tasks[1])));
     QVERIFY2(bench.extra.problem(*choice.speed).contains("do not fit the model's context of 64"),
              qPrintable(bench.extra.problem(*choice.speed)));
-    QVERIFY(bench.extra.figure(*choice.prompt)); // ends where the context does
-    QCOMPARE(bench.extra.figure(*choice.prompt)->written->continuation.end, TextEnd::contextFull);
+    QVERIFY(bench.extra.result(*choice.prompt)); // ends where the context does
+    QCOMPARE(bench.extra.result(*choice.prompt)->written->continuation.end, TextEnd::contextFull);
     // Put right, it is measured.
     choice.tasks[1].shots = 1;
     choice.tasks[0].path = bench.file("absent.jsonl", 6).toStdString();
@@ -364,7 +364,7 @@ void TestExtraEvaluation::whatCannotBeMeasuredIsSaidAndTheRestGoesOn() {
     bench.choose(choice);
     QTRY_VERIFY(bench.isMeasured());
     for (const ExtraItem& item : choice.items())
-        QVERIFY(bench.extra.figure(item) && bench.extra.problem(item).isEmpty());
+        QVERIFY(bench.extra.result(item) && bench.extra.problem(item).isEmpty());
 }
 
 void TestExtraEvaluation::aTextThatCannotBeReadDoesNotStopTasks() {
@@ -374,7 +374,7 @@ void TestExtraEvaluation::aTextThatCannotBeReadDoesNotStopTasks() {
     bench.choose(choice);
     QTRY_COMPARE(bench.extra.state(), ExtraState::complete);
     QCOMPARE(bench.live.state(), State::failed);
-    QVERIFY(bench.extra.figure(choice.tasks[0]));
+    QVERIFY(bench.extra.result(choice.tasks[0]));
 }
 
 void TestExtraEvaluation::withoutAutomaticNothingRunsByItself() {
@@ -404,7 +404,7 @@ void TestExtraEvaluation::secondsAreAnnouncedBeforeAnythingRuns() {
     QCOMPARE(words.questions, 36U);
     QVERIFY(bench.extra.forecast(quick)->seconds > bench.extra.forecast(prompt("the", 3))->seconds);
     QCOMPARE(bench.extra.state(), ExtraState::off);
-    QVERIFY(!bench.extra.figure(task));
+    QVERIFY(!bench.extra.result(task));
 }
 
 void TestExtraEvaluation::anotherModelBeginsAnew() {
@@ -414,7 +414,7 @@ void TestExtraEvaluation::anotherModelBeginsAnew() {
     bench.choose(choice);
     QTRY_VERIFY(bench.isMeasured());
     bench.document.open(bench.folder.path());
-    QTRY_COMPARE(bench.titles.count("Asking few of the dense model"), 2);
+    QTRY_COMPARE(bench.titles.count("Running few on the dense model"), 2);
     QTRY_VERIFY(bench.isMeasured());
     QCOMPARE(bench.document.session().evaluations.size(), 1U);
 }
@@ -448,7 +448,7 @@ void TestExtraEvaluation::theBoxChooses() {
     text->setText("the tin");
     emit text->editingFinished();
     QCOMPARE(bench.live.choice().extra.prompt->text, "the tin");
-    named<QToolButton>(box, "Leave words out")->click();
+    named<QToolButton>(box, "Remove words")->click();
     QVERIFY(bench.live.choice().extra.tasks.empty());
     ExtraChoiceDialog next(&bench.live); // another time
     QCOMPARE(named<QLineEdit>(next, "Prompt to continue")->text(), "the tin");
@@ -471,12 +471,12 @@ void TestExtraEvaluation::figuresAreShownBesideTheDenseModels() {
     bench.cut({0, 1});
     bench.cut({1, 0});
     QTRY_VERIFY(bench.isMeasured());
-    const TaskEvaluation& task = bench.extra.figure(choice.tasks[0])->task.value();
+    const TaskEvaluation& task = bench.extra.result(choice.tasks[0])->task.value();
     const QString before = QString::number(100 * task.reference->run.scores.metric("acc").value, 'f', 1);
     const QString after = QString::number(100 * task.run.scores.metric("acc").value, 'f', 1);
     QCOMPARE(named<QLabel>(effect, "words")->text(), before + " % → " + after + " %");
     const QString change = named<QLabel>(effect, "Change of words")->text();
-    QVERIFY2(change.endsWith(" points") || change == "the same", qPrintable(change));
+    QVERIFY2(change.endsWith(" points") || change == "no change", qPrintable(change));
     QVERIFY(named<QLabel>(effect, "tokens/s")->text().contains(" → "));
     QVERIFY(named<QLabel>(effect, "Change of tokens/s")->text().startsWith("× "));
     QVERIFY(!named<QLabel>(effect, "prompt")->text().isEmpty());

@@ -17,7 +17,10 @@ namespace secateur {
 
 namespace {
 
-QString extraText(const std::string& text) {
+using State = LiveEvaluation::State;
+using ExtraState = ExtraEvaluation::State;
+
+QString effectText(const std::string& text) {
     return QString::fromStdString(text);
 }
 
@@ -30,21 +33,23 @@ QString share(double value) {
 }
 
 /// "+1.2 ± 0.4"
-QString signedExtra(double value, double error) {
-    const QString text = extraText(std::isnan(error) ? significant(value) : withError(value, error));
+QString signedWithError(double value, double error) {
+    const QString text = effectText(std::isnan(error) ? significant(value) : withError(value, error));
     return value > 0 ? "+" + text : text;
 }
 
 QString differenceText(const MetricDifference& difference) {
     if (difference.value == 0 && difference.standardError == 0)
-        return ExtraResultsBox::tr("the same");
+        return ExtraResultsBox::tr("no change");
     if (!isShare(difference.id))
-        return signedExtra(difference.value, difference.standardError);
-    return ExtraResultsBox::tr("%1 points").arg(signedExtra(100 * difference.value, 100 * difference.standardError));
+        return signedWithError(difference.value, difference.standardError);
+    return ExtraResultsBox::tr("%1 points")
+        .arg(signedWithError(100 * difference.value, 100 * difference.standardError));
 }
 
-QLabel* valueLabel() {
+QLabel* valueLabel(const QString& name = {}) {
     auto* label = new QLabel;
+    label->setAccessibleName(name);
     label->setAlignment(Qt::AlignRight | Qt::AlignVCenter);
     label->setTextInteractionFlags(Qt::TextSelectableByMouse);
     return label;
@@ -57,11 +62,24 @@ QLabel* quietLabel(QLabel* label) {
 
 QString nameOf(const ExtraItem& item) {
     if (const auto* task = std::get_if<TaskRequest>(&item))
-        return QFileInfo(extraText(task->path)).completeBaseName();
+        return QFileInfo(effectText(task->path)).completeBaseName();
     return std::holds_alternative<SpeedRequest>(item) ? ExtraResultsBox::tr("tokens/s") : ExtraResultsBox::tr("prompt");
 }
 
-/// Tokens from the first on that two texts share.
+const char* unitOf(const Perplexity& run) {
+    return run.rules.protocol == TextProtocol::wordPpl ? "nats/word" : "nats/token";
+}
+
+QString interval(const LossDifference& difference) {
+    const double half = difference.halfWidth95();
+    if (std::isnan(half))
+        return EffectBox::tr("A single window has no confidence interval.");
+    return EffectBox::tr("95 % confidence interval of the paired difference: %1 to %2 nats (%3 windows).")
+        .arg(effectText(significant(difference.nats - half, 4)), effectText(significant(difference.nats + half, 4)))
+        .arg(difference.count);
+}
+
+/// Number of equal tokens at the beginning of both texts.
 std::size_t sharedTokens(const PromptContinuation& a, const PromptContinuation& b) {
     const auto [first, second] = std::ranges::mismatch(a.continuation.tokens, b.continuation.tokens);
     return static_cast<std::size_t>(first - a.continuation.tokens.begin());
@@ -70,7 +88,7 @@ std::size_t sharedTokens(const PromptContinuation& a, const PromptContinuation& 
 } // namespace
 
 QString metricText(const TaskMetric& metric) {
-    return isShare(metric.id) ? share(metric.value) + " %" : extraText(significant(metric.value, 4));
+    return isShare(metric.id) ? share(metric.value) + " %" : effectText(significant(metric.value, 4));
 }
 
 ExtraResultsBox::ExtraResultsBox(ExtraEvaluation* extra, QWidget* parent)
@@ -122,17 +140,17 @@ void ExtraResultsBox::fill(const Row& row) const {
     row.difference->clear();
     row.value->setToolTip({});
     row.difference->setToolTip({});
-    const ExtraResult* figure = m_extra->figure(row.item);
+    const ExtraResult* result = m_extra->result(row.item);
     const QString problem = m_extra->problem(row.item);
     row.value->setText(m_extra->isRunning(row.item) ? "…" : "–");
-    if (!figure)
+    if (!result)
         row.details->setText(problem);
-    else if (figure->task)
-        fillTask(row, *figure->task);
-    else if (figure->latency)
-        fillSpeed(row, *figure->latency);
+    else if (result->task)
+        fillTask(row, *result->task);
+    else if (result->latency)
+        fillSpeed(row, *result->latency);
     else
-        fillPrompt(row, *figure);
+        fillPrompt(row, *result);
     row.details->setVisible(!row.details->text().isEmpty());
     row.difference->setVisible(!row.difference->text().isEmpty());
 }
@@ -140,7 +158,7 @@ void ExtraResultsBox::fill(const Row& row) const {
 void ExtraResultsBox::fillTask(const Row& row, const TaskEvaluation& task) const {
     const std::string id(taskFormat(task.formatId).metric);
     const TaskMetric& metric = task.run.scores.metric(id);
-    row.details->setText(tr("%1, %2 questions").arg(extraText(id)).arg(task.run.scores.count));
+    row.details->setText(tr("%1, %2 questions").arg(effectText(id)).arg(task.run.scores.count));
     if (!task.reference) {
         row.value->setText(metricText(metric));
         row.difference->setText(isShare(id) ? "± " + share(metric.standardError) : QString());
@@ -154,14 +172,14 @@ void ExtraResultsBox::fillTask(const Row& row, const TaskEvaluation& task) const
         return;
     row.difference->setText(differenceText(*own));
     if (own->answers)
-        row.value->setToolTip(tr("%1 answers were right and are wrong now, %2 the other way round.")
+        row.value->setToolTip(tr("%1 answers changed from right to wrong, %2 from wrong to right.")
                                   .arg(own->answers->onlyFirst)
                                   .arg(own->answers->onlySecond));
 }
 
 void ExtraResultsBox::fillSpeed(const Row& row, const Latency& latency) const {
-    const QString run = extraText(significant(latency.tokensPerSecond(latency.run)));
-    const QString how = tr("%1 tokens behind %2, median of %3 runs")
+    const QString run = effectText(significant(latency.tokensPerSecond(latency.run)));
+    const QString how = tr("%1 tokens after a %2-token prompt, median of %3 runs")
                             .arg(latency.rules.newTokens)
                             .arg(latency.rules.promptTokens)
                             .arg(latency.run.seconds.size());
@@ -170,71 +188,29 @@ void ExtraResultsBox::fillSpeed(const Row& row, const Latency& latency) const {
         row.value->setText(run);
         return;
     }
-    const QString dense = extraText(significant(latency.tokensPerSecond(*latency.reference)));
+    const QString dense = effectText(significant(latency.tokensPerSecond(*latency.reference)));
     row.value->setText(dense + " → " + run);
     const Speedup& ratios = latency.speedup.value();
     row.difference->setText(
         tr("× %1 (%2–%3)").arg(ratios.ratio, 0, 'f', 2).arg(ratios.p10, 0, 'f', 2).arg(ratios.p90, 0, 'f', 2));
-    row.value->setToolTip(tr("%1 each, in turns").arg(how));
-    row.difference->setToolTip(tr("Ratio of the medians, and the 10th and 90th percentile of those of neighbouring "
-                                  "runs. Times taken while the machine does other work say little."));
+    row.value->setToolTip(tr("%1, dense and mask in turns").arg(how));
+    row.difference->setToolTip(tr("Ratio of the medians (10th to 90th percentile of the ratios of neighbouring runs). "
+                                  "Not reliable while the machine does other work."));
 }
 
-void ExtraResultsBox::fillPrompt(const Row& row, const ExtraResult& figure) const {
-    const PromptContinuation& written = figure.written.value();
+void ExtraResultsBox::fillPrompt(const Row& row, const ExtraResult& result) const {
+    const PromptContinuation& written = result.written.value();
     const std::size_t tokens = written.continuation.tokens.size();
-    const ExtraResult* dense = m_extra->denseFigure(row.item);
-    if (!dense || dense == &figure) {
+    const ExtraResult* dense = m_extra->denseResult(row.item);
+    if (!dense || dense == &result) {
         row.value->setText(tr("%1 tokens").arg(tokens));
         return;
     }
     const std::size_t shared = sharedTokens(*dense->written, written);
     const bool isSame = shared == tokens && shared == dense->written->continuation.tokens.size();
-    row.value->setText(isSame ? tr("the same %1 tokens").arg(tokens) : tr("differs at token %1").arg(shared + 1));
+    row.value->setText(isSame ? tr("%1 tokens, unchanged").arg(tokens)
+                              : tr("first difference at token %1").arg(shared + 1));
 }
-
-namespace {
-
-using State = LiveEvaluation::State;
-using ExtraState = ExtraEvaluation::State;
-
-QString effectText(const std::string& text) {
-    return QString::fromStdString(text);
-}
-
-const char* unitOf(const Perplexity& run) {
-    return run.rules.protocol == TextProtocol::wordPpl ? "nats/word" : "nats/token";
-}
-
-/// "+0.0210 ± 0.0031"
-QString signedWithError(double value, double error) {
-    const QString text = effectText(std::isnan(error) ? significant(value) : withError(value, error));
-    return value > 0 ? "+" + text : text;
-}
-
-QString interval(const LossDifference& difference) {
-    const double half = difference.halfWidth95();
-    if (std::isnan(half))
-        return EffectBox::tr("One window alone has no interval.");
-    return EffectBox::tr("On all such text the difference lies between %1 and %2 with 95 % probability "
-                         "(%3 windows, paired).")
-        .arg(effectText(significant(difference.nats - half, 4)), effectText(significant(difference.nats + half, 4)))
-        .arg(difference.count);
-}
-
-QString about(double seconds) {
-    return seconds < 1 ? EffectBox::tr("less than 1 s") : EffectBox::tr("about %1 s").arg(std::ceil(seconds));
-}
-
-QLabel* valueLabel(const QString& name) {
-    auto* label = new QLabel;
-    label->setAlignment(Qt::AlignRight | Qt::AlignVCenter);
-    label->setTextInteractionFlags(Qt::TextSelectableByMouse);
-    label->setAccessibleName(name);
-    return label;
-}
-
-} // namespace
 
 EffectBox::EffectBox(LiveEvaluation* live, QWidget* parent)
     : QWidget(parent)
@@ -246,7 +222,7 @@ EffectBox::EffectBox(LiveEvaluation* live, QWidget* parent)
     , m_action(new QToolButton) {
     m_progress->setTextVisible(false);
     m_progress->setMaximumHeight(fontMetrics().height() / 2);
-    m_progress->setAccessibleName(tr("Share of the text that is scored"));
+    m_progress->setAccessibleName(tr("Progress of the evaluation"));
     m_state->setWordWrap(true);
     m_state->setForegroundRole(QPalette::PlaceholderText);
     m_state->setAccessibleName(tr("State of the evaluation"));
@@ -308,49 +284,49 @@ void EffectBox::showProgress() {
     m_progress->setMaximum(runsExtra ? fine : static_cast<int>(all));
     m_progress->setValue(runsExtra ? static_cast<int>(fine * m_live->extra()->fraction()) : static_cast<int>(done));
     m_progress->setVisible(runsExtra || (state == State::running && all > 0));
-    const QString windows = tr("%1 of %2 windows").arg(done).arg(all);
-    QString text;
-    switch (state) {
-    case State::unavailable:
-        text = tr("Measuring needs the checkpoint.");
-        break;
-    case State::idle:
-        text = tr("Not measured yet.");
-        break;
-    case State::waiting:
-        text = tr("Measured in a moment…");
-        break;
-    case State::running:
-        text = all == 0 ? tr("Reading the text…") : windows;
-        if (const auto left = m_live->secondsLeft())
-            text += tr(", %1 left").arg(about(*left));
-        break;
-    case State::stopped:
-        text = tr("Stopped after %1").arg(windows);
-        break;
-    case State::complete:
-        text = tr("%1 windows, %2 tokens of %3")
-                   .arg(all)
-                   .arg(effectText(grouped(static_cast<std::uint64_t>(found->run.tokens))),
-                        effectText(m_live->text()->source));
-        break;
-    case State::failed:
-        text = m_live->failure();
-        break;
-    }
     const QString extra = extraText();
-    m_state->setText(extra.isEmpty() ? text : text + "\n" + extra);
+    m_state->setText(stateText() + (extra.isEmpty() ? QString() : "\n" + extra));
     showAction();
+}
+
+QString EffectBox::stateText() const {
+    const MaskEvaluation* found = m_live->shown();
+    const std::size_t done = found ? found->run.windows.size() : 0;
+    const std::size_t all = m_live->text() ? m_live->text()->windows : 0;
+    const QString windows = tr("%1 of %2 windows").arg(done).arg(all);
+    switch (m_live->state()) {
+    case State::unavailable:
+        return tr("The checkpoint is needed to measure.");
+    case State::idle:
+        return tr("Not measured yet.");
+    case State::waiting:
+        return tr("Starts in a moment…");
+    case State::running: {
+        const auto left = m_live->secondsLeft();
+        return (all == 0 ? tr("Reading the text…") : windows) +
+               (left ? tr(", %1 left").arg(durationText(*left)) : QString());
+    }
+    case State::stopped:
+        return tr("Stopped after %1").arg(windows);
+    case State::complete:
+        return tr("%1 windows, %2 tokens of %3")
+            .arg(all)
+            .arg(effectText(grouped(static_cast<std::uint64_t>(found->run.tokens))),
+                 effectText(m_live->text()->source));
+    case State::failed:
+        return m_live->failure();
+    }
+    return {};
 }
 
 QString EffectBox::extraText() const {
     switch (m_live->extra()->state()) {
     case ExtraState::running: {
         const auto left = m_live->extra()->secondsLeft();
-        return left ? tr("Measuring more, %1 left").arg(about(*left)) : tr("Measuring more…");
+        return left ? tr("Extra measurements, %1 left").arg(durationText(*left)) : tr("Extra measurements…");
     }
     case ExtraState::stopped:
-        return tr("Stopped before all was measured.");
+        return tr("Extra measurements stopped.");
     default:
         return {};
     }
@@ -363,9 +339,9 @@ void EffectBox::showAction() {
     const bool isStopped = state == State::stopped || extra == ExtraState::stopped;
     const bool isDone = state == State::complete && (extra == ExtraState::complete || extra == ExtraState::off);
     m_action->setVisible(state != State::unavailable && !isDone);
-    m_action->setText(isRunning ? tr("Stop here") : isStopped ? tr("Go on") : tr("Evaluate"));
-    m_action->setToolTip(isRunning ? tr("Keeps what is measured so far")
-                                   : tr("Scores the text, then what is chosen besides (Ctrl+E)"));
+    m_action->setText(isRunning ? tr("Stop here") : isStopped ? tr("Continue") : tr("Evaluate"));
+    m_action->setToolTip(isRunning ? tr("Stop and keep the results so far")
+                                   : tr("Score the text, then run the extra measurements (Ctrl+E)"));
 }
 
 } // namespace secateur

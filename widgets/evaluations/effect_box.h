@@ -15,11 +15,11 @@ namespace secateur {
 
 class ExtraEvaluation;
 
-/// "41.2 %", or "12.3" of a metric that is no share
+/// "41.2 %" for shares, "12.3" for perplexities
 QString metricText(const TaskMetric& metric);
 
-/// What tasks, speed and a continued prompt say of the current mask, beside the dense model. Nothing is chosen: no
-/// rows.
+/// Results of the extra measurements of the current mask, compared with the dense model: two lines for each chosen
+/// item.
 class ExtraResultsBox : public QWidget {
     Q_OBJECT
 
@@ -49,8 +49,8 @@ private:
 
 class LiveEvaluation;
 
-/// What the current mask does to the model, as far as it is measured: loss and perplexity beside the dense model's,
-/// what was chosen besides, how much of the text they rest on, and a button that stops or goes on.
+/// The measured effect of the current mask: loss and perplexity compared with the dense model, extra measurements, the
+/// state of the evaluation, and a button that stops or continues it.
 class EffectBox : public QWidget {
     Q_OBJECT
 
@@ -61,7 +61,9 @@ private:
     void refresh();
     void showFigures();
     void showProgress();
-    /// Of what follows behind the text.
+    /// State of the evaluation of the text.
+    QString stateText() const;
+    /// State of the extra measurements.
     QString extraText() const;
     void showAction();
 

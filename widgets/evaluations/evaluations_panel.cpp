@@ -148,7 +148,7 @@ void EvaluationScatter::mousePressEvent(QMouseEvent* event) {
 }
 
 void EvaluationScatter::mouseReleaseEvent(QMouseEvent* event) {
-    if (const auto point = under(event->position())) // a release hides what a press shows
+    if (const auto point = under(event->position())) // Qt hides the tooltip on release
         showText(*point);
 }
 
@@ -185,7 +185,7 @@ EvaluationsPanel::EvaluationsPanel(Document* document, LiveEvaluation* live, QWi
     , m_window(new QSpinBox)
     , m_automatic(new QCheckBox(tr("after each edit")))
     , m_table(new QTableView)
-    , m_hint(new QLabel(tr("Every mask that is measured becomes a row here; the dense model is the first.")))
+    , m_hint(new QLabel(tr("Each evaluated mask becomes a row; the dense model is the first.")))
     , m_scatter(new EvaluationScatter)
     , m_actions(new FigureActions(m_scatter, [this] { return currentFigure(); }))
     , m_drawing(new QTimer(this)) {
@@ -212,7 +212,7 @@ EvaluationsPanel::EvaluationsPanel(Document* document, LiveEvaluation* live, QWi
     m_drawing->setSingleShot(true);
     m_drawing->setInterval(0);
     connect(m_drawing, &QTimer::timeout, this, &EvaluationsPanel::drawScatter);
-    // After the table, which was connected before.
+    // The table was connected before, so it is up to date here.
     connect(document, &Document::opened, this, &EvaluationsPanel::refresh);
     connect(document, &Document::evaluationsChanged, this, &EvaluationsPanel::refresh);
     connect(document->masks(), &MaskEditor::maskChanged, m_drawing, qOverload<>(&QTimer::start));
@@ -227,16 +227,16 @@ EvaluationsPanel::EvaluationsPanel(Document* document, LiveEvaluation* live, QWi
 
 void EvaluationsPanel::buildChoice(QHBoxLayout& row) {
     m_tokens->setRange(0, mostTokens);
-    m_tokens->setSpecialValueText(tr("as many as take a minute"));
+    m_tokens->setSpecialValueText(tr("automatic"));
     m_tokens->setGroupSeparatorShown(true);
     m_tokens->setSingleStep(1024);
     m_tokens->setAccessibleName(tr("Tokens of the text"));
     m_window->setRange(2, 1 << 20);
     m_window->setAccessibleName(tr("Tokens of a window"));
-    m_window->setToolTip(tr("Tokens that the model sees at once; many windows make a narrow interval"));
+    m_window->setToolTip(tr("Window length in tokens; more windows give a narrower confidence interval"));
     for (QSpinBox* field : {m_tokens, m_window})
         field->findChild<QLineEdit*>()->setAccessibleName(field->accessibleName());
-    m_automatic->setToolTip(tr("Measure the mask a moment after it was changed"));
+    m_automatic->setToolTip(tr("Evaluate the mask a moment after each edit"));
     auto* now = new QToolButton;
     now->setText(tr("Evaluate now"));
     now->setToolTip(tr("Ctrl+E"));
@@ -317,9 +317,9 @@ void EvaluationsPanel::drawScatter() {
         m_scatter->setFigure(currentFigure());
         m_scatter->show();
     } catch (const Error&) {
-        m_scatter->hide(); // tasks alone have no loss
+        m_scatter->hide(); // evaluations without a loss
     }
-    followRow(); // its evaluation may lie elsewhere in the session now
+    followRow(); // the index of its evaluation may have changed
 }
 
 void EvaluationsPanel::followRow() {
@@ -348,7 +348,7 @@ Figure EvaluationsPanel::currentFigure() const {
     const std::string current = m_document->services().maskDigest(mask);
     Figure figure = evaluationScatter(m_document->session(), *m_document->prices(), current);
     if (m_document->sessionPath().isEmpty() || m_document->isModified())
-        return figure; // no file has it
+        return figure; // no file that a command could read
     const SessionMask* apart = m_document->session().mask(current);
     const bool canName = apart && apart->name.find(':') == std::string::npos;
     figure.command = shellText(plotCommand(QFileInfo(m_document->sessionPath()).absoluteFilePath().toStdString(),

@@ -20,18 +20,18 @@ class QTimer;
 
 namespace secateur {
 
-/// Quality against size: a point under the pointer says what it is; a click chooses it, a double click asks for its
-/// mask. Points are told apart by FigureSeries::places.
+/// Scatter plot of quality against size. The tooltip of a point shows its name and values, a click chooses it, a double
+/// click restores its mask. FigureSeries::places identify the points.
 class EvaluationScatter : public FigureWidget {
     Q_OBJECT
 
 public:
     explicit EvaluationScatter(QWidget* parent = nullptr);
 
-    /// Draws a ring around a point, of no other; empty, or a place without a point = none.
+    /// Draws a ring around this point only; empty, or a place without a point = no ring.
     void highlight(std::optional<std::size_t> place);
     std::optional<std::size_t> highlighted() const { return m_highlighted; }
-    /// In the widget's pixels; empty where the figure has no such point.
+    /// In pixels of the widget; empty if there is no such point.
     std::optional<QPoint> position(std::size_t place) const;
     /// "eight", and its two values with their axes.
     QString text(std::size_t place) const;
@@ -59,7 +59,7 @@ private:
     std::vector<Point> points() const;
     std::optional<Point> find(std::size_t place) const;
     QPointF pixels(const Point& point) const;
-    /// The nearest within reach of the pointer.
+    /// The nearest point within reach of the pointer.
     std::optional<Point> under(const QPointF& position) const;
     void showText(const Point& point);
 
@@ -72,7 +72,7 @@ class FigureActions;
 class LiveEvaluation;
 class TextCombo;
 
-/// What is measured on, what was measured, and quality against size.
+/// The choice of the scored text, the table of evaluations and their scatter plot.
 class EvaluationsPanel : public QWidget {
     Q_OBJECT
 
@@ -81,17 +81,17 @@ public:
 
     QTableView* table() const { return m_table; }
     EvaluationScatter* scatter() const { return m_scatter; }
-    /// Of the current row; null when there is none.
+    /// The evaluation of the current row; null if there is none.
     const Evaluation* current() const;
 
 public slots:
-    /// The selected rows, or all when none is selected, as CSV to the clipboard.
+    /// Copies the selected rows, or all if none is selected, to the clipboard as CSV.
     void copyRows();
 
 signals:
-    /// What measures a row again is wanted on the clipboard.
+    /// Requests the command that measures a row again on the clipboard.
     void commandWanted(const secateur::Evaluation& evaluation);
-    /// Another row is the current one, or none.
+    /// The current row changed.
     void currentChanged();
     void failed(const QString& message);
 
@@ -105,13 +105,13 @@ private:
     void choose();
     void refresh();
     void drawScatter();
-    /// Rings the point of the current row.
+    /// Highlights the point of the current row.
     void followRow();
-    /// The row of a point becomes the current one.
+    /// Makes the row of a point the current one.
     void showRow(std::size_t place);
     Figure currentFigure() const;
     void restore(int row);
-    /// The table's rows in the order they are seen. @param onlySelected all when none is
+    /// The table's rows in the order shown. @param onlySelected all rows if none is selected
     std::vector<int> rows(bool onlySelected) const;
 
     Document* m_document;
@@ -126,7 +126,7 @@ private:
     QLabel* m_hint;
     EvaluationScatter* m_scatter;
     FigureActions* m_actions;
-    QTimer* m_drawing; ///< once, however much changes at a time
+    QTimer* m_drawing; ///< collects several changes into one drawing
 };
 
 } // namespace secateur

@@ -19,7 +19,6 @@
 #include <QVBoxLayout>
 
 #include <algorithm>
-#include <cmath>
 #include <utility>
 
 namespace secateur {
@@ -54,14 +53,6 @@ QLabel* quietLabel(const QString& text = {}) {
     return label;
 }
 
-QString duration(double seconds) {
-    if (seconds < 1)
-        return ExtraChoiceDialog::tr("less than 1 s");
-    if (seconds < 120)
-        return ExtraChoiceDialog::tr("about %1 s").arg(std::ceil(seconds));
-    return ExtraChoiceDialog::tr("about %1 min").arg(std::ceil(seconds / 60));
-}
-
 void rememberTask(const QString& path) {
     QStringList paths = QSettings().value(recentTasks).toStringList();
     paths.removeAll(path);
@@ -76,18 +67,18 @@ ExtraChoiceDialog::ExtraChoiceDialog(LiveEvaluation* live, QWidget* parent)
     , m_live(live)
     , m_tasks(new QGridLayout)
     , m_recent(new QMenu(this))
-    , m_noTasks(quietLabel(tr("No tasks. A task is a file with one question a line: PIQA, ARC, HellaSwag and others.")))
+    , m_noTasks(
+          quietLabel(tr("No tasks. A task is a file with one question per line: PIQA, ARC, HellaSwag and others.")))
     , m_speed(new QCheckBox(tr("Tokens per &second")))
     , m_speedExpected(quietLabel())
     , m_continues(new QCheckBox(tr("&Continue a prompt")))
     , m_prompt(new QLineEdit(QSettings().value(lastPrompt).toString()))
-    , m_newTokens(numberField(tr("New tokens"), tr("Tokens to put behind the prompt"), 1, 4096, usualNewTokens))
+    , m_newTokens(numberField(tr("New tokens"), tr("Maximum number of generated tokens"), 1, 4096, usualNewTokens))
     , m_promptExpected(quietLabel()) {
-    setWindowTitle(tr("Measure also"));
+    setWindowTitle(tr("More measurements"));
     auto* column = new QVBoxLayout(this);
     auto* note =
-        quietLabel(tr("Each follows once the loss on the text is known: the dense model once, then every mask. "
-                      "Seconds are those of one mask."));
+        quietLabel(tr("Run after the loss, for the dense model and each mask. Expected times are for one mask."));
     note->setWordWrap(true);
     column->addWidget(note);
     buildTasks();
@@ -118,19 +109,22 @@ void ExtraChoiceDialog::buildTasks() {
 
 void ExtraChoiceDialog::buildOthers() {
     const SpeedRequest speed;
-    m_speed->setToolTip(tr("%1 tokens behind %2, %3 runs after %4 of warm-up, a mask's in turns with the dense model's")
-                            .arg(speed.newTokens)
-                            .arg(speed.promptTokens)
-                            .arg(speed.runs)
-                            .arg(speed.warmup));
+    m_speed->setToolTip(
+        tr("Generate %1 tokens after a %2-token prompt, %3 runs after %4 of warm-up, mask and dense model in turns")
+            .arg(speed.newTokens)
+            .arg(speed.promptTokens)
+            .arg(speed.runs)
+            .arg(speed.warmup));
     m_prompt->setPlaceholderText(examplePrompt());
     m_prompt->setAccessibleName(tr("Prompt to continue"));
     m_prompt->setMinimumWidth(fontMetrics().averageCharWidth() * 40);
     auto* grid = new QGridLayout;
     grid->setColumnStretch(1, 1);
     grid->addWidget(m_speed, 0, 0);
-    auto* how =
-        quietLabel(tr("%1 tokens behind %2, %3 runs").arg(speed.newTokens).arg(speed.promptTokens).arg(speed.runs));
+    auto* how = quietLabel(tr("generate %1 tokens after a %2-token prompt, %3 runs")
+                               .arg(speed.newTokens)
+                               .arg(speed.promptTokens)
+                               .arg(speed.runs));
     grid->addWidget(how, 0, 1);
     grid->addWidget(m_speedExpected, 0, 3);
     grid->addWidget(m_continues, 1, 0);
@@ -147,7 +141,7 @@ void ExtraChoiceDialog::buildOthers() {
 void ExtraChoiceDialog::buildRows() {
     for (const Row& row : m_rows)
         for (QWidget* widget : row.widgets)
-            widget->deleteLater(); // one of them may have been clicked
+            widget->deleteLater(); // this may be the click handler of one of them
     m_rows.clear();
     int line = 0;
     for (const TaskRequest& request : m_live->choice().extra.tasks)
@@ -160,26 +154,27 @@ void ExtraChoiceDialog::addRow(const TaskRequest& request, int line) {
     Row row{request, new QComboBox, nullptr, nullptr, quietLabel(), {}};
     auto* name = new QLabel(file.completeBaseName());
     name->setToolTip(file.filePath());
-    row.format->addItem(tr("format as found"), QString());
+    row.format->addItem(tr("format: auto"), QString());
     for (const TaskFormat& format : taskFormats())
         row.format->addItem(QString::fromUtf8(format.id.data(), static_cast<int>(format.id.size())),
                             QString::fromUtf8(format.id.data(), static_cast<int>(format.id.size())));
     row.format->setCurrentIndex(std::max(row.format->findData(QString::fromStdString(request.format)), 0));
     row.format->setAccessibleName(tr("Format of %1").arg(name->text()));
-    row.shots = numberField(tr("Examples for %1").arg(name->text()),
-                            tr("Solved questions of the same file in front of each one"), 0, 100,
+    row.shots = numberField(tr("Shots of %1").arg(name->text()),
+                            tr("Solved questions of the same file in front of each question"), 0, 100,
                             static_cast<int>(request.shots));
-    row.shots->setSpecialValueText(tr("no examples"));
-    row.shots->setSuffix(tr(" examples"));
-    row.limit = numberField(tr("Questions of %1").arg(name->text()), tr("Drawn from all of the file; 0 = all"), 0,
-                            mostQuestions, static_cast<int>(request.limit));
+    row.shots->setSpecialValueText(tr("0-shot"));
+    row.shots->setSuffix(tr("-shot"));
+    row.limit = numberField(tr("Questions of %1").arg(name->text()),
+                            tr("Maximum number of questions, drawn from the whole file; 0 = all"), 0, mostQuestions,
+                            static_cast<int>(request.limit));
     row.limit->setSpecialValueText(tr("all questions"));
     row.limit->setSuffix(tr(" questions"));
     auto* remove = new QToolButton;
     remove->setText("×");
     remove->setAutoRaise(true);
-    remove->setAccessibleName(tr("Leave %1 out").arg(name->text()));
-    remove->setToolTip(tr("Leave this task out"));
+    remove->setAccessibleName(tr("Remove %1").arg(name->text()));
+    remove->setToolTip(tr("Remove this task"));
     row.widgets = {name, row.format, row.shots, row.limit, row.expected, remove};
     for (std::size_t i = 0; i < row.widgets.size(); ++i)
         m_tasks->addWidget(row.widgets[i], line, static_cast<int>(i));
@@ -209,7 +204,7 @@ void ExtraChoiceDialog::fillMenu() {
 }
 
 void ExtraChoiceDialog::chooseFile() {
-    auto* dialog = new QFileDialog(this, tr("Task to ask"), {}, tr("Tasks (*.jsonl *.json);;All files (*)"));
+    auto* dialog = new QFileDialog(this, tr("Add a task"), {}, tr("Tasks (*.jsonl *.json);;All files (*)"));
     dialog->setAttribute(Qt::WA_DeleteOnClose);
     dialog->setFileMode(QFileDialog::ExistingFile);
     connect(dialog, &QFileDialog::fileSelected, this, &ExtraChoiceDialog::addTask);
@@ -221,7 +216,7 @@ void ExtraChoiceDialog::addTask(const QString& path) {
     EvaluationChoice choice = m_live->choice();
     const std::string file = path.toStdString();
     if (std::ranges::find(choice.extra.tasks, file, &TaskRequest::path) != choice.extra.tasks.end())
-        return; // results go by a task's name
+        return; // results are named after the task
     TaskRequest request;
     request.path = file;
     request.limit = usualLimit;
@@ -261,7 +256,7 @@ void ExtraChoiceDialog::choose() {
     announce();
 }
 
-/// Seconds stand beside what is not chosen, too.
+/// Also forecasts what is not chosen.
 void ExtraChoiceDialog::announce() {
     if (!isVisible())
         return;
@@ -278,7 +273,7 @@ QString ExtraChoiceDialog::expectation(const ExtraItem& item) const {
     const ExtraForecast* forecast = m_live->extra()->forecast(item);
     if (!forecast)
         return {};
-    const QString seconds = duration(forecast->seconds);
+    const QString seconds = durationText(forecast->seconds);
     if (forecast->formatId.empty())
         return seconds;
     const QString format = QString::fromStdString(forecast->formatId);
@@ -307,7 +302,7 @@ void ExtraChoiceDialog::showEvent(QShowEvent* event) {
 QToolButton* extraButton(LiveEvaluation* live, QWidget* parent) {
     auto* button = new QToolButton(parent);
     auto* box = new ExtraChoiceDialog(live, button);
-    button->setToolTip(ExtraChoiceDialog::tr("Tasks, tokens per second, a prompt to continue"));
+    button->setToolTip(ExtraChoiceDialog::tr("Tasks, tokens per second, continuation of a prompt"));
     QObject::connect(button, &QToolButton::clicked, box, [box] {
         box->show();
         box->raise();
@@ -315,8 +310,8 @@ QToolButton* extraButton(LiveEvaluation* live, QWidget* parent) {
     });
     const auto say = [button, live] {
         const std::size_t count = live->choice().extra.items().size();
-        button->setText(count == 0 ? ExtraChoiceDialog::tr("Measure also…")
-                                   : ExtraChoiceDialog::tr("Measure also (%1)…").arg(count));
+        button->setText(count == 0 ? ExtraChoiceDialog::tr("More measurements…")
+                                   : ExtraChoiceDialog::tr("More measurements (%1)…").arg(count));
     };
     QObject::connect(live->extra(), &ExtraEvaluation::changed, button, say);
     say();

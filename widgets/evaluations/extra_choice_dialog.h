@@ -19,15 +19,15 @@ namespace secateur {
 
 class LiveEvaluation;
 
-/// What is measured of each mask besides its loss: tasks, tokens in a second, a continued prompt, each with the seconds
-/// that it is expected to take. Every edit counts at once; the window stays usable beside it.
+/// Dialog for the extra measurements of each mask: tasks, tokens per second, a continued prompt, each with its expected
+/// duration. Edits take effect at once; the dialog is not modal.
 class ExtraChoiceDialog : public QDialog {
     Q_OBJECT
 
 public:
     explicit ExtraChoiceDialog(LiveEvaluation* live, QWidget* parent = nullptr);
 
-    /// As chosen by hand: asked without examples, 100 questions at most.
+    /// Adds a task with the defaults: 0-shot, at most 100 questions.
     void addTask(const QString& path);
 
 protected:
@@ -40,7 +40,7 @@ private:
         QSpinBox* shots;
         QSpinBox* limit;
         QLabel* expected;
-        std::vector<QWidget*> widgets; ///< all of the row
+        std::vector<QWidget*> widgets; ///< all widgets of the row
     };
 
     void buildTasks();
@@ -68,7 +68,7 @@ private:
     QLabel* m_promptExpected;
 };
 
-/// The button that opens the box, and says what is chosen there.
+/// The button that opens the dialog and shows the number of chosen measurements.
 QToolButton* extraButton(LiveEvaluation* live, QWidget* parent);
 
 } // namespace secateur

@@ -14,6 +14,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <iterator>
 #include <memory>
 #include <mutex>
@@ -23,15 +24,15 @@
 
 namespace secateur {
 
-/// Runs items of one model. Thread-safe: one call at a time, the next one waits. All throw Error and Cancelled.
+/// Runs items of one model. Thread-safe: calls wait for each other. All throw Error and Cancelled.
 class ExtraRunner {
 public:
     ExtraRunner(std::shared_ptr<const Model> model, Services services, ComputeType type);
 
-    /// Reads what the item needs. @param chosen all tasks that are measured: names tell them apart
+    /// Reads the item's files and times the model. @param chosen all chosen tasks, which get different names
     ExtraForecast prepare(const ExtraItem& item, const std::vector<TaskRequest>& chosen, const Progress& progress);
 
-    /// @param dense what came of the same item under no mask; null = nothing to compare with
+    /// @param dense result of the dense model for the same item; null = no comparison
     ExtraResult run(const ExtraItem& item, const PruningMask& mask, const ExtraResult* dense, const Progress& progress);
 
 private:
@@ -157,27 +158,27 @@ ExtraResult ExtraRunner::run(const ExtraItem& item, const PruningMask& mask, con
                              const Progress& progress) {
     const std::lock_guard onlyUser(m_mutex);
     const auto begin = std::chrono::steady_clock::now();
-    ExtraResult figure;
+    ExtraResult result;
     const auto plan = [&] { return m_model->runner().plan(mask, densePlan().type()); };
     if (const auto* request = std::get_if<TaskRequest>(&item)) {
         const AskedTask& asked = read(*request, {}, progress.part(0, 0)).asked;
-        figure.task = taskEvaluation(asked, askTask(*m_model, *plan(), tokenizer(), asked, progress));
+        result.task = taskEvaluation(asked, askTask(*m_model, *plan(), tokenizer(), asked, progress));
         if (dense)
-            compareWith(*figure.task, {}, dense->task.value().run);
+            compareWith(*result.task, {}, dense->task.value().run);
     } else if (const auto* prompt = std::get_if<PromptRequest>(&item)) {
-        figure.written = continuePrompt(*m_model, *plan(), tokenizer(), *prompt, progress);
+        result.written = continuePrompt(*m_model, *plan(), tokenizer(), *prompt, progress);
     } else {
-        figure.latency = time(std::get<SpeedRequest>(item), mask, progress);
+        result.latency = time(std::get<SpeedRequest>(item), mask, progress);
     }
-    figure.dtype = name(densePlan().type());
-    figure.device = m_model->kernels().device();
-    figure.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
-    return figure;
+    result.dtype = name(densePlan().type());
+    result.device = m_model->kernels().device();
+    result.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+    return result;
 }
 
 namespace {
 
-/// The value that goes with an item; null when there is none.
+/// The value of an item; null if there is none.
 template <typename Values>
 auto* find(const Values& values, const ExtraItem& item) {
     const auto found = std::ranges::find_if(values, [&](const auto& one) { return one.item == item; });
@@ -190,6 +191,14 @@ bool isTimed(const ExtraItem& item) {
 
 } // namespace
 
+QString durationText(double seconds) {
+    if (seconds < 1)
+        return ExtraEvaluation::tr("less than 1 s");
+    if (seconds < 120)
+        return ExtraEvaluation::tr("about %1 s").arg(std::ceil(seconds));
+    return ExtraEvaluation::tr("about %1 min").arg(std::ceil(seconds / 60));
+}
+
 ExtraEvaluation::ExtraEvaluation(Document* document, JobRunner* jobs, ComputeType type, QObject* parent)
     : QObject(parent)
     , m_document(document)
@@ -197,7 +206,7 @@ ExtraEvaluation::ExtraEvaluation(Document* document, JobRunner* jobs, ComputeTyp
     , m_type(type) {
     connect(jobs, &JobRunner::failed, this, &ExtraEvaluation::onFailed);
     connect(jobs, &JobRunner::cancelled, this, [this](quint64 job) {
-        if (job == m_job && m_job != 0) // from the panel of jobs
+        if (job == m_job && m_job != 0) // cancelled in the Jobs panel
             stopHere();
     });
     connect(jobs, &JobRunner::progressed, this, [this](quint64 job, double fraction) {
@@ -226,7 +235,7 @@ void ExtraEvaluation::choose(const ExtraChoice& choice) {
     if (choice == m_choice)
         return;
     m_choice = choice;
-    m_problems.clear(); // what was wrong may have been put right
+    m_problems.clear(); // files may have been corrected
     abandon();
 }
 
@@ -262,14 +271,14 @@ void ExtraEvaluation::announce(const std::vector<ExtraItem>& items) {
 const ExtraResult* ExtraEvaluation::known(const ExtraItem& item, const PruningMask& mask) const {
     const auto found =
         std::ranges::find_if(m_known, [&](const Known& one) { return one.item == item && one.mask == mask; });
-    return found == m_known.end() ? nullptr : &found->figure;
+    return found == m_known.end() ? nullptr : &found->result;
 }
 
-const ExtraResult* ExtraEvaluation::figure(const ExtraItem& item) const {
+const ExtraResult* ExtraEvaluation::result(const ExtraItem& item) const {
     return m_document->isOpen() ? known(item, m_document->masks()->mask()) : nullptr;
 }
 
-const ExtraResult* ExtraEvaluation::denseFigure(const ExtraItem& item) const {
+const ExtraResult* ExtraEvaluation::denseResult(const ExtraItem& item) const {
     return m_document->isOpen() ? known(item, PruningMask(m_document->spec())) : nullptr;
 }
 
@@ -287,11 +296,11 @@ std::vector<ExtraEvaluation::Step> ExtraEvaluation::missing() const {
     const bool isDense = m_document->masks()->mask().keepsAll();
     std::vector<Step> runs;
     for (const ExtraItem& item : m_choice.items()) {
-        if (!problem(item).isEmpty() || figure(item))
+        if (!problem(item).isEmpty() || result(item))
             continue;
         if (!forecast(item))
             steps.push_back({item, Kind::prepare});
-        if (!isDense && !isTimed(item) && !denseFigure(item))
+        if (!isDense && !isTimed(item) && !denseResult(item))
             runs.push_back({item, Kind::dense});
         runs.push_back({item, Kind::mask});
     }
@@ -333,16 +342,16 @@ void ExtraEvaluation::next() {
 }
 
 QString ExtraEvaluation::title(const Step& step) const {
-    const QString whom = step.kind == Kind::dense || m_document->masks()->mask().keepsAll()
-                             ? tr("the dense model")
-                             : QString::fromStdString(m_document->masks()->state().edited().name);
+    const QString model = step.kind == Kind::dense || m_document->masks()->mask().keepsAll()
+                              ? tr("the dense model")
+                              : QString::fromStdString(m_document->masks()->state().edited().name);
     if (const auto* task = std::get_if<TaskRequest>(&step.item)) {
         const QString file = QFileInfo(QString::fromStdString(task->path)).completeBaseName();
-        return step.kind == Kind::prepare ? tr("Reading %1").arg(file) : tr("Asking %1 of %2").arg(file, whom);
+        return step.kind == Kind::prepare ? tr("Reading %1").arg(file) : tr("Running %1 on %2").arg(file, model);
     }
     if (step.kind == Kind::prepare)
         return tr("Timing a layer");
-    return isTimed(step.item) ? tr("Timing %1").arg(whom) : tr("Continuing the prompt under %1").arg(whom);
+    return isTimed(step.item) ? tr("Timing %1").arg(model) : tr("Continuing the prompt with %1").arg(model);
 }
 
 void ExtraEvaluation::start(const Step& step) {
@@ -353,11 +362,11 @@ void ExtraEvaluation::start(const Step& step) {
         const PruningMask mask =
             step.kind == Kind::dense ? PruningMask(m_document->spec()) : m_document->masks()->mask();
         std::optional<ExtraResult> dense;
-        if (const ExtraResult* figure = denseFigure(step.item); figure && !mask.keepsAll())
-            dense = *figure;
+        if (const ExtraResult* result = denseResult(step.item); result && !mask.keepsAll())
+            dense = *result;
         const auto work = [this, bench = m_bench, step, mask, dense](const Progress& progress) {
-            ExtraResult figure = bench->run(step.item, mask, dense ? &*dense : nullptr, progress);
-            return [this, step, mask, figure = std::move(figure)] { take(step, mask, figure); };
+            ExtraResult result = bench->run(step.item, mask, dense ? &*dense : nullptr, progress);
+            return [this, step, mask, result = std::move(result)] { take(step, mask, result); };
         };
         m_job = m_jobs->start(title(step), JobRunner::Priority::interactive, work);
     }
@@ -378,34 +387,34 @@ void ExtraEvaluation::startPreparation(const Step& step) {
     m_job = m_jobs->start(title(step), JobRunner::Priority::interactive, work);
 }
 
-void ExtraEvaluation::take(const Step& step, const PruningMask& mask, ExtraResult figure) {
+void ExtraEvaluation::take(const Step& step, const PruningMask& mask, ExtraResult result) {
     m_job = 0;
-    keep(figure, mask);
+    keep(result, mask);
     const PruningMask none(m_document->spec());
-    const bool isTimedBoth = figure.latency && figure.latency->reference;
-    if (isTimedBoth && !denseFigure(step.item)) {
-        ExtraResult dense = figure;
-        dense.latency = Latency{figure.latency->rules, *figure.latency->reference, {}, {}};
+    const bool isTimedBoth = result.latency && result.latency->reference;
+    if (isTimedBoth && !denseResult(step.item)) {
+        ExtraResult dense = result;
+        dense.latency = Latency{result.latency->rules, *result.latency->reference, {}, {}};
         dense.seconds = 0;
         keep(dense, none);
         m_known.push_back({step.item, none, std::move(dense)});
     }
-    m_known.push_back({step.item, mask, std::move(figure)});
+    m_known.push_back({step.item, mask, std::move(result)});
     emit changed();
     next();
 }
 
-/// In the session.
-void ExtraEvaluation::keep(const ExtraResult& figure, const PruningMask& mask) {
+/// Adds a result to the session.
+void ExtraEvaluation::keep(const ExtraResult& result, const PruningMask& mask) {
     Evaluation evaluation;
-    evaluation.dtype = figure.dtype;
-    evaluation.device = figure.device;
-    evaluation.seconds = figure.seconds;
-    evaluation.latency = figure.latency;
-    if (figure.task)
-        evaluation.tasks.push_back(*figure.task);
-    if (figure.written)
-        evaluation.continuations.push_back(*figure.written);
+    evaluation.dtype = result.dtype;
+    evaluation.device = result.device;
+    evaluation.seconds = result.seconds;
+    evaluation.latency = result.latency;
+    if (result.task)
+        evaluation.tasks.push_back(*result.task);
+    if (result.written)
+        evaluation.continuations.push_back(*result.written);
     MaskRecord record;
     record.mask = mask;
     if (!mask.keepsAll()) {

@@ -16,18 +16,21 @@ namespace secateur {
 class Document;
 class ExtraRunner;
 
-/// Measures tasks, speed and a continued prompt under the current mask, once its loss is known: the dense model first
-/// and once, then the mask, one short job after the other. What is done stays when the mask changes or work is stopped.
-/// LiveEvaluation says when; lives on the GUI thread.
+/// "less than 1 s", "about 12 s", "about 3 min"
+QString durationText(double seconds);
+
+/// Measures tasks, speed and a continued prompt under the current mask, after its loss: first the dense model, once,
+/// then the mask, in short jobs. Results are kept when the mask changes or the work is stopped. Started by
+/// LiveEvaluation; lives on the GUI thread.
 class ExtraEvaluation : public QObject {
     Q_OBJECT
 
 public:
     enum class State {
         off,     ///< nothing is chosen, or there is no model to run
-        waiting, ///< for the loss, or for being asked
+        waiting, ///< for the loss, or for begin()
         running,
-        stopped, ///< by the person
+        stopped, ///< by the user
         complete,
     };
 
@@ -37,32 +40,32 @@ public:
     const ExtraChoice& choice() const { return m_choice; }
     State state() const { return m_state; }
 
-    /// Of the current mask; null while it is not known.
-    const ExtraResult* figure(const ExtraItem& item) const;
-    const ExtraResult* denseFigure(const ExtraItem& item) const;
-    /// Null until the model was timed and the item read.
+    /// Of the current mask; null while there is none.
+    const ExtraResult* result(const ExtraItem& item) const;
+    const ExtraResult* denseResult(const ExtraItem& item) const;
+    /// Null until the model has been timed and the item read.
     const ExtraForecast* forecast(const ExtraItem& item) const;
-    /// The sentence for the person, where an item cannot be measured; else empty.
+    /// Why an item cannot be measured; empty if it can.
     QString problem(const ExtraItem& item) const;
     bool isRunning(const ExtraItem& item) const { return m_state == State::running && m_step.item == item; }
-    /// For what is not known of the current mask yet; nothing while forecasts are not there.
+    /// For the missing results of the current mask; nothing until their forecasts are known.
     std::optional<double> secondsLeft() const;
-    /// Of the item that runs, from 0 to 1.
+    /// Progress of the running item, 0 to 1.
     double fraction() const { return m_fraction; }
 
-    // What LiveEvaluation calls.
+    // Called by LiveEvaluation.
     void choose(const ExtraChoice& choice);
-    /// Another model is open, or none.
+    /// After another model was opened, or none.
     void reset();
-    /// Leaves off, as the mask changes or the text has to be scored first.
+    /// Cancels the running item, because the mask changed or the text has to be scored first.
     void abandon();
-    /// Goes on with the current mask.
+    /// Starts or continues with the current mask.
     void begin();
-    /// Keeps what is known, and runs no more.
+    /// Stops and keeps the results so far.
     void stopHere();
 
 public slots:
-    /// Finds out what items would take, chosen or not, without running them.
+    /// Forecasts items, chosen or not, without running them.
     void announce(const std::vector<secateur::ExtraItem>& items);
 
 signals:
@@ -82,7 +85,7 @@ private:
     struct Known {
         ExtraItem item;
         PruningMask mask;
-        ExtraResult figure;
+        ExtraResult result;
     };
 
     const ExtraResult* known(const ExtraItem& item, const PruningMask& mask) const;
@@ -92,8 +95,8 @@ private:
     void start(const Step& step);
     void startPreparation(const Step& step);
     QString title(const Step& step) const;
-    void take(const Step& step, const PruningMask& mask, ExtraResult figure);
-    void keep(const ExtraResult& figure, const PruningMask& mask);
+    void take(const Step& step, const PruningMask& mask, ExtraResult result);
+    void keep(const ExtraResult& result, const PruningMask& mask);
     void setState(State state);
     void onFailed(quint64 job, const QString& message);
 
@@ -101,9 +104,9 @@ private:
     JobRunner* m_jobs;
     ComputeType m_type;
     ExtraChoice m_choice;
-    std::vector<ExtraItem> m_announced; ///< to be forecast though nobody chose them
+    std::vector<ExtraItem> m_announced; ///< to be forecast even if not chosen
     State m_state = State::off;
-    bool m_isWanted = false; ///< whether what is chosen runs now
+    bool m_isWanted = false; ///< whether the chosen items run now
     std::shared_ptr<ExtraRunner> m_bench;
     JobRunner::Id m_job = 0;
     Step m_step;

@@ -12,7 +12,7 @@
 
 namespace secateur {
 
-/// How the tokens of a second are counted: as `evaluate --latency` does, with fewer runs, for each mask waits for it.
+/// Generation latency as `evaluate --latency` measures it, with fewer runs.
 struct SpeedRequest {
     int promptTokens = 12;
     int newTokens = 128;
@@ -22,10 +22,10 @@ struct SpeedRequest {
     bool operator==(const SpeedRequest&) const = default;
 };
 
-/// One thing that is measured of a mask besides its loss on a text.
+/// A measurement of a mask besides its loss on a text.
 using ExtraItem = std::variant<PromptRequest, TaskRequest, SpeedRequest>;
 
-/// All of them, in the order they run: what is there soonest comes first.
+/// The user's choice of extra measurements, in the order they run: the quickest first.
 struct ExtraChoice {
     std::optional<PromptRequest> prompt = {};
     std::vector<TaskRequest> tasks = {};
@@ -43,23 +43,23 @@ struct ExtraChoice {
     bool operator==(const ExtraChoice&) const = default;
 };
 
-/// What came of an item under one mask: what goes with its kind is filled.
+/// The result of an item under one mask. The field of its kind is filled.
 struct ExtraResult {
     std::optional<PromptContinuation> written = {};
-    std::optional<TaskEvaluation> task = {}; ///< of masks beside the dense model's
-    std::optional<Latency> latency = {};     ///< of masks in turns with the dense model
+    std::optional<TaskEvaluation> task = {}; ///< of masks: with the dense model as the reference
+    std::optional<Latency> latency = {};     ///< of masks: in turns with the dense model
     std::string dtype = {};
     std::string device = {};
-    double seconds = 0; ///< that it took
+    double seconds = 0; ///< duration
 };
 
-/// What an item will take, known before it runs.
+/// Expected duration and size of an item.
 struct ExtraForecast {
     double seconds = 0;        ///< under one mask
     std::string name = {};     ///< of a task
     std::string formatId = {}; ///< of a task
-    std::size_t asked = 0;     ///< questions of a task
-    std::size_t questions = 0; ///< in its file
+    std::size_t asked = 0;     ///< chosen questions of a task
+    std::size_t questions = 0; ///< questions in its file
 };
 
 } // namespace secateur

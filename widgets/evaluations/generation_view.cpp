@@ -26,11 +26,11 @@ QTextEdit* side(const QString& name) {
     return edit;
 }
 
-QString textOf(const ExtraResult* figure) {
-    return figure ? QString::fromStdString(figure->written->text) : QString();
+QString textOf(const ExtraResult* result) {
+    return result ? QString::fromStdString(result->written->text) : QString();
 }
 
-/// Where two texts begin to differ, at the beginning of the word; negative when they do not.
+/// Position of the first different word; negative if the texts are equal.
 qsizetype firstDifference(const QString& a, const QString& b) {
     const qsizetype shorter = std::min(a.size(), b.size());
     qsizetype place = std::mismatch(a.begin(), a.begin() + shorter, b.begin()).first - a.begin();
@@ -48,8 +48,9 @@ GenerationView::GenerationView(Document* document, ExtraEvaluation* extra, QWidg
     , m_document(document)
     , m_extra(extra)
     , m_sides(new QWidget)
-    , m_hint(new QLabel(tr("Choose a prompt at “Measure also…”: what the dense model and a mask put behind it stands "
-                           "here side by side.")))
+    , m_hint(
+          new QLabel(tr("Choose a prompt in “More measurements…” to compare the continuations of the dense model and "
+                        "of a mask.")))
     , m_denseTitle(new QLabel(tr("dense")))
     , m_maskTitle(new QLabel)
     , m_dense(side(tr("Text of the dense model")))
@@ -81,20 +82,20 @@ void GenerationView::refresh() {
     if (!isChosen)
         return;
     const ExtraItem item = *m_extra->choice().prompt;
-    const ExtraResult* dense = m_extra->denseFigure(item);
+    const ExtraResult* dense = m_extra->denseResult(item);
     const bool isDense = m_document->masks()->mask().keepsAll();
-    const ExtraResult* mask = isDense ? nullptr : m_extra->figure(item);
+    const ExtraResult* mask = isDense ? nullptr : m_extra->result(item);
     const qsizetype differsAt = dense && mask ? firstDifference(textOf(dense), textOf(mask)) : -1;
     showText(m_dense, dense ? &*dense->written : nullptr, differsAt);
     showText(m_mask, mask ? &*mask->written : nullptr, differsAt);
     QString title = QString::fromStdString(m_document->masks()->state().edited().name);
     if (dense && mask && differsAt < 0)
-        title = tr("%1: the same text").arg(title);
+        title = tr("%1: same text").arg(title);
     m_maskTitle->setText(isDense ? QString() : title);
-    m_mask->setPlaceholderText(isDense                             ? tr("A mask that cuts something writes here.")
+    m_mask->setPlaceholderText(isDense                             ? tr("The mask cuts nothing.")
                                : !m_extra->problem(item).isEmpty() ? m_extra->problem(item)
-                               : m_extra->isRunning(item)          ? tr("Writing…")
-                                                                   : tr("Not written yet."));
+                               : m_extra->isRunning(item)          ? tr("Generating…")
+                                                                   : tr("Not generated yet."));
     m_dense->setPlaceholderText(m_extra->problem(item));
 }
 
@@ -133,7 +134,7 @@ void GenerationView::changeEvent(QEvent* event) {
     if (event->type() != QEvent::PaletteChange)
         return;
     for (QTextEdit* side : {m_dense, m_mask})
-        side->clear(); // texts carry the colours they were set in
+        side->clear(); // inserted text keeps its colours
     refresh();
 }
 

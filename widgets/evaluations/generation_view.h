@@ -11,7 +11,8 @@ class Document;
 class ExtraEvaluation;
 struct PromptContinuation;
 
-/// What the dense model and the current mask put behind a prompt, side by side, the first word that differs marked.
+/// Continuations of a prompt by the dense model and under the current mask, side by side, with the first different word
+/// marked.
 class GenerationView : public QWidget {
     Q_OBJECT
 
@@ -23,7 +24,7 @@ protected:
 
 private:
     void refresh();
-    /// @param differsAt place in the continuation's text; negative = nothing is marked
+    /// @param differsAt position in the continuation's text; negative = no mark
     void showText(QTextEdit* side, const PromptContinuation* written, qsizetype differsAt);
 
     Document* m_document;

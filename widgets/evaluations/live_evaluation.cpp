@@ -18,18 +18,18 @@ namespace secateur {
 
 namespace {
 
-/// A person who cuts several heads one after the other does not want each of them measured.
+/// Delay after an edit, so that not every one of several quick edits is measured.
 constexpr int pauseMs = 350;
 
-/// What a freshly opened model shows comes before what its cuts cost.
+/// Id of the metric that a new model shows first; evaluations wait for it.
 constexpr auto firstResult = "gate_norm";
 
-/// A quarter for the streams: the model's weights, and other programs, need room too.
+/// Streams may use this part of the available memory (1/4); weights and other programs need the rest.
 constexpr std::int64_t streamShare = 4;
 
 } // namespace
 
-/// The text and what is cached of its runs. Belongs to whichever job holds the mutex.
+/// The text and the cached runs. Used only by the job that holds the mutex.
 struct LiveEvaluation::Bench {
     std::mutex mutex;
     std::shared_ptr<const Model> model;
@@ -42,7 +42,7 @@ struct LiveEvaluation::Bench {
     void prepare(const Progress& progress);
 };
 
-/// On its way from the worker to the window.
+/// Results on the way from the worker to the GUI thread.
 struct LiveEvaluation::Incoming {
     std::mutex mutex;
     std::optional<EvaluationTextInfo> text;
@@ -79,7 +79,7 @@ LiveEvaluation::LiveEvaluation(Document* document, JobRunner* jobs, const Evalua
     , m_prediction(new MaskPrediction(document, jobs, this))
     , m_pause(new QTimer(this))
     , m_pace(pace) {
-    m_choice.text.rules.window = 512; // many windows make a narrow interval
+    m_choice.text.rules.window = 512; // more windows give a narrower interval
     m_pause->setSingleShot(true);
     m_pause->setInterval(pauseMs);
     connect(m_pause, &QTimer::timeout, this, [this] {
@@ -210,7 +210,7 @@ void LiveEvaluation::takeIncoming() {
     emit changed();
 }
 
-/// What the session keeps of a run.
+/// A run as an evaluation for the session.
 Evaluation LiveEvaluation::kept(const Perplexity& run, int reusedLayers) const {
     Evaluation evaluation;
     evaluation.mask.name = m_document->masks()->state().edited().name;
@@ -265,11 +265,11 @@ void LiveEvaluation::onFailed(quint64 job, const QString& message) {
     abandon();
     m_failure = message;
     setState(State::failed);
-    m_extra->begin(); // a text may say nothing of a model whose tasks do
+    m_extra->begin(); // tasks may work where the text fails
 }
 
 void LiveEvaluation::onCancelled(quint64 job) {
-    if (job == m_job && m_job != 0) // from the panel of jobs
+    if (job == m_job && m_job != 0) // cancelled in the Jobs panel
         stopHere();
 }
 

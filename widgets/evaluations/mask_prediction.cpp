@@ -35,7 +35,7 @@ MaskPrediction::MaskPrediction(Document* document, JobRunner* jobs, QObject* par
     });
     connect(jobs, &JobRunner::cancelled, this, [this](quint64 job) {
         if (job == m_job && m_job != 0)
-            end(State::refused, tr("Stopped; begins again with the next mask that is measured."));
+            end(State::refused, tr("Cancelled. Starts again after the next measurement."));
     });
     reset();
 }
@@ -76,7 +76,7 @@ std::optional<Prediction> MaskPrediction::shown() const {
 QString MaskPrediction::reason() const {
     switch (m_state) {
     case State::waiting:
-        return tr("Predictions begin once a text was scored.");
+        return tr("Predictions start after the first evaluation.");
     case State::computing:
         return tr("Gradients for predictions, %1 %").arg(static_cast<int>(100 * m_fraction));
     case State::refused:
@@ -120,9 +120,8 @@ QString number(double value) {
     return QString::fromStdString(significant(value, 2));
 }
 
-/// "+0.12 (0.05 to 0.3)", in the unit of the loss below it
 QString sentence(const Prediction& prediction) {
-    return PredictionBox::tr("%1%2 (%3 to %4)")
+    return PredictionBox::tr("%1%2 nats/token (90 %: %3 to %4)")
         .arg(prediction.nats > 0 ? "+" : "", number(prediction.nats), number(prediction.low), number(prediction.high));
 }
 
@@ -137,10 +136,11 @@ PredictionBox::PredictionBox(MaskPrediction* prediction, QWidget* parent)
     m_value->setObjectName("value");
     m_value->setAlignment(Qt::AlignRight | Qt::AlignVCenter);
     m_value->setTextInteractionFlags(Qt::TextSelectableByMouse);
+    m_value->setWordWrap(true);
     m_value->setAccessibleName(tr("Predicted change of the loss"));
     m_progress->setTextVisible(false);
     m_progress->setMaximumHeight(fontMetrics().height() / 2);
-    m_progress->setAccessibleName(tr("Share of the gradients for predictions that is there"));
+    m_progress->setAccessibleName(tr("Progress of the gradients for predictions"));
     m_reason->setWordWrap(true);
     m_reason->setForegroundRole(QPalette::PlaceholderText);
     m_reason->setAccessibleName(tr("Why there is no prediction"));
@@ -148,10 +148,10 @@ PredictionBox::PredictionBox(MaskPrediction* prediction, QWidget* parent)
     grid->setContentsMargins(0, 0, 0, 0);
     grid->setVerticalSpacing(2);
     grid->setColumnStretch(1, 1);
-    grid->addWidget(new QLabel(tr("predicted")), 0, 0);
-    grid->addWidget(m_value, 0, 1);
-    grid->addWidget(m_progress, 1, 0, 1, 2);
-    grid->addWidget(m_reason, 2, 0, 1, 2);
+    grid->addWidget(new QLabel(tr("predicted change of loss")), 0, 0, 1, 2);
+    grid->addWidget(m_value, 1, 0, 1, 2);
+    grid->addWidget(m_progress, 2, 0, 1, 2);
+    grid->addWidget(m_reason, 3, 0, 1, 2);
     connect(prediction, &MaskPrediction::changed, this, &PredictionBox::refresh);
     refresh();
 }
@@ -160,8 +160,8 @@ void PredictionBox::refresh() {
     const auto found = m_prediction->shown();
     m_value->setText(found ? sentence(*found) : "–");
     m_value->setToolTip(
-        found ? tr("Nats per token, from gradients of the dense model, corrected by what was measured; the measured "
-                   "change lies in the interval in 90 % of cases.")
+        found ? tr("Predicted from gradients of the dense model and calibrated by measured changes, with a 90 % "
+                   "prediction interval.")
               : QString());
     const bool isComputing = m_prediction->state() == MaskPrediction::State::computing;
     m_progress->setVisible(isComputing);
@@ -185,7 +185,7 @@ QString percentSaved(const Share<Number>& share) {
     return QString(" (%1 %)").arg(shown(significant(percent)));
 }
 
-/// "−3.2 M (2.4 %)", "–" where there is nothing to save.
+/// "−3.2 M (2.4 %)"; the total if nothing is saved; "–" if there is none.
 template <typename Number>
 QString saving(const Share<Number>& share, std::string (*text)(double)) {
     if (share.saved() == 0)
@@ -206,7 +206,7 @@ QString cutSummary(const Price& price) {
             parts << shown(counted(static_cast<std::uint64_t>(count), thing));
     };
     add(price.blocks.saved(), "block");
-    add(price.attention.saved() - price.blocks.saved(), "attention");
+    add(price.attention.saved() - price.blocks.saved(), "attention layer");
     add(price.mlps.saved() - price.blocks.saved(), "MLP");
     add(price.bypassed, "bypass");
     add(price.heads.saved(), "head");
@@ -224,17 +224,17 @@ PriceBox::PriceBox(Document* document, QWidget* parent)
     grid->setVerticalSpacing(2);
     grid->setColumnStretch(1, 1);
     m_cuts->setWordWrap(true);
-    m_cuts->setAccessibleName(tr("What is cut"));
+    m_cuts->setAccessibleName(tr("Cut units"));
     grid->addWidget(m_cuts, 0, 0, 1, 2);
     m_parameters = addRow(grid, tr("parameters"));
     m_bytes = addRow(grid, tr("bytes"));
     m_cache = addRow(grid, tr("KV per token"));
-    m_cache->setToolTip(tr("Bytes that each token adds to a KV cache of 16-bit numbers"));
+    m_cache->setToolTip(tr("Bytes per token in a KV cache of 16-bit numbers"));
     m_operations = addRow(grid, tr("operations"));
-    m_operations->setToolTip(tr("Multiplications and additions for one token of a sequence of 1,024"));
+    m_operations->setToolTip(tr("Multiplications and additions per token, in a sequence of 1,024 tokens"));
     m_notes->setWordWrap(true);
     m_notes->setForegroundRole(QPalette::PlaceholderText);
-    m_notes->setAccessibleName(tr("Cuts that save less than they could"));
+    m_notes->setAccessibleName(tr("KV heads without savings"));
     grid->addWidget(m_notes, grid->rowCount(), 0, 1, 2);
     connect(document, &Document::opened, this, &PriceBox::refresh);
     connect(document->masks(), &MaskEditor::maskChanged, this, &PriceBox::refresh);
@@ -261,7 +261,7 @@ void PriceBox::refresh() {
     const PruningMask& mask = masks.preview() ? *masks.preview() : masks.mask();
     const Price price = prices->price(mask);
     const QString summary = cutSummary(price);
-    m_cuts->setText(summary.isEmpty() ? tr("Nothing is cut. Select heads and press Space, or take the shears (S).")
+    m_cuts->setText(summary.isEmpty() ? tr("Nothing is cut. Select heads and press Space, or use the shears (S).")
                                       : summary);
     m_parameters->setText(saving(price.parameters, shortCount));
     m_bytes->setText(saving(price.bytes, shortBytes));
@@ -272,7 +272,7 @@ void PriceBox::refresh() {
         notes << shown(sentence(group, prices->spec(), mask));
     m_notes->setVisible(!notes.isEmpty());
     m_notes->setText(notes.isEmpty() ? QString()
-                                     : tr("%1 of keys and values stay")
+                                     : tr("%1 stay (shared with uncut heads)")
                                            .arg(shown(counted(static_cast<std::uint64_t>(notes.size()), "KV head"))));
     m_notes->setToolTip(notes.join('\n'));
 }

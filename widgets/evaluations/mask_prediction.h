@@ -20,31 +20,31 @@ namespace secateur {
 
 class Document;
 
-/// What the current mask, or its preview, will cost before that is measured. What it is predicted from is worked out
-/// in the background once a text was scored, unless the session has it, and is kept there; what is measured corrects
-/// it.
+/// Predicted change of the loss of the current mask, or of its preview. Unless the session has them, the gradients for
+/// predictions are computed in the background after the first text was scored, and kept in the session. Measured
+/// changes calibrate later predictions.
 class MaskPrediction : public QObject {
     Q_OBJECT
 
 public:
     enum class State {
-        waiting,   ///< for a text to be scored
-        computing, ///< what predictions are made from
+        waiting,   ///< for a scored text
+        computing, ///< gradients
         ready,
-        refused, ///< of this model, or it did not work
+        refused, ///< not supported for this model, or failed
     };
 
     MaskPrediction(Document* document, JobRunner* jobs, QObject* parent = nullptr);
 
     State state() const { return m_state; }
-    /// While computing: 0 to 1.
+    /// Progress while computing, 0 to 1.
     double fraction() const { return m_fraction; }
-    /// Of the preview while there is one, else of the current mask; nothing where reason() says why.
+    /// Of the preview, if there is one, else of the current mask; nothing if reason() is not empty.
     std::optional<Prediction> shown() const;
-    /// Why there is no prediction, for the person.
+    /// Why there is no prediction, as a sentence.
     QString reason() const;
 
-    /// A text was scored under a mask: it is learnt from, and what else is needed of it begins.
+    /// Learns from a scored text, and starts computing the gradients if there are none.
     void take(const PruningMask& mask, const MaskEvaluation& found, const TextRequest& text);
 
 signals:
@@ -66,7 +66,7 @@ private:
     std::optional<Predictor> m_predictor;
 };
 
-/// What the current mask, or its preview, is predicted to cost, or why that cannot be said.
+/// Shows the prediction for the current mask or its preview, or why there is none.
 class PredictionBox : public QWidget {
     Q_OBJECT
 
@@ -82,7 +82,7 @@ private:
     QLabel* m_reason;
 };
 
-/// What the current mask cuts and saves; of the preview, while there is one.
+/// Shows what the current mask, or its preview, cuts and saves.
 class PriceBox : public QWidget {
     Q_OBJECT
 
@@ -102,7 +102,7 @@ private:
     QLabel* m_notes;
 };
 
-/// "34 heads · 2 attentions · 1 block"; empty when nothing is cut.
+/// "1 block · 2 attention layers · 34 heads"; empty if nothing is cut.
 QString cutSummary(const Price& price);
 
 } // namespace secateur
