@@ -104,7 +104,7 @@ void pruneVerb(const PruneArguments& arguments, const Console& console) {
     if (record.provenance->history)
         fmt::print("\n{}\n", sentence(*record.provenance->history));
     if (prediction)
-        fmt::print("predicted change of the loss: {} nats/token\n", sentence(*prediction));
+        fmt::print("predicted change of the loss: {}\n", sentence(*prediction));
     printNotes(warnings);
 }
 

@@ -359,15 +359,15 @@ private slots:
         const QString text = SECATEUR_TEST_SOURCES "/perplexity/articles.raw";
         row("shots of a text", {"--text", text, "--shots", "2"}, 2, "--shots requires --task");
         row("format of a text", {"--text", text, "--format", "piqa"}, 2, "--format requires --task");
-        row("window of a task", {"--task", words, "--window", "16"}, 2, "--window: goes with --text");
+        row("window of a task", {"--task", words, "--window", "16"}, 2, "--window: requires --text");
         row("no task there", {"--task", "/nonexistent.jsonl"}, 1, "/nonexistent.jsonl: ");
         row("unknown format", {"--task", words, "--format", "piqua"}, 2, "piqua: unknown task format; the known ones are boolq");
         row("another format", {"--task", words, "--format", "piqa"}, 1, "words.jsonl: has no labels");
         row("labels of another format", {"--task", words, "--labels", text}, 2, "goes with rows of format piqa alone");
-        row("labels of two", {"--task", words, "--task", texts, "--labels", text}, 2, "--labels: goes with one --task");
+        row("labels of two", {"--task", words, "--task", texts, "--labels", text}, 2, "--labels: requires a single --task");
         row("examples without a number", {"--task", words, "--shots-from", words}, 2,
-            "--shots-from: says where examples come from; say how many by --shots");
-        row("draw without a number", {"--task", words, "--draw-shots"}, 2, "--draw-shots: says how examples");
+            "--shots-from: requires --shots");
+        row("draw without a number", {"--task", words, "--draw-shots"}, 2, "--draw-shots: requires --shots");
         row("examples for a classifier", {"--task", texts, "--shots", "1"}, 2,
             "texts.jsonl: is of format classification, which takes no examples");
         row("more examples than there are", {"--task", words, "--shots", "24"}, 1,
@@ -375,7 +375,7 @@ private slots:
         row("limit of none", {"--task", words, "--limit", "0"}, 2, "--limit: Value 0 not in range");
         row("negative seed", {"--task", words, "--seed", "-1"}, 2, "--seed: ");
         row("BOS mode of texts", {"--task", words, "--bos", "every_window"}, 2,
-            "--bos: tasks know no BOS mode every_window, but tokenizer_default, always and never");
+            "--bos: tasks do not support the BOS mode every_window; must be one of");
         row("no expression", {"--task", wrong}, 1, "wrong.jsonl: line 1: extract: is not a regular expression");
     }
     void misuseIsToldInASentence() {
