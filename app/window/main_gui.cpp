@@ -65,7 +65,7 @@ double processAge() {
     return bootSeconds() - begin;
 }
 
-/// Brings the log's lines to the window, from whatever thread.
+/// Shows log lines in the window's log. Thread-safe.
 class PanelSink : public spdlog::sinks::base_sink<std::mutex> {
 public:
     explicit PanelSink(LogPanel* panel)
@@ -84,7 +84,7 @@ protected:
     void flush_() override {}
 
 private:
-    QPointer<LogPanel> m_panel; ///< looked at on the GUI thread only
+    QPointer<LogPanel> m_panel; ///< used on the GUI thread only
 };
 
 struct Arguments {
@@ -95,8 +95,8 @@ struct Arguments {
     QString tab;
     QStringList head; ///< layer and head to select
     QString reference;
-    QStringList show;    ///< results
-    QStringList compare; ///< a measurement's key, and which of both
+    QStringList show;    ///< result ids
+    QStringList compare; ///< key of a measurement; a, b, both or difference
     QSize size;
     QString filter;
     ExtraChoice extra;
@@ -111,13 +111,13 @@ QCommandLineOption hidden(const QString& name, const QString& value) {
 Arguments parse(const QCoreApplication& application) {
     QCommandLineParser parser;
     parser.setApplicationDescription("A workbench for studying and pruning transformers.");
-    parser.addPositionalArgument("MODEL", "A model folder or file, or a session (.h5).", "[MODEL]");
+    parser.addPositionalArgument("MODEL", "Model folder or file, or session (.h5).", "[MODEL]");
     parser.addHelpOption();
     parser.addVersionOption();
-    const QCommandLineOption mask("mask", "Open this mask of the model too.", "FILE");
-    const QCommandLineOption filter("filter", "Look at these heads: \"layer 3-12, not cut\".", "CONDITIONS");
+    const QCommandLineOption mask("mask", "Also open this mask.", "FILE");
+    const QCommandLineOption filter("filter", "Show only these heads, for example \"layer 3-12, not cut\".", "CONDITIONS");
     const QCommandLineOption reference("reference", "Compare with this session or model.", "FILE");
-    // For pictures in documentation that can be made again.
+    // For reproducible screenshots in documentation.
     const QCommandLineOption screenshot = hidden("screenshot", "FILE");
     const QCommandLineOption theme = hidden("theme", "light|dark");
     const QCommandLineOption tab = hidden("tab", "heads|layers|neurons|attention|sheet|scatter|gradients");
@@ -163,7 +163,7 @@ Arguments parse(const QCoreApplication& application) {
     return arguments;
 }
 
-/// Grabs the window once nothing is being worked on and everything is drawn, then ends the program.
+/// Saves a screenshot once no job runs and everything is drawn, then ends the program.
 void takeScreenshot(MainWindow* window, const JobRunner* jobs, const QString& file) {
     constexpr int settleMs = 400;
     auto* timer = new QTimer(window);
@@ -174,7 +174,7 @@ void takeScreenshot(MainWindow* window, const JobRunner* jobs, const QString& fi
         timer->stop();
         const bool saved = window->grab().save(file);
         if (!saved)
-            spdlog::error("{}: the picture could not be written", file.toStdString());
+            spdlog::error("{}: the screenshot could not be written", file.toStdString());
         QCoreApplication::exit(saved ? 0 : 1);
     });
     timer->start();
@@ -193,7 +193,7 @@ void showCompared(Document& document, MainWindow& window, const Arguments& argum
     document.comparison()->compareWith(arguments.compare[0].toStdString());
 }
 
-/// Help and version are for terminals, also those without a display.
+/// Help and version work without a display.
 bool needsDisplay(int count, char** values) {
     static constexpr std::array<std::string_view, 5> answeredAtOnce{"-h", "--help", "--help-all", "-v", "--version"};
     return std::find_first_of(values + 1, values + count, answeredAtOnce.begin(), answeredAtOnce.end()) ==
