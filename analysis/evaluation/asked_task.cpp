@@ -1,8 +1,8 @@
 #include "analysis/evaluation/asked_task.h"
 
-#include "analysis/tasks/classification.h"
 #include "analysis/base/error.h"
 #include "analysis/base/usage_error.h"
+#include "analysis/tasks/answer_generation.h"
 
 #include <fmt/format.h>
 
@@ -14,7 +14,7 @@ namespace secateur {
 
 namespace {
 
-/// Errors that name a line name the file too.
+/// Adds the file to errors that name a line.
 template <typename Work>
 auto inFile(const AskedTask& asked, const Work& work) {
     try {
@@ -51,8 +51,8 @@ void makeNamesDiffer(std::span<AskedTask> tasks) {
     }
     for (std::size_t i = 0; i < tasks.size(); ++i) {
         if (std::ranges::count(names, names[i]) > 1)
-            throw UsageError(fmt::format("two tasks are called {}: results go by that name", names[i]), {},
-                             "Evaluate them one after the other");
+            throw UsageError(fmt::format("two tasks are named {}; results need different names", names[i]), {},
+                             "Evaluate them separately");
         tasks[i].task.name = names[i];
     }
 }

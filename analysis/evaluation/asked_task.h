@@ -1,10 +1,10 @@
 #pragma once
 
-#include "analysis/tasks/answer_generation.h"
+#include "analysis/base/progress.h"
 #include "analysis/evaluation/evaluation.h"
 #include "analysis/model/model.h"
 #include "analysis/running/plan.h"
-#include "analysis/base/progress.h"
+#include "analysis/tasks/answer_generation.h"
 #include "analysis/tasks/task_work.h"
 #include "analysis/text/tokenizer.h"
 
@@ -16,15 +16,15 @@
 
 namespace secateur {
 
-/// A task file, and how it is to be asked, as a person names it.
+/// The user's choice of a task file and of the rules of its evaluation.
 struct TaskRequest {
     std::string path;
-    std::string format = {};    ///< of taskFormats(); empty = what the fields of the first row speak for
-    std::string labels = {};    ///< of a PIQA file without labels; empty = the file beside it
-    std::size_t shots = 0;      ///< solved questions in front of each one
-    std::string shotsFrom = {}; ///< task that they are taken from; empty = the asked one itself
-    bool drawsShots = false;
-    std::size_t limit = 0; ///< questions; 0 = all
+    std::string format = {};    ///< of taskFormats(); empty = found by the fields of the first row
+    std::string labels = {};    ///< label file of PIQA; empty = the one next to the task file
+    std::size_t shots = 0;      ///< solved questions in front of each question
+    std::string shotsFrom = {}; ///< task file of the solved questions; empty = the task itself
+    bool drawsShots = false;    ///< ShotChoice::drawn
+    std::size_t limit = 0;      ///< maximum number of questions; 0 = all
     std::uint64_t seed = 1234;
     BosRule bos = BosRule::tokenizerDefault;
     std::int64_t batchTokens = 4096;
@@ -32,32 +32,33 @@ struct TaskRequest {
     bool operator==(const TaskRequest&) const = default;
 };
 
-/// The same, read: every run is asked it in the same way.
+/// The task of a TaskRequest, read. All runs use it unchanged.
 struct AskedTask {
     std::string path;
     Task task;
     std::vector<TaskQuestion> examples;
     TaskRules rules;
-    AnswerJudge judge;                   ///< of kind generation
-    std::vector<std::string> classNames; ///< of the model, where it is a classifier
-    std::string digest;                  ///< of what is asked, examples included
+    AnswerJudge judge;                   ///< for TaskKind generation
+    std::vector<std::string> classNames; ///< of the model, if it is a classifier
+    std::string digest;                  ///< of the questions, examples included
 };
 
-/// Files of two tasks are often called the same, after the split: then their folders tell them apart.
-/// @throws UsageError for tasks that are called the same even so
+/// Adds the folder to names that occur twice: files are often named after the split ("test").
+/// @throws UsageError for tasks that have equal names even so
 void makeNamesDiffer(std::span<AskedTask> tasks);
 
-/// What asking a task once makes a model run. @throws as taskWork(), naming file and line
+/// @throws as taskWork(), with file and line
 TaskWork workOf(const AskedTask& asked, const ModelSpec& spec, const Tokenizer& tokenizer,
                 const Progress& progress = {});
 
-/// The run of a task under a plan. @throws as runTask(), classifyTexts() and generateAnswers(), naming file and line
+/// Evaluates a task of any kind under a plan. @throws as runTask(), classifyTexts() and generateAnswers(), with file
+/// and line
 TaskRun askTask(const Model& model, const Plan& plan, const Tokenizer& tokenizer, const AskedTask& asked,
                 const Progress& progress = {});
 
 TaskEvaluation taskEvaluation(const AskedTask& asked, TaskRun run);
 
-/// Adds what a run is compared with. @throws Error when that is not of the same questions
+/// Adds a reference run and the differences to it. @throws Error if it is not of the same questions
 void compareWith(TaskEvaluation& task, const EvaluatedMask& mask, TaskRun reference);
 
 } // namespace secateur

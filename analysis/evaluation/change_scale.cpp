@@ -7,11 +7,12 @@ namespace secateur {
 
 namespace {
 
-constexpr double smallest = 0.01; ///< nats below which errors are of one size rather than one factor
-constexpr double tenth = 3;       ///< asinh(0.1 / smallest), about which the line turns
-constexpr double quantile = 1.7;  ///< of 90 %; a little above a normal distribution's, for tails are heavier
+constexpr double smallest = 0.01; ///< nats; smaller changes have an absolute error, larger ones a relative error
+constexpr double tenth = 3;       ///< asinh(0.1 / smallest), the centre of the line's slope
+constexpr double quantile = 1.7;  ///< of a 90 % interval; 1.64 for a normal distribution, but the tails are heavier
 
-// The prior, in natural logarithms: common offset, those of kinds, slope beside 1, spread and how many it counts for.
+// The prior, in natural logarithms: common offset, offsets of kinds of cuts, deviation of the slope from 1, spread, and
+// the number of measurements that the spread's prior counts for.
 constexpr double offsetPrior = 0.7;
 constexpr double kindPrior = 0.5;
 constexpr double slopePrior = 0.15;
@@ -23,7 +24,7 @@ double scaled(double nats) {
     return std::asinh(nats / smallest);
 }
 
-/// From 0 at no change to 1 (-1): what a factor does to a scaled change.
+/// Derivative of the scaled change with respect to the logarithm of a factor: from 0 at no change to 1 (-1).
 double lever(double x) {
     return x / std::sqrt(1 + x * x);
 }
@@ -39,7 +40,7 @@ ChangeScale::ChangeScale() {
         m_precision[i][i] = 1 / square(i == 0 ? offsetPrior : i + 1 < terms ? kindPrior : slopePrior);
 }
 
-/// m_precision w = right, by Cholesky's factors; it is positive definite from the prior on.
+/// Solves m_precision w = right by a Cholesky factorisation. The prior makes the matrix positive definite.
 ChangeScale::Terms ChangeScale::solved(const Terms& right) const {
     std::array<Terms, terms> lower{};
     for (std::size_t i = 0; i < terms; ++i)

@@ -6,37 +6,38 @@
 
 namespace secateur {
 
-/// A change of the loss before it is measured, nats per target.
+/// A predicted change of the loss, in nats per token.
 struct Prediction {
     double nats = 0;
-    double low = 0; ///< of the interval that holds the measured change in 90 % of cases
+    double low = 0; ///< 90 % prediction interval
     double high = 0;
 };
 
-/// What kinds of cuts a mask is made of; neurons count as MLPs.
+/// Kinds of cuts; neurons count as MLPs.
 inline constexpr std::size_t cutKinds = 5; ///< heads, attention, MLPs, blocks, bypasses: in the order of Gate::Of
 
-/// A second-order estimate, before anything was learnt from measurements.
+/// A second-order estimate of the change of the loss, before calibration by measurements.
 struct RawChange {
     double nats = 0;
-    std::array<double, cutKinds> shares{}; ///< of the estimate, by kind; together 1, or all 0
+    std::array<double, cutKinds> shares{}; ///< of the estimate, by kind; their sum is 1, or all are 0
 };
 
-/// How estimates relate to what is measured (methods.md 4.5). Cuts cost from thousandths of a nat to several nats, and
-/// estimates err by a factor: so both are compared as asinh(nats / 0.01), which is a logarithm but for the smallest.
-/// There a line is fitted, its offset by kinds of cuts: a Bayesian regression, so that nothing measured means that
-/// estimates stand as they are, and few measurements move them little. The interval is the spread of what was measured
-/// about what had been predicted before, joined by a prior, and what is not known of the line.
+/// Calibrates estimated changes of the loss by measured ones (resources/manual/metrics.md, Prediction of a mask).
+/// Changes range from thousandths of a nat to several nats, and estimates err by a factor. Both are therefore scaled as
+/// asinh(nats / 0.01), which is logarithmic except for the smallest changes. A line is fitted between them, with an
+/// offset for each kind of cut, by Bayesian regression: without measurements the estimates stay as they are, and a few
+/// change them little. The interval combines the spread of measured changes about their predictions, with a prior, and
+/// the uncertainty of the line.
 class ChangeScale {
 public:
     ChangeScale();
 
     Prediction predict(const RawChange& change) const;
-    /// Changes that are not finite teach nothing.
+    /// Changes that are not finite are ignored.
     void learn(const RawChange& change, double measuredNats);
 
     std::size_t learnt() const { return m_learnt; }
-    /// What an estimate made of one kind of cuts, of 0.1 nats, is multiplied by.
+    /// The factor that is applied to an estimate of 0.1 nats, for each kind of cut alone.
     std::array<double, cutKinds> factors() const;
 
 private:
@@ -45,8 +46,8 @@ private:
     struct Guess {
         Terms terms;
         double middle = 0;
-        double noise = 0;     ///< how much an estimate of this size errs, in units of the common spread
-        double deviation = 0; ///< the same with what is not known of the line
+        double noise = 0;     ///< error of an estimate of this size, in units of the common spread
+        double deviation = 0; ///< the same, with the uncertainty of the line
     };
     Guess guess(const RawChange& change) const;
     Terms solved(const Terms& right) const;
@@ -54,7 +55,7 @@ private:
 
     std::array<Terms, terms> m_precision{};
     Terms m_weighted{};
-    double m_squares = 0; ///< of standardised errors
+    double m_squares = 0; ///< sum of squared standardised errors
     std::size_t m_learnt = 0;
 };
 

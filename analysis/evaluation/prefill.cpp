@@ -1,13 +1,12 @@
 #include "analysis/evaluation/prefill.h"
 
 #include "analysis/base/error.h"
+#include "analysis/base/usage_error.h"
 #include "analysis/running/for_each_layer.h"
 #include "analysis/running/layer_observer.h"
 #include "analysis/running/runner.h"
-#include "analysis/base/usage_error.h"
 
 #include <ATen/ATen.h>
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -20,13 +19,13 @@ namespace secateur {
 
 namespace {
 
-/// A device works on after it was told to: reading a number waits for all that it was told before.
+/// Devices work asynchronously; reading a number waits for all earlier work.
 void waitFor(const at::Tensor& values) {
     if (!values.device().is_cpu())
         values.flatten().narrow(0, 0, 1).to(at::kCPU);
 }
 
-/// Reads the clock where a layer begins, where its attention is done and where it ends.
+/// Reads the clock at the beginning of a layer, after attention and at its end.
 class SublayerWatch : public LayerObserver {
 public:
     SublayerWatch(const Plan& plan, const Clock& clock)
@@ -83,7 +82,7 @@ public:
         m_watched.push_back(watch.seconds());
     }
 
-    /// @param timing of the watched passes behind the warm-up
+    /// @param timing of the watched passes, without warm-up
     SublayerSeconds meanSeconds(const Timing& timing, int warmup) const {
         SublayerSeconds mean = SublayerWatch(m_plan, m_clock).seconds();
         const auto timed = std::span(m_watched).subspan(static_cast<std::size_t>(warmup));
@@ -99,7 +98,8 @@ public:
     }
 
 private:
-    /// Where there is no MLP, what follows attention is the sum of the two; where there is nothing, nothing is counted.
+    /// Without an MLP, the time after attention is that of its addition to the stream, so it counts as attention's.
+    /// Without both, nothing is counted.
     void moveEmptySublayers(SublayerSeconds& seconds) const {
         for (std::size_t layer = 0; layer < seconds.mlp.size(); ++layer) {
             const LayerMask& mask = m_plan.mask().layer(static_cast<int>(layer));
@@ -115,7 +115,7 @@ private:
     const Plan& m_plan;
     const Batch& m_batch;
     const Clock& m_clock;
-    std::vector<SublayerSeconds> m_watched; ///< of each pass, with those of the warm-up
+    std::vector<SublayerSeconds> m_watched; ///< of each pass, warm-up included
 };
 
 Prefill timeLength(const Model& model, const TimedPlans& plans, const PrefillRules& rules, const Batch& batch,
@@ -162,7 +162,7 @@ void checkLength(const Model& model, int tokens, std::int64_t memory) {
     if (memory > 0 && bytes > memory)
         throw Error(fmt::format("A pass over {} tokens takes about {:.1f} GB of memory, of which {:.1f} GB are free",
                                 tokens, static_cast<double>(bytes) * 1e-9, static_cast<double>(memory) * 1e-9),
-                    model.card().path, "Ask for shorter lengths");
+                    model.card().path, "Choose shorter lengths");
 }
 
 std::vector<int> lengthsOf(const Model& model, const PrefillRules& rules) {
@@ -189,15 +189,15 @@ std::vector<int> defaultLengths(const ModelSpec& spec) {
 
 std::int64_t passBytes(const ModelSpec& spec, int tokens) {
     constexpr std::int64_t numberBytes = 4;
-    constexpr std::int64_t streams = 4; // what enters, its norm, the update, their sum
+    constexpr std::int64_t streams = 4; // input, normalised input, update, sum
     const std::int64_t logits = spec.family == Family::decoder ? spec.vocab : 0;
     std::int64_t widest = 0;
     for (const LayerSpec& layer : spec.layers) {
         const std::int64_t heads = std::int64_t{layer.heads} * layer.headDim;
         const std::int64_t groups = std::int64_t{layer.kvHeads} * layer.headDim;
-        // As projected, as placed for the heads, and what these gather.
+        // Queries, keys and values as projected and as arranged by head; the heads' contexts.
         widest = std::max(widest, 2 * (heads + 2 * groups) + heads);
-        // The MLP goes by slices of the tokens, but where its output is normed.
+        // The MLP runs on slices of the tokens, unless its output is normalised.
         if (spec.normPlace == NormPlace::sandwich)
             widest = std::max(widest, std::int64_t{layer.ffn} * (spec.gatedMlp ? 3 : 2) + spec.hidden);
     }
@@ -225,6 +225,22 @@ std::vector<Prefill> prefillTimes(const Model& model, const TimedPlans& plans, c
     model.checkFiles();
     progress.report(1, "done");
     return prefills;
+}
+
+double latencySeconds(const RunSpeed& speed, const ModelSpec& spec, const PruningMask& mask, const LatencyRules& rules,
+                      double stepSeconds) {
+    const RunSize prompt{rules.promptTokens, rules.promptTokens, 1};
+    // A short prompt takes at least as long as one step, because all weights are read.
+    const double begun = std::max(stepSeconds, runSeconds(speed, spec, mask, prompt));
+    return (rules.warmup + rules.runs) * (begun + rules.newTokens * stepSeconds);
+}
+
+double prefillSeconds(const RunSpeed& speed, const ModelSpec& spec, const PruningMask& mask,
+                      const PrefillRules& rules) {
+    double seconds = 0;
+    for (const int tokens : rules.lengths.empty() ? defaultLengths(spec) : rules.lengths)
+        seconds += runSeconds(speed, spec, mask, {tokens, tokens, 1});
+    return (rules.warmup + rules.leastRuns) * (rules.bySublayer ? 2 : 1) * seconds;
 }
 
 } // namespace secateur

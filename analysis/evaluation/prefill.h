@@ -1,6 +1,7 @@
 #pragma once
 
 #include "analysis/evaluation/latency.h"
+#include "analysis/running/run_speed.h"
 
 #include <cstdint>
 #include <optional>
@@ -8,27 +9,26 @@
 
 namespace secateur {
 
-/// How long one pass over a text takes, by its length: embedding, all layers, and the read-out of the last position
-/// alone (of encoders of the first), without a KV cache that outlives it. Batch 1.
+/// Rules of timed forward passes by text length: embedding, all layers, and the logits of the last position only
+/// (encoders: the output of the first). Batch 1, no KV cache.
 struct PrefillRules {
     std::vector<int> lengths; ///< tokens; empty = defaultLengths()
-    int warmup = 1;           ///< passes that do not count
+    int warmup = 1;           ///< uncounted passes
     int leastRuns = 3;
-    int mostRuns = 10;       ///< reached where runs differ much (TimingRules::relativeError)
-    bool bySublayer = false; ///< passes that are watched run besides, and take turns with the others
-    std::int64_t memory = 0; ///< bytes that a pass may take beside the weights; 0 = not looked at
-    std::vector<int> text =
-        {}; ///< its first tokens are taken, again and again where it is short; empty = ordinaryTokens()
+    int mostRuns = 10;          ///< reached if runs differ much (TimingRules::relativeError)
+    bool bySublayer = false;    ///< additional passes are timed by sublayer and take turns with the others
+    std::int64_t memory = 0;    ///< maximum bytes of a pass besides the weights; 0 = not checked
+    std::vector<int> text = {}; ///< for firstTokens(); empty = ordinaryTokens()
     Clock clock = steadyClock();
 };
 
-/// Where the seconds of a pass go: means over its runs, which add up to the mean of whole passes. A sublayer's norm
-/// counts as the sublayer's; where norms stand behind sums (encoders), that of attention's sum counts as the MLP's. In
-/// parallel blocks the shared norm counts as attention's. Clocks are read between sublayers, a device waited for.
+/// Seconds of a pass by sublayer: means over the runs, which add up to the mean of whole passes. A norm counts as part
+/// of its sublayer, the norm after attention's sum (post-norm) as part of the MLP, and the shared norm of a parallel
+/// block as part of attention. The device is synchronised between sublayers.
 struct SublayerSeconds {
-    std::vector<double> attention; ///< [layers]; 0 where a mask drops it
-    std::vector<double> mlp;       ///< [layers], the sums into the stream included
-    double rest = 0;               ///< embedding, read-out, what lies between layers
+    std::vector<double> attention; ///< [layers]; 0 if the mask drops it
+    std::vector<double> mlp;       ///< [layers], including the additions to the residual stream
+    double rest = 0;               ///< embedding, LM head, time between layers
 
     double attentionTotal() const;
     double mlpTotal() const;
@@ -36,30 +36,39 @@ struct SublayerSeconds {
 };
 
 struct PrefillTiming {
-    Timing timing;                             ///< of passes that nobody watched
-    std::optional<SublayerSeconds> bySublayer; ///< of those that were, where asked for
+    Timing timing;                             ///< of whole passes
+    std::optional<SublayerSeconds> bySublayer; ///< of the additional passes
 };
 
 struct Prefill {
     int tokens = 0;
     PrefillTiming run;
     std::optional<PrefillTiming> reference;
-    std::optional<Speedup> speedup; ///< where there is a reference
+    std::optional<Speedup> speedup; ///< if there is a reference
 };
 
-/// Lengths that fit the model's context: 128, 512, 2048; of a smaller one its context alone.
+/// Those of 128, 512 and 2048 tokens that fit the model's context; if none does, the context.
 std::vector<int> defaultLengths(const ModelSpec& spec);
 
-/// About how many bytes a pass over one text takes on the processor beside the weights.
+/// Estimated bytes of a pass over one text on the CPU, without the weights.
 std::int64_t passBytes(const ModelSpec& spec, int tokens);
 
-/// @throws Error where a length exceeds the model's context, or its pass the memory it may take; UsageError where it is
-/// none
+/// @throws Error if a length exceeds the model's context, or its pass the available memory; UsageError for lengths
+/// below
+/// 1
 void checkLengths(const Model& model, const PrefillRules& rules);
 
-/// -> one for each length, in their order.
-/// @throws as checkLengths(), before anything runs; Cancelled within the time that one layer takes
+/// @returns one result for each length, in order
+/// @throws as checkLengths(), before anything runs; Cancelled within the time of one layer
 std::vector<Prefill> prefillTimes(const Model& model, const TimedPlans& plans, const PrefillRules& rules,
                                   const Progress& progress = {});
+
+/// Expected seconds of generationLatency() under one plan, with warm-up, without loading.
+/// @param stepSeconds of stepSeconds()
+double latencySeconds(const RunSpeed& speed, const ModelSpec& spec, const PruningMask& mask, const LatencyRules& rules,
+                      double stepSeconds);
+
+/// Expected seconds of prefillTimes() under one plan, with the minimum number of runs.
+double prefillSeconds(const RunSpeed& speed, const ModelSpec& spec, const PruningMask& mask, const PrefillRules& rules);
 
 } // namespace secateur

@@ -1,10 +1,10 @@
 #include "analysis/evaluation/text_evaluator.h"
 
 #include "analysis/base/error.h"
-#include "analysis/running/for_each_layer.h"
+#include "analysis/evaluation/perplexity.h"
 #include "analysis/masks/price.h"
+#include "analysis/running/for_each_layer.h"
 #include "analysis/running/run_speed.h"
-#include "analysis/evaluation/scored_batches.h"
 #include "analysis/running/stream_cache.h"
 
 #include <ATen/ATen.h>
@@ -20,20 +20,20 @@ namespace {
 
 using SteadyClock = std::chrono::steady_clock;
 
-/// Masks whose losses are kept, so that undoing costs nothing; losses are small.
+/// Number of masks whose losses are kept, so that undoing an edit needs no run.
 constexpr std::size_t mostRuns = 32;
-/// Of the time for a group, that a batch may take of the dense model: in the first group it runs beside a mask.
+/// Maximum share of groupSeconds for a batch of the dense model, which runs together with a mask's in the first group.
 constexpr double batchShare = 0.5;
 
 double secondsSince(SteadyClock::time_point begin) {
     return std::chrono::duration<double>(SteadyClock::now() - begin).count();
 }
 
-/// What was scored under a mask.
+/// The losses under one mask.
 struct MaskRun {
     StreamCache::Mask mask;
-    std::vector<double> shares;     ///< of the dense model's operations, from each layer on
-    std::vector<WindowLoss> losses; ///< of all windows; those of 0 tokens are not scored yet
+    std::vector<double> shares;     ///< operations from each layer on, relative to those of the dense model
+    std::vector<WindowLoss> losses; ///< of all windows; 0 tokens = not scored yet
     std::size_t done = 0;           ///< batches
 };
 
@@ -51,7 +51,7 @@ public:
         , m_dense(newRun(PruningMask(model.spec())))
         , m_densePlan(m_runner.plan(*m_dense.mask, options.type)) {
         if (!model.has(-1, WeightName::lmHead))
-            throw Error("has no read-out (lm_head): no text can be scored", model.card().path);
+            throw Error("has no LM head: texts cannot be scored", model.card().path);
         const RunSpeed speed = runSpeed(model, *m_densePlan, progress);
         m_secondsPerToken = runSeconds(speed, model.spec(), *m_dense.mask, {1, text.rules.window, 1});
         m_all = shuffledBatches(text, timelyTokens(options.batchTokens));
@@ -96,7 +96,7 @@ public:
         for (const WindowLoss& loss : losses) {
             if (loss.index >= known.size())
                 throw Error(
-                    fmt::format("The text has {} windows, and there is a loss of window {}", known.size(), loss.index));
+                    fmt::format("The text has {} windows, but there is a loss of window {}", known.size(), loss.index));
             known[loss.index] = loss;
         }
         for (; run.done < m_all.batches.size(); ++run.done) {
@@ -120,7 +120,7 @@ public:
     const ScoredText text;
 
 private:
-    /// How far the work is, in expected seconds.
+    /// Progress of the work, in expected seconds.
     struct Work {
         Progress progress;
         double done = 0;
@@ -135,8 +135,8 @@ private:
     };
 
     bool isDense(const MaskRun& run) const { return run.mask == m_dense.mask; }
-    /// Whether the dense model will run a batch before the mask does.
-    bool owesDense(const MaskRun& run, std::size_t batch) const {
+    /// Whether the dense model has to run a batch before the mask does.
+    bool needsDense(const MaskRun& run, std::size_t batch) const {
         return !m_isAlone && batch >= m_dense.done && !isDense(run);
     }
     MaskRun newRun(const PruningMask& mask) const {
@@ -151,7 +151,7 @@ private:
         return found == m_runs.end() ? nullptr : &*found;
     }
 
-    /// The run of a mask, which becomes the latest.
+    /// The run of a mask, which becomes the most recent one.
     MaskRun& runOf(const PruningMask& mask) {
         if (mask == *m_dense.mask)
             return m_dense;
@@ -170,27 +170,27 @@ private:
         return timely < static_cast<double>(most) ? static_cast<std::int64_t>(timely) : most;
     }
 
-    /// What a batch of a run is expected to take, by what would be reused.
+    /// Expected seconds of a batch, from the layer at which it can resume.
     double seconds(const MaskRun& run, std::size_t batch) const {
-        const int first = m_streams->resumeLayer(batch, *run.mask, owesDense(run, batch));
+        const int first = m_streams->resumeLayer(batch, *run.mask, needsDense(run, batch));
         return run.shares[static_cast<std::size_t>(first)] * m_secondsPerToken *
                static_cast<double>(m_all.batches[batch].tokens());
     }
 
-    /// Of a batch that a run has not scored; the dense model is owed where it was not scored either.
-    double secondsOwed(const MaskRun& run, std::size_t batch) const {
-        return seconds(run, batch) + (owesDense(run, batch) ? seconds(m_dense, batch) : 0);
+    /// Expected seconds of a batch, with the dense model's run if that is needed.
+    double secondsWithDense(const MaskRun& run, std::size_t batch) const {
+        return seconds(run, batch) + (needsDense(run, batch) ? seconds(m_dense, batch) : 0);
     }
 
     double secondsLeft(const MaskRun& run) const {
         double sum = 0;
         for (std::size_t batch = run.done; batch < m_all.batches.size(); ++batch)
-            sum += secondsOwed(run, batch);
+            sum += secondsWithDense(run, batch);
         return sum;
     }
 
-    /// Where the next group ends: as many blocks as fit the time, at least one. Where weights are read again for each
-    /// group, groups double.
+    /// End of the next group: as many blocks as fit groupSeconds, at least one. If each group reads the weights again,
+    /// groups double in size.
     std::size_t groupEnd(const MaskRun& run, bool isResident) const {
         double sum = 0;
         std::size_t end = run.done;
@@ -198,7 +198,7 @@ private:
             if (blockEnd <= run.done)
                 continue;
             for (std::size_t batch = end; batch < blockEnd; ++batch)
-                sum += secondsOwed(run, batch);
+                sum += secondsWithDense(run, batch);
             const bool isTimely = sum <= m_groupSeconds || (!isResident && blockEnd <= 2 * run.done);
             if (end > run.done && !isTimely)
                 break;
@@ -207,7 +207,7 @@ private:
         return end;
     }
 
-    /// -> the lowest layer that ran.
+    /// @returns the lowest layer that ran
     int runTo(std::size_t end, MaskRun& run, const Plan& plan) {
         int lowest = m_layers;
         while (run.done < end) {
@@ -222,14 +222,14 @@ private:
             const auto begin = SteadyClock::now();
             const int firstLayer = score(run, plan, first, count, m_work.next(expected));
             if (isDense(run) && firstLayer == 0)
-                timed(secondsSince(begin), tokens, first == 0);
+                addTime(secondsSince(begin), tokens, first == 0);
             lowest = std::min(lowest, firstLayer);
         }
         return lowest;
     }
 
-    /// The dense model's speed is the mean over its batches, but for the first, in which weights are converted.
-    void timed(double seconds, double tokens, bool isFirst) {
+    /// The dense model's speed is the mean over its batches without the first, in which weights are converted.
+    void addTime(double seconds, double tokens, bool isFirst) {
         if (isFirst)
             return;
         m_denseSeconds += seconds;
@@ -237,7 +237,7 @@ private:
         m_secondsPerToken = m_denseSeconds / m_denseTokens;
     }
 
-    /// Runs batches side by side -> the layer from which on.
+    /// Runs batches together. @returns the first layer that ran
     int score(MaskRun& run, const Plan& plan, std::size_t first, std::size_t count, const Progress& progress) {
         LayerWalk walk;
         walk.firstLayer = m_layers;
@@ -289,8 +289,8 @@ private:
     bool m_isAlone;
     MaskRun m_dense;
     std::shared_ptr<const Plan> m_densePlan;
-    std::list<MaskRun> m_runs; ///< the latest first
-    ScoredBatches m_all;       ///< in the order of the walk
+    std::list<MaskRun> m_runs; ///< the most recent first
+    ScoredBatches m_all;       ///< in shuffled order
     std::optional<StreamCache> m_streams;
     double m_secondsPerToken = 0; ///< of the dense model
     double m_denseSeconds = 0;

@@ -1,10 +1,10 @@
 #pragma once
 
-#include "analysis/model/model.h"
-#include "analysis/evaluation/perplexity.h"
-#include "analysis/running/plan.h"
 #include "analysis/base/progress.h"
+#include "analysis/evaluation/perplexity.h"
 #include "analysis/masks/pruning_mask.h"
+#include "analysis/model/model.h"
+#include "analysis/running/plan.h"
 #include "analysis/text/scored_text.h"
 
 #include <cstddef>
@@ -18,64 +18,64 @@ namespace secateur {
 
 struct EvaluatorOptions {
     ComputeType type = ComputeType::automatic;
-    std::int64_t streamBudget = 0;   ///< most bytes of residual streams to keep, on the model's device
-    std::int64_t batchTokens = 4096; ///< most to run side by side, but at least one window; fewer on slow machines
-    double groupSeconds = 4;         ///< how often partial results come, as far as one batch allows
-    bool alone = false; ///< masks are scored without the dense model, which runs only when it is asked for itself
+    std::int64_t streamBudget = 0;   ///< maximum bytes of cached residual streams, on the model's device
+    std::int64_t batchTokens = 4096; ///< maximum of a batch, but at least one window; fewer on slow machines
+    double groupSeconds = 4;         ///< interval of partial results; a batch may take longer
+    bool alone = false;              ///< score masks without running the dense model on the same windows
 };
 
-/// How much worse a mask does than the dense model, as far as is known yet.
+/// The loss of a mask and its difference to the dense model, on the windows that are scored so far.
 struct MaskEvaluation {
-    Perplexity run;            ///< over the windows used, in the order of the text
-    Perplexity dense;          ///< over the same windows; of evaluations alone empty
-    LossDifference difference; ///< positive = the mask is worse
+    Perplexity run;            ///< over the scored windows, in the order of the text
+    Perplexity dense;          ///< over the same windows; empty with EvaluatorOptions::alone
+    LossDifference difference; ///< mask minus dense
     std::size_t windows = 0;   ///< of the whole text
-    int reusedLayers = 0;      ///< of the batches that ran in this call, the least; all layers when none had to run
+    int reusedLayers = 0;      ///< minimum over the batches of this call; all layers if no batch had to run
     int streamInterval = 1;    ///< TextEvaluator::streamInterval()
-    double secondsLeft = 0;    ///< for the rest of the text
+    double secondsLeft = 0;    ///< expected, for the rest of the text
 
     bool isComplete() const { return run.windows.size() == windows; }
 };
 
-/// Scores a text under one mask after the other, and runs of each only what is not known: it keeps the residual streams
-/// of the dense model and of the mask before, and starts in the layer that an edit reaches first. Streams are float32:
-/// losses are those of a full run.
+/// Scores a text under one mask after the other and reuses earlier work. It caches residual streams of the dense model
+/// and of the previous mask, and starts in the first layer that an edit changes. Streams are float32, so losses equal
+/// those of a full run.
 ///
-/// Windows (wordPpl: pages) are walked in one shuffled order, the same for every mask, so that a part of them speaks
-/// for the whole text, and any two runs have windows in common (pairedDifference). What was scored is kept for the
-/// masks asked for last: work that was cancelled, or given up for another mask, goes on where it stopped.
+/// Windows (wordPpl: pages) run in one shuffled order that is the same for every mask, so that the first ones are a
+/// fair sample of the text, and any two runs have windows in common (pairedDifference()). Losses of the most recent
+/// masks are kept: cancelled or interrupted work continues where it stopped.
 ///
-/// Not thread-safe: one thread at a time.
+/// Not thread-safe.
 class TextEvaluator {
 public:
-    /// Called with what is known after each group of windows.
+    /// Called with the result so far after each group of windows.
     using Sink = std::function<void(const MaskEvaluation&)>;
 
-    /// Times a layer and the read-out (runSpeed()). @param model must outlive it
+    /// Times a layer and the LM head (runSpeed()). @param model must outlive it
     /// @throws Error as perplexity(); Cancelled
     TextEvaluator(const Model& model, ScoredText text, const EvaluatorOptions& options, const Progress& progress = {});
     ~TextEvaluator();
 
     const ScoredText& text() const;
     ComputeType type() const; ///< never automatic
-    /// Streams are kept of every k-th layer, as the budget allows; then an edit in layer l runs from the layer before
-    /// whose number k divides. The number of layers when none is kept: every edit runs all layers.
+    /// k if the budget allows caching the stream of every k-th layer: an edit in layer l then runs from layer l - l %
+    /// k. The number of layers if none is cached: every edit runs all layers.
     int streamInterval() const;
-    std::int64_t streamBytes() const; ///< held now
+    std::int64_t streamBytes() const; ///< cached now
 
-    /// For what is left to run of a mask, and of the dense model on the same windows: operations times what they took
-    /// of the dense model. @throws Error when the mask does not fit
+    /// For the rest of a mask's run, and of the dense model's on the same windows, from the number of operations and
+    /// the dense model's speed. @throws Error if the mask does not fit the model
     double expectedSeconds(const PruningMask& mask) const;
 
-    /// Goes on until the whole text is scored. The dense model runs once, each group of windows before any mask does.
+    /// Scores the rest of the text. The dense model runs each group of windows once, before the first mask does.
     /// @throws Error as perplexity(); Cancelled
     MaskEvaluation evaluate(const PruningMask& mask, const Sink& sink = {}, const Progress& progress = {});
 
-    /// What is known of a mask without running anything: after a stop, or of one of the last masks. Nothing for others.
+    /// The result so far of one of the most recent masks, without running anything.
     std::optional<MaskEvaluation> known(const PruningMask& mask) const;
 
-    /// Takes losses of a mask that were scored before, as known() gave them: what is left goes on behind the windows
-    /// that lie in one piece at the beginning of the walk. @throws Error for windows that the text does not have
+    /// Restores losses that known() gave earlier. Only those of complete batches at the front of the shuffled order are
+    /// used; evaluate() continues after them. @throws Error for windows that the text does not have
     void know(const PruningMask& mask, std::span<const WindowLoss> losses);
 
 private:

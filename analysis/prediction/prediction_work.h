@@ -1,6 +1,6 @@
 #pragma once
 
-#include "analysis/text/evaluation_text.h"
+#include "analysis/text/scored_text.h"
 #include "analysis/model/model.h"
 #include "analysis/prediction/prediction.h"
 #include "analysis/base/progress.h"

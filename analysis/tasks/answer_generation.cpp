@@ -1,22 +1,168 @@
 #include "analysis/tasks/answer_generation.h"
 
 #include "analysis/base/error.h"
+#include "analysis/base/text.h"
+#include "analysis/running/for_each_layer.h"
 #include "analysis/running/generate.h"
-#include "analysis/text/text_stream.h"
+#include "analysis/running/padded_batches.h"
+#include "analysis/text/tokenizer.h"
 
+#include <ATen/ATen.h>
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <charconv>
 #include <numeric>
+#include <utility>
 
 namespace secateur {
 
 namespace {
 
-constexpr std::int64_t cachedPerToken = 4;
+/// Tokens that each text of a pair keeps, if `room` is less than both have together.
+std::pair<std::size_t, std::size_t> keptOfPair(std::size_t first, std::size_t second, std::size_t room) {
+    const std::size_t shorter = std::min({first, second, room / 2});
+    const std::size_t longer = room - shorter;
+    return first > second ? std::pair(longer, shorter) : std::pair(shorter, longer);
+}
+
+void erase(Encoding& encoding, std::size_t begin, std::size_t end) {
+    const auto cut = [&](std::vector<int>& all) {
+        all.erase(all.begin() + static_cast<std::ptrdiff_t>(begin), all.begin() + static_cast<std::ptrdiff_t>(end));
+    };
+    cut(encoding.ids);
+    cut(encoding.types);
+}
+
+/// Lower case of A to Z: data sets and checkpoints often differ only in case ("positive", "POSITIVE").
+std::string lowerCase(std::string text) {
+    std::ranges::transform(text, text.begin(), [](char c) { return c >= 'A' && c <= 'Z' ? c - 'A' + 'a' : c; });
+    return text;
+}
+
+class Classifier {
+public:
+    Classifier(const Model& model, const Plan& plan, const Progress& progress)
+        : m_model(model)
+        , m_plan(plan)
+        , m_progress(progress) {}
+
+    /// @returns log probabilities [texts][classes]
+    std::vector<std::vector<OptionScore>> scores(const std::vector<TokenSequence>& texts, std::int64_t batchTokens) {
+        m_scores.resize(texts.size());
+        m_all = paddedBatches(texts, batchTokens);
+        LayerWalk walk;
+        walk.finished = [&](std::size_t batch, const at::Tensor& x) { read(batch, x); };
+        forEachLayer(m_model.runner(), m_plan, m_all.batches, walk, m_progress);
+        return std::move(m_scores);
+    }
+
+private:
+    void read(std::size_t batch, const at::Tensor& x) {
+        const at::Tensor logits = m_model.runner().lmHead(m_plan, x, m_all.batches[batch]).to(at::kCPU, at::kDouble);
+        const at::Tensor logs = logits.log_softmax(1).contiguous();
+        for (std::size_t row = 0; row < m_all.sequences[batch].size(); ++row) {
+            const at::Tensor own = logs[static_cast<std::int64_t>(row)];
+            if (!own.isfinite().all().item<bool>())
+                throw Error("The model gives a class no finite probability: classes cannot be compared");
+            const double best = own.max().item<double>();
+            for (std::int64_t i = 0; i < own.numel(); ++i) {
+                const double one = own[i].item<double>();
+                m_scores[m_all.sequences[batch][row]].push_back({one, one == best});
+            }
+        }
+    }
+
+    const Model& m_model;
+    const Plan& m_plan;
+    const Progress& m_progress;
+    PaddedBatches m_all;
+    std::vector<std::vector<OptionScore>> m_scores;
+};
+
+} // namespace
+
+std::size_t classOf(const LabelledText& text, std::span<const std::string> names, std::size_t classes) {
+    const auto named = std::ranges::find(names, text.label);
+    const auto found = named != names.end() ? named : std::ranges::find(names, lowerCase(text.label), lowerCase);
+    if (found != names.end())
+        return static_cast<std::size_t>(found - names.begin());
+    std::size_t number = 0;
+    const char* const end = text.label.data() + text.label.size();
+    const auto [last, error] = std::from_chars(text.label.data(), end, number);
+    if (error != std::errc() || last != end || number >= classes)
+        throw Error(
+            fmt::format("has the label \"{}\", which is not one of the model's {} classes", text.label, classes),
+            fmt::format("line {}", text.line),
+            names.empty() ? "" : "Their names are " + join({names.begin(), names.end()}, ", "));
+    return number;
+}
+
+Encoding cutEncoding(const LabelledText& text, const Tokenizer& tokenizer, std::size_t most) {
+    Encoding whole = text.pair ? tokenizer.encodePair(text.text, *text.pair) : tokenizer.encode(text.text);
+    if (most == 0 || whole.ids.size() <= most)
+        return whole;
+    const auto bare = [&](const std::string& part) { return tokenizer.encode(part, {.addSpecial = false}).ids.size(); };
+    const std::size_t first = bare(text.text);
+    const std::size_t second = text.pair ? bare(*text.pair) : 0;
+    const std::size_t special = whole.ids.size() - first - second;
+    if (most <= special)
+        throw Error(fmt::format("leaves no room for text: a sequence has {} special tokens", special),
+                    fmt::format("a length of {} tokens", most));
+    const std::size_t front = tokenizer.card().addsBos ? 1 : 0;
+    const auto [keptFirst, keptSecond] =
+        text.pair ? keptOfPair(first, second, most - special) : std::pair(most - special, std::size_t{0});
+    if (text.pair) {
+        const std::size_t end = tokenizer.encode(text.text).ids.size() - first - front;
+        erase(whole, whole.ids.size() - end - second + keptSecond, whole.ids.size() - end);
+    }
+    erase(whole, front + keptFirst, front + first);
+    return whole;
+}
+
+std::vector<TokenSequence> labelledSequences(const ModelSpec& spec, const Tokenizer& tokenizer, const Task& task,
+                                             const TaskRules& rules) {
+    const std::size_t most =
+        rules.tokens.mostInputs > 0 ? rules.tokens.mostInputs : static_cast<std::size_t>(std::max(0, spec.context));
+    std::vector<TokenSequence> sequences;
+    for (const std::size_t place : chosenQuestions(task.texts.size(), rules)) {
+        Encoding own = cutEncoding(task.texts[place], tokenizer, most);
+        sequences.push_back({std::move(own.ids), std::move(own.types), place});
+    }
+    return sequences;
+}
+
+TaskRun classifyTexts(const Model& model, const Plan& plan, const Tokenizer& tokenizer, const Task& task,
+                      std::span<const std::string> classNames, const TaskRules& rules, const Progress& progress) {
+    if (!model.has(-1, WeightName::classifier))
+        throw Error("has no classifier: it cannot label texts", model.card().path);
+    if (task.texts.empty())
+        throw Error("contains no texts to classify", task.name);
+    const auto classes = static_cast<std::size_t>(model.spec().classes);
+    TaskRun run;
+    run.kind = TaskKind::classification;
+    for (const std::size_t place : chosenQuestions(task.texts.size(), rules)) {
+        const LabelledText& text = task.texts[place];
+        run.questions.push_back({text.line, {}, classOf(text, classNames, classes), {}});
+    }
+    const std::vector<TokenSequence> sequences = labelledSequences(model.spec(), tokenizer, task, rules);
+    const auto scores = Classifier(model, plan, progress).scores(sequences, rules.batchTokens);
+    for (std::size_t i = 0; i < scores.size(); ++i) {
+        AnsweredQuestion& question = run.questions[i];
+        question.scores = scores[i];
+        const auto best = std::ranges::max_element(scores[i], {}, &OptionScore::logProbability) - scores[i].begin();
+        question.byTotal = question.byCodePoints = question.byBytes = static_cast<std::size_t>(best);
+    }
+    run.scores = taskScores(run.kind, run.questions);
+    return run;
+}
+
+namespace {
+
+constexpr std::int64_t cachedPerToken = 4; ///< cached tokens of a batch, relative to batchTokens
 constexpr std::int64_t mostRows = 64;
 
-/// An answer while it is written.
+/// An answer during generation.
 class Draft {
 public:
     Draft(const AnswerPrompt& prompt, const std::vector<int>& ids, const Tokenizer& tokenizer)
@@ -55,9 +201,9 @@ private:
     int m_tokens = 0;
 };
 
-class Writer {
+class AnswerGenerator {
 public:
-    Writer(const Model& model, const Plan& plan, const Tokenizer& tokenizer, const TaskRules& rules)
+    AnswerGenerator(const Model& model, const Plan& plan, const Tokenizer& tokenizer, const TaskRules& rules)
         : m_model(model)
         , m_plan(plan)
         , m_tokenizer(tokenizer)
@@ -72,18 +218,18 @@ public:
         m_prompts.push_back(&prompt);
     }
 
-    /// -> the answers to what was added, in its order
-    std::vector<std::string> write(const Progress& progress) {
+    /// @returns the answers to all prompts, in order
+    std::vector<std::string> answers(const Progress& progress) {
         m_texts.resize(m_prompts.size());
         std::vector<std::size_t> order(m_prompts.size());
         std::iota(order.begin(), order.end(), std::size_t{0});
         std::ranges::stable_sort(order, std::greater<>(), [&](std::size_t i) { return m_ids[i].size(); });
         const auto count = static_cast<double>(order.size());
         for (std::size_t begin = 0; begin < order.size();) {
-            const std::size_t some = together(std::span(order).subspan(begin));
+            const std::size_t some = batchRows(std::span(order).subspan(begin));
             const auto done = static_cast<double>(begin);
-            writeSome(std::span(order).subspan(begin, some),
-                      progress.part(done / count, (done + static_cast<double>(some)) / count));
+            generateBatch(std::span(order).subspan(begin, some),
+                          progress.part(done / count, (done + static_cast<double>(some)) / count));
             begin += some;
         }
         return std::move(m_texts);
@@ -95,7 +241,7 @@ private:
         const TokenizerCard& card = m_tokenizer.card();
         const auto prefix = card.bos ? card.bos : card.eos;
         if (ids.empty() && !prefix)
-            throw Error("has an empty prompt, and the tokenizer has neither BOS nor EOS to stand for it");
+            throw Error("has an empty prompt, and the tokenizer has neither BOS nor EOS to replace it");
         if (ids.empty())
             ids.push_back(*prefix);
         const std::size_t context = m_rules.tokens.mostInputs > 0
@@ -105,15 +251,14 @@ private:
         if (context == 0 || ids.size() + most <= context)
             return ids;
         if (most >= context)
-            throw Error(fmt::format("asks for {} tokens, which leaves no room for the prompt in the {} that the model "
-                                    "sees",
-                                    most, context));
+            throw Error(fmt::format(
+                "asks for {} tokens, which leaves no room for the prompt in the model's context of {}", most, context));
         ids.erase(ids.begin(), ids.end() - static_cast<std::ptrdiff_t>(context - most));
         return ids;
     }
 
-    /// How many of the prompts, longest first, are continued side by side.
-    std::size_t together(std::span<const std::size_t> order) const {
+    /// Number of prompts of the next batch, longest first.
+    std::size_t batchRows(std::span<const std::size_t> order) const {
         const auto longest = std::ssize(m_ids[order.front()]);
         std::int64_t most = 0;
         std::int64_t rows = 0;
@@ -125,7 +270,7 @@ private:
         return static_cast<std::size_t>(rows);
     }
 
-    void writeSome(std::span<const std::size_t> some, const Progress& progress) {
+    void generateBatch(std::span<const std::size_t> some, const Progress& progress) {
         std::vector<std::vector<int>> ids;
         std::vector<Draft> drafts;
         GenerationRules rules;
@@ -169,12 +314,12 @@ std::int64_t answersAtOnce(std::int64_t prompts, std::int64_t tokens, std::int64
 TaskRun generateAnswers(const Model& model, const Plan& plan, const Tokenizer& tokenizer, const Task& task,
                         const AnswerJudge& judge, const TaskRules& rules, const Progress& progress) {
     if (task.prompts.empty())
-        throw Error("holds no prompts to answer", task.name);
-    Writer writer(model, plan, tokenizer, rules);
+        throw Error("contains no prompts to answer", task.name);
+    AnswerGenerator generator(model, plan, tokenizer, rules);
     const std::vector<std::size_t> chosen = chosenQuestions(task.prompts.size(), rules);
     for (const std::size_t place : chosen)
-        writer.add(task.prompts[place]);
-    std::vector<std::string> texts = writer.write(progress);
+        generator.add(task.prompts[place]);
+    std::vector<std::string> texts = generator.answers(progress);
     TaskRun run;
     run.kind = TaskKind::generation;
     for (std::size_t i = 0; i < chosen.size(); ++i) {

@@ -1,37 +1,63 @@
 #pragma once
 
+#include "analysis/model/model_spec.h"
 #include "analysis/tasks/task_run.h"
+#include "analysis/text/sequences.h"
 
+#include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace secateur {
 
-/// What becomes of a written answer when it is held against the right ones.
+/// A text or a pair as at most `most` tokens, truncated as Hugging Face's "longest_first": at the end of the text, of a
+/// pair first at the end of the longer text. Special tokens stay.
+Encoding cutEncoding(const LabelledText& text, const Tokenizer& tokenizer, std::size_t most);
+
+/// The class of a text's label: a class name, in any case, or a number from 0.
+/// @param names of the classes; may be empty @throws Error with the line, for unknown labels
+std::size_t classOf(const LabelledText& text, std::span<const std::string> names, std::size_t classes);
+
+/// The chosen texts of a task as tokens; `document` = index in the task.
+std::vector<TokenSequence> labelledSequences(const ModelSpec& spec, const Tokenizer& tokenizer, const Task& task,
+                                             const TaskRules& rules);
+
+/// Labels the texts of a task with an encoder's classifier. Scores are log probabilities of the classes; the likeliest
+/// class is the answer for every criterion.
+/// @param classNames in order; labels that are numbers need none
+/// @param rules of which limit, seed, mostInputs and batchTokens are used
+/// @throws Error for models without a classifier, tasks without texts, unknown labels (with the line) and non-finite
+/// results; Cancelled
+TaskRun classifyTexts(const Model& model, const Plan& plan, const Tokenizer& tokenizer, const Task& task,
+                      std::span<const std::string> classNames, const TaskRules& rules, const Progress& progress = {});
+
+/// Comparison of a generated answer with the reference answers.
 struct AnswerVerdict {
-    std::string compared;
+    std::string compared; ///< the part that is compared
     bool isExact = false;
     double f1 = 0;
 };
 
 using AnswerJudge = std::function<AnswerVerdict(const AnswerPrompt& prompt, std::string_view written)>;
 
-/// Where the first of some texts begins in another; npos where none does.
-/// @param from bytes of the text that need not be looked at
+/// Position of the first stop text; npos if there is none.
+/// @param from byte at which the search begins
 std::size_t firstStop(std::string_view text, std::span<const std::string> stops, std::size_t from = 0);
 
-/// How many answers are written side by side, of so many, where the longest prompt and its answer have `tokens`.
+/// Number of answers that are generated in one batch.
+/// @param prompts of the task @param tokens of the longest prompt with its answer
 std::int64_t answersAtOnce(std::int64_t prompts, std::int64_t tokens, std::int64_t batchTokens);
 
-/// Has a model write the answers to the prompts of a task, the likeliest token each time, until a stop text, the
-/// tokenizer's EOS or as many tokens as the prompt allows. Of a prompt that leaves the model no room for them the
-/// beginning goes.
+/// Generates answers to the prompts of a task greedily, until a stop text, EOS or the prompt's maximum number of
+/// tokens. A prompt that leaves no room for the answer loses its first tokens.
 /// @param plan of model.runner()
-/// @param rules limit, seed, tokens and batchTokens (of prompts and answers, times four: what is kept of a token is
-/// little); the others do not matter
-/// @throws Error for tasks without prompts, encoders, and prompts that cannot be continued, naming the line; Cancelled
+/// @param rules of which limit, seed, tokens and batchTokens are used; a batch may hold four times batchTokens, because
+/// a cached token needs little memory
+/// @throws Error for tasks without prompts, encoders, and prompts that cannot be continued (with the line); Cancelled
 TaskRun generateAnswers(const Model& model, const Plan& plan, const Tokenizer& tokenizer, const Task& task,
                         const AnswerJudge& judge, const TaskRules& rules, const Progress& progress = {});
 

@@ -1,28 +1,241 @@
 #include "analysis/tasks/option_scores.h"
 
 #include "analysis/base/error.h"
-#include "analysis/tasks/option_tree.h"
 #include "analysis/running/runner.h"
 
 #include <ATen/ATen.h>
-
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
 #include <memory>
+#include <numeric>
 #include <utility>
 
 namespace secateur {
 
 namespace {
 
-/// Bytes of streams that are there at once: many where a layer's weights are read anew for each run of batches.
+using Ids = std::span<const int>;
+
+/// Minimum number of shared tokens, or of saved tokens, for which a separate piece pays off: examples, questions.
+constexpr std::size_t leastExamples = 32;
+constexpr std::size_t leastShared = 8;
+/// Maximum tokens in the cache of a batch, relative to batchTokens: short options may follow long questions.
+constexpr std::int64_t mostCached = 4;
+/// Tokens of a batch at which matrix products reach nearly full speed. Larger batches take only rows of similar length,
+/// because padding costs as much as tokens.
+constexpr std::int64_t enoughTokens = 256;
+
+/// The last token predicts nothing.
+Ids inputOf(const OptionTokens& option) {
+    return Ids(option.ids).first(option.ids.size() - 1);
+}
+
+std::size_t commonSize(Ids a, Ids b) {
+    return static_cast<std::size_t>(std::ranges::mismatch(a, b).in1 - a.begin());
+}
+
+/// The beginning that all options of a question share.
+Ids sharedBy(const std::vector<OptionTokens>& options) {
+    Ids shared = inputOf(options.front());
+    for (const OptionTokens& option : options)
+        shared = shared.first(commonSize(shared, inputOf(option)));
+    return shared;
+}
+
+class TreeBuilder {
+public:
+    TreeBuilder(std::span<const std::vector<OptionTokens>> questions, std::span<const std::size_t> chosen,
+                std::int64_t batchTokens)
+        : m_questions(questions)
+        , m_chosen(chosen)
+        , m_batchTokens(batchTokens) {}
+
+    OptionTree build() {
+        for (std::size_t begin = 0; begin < m_chosen.size();) {
+            const auto [end, shared] = family(begin);
+            std::optional<std::size_t> root;
+            if (shared > 0)
+                root = piece({}, sharedBy(question(begin)).first(shared));
+            for (; begin < end; ++begin)
+                addQuestion(m_chosen[begin], root);
+        }
+        makeBatches();
+        return std::move(m_tree);
+    }
+
+private:
+    const std::vector<OptionTokens>& question(std::size_t place) const { return m_questions[m_chosen[place]]; }
+
+    /// End of the run of questions that share their examples with the one at `begin`, and the number of shared tokens.
+    /// A question that would halve the shared beginning starts a new run.
+    std::pair<std::size_t, std::size_t> family(std::size_t begin) const {
+        std::size_t end = begin + 1;
+        std::size_t shared = 0;
+        for (; end < m_chosen.size(); ++end) {
+            const std::size_t common = commonSize(sharedBy(question(end - 1)), sharedBy(question(end)));
+            const std::size_t left = shared == 0 ? common : std::min(shared, common);
+            if (left < std::max(leastExamples, shared / 2))
+                break;
+            shared = left;
+        }
+        return {end, shared};
+    }
+
+    /// Adds a child of `parent` with the rest of `input`.
+    std::size_t piece(std::optional<std::size_t> parent, Ids input) {
+        OptionPiece made;
+        if (parent) {
+            OptionPiece& before = m_tree.pieces[*parent];
+            before.hasChildren = true;
+            made.parent = parent;
+            made.depth = before.depth + 1;
+            made.begin = before.end();
+        }
+        const Ids own = input.subspan(static_cast<std::size_t>(made.begin));
+        made.ids.assign(own.begin(), own.end());
+        m_tree.pieces.push_back(std::move(made));
+        return m_tree.pieces.size() - 1;
+    }
+
+    int endOf(std::optional<std::size_t> piece) const { return piece ? m_tree.pieces[*piece].end() : 0; }
+
+    void addQuestion(std::size_t index, std::optional<std::size_t> root) {
+        const std::vector<OptionTokens>& options = m_questions[index];
+        const std::vector<std::size_t> firstEqual = equalInputs(options);
+        std::size_t different = 0;
+        for (std::size_t i = 0; i < options.size(); ++i)
+            different += firstEqual[i] == i;
+        std::optional<std::size_t> stem = root;
+        const Ids shared = sharedBy(options);
+        const std::size_t gain = (different - 1) * (shared.size() - static_cast<std::size_t>(endOf(root)));
+        if (gain >= leastShared)
+            stem = piece(root, shared);
+        std::vector<std::optional<std::size_t>> leaves(options.size());
+        for (std::size_t i = 0; i < options.size(); ++i) {
+            const Ids input = inputOf(options[i]);
+            leaves[i] = firstEqual[i] < i                                       ? leaves[firstEqual[i]]
+                        : input.size() == static_cast<std::size_t>(endOf(stem)) ? stem
+                                                                                : piece(stem, input);
+            addTargets(options[i], {index, i}, *leaves[i]);
+        }
+    }
+
+    /// For each option, the first one with the same input.
+    static std::vector<std::size_t> equalInputs(const std::vector<OptionTokens>& options) {
+        std::vector<std::size_t> first;
+        for (std::size_t i = 0; i < options.size(); ++i) {
+            std::size_t equal = 0;
+            while (!std::ranges::equal(inputOf(options[equal]), inputOf(options[i])))
+                ++equal;
+            first.push_back(equal);
+        }
+        return first;
+    }
+
+    /// Each target goes to the piece between root and `leaf` that holds its position.
+    void addTargets(const OptionTokens& option, OptionId id, std::size_t leaf) {
+        for (std::size_t i = option.firstScored; i < option.ids.size(); ++i) {
+            const int position = static_cast<int>(i) - 1;
+            std::size_t holder = leaf;
+            while (position < m_tree.pieces[holder].begin)
+                holder = *m_tree.pieces[holder].parent;
+            m_tree.pieces[holder].targets.push_back({position, option.ids[i], id});
+        }
+    }
+
+    /// Longest first, so that the rows of a batch have similar lengths.
+    void makeBatches() {
+        std::vector<std::size_t> order(m_tree.pieces.size());
+        std::iota(order.begin(), order.end(), std::size_t{0});
+        std::ranges::stable_sort(order, [&](std::size_t a, std::size_t b) {
+            const OptionPiece& first = m_tree.pieces[a];
+            const OptionPiece& second = m_tree.pieces[b];
+            if (first.depth != second.depth)
+                return first.depth < second.depth;
+            if (first.ids.size() != second.ids.size())
+                return first.ids.size() > second.ids.size();
+            return first.begin > second.begin;
+        });
+        std::int64_t longest = 0;
+        std::int64_t last = 0;
+        int depth = -1;
+        for (const std::size_t index : order) {
+            const OptionPiece& next = m_tree.pieces[index];
+            const std::int64_t rows = depth == next.depth ? std::ssize(m_tree.batches.back()) + 1 : 1;
+            longest = std::max(rows == 1 ? 0 : longest, std::ssize(next.ids));
+            last = std::max<std::int64_t>(rows == 1 ? 0 : last, next.end());
+            const bool isPadded = (rows - 1) * longest >= enoughTokens && 8 * std::ssize(next.ids) < 7 * longest;
+            if (rows == 1 || isPadded || rows * longest > m_batchTokens || rows * last > mostCached * m_batchTokens) {
+                m_tree.batches.emplace_back();
+                longest = std::ssize(next.ids);
+                last = next.end();
+            }
+            depth = next.depth;
+            m_tree.batches.back().push_back(index);
+        }
+    }
+
+    std::span<const std::vector<OptionTokens>> m_questions;
+    std::span<const std::size_t> m_chosen;
+    std::int64_t m_batchTokens;
+    OptionTree m_tree;
+};
+
+} // namespace
+
+std::int64_t OptionTree::tokens() const {
+    std::int64_t sum = 0;
+    for (const OptionPiece& piece : pieces)
+        sum += std::ssize(piece.ids);
+    return sum;
+}
+
+Batch OptionTree::batch(std::size_t index) const {
+    Batch batch;
+    for (const std::size_t piece : batches[index])
+        batch.positions = std::max(batch.positions, static_cast<int>(pieces[piece].ids.size()));
+    for (const std::size_t piece : batches[index]) {
+        const OptionPiece& row = pieces[piece];
+        batch.ids.insert(batch.ids.end(), row.ids.begin(), row.ids.end());
+        batch.lengths.push_back(static_cast<int>(row.ids.size()));
+        batch.firstPosition.push_back(row.begin);
+        ++batch.rows;
+        batch.ids.resize(static_cast<std::size_t>(batch.tokens()), row.ids.back());
+    }
+    return batch;
+}
+
+std::int64_t inputTokens(std::span<const std::vector<OptionTokens>> questions) {
+    std::int64_t sum = 0;
+    for (const auto& options : questions)
+        for (const OptionTokens& option : options)
+            sum += std::ssize(inputOf(option));
+    return sum;
+}
+
+std::vector<std::size_t> neighbourOrder(std::span<const std::vector<OptionTokens>> questions) {
+    std::vector<std::size_t> order(questions.size());
+    std::iota(order.begin(), order.end(), std::size_t{0});
+    std::ranges::stable_sort(order, [&](std::size_t a, std::size_t b) {
+        return std::ranges::lexicographical_compare(questions[a].front().ids, questions[b].front().ids);
+    });
+    return order;
+}
+
+OptionTree optionTree(std::span<const std::vector<OptionTokens>> questions, std::span<const std::size_t> chosen,
+                      std::int64_t batchTokens) {
+    return TreeBuilder(questions, chosen, batchTokens).build();
+}
+
+namespace {
+
+/// Maximum bytes of residual streams in memory: more if each pass over the layers has to read the weights again.
 constexpr std::int64_t streamBytes = std::int64_t{256} << 20U;
 constexpr std::int64_t streamBytesOfLargeModels = std::int64_t{2} << 30U;
 
-/// All batches of a tree go through a layer before the next: keys and values of that layer alone are kept, and only
-/// until its last batch.
+/// Runs all batches of a tree through one layer before the next, so that keys and values of one layer only are kept.
 class TreeRun {
 public:
     TreeRun(const Runner& runner, const Plan& plan, const OptionTree& tree)
@@ -57,7 +270,7 @@ public:
     }
 
 private:
-    /// Where a piece runs.
+    /// Batch and row of a piece.
     struct Place {
         std::size_t batch = 0;
         int row = 0;
@@ -77,7 +290,7 @@ private:
             caches[batch].reset();
     }
 
-    /// A cache whose rows hold what stands in front of the pieces of a batch.
+    /// A cache whose rows hold the tokens in front of the pieces of a batch.
     std::unique_ptr<KvCache> beginnings(int layer, std::size_t batch,
                                         const std::vector<std::unique_ptr<KvCache>>& caches) const {
         int capacity = 0;
@@ -94,7 +307,7 @@ private:
         return cache;
     }
 
-    /// Only positions that predict something are read out.
+    /// Logits are computed only at positions with targets.
     void score(std::size_t batch, std::vector<std::vector<OptionScore>>& scores) {
         std::vector<std::int64_t> positions;
         std::vector<int> tokens;
@@ -128,7 +341,7 @@ private:
     std::vector<at::Tensor> m_streams;
 };
 
-/// How many of the questions from `begin` on run together.
+/// Number of questions at the front of `order` with at most `mostTokens` tokens together, at least one.
 std::size_t together(std::span<const std::vector<OptionTokens>> questions, std::span<const std::size_t> order,
                      std::int64_t mostTokens) {
     std::int64_t tokens = 0;
@@ -146,7 +359,7 @@ void checkFinite(const std::vector<std::vector<OptionScore>>& scores) {
         for (const OptionScore& score : options)
             if (!std::isfinite(score.logProbability))
                 throw Error("The model gives a continuation no finite probability: options cannot be compared", {},
-                            "Its weights, or the mask, leave nothing to go by");
+                            "Check its weights and the mask");
 }
 
 } // namespace
@@ -155,7 +368,7 @@ std::vector<std::vector<OptionScore>> scoreOptions(const Model& model, const Pla
                                                    std::span<const std::vector<OptionTokens>> questions,
                                                    std::int64_t batchTokens, const Progress& progress) {
     if (model.spec().family == Family::encoder)
-        throw Error("is an encoder: it does not score continuations", model.card().path);
+        throw Error("is an encoder: it cannot score continuations", model.card().path);
     std::vector<std::vector<OptionScore>> scores;
     for (const auto& options : questions)
         scores.emplace_back(options.size());

@@ -1,15 +1,161 @@
 #include "analysis/tasks/task_run.h"
 
 #include "analysis/base/error.h"
+#include "analysis/base/text.h"
+#include "analysis/base/usage_error.h"
+
+#include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
+#include <cmath>
 #include <limits>
+#include <map>
+#include <numeric>
 
 namespace secateur {
 
 namespace {
 
-/// A perplexity is the exponential of a mean: near it, differences of nats count as many times its value.
+constexpr double noScore = std::numeric_limits<double>::quiet_NaN();
+
+std::size_t best(const TaskQuestion& question, const std::vector<OptionScore>& scores, AnswerBy by) {
+    std::vector<double> values;
+    for (std::size_t i = 0; i < scores.size(); ++i) {
+        const TaskOption& option = question.options.at(i);
+        const double length = by == AnswerBy::total        ? 1
+                              : by == AnswerBy::codePoints ? static_cast<double>(option.codePoints)
+                                                           : static_cast<double>(option.bytes);
+        values.push_back(scores[i].logProbability / length);
+    }
+    return static_cast<std::size_t>(std::ranges::max_element(values) - values.begin());
+}
+
+TaskMetric accuracy(TaskKind kind, AnswerBy by, std::span<const AnsweredQuestion> questions) {
+    std::vector<double> right;
+    for (const AnsweredQuestion& question : questions)
+        right.push_back(isRight(kind, by, question) ? 1 : 0);
+    return meanMetric(name(by), right);
+}
+
+/// Per word, not per token.
+TaskMetric questionPerplexity(std::span<const AnsweredQuestion> questions) {
+    std::vector<double> nats;
+    for (const AnsweredQuestion& question : questions)
+        nats.push_back(-question.scores.front().logProbability);
+    TaskMetric metric = meanMetric("perplexity", nats);
+    metric.value = std::exp(metric.value);
+    metric.standardError *= metric.value;
+    return metric;
+}
+
+void addSubjects(TaskScores& scores, TaskKind kind, std::span<const AnsweredQuestion> questions) {
+    std::map<std::string, std::vector<AnsweredQuestion>> bySubject;
+    for (const AnsweredQuestion& question : questions)
+        if (!question.subject.empty())
+            bySubject[question.subject].push_back(question);
+    double sum = 0;
+    for (const auto& [subject, own] : bySubject) {
+        scores.subjects.push_back({subject, own.size(), accuracy(kind, AnswerBy::total, own)});
+        sum += scores.subjects.back().accuracy.value;
+    }
+    scores.subjectMean = sum / static_cast<double>(bySubject.size()); // 0 / 0 is NaN
+}
+
+} // namespace
+
+std::string_view name(AnswerBy by) {
+    constexpr std::array names{std::string_view("acc"), std::string_view("acc_norm"), std::string_view("acc_bytes")};
+    return names[static_cast<std::size_t>(by)];
+}
+
+std::size_t AnsweredQuestion::answer(AnswerBy by) const {
+    return by == AnswerBy::total ? byTotal : by == AnswerBy::codePoints ? byCodePoints : byBytes;
+}
+
+bool isRight(TaskKind kind, AnswerBy by, const AnsweredQuestion& question) {
+    return kind == TaskKind::lastWord ? question.scores.front().isGreedy : question.answer(by) == question.gold;
+}
+
+TaskMetric meanMetric(std::string_view id, std::span<const double> values) {
+    const auto count = static_cast<double>(values.size());
+    const double value = std::accumulate(values.begin(), values.end(), 0.0) / count;
+    double squares = 0;
+    for (const double one : values)
+        squares += (one - value) * (one - value);
+    return {std::string(id), value, values.size() < 2 ? noScore : std::sqrt(squares / (count - 1) / count)};
+}
+
+AnsweredQuestion answered(const TaskQuestion& question, const std::vector<OptionScore>& scores) {
+    return {question.line,
+            question.subject,
+            question.gold,
+            scores,
+            best(question, scores, AnswerBy::total),
+            best(question, scores, AnswerBy::codePoints),
+            best(question, scores, AnswerBy::bytes)};
+}
+
+const TaskMetric& TaskScores::metric(std::string_view id) const {
+    const auto found = std::ranges::find(metrics, id, &TaskMetric::id);
+    if (found != metrics.end())
+        return *found;
+    std::vector<std::string> known;
+    for (const TaskMetric& metric : metrics)
+        known.push_back(metric.id);
+    throw UsageError(fmt::format("unknown metric of this task; the known ones are {}", join(known, ", ")),
+                     std::string(id));
+}
+
+TaskScores taskScores(TaskKind kind, std::span<const AnsweredQuestion> questions) {
+    if (questions.empty())
+        throw Error("No questions were answered");
+    TaskScores scores;
+    scores.count = questions.size();
+    scores.metrics.push_back(accuracy(kind, AnswerBy::total, questions));
+    if (kind == TaskKind::lastWord)
+        scores.metrics.push_back(questionPerplexity(questions));
+    if (kind == TaskKind::choice)
+        for (const AnswerBy by : {AnswerBy::codePoints, AnswerBy::bytes})
+            scores.metrics.push_back(accuracy(kind, by, questions));
+    addSubjects(scores, kind, questions);
+    return scores;
+}
+
+PairedAnswers pairedAnswers(const std::vector<bool>& first, const std::vector<bool>& second) {
+    PairedAnswers pairs;
+    std::vector<double> differences;
+    for (std::size_t i = 0; i < first.size(); ++i) {
+        ++(first[i] ? (second[i] ? pairs.bothRight : pairs.onlyFirst)
+                    : (second[i] ? pairs.onlySecond : pairs.bothWrong));
+        differences.push_back((second[i] ? 1 : 0) - (first[i] ? 1 : 0));
+    }
+    const TaskMetric difference = meanMetric({}, differences);
+    pairs.difference = difference.value;
+    pairs.standardError = difference.standardError;
+    return pairs;
+}
+
+PairedAnswers pairedAnswers(TaskKind kind, AnswerBy by, std::span<const AnsweredQuestion> first,
+                            std::span<const AnsweredQuestion> second) {
+    const bool isSame = std::ranges::equal(first, second, [](const auto& a, const auto& b) {
+        return a.line == b.line && a.gold == b.gold && a.scores.size() == b.scores.size();
+    });
+    if (!isSame || first.empty())
+        throw Error("Two runs can be compared only on the same questions in the same order");
+    const auto right = [&](std::span<const AnsweredQuestion> run) {
+        std::vector<bool> all;
+        for (const AnsweredQuestion& question : run)
+            all.push_back(isRight(kind, by, question));
+        return all;
+    };
+    return pairedAnswers(right(first), right(second));
+}
+
+namespace {
+
+/// Perplexity is the exponential of the mean loss, so its error is, to first order, the perplexity times that of the
+/// loss.
 MetricDifference perplexityDifference(const TaskRun& first, const TaskRun& second) {
     const double before = first.scores.metric("perplexity").value;
     const double after = second.scores.metric("perplexity").value;
@@ -22,7 +168,7 @@ MetricDifference perplexityDifference(const TaskRun& first, const TaskRun& secon
 
 std::vector<MetricDifference> writtenDifferences(const TaskRun& first, const TaskRun& second) {
     if (!std::ranges::equal(first.written, second.written, {}, &WrittenAnswer::line, &WrittenAnswer::line))
-        throw Error("Two runs can be compared answer by answer when they answered the same prompts in the same order");
+        throw Error("Two runs can be compared only on the same prompts in the same order");
     std::vector<bool> before;
     std::vector<bool> after;
     std::vector<double> differences;
@@ -50,7 +196,7 @@ std::vector<std::vector<OptionTokens>> askedOptions(const ModelSpec& spec, const
                                                     std::span<const TaskQuestion> examples, const TaskRules& rules,
                                                     const Progress& progress) {
     if (task.questions.empty())
-        throw Error("holds no questions with options to score", task.name);
+        throw Error("contains no questions with options", task.name);
     OptionTokenRules tokenRules = rules.tokens;
     if (tokenRules.mostInputs == 0)
         tokenRules.mostInputs = static_cast<std::size_t>(std::max(0, spec.context));
@@ -78,7 +224,7 @@ TaskRun runTask(const Model& model, const Plan& plan, const Tokenizer& tokenizer
 
 TaskScores writtenScores(std::span<const WrittenAnswer> written) {
     if (written.empty())
-        throw Error("No prompts were answered: there is nothing to average");
+        throw Error("No prompts were answered");
     std::vector<double> exact;
     std::vector<double> f1;
     for (const WrittenAnswer& answer : written) {

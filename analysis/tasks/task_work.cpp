@@ -1,9 +1,8 @@
 #include "analysis/tasks/task_work.h"
 
-#include "analysis/tasks/answer_generation.h"
-#include "analysis/tasks/classification.h"
-#include "analysis/tasks/option_tree.h"
 #include "analysis/running/padded_batches.h"
+#include "analysis/tasks/answer_generation.h"
+#include "analysis/tasks/option_scores.h"
 
 #include <algorithm>
 

@@ -9,20 +9,20 @@
 
 namespace secateur {
 
-/// What asking a task once makes a model run.
+/// The computation that one evaluation of a task needs.
 struct TaskWork {
-    std::size_t questions = 0;  ///< or texts, or prompts, that a limit leaves
-    RunSize size;               ///< what is shared is counted once
-    std::int64_t newTokens = 0; ///< of kind generation: at most, for most answers end sooner
-    std::int64_t steps = 0;     ///< that they take: answers are written side by side
+    std::size_t questions = 0;  ///< chosen questions, texts or prompts
+    RunSize size;               ///< shared beginnings count once
+    std::int64_t newTokens = 0; ///< TaskKind generation: maximum number of generated tokens
+    std::int64_t steps = 0;     ///< generation steps; one step adds a token to each answer of a batch
 };
 
-/// @param examples as runTask() takes them
-/// @throws Error as what asks the task: runTask(), classifyTexts(), generateAnswers(); Cancelled
+/// @param examples as of runTask()
+/// @throws Error as runTask(), classifyTexts() and generateAnswers(); Cancelled
 TaskWork taskWork(const ModelSpec& spec, const Tokenizer& tokenizer, const Task& task,
                   std::span<const TaskQuestion> examples, const TaskRules& rules, const Progress& progress = {});
 
-/// What it takes under a plan, loading left out. @param stepSeconds as stepSeconds(); matters for newTokens alone
+/// Expected seconds under a mask, without loading. @param stepSeconds of stepSeconds(); used for newTokens only
 double taskSeconds(const RunSpeed& speed, const ModelSpec& spec, const PruningMask& mask, const TaskWork& work,
                    double stepSeconds = 0);
 

@@ -14,8 +14,8 @@ bool isBlank(std::string_view line) {
     return line.find_first_not_of(" \t\r\n") == std::string_view::npos;
 }
 
-/// The tokens that are put around a text.
-struct Around {
+/// The special tokens around a text.
+struct SpecialTokens {
     Encoding front;
     Encoding end;
 };
@@ -27,21 +27,21 @@ Encoding part(const Encoding& whole, std::size_t begin, std::size_t count) {
         {whole.ids.begin() + from, whole.ids.begin() + to}, {whole.types.begin() + from, whole.types.begin() + to}, {}};
 }
 
-/// What the tokenizer puts around any text, as it shows on one letter.
-Around aroundTexts(const Tokenizer& tokenizer) {
+/// The special tokens that the tokenizer puts around any text, found by encoding one letter with and without them.
+SpecialTokens specialTokensOf(const Tokenizer& tokenizer) {
     const std::string_view sample = "a";
     const Encoding whole = tokenizer.encode(sample);
     const Encoding bare = tokenizer.encode(sample, {.addSpecial = false});
     const auto found = std::search(whole.ids.begin(), whole.ids.end(), bare.ids.begin(), bare.ids.end());
-    // A vocabulary that leaves the letter out shows only how many there are.
+    // If the vocabulary lacks the letter, only the number of special tokens is known.
     const std::size_t leading = tokenizer.card().addsBos ? 1 : 0;
     const std::size_t before = bare.ids.empty() ? leading : static_cast<std::size_t>(found - whole.ids.begin());
     const std::size_t after = whole.ids.size() - before - bare.ids.size();
     return {part(whole, 0, before), part(whole, whole.ids.size() - after, after)};
 }
 
-Around aroundSequences(const Tokenizer& tokenizer, BosRule rule) {
-    Around around = aroundTexts(tokenizer);
+SpecialTokens specialTokensOf(const Tokenizer& tokenizer, BosRule rule) {
+    SpecialTokens around = specialTokensOf(tokenizer);
     const bool hasFront = !around.front.ids.empty();
     const auto bos = tokenizer.card().bos;
     if (rule == BosRule::never)
@@ -57,30 +57,29 @@ void append(TokenSequence& sequence, const Encoding& tokens, std::size_t begin, 
     sequence.types.insert(sequence.types.end(), piece.types.begin(), piece.types.end());
 }
 
-/// Cuts one document after the other.
-class Cutter {
+class SequenceBuilder {
 public:
-    Cutter(const Tokenizer& tokenizer, const SequenceRules& rules)
+    SequenceBuilder(const Tokenizer& tokenizer, const SequenceRules& rules)
         : m_tokenizer(tokenizer)
         , m_rules(rules)
-        , m_around(aroundSequences(tokenizer, rules.bos)) {
-        const std::size_t special = m_around.front.ids.size() + m_around.end.ids.size();
+        , m_special(specialTokensOf(tokenizer, rules.bos)) {
+        const std::size_t special = m_special.front.ids.size() + m_special.end.ids.size();
         if (rules.length <= static_cast<std::int64_t>(special))
-            throw Error(fmt::format("leaves no room for text beside the {} special tokens of a sequence", special),
+            throw Error(fmt::format("leaves no room for text: a sequence has {} special tokens", special),
                         fmt::format("a length of {} tokens", rules.length));
     }
 
-    bool full() const { return m_set.tokens >= m_rules.mostTokens; }
+    bool isFull() const { return m_set.tokens >= m_rules.mostTokens; }
 
     void add(std::string_view text, std::size_t document) {
         const Encoding tokens = m_tokenizer.encode(text, {.addSpecial = false, .special = m_rules.special});
         const bool onceOnly = m_rules.split == TextSplit::stream || m_rules.split == TextSplit::windows ||
                               m_rules.bos == BosRule::firstOnly;
         std::size_t at = 0;
-        while (at < tokens.ids.size() && !full()) {
+        while (at < tokens.ids.size() && !isFull()) {
             const bool first = at == 0;
-            const Encoding& front = first || !onceOnly ? m_around.front : m_none;
-            const Encoding& end = onceOnly && m_rules.bos != BosRule::firstOnly ? m_none : m_around.end;
+            const Encoding& front = first || !onceOnly ? m_special.front : m_none;
+            const Encoding& end = onceOnly && m_rules.bos != BosRule::firstOnly ? m_none : m_special.end;
             const std::size_t room = static_cast<std::size_t>(m_rules.length) - front.ids.size() - end.ids.size();
             const std::size_t count = std::min(room, tokens.ids.size() - at);
             const bool tooShort = m_rules.split == TextSplit::windows
@@ -115,7 +114,7 @@ private:
 
     const Tokenizer& m_tokenizer;
     const SequenceRules& m_rules;
-    Around m_around;
+    SpecialTokens m_special;
     Encoding m_none;
     SequenceSet m_set;
 };
@@ -127,7 +126,7 @@ std::vector<std::string_view> splitDocuments(std::string_view text, TextSplit sp
         return isBlank(text) ? std::vector<std::string_view>() : std::vector{text};
     std::vector<std::string_view> documents;
     std::size_t begin = 0; // of the current document
-    std::size_t end = 0;   // behind its last line that is not blank
+    std::size_t end = 0;   // of its last line that is not blank
     int blankLines = 0;
     const std::size_t enough = split == TextSplit::line ? 0 : 2;
     const auto flush = [&] {
@@ -156,12 +155,12 @@ std::vector<std::string_view> splitDocuments(std::string_view text, TextSplit sp
 
 SequenceSet makeSequences(const std::vector<std::string_view>& documents, const Tokenizer& tokenizer,
                           const SequenceRules& rules, const Progress& progress) {
-    Cutter cutter(tokenizer, rules);
-    for (std::size_t i = 0; i < documents.size() && !cutter.full(); ++i) {
+    SequenceBuilder builder(tokenizer, rules);
+    for (std::size_t i = 0; i < documents.size() && !builder.isFull(); ++i) {
         progress.report(static_cast<double>(i) / static_cast<double>(documents.size()), "tokenising");
-        cutter.add(documents[i], i);
+        builder.add(documents[i], i);
     }
-    return cutter.take();
+    return builder.take();
 }
 
 } // namespace secateur

@@ -11,18 +11,18 @@
 
 namespace secateur {
 
-/// What a document is in a plain text.
+/// How a plain text is divided into documents.
 enum class TextSplit {
-    document, ///< what lies between two or more blank lines
+    document, ///< at two or more blank lines
     line,     ///< each line that is not blank
-    stream,   ///< the whole text, cut into sequences that begin without special tokens of their own
-    windows,  ///< the whole text tokenised once; its tail shorter than a sequence is left out
+    stream,   ///< the whole text is one document; only its first sequence begins with special tokens
+    windows,  ///< as stream; a tail that is shorter than a sequence is left out
 };
 
-/// Which sequences begin with BOS, where the model has one.
+/// Which sequences begin with BOS, if the model has one.
 enum class BosRule {
-    tokenizerDefault, ///< all, when the tokenizer puts one in front of a text
-    always,           ///< all, when there is a BOS at all
+    tokenizerDefault, ///< all, if the tokenizer puts a BOS in front of texts
+    always,           ///< all
     never,
     firstOnly, ///< the first sequence of each document
 };
@@ -31,13 +31,13 @@ enum class BosRule {
 struct SequenceRules {
     TextSplit split = TextSplit::document;
     BosRule bos = BosRule::tokenizerDefault;
-    std::int64_t length = 512; ///< tokens of a sequence at most, special ones included
+    std::int64_t length = 512; ///< maximum tokens of a sequence, special tokens included
     std::int64_t mostTokens = std::numeric_limits<std::int64_t>::max(); ///< of all sequences; the last one is cut
-    std::int64_t shortestTail = 16; ///< rests of longer documents that are shorter are dropped
+    std::int64_t shortestTail = 16; ///< a shorter rest of a longer document is dropped
     SpecialText special = SpecialText::parsed;
 };
 
-/// A piece of a document as tokens.
+/// A stretch of a document as tokens.
 struct TokenSequence {
     std::vector<int> ids;
     std::vector<int> types;
@@ -53,9 +53,9 @@ struct SequenceSet {
 /// The documents of a plain text, without the blank lines around them.
 std::vector<std::string_view> splitDocuments(std::string_view text, TextSplit split);
 
-/// In order, until `mostTokens`. Special tokens are the tokenizer's own: a sequence begins with what it puts in front
-/// of a text and ends with what it puts behind it, and is no longer than `length` with them.
-/// @throws Error when `length` leaves no room for text; Cancelled
+/// Sequences in the order of the documents, up to `mostTokens`. Each begins and ends with the special tokens that the
+/// tokenizer puts around a text; `length` includes them.
+/// @throws Error if special tokens alone fill `length`; Cancelled
 SequenceSet makeSequences(const std::vector<std::string_view>& documents, const Tokenizer& tokenizer,
                           const SequenceRules& rules, const Progress& progress = {});
 

@@ -1,14 +1,15 @@
 #include "app/cli/cli_common.h"
 
-#include "analysis/model/kernels.h"
-#include "analysis/metrics/measure.h"
-#include "analysis/running/runner.h"
 #include "analysis/base/text.h"
 #include "analysis/base/usage_error.h"
-#include "backends/session/mask_json.h"
+#include "analysis/metrics/measure.h"
+#include "analysis/model/kernels.h"
+#include "analysis/running/runner.h"
+#include "analysis/session/result_key.h"
+#include "backends/base/runtime.h"
 #include "backends/engine/open_model.h"
 #include "backends/json/result_json.h"
-#include "backends/base/runtime.h"
+#include "backends/session/mask_json.h"
 #include "backends/session/session_hdf5.h"
 
 #include <fmt/core.h>
@@ -34,7 +35,7 @@ Style styleOf(const std::string& mode) {
     return mode == "plain" ? Style::plain : mode == "json" ? Style::json : Style::none;
 }
 
-/// Prints at most ten times a second, lines for a person's log once a second, and always the first and the end.
+/// Prints at most ten times a second, plain lines once a second, and always the first and the last report.
 class Printer {
 public:
     explicit Printer(Style style)
@@ -68,7 +69,7 @@ private:
     bool m_printed = false;
 };
 
-/// Columns as wide as what is seen: UTF-8 continuation bytes take no room.
+/// Characters of a text: UTF-8 continuation bytes do not count.
 std::size_t width(const std::string& text) {
     std::size_t count = 0;
     for (const char c : text)
@@ -76,7 +77,7 @@ std::size_t width(const std::string& text) {
     return count;
 }
 
-/// Fills numbers up behind, so that their decimal points meet once the column stands to the right.
+/// Pads numbers on the right, so that their decimal points are aligned in a right-aligned column.
 void alignPoints(std::vector<std::vector<std::string>>& rows, std::size_t column) {
     const auto tail = [&](const std::vector<std::string>& row) {
         const std::size_t point = row[column].find('.');
@@ -89,7 +90,7 @@ void alignPoints(std::vector<std::vector<std::string>>& rows, std::size_t column
         rows[i][column].append(longest - tail(rows[i]), ' ');
 }
 
-/// What the contract allows: a number behind "cuda:", or none.
+/// "cpu", "cuda", or "cuda:" with a number (resources/manual/using.md, The command line).
 bool isDevice(std::string_view text) {
     constexpr std::string_view cuda = "cuda:";
     if (text == "cpu" || text == "cuda")
@@ -108,10 +109,11 @@ std::int64_t bytesOf(const std::string& text) {
     std::ranges::transform(unit, unit.begin(), [](char c) { return c >= 'A' && c <= 'Z' ? c - 'A' + 'a' : c; });
     if (unit.ends_with('b'))
         unit.pop_back();
-    const std::size_t power = unit.empty() ? 0 : units.find(unit) + 1; // 0 where it is none: npos + 1
+    const std::size_t power = unit.empty() ? 0 : units.find(unit) + 1; // 0 for an unknown unit: npos + 1
     const double bytes = size * std::pow(1000.0, static_cast<double>(power));
     if (failure != std::errc() || unit.size() > 1 || (power == 0 && !unit.empty()) || !(bytes >= 1 && bytes < 1e18))
-        throw UsageError(fmt::format("\"{}\" is no size such as 2G, 500M or 1000000", text), "--memory-budget");
+        throw UsageError(fmt::format("\"{}\" is not a size; examples are 2G, 500M and 1000000", text),
+                         "--memory-budget");
     return static_cast<std::int64_t>(bytes);
 }
 
@@ -123,7 +125,7 @@ Progress Console::progress() const {
                     stop.get_token());
 }
 
-bool Console::tellsProgress() const {
+bool Console::showsProgress() const {
     return styleOf(progressMode) != Style::none;
 }
 
@@ -138,17 +140,18 @@ void Console::announce(double expectedSeconds, std::string_view text) const {
 
 void addCommonOptions(CLI::App& verb, Console& console) {
     verb.add_flag("--json", console.json, "Print one JSON document on standard output");
-    verb.add_option("--progress", console.progressMode, "Progress on standard error")
+    verb.add_option("--progress", console.progressMode,
+                    "Progress on standard error; auto = live on a terminal, else none")
         ->check(CLI::IsMember({"auto", "plain", "json", "none"}))
         ->capture_default_str();
-    verb.add_option("--threads", console.threads, "Threads to work with; 0 = one per core")
+    verb.add_option("--threads", console.threads, "Number of threads; 0 = one per core")
         ->check(CLI::Range(0, 1024))
         ->capture_default_str();
-    verb.add_option("--device", console.device, "What multiplies weights: cpu, cuda or cuda:N")
+    verb.add_option("--device", console.device, "Device of the matrix products: cpu, cuda or cuda:N")
         ->check(CLI::Validator(
             [](const std::string& text) { return isDevice(text) ? "" : "is not cpu, cuda or cuda:N"; }, "DEVICE"))
         ->capture_default_str();
-    verb.add_option("--log-level", console.logLevel, "What to log on standard error")
+    verb.add_option("--log-level", console.logLevel, "Lowest level of log messages on standard error")
         ->check(CLI::IsMember({"debug", "info", "warn", "error", "off"}))
         ->capture_default_str();
 }
@@ -156,23 +159,23 @@ void addCommonOptions(CLI::App& verb, Console& console) {
 std::shared_ptr<const Model> open(const std::string& path, const Console& console, const Progress& progress,
                                   std::int64_t memoryBudget) {
     if (isSession(path))
-        throw Error("is a session, which holds no weights", path, "Name the checkpoint itself");
+        throw Error("is a session, which contains no weights", path, "Give the checkpoint instead");
     initialiseRuntime(console.threads);
     return openModel(path, progress, {.device = console.device, .memoryBudget = memoryBudget});
 }
 
 void addRunOptions(CLI::App& verb, RunOptions& options) {
-    verb.add_option("--dtype", options.dtype, "What products are computed in")
+    verb.add_option("--dtype", options.dtype, "Type of the matrix products; auto = chosen by weights and device")
         ->check(CLI::IsMember({"auto", "float32", "bfloat16", "float16"}))
         ->capture_default_str();
     verb.add_option_function<std::string>(
             "--memory-budget", [&options](const std::string& text) { options.memoryBudget = bytesOf(text); },
-            "Most memory for converted weights: bytes, 500M or 2G; without it half of what is free")
+            "Maximum memory for converted weights, in bytes or as 500M or 2G [half of the free memory]")
         ->option_text("SIZE");
 }
 
 void addMaskOption(CLI::App& verb, RunOptions& options) {
-    verb.add_option("--mask", options.mask, "Mask .json of what to leave out")->option_text("FILE");
+    verb.add_option("--mask", options.mask, "Mask .json to apply")->option_text("FILE");
 }
 
 MaskRecord maskOf(const std::string& path, const Model& model, std::vector<std::string>& warnings) {
@@ -193,7 +196,7 @@ ReadyModel openToRun(const std::string& path, const RunOptions& options, const C
         model.runner().plan(ready.mask ? ready.mask->mask : PruningMask(model.spec()), computeTypeOf(options.dtype));
     spdlog::info("computing in {}", ready.plan->reason().empty() ? name(ready.plan->type()) : ready.plan->reason());
     if (!ready.plan->isResident())
-        ready.warnings.push_back("the weights do not fit the memory they may take: they are read again and again");
+        ready.warnings.push_back("the weights exceed the memory budget: they are read again for each group of batches");
     return ready;
 }
 
@@ -201,7 +204,7 @@ Progress withTimeLeft(const Progress& progress, const Console& console) {
     const auto begin = std::chrono::steady_clock::now();
     return Progress(
         [progress, begin](double fraction, std::string_view text) {
-            const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+            const double seconds = secondsSince(begin);
             const bool known = fraction > 0.01 && fraction < 1 && seconds > 0.5;
             const double left = known ? seconds * (1 - fraction) / fraction : 0;
             progress.report(fraction, known ? fmt::format("{}, about {:.0f} s left", text, left) : std::string(text));
@@ -253,6 +256,22 @@ std::string table(std::vector<std::vector<std::string>> rows, const std::vector<
         text += '\n';
     }
     return text;
+}
+
+void printResults(const Session& session) {
+    if (session.results.empty())
+        return;
+    std::vector<std::vector<std::string>> rows{
+        {"metric", "key", "one per", "measured on", "dtype", "device", "created (UTC)"}};
+    for (const MetricResult& result : session.results)
+        rows.push_back({result.request.resultId(), measurementKey(result.measurement),
+                        std::string(name(result.request.info->scope)), measuredOn(session, result),
+                        result.measurement.dtype, result.measurement.device, result.measurement.created});
+    fmt::print("\n{}", table(std::move(rows)));
+}
+
+double secondsSince(std::chrono::steady_clock::time_point begin) {
+    return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
 }
 
 } // namespace secateur::cli

@@ -1,14 +1,15 @@
 #pragma once
 
 #include "analysis/base/error.h"
+#include "analysis/base/progress.h"
 #include "analysis/masks/mask_record.h"
 #include "analysis/model/model.h"
 #include "analysis/running/plan.h"
-#include "analysis/base/progress.h"
 #include "analysis/session/session.h"
 
 #include <CLI/CLI.hpp>
 
+#include <chrono>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -19,7 +20,7 @@
 
 namespace secateur::cli {
 
-/// What every verb is given: how to speak and when to stop.
+/// The common options of all verbs, with the progress reports and the request to stop.
 struct Console {
     bool json = false;
     std::string progressMode = "auto";
@@ -27,24 +28,23 @@ struct Console {
     int threads = 0;
     std::string device = "cpu";
     std::stop_source stop;
-    bool isIncomplete = false; ///< set by a verb that was stopped and gave what it had
+    bool isIncomplete = false; ///< set by a verb that was stopped and printed partial results
 
-    /// Reports to standard error: live on a terminal, a line at a time for logs, or as JSON lines.
+    /// Progress on standard error: live on a terminal, as lines, or as JSON lines.
     Progress progress() const;
-    /// Whether progress goes anywhere.
-    bool tellsProgress() const;
-    /// The expected time of what begins now, as progress is told: a line, or a JSON line with "expected_seconds".
+    bool showsProgress() const;
+    /// Prints the expected time of the work that begins now: a line, or a JSON line with "expected_seconds".
     void announce(double expectedSeconds, std::string_view text) const;
 };
 
 /// --json, --progress, --threads, --device, --log-level
 void addCommonOptions(CLI::App& verb, Console& console);
 
-/// @param memoryBudget bytes of converted weights; 0 = half of what is free
+/// @param memoryBudget bytes of converted weights; 0 = half of the free memory
 std::shared_ptr<const Model> open(const std::string& path, const Console& console, const Progress& progress,
                                   std::int64_t memoryBudget = 0);
 
-/// What verbs that run a model are told besides.
+/// Options of verbs that run a model.
 struct RunOptions {
     std::string mask; ///< file; empty = dense
     std::string dtype = "auto";
@@ -53,42 +53,47 @@ struct RunOptions {
 
 /// --dtype, --memory-budget
 void addRunOptions(CLI::App& verb, RunOptions& options);
-/// --mask, for verbs that take one at most
+/// --mask, for verbs that take at most one
 void addMaskOption(CLI::App& verb, RunOptions& options);
 
 /// A model, ready to run on texts.
 struct ReadyModel {
     std::shared_ptr<const Model> model;
     std::shared_ptr<const Plan> plan;
-    std::optional<MaskRecord> mask;    ///< as its file says; none = dense
-    std::vector<std::string> warnings; ///< the model's, and of mask and memory
+    std::optional<MaskRecord> mask;    ///< as in its file; none = dense
+    std::vector<std::string> warnings; ///< of model, mask and memory
 };
 
-/// Reads a mask of a model; what its file gives cause to say is added to the warnings.
+/// Reads a mask of a model and adds to the warnings.
 MaskRecord maskOf(const std::string& path, const Model& model, std::vector<std::string>& warnings);
 
-/// Opens the model and what is left of it under the mask. The type to compute in and why goes to the log.
+/// Opens the model and plans its run under the mask. The chosen dtype and its reason are logged.
 ReadyModel openToRun(const std::string& path, const RunOptions& options, const Console& console,
                      const Progress& progress);
 
-/// Says with each step how long the rest will take, as far as the steps so far can tell.
+/// Adds the expected time left to each report, extrapolated from the progress so far.
 Progress withTimeLeft(const Progress& progress, const Console& console);
 
-/// This process's greatest resident memory so far.
+/// Peak resident memory of this process.
 std::int64_t peakBytes();
 
-/// The card with its fingerprint.
+/// The model card with its fingerprint.
 ModelCard fullCard(const Model& model);
 
-/// Measures and fills in what the measurement was made of.
+/// Measures, and fills in fingerprint, device and time of the measurement.
 std::vector<MetricResult> measured(const Model& model, const std::vector<MetricRequest>& requests,
                                    const Progress& progress);
 
-/// How a column stands; `point` puts decimal points under each other.
+/// Alignment of a column; `point` aligns decimal points.
 enum class Align { left, right, point };
 
-/// Columns two spaces apart; the first row is the header. Columns that `alignment` does not reach are left-aligned.
+/// Columns two spaces apart; the first row is the header. Columns beyond `alignment` are left-aligned.
 std::string table(std::vector<std::vector<std::string>> rows, const std::vector<Align>& alignment = {});
+
+/// Prints a table of a session's measurements; nothing if there are none.
+void printResults(const Session& session);
+
+double secondsSince(std::chrono::steady_clock::time_point begin);
 
 void addInspect(CLI::App& program, Console& console);
 void addMeasure(CLI::App& program, Console& console);

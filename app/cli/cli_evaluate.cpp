@@ -8,9 +8,6 @@
 #include "analysis/running/runner.h"
 #include "app/cli/cli_common.h"
 #include "app/cli/evaluate_kept.h"
-#include "app/cli/evaluate_latency.h"
-#include "app/cli/evaluate_pooled.h"
-#include "app/cli/evaluate_prediction.h"
 #include "app/cli/evaluate_task.h"
 #include "app/cli/evaluate_text.h"
 #include "app/cli/run_forecast.h"
@@ -39,11 +36,11 @@ struct EvaluateArguments {
     TextOptions text;
     TaskOptions tasks;
     LatencyOptions latency;
-    std::string out; ///< session; empty = none is kept
+    std::string out; ///< session; empty = none
     bool predicts = false;
 
-    /// What is evaluated when nothing is named is the built-in text.
-    bool asksForText() const { return !text.path.empty() || (tasks.paths.empty() && !latency.isAsked); }
+    /// Without --task and --latency the built-in text is scored.
+    bool wantsText() const { return !text.path.empty() || (tasks.paths.empty() && !latency.isWanted); }
 };
 
 std::string fileName(const std::string& path) {
@@ -56,9 +53,9 @@ std::optional<EvaluationKeeper> keeperOf(const EvaluateArguments& arguments, con
     return EvaluationKeeper(arguments.out, model);
 }
 
-/// What the run is compared with, in the same type; nothing for the dense model itself unless a mask is named.
-std::optional<Contender> referenceOf(const EvaluateArguments& arguments, ReadyModel& ready,
-                                     std::optional<EvaluationKeeper>& keeper) {
+/// The reference, in the same dtype; nothing for the dense model, unless a mask is the reference.
+std::optional<PlannedMask> referenceOf(const EvaluateArguments& arguments, ReadyModel& ready,
+                                       std::optional<EvaluationKeeper>& keeper) {
     if (arguments.against == "none" || (arguments.against == "dense" && !ready.mask))
         return std::nullopt;
     const Model& model = *ready.model;
@@ -69,28 +66,28 @@ std::optional<Contender> referenceOf(const EvaluateArguments& arguments, ReadyMo
         mask = record.mask;
         name = keeper ? keeper->add(fileName(arguments.against), record) : fileName(arguments.against);
     }
-    return Contender{{name, maskDigest(mask)}, model.runner().plan(mask, ready.plan->type())};
+    return PlannedMask{{name, maskDigest(mask)}, model.runner().plan(mask, ready.plan->type())};
 }
 
-void priceOf(Evaluation& evaluation, const ModelCard& card, const PruningMask& mask) {
+void addPrice(Evaluation& evaluation, const ModelCard& card, const PruningMask& mask) {
     const Price price = PriceList(card).price(mask);
     evaluation.parameters = price.parameters.left;
     evaluation.kvBytesPerToken = price.kvBytesPerToken.left;
 }
 
-/// What an evaluation is asked of, read before anything runs.
-struct Questions {
+/// The inputs of an evaluation, which are read before anything runs.
+struct Inputs {
     std::optional<EvaluationText> text;
-    std::optional<SequenceSet> sequences; ///< instead of a text, of encoders without a head
+    std::optional<SequenceSet> sequences; ///< instead of a text, for encoders without a head
     std::vector<AskedTask> tasks;
-    std::shared_ptr<const Tokenizer> tokenizer; ///< where there are tasks
+    std::shared_ptr<const Tokenizer> tokenizer; ///< if there are tasks
 };
 
-/// What is timed: the text where one is asked for.
-std::vector<int> beginningOf(const Questions& questions) {
-    if (questions.text)
-        return questions.text->scored.windows.sequences.front().ids;
-    return questions.sequences ? questions.sequences->sequences.front().ids : std::vector<int>();
+/// The tokens for timing: those of the text, if there is one.
+std::vector<int> firstTokensOf(const Inputs& inputs) {
+    if (inputs.text)
+        return inputs.text->scored.windows.sequences.front().ids;
+    return inputs.sequences ? inputs.sequences->sequences.front().ids : std::vector<int>();
 }
 
 std::shared_ptr<const Tokenizer> tokenizerOf(ReadyModel& ready) {
@@ -101,16 +98,16 @@ std::shared_ptr<const Tokenizer> tokenizerOf(ReadyModel& ready) {
     return tokenizer;
 }
 
-std::vector<TaskEvaluation> evaluateTasks(ReadyModel& ready, const Questions& questions, const Contender& run,
-                                          const std::optional<Contender>& reference,
+std::vector<TaskEvaluation> evaluateTasks(ReadyModel& ready, const Inputs& inputs, const PlannedMask& run,
+                                          const std::optional<PlannedMask>& reference,
                                           std::optional<EvaluationKeeper>& keeper, const Progress& progress) {
-    const auto ask = [&](const Contender& contender, const AskedTask& one, const Progress& part) {
-        return keeper ? keptTask(*keeper, ready, contender, *questions.tokenizer, one, part)
-                      : askTask(*ready.model, *contender.plan, *questions.tokenizer, one, part);
+    const auto ask = [&](const PlannedMask& planned, const AskedTask& one, const Progress& part) {
+        return keeper ? keptTask(*keeper, ready, planned, *inputs.tokenizer, one, part)
+                      : askTask(*ready.model, *planned.plan, *inputs.tokenizer, one, part);
     };
     std::vector<TaskEvaluation> tasks;
-    const auto count = static_cast<double>(questions.tasks.size());
-    for (const AskedTask& one : questions.tasks) {
+    const auto count = static_cast<double>(inputs.tasks.size());
+    for (const AskedTask& one : inputs.tasks) {
         const auto done = static_cast<double>(tasks.size());
         const Progress own = progress.part(done / count, (done + 1) / count);
         std::optional<TaskRun> compared;
@@ -123,11 +120,7 @@ std::vector<TaskEvaluation> evaluateTasks(ReadyModel& ready, const Questions& qu
     return tasks;
 }
 
-double secondsFrom(std::chrono::steady_clock::time_point begin) {
-    return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
-}
-
-/// The evaluator has timed the model already; the dense model runs once.
+/// Announces the expected time of several masks. The dense model runs once.
 void forecast(const TextEvaluator& evaluator, const std::vector<PruningMask>& masks, const ModelSpec& spec,
               const Console& console) {
     const double dense = evaluator.expectedSeconds(PruningMask(spec));
@@ -140,7 +133,7 @@ void forecast(const TextEvaluator& evaluator, const std::vector<PruningMask>& ma
                                                    masks.size())));
 }
 
-/// Under each mask beside the dense model, which runs once.
+/// Scores the text under each mask. The dense model runs once.
 std::vector<Evaluation> runMasks(const ReadyModel& ready, EvaluationText text, const std::vector<std::string>& names,
                                  const std::vector<PruningMask>& masks, std::int64_t batchTokens,
                                  const Console& console, const Progress& progress) {
@@ -160,7 +153,7 @@ std::vector<Evaluation> runMasks(const ReadyModel& ready, EvaluationText text, c
                        std::string(name(evaluator.type())),
                        model.kernels().device(),
                        {},
-                       secondsFrom(begin),
+                       secondsSince(begin),
                        found.reusedLayers,
                        {}};
         run.text = TextEvaluation{text.source, text.digest, std::move(found.run),
@@ -189,7 +182,7 @@ std::vector<Evaluation> evaluateMasks(ReadyModel& ready, const EvaluateArguments
         keeper ? KeptText(*keeper, ready, text, arguments.text.batchTokens).under(names, masks, progress)
                : runMasks(ready, std::move(text), names, masks, arguments.text.batchTokens, console, progress);
     for (std::size_t i = 0; i < runs.size(); ++i) {
-        priceOf(runs[i], model.card(), masks[i]);
+        addPrice(runs[i], model.card(), masks[i]);
         runs[i].predicted = predicted(predictor, masks[i], ready.warnings);
     }
     return runs;
@@ -201,10 +194,10 @@ void evaluateSeveral(const EvaluateArguments& arguments, const Console& console)
     const auto begin = std::chrono::steady_clock::now();
     ReadyModel ready = openToRun(arguments.path, arguments.run, console, console.progress().part(0, 0));
     if (givesPooledOutput(*ready.model))
-        throw UsageError("an encoder without a head is evaluated under one mask at a time", "--mask");
+        throw UsageError("an encoder without a head is evaluated under one mask only", "--mask");
     const std::vector<Evaluation> runs = evaluateMasks(ready, arguments, console);
     if (console.json) {
-        fmt::print("{}\n", evaluationsJson(fullCard(*ready.model), runs, secondsFrom(begin), ready.warnings));
+        fmt::print("{}\n", evaluationsJson(fullCard(*ready.model), runs, secondsSince(begin), ready.warnings));
         return;
     }
     printRuns(runs);
@@ -212,39 +205,39 @@ void evaluateSeveral(const EvaluateArguments& arguments, const Console& console)
         fmt::print(stderr, "note: {}\n", warning);
 }
 
-Questions readQuestions(ReadyModel& ready, const EvaluateArguments& arguments, std::vector<AskedTask> tasks,
-                        const std::optional<Contender>& reference, const Progress& progress) {
-    Questions questions;
-    if (arguments.asksForText() && givesPooledOutput(*ready.model)) {
+Inputs readInputs(ReadyModel& ready, const EvaluateArguments& arguments, std::vector<AskedTask> tasks,
+                  const std::optional<PlannedMask>& reference, const Progress& progress) {
+    Inputs inputs;
+    if (arguments.wantsText() && givesPooledOutput(*ready.model)) {
         if (!reference)
-            throw Error("is an encoder without a head: what a text tells is how far a mask moves its pooled output",
-                        ready.model->card().path, "Name a mask by --mask");
-        questions.sequences = readSequences(ready, arguments.text, progress);
-    } else if (arguments.asksForText()) {
-        questions.text = readText(ready, arguments.text, progress);
+            throw Error("is an encoder without a head: a text shows only the distance of pooled outputs under a mask",
+                        ready.model->card().path, "Give a mask by --mask");
+        inputs.sequences = readSequences(ready, arguments.text, progress);
+    } else if (arguments.wantsText()) {
+        inputs.text = readText(ready, arguments.text, progress);
     }
     for (AskedTask& asked : tasks)
         nameClasses(asked, ready.model->card());
-    questions.tasks = std::move(tasks);
-    if (!questions.tasks.empty())
-        questions.tokenizer = tokenizerOf(ready);
-    return questions;
+    inputs.tasks = std::move(tasks);
+    if (!inputs.tasks.empty())
+        inputs.tokenizer = tokenizerOf(ready);
+    return inputs;
 }
 
-void forecast(const Model& model, const Questions& questions, const LatencyOptions& latency,
+void forecast(const Model& model, const Inputs& inputs, const LatencyOptions& latency,
               std::vector<std::shared_ptr<const Plan>> plans, const Console& console, const Progress& progress) {
     RunForecast expected(model, std::move(plans), console, progress);
     if (!expected.isWanted())
         return;
-    if (questions.text)
-        expected.add(sizeOf(questions.text->scored));
-    if (questions.sequences)
-        expected.add(sizeOf(*questions.sequences));
-    for (const AskedTask& asked : questions.tasks)
-        expected.add(workOf(asked, model.spec(), *questions.tokenizer, progress), asked.task.name);
-    if (latency.isAsked && latency.generates(model.spec()))
+    if (inputs.text)
+        expected.add(sizeOf(inputs.text->scored));
+    if (inputs.sequences)
+        expected.add(sizeOf(*inputs.sequences));
+    for (const AskedTask& asked : inputs.tasks)
+        expected.add(workOf(asked, model.spec(), *inputs.tokenizer, progress), asked.task.name);
+    if (latency.isWanted && latency.generates(model.spec()))
         expected.add(latency.generation);
-    if (latency.isAsked)
+    if (latency.isWanted)
         expected.add(latency.prefill);
     expected.say();
 }
@@ -254,41 +247,41 @@ Evaluation evaluated(ReadyModel& ready, const EvaluateArguments& arguments, std:
     const Progress whole = console.progress();
     const Model& model = *ready.model;
     std::optional<EvaluationKeeper> keeper = keeperOf(arguments, model);
-    Contender run{{ready.mask ? fileName(arguments.run.mask) : "", maskDigest(ready.plan->mask())}, ready.plan};
+    PlannedMask run{{ready.mask ? fileName(arguments.run.mask) : "", maskDigest(ready.plan->mask())}, ready.plan};
     if (keeper && ready.mask)
         run.mask.name = keeper->add(run.mask.name, *ready.mask);
-    const std::optional<Contender> reference = referenceOf(arguments, ready, keeper);
-    const Questions questions = readQuestions(ready, arguments, std::move(tasks), reference, whole.part(0, 0));
+    const std::optional<PlannedMask> reference = referenceOf(arguments, ready, keeper);
+    const Inputs inputs = readInputs(ready, arguments, std::move(tasks), reference, whole.part(0, 0));
     std::vector<std::shared_ptr<const Plan>> plans{run.plan};
     if (reference)
         plans.insert(plans.begin(), reference->plan);
-    forecast(model, questions, arguments.latency, std::move(plans), console, whole.part(0, 0));
+    forecast(model, inputs, arguments.latency, std::move(plans), console, whole.part(0, 0));
 
     Evaluation evaluation{run.mask, std::string(name(ready.plan->type())), model.kernels().device(), {}, 0, 0, {}};
-    if (questions.text && ready.mask) {
-        const auto predictor = predictorFor(arguments.predicts, ready, *questions.text, keeper, whole.part(0, 0));
+    if (inputs.text && ready.mask) {
+        const auto predictor = predictorFor(arguments.predicts, ready, *inputs.text, keeper, whole.part(0, 0));
         evaluation.predicted = predicted(predictor, run.plan->mask(), ready.warnings);
     }
     const int parts =
-        (arguments.asksForText() ? 1 : 0) + (questions.tasks.empty() ? 0 : 1) + (arguments.latency.isAsked ? 1 : 0);
+        (arguments.wantsText() ? 1 : 0) + (inputs.tasks.empty() ? 0 : 1) + (arguments.latency.isWanted ? 1 : 0);
     auto nextPart = [&whole, &console, parts, done = 0]() mutable {
         const double from = done++;
         return withTimeLeft(whole.part(from / parts, (from + 1) / parts), console);
     };
-    if (arguments.latency.isAsked)
-        timeModel(evaluation, ready, arguments.latency, beginningOf(questions), run, reference, nextPart());
-    if (arguments.latency.isAsked && keeper)
+    if (arguments.latency.isWanted)
+        timeModel(evaluation, ready, arguments.latency, firstTokensOf(inputs), run, reference, nextPart());
+    if (arguments.latency.isWanted && keeper)
         keeper->keep(evaluation);
-    if (questions.text)
+    if (inputs.text)
         evaluation.text =
-            keeper ? KeptText(*keeper, ready, *questions.text, arguments.text.batchTokens)
-                         .under(run, reference, nextPart())
-                   : evaluateText(ready, *questions.text, arguments.text.batchTokens, run, reference, nextPart());
-    if (questions.sequences)
-        evaluation.pooled = evaluatePooled(ready, arguments.text, *questions.sequences, run, *reference, nextPart());
-    if (!questions.tasks.empty())
-        evaluation.tasks = evaluateTasks(ready, questions, run, reference, keeper, nextPart());
-    priceOf(evaluation, model.card(), run.plan->mask());
+            keeper
+                ? KeptText(*keeper, ready, *inputs.text, arguments.text.batchTokens).under(run, reference, nextPart())
+                : evaluateText(ready, *inputs.text, arguments.text.batchTokens, run, reference, nextPart());
+    if (inputs.sequences)
+        evaluation.pooled = evaluatePooled(ready, arguments.text, *inputs.sequences, run, *reference, nextPart());
+    if (!inputs.tasks.empty())
+        evaluation.tasks = evaluateTasks(ready, inputs, run, reference, keeper, nextPart());
+    addPrice(evaluation, model.card(), run.plan->mask());
     evaluation.warnings = ready.warnings;
     return evaluation;
 }
@@ -300,7 +293,7 @@ void evaluateOne(const EvaluateArguments& arguments, const Console& console) {
     std::vector<AskedTask> tasks = readTasks(arguments.tasks, text.rules.bos, text.batchTokens, progress);
     ReadyModel ready = openToRun(arguments.path, arguments.run, console, progress);
     Evaluation evaluation = evaluated(ready, arguments, std::move(tasks), console);
-    evaluation.seconds = secondsFrom(begin);
+    evaluation.seconds = secondsSince(begin);
     if (console.json) {
         fmt::print("{}\n", evaluationJson(fullCard(*ready.model), evaluation, arguments.tasks.listsAnswers));
         return;
@@ -317,12 +310,12 @@ void evaluateOne(const EvaluateArguments& arguments, const Console& console) {
 }
 
 void evaluateVerb(EvaluateArguments& arguments, const Console& console) {
-    if (arguments.predicts && (arguments.masks.empty() || !arguments.asksForText()))
-        throw UsageError("goes with --mask and a text", "--predict");
+    if (arguments.predicts && (arguments.masks.empty() || !arguments.wantsText()))
+        throw UsageError("requires --mask and a text", "--predict");
     if (arguments.masks.size() > 1 && !arguments.tasks.paths.empty())
-        throw UsageError("several masks are evaluated on a text only; ask a task once for each mask", "--task");
-    if (arguments.masks.size() > 1 && arguments.latency.isAsked)
-        throw UsageError("several masks are evaluated on a text only; time each mask by itself", "--latency");
+        throw UsageError("several masks are evaluated on a text only; run tasks for each mask separately", "--task");
+    if (arguments.masks.size() > 1 && arguments.latency.isWanted)
+        throw UsageError("several masks are evaluated on a text only; time each mask separately", "--latency");
     if (arguments.masks.size() > 1)
         return evaluateSeveral(arguments, console);
     if (!arguments.masks.empty())
@@ -334,38 +327,37 @@ void evaluateVerb(EvaluateArguments& arguments, const Console& console) {
 
 void addEvaluate(CLI::App& program, Console& console) {
     auto arguments = std::make_shared<EvaluateArguments>();
-    CLI::App* verb =
-        program.add_subcommand("evaluate", "Measure how well a model does and how fast, dense or under a mask");
+    CLI::App* verb = program.add_subcommand("evaluate", "Measure quality and speed of a model, dense or under a mask");
     verb->add_option("MODEL", arguments->path, "Hugging Face directory, or a file in a format of `list formats`")
         ->required();
     addTextOptions(*verb, arguments->text);
-    verb->add_option("--mask", arguments->masks,
-                     "Mask .json of what to leave out; several, each with its own --mask, are compared with the dense "
-                     "model, which runs once")
+    verb->add_option(
+            "--mask", arguments->masks,
+            "Mask .json to evaluate; may be repeated to compare several masks with the dense model, which runs once")
         ->option_text("FILE")
         ->allow_extra_args(false);
     addTaskOptions(*verb, arguments->tasks);
     addLatencyOptions(*verb, arguments->latency);
     addRunOptions(*verb, arguments->run);
-    verb->add_option(
-            "--against", arguments->against,
-            "What to compare a mask with on the same windows and questions: dense, none, or another mask's .json")
+    verb->add_option("--against", arguments->against,
+                     "Reference of the comparison on the same windows and questions: dense, none, or a mask .json")
         ->option_text("dense|none|MASK")
         ->capture_default_str();
     verb->add_option(
             "--out", arguments->out,
-            "Session .h5 to write, or to add to; what it holds already is not run again, and what Ctrl+C stops "
-            "goes on from there")
+            "Session .h5 to write or extend; results that it holds are not computed again, and a run that Ctrl+C "
+            "stopped continues")
         ->option_text("FILE");
-    verb->add_flag("--predict", arguments->predicts,
-                   "Say besides what a mask was predicted to cost before it ran, from gradients on 1,024 tokens of the "
-                   "text; --out keeps those, and where its session has them this is said without being asked for");
+    verb->add_flag(
+        "--predict", arguments->predicts,
+        "Also predict the change of the loss before the mask runs, from gradients on 1,024 tokens of the text; "
+        "--out keeps the gradients, and a session that has them gives the prediction without this flag");
     addCommonOptions(*verb, console);
     verb->footer("Example: secateur-cli evaluate SmolLM2-135M-Instruct.Q4_1.gguf --text wiki.test.raw --mask M.json");
     verb->callback([arguments, verb, &console] {
         for (const char* option : {"--protocol", "--window", "--seq-len", "--max-tokens"})
-            if (verb->count(option) > 0 && !arguments->asksForText())
-                throw UsageError("goes with --text", option);
+            if (verb->count(option) > 0 && !arguments->wantsText())
+                throw UsageError("requires --text", option);
         evaluateVerb(*arguments, console);
     });
 }

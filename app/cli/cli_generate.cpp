@@ -1,8 +1,8 @@
-#include "analysis/evaluation/prompt_continuation.h"
+#include "analysis/evaluation/evaluation.h"
 #include "app/cli/cli_common.h"
 #include "app/cli/run_forecast.h"
-#include "backends/tokenizers/open_tokenizer.h"
 #include "backends/json/result_json.h"
+#include "backends/tokenizers/open_tokenizer.h"
 
 #include <fmt/core.h>
 #include <spdlog/spdlog.h>
@@ -21,7 +21,7 @@ struct GenerateArguments {
     RunOptions run;
 };
 
-/// The text itself shows how far it is: a live line would be drawn over it.
+/// No live progress line by default: the text itself is printed as it comes.
 Progress progressOf(const Console& console) {
     Console own = console;
     if (!console.json && console.progressMode == "auto")
@@ -37,8 +37,8 @@ void forecast(const ReadyModel& ready, const PromptRequest& prompt, const Tokeni
     expected.say();
 }
 
-void showPiece(std::string_view piece) {
-    fmt::print("{}", piece);
+void printNow(std::string_view text) {
+    fmt::print("{}", text);
     std::fflush(stdout);
 }
 
@@ -53,9 +53,9 @@ void generateVerb(const GenerateArguments& arguments, const Console& console) {
     forecast(ready, arguments.prompt, *tokenizer, console);
     const auto begin = std::chrono::steady_clock::now();
     const PromptContinuation written = continuePrompt(*ready.model, *ready.plan, *tokenizer, arguments.prompt, progress,
-                                                      console.json ? TextSink() : showPiece);
+                                                      console.json ? TextSink() : printNow);
     const Continuation& continuation = written.continuation;
-    const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+    const double seconds = secondsSince(begin);
     spdlog::info("{} tokens in {:.2f} s", continuation.tokens.size(), seconds);
     if (console.json) {
         fmt::print("{}\n", generationJson(written, seconds, ready.warnings));
@@ -77,26 +77,26 @@ void addGenerate(CLI::App& program, Console& console) {
     CLI::App* verb = program.add_subcommand("generate", "Continue a prompt, dense or under a mask");
     verb->add_option("MODEL", arguments->path, "Hugging Face directory, or a file in a format of `list formats`")
         ->required();
-    verb->add_option("--prompt", prompt.text, "What to continue")->option_text("TEXT")->required();
-    verb->add_option("--new-tokens", prompt.newTokens, "Most tokens to put behind it")
+    verb->add_option("--prompt", prompt.text, "Text to continue")->option_text("TEXT")->required();
+    verb->add_option("--new-tokens", prompt.newTokens, "Maximum number of generated tokens")
         ->check(CLI::Range(1, 1'000'000))
         ->capture_default_str();
     verb->add_option("--temperature", prompt.sampling.temperature,
-                     "0 takes the likeliest token each time; 1 draws by the model's probabilities")
+                     "Sampling temperature; 0 = the likeliest token each time, 1 = the model's probabilities")
         ->capture_default_str();
     verb->add_option("--top-p", prompt.sampling.topP,
-                     "Draw among the fewest likeliest tokens whose probabilities sum to this")
+                     "Sample from the fewest likeliest tokens whose probabilities sum to at least this")
         ->capture_default_str();
-    verb->add_option("--seed", prompt.sampling.seed, "Of the draws: the same seed gives the same text")
+    verb->add_option("--seed", prompt.sampling.seed, "Seed of the sampling")
         ->check(CLI::Validator(
             [](const std::string& text) {
-                return text.find_first_not_of("0123456789") == std::string::npos ? "" : "is no whole number from 0";
+                return text.find_first_not_of("0123456789") == std::string::npos ? "" : "is not a whole number from 0";
             },
             "", "seed"))
         ->capture_default_str();
     verb->add_flag_callback(
         "--parse-special", [&prompt] { prompt.special = SpecialText::parsed; },
-        "Special text in TEXT (\"<s>\") is the special token");
+        "Parse special tokens (\"<s>\") in TEXT");
     addMaskOption(*verb, arguments->run);
     addRunOptions(*verb, arguments->run);
     addCommonOptions(*verb, console);

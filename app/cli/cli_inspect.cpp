@@ -1,9 +1,9 @@
 #include "analysis/base/text.h"
 #include "app/cli/cli_common.h"
 #include "backends/engine/open_model.h"
-#include "backends/tokenizers/open_tokenizer.h"
 #include "backends/json/result_json.h"
 #include "backends/session/session_hdf5.h"
+#include "backends/tokenizers/open_tokenizer.h"
 
 #include <fmt/core.h>
 
@@ -21,7 +21,7 @@ struct InspectArguments {
     bool parseSpecial = false;
 };
 
-/// "9", or "6 to 9" where layers differ.
+/// "9", or "6 to 9" if layers differ.
 std::string range(const ModelSpec& spec, int LayerSpec::*member) {
     const auto [least, most] = std::minmax_element(spec.layers.begin(), spec.layers.end(),
                                                    [&](const auto& a, const auto& b) { return a.*member < b.*member; });
@@ -31,7 +31,7 @@ std::string range(const ModelSpec& spec, int LayerSpec::*member) {
                                                : fmt::format("{} to {}", (*least).*member, (*most).*member);
 }
 
-/// Sorts as a person counts: "blk.2" before "blk.10".
+/// Sort key in natural order: "blk.2" before "blk.10".
 std::string naturalKey(const std::string& name) {
     constexpr std::size_t digits = 9;
     std::string key;
@@ -56,7 +56,7 @@ std::string shapeText(const TensorInfo& tensor) {
 std::string layersText(const ModelSpec& spec) {
     const std::size_t stored = spec.tiedGroups().size();
     return stored == 0 ? std::to_string(spec.layerCount())
-                       : fmt::format("{}, applications of {} stored", spec.layerCount(), stored);
+                       : fmt::format("{}, sharing the weights of {}", spec.layerCount(), stored);
 }
 
 void printCard(const ModelCard& card) {
@@ -82,17 +82,6 @@ void printCard(const ModelCard& card) {
     if (spec.family == Family::decoder)
         rows.push_back({"embeddings", spec.tiedEmbeddings ? "tied" : "separate"});
     fmt::print("{}", table(rows));
-}
-
-void printResultsOf(const Session& session) {
-    std::vector<std::vector<std::string>> rows{{"result", "one per", "measured (UTC)", "in", "on"}};
-    for (const MetricResult& result : session.results)
-        rows.push_back({result.request.resultId(), std::string(name(result.request.info->scope)),
-                        result.measurement.created, result.measurement.dtype, result.measurement.device});
-    if (session.results.empty())
-        fmt::print("\nno results\n");
-    else
-        fmt::print("\n{}", table(rows));
 }
 
 void printTensors(const std::vector<TensorInfo>& tensors) {
@@ -121,11 +110,11 @@ void inspectSession(const std::string& path, bool json) {
         return;
     }
     printCard(session.model);
-    printResultsOf(session);
+    printResults(session);
     printCardNotes(session.model);
 }
 
-/// A token's text where it can be shown in a line.
+/// A token's text in one line.
 std::string shownText(std::string_view text) {
     std::string shown;
     for (const char byte : text)
@@ -145,7 +134,7 @@ void printTokens(const Tokenizer& tokenizer, std::string_view text, const Encodi
     }
     fmt::print("{}", table(rows, {Align::right}));
     if (!card.chatTemplate.empty())
-        fmt::print("\nchat template, which is not executed:\n{}\n", card.chatTemplate);
+        fmt::print("\nchat template (not executed):\n{}\n", card.chatTemplate);
     for (const std::string& warning : card.warnings)
         fmt::print(stderr, "note: {}\n", warning);
 }
@@ -165,7 +154,7 @@ void inspect(const InspectArguments& arguments, const Console& console) {
     if (arguments.tokens)
         return inspectTokens(arguments, console.json);
     if (isSession(arguments.path) && arguments.tensors)
-        throw Error("is a session, which holds no tensors", arguments.path, "Name the checkpoint itself");
+        throw Error("is a session, which contains no tensors", arguments.path, "Give the checkpoint instead");
     if (isSession(arguments.path))
         return inspectSession(arguments.path, console.json);
     const ModelCard card = fullCard(*open(arguments.path, console, console.progress()));
@@ -189,13 +178,13 @@ void addInspect(CLI::App& program, Console& console) {
     verb->add_option("MODEL", arguments->path,
                      "Hugging Face directory, a file in a format of `list formats`, or a session .h5")
         ->required();
-    auto* tensors = verb->add_flag("--tensors", arguments->tensors, "List the tensors instead");
-    auto* tokens = verb->add_option("--tokens", arguments->tokens,
-                                    "Show instead how the tokenizer cuts this text (MODEL may be its file alone)")
-                       ->option_text("TEXT")
-                       ->excludes(tensors);
-    verb->add_flag("--parse-special", arguments->parseSpecial, "Special text in TEXT (\"<s>\") is the special token")
-        ->needs(tokens);
+    auto* tensors = verb->add_flag("--tensors", arguments->tensors, "List the tensors instead of the model card");
+    auto* tokens =
+        verb->add_option("--tokens", arguments->tokens,
+                         "Show the tokens of this text instead of the model card (MODEL may be a tokenizer file)")
+            ->option_text("TEXT")
+            ->excludes(tensors);
+    verb->add_flag("--parse-special", arguments->parseSpecial, "Parse special tokens (\"<s>\") in TEXT")->needs(tokens);
     addCommonOptions(*verb, console);
     verb->footer("Example: secateur-cli inspect SmolLM2-135M-Instruct.Q4_1.gguf --json");
     verb->callback([arguments, &console] { inspect(*arguments, console); });

@@ -3,7 +3,7 @@
 #include "analysis/running/runner.h"
 #include "analysis/strategies/prune.h"
 #include "app/cli/cli_common.h"
-#include "app/cli/evaluate_prediction.h"
+#include "app/cli/evaluate_kept.h"
 #include "app/cli/mask_output.h"
 #include "app/cli/measure_text.h"
 #include "app/cli/run_forecast.h"
@@ -120,7 +120,7 @@ void pruneVerb(const PruneArguments& arguments, const Console& console) {
     if (record.provenance->history)
         fmt::print("\n{}\n", sentence(*record.provenance->history));
     if (prediction)
-        fmt::print("predicted change of the loss: {} nats/token\n", sentence(*prediction));
+        fmt::print("predicted change of the loss: {}\n", sentence(*prediction));
     printNotes(warnings);
 }
 

@@ -1,4 +1,3 @@
-#include "analysis/session/result_key.h"
 #include "analysis/session/session.h"
 #include "analysis/base/text.h"
 #include "app/cli/cli_common.h"
@@ -78,16 +77,6 @@ void printEvaluations(const Session& session) {
         rows.push_back(row(session, evaluation));
     fmt::print("\n{}", table(std::move(rows), {Align::left, Align::right, Align::point, Align::point, Align::right,
                                                Align::left, Align::left, Align::left, Align::point}));
-}
-
-void printResults(const Session& session) {
-    if (session.results.empty())
-        return;
-    std::vector<std::vector<std::string>> rows{{"metric", "key", "on", "measured"}};
-    for (const MetricResult& result : session.results)
-        rows.push_back({result.request.resultId(), measurementKey(result.measurement), measuredOn(session, result),
-                        result.measurement.created});
-    fmt::print("\n{}", table(std::move(rows)));
 }
 
 void printMasks(const Session& session) {

@@ -1,26 +1,66 @@
 #include "app/cli/evaluate_kept.h"
 
+#include "analysis/base/text.h"
+#include "analysis/base/usage_error.h"
 #include "analysis/model/kernels.h"
+#include "analysis/prediction/prediction_work.h"
+#include "analysis/prediction/session_prediction.h"
 #include "backends/base/runtime.h"
 #include "backends/session/mask_digest.h"
+#include "backends/session/session_hdf5.h"
 
 #include <fmt/core.h>
+#include <fmt/format.h>
 #include <spdlog/spdlog.h>
 
 #include <algorithm>
 #include <chrono>
+#include <filesystem>
 #include <utility>
 
 namespace secateur::cli {
 
+EvaluationKeeper::EvaluationKeeper(std::string path, const Model& model)
+    : m_path(std::move(path)) {
+    const ModelCard card = fullCard(model);
+    checkCanAdd(card, m_path);
+    if (std::filesystem::exists(m_path))
+        m_session = readSession(m_path);
+    m_session.model = card;
+}
+
+std::string EvaluationKeeper::add(const std::string& name, const MaskRecord& mask) {
+    if (mask.mask.keepsAll())
+        return name;
+    return secateur::add(m_session, SessionMask{name, maskDigest(mask.mask), mask});
+}
+
+void EvaluationKeeper::keep(Evaluation evaluation) {
+    evaluation.created = utcNow();
+    Session more;
+    more.model = m_session.model;
+    more.created = evaluation.created;
+    const auto mask = std::ranges::find(m_session.masks, evaluation.mask.name, &SessionMask::name);
+    if (mask != m_session.masks.end())
+        more.masks.push_back(*mask);
+    more.evaluations.push_back(evaluation);
+    addToSession(more, m_path);
+    secateur::add(m_session, std::move(evaluation));
+}
+
+void EvaluationKeeper::keep(std::shared_ptr<const PredictionBasis> basis) {
+    Session more;
+    more.model = m_session.model;
+    more.created = utcNow();
+    more.prediction = basis;
+    addToSession(more, m_path);
+    m_session.prediction = std::move(basis);
+}
+
 namespace {
 
-/// What is lost at most where the weights are read again for each group of windows; else it is one batch.
+/// Maximum time between savings if each group of windows reads the weights again; otherwise a group is one batch.
 constexpr double groupSeconds = 600;
-
-double since(std::chrono::steady_clock::time_point begin) {
-    return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
-}
 
 Evaluation evaluationOf(const ReadyModel& ready, const EvaluatedMask& mask) {
     return {mask, std::string(name(ready.plan->type())), ready.model->kernels().device(), {}, 0, 0, {}};
@@ -62,7 +102,7 @@ void KeptText::keepPart(Evaluation evaluation, const PruningMask& cuts) {
     std::optional<MaskEvaluation> part = m_evaluator->known(cuts);
     if (!part)
         return;
-    spdlog::warn("{} of {} windows are kept in {}: the same command goes on from there", part->run.windows.size(),
+    spdlog::warn("{} of {} windows are saved in {}: the same command continues from there", part->run.windows.size(),
                  part->windows, m_keeper.path());
     evaluation.text->perplexity = std::move(part->run);
     m_keeper.keep(std::move(evaluation));
@@ -72,9 +112,9 @@ Evaluation KeptText::under(const EvaluatedMask& mask, const PruningMask& cuts, c
     Evaluation run = wanted(mask);
     const Evaluation* known = m_keeper.text(run);
     if (known && known->text->windows != run.text->windows)
-        known = nullptr; // the file says so, but this text has others
+        known = nullptr; // the digests agree, but the windows do not
     if (known && known->text->isComplete()) {
-        note(m_ready, fmt::format("{} losses are those of {}", possessive(mask), m_keeper.path()));
+        note(m_ready, fmt::format("{} losses were read from {}", possessive(mask), m_keeper.path()));
         run.text = known->text;
         return run;
     }
@@ -85,7 +125,7 @@ Evaluation KeptText::under(const EvaluatedMask& mask, const PruningMask& cuts, c
     }
     if (known) {
         const std::vector<WindowLoss>& losses = known->text->perplexity.windows;
-        note(m_ready, fmt::format("{} losses of {} of {} windows are those of {}", possessive(mask), losses.size(),
+        note(m_ready, fmt::format("{} losses of {} of {} windows were read from {}", possessive(mask), losses.size(),
                                   run.text->windows, m_keeper.path()));
         m_evaluator->know(cuts, losses);
     }
@@ -93,9 +133,9 @@ Evaluation KeptText::under(const EvaluatedMask& mask, const PruningMask& cuts, c
         MaskEvaluation found = m_evaluator->evaluate(cuts, {}, progress);
         run.text->perplexity = std::move(found.run);
         run.reusedLayers = found.reusedLayers;
-        run.seconds = since(begin);
+        run.seconds = secondsSince(begin);
     } catch (const Cancelled&) {
-        run.seconds = since(begin);
+        run.seconds = secondsSince(begin);
         keepPart(std::move(run), cuts);
         throw;
     }
@@ -103,7 +143,7 @@ Evaluation KeptText::under(const EvaluatedMask& mask, const PruningMask& cuts, c
     return run;
 }
 
-TextEvaluation KeptText::under(const Contender& run, const std::optional<Contender>& reference,
+TextEvaluation KeptText::under(const PlannedMask& run, const std::optional<PlannedMask>& reference,
                                const Progress& progress) {
     std::optional<Evaluation> other;
     if (reference)
@@ -128,22 +168,59 @@ std::vector<Evaluation> KeptText::under(const std::vector<std::string>& names, c
     return runs;
 }
 
-TaskRun keptTask(EvaluationKeeper& keeper, ReadyModel& ready, const Contender& contender, const Tokenizer& tokenizer,
+TaskRun keptTask(EvaluationKeeper& keeper, ReadyModel& ready, const PlannedMask& planned, const Tokenizer& tokenizer,
                  const AskedTask& asked, const Progress& progress) {
-    Evaluation evaluation = evaluationOf(ready, contender.mask);
+    Evaluation evaluation = evaluationOf(ready, planned.mask);
     TaskEvaluation task = taskEvaluation(asked, {});
     if (const TaskEvaluation* known = keeper.task(evaluation, task)) {
         note(ready,
-             fmt::format("{} answers to {} are those of {}", possessive(contender.mask), task.name, keeper.path()));
+             fmt::format("{} answers to {} were read from {}", possessive(planned.mask), task.name, keeper.path()));
         return known->run;
     }
     const auto begin = std::chrono::steady_clock::now();
     evaluation.warnings = ready.warnings;
-    task.run = askTask(*ready.model, *contender.plan, tokenizer, asked, progress);
-    evaluation.seconds = since(begin);
+    task.run = askTask(*ready.model, *planned.plan, tokenizer, asked, progress);
+    evaluation.seconds = secondsSince(begin);
     evaluation.tasks = {task};
     keeper.keep(std::move(evaluation));
     return std::move(task.run);
+}
+
+std::optional<Predictor> predictorFor(bool isRequested, const ReadyModel& ready, const EvaluationText& text,
+                                      std::optional<EvaluationKeeper>& keeper, const Progress& progress) {
+    const bool isPerToken = text.scored.rules.protocol == TextProtocol::tokenPpl;
+    if (isRequested && !isPerToken)
+        throw UsageError("requires --protocol token_ppl: losses are predicted per token", "--predict");
+    if (!isPerToken)
+        return std::nullopt;
+    if (keeper && keeper->session().prediction)
+        return predictorOf(keeper->session());
+    if (!isRequested)
+        return std::nullopt;
+    auto basis = predictionBasis(*ready.model, text, {}, progress);
+    if (keeper) {
+        keeper->keep(basis);
+        return predictorOf(keeper->session());
+    }
+    return Predictor(ready.model->spec(), std::move(basis));
+}
+
+std::optional<Prediction> predicted(const std::optional<Predictor>& predictor, const PruningMask& mask,
+                                    std::vector<std::string>& warnings) {
+    if (!predictor)
+        return std::nullopt;
+    if (const std::string refusal = predictor->refusal(mask); !refusal.empty()) {
+        const std::string warning = "no prediction: " + refusal;
+        if (std::ranges::find(warnings, warning) == warnings.end())
+            warnings.push_back(warning);
+        return std::nullopt;
+    }
+    return predictor->predict(mask);
+}
+
+std::string sentence(const Prediction& prediction) {
+    return fmt::format("{}{} nats/token (90 %: {} to {})", prediction.nats > 0 ? "+" : "", significant(prediction.nats),
+                       significant(prediction.low), significant(prediction.high));
 }
 
 } // namespace secateur::cli

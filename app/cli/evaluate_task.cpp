@@ -3,6 +3,7 @@
 #include "analysis/base/text.h"
 #include "analysis/base/usage_error.h"
 #include "app/cli/cli_common.h"
+#include "app/cli/evaluate_text.h"
 #include "backends/text/asked_task_file.h"
 
 #include <fmt/core.h>
@@ -11,31 +12,22 @@ namespace secateur::cli {
 
 namespace {
 
+/// Of tasks, first_only is the same as tokenizer_default.
 BosRule taskBosRule(std::optional<BosMode> mode) {
-    switch (mode.value_or(BosMode::tokenizerDefault)) {
-    case BosMode::tokenizerDefault:
-    case BosMode::firstOnly:
-        return BosRule::tokenizerDefault;
-    case BosMode::always:
-        return BosRule::always;
-    case BosMode::never:
-        return BosRule::never;
-    default:
-        throw UsageError(fmt::format("tasks know no BOS mode {}, but tokenizer_default, always and never", name(*mode)),
-                         "--bos");
-    }
+    const BosRule rule = bosRuleFor(mode, "tasks");
+    return rule == BosRule::firstOnly ? BosRule::tokenizerDefault : rule;
 }
 
-void checkTogether(const TaskOptions& options) {
+void checkOptions(const TaskOptions& options) {
     const bool several = options.paths.size() > 1;
     if (several && !options.labels.empty())
-        throw UsageError("goes with one --task", "--labels");
+        throw UsageError("requires a single --task", "--labels");
     if (several && !options.shotsFrom.empty())
-        throw UsageError("goes with one --task", "--shots-from");
+        throw UsageError("requires a single --task", "--shots-from");
     if (options.shots == 0 && !options.shotsFrom.empty())
-        throw UsageError("says where examples come from; say how many by --shots", "--shots-from");
+        throw UsageError("requires --shots, the number of examples", "--shots-from");
     if (options.shots == 0 && options.drawsShots)
-        throw UsageError("says how examples are chosen; say how many by --shots", "--draw-shots");
+        throw UsageError("requires --shots, the number of examples", "--draw-shots");
     if (!options.format.empty())
         taskFormat(options.format);
 }
@@ -47,10 +39,6 @@ std::vector<std::string> metricsRow(const std::string& label, const std::vector<
     return row;
 }
 
-std::string rowLabel(const EvaluatedMask& mask) {
-    return mask.name.empty() ? "dense" : mask.name;
-}
-
 void printMetrics(const TaskEvaluation& task, const Evaluation& evaluation) {
     std::vector<std::vector<std::string>> rows{{""}};
     std::vector<Align> alignment{Align::left};
@@ -59,8 +47,8 @@ void printMetrics(const TaskEvaluation& task, const Evaluation& evaluation) {
         alignment.push_back(Align::point);
     }
     if (task.reference)
-        rows.push_back(metricsRow(rowLabel(task.reference->mask), task.reference->run.scores.metrics));
-    rows.push_back(metricsRow(rowLabel(evaluation.mask), task.run.scores.metrics));
+        rows.push_back(metricsRow(shownMask(task.reference->mask), task.reference->run.scores.metrics));
+    rows.push_back(metricsRow(shownMask(evaluation.mask), task.run.scores.metrics));
     if (task.reference) {
         std::vector<TaskMetric> differences;
         std::vector<std::string> changes{"right then wrong, wrong then right"};
@@ -90,36 +78,35 @@ void printSubjects(const TaskEvaluation& task) {
 } // namespace
 
 void addTaskOptions(CLI::App& verb, TaskOptions& options) {
-    CLI::Option* task =
-        verb.add_option("--task", options.paths, "Task to ask, one JSON object a line; may be given several times")
-            ->option_text("FILE")
-            ->allow_extra_args(false);
+    CLI::Option* task = verb.add_option("--task", options.paths, "Task file, one JSON object per line; may be repeated")
+                            ->option_text("FILE")
+                            ->allow_extra_args(false);
     verb.add_option("--format", options.format,
-                    "Of the tasks, an id of `list tasks`; without it what the fields of the first row speak for")
+                    "Format of the task files, an id of `list tasks` [found by the fields of the first row]")
         ->option_text("ID")
         ->needs(task);
-    verb.add_option("--labels", options.labels, "Of a PIQA file without labels, one a line; else FILE-labels.lst")
+    verb.add_option("--labels", options.labels, "Label file of a PIQA task, one label per line [FILE-labels.lst]")
         ->option_text("FILE")
         ->needs(task);
-    verb.add_option("--shots", options.shots, "Solved questions in front of each one")
+    verb.add_option("--shots", options.shots, "Number of solved questions in front of each question")
         ->check(CLI::Range(0, 1000))
         ->capture_default_str()
         ->needs(task);
     verb.add_option("--shots-from", options.shotsFrom,
-                    "Task that they are taken from, of the question's subject; without it the asked one itself")
+                    "Task file of the solved questions, which are of the same subject [the task itself]")
         ->option_text("FILE")
         ->needs(task);
-    verb.add_flag("--draw-shots", options.drawsShots, "Draw others for each question instead of taking the first ones")
+    verb.add_flag("--draw-shots", options.drawsShots,
+                  "Draw the solved questions anew for each question instead of taking the first ones")
         ->needs(task);
-    verb.add_option("--limit", options.limit, "Ask so many questions, chosen by the seed alone; without it all")
+    verb.add_option("--limit", options.limit, "Maximum number of questions, drawn by --seed [all]")
         ->check(CLI::Range(1, 1 << 30))
         ->needs(task);
-    verb.add_option("--seed", options.seed, "Of what a limit leaves, and of drawn examples")
+    verb.add_option("--seed", options.seed, "Seed of --limit and --draw-shots")
         ->check(CLI::Range(std::int64_t{0}, std::int64_t{1} << 62))
         ->capture_default_str()
         ->needs(task);
-    verb.add_flag("--answers", options.listsAnswers, "With --json, list every answer and the scores behind it")
-        ->needs(task);
+    verb.add_flag("--answers", options.listsAnswers, "With --json, list each answer with its scores")->needs(task);
 }
 
 std::vector<AskedTask> readTasks(const TaskOptions& options, std::optional<BosMode> bos, std::int64_t batchTokens,
@@ -127,7 +114,7 @@ std::vector<AskedTask> readTasks(const TaskOptions& options, std::optional<BosMo
     std::vector<AskedTask> tasks;
     if (options.paths.empty())
         return tasks;
-    checkTogether(options);
+    checkOptions(options);
     for (const std::string& path : options.paths) {
         TaskRequest request = options;
         request.path = path;
@@ -147,8 +134,8 @@ void printTask(const TaskEvaluation& task, const Evaluation& evaluation) {
     const std::size_t count = task.run.scores.count;
     const std::string of = count < task.questions ? fmt::format(" of {}", grouped(task.questions)) : "";
     const std::string examples = task.run.shots.empty() ? "" : ", examples: " + task.run.shots;
-    fmt::print("{} ({}): {}{} questions{}, {}; * is what papers report\n", task.name, task.formatId, grouped(count), of,
-               examples, evaluation.dtype);
+    fmt::print("{} ({}): {}{} questions{}, {}; * = the metric that papers report\n", task.name, task.formatId,
+               grouped(count), of, examples, evaluation.dtype);
     printMetrics(task, evaluation);
     printSubjects(task);
 }

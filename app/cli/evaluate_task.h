@@ -1,8 +1,8 @@
 #pragma once
 
+#include "analysis/base/progress.h"
 #include "analysis/evaluation/asked_task.h"
 #include "analysis/evaluation/evaluation.h"
-#include "analysis/base/progress.h"
 #include "analysis/text/scored_text.h"
 
 #include <CLI/CLI.hpp>
@@ -14,22 +14,22 @@
 
 namespace secateur::cli {
 
-/// What `evaluate` is told of tasks: how all of them are asked.
+/// Options of `evaluate` for tasks.
 struct TaskOptions : TaskRequest {
-    std::vector<std::string> paths; ///< none = no tasks are asked
+    std::vector<std::string> paths; ///< empty = no tasks
     bool listsAnswers = false;
 };
 
 /// --task, --format, --labels, --shots, --shots-from, --draw-shots, --limit, --seed, --answers
 void addTaskOptions(CLI::App& verb, TaskOptions& options);
 
-/// Reads the task files, which takes no model.
-/// @param bos as the command line says it; empty = tokenizer_default
-/// @throws UsageError for options that do not go with a task; Error naming file and line
+/// Reads the task files.
+/// @param bos of --bos; empty = tokenizer_default
+/// @throws UsageError for options that are not for tasks; Error with file and line
 std::vector<AskedTask> readTasks(const TaskOptions& options, std::optional<BosMode> bos, std::int64_t batchTokens,
                                  const Progress& progress);
 
-/// For people: a table of metrics, and one of subjects where there are some.
+/// Prints a table of metrics, and one of subjects if there are any.
 void printTask(const TaskEvaluation& task, const Evaluation& evaluation);
 
 } // namespace secateur::cli

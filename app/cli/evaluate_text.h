@@ -1,9 +1,10 @@
 #pragma once
 
-#include "analysis/evaluation/evaluation.h"
-#include "analysis/text/evaluation_text.h"
-#include "analysis/running/plan.h"
 #include "analysis/base/progress.h"
+#include "analysis/evaluation/evaluation.h"
+#include "analysis/running/plan.h"
+#include "analysis/text/scored_text.h"
+#include "analysis/text/sequences.h"
 #include "app/cli/cli_common.h"
 
 #include <CLI/CLI.hpp>
@@ -12,38 +13,77 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace secateur::cli {
 
-/// What `evaluate` is told of a text.
+/// Options of `evaluate` for a text.
 struct TextOptions : TextRequest {
     std::int64_t batchTokens = 4096;
-    std::int64_t sequenceLength = 0; ///< of encoders; 0 = 128
+    std::int64_t sequenceLength = 0; ///< encoders: maximum tokens of a sequence; 0 = 128
 };
 
 /// --text, --field, --protocol, --window, --seq-len, --bos, --max-tokens, --batch-tokens
 void addTextOptions(CLI::App& verb, TextOptions& options);
 
 /// A mask of the model, ready to run.
-struct Contender {
+struct PlannedMask {
     EvaluatedMask mask;
     std::shared_ptr<const Plan> plan;
 };
 
-/// The text, with what there is to say of it among the model's warnings.
+/// Reads the text and adds to the model's warnings.
 EvaluationText readText(ReadyModel& ready, const TextOptions& options, const Progress& progress);
 
 TextEvaluation evaluateText(const ReadyModel& ready, const EvaluationText& text, std::int64_t batchTokens,
-                            const Contender& run, const std::optional<Contender>& reference, const Progress& progress);
+                            const PlannedMask& run, const std::optional<PlannedMask>& reference, const Progress& progress);
 
-/// For people: "the built-in text" for sourceName()'s "built-in", "dense" where a mask has no name.
+/// The BOS rule of sequences and tasks for --bos. @param user "tasks" or "encoders", for the message
+/// @throws UsageError for modes of perplexity only
+BosRule bosRuleFor(std::optional<BosMode> mode, std::string_view user);
+
+/// "the built-in text" for sourceName()'s "built-in"; "dense" for a mask without a name.
 std::string shownSource(const std::string& source);
 std::string shownMask(const EvaluatedMask& mask);
 
-/// For people: a run, and what it is compared with.
+/// Prints a run and its reference.
 void printText(const TextEvaluation& text, const Evaluation& evaluation);
-/// For people: several masks beside the dense model.
+/// Prints several masks and the dense model.
 void printRuns(const std::vector<Evaluation>& runs);
+
+/// Reads the sequences for an encoder without a head and adds to the warnings.
+/// @throws UsageError for options of perplexity; Error for texts without documents
+SequenceSet readSequences(ReadyModel& ready, const TextOptions& options, const Progress& progress);
+
+/// Distance between the pooled outputs of run and reference. @throws Error if it is not defined
+PooledEvaluation evaluatePooled(const ReadyModel& ready, const TextOptions& options, const SequenceSet& set,
+                                const PlannedMask& run, const PlannedMask& reference, const Progress& progress);
+
+void printPooled(const PooledEvaluation& pooled, const Evaluation& evaluation);
+
+/// Options of `evaluate` for timing.
+struct LatencyOptions {
+    bool isWanted = false;
+    bool wantsGeneration = false; ///< explicitly, so that encoders are refused
+    LatencyRules generation;
+    PrefillRules prefill;
+
+    /// Whether generation is timed; for an encoder only if explicitly wanted, which is then refused.
+    bool generates(const ModelSpec& spec) const {
+        return generation.newTokens > 0 && (spec.family == Family::decoder || wantsGeneration);
+    }
+};
+
+/// --latency, --prompt-tokens, --new-tokens, --warmup, --runs, --lengths, --by
+void addLatencyOptions(CLI::App& verb, LatencyOptions& options);
+
+/// Times generation (decoders) and forward passes by length, and adds to the warnings.
+/// @param text tokens to run on; empty = ordinaryTokens()
+void timeModel(Evaluation& evaluation, ReadyModel& ready, LatencyOptions options, const std::vector<int>& text,
+               const PlannedMask& run, const std::optional<PlannedMask>& reference, const Progress& progress);
+
+/// Prints the times of runs and reference.
+void printLatency(const Evaluation& evaluation);
 
 } // namespace secateur::cli

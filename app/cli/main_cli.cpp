@@ -18,8 +18,8 @@ using namespace secateur;
 
 enum ExitStatus { ok = 0, failed = 1, wrongUsage = 2 };
 
-/// Ctrl+C asks the work to stop; a second one ends the program at once. Files are written aside, so neither leaves half
-/// of one. Signals are taken by a thread of their own: a handler could not do anything safely.
+/// Ctrl+C requests a stop; a second one ends the program at once. Files are written to temporary names, so no partial
+/// file remains. A thread waits for signals, because little is allowed in a signal handler.
 void stopOnInterrupt(std::stop_source stop) {
     sigset_t stopSignals;
     sigemptyset(&stopSignals);
@@ -46,7 +46,7 @@ void build(CLI::App& program, cli::Console& console) {
     program.require_subcommand(1);
     program.set_version_flag("--version", "secateur " SECATEUR_VERSION);
     program.footer("Each verb has its own --help. Layers and heads count from 0. "
-                   "Exit status: 0 ok, 1 the work failed, 2 wrong usage.");
+                   "Exit status: 0 success, 1 failure, 2 wrong usage.");
     cli::addInspect(program, console);
     cli::addMeasure(program, console);
     cli::addAblate(program, console);
@@ -61,7 +61,7 @@ void build(CLI::App& program, cli::Console& console) {
     program.parse_complete_callback([&console] { spdlog::set_level(spdlog::level::from_str(console.logLevel)); });
 }
 
-/// CLI11 would only say that a verb is missing.
+/// CLI11's own message would be that a verb is missing.
 void checkVerb(const CLI::App& program, int count, char** values) {
     if (count < 2 || values[1][0] == '-')
         return;
@@ -77,10 +77,10 @@ void checkVerb(const CLI::App& program, int count, char** values) {
 int main(int count, char** values) {
     spdlog::set_default_logger(spdlog::stderr_color_mt("secateur"));
     cli::Console console;
-    // Wrong usage is told in JSON too, also where parsing ends before it comes to this flag.
+    // Errors of usage are JSON too, even if parsing stops before this flag.
     console.json = std::find(values, values + count, std::string_view("--json")) != values + count;
     stopOnInterrupt(console.stop);
-    CLI::App program("Secateur, headless: look into transformers and prune them", "secateur-cli");
+    CLI::App program("Secateur on the command line: study and prune transformers", "secateur-cli");
     build(program, console);
     try {
         checkVerb(program, count, values);

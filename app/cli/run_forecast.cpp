@@ -1,9 +1,9 @@
 #include "app/cli/run_forecast.h"
 
-#include "analysis/metrics/ablation.h"
-#include "analysis/evaluation/latency_work.h"
-#include "analysis/running/runner.h"
 #include "analysis/base/text.h"
+#include "analysis/evaluation/prefill.h"
+#include "analysis/metrics/ablation.h"
+#include "analysis/running/runner.h"
 
 #include <fmt/core.h>
 
@@ -41,7 +41,7 @@ RunForecast::RunForecast(const Model& model, std::vector<std::shared_ptr<const P
     : m_model(model)
     , m_plans(std::move(plans))
     , m_console(console)
-    , m_isWanted(console.tellsProgress()) {
+    , m_isWanted(console.showsProgress()) {
     if (!m_isWanted)
         return;
     const auto dense = model.runner().plan(PruningMask(model.spec()), m_plans.front()->type());
@@ -67,7 +67,7 @@ void RunForecast::add(const TaskWork& work, const std::string& name) {
     m_isMost = m_isMost || work.newTokens > 0;
     m_parts.push_back(tokens(work.size.tokens) + (name.empty() ? "" : " of " + name));
     if (work.newTokens > 0)
-        m_parts.back() += fmt::format(" with {} new ones", grouped(static_cast<std::uint64_t>(work.newTokens)));
+        m_parts.back() += fmt::format(" with up to {} new ones", grouped(static_cast<std::uint64_t>(work.newTokens)));
 }
 
 void RunForecast::add(RunSize size, const AblationPasses& passes) {
@@ -90,8 +90,8 @@ void RunForecast::add(const LatencyRules& rules) {
         const double step = m_isWanted ? stepSeconds(m_model, *plan) : 0;
         m_seconds += latencySeconds(m_speed, m_model.spec(), plan->mask(), rules, step);
     }
-    m_parts.push_back(
-        fmt::format("{} behind {}, {} times", tokens(rules.newTokens), rules.promptTokens, rules.warmup + rules.runs));
+    m_parts.push_back(fmt::format("{} times {} after a {}-token prompt", rules.warmup + rules.runs,
+                                  tokens(rules.newTokens), rules.promptTokens));
 }
 
 void RunForecast::add(const PrefillRules& rules) {

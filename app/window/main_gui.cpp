@@ -1,9 +1,8 @@
-#include "app/window/process_age.h"
 #include "app/window/window_services.h"
 #include "widgets/document/comparison.h"
 #include "widgets/document/document.h"
 #include "widgets/document/mask_jobs.h"
-#include "widgets/evaluations/further_items.h"
+#include "widgets/evaluations/extra_items.h"
 #include "widgets/jobs/job_runner.h"
 #include "widgets/jobs/log_panel.h"
 #include "widgets/window/first_picture.h"
@@ -21,16 +20,53 @@
 
 #include <algorithm>
 #include <array>
+#include <ctime>
+#include <fstream>
+#include <iterator>
 #include <memory>
 #include <mutex>
+#include <optional>
+#include <sstream>
+#include <string>
 #include <string_view>
+#include <unistd.h>
 #include <utility>
 
 namespace {
 
 using namespace secateur;
 
-/// Brings the log's lines to the window, from whatever thread.
+double bootSeconds() {
+    timespec now{};
+    clock_gettime(CLOCK_BOOTTIME, &now);
+    return static_cast<double>(now.tv_sec) + static_cast<double>(now.tv_nsec) * 1e-9;
+}
+
+/// Field 22 of /proc/self/stat, in clock ticks since boot. Field 2 is a name in brackets that may hold spaces.
+std::optional<double> launchSeconds() {
+    std::ifstream file("/proc/self/stat");
+    const std::string stat{std::istreambuf_iterator<char>(file), {}};
+    const auto name = stat.rfind(')');
+    if (name == std::string::npos)
+        return {};
+    std::istringstream rest(stat.substr(name + 1));
+    std::string field;
+    for (int i = 3; i <= 22; ++i)
+        rest >> field;
+    char* end = nullptr;
+    const double ticks = std::strtod(field.c_str(), &end);
+    if (!rest || *end != '\0')
+        return {};
+    return ticks / static_cast<double>(sysconf(_SC_CLK_TCK));
+}
+
+/// Seconds since this process was launched, as the kernel counts them; without /proc, since the first call.
+double processAge() {
+    static const double begin = launchSeconds().value_or(bootSeconds());
+    return bootSeconds() - begin;
+}
+
+/// Shows log lines in the window's log. Thread-safe.
 class PanelSink : public spdlog::sinks::base_sink<std::mutex> {
 public:
     explicit PanelSink(LogPanel* panel)
@@ -49,7 +85,7 @@ protected:
     void flush_() override {}
 
 private:
-    QPointer<LogPanel> m_panel; ///< looked at on the GUI thread only
+    QPointer<LogPanel> m_panel; ///< used on the GUI thread only
 };
 
 struct Arguments {
@@ -60,11 +96,11 @@ struct Arguments {
     QString tab;
     QStringList head; ///< layer and head to select
     QString reference;
-    QStringList show;    ///< results
-    QStringList compare; ///< a measurement's key, and which of both
+    QStringList show;    ///< result ids
+    QStringList compare; ///< key of a measurement; a, b, both or difference
     QSize size;
     QString filter;
-    FurtherChoice further;
+    ExtraChoice extra;
 };
 
 QCommandLineOption hidden(const QString& name, const QString& value) {
@@ -76,13 +112,13 @@ QCommandLineOption hidden(const QString& name, const QString& value) {
 Arguments parse(const QCoreApplication& application) {
     QCommandLineParser parser;
     parser.setApplicationDescription("A workbench for studying and pruning transformers.");
-    parser.addPositionalArgument("MODEL", "A model folder or file, or a session (.h5).", "[MODEL]");
+    parser.addPositionalArgument("MODEL", "Model folder or file, or session (.h5).", "[MODEL]");
     parser.addHelpOption();
     parser.addVersionOption();
-    const QCommandLineOption mask("mask", "Open this mask of the model too.", "FILE");
-    const QCommandLineOption filter("filter", "Look at these heads: \"layer 3-12, not cut\".", "CONDITIONS");
+    const QCommandLineOption mask("mask", "Also open this mask.", "FILE");
+    const QCommandLineOption filter("filter", "Show only these heads, for example \"layer 3-12, not cut\".", "CONDITIONS");
     const QCommandLineOption reference("reference", "Compare with this session or model.", "FILE");
-    // For pictures in documentation that can be made again.
+    // For reproducible screenshots in documentation.
     const QCommandLineOption screenshot = hidden("screenshot", "FILE");
     const QCommandLineOption theme = hidden("theme", "light|dark");
     const QCommandLineOption tab = hidden("tab", "heads|layers|neurons|attention|sheet|scatter|gradients");
@@ -113,22 +149,22 @@ Arguments parse(const QCoreApplication& application) {
         TaskRequest request;
         request.path = parser.value(task).toStdString();
         request.limit = 100;
-        arguments.further.tasks = {std::move(request)};
+        arguments.extra.tasks = {std::move(request)};
     }
     if (parser.isSet(prompt)) {
-        arguments.further.prompt.emplace();
-        arguments.further.prompt->text = parser.value(prompt).toStdString();
-        arguments.further.prompt->newTokens = 48;
+        arguments.extra.prompt.emplace();
+        arguments.extra.prompt->text = parser.value(prompt).toStdString();
+        arguments.extra.prompt->newTokens = 48;
     }
     if (parser.isSet(speed))
-        arguments.further.speed.emplace();
+        arguments.extra.speed.emplace();
     const QStringList sides = parser.value(size).split('x');
     if (sides.size() == 2)
         arguments.size = {sides[0].toInt(), sides[1].toInt()};
     return arguments;
 }
 
-/// Grabs the window once nothing is being worked on and everything is drawn, then ends the program.
+/// Saves a screenshot once no job runs and everything is drawn, then ends the program.
 void takeScreenshot(MainWindow* window, const JobRunner* jobs, const QString& file) {
     constexpr int settleMs = 400;
     auto* timer = new QTimer(window);
@@ -139,7 +175,7 @@ void takeScreenshot(MainWindow* window, const JobRunner* jobs, const QString& fi
         timer->stop();
         const bool saved = window->grab().save(file);
         if (!saved)
-            spdlog::error("{}: the picture could not be written", file.toStdString());
+            spdlog::error("{}: the screenshot could not be written", file.toStdString());
         QCoreApplication::exit(saved ? 0 : 1);
     });
     timer->start();
@@ -158,7 +194,7 @@ void showCompared(Document& document, MainWindow& window, const Arguments& argum
     document.comparison()->compareWith(arguments.compare[0].toStdString());
 }
 
-/// Help and version are for terminals, also those without a display.
+/// Help and version work without a display.
 bool needsDisplay(int count, char** values) {
     static constexpr std::array<std::string_view, 5> answeredAtOnce{"-h", "--help", "--help-all", "-v", "--version"};
     return std::find_first_of(values + 1, values + count, answeredAtOnce.begin(), answeredAtOnce.end()) ==
@@ -195,7 +231,7 @@ int main(int count, char** values) {
     if (arguments.size.isValid())
         window.resize(arguments.size);
     window.showTab(arguments.tab);
-    window.measureAlso(arguments.further);
+    window.measureAlso(arguments.extra);
     window.show();
     spdlog::debug("window shown {:.2f} s after launch, main() entered after {:.2f} s", processAge(), before);
     if (!arguments.path.isEmpty())

@@ -4,7 +4,7 @@
 
 namespace secateur {
 
-/// The doors that the window needs, onto the backends.
+/// The window's services, implemented by the backends.
 Services windowServices();
 
 } // namespace secateur

@@ -330,7 +330,7 @@ private:
 
     void checkLabels(std::span<const int> labels, int rows, std::int64_t classes) const {
         if (classes == 0)
-            throw Error("has no classifier: it cannot predict labels", m_model.card().path);
+            throw Error("has no classifier: it cannot label texts", m_model.card().path);
         checkTargets(labels, rows, classes);
         if (std::ranges::any_of(labels, [](int label) { return label < 0; }))
             throw Error("Every row needs a label, and labels count from 0");

@@ -15,7 +15,7 @@ namespace {
 
 PerplexityRules settledRules(const PerplexityRules& rules, const Model& model) {
     try {
-        return settled(rules, model.spec());
+        return withDefaults(rules, model.spec());
     } catch (const UsageError&) {
         throw;
     } catch (const Error& error) {

@@ -1,7 +1,7 @@
 #pragma once
 
 #include "analysis/model/model.h"
-#include "analysis/text/prompt_tokens.h"
+#include "analysis/text/tokenizer.h"
 
 #include <string>
 

@@ -1,6 +1,6 @@
 #include "backends/text/sequence_text.h"
 
-#include "analysis/tasks/classification.h"
+#include "analysis/tasks/answer_generation.h"
 #include "analysis/base/error.h"
 #include "analysis/base/text.h"
 #include "analysis/base/usage_error.h"

@@ -4,7 +4,7 @@
 
 #include "tests/support/files.h"
 
-#include "analysis/tasks/classification.h"
+#include "analysis/tasks/answer_generation.h"
 #include "analysis/base/error.h"
 #include "backends/tokenizers/open_tokenizer.h"
 #include "backends/text/task_file.h"
@@ -144,12 +144,12 @@ private slots:
             return test::Scratch().refusal([&] { by.run(asked, {}, names); });
         };
         QCOMPARE(refusal(classifier, task),
-                 "line 4: has the label \"perhaps\", which is none of the model's 3 classes. Their names are "
+                 "line 4: has the label \"perhaps\", which is not one of the model's 3 classes. Their names are "
                  "no, maybe, yes");
         task.texts[3].label = "3";
-        QVERIFY(refusal(classifier, task).contains("none of the model's 3 classes"));
+        QVERIFY(refusal(classifier, task).contains("not one of the model's 3 classes"));
         task.texts.clear();
-        QCOMPARE(refusal(classifier, task), "texts: holds no texts to classify");
+        QCOMPARE(refusal(classifier, task), "texts: contains no texts to classify");
         QVERIFY(refusal(Classified("bert-bare"), someTexts(false)).contains("has no classifier"));
         QVERIFY(refusal(Classified("llama-gqa"), someTexts(false)).contains("has no classifier"));
     }

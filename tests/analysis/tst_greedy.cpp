@@ -4,7 +4,7 @@
 #include "analysis/strategies/cut_lowest.h"
 #include "analysis/strategies/gradient_change.h"
 #include "analysis/strategies/greedy_gnorm.h"
-#include "analysis/evaluation/pooled_distance.h"
+#include "analysis/evaluation/evaluation.h"
 #include "analysis/base/usage_error.h"
 #include "backends/session/mask_json.h"
 #include "tests/support/counting_model.h"

@@ -260,12 +260,12 @@ private slots:
             return found.contains(sentence);
         };
         QVERIFY(says(generation(bert, {}), "is an encoder: it does not continue texts"));
-        QVERIFY(says(generation(gpt2, {}), "128 new tokens behind 12 do not fit the model's context of 16"));
+        QVERIFY(says(generation(gpt2, {}), "128 new tokens after a 12-token prompt do not fit the model's context of 16"));
         QCOMPARE(generation(gpt2, {.promptTokens = 12, .newTokens = 4, .warmup = 0, .runs = 1}), "accepted");
         QVERIFY(says(generation(gpt2, {.promptTokens = 12, .newTokens = 5}), "do not fit"));
-        QVERIFY(says(generation(gpt2, {.promptTokens = 0}), "128 new tokens behind 0 cannot be timed"));
-        QVERIFY(says(generation(gpt2, {.newTokens = 0}), "0 new tokens behind 12 cannot be timed"));
-        QVERIFY(says(generation(gpt2, {.newTokens = 2, .runs = 0}), "Nothing can be timed by 0 runs"));
+        QVERIFY(says(generation(gpt2, {.promptTokens = 0}), "128 new tokens after a 0-token prompt cannot be timed"));
+        QVERIFY(says(generation(gpt2, {.newTokens = 0}), "0 new tokens after a 12-token prompt cannot be timed"));
+        QVERIFY(says(generation(gpt2, {.newTokens = 2, .runs = 0}), "0 runs after 10 warm-up runs cannot be timed"));
         QVERIFY(says(pass({.lengths = {4, 17}}), "A pass over 17 tokens does not fit the model's context of 16"));
         QVERIFY(says(pass({.lengths = {0}}), "A pass over 0 tokens cannot be timed"));
         QVERIFY(says(pass({.lengths = {16}, .memory = 1000}), "A pass over 16 tokens takes about"));

@@ -3,7 +3,7 @@
 #include "tests/support/option_runs.h"
 
 #include "analysis/base/error.h"
-#include "analysis/tasks/option_tree.h"
+#include "analysis/tasks/option_scores.h"
 #include "analysis/running/runner.h"
 #include "tests/support/suite.h"
 #endif

@@ -5,7 +5,7 @@
 #include "analysis/base/error.h"
 #include "analysis/evaluation/perplexity.h"
 #include "analysis/base/usage_error.h"
-#include "analysis/text/wikitext.h"
+#include "analysis/text/scored_text.h"
 #include "backends/text/data_digest.h"
 #include "backends/tokenizers/open_tokenizer.h"
 #include "backends/base/sha256.h"
@@ -62,7 +62,7 @@ PerplexityRules rulesOf(const Json& judged) {
 /// A text as a small model's tokenizer cuts it.
 ScoredText cut(const std::string& text, const std::string& tokenizer, const PerplexityRules& rules,
                const ModelSpec& spec) {
-    return scoredText({text}, *openTokenizer(folder(tokenizer)), settled(rules, spec));
+    return scoredText({text}, *openTokenizer(folder(tokenizer)), withDefaults(rules, spec));
 }
 
 double relative(double found, double judged) {
@@ -217,14 +217,14 @@ private slots:
         for (const std::string_view page : wikitextPages(text))
             rows.emplace_back(page);
         QCOMPARE(rows.size(), std::size_t{3});
-        const PerplexityRules rules = settled({TextProtocol::wordPpl, {}, 13}, model->spec());
+        const PerplexityRules rules = withDefaults({TextProtocol::wordPpl, {}, 13}, model->spec());
         const ScoredText whole = scoredText({text}, *tokenizer, rules);
         QCOMPARE(dataDigest(scoredText(rows, *tokenizer, rules).windows), dataDigest(whole.windows));
     }
 
     void defaultsAreThePapersOwn() {
         const auto defaults = [](const char* model, TextProtocol protocol) {
-            return settled({protocol}, tiny(model)->spec());
+            return withDefaults({protocol}, tiny(model)->spec());
         };
         QCOMPARE(defaults("llama-gqa", TextProtocol::tokenPpl).window, 64);
         QCOMPARE(defaults("llama-gqa", TextProtocol::tokenPpl).bos, BosMode::tokenizerDefault);
@@ -232,8 +232,8 @@ private slots:
         QCOMPARE(defaults("gemma3", TextProtocol::wordPpl).bos, BosMode::tokenizerDefault);
         ModelSpec long4096 = tiny("llama-gqa")->spec();
         long4096.context = 4096;
-        QCOMPARE(settled({TextProtocol::tokenPpl}, long4096).window, 2048);
-        QCOMPARE(settled({TextProtocol::wordPpl}, long4096).window, 4096);
+        QCOMPARE(withDefaults({TextProtocol::tokenPpl}, long4096).window, 2048);
+        QCOMPARE(withDefaults({TextProtocol::wordPpl}, long4096).window, 4096);
     }
 
     void whatCannotBeScoredIsRefusedInASentence() {
@@ -243,9 +243,9 @@ private slots:
             return refusal([&] { cut(text, tokenizer, rules, llama); });
         };
         QCOMPARE(words("ab"), "accepted");
-        QCOMPARE(words(""), "holds no text");
-        QCOMPARE(words(" \n\xC2\xA0\n", {TextProtocol::wordPpl}), "holds no text");
-        QCOMPARE(words("a"), "is too short: it leaves no token to predict");
+        QCOMPARE(words(""), "contains no text");
+        QCOMPARE(words(" \n\xC2\xA0\n", {TextProtocol::wordPpl}), "contains no text");
+        QCOMPARE(words("a"), "is too short: there is no token to predict");
         QCOMPARE(words("a", {TextProtocol::tokenPpl, BosMode::always}), "accepted");
         QCOMPARE(words("a", {TextProtocol::wordPpl}), "accepted");
         for (const auto& [bad, byte] : std::initializer_list<std::pair<const char*, int>>{{"ab\xFFi", 2},
@@ -254,24 +254,24 @@ private slots:
                                                                                           {"ab\xED\xA0\x80", 2},
                                                                                           {"a\xF4\x90\x80\x80", 1},
                                                                                           {"a\xE2\x82", 1}})
-            QCOMPARE(words(bad), QString("is not UTF-8: byte %1 (counted from 0) begins no character").arg(byte));
-        QCOMPARE(words("ab", {TextProtocol::tokenPpl, {}, 1}), "a window of 1 tokens leaves none to predict");
-        QCOMPARE(words("ab", {TextProtocol::tokenPpl, {}, 0, 1}), "a text of 1 tokens leaves none to predict");
-        QCOMPARE(words("ab", {TextProtocol::tokenPpl, BosMode::lmEvalNew}), "token_ppl knows no BOS mode lm_eval_new");
-        QCOMPARE(words("ab", {TextProtocol::wordPpl, BosMode::never}), "word_ppl knows no BOS mode never");
-        QCOMPARE(words("ab", {TextProtocol::wordPpl, BosMode::everyWindow}), "word_ppl knows no BOS mode every_window");
+            QCOMPARE(words(bad), QString("is not UTF-8: invalid byte at offset %1 (from 0)").arg(byte));
+        QCOMPARE(words("ab", {TextProtocol::tokenPpl, {}, 1}), "a window of 1 tokens has no token to predict; at least 2 are needed");
+        QCOMPARE(words("ab", {TextProtocol::tokenPpl, {}, 0, 1}), "a text of 1 tokens has no token to predict; at least 2 are needed");
+        QCOMPARE(words("ab", {TextProtocol::tokenPpl, BosMode::lmEvalNew}), "token_ppl does not support the BOS mode lm_eval_new");
+        QCOMPARE(words("ab", {TextProtocol::wordPpl, BosMode::never}), "word_ppl does not support the BOS mode never");
+        QCOMPARE(words("ab", {TextProtocol::wordPpl, BosMode::everyWindow}), "word_ppl does not support the BOS mode every_window");
         QCOMPARE(refusal([] { textProtocolOf("ppl"); }),
                  "ppl: unknown protocol; the known ones are token_ppl, word_ppl");
         QVERIFY(refusal([] {
                     bosModeOf("both");
                 }).startsWith("both: unknown BOS mode; the known ones are tokenizer_default"));
-        QCOMPARE(refusal([] { settled({}, tiny("bert")->spec()); }),
-                 "is an encoder: it predicts no next token, so it has no perplexity");
+        QCOMPARE(refusal([] { withDefaults({}, tiny("bert")->spec()); }),
+                 "is an encoder: it does not predict the next token, so it has no perplexity");
         QCOMPARE(refusal([] {
-                     settled({TextProtocol::tokenPpl, {}, 17}, tiny("gpt2")->spec());
+                     withDefaults({TextProtocol::tokenPpl, {}, 17}, tiny("gpt2")->spec());
                  }),
                  "has learned 16 positions, too few for a window of 17 tokens");
-        QCOMPARE(refusal([] { settled({TextProtocol::tokenPpl, {}, 16}, tiny("gpt2")->spec()); }), "accepted");
+        QCOMPARE(refusal([] { withDefaults({TextProtocol::tokenPpl, {}, 16}, tiny("gpt2")->spec()); }), "accepted");
     }
 
     void cancellingStopsWithinALayer() {
@@ -316,7 +316,7 @@ private slots:
         const auto tokenizer = openTokenizer(model->card());
         const auto window = judged.at("token_ppl").at("window").get<std::int64_t>();
         const ScoredText whole = scoredText(
-            {text}, *tokenizer, settled({TextProtocol::tokenPpl, {}, static_cast<int>(window)}, model->spec()));
+            {text}, *tokenizer, withDefaults({TextProtocol::tokenPpl, {}, static_cast<int>(window)}, model->spec()));
         QCOMPARE(whole.windows.tokens, judged.at("token_ppl").at("tokens").get<std::int64_t>() / window * window);
         for (const TextProtocol protocol : {TextProtocol::tokenPpl, TextProtocol::wordPpl}) {
             const Json& figures = judged.at(std::string(name(protocol)));
@@ -327,7 +327,7 @@ private slots:
                 rules.mostTokens = 2; // one page
             QElapsedTimer timer;
             timer.start();
-            const ScoredText scored = scoredText({text}, *tokenizer, settled(rules, model->spec()));
+            const ScoredText scored = scoredText({text}, *tokenizer, withDefaults(rules, model->spec()));
             const qint64 cutting = timer.restart();
             const Perplexity run = perplexity(*model, *plan, scored);
             const double error = worst(run.windows, figures.at("nats"));

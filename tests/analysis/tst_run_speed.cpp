@@ -5,7 +5,7 @@
 
 #include "analysis/base/error.h"
 #include "analysis/masks/price.h"
-#include "analysis/tasks/option_tree.h"
+#include "analysis/tasks/option_scores.h"
 #include "analysis/running/run_speed.h"
 #include "analysis/tasks/task_work.h"
 #include "backends/tokenizers/open_tokenizer.h"

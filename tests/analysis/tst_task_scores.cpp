@@ -5,10 +5,9 @@
 #include "tests/support/files.h"
 
 #include "analysis/base/error.h"
-#include "analysis/tasks/option_tree.h"
-#include "analysis/tasks/task_prompts.h"
+#include "analysis/tasks/option_scores.h"
+#include "analysis/tasks/task.h"
 #include "analysis/tasks/task_run.h"
-#include "analysis/tasks/task_scores.h"
 #include "analysis/base/usage_error.h"
 #include "backends/tokenizers/open_tokenizer.h"
 #include "backends/base/runtime.h"

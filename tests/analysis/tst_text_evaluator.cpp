@@ -68,7 +68,7 @@ ScoredText tinyStories(const Model& model, std::int64_t tokens) {
     const QString path = test::realData() + "/text/tinystories/tinystories_slice.txt";
     const PerplexityRules rules{TextProtocol::tokenPpl, {}, 64, tokens};
     return scoredText(readDocuments(path.toStdString(), {}, TextSplit::windows), *openTokenizer(model.card()),
-                      settled(rules, model.spec()));
+                      withDefaults(rules, model.spec()));
 }
 
 } // namespace

@@ -365,7 +365,7 @@ private slots:
             return outcome.status == status && once && outcome.out.isEmpty();
         };
         QVERIFY(refused(writeWordModel(encoder, "bert", 33), {"--prompt", "w1"}, 1, "is an encoder"));
-        QVERIFY(refused(decoder, {"--prompt", ""}, 1, "The prompt is empty, and the tokenizer puts nothing in front"));
+        QVERIFY(refused(decoder, {"--prompt", ""}, 1, "The prompt is empty, and the tokenizer puts no special token"));
         QVERIFY(refused(decoder, {"--prompt", QString("w5 ").repeated(64)}, 1,
                         "The prompt has 64 tokens, which leaves no room in the model's context of 64"));
         QVERIFY(refused(model, {"--prompt", "a"}, 1, "has no tokenizer"));

@@ -214,8 +214,8 @@ private slots:
                                                       parts.at("mlp").get<double>() + parts.at("rest").get<double>())));
         const Outcome shown = run(options + QStringList{"--progress", "json"});
         QVERIFY2(shown.toldRisingProgress(), qPrintable(shown.error));
-        for (const char* words : {"4 tokens behind 3, batch 1, float32: 2 runs after 1 of warm-up", "\ndense ",
-                                  "\ncut.json ", "times as fast", "attention"})
+        for (const char* words : {"4 tokens after a 3-token prompt, batch 1, float32: 2 runs after 1 of warm-up", "\ndense ",
+                                  "\ncut.json ", "speed-up", "attention"})
             QVERIFY2(shown.out.contains(words), shown.out);
 
         const Json both = evaluated({"--window", "16", "--latency", "--new-tokens", "0", "--json"}).json();
@@ -280,7 +280,7 @@ private slots:
         const QStringList timed{"--latency", "--lengths", "8,16", "--prompt-tokens", "3", "--new-tokens",
                                 "4",         "--warmup",  "1",    "--runs",          "2"};
         QTest::newRow("times") << timed + QStringList{"--mask", one}
-                               << "4 tokens behind 3, 3 times and passes over 8/16 tokens, dense and under the mask";
+                               << "3 times 4 tokens after a 3-token prompt and passes over 8/16 tokens, dense and under the mask";
     }
     void theExpectedTimeIsToldFirst() {
         QFETCH(QStringList, options);
@@ -370,15 +370,15 @@ private slots:
         const auto row = [](const char* name, const QByteArray& text, const QStringList& options, int status,
                             const char* sentence) { QTest::newRow(name) << text << options << status << sentence; };
         row("empty", "", {}, 1, "text.txt: is empty");
-        row("blank", " \n\n", {}, 1, "text.txt: holds no text");
-        row("not UTF-8", "it is\xFF", {}, 1, "text.txt: is not UTF-8: byte 5 (counted from 0) begins no character");
-        row("one token", "a", {"--bos", "never"}, 1, "text.txt: is too short: it leaves no token to predict");
+        row("blank", " \n\n", {}, 1, "text.txt: contains no text");
+        row("not UTF-8", "it is\xFF", {}, 1, "text.txt: is not UTF-8: invalid byte at offset 5 (from 0)");
+        row("one token", "a", {"--bos", "never"}, 1, "text.txt: is too short: there is no token to predict");
         row("window of one", "ab", {"--window", "1"}, 2, "--window: Value 1 not in range");
         row("one token asked for", "ab", {"--max-tokens", "1"}, 2, "--max-tokens: Value 1 not in range");
         row("unknown protocol", "ab", {"--protocol", "ppl"}, 2,
             "ppl: unknown protocol; the known ones are token_ppl, word_ppl");
         row("unknown BOS", "ab", {"--bos", "both"}, 2, "both: unknown BOS mode; the known ones are tokenizer_default");
-        row("mode of the other protocol", "ab", {"--bos", "lm_eval_new"}, 2, "token_ppl knows no BOS mode lm_eval_new");
+        row("mode of the other protocol", "ab", {"--bos", "lm_eval_new"}, 2, "token_ppl does not support the BOS mode lm_eval_new");
         row("mask not there", "ab", {"--mask", "/nonexistent.json"}, 1, "/nonexistent.json: ");
         row("reference not there", "ab", {"--against", "/nonexistent.json"}, 1, "/nonexistent.json: ");
     }
@@ -404,13 +404,13 @@ private slots:
         };
         QVERIFY(refused(writeModel(gpt2, "gpt2", "has-bos"), {"--text", articles, "--window", "17"}, 1,
                         "has learned 16 positions, too few for a window of 17 tokens"));
-        QVERIFY(refused(writeModel(bert, "bert", "has-bos"), {"--text", articles}, 1, "is an encoder: it predicts no"));
+        QVERIFY(refused(writeModel(bert, "bert", "has-bos"), {"--text", articles}, 1, "is an encoder: it does not predict"));
         QVERIFY(refused(m_model, {"--seq-len", "20"}, 2, "--seq-len: is for encoders; the windows"));
-        QVERIFY(refused(m_model, {"--latency"}, 1, "128 new tokens behind 12 do not fit the model's context of 64"));
+        QVERIFY(refused(m_model, {"--latency"}, 1, "128 new tokens after a 12-token prompt do not fit the model's context of 64"));
         QVERIFY(refused(m_model, {"--latency", "--lengths", "5,65", "--new-tokens", "0"}, 1,
                         "A pass over 65 tokens does not fit the model's context of 64"));
         QVERIFY(refused(m_model, {"--text", articles, "--runs", "3"}, 2, "--runs requires --latency"));
-        QVERIFY(refused(m_model, {"--latency", "--mask", "a", "--mask", "b"}, 2, "time each mask by itself"));
+        QVERIFY(refused(m_model, {"--latency", "--mask", "a", "--mask", "b"}, 2, "time each mask separately"));
         QVERIFY(refused(m_model, {"--text", "/nonexistent.txt"}, 1, "/nonexistent.txt: does not exist"));
         const Outcome longer = evaluated({"--window", "80"});
         QVERIFY2(longer.error.contains("note: a window of 80 tokens is longer than the model's context of 64"),

@@ -95,7 +95,7 @@ private slots:
     void theDenseModelRunsOnceForAllMasks() {
         const Scratch scratch;
         const QString out = scratch.path("s.h5");
-        const QString said = "the dense model's losses are those of " + out;
+        const QString said = "the dense model's losses were read from " + out;
         const Outcome first = run(evaluate({"--mask", m_one, "--out", out, "--json"}));
         QVERIFY2(first.status == 0 && first.error.isEmpty(), qPrintable(first.error));
         QVERIFY(first.json().at("warnings").empty());
@@ -174,7 +174,7 @@ private slots:
                 << 2 * expected.evaluations[0].text->windows << "windows";
         QVERIFY(stopped > 0);
         const Outcome last = run(command);
-        QVERIFY2(last.status == 0 && last.error.contains("are those of " + parts), qPrintable(last.error));
+        QVERIFY2(last.status == 0 && last.error.contains("were read from " + parts), qPrintable(last.error));
         const Session found = sessionAt(parts);
         QCOMPARE(found.evaluations.size(), 2);
         for (std::size_t i = 0; i < 2; ++i) {
@@ -195,7 +195,7 @@ private slots:
         const Json dense = run(ask).json();
         const Json cut = run(ask + QStringList{"--mask", m_one}).json();
         QCOMPARE(cut.at("warnings"),
-                 Json::array({"the dense model's answers to abc are those of " + out.toStdString()}));
+                 Json::array({"the dense model's answers to abc were read from " + out.toStdString()}));
         const Session session = sessionAt(out);
         QCOMPARE(session.evaluations.size(), 2);
         QCOMPARE(session.evaluations[1].tasks.front().run.questions.size(), 2);

@@ -221,7 +221,7 @@ private slots:
         QCOMPARE(drawn.at("examples").get<std::string>(), "own few-shot draw (1, seed 7)");
         QVERIFY(from.at("answers")[9].at("scores") != drawn.at("answers")[9].at("scores"));
         const Outcome few = asked(file, {"--shots", "4", "--shots-from", other});
-        QVERIFY2(few.error.contains("There are 3 examples to choose from, but 4 are asked for"), qPrintable(few.error));
+        QVERIFY2(few.error.contains("There are 3 examples to choose from, but 4 are needed"), qPrintable(few.error));
     }
 
     void lastWordsHaveAPerplexity() {
@@ -273,12 +273,12 @@ private slots:
         const Json error = evaluated(names + "{\"text\":\"a\",\"label\":\"never\"}\n").json().at("error");
         QVERIFY(QString::fromStdString(error.at("subject").get<std::string>()).endsWith("texts.jsonl: line 10"));
         QCOMPARE(error.at("message").get<std::string>(),
-                 "has the label \"never\", which is none of the model's 3 classes");
+                 "has the label \"never\", which is not one of the model's 3 classes");
         QCOMPARE(error.at("hint").get<std::string>(), "Their names are NO, Maybe, yes");
         const Outcome decoder = asked(written("texts.jsonl", names));
-        QVERIFY2(decoder.error.contains("has no classifier: it tells no labels apart"), qPrintable(decoder.error));
+        QVERIFY2(decoder.error.contains("has no classifier: it cannot label texts"), qPrintable(decoder.error));
         const Outcome encoder = run({"evaluate", folder.path(), "--task", written("words.jsonl", choices())});
-        QVERIFY2(encoder.error.contains("is an encoder: it does not score continuations"), qPrintable(encoder.error));
+        QVERIFY2(encoder.error.contains("is an encoder: it cannot score continuations"), qPrintable(encoder.error));
     }
 
     void writtenAnswersAreHeldAgainstRightOnes() {
@@ -341,7 +341,7 @@ private slots:
         QCOMPARE(document.at("tasks").at("sand/test").at("format").get<std::string>(), "mmlu");
         QVERIFY(!taskOf(one).contains("text"));
         const Outcome twice = asked(one, {"--task", one});
-        QVERIFY2(twice.error.contains("--task: two tasks are called tin/test"), qPrintable(twice.error));
+        QVERIFY2(twice.error.contains("--task: two tasks are named tin/test"), qPrintable(twice.error));
         const Outcome progress = asked(one, {"--task", two, "--text", text, "--window", "16", "--progress", "json"});
         QVERIFY2(progress.toldRisingProgress(), qPrintable(progress.error));
     }
@@ -359,23 +359,23 @@ private slots:
         const QString text = SECATEUR_TEST_SOURCES "/perplexity/articles.raw";
         row("shots of a text", {"--text", text, "--shots", "2"}, 2, "--shots requires --task");
         row("format of a text", {"--text", text, "--format", "piqa"}, 2, "--format requires --task");
-        row("window of a task", {"--task", words, "--window", "16"}, 2, "--window: goes with --text");
+        row("window of a task", {"--task", words, "--window", "16"}, 2, "--window: requires --text");
         row("no task there", {"--task", "/nonexistent.jsonl"}, 1, "/nonexistent.jsonl: ");
-        row("unknown format", {"--task", words, "--format", "piqua"}, 2, "piqua: is no task format; known are boolq");
+        row("unknown format", {"--task", words, "--format", "piqua"}, 2, "piqua: unknown task format; the known ones are boolq");
         row("another format", {"--task", words, "--format", "piqa"}, 1, "words.jsonl: has no labels");
         row("labels of another format", {"--task", words, "--labels", text}, 2, "goes with rows of format piqa alone");
-        row("labels of two", {"--task", words, "--task", texts, "--labels", text}, 2, "--labels: goes with one --task");
+        row("labels of two", {"--task", words, "--task", texts, "--labels", text}, 2, "--labels: requires a single --task");
         row("examples without a number", {"--task", words, "--shots-from", words}, 2,
-            "--shots-from: says where examples come from; say how many by --shots");
-        row("draw without a number", {"--task", words, "--draw-shots"}, 2, "--draw-shots: says how examples");
+            "--shots-from: requires --shots");
+        row("draw without a number", {"--task", words, "--draw-shots"}, 2, "--draw-shots: requires --shots");
         row("examples for a classifier", {"--task", texts, "--shots", "1"}, 2,
             "texts.jsonl: is of format classification, which takes no examples");
         row("more examples than there are", {"--task", words, "--shots", "24"}, 1,
-            "There are 23 examples to choose from, but 24 are asked for");
+            "There are 23 examples to choose from, but 24 are needed");
         row("limit of none", {"--task", words, "--limit", "0"}, 2, "--limit: Value 0 not in range");
         row("negative seed", {"--task", words, "--seed", "-1"}, 2, "--seed: ");
         row("BOS mode of texts", {"--task", words, "--bos", "every_window"}, 2,
-            "--bos: tasks know no BOS mode every_window, but tokenizer_default, always and never");
+            "--bos: tasks do not support the BOS mode every_window; must be one of");
         row("no expression", {"--task", wrong}, 1, "wrong.jsonl: line 1: extract: is not a regular expression");
     }
     void misuseIsToldInASentence() {

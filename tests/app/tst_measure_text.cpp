@@ -193,7 +193,7 @@ private slots:
         QVERIFY(some.json()["metrics"]["head_mask_gradient"]["values"] !=
                 others.json()["metrics"]["head_mask_gradient"]["values"]);
         QVERIFY(some.json()["data"]["digest"] != others.json()["data"]["digest"]);
-        QVERIFY(values(task("none.jsonl", "9")).out.contains("none of the model's 3 classes"));
+        QVERIFY(values(task("none.jsonl", "9")).out.contains("not one of the model's 3 classes"));
         const QString text = QString::fromStdString(folder.write("text.txt", "w1 w2 w3 w4"));
         const Outcome unlabelled =
             run({"measure", folder.path(), "--metric", "head_mask_gradient:scalarisation=task_loss", "--text", text});

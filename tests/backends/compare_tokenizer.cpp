@@ -2,7 +2,7 @@
 // tests/data/tokenizer_judge.py wrote down. --plain: special text is plain text; --bare: without the tokens put around
 // a text.
 
-#include "analysis/text/text_stream.h"
+#include "analysis/text/tokenizer.h"
 #include "backends/base/mapped_file.h"
 #include "backends/tokenizers/open_tokenizer.h"
 

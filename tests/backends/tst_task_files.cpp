@@ -4,8 +4,7 @@
 #include "tests/support/files.h"
 
 #include "analysis/base/error.h"
-#include "analysis/tasks/option_tokens.h"
-#include "analysis/tasks/task_prompts.h"
+#include "analysis/tasks/task.h"
 #include "analysis/base/usage_error.h"
 #include "backends/tokenizers/open_tokenizer.h"
 #include "backends/text/task_file.h"
@@ -200,7 +199,7 @@ private slots:
 
     void formatsAreAskedForByName() {
         QVERIFY_EXCEPTION_THROWN(taskFormat("boolqq"), UsageError);
-        QVERIFY(refusal({}, "{}", {.format = "x"}).startsWith("x: is no task format; known are boolq, rte"));
+        QVERIFY(refusal({}, "{}", {.format = "x"}).startsWith("x: unknown task format; the known ones are boolq, rte"));
         std::set<std::string_view> ids;
         for (const TaskFormat& format : taskFormats())
             QVERIFY(ids.insert(format.id).second);
@@ -242,7 +241,7 @@ private slots:
             }
             return std::string("accepted");
         };
-        QCOMPARE(refused(1), "There are 0 examples of high_school_us_history to choose from, but 1 are asked for");
+        QCOMPARE(refused(1), "There are 0 examples of high_school_us_history to choose from, but 1 are needed");
         QVERIFY(refused(0) == "accepted");
     }
 
@@ -337,11 +336,11 @@ private slots:
             }
             return QString("accepted");
         };
-        QCOMPARE(refusal(asked("a", ""), *tokenizer), "line 7: has a continuation without tokens of its own");
+        QCOMPARE(refusal(asked("a", ""), *tokenizer), "line 7: has a continuation without tokens");
         QVERIFY(
-            refusal(asked("a", " one two three four"), *tokenizer, 2).endsWith("more than the 2 that the model sees"));
+            refusal(asked("a", " one two three four"), *tokenizer, 2).endsWith("the maximum is 2"));
         QCOMPARE(refusal(asked("", " b"), *tokenizerOf("byte-level", "")),
-                 "line 7: has an empty context, and the tokenizer has neither BOS nor EOS to stand for it");
+                 "line 7: has an empty context, and the tokenizer has neither BOS nor EOS to replace it");
     }
 };
 

@@ -3,7 +3,7 @@
 
 #ifndef Q_MOC_RUN
 #include "analysis/base/error.h"
-#include "analysis/text/text_stream.h"
+#include "analysis/text/tokenizer.h"
 #include "backends/tokenizers/normalizers.h"
 #include "backends/tokenizers/open_tokenizer.h"
 #include "backends/tokenizers/pre_tokenizers.h"

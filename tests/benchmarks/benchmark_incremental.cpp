@@ -94,7 +94,7 @@ private:
         const PerplexityRules rules{
             TextProtocol::tokenPpl, {}, static_cast<int>(m_arguments.number("--window", 512)), tokens};
         return scoredText(readDocuments(m_arguments.paths.at(1), {}, TextSplit::windows),
-                          *openTokenizer(m_model.card()), settled(rules, m_model.spec()));
+                          *openTokenizer(m_model.card()), withDefaults(rules, m_model.spec()));
     }
 
     EvaluatorOptions options(double groupSeconds) const {

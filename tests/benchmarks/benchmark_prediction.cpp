@@ -201,7 +201,7 @@ private:
                                     static_cast<int>(m_arguments.number("--window", 512)),
                                     skip + m_arguments.number("--tokens", 2048)};
         ScoredText text = scoredText(readDocuments(m_arguments.paths.at(1), {}, TextSplit::windows),
-                                     *openTokenizer(m_model.card()), settled(rules, m_model.spec()));
+                                     *openTokenizer(m_model.card()), withDefaults(rules, m_model.spec()));
         const auto windows = static_cast<std::ptrdiff_t>(skip / text.rules.window);
         text.windows.sequences.erase(text.windows.sequences.begin(), text.windows.sequences.begin() + windows);
         text.firstScored.erase(text.firstScored.begin(), text.firstScored.begin() + windows);

@@ -7,9 +7,8 @@
 // one, on the same engine. The best of several repeats counts, the two taking turns.
 
 #include "analysis/tasks/option_scores.h"
-#include "analysis/tasks/option_tree.h"
 #include "analysis/running/runner.h"
-#include "analysis/tasks/task_prompts.h"
+#include "analysis/tasks/task.h"
 #include "backends/engine/open_model.h"
 #include "backends/tokenizers/open_tokenizer.h"
 #include "backends/base/runtime.h"

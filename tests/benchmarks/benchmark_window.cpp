@@ -29,6 +29,7 @@
 #include "widgets/jobs/job_runner.h"
 #include "widgets/neurons/neuron_threshold.h"
 #include "widgets/window/main_window.h"
+#include "widgets/evaluations/mask_prediction.h"
 
 #include <QApplication>
 #include <QCommandLineParser>

@@ -114,7 +114,7 @@ void addTasks(Corruptions& rows) {
         addChanged(rows, name, {"evaluations", "0", "tasks/0"}, work, sentence);
     };
     choices("an unknown format", text("format", "riddles"),
-            "riddles: is no task format; known are boolq, rte, hellaswag, winogrande, arc, openbookqa, "
+            "riddles: unknown task format; the known ones are boolq, rte, hellaswag, winogrande, arc, openbookqa, "
             "piqa, mmlu, generic, lambada, generate, classification");
     choices("an unknown choice of examples", text("shot_choice", "best"),
             "shot_choice: holds the unknown word \"best\". Open it with a newer Secateur");
@@ -138,7 +138,7 @@ void addTasks(Corruptions& rows) {
             hdf5::writeNumberList(group, "option_nats", {});
             hdf5::writeTextList(group, "subject", {});
         },
-        "No questions were answered: there is nothing to average");
+        "No questions were answered");
     addChanged(rows, "more than a right answer", {"evaluations", "0", "tasks/1"}, numbers("f1", {1, 2}),
                "f1: cannot be 2");
 }

@@ -2,7 +2,7 @@
 
 #include "tests/support/counting_model.h"
 
-#include "analysis/evaluation/timing.h"
+#include "analysis/evaluation/latency.h"
 
 namespace secateur::test {
 

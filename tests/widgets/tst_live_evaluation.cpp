@@ -16,7 +16,6 @@
 #include "widgets/document/mask_editor.h"
 #include "widgets/evaluations/live_evaluation.h"
 #include "widgets/evaluations/mask_prediction.h"
-#include "widgets/evaluations/prediction_box.h"
 #include "widgets/jobs/job_runner.h"
 
 #include <QLabel>

@@ -7,7 +7,6 @@
 #include "widgets/document/document.h"
 #include "widgets/document/document_files.h"
 #include "widgets/document/mask_editor.h"
-#include "widgets/evaluations/evaluation_scatter.h"
 #include "widgets/evaluations/evaluations_panel.h"
 
 #include "widgets/evaluations/live_evaluation.h"
@@ -114,15 +113,15 @@ private slots:
 
 void TestMaskPanel::saysWhatIsCutAndSaved() {
     Bench bench;
-    QVERIFY(bench.text("What is cut").startsWith("Nothing is cut."));
+    QVERIFY(bench.text("Cut units").startsWith("Nothing is cut."));
     bench.masks().setHeadsCut({{0, 0}, {1, 3}}, true);
     bench.masks().setMlpCut({2}, true);
-    QCOMPARE(bench.text("What is cut"), "1 MLP · 2 heads · 16 neurons");
+    QCOMPARE(bench.text("Cut units"), "1 MLP · 2 heads · 16 neurons");
     QVERIFY2(bench.text("parameters").startsWith("−"), qPrintable(bench.text("parameters")));
-    QVERIFY(bench.text("Cuts that save less than they could").startsWith("2 KV heads"));
+    QVERIFY(bench.text("KV heads without savings").startsWith("2 KV heads"));
     bench.masks().undoStack()->undo();
     bench.masks().undoStack()->undo();
-    QVERIFY(bench.text("What is cut").startsWith("Nothing is cut."));
+    QVERIFY(bench.text("Cut units").startsWith("Nothing is cut."));
 }
 
 void TestMaskPanel::amountIsShownBeforeItIsCut() {
@@ -134,7 +133,7 @@ void TestMaskPanel::amountIsShownBeforeItIsCut() {
     QTest::keyClicks(amount, "5");
     QVERIFY(bench.masks().preview());
     QVERIFY(bench.masks().mask().keepsAll());
-    QCOMPARE(bench.text("What is cut"), "5 heads");
+    QCOMPARE(bench.text("Cut units"), "5 heads");
     for (QPushButton* button : bench.panel.findChildren<QPushButton*>())
         if (button->text() == "C&ut")
             QTest::mouseClick(button, Qt::LeftButton);
@@ -158,7 +157,7 @@ void TestMaskPanel::sliderCutsWhenItIsLetGo() {
     QVERIFY(bench.masks().preview());
     QVERIFY(bench.masks().mask().keepsAll());
     slider->setSliderDown(false);
-    QCOMPARE(bench.text("What is cut"), "2 attentions · 8 heads");
+    QCOMPARE(bench.text("Cut units"), "2 attention layers · 8 heads");
     QCOMPARE(slider->value(), 0);
 }
 

@@ -3,7 +3,7 @@
 #include "analysis/base/head_id.h"
 #include "analysis/figures/model_figures.h"
 #include "analysis/running/attention_reader.h"
-#include "analysis/text/prompt_tokens.h"
+#include "analysis/text/tokenizer.h"
 #include "widgets/jobs/job_runner.h"
 #include "widgets/jobs/mailbox.h"
 

@@ -1,15 +1,16 @@
 #include "widgets/evaluations/effect_box.h"
 
 #include "analysis/base/text.h"
-#include "widgets/evaluations/further_box.h"
-#include "widgets/evaluations/further_evaluation.h"
+#include "widgets/evaluations/extra_evaluation.h"
 #include "widgets/evaluations/live_evaluation.h"
 
+#include <QFileInfo>
 #include <QGridLayout>
 #include <QLabel>
 #include <QProgressBar>
 #include <QToolButton>
 
+#include <algorithm>
 #include <cmath>
 
 namespace secateur {
@@ -17,45 +18,199 @@ namespace secateur {
 namespace {
 
 using State = LiveEvaluation::State;
-using Further = FurtherEvaluation::State;
+using ExtraState = ExtraEvaluation::State;
 
 QString effectText(const std::string& text) {
     return QString::fromStdString(text);
+}
+
+bool isShare(const std::string& metricId) {
+    return metricId != "perplexity";
+}
+
+QString share(double value) {
+    return QString::number(100 * value, 'f', 1);
+}
+
+/// "+1.2 ± 0.4"
+QString signedWithError(double value, double error) {
+    const QString text = effectText(std::isnan(error) ? significant(value) : withError(value, error));
+    return value > 0 ? "+" + text : text;
+}
+
+QString differenceText(const MetricDifference& difference) {
+    if (difference.value == 0 && difference.standardError == 0)
+        return ExtraResultsBox::tr("no change");
+    if (!isShare(difference.id))
+        return signedWithError(difference.value, difference.standardError);
+    return ExtraResultsBox::tr("%1 points")
+        .arg(signedWithError(100 * difference.value, 100 * difference.standardError));
+}
+
+QLabel* valueLabel(const QString& name = {}) {
+    auto* label = new QLabel;
+    label->setAccessibleName(name);
+    label->setAlignment(Qt::AlignRight | Qt::AlignVCenter);
+    label->setTextInteractionFlags(Qt::TextSelectableByMouse);
+    return label;
+}
+
+QLabel* quietLabel(QLabel* label) {
+    label->setForegroundRole(QPalette::PlaceholderText);
+    return label;
+}
+
+QString nameOf(const ExtraItem& item) {
+    if (const auto* task = std::get_if<TaskRequest>(&item))
+        return QFileInfo(effectText(task->path)).completeBaseName();
+    return std::holds_alternative<SpeedRequest>(item) ? ExtraResultsBox::tr("tokens/s") : ExtraResultsBox::tr("prompt");
 }
 
 const char* unitOf(const Perplexity& run) {
     return run.rules.protocol == TextProtocol::wordPpl ? "nats/word" : "nats/token";
 }
 
-/// "+0.0210 ± 0.0031"
-QString signedWithError(double value, double error) {
-    const QString text = effectText(std::isnan(error) ? significant(value) : withError(value, error));
-    return value > 0 ? "+" + text : text;
-}
-
 QString interval(const LossDifference& difference) {
     const double half = difference.halfWidth95();
     if (std::isnan(half))
-        return EffectBox::tr("One window alone has no interval.");
-    return EffectBox::tr("On all such text the difference lies between %1 and %2 with 95 % probability "
-                         "(%3 windows, paired).")
+        return EffectBox::tr("A single window has no confidence interval.");
+    return EffectBox::tr("95 % confidence interval of the paired difference: %1 to %2 nats (%3 windows).")
         .arg(effectText(significant(difference.nats - half, 4)), effectText(significant(difference.nats + half, 4)))
         .arg(difference.count);
 }
 
-QString about(double seconds) {
-    return seconds < 1 ? EffectBox::tr("less than 1 s") : EffectBox::tr("about %1 s").arg(std::ceil(seconds));
-}
-
-QLabel* valueLabel(const QString& name) {
-    auto* label = new QLabel;
-    label->setAlignment(Qt::AlignRight | Qt::AlignVCenter);
-    label->setTextInteractionFlags(Qt::TextSelectableByMouse);
-    label->setAccessibleName(name);
-    return label;
+/// Number of equal tokens at the beginning of both texts.
+std::size_t sharedTokens(const PromptContinuation& a, const PromptContinuation& b) {
+    const auto [first, second] = std::ranges::mismatch(a.continuation.tokens, b.continuation.tokens);
+    return static_cast<std::size_t>(first - a.continuation.tokens.begin());
 }
 
 } // namespace
+
+QString metricText(const TaskMetric& metric) {
+    return isShare(metric.id) ? share(metric.value) + " %" : effectText(significant(metric.value, 4));
+}
+
+ExtraResultsBox::ExtraResultsBox(ExtraEvaluation* extra, QWidget* parent)
+    : QWidget(parent)
+    , m_extra(extra)
+    , m_grid(new QGridLayout(this)) {
+    m_grid->setContentsMargins(0, 0, 0, 0);
+    m_grid->setVerticalSpacing(0);
+    m_grid->setColumnStretch(1, 1);
+    connect(extra, &ExtraEvaluation::changed, this, &ExtraResultsBox::refresh);
+    refresh();
+}
+
+void ExtraResultsBox::refresh() {
+    const std::vector<ExtraItem> items = m_extra->choice().items();
+    if (!std::ranges::equal(items, m_rows, {}, {}, &Row::item))
+        build(items);
+    for (const Row& row : m_rows)
+        fill(row);
+    setVisible(!m_rows.empty());
+}
+
+void ExtraResultsBox::build(const std::vector<ExtraItem>& items) {
+    for (const Row& row : m_rows)
+        for (QLabel* label : {row.name, row.value, row.details, row.difference})
+            delete label;
+    m_rows.clear();
+    int line = 0;
+    for (const ExtraItem& item : items) {
+        Row row{item, new QLabel, valueLabel(), quietLabel(new QLabel), quietLabel(valueLabel())};
+        const QString name = nameOf(item);
+        constexpr int mostWidth = 15; // characters
+        row.name->setText(
+            fontMetrics().elidedText(name, Qt::ElideMiddle, mostWidth * fontMetrics().averageCharWidth()));
+        row.name->setToolTip(name);
+        row.details->setWordWrap(true);
+        row.value->setAccessibleName(name);
+        row.difference->setAccessibleName(tr("Change of %1").arg(name));
+        m_grid->addWidget(row.name, line, 0);
+        m_grid->addWidget(row.value, line++, 1);
+        m_grid->addWidget(row.details, line, 0, 1, 2);
+        m_grid->addWidget(row.difference, line++, 1);
+        m_rows.push_back(row);
+    }
+}
+
+void ExtraResultsBox::fill(const Row& row) const {
+    row.details->clear();
+    row.difference->clear();
+    row.value->setToolTip({});
+    row.difference->setToolTip({});
+    const ExtraResult* result = m_extra->result(row.item);
+    const QString problem = m_extra->problem(row.item);
+    row.value->setText(m_extra->isRunning(row.item) ? "…" : "–");
+    if (!result)
+        row.details->setText(problem);
+    else if (result->task)
+        fillTask(row, *result->task);
+    else if (result->latency)
+        fillSpeed(row, *result->latency);
+    else
+        fillPrompt(row, *result);
+    row.details->setVisible(!row.details->text().isEmpty());
+    row.difference->setVisible(!row.difference->text().isEmpty());
+}
+
+void ExtraResultsBox::fillTask(const Row& row, const TaskEvaluation& task) const {
+    const std::string id(taskFormat(task.formatId).metric);
+    const TaskMetric& metric = task.run.scores.metric(id);
+    row.details->setText(tr("%1, %2 questions").arg(effectText(id)).arg(task.run.scores.count));
+    if (!task.reference) {
+        row.value->setText(metricText(metric));
+        row.difference->setText(isShare(id) ? "± " + share(metric.standardError) : QString());
+        return;
+    }
+    const QString before = metricText(task.reference->run.scores.metric(id));
+    row.value->setText(before + " → " + metricText(metric));
+    const auto& differences = task.reference->differences;
+    const auto own = std::ranges::find(differences, id, &MetricDifference::id);
+    if (own == differences.end())
+        return;
+    row.difference->setText(differenceText(*own));
+    if (own->answers)
+        row.value->setToolTip(tr("%1 answers changed from right to wrong, %2 from wrong to right.")
+                                  .arg(own->answers->onlyFirst)
+                                  .arg(own->answers->onlySecond));
+}
+
+void ExtraResultsBox::fillSpeed(const Row& row, const Latency& latency) const {
+    const QString run = effectText(significant(latency.tokensPerSecond(latency.run)));
+    const QString how = tr("%1 tokens after a %2-token prompt, median of %3 runs")
+                            .arg(latency.rules.newTokens)
+                            .arg(latency.rules.promptTokens)
+                            .arg(latency.run.seconds.size());
+    row.value->setToolTip(how);
+    if (!latency.reference) {
+        row.value->setText(run);
+        return;
+    }
+    const QString dense = effectText(significant(latency.tokensPerSecond(*latency.reference)));
+    row.value->setText(dense + " → " + run);
+    const Speedup& ratios = latency.speedup.value();
+    row.difference->setText(
+        tr("× %1 (%2–%3)").arg(ratios.ratio, 0, 'f', 2).arg(ratios.p10, 0, 'f', 2).arg(ratios.p90, 0, 'f', 2));
+    row.value->setToolTip(tr("%1, dense and mask in turns").arg(how));
+    row.difference->setToolTip(tr("Ratio of the medians (10th to 90th percentile of the ratios of neighbouring runs). "
+                                  "Not reliable while the machine does other work."));
+}
+
+void ExtraResultsBox::fillPrompt(const Row& row, const ExtraResult& result) const {
+    const PromptContinuation& written = result.written.value();
+    const std::size_t tokens = written.continuation.tokens.size();
+    const ExtraResult* dense = m_extra->denseResult(row.item);
+    if (!dense || dense == &result) {
+        row.value->setText(tr("%1 tokens").arg(tokens));
+        return;
+    }
+    const std::size_t shared = sharedTokens(*dense->written, written);
+    const bool isSame = shared == tokens && shared == dense->written->continuation.tokens.size();
+    row.value->setText(isSame ? tr("%1 tokens, unchanged").arg(tokens)
+                              : tr("first difference at token %1").arg(shared + 1));
+}
 
 EffectBox::EffectBox(LiveEvaluation* live, QWidget* parent)
     : QWidget(parent)
@@ -67,7 +222,7 @@ EffectBox::EffectBox(LiveEvaluation* live, QWidget* parent)
     , m_action(new QToolButton) {
     m_progress->setTextVisible(false);
     m_progress->setMaximumHeight(fontMetrics().height() / 2);
-    m_progress->setAccessibleName(tr("Share of the text that is scored"));
+    m_progress->setAccessibleName(tr("Progress of the evaluation"));
     m_state->setWordWrap(true);
     m_state->setForegroundRole(QPalette::PlaceholderText);
     m_state->setAccessibleName(tr("State of the evaluation"));
@@ -80,14 +235,14 @@ EffectBox::EffectBox(LiveEvaluation* live, QWidget* parent)
     grid->addWidget(m_loss, 0, 1, 1, 2);
     grid->addWidget(new QLabel(tr("perplexity")), 1, 0);
     grid->addWidget(m_perplexity, 1, 1, 1, 2);
-    grid->addWidget(new FurtherBox(live->further(), this), 2, 0, 1, 3);
+    grid->addWidget(new ExtraResultsBox(live->extra(), this), 2, 0, 1, 3);
     grid->addWidget(m_progress, 3, 0, 1, 3);
     grid->addWidget(m_state, 4, 0, 1, 2);
     grid->addWidget(m_action, 4, 2, Qt::AlignRight | Qt::AlignTop);
     connect(live, &LiveEvaluation::changed, this, &EffectBox::refresh);
-    connect(live->further(), &FurtherEvaluation::changed, this, &EffectBox::refresh);
+    connect(live->extra(), &ExtraEvaluation::changed, this, &EffectBox::refresh);
     connect(m_action, &QToolButton::clicked, this, [this] {
-        const bool isRunning = m_live->state() == State::running || m_live->further()->state() == Further::running;
+        const bool isRunning = m_live->state() == State::running || m_live->extra()->state() == ExtraState::running;
         isRunning ? m_live->stopHere() : m_live->evaluate();
     });
     refresh();
@@ -109,7 +264,8 @@ void EffectBox::showFigures() {
     const LossDifference& difference = found->difference;
     const bool isDense = difference.nats == 0 && difference.standardError == 0;
     if (isDense)
-        m_loss->setText(effectText(withError(found->run.lossNats, found->run.standardError)) + " " + unitOf(found->run));
+        m_loss->setText(effectText(withError(found->run.lossNats, found->run.standardError)) + " " +
+                        unitOf(found->run));
     else
         m_loss->setText(signedWithError(difference.nats, difference.standardError) + " " + unitOf(found->run));
     m_loss->setToolTip(isDense ? QString() : interval(difference));
@@ -123,53 +279,54 @@ void EffectBox::showProgress() {
     const MaskEvaluation* found = m_live->shown();
     const std::size_t done = found ? found->run.windows.size() : 0;
     const std::size_t all = m_live->text() ? m_live->text()->windows : 0;
-    const bool goesFurther = m_live->further()->state() == Further::running;
+    const bool runsExtra = m_live->extra()->state() == ExtraState::running;
     constexpr int fine = 1000;
-    m_progress->setMaximum(goesFurther ? fine : static_cast<int>(all));
-    m_progress->setValue(goesFurther ? static_cast<int>(fine * m_live->further()->fraction()) : static_cast<int>(done));
-    m_progress->setVisible(goesFurther || (state == State::running && all > 0));
-    const QString windows = tr("%1 of %2 windows").arg(done).arg(all);
-    QString text;
-    switch (state) {
-    case State::unavailable:
-        text = tr("Measuring needs the checkpoint.");
-        break;
-    case State::idle:
-        text = tr("Not measured yet.");
-        break;
-    case State::waiting:
-        text = tr("Measured in a moment…");
-        break;
-    case State::running:
-        text = all == 0 ? tr("Reading the text…") : windows;
-        if (const auto left = m_live->secondsLeft())
-            text += tr(", %1 left").arg(about(*left));
-        break;
-    case State::stopped:
-        text = tr("Stopped after %1").arg(windows);
-        break;
-    case State::complete:
-        text = tr("%1 windows, %2 tokens of %3")
-                   .arg(all)
-                   .arg(effectText(grouped(static_cast<std::uint64_t>(found->run.tokens))), effectText(m_live->text()->source));
-        break;
-    case State::failed:
-        text = m_live->failure();
-        break;
-    }
-    const QString further = furtherText();
-    m_state->setText(further.isEmpty() ? text : text + "\n" + further);
+    m_progress->setMaximum(runsExtra ? fine : static_cast<int>(all));
+    m_progress->setValue(runsExtra ? static_cast<int>(fine * m_live->extra()->fraction()) : static_cast<int>(done));
+    m_progress->setVisible(runsExtra || (state == State::running && all > 0));
+    const QString extra = extraText();
+    m_state->setText(stateText() + (extra.isEmpty() ? QString() : "\n" + extra));
     showAction();
 }
 
-QString EffectBox::furtherText() const {
-    switch (m_live->further()->state()) {
-    case Further::running: {
-        const auto left = m_live->further()->secondsLeft();
-        return left ? tr("Measuring more, %1 left").arg(about(*left)) : tr("Measuring more…");
+QString EffectBox::stateText() const {
+    const MaskEvaluation* found = m_live->shown();
+    const std::size_t done = found ? found->run.windows.size() : 0;
+    const std::size_t all = m_live->text() ? m_live->text()->windows : 0;
+    const QString windows = tr("%1 of %2 windows").arg(done).arg(all);
+    switch (m_live->state()) {
+    case State::unavailable:
+        return tr("The checkpoint is needed to measure.");
+    case State::idle:
+        return tr("Not measured yet.");
+    case State::waiting:
+        return tr("Starts in a moment…");
+    case State::running: {
+        const auto left = m_live->secondsLeft();
+        return (all == 0 ? tr("Reading the text…") : windows) +
+               (left ? tr(", %1 left").arg(durationText(*left)) : QString());
     }
-    case Further::stopped:
-        return tr("Stopped before all was measured.");
+    case State::stopped:
+        return tr("Stopped after %1").arg(windows);
+    case State::complete:
+        return tr("%1 windows, %2 tokens of %3")
+            .arg(all)
+            .arg(effectText(grouped(static_cast<std::uint64_t>(found->run.tokens))),
+                 effectText(m_live->text()->source));
+    case State::failed:
+        return m_live->failure();
+    }
+    return {};
+}
+
+QString EffectBox::extraText() const {
+    switch (m_live->extra()->state()) {
+    case ExtraState::running: {
+        const auto left = m_live->extra()->secondsLeft();
+        return left ? tr("Extra measurements, %1 left").arg(durationText(*left)) : tr("Extra measurements…");
+    }
+    case ExtraState::stopped:
+        return tr("Extra measurements stopped.");
     default:
         return {};
     }
@@ -177,14 +334,14 @@ QString EffectBox::furtherText() const {
 
 void EffectBox::showAction() {
     const State state = m_live->state();
-    const Further further = m_live->further()->state();
-    const bool isRunning = state == State::running || further == Further::running;
-    const bool isStopped = state == State::stopped || further == Further::stopped;
-    const bool isDone = state == State::complete && (further == Further::complete || further == Further::off);
+    const ExtraState extra = m_live->extra()->state();
+    const bool isRunning = state == State::running || extra == ExtraState::running;
+    const bool isStopped = state == State::stopped || extra == ExtraState::stopped;
+    const bool isDone = state == State::complete && (extra == ExtraState::complete || extra == ExtraState::off);
     m_action->setVisible(state != State::unavailable && !isDone);
-    m_action->setText(isRunning ? tr("Stop here") : isStopped ? tr("Go on") : tr("Evaluate"));
-    m_action->setToolTip(isRunning ? tr("Keeps what is measured so far")
-                                   : tr("Scores the text, then what is chosen besides (Ctrl+E)"));
+    m_action->setText(isRunning ? tr("Stop here") : isStopped ? tr("Continue") : tr("Evaluate"));
+    m_action->setToolTip(isRunning ? tr("Stop and keep the results so far")
+                                   : tr("Score the text, then run the extra measurements (Ctrl+E)"));
 }
 
 } // namespace secateur

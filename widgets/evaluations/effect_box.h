@@ -1,17 +1,56 @@
 #pragma once
 
+#include "widgets/evaluations/extra_items.h"
+
 #include <QWidget>
 
+#include <vector>
+
+class QGridLayout;
 class QLabel;
 class QProgressBar;
 class QToolButton;
 
 namespace secateur {
 
+class ExtraEvaluation;
+
+/// "41.2 %" for shares, "12.3" for perplexities
+QString metricText(const TaskMetric& metric);
+
+/// Results of the extra measurements of the current mask, compared with the dense model: two lines for each chosen
+/// item.
+class ExtraResultsBox : public QWidget {
+    Q_OBJECT
+
+public:
+    explicit ExtraResultsBox(ExtraEvaluation* extra, QWidget* parent = nullptr);
+
+private:
+    struct Row {
+        ExtraItem item;
+        QLabel* name;
+        QLabel* value;
+        QLabel* details;    ///< under the name
+        QLabel* difference; ///< under the value
+    };
+
+    void refresh();
+    void build(const std::vector<ExtraItem>& items);
+    void fill(const Row& row) const;
+    void fillTask(const Row& row, const TaskEvaluation& task) const;
+    void fillSpeed(const Row& row, const Latency& latency) const;
+    void fillPrompt(const Row& row, const ExtraResult& figure) const;
+
+    ExtraEvaluation* m_extra;
+    QGridLayout* m_grid;
+    std::vector<Row> m_rows;
+};
+
 class LiveEvaluation;
 
-/// What the current mask does to the model, as far as it is measured: loss and perplexity beside the dense model's,
-/// what was chosen besides, how much of the text they rest on, and a button that stops or goes on.
+/// The measured effect of the current mask: loss and perplexity compared with the dense model, extra measurements, the
+/// state of the evaluation, and a button that stops or continues it.
 class EffectBox : public QWidget {
     Q_OBJECT
 
@@ -22,8 +61,10 @@ private:
     void refresh();
     void showFigures();
     void showProgress();
-    /// Of what follows behind the text.
-    QString furtherText() const;
+    /// State of the evaluation of the text.
+    QString stateText() const;
+    /// State of the extra measurements.
+    QString extraText() const;
     void showAction();
 
     LiveEvaluation* m_live;

@@ -2,7 +2,7 @@
 
 #include "analysis/base/text.h"
 #include "widgets/document/document.h"
-#include "widgets/evaluations/price_box.h"
+#include "widgets/evaluations/mask_prediction.h"
 
 #include <QDateTime>
 #include <QLocale>
@@ -24,7 +24,7 @@ QString cellText(const std::string& text) {
     return QString::fromStdString(text);
 }
 
-/// What of a task a column shows: what papers report of it.
+/// The metric that papers report, which the task's column shows.
 const TaskMetric* mainMetric(const TaskEvaluation& task) {
     const auto& metrics = task.run.scores.metrics;
     const auto found = std::ranges::find(metrics, taskFormat(task.formatId).metric, &TaskMetric::id);
@@ -52,7 +52,7 @@ bool isDense(const Evaluation& evaluation) {
     return evaluation.mask.digest == "dense";
 }
 
-/// What an evaluation is of; what came of it may change.
+/// Identifies an evaluation, without its results.
 std::string keyOf(const Evaluation& evaluation) {
     std::string key = fmt::format("{}|{}|{}", evaluation.mask.digest, evaluation.dtype, evaluation.device);
     if (evaluation.text) {
@@ -62,7 +62,7 @@ std::string keyOf(const Evaluation& evaluation) {
     return key;
 }
 
-/// Another whenever a run was made anew, went on or was joined by others.
+/// Changes whenever a run was repeated, continued or extended.
 std::string stateOf(const Evaluation& evaluation) {
     std::string state = fmt::format("|{}|{}|{}", evaluation.mask.name, evaluation.created, evaluation.tasks.size());
     if (evaluation.text)
@@ -97,11 +97,11 @@ void EvaluationTable::readChanges() {
         return readAll();
     removeOthers(wanted);
     for (std::size_t number = 0; number < wanted.size(); ++number)
-        bring(std::move(wanted[number]), static_cast<int>(number));
-    emit dataChanged(index(0, 0), index(rowCount() - 1, 0)); // numbers, where rows came or went
+        placeRow(std::move(wanted[number]), static_cast<int>(number));
+    emit dataChanged(index(0, 0), index(rowCount() - 1, 0)); // row numbers may have changed
 }
 
-/// Without what takes time to make.
+/// Rows without prices and cells, which complete() adds.
 std::vector<EvaluationTable::Row> EvaluationTable::listRows() const {
     const Session& session = m_document->session();
     std::vector<Row> rows;
@@ -143,7 +143,7 @@ void EvaluationTable::removeOthers(const std::vector<Row>& wanted) {
     }
 }
 
-void EvaluationTable::bring(Row row, int to) {
+void EvaluationTable::placeRow(Row row, int to) {
     const auto at = m_rows.begin() + to;
     const auto there = std::find_if(at, m_rows.end(), [&](const Row& known) { return known.key == row.key; });
     if (there == m_rows.end()) {
@@ -178,19 +178,19 @@ std::vector<std::string> EvaluationTable::tasksOf(const std::vector<Row>& rows) 
 }
 
 void EvaluationTable::listColumns() {
-    m_columns = {{"#", tr("In the order they were measured")},
-                 {tr("mask"), tr("Double-click brings it back"), Qt::AlignLeft},
-                 {tr("heads"), tr("Heads left")},
-                 {tr("parameters"), tr("Left, as if the cut were exported without zeros")},
+    m_columns = {{"#", tr("Order of measurement")},
+                 {tr("mask"), tr("Double-click to restore the mask"), Qt::AlignLeft},
+                 {tr("heads"), tr("Kept heads")},
+                 {tr("parameters"), tr("Kept parameters, as in an export without zeros")},
                  {tr("perplexity"), {}},
-                 {tr("Δ loss"), tr("Nats per token or word above the dense model, on the same windows, ± its standard "
-                                   "error")},
-                 {tr("windows"), tr("Scored; of how many")},
-                 {tr("KV/token"), tr("Bytes that each token adds to a KV cache of 16-bit numbers")},
+                 {tr("Δ loss"), tr("Paired difference to the dense model in nats per token or word, ± standard error")},
+                 {tr("windows"), tr("Windows scored / total")},
+                 {tr("KV/token"), tr("Bytes per token in a KV cache of 16-bit numbers")},
                  {tr("when"), {}},
-                 {tr("tokens/s"), tr("New tokens in one second of a median run, one text at a time")}};
+                 {tr("tokens/s"), tr("New tokens per second of the median run, batch 1")}};
     for (const std::string& task : m_tasks)
-        m_columns.push_back({cellText(task), tr("What papers report of it: acc, acc_norm, perplexity, exact_match")});
+        m_columns.push_back(
+            {cellText(task), tr("The metric that papers report: acc, acc_norm, perplexity or exact_match")});
 }
 
 std::vector<EvaluationTable::Cell> EvaluationTable::cellsOf(const Row& row) const {

@@ -13,13 +13,13 @@ namespace secateur {
 
 class Document;
 
-/// The session's evaluations, a row each, the dense model's first. Sorting is by the numbers behind the texts. Rows
-/// stay what they are while others come and change, so that a selection does.
+/// The session's evaluations, one per row, the dense model first. Rows are sorted by their numbers. Changes are applied
+/// row by row, so that the selection is kept.
 class EvaluationTable : public QAbstractTableModel {
     Q_OBJECT
 
 public:
-    /// What sorting and toCsv() go by.
+    /// The numbers for sorting and toCsv().
     static constexpr int numberRole = Qt::UserRole;
 
     explicit EvaluationTable(Document* document, QObject* parent = nullptr);
@@ -30,9 +30,9 @@ public:
     QVariant headerData(int section, Qt::Orientation orientation, int role) const override;
 
     const Evaluation& evaluation(int row) const;
-    /// Where the row's evaluation lies in the session.
+    /// Index of the row's evaluation in the session.
     std::size_t place(int row) const;
-    /// Of the evaluation that lies there in the session; -1 when there is none.
+    /// The row of an evaluation by its index in the session; -1 if there is none.
     int rowOf(std::size_t place) const;
     /// RFC 4180 with one header line, numbers at full precision.
     QString toCsv(const std::vector<int>& rows) const;
@@ -43,12 +43,12 @@ private:
         QVariant number; ///< invalid = none
     };
     struct Row {
-        Evaluation evaluation; ///< with the differences to the dense model's
+        Evaluation evaluation; ///< with differences to the dense model
         std::optional<Price> price;
         std::vector<Cell> cells;
-        std::size_t place = 0; ///< in the session
-        std::string key;       ///< what was run under which mask; no other row's
-        std::string state;     ///< changes with everything that the cells say
+        std::size_t place = 0; ///< index in the session
+        std::string key;       ///< unique: mask, text, rules, dtype, device
+        std::string state;     ///< changes whenever a cell changes
     };
     struct Column {
         QString title;
@@ -57,12 +57,13 @@ private:
     };
 
     void readAll();
-    /// Takes over what is new; a row that says the same is left alone.
+    /// Updates rows whose state changed, and adds and removes rows.
     void readChanges();
     std::vector<Row> listRows() const;
     void complete(Row& row) const;
     void removeOthers(const std::vector<Row>& wanted);
-    void bring(Row row, int to);
+    /// Inserts a row, or moves the known one with its key there and updates it.
+    void placeRow(Row row, int to);
     std::vector<std::string> tasksOf(const std::vector<Row>& rows) const;
     void listColumns();
     std::vector<Cell> cellsOf(const Row& row) const;

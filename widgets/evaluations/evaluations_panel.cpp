@@ -1,15 +1,16 @@
 #include "widgets/evaluations/evaluations_panel.h"
 
-#include "analysis/session/command_line.h"
 #include "analysis/base/error.h"
+#include "analysis/base/text.h"
 #include "analysis/figures/evaluation_figure.h"
+#include "analysis/session/command_line.h"
 #include "widgets/document/document.h"
-#include "widgets/evaluations/evaluation_scatter.h"
-#include "widgets/evaluations/evaluation_table.h"
-#include "widgets/plot/figure_actions.h"
-#include "widgets/evaluations/further_choice_box.h"
-#include "widgets/evaluations/live_evaluation.h"
 #include "widgets/document/mask_editor.h"
+#include "widgets/evaluations/evaluation_table.h"
+#include "widgets/evaluations/extra_choice_dialog.h"
+#include "widgets/evaluations/live_evaluation.h"
+#include "widgets/plot/figure_actions.h"
+#include "widgets/plot/plot_theme.h"
 #include "widgets/results/text_combo.h"
 
 #include <QCheckBox>
@@ -18,20 +19,148 @@
 #include <QFileInfo>
 #include <QGuiApplication>
 #include <QHeaderView>
+#include <QHelpEvent>
 #include <QLabel>
 #include <QLineEdit>
 #include <QMenu>
+#include <QMouseEvent>
 #include <QSortFilterProxyModel>
 #include <QSpinBox>
 #include <QSplitter>
 #include <QTableView>
 #include <QTimer>
 #include <QToolButton>
+#include <QToolTip>
 #include <QVBoxLayout>
+#include <qcustomplot.h>
 
 #include <algorithm>
+#include <cmath>
 
 namespace secateur {
+
+namespace {
+
+constexpr double reachPixels = 9;
+constexpr double ringSize = 13;
+
+} // namespace
+
+EvaluationScatter::EvaluationScatter(QWidget* parent)
+    : FigureWidget(parent) {
+    setMouseTracking(true);
+}
+
+std::vector<EvaluationScatter::Point> EvaluationScatter::points() const {
+    std::vector<Point> points;
+    for (const FigureSeries& series : figure().series)
+        for (std::size_t i = 0; i < series.places.size(); ++i)
+            if (std::isfinite(series.values[i]) && std::isfinite(series.positions[i]))
+                points.push_back({&series, i});
+    return points;
+}
+
+std::optional<EvaluationScatter::Point> EvaluationScatter::find(std::size_t place) const {
+    const std::vector<Point> all = points();
+    const auto found = std::ranges::find(all, place, &Point::place);
+    return found == all.end() ? std::nullopt : std::optional(*found);
+}
+
+QPointF EvaluationScatter::pixels(const Point& point) const {
+    const QCPGraph* any = plot()->graph(0);
+    return {any->keyAxis()->coordToPixel(point.series->positions[point.index]),
+            any->valueAxis()->coordToPixel(point.series->values[point.index])};
+}
+
+std::optional<QPoint> EvaluationScatter::position(std::size_t place) const {
+    const auto point = find(place);
+    return point ? std::optional(pixels(*point).toPoint()) : std::nullopt;
+}
+
+std::optional<EvaluationScatter::Point> EvaluationScatter::under(const QPointF& position) const {
+    std::optional<Point> nearest;
+    double reach = reachPixels;
+    for (const Point& point : points()) {
+        const QPointF apart = pixels(point) - position;
+        const double distance = std::hypot(apart.x(), apart.y());
+        if (distance > reach)
+            continue;
+        nearest = point;
+        reach = distance;
+    }
+    return nearest;
+}
+
+QString EvaluationScatter::text(std::size_t place) const {
+    const auto point = find(place);
+    if (!point)
+        return {};
+    const FigureSeries& series = *point->series;
+    const double error = point->index < series.errors.size() ? series.errors[point->index] : 0;
+    const QString name = point->index < series.names.size() ? QString::fromStdString(series.names[point->index])
+                                                            : QString::fromStdString(series.label);
+    const auto line = [](const FigureAxis& axis, const std::string& value) {
+        return QString::fromStdString(axis.label + ": " + value);
+    };
+    return QStringList{name, line(figure().x, significant(series.positions[point->index], 5)),
+                       line(figure().y, withError(series.values[point->index], error))}
+        .join('\n');
+}
+
+void EvaluationScatter::highlight(std::optional<std::size_t> place) {
+    if (place == m_highlighted)
+        return;
+    m_highlighted = place;
+    repaintFigure();
+}
+
+void EvaluationScatter::painted() {
+    const auto point = m_highlighted ? find(*m_highlighted) : std::nullopt;
+    if (!point)
+        return;
+    const QCPGraph* any = plot()->graph(0);
+    const PlotTheme theme = themeOf(*this);
+    QCPGraph* ring = plot()->addGraph(any->keyAxis(), any->valueAxis());
+    ring->setData({point->series->positions[point->index]}, {point->series->values[point->index]});
+    ring->setLineStyle(QCPGraph::lsNone);
+    ring->setScatterStyle({QCPScatterStyle::ssCircle, theme.pen(theme.accent, 2), Qt::NoBrush, ringSize * theme.unit});
+}
+
+void EvaluationScatter::showText(const Point& point) {
+    QToolTip::showText(mapToGlobal(pixels(point).toPoint()), text(point.place()), this);
+}
+
+bool EvaluationScatter::event(QEvent* event) {
+    if (event->type() != QEvent::ToolTip)
+        return FigureWidget::event(event);
+    if (const auto point = under(static_cast<QHelpEvent*>(event)->pos()))
+        showText(*point);
+    else
+        QToolTip::hideText();
+    return true;
+}
+
+void EvaluationScatter::mousePressEvent(QMouseEvent* event) {
+    const auto point = under(event->position());
+    if (event->button() != Qt::LeftButton || !point)
+        return FigureWidget::mousePressEvent(event);
+    emit chosen(point->place());
+}
+
+void EvaluationScatter::mouseReleaseEvent(QMouseEvent* event) {
+    if (const auto point = under(event->position())) // Qt hides the tooltip on release
+        showText(*point);
+}
+
+void EvaluationScatter::mouseDoubleClickEvent(QMouseEvent* event) {
+    const auto point = under(event->position());
+    if (event->button() == Qt::LeftButton && point)
+        emit activated(point->place());
+}
+
+void EvaluationScatter::mouseMoveEvent(QMouseEvent* event) {
+    setCursor(under(event->position()) ? Qt::PointingHandCursor : Qt::ArrowCursor);
+}
 
 namespace {
 
@@ -56,7 +185,7 @@ EvaluationsPanel::EvaluationsPanel(Document* document, LiveEvaluation* live, QWi
     , m_window(new QSpinBox)
     , m_automatic(new QCheckBox(tr("after each edit")))
     , m_table(new QTableView)
-    , m_hint(new QLabel(tr("Every mask that is measured becomes a row here; the dense model is the first.")))
+    , m_hint(new QLabel(tr("Each evaluated mask becomes a row; the dense model is the first.")))
     , m_scatter(new EvaluationScatter)
     , m_actions(new FigureActions(m_scatter, [this] { return currentFigure(); }))
     , m_drawing(new QTimer(this)) {
@@ -83,7 +212,7 @@ EvaluationsPanel::EvaluationsPanel(Document* document, LiveEvaluation* live, QWi
     m_drawing->setSingleShot(true);
     m_drawing->setInterval(0);
     connect(m_drawing, &QTimer::timeout, this, &EvaluationsPanel::drawScatter);
-    // After the table, which was connected before.
+    // The table was connected before, so it is up to date here.
     connect(document, &Document::opened, this, &EvaluationsPanel::refresh);
     connect(document, &Document::evaluationsChanged, this, &EvaluationsPanel::refresh);
     connect(document->masks(), &MaskEditor::maskChanged, m_drawing, qOverload<>(&QTimer::start));
@@ -98,16 +227,16 @@ EvaluationsPanel::EvaluationsPanel(Document* document, LiveEvaluation* live, QWi
 
 void EvaluationsPanel::buildChoice(QHBoxLayout& row) {
     m_tokens->setRange(0, mostTokens);
-    m_tokens->setSpecialValueText(tr("as many as take a minute"));
+    m_tokens->setSpecialValueText(tr("automatic"));
     m_tokens->setGroupSeparatorShown(true);
     m_tokens->setSingleStep(1024);
     m_tokens->setAccessibleName(tr("Tokens of the text"));
     m_window->setRange(2, 1 << 20);
     m_window->setAccessibleName(tr("Tokens of a window"));
-    m_window->setToolTip(tr("Tokens that the model sees at once; many windows make a narrow interval"));
+    m_window->setToolTip(tr("Window length in tokens; more windows give a narrower confidence interval"));
     for (QSpinBox* field : {m_tokens, m_window})
         field->findChild<QLineEdit*>()->setAccessibleName(field->accessibleName());
-    m_automatic->setToolTip(tr("Measure the mask a moment after it was changed"));
+    m_automatic->setToolTip(tr("Evaluate the mask a moment after each edit"));
     auto* now = new QToolButton;
     now->setText(tr("Evaluate now"));
     now->setToolTip(tr("Ctrl+E"));
@@ -122,7 +251,7 @@ void EvaluationsPanel::buildChoice(QHBoxLayout& row) {
     row.addSpacing(8);
     row.addWidget(m_automatic);
     row.addWidget(now);
-    row.addWidget(furtherButton(m_live, this));
+    row.addWidget(extraButton(m_live, this));
     row.addStretch();
     connect(m_text, &TextCombo::chosen, this, &EvaluationsPanel::choose);
     connect(m_tokens, &QSpinBox::editingFinished, this, &EvaluationsPanel::choose);
@@ -188,9 +317,9 @@ void EvaluationsPanel::drawScatter() {
         m_scatter->setFigure(currentFigure());
         m_scatter->show();
     } catch (const Error&) {
-        m_scatter->hide(); // tasks alone have no loss
+        m_scatter->hide(); // evaluations without a loss
     }
-    followRow(); // its evaluation may lie elsewhere in the session now
+    followRow(); // the index of its evaluation may have changed
 }
 
 void EvaluationsPanel::followRow() {
@@ -219,7 +348,7 @@ Figure EvaluationsPanel::currentFigure() const {
     const std::string current = m_document->services().maskDigest(mask);
     Figure figure = evaluationScatter(m_document->session(), *m_document->prices(), current);
     if (m_document->sessionPath().isEmpty() || m_document->isModified())
-        return figure; // no file has it
+        return figure; // no file that a command could read
     const SessionMask* apart = m_document->session().mask(current);
     const bool canName = apart && apart->name.find(':') == std::string::npos;
     figure.command = shellText(plotCommand(QFileInfo(m_document->sessionPath()).absoluteFilePath().toStdString(),

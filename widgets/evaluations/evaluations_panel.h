@@ -2,7 +2,9 @@
 
 #include "analysis/evaluation/evaluation.h"
 #include "analysis/figures/figure.h"
+#include "widgets/plot/figure_widget.h"
 
+#include <QPoint>
 #include <QWidget>
 
 #include <optional>
@@ -18,14 +20,59 @@ class QTimer;
 
 namespace secateur {
 
+/// Scatter plot of quality against size. The tooltip of a point shows its name and values, a click chooses it, a double
+/// click restores its mask. FigureSeries::places identify the points.
+class EvaluationScatter : public FigureWidget {
+    Q_OBJECT
+
+public:
+    explicit EvaluationScatter(QWidget* parent = nullptr);
+
+    /// Draws a ring around this point only; empty, or a place without a point = no ring.
+    void highlight(std::optional<std::size_t> place);
+    std::optional<std::size_t> highlighted() const { return m_highlighted; }
+    /// In pixels of the widget; empty if there is no such point.
+    std::optional<QPoint> position(std::size_t place) const;
+    /// "eight", and its two values with their axes.
+    QString text(std::size_t place) const;
+
+signals:
+    void chosen(std::size_t place);
+    void activated(std::size_t place);
+
+protected:
+    bool event(QEvent* event) override;
+    void mousePressEvent(QMouseEvent* event) override;
+    void mouseReleaseEvent(QMouseEvent* event) override;
+    void mouseDoubleClickEvent(QMouseEvent* event) override;
+    void mouseMoveEvent(QMouseEvent* event) override;
+    void painted() override;
+
+private:
+    struct Point {
+        const FigureSeries* series = nullptr;
+        std::size_t index = 0;
+
+        std::size_t place() const { return series->places[index]; }
+    };
+
+    std::vector<Point> points() const;
+    std::optional<Point> find(std::size_t place) const;
+    QPointF pixels(const Point& point) const;
+    /// The nearest point within reach of the pointer.
+    std::optional<Point> under(const QPointF& position) const;
+    void showText(const Point& point);
+
+    std::optional<std::size_t> m_highlighted;
+};
+
 class Document;
-class EvaluationScatter;
 class EvaluationTable;
 class FigureActions;
 class LiveEvaluation;
 class TextCombo;
 
-/// What is measured on, what was measured, and quality against size.
+/// The choice of the scored text, the table of evaluations and their scatter plot.
 class EvaluationsPanel : public QWidget {
     Q_OBJECT
 
@@ -34,17 +81,17 @@ public:
 
     QTableView* table() const { return m_table; }
     EvaluationScatter* scatter() const { return m_scatter; }
-    /// Of the current row; null when there is none.
+    /// The evaluation of the current row; null if there is none.
     const Evaluation* current() const;
 
 public slots:
-    /// The selected rows, or all when none is selected, as CSV to the clipboard.
+    /// Copies the selected rows, or all if none is selected, to the clipboard as CSV.
     void copyRows();
 
 signals:
-    /// What measures a row again is wanted on the clipboard.
+    /// Requests the command that measures a row again on the clipboard.
     void commandWanted(const secateur::Evaluation& evaluation);
-    /// Another row is the current one, or none.
+    /// The current row changed.
     void currentChanged();
     void failed(const QString& message);
 
@@ -58,13 +105,13 @@ private:
     void choose();
     void refresh();
     void drawScatter();
-    /// Rings the point of the current row.
+    /// Highlights the point of the current row.
     void followRow();
-    /// The row of a point becomes the current one.
+    /// Makes the row of a point the current one.
     void showRow(std::size_t place);
     Figure currentFigure() const;
     void restore(int row);
-    /// The table's rows in the order they are seen. @param onlySelected all when none is
+    /// The table's rows in the order shown. @param onlySelected all rows if none is selected
     std::vector<int> rows(bool onlySelected) const;
 
     Document* m_document;
@@ -79,7 +126,7 @@ private:
     QLabel* m_hint;
     EvaluationScatter* m_scatter;
     FigureActions* m_actions;
-    QTimer* m_drawing; ///< once, however much changes at a time
+    QTimer* m_drawing; ///< collects several changes into one drawing
 };
 
 } // namespace secateur

@@ -1,8 +1,8 @@
 #include "widgets/evaluations/generation_view.h"
 
 #include "widgets/document/document.h"
-#include "widgets/evaluations/further_evaluation.h"
 #include "widgets/document/mask_editor.h"
+#include "widgets/evaluations/extra_evaluation.h"
 
 #include <QEvent>
 #include <QGridLayout>
@@ -26,11 +26,11 @@ QTextEdit* side(const QString& name) {
     return edit;
 }
 
-QString textOf(const FurtherFigure* figure) {
-    return figure ? QString::fromStdString(figure->written->text) : QString();
+QString textOf(const ExtraResult* result) {
+    return result ? QString::fromStdString(result->written->text) : QString();
 }
 
-/// Where two texts begin to differ, at the beginning of the word; negative when they do not.
+/// Position of the first different word; negative if the texts are equal.
 qsizetype firstDifference(const QString& a, const QString& b) {
     const qsizetype shorter = std::min(a.size(), b.size());
     qsizetype place = std::mismatch(a.begin(), a.begin() + shorter, b.begin()).first - a.begin();
@@ -43,13 +43,14 @@ qsizetype firstDifference(const QString& a, const QString& b) {
 
 } // namespace
 
-GenerationView::GenerationView(Document* document, FurtherEvaluation* further, QWidget* parent)
+GenerationView::GenerationView(Document* document, ExtraEvaluation* extra, QWidget* parent)
     : QWidget(parent)
     , m_document(document)
-    , m_further(further)
+    , m_extra(extra)
     , m_sides(new QWidget)
-    , m_hint(new QLabel(tr("Choose a prompt at “Measure also…”: what the dense model and a mask put behind it stands "
-                           "here side by side.")))
+    , m_hint(
+          new QLabel(tr("Choose a prompt in “More measurements…” to compare the continuations of the dense model and "
+                        "of a mask.")))
     , m_denseTitle(new QLabel(tr("dense")))
     , m_maskTitle(new QLabel)
     , m_dense(side(tr("Text of the dense model")))
@@ -70,32 +71,32 @@ GenerationView::GenerationView(Document* document, FurtherEvaluation* further, Q
     column->setContentsMargins(0, 0, 0, 0);
     column->addWidget(m_sides, 1);
     column->addWidget(m_hint, 1);
-    connect(further, &FurtherEvaluation::changed, this, &GenerationView::refresh);
+    connect(extra, &ExtraEvaluation::changed, this, &GenerationView::refresh);
     refresh();
 }
 
 void GenerationView::refresh() {
-    const bool isChosen = m_document->isOpen() && m_further->choice().prompt;
+    const bool isChosen = m_document->isOpen() && m_extra->choice().prompt;
     m_sides->setVisible(isChosen);
     m_hint->setVisible(!isChosen);
     if (!isChosen)
         return;
-    const FurtherItem item = *m_further->choice().prompt;
-    const FurtherFigure* dense = m_further->denseFigure(item);
+    const ExtraItem item = *m_extra->choice().prompt;
+    const ExtraResult* dense = m_extra->denseResult(item);
     const bool isDense = m_document->masks()->mask().keepsAll();
-    const FurtherFigure* mask = isDense ? nullptr : m_further->figure(item);
+    const ExtraResult* mask = isDense ? nullptr : m_extra->result(item);
     const qsizetype differsAt = dense && mask ? firstDifference(textOf(dense), textOf(mask)) : -1;
     showText(m_dense, dense ? &*dense->written : nullptr, differsAt);
     showText(m_mask, mask ? &*mask->written : nullptr, differsAt);
     QString title = QString::fromStdString(m_document->masks()->state().edited().name);
     if (dense && mask && differsAt < 0)
-        title = tr("%1: the same text").arg(title);
+        title = tr("%1: same text").arg(title);
     m_maskTitle->setText(isDense ? QString() : title);
-    m_mask->setPlaceholderText(isDense                               ? tr("A mask that cuts something writes here.")
-                               : !m_further->problem(item).isEmpty() ? m_further->problem(item)
-                               : m_further->isRunning(item)          ? tr("Writing…")
-                                                                     : tr("Not written yet."));
-    m_dense->setPlaceholderText(m_further->problem(item));
+    m_mask->setPlaceholderText(isDense                             ? tr("The mask cuts nothing.")
+                               : !m_extra->problem(item).isEmpty() ? m_extra->problem(item)
+                               : m_extra->isRunning(item)          ? tr("Generating…")
+                                                                   : tr("Not generated yet."));
+    m_dense->setPlaceholderText(m_extra->problem(item));
 }
 
 void GenerationView::showText(QTextEdit* side, const PromptContinuation* written, qsizetype differsAt) {
@@ -133,7 +134,7 @@ void GenerationView::changeEvent(QEvent* event) {
     if (event->type() != QEvent::PaletteChange)
         return;
     for (QTextEdit* side : {m_dense, m_mask})
-        side->clear(); // texts carry the colours they were set in
+        side->clear(); // inserted text keeps its colours
     refresh();
 }
 

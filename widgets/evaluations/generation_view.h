@@ -8,26 +8,27 @@ class QTextEdit;
 namespace secateur {
 
 class Document;
-class FurtherEvaluation;
+class ExtraEvaluation;
 struct PromptContinuation;
 
-/// What the dense model and the current mask put behind a prompt, side by side, the first word that differs marked.
+/// Continuations of a prompt by the dense model and under the current mask, side by side, with the first different word
+/// marked.
 class GenerationView : public QWidget {
     Q_OBJECT
 
 public:
-    GenerationView(Document* document, FurtherEvaluation* further, QWidget* parent = nullptr);
+    GenerationView(Document* document, ExtraEvaluation* extra, QWidget* parent = nullptr);
 
 protected:
     void changeEvent(QEvent* event) override;
 
 private:
     void refresh();
-    /// @param differsAt place in the continuation's text; negative = nothing is marked
+    /// @param differsAt position in the continuation's text; negative = no mark
     void showText(QTextEdit* side, const PromptContinuation* written, qsizetype differsAt);
 
     Document* m_document;
-    FurtherEvaluation* m_further;
+    ExtraEvaluation* m_extra;
     QWidget* m_sides;
     QLabel* m_hint;
     QLabel* m_denseTitle;

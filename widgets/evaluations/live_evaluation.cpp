@@ -6,7 +6,7 @@
 #include "widgets/document/document.h"
 #include "widgets/document/mask_editor.h"
 #include "widgets/document/measurements.h"
-#include "widgets/evaluations/further_evaluation.h"
+#include "widgets/evaluations/extra_evaluation.h"
 #include "widgets/evaluations/mask_prediction.h"
 
 #include <QTimer>
@@ -19,18 +19,18 @@ namespace secateur {
 
 namespace {
 
-/// A person who cuts several heads one after the other does not want each of them measured.
+/// Delay after an edit, so that not every one of several quick edits is measured.
 constexpr int pauseMs = 350;
 
-/// What a freshly opened model shows comes before what its cuts cost.
+/// Id of the metric that a new model shows first; evaluations wait for it.
 constexpr auto firstResult = "gate_norm";
 
-/// A quarter for the streams: the model's weights, and other programs, need room too.
+/// Streams may use this part of the available memory (1/4); weights and other programs need the rest.
 constexpr std::int64_t streamShare = 4;
 
 } // namespace
 
-/// The text and what is cached of its runs. Belongs to whichever job holds the mutex.
+/// The text and the cached runs. Used only by the job that holds the mutex.
 struct LiveEvaluation::Bench {
     std::mutex mutex;
     std::shared_ptr<const Model> model;
@@ -75,11 +75,11 @@ LiveEvaluation::LiveEvaluation(Document* document, JobRunner* jobs, const Evalua
     : QObject(parent)
     , m_document(document)
     , m_jobs(jobs)
-    , m_further(new FurtherEvaluation(document, jobs, pace.type, this))
+    , m_extra(new ExtraEvaluation(document, jobs, pace.type, this))
     , m_prediction(new MaskPrediction(document, jobs, this))
     , m_pause(new QTimer(this))
     , m_pace(pace) {
-    m_choice.text.rules.window = 512; // many windows make a narrow interval
+    m_choice.text.rules.window = 512; // more windows give a narrower interval
     m_pause->setSingleShot(true);
     m_pause->setInterval(pauseMs);
     connect(m_pause, &QTimer::timeout, this, [this] {
@@ -102,7 +102,7 @@ LiveEvaluation::LiveEvaluation(Document* document, JobRunner* jobs, const Evalua
 void LiveEvaluation::choose(const EvaluationChoice& choice) {
     const bool sameText = choice.text == m_choice.text && choice.tokens == m_choice.tokens;
     m_choice = choice;
-    m_further->choose(choice.further);
+    m_extra->choose(choice.extra);
     if (sameText)
         followMask();
     else
@@ -114,7 +114,7 @@ void LiveEvaluation::reset() {
     m_done.clear();
     m_text.reset();
     if (!m_bench || m_bench->model != m_document->model())
-        m_further->reset();
+        m_extra->reset();
     m_bench.reset();
     if (m_document->model()) {
         m_bench = std::make_shared<Bench>();
@@ -131,7 +131,7 @@ void LiveEvaluation::abandon() {
     m_jobs->cancel(std::exchange(m_job, 0));
     m_incoming.reset();
     m_expectedSeconds.reset();
-    m_further->abandon();
+    m_extra->abandon();
 }
 
 void LiveEvaluation::followMask() {
@@ -144,7 +144,7 @@ void LiveEvaluation::followMask() {
         m_shown = known->found;
         setState(m_shown->isComplete() ? State::complete : State::stopped);
         if (m_state == State::complete && m_choice.isAutomatic)
-            m_further->begin();
+            m_extra->begin();
         return;
     }
     if (m_choice.isAutomatic)
@@ -159,7 +159,7 @@ void LiveEvaluation::setState(State state) {
 
 void LiveEvaluation::evaluate() {
     if (m_state == State::complete)
-        m_further->begin();
+        m_extra->begin();
     if (!m_bench || m_state == State::running || m_state == State::complete)
         return;
     m_pause->stop();
@@ -205,7 +205,7 @@ void LiveEvaluation::takeIncoming() {
     emit changed();
 }
 
-/// What the session keeps of a run.
+/// A run as an evaluation for the session.
 Evaluation LiveEvaluation::kept(const Perplexity& run, int reusedLayers) const {
     Evaluation evaluation;
     evaluation.mask.name = m_document->masks()->state().edited().name;
@@ -234,12 +234,12 @@ void LiveEvaluation::finish(const PruningMask& mask, const MaskEvaluation& found
     emit evaluated(mask, found);
     m_prediction->take(mask, found, m_choice.text);
     if (m_state == State::complete)
-        m_further->begin();
+        m_extra->begin();
 }
 
 void LiveEvaluation::stopHere() {
     if (m_state != State::running && m_state != State::waiting)
-        return m_further->stopHere();
+        return m_extra->stopHere();
     takeIncoming();
     abandon();
     if (m_shown && !m_shown->run.windows.empty())
@@ -260,11 +260,11 @@ void LiveEvaluation::onFailed(quint64 job, const QString& message) {
     abandon();
     m_failure = message;
     setState(State::failed);
-    m_further->begin(); // a text may say nothing of a model whose tasks do
+    m_extra->begin(); // tasks may work where the text fails
 }
 
 void LiveEvaluation::onCancelled(quint64 job) {
-    if (job == m_job && m_job != 0) // from the panel of jobs
+    if (job == m_job && m_job != 0) // cancelled in the Jobs panel
         stopHere();
 }
 

@@ -1,10 +1,10 @@
 #pragma once
 
 #include "analysis/evaluation/evaluation.h"
-#include "analysis/text/evaluation_text.h"
-#include "analysis/masks/mask_record.h"
 #include "analysis/evaluation/text_evaluator.h"
-#include "widgets/evaluations/further_items.h"
+#include "analysis/masks/mask_record.h"
+#include "analysis/text/scored_text.h"
+#include "widgets/evaluations/extra_items.h"
 #include "widgets/jobs/job_runner.h"
 #include "widgets/jobs/mailbox.h"
 
@@ -20,20 +20,20 @@ class QTimer;
 namespace secateur {
 
 class Document;
-class FurtherEvaluation;
+class ExtraEvaluation;
 class MaskPrediction;
 
-/// What masks are measured on; chosen once, the same for all until it is changed.
+/// The user's choice of the text and the other settings, the same for all masks.
 struct EvaluationChoice {
     TextRequest text;
-    /// Of the text; empty = as many as the dense model reads in a minute, from 512 to 8,192.
+    /// Maximum number of tokens; empty = as many as the dense model scores in a minute, from 512 to 8,192.
     std::optional<std::int64_t> tokens = {};
-    bool isAutomatic = true; ///< whether an edit is measured without being asked for
-    FurtherChoice further = {};
+    bool isAutomatic = true; ///< whether each edit of the mask is measured
+    ExtraChoice extra = {};
     bool operator==(const EvaluationChoice&) const = default;
 };
 
-/// What the text of a choice turned out to be.
+/// Facts of the text that was read.
 struct EvaluationTextInfo {
     std::string source;
     std::string digest;
@@ -44,51 +44,50 @@ struct EvaluationTextInfo {
     PerplexityRules rules;
 };
 
-/// Measures the current mask: by itself a moment after an edit, in groups of windows whose figures come as they are
-/// done, given up when the mask changes again. What is chosen besides follows behind the text. Lives on the GUI thread;
-/// work runs as an interactive job.
+/// Measures the current mask a moment after each edit, in groups of windows with partial results, and cancels when the
+/// mask changes again. Extra measurements follow the text. Lives on the GUI thread; the work is an interactive job.
 class LiveEvaluation : public QObject {
     Q_OBJECT
 
 public:
     enum class State {
         unavailable, ///< no model is open, or only its session
-        idle,        ///< nothing is known of the mask, and nothing was asked for
-        waiting,     ///< for the next edit, a moment
+        idle,        ///< not measured, and not requested
+        waiting,     ///< for a possible next edit
         running,
-        stopped, ///< by the person, who keeps what is there
+        stopped, ///< by the user; results so far are kept
         complete,
         failed,
     };
 
-    /// @param pace how often figures come; the budget for streams is filled in when work begins
+    /// @param pace groupSeconds and batchTokens; streamBudget is set when the work begins
     LiveEvaluation(Document* document, JobRunner* jobs, const EvaluatorOptions& pace = {}, QObject* parent = nullptr);
 
     const EvaluationChoice& choice() const { return m_choice; }
-    FurtherEvaluation* further() const { return m_further; }
+    ExtraEvaluation* extra() const { return m_extra; }
     MaskPrediction* prediction() const { return m_prediction; }
-    /// What was measured on another text stays in the session, and is not compared any more.
+    /// Evaluations on another text stay in the session but are no longer compared.
     void choose(const EvaluationChoice& choice);
 
     State state() const { return m_state; }
-    /// Of the current mask, as far as it is known; null while nothing is.
+    /// Result so far of the current mask; null if there is none.
     const MaskEvaluation* shown() const { return m_shown ? &*m_shown : nullptr; }
-    /// Null until the text was read.
+    /// Null until the text has been read.
     const EvaluationTextInfo* text() const { return m_text ? &*m_text : nullptr; }
-    /// For what is left to run of the current mask; nothing while unknown.
+    /// For the rest of the current mask's text; nothing while unknown.
     std::optional<double> secondsLeft() const;
-    /// The sentence for the person, where the state is failed.
+    /// The error message in state failed.
     const QString& failure() const { return m_failure; }
 
 public slots:
-    /// Goes on with the current mask until the whole text is scored, and all else that is chosen measured.
+    /// Starts or continues: scores the whole text under the current mask, then runs the extra measurements.
     void evaluate();
-    /// Keeps what is known of the current mask, and runs no more of it.
+    /// Stops and keeps the results so far.
     void stopHere();
 
 signals:
     void changed();
-    /// A mask's figures will not change any more: the whole text was scored, or it was stopped. The document has them.
+    /// The whole text was scored, or the work was stopped. The result is in the session.
     void evaluated(const secateur::PruningMask& mask, const secateur::MaskEvaluation& found);
 
 private:
@@ -111,7 +110,7 @@ private:
 
     Document* m_document;
     JobRunner* m_jobs;
-    FurtherEvaluation* m_further;
+    ExtraEvaluation* m_extra;
     MaskPrediction* m_prediction;
     QTimer* m_pause;
     EvaluatorOptions m_pace;

@@ -1,11 +1,17 @@
 #include "widgets/evaluations/mask_prediction.h"
 
+#include "analysis/base/text.h"
 #include "analysis/prediction/prediction_work.h"
 #include "analysis/prediction/session_prediction.h"
 #include "widgets/document/document.h"
 #include "widgets/document/mask_editor.h"
 
+#include <QGridLayout>
+#include <QLabel>
+#include <QProgressBar>
+
 #include <algorithm>
+#include <cmath>
 #include <utility>
 
 namespace secateur {
@@ -29,7 +35,7 @@ MaskPrediction::MaskPrediction(Document* document, JobRunner* jobs, QObject* par
     });
     connect(jobs, &JobRunner::cancelled, this, [this](quint64 job) {
         if (job == m_job && m_job != 0)
-            end(State::refused, tr("Stopped; begins again with the next mask that is measured."));
+            end(State::refused, tr("Cancelled. Starts again after the next measurement."));
     });
     reset();
 }
@@ -70,7 +76,7 @@ std::optional<Prediction> MaskPrediction::shown() const {
 QString MaskPrediction::reason() const {
     switch (m_state) {
     case State::waiting:
-        return tr("Predictions begin once a text was scored.");
+        return tr("Predictions start after the first evaluation.");
     case State::computing:
         return tr("Gradients for predictions, %1 %").arg(static_cast<int>(100 * m_fraction));
     case State::refused:
@@ -106,6 +112,169 @@ void MaskPrediction::begin(TextRequest text) {
     m_fraction = 0;
     m_state = State::computing;
     m_job = m_jobs->start(tr("Gradients for predictions"), JobRunner::Priority::background, work);
+}
+
+namespace {
+
+QString number(double value) {
+    return QString::fromStdString(significant(value, 2));
+}
+
+QString sentence(const Prediction& prediction) {
+    return PredictionBox::tr("%1%2 nats/token (90 %: %3 to %4)")
+        .arg(prediction.nats > 0 ? "+" : "", number(prediction.nats), number(prediction.low), number(prediction.high));
+}
+
+} // namespace
+
+PredictionBox::PredictionBox(MaskPrediction* prediction, QWidget* parent)
+    : QWidget(parent)
+    , m_prediction(prediction)
+    , m_value(new QLabel)
+    , m_progress(new QProgressBar)
+    , m_reason(new QLabel) {
+    m_value->setObjectName("value");
+    m_value->setAlignment(Qt::AlignRight | Qt::AlignVCenter);
+    m_value->setTextInteractionFlags(Qt::TextSelectableByMouse);
+    m_value->setWordWrap(true);
+    m_value->setAccessibleName(tr("Predicted change of the loss"));
+    m_progress->setTextVisible(false);
+    m_progress->setMaximumHeight(fontMetrics().height() / 2);
+    m_progress->setAccessibleName(tr("Progress of the gradients for predictions"));
+    m_reason->setWordWrap(true);
+    m_reason->setForegroundRole(QPalette::PlaceholderText);
+    m_reason->setAccessibleName(tr("Why there is no prediction"));
+    auto* grid = new QGridLayout(this);
+    grid->setContentsMargins(0, 0, 0, 0);
+    grid->setVerticalSpacing(2);
+    grid->setColumnStretch(1, 1);
+    grid->addWidget(new QLabel(tr("predicted change of loss")), 0, 0, 1, 2);
+    grid->addWidget(m_value, 1, 0, 1, 2);
+    grid->addWidget(m_progress, 2, 0, 1, 2);
+    grid->addWidget(m_reason, 3, 0, 1, 2);
+    connect(prediction, &MaskPrediction::changed, this, &PredictionBox::refresh);
+    refresh();
+}
+
+void PredictionBox::refresh() {
+    const auto found = m_prediction->shown();
+    m_value->setText(found ? sentence(*found) : "–");
+    m_value->setToolTip(
+        found ? tr("Predicted from gradients of the dense model and calibrated by measured changes, with a 90 % "
+                   "prediction interval.")
+              : QString());
+    const bool isComputing = m_prediction->state() == MaskPrediction::State::computing;
+    m_progress->setVisible(isComputing);
+    m_progress->setValue(static_cast<int>(100 * m_prediction->fraction()));
+    const QString reason = m_prediction->reason();
+    m_reason->setText(reason);
+    m_reason->setVisible(!reason.isEmpty());
+}
+
+namespace {
+
+QString shown(const std::string& text) {
+    return QString::fromStdString(text);
+}
+
+template <typename Number>
+QString percentSaved(const Share<Number>& share) {
+    if (share.all == 0)
+        return {};
+    const double percent = 100 * static_cast<double>(share.saved()) / static_cast<double>(share.all);
+    return QString(" (%1 %)").arg(shown(significant(percent)));
+}
+
+/// "−3.2 M (2.4 %)"; the total if nothing is saved; "–" if there is none.
+template <typename Number>
+QString saving(const Share<Number>& share, std::string (*text)(double)) {
+    if (share.saved() == 0)
+        return share.all == 0 ? QString("–") : shown(text(static_cast<double>(share.all)));
+    return QString("−%1%2").arg(shown(text(static_cast<double>(share.saved()))), percentSaved(share));
+}
+
+std::string operationCount(double count) {
+    return shortCount(count);
+}
+
+} // namespace
+
+QString cutSummary(const Price& price) {
+    QStringList parts;
+    const auto add = [&parts](std::int64_t count, const char* thing) {
+        if (count > 0)
+            parts << shown(counted(static_cast<std::uint64_t>(count), thing));
+    };
+    add(price.blocks.saved(), "block");
+    add(price.attention.saved() - price.blocks.saved(), "attention layer");
+    add(price.mlps.saved() - price.blocks.saved(), "MLP");
+    add(price.bypassed, "bypass");
+    add(price.heads.saved(), "head");
+    add(price.neurons.saved(), "neuron");
+    return parts.join(" · ");
+}
+
+PriceBox::PriceBox(Document* document, QWidget* parent)
+    : QWidget(parent)
+    , m_document(document)
+    , m_cuts(new QLabel)
+    , m_notes(new QLabel) {
+    auto* grid = new QGridLayout(this);
+    grid->setContentsMargins(0, 0, 0, 0);
+    grid->setVerticalSpacing(2);
+    grid->setColumnStretch(1, 1);
+    m_cuts->setWordWrap(true);
+    m_cuts->setAccessibleName(tr("Cut units"));
+    grid->addWidget(m_cuts, 0, 0, 1, 2);
+    m_parameters = addRow(grid, tr("parameters"));
+    m_bytes = addRow(grid, tr("bytes"));
+    m_cache = addRow(grid, tr("KV per token"));
+    m_cache->setToolTip(tr("Bytes per token in a KV cache of 16-bit numbers"));
+    m_operations = addRow(grid, tr("operations"));
+    m_operations->setToolTip(tr("Multiplications and additions per token, in a sequence of 1,024 tokens"));
+    m_notes->setWordWrap(true);
+    m_notes->setForegroundRole(QPalette::PlaceholderText);
+    m_notes->setAccessibleName(tr("KV heads without savings"));
+    grid->addWidget(m_notes, grid->rowCount(), 0, 1, 2);
+    connect(document, &Document::opened, this, &PriceBox::refresh);
+    connect(document->masks(), &MaskEditor::maskChanged, this, &PriceBox::refresh);
+    connect(document->masks(), &MaskEditor::previewChanged, this, &PriceBox::refresh);
+    refresh();
+}
+
+QLabel* PriceBox::addRow(QGridLayout* grid, const QString& name) {
+    auto* value = new QLabel;
+    value->setAlignment(Qt::AlignRight | Qt::AlignVCenter);
+    value->setTextInteractionFlags(Qt::TextSelectableByMouse);
+    value->setAccessibleName(name);
+    const int row = grid->rowCount();
+    grid->addWidget(new QLabel(name), row, 0);
+    grid->addWidget(value, row, 1);
+    return value;
+}
+
+void PriceBox::refresh() {
+    const MaskEditor& masks = *m_document->masks();
+    const PriceList* prices = m_document->prices();
+    if (!prices)
+        return;
+    const PruningMask& mask = masks.preview() ? *masks.preview() : masks.mask();
+    const Price price = prices->price(mask);
+    const QString summary = cutSummary(price);
+    m_cuts->setText(summary.isEmpty() ? tr("Nothing is cut. Select heads and press Space, or use the shears (S).")
+                                      : summary);
+    m_parameters->setText(saving(price.parameters, shortCount));
+    m_bytes->setText(saving(price.bytes, shortBytes));
+    m_cache->setText(saving(price.kvBytesPerToken, shortBytes));
+    m_operations->setText(saving(price.operationsPerToken, operationCount));
+    QStringList notes;
+    for (const HalfCutGroup& group : price.halfCutGroups)
+        notes << shown(sentence(group, prices->spec(), mask));
+    m_notes->setVisible(!notes.isEmpty());
+    m_notes->setText(notes.isEmpty() ? QString()
+                                     : tr("%1 stay (shared with uncut heads)")
+                                           .arg(shown(counted(static_cast<std::uint64_t>(notes.size()), "KV head"))));
+    m_notes->setToolTip(notes.join('\n'));
 }
 
 } // namespace secateur

@@ -1,44 +1,50 @@
 #pragma once
 
-#include "analysis/text/evaluation_text.h"
-#include "analysis/prediction/prediction.h"
 #include "analysis/evaluation/text_evaluator.h"
+#include "analysis/masks/price.h"
+#include "analysis/prediction/prediction.h"
+#include "analysis/text/scored_text.h"
 #include "widgets/jobs/job_runner.h"
 
 #include <QObject>
 #include <QString>
+#include <QWidget>
 
 #include <optional>
+
+class QGridLayout;
+class QLabel;
+class QProgressBar;
 
 namespace secateur {
 
 class Document;
 
-/// What the current mask, or its preview, will cost before that is measured. What it is predicted from is worked out
-/// in the background once a text was scored, unless the session has it, and is kept there; what is measured corrects
-/// it.
+/// Predicted change of the loss of the current mask, or of its preview. Unless the session has them, the gradients for
+/// predictions are computed in the background after the first text was scored, and kept in the session. Measured
+/// changes calibrate later predictions.
 class MaskPrediction : public QObject {
     Q_OBJECT
 
 public:
     enum class State {
-        waiting,   ///< for a text to be scored
-        computing, ///< what predictions are made from
+        waiting,   ///< for a scored text
+        computing, ///< gradients
         ready,
-        refused, ///< of this model, or it did not work
+        refused, ///< not supported for this model, or failed
     };
 
     MaskPrediction(Document* document, JobRunner* jobs, QObject* parent = nullptr);
 
     State state() const { return m_state; }
-    /// While computing: 0 to 1.
+    /// Progress while computing, 0 to 1.
     double fraction() const { return m_fraction; }
-    /// Of the preview while there is one, else of the current mask; nothing where reason() says why.
+    /// Of the preview, if there is one, else of the current mask; nothing if reason() is not empty.
     std::optional<Prediction> shown() const;
-    /// Why there is no prediction, for the person.
+    /// Why there is no prediction, as a sentence.
     QString reason() const;
 
-    /// A text was scored under a mask: it is learnt from, and what else is needed of it begins.
+    /// Learns from a scored text, and starts computing the gradients if there are none.
     void take(const PruningMask& mask, const MaskEvaluation& found, const TextRequest& text);
 
 signals:
@@ -59,5 +65,44 @@ private:
     QString m_reason;
     std::optional<Predictor> m_predictor;
 };
+
+/// Shows the prediction for the current mask or its preview, or why there is none.
+class PredictionBox : public QWidget {
+    Q_OBJECT
+
+public:
+    explicit PredictionBox(MaskPrediction* prediction, QWidget* parent = nullptr);
+
+private:
+    void refresh();
+
+    MaskPrediction* m_prediction;
+    QLabel* m_value;
+    QProgressBar* m_progress;
+    QLabel* m_reason;
+};
+
+/// Shows what the current mask, or its preview, cuts and saves.
+class PriceBox : public QWidget {
+    Q_OBJECT
+
+public:
+    explicit PriceBox(Document* document, QWidget* parent = nullptr);
+
+private:
+    void refresh();
+    QLabel* addRow(QGridLayout* grid, const QString& name);
+
+    Document* m_document;
+    QLabel* m_cuts;
+    QLabel* m_parameters;
+    QLabel* m_bytes;
+    QLabel* m_cache;
+    QLabel* m_operations;
+    QLabel* m_notes;
+};
+
+/// "1 block · 2 attention layers · 34 heads"; empty if nothing is cut.
+QString cutSummary(const Price& price);
 
 } // namespace secateur

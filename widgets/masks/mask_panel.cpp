@@ -8,8 +8,7 @@
 #include "widgets/document/mask_editor.h"
 #include "widgets/evaluations/effect_box.h"
 #include "widgets/evaluations/live_evaluation.h"
-#include "widgets/evaluations/prediction_box.h"
-#include "widgets/evaluations/price_box.h"
+#include "widgets/evaluations/mask_prediction.h"
 #include "widgets/masks/cut_box.h"
 
 #include <QComboBox>

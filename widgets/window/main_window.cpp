@@ -12,8 +12,7 @@
 #include "widgets/document/mask_jobs.h"
 #include "widgets/document/measurements.h"
 #include "widgets/evaluations/evaluations_panel.h"
-
-#include "widgets/evaluations/further_evaluation.h"
+#include "widgets/evaluations/extra_evaluation.h"
 #include "widgets/evaluations/generation_view.h"
 #include "widgets/evaluations/live_evaluation.h"
 #include "widgets/heads/gradient_view.h"
@@ -193,7 +192,7 @@ void MainWindow::buildDocks() {
     m_evaluations = new EvaluationsPanel(m_document, m_live);
     QDockWidget* evaluations = addDock(tr("Evaluations"), "evaluations", Qt::BottomDockWidgetArea, m_evaluations);
     QDockWidget* written = addDock(tr("Continuation"), "continuation", Qt::BottomDockWidgetArea,
-                                   new GenerationView(m_document, m_live->further()));
+                                   new GenerationView(m_document, m_live->extra()));
     m_jobsDock = addDock(tr("Jobs"), "jobs", Qt::BottomDockWidgetArea, m_jobsPanel);
     QDockWidget* log = addDock(tr("Log"), "log", Qt::BottomDockWidgetArea, m_log);
     tabifyDockWidget(evaluations, written);
@@ -202,13 +201,13 @@ void MainWindow::buildDocks() {
     m_jobsDock->hide(); // the status bar says what is being worked on, and a click there brings them
     log->hide();
     written->hide(); // until there is a prompt
-    connect(m_live->further(), &FurtherEvaluation::changed, written, [this, written, isShown = false]() mutable {
-        const bool isWanted = m_live->choice().further.prompt && m_document->isOpen() && m_hiddenLayout.isEmpty();
+    connect(m_live->extra(), &ExtraEvaluation::changed, written, [this, written, isShown = false]() mutable {
+        const bool isWanted = m_live->choice().extra.prompt && m_document->isOpen() && m_hiddenLayout.isEmpty();
         if (isWanted && !std::exchange(isShown, true)) {
             written->show();
             written->raise();
         }
-        isShown = isShown && m_live->choice().further.prompt;
+        isShown = isShown && m_live->choice().extra.prompt;
     });
 
     const int character = fontMetrics().averageCharWidth();
@@ -476,9 +475,9 @@ void MainWindow::filterHeads(const QString& conditions) {
     m_filterBar->input()->setText(conditions);
 }
 
-void MainWindow::measureAlso(const FurtherChoice& further) {
+void MainWindow::measureAlso(const ExtraChoice& extra) {
     EvaluationChoice choice = m_live->choice();
-    choice.further = further;
+    choice.extra = extra;
     m_live->choose(choice);
 }
 

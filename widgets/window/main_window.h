@@ -43,7 +43,7 @@ class NeuronsView;
 class ScatterView;
 class ShortcutSheet;
 class WelcomePage;
-struct FurtherChoice;
+struct ExtraChoice;
 struct Leftover;
 
 /// The one window: pictures in the centre, what they are of and what can be done around them.
@@ -71,7 +71,7 @@ public:
     HeadsView* headsView() const { return m_heads; }
     LogPanel* log() const { return m_log; }
     /// Of each mask, besides its loss.
-    void measureAlso(const FurtherChoice& choice);
+    void measureAlso(const ExtraChoice& choice);
     /// Everything the palette offers now.
     std::vector<Command> commands();
 

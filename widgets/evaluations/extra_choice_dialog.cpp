@@ -1,7 +1,7 @@
-#include "widgets/evaluations/further_choice_box.h"
+#include "widgets/evaluations/extra_choice_dialog.h"
 
 #include "analysis/tasks/task.h"
-#include "widgets/evaluations/further_evaluation.h"
+#include "widgets/evaluations/extra_evaluation.h"
 #include "widgets/evaluations/live_evaluation.h"
 
 #include <QCheckBox>
@@ -19,7 +19,6 @@
 #include <QVBoxLayout>
 
 #include <algorithm>
-#include <cmath>
 #include <utility>
 
 namespace secateur {
@@ -34,7 +33,7 @@ constexpr const char* lastPrompt = "evaluation/prompt";
 constexpr int recentTaskCount = 8;
 
 QString examplePrompt() {
-    return FurtherChoiceBox::tr("The first thing to know about gardens is");
+    return ExtraChoiceDialog::tr("The first thing to know about gardens is");
 }
 
 QSpinBox* numberField(const QString& name, const QString& hint, int least, int most, int value) {
@@ -54,14 +53,6 @@ QLabel* quietLabel(const QString& text = {}) {
     return label;
 }
 
-QString duration(double seconds) {
-    if (seconds < 1)
-        return FurtherChoiceBox::tr("less than 1 s");
-    if (seconds < 120)
-        return FurtherChoiceBox::tr("about %1 s").arg(std::ceil(seconds));
-    return FurtherChoiceBox::tr("about %1 min").arg(std::ceil(seconds / 60));
-}
-
 void rememberTask(const QString& path) {
     QStringList paths = QSettings().value(recentTasks).toStringList();
     paths.removeAll(path);
@@ -71,23 +62,23 @@ void rememberTask(const QString& path) {
 
 } // namespace
 
-FurtherChoiceBox::FurtherChoiceBox(LiveEvaluation* live, QWidget* parent)
+ExtraChoiceDialog::ExtraChoiceDialog(LiveEvaluation* live, QWidget* parent)
     : QDialog(parent)
     , m_live(live)
     , m_tasks(new QGridLayout)
     , m_recent(new QMenu(this))
-    , m_noTasks(quietLabel(tr("No tasks. A task is a file with one question a line: PIQA, ARC, HellaSwag and others.")))
+    , m_noTasks(
+          quietLabel(tr("No tasks. A task is a file with one question per line: PIQA, ARC, HellaSwag and others.")))
     , m_speed(new QCheckBox(tr("Tokens per &second")))
     , m_speedExpected(quietLabel())
     , m_continues(new QCheckBox(tr("&Continue a prompt")))
     , m_prompt(new QLineEdit(QSettings().value(lastPrompt).toString()))
-    , m_newTokens(numberField(tr("New tokens"), tr("Tokens to put behind the prompt"), 1, 4096, usualNewTokens))
+    , m_newTokens(numberField(tr("New tokens"), tr("Maximum number of generated tokens"), 1, 4096, usualNewTokens))
     , m_promptExpected(quietLabel()) {
-    setWindowTitle(tr("Measure also"));
+    setWindowTitle(tr("More measurements"));
     auto* column = new QVBoxLayout(this);
     auto* note =
-        quietLabel(tr("Each follows once the loss on the text is known: the dense model once, then every mask. "
-                      "Seconds are those of one mask."));
+        quietLabel(tr("Run after the loss, for the dense model and each mask. Expected times are for one mask."));
     note->setWordWrap(true);
     column->addWidget(note);
     buildTasks();
@@ -96,17 +87,17 @@ FurtherChoiceBox::FurtherChoiceBox(LiveEvaluation* live, QWidget* parent)
     auto* buttons = new QDialogButtonBox(QDialogButtonBox::Close);
     connect(buttons, &QDialogButtonBox::rejected, this, &QDialog::close);
     column->addWidget(buttons);
-    connect(live->further(), &FurtherEvaluation::changed, this, &FurtherChoiceBox::refresh);
+    connect(live->extra(), &ExtraEvaluation::changed, this, &ExtraChoiceDialog::refresh);
     buildRows();
     refresh();
 }
 
-void FurtherChoiceBox::buildTasks() {
+void ExtraChoiceDialog::buildTasks() {
     auto* add = new QToolButton;
     add->setText(tr("&Add a task"));
     add->setMenu(m_recent);
     add->setPopupMode(QToolButton::InstantPopup);
-    connect(m_recent, &QMenu::aboutToShow, this, &FurtherChoiceBox::fillMenu);
+    connect(m_recent, &QMenu::aboutToShow, this, &ExtraChoiceDialog::fillMenu);
     m_tasks->setColumnStretch(0, 1);
     m_tasks->setHorizontalSpacing(8);
     auto* column = static_cast<QVBoxLayout*>(layout());
@@ -116,21 +107,24 @@ void FurtherChoiceBox::buildTasks() {
     column->addSpacing(8);
 }
 
-void FurtherChoiceBox::buildOthers() {
+void ExtraChoiceDialog::buildOthers() {
     const SpeedRequest speed;
-    m_speed->setToolTip(tr("%1 tokens behind %2, %3 runs after %4 of warm-up, a mask's in turns with the dense model's")
-                            .arg(speed.newTokens)
-                            .arg(speed.promptTokens)
-                            .arg(speed.runs)
-                            .arg(speed.warmup));
+    m_speed->setToolTip(
+        tr("Generate %1 tokens after a %2-token prompt, %3 runs after %4 of warm-up, mask and dense model in turns")
+            .arg(speed.newTokens)
+            .arg(speed.promptTokens)
+            .arg(speed.runs)
+            .arg(speed.warmup));
     m_prompt->setPlaceholderText(examplePrompt());
     m_prompt->setAccessibleName(tr("Prompt to continue"));
     m_prompt->setMinimumWidth(fontMetrics().averageCharWidth() * 40);
     auto* grid = new QGridLayout;
     grid->setColumnStretch(1, 1);
     grid->addWidget(m_speed, 0, 0);
-    auto* how =
-        quietLabel(tr("%1 tokens behind %2, %3 runs").arg(speed.newTokens).arg(speed.promptTokens).arg(speed.runs));
+    auto* how = quietLabel(tr("generate %1 tokens after a %2-token prompt, %3 runs")
+                               .arg(speed.newTokens)
+                               .arg(speed.promptTokens)
+                               .arg(speed.runs));
     grid->addWidget(how, 0, 1);
     grid->addWidget(m_speedExpected, 0, 3);
     grid->addWidget(m_continues, 1, 0);
@@ -138,57 +132,58 @@ void FurtherChoiceBox::buildOthers() {
     grid->addWidget(m_newTokens, 1, 2);
     grid->addWidget(m_promptExpected, 1, 3);
     static_cast<QVBoxLayout*>(layout())->addLayout(grid);
-    connect(m_speed, &QCheckBox::clicked, this, &FurtherChoiceBox::choose);
-    connect(m_continues, &QCheckBox::clicked, this, &FurtherChoiceBox::choose);
-    connect(m_prompt, &QLineEdit::editingFinished, this, &FurtherChoiceBox::choose);
-    connect(m_newTokens, &QSpinBox::editingFinished, this, &FurtherChoiceBox::choose);
+    connect(m_speed, &QCheckBox::clicked, this, &ExtraChoiceDialog::choose);
+    connect(m_continues, &QCheckBox::clicked, this, &ExtraChoiceDialog::choose);
+    connect(m_prompt, &QLineEdit::editingFinished, this, &ExtraChoiceDialog::choose);
+    connect(m_newTokens, &QSpinBox::editingFinished, this, &ExtraChoiceDialog::choose);
 }
 
-void FurtherChoiceBox::buildRows() {
+void ExtraChoiceDialog::buildRows() {
     for (const Row& row : m_rows)
         for (QWidget* widget : row.widgets)
-            widget->deleteLater(); // one of them may have been clicked
+            widget->deleteLater(); // this may be the click handler of one of them
     m_rows.clear();
     int line = 0;
-    for (const TaskRequest& request : m_live->choice().further.tasks)
+    for (const TaskRequest& request : m_live->choice().extra.tasks)
         addRow(request, line++);
     m_noTasks->setVisible(m_rows.empty());
 }
 
-void FurtherChoiceBox::addRow(const TaskRequest& request, int line) {
+void ExtraChoiceDialog::addRow(const TaskRequest& request, int line) {
     const QFileInfo file(QString::fromStdString(request.path));
     Row row{request, new QComboBox, nullptr, nullptr, quietLabel(), {}};
     auto* name = new QLabel(file.completeBaseName());
     name->setToolTip(file.filePath());
-    row.format->addItem(tr("format as found"), QString());
+    row.format->addItem(tr("format: auto"), QString());
     for (const TaskFormat& format : taskFormats())
         row.format->addItem(QString::fromUtf8(format.id.data(), static_cast<int>(format.id.size())),
                             QString::fromUtf8(format.id.data(), static_cast<int>(format.id.size())));
     row.format->setCurrentIndex(std::max(row.format->findData(QString::fromStdString(request.format)), 0));
     row.format->setAccessibleName(tr("Format of %1").arg(name->text()));
-    row.shots = numberField(tr("Examples for %1").arg(name->text()),
-                            tr("Solved questions of the same file in front of each one"), 0, 100,
+    row.shots = numberField(tr("Shots of %1").arg(name->text()),
+                            tr("Solved questions of the same file in front of each question"), 0, 100,
                             static_cast<int>(request.shots));
-    row.shots->setSpecialValueText(tr("no examples"));
-    row.shots->setSuffix(tr(" examples"));
-    row.limit = numberField(tr("Questions of %1").arg(name->text()), tr("Drawn from all of the file; 0 = all"), 0,
-                            mostQuestions, static_cast<int>(request.limit));
+    row.shots->setSpecialValueText(tr("0-shot"));
+    row.shots->setSuffix(tr("-shot"));
+    row.limit = numberField(tr("Questions of %1").arg(name->text()),
+                            tr("Maximum number of questions, drawn from the whole file; 0 = all"), 0, mostQuestions,
+                            static_cast<int>(request.limit));
     row.limit->setSpecialValueText(tr("all questions"));
     row.limit->setSuffix(tr(" questions"));
     auto* remove = new QToolButton;
     remove->setText("×");
     remove->setAutoRaise(true);
-    remove->setAccessibleName(tr("Leave %1 out").arg(name->text()));
-    remove->setToolTip(tr("Leave this task out"));
+    remove->setAccessibleName(tr("Remove %1").arg(name->text()));
+    remove->setToolTip(tr("Remove this task"));
     row.widgets = {name, row.format, row.shots, row.limit, row.expected, remove};
     for (std::size_t i = 0; i < row.widgets.size(); ++i)
         m_tasks->addWidget(row.widgets[i], line, static_cast<int>(i));
-    connect(row.format, &QComboBox::activated, this, &FurtherChoiceBox::choose);
-    connect(row.shots, &QSpinBox::editingFinished, this, &FurtherChoiceBox::choose);
-    connect(row.limit, &QSpinBox::editingFinished, this, &FurtherChoiceBox::choose);
+    connect(row.format, &QComboBox::activated, this, &ExtraChoiceDialog::choose);
+    connect(row.shots, &QSpinBox::editingFinished, this, &ExtraChoiceDialog::choose);
+    connect(row.limit, &QSpinBox::editingFinished, this, &ExtraChoiceDialog::choose);
     connect(remove, &QToolButton::clicked, this, [this, path = request.path] {
         EvaluationChoice choice = m_live->choice();
-        std::erase_if(choice.further.tasks, [&](const TaskRequest& task) { return task.path == path; });
+        std::erase_if(choice.extra.tasks, [&](const TaskRequest& task) { return task.path == path; });
         m_live->choose(choice);
         buildRows();
         refresh();
@@ -196,7 +191,7 @@ void FurtherChoiceBox::addRow(const TaskRequest& request, int line) {
     m_rows.push_back(std::move(row));
 }
 
-void FurtherChoiceBox::fillMenu() {
+void ExtraChoiceDialog::fillMenu() {
     m_recent->clear();
     const QStringList recent = QSettings().value(recentTasks).toStringList();
     for (const QString& path : recent) {
@@ -205,34 +200,34 @@ void FurtherChoiceBox::fillMenu() {
     }
     if (!recent.isEmpty())
         m_recent->addSeparator();
-    m_recent->addAction(tr("&Choose a file…"), this, &FurtherChoiceBox::chooseFile);
+    m_recent->addAction(tr("&Choose a file…"), this, &ExtraChoiceDialog::chooseFile);
 }
 
-void FurtherChoiceBox::chooseFile() {
-    auto* dialog = new QFileDialog(this, tr("Task to ask"), {}, tr("Tasks (*.jsonl *.json);;All files (*)"));
+void ExtraChoiceDialog::chooseFile() {
+    auto* dialog = new QFileDialog(this, tr("Add a task"), {}, tr("Tasks (*.jsonl *.json);;All files (*)"));
     dialog->setAttribute(Qt::WA_DeleteOnClose);
     dialog->setFileMode(QFileDialog::ExistingFile);
-    connect(dialog, &QFileDialog::fileSelected, this, &FurtherChoiceBox::addTask);
+    connect(dialog, &QFileDialog::fileSelected, this, &ExtraChoiceDialog::addTask);
     dialog->open();
 }
 
-void FurtherChoiceBox::addTask(const QString& path) {
+void ExtraChoiceDialog::addTask(const QString& path) {
     rememberTask(path);
     EvaluationChoice choice = m_live->choice();
     const std::string file = path.toStdString();
-    if (std::ranges::find(choice.further.tasks, file, &TaskRequest::path) != choice.further.tasks.end())
-        return; // results go by a task's name
+    if (std::ranges::find(choice.extra.tasks, file, &TaskRequest::path) != choice.extra.tasks.end())
+        return; // results are named after the task
     TaskRequest request;
     request.path = file;
     request.limit = usualLimit;
-    choice.further.tasks.push_back(std::move(request));
+    choice.extra.tasks.push_back(std::move(request));
     m_live->choose(choice);
     buildRows();
     announce();
     refresh();
 }
 
-PromptRequest FurtherChoiceBox::prompt() const {
+PromptRequest ExtraChoiceDialog::prompt() const {
     const QString text = m_prompt->text().isEmpty() ? examplePrompt() : m_prompt->text();
     PromptRequest request;
     request.text = text.toStdString();
@@ -240,53 +235,53 @@ PromptRequest FurtherChoiceBox::prompt() const {
     return request;
 }
 
-void FurtherChoiceBox::choose() {
+void ExtraChoiceDialog::choose() {
     EvaluationChoice choice = m_live->choice();
-    FurtherChoice further;
+    ExtraChoice extra;
     for (Row& row : m_rows) {
         row.request.format = row.format->currentData().toString().toStdString();
         row.request.shots = static_cast<std::size_t>(row.shots->value());
         row.request.limit = static_cast<std::size_t>(row.limit->value());
-        further.tasks.push_back(row.request);
+        extra.tasks.push_back(row.request);
     }
     if (m_speed->isChecked())
-        further.speed = SpeedRequest();
+        extra.speed = SpeedRequest();
     if (m_continues->isChecked())
-        further.prompt = prompt();
+        extra.prompt = prompt();
     QSettings().setValue(lastPrompt, m_prompt->text());
-    if (!(further == choice.further)) {
-        choice.further = std::move(further);
+    if (!(extra == choice.extra)) {
+        choice.extra = std::move(extra);
         m_live->choose(choice);
     }
     announce();
 }
 
-/// Seconds stand beside what is not chosen, too.
-void FurtherChoiceBox::announce() {
+/// Also forecasts what is not chosen.
+void ExtraChoiceDialog::announce() {
     if (!isVisible())
         return;
-    std::vector<FurtherItem> items = m_live->choice().further.items();
+    std::vector<ExtraItem> items = m_live->choice().extra.items();
     items.emplace_back(prompt());
     items.emplace_back(SpeedRequest());
-    m_live->further()->announce(items);
+    m_live->extra()->announce(items);
 }
 
-QString FurtherChoiceBox::expectation(const FurtherItem& item) const {
-    const QString problem = m_live->further()->problem(item);
+QString ExtraChoiceDialog::expectation(const ExtraItem& item) const {
+    const QString problem = m_live->extra()->problem(item);
     if (!problem.isEmpty())
         return problem;
-    const FurtherForecast* forecast = m_live->further()->forecast(item);
+    const ExtraForecast* forecast = m_live->extra()->forecast(item);
     if (!forecast)
         return {};
-    const QString seconds = duration(forecast->seconds);
+    const QString seconds = durationText(forecast->seconds);
     if (forecast->formatId.empty())
         return seconds;
     const QString format = QString::fromStdString(forecast->formatId);
     return tr("%1, %2 of %3, %4").arg(format).arg(forecast->asked).arg(forecast->questions).arg(seconds);
 }
 
-void FurtherChoiceBox::refresh() {
-    const FurtherChoice& choice = m_live->choice().further;
+void ExtraChoiceDialog::refresh() {
+    const ExtraChoice& choice = m_live->choice().extra;
     m_speed->setChecked(choice.speed.has_value());
     m_continues->setChecked(choice.prompt.has_value());
     for (const Row& row : m_rows) {
@@ -299,26 +294,26 @@ void FurtherChoiceBox::refresh() {
     m_promptExpected->setText(expectation(prompt()));
 }
 
-void FurtherChoiceBox::showEvent(QShowEvent* event) {
+void ExtraChoiceDialog::showEvent(QShowEvent* event) {
     QDialog::showEvent(event);
     announce();
 }
 
-QToolButton* furtherButton(LiveEvaluation* live, QWidget* parent) {
+QToolButton* extraButton(LiveEvaluation* live, QWidget* parent) {
     auto* button = new QToolButton(parent);
-    auto* box = new FurtherChoiceBox(live, button);
-    button->setToolTip(FurtherChoiceBox::tr("Tasks, tokens per second, a prompt to continue"));
+    auto* box = new ExtraChoiceDialog(live, button);
+    button->setToolTip(ExtraChoiceDialog::tr("Tasks, tokens per second, continuation of a prompt"));
     QObject::connect(button, &QToolButton::clicked, box, [box] {
         box->show();
         box->raise();
         box->activateWindow();
     });
     const auto say = [button, live] {
-        const std::size_t count = live->choice().further.items().size();
-        button->setText(count == 0 ? FurtherChoiceBox::tr("Measure also…")
-                                   : FurtherChoiceBox::tr("Measure also (%1)…").arg(count));
+        const std::size_t count = live->choice().extra.items().size();
+        button->setText(count == 0 ? ExtraChoiceDialog::tr("More measurements…")
+                                   : ExtraChoiceDialog::tr("More measurements (%1)…").arg(count));
     };
-    QObject::connect(live->further(), &FurtherEvaluation::changed, button, say);
+    QObject::connect(live->extra(), &ExtraEvaluation::changed, button, say);
     say();
     return button;
 }

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "widgets/evaluations/further_items.h"
+#include "widgets/evaluations/extra_items.h"
 
 #include <QDialog>
 
@@ -19,15 +19,15 @@ namespace secateur {
 
 class LiveEvaluation;
 
-/// What is measured of each mask besides its loss: tasks, tokens in a second, a continued prompt, each with the seconds
-/// that it is expected to take. Every edit counts at once; the window stays usable beside it.
-class FurtherChoiceBox : public QDialog {
+/// Dialog for the extra measurements of each mask: tasks, tokens per second, a continued prompt, each with its expected
+/// duration. Edits take effect at once; the dialog is not modal.
+class ExtraChoiceDialog : public QDialog {
     Q_OBJECT
 
 public:
-    explicit FurtherChoiceBox(LiveEvaluation* live, QWidget* parent = nullptr);
+    explicit ExtraChoiceDialog(LiveEvaluation* live, QWidget* parent = nullptr);
 
-    /// As chosen by hand: asked without examples, 100 questions at most.
+    /// Adds a task with the defaults: 0-shot, at most 100 questions.
     void addTask(const QString& path);
 
 protected:
@@ -40,7 +40,7 @@ private:
         QSpinBox* shots;
         QSpinBox* limit;
         QLabel* expected;
-        std::vector<QWidget*> widgets; ///< all of the row
+        std::vector<QWidget*> widgets; ///< all widgets of the row
     };
 
     void buildTasks();
@@ -52,7 +52,7 @@ private:
     void choose();
     void announce();
     void refresh();
-    QString expectation(const FurtherItem& item) const;
+    QString expectation(const ExtraItem& item) const;
     PromptRequest prompt() const;
 
     LiveEvaluation* m_live;
@@ -68,7 +68,7 @@ private:
     QLabel* m_promptExpected;
 };
 
-/// The button that opens the box, and says what is chosen there.
-QToolButton* furtherButton(LiveEvaluation* live, QWidget* parent);
+/// The button that opens the dialog and shows the number of chosen measurements.
+QToolButton* extraButton(LiveEvaluation* live, QWidget* parent);
 
 } // namespace secateur

@@ -1,4 +1,4 @@
-#include "analysis/text/text_stream.h"
+#include "analysis/text/tokenizer.h"
 
 #include <string_view>
 
@@ -6,9 +6,9 @@ namespace secateur {
 
 namespace {
 
-constexpr std::string_view replacement = "\xEF\xBF\xBD"; // U+FFFD, also what half a character decodes to
+constexpr std::string_view replacement = "\xEF\xBF\xBD"; // U+FFFD; an incomplete character decodes to it, too
 
-/// The part of a text that further tokens cannot change: all before the replacement characters at its end.
+/// The part of a text that later tokens cannot change: all but the replacement characters at its end.
 std::string_view certainPart(std::string_view text) {
     while (text.ends_with(replacement))
         text.remove_suffix(replacement.size());
@@ -33,8 +33,8 @@ std::string TextStream::finish() {
 std::string TextStream::grow(bool final) {
     std::string text = m_tokenizer.decode(m_ids, m_skipSpecial);
     if (!text.starts_with(m_shown)) {
-        // A decoder may take back what it gave: a byte that fits nothing spoils the byte tokens before it. What was
-        // shown cannot be taken back, so the window begins anew behind it.
+        // An invalid byte changes how the byte tokens before it are decoded. Returned text cannot be taken back, so the
+        // window starts again after it.
         m_ids.erase(m_ids.begin(), m_ids.begin() + static_cast<std::ptrdiff_t>(m_settled));
         m_settled = 0;
         m_shown.clear();
@@ -48,8 +48,8 @@ std::string TextStream::grow(bool final) {
         m_shown = certain;
         return fresh;
     }
-    // The window moves on: the tokens before the newest ones stay as context, so that leading blanks keep their
-    // meaning.
+    // The window moves on. The tokens before the newest ones stay as context, so that leading blanks are decoded as
+    // within a text.
     m_ids.erase(m_ids.begin(), m_ids.begin() + static_cast<std::ptrdiff_t>(m_settled));
     m_settled = m_ids.size();
     m_shown = m_tokenizer.decode(m_ids, m_skipSpecial);

@@ -19,8 +19,8 @@
 #include "widgets/document/mask_editor.h"
 #include "widgets/evaluations/effect_box.h"
 #include "widgets/evaluations/evaluation_table.h"
-#include "widgets/evaluations/further_choice_box.h"
-#include "widgets/evaluations/further_evaluation.h"
+#include "widgets/evaluations/extra_choice_dialog.h"
+#include "widgets/evaluations/extra_evaluation.h"
 #include "widgets/evaluations/generation_view.h"
 #include "widgets/evaluations/live_evaluation.h"
 #include "widgets/jobs/job_runner.h"
@@ -44,7 +44,7 @@
 using namespace secateur;
 using test::Scratch;
 using State = LiveEvaluation::State;
-using Further = FurtherEvaluation::State;
+using ExtraState = ExtraEvaluation::State;
 
 namespace {
 
@@ -111,13 +111,13 @@ struct Bench {
     }
 
     QString file(const char* name, int count) { return QString::fromStdString(folder.write(name, questions(count))); }
-    void choose(const FurtherChoice& wanted) {
+    void choose(const ExtraChoice& wanted) {
         EvaluationChoice choice = live.choice();
-        choice.further = wanted;
+        choice.extra = wanted;
         live.choose(choice);
     }
     void cut(HeadId head) { document.masks()->setHeadsCut({head}, true); }
-    bool isMeasured() const { return live.state() == State::complete && further.state() == Further::complete; }
+    bool isMeasured() const { return live.state() == State::complete && extra.state() == ExtraState::complete; }
     /// Of the session, under the current mask.
     const Evaluation* kept() {
         const std::string digest = maskDigest(document.masks()->mask());
@@ -130,7 +130,7 @@ struct Bench {
     JobRunner jobs;
     Document document{services(), &jobs};
     LiveEvaluation live{&document, &jobs};
-    FurtherEvaluation& further = *live.further();
+    ExtraEvaluation& extra = *live.extra();
     QStringList titles; ///< of all jobs, as they began
 };
 
@@ -152,7 +152,7 @@ constexpr SpeedRequest quick{3, 4, 1, 3};
 
 } // namespace
 
-class TestFurtherEvaluation : public QObject {
+class TestExtraEvaluation : public QObject {
     Q_OBJECT
 
 private slots:
@@ -178,36 +178,36 @@ private:
     QTemporaryDir m_settings;
 };
 
-void TestFurtherEvaluation::initTestCase() {
+void TestExtraEvaluation::initTestCase() {
     QSettings::setPath(QSettings::NativeFormat, QSettings::UserScope, m_settings.path());
     QCoreApplication::setOrganizationName("secateur");
     QCoreApplication::setApplicationName("secateur");
 }
 
-void TestFurtherEvaluation::nothingChosenRunsNothing() {
+void TestExtraEvaluation::nothingChosenRunsNothing() {
     Bench bench;
     QTRY_COMPARE(bench.live.state(), State::complete);
-    QCOMPARE(bench.further.state(), Further::off);
+    QCOMPARE(bench.extra.state(), ExtraState::off);
     bench.cut({0, 0});
     QTRY_COMPARE(bench.live.state(), State::complete);
-    QCOMPARE(bench.further.state(), Further::off);
+    QCOMPARE(bench.extra.state(), ExtraState::off);
     QVERIFY2(bench.titles.filter("Timing").isEmpty(), qPrintable(bench.titles.join('\n')));
 }
 
-void TestFurtherEvaluation::tasksFollowTheText() {
+void TestExtraEvaluation::tasksFollowTheText() {
     Bench bench;
     const QString file = bench.file("words.jsonl", 36);
-    FurtherChoice choice;
+    ExtraChoice choice;
     choice.tasks = {request(file, 24)};
     bench.choose(choice);
     QTRY_VERIFY(bench.isMeasured());
     bench.cut({0, 1});
     bench.cut({1, 0});
-    QCOMPARE(bench.further.state(), Further::waiting);
-    QVERIFY(!bench.further.figure(choice.tasks[0]));
+    QCOMPARE(bench.extra.state(), ExtraState::waiting);
+    QVERIFY(!bench.extra.result(choice.tasks[0]));
     QTRY_VERIFY(bench.isMeasured());
     const qsizetype text = bench.titles.lastIndexOf("Evaluating mask");
-    QVERIFY2(text >= 0 && text < bench.titles.lastIndexOf("Asking words of mask"), qPrintable(bench.titles.join('\n')));
+    QVERIFY2(text >= 0 && text < bench.titles.lastIndexOf("Running words on mask"), qPrintable(bench.titles.join('\n')));
 
     // As the services by itself, question by question.
     const Model& model = *bench.document.model();
@@ -217,7 +217,7 @@ void TestFurtherEvaluation::tasksFollowTheText() {
     const auto cut = model.runner().plan(bench.document.masks()->mask(), ComputeType::automatic);
     const TaskRun before = askTask(model, *dense, *tokenizer, asked);
     const TaskRun after = askTask(model, *cut, *tokenizer, asked);
-    const TaskEvaluation& found = bench.further.figure(choice.tasks[0])->task.value();
+    const TaskEvaluation& found = bench.extra.result(choice.tasks[0])->task.value();
     QCOMPARE(found.name, "words");
     QCOMPARE(found.questions, 36U);
     QCOMPARE(found.run.scores.count, 24U);
@@ -241,9 +241,9 @@ void TestFurtherEvaluation::tasksFollowTheText() {
     QCOMPARE(compared(bench.document.session(), *kept).tasks[0].reference->differences[0].value, expected[0].value);
 }
 
-void TestFurtherEvaluation::theDenseModelIsAskedOnce() {
+void TestExtraEvaluation::theDenseModelIsAskedOnce() {
     Bench bench;
-    FurtherChoice choice;
+    ExtraChoice choice;
     choice.tasks = {request(bench.file("words.jsonl", 12)), request(bench.file("more.jsonl", 6))};
     choice.prompt = prompt("the", 3);
     bench.choose(choice);
@@ -255,31 +255,31 @@ void TestFurtherEvaluation::theDenseModelIsAskedOnce() {
     QTRY_VERIFY(bench.isMeasured()); // known: nothing runs
     bench.document.masks()->clearMask();
     QTRY_VERIFY(bench.isMeasured());
-    QVERIFY(!bench.further.figure(choice.tasks[0])->task->reference);
-    for (const char* title : {"Asking words of the dense model", "Asking more of the dense model",
-                              "Continuing the prompt under the dense model"})
+    QVERIFY(!bench.extra.result(choice.tasks[0])->task->reference);
+    for (const char* title : {"Running words on the dense model", "Running more on the dense model",
+                              "Continuing the prompt with the dense model"})
         QCOMPARE(bench.titles.count(title), 1);
-    QCOMPARE(bench.titles.count("Asking words of mask"), 2);
+    QCOMPARE(bench.titles.count("Running words on mask"), 2);
     QCOMPARE(bench.titles.count("Reading words"), 1);
     // A task more, and only it is asked.
     choice.tasks.push_back(request(bench.file("third.jsonl", 6)));
     bench.choose(choice);
     QTRY_VERIFY(bench.isMeasured());
-    QCOMPARE(bench.titles.count("Asking words of the dense model"), 1);
-    QCOMPARE(bench.titles.count("Asking third of the dense model"), 1);
+    QCOMPARE(bench.titles.count("Running words on the dense model"), 1);
+    QCOMPARE(bench.titles.count("Running third on the dense model"), 1);
 }
 
-void TestFurtherEvaluation::anEditGivesUpWhatRuns() {
+void TestExtraEvaluation::anEditGivesUpWhatRuns() {
     Bench bench;
-    FurtherChoice choice;
+    ExtraChoice choice;
     choice.tasks = {request(bench.file("many.jsonl", 4000))};
     QTRY_COMPARE(bench.live.state(), State::complete);
     bench.choose(choice);
-    QTRY_COMPARE(bench.further.state(), Further::running);
+    QTRY_COMPARE(bench.extra.state(), ExtraState::running);
     bench.cut({0, 0});
-    QVERIFY(bench.further.state() != Further::running);
+    QVERIFY(bench.extra.state() != ExtraState::running);
     QTRY_COMPARE(bench.live.state(), State::complete); // no task keeps the text waiting
-    QTRY_COMPARE(bench.further.state(), Further::running);
+    QTRY_COMPARE(bench.extra.state(), ExtraState::running);
     bench.cut({1, 1});
     choice.tasks = {request(bench.file("few.jsonl", 6))};
     bench.choose(choice);
@@ -289,28 +289,28 @@ void TestFurtherEvaluation::anEditGivesUpWhatRuns() {
     QCOMPARE(bench.kept()->tasks.size(), 1U);
 }
 
-void TestFurtherEvaluation::whatWasStoppedGoesOn() {
+void TestExtraEvaluation::whatWasStoppedGoesOn() {
     Bench bench;
-    FurtherChoice choice;
+    ExtraChoice choice;
     choice.tasks = {request(bench.file("few.jsonl", 6)), request(bench.file("many.jsonl", 4000))};
     QTRY_COMPARE(bench.live.state(), State::complete);
     bench.choose(choice);
-    QTRY_VERIFY(bench.further.figure(choice.tasks[0]));
-    QTRY_VERIFY(bench.further.isRunning(choice.tasks[1]));
+    QTRY_VERIFY(bench.extra.result(choice.tasks[0]));
+    QTRY_VERIFY(bench.extra.isRunning(choice.tasks[1]));
     bench.live.stopHere();
-    QCOMPARE(bench.further.state(), Further::stopped);
-    QVERIFY(bench.further.figure(choice.tasks[0]) && !bench.further.figure(choice.tasks[1]));
+    QCOMPARE(bench.extra.state(), ExtraState::stopped);
+    QVERIFY(bench.extra.result(choice.tasks[0]) && !bench.extra.result(choice.tasks[1]));
     QCOMPARE(bench.kept()->tasks.size(), 1U);
     QCOMPARE(bench.live.state(), State::complete); // the text's figure is whole
     bench.live.evaluate();
-    QCOMPARE(bench.further.state(), Further::running);
-    QVERIFY(bench.further.isRunning(choice.tasks[1]));
-    QCOMPARE(bench.titles.count("Asking few of the dense model"), 1);
+    QCOMPARE(bench.extra.state(), ExtraState::running);
+    QVERIFY(bench.extra.isRunning(choice.tasks[1]));
+    QCOMPARE(bench.titles.count("Running few on the dense model"), 1);
 }
 
-void TestFurtherEvaluation::promptAndSpeedAreMeasured() {
+void TestExtraEvaluation::promptAndSpeedAreMeasured() {
     Bench bench;
-    FurtherChoice choice;
+    ExtraChoice choice;
     choice.prompt = prompt("the sand", 6);
     choice.speed = quick;
     bench.choose(choice);
@@ -320,10 +320,10 @@ void TestFurtherEvaluation::promptAndSpeedAreMeasured() {
     const auto tokenizer = openTokenizer(model.card());
     const auto plan = model.runner().plan(bench.document.masks()->mask(), ComputeType::automatic);
     const PromptContinuation expected = continuePrompt(model, *plan, *tokenizer, *choice.prompt);
-    const PromptContinuation& written = bench.further.figure(*choice.prompt)->written.value();
+    const PromptContinuation& written = bench.extra.result(*choice.prompt)->written.value();
     QCOMPARE(written.text, expected.text);
     QCOMPARE(written.continuation.tokens, expected.continuation.tokens);
-    const Latency& latency = bench.further.figure(quick)->latency.value();
+    const Latency& latency = bench.extra.result(quick)->latency.value();
     QCOMPARE(latency.run.seconds.size(), 3U);
     QCOMPARE(latency.reference->seconds.size(), 3U);
     QVERIFY(latency.speedup->ratio > 0);
@@ -341,95 +341,95 @@ void TestFurtherEvaluation::promptAndSpeedAreMeasured() {
         QVERIFY(table.data(table.index(row, 9), EvaluationTable::numberRole).toDouble() > 0);
 }
 
-void TestFurtherEvaluation::whatCannotBeMeasuredIsSaidAndTheRestGoesOn() {
+void TestExtraEvaluation::whatCannotBeMeasuredIsSaidAndTheRestGoesOn() {
     Bench bench;
-    FurtherChoice choice;
+    ExtraChoice choice;
     choice.prompt = prompt("the", 100'000);
     choice.tasks = {request(bench.folder.path("absent.jsonl")), request(bench.file("few.jsonl", 6))};
     choice.tasks[1].shots = 7;     // of 6
     choice.speed = SpeedRequest{}; // does not fit the model's context
     bench.choose(choice);
     QTRY_VERIFY(bench.isMeasured());
-    QVERIFY2(bench.further.problem(choice.tasks[0]).contains("absent.jsonl: "),
-             qPrintable(bench.further.problem(choice.tasks[0])));
-    QVERIFY2(bench.further.problem(choice.tasks[1]).contains("7 are asked for"),
-             qPrintable(bench.further.problem(choice.tasks[1])));
-    QVERIFY2(bench.further.problem(*choice.speed).contains("do not fit the model's context of 64"),
-             qPrintable(bench.further.problem(*choice.speed)));
-    QVERIFY(bench.further.figure(*choice.prompt)); // ends where the context does
-    QCOMPARE(bench.further.figure(*choice.prompt)->written->continuation.end, TextEnd::contextFull);
+    QVERIFY2(bench.extra.problem(choice.tasks[0]).contains("absent.jsonl: "),
+             qPrintable(bench.extra.problem(choice.tasks[0])));
+    QVERIFY2(bench.extra.problem(choice.tasks[1]).contains("7 are asked for"),
+             qPrintable(bench.extra.problem(choice.tasks[1])));
+    QVERIFY2(bench.extra.problem(*choice.speed).contains("do not fit the model's context of 64"),
+             qPrintable(bench.extra.problem(*choice.speed)));
+    QVERIFY(bench.extra.result(*choice.prompt)); // ends where the context does
+    QCOMPARE(bench.extra.result(*choice.prompt)->written->continuation.end, TextEnd::contextFull);
     // Put right, it is measured.
     choice.tasks[1].shots = 1;
     choice.tasks[0].path = bench.file("absent.jsonl", 6).toStdString();
     choice.speed = quick;
     bench.choose(choice);
     QTRY_VERIFY(bench.isMeasured());
-    for (const FurtherItem& item : choice.items())
-        QVERIFY(bench.further.figure(item) && bench.further.problem(item).isEmpty());
+    for (const ExtraItem& item : choice.items())
+        QVERIFY(bench.extra.result(item) && bench.extra.problem(item).isEmpty());
 }
 
-void TestFurtherEvaluation::aTextThatCannotBeReadDoesNotStopTasks() {
+void TestExtraEvaluation::aTextThatCannotBeReadDoesNotStopTasks() {
     Bench bench("missing.txt");
-    FurtherChoice choice;
+    ExtraChoice choice;
     choice.tasks = {request(bench.file("few.jsonl", 6))};
     bench.choose(choice);
-    QTRY_COMPARE(bench.further.state(), Further::complete);
+    QTRY_COMPARE(bench.extra.state(), ExtraState::complete);
     QCOMPARE(bench.live.state(), State::failed);
-    QVERIFY(bench.further.figure(choice.tasks[0]));
+    QVERIFY(bench.extra.result(choice.tasks[0]));
 }
 
-void TestFurtherEvaluation::withoutAutomaticNothingRunsByItself() {
+void TestExtraEvaluation::withoutAutomaticNothingRunsByItself() {
     Bench bench;
     QTRY_COMPARE(bench.live.state(), State::complete);
     EvaluationChoice choice = bench.live.choice();
     choice.isAutomatic = false;
-    choice.further.tasks = {request(bench.file("few.jsonl", 6))};
+    choice.extra.tasks = {request(bench.file("few.jsonl", 6))};
     bench.live.choose(choice);
-    QCOMPARE(bench.further.state(), Further::waiting);
+    QCOMPARE(bench.extra.state(), ExtraState::waiting);
     QTest::qWait(500);
-    QCOMPARE(bench.further.state(), Further::waiting);
+    QCOMPARE(bench.extra.state(), ExtraState::waiting);
     bench.live.evaluate();
-    QTRY_COMPARE(bench.further.state(), Further::complete);
+    QTRY_COMPARE(bench.extra.state(), ExtraState::complete);
 }
 
-void TestFurtherEvaluation::secondsAreAnnouncedBeforeAnythingRuns() {
+void TestExtraEvaluation::secondsAreAnnouncedBeforeAnythingRuns() {
     Bench bench;
     QTRY_COMPARE(bench.live.state(), State::complete);
-    const FurtherItem task = request(bench.file("words.jsonl", 36), 10);
-    bench.further.announce({task, quick, prompt("the", 3)});
-    QTRY_VERIFY(bench.jobs.isIdle() && bench.further.forecast(prompt("the", 3)));
-    const FurtherForecast& words = *bench.further.forecast(task);
+    const ExtraItem task = request(bench.file("words.jsonl", 36), 10);
+    bench.extra.announce({task, quick, prompt("the", 3)});
+    QTRY_VERIFY(bench.jobs.isIdle() && bench.extra.forecast(prompt("the", 3)));
+    const ExtraForecast& words = *bench.extra.forecast(task);
     QVERIFY(words.seconds > 0);
     QCOMPARE(words.formatId, "generic");
     QCOMPARE(words.asked, 10U);
     QCOMPARE(words.questions, 36U);
-    QVERIFY(bench.further.forecast(quick)->seconds > bench.further.forecast(prompt("the", 3))->seconds);
-    QCOMPARE(bench.further.state(), Further::off);
-    QVERIFY(!bench.further.figure(task));
+    QVERIFY(bench.extra.forecast(quick)->seconds > bench.extra.forecast(prompt("the", 3))->seconds);
+    QCOMPARE(bench.extra.state(), ExtraState::off);
+    QVERIFY(!bench.extra.result(task));
 }
 
-void TestFurtherEvaluation::anotherModelBeginsAnew() {
+void TestExtraEvaluation::anotherModelBeginsAnew() {
     Bench bench;
-    FurtherChoice choice;
+    ExtraChoice choice;
     choice.tasks = {request(bench.file("few.jsonl", 6))};
     bench.choose(choice);
     QTRY_VERIFY(bench.isMeasured());
     bench.document.files()->open(bench.folder.path());
-    QTRY_COMPARE(bench.titles.count("Asking few of the dense model"), 2);
+    QTRY_COMPARE(bench.titles.count("Running few on the dense model"), 2);
     QTRY_VERIFY(bench.isMeasured());
     QCOMPARE(bench.document.session().evaluations.size(), 1U);
 }
 
-void TestFurtherEvaluation::theBoxChooses() {
+void TestExtraEvaluation::theBoxChooses() {
     Bench bench;
     QTRY_COMPARE(bench.live.state(), State::complete);
-    FurtherChoiceBox box(&bench.live);
+    ExtraChoiceDialog box(&bench.live);
     box.show();
     const QString file = bench.file("words.jsonl", 36);
     box.addTask(file);
     box.addTask(file); // results go by its name
-    QCOMPARE(bench.live.choice().further.tasks.size(), 1U);
-    QCOMPARE(bench.live.choice().further.tasks[0].limit, 100U);
+    QCOMPARE(bench.live.choice().extra.tasks.size(), 1U);
+    QCOMPARE(bench.live.choice().extra.tasks[0].limit, 100U);
     QTRY_VERIFY(bench.isMeasured());
     const auto says = [&](const QString& text) {
         const auto labels = box.findChildren<QLabel*>();
@@ -439,32 +439,32 @@ void TestFurtherEvaluation::theBoxChooses() {
     auto* limit = named<QSpinBox>(box, "Questions of words");
     limit->setValue(12);
     emit limit->editingFinished();
-    QCOMPARE(bench.live.choice().further.tasks[0].limit, 12U);
+    QCOMPARE(bench.live.choice().extra.tasks[0].limit, 12U);
     QTRY_VERIFY(says("generic, 12 of 36"));
     for (QCheckBox* check : box.findChildren<QCheckBox*>())
         check->click();
-    QVERIFY(bench.live.choice().further.speed);
-    QVERIFY(!bench.live.choice().further.prompt->text.empty()); // the example
+    QVERIFY(bench.live.choice().extra.speed);
+    QVERIFY(!bench.live.choice().extra.prompt->text.empty()); // the example
     auto* text = named<QLineEdit>(box, "Prompt to continue");
     text->setText("the tin");
     emit text->editingFinished();
-    QCOMPARE(bench.live.choice().further.prompt->text, "the tin");
-    named<QToolButton>(box, "Leave words out")->click();
-    QVERIFY(bench.live.choice().further.tasks.empty());
-    FurtherChoiceBox next(&bench.live); // another time
+    QCOMPARE(bench.live.choice().extra.prompt->text, "the tin");
+    named<QToolButton>(box, "Remove words")->click();
+    QVERIFY(bench.live.choice().extra.tasks.empty());
+    ExtraChoiceDialog next(&bench.live); // another time
     QCOMPARE(named<QLineEdit>(next, "Prompt to continue")->text(), "the tin");
     auto* recent = next.findChild<QMenu*>();
     emit recent->aboutToShow();
     QCOMPARE(recent->actions().front()->text(), "words.jsonl");
     recent->actions().front()->trigger();
-    QCOMPARE(bench.live.choice().further.tasks[0].path, file.toStdString());
+    QCOMPARE(bench.live.choice().extra.tasks[0].path, file.toStdString());
 }
 
-void TestFurtherEvaluation::figuresAreShownBesideTheDenseModels() {
+void TestExtraEvaluation::figuresAreShownBesideTheDenseModels() {
     Bench bench;
     EffectBox effect(&bench.live);
     effect.show();
-    FurtherChoice choice;
+    ExtraChoice choice;
     choice.tasks = {request(bench.file("words.jsonl", 36))};
     choice.prompt = prompt("the sand", 6);
     choice.speed = quick;
@@ -472,12 +472,12 @@ void TestFurtherEvaluation::figuresAreShownBesideTheDenseModels() {
     bench.cut({0, 1});
     bench.cut({1, 0});
     QTRY_VERIFY(bench.isMeasured());
-    const TaskEvaluation& task = bench.further.figure(choice.tasks[0])->task.value();
+    const TaskEvaluation& task = bench.extra.result(choice.tasks[0])->task.value();
     const QString before = QString::number(100 * task.reference->run.scores.metric("acc").value, 'f', 1);
     const QString after = QString::number(100 * task.run.scores.metric("acc").value, 'f', 1);
     QCOMPARE(named<QLabel>(effect, "words")->text(), before + " % → " + after + " %");
     const QString change = named<QLabel>(effect, "Change of words")->text();
-    QVERIFY2(change.endsWith(" points") || change == "the same", qPrintable(change));
+    QVERIFY2(change.endsWith(" points") || change == "no change", qPrintable(change));
     QVERIFY(named<QLabel>(effect, "tokens/s")->text().contains(" → "));
     QVERIFY(named<QLabel>(effect, "Change of tokens/s")->text().startsWith("× "));
     QVERIFY(!named<QLabel>(effect, "prompt")->text().isEmpty());
@@ -487,14 +487,14 @@ void TestFurtherEvaluation::figuresAreShownBesideTheDenseModels() {
     QVERIFY(std::ranges::none_of(labels, [](const QLabel* label) { return label->accessibleName() == "words"; }));
 }
 
-void TestFurtherEvaluation::textsStandSideBySide() {
+void TestExtraEvaluation::textsStandSideBySide() {
     Bench bench;
-    GenerationView view(&bench.document, &bench.further);
+    GenerationView view(&bench.document, &bench.extra);
     view.show();
     auto* dense = named<QTextEdit>(view, "Text of the dense model");
     auto* mask = named<QTextEdit>(view, "Text under the mask");
     QVERIFY(!dense->isVisible());
-    FurtherChoice choice;
+    ExtraChoice choice;
     choice.prompt = prompt("the sand", 20);
     bench.choose(choice);
     QTRY_VERIFY(bench.isMeasured());
@@ -513,20 +513,20 @@ void TestFurtherEvaluation::textsStandSideBySide() {
     QCOMPARE(dense->extraSelections().front().cursor.selectionStart(), place);
 }
 
-void TestFurtherEvaluation::picturesForAPerson() {
+void TestExtraEvaluation::picturesForAPerson() {
     const QString folder = qEnvironmentVariable("SECATEUR_SCREENSHOTS");
     if (folder.isEmpty())
         QSKIP("SECATEUR_SCREENSHOTS names no folder");
     Bench bench;
-    GenerationView view(&bench.document, &bench.further);
+    GenerationView view(&bench.document, &bench.extra);
     EffectBox effect(&bench.live);
-    FurtherChoice choice;
+    ExtraChoice choice;
     choice.tasks = {request(bench.file("arc_easy.jsonl", 36), 24), request(bench.folder.path("absent.jsonl"))};
     choice.prompt = prompt("the sand", 20);
     choice.speed = quick;
     bench.choose(choice);
     bench.cut({0, 1});
-    FurtherChoiceBox chosen(&bench.live);
+    ExtraChoiceDialog chosen(&bench.live);
     for (const char* theme : {"light", "dark"}) {
         applyTheme(theme);
         chosen.show();
@@ -536,11 +536,11 @@ void TestFurtherEvaluation::picturesForAPerson() {
         effect.show();
         QTRY_VERIFY(bench.isMeasured() && bench.jobs.isIdle());
         QTest::qWait(100);
-        QVERIFY(chosen.grab().save(QString("%1/further_box_%2.png").arg(folder, theme)));
-        QVERIFY(view.grab().save(QString("%1/further_texts_%2.png").arg(folder, theme)));
-        QVERIFY(effect.grab().save(QString("%1/further_effect_%2.png").arg(folder, theme)));
+        QVERIFY(chosen.grab().save(QString("%1/extra_box_%2.png").arg(folder, theme)));
+        QVERIFY(view.grab().save(QString("%1/extra_texts_%2.png").arg(folder, theme)));
+        QVERIFY(effect.grab().save(QString("%1/extra_effect_%2.png").arg(folder, theme)));
     }
 }
 
-SECATEUR_SUITE(TestFurtherEvaluation)
-#include "tst_further_evaluation.moc"
+SECATEUR_SUITE(TestExtraEvaluation)
+#include "tst_extra_evaluation.moc"

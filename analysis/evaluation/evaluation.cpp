@@ -1,12 +1,15 @@
-#include "analysis/evaluation/pooled_distance.h"
+#include "analysis/evaluation/evaluation.h"
 
 #include "analysis/base/error.h"
 #include "analysis/running/for_each_layer.h"
 #include "analysis/running/padded_batches.h"
+#include "analysis/text/tokenizer.h"
 
 #include <ATen/ATen.h>
 
+#include <array>
 #include <cmath>
+#include <cstddef>
 #include <limits>
 
 namespace secateur {
@@ -40,9 +43,9 @@ bool givesPooledOutput(const Model& model) {
 PooledDistance pooledDistance(const Model& model, const Plan& run, const Plan& reference, const SequenceSet& set,
                               std::int64_t batchTokens, const Progress& progress) {
     if (!givesPooledOutput(model))
-        throw Error("is no encoder without a head: it has no pooled output to compare", model.card().path);
+        throw Error("is not an encoder without a head: it has no pooled output to compare", model.card().path);
     if (set.sequences.empty())
-        throw Error("There is no sequence to compare pooled outputs on");
+        throw Error("There are no sequences to compare pooled outputs on");
     const PaddedBatches all = paddedBatches(set.sequences, batchTokens);
     const at::Tensor before = pooled(model, reference, all, progress.part(0, 0.5));
     const at::Tensor after = pooled(model, run, all, progress.part(0.5, 1));
@@ -51,9 +54,40 @@ PooledDistance pooledDistance(const Model& model, const Plan& run, const Plan& r
     const at::Tensor relative = (after - before).norm(2, 1) / lengths;
     const at::Tensor cosine = 1 - (after * before).sum(1) / (lengths * otherLengths);
     if (!relative.isfinite().all().item<bool>() || !cosine.isfinite().all().item<bool>())
-        throw Error("The pooled output of a sequence is zero or not finite: distances cannot be told", {},
-                    "The weights, or the mask, leave nothing to go by");
+        throw Error("The pooled output of a sequence is zero or not finite: distances are not defined", {},
+                    "Check the weights and the mask");
     return {meanOf(relative), meanOf(cosine), model.has(-1, WeightName::pooler), set.sequences.size(), set.tokens};
+}
+
+std::vector<int> encodedPrompt(const PromptRequest& prompt, const Tokenizer& tokenizer) {
+    std::vector<int> ids = tokenizer.encode(prompt.text, {.special = prompt.special}).ids;
+    if (ids.empty())
+        throw Error("The prompt is empty, and the tokenizer puts no special token in front of it", {},
+                    "Give at least one word");
+    return ids;
+}
+
+PromptContinuation continuePrompt(const Model& model, const Plan& plan, const Tokenizer& tokenizer,
+                                  const PromptRequest& prompt, const Progress& progress, const TextSink& sink) {
+    const std::array prompts{encodedPrompt(prompt, tokenizer)};
+    GenerationRules rules{.newTokens = prompt.newTokens, .sampling = prompt.sampling};
+    if (tokenizer.card().eos)
+        rules.stopTokens = {*tokenizer.card().eos};
+    // New tokens are decoded after those of the prompt: alone, some tokenizers drop a leading blank.
+    TextStream stream(tokenizer);
+    for (const int id : prompts.front())
+        stream.add(id);
+    PromptContinuation written{prompt, {}, {}};
+    const auto append = [&](const std::string& piece) {
+        written.text += piece;
+        if (sink && !piece.empty())
+            sink(piece);
+    };
+    written.continuation = generate(model, plan, prompts, rules, progress, [&](std::size_t, int token) {
+                               append(stream.add(token));
+                           }).front();
+    append(stream.finish());
+    return written;
 }
 
 } // namespace secateur

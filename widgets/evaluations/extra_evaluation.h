@@ -1,0 +1,119 @@
+#pragma once
+
+#include "analysis/masks/pruning_mask.h"
+#include "widgets/evaluations/extra_items.h"
+#include "widgets/jobs/job_runner.h"
+
+#include <QObject>
+#include <QString>
+
+#include <memory>
+#include <optional>
+#include <vector>
+
+namespace secateur {
+
+class Document;
+class ExtraRunner;
+
+/// "less than 1 s", "about 12 s", "about 3 min"
+QString durationText(double seconds);
+
+/// Measures tasks, speed and a continued prompt under the current mask, after its loss: first the dense model, once,
+/// then the mask, in short jobs. Results are kept when the mask changes or the work is stopped. Started by
+/// LiveEvaluation; lives on the GUI thread.
+class ExtraEvaluation : public QObject {
+    Q_OBJECT
+
+public:
+    enum class State {
+        off,     ///< nothing is chosen, or there is no model to run
+        waiting, ///< for the loss, or for begin()
+        running,
+        stopped, ///< by the user
+        complete,
+    };
+
+    ExtraEvaluation(Document* document, JobRunner* jobs, ComputeType type, QObject* parent = nullptr);
+    ~ExtraEvaluation() override;
+
+    const ExtraChoice& choice() const { return m_choice; }
+    State state() const { return m_state; }
+
+    /// Of the current mask; null while there is none.
+    const ExtraResult* result(const ExtraItem& item) const;
+    const ExtraResult* denseResult(const ExtraItem& item) const;
+    /// Null until the model has been timed and the item read.
+    const ExtraForecast* forecast(const ExtraItem& item) const;
+    /// Why an item cannot be measured; empty if it can.
+    QString problem(const ExtraItem& item) const;
+    bool isRunning(const ExtraItem& item) const { return m_state == State::running && m_step.item == item; }
+    /// For the missing results of the current mask; nothing until their forecasts are known.
+    std::optional<double> secondsLeft() const;
+    /// Progress of the running item, 0 to 1.
+    double fraction() const { return m_fraction; }
+
+    // Called by LiveEvaluation.
+    void choose(const ExtraChoice& choice);
+    /// After another model was opened, or none.
+    void reset();
+    /// Cancels the running item, because the mask changed or the text has to be scored first.
+    void abandon();
+    /// Starts or continues with the current mask.
+    void begin();
+    /// Stops and keeps the results so far.
+    void stopHere();
+
+public slots:
+    /// Forecasts items, chosen or not, without running them.
+    void announce(const std::vector<secateur::ExtraItem>& items);
+
+signals:
+    void changed();
+
+private:
+    enum class Kind { prepare, dense, mask };
+    struct Step {
+        ExtraItem item;
+        Kind kind = Kind::prepare;
+    };
+    template <typename Value>
+    struct Of {
+        ExtraItem item;
+        Value value;
+    };
+    struct Known {
+        ExtraItem item;
+        PruningMask mask;
+        ExtraResult result;
+    };
+
+    const ExtraResult* known(const ExtraItem& item, const PruningMask& mask) const;
+    std::vector<Step> missing() const;
+    bool isMeasured() const;
+    void next();
+    void start(const Step& step);
+    void startPreparation(const Step& step);
+    QString title(const Step& step) const;
+    void take(const Step& step, const PruningMask& mask, ExtraResult result);
+    void keep(const ExtraResult& result, const PruningMask& mask);
+    void setState(State state);
+    void onFailed(quint64 job, const QString& message);
+
+    Document* m_document;
+    JobRunner* m_jobs;
+    ComputeType m_type;
+    ExtraChoice m_choice;
+    std::vector<ExtraItem> m_announced; ///< to be forecast even if not chosen
+    State m_state = State::off;
+    bool m_isWanted = false; ///< whether the chosen items run now
+    std::shared_ptr<ExtraRunner> m_bench;
+    JobRunner::Id m_job = 0;
+    Step m_step;
+    double m_fraction = 0;
+    std::vector<Known> m_known;
+    std::vector<Of<ExtraForecast>> m_forecasts;
+    std::vector<Of<QString>> m_problems;
+};
+
+} // namespace secateur

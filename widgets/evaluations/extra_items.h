@@ -1,0 +1,65 @@
+#pragma once
+
+#include "analysis/evaluation/asked_task.h"
+#include "analysis/evaluation/evaluation.h"
+#include "analysis/evaluation/latency.h"
+
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+namespace secateur {
+
+/// Generation latency as `evaluate --latency` measures it, with fewer runs.
+struct SpeedRequest {
+    int promptTokens = 12;
+    int newTokens = 128;
+    int warmup = 1;
+    int runs = 5;
+
+    bool operator==(const SpeedRequest&) const = default;
+};
+
+/// A measurement of a mask besides its loss on a text.
+using ExtraItem = std::variant<PromptRequest, TaskRequest, SpeedRequest>;
+
+/// The user's choice of extra measurements, in the order they run: the quickest first.
+struct ExtraChoice {
+    std::optional<PromptRequest> prompt = {};
+    std::vector<TaskRequest> tasks = {};
+    std::optional<SpeedRequest> speed = {};
+
+    std::vector<ExtraItem> items() const {
+        std::vector<ExtraItem> items;
+        if (prompt)
+            items.emplace_back(*prompt);
+        items.insert(items.end(), tasks.begin(), tasks.end());
+        if (speed)
+            items.emplace_back(*speed);
+        return items;
+    }
+    bool operator==(const ExtraChoice&) const = default;
+};
+
+/// The result of an item under one mask. The field of its kind is filled.
+struct ExtraResult {
+    std::optional<PromptContinuation> written = {};
+    std::optional<TaskEvaluation> task = {}; ///< of masks: with the dense model as the reference
+    std::optional<Latency> latency = {};     ///< of masks: in turns with the dense model
+    std::string dtype = {};
+    std::string device = {};
+    double seconds = 0; ///< duration
+};
+
+/// Expected duration and size of an item.
+struct ExtraForecast {
+    double seconds = 0;        ///< under one mask
+    std::string name = {};     ///< of a task
+    std::string formatId = {}; ///< of a task
+    std::size_t asked = 0;     ///< chosen questions of a task
+    std::size_t questions = 0; ///< questions in its file
+};
+
+} // namespace secateur
