@@ -8,7 +8,6 @@
 #include "analysis/model/model.h"
 #include "analysis/running/generate.h"
 #include "analysis/running/plan.h"
-#include "analysis/running/sampling.h"
 #include "analysis/tasks/task_run.h"
 #include "analysis/text/sequences.h"
 #include "analysis/text/tokenizer.h"

@@ -6,7 +6,7 @@
 #include "analysis/model/model.h"
 #include "analysis/running/plan.h"
 #include "analysis/session/session.h"
-#include "analysis/text/prompt_tokens.h"
+#include "analysis/text/tokenizer.h"
 #include "analysis/text/sequences.h"
 
 #include <array>

@@ -2,7 +2,6 @@
 
 #include "analysis/model/model.h"
 #include "analysis/base/text.h"
-#include "analysis/model/spec_tensors.h"
 
 #include <fmt/format.h>
 

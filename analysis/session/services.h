@@ -13,8 +13,6 @@
 #include "analysis/session/session.h"
 #include "analysis/strategies/gradient_change.h"
 #include "analysis/strategies/prune.h"
-#include "analysis/text/evaluation_text.h"
-#include "analysis/text/prompt_tokens.h"
 
 #include <cstdint>
 #include <functional>

@@ -2,10 +2,9 @@
 
 #include "analysis/base/error.h"
 #include "analysis/base/usage_error.h"
-#include "analysis/evaluation/pooled_distance.h"
+#include "analysis/evaluation/perplexity.h"
 #include "analysis/metrics/gradient_scalars.h"
 #include "analysis/metrics/gradient_walk.h"
-#include "analysis/running/backward_trace.h"
 #include "analysis/running/padded_batches.h"
 #include "analysis/running/runner.h"
 #include "analysis/running/stream_cache.h"

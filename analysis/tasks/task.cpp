@@ -3,7 +3,6 @@
 #include "analysis/base/error.h"
 #include "analysis/base/text.h"
 #include "analysis/base/usage_error.h"
-#include "analysis/base/utf8.h"
 
 #include <fmt/format.h>
 

@@ -6,7 +6,7 @@
 #include "analysis/evaluation/perplexity.h"
 #include "analysis/model/kernels.h"
 #include "app/cli/evaluate_kept.h"
-#include "backends/base/available_memory.h"
+#include "backends/base/runtime.h"
 #include "backends/engine/plan_memory.h"
 #include "backends/text/data_digest.h"
 #include "backends/text/evaluation_text.h"

@@ -4,10 +4,9 @@
 #include "analysis/model/kernels.h"
 #include "analysis/model/model.h"
 #include "backends/engine/model_runner.h"
-#include "backends/formats/fingerprint.h"
+#include "backends/formats/checkpoint.h"
 #include "backends/formats/formats.h"
 #include "backends/formats/hub_cache.h"
-#include "backends/formats/tensor_finder.h"
 #include "backends/formats/tensor_slots.h"
 #include "backends/kernels/machine_kernels.h"
 

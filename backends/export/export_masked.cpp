@@ -8,7 +8,6 @@
 
 #include "backends/base/file_output.h"
 #include "backends/engine/open_model.h"
-#include "backends/export/companion_files.h"
 #include "backends/export/export_targets.h"
 #include "backends/export/masked_files.h"
 #include "backends/session/mask_json.h"

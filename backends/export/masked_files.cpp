@@ -1,8 +1,7 @@
 #include "backends/export/masked_files.h"
 
-#include "backends/base/byte_reader.h"
+#include "backends/base/mapped_file.h"
 #include "backends/base/file_output.h"
-#include "backends/export/zip_checksums.h"
 #include "backends/formats/formats.h"
 #include "backends/formats/gguf.h"
 #include "backends/formats/pytorch.h"

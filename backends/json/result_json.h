@@ -2,7 +2,6 @@
 
 #include "analysis/base/error.h"
 #include "analysis/evaluation/evaluation.h"
-#include "analysis/evaluation/prompt_continuation.h"
 #include "analysis/figures/figure.h"
 #include "analysis/metrics/metric.h"
 #include "analysis/model/model_card.h"

@@ -2,7 +2,7 @@
 
 #include "analysis/base/error.h"
 #include "analysis/base/text.h"
-#include "analysis/session/session_rows.h"
+#include "analysis/session/session.h"
 #include "backends/base/atomic_file.h"
 
 #include "backends/base/mapped_file.h"

@@ -13,7 +13,6 @@
 
 #include "analysis/masks/price.h"
 #include "analysis/evaluation/perplexity.h"
-#include "analysis/masks/layer_operations.h"
 #include "analysis/running/runner.h"
 #include "app/window/window_services.h"
 #include "tests/benchmarks/gui_timing.h"
@@ -22,7 +21,6 @@
 #include "widgets/document/mask_editor.h"
 #include "widgets/document/measurements.h"
 #include "widgets/evaluations/live_evaluation.h"
-#include "widgets/evaluations/price_box.h"
 #include "widgets/heads/heads_grid.h"
 #include "widgets/heads/heads_threshold.h"
 #include "widgets/heads/heads_view.h"

@@ -12,7 +12,6 @@
 #include "widgets/evaluations/live_evaluation.h"
 #include "widgets/jobs/job_runner.h"
 #include "widgets/masks/cut_box.h"
-#include "widgets/masks/export_box.h"
 #include "widgets/masks/mask_panel.h"
 
 #include <QAbstractProxyModel>

@@ -9,7 +9,6 @@
 #include "widgets/heads/heads_view.h"
 #include "widgets/layers/layers_plot.h"
 #include "widgets/layers/layers_view.h"
-#include "widgets/plot/colour_maps.h"
 #include "widgets/plot/figure_actions.h"
 #include "widgets/plot/plot_theme.h"
 

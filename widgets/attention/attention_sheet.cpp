@@ -5,7 +5,6 @@
 #include "widgets/plot/plot_scale.h"
 #include "widgets/document/head_filter.h"
 #include "widgets/document/selection.h"
-#include "widgets/plot/colour_maps.h"
 #include "widgets/plot/plot_theme.h"
 
 #include <QHelpEvent>

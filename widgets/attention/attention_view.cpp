@@ -2,7 +2,6 @@
 
 #include "analysis/figures/model_figures.h"
 #include "analysis/base/text.h"
-#include "analysis/figures/attention_figure.h"
 #include "widgets/attention/attention_plot.h"
 #include "widgets/attention/attention_run.h"
 #include "widgets/attention/attention_sheet.h"

@@ -1,6 +1,6 @@
 #include "widgets/heads/heads_overlay.h"
 
-#include "widgets/plot/plot_lasso.h"
+#include "widgets/plot/plot_points.h"
 
 #include <QCoreApplication>
 

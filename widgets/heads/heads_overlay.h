@@ -1,7 +1,7 @@
 #pragma once
 
 #include "analysis/base/head_id.h"
-#include "analysis/masks/mask_state.h"
+#include "analysis/masks/protection.h"
 #include "widgets/heads/heads_cuts.h"
 
 #include <QPolygonF>

@@ -9,7 +9,6 @@
 #include "widgets/document/mask_editor.h"
 #include "widgets/document/measurements.h"
 #include "widgets/document/selection.h"
-#include "widgets/heads/hatch_legend.h"
 #include "widgets/heads/heads_cuts.h"
 #include "widgets/heads/heads_grid.h"
 #include "widgets/heads/heads_threshold.h"

@@ -4,7 +4,6 @@
 #include "widgets/document/mask_editor.h"
 #include "widgets/document/selection.h"
 #include "widgets/plot/plot_axes.h"
-#include "widgets/plot/plot_lasso.h"
 #include "widgets/plot/plot_points.h"
 #include "widgets/plot/plot_scale.h"
 

@@ -23,7 +23,6 @@
 #include "widgets/jobs/message_bar.h"
 #include "widgets/layers/layers_view.h"
 #include "widgets/masks/cut_box.h"
-#include "widgets/masks/export_box.h"
 #include "widgets/masks/mask_panel.h"
 #include "widgets/neurons/neurons_view.h"
 #include "widgets/results/compare_bar.h"
