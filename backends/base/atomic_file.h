@@ -98,7 +98,7 @@ public:
     FileLock& operator=(const FileLock&) = delete;
 
 private:
-    std::string m_lockPath; ///< a file beside the guarded one, which is replaced by renames and loses locks of its own
+    std::string m_lockPath; ///< a file beside the guarded one, whose own locks a rename would lose
     int m_file = -1;
 };
 

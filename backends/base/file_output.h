@@ -30,7 +30,7 @@ private:
     int m_file;
 };
 
-/// A file that is being written. Uses a descriptor because streams do not tell why a write failed.
+/// A file that is being written. Uses a descriptor because streams do not report why a write failed.
 class FileOutput {
 public:
     /// Creates or truncates the file. @param name for error messages @throws Error

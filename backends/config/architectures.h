@@ -91,7 +91,7 @@ struct ArchitectureInfo {
     std::span<const std::string_view> prefixes = {}; ///< candidates for "{prefix}", tried on the embedding's name
     TensorPatterns hfTensors = {};
     std::span<const std::string_view> unused = {}; ///< tensors that are no weights; '*' at an end stands for any text
-    bool ggufPairsRotaryRows = false; ///< GGUF stores the two rows of a rotary pair together ("GGUF" in formats.md)
+    bool ggufPairsRotaryRows = false; ///< GGUF stores the two rows of a rotary pair together (formats.md of the manual)
     bool ggufAddsOneToNorms = false;  ///< GGUF stores norm weights as 1 + w
 };
 

@@ -108,7 +108,7 @@ private:
     std::array<int, 256> m_byteIds{};    ///< of byte letters, or of <0x..>; -1 = none
     std::vector<int> m_characterIds;     ///< of the first 65536 code points, unless there are affixes; -1 = none
     std::unique_ptr<Vocabulary> m_words; ///< byte-level tokens as the bytes that they spell, for wholeWords
-    bool m_wordsStart = false; ///< "▁" after anything else never merges with it, so words can be encoded apart
+    bool m_wordsStart = false; ///< "▁" never merges with other text before it, so that words can be encoded separately
 };
 
 /// The merges of SentencePiece's BPE for a vocabulary: every way to split a token into two, higher scores first.

@@ -1,4 +1,4 @@
-// The steps of a tokenizer.json: what its objects say, as normalizers, pre-tokenizers, decoders, templates.
+// Reads the objects of a tokenizer.json as normalizers, pre-tokenizers, templates and decoders.
 
 #include "backends/tokenizers/tokenizer_json.h"
 

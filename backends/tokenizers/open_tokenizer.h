@@ -10,13 +10,13 @@ namespace secateur {
 
 /// Opens the tokenizer of a checkpoint (a Hugging Face directory, a weights file in one, a .gguf file or a directory
 /// that holds one, a repository's folder in the hub's cache) or a tokenizer's own file (tokenizer.json,
-/// tokenizer.model, spiece.model, vocab.txt, vocab.json beside merges.txt). Of several files in a directory the first
-/// one of this list counts.
+/// tokenizer.model, spiece.model, vocab.txt, vocab.json with merges.txt). Of several files in a directory the first one
+/// of this list counts.
 /// @throws Error naming the file, the place in it and the reason
 std::shared_ptr<const Tokenizer> openTokenizer(const std::string& path);
 
-/// The tokenizer of an opened model. Added tokens beyond its embedding are a warning of the tokenizer's card: text that
-/// spells one cannot be run. @throws Error also when the vocabulary itself is larger than the embedding
+/// The tokenizer of an opened model. Added tokens beyond its embedding are a warning of the tokenizer's card: text with
+/// one cannot be run. @throws Error also if the vocabulary is larger than the embedding
 std::shared_ptr<const Tokenizer> openTokenizer(const ModelCard& model);
 
 } // namespace secateur

@@ -6,18 +6,22 @@ namespace secateur::test {
 
 using namespace gguf;
 
-Corruptions ggufCorruptions() {
-    Corruptions rows;
+namespace {
+
+const QByteArray damaged = ". The file is cut short or damaged";
+
+void add(Corruptions& rows, const char* name, const QByteArray& bytes, const char* sentence) {
+    rows.append({"GGUF", name, QString("bad.gguf: ") + sentence, [bytes](const Scratch& scratch) {
+                     const std::string path = scratch.write("bad.gguf", bytes);
+                     return scratch.refusal([&] { listTensors(path); });
+                 }});
+}
+
+void addMetadata(Corruptions& rows) {
     const auto row = [&](const char* name, const QByteArray& bytes, const char* sentence) {
-        rows.append({"GGUF", name, QString("bad.gguf: ") + sentence, [bytes](const Scratch& scratch) {
-                         const std::string path = scratch.write("bad.gguf", bytes);
-                         return scratch.refusal([&] { listTensors(path); });
-                     }});
+        add(rows, name, bytes, sentence);
     };
     const auto withPair = [](const QByteArray& value) { return fileOf({value}, {oneTensor}, oneTensorBytes); };
-    const auto withTensor = [](const QByteArray& value, int bytes) { return fileOf({}, {value}, bytes); };
-    const QByteArray damaged = ". The file is cut short or damaged";
-
     row("empty", "", "is empty");
     row("two bytes", "GG", "ends inside the magic number: 4 bytes are needed, 2 are left" + damaged);
     row("another magic", "GGML" + QByteArray(40, '\0'), "does not begin with \"GGUF\". It is not a GGUF file");
@@ -50,6 +54,26 @@ Corruptions ggufCorruptions() {
         "general.alignment: expected a power of two, found 24");
     row("alignment 0", withPair(pair("general.alignment", u32, little<quint32>(0))),
         "general.alignment: expected a whole number from 1 to 1073741824, found 0");
+    row("an array of 2^60 texts", withPair(pair("k", array, arrayOf(string, quint64{1} << 60, text("a")))),
+        "ends inside k: 137438953474 bytes are needed, 309 are left" + damaged);
+    row("an array of 2^60 arrays", withPair(pair("k", array, arrayOf(array, quint64{1} << 60, ""))),
+        "ends inside k: 2710124363776 bytes are needed, 291 are left" + damaged);
+    row("a text of 2^63 bytes", withPair(pair("k", string, little(quint64{1} << 63) + "a")),
+        "ends inside k: 9223372036854775808 bytes are needed, 307 are left" + damaged);
+    row("a text of 2^60 bytes in an array", withPair(pair("k", array, arrayOf(string, 1, little(quint64{1} << 60)))),
+        "ends inside k: 1152921504606846976 bytes are needed, 327 are left" + damaged);
+    row("a key of 70000 bytes", withPair(pair(QByteArray(70'000, 'k'), u8, "x")), "has a metadata key of 70000 bytes");
+    row("an alignment that is text", withPair(pair("general.alignment", string, text("32"))),
+        "general.alignment: expected a whole number from 1 to 1073741824, found a value of another type");
+    row("an alignment beyond the file", withPair(pair("general.alignment", u32, little<quint32>(1 << 30))),
+        "w: takes 256 bytes from offset 0, but the file holds 0 bytes of tensors" + damaged);
+}
+
+void addTensors(Corruptions& rows) {
+    const auto row = [&](const char* name, const QByteArray& bytes, const char* sentence) {
+        add(rows, name, bytes, sentence);
+    };
+    const auto withTensor = [](const QByteArray& value, int bytes) { return fileOf({}, {value}, bytes); };
     row("a tensor without a name", withTensor(tensor("", {32}, 0, 0), 128), "has a tensor name of 0 bytes");
     row("no dimensions", withTensor(tensor("w", {}, 0, 0), 128), "w: has 0 dimensions; 1 to 4 are possible");
     row("five dimensions", withTensor(tensor("w", {1, 1, 1, 1, 1}, 0, 0), 128),
@@ -72,23 +96,18 @@ Corruptions ggufCorruptions() {
     row("overlapping", fileOf({}, {tensor("v", {32}, 0, 0), tensor("w", {32}, 0, 64)}, 192),
         "w: shares bytes with tensor v");
     row("a tensor twice", fileOf({}, {tensor("w", {8}, 0, 0), tensor("w", {8}, 0, 32)}, 64), "w: appears twice");
-    row("an array of 2^60 texts", withPair(pair("k", array, arrayOf(string, quint64{1} << 60, text("a")))),
-        "ends inside k: 137438953474 bytes are needed, 309 are left" + damaged);
-    row("an array of 2^60 arrays", withPair(pair("k", array, arrayOf(array, quint64{1} << 60, ""))),
-        "ends inside k: 2710124363776 bytes are needed, 291 are left" + damaged);
-    row("a text of 2^63 bytes", withPair(pair("k", string, little(quint64{1} << 63) + "a")),
-        "ends inside k: 9223372036854775808 bytes are needed, 307 are left" + damaged);
-    row("a text of 2^60 bytes in an array", withPair(pair("k", array, arrayOf(string, 1, little(quint64{1} << 60)))),
-        "ends inside k: 1152921504606846976 bytes are needed, 327 are left" + damaged);
-    row("a key of 70000 bytes", withPair(pair(QByteArray(70'000, 'k'), u8, "x")), "has a metadata key of 70000 bytes");
     row("a name of 70000 bytes", withTensor(tensor(QByteArray(70'000, 'w'), {1}, 0, 0), 128),
         "has a tensor name of 70000 bytes");
-    row("an alignment that is text", withPair(pair("general.alignment", string, text("32"))),
-        "general.alignment: expected a whole number from 1 to 1073741824, found a value of another type");
-    row("an alignment beyond the file", withPair(pair("general.alignment", u32, little<quint32>(1 << 30))),
-        "w: takes 256 bytes from offset 0, but the file holds 0 bytes of tensors" + damaged);
     row("2^31 dimensions", withTensor(text("w") + little<quint32>(1U << 31), 128),
         "w: has 2147483648 dimensions; 1 to 4 are possible");
+}
+
+} // namespace
+
+Corruptions ggufCorruptions() {
+    Corruptions rows;
+    addMetadata(rows);
+    addTensors(rows);
     return rows;
 }
 

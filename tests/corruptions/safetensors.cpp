@@ -6,15 +6,19 @@ namespace secateur::test {
 
 using namespace safetensors;
 
-Corruptions safetensorsCorruptions() {
-    Corruptions rows;
-    const auto row = [&](const char* name, const QByteArray& bytes, const char* sentence) {
-        rows.append({"safetensors", name, QString("bad.safetensors: ") + sentence, [bytes](const Scratch& scratch) {
-                         const std::string path = scratch.write("bad.safetensors", bytes);
-                         return scratch.refusal([&] { listTensors(path); });
-                     }});
-    };
+namespace {
 
+void add(Corruptions& rows, const char* name, const QByteArray& bytes, const char* sentence) {
+    rows.append({"safetensors", name, QString("bad.safetensors: ") + sentence, [bytes](const Scratch& scratch) {
+                     const std::string path = scratch.write("bad.safetensors", bytes);
+                     return scratch.refusal([&] { listTensors(path); });
+                 }});
+}
+
+void addHeaders(Corruptions& rows) {
+    const auto row = [&](const char* name, const QByteArray& bytes, const char* sentence) {
+        add(rows, name, bytes, sentence);
+    };
     row("empty", "", "is empty");
     row("shorter than a length", "abc", "is 3 bytes long, too short for a safetensors header");
     row("header longer than the file", little<quint64>(1000) + "{}",
@@ -34,6 +38,29 @@ Corruptions safetensorsCorruptions() {
         "header: has the key \"w\" twice");
     row("a key twice inside", fileOf(R"({"w":{"dtype":"F32","dtype":"F16","shape":[1],"data_offsets":[0,4]}})", 4),
         "header: has the key \"dtype\" twice");
+    row("a header of 2^60 bytes", little<quint64>(quint64{1} << 60) + "{}",
+        "states a header of 1152921504606846976 bytes, but 2 bytes follow. It is cut short or not a safetensors file");
+    row("JSON cut inside a name", fileOf(R"({"w)", 0), "header: is not valid JSON (byte 4)");
+    row("JSON cut inside a shape", fileOf(R"({"w":{"dtype":"F32","shape":[1,)", 0),
+        "header: is not valid JSON (byte 32)");
+    row("text behind the header", fileOf(oneTensor("F32", "[1]", "[0,4]") + "x", 4),
+        "header: is not valid JSON (byte 55)");
+    row("objects nested without end", fileOf(QByteArray(R"({"w":)").repeated(1000) + "1" + QByteArray(1000, '}'), 0),
+        "header: nests deeper than 32 levels");
+    row("no tensors", fileOf("{}", 0), "has no weights");
+    rows.append({"safetensors", "a header longer than any",
+                 "bad.safetensors: states a header of 100000001 bytes; the limit is 100000000",
+                 [](const Scratch& scratch) {
+                     const std::string path = scratch.write("bad.safetensors", little<quint64>(100'000'001) + "{}");
+                     QFile::resize(QString::fromStdString(path), 100'000'100); // takes no room on the disk
+                     return scratch.refusal([&] { listTensors(path); });
+                 }});
+}
+
+void addTensors(Corruptions& rows) {
+    const auto row = [&](const char* name, const QByteArray& bytes, const char* sentence) {
+        add(rows, name, bytes, sentence);
+    };
     row("a tensor that is no object", fileOf(R"({"w":7})", 0), "header: w: expected an object, found 7");
     row("null", fileOf(R"({"w":null})", 0), "w: needs a dtype, a shape and two data_offsets in the header");
     row("no shape", fileOf(R"({"w":{"dtype":"F32","data_offsets":[0,4]}})", 4),
@@ -62,15 +89,6 @@ Corruptions safetensorsCorruptions() {
             R"({"v":{"dtype":"F32","shape":[2],"data_offsets":[0,8]},"w":{"dtype":"F32","shape":[2],"data_offsets":[4,12]}})",
             12),
         "w: shares bytes with tensor v");
-    row("a header of 2^60 bytes", little<quint64>(quint64{1} << 60) + "{}",
-        "states a header of 1152921504606846976 bytes, but 2 bytes follow. It is cut short or not a safetensors file");
-    row("JSON cut inside a name", fileOf(R"({"w)", 0), "header: is not valid JSON (byte 4)");
-    row("JSON cut inside a shape", fileOf(R"({"w":{"dtype":"F32","shape":[1,)", 0),
-        "header: is not valid JSON (byte 32)");
-    row("text behind the header", fileOf(oneTensor("F32", "[1]", "[0,4]") + "x", 4),
-        "header: is not valid JSON (byte 55)");
-    row("objects nested without end", fileOf(QByteArray(R"({"w":)").repeated(1000) + "1" + QByteArray(1000, '}'), 0),
-        "header: nests deeper than 32 levels");
     row("a dtype that is a number", fileOf(oneTensor("F32", "[1]", "[0,4]").replace("\"F32\"", "32"), 4),
         "header: w: dtype: expected text, found 32");
     row("a shape that is text", fileOf(oneTensor("F32", "\"1\"", "[0,4]"), 4),
@@ -85,14 +103,14 @@ Corruptions safetensorsCorruptions() {
         "w: has 4 bytes, which do not match F32 of shape [0, 5]");
     row("the bytes of another dtype", fileOf(oneTensor("F64", "[3]", "[0,12]"), 12),
         "w: has 12 bytes, which do not match F64 of shape [3]");
-    row("no tensors", fileOf("{}", 0), "has no weights");
-    rows.append({"safetensors", "a header longer than any",
-                 "bad.safetensors: states a header of 100000001 bytes; the limit is 100000000",
-                 [](const Scratch& scratch) {
-                     const std::string path = scratch.write("bad.safetensors", little<quint64>(100'000'001) + "{}");
-                     QFile::resize(QString::fromStdString(path), 100'000'100); // takes no room on the disk
-                     return scratch.refusal([&] { listTensors(path); });
-                 }});
+}
+
+} // namespace
+
+Corruptions safetensorsCorruptions() {
+    Corruptions rows;
+    addHeaders(rows);
+    addTensors(rows);
     return rows;
 }
 

@@ -45,19 +45,17 @@ QByteArray piece(const QByteArray& spelled, char type) {
                         QByteArray(1, type));
 }
 
-} // namespace
+void add(Corruptions& rows, const char* name, const char* file, const QByteArray& bytes, const char* sentence,
+         const std::string& given = "ab?") {
+    rows.append({"tokenizer", name, QString(file) + ": " + sentence, [=](const Scratch& scratch) {
+                     const std::string path = scratch.write(file, bytes);
+                     return scratch.refusal([&] { openTokenizer(path)->encode(given); });
+                 }});
+}
 
-Corruptions tokenizerCorruptions() {
-    Corruptions rows;
-    const auto row = [&](const char* name, const char* file, const QByteArray& bytes, const char* sentence,
-                         const std::string& given = "ab?") {
-        rows.append({"tokenizer", name, QString(file) + ": " + sentence, [=](const Scratch& scratch) {
-                         const std::string path = scratch.write(file, bytes);
-                         return scratch.refusal([&] { openTokenizer(path)->encode(given); });
-                     }});
-    };
+void addJson(Corruptions& rows) {
     const auto json = [&](const char* name, const QByteArray& bytes, const char* sentence) {
-        row(name, "tokenizer.json", bytes, sentence);
+        add(rows, name, "tokenizer.json", bytes, sentence);
     };
     json("not JSON", "{\"model\": nonsense", "is not valid JSON (byte 19)");
     json("cut short", "{\"model\":{\"vocab\":{\"a", "is not valid JSON (byte 22)");
@@ -111,7 +109,7 @@ Corruptions tokenizerCorruptions() {
          beside("\"pre_tokenizer\":{\"type\":\"Split\",\"behavior\":\"Isolated\",\"pattern\":{\"Regex\":\"" +
                 QByteArray(70000, 'a') + "\"}}"),
          "pre_tokenizer: is a regular expression of 70000 bytes; the limit is 65536");
-    row("an expression without end", "tokenizer.json",
+    add(rows, "an expression without end", "tokenizer.json",
         beside("\"pre_tokenizer\":{\"type\":\"Split\",\"behavior\":\"Isolated\",\"pattern\":{\"Regex\":\"(a|aa)+$\"}}"),
         "pre_tokenizer: is a regular expression that takes too many steps on the text", std::string(200, 'a') + "b");
     json("an expression that calls itself for ever",
@@ -123,6 +121,12 @@ Corruptions tokenizerCorruptions() {
     json("a map that lies about its size",
          beside("\"normalizer\":{\"type\":\"Precompiled\",\"precompiled_charsmap\":\"//8AAAAA\"}"),
          "normalizer: is a character map of 6 bytes that states an index of 65535");
+}
+
+void addOtherFiles(Corruptions& rows) {
+    const auto row = [&](const char* name, const char* file, const QByteArray& bytes, const char* sentence) {
+        add(rows, name, file, bytes, sentence);
+    };
     row("a vocab.txt without [UNK]", "vocab.txt", "a\nb\n", "has no line \"[UNK]\" for unknown words");
     row("a vocab.txt with a line twice", "vocab.txt", "[UNK]\na\na\n", "has the token \"a\" twice");
     row("no model at all", "tokenizer.model", "garbage", "is not a SentencePiece model");
@@ -144,6 +148,14 @@ Corruptions tokenizerCorruptions() {
         "tokenizer.ggml.pre: the pre-tokenizer \"novel\" is unknown");
     row("no BOS", "vocab.gguf", vocabularyOf("llama", {"a"}),
         "tokenizer.ggml.bos_token_id: is missing or beyond the vocabulary, but the tokenizer adds it to texts");
+}
+
+} // namespace
+
+Corruptions tokenizerCorruptions() {
+    Corruptions rows;
+    addJson(rows);
+    addOtherFiles(rows);
     return rows;
 }
 

@@ -119,7 +119,7 @@ void confine() {
     catchSignals();
 }
 
-/// Whether HDF5 still opens an undamaged file: a failure can leave it in a state in which it refuses all.
+/// Ends the child if HDF5 no longer opens an undamaged file: a failure can leave it in a state in which it refuses all.
 void checkSoundness(Survey& survey, const fuzz::Bytes& undamaged) {
     Counts trial;
     readOne(trial, undamaged);
