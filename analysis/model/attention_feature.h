@@ -6,7 +6,7 @@ namespace secateur {
 struct AttentionFeature {
     enum class Kind {
         key,        ///< probability of the key at position `first`; negative: counted from the row's end, -1 = the last
-        band,       ///< summed probability of the keys `first` to `last` behind the query, but never of key 0
+        band,       ///< summed probability of the keys at offsets `first` to `last` from the query, without key 0
         entropy,    ///< -sum a ln a, in nats
         shiftedLog, ///< -sum a ln(a + epsilon)
         shifted,    ///< -sum (a + epsilon) ln(a + epsilon)

@@ -53,7 +53,7 @@ struct BackwardMemory {
     std::int64_t bytes = std::int64_t{1} << 30; ///< maximum bytes of streams, for plans that are not resident; resident
                                                 ///< plans run one batch at a time
     std::int64_t graphBytes = std::int64_t{1} << 28; ///< maximum bytes of graphs, for resident plans
-    BackwardTrace* trace = nullptr; ///< left by the walk before and updated by this one; null = start from scratch
+    BackwardTrace* trace = nullptr; ///< left by the walk before, and updated by this one; null = none
 };
 
 /// Maximum number of tokens per batch for which the graphs of all layers fit memory.graphBytes, at most `most`. It is

@@ -14,7 +14,7 @@ namespace secateur {
 /// Places in a layer. Heads and neurons are those that the plan keeps, in order.
 enum class Tap {
     input,           ///< [rows, positions, hidden]: the residual stream before the layer
-    attentionInput,  ///< [rows, positions, hidden]: what queries, keys and values are projected from
+    attentionInput,  ///< [rows, positions, hidden]: input of the query, key and value projections
     query,           ///< [rows, positions, heads, headDim]: as projected, bias included, before norms and rotation
     key,             ///< the same, per query head: the heads of a KV group have copies of one key
     value,           ///< the same

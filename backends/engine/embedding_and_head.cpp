@@ -46,9 +46,8 @@ void checkBatch(const Batch& batch) {
         !std::ranges::all_of(batch.lengths, isLength) ||
         !std::ranges::all_of(batch.firstPosition, [](int first) { return first >= 0; }))
         throw Error(fmt::format(
-            "The batch of {} rows and {} positions has {} tokens, {} lengths and {} first positions, "
-            "or values out of range",
-            batch.rows, batch.positions, batch.ids.size(), batch.lengths.size(), batch.firstPosition.size()));
+            "Malformed batch of {} rows and {} positions: {} tokens, {} lengths and {} first positions", batch.rows,
+            batch.positions, batch.ids.size(), batch.lengths.size(), batch.firstPosition.size()));
 }
 
 at::Tensor embedBatch(const Model& model, const EmbeddingAndHead& weights, const LayerMath& math, const Batch& batch,

@@ -18,7 +18,7 @@ TypeChoice onProcessor(std::string_view storedAs) {
         return {ComputeType::float32,
                 fmt::format("float32: rounding {} numbers to bfloat16 would change them", storedAs)};
     if (!multipliesBfloat16Fast())
-        return {ComputeType::float32, "float32: this processor does not multiply bfloat16 any faster"};
+        return {ComputeType::float32, "float32: bfloat16 is not faster on this processor"};
     return {ComputeType::bfloat16, "bfloat16: the checkpoint's own type, which this processor multiplies faster"};
 }
 
@@ -36,7 +36,7 @@ TypeChoice chooseType(ComputeType wanted, bool isProcessor, std::string_view sto
     if (wanted == ComputeType::automatic)
         return isProcessor ? onProcessor(storedAs) : onDevice(storedAs);
     if (isProcessor && wanted == ComputeType::float16)
-        throw Error("float16 can be computed in on CUDA only", {}, "Use float32 or bfloat16");
+        throw Error("float16 is supported on CUDA devices only", {}, "Use float32 or bfloat16");
     if (isProcessor && wanted == ComputeType::bfloat16 && !multipliesBfloat16())
         throw Error("This processor cannot multiply bfloat16", {}, "Use float32");
     return {wanted, {}};

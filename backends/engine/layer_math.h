@@ -47,7 +47,7 @@ struct AttentionInput {
     std::vector<int> first;   ///< [rows] position of the first token
     std::vector<int> lengths; ///< [rows] number of real tokens
     RotaryTable rotary;
-    LayerCache* cache = nullptr;     ///< null: keys and values are those of the batch alone
+    LayerCache* cache = nullptr;     ///< null: keys and values are those of the batch only
     at::Tensor attentionScales = {}; ///< [rows] factors of the probabilities; undefined = 1
     bool causal() const { return spec.family == Family::decoder; }
 };

@@ -338,7 +338,7 @@ private:
 
     void checkLmHead(const EmbeddingAndHead& weights) const {
         if (weights.lmHead.out == 0)
-            throw Error("has no LM head (lm_head): texts cannot be scored", m_model.card().path);
+            throw Error("has no LM head (lm_head): no text can be scored", m_model.card().path);
     }
 
     const Model& m_model;

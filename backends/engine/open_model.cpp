@@ -174,7 +174,7 @@ private:
         m_card.warnings = unusedWarning(*m_checkpoint, m_slots.used(), known);
         if (m_card.spec.family == Family::decoder && !has(-1, WeightName::lmHead))
             m_card.warnings.emplace_back(
-                "there is no LM head (lm_head): weights can be measured, but texts cannot be scored");
+                "there is no LM head (lm_head): weights can be measured, but no text can be scored");
     }
 
     OpenOptions m_options;

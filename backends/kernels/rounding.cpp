@@ -77,7 +77,7 @@ void multiply(float* values, const float* by, std::int64_t count) {
 
 /// Splits values into bfloat16 halves; `values` becomes the remainder of the upper one. @param low may be null
 SECATEUR_PER_PROCESSOR
-void split(float* values, float* rounded, std::uint16_t* high, std::uint16_t* low, std::int64_t count) {
+void splitValues(float* values, float* rounded, std::uint16_t* high, std::uint16_t* low, std::int64_t count) {
 #pragma omp simd
     for (std::int64_t i = 0; i < count; ++i) {
         high[i] = toBfloat16(values[i]);
@@ -260,7 +260,7 @@ Rows roundedRows(const at::Tensor& source, const at::Tensor& gain, std::int64_t 
             return;
         const std::int64_t place = row * columns + begin;
         std::array<float, columnsAtOnce> rounded;
-        split(values, rounded.data(), bits(result.high, place), bits(result.low, place), count);
+        splitValues(values, rounded.data(), bits(result.high, place), bits(result.low, place), count);
         result.rounded.data_ptr<double>()[row] += squares(rounded.data(), count);
         result.lost.data_ptr<double>()[row] += squares(values, count);
     };

@@ -372,7 +372,7 @@ private slots:
         QVERIFY(refused(decoder, {"--prompt", "w1", "--mask", other}, 1, "9x9/3x64+1536"));
         QVERIFY(refused(decoder, {"--prompt", "w1", "--mask", "/nonexistent.json"}, 1, "/nonexistent.json"));
         QVERIFY(
-            refused(decoder, {"--prompt", "w1", "--dtype", "float16"}, 1, "float16 can be computed in on CUDA only"));
+            refused(decoder, {"--prompt", "w1", "--dtype", "float16"}, 1, "float16 is supported on CUDA devices only"));
         QVERIFY(refused(decoder, {}, 2, "--prompt is required"));
         for (const QStringList& wrong : {QStringList{"--temperature", "-1"},
                                          {"--temperature", "nan"},

@@ -172,12 +172,12 @@ private slots:
     void init() { at::manual_seed(3); }
     void cleanup() {
         at::set_num_threads(2);
-        useBestLevel();
+        useBestInstructionSet();
     }
 
-    void normsEqualAutograd_data() { addLevels(); }
+    void normsEqualAutograd_data() { addInstructionSets(); }
     void normsEqualAutograd() {
-        useLevel();
+        useInstructionSet();
         double error = 0;
         for (const NormKind kind : {NormKind::rms, NormKind::layer})
             for (const int width : {1, 3, 16, 37, 64, 576, 1000, 4096}) {
@@ -197,9 +197,9 @@ private slots:
         verify("norms", error, 5e-6);
     }
 
-    void activationsEqualAutograd_data() { addLevels(); }
+    void activationsEqualAutograd_data() { addInstructionSets(); }
     void activationsEqualAutograd() {
-        useLevel();
+        useInstructionSet();
         for (const Activation activation :
              {Activation::silu, Activation::geluTanh, Activation::geluErf, Activation::relu}) {
             double error = 0;
@@ -230,13 +230,14 @@ private slots:
     }
 
     void attentionEqualsAutograd_data() {
-        addLevels([](const char* level) {
+        addInstructionSets([](const char* instructionSet) {
             for (std::size_t i = 0; i < attentionCases.size(); ++i)
-                QTest::addRow("%s, %s", attentionCases[i].name, level) << QString(level) << static_cast<int>(i);
+                QTest::addRow("%s, %s", attentionCases[i].name, instructionSet)
+                    << QString(instructionSet) << static_cast<int>(i);
         });
     }
     void attentionEqualsAutograd() {
-        useLevel();
+        useInstructionSet();
         QFETCH(int, number);
         const AttentionCase& c = attentionCases[static_cast<std::size_t>(number)];
         const Attention attention(c);

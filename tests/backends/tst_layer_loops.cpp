@@ -174,12 +174,12 @@ private slots:
     void init() { at::manual_seed(3); }
     void cleanup() {
         at::set_num_threads(2);
-        useBestLevel();
+        useBestInstructionSet();
     }
 
-    void normsEqualFloat64_data() { addLevels(); }
+    void normsEqualFloat64_data() { addInstructionSets(); }
     void normsEqualFloat64() {
-        useLevel();
+        useInstructionSet();
         double error = 0;
         for (const NormKind kind : {NormKind::rms, NormKind::layer}) {
             for (const int width : {1, 3, 16, 37, 64, 576, 1000, 4096}) {
@@ -190,9 +190,9 @@ private slots:
         verify("norms", error, 1e-6);
     }
 
-    void headsEqualFloat64_data() { addLevels(); }
+    void headsEqualFloat64_data() { addInstructionSets(); }
     void headsEqualFloat64() {
-        useLevel();
+        useInstructionSet();
         double error = 0;
         for (const int headDim : {6, 12, 64, 80, 128}) {
             for (const int dims : {0, 4, headDim})
@@ -202,9 +202,9 @@ private slots:
         verify("norms and turns of heads", error, 1e-6);
     }
 
-    void activationsEqualFloat64_data() { addLevels(); }
+    void activationsEqualFloat64_data() { addInstructionSets(); }
     void activationsEqualFloat64() {
-        useLevel();
+        useInstructionSet();
         for (const Activation activation :
              {Activation::silu, Activation::geluTanh, Activation::geluErf, Activation::relu}) {
             double error = 0;
@@ -219,9 +219,9 @@ private slots:
             verify(QString("activation %1").arg(static_cast<int>(activation)), error, 1e-6);
         }
     }
-    void activationsAreExactInTheirTails_data() { addLevels(); }
+    void activationsAreExactInTheirTails_data() { addInstructionSets(); }
     void activationsAreExactInTheirTails() {
-        useLevel();
+        useInstructionSet();
         for (const Activation activation : {Activation::silu, Activation::geluTanh, Activation::geluErf}) {
             const at::Tensor x = at::linspace(-5, 30, 100003, at::kFloat).unsqueeze(0);
             const at::Tensor hidden = at::empty_like(x);
@@ -240,13 +240,14 @@ private slots:
     }
 
     void attentionEqualsFloat64_data() {
-        addLevels([](const char* level) {
+        addInstructionSets([](const char* instructionSet) {
             for (std::size_t i = 0; i < attentionCases.size(); ++i)
-                QTest::addRow("%s, %s", attentionCases[i].name, level) << QString(level) << static_cast<int>(i);
+                QTest::addRow("%s, %s", attentionCases[i].name, instructionSet)
+                    << QString(instructionSet) << static_cast<int>(i);
         });
     }
     void attentionEqualsFloat64() {
-        useLevel();
+        useInstructionSet();
         QFETCH(int, number);
         const AttentionCase& c = attentionCases[static_cast<std::size_t>(number)];
         const AttentionInput input(c);
@@ -256,9 +257,9 @@ private slots:
                std::max(1e-6, 2 * plainError));
     }
 
-    void descriptionsEqualFloat64_data() { addLevels(); }
+    void descriptionsEqualFloat64_data() { addInstructionSets(); }
     void descriptionsEqualFloat64() {
-        useLevel();
+        useInstructionSet();
         using Kind = AttentionFeature::Kind;
         const std::vector<AttentionFeature> summed{{Kind::key, 0},         {Kind::key, 5},      {Kind::key, -1},
                                                    {Kind::key, -40},       {Kind::band, -3, 0}, {Kind::band, -1, -1},
@@ -274,9 +275,9 @@ private slots:
         }
     }
 
-    void crossEntropyEqualsFloat64_data() { addLevels(); }
+    void crossEntropyEqualsFloat64_data() { addInstructionSets(); }
     void crossEntropyEqualsFloat64() {
-        useLevel();
+        useInstructionSet();
         double error = 0;
         for (const int vocab : {1, 5, 17, 2048, 5003, 49152}) {
             for (const float softcap : {0.0F, 8.0F})

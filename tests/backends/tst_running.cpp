@@ -441,7 +441,7 @@ void TestRunning::plansThatCannotBeAreRefused() {
     const EngineCase other("gpt2", "model.safetensors", false);
     REFUSES(static_cast<void>(c.plan(PruningMask(other.spec))), "is made for gpt2");
     REFUSES(static_cast<void>(c.runner.plan(PruningMask(c.spec), ComputeType::float16)),
-            "float16 can be computed in on CUDA only");
+            "float16 is supported on CUDA devices only");
     REFUSES(static_cast<void>(computeTypeOf("int8")), "is not a dtype of matrix products");
 }
 

@@ -15,7 +15,7 @@
 
 namespace secateur {
 
-constexpr const char* processorLevels[] = {"generic", "v3", "v4"};
+constexpr const char* instructionSets[] = {"generic", "v3", "v4"};
 
 inline at::Tensor normal(std::vector<std::int64_t> sizes, double scale = 1) {
     return at::randn(sizes, at::kFloat) * scale;
@@ -42,27 +42,28 @@ inline bool sameBits(const at::Tensor& a, const at::Tensor& b) {
     return a.scalar_type() == b.scalar_type() && a.equal(b);
 }
 
-/// One row of test data for each level, or those that add(level) makes.
+/// One row of test data for each instruction set, or those that add(instructionSet) makes.
 template <typename Add>
-void addLevels(const Add& add) {
-    QTest::addColumn<QString>("level");
+void addInstructionSets(const Add& add) {
+    QTest::addColumn<QString>("instructionSet");
     QTest::addColumn<int>("number");
-    for (const char* level : processorLevels)
-        add(level);
+    for (const char* instructionSet : instructionSets)
+        add(instructionSet);
 }
-inline void addLevels() {
-    addLevels([](const char* level) { QTest::newRow(level) << QString(level) << 0; });
+inline void addInstructionSets() {
+    addInstructionSets(
+        [](const char* instructionSet) { QTest::newRow(instructionSet) << QString(instructionSet) << 0; });
 }
 
-inline void useLevel() {
-    QFETCH(QString, level);
-    if (!useVectorLoops(level.toStdString()))
+inline void useInstructionSet() {
+    QFETCH(QString, instructionSet);
+    if (!useVectorLoops(instructionSet.toStdString()))
         QSKIP("not for this processor");
 }
 
-inline void useBestLevel() {
-    for (const char* level : processorLevels)
-        useVectorLoops(level);
+inline void useBestInstructionSet() {
+    for (const char* instructionSet : instructionSets)
+        useVectorLoops(instructionSet);
 }
 
 inline void verify(const QString& what, double error, double tolerance) {
