@@ -110,10 +110,10 @@ private:
 
     // scatter_view_build.cpp
     void updateHoverText();
-    /// "L3.H1 · gate-norm per head = 3.21 · …" @param number formats a value
-    QString describe(std::size_t point, std::string (*number)(double)) const;
-    QString describe(HeadId head, std::string (*number)(double)) const;
-    std::optional<QString> textUnder(std::string (*number)(double)) const;
+    /// "L3.H1 · gate-norm per head = 3.21 · …". @param exact with all digits, in lines
+    QString describe(std::size_t point, bool exact) const;
+    QString describe(HeadId head, bool exact) const;
+    std::optional<QString> textUnder(bool exact) const;
     void showToolTip(const QPoint& globalPosition);
 
     Document* m_document;

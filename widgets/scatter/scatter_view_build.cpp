@@ -29,14 +29,6 @@
 
 namespace secateur {
 
-namespace {
-
-std::string shortNumber(double value) {
-    return significant(value);
-}
-
-} // namespace
-
 // ---- widgets
 
 void ScatterView::build() {
@@ -162,7 +154,7 @@ void ScatterView::connectAll() {
 
 // ---- texts
 
-QString ScatterView::describe(std::size_t point, std::string (*number)(double)) const {
+QString ScatterView::describe(std::size_t point, bool exact) const {
     const FigureSeries& points = m_shown.series.front();
     const FigureUnit unit = points.units[point];
     QString name = QString::fromStdString(headName(unit.layer, unit.index));
@@ -173,13 +165,13 @@ QString ScatterView::describe(std::size_t point, std::string (*number)(double)) 
     QStringList parts{name};
     for (const auto& [axis, value] :
          {std::pair(&m_shown.x, points.positions[point]), std::pair(&m_shown.y, points.values[point])})
-        parts << QString::fromStdString(axis->label + " = " + number(value));
+        parts << QString::fromStdString(axis->label + " = " + (exact ? exactly(value) : significant(value)));
     if (point < points.cut.size() && points.cut[point])
         parts << tr("cut");
-    return parts.join(number == shortNumber ? " · " : "\n");
+    return parts.join(exact ? "\n" : " · ");
 }
 
-QString ScatterView::describe(HeadId head, std::string (*number)(double)) const {
+QString ScatterView::describe(HeadId head, bool exact) const {
     const FigureSeries& points = m_shown.series.front();
     const LayerSpec& layer = m_document->spec().layers[static_cast<std::size_t>(head.layer)];
     const int index = m_pairs.scope == Scope::head      ? head.head
@@ -188,36 +180,36 @@ QString ScatterView::describe(HeadId head, std::string (*number)(double)) const 
     const auto found = std::ranges::lower_bound(points.units, FigureUnit{head.layer, index});
     if (found == points.units.end() || *found != FigureUnit{head.layer, index})
         return QString::fromStdString(headName(head.layer, head.head));
-    return describe(static_cast<std::size_t>(found - points.units.begin()), number);
+    return describe(static_cast<std::size_t>(found - points.units.begin()), exact);
 }
 
-std::optional<QString> ScatterView::textUnder(std::string (*number)(double)) const {
+std::optional<QString> ScatterView::textUnder(bool exact) const {
     if (m_shown.series.empty())
         return {};
     if (isMapShown())
-        return m_selection->hovered() ? std::optional(describe(*m_selection->hovered(), number)) : std::nullopt;
+        return m_selection->hovered() ? std::optional(describe(*m_selection->hovered(), exact)) : std::nullopt;
     const auto point = m_plot->hoveredPoint();
-    return point ? std::optional(describe(*point, number)) : std::nullopt;
+    return point ? std::optional(describe(*point, exact)) : std::nullopt;
 }
 
 void ScatterView::updateHoverText() {
     if (m_shown.series.empty())
         return;
     const bool isMap = isMapShown();
-    QString text = textUnder(shortNumber).value_or(QString());
+    QString text = textUnder(false).value_or(QString());
     if (isMap && !m_grid->hint().isEmpty())
         text = m_grid->hint();
     else if (text.isEmpty() && isMap && m_selection->active())
-        text = describe(*m_selection->active(), shortNumber);
+        text = describe(*m_selection->active(), false);
     else if (text.isEmpty() && !isMap && m_plot->currentPoint())
-        text = describe(*m_plot->currentPoint(), shortNumber);
+        text = describe(*m_plot->currentPoint(), false);
     m_plot->setAccessibleDescription(text);
     m_grid->setAccessibleDescription(text);
     emit hoverText(text);
 }
 
 void ScatterView::showToolTip(const QPoint& globalPosition) {
-    const std::optional<QString> text = textUnder(exactly);
+    const std::optional<QString> text = textUnder(true);
     if (text)
         QToolTip::showText(globalPosition, *text, this);
     else
