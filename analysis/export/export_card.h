@@ -21,8 +21,8 @@ struct LogitDifference {
     double relative() const { return scale > 0 ? most / scale : most; }
 };
 
-/// Tokens that any model of this spec can run: four rows of up to 64 positions, drawn uniformly from the vocabulary with
-/// a fixed seed.
+/// Tokens that any model of this spec can run: four rows of up to 64 positions, drawn uniformly from the vocabulary
+/// with a fixed seed.
 Batch probeTokens(const ModelSpec& spec);
 
 /// Runs both models side by side, one layer at a time, and compares their logits (classes, pooled output); of a decoder

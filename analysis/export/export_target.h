@@ -58,8 +58,7 @@ struct ExportWriter {
 
 /// Sentences on why a model under a mask cannot be exported in some form; none = it can. @param format id of the
 /// source's format
-using ExportReasons = std::vector<std::string>(const PruningMask& mask, const ModelSpec& spec,
-                                               std::string_view format);
+using ExportReasons = std::vector<std::string>(const PruningMask& mask, const ModelSpec& spec, std::string_view format);
 
 /// One row of the table of export targets (backends/export/export_targets.h).
 struct ExportTarget {

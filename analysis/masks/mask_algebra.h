@@ -9,11 +9,11 @@
 
 namespace secateur {
 
-// Masks as sets of cuts. A dropped attention also cuts all its heads, a dropped MLP all its neurons, and a dropped block
-// both with everything in them. So a head is cut in both masks when one cuts it alone and the other drops its block.
-// Apart from heads, attention has one scale, from keep over bypassing with a smaller and smaller alpha to drop: of two
-// masks that bypass with different alphas the union takes the smaller, and the intersection the larger.
-// All masks have one structure. @throws Error naming both structures when they differ
+// Masks as sets of cuts. A dropped attention also cuts all its heads, a dropped MLP all its neurons, and a dropped
+// block both with everything in them. So a head is cut in both masks when one cuts it alone and the other drops its
+// block. Apart from heads, attention has one scale, from keep over bypassing with a smaller and smaller alpha to drop:
+// of two masks that bypass with different alphas the union takes the smaller, and the intersection the larger. All
+// masks have one structure. @throws Error naming both structures when they differ
 
 /// Cuts of either mask.
 PruningMask unionOf(const PruningMask& a, const PruningMask& b);
@@ -40,8 +40,9 @@ std::string_view plural(CutUnit unit); ///< "heads", "KV groups", ..., for sente
 /// Units of a layer; of sublayers and blocks, 1 or 0. A linear attention has no heads that could be cut alone.
 int unitsIn(const LayerSpec& layer, CutUnit unit);
 
-/// Cuts exactly the units of one kind that a mask keeps, and nothing else: no units of other kinds and no sublayer. Units
-/// inside a dropped part count as cut, a bypassed attention as cut, a KV group as cut only when all its heads are.
+/// Cuts exactly the units of one kind that a mask keeps, and nothing else: no units of other kinds and no sublayer.
+/// Units inside a dropped part count as cut, a bypassed attention as cut, a KV group as cut only when all its heads
+/// are.
 /// @param spec needed for KV groups
 PruningMask inversionOf(const PruningMask& mask, CutUnit unit, const ModelSpec& spec);
 

@@ -14,7 +14,7 @@ namespace secateur {
 /// What a mask keeps of a layer, counted.
 struct LayerParts {
     bool block = true; ///< false = the layer passes its input on
-    /// `none` where it is absent, dropped, or bypassed with alpha 0; `valueOnly` where it is bypassed with another alpha
+    /// `none` if absent, dropped or bypassed with alpha 0; `valueOnly` if bypassed with another alpha
     AttentionKind attention = AttentionKind::full;
     bool mlp = true;
     int heads = 0;   ///< 0 where attention is `none` or `linear`
@@ -54,9 +54,9 @@ struct HalfCutGroup {
     bool operator==(const HalfCutGroup&) const = default;
 };
 
-/// What a mask keeps of a model, counted as if cut units were removed from the file, not set to 0. A dropped part counts
-/// with everything in it: a dropped block with its attention, heads, MLP and neurons. Layers that share their weights
-/// count one by one, except in parameters and bytes.
+/// What a mask keeps of a model, counted as if cut units were removed from the file, not set to 0. A dropped part
+/// counts with everything in it: a dropped block with its attention, heads, MLP and neurons. Layers that share their
+/// weights count one by one, except in parameters and bytes.
 struct Price {
     Share<int> heads;
     Share<int> kvHeads; ///< a KV head is removed only with all its query heads
@@ -67,8 +67,8 @@ struct Price {
     int bypassed = 0; ///< attention sublayers that the mask bypasses, with an alpha above 0
     /// Numbers in the weights; weights that several layers share are counted once.
     Share<std::int64_t> parameters;
-    /// In the type in which the file stores each weight; the sum is ModelCard::bytes. Columns cut from a quantised weight
-    /// count in its own type, though an export may have to store the others in a wider one.
+    /// In the type in which the file stores each weight; the sum is ModelCard::bytes. Columns cut from a quantised
+    /// weight count in its own type, though an export may have to store the others in a wider one.
     Share<std::int64_t> bytes;
     /// Bytes that each token adds to the KV cache, as long as no window is full. 0 for encoders and for layers without
     /// attention scores (bypassed, dropped, linear).
@@ -97,8 +97,7 @@ using StoredBytes = std::function<std::int64_t(int layer, WeightName which)>;
 /// without the model. Immutable: any thread may call it.
 ///
 /// A weight is kept while the output of the pruned model can depend on it:
-/// - a bypassed attention needs neither q nor k nor head norms; it keeps v of the groups and o of the kept heads, in its
-///   own shape, not folded;
+/// - a bypassed attention needs neither q nor k nor head norms; it keeps v of the groups and o of the kept heads;
 /// - an attention or MLP without a kept head or neuron keeps the bias of its output, if it has one, and the norms after
 ///   it;
 /// - the norm before a sublayer is removed with it; the one that parallel sublayers share, with the last of them;

@@ -15,7 +15,7 @@ namespace secateur {
 struct CutOrder {
     CutUnit unit = CutUnit::head;
     bool highestFirst = false;
-    Budget budget; ///< a share counts all units of the model, protected and cut ones too, and is rounded down
+    Budget budget;         ///< a share counts all units of the model, protected and cut ones too, and is rounded down
     bool perLayer = false; ///< apply the budget to each layer that has a unit that can be cut
 };
 

@@ -17,10 +17,10 @@ struct GradientChangeRequest {
     std::string scalarisation = "auto"; ///< as of the metric gnorm
 };
 
-/// ∂F/∂W_q of each layer under the second mask minus that under the first, mean over the sequences, reduced to a cell for
-/// each head and each headDim inputs (fewer in the last column): the mean of the entries. Cut units have gradient 0, as
-/// with a gate at 0. Layers that share their weights show the same values: the gradient of the shared weights. Layers
-/// without heads have no rows.
+/// ∂F/∂W_q of each layer under the second mask minus that under the first, mean over the sequences, reduced to a cell
+/// for each head and each headDim inputs (fewer in the last column): the mean of the entries. Cut units have gradient
+/// 0, as with a gate at 0. Layers that share their weights show the same values: the gradient of the shared weights.
+/// Layers without heads have no rows.
 struct GradientChange {
     std::vector<Matrix> layers; ///< [heads, ceil(hidden / headDim)]
     std::int64_t tokens = 0;    ///< of the text

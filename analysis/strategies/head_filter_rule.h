@@ -22,15 +22,15 @@ struct HeadFacts {
     std::function<bool(HeadId)> isProtected;
 };
 
-/// Conditions on heads, as a person writes them: "layer 3-12, sink_head > 0.5, not cut". A head passes when it meets all
-/// of them. They are separated by comma or "and":
+/// Conditions on heads, as a person writes them: "layer 3-12, sink_head > 0.5, not cut". A head passes when it meets
+/// all of them. They are separated by comma or "and":
 ///   layer 3, layer 3-12, head 0-3
 ///   METRIC < NUMBER, and with <=, > and >=
 ///   METRIC lowest 10 %, METRIC highest 20: among all heads of the model
 ///   METRIC is CLASS, METRIC is not CLASS, pattern is CLASS (of attention_pattern)
 ///   cut, protected
-/// "not" in front negates a condition. METRIC is a result id; of a metric with a value per layer or KV group, a head has
-/// the value of its own. A head without a value meets neither a condition on it nor the negation.
+/// "not" in front negates a condition. METRIC is a result id; of a metric with a value per layer or KV group, a head
+/// has the value of its own. A head without a value meets neither a condition on it nor the negation.
 class HeadRule {
 public:
     /// Lets every head pass.

@@ -28,7 +28,7 @@ struct PruneRequest {
 
 struct PruneResult {
     PruningMask mask;
-    std::optional<MetricResult> metric = {};  ///< that a ranking strategy measured, on the dense model whatever the base
+    std::optional<MetricResult> metric = {}; ///< that a ranking strategy measured, on the dense model whatever the base
     std::optional<PruneHistory> history = {}; ///< of a strategy that cuts in steps
     std::optional<MeasuredData> data = {};    ///< that such a strategy measured on
     std::vector<std::string> warnings = {};

@@ -36,12 +36,12 @@ struct StrategyInfo {
     PruneResult (&run)(const PruneContext& context);
 
     CutEnd end = CutEnd::none;
-    std::span<const OptionInfo> options = {};    ///< its own; allOptions() adds those of its metric
-    std::optional<CutUnit> unit = {};            ///< that it cuts; absent = the unit of its metric
-    std::string_view metric = {};                ///< id of the metric that it always ranks by
-    bool needsMetricOption = false;              ///< ranks by the metric that the option `metric` names
-    bool needsSeed = false;                      ///< the mask depends on PruneRequest::seed
-    double passesPerStep = 0;                    ///< through the model over the calibration text, for each of `steps`
+    std::span<const OptionInfo> options = {}; ///< its own; allOptions() adds those of its metric
+    std::optional<CutUnit> unit = {};         ///< that it cuts; absent = the unit of its metric
+    std::string_view metric = {};             ///< id of the metric that it always ranks by
+    bool needsMetricOption = false;           ///< ranks by the metric that the option `metric` names
+    bool needsSeed = false;                   ///< the mask depends on PruneRequest::seed
+    double passesPerStep = 0;                 ///< through the model over the calibration text, for each of `steps`
     /// Into how many steps a budget falls, of a strategy that measures on a calibration text while it cuts; null =
     /// needs no such text. @throws UsageError when the budget cannot be met
     std::size_t (*steps)(const ModelSpec& spec, const PruneRequest& request) = nullptr;

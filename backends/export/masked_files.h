@@ -1,7 +1,7 @@
 #pragma once
 
-#include "analysis/model/model_card.h"
 #include "analysis/masks/pruning_mask.h"
+#include "analysis/model/model_card.h"
 #include "backends/export/weight_cuts.h"
 
 #include <functional>
@@ -24,7 +24,8 @@ public:
     std::int64_t bytes() const; ///< of all written files
     const std::vector<std::string>& warnings() const { return m_warnings; }
 
-    /// @param place gives the path to write for a file of names() @throws Error, Cancelled; may leave files half written
+    /// @param place gives the path to write for a file of names() @throws Error, Cancelled; may leave files half
+    /// written
     void write(const std::function<std::string(const std::string& name)>& place, const Progress& progress) const;
 
 private:

@@ -37,8 +37,8 @@ struct WeightCut {
 };
 
 /// The numbers that a masked export sets to 0 (resources/manual/formats.md, Exports): for a cut head the columns of the
-/// output projection, for a cut neuron the rows of up and its bias, for a dropped sublayer the last matrix and its bias.
-/// In order of their place in the files.
+/// output projection, for a cut neuron the rows of up and its bias, for a dropped sublayer the last matrix and its
+/// bias. In order of their place in the files.
 /// @throws Error naming tensors of a type that cannot be read, and those that share bytes with other tensors in use
 std::vector<WeightCut> weightCuts(const TensorSlots& slots, const ModelSpec& spec, const PruningMask& mask);
 

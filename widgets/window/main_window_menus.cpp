@@ -309,7 +309,7 @@ void MainWindow::chooseExport() {
     const bool isFile = m_document->session().model.format == "gguf";
     const QString name = QString::fromStdString(m_document->session().model.name) + "-" +
                          QString::fromStdString(m_document->masks()->state().edited().name);
-    choose(this, QFileDialog::AcceptSave, QFileDialog::AnyFile, tr("Export a masked checkpoint"),
+    choose(this, QFileDialog::AcceptSave, QFileDialog::AnyFile, tr("Export a checkpoint"),
            isFile ? tr("GGUF (*.gguf)") : tr("A new folder (*)"), isFile ? name + ".gguf" : name,
            [this](const QString& path) { m_document->maskJobs()->exportModel(path); });
 }
