@@ -116,7 +116,8 @@ Arguments parse(const QCoreApplication& application) {
     parser.addHelpOption();
     parser.addVersionOption();
     const QCommandLineOption mask("mask", "Also open this mask.", "FILE");
-    const QCommandLineOption filter("filter", "Show only these heads, for example \"layer 3-12, not cut\".", "CONDITIONS");
+    const QCommandLineOption filter("filter", "Show only these heads, for example \"layer 3-12, not cut\".",
+                                    "CONDITIONS");
     const QCommandLineOption reference("reference", "Compare with this session or model.", "FILE");
     // For reproducible screenshots in documentation.
     const QCommandLineOption screenshot = hidden("screenshot", "FILE");

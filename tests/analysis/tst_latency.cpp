@@ -260,7 +260,8 @@ private slots:
             return found.contains(sentence);
         };
         QVERIFY(says(generation(bert, {}), "is an encoder: it does not continue texts"));
-        QVERIFY(says(generation(gpt2, {}), "128 new tokens after a 12-token prompt do not fit the model's context of 16"));
+        QVERIFY(
+            says(generation(gpt2, {}), "128 new tokens after a 12-token prompt do not fit the model's context of 16"));
         QCOMPARE(generation(gpt2, {.promptTokens = 12, .newTokens = 4, .warmup = 0, .runs = 1}), "accepted");
         QVERIFY(says(generation(gpt2, {.promptTokens = 12, .newTokens = 5}), "do not fit"));
         QVERIFY(says(generation(gpt2, {.promptTokens = 0}), "128 new tokens after a 0-token prompt cannot be timed"));

@@ -255,11 +255,15 @@ private slots:
                                                                                           {"a\xF4\x90\x80\x80", 1},
                                                                                           {"a\xE2\x82", 1}})
             QCOMPARE(words(bad), QString("is not UTF-8: invalid byte at offset %1 (from 0)").arg(byte));
-        QCOMPARE(words("ab", {TextProtocol::tokenPpl, {}, 1}), "a window of 1 tokens has no token to predict; at least 2 are needed");
-        QCOMPARE(words("ab", {TextProtocol::tokenPpl, {}, 0, 1}), "a text of 1 tokens has no token to predict; at least 2 are needed");
-        QCOMPARE(words("ab", {TextProtocol::tokenPpl, BosMode::lmEvalNew}), "token_ppl does not support the BOS mode lm_eval_new");
+        QCOMPARE(words("ab", {TextProtocol::tokenPpl, {}, 1}),
+                 "a window of 1 tokens has no token to predict; at least 2 are needed");
+        QCOMPARE(words("ab", {TextProtocol::tokenPpl, {}, 0, 1}),
+                 "a text of 1 tokens has no token to predict; at least 2 are needed");
+        QCOMPARE(words("ab", {TextProtocol::tokenPpl, BosMode::lmEvalNew}),
+                 "token_ppl does not support the BOS mode lm_eval_new");
         QCOMPARE(words("ab", {TextProtocol::wordPpl, BosMode::never}), "word_ppl does not support the BOS mode never");
-        QCOMPARE(words("ab", {TextProtocol::wordPpl, BosMode::everyWindow}), "word_ppl does not support the BOS mode every_window");
+        QCOMPARE(words("ab", {TextProtocol::wordPpl, BosMode::everyWindow}),
+                 "word_ppl does not support the BOS mode every_window");
         QCOMPARE(refusal([] { textProtocolOf("ppl"); }),
                  "ppl: unknown protocol; the known ones are token_ppl, word_ppl");
         QVERIFY(refusal([] {

@@ -214,8 +214,8 @@ private slots:
                                                       parts.at("mlp").get<double>() + parts.at("rest").get<double>())));
         const Outcome shown = run(options + QStringList{"--progress", "json"});
         QVERIFY2(shown.toldRisingProgress(), qPrintable(shown.error));
-        for (const char* words : {"4 tokens after a 3-token prompt, batch 1, float32: 2 runs after 1 of warm-up", "\ndense ",
-                                  "\ncut.json ", "speed-up", "attention"})
+        for (const char* words : {"4 tokens after a 3-token prompt, batch 1, float32: 2 runs after 1 of warm-up",
+                                  "\ndense ", "\ncut.json ", "speed-up", "attention"})
             QVERIFY2(shown.out.contains(words), shown.out);
 
         const Json both = evaluated({"--window", "16", "--latency", "--new-tokens", "0", "--json"}).json();
@@ -279,8 +279,9 @@ private slots:
         QTest::newRow("a task") << QStringList{"--task", task} << "tokens of sand, dense";
         const QStringList timed{"--latency", "--lengths", "8,16", "--prompt-tokens", "3", "--new-tokens",
                                 "4",         "--warmup",  "1",    "--runs",          "2"};
-        QTest::newRow("times") << timed + QStringList{"--mask", one}
-                               << "3 times 4 tokens after a 3-token prompt and passes over 8/16 tokens, dense and under the mask";
+        QTest::newRow("times")
+            << timed + QStringList{"--mask", one}
+            << "3 times 4 tokens after a 3-token prompt and passes over 8/16 tokens, dense and under the mask";
     }
     void theExpectedTimeIsToldFirst() {
         QFETCH(QStringList, options);
@@ -378,7 +379,8 @@ private slots:
         row("unknown protocol", "ab", {"--protocol", "ppl"}, 2,
             "ppl: unknown protocol; the known ones are token_ppl, word_ppl");
         row("unknown BOS", "ab", {"--bos", "both"}, 2, "both: unknown BOS mode; the known ones are tokenizer_default");
-        row("mode of the other protocol", "ab", {"--bos", "lm_eval_new"}, 2, "token_ppl does not support the BOS mode lm_eval_new");
+        row("mode of the other protocol", "ab", {"--bos", "lm_eval_new"}, 2,
+            "token_ppl does not support the BOS mode lm_eval_new");
         row("mask not there", "ab", {"--mask", "/nonexistent.json"}, 1, "/nonexistent.json: ");
         row("reference not there", "ab", {"--against", "/nonexistent.json"}, 1, "/nonexistent.json: ");
     }
@@ -404,9 +406,11 @@ private slots:
         };
         QVERIFY(refused(writeModel(gpt2, "gpt2", "has-bos"), {"--text", articles, "--window", "17"}, 1,
                         "has learned 16 positions, too few for a window of 17 tokens"));
-        QVERIFY(refused(writeModel(bert, "bert", "has-bos"), {"--text", articles}, 1, "is an encoder: it does not predict"));
-        QVERIFY(refused(m_model, {"--seq-len", "20"}, 2, "--seq-len: is for encoders; the windows"));
-        QVERIFY(refused(m_model, {"--latency"}, 1, "128 new tokens after a 12-token prompt do not fit the model's context of 64"));
+        QVERIFY(refused(writeModel(bert, "bert", "has-bos"), {"--text", articles}, 1,
+                        "is an encoder: it does not predict"));
+        QVERIFY(refused(m_model, {"--seq-len", "20"}, 2, "--seq-len: is for encoders; use --window"));
+        QVERIFY(refused(m_model, {"--latency"}, 1,
+                        "128 new tokens after a 12-token prompt do not fit the model's context of 64"));
         QVERIFY(refused(m_model, {"--latency", "--lengths", "5,65", "--new-tokens", "0"}, 1,
                         "A pass over 65 tokens does not fit the model's context of 64"));
         QVERIFY(refused(m_model, {"--text", articles, "--runs", "3"}, 2, "--runs requires --latency"));

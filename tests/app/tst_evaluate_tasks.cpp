@@ -361,10 +361,12 @@ private slots:
         row("format of a text", {"--text", text, "--format", "piqa"}, 2, "--format requires --task");
         row("window of a task", {"--task", words, "--window", "16"}, 2, "--window: requires --text");
         row("no task there", {"--task", "/nonexistent.jsonl"}, 1, "/nonexistent.jsonl: ");
-        row("unknown format", {"--task", words, "--format", "piqua"}, 2, "piqua: unknown task format; the known ones are boolq");
+        row("unknown format", {"--task", words, "--format", "piqua"}, 2,
+            "piqua: unknown task format; the known ones are boolq");
         row("another format", {"--task", words, "--format", "piqa"}, 1, "words.jsonl: has no labels");
         row("labels of another format", {"--task", words, "--labels", text}, 2, "goes with rows of format piqa alone");
-        row("labels of two", {"--task", words, "--task", texts, "--labels", text}, 2, "--labels: requires a single --task");
+        row("labels of two", {"--task", words, "--task", texts, "--labels", text}, 2,
+            "--labels: requires a single --task");
         row("examples without a number", {"--task", words, "--shots-from", words}, 2,
             "--shots-from: requires --shots");
         row("draw without a number", {"--task", words, "--draw-shots"}, 2, "--draw-shots: requires --shots");

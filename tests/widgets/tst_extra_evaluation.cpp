@@ -207,7 +207,8 @@ void TestExtraEvaluation::tasksFollowTheText() {
     QVERIFY(!bench.extra.result(choice.tasks[0]));
     QTRY_VERIFY(bench.isMeasured());
     const qsizetype text = bench.titles.lastIndexOf("Evaluating mask");
-    QVERIFY2(text >= 0 && text < bench.titles.lastIndexOf("Running words on mask"), qPrintable(bench.titles.join('\n')));
+    QVERIFY2(text >= 0 && text < bench.titles.lastIndexOf("Running words on mask"),
+             qPrintable(bench.titles.join('\n')));
 
     // As the services by itself, question by question.
     const Model& model = *bench.document.model();
