@@ -72,11 +72,12 @@ void savePicture(const Figure&, const PlotArguments&) {}
 Session sessionFor(const PlotArguments& arguments, const FigureRequest& request, const Console& console) {
     if (isSession(arguments.path))
         return readSession(arguments.path);
+    const std::vector<MetricRequest> metrics = metricsOf(request); // refuses unknown metrics before the model is opened
     const Progress progress = console.progress();
     ReadyModel ready{open(arguments.path, console, progress.part(0, 0)), nullptr, {}, {}};
     Session session;
     session.model = fullCard(*ready.model);
-    session.results = measureAll(ready, arguments.text, metricsOf(request), console, progress);
+    session.results = measureAll(ready, arguments.text, metrics, console, progress);
     return session;
 }
 
