@@ -12,7 +12,7 @@ namespace secateur {
 
 namespace {
 
-/// RFC 4180: quoted when it must be.
+/// RFC 4180: quoted if necessary.
 std::string csvField(const std::string& text) {
     if (text.find_first_of(",\"\r\n") == std::string::npos)
         return text;
@@ -47,7 +47,7 @@ std::string heatMapCsv(const Figure& figure) {
     return csv;
 }
 
-/// A line of fields, already quoted.
+/// A line of quoted fields.
 std::string csvLine(const std::vector<std::string>& fields) {
     return fmt::format("{}\r\n", join(fields, ","));
 }
@@ -84,7 +84,7 @@ std::string histogramCsv(const Figure& figure) {
     return csv;
 }
 
-/// A line for each unit, with 1 for what is kept where a mask is told of.
+/// One line per unit; with a mask, "kept" is 1 or 0.
 std::string unitsCsv(const Figure& figure) {
     const FigureSeries& points = figure.series.front();
     std::vector<std::string> header{"layer"};
@@ -118,21 +118,21 @@ std::string scatterCsv(const Figure& figure) {
     return csv;
 }
 
-/// The typical size of a result's values, for choosing its axis.
-double typicalSize(const FigureSeries& series) {
+/// The largest magnitude of a series, for choosing its axis.
+double largestMagnitude(const FigureSeries& series) {
     const auto [least, greatest] = finiteRange(series.values);
     return std::max(std::abs(least), std::abs(greatest));
 }
 
 void useRightAxisForUnlikeSizes(Figure& figure) {
-    const double reference = typicalSize(figure.series.front());
+    const double reference = largestMagnitude(figure.series.front());
     for (FigureSeries& series : figure.series) {
-        const double ratio = typicalSize(series) / reference;
+        const double ratio = largestMagnitude(series) / reference;
         series.rightAxis = ratio > 10 || ratio < 0.1;
     }
 }
 
-/// What all labels begin with, up to the end of one of them or a comma; empty when they have nothing in common.
+/// The common prefix of all labels, up to a comma or the end of one of them; may be empty.
 std::string sharedLabel(const std::vector<std::string>& labels) {
     std::string shared = labels.front();
     for (const std::string& label : labels) {
@@ -146,7 +146,7 @@ std::string sharedLabel(const std::vector<std::string>& labels) {
     return shared.find_first_not_of(", ") == std::string::npos ? std::string() : shared;
 }
 
-/// The axis says what its lines share; the legend tells them apart.
+/// The axis has the common part of the labels of its lines, the legend the rest.
 std::string axisLabelOf(const std::vector<FigureSeries>& series, bool right) {
     std::vector<std::string> labels;
     for (const FigureSeries& line : series)
@@ -175,7 +175,7 @@ FigureSeries seriesOf(const MetricResult& result) {
     return series;
 }
 
-/// One for each length that a result was measured over; else itself.
+/// One result for each prefix length; the result itself if it has no lengths.
 std::vector<MetricResult> overLengths(const MetricResult& result) {
     if (result.overLengths.size() < 2)
         return {result};

@@ -23,7 +23,7 @@ namespace secateur {
 
 namespace {
 
-/// The result that a key names. Its id is written as a result id or in its file form (resources/manual/formats.md).
+/// The result that a key names; its id may be in the file form (resources/manual/formats.md, Result ids).
 MetricResult namedResult(const Session& session, const std::string& text) {
     ResultKey key = parseResultKey(text);
     std::set<std::string> known;
@@ -36,7 +36,7 @@ MetricResult namedResult(const Session& session, const std::string& text) {
     std::optional<MetricResult> found = resolveResult(session, key);
     if (!found)
         throw Error(fmt::format("holds no result \"{}\"", text), session.model.name,
-                    known.empty() ? "It holds none at all: measure something first"
+                    known.empty() ? "It holds no results: measure a metric first"
                                   : fmt::format("It holds {}", join({known.begin(), known.end()}, ", ")));
     return *std::move(found);
 }
@@ -48,7 +48,7 @@ double optionNumber(const FigureOptions& options, const std::string& name) {
     return value;
 }
 
-/// Their colours are in the painter's table, under the same ids.
+/// Ids of the maps in widgets/plot/plot_scale.cpp.
 constexpr std::array<std::string_view, 4> colourMaps{"viridis", "cividis", "magma", "vik"};
 
 ColourScale coloursOf(const FigureOptions& options) {
@@ -59,7 +59,7 @@ ColourScale coloursOf(const FigureOptions& options) {
                          colours);
     const double clip = optionNumber(options, "clip");
     if (clip < 0 || clip >= 50)
-        throw UsageError("clip should be at least 0 and less than 50 percent", options.at("clip"));
+        throw UsageError("must be at least 0 and less than 50 percent", options.at("clip"));
     return {colours, options.contains("log") && options.at("log") == "true", clip};
 }
 
@@ -80,7 +80,7 @@ Figure layers(const Session& session, const FigureOptions& options) {
     for (const std::string& id : split(options.at("metrics"), '/')) {
         results.push_back(namedResult(session, id));
         if (!results.back().request.info->classes.empty())
-            throw UsageError("has classes, and those have no mean; draw it with the figure heads", id);
+            throw UsageError("has classes, which have no mean; draw it with the figure heads", id);
     }
     return layerSeries(session.model, results, options.at("log") == "true");
 }
@@ -211,8 +211,8 @@ Figure gradientChanges(const TextInputs& inputs, const FigureOptions& options) {
 
 constexpr std::array headsOptions{
     OptionInfo{"metric", "text", "gate_norm_head",
-               "result id, with '.' and '-' for ':' and '=' in its options; @KEY behind it means one of several "
-               "measurements, @KEY-OTHER their difference"},
+               "result id, with '.' and '-' in place of ':' and '='; RESULT@KEY selects one of several "
+               "measurements, RESULT@KEY-OTHER the difference of two"},
     OptionInfo{"colours", "text", "viridis", "viridis, cividis, magma, or the diverging vik"},
     OptionInfo{"log", "bool", "false", "logarithmic colours"},
     OptionInfo{"clip", "number", "1", "percentile at which the colour range ends on either side"},
@@ -224,31 +224,31 @@ constexpr std::array layersOptions{
 };
 
 constexpr std::array neuronsOptions{
-    OptionInfo{"metric", "text", "mag_sp_neuron", "result id, with '.' and '-' for ':' and '=' in its options"},
+    OptionInfo{"metric", "text", "mag_sp_neuron", "result id, with '.' and '-' in place of ':' and '='"},
     OptionInfo{"log", "bool", "false", "logarithmic values"},
-    OptionInfo{"layer", "integer", "-1", "the histogram of this layer alone; -1 = quantiles of all layers"},
+    OptionInfo{"layer", "integer", "-1", "show the histogram of this layer; -1 = quantiles of all layers"},
 };
 
 constexpr std::array scatterOptions{
-    OptionInfo{"x", "text", "gate_norm_head", "result along the horizontal axis, spelt as for heads"},
-    OptionInfo{"y", "text", "mag_sp_head", "result along the vertical axis"},
+    OptionInfo{"x", "text", "gate_norm_head", "result on the horizontal axis, written as for heads"},
+    OptionInfo{"y", "text", "mag_sp_head", "result on the vertical axis"},
     OptionInfo{"logx", "bool", "false", "logarithmic horizontal axis"},
     OptionInfo{"logy", "bool", "false", "logarithmic vertical axis"},
-    OptionInfo{"mask", "text", "", "name of a session's mask: what it cuts is a cross"},
+    OptionInfo{"mask", "text", "", "name of a mask in the session; its cut units are crosses"},
 };
 
 constexpr std::array rankDifferenceOptions{
-    OptionInfo{"x", "text", "gate_norm_head", "result whose ranks are taken away, spelt as for heads"},
-    OptionInfo{"y", "text", "mag_sp_head", "result whose ranks these are taken from"},
+    OptionInfo{"x", "text", "gate_norm_head", "result whose ranks are subtracted, written as for heads"},
+    OptionInfo{"y", "text", "mag_sp_head", "result whose ranks they are subtracted from"},
 };
 
 constexpr std::array evaluationsOptions{
-    OptionInfo{"mask", "text", "", "name of a mask to set apart"},
+    OptionInfo{"mask", "text", "", "name of a mask to highlight"},
 };
 
 constexpr std::array attentionOptions{
     OptionInfo{"layer", "integer", "0", "layer of the head, from 0"},
-    OptionInfo{"head", "integer", "0", "the head in its layer, from 0"},
+    OptionInfo{"head", "integer", "0", "head in the layer, from 0"},
     OptionInfo{"colours", "text", "viridis", "viridis, cividis or magma"},
     OptionInfo{"log", "bool", "false", "logarithmic colours"},
     OptionInfo{"clip", "number", "1", "percentile at which the colour range ends on either side"},
@@ -256,29 +256,29 @@ constexpr std::array attentionOptions{
 
 constexpr std::array gradientChangeOptions{
     OptionInfo{"clip", "number", "1", "percentile at which the colour range ends on either side"},
-    OptionInfo{"colours", "text", "vik", "vik, the diverging one, viridis, cividis or magma"},
-    OptionInfo{"cut", "text", "",
-               "the head that is cut, LAYER.HEAD, beside what --mask cuts; without it that is the cut"},
-    OptionInfo{"layer", "integer", "-1", "this layer alone; -1 = all, one beneath another"},
-    OptionInfo{"scalarisation", "text", "auto", "what is differentiated, as of the metric gnorm"},
+    OptionInfo{"colours", "text", "vik", "the diverging vik, or viridis, cividis or magma"},
+    OptionInfo{"cut", "text", "", "head to cut, LAYER.HEAD, in addition to --mask; empty = the mask is the cut"},
+    OptionInfo{"layer", "integer", "-1", "show this layer; -1 = all layers, one below another"},
+    OptionInfo{"scalarisation", "text", "auto", "scalar to differentiate, as for the metric gnorm"},
 };
 
 constexpr std::array figureTable{
-    FigureInfo{"heads", "one metric over layers and heads, as a heat map", headsOptions, FromSession{heads, {"metric"}},
+    FigureInfo{"heads", "heat map of one metric over layers and heads", headsOptions, FromSession{heads, {"metric"}},
                checkColours},
-    FigureInfo{"layers", "metrics over the layers, as lines", layersOptions, FromSession{layers, {"metrics"}}},
+    FigureInfo{"layers", "line plot of metrics over the layers", layersOptions, FromSession{layers, {"metrics"}}},
     FigureInfo{"neurons", "distribution of a neuron metric in each layer, or in one layer", neuronsOptions,
                FromSession{neurons, {"metric"}}},
-    FigureInfo{"scatter", "one metric against another, a point for each head", scatterOptions,
+    FigureInfo{"scatter", "scatter plot of one metric against another, one point per head", scatterOptions,
                FromSession{scatter, {"x", "y"}}},
-    FigureInfo{"rank_difference", "difference of two metrics' ranks of the heads, as a heat map", rankDifferenceOptions,
-               FromSession{rankDifferences, {"x", "y"}}},
-    FigureInfo{"evaluations", "a session's evaluations of its latest text: quality against size", evaluationsOptions,
-               FromSession{evaluations}},
-    FigureInfo{"gradient_change", "change of the gradients of the query weights by a cut (Greedy-Gnorm)",
+    FigureInfo{"rank_difference", "heat map of the difference between two metrics' ranks of the heads",
+               rankDifferenceOptions, FromSession{rankDifferences, {"x", "y"}}},
+    FigureInfo{"evaluations",
+               "loss against the number of kept parameters, for the evaluations of a session's latest text",
+               evaluationsOptions, FromSession{evaluations}},
+    FigureInfo{"gradient_change", "change of the gradients of the query weights when units are cut (Greedy-Gnorm)",
                gradientChangeOptions, FromText{gradientChanges, 2, 2}, checkGradientChange},
-    FigureInfo{"attention", "attention probabilities of one head over a prompt", attentionOptions,
-               FromPrompt{attention}, checkColours},
+    FigureInfo{"attention", "attention map of one head over a prompt", attentionOptions, FromPrompt{attention},
+               checkColours},
 };
 
 } // namespace

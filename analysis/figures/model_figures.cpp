@@ -5,6 +5,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <span>
 #include <utility>
 
 namespace secateur {
@@ -26,6 +27,22 @@ MapPyramid::Level halved(const MapPyramid::Level& level) {
         }
     }
     return half;
+}
+
+/// Matrices one below another; the rows of narrower ones end with NaN.
+Matrix stacked(std::span<const Matrix> parts) {
+    std::size_t rows = 0;
+    std::size_t columns = 0;
+    for (const Matrix& part : parts) {
+        rows += part.rows();
+        columns = std::max(columns, part.columns());
+    }
+    Matrix all(rows, columns);
+    std::size_t row = 0;
+    for (const Matrix& part : parts)
+        for (std::size_t own = 0; own < part.rows(); ++own)
+            std::ranges::copy(part.row(own), all.row(row++).begin());
+    return all;
 }
 
 } // namespace
@@ -78,7 +95,7 @@ Figure attentionFigure(const std::string& modelName, HeadId head, const MapPyram
     const std::string what = "attention of " + headName(head.layer, head.head);
     figure.colour = {what, scale.logarithmic, {}, {}};
     figure.caption = fmt::format("{}: {} over {} tokens{}.", modelName, what, map.side(),
-                                 isWhole ? "" : fmt::format("; a cell is the largest of {0} x {0}", level.cells));
+                                 isWhole ? "" : fmt::format("; a cell is the maximum of {0} x {0}", level.cells));
     return figure;
 }
 
@@ -89,36 +106,25 @@ std::string figureText(const AttentionRequest& request) {
 
 Figure gradientChangeFigure(const ModelCard& model, const GradientChange& change, std::optional<int> layer,
                             const std::string& cut, const ColourScale& scale) {
-    std::size_t rows = 0;
-    std::size_t columns = 0;
-    int headDim = 0;
     const int first = layer.value_or(0);
     const int end = layer ? *layer + 1 : static_cast<int>(change.layers.size());
-    for (int shown = first; shown < end; ++shown) {
-        const Matrix& cells = change.layers[static_cast<std::size_t>(shown)];
-        rows += cells.rows();
-        columns = std::max(columns, cells.columns());
+    int headDim = 0;
+    for (int shown = first; shown < end; ++shown)
         headDim = std::max(headDim, model.spec.layers[static_cast<std::size_t>(shown)].headDim);
-    }
     Figure figure;
     figure.title = model.name;
     figure.x.label = fmt::format("input / {}", headDim);
     figure.y.label = layer ? fmt::format("head of layer {}", *layer) : "head";
-    figure.cells = Matrix(rows, columns);
-    std::size_t row = 0;
-    for (int shown = first; shown < end; ++shown) {
-        const Matrix& cells = change.layers[static_cast<std::size_t>(shown)];
-        for (std::size_t head = 0; head < cells.rows(); ++head, ++row) {
-            std::ranges::copy(cells.row(head), figure.cells.row(row).begin());
-            if (!layer)
-                figure.y.names.push_back(headName(shown, static_cast<int>(head)));
-        }
-    }
+    figure.cells = stacked(
+        std::span(change.layers).subspan(static_cast<std::size_t>(first), static_cast<std::size_t>(end - first)));
+    for (int shown = first; !layer && shown < end; ++shown)
+        for (std::size_t head = 0; head < change.layers[static_cast<std::size_t>(shown)].rows(); ++head)
+            figure.y.names.push_back(headName(shown, static_cast<int>(head)));
     figure.scale = scale;
     figure.colour = {"change of ∂F/∂W_q", false, {}, {}};
     figure.caption =
-        fmt::format("{}: ∂F/∂W_q with {} cut, less the same without that cut, the mean over the texts of {} "
-                    "tokens; a cell is the mean of {} x {} entries.",
+        fmt::format("{}: ∂F/∂W_q with {} cut minus ∂F/∂W_q without the cut, mean over the texts of {} tokens; a "
+                    "cell is the mean of {} x {} entries.",
                     model.name, cut, grouped(static_cast<std::uint64_t>(change.tokens)), headDim, headDim);
     return figure;
 }

@@ -13,7 +13,7 @@ namespace secateur {
 
 namespace {
 
-/// The cell of a result that a unit of some scope reads; a finer scope has none in a coarser one's units.
+/// The index, in a row of a result, of the value for a unit of the same or a finer scope.
 std::size_t cellOf(Scope result, Scope unit, const LayerSpec& layer, std::size_t index) {
     if (result == Scope::layer)
         return 0;
@@ -75,7 +75,7 @@ FigureSeries pointsOf(const ModelSpec& spec, const PairedResults& pairs, const P
     return points;
 }
 
-/// What has no place on its axes.
+/// The number of points that a logarithmic axis cannot show.
 std::size_t unplaced(const FigureSeries& points, const ScatterLook& look) {
     std::size_t count = 0;
     for (std::size_t i = 0; i < points.values.size(); ++i)
@@ -84,7 +84,7 @@ std::size_t unplaced(const FigureSeries& points, const ScatterLook& look) {
     return count;
 }
 
-/// Ranks of all cells, 1 = first to be cut.
+/// Ranks of all cells, 1 = pruned first.
 std::vector<double> cutOrder(const Matrix& values, PruneFirst end) {
     std::vector<double> keys(values.values().begin(), values.values().end());
     if (end == PruneFirst::high)
@@ -107,7 +107,7 @@ PairedResults paired(const ModelSpec& spec, const MetricResult& x, const MetricR
     const Scope ofY = y.request.info->scope;
     const auto either = [&](Scope scope) { return ofX == scope || ofY == scope; };
     if (either(Scope::neuron) && (either(Scope::head) || either(Scope::kvGroup)))
-        throw UsageError("cannot be paired: heads and neurons have nothing in common but their layer",
+        throw UsageError("cannot be paired: heads and neurons are not parts of each other",
                          fmt::format("{} and {}", x.request.resultId(), y.request.resultId()));
     const Scope scope = either(Scope::neuron)    ? Scope::neuron
                         : either(Scope::head)    ? Scope::head
@@ -135,7 +135,7 @@ Figure metricScatter(const ModelCard& model, const MetricResult& x, const Metric
     if (stride > 1)
         figure.note += fmt::format(" · 1 in {} drawn", grouped(stride));
     if (const std::size_t count = unplaced(figure.series.front(), look))
-        figure.note += fmt::format(" · {} not positive, without a place", grouped(count));
+        figure.note += fmt::format(" · {} not positive, not drawn", grouped(count));
     figure.caption = figureCaption(model, figure.y.label + " against " + figure.x.label);
     figure.caption +=
         fmt::format(" Spearman's rank correlation {}, Kendall's tau-b {}, over {}.", inNumbers(correlation.spearman),
@@ -170,7 +170,7 @@ Figure rankDifferenceMap(const ModelCard& model, const MetricResult& x, const Me
     figure.colour.label = fmt::format("rank by {} − rank by {} (share of {})", axisLabel(y), axisLabel(x), count);
     figure.scale = {"vik", false, 0};
     figure.caption = figureCaption(model, figure.colour.label);
-    figure.caption += " Rank 1 is what a metric cuts first.";
+    figure.caption += " Rank 1 is pruned first.";
     if (hasEstimates(x, y))
         figure.caption += " Some of the values are estimates.";
     return figure;

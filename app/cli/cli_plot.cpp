@@ -6,9 +6,9 @@
 #include "app/cli/measure_text.h"
 #include "app/cli/run_forecast.h"
 #include "backends/base/atomic_file.h"
-#include "backends/text/prompt_tokens.h"
 #include "backends/json/result_json.h"
 #include "backends/session/session_hdf5.h"
+#include "backends/text/prompt_tokens.h"
 
 #include <fmt/core.h>
 #include <spdlog/spdlog.h>
@@ -61,22 +61,23 @@ void savePicture(const Figure& figure, const PlotArguments& arguments) {
 }
 #else
 [[noreturn]] void checkCanDraw(const std::string& out) {
-    throw Error("drawing needs the build with Qt, and this one is without", out,
-                "Name a .csv or .json file to get the figure's numbers");
+    throw Error("drawing needs the build with Qt; this build has none", out,
+                "Use --out FILE.csv or FILE.json for the numbers of the figure");
 }
 
 void savePicture(const Figure&, const PlotArguments&) {}
 #endif
 
-/// A session as it is; of a model, one that holds the results that the figure names.
+/// Reads a session, or measures the results of the figure on a model.
 Session sessionFor(const PlotArguments& arguments, const FigureRequest& request, const Console& console) {
     if (isSession(arguments.path))
         return readSession(arguments.path);
+    const std::vector<MetricRequest> metrics = metricsOf(request); // refuses unknown metrics before the model is opened
     const Progress progress = console.progress();
     ReadyModel ready{open(arguments.path, console, progress.part(0, 0)), nullptr, {}, {}};
     Session session;
     session.model = fullCard(*ready.model);
-    session.results = measureAll(ready, arguments.text, metricsOf(request), console, progress);
+    session.results = measureAll(ready, arguments.text, metrics, console, progress);
     return session;
 }
 
@@ -85,7 +86,7 @@ void say(const std::vector<std::string>& notes) {
         fmt::print(stderr, "note: {}\n", note);
 }
 
-// What each kind of source asks for, and the figure drawn from it.
+// One function per kind of source: prepares its inputs and draws.
 
 Figure drawFrom(const FromSession&, const PlotArguments& arguments, const FigureRequest& request,
                 const Console& console) {
@@ -101,7 +102,7 @@ Figure drawFrom(const FromSession&, const PlotArguments& arguments, const Figure
 Figure drawFrom(const FromPrompt& source, const PlotArguments& arguments, const FigureRequest& request,
                 const Console& console) {
     if (!arguments.prompt)
-        throw UsageError("needs a text: --prompt TEXT", arguments.figure);
+        throw UsageError("needs a prompt: --prompt TEXT", arguments.figure);
     const Progress progress = console.progress();
     const auto model = open(arguments.path, console, progress.part(0, 0), arguments.run.memoryBudget);
     std::vector<std::string> warnings;
@@ -136,8 +137,9 @@ Figure drawFrom(const FromText& source, const PlotArguments& arguments, const Fi
     return source.draw(inputs, request.options);
 }
 
-/// "attention", "gradient_change and attention": the figures that are drawn from one of some sources.
-template<typename... Sources> std::string figuresFrom() {
+/// "gradient_change and attention": the ids of the figures that have one of these sources.
+template <typename... Sources>
+std::string figuresFrom() {
     std::vector<std::string> ids;
     for (const FigureInfo& figure : allFigures())
         if ((std::holds_alternative<Sources>(figure.source) || ...))
@@ -145,30 +147,29 @@ template<typename... Sources> std::string figuresFrom() {
     return join(ids, " and ");
 }
 
-/// @throws UsageError for options that the figure has no use for; Error where it needs a model and has a session
+/// @throws UsageError for options that the figure does not use; Error for a session instead of a model
 void checkSource(const PlotArguments& arguments, const FigureRequest& request) {
     const FigureSource& source = request.figure->source;
     if (arguments.prompt && !std::holds_alternative<FromPrompt>(source))
-        throw UsageError("draws no prompt; that is for " + figuresFrom<FromPrompt>(), arguments.figure);
+        throw UsageError("does not use --prompt, which is for " + figuresFrom<FromPrompt>(), arguments.figure);
     if (std::holds_alternative<FromSession>(source)) {
         if (!arguments.run.mask.empty())
-            throw UsageError("draws nothing under a mask; that is for " + figuresFrom<FromPrompt, FromText>(),
+            throw UsageError("does not use --mask, which is for " + figuresFrom<FromPrompt, FromText>(),
                              arguments.figure);
     } else if (isSession(arguments.path)) {
-        throw Error(fmt::format("is a session, and the figure {} needs a run of the model", request.figure->id),
-                    arguments.path, "Name a checkpoint instead");
+        throw Error(fmt::format("is a session; the figure {} runs the model", request.figure->id), arguments.path,
+                    "Name a checkpoint instead");
     }
 }
 
-/// The kind of file that is asked for, ".png". @throws UsageError
+/// The lower-case extension, ".png". @throws UsageError
 std::string kindOf(const std::string& out) {
     std::string kind = std::filesystem::path(out).extension().string();
     for (char& c : kind)
         c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
     constexpr std::array known{".png", ".svg", ".pdf", ".csv", ".json"};
     if (std::find(known.begin(), known.end(), kind) == known.end())
-        throw UsageError(fmt::format("cannot write \"{}\"; the known kinds are .png, .svg, .pdf, .csv and .json", kind),
-                         out);
+        throw UsageError(fmt::format("unknown extension \"{}\"; use .png, .svg, .pdf, .csv or .json", kind), out);
     return kind;
 }
 
@@ -180,8 +181,8 @@ void plot(const PlotArguments& arguments, const Console& console) {
     checkCanWrite(arguments.out);
     const FigureRequest request = parseFigureRequest(arguments.figure);
     checkSource(arguments, request);
-    const Figure figure = std::visit(
-        [&](const auto& source) { return drawFrom(source, arguments, request, console); }, request.figure->source);
+    const Figure figure = std::visit([&](const auto& source) { return drawFrom(source, arguments, request, console); },
+                                     request.figure->source);
     if (isDrawn)
         savePicture(figure, arguments);
     else
@@ -194,11 +195,11 @@ void plot(const PlotArguments& arguments, const Console& console) {
 
 void addPlot(CLI::App& program, Console& console) {
     auto arguments = std::make_shared<PlotArguments>();
-    CLI::App* verb = program.add_subcommand("plot", "Draw a figure from a session, or straight from a checkpoint");
-    verb->add_option("SESSION", arguments->path, "Session .h5, or a MODEL, on which the figure's results are measured first")
+    CLI::App* verb = program.add_subcommand("plot", "Draw a figure from a session or a checkpoint");
+    verb->add_option("SESSION", arguments->path, "Session .h5, or a MODEL on which the results are measured first")
         ->required();
     verb->add_option("--figure", arguments->figure, "ID[:key=value]... (see: list figures)")->required();
-    verb->add_option("--out", arguments->out, "FILE.png, .svg, .pdf, or .csv or .json for the numbers")->required();
+    verb->add_option("--out", arguments->out, "FILE.png, .svg or .pdf; .csv or .json for the numbers")->required();
     verb->add_option("--width", arguments->width, "column (8.4 cm) or page (17.4 cm)")
         ->check(CLI::IsMember({"column", "page"}))
         ->capture_default_str();

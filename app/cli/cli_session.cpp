@@ -1,5 +1,5 @@
-#include "analysis/session/session.h"
 #include "analysis/base/text.h"
+#include "analysis/session/session.h"
 #include "app/cli/cli_common.h"
 #include "backends/json/result_json.h"
 #include "backends/session/session_hdf5.h"
@@ -19,7 +19,7 @@ struct SessionArguments {
     std::string out;
 };
 
-/// What lies in several sessions of one model, in one; the view is the first one's.
+/// Joins sessions of one model; the view is that of the first.
 Session joined(const std::vector<std::string>& paths) {
     Session all = readSession(paths.front());
     for (std::size_t i = 1; i < paths.size(); ++i) {
@@ -118,12 +118,12 @@ void mergeVerb(const SessionArguments& arguments, const Console& console) {
 } // namespace
 
 void addSession(CLI::App& program, Console& console) {
-    CLI::App* verb = program.add_subcommand("session", "Look into sessions, or join those of one model");
+    CLI::App* verb = program.add_subcommand("session", "Show sessions, or join sessions of one model");
     verb->require_subcommand(1);
     verb->footer("Example: secateur-cli session merge server.h5 laptop.h5 --out both.h5");
 
     auto shown = std::make_shared<SessionArguments>();
-    CLI::App* show = verb->add_subcommand("show", "Say what a session holds");
+    CLI::App* show = verb->add_subcommand("show", "Show the contents of a session");
     show->add_option("SESSION", shown->paths, "Session .h5")->required()->expected(1);
     addCommonOptions(*show, console);
     show->footer("Example: secateur-cli session show llama.h5");
@@ -131,9 +131,9 @@ void addSession(CLI::App& program, Console& console) {
 
     auto merged = std::make_shared<SessionArguments>();
     CLI::App* merge = verb->add_subcommand(
-        "merge",
-        "Join the metrics, masks and evaluations of one model; of a measurement made twice the later file's "
-        "stays, of a stopped evaluation the one that came further, and the window's state is the first file's");
+        "merge", "Join the metrics, masks and evaluations of one model. Of a repeated measurement the later file's is "
+                 "kept, of a "
+                 "stopped evaluation the longer one, and the state of the window of the first file");
     merge->add_option("SESSION", merged->paths, "Sessions .h5")->required()->expected(1, 1000);
     merge->add_option("--out", merged->out, "Session .h5 to write, or to add to")->required()->option_text("FILE");
     addCommonOptions(*merge, console);

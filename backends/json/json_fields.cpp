@@ -6,7 +6,7 @@ namespace secateur {
 
 namespace {
 
-/// One number per layer, or one list of the cells that the layer has.
+/// One number per layer, or one list per layer of its units.
 OrderedJson values(const Matrix& matrix, Scope scope, const ModelSpec& spec) {
     OrderedJson rows = OrderedJson::array();
     for (std::size_t layer = 0; layer < matrix.rows(); ++layer) {
@@ -22,7 +22,7 @@ OrderedJson values(const Matrix& matrix, Scope scope, const ModelSpec& spec) {
     return rows;
 }
 
-/// For each length of prefixes, where there are such.
+/// The values, or a list of them for each prefix length.
 OrderedJson allValues(const MetricResult& result, const ModelSpec& spec) {
     const Scope scope = result.request.info->scope;
     if (result.lengths.empty())
@@ -33,7 +33,7 @@ OrderedJson allValues(const MetricResult& result, const ModelSpec& spec) {
     return all;
 }
 
-/// The values of a metric that names classes, by their names.
+/// The values of a metric with classes, as their names.
 OrderedJson classesOf(const MetricResult& result, const ModelSpec& spec) {
     const auto names = result.request.info->classes;
     OrderedJson rows = OrderedJson::array();

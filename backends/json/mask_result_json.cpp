@@ -9,7 +9,7 @@ namespace secateur {
 
 namespace {
 
-/// What of every count a reader takes.
+/// Selected fields of all counts of a price.
 template <typename Take>
 OrderedJson counts(const PricedMask& mask, Take take) {
     const Price& price = mask.price;
@@ -54,7 +54,7 @@ OrderedJson maskFields(const std::string& path, const PricedMask& mask, std::spa
     return result;
 }
 
-/// As a mask file has it: 8, or "12.5%".
+/// As in a mask file: 8, or "12.5%".
 OrderedJson budgetField(const Budget& budget) {
     return budget.isPercentage ? OrderedJson(budgetText(budget)) : OrderedJson(budget.amount);
 }

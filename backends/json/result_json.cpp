@@ -8,7 +8,7 @@ namespace secateur {
 
 namespace {
 
-/// null where every layer has its own weights.
+/// null unless layers share weights.
 OrderedJson tiedGroups(const ModelSpec& spec) {
     const auto groups = spec.tiedGroups();
     return groups.empty() ? OrderedJson() : OrderedJson(groups);
@@ -126,7 +126,7 @@ const char* kindName(FigureKind kind) {
     return "";
 }
 
-/// What a model's times are, where it was timed.
+/// Times, if the model was timed.
 void addTimes(OrderedJson& fields, const Evaluation& evaluation) {
     const OrderedJson timedAgainst = maskFields(evaluation.timedAgainst);
     if (evaluation.latency)
@@ -142,7 +142,7 @@ OrderedJson continuationFields(const PromptContinuation& written) {
             {"end", name(written.continuation.end)}};
 }
 
-/// What each point of a scatter stands for.
+/// The units of the points of a scatter.
 void addUnits(OrderedJson& line, const Figure& figure, const FigureSeries& series) {
     line["layers"] = OrderedJson::array();
     for (const FigureUnit& unit : series.units)
@@ -155,6 +155,66 @@ void addUnits(OrderedJson& line, const Figure& figure, const FigureSeries& serie
     }
     if (!series.cut.empty())
         line["cut"] = series.cut;
+}
+
+OrderedJson numbers(std::span<const double> values) {
+    OrderedJson list = OrderedJson::array();
+    for (const double value : values)
+        list.push_back(finiteOrNull(value));
+    return list;
+}
+
+OrderedJson seriesFields(const Figure& figure, const FigureSeries& series) {
+    OrderedJson line{
+        {"label", series.label}, {"axis", series.rightAxis ? "right" : "left"}, {"values", numbers(series.values)}};
+    if (!series.errors.empty())
+        line["standard_error"] = numbers(series.errors);
+    if (!series.positions.empty())
+        line["positions"] = numbers(series.positions);
+    if (!series.names.empty())
+        line["names"] = series.names;
+    if (!series.units.empty())
+        addUnits(line, figure, series);
+    return line;
+}
+
+void addPrediction(OrderedJson& document, const Evaluation& evaluation) {
+    if (!evaluation.predicted)
+        return;
+    document["predicted_delta_nats"] = finiteOrNull(evaluation.predicted->nats);
+    document["predicted_interval"] = {finiteOrNull(evaluation.predicted->low),
+                                      finiteOrNull(evaluation.predicted->high)};
+}
+
+/// How a metric was measured, without its values.
+OrderedJson measurementFields(const MetricResult& result) {
+    const Measurement& measurement = result.measurement;
+    return {{"result_id", result.request.resultId()},
+            {"key", measurementKey(measurement)},
+            {"text", result.data ? OrderedJson(result.data->source) : OrderedJson()},
+            {"mask_digest", measurement.maskDigest},
+            {"data_digest", measurement.dataDigest.empty() ? OrderedJson() : OrderedJson(measurement.dataDigest)},
+            {"dtype", measurement.dtype},
+            {"device", measurement.device},
+            {"created", measurement.created}};
+}
+
+OrderedJson storedFields(const Evaluation& evaluation) {
+    OrderedJson fields{{"mask", maskFields(evaluation.mask)},
+                       {"dtype", evaluation.dtype},
+                       {"device", evaluation.device},
+                       {"created", evaluation.created},
+                       {"seconds", evaluation.seconds}};
+    if (evaluation.text) {
+        fields["text"] = textFields(*evaluation.text);
+        fields["text"]["is_complete"] = evaluation.text->isComplete();
+    }
+    for (const TaskEvaluation& task : evaluation.tasks)
+        fields["tasks"][task.name] = taskFields(task, false);
+    addTimes(fields, evaluation);
+    for (const PromptContinuation& written : evaluation.continuations)
+        fields["continuations"].push_back(continuationFields(written));
+    return fields;
 }
 
 } // namespace
@@ -215,7 +275,7 @@ std::string measureJson(const ModelCard& card, std::span<const MetricResult> res
             warnings.push_back(result.request.resultId() + ": " + warning);
     }
     const MetricResult* run = results.empty() ? nullptr : &results.front();
-    for (const MetricResult& result : results) // what ran says more than what only looked at weights
+    for (const MetricResult& result : results) // prefer a metric that ran the model: it has a text
         if (result.data && !run->data)
             run = &result;
     const Measurement measurement = run ? run->measurement : Measurement{};
@@ -236,18 +296,6 @@ std::string generationJson(const PromptContinuation& written, double seconds, st
     document["warnings"] = warnings;
     return jsonText(document);
 }
-
-namespace {
-
-void addPrediction(OrderedJson& document, const Evaluation& evaluation) {
-    if (!evaluation.predicted)
-        return;
-    document["predicted_delta_nats"] = finiteOrNull(evaluation.predicted->nats);
-    document["predicted_interval"] = {finiteOrNull(evaluation.predicted->low),
-                                      finiteOrNull(evaluation.predicted->high)};
-}
-
-} // namespace
 
 std::string evaluationJson(const ModelCard& card, const Evaluation& evaluation, bool answers) {
     OrderedJson document{{"model", modelFields(card)},
@@ -315,40 +363,14 @@ std::string exportJson(const ExportResult& result) {
 
 std::string sessionJson(const Session& session) {
     OrderedJson metrics = OrderedJson::array();
-    for (const MetricResult& result : session.results) {
-        const Measurement& measurement = result.measurement;
-        metrics.push_back(
-            {{"result_id", result.request.resultId()},
-             {"key", measurementKey(measurement)},
-             {"text", result.data ? OrderedJson(result.data->source) : OrderedJson()},
-             {"mask_digest", measurement.maskDigest},
-             {"data_digest", measurement.dataDigest.empty() ? OrderedJson() : OrderedJson(measurement.dataDigest)},
-             {"dtype", measurement.dtype},
-             {"device", measurement.device},
-             {"created", measurement.created}});
-    }
+    for (const MetricResult& result : session.results)
+        metrics.push_back(measurementFields(result));
     OrderedJson masks = OrderedJson::array();
     for (const SessionMask& mask : session.masks)
         masks.push_back({{"name", mask.name}, {"digest", mask.digest}});
     OrderedJson evaluations = OrderedJson::array();
-    for (const Evaluation& stored : session.evaluations) {
-        const Evaluation evaluation = compared(session, stored);
-        OrderedJson fields{{"mask", maskFields(evaluation.mask)},
-                           {"dtype", evaluation.dtype},
-                           {"device", evaluation.device},
-                           {"created", evaluation.created},
-                           {"seconds", evaluation.seconds}};
-        if (evaluation.text) {
-            fields["text"] = textFields(*evaluation.text);
-            fields["text"]["is_complete"] = evaluation.text->isComplete();
-        }
-        for (const TaskEvaluation& task : evaluation.tasks)
-            fields["tasks"][task.name] = taskFields(task, false);
-        addTimes(fields, evaluation);
-        for (const PromptContinuation& written : evaluation.continuations)
-            fields["continuations"].push_back(continuationFields(written));
-        evaluations.push_back(std::move(fields));
-    }
+    for (const Evaluation& stored : session.evaluations)
+        evaluations.push_back(storedFields(compared(session, stored)));
     return jsonText({{"model", modelFields(session.model)},
                      {"created", session.created},
                      {"metrics", std::move(metrics)},
@@ -364,12 +386,6 @@ std::string figureJson(const Figure& figure) {
     const auto axis = [](const FigureAxis& a) {
         return OrderedJson{{"label", a.label}, {"logarithmic", a.logarithmic}};
     };
-    const auto list = [](std::span<const double> values) {
-        OrderedJson numbers = OrderedJson::array();
-        for (const double value : values)
-            numbers.push_back(finiteOrNull(value));
-        return numbers;
-    };
     OrderedJson document{{"kind", kindName(figure.kind)}, {"title", figure.title}, {"caption", figure.caption},
                          {"command", figure.command},     {"x", axis(figure.x)},   {"y", axis(figure.y)}};
     if (figure.kind == FigureKind::heatMap) {
@@ -380,29 +396,18 @@ std::string figureJson(const Figure& figure) {
             document["colour"]["classes"] = figure.colour.names;
         document["cells"] = OrderedJson::array();
         for (std::size_t row = 0; row < figure.cells.rows(); ++row)
-            document["cells"].push_back(list(figure.cells.row(row)));
+            document["cells"].push_back(numbers(figure.cells.row(row)));
         return jsonText(document);
     }
     if (figure.kind == FigureKind::histogram)
-        document["edges"] = list(figure.edges);
+        document["edges"] = numbers(figure.edges);
     else
         document["right_y"] = axis(figure.rightY);
     if (!figure.note.empty())
         document["note"] = figure.note;
     document["series"] = OrderedJson::array();
-    for (const FigureSeries& series : figure.series) {
-        OrderedJson line{
-            {"label", series.label}, {"axis", series.rightAxis ? "right" : "left"}, {"values", list(series.values)}};
-        if (!series.errors.empty())
-            line["standard_error"] = list(series.errors);
-        if (!series.positions.empty())
-            line["positions"] = list(series.positions);
-        if (!series.names.empty())
-            line["names"] = series.names;
-        if (!series.units.empty())
-            addUnits(line, figure, series);
-        document["series"].push_back(std::move(line));
-    }
+    for (const FigureSeries& series : figure.series)
+        document["series"].push_back(seriesFields(figure, series));
     return jsonText(document);
 }
 

@@ -15,10 +15,10 @@ namespace {
 
 static_assert(std::is_same_v<hid_t, std::int64_t>);
 
-/// Attributes are small by nature (HDF5 keeps them in 64 kB headers); more means a damaged file.
+/// HDF5 keeps attributes in headers of 64 kB; a larger one means a damaged file.
 constexpr hsize_t mostAttributeElements = 1 << 20;
 constexpr std::size_t mostTextBytes = 1 << 24;
-/// 512 MB of doubles: a neuron metric of the largest models has a tenth of it.
+/// 512 MB of doubles, ten times a neuron metric of the largest models.
 constexpr std::size_t mostCells = std::size_t{1} << 26;
 
 std::int64_t check(std::int64_t result, std::string_view what, const std::string& place) {
@@ -27,8 +27,8 @@ std::int64_t check(std::int64_t result, std::string_view what, const std::string
     return result;
 }
 
-/// HDF5 prints its error stack unless told otherwise, thread by thread; a filter that it does not know it would load
-/// from a folder that the environment names.
+/// By default HDF5 prints its error stack (a setting of each thread), and loads unknown filters from a folder named in
+/// the environment.
 void silence() {
     H5Eset_auto2(H5E_DEFAULT, nullptr, nullptr);
     H5PLset_loading_state(0);
@@ -41,7 +41,7 @@ Handle inMemory() {
     return access;
 }
 
-/// HDF5 takes two open files of one name for the same file, also in memory.
+/// HDF5 treats open files of the same name as one file, also in memory.
 std::string unusedName() {
     static std::atomic<unsigned> count = 0;
     return fmt::format("session {}", count++);
@@ -80,7 +80,7 @@ std::size_t elements(const Handle& attribute, const std::string& name) {
     const Handle extent(check(H5Aget_space(attribute.id()), "be read", name), H5Sclose);
     const hssize_t count = check(H5Sget_simple_extent_npoints(extent.id()), "be read", name);
     if (static_cast<hsize_t>(count) > mostAttributeElements)
-        throw Error(fmt::format("has {} elements, which no session has", count), name);
+        throw Error(fmt::format("has {} elements, more than any session", count), name);
     return static_cast<std::size_t>(count);
 }
 
@@ -146,7 +146,7 @@ Handle openImage(std::span<const std::byte> bytes) {
         throw Error("is not an HDF5 file");
     silence();
     const Handle access = inMemory();
-    // HDF5 copies what it is given; its parameter is not const because other drivers do not.
+    // HDF5 copies the bytes; the parameter is not const because other drivers do not copy.
     check(H5Pset_file_image(access.id(), const_cast<std::byte*>(bytes.data()), bytes.size()), "be read", {});
     const hid_t file = H5Fopen(unusedName().c_str(), H5F_ACC_RDWR, access.id());
     if (file < 0)
@@ -171,12 +171,12 @@ Handle group(const Handle& parent, const std::string& name) {
 
 namespace {
 
-/// A soft or external link leads elsewhere, to another file perhaps, or nowhere.
+/// Refuses soft and external links, which may lead to other files.
 void checkLiesHere(const Handle& parent, const std::string& name) {
     H5L_info_t info{};
     check(H5Lget_info(parent.id(), name.c_str(), &info, H5P_DEFAULT), "be read", name);
     if (info.type != H5L_TYPE_HARD)
-        throw Error("is a link that leads elsewhere; a session holds everything itself", name);
+        throw Error("is a soft or external link, which no session has", name);
 }
 
 } // namespace
@@ -313,13 +313,13 @@ Handle writeMatrix(const Handle& parent, const std::string& name, const Matrix& 
 
 namespace {
 
-/// What a dataset holds may lie in other files, which would be opened without asking.
+/// Refuses external storage: HDF5 would open other files.
 void checkHoldsItsNumbers(const Handle& creation) {
     if (H5Pget_layout(creation.id()) == H5D_VIRTUAL || H5Pget_external_count(creation.id()) != 0)
-        throw Error("keeps its numbers in another file; a session holds everything itself");
+        throw Error("keeps its numbers in another file, which no session does");
 }
 
-/// Whether so many numbers can lie in the file: an extent alone costs nothing to claim.
+/// Refuses extents that are larger than the stored data, before memory is allocated for them.
 bool areStored(const Handle& dataset, const Handle& creation, std::size_t cells) {
     constexpr hsize_t mostCompression = 1032; // of deflate
     const Handle type(H5Dget_type(dataset.id()), H5Tclose);
@@ -347,7 +347,7 @@ Handle openDataset(const Handle& parent, const std::string& name) {
 Matrix readMatrix(const Handle& dataset, std::size_t rows, std::size_t columns, std::size_t leading) {
     const Handle type(check(H5Dget_type(dataset.id()), "be read", "a dataset"), H5Tclose);
     if (H5Tget_class(type.id()) != H5T_FLOAT)
-        throw Error("holds something else than floating-point numbers");
+        throw Error("does not hold floating-point numbers");
     const Handle extent(check(H5Dget_space(dataset.id()), "be read", "a dataset"), H5Sclose);
     const int most = leading > 0 ? 3 : 2;
     const int dimensions = H5Sget_simple_extent_ndims(extent.id());

@@ -18,7 +18,7 @@ Handle listTextType() {
     return type;
 }
 
-/// @param stored the type in the file @param given that of `values`
+/// @param stored type in the file @param given type of `values`
 Handle writeDataset(const Handle& group, const std::string& name, hid_t stored, hid_t given,
                     const std::vector<hsize_t>& extents, const void* values) {
     if (exists(group, name))
@@ -36,16 +36,16 @@ Handle writeDataset(const Handle& group, const std::string& name, hid_t stored, 
     return dataset;
 }
 
-/// The length of a dataset whose cells are of a class of types and lie in the file. @throws Error
+/// The length of a list. @throws Error unless its cells have this class of types and are stored in the file
 std::size_t lengthOf(const Handle& dataset, H5T_class_t kind, const char* cells) {
     const Handle type(H5Dget_type(dataset.id()), H5Tclose);
     const bool isList = kind != H5T_STRING || H5Tis_variable_str(type.id()) > 0;
     if (H5Tget_class(type.id()) != kind || !isList)
-        throw Error(fmt::format("holds something else than {}", cells));
+        throw Error(fmt::format("does not hold {}", cells));
     const Handle space(H5Dget_space(dataset.id()), H5Sclose);
     hsize_t length = 0;
     if (H5Sget_simple_extent_ndims(space.id()) != 1 || H5Sget_simple_extent_dims(space.id(), &length, nullptr) < 0)
-        throw Error("is no list");
+        throw Error("is not a list");
     checkIsStored(dataset, length);
     return length;
 }

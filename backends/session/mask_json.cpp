@@ -30,7 +30,7 @@ void checkVersion(const JsonObject& file) {
     if (!found)
         throw Error("is not a mask: it has no \"secateur_mask\"", file.subject());
     if (*found != maskVersion)
-        file.refuse(key, fmt::format("version {} is not read, only version {}", *found, maskVersion));
+        file.refuse(key, fmt::format("version {} is not supported, only version {}", *found, maskVersion));
 }
 
 std::string required(const JsonObject& object, const char* key) {
@@ -45,7 +45,7 @@ std::string_view wholeText(const MappedFile& file) {
     return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
 }
 
-/// What may be a mask of this version. @throws Error
+/// Parses the document and checks its version. @throws Error
 JsonObject maskObject(std::string_view text, const std::string& subject) {
     if (text.size() > longestMask)
         throw Error(fmt::format("is {} bytes long; at most {} are read", text.size(), longestMask), subject);
@@ -62,7 +62,7 @@ JsonObject modelObject(const JsonObject& file) {
     return std::move(*model);
 }
 
-/// Fills in which model the mask is of. @throws Error when the model at hand has another structure
+/// Reads the model of the mask. @throws Error if the open model has another structure
 void readModel(const JsonObject& file, const ModelSpec& spec, MaskRecord& record) {
     const JsonObject model = modelObject(file);
     const std::string architecture = required(model, "architecture");
@@ -76,7 +76,7 @@ void readModel(const JsonObject& file, const ModelSpec& spec, MaskRecord& record
     record.fingerprint = model.text("fingerprint").value_or("");
 }
 
-/// Whether a part is dropped: "drop" is all that a field of it can say.
+/// Whether a unit is dropped: "drop" is the only value of its field.
 bool dropped(const JsonObject& entry, const char* part) {
     const auto text = entry.text(part);
     if (text && *text != "drop")
@@ -104,8 +104,7 @@ double readAlpha(const JsonObject& entry, AttentionCut attention) {
     return alpha.value_or(1);
 }
 
-/// Cuts what one field lists.
-/// @param one what it lists, "head"
+/// Cuts the units that a field lists. @param one name of such a unit: "head"
 void cut(const JsonObject& entry, const char* key, int layer, const char* one, std::vector<bool>& marks) {
     const auto ranges = entry.ranges(key);
     if (!ranges)
@@ -125,7 +124,7 @@ void cut(const JsonObject& entry, const char* key, int layer, const char* one, s
 void refuseInside(const JsonObject& entry, const char* larger, std::initializer_list<const char*> parts) {
     for (const char* part : parts) {
         if (entry.isSet(part))
-            entry.refuse(part, fmt::format("lies inside what \"{}\": \"drop\" takes already", larger));
+            entry.refuse(part, fmt::format("is inside a unit that \"{}\": \"drop\" removes", larger));
     }
 }
 
@@ -146,7 +145,7 @@ LayerMask readLayer(const JsonObject& entry, int index, LayerMask layer) {
     return layer;
 }
 
-/// Refuses a layer that comes a second time.
+/// Refuses repeated layers.
 int readIndex(const JsonObject& entry, std::vector<bool>& listed) {
     const auto number = entry.integer("layer", 0, std::ssize(listed) - 1);
     if (!number)
@@ -178,7 +177,7 @@ PruningMask readMaskLayers(const JsonObject& file, const ModelSpec& spec) {
         }
         int& first = cutAs[static_cast<std::size_t>(index)];
         if (first >= 0 && mask.layer(index) != before)
-            entry.refuse("layer", fmt::format("cuts layer {} otherwise than layer {}, which has the same weights",
+            entry.refuse("layer", fmt::format("cuts layer {} differently from layer {}, which has the same weights",
                                               index, first));
         for (const int tied : mask.tiedTo(index))
             cutAs[static_cast<std::size_t>(tied)] = index;
@@ -208,7 +207,7 @@ std::optional<Budget> readBudget(const JsonObject& provenance) {
     return budget;
 }
 
-/// A number as JSON has it: nothing where it is not finite.
+/// JSON text of a number; null if it is not finite.
 std::string numberJson(double value) {
     return std::isfinite(value) ? exactly(value) : "null";
 }
@@ -324,7 +323,7 @@ std::string budgetJson(const std::optional<Budget>& budget) {
     return budget->isPercentage ? quoted(amount + "%") : amount;
 }
 
-/// A line for each cut. Masks without a history have no such field.
+/// One line per cut. Masks without a history have no such field.
 std::string historyField(const std::optional<PruneHistory>& history) {
     return history ? ",\n    \"history\": " + historyJson(*history) : "";
 }
@@ -364,7 +363,7 @@ MaskReading parseMask(std::string_view text, const std::string& subject, const M
     readModel(file, spec, record);
     record.mask = readMaskLayers(file, spec);
     if (file.isSet("bias_compensation"))
-        file.refuse("bias_compensation", "is not read yet; only null is");
+        file.refuse("bias_compensation", "is not supported yet; only null is");
     record.note = file.text("note").value_or("");
     record.provenance = readProvenance(file);
     if (!record.fingerprint.empty() && !fingerprint.empty() && record.fingerprint != fingerprint)

@@ -45,7 +45,7 @@ std::string formatText(const Handle& file) {
     }
 }
 
-/// The version of a session. @throws Error when the file is none, or too new
+/// The version of a session. @throws Error if it is no session or too new
 std::int64_t versionOf(const Handle& file) {
     if (formatText(file) != format)
         throw Error("is an HDF5 file, but not a Secateur session");
@@ -122,7 +122,7 @@ void checkIsOf(const ModelCard& wanted, const ModelCard& stored) {
                     {}, "Write to another file");
 }
 
-/// The image of a file, what its evaluations teach of predictions worked out anew.
+/// The bytes of a file, after fitting the slope of its prediction again.
 std::string withSlope(const Handle& file) {
     if (hdf5::exists(file, "prediction"))
         writeSlope(file, read(file));
@@ -150,20 +150,20 @@ std::string grownSession(const Session& additions, const MappedFile& original) {
     return withSlope(file);
 }
 
-/// Runs what hands a file's bytes to HDF5: here when they have their checksum, else in a child process, so that HDF5
-/// may crash on them.
+/// Runs work that passes a file's bytes to HDF5: in this process if their checksum is right, else in a child process,
+/// which HDF5 may crash.
 std::string inSafety(const MappedFile& file, const std::function<std::string()>& work) {
     if (isSealed(file.bytes()) || !hdf5::looksLikeHdf5(file.bytes()))
-        return work(); // which refuses, without HDF5, what is none
-    // A damaged file may keep HDF5 busy for ever; a whole one is read at hundreds of megabytes a second.
+        return work(); // refuses other files without HDF5
+    // HDF5 may loop on a damaged file; an intact one is read at hundreds of megabytes per second.
     const std::size_t size = file.bytes().size();
     const auto seconds = static_cast<unsigned>(1 + (size >> 23));
     if (auto bytes = runIsolated(work, seconds, (std::size_t{1} << 31) + 8 * size))
         return std::move(*bytes);
-    throw Error("is damaged: HDF5 cannot read it to its end", {}, "Copy it again from where it came from");
+    throw Error("is damaged: HDF5 cannot read all of it", {}, "Copy it again from its source");
 }
 
-/// Runs with HDF5 to itself, errors naming the file.
+/// Runs work under the lock of HDF5; errors name the file.
 template <typename Work>
 auto onFile(const std::string& path, Work work) {
     const std::lock_guard guard(library());
@@ -181,7 +181,7 @@ bool isSession(const std::string& path) {
     const std::filesystem::path extension = std::filesystem::path(path).extension();
     std::error_code ignored;
     if ((extension == ".h5" || extension == ".hdf5") && !std::filesystem::is_directory(path, ignored))
-        return true; // also one that is damaged or not there: then that is what has to be said
+        return true; // even if missing or damaged: reading it then says so
     std::array<char, signature.size()> head{};
     std::ifstream(path, std::ios::binary).read(head.data(), head.size());
     return std::string_view(head.data(), head.size()) == signature;
@@ -191,7 +191,7 @@ Session readSession(const MappedFile& file) {
     return onFile(file.path(), [&] {
         if (isSealed(file.bytes()))
             return read(hdf5::openImage(file.bytes()));
-        // What the child made of it is as sound as any session written here.
+        // The child returns a session that this program wrote.
         const std::string copy = inSafety(file, [&] { return newSession(read(hdf5::openImage(file.bytes()))); });
         return read(hdf5::openImage(std::as_bytes(std::span(copy))));
     });

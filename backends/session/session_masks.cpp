@@ -27,7 +27,7 @@ namespace {
 using hdf5::Handle;
 
 constexpr std::uint8_t noCell = 255;
-/// Of a mask for any model there is, many times over; a mask has a bit for each.
+/// Heads and neurons of a model; far above all models. A mask has a bit for each.
 constexpr std::int64_t mostCells = std::int64_t{1} << 28;
 
 std::size_t widest(const PruningMask& mask, std::vector<bool> LayerMask::*marks) {
@@ -91,12 +91,12 @@ void checkSize(const ModelSpec& spec) {
     for (const LayerSpec& layer : spec.layers)
         cells += std::int64_t{layer.heads} + layer.ffn;
     if (cells > mostCells)
-        throw Error(fmt::format("are of a model of {} heads and neurons, more than any has", cells), "/masks");
+        throw Error(fmt::format("belong to a model of {} heads and neurons, more than any has", cells), "/masks");
 }
 
 constexpr const char* groupName = "prediction";
 constexpr std::array<std::string_view, cutKinds> kinds{"head", "attention", "mlp", "block", "bypass"};
-/// Units of any model there is, many times over.
+/// Units of a prediction; far above all models.
 constexpr std::size_t mostUnits = std::size_t{1} << 24;
 
 std::string unitText(const Gate& gate) {
@@ -104,12 +104,12 @@ std::string unitText(const Gate& gate) {
     return gate.of == Gate::Of::head ? fmt::format("{} {}", text, gate.head) : text;
 }
 
-/// @throws Error unless it is a number from 0 to below `end`
+/// @throws Error unless it is an integer from 0 to below `end`
 int indexOf(const std::string& text, int end, const std::string& unit) {
     int index = -1;
     const auto [last, error] = std::from_chars(text.data(), text.data() + text.size(), index);
     if (error != std::errc() || last != text.data() + text.size() || index < 0 || index >= end)
-        throw Error(fmt::format("\"{}\" is no unit of this model", unit), "units");
+        throw Error(fmt::format("\"{}\" is not a unit of this model", unit), "units");
     return index;
 }
 
@@ -118,7 +118,7 @@ Gate unitOf(const std::string& text, const ModelSpec& spec) {
     const auto kind = std::ranges::find(kinds, parts.front());
     const auto of = static_cast<Gate::Of>(kind - kinds.begin());
     if (kind == kinds.end() || parts.size() != (of == Gate::Of::head ? 3 : 2))
-        throw Error(fmt::format("\"{}\" is no unit of this model", text), "units");
+        throw Error(fmt::format("\"{}\" is not a unit of this model", text), "units");
     Gate gate{of, indexOf(parts[1], spec.layerCount(), text)};
     if (of == Gate::Of::head)
         gate.head = indexOf(parts[2], spec.layers[static_cast<std::size_t>(gate.layer)].heads, text);
@@ -152,7 +152,7 @@ GateEffects readEffects(const Handle& group, const ModelSpec& spec) {
         effects.gates.push_back(unitOf(unit, spec));
     effects.slopes = hdf5::readNumberList(group, "gradient");
     if (effects.gates.empty() || effects.gates.size() > mostUnits || effects.slopes.size() != effects.gates.size())
-        throw Error(fmt::format("{} values do not go with {} units", effects.slopes.size(), effects.gates.size()),
+        throw Error(fmt::format("{} values do not match {} units", effects.slopes.size(), effects.gates.size()),
                     "gradient");
     const auto samples = readCount(group, "samples");
     effects.factors = readMatrix(group, "fisher", static_cast<std::size_t>(samples), effects.gates.size());
@@ -178,7 +178,7 @@ std::vector<SessionMask> readMasks(const Handle& file, const ModelSpec& spec) {
         try {
             SessionMask mask = readStoredMask(hdf5::openGroup(all, number), spec);
             if (std::ranges::find(masks, mask.name, &SessionMask::name) != masks.end())
-                throw Error(fmt::format("\"{}\" is another mask's too", mask.name), "name");
+                throw Error(fmt::format("\"{}\" is also the name of another mask", mask.name), "name");
             masks.push_back(std::move(mask));
         } catch (const Error& error) {
             throw error.within("/masks/" + number);

@@ -15,7 +15,7 @@ namespace {
 
 using hdf5::Handle;
 
-/// A number of a model or of its layers, by its name in the file.
+/// A number of a model or a layer, with its name in the file.
 template <typename Owner, typename Value>
 struct Field {
     const char* name;
@@ -89,7 +89,7 @@ template <typename Enum, std::size_t count>
 Enum fromName(const std::array<const char*, count>& names, const std::string& text, const std::string& field) {
     const auto found = std::find(names.begin(), names.end(), text);
     if (found == names.end())
-        throw Error(fmt::format("holds the unknown word \"{}\"", text), field);
+        throw Error(fmt::format("holds the unknown value \"{}\"", text), field);
     return static_cast<Enum>(found - names.begin());
 }
 
@@ -131,7 +131,7 @@ int smallCount(std::int64_t value, const std::string& name, std::int64_t most = 
     return static_cast<int>(value);
 }
 
-/// What the first version left unsaid, as all its models had rotary heads like llama's.
+/// Fields missing in version 1, whose models all had rotary position embeddings as in llama.
 void completeFirstVersion(const Handle& group, std::vector<LayerSpec>& layers) {
     const auto biases = sized(hdf5::readIntegers(group, "mlp_bias"), layers.size(), "mlp_bias");
     for (std::size_t i = 0; i < layers.size(); ++i) {

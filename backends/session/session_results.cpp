@@ -31,11 +31,11 @@ Enum readName(const std::array<Enum, count>& known, const Handle& dataset, const
     const std::string text = hdf5::readText(dataset, attribute);
     const auto found = std::find_if(known.begin(), known.end(), [&](Enum value) { return name(value) == text; });
     if (found == known.end())
-        throw Error(fmt::format("holds the unknown word \"{}\"", text), attribute, "Open it with a newer Secateur");
+        throw Error(fmt::format("holds the unknown value \"{}\"", text), attribute, "Open it with a newer Secateur");
     return *found;
 }
 
-/// A metric of another version: its row of the table, rebuilt from the session.
+/// A metric unknown to this version: a row of the table, rebuilt from the session.
 struct ForeignMetric {
     std::string id;
     std::string title;
@@ -46,7 +46,7 @@ struct ForeignMetric {
     MetricInfo info{};
 };
 
-/// Results point at their metric's row, so the rows of foreign metrics stay for as long as the program runs.
+/// Results point to the row of their metric, so rebuilt rows live until the program ends.
 const MetricInfo* foreignMetric(const std::string& id, const Handle& dataset) {
     ForeignMetric metric{id,
                          hdf5::readText(dataset, "title"),
@@ -79,7 +79,7 @@ const MetricInfo* foreignMetric(const std::string& id, const Handle& dataset) {
     return &kept.info;
 }
 
-/// Options are taken as they stand: those of another version need not be known here.
+/// Options are not checked: another version may have others.
 MetricRequest readRequest(const Handle& dataset) {
     ParsedRequest parsed = parseRequest(hdf5::readText(dataset, "result_id"));
     const MetricInfo* info = findMetric(parsed.id);
@@ -99,7 +99,7 @@ Matrix readErrors(const Handle& dataset, std::size_t rows, std::size_t columns) 
     return errors;
 }
 
-/// Values, over lengths where there are such.
+/// The values, for each prefix length if there are lengths.
 void readValues(const Handle& dataset, std::size_t rows, std::size_t columns, MetricResult& result) {
     if (hdf5::hasAttribute(dataset, "lengths"))
         result.lengths = hdf5::readIntegers(dataset, "lengths");
@@ -156,8 +156,8 @@ std::optional<int> numberOf(const std::string& name) {
     return error == std::errc() && end == name.data() + name.size() ? std::optional(number) : std::nullopt;
 }
 
-/// The same measurement made earlier, if there is one: the time of measuring does not make it another.
-/// @returns none where that saw more than this one
+/// The group of an earlier result of the same measurement (but for the time).
+/// @returns none if that one ran on more tokens
 std::optional<int> numberFor(const MetricResult& result, const std::string& group, std::vector<StoredResult>& stored) {
     int next = 0;
     for (auto other = stored.begin(); other != stored.end(); ++other) {
@@ -226,7 +226,7 @@ void writeMeasurement(const Handle& dataset, const MetricResult& result) {
     hdf5::writeInteger(dataset, "is_complete", result.isWhole ? 1 : 0);
 }
 
-/// The values of all lengths one above the other.
+/// The matrices of all lengths, one below the other.
 Matrix stacked(const std::vector<Matrix>& matrices) {
     Matrix all(matrices.size() * matrices.front().rows(), matrices.front().columns());
     auto to = all.values().begin();

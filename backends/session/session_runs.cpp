@@ -28,7 +28,7 @@ Enum fromName(const std::array<const char*, count>& names, const Handle& group, 
     const std::string text = hdf5::readText(group, attribute);
     const auto found = std::find(names.begin(), names.end(), text);
     if (found == names.end())
-        throw Error(fmt::format("holds the unknown word \"{}\"", text), attribute, "Open it with a newer Secateur");
+        throw Error(fmt::format("holds the unknown value \"{}\"", text), attribute, "Open it with a newer Secateur");
     return static_cast<Enum>(found - names.begin());
 }
 
@@ -67,7 +67,7 @@ TaskRules readRules(const Handle& group) {
     return rules;
 }
 
-/// One value of each answer.
+/// One value per answer.
 template <typename Answer, typename Get>
 void writeEach(const Handle& group, const char* name, const std::vector<Answer>& answers, Get get) {
     std::vector<std::int64_t> values;
@@ -125,7 +125,7 @@ Values sized(Values values, const char* name, std::size_t count) {
     return values;
 }
 
-/// Whole numbers from 0, one for each answer.
+/// Integers from 0, one per answer.
 std::vector<std::size_t> readEach(const Handle& group, const char* name, std::size_t count) {
     std::vector<std::size_t> values;
     for (const std::int64_t value : sized(hdf5::readIntegerList(group, name), name, count)) {
@@ -136,17 +136,17 @@ std::vector<std::size_t> readEach(const Handle& group, const char* name, std::si
     return values;
 }
 
-/// How many scores each question has. @throws Error when they are not those that the file holds
+/// The number of scores of each question. @throws Error unless they add up to the stored scores
 std::vector<std::size_t> readOptions(const Handle& group, std::size_t questions, std::size_t scores) {
     std::vector<std::size_t> options = readEach(group, "options", questions);
     std::size_t left = scores;
     for (const std::size_t count : options) {
         if (count == 0 || count > left)
-            throw Error(fmt::format("do not come to the {} scores that there are", scores), "options");
+            throw Error(fmt::format("do not add up to the {} stored scores", scores), "options");
         left -= count;
     }
     if (left > 0)
-        throw Error(fmt::format("do not come to the {} scores that there are", scores), "options");
+        throw Error(fmt::format("do not add up to the {} stored scores", scores), "options");
     return options;
 }
 
@@ -275,7 +275,7 @@ TextEnd endOfPrompt(const std::string& text) {
     for (const TextEnd end : {TextEnd::complete, TextEnd::stopToken, TextEnd::contextFull})
         if (name(end) == text)
             return end;
-    throw Error(fmt::format("holds the unknown word \"{}\"", text), "end", "Open it with a newer Secateur");
+    throw Error(fmt::format("holds the unknown value \"{}\"", text), "end", "Open it with a newer Secateur");
 }
 
 std::vector<int> readTokens(const Handle& group) {

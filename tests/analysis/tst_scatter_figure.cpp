@@ -163,7 +163,7 @@ private slots:
     void aLogarithmicAxisSaysWhatItCannotPlace() {
         const Figure figure = makeFigure(smallSession(), "scatter:logy=true");
         QVERIFY(figure.y.logarithmic && !figure.x.logarithmic);
-        QVERIFY(QString::fromStdString(figure.note).endsWith("6 heads · 1 not positive, without a place"));
+        QVERIFY(QString::fromStdString(figure.note).endsWith("6 heads · 1 not positive, not drawn"));
     }
 
     void manyPointsAreThinnedButNotTheirCorrelation() {

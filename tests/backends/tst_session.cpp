@@ -375,8 +375,7 @@ private slots:
             const auto file = MappedFile::inMemory("bare.h5", {bytesOf(bytes).begin(), bytesOf(bytes).end()});
             const QString said = scratch.refusal([&] { readSession(*file); });
             QVERIFY(said == "accepted" || said.startsWith("bare.h5: "));
-            const bool ended = said == "bare.h5: is damaged: HDF5 cannot read it to its end. Copy it again from where "
-                                       "it came from";
+            const bool ended = said == "bare.h5: is damaged: HDF5 cannot read all of it. Copy it again from its source";
             ++counts[ended ? "crashed or stalled HDF5, refused" : said == "accepted" ? "accepted" : "refused"];
         };
         for (int round = 0; round < 500; ++round) {

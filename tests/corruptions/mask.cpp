@@ -53,7 +53,7 @@ void addFiles(Table& table) {
     table.whole("a field twice", R"({"secateur_mask":1,"secateur_mask":1})", "has the key \"secateur_mask\" twice");
     table.whole("something else", R"({"model_type":"llama"})", "is not a mask: it has no \"secateur_mask\"");
     table.whole("a newer version", R"({"secateur_mask":2,"novelty":true})",
-                "secateur_mask: version 2 is not read, only version 1");
+                "secateur_mask: version 2 is not supported, only version 1");
     table.whole("a version in words", R"({"secateur_mask":"1"})",
                 "secateur_mask: expected a whole number from 1 to 999, found \"1\"");
     table.whole("a fraction of a version", R"({"secateur_mask":1.5})",
@@ -63,9 +63,9 @@ void addFiles(Table& table) {
                "provenance");
     table.more("a note of numbers", R"("note":1)", "note: expected text, found 1");
     table.more("bias compensation", R"("bias_compensation":{"file":"b.safetensors"})",
-               "bias_compensation: is not read yet; only null is");
+               "bias_compensation: is not supported yet; only null is");
     table.more("no bias compensation in words", R"("bias_compensation":false)",
-               "bias_compensation: is not read yet; only null is");
+               "bias_compensation: is not supported yet; only null is");
 }
 
 void addModels(Table& table) {
@@ -153,8 +153,8 @@ void addKinds(Table& table) {
 }
 
 void addInside(Table& table) {
-    const QString attentionTakes = "lies inside what \"attention\": \"drop\" takes already";
-    const QString blockTakes = "lies inside what \"block\": \"drop\" takes already";
+    const QString attentionTakes = "is inside a unit that \"attention\": \"drop\" removes";
+    const QString blockTakes = "is inside a unit that \"block\": \"drop\" removes";
     table.layers("heads of a dropped attention", R"({"layer":0,"attention":"drop","heads_cut":[0]})",
                  one + "heads_cut: " + attentionTakes);
     table.layers("heads of a dropped block", R"({"layer":0,"block":"drop","heads_cut":[]})",
@@ -165,7 +165,7 @@ void addInside(Table& table) {
                  one + "attention: " + blockTakes);
     table.layers("MLP of a dropped block", R"({"layer":0,"block":"drop","mlp":"drop"})", one + "mlp: " + blockTakes);
     table.layers("neurons of a dropped MLP", R"({"layer":0,"mlp":"drop","neurons_cut":[0]})",
-                 one + "neurons_cut: lies inside what \"mlp\": \"drop\" takes already");
+                 one + "neurons_cut: is inside a unit that \"mlp\": \"drop\" removes");
 }
 
 void addProvenance(Table& table) {
@@ -203,11 +203,11 @@ void addProvenance(Table& table) {
 void addTied(Table& table) {
     const QString otherwise = "which has the same weights";
     table.tied("other heads of shared weights", R"({"layer":4,"heads_cut":[1]},{"layer":2,"heads_cut":[3]})",
-               "layers[1]: layer: cuts layer 2 otherwise than layer 4, " + otherwise);
+               "layers[1]: layer: cuts layer 2 differently from layer 4, " + otherwise);
     table.tied("shared weights cut and kept", R"({"layer":1,"mlp":"drop"},{"layer":0},{"layer":5})",
-               "layers[2]: layer: cuts layer 5 otherwise than layer 1, " + otherwise);
+               "layers[2]: layer: cuts layer 5 differently from layer 1, " + otherwise);
     table.tied("shared weights kept and cut", R"({"layer":1},{"layer":5,"block":"drop"})",
-               "layers[1]: layer: cuts layer 5 otherwise than layer 1, " + otherwise);
+               "layers[1]: layer: cuts layer 5 differently from layer 1, " + otherwise);
 }
 
 } // namespace

@@ -47,7 +47,7 @@ Corruptions predictionCorruptions() {
                 hdf5::remove(group, "units");
                 hdf5::writeTextList(group, "units", {"head 0 1", text});
             },
-            QString("units: \"%1\" is no unit of this model").arg(text));
+            QString("units: \"%1\" is not a unit of this model").arg(text));
     };
     unit("a prediction for a head that is not there", "head 0 64");
     unit("a prediction for a layer that is not there", "block 3");
@@ -60,7 +60,7 @@ Corruptions predictionCorruptions() {
             hdf5::remove(group, "gradient");
             hdf5::writeNumberList(group, "gradient", {0.1});
         },
-        "gradient: 1 values do not go with 2 units");
+        "gradient: 1 values do not match 2 units");
     row(
         "more samples than the file holds",
         [](const hdf5::Handle& group) { hdf5::writeInteger(group, "samples", 1LL << 40); },

@@ -89,7 +89,7 @@ void addWrongValues(Corruptions& rows) {
     row("unknown attention", inModel([](const hdf5::Handle& group) {
             hdf5::writeTexts(group, "attention", {"full", "odd", "none"});
         }),
-        "/model: attention: holds the unknown word \"odd\"");
+        "/model: attention: holds the unknown value \"odd\"");
     row("text for a number", inModel([](const hdf5::Handle& group) { hdf5::writeText(group, "hidden", "64"); }),
         "/model: hidden: has another type than a session's");
     row("two values for one", inModel([](const hdf5::Handle& group) {
@@ -105,7 +105,7 @@ void addWrongValues(Corruptions& rows) {
         }),
         "/metrics/gate_norm_group.fold_norm-true/0: should be 3 x 2 as its model has them");
     row("unknown scope", metricText("scope", "token"),
-        "/metrics/gate_norm/0: scope: holds the unknown word \"token\". Open it with "
+        "/metrics/gate_norm/0: scope: holds the unknown value \"token\". Open it with "
         "a newer Secateur");
     row("another metric's scope", metricText("scope", "head"),
         "/metrics/gate_norm/0: scope: is \"head\", and gate_norm is one of each layer");
@@ -144,25 +144,25 @@ void addWaysOut(Corruptions& rows) {
             hdf5::remove(file, "model");
             H5Lcreate_soft("/other", file.id(), "model", H5P_DEFAULT, H5P_DEFAULT);
         },
-        "model: is a link that leads elsewhere; a session holds everything itself");
+        "model: is a soft or external link, which no session has");
     row(
         "a link to itself",
         [](const hdf5::Handle& file) {
             hdf5::remove(file, "metrics");
             H5Lcreate_soft("/metrics", file.id(), "metrics", H5P_DEFAULT, H5P_DEFAULT);
         },
-        "metrics: is a link that leads elsewhere; a session holds everything itself");
+        "metrics: is a soft or external link, which no session has");
     row(
         "a link to another file",
         [](const hdf5::Handle& file) {
             hdf5::remove(file, "metrics");
             H5Lcreate_external("/etc/passwd", "/metrics", file.id(), "metrics", H5P_DEFAULT, H5P_DEFAULT);
         },
-        "metrics: is a link that leads elsewhere; a session holds everything itself");
+        "metrics: is a soft or external link, which no session has");
     row("a result that is a link", inMetric([](const hdf5::Handle& group) {
             H5Lcreate_external("other.h5", "/0", group.id(), "1", H5P_DEFAULT, H5P_DEFAULT);
         }),
-        "/metrics/gate_norm/1: 1: is a link that leads elsewhere; a session holds everything itself");
+        "/metrics/gate_norm/1: 1: is a soft or external link, which no session has");
     row(
         "a group that holds itself",
         [](const hdf5::Handle& file) {
@@ -172,7 +172,7 @@ void addWaysOut(Corruptions& rows) {
         "/metrics/0/0: 0: cannot be read. The file is damaged");
     row("numbers in another file",
         otherNumbers(H5T_IEEE_F64LE, [](hid_t creation) { H5Pset_external(creation, "/etc/passwd", 0, 24); }),
-        "/metrics/gate_norm/0: keeps its numbers in another file; a session holds everything itself");
+        "/metrics/gate_norm/0: keeps its numbers in another file, which no session does");
     row("numbers of another dataset",
         otherNumbers(H5T_IEEE_F64LE,
                      [](hid_t creation) {
@@ -180,9 +180,9 @@ void addWaysOut(Corruptions& rows) {
                          const hdf5::Handle space(H5Screate_simple(1, &extent, nullptr), H5Sclose);
                          H5Pset_virtual(creation, space.id(), "other.h5", "/numbers", space.id());
                      }),
-        "/metrics/gate_norm/0: keeps its numbers in another file; a session holds everything itself");
+        "/metrics/gate_norm/0: keeps its numbers in another file, which no session does");
     row("whole numbers", otherNumbers(H5T_STD_I64LE, [](hid_t) {}),
-        "/metrics/gate_norm/0: holds something else than floating-point numbers");
+        "/metrics/gate_norm/0: does not hold floating-point numbers");
     row("numbers that are not there", otherNumbers(H5T_IEEE_F64LE, [](hid_t) {}),
         "/metrics/gate_norm/0: claims more numbers than the file holds");
     row("2^40 layers of numbers",

@@ -70,7 +70,7 @@ void addMasks(Corruptions& rows) {
         "fits only models of its own structure");
     row("another mask's digest", text("digest", "sha256:feed"), "digest: is not that of the mask");
     addChanged(rows, "two masks of one name", {"masks", "1"}, text("name", "cut.json"),
-               "name: \"cut.json\" is another mask's too");
+               "name: \"cut.json\" is also the name of another mask");
 }
 
 void addTexts(Corruptions& rows) {
@@ -94,7 +94,7 @@ void addTexts(Corruptions& rows) {
         numbers("window_nats", {1, 2, 3, 4, std::numeric_limits<double>::infinity(), 6, 7, 8, 9, 10}),
         "window_nats: cannot be inf at 4");
     row("losses as whole numbers", integers("window_nats", std::vector<std::int64_t>(10, 1)),
-        "window_nats: holds something else than floating-point numbers");
+        "window_nats: does not hold floating-point numbers");
     row("losses that are not there", claimed("window_nats", H5T_IEEE_F64LE, hsize_t{1} << 20),
         "window_nats: claims more numbers than the file holds");
     row("2^40 losses", claimed("window_nats", H5T_IEEE_F64LE, hsize_t{1} << 40),
@@ -102,7 +102,7 @@ void addTexts(Corruptions& rows) {
     row(
         "losses in a table",
         [](const hdf5::Handle& group) { hdf5::writeMatrix(group, "window_nats", Matrix(5, 2, 1), false); },
-        "window_nats: is no list");
+        "window_nats: is not a list");
     addChanged(rows, "a page that is not there", {"evaluations", "3", "text"},
                integers("window_page", {0, 0, 1, 1, 2, 3}), "window_page: cannot be 3 at 5");
     addChanged(rows, "pages of no words", {"evaluations", "3", "text"}, integers("page_words", {20, -1, 22}),
@@ -117,18 +117,18 @@ void addTasks(Corruptions& rows) {
             "riddles: unknown task format; the known ones are boolq, rte, hellaswag, winogrande, arc, openbookqa, "
             "piqa, mmlu, generic, lambada, generate, classification");
     choices("an unknown choice of examples", text("shot_choice", "best"),
-            "shot_choice: holds the unknown word \"best\". Open it with a newer Secateur");
+            "shot_choice: holds the unknown value \"best\". Open it with a newer Secateur");
     choices("more options than scores", integers("options", {3, 3, 2}),
-            "options: do not come to the 7 scores that there are");
+            "options: do not add up to the 7 stored scores");
     choices("fewer options than scores", integers("options", {3, 1, 2}),
-            "options: do not come to the 7 scores that there are");
+            "options: do not add up to the 7 stored scores");
     choices("a question without options", integers("options", {3, 0, 4}),
-            "options: do not come to the 7 scores that there are");
+            "options: do not add up to the 7 stored scores");
     choices("an option that is not there", integers("answer", {1, 2, 0}), "line 4: names option 2 of 2");
     choices("an answer too few", integers("answer", {1, 1}), "answer: should hold 3 values and holds 2");
     choices("a score that is no number", numbers("option_nats", {-1, -2, -3, std::nan(""), -1, -2, -3}),
             "option_nats: cannot be nan");
-    choices("subjects as numbers", integers("subject", {1, 2, 3}), "subject: holds something else than texts");
+    choices("subjects as numbers", integers("subject", {1, 2, 3}), "subject: does not hold texts");
     choices(
         "no questions",
         [](const hdf5::Handle& group) {
@@ -155,7 +155,7 @@ void addTimes(Corruptions& rows) {
     row("layers without an MLP's time", {"prefills", "0"}, numbers("run_mlp_seconds", {1}),
         "run_mlp_seconds: should hold 3 values and holds 1");
     row("an unknown end of a text", {"continuations", "0"}, text("end", "tired"),
-        "end: holds the unknown word \"tired\". Open it with a newer Secateur");
+        "end: holds the unknown value \"tired\". Open it with a newer Secateur");
     row("a token below 0", {"continuations", "0"}, integers("tokens", {5, -1}), "tokens: cannot be -1");
 }
 

@@ -45,7 +45,7 @@ void FigureActions::copyCommand() {
         return;
     const QString command = QString::fromStdString(m_figure().command);
     if (command.isEmpty())
-        emit failed(tr("No command draws this figure: those of a saved session have one."));
+        emit failed(tr("This figure has no command. Figures of a saved session have one."));
     else
         QApplication::clipboard()->setText(command);
 }

@@ -19,7 +19,7 @@ namespace {
 
 constexpr double stretchNothing = 0.0001; ///< as small as its contents allow
 
-/// A grid without margins of its own.
+/// A grid without margins.
 QCPLayoutGrid* addGrid(QCPLayoutGrid& layout, int row) {
     auto* grid = new QCPLayoutGrid;
     layout.addElement(row, 0, grid);
@@ -40,7 +40,7 @@ void addTitle(QCustomPlot& plot, const QString& title, const PlotTheme& theme) {
     layout.setRowStretchFactor(0, stretchNothing);
 }
 
-/// Breaks an axis' label between words where it would be longer than the axis.
+/// Breaks a label between words into lines of at most `room` pixels.
 QString brokenLabel(const std::string& text, const QFont& font, int room) {
     const QFontMetrics metrics(font);
     QString label;
@@ -55,10 +55,10 @@ QString brokenLabel(const std::string& text, const QFont& font, int room) {
     return label + line;
 }
 
-/// More would be written over one another.
+/// Maximum number of tick names; more would overlap.
 constexpr std::size_t mostNames = 48;
 
-/// Beside the axes, as high as they are.
+/// Aligns the colour bar with the height of the axes.
 void placeBar(QCPLayoutGrid& layout, QCPAxisRect& axes, const PlotColourBar& bar, const PlotTheme& theme) {
     auto* sameHeight = new QCPMarginGroup(axes.parentPlot());
     for (QCPAxisRect* element : {&axes, bar.rect()}) {
@@ -69,7 +69,8 @@ void placeBar(QCPLayoutGrid& layout, QCPAxisRect& axes, const PlotColourBar& bar
     layout.setColumnStretchFactor(1, stretchNothing);
 }
 
-void paintHeatMap(QCustomPlot& plot, QCPLayoutGrid& layout, const Figure& figure, const PlotTheme& theme) {
+/// Columns at the bottom, rows on the left, from the top.
+QCPAxisRect* addHeatMapAxes(QCPLayoutGrid& layout, const Figure& figure, const PlotTheme& theme) {
     QCPAxisRect* rect = addAxisRect(layout, 0, 0);
     QCPAxis* columns = rect->addAxis(QCPAxis::atBottom);
     QCPAxis* rows = rect->addAxis(QCPAxis::atLeft);
@@ -93,13 +94,17 @@ void paintHeatMap(QCustomPlot& plot, QCPLayoutGrid& layout, const Figure& figure
     rows->setLabel(QString::fromStdString(figure.y.label));
     rows->setRange(-0.5, count(figure.cells.rows()) - 0.5);
     rows->setRangeReversed(true);
+    return rect;
+}
 
+void paintHeatMap(QCustomPlot& plot, QCPLayoutGrid& layout, const Figure& figure, const PlotTheme& theme) {
+    QCPAxisRect* rect = addHeatMapAxes(layout, figure, theme);
     QStringList classes;
     for (const std::string& name : figure.colour.names)
         classes << QString::fromStdString(name);
     const ColourRange range =
         classes.isEmpty() ? ColourRange(figure.cells.values(), figure.scale) : ColourRange::ofClasses(classes);
-    PlotCells(columns, rows, theme).setCells(figure.cells, range);
+    PlotCells(rect->axis(QCPAxis::atBottom), rect->axis(QCPAxis::atLeft), theme).setCells(figure.cells, range);
     PlotColourBar bar(layout, 0, 1, theme);
     const QString label = brokenLabel(figure.colour.label, theme.font, plot.viewport().height() * 3 / 4);
     if (classes.isEmpty())
@@ -113,7 +118,7 @@ QColor lineColour(std::size_t index) {
     return lineColours()[index % lineColours().size()];
 }
 
-/// Discs; squares where the colours come round again. Diamonds on the right axis.
+/// Discs; squares when the colours repeat; diamonds on the right axis.
 QCPScatterStyle::ScatterShape pointShape(std::size_t index, bool onTheRight) {
     if (index / lineColours().size() % 2 == 1)
         return QCPScatterStyle::ssSquare;
@@ -133,7 +138,7 @@ QVector<double> drawable(const std::vector<double>& values, bool logarithmic) {
     return kept;
 }
 
-/// As large as the room between points allows.
+/// In pixels, limited by the distance between points.
 double pointSize(const QCustomPlot& plot, qsizetype points, const PlotTheme& theme) {
     const double room = plot.viewport().width() / static_cast<double>(std::max<qsizetype>(points, 1));
     return std::clamp(0.45 * room, 3 * theme.unit, 4.5 * theme.unit);
@@ -156,7 +161,7 @@ QCPGraph* addLine(QCPAxis& x, QCPAxis& y, const FigureSeries& series, std::size_
     return line;
 }
 
-/// Bars only where one series has estimates: those of several would hide one another.
+/// Bars are drawn only if a single series has estimates: those of several would hide one another.
 void addLines(const Figure& figure, QCPAxis& x, QCPAxis& left, QCPAxis* right, const PlotTheme& theme) {
     const bool hasBars = std::ranges::count_if(figure.series, hasEstimates) == 1;
     for (std::size_t i = 0; i < figure.series.size(); ++i) {
@@ -182,7 +187,7 @@ void setUpValueAxis(QCPAxis& axis, const Figure& figure, bool right, const PlotT
     axis.grid()->setVisible(!right);
 }
 
-/// As many as have room.
+/// The largest number of columns that fit.
 int legendColumns(const std::vector<QCPAbstractPlottable*>& named, int room, const PlotTheme& theme) {
     const QFontMetrics metrics(theme.font);
     for (int columns = static_cast<int>(named.size()); columns > 1; --columns) {
@@ -197,7 +202,7 @@ int legendColumns(const std::vector<QCPAbstractPlottable*>& named, int room, con
     return 1;
 }
 
-/// Above the axes, so that it never covers data, in as many columns as have room.
+/// A legend above the axes, where it never covers data.
 void addLegend(QCustomPlot& plot, QCPLayoutGrid& row, const PlotTheme& theme) {
     auto* legend = new QCPLegend;
     row.addElement(0, 0, legend);
@@ -338,9 +343,9 @@ void addNote(QCustomPlot& plot, const std::string& note, const PlotTheme& theme)
     rows.setRowStretchFactor(rows.rowCount() - 1, stretchNothing);
 }
 
-/// Points in the colours of a map, with its bar.
+/// A scatter with points coloured by a map, and its colour bar.
 void paintShadedScatter(QCPLayoutGrid& layout, const Figure& figure, const PlotTheme& theme) {
-    if (!figure.y.range) { // points on the axis would be cut in half
+    if (!figure.y.range) { // with a margin: points on the axis would be clipped
         Figure ranged = figure;
         ranged.y.range = pointRange(figure.series, &FigureSeries::values, figure.y.logarithmic);
         return paintShadedScatter(layout, ranged, theme);
@@ -357,7 +362,7 @@ void paintShadedScatter(QCPLayoutGrid& layout, const Figure& figure, const PlotT
     addPlotPoints(*rect->axis(QCPAxis::atBottom), *rect->axis(QCPAxis::atLeft), std::move(points), theme);
     PlotColourBar bar(layout, 0, 1, theme);
     bar.setRange(range, QString::fromStdString(figure.colour.label));
-    constexpr double fewLayers = 6; // of which there is no half
+    constexpr double fewLayers = 6; // value ticks would be fractions of a layer
     if (range.upper() < fewLayers)
         useIndexTicks(*bar.axis(), {});
     placeBar(layout, *rect, bar, theme);

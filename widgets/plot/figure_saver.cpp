@@ -31,7 +31,7 @@ int pixels(double cm) {
     return static_cast<int>(std::lround(cm / cmPerInch * pixelsPerInch));
 }
 
-/// Cells as near to squares as a page allows; room for eight-point labels between them.
+/// The size that makes cells as square as a page allows, with room for 8 pt labels.
 double heatMapCm(const Figure& figure, double widthCm) {
     constexpr double besideCells = 2.9; // labels, colour bar
     constexpr double aboveAndBelow = 1.7;
@@ -43,7 +43,7 @@ double heatMapCm(const Figure& figure, double widthCm) {
     return std::clamp(rows * cell, 2.2, tallest) + aboveAndBelow;
 }
 
-/// What a column's legend, with hardly more than one entry to a row, takes beyond a usual one.
+/// Extra height of the legend at column width, with about one entry per row.
 double legendCm(const Figure& figure) {
     constexpr double rowCm = 0.34;
     constexpr std::size_t usual = 2;
@@ -85,7 +85,7 @@ QByteArray asPng(const Figure& figure, FigureWidth width) {
     writer.setText("Description", sentences(figure));
     writer.setText("Software", "Secateur " SECATEUR_VERSION);
     if (!writer.write(figureImage(figure, width)))
-        throw Error("cannot be made a PNG: " + writer.errorString().toStdString());
+        throw Error("cannot be encoded as PNG: " + writer.errorString().toStdString());
     return buffer.data();
 }
 
@@ -107,8 +107,8 @@ QByteArray asPdf(const Figure& figure, FigureWidth width) {
     return buffer.data();
 }
 
-/// Keeps text right on machines without our font: names families to fall back to, and the width each text was laid
-/// out for. Text stays text, so that it can be searched and edited.
+/// Adds fallback font families and the layout width of each text, for machines without the font. Text stays text, so
+/// that it can be searched and edited.
 QByteArray withPortableText(const QByteArray& svg) {
     const QFont font = paperTheme(pixelsPerInch).font;
     QByteArray result;

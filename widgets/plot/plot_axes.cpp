@@ -12,7 +12,7 @@ namespace secateur {
 
 namespace {
 
-/// Pixels that a label takes along its axis, with air on both sides.
+/// Pixels of a label along its axis, with margins.
 double labelExtent(const QCPAxis& axis, const QString& sample) {
     const QFontMetricsF metrics(axis.tickLabelFont());
     return axis.orientation() == Qt::Vertical ? metrics.height() : metrics.horizontalAdvance(sample + "0");
@@ -56,7 +56,7 @@ public:
 
 protected:
     int roomForTicks() const {
-        // Labels fill at most half of a vertical axis and two thirds of a horizontal one.
+        // Labels fill at most half of a vertical and two thirds of a horizontal axis.
         const double air = m_axis.orientation() == Qt::Vertical ? 2 : 1.5;
         const double count = pixelLength(m_axis) / (air * labelExtent(m_axis, "0.000"));
         return std::clamp(static_cast<int>(count), 2, 7);
@@ -67,7 +67,7 @@ protected:
     }
     int getSubTickCount(double) override { return 0; }
     QString getTickLabel(double tick, const QLocale&, QChar, int) override {
-        // Steps such as 0.1 add up to 0.30000000000000004, and to 1e-17 where 0 is meant.
+        // Sums of steps such as 0.1 give 0.30000000000000004, and 1e-17 instead of 0.
         const double clean = std::abs(tick) < 1e-9 * m_axis.range().size() ? 0 : tick;
         QString text = QString::number(clean, 'g', 6);
         text.replace("e-0", "e-").replace("e+0", "e").replace("e+", "e");
@@ -78,7 +78,7 @@ private:
     const QCPAxis& m_axis;
 };
 
-/// Decades, with their parts when those are few; a range within a decade has round steps instead.
+/// Ticks at decades, with subdivisions if there are few decades; linear steps for a range within a decade.
 class LogTicker : public ValueTicker {
 public:
     using ValueTicker::ValueTicker;

@@ -24,8 +24,8 @@ bool isVector(const QCPPainter& painter) {
     return painter.modes().testFlag(QCPPainter::pmVectorized);
 }
 
-/// Viewers smooth the edges of shapes, and the paper shines through where two meet. So every cell is drawn twice: first
-/// all of them a little larger, then all of them exact. One path per colour keeps files small.
+/// Viewers antialias the edges of shapes, so that the background shows between two cells. Therefore every cell is drawn
+/// twice: first all of them slightly larger, then all of them exactly. One path per colour keeps files small.
 void fillForVector(QCPPainter& painter, const std::vector<ColouredCell>& cells, double overlap) {
     for (const double margin : {overlap, 0.0}) {
         std::map<QRgb, QPainterPath> paths;
@@ -49,7 +49,7 @@ void fill(QCPPainter& painter, const std::vector<ColouredCell>& cells, double ov
         painter.fillRect(cell.pixels, QColor(cell.colour));
 }
 
-/// The indices of the cells that an axis shows, of `count`.
+/// The first and last of `count` cells that an axis shows.
 std::pair<int, int> shownTicks(const QCPAxis& axis, int count) {
     const int first = static_cast<int>(std::lround(axis.range().lower));
     const int last = static_cast<int>(std::lround(axis.range().upper));
@@ -193,7 +193,7 @@ private:
         }
     }
 
-    /// A tip beyond the bar: there are values out there, drawn in this colour.
+    /// A tip at the end of the bar: there are values beyond it, drawn in this colour.
     void drawEnd(QCPPainter& painter, QPointF left, QPointF right, int direction, QRgb colour) const {
         const double gap = 1.5 * theme.unit;
         const double height = 6 * theme.unit;

@@ -12,14 +12,14 @@ namespace secateur {
 
 namespace {
 
-constexpr std::size_t mostSeparate = 20000; ///< more are dots without a rim
-constexpr double rimShare = 0.4;            ///< of the text's colour: seen at both ends of a colour map
+constexpr std::size_t mostSeparate = 20000; ///< larger sets are drawn as dots without a rim
+constexpr double rimShare = 0.4;            ///< of the text's colour in rims: visible at both ends of a colour map
 
 bool isOnCross(int column, int row, int side) {
     return column == row || column == side - 1 - row;
 }
 
-/// On a wider one in a colour that is seen at both ends of a map.
+/// With a wider outline in a colour that is visible at both ends of a map.
 void drawCross(QPainter& painter, QPointF middle, double width, QRgb colour, const PlotTheme& theme) {
     const double reach = 0.4 * width;
     for (const auto& [line, with] : {std::pair(0.42 * width, mixed(QColor(colour), theme.text, rimShare)),
@@ -30,7 +30,7 @@ void drawCross(QPainter& painter, QPointF middle, double width, QRgb colour, con
     }
 }
 
-/// An empty picture for something so wide.
+/// A transparent picture of this width.
 QPixmap emptyPicture(double width, double pixelRatio) {
     const int side = static_cast<int>(std::ceil(width * pixelRatio));
     QPixmap picture(side, side);
@@ -94,7 +94,7 @@ private:
         });
     }
 
-    /// Pixel by pixel: a painter would take several times as long.
+    /// Sets pixels directly: QPainter would take several times as long.
     void drawDots(QCPPainter& painter) const {
         const double ratio = painter.device()->devicePixelRatioF();
         const QRect area = clipRect();
@@ -117,7 +117,7 @@ private:
         painter.drawImage(area.topLeft(), image);
     }
 
-    /// Of the points that share a quarter of a point's width, the uppermost is enough.
+    /// Of dense points, one per cell of a quarter of a point's width is drawn.
     void drawShapes(QCPPainter& painter, bool isDense) const {
         const double width = diameter();
         std::vector<std::pair<const PlotPoint*, QPointF>> shown;

@@ -12,7 +12,7 @@
 #include <tuple>
 #include <vector>
 
-/// A static library's resources come along only when they are asked for; the macro wants to be outside namespaces.
+/// Resources of a static library are linked only if they are initialised; the macro must be outside namespaces.
 static void loadResources() {
     Q_INIT_RESOURCE(resources);
 }
@@ -69,7 +69,7 @@ std::vector<double> finiteValues(std::span<const double> values, bool positiveOn
     return kept;
 }
 
-/// Room around a single value, so that it lies in the middle.
+/// Widens the range of a single value around it.
 void widen(double& lower, double& upper, bool logarithmic) {
     if (logarithmic) {
         lower /= 2;

@@ -24,11 +24,11 @@ void drawWhisker(QCPPainter& painter, double x, double top, double bottom, doubl
 QCPScatterStyle hollow(const QCPScatterStyle& filled, const PlotTheme& theme) {
     QCPScatterStyle style = filled;
     style.setBrush(theme.background);
-    style.setSize(1.1 * style.size()); // so that its middle is seen
+    style.setSize(1.1 * style.size()); // so that its inside is visible
     return style;
 }
 
-/// A plottable whose axes are set by the figure, and which no pointer finds.
+/// A plottable that neither sets axis ranges nor can be selected.
 class Drawing : public QCPAbstractPlottable {
 public:
     using QCPAbstractPlottable::QCPAbstractPlottable;
@@ -48,7 +48,7 @@ protected:
     void drawLegendIcon(QCPPainter*, const QRectF&) const override {}
 };
 
-/// Two quantiles, drawn as a band between them or as a tick at each.
+/// Two quantiles: a band between them, or a tick at each.
 class QuantilePair : public Drawing {
 public:
     QuantilePair(QCPAxis& x, QCPAxis& y, const FigureSeries& lower, const FigureSeries& upper)
@@ -166,7 +166,7 @@ private:
     double m_cap;
 };
 
-/// A line of the legend that stands for no plottable of its own.
+/// A legend entry without a plottable.
 class Note : public Drawing {
 public:
     Note(QCustomPlot& plot, const QString& text, const PlotTheme& theme, const QCPScatterStyle& point, bool whisker)

@@ -27,7 +27,7 @@ PlotTheme themeFrom(const QColor& background, const QColor& text) {
     return theme;
 }
 
-/// The sans serif that papers use, else its metric twin, else what there is.
+/// Arial, else a font with the same metrics, else any sans serif.
 QFont paperFont() {
     QFont font;
     for (const char* family : {"Arial", "Liberation Sans", "Helvetica", "DejaVu Sans"}) {
@@ -78,14 +78,14 @@ PlotTheme paperTheme(int pixelsPerInch) {
 }
 
 QColor classColour(const QString& name, std::size_t index) {
-    // After Okabe and Ito, as below, without the vermilion that looks like the accent.
+    // Okabe and Ito, as below, without the vermilion, which is close to the accent.
     static const std::vector<QColor> colours{"#0072b2", "#e69f00", "#009e73", "#cc79a7", "#56b4e9", "#f0e442"};
     return name == "other" ? QColor("#9a9a9a") : colours[index % colours.size()];
 }
 
 const std::vector<QColor>& lineColours() {
-    // After Okabe and Ito, "Color Universal Design" (2008), in an order that keeps neighbours apart; the yellow, too
-    // light for a line on white, is left out.
+    // Okabe and Ito, "Color Universal Design" (2008), ordered so that neighbours differ, without the yellow, which is
+    // too light for a line on white.
     static const std::vector<QColor> colours{"#0072b2", "#e69f00", "#009e73", "#d55e00", "#cc79a7", "#56b4e9"};
     return colours;
 }
