@@ -20,7 +20,7 @@ double percentBelow(std::span<const double> values, double value);
 /// @param lowFirst whether the lowest value has rank 1
 std::vector<int> ranks(std::span<const double> values, bool lowFirst);
 
-/// WeightName values are not separated from some other one, so that the order of the two may be the other way round:
+/// Which values are not separated from some other one, so that the order of the two may be the other way round:
 /// those nearer than twice the root of the sum of their squared errors (as Gate-Norm's estimates are compared). Two
 /// exact values are always separated, also where they are equal; NaN is separated from everything.
 /// @param errors standard errors, one for each value; 0 or NaN = exact

@@ -7,7 +7,7 @@
 
 namespace secateur {
 
-/// WeightName heads a mask may be made legal by: more that are cut, some that are kept after all, or both.
+/// Which heads a mask may be made legal by: more that are cut, some that are kept after all, or both.
 enum class LegaliseBy { either, cutting, keeping };
 
 /// A mask that runtimes with one number of query heads per KV group can hold, and what it does otherwise than the mask

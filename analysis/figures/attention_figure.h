@@ -18,7 +18,7 @@ Figure attentionFigure(const std::string& modelName, HeadId head, const MapPyram
                        const std::vector<std::string>& labels, const ColourScale& scale);
 inline constexpr int attentionSide = 256;
 
-/// WeightName head of a model a request for the figure "attention" names, and in which colours.
+/// Which head of a model a request for the figure "attention" names, and in which colours.
 struct AttentionRequest {
     HeadId head;
     ColourScale scale;

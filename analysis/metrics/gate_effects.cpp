@@ -1,6 +1,5 @@
 #include "analysis/metrics/gate_effects.h"
 
-#include "analysis/metrics/forward_values.h"
 #include "analysis/metrics/gradient_scalars.h"
 #include "analysis/metrics/gradient_walk.h"
 #include "analysis/running/padded_batches.h"

@@ -1,7 +1,6 @@
 #include "analysis/metrics/gate_gradients.h"
 
-#include "analysis/metrics/forward_values.h"
-#include "analysis/metrics/head_gradients.h"
+#include "analysis/metrics/gradient_sums.h"
 #include "analysis/running/runner_results.h"
 
 #include <ATen/ATen.h>

@@ -1,9 +1,6 @@
 #include "analysis/metrics/screened_ablation.h"
 
-#include "analysis/metrics/ablation_costs.h"
-#include "analysis/metrics/ablation_metrics.h"
 #include "analysis/metrics/gate_effects.h"
-#include "analysis/metrics/gradient_metrics.h"
 #include "analysis/base/statistics.h"
 
 #include <fmt/format.h>
@@ -82,7 +79,7 @@ public:
         , m_layerDone(layerDone)
         , m_table(model.spec(), run.plan.mask(), std::span(&request, 1), {})
         , m_costs(model.spec(), run.plan.mask(), run.sequences)
-        , m_lowest(static_cast<std::size_t>(wholeOption(request, "screen"))) {
+        , m_lowest(static_cast<std::size_t>(request.whole("screen"))) {
         for (int layer = 0; layer < model.spec().layerCount(); ++layer)
             for (AblationPart& part : m_table.missing(layer, 0))
                 m_parts.push_back(std::move(part));
@@ -133,13 +130,9 @@ private:
 
     /// What taking each part away costs to second order: F_uu / 2 - g_u, up to a factor.
     std::vector<ExpectedChange> expectedOf(const Progress& progress) const {
-        const AblatedPart of = ablatedPart(m_request);
-        const GateKinds kinds{of == AblatedPart::head,
-                              of == AblatedPart::attention,
-                              of == AblatedPart::mlp,
-                              of == AblatedPart::block,
-                              false,
-                              false};
+        const CutUnit of = m_request.info->ranks.value();
+        const GateKinds kinds{of == CutUnit::head, of == CutUnit::attention, of == CutUnit::mlp, of == CutUnit::block,
+                              false,               false};
         const bool isText = m_model.spec().family == Family::decoder;
         const std::vector<TokenSequence> pieces =
             isText ? shortSequences(m_run.sequences, sampledLength, std::numeric_limits<std::int64_t>::max())

@@ -8,7 +8,7 @@
 
 namespace secateur {
 
-/// WeightName estimates leave in doubt what the so many lowest values are: those whose interval of two standard errors
+/// Which estimates leave in doubt what the so many lowest values are: those whose interval of two standard errors
 /// reaches the middle between the last of these and the next value. None when there are no more values than that.
 /// @param errors standard errors, one for each value; 0 or NaN = exact @param values NaN = no such cell
 std::vector<bool> reachesCutOff(std::span<const double> values, std::span<const double> errors, std::size_t lowest);

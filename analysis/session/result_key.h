@@ -8,7 +8,7 @@
 
 namespace secateur {
 
-/// WeightName measurement of a metric is meant (written RESULT_ID, RESULT_ID@KEY, or RESULT_ID@KEY-OTHER for a difference).
+/// Which measurement of a metric is meant (written RESULT_ID, RESULT_ID@KEY, or RESULT_ID@KEY-OTHER for a difference).
 /// A key is measurementKey(), or `reference` for the latest of the session's reference; empty = the latest.
 struct ResultKey {
     std::string resultId;

@@ -6,7 +6,6 @@
 #include "analysis/strategies/gradient_change.h"
 #include "analysis/masks/mask_record.h"
 #include "analysis/metrics/measure.h"
-#include "analysis/metrics/measure_choice.h"
 #include "analysis/model/model.h"
 #include "analysis/base/progress.h"
 #include "analysis/text/prompt_tokens.h"

@@ -1,7 +1,6 @@
 #include "analysis/strategies/gradient_change.h"
 
 #include "analysis/base/error.h"
-#include "analysis/metrics/forward_values.h"
 #include "analysis/metrics/gradient_scalars.h"
 #include "analysis/metrics/gradient_walk.h"
 #include "analysis/running/padded_batches.h"

@@ -11,7 +11,7 @@
 
 namespace secateur {
 
-/// WeightName option of which question.
+/// Which option of which question.
 struct OptionId {
     std::size_t question = 0;
     std::size_t option = 0;

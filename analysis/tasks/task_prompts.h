@@ -9,7 +9,7 @@
 
 namespace secateur {
 
-/// WeightName solved questions stand in front of one that is asked.
+/// Which solved questions stand in front of one that is asked.
 enum class ShotChoice {
     first, ///< the first ones of the list, of the question's own subject where it has one
     drawn, ///< other ones for each question, by our own draw: not those that lm-eval draws

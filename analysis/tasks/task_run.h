@@ -49,7 +49,7 @@ std::vector<std::vector<OptionTokens>> askedOptions(const ModelSpec& spec, const
                                                     std::span<const TaskQuestion> examples, const TaskRules& rules,
                                                     const Progress& progress = {});
 
-/// Asks a model the questions of a task, of kind choice or lastWord. WeightName ones a limit leaves, and their examples, do
+/// Asks a model the questions of a task, of kind choice or lastWord. Which ones a limit leaves, and their examples, do
 /// not depend on the model and its mask: runs can be paired.
 /// @param plan of model.runner() @param examples that stand in front of questions; may be the task's own
 /// @throws Error for tasks without questions, encoders, too few examples, continuations that the model cannot see;

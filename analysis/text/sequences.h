@@ -19,7 +19,7 @@ enum class TextSplit {
     windows,  ///< the whole text tokenised once; its tail shorter than a sequence is left out
 };
 
-/// WeightName sequences begin with BOS, where the model has one.
+/// Which sequences begin with BOS, where the model has one.
 enum class BosRule {
     tokenizerDefault, ///< all, when the tokenizer puts one in front of a text
     always,           ///< all, when there is a BOS at all

@@ -80,10 +80,6 @@ std::int64_t peakBytes();
 /// The card with its fingerprint.
 ModelCard fullCard(const Model& model);
 
-/// Measures and fills in what the measurement was made of.
-std::vector<MetricResult> measured(const Model& model, const std::vector<MetricRequest>& requests,
-                                   const Progress& progress);
-
 /// How a column stands; `point` puts decimal points under each other.
 enum class Align { left, right, point };
 

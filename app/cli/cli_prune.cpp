@@ -10,7 +10,7 @@
 #include "backends/base/atomic_file.h"
 #include "backends/session/mask_json.h"
 #include "backends/json/mask_result_json.h"
-#include "backends/text/prune_on_text.h"
+#include "backends/text/measure_on_text.h"
 #include "backends/session/session_hdf5.h"
 
 #include <fmt/core.h>

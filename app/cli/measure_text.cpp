@@ -1,5 +1,6 @@
 #include "app/cli/measure_text.h"
 
+#include "analysis/metrics/ablation.h"
 #include "analysis/metrics/measure_gradient.h"
 #include "analysis/running/runner.h"
 #include "app/cli/run_forecast.h"
@@ -62,19 +63,20 @@ std::vector<MetricRequest> thoseThatNeed(Needs needs, const std::vector<MetricRe
     return some;
 }
 
-/// What running the model for these metrics takes.
-void addCosts(RunForecast& forecast, const Model& model, const Plan& plan, const SequenceText& text,
-              std::int64_t batchTokens, const std::vector<MetricRequest>& requests) {
+/// Adds the cost of running the model for these metrics.
+void addCosts(RunForecast& forecast, const Model& model, const MeasureInput& input,
+              const std::vector<MetricRequest>& requests) {
+    const SequenceText& text = input.text;
     const auto ofGradient = thoseThatNeed(Needs::gradient, requests);
     const auto ofAblation = thoseThatNeed(Needs::ablation, requests);
     double passes = thoseThatNeed(Needs::forward, requests).empty() ? 0 : measuringFactor;
     if (!ofGradient.empty()) {
-        const GradientRun run{plan, text.set.sequences, text.labels, batchTokens};
+        const GradientRun run{*input.plan, text.set.sequences, text.labels, input.batchTokens};
         passes += upFactor + backwardFactor * backwardPasses(model, run, ofGradient);
     }
     if (passes > 0)
         forecast.add(sizeOf(text.set), passes);
-    const AblationRun run{plan, text.set.sequences, text.labels, batchTokens};
+    const AblationRun run{*input.plan, text.set.sequences, text.labels, input.batchTokens};
     forecast.add(predictedSizeOf(text.set, model.spec()), ablationPasses(model, run, ofAblation));
 }
 
@@ -87,28 +89,22 @@ bool runsModel(const MetricRequest& request) {
 std::vector<MetricResult> measureAll(ReadyModel& ready, const MeasureOptions& options,
                                      const std::vector<MetricRequest>& requests, const Console& console,
                                      const Progress& progress) {
-    std::vector<MetricRequest> ofWeights = requests;
-    const auto firstOfText = std::ranges::stable_partition(ofWeights, std::not_fn(runsModel)).begin();
-    const std::vector<MetricRequest> ofText(firstOfText, ofWeights.end());
-    ofWeights.erase(firstOfText, ofWeights.end());
-    const double share = ofText.empty() ? 1 : ofWeights.empty() ? 0 : 0.05; // of the time, roughly
-    std::vector<MetricResult> results;
-    if (!ofWeights.empty())
-        results = measured(*ready.model, ofWeights, progress.part(0, share));
-    if (ofText.empty())
-        return results;
+    std::vector<MetricRequest> ordered = requests;
+    std::ranges::stable_partition(ordered, std::not_fn(runsModel));
     const Model& model = *ready.model;
-    if (!ready.plan)
-        ready.plan = model.runner().plan(PruningMask(model.spec()));
-    const SequenceText text = readSequenceText(model, options.text, progress.part(share, share));
-    ready.warnings.insert(ready.warnings.end(), text.warnings.begin(), text.warnings.end());
-    RunForecast forecast(model, {ready.plan}, console, progress.part(share, share));
-    addCosts(forecast, model, *ready.plan, text, options.batchTokens, ofText);
-    forecast.say();
-    for (MetricResult& result : measureOnText(model, *ready.plan, text, ofText, options.batchTokens,
-                                              withTimeLeft(progress.part(share, 1), console)))
-        results.push_back(std::move(result));
-    return results;
+    const auto readInput = [&](const Progress& rest) {
+        if (!ready.plan)
+            ready.plan = model.runner().plan(PruningMask(model.spec()));
+        MeasureInput input{ready.plan, readSequenceText(model, options.text, rest.part(0, 0)), {}, options.batchTokens};
+        ready.warnings.insert(ready.warnings.end(), input.text.warnings.begin(), input.text.warnings.end());
+        input.measurement = measurementOf(model, *ready.plan, input.text.digest);
+        RunForecast forecast(model, {ready.plan}, console, rest.part(0, 0));
+        addCosts(forecast, model, input, ordered);
+        forecast.say();
+        input.progress = withTimeLeft(rest, console);
+        return input;
+    };
+    return measure(model, ordered, readInput, progress);
 }
 
 } // namespace secateur::cli

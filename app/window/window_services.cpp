@@ -14,7 +14,6 @@
 #include "backends/tokenizers/open_tokenizer.h"
 #include "backends/engine/plan_memory.h"
 #include "backends/text/prompt_tokens.h"
-#include "backends/text/prune_on_text.h"
 #include "backends/base/runtime.h"
 #include "backends/session/session_hdf5.h"
 

@@ -10,7 +10,7 @@
 
 namespace secateur {
 
-/// WeightName rows of a fused matrix a weight is.
+/// Which rows of a fused matrix a weight is.
 enum class FusedPart { whole, query, key, value };
 
 /// Where a format keeps a weight. "{layer}" stands for the layer's number, "{prefix}" for the one that the file uses,
@@ -61,7 +61,7 @@ struct ConfigDefaults {
     int embeddingWidth = 0; ///< 0 = as wide as the stream
 };
 
-/// WeightName layers see a window only, where layer_types does not say.
+/// Which layers see a window only, where layer_types does not say.
 enum class Windows { none, all, evenLayers, fiveOfSix, fromMaxWindowLayers };
 enum class Biases { none, byKey, queryKeyValue, all };
 

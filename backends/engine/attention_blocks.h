@@ -25,7 +25,7 @@ struct ProjectedHeads {
 /// Shows them to whoever wants them. @param projected [tokens, (heads + 2 kvHeads) headDim]
 ProjectedHeads projectedHeads(const at::Tensor& projected, const AttentionInput& input, Watch& watch);
 
-/// WeightName key each query sees, [rows, 1, queries, keys], for queries from `firstQuery` on. Every query sees one at
+/// Which key each query sees, [rows, 1, queries, keys], for queries from `firstQuery` on. Every query sees one at
 /// least.
 at::Tensor visibleTo(const AttentionInput& input, std::int64_t firstQuery, std::int64_t queries, std::int64_t keys,
                      const at::Device& device);

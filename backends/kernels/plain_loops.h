@@ -26,7 +26,7 @@ at::Tensor plainNorm(const at::Tensor& x, NormKind kind, double epsilon, const a
 /// many dimensions turn; the rest passes through.
 at::Tensor plainRotary(const at::Tensor& heads, const at::Tensor& cosines, const at::Tensor& sines);
 
-/// WeightName keys each query sees, bool [rows, 1, queries, keys]. Query i of a row stands at first[row] + i and sees keys
+/// Which keys each query sees, bool [rows, 1, queries, keys]. Query i of a row stands at first[row] + i and sees keys
 /// below first[row] + lengths[row], within window and causality. Queries behind lengths[row], and any other that would
 /// see nothing, see the key at their own position, or the last.
 at::Tensor visibleKeys(std::span<const int> first, std::span<const int> lengths, std::int64_t queries,

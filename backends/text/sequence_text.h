@@ -1,6 +1,6 @@
 #pragma once
 
-#include "analysis/metrics/metric.h"
+#include "analysis/metrics/measure.h"
 #include "analysis/model/model.h"
 #include "analysis/base/progress.h"
 #include "analysis/text/sequences.h"
@@ -19,15 +19,6 @@ struct SequenceRequest {
     std::string field;                                       ///< of the rows of a .jsonl; empty = whichever they have
     TaskFileOptions taskOptions = {};                        ///< of `task`
     SequenceRules rules = {.length = 0, .mostTokens = 8192}; ///< length 0 = 512, of encoders 128, or the context
-};
-
-/// The same, read, and cut for one model.
-struct SequenceText {
-    SequenceSet set;
-    std::vector<int> labels; ///< classes of the sequences, where a classifier reads labelled texts; else empty
-    MeasuredData data;       ///< all of it
-    std::string digest;      ///< of the token ids of all sequences
-    std::vector<std::string> warnings;
 };
 
 /// Reads a text and cuts it for a model with the model's own tokenizer (evaluation.md 6). The texts and pairs that a

@@ -7,7 +7,7 @@
 
 namespace secateur {
 
-/// WeightName pairs of symbols merge, in what order, and into what.
+/// Which pairs of symbols merge, in what order, and into what.
 class PairTable {
 public:
     static constexpr std::uint32_t never = 0xFFFFFFFFU;

@@ -156,7 +156,7 @@ std::string messageOf(int code) {
     return reinterpret_cast<const char*>(text.data());
 }
 
-/// WeightName of its limits an expression meets first depends on how it was compiled.
+/// Which of its limits an expression meets first depends on how it was compiled.
 bool isLimit(int code) {
     return code == PCRE2_ERROR_MATCHLIMIT || code == PCRE2_ERROR_DEPTHLIMIT || code == PCRE2_ERROR_HEAPLIMIT ||
            code == PCRE2_ERROR_JIT_STACKLIMIT || code == PCRE2_ERROR_RECURSELOOP;

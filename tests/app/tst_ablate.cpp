@@ -193,7 +193,7 @@ private slots:
     void nonsenseIsRefused() {
         const Outcome unit = run(onText({"--units", "neurons"}));
         QCOMPARE(unit.status, 2);
-        QVERIFY(unit.error.contains("is none of heads, attention, mlps, blocks"));
+        QVERIFY(unit.error.contains("must be one of heads, attention, mlps, blocks"));
         QCOMPARE(run(onText({"--task", "x.jsonl"})).status, 2);
     }
 };

@@ -43,7 +43,7 @@ const std::array rooms{
          anyOf({QString("^$")})},
 };
 
-/// The shelves of a room, and which others of the same room each may include: the arrows point one way. WeightName shelves of
+/// The shelves of a room, and which others of the same room each may include: the arrows point one way. Which shelves of
 /// another room a shelf uses follows from the rule of the rooms.
 const QMap<QString, QStringList> shelves{
     {"analysis/base", {}},

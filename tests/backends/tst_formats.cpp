@@ -1,4 +1,4 @@
-// WeightName format a file or a folder is in, and what known foreign files are called.
+// Which format a file or a folder is in, and what known foreign files are called.
 
 #ifndef Q_MOC_RUN
 #include "backends/formats/formats.h"

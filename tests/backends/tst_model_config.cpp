@@ -45,7 +45,7 @@ QString summary(const ModelSpec& spec) {
         .arg(spec.tiedEmbeddings ? "tied" : "separate");
 }
 
-/// WeightName layers see a window: "WW.WW."
+/// Which layers see a window: "WW.WW."
 QString windows(const ModelSpec& spec) {
     QString text;
     for (const LayerSpec& layer : spec.layers)

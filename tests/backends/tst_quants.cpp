@@ -66,7 +66,7 @@ private slots:
         QVERIFY(type);
         QCOMPARE(blocks.size() % type->bytes, 0);
         std::vector<float> numbers = unpacked(*type, blocks);
-        // WeightName of the many NaNs comes out is the processor's choice.
+        // Which of the many NaNs comes out is the processor's choice.
         for (float& number : numbers)
             number = std::isnan(number) ? std::numeric_limits<float>::quiet_NaN() : number;
         const QByteArray bytes(reinterpret_cast<const char*>(numbers.data()),

@@ -10,8 +10,7 @@
 // head: layer, head, nats, and of a screened ranking its value and standard error.
 
 #include "analysis/metrics/ablation.h"
-#include "analysis/metrics/ablation_losses.h"
-#include "analysis/metrics/ablation_metrics.h"
+#include "analysis/metrics/ablation_walk.h"
 #include "analysis/running/for_each_layer.h"
 #include "analysis/masks/layer_operations.h"
 #include "analysis/metrics/screened_ablation.h"
@@ -104,7 +103,7 @@ Timed screened(const Model& model, const AblationRun& run, std::int64_t lowest) 
     return {std::move(result), since(begin)};
 }
 
-/// WeightName cells the lowest values are in.
+/// Which cells the lowest values are in.
 std::vector<std::size_t> lowestCells(const Matrix& values, std::int64_t count) {
     std::vector<std::size_t> cells(values.values().size());
     std::iota(cells.begin(), cells.end(), std::size_t{0});

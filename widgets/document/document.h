@@ -49,7 +49,7 @@ public:
     const std::shared_ptr<const Model>& model() const { return m_model; }
     /// The masks of what is open, and their undo; begun anew with each opening.
     MaskEditor* masks() const { return m_masks; }
-    /// WeightName measurement stands beside which in every view.
+    /// Which measurement stands beside which in every view.
     Comparison* comparison() const { return m_comparison; }
     /// What everything in the open model costs; null while nothing is open.
     const PriceList* prices() const { return m_prices ? &*m_prices : nullptr; }

@@ -38,7 +38,7 @@ std::vector<LayerMark> layerMarks(const MaskEditor& masks, bool attention);
 /// is no such layer.
 QString cutSummary(const PruningMask& mask, int index);
 
-/// WeightName way hatching goes: attention's lines come from the lower left, an MLP's from the upper left.
+/// Which way hatching goes: attention's lines come from the lower left, an MLP's from the upper left.
 enum class Slant { up, down, both };
 
 /// Thin lines with nothing between them, which go on in the box beside.

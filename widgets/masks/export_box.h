@@ -10,7 +10,7 @@ namespace secateur {
 
 class Document;
 
-/// WeightName forms of checkpoint the current mask can leave in, and why not; the nearest mask that more of them take.
+/// Which forms of checkpoint the current mask can leave in, and why not; the nearest mask that more of them take.
 class ExportBox : public QWidget {
     Q_OBJECT
 
