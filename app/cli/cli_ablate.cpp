@@ -11,7 +11,7 @@
 #include "backends/json/result_json.h"
 #include "backends/session/mask_digest.h"
 #include "backends/session/session_hdf5.h"
-#include "backends/text/asked_task_file.h"
+#include "backends/text/task_file.h"
 #include "backends/text/data_digest.h"
 #include "backends/text/measure_on_text.h"
 #include "backends/tokenizers/open_tokenizer.h"

@@ -14,7 +14,7 @@
 #include "app/cli/evaluate_task.h"
 #include "app/cli/evaluate_text.h"
 #include "app/cli/run_forecast.h"
-#include "backends/text/asked_task_file.h"
+#include "backends/text/task_file.h"
 #include "backends/base/available_memory.h"
 #include "backends/session/mask_digest.h"
 #include "backends/tokenizers/open_tokenizer.h"

@@ -1,7 +1,7 @@
 #include "analysis/masks/price.h"
 #include "analysis/strategies/prune.h"
 #include "analysis/running/runner.h"
-#include "analysis/prediction/session_prediction.h"
+#include "analysis/prediction/prediction.h"
 #include "app/cli/cli_common.h"
 #include "app/cli/evaluate_prediction.h"
 #include "app/cli/mask_output.h"

@@ -1,7 +1,6 @@
 #include "app/cli/evaluate_prediction.h"
 
-#include "analysis/prediction/prediction_work.h"
-#include "analysis/prediction/session_prediction.h"
+#include "analysis/prediction/prediction.h"
 #include "analysis/base/text.h"
 #include "analysis/base/usage_error.h"
 

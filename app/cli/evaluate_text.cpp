@@ -4,7 +4,7 @@
 #include "analysis/base/text.h"
 #include "analysis/base/usage_error.h"
 #include "app/cli/evaluate_prediction.h"
-#include "backends/text/evaluation_text.h"
+#include "backends/text/sequence_text.h"
 #include "backends/text/text_source.h"
 
 #include <fmt/core.h>

@@ -1,9 +1,9 @@
 #include "app/window/window_services.h"
 
 #include "analysis/base/text.h"
-#include "backends/text/asked_task_file.h"
+#include "backends/text/task_file.h"
 #include "backends/base/available_memory.h"
-#include "backends/text/evaluation_text.h"
+#include "backends/text/sequence_text.h"
 #include "backends/export/export_masked.h"
 #include "backends/formats/formats.h"
 #include "backends/formats/hub_cache.h"
@@ -13,7 +13,6 @@
 #include "backends/engine/open_model.h"
 #include "backends/tokenizers/open_tokenizer.h"
 #include "backends/engine/plan_memory.h"
-#include "backends/text/prompt_tokens.h"
 #include "backends/base/runtime.h"
 #include "backends/session/session_hdf5.h"
 

@@ -2,7 +2,7 @@
 
 #include "analysis/base/error.h"
 #include "analysis/metrics/metric.h"
-#include "analysis/prediction/session_prediction.h"
+#include "analysis/prediction/prediction.h"
 #include "analysis/base/text.h"
 #include "backends/session/hdf5_lists.h"
 

@@ -3,6 +3,8 @@
 #include "analysis/metrics/measure.h"
 #include "analysis/model/model.h"
 #include "analysis/base/progress.h"
+#include "analysis/text/evaluation_text.h"
+#include "analysis/text/prompt_tokens.h"
 #include "analysis/text/sequences.h"
 #include "backends/text/task_file.h"
 
@@ -32,5 +34,12 @@ std::string_view name(BosRule rule);
 /// @throws UsageError naming the known ones
 TextSplit textSplitOf(std::string_view name);
 BosRule bosRuleOf(std::string_view name);
+
+/// Reads a text and cuts it for a model with the model's own tokenizer.
+/// @throws Error naming the text or the model; UsageError for rules that do not go together; Cancelled
+EvaluationText readEvaluationText(const Model& model, const TextRequest& request, const Progress& progress = {});
+
+/// A prompt as the model reads it. @throws Error when the model has no tokenizer that can be read
+PromptTokens promptTokens(const Model& model, const std::string& text);
 
 } // namespace secateur

@@ -3,6 +3,7 @@
 #include "analysis/text/sequences.h"
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace secateur {
@@ -16,5 +17,9 @@ std::vector<std::string> readDocuments(const std::string& path, const std::strin
 
 /// What results call a place: its path, or "built-in".
 std::string sourceName(const std::string& path);
+
+/// What verbs run on when no text is named: documents of prose, talk, code, tables and many languages, in an order in
+/// which every beginning is varied (resources/texts). UTF-8; TextSplit::document tells the documents apart.
+std::string_view builtInText();
 
 } // namespace secateur

@@ -9,7 +9,6 @@
 #include "analysis/base/usage_error.h"
 #include "backends/tokenizers/open_tokenizer.h"
 #include "backends/text/task_file.h"
-#include "backends/text/task_text.h"
 #include "tests/support/suite.h"
 #endif
 

@@ -7,7 +7,7 @@
 // --skip N: leaves out so many tokens of the text. --length: tokens of the sequences that gradients are taken of.
 
 #include "analysis/masks/mask_algebra.h"
-#include "analysis/prediction/prediction_work.h"
+#include "analysis/prediction/prediction.h"
 #include "analysis/base/rank_correlation.h"
 #include "analysis/running/runner.h"
 #include "analysis/evaluation/text_evaluator.h"

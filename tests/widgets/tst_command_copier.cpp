@@ -4,7 +4,7 @@
 #include "tests/support/files.h"
 
 #include "backends/base/available_memory.h"
-#include "backends/text/evaluation_text.h"
+#include "backends/text/sequence_text.h"
 #include "backends/session/mask_digest.h"
 #include "backends/session/mask_json.h"
 #include "backends/engine/open_model.h"

@@ -1,7 +1,6 @@
 #include "widgets/evaluations/mask_prediction.h"
 
-#include "analysis/prediction/prediction_work.h"
-#include "analysis/prediction/session_prediction.h"
+#include "analysis/prediction/prediction.h"
 #include "widgets/document/document.h"
 #include "widgets/document/mask_editor.h"
 
