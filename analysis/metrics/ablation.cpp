@@ -1,8 +1,8 @@
 #include "analysis/metrics/ablation.h"
 
+#include "analysis/base/usage_error.h"
 #include "analysis/metrics/ablation_walk.h"
 #include "analysis/metrics/screened_ablation.h"
-#include "analysis/base/usage_error.h"
 
 #include <fmt/format.h>
 

@@ -11,9 +11,9 @@
 
 namespace secateur {
 
-/// Exact ablation: the increase of the loss when one unit alone is removed (resources/manual/metrics.md, Ablation). Values
-/// equal those of a full evaluation under the mask with that cut; the feature "error" is the standard error of the value
-/// over sequences. Screened rankings (screened_ablation.h) are partly predicted and have standard errors.
+/// Exact ablation: the increase of the loss when one unit alone is removed (resources/manual/metrics.md, Ablation).
+/// Values equal those of a full evaluation under the mask with that cut; the feature "error" is the standard error of
+/// the value over sequences. Screened rankings (screened_ablation.h) are partly predicted and have standard errors.
 
 /// The plan, the text and the labels of a measurement.
 struct AblationRun {
@@ -21,12 +21,13 @@ struct AblationRun {
     std::span<const TokenSequence> sequences;
     std::span<const int> labels = {}; ///< of a classifier: the class of each sequence; empty = not known
     std::int64_t batchTokens = 4096;  ///< maximum number of tokens that run at once with padding, or one sequence
-    std::int64_t waitingBytes = std::int64_t{1} << 30; ///< of the streams that wait for layers above, where weights do not stay in memory
+    std::int64_t waitingBytes =
+        std::int64_t{1} << 30; ///< of the streams that wait for layers above, where weights do not stay in memory
     AblationMemory memory = {};
 };
 
-/// The cost of the units that are not known yet, in plain passes of all sequences through all layers, and through the LM
-/// head. Includes the passes of the whole model.
+/// The cost of the units that are not known yet, in plain passes of all sequences through all layers, and through the
+/// LM head. Includes the passes of the whole model.
 struct AblationPasses {
     double layers = 0;
     double lmHeads = 0;
@@ -36,13 +37,13 @@ AblationPasses ablationPasses(const Model& model, const AblationRun& run, std::s
 
 /// Increases of the mean loss per predicted token; of classifiers per labelled text. Goes from the first layer up: the
 /// residual stream of the whole model enters a layer, one variant for each of the layer's units leaves it
-/// (Runner::runVariants) and runs through the layers above. Besides the streams of one layer, memory holds a few variants
-/// of a batch. A unit of a layer that shares its weights is removed from all layers that share them. A run that continues
-/// from known values gives the same bits as a run in one go. A stopped run returns the complete layers (isWhole is
-/// false). The caller fills in digests, source and rules of the text.
+/// (Runner::runVariants) and runs through the layers above. Besides the streams of one layer, memory holds a few
+/// variants of a batch. A unit of a layer that shares its weights is removed from all layers that share them. A run
+/// that continues from known values gives the same bits as a run in one go. A stopped run returns the complete layers
+/// (isWhole is false). The caller fills in digests, source and rules of the text.
 /// @param layerDone is called for each complete layer
-/// @throws UsageError for encoders without a classifier or labels, and requests of accuracy; Error when there is nothing
-/// to predict; Cancelled, within the time that one layer takes for one batch, before there is a value
+/// @throws UsageError for encoders without a classifier or labels, and requests of accuracy; Error when there is
+/// nothing to predict; Cancelled, within the time that one layer takes for one batch, before there is a value
 std::vector<MetricResult> measureAblation(const Model& model, const AblationRun& run,
                                           std::span<const MetricRequest> requests, const Progress& progress,
                                           const LayerSink& layerDone = {});

@@ -89,8 +89,20 @@ void checkAblationOptions(const MetricRequest& request) {
 
 MetricInfo ablationRow(std::string_view id, std::string_view title, std::string_view summary, Scope scope,
                        CutUnit unit) {
-    return {id, title, summary, "L(M ∖ u) − L(M)", "nats/token", "exact; as Michel et al. and BOS-sink remove single heads",
-            scope, Needs::ablation, PruneFirst::low, unit, ablationOptions, checkAblationOptions, AblationMetric{}, {},
+    return {id,
+            title,
+            summary,
+            "L(M ∖ u) − L(M)",
+            "nats/token",
+            "exact; as Michel et al. and BOS-sink remove single heads",
+            scope,
+            Needs::ablation,
+            PruneFirst::low,
+            unit,
+            ablationOptions,
+            checkAblationOptions,
+            AblationMetric{},
+            {},
             true}; // slow: one evaluation for each unit
 }
 

@@ -238,7 +238,7 @@ std::vector<AblationEffect> AblationWalk::without(const std::vector<AblationPart
 }
 
 std::vector<AblationWalk::Losses> AblationWalk::sideBySide(const std::vector<AblationPart>& parts,
-                                                                const Progress& progress) {
+                                                           const Progress& progress) {
     std::vector<LayerMask> variants;
     for (const AblationPart& part : parts)
         variants.push_back(part.without);

@@ -20,14 +20,15 @@ namespace secateur {
 /// The losses of sequences: of decoders at each next token, of classifiers at the label.
 class SequenceLosses {
 public:
-    /// All must outlive it. @throws UsageError for encoders without a classifier or labels; Error when there is no target
+    /// All must outlive it. @throws UsageError for encoders without a classifier or labels; Error when there is no
+    /// target
     SequenceLosses(const Model& model, std::span<const TokenSequence> sequences, std::span<const int> labels);
 
     std::size_t sequences() const { return m_sequences.size(); }
     std::int64_t tokens() const; ///< of all sequences
 
-    /// @param x output of the last layer @param rows the sequences of the batch's rows @returns a loss for each row, whose
-    /// `index` is its sequence @throws Error when a loss is not finite; Cancelled
+    /// @param x output of the last layer @param rows the sequences of the batch's rows @returns a loss for each row,
+    /// whose `index` is its sequence @throws Error when a loss is not finite; Cancelled
     std::vector<WindowLoss> of(const Plan& plan, const at::Tensor& x, const Batch& batch,
                                std::span<const std::size_t> rows, const Progress& progress) const;
 
@@ -54,8 +55,8 @@ public:
     void begin(const Progress& progress);
     /// Runs the streams up to a layer that they have not passed. @throws Cancelled
     void goTo(int layer, const Progress& progress);
-    /// @param parts of the layer that the streams are at, those of one request together: they share batches, which do not
-    /// depend on the other requests
+    /// @param parts of the layer that the streams are at, those of one request together: they share batches, which do
+    /// not depend on the other requests
     std::vector<AblationEffect> without(const std::vector<AblationPart>& parts, const Progress& progress);
 
     const SequenceLosses& losses() const { return m_losses; }

@@ -65,8 +65,10 @@ protected:
 std::unique_ptr<const AttentionMetric> sinkOfHeads(const MetricRequest& request, std::int64_t longest, bool causal);
 std::unique_ptr<const AttentionMetric> sinkOfLayers(const MetricRequest& request, std::int64_t longest, bool causal);
 std::unique_ptr<const AttentionMetric> sinkVariation(const MetricRequest& request, std::int64_t longest, bool causal);
-std::unique_ptr<const AttentionMetric> attentionPattern(const MetricRequest& request, std::int64_t longest, bool causal);
-std::unique_ptr<const AttentionMetric> attentionEntropy(const MetricRequest& request, std::int64_t longest, bool causal);
+std::unique_ptr<const AttentionMetric> attentionPattern(const MetricRequest& request, std::int64_t longest,
+                                                        bool causal);
+std::unique_ptr<const AttentionMetric> attentionEntropy(const MetricRequest& request, std::int64_t longest,
+                                                        bool causal);
 
 /// The classes of attentionPattern().
 std::span<const std::string_view> patternClasses();

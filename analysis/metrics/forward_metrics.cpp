@@ -151,8 +151,7 @@ std::vector<double> wandaOfHeads(const ForwardLayer& layer) {
         return {};
     const std::vector<std::size_t>& heads = layer.kept.heads;
     const ColumnSizes& sizes = layer.weights.columns(layer.layer, WeightName::output);
-    const std::vector<double> own =
-        columnsOfUnits(sizes.magnitudes, heads, totals.squares.size() / heads.size());
+    const std::vector<double> own = columnsOfUnits(sizes.magnitudes, heads, totals.squares.size() / heads.size());
     return byHead(wandaOf(totals, own, layer.part.at(TokenSum::rows)), heads.size());
 }
 
@@ -185,8 +184,8 @@ std::vector<double> flapOfNeurons(const ForwardLayer& layer) {
     if (totals.squares.empty())
         return {};
     const ColumnSizes& sizes = layer.weights.columns(layer.layer, WeightName::down);
-    std::vector<double> values = fluctuationsOf(totals, columnsOfUnits(sizes.squares, layer.kept.neurons, 1),
-                                                layer.part.at(TokenSum::tokens));
+    std::vector<double> values =
+        fluctuationsOf(totals, columnsOfUnits(sizes.squares, layer.kept.neurons, 1), layer.part.at(TokenSum::tokens));
     if (!layer.request.flag("raw"))
         standardise(values);
     return values;
@@ -224,7 +223,8 @@ constexpr std::array entropyOptions{
     OptionInfo{"variant", "text", "C", "A: -sum a ln a; B: -sum a ln(a + epsilon); C: epsilon added twice"}};
 constexpr std::array patternOptions{
     OptionInfo{"band", "integer", "0", "number of keys before a query that count as its diagonal"},
-    OptionInfo{"diagonal", "number", "0.5", "lowest mean probability on the diagonal, without key 0, of class diagonal"},
+    OptionInfo{"diagonal", "number", "0.5",
+               "lowest mean probability on the diagonal, without key 0, of class diagonal"},
     exclude,
     OptionInfo{"first_query", "integer", "8", "first query that counts; earlier ones see few keys"},
     OptionInfo{"sink", "number", "0.5", "lowest mean probability on key 0 of class sink"},
@@ -243,8 +243,9 @@ constexpr std::string_view flapPaper = "FLAP, WIFV; dense statistics";
 MetricInfo forwardRow(std::string_view id, std::string_view title, std::string_view summary, std::string_view formula,
                       std::string_view source, Scope scope, PruneFirst first, std::optional<CutUnit> ranks,
                       std::span<const OptionInfo> options, ForwardMetric metric) {
-    return {id,    title, summary, formula, "",     source, scope, Needs::forward, first,
-            ranks, options, metric.attention ? checkAttentionOptions : nullptr, metric};
+    return {id,    title,          summary, formula, "",      source,
+            scope, Needs::forward, first,   ranks,   options, metric.attention ? checkAttentionOptions : nullptr,
+            metric};
 }
 
 MetricInfo streamRow(std::string_view id, std::string_view title, std::string_view summary, std::string_view formula,
@@ -273,15 +274,14 @@ MetricInfo inNats(MetricInfo row) {
 }
 
 const std::array forwardTable{
-    streamRow("attention_ratio", "attention ratio",
-              "Norm of the attention update relative to the layer's input (r_l)", "Σ_t ‖a_t‖ / Σ_t ‖x_t‖",
-              gateNormSource, CutUnit::attention, tokenOptions, attentionRatio),
+    streamRow("attention_ratio", "attention ratio", "Norm of the attention update relative to the layer's input (r_l)",
+              "Σ_t ‖a_t‖ / Σ_t ‖x_t‖", gateNormSource, CutUnit::attention, tokenOptions, attentionRatio),
     streamRow("attention_importance", "attention importance",
               "1 − cosine similarity of the residual stream before and after attention",
               "1 − mean_t cos(x_t, x_t + a_t)", llmDrop, CutUnit::attention, importanceOptions, attentionImportance),
     streamRow("mlp_importance", "MLP importance",
-              "1 − cosine similarity of the residual stream before and after the MLP",
-              "1 − mean_t cos(y_t, y_t + f_t)", llmDrop, CutUnit::mlp, importanceOptions, mlpImportance),
+              "1 − cosine similarity of the residual stream before and after the MLP", "1 − mean_t cos(y_t, y_t + f_t)",
+              llmDrop, CutUnit::mlp, importanceOptions, mlpImportance),
     streamRow("block_influence", "block influence",
               "1 − cosine similarity of the residual stream before and after the block (BI)",
               "1 − mean_t cos(x_t, z_t)", "ShortGPT", CutUnit::block, tokenOptions, blockInfluence),
@@ -322,8 +322,7 @@ const std::array forwardTable{
             wandaOfHeads),
     unitRow("wanda_sp_neuron", "Wanda-SP per neuron",
             "Wanda score of the neuron's column of the down projection: mean |W| times the norm of its activation",
-            "mean_o |W_{om}| √(Σ_t h_{t,m}²)", wanda, Scope::neuron, tokenOptions, SharedSums::neurons,
-            wandaOfNeurons),
+            "mean_o |W_{om}| √(Σ_t h_{t,m}²)", wanda, Scope::neuron, tokenOptions, SharedSums::neurons, wandaOfNeurons),
     unitRow("flap_head", "FLAP per head",
             "Variance of the head's output projection inputs times its squared column norms, standardised over the "
             "layer",

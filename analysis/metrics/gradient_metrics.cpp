@@ -112,15 +112,16 @@ constexpr std::array normOptions{
                "sequence"},
     scalarisation};
 constexpr std::array maskOptions{
-    OptionInfo{"abs", "text", "sample", "take the magnitude of each sequence (sample), each token (token) or each batch"},
+    OptionInfo{"abs", "text", "sample",
+               "take the magnitude of each sequence (sample), each token (token) or each batch"},
     OptionInfo{"batch", "integer", "32", "sequences of a batch, for abs=batch"},
     OptionInfo{"layer_normalised", "bool", "false", "divide by the root of the summed squares of the layer's values"},
-    scalarisation,
-    OptionInfo{"tis_abs", "bool", "false", "sum the magnitudes of A ∂L/∂A over all pairs of tokens"}};
+    scalarisation, OptionInfo{"tis_abs", "bool", "false", "sum the magnitudes of A ∂L/∂A over all pairs of tokens"}};
 constexpr std::array squareOptions{
     OptionInfo{"passes", "integer", "4", "number of backward passes with random signs of the token losses"}};
 constexpr std::array attributionOptions{
-    OptionInfo{"position", "text", "mean", "for decoders: mean probability of all next tokens, or of the last one (last)"},
+    OptionInfo{"position", "text", "mean",
+               "for decoders: mean probability of all next tokens, or of the last one (last)"},
     OptionInfo{"sequences", "integer", "200", "maximum number of sequences"},
     OptionInfo{"steps", "integer", "20", "number of points between no attention and full attention"}};
 
@@ -175,8 +176,8 @@ constexpr std::string_view haoPaper = "Hao et al., self-attention attribution";
 MetricInfo gradientRow(std::string_view id, std::string_view title, std::string_view summary, std::string_view formula,
                        std::string_view source, std::span<const OptionInfo> options,
                        void (*check)(const MetricRequest&), GradientMetric metric) {
-    return {id,    title,           summary,         formula,       "",      source, Scope::head,
-            Needs::gradient, PruneFirst::low, CutUnit::head, options, check,  metric};
+    return {id,      title, summary, formula, "", source, Scope::head, Needs::gradient, PruneFirst::low, CutUnit::head,
+            options, check, metric};
 }
 
 MetricInfo normRow(std::string_view id, std::string_view title, std::string_view summary, std::string_view formula,
@@ -204,8 +205,8 @@ const std::array gradientTable{
                 michel, maskOptions, checkMaskOptions,
                 {.sums = magnitudeSums, .finish = meanMagnitude, .batches = magnitudeBatches}),
     gradientRow("head_gate_gradient", "head gate gradient",
-                "Signed gradient of the loss with respect to the head's gate", "∂L/∂ξ_h", ownGradientMetric, {}, nullptr,
-                {.sums = only<HeadSum::gate>, .finish = meanGate}),
+                "Signed gradient of the loss with respect to the head's gate", "∂L/∂ξ_h", ownGradientMetric, {},
+                nullptr, {.sums = only<HeadSum::gate>, .finish = meanGate}),
     gradientRow("head_fisher", "head Fisher information",
                 "Mean squared gradient of a token's loss with respect to the head's gate", "mean_t (∂l_t/∂ξ_h)²",
                 ownGradientMetric, squareOptions, checkSquareOptions,

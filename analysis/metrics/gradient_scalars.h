@@ -1,7 +1,7 @@
 #pragma once
 
-#include "analysis/running/backward_walk.h"
 #include "analysis/metrics/metric.h"
+#include "analysis/running/backward_walk.h"
 #include "analysis/text/sequences.h"
 
 #include <cstddef>
@@ -33,8 +33,8 @@ public:
     int targets(std::size_t sequence) const;
     bool hasTargets() const { return m_isDecoder || !m_labels.empty(); }
 
-    /// As the request's option says, or by default its metric. Where the default is a loss and the texts have no labels,
-    /// the norm of the output replaces it (standsIn()).
+    /// As the request's option says, or by default its metric. Where the default is a loss and the texts have no
+    /// labels, the norm of the output replaces it (standsIn()).
     /// @throws UsageError when the model or the texts lack what the option names
     Scalarisation scalarisation(const MetricRequest& request) const;
     bool standsIn(const MetricRequest& request) const;

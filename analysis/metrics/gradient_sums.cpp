@@ -1,6 +1,5 @@
 #include "analysis/metrics/gradient_sums.h"
 
-
 #include <ATen/ATen.h>
 #include <ATen/Parallel.h>
 #include <c10/core/GradMode.h>

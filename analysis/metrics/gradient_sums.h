@@ -56,9 +56,9 @@ struct PassSums {
 /// The backward passes of one request at one layer, as GradientMetric::finish() sees them.
 struct GradientLayer {
     const MetricRequest& request;
-    std::vector<const PassSums*> passes; ///< one, or one for each drawing of signs
+    std::vector<const PassSums*> passes;   ///< one, or one for each drawing of signs
     const std::vector<std::size_t>& heads; ///< that the mask keeps
-    std::size_t row = 0;                 ///< of the matrices in PassSums
+    std::size_t row = 0;                   ///< of the matrices in PassSums
 
     /// By kept head.
     std::vector<double> sums(HeadSum sum, std::size_t pass = 0) const;

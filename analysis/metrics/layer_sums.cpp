@@ -52,8 +52,9 @@ void addCosines(const Products& p, bool isUpdated, NormPlace place, PartSums& pa
     }
     part.at(TokenSum::attention) += before;
     // The MLP's own x + f is z - a where both read the same.
-    part.at(TokenSum::mlp) += place == NormPlace::parallel ? oneMinusCosine(p.xz - p.xa, p.xx, p.zz - 2 * p.az + p.aa, part)
-                                                           : oneMinusCosine(p.xz + p.az, sum, p.zz, part);
+    part.at(TokenSum::mlp) += place == NormPlace::parallel
+                                  ? oneMinusCosine(p.xz - p.xa, p.xx, p.zz - 2 * p.az + p.aa, part)
+                                  : oneMinusCosine(p.xz + p.az, sum, p.zz, part);
 }
 
 at::Tensor normalised(const at::Tensor& x, const SumNorm& norm) {
@@ -64,8 +65,8 @@ at::Tensor normalised(const at::Tensor& x, const SumNorm& norm) {
 }
 
 /// Post-norm models: compares the normalised stream after a sublayer with the same norm applied without the sublayer.
-void addNormalisedCosines(const LayerStreams& streams, std::int64_t row, int length, const std::array<SumNorm, 2>& norms,
-                    LayerSums& sums) {
+void addNormalisedCosines(const LayerStreams& streams, std::int64_t row, int length,
+                          const std::array<SumNorm, 2>& norms, LayerSums& sums) {
     const auto of = [&](const at::Tensor& all) { return all[row].narrow(0, 0, length).to(at::kDouble); };
     const auto cosines = [](const at::Tensor& a, const at::Tensor& b) {
         return (1 - (a * b).sum(-1) / (a.norm(2, -1) * b.norm(2, -1))).nan_to_num(0.5).cpu();

@@ -111,8 +111,8 @@ struct ForwardLayer {
     const ModelSpec& spec;
     int layer;
     const KeptUnits& kept;
-    const PartSums& part;           ///< without position 0 where the request has exclude_first=true
-    std::span<const double> own;    ///< the metric's own sums; empty where it has none
+    const PartSums& part;        ///< without position 0 where the request has exclude_first=true
+    std::span<const double> own; ///< the metric's own sums; empty where it has none
     WritingWeights& weights;
 };
 

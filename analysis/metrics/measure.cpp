@@ -107,8 +107,8 @@ private:
                                   own.tellingPlaces(m_layerDone));
         };
         const auto gradientPasses = [&](const MeasuringStage& own, const Progress& part) {
-            return measureGradient(m_model, {*input.plan, sequences, input.text.labels, input.batchTokens}, own.requests,
-                                   part, own.tellingPlaces(m_layerDone));
+            return measureGradient(m_model, {*input.plan, sequences, input.text.labels, input.batchTokens},
+                                   own.requests, part, own.tellingPlaces(m_layerDone));
         };
         const auto ablation = [&](const MeasuringStage& own, const Progress& part) {
             AblationRun run{*input.plan, sequences, input.text.labels, input.batchTokens};

@@ -56,7 +56,7 @@ struct AblationMemory {
 struct MeasureInput {
     std::shared_ptr<const Plan> plan; ///< of model.runner(); units that its mask cuts have no values
     SequenceText text;
-    Measurement measurement; ///< that results carry, except for the time
+    Measurement measurement;         ///< that results carry, except for the time
     std::int64_t batchTokens = 4096; ///< maximum number of tokens that run at once with padding, or one sequence
     AblationMemory memory = {};
     std::optional<Progress> progress = {}; ///< of the passes over the text, in place of the one that was given
@@ -68,8 +68,8 @@ using MeasureInputReader = std::function<MeasureInput(const Progress& rest)>;
 /// Measures any metrics: those of weights of the whole model, then those that need a forward pass, gradients and
 /// ablation on what readInput() gives. Results are in the order of the requests and carry all that identifies a
 /// measurement. A stopped run returns what it has of each request, without requests that it did not reach.
-/// @throws UsageError and Error as the stages (measure_weights.h, measure_forward.h, measure_gradient.h, ablation.h) and
-/// readInput(), and for metrics that this version cannot compute; Cancelled when there is no value yet
+/// @throws UsageError and Error as the stages (measure_weights.h, measure_forward.h, measure_gradient.h, ablation.h)
+/// and readInput(), and for metrics that this version cannot compute; Cancelled when there is no value yet
 std::vector<MetricResult> measure(const Model& model, std::span<const MetricRequest> requests,
                                   const MeasureInputReader& readInput, const Progress& progress,
                                   const LayerSink& layerDone = {});

@@ -1,13 +1,13 @@
 #include "analysis/metrics/measure_forward.h"
 
 #include "analysis/base/error.h"
-#include "analysis/running/for_each_layer.h"
+#include "analysis/base/text.h"
 #include "analysis/metrics/attention_metrics.h"
 #include "analysis/metrics/layer_sums.h"
 #include "analysis/model/kernels.h"
+#include "analysis/running/for_each_layer.h"
 #include "analysis/running/layer_observer.h"
 #include "analysis/running/padded_batches.h"
-#include "analysis/base/text.h"
 
 #include <ATen/ATen.h>
 
@@ -141,8 +141,7 @@ bool ForwardObserver::reads(SharedSums sums) const {
 }
 
 bool ForwardObserver::comparesSums() const {
-    return std::ranges::any_of(m_watched,
-                               [](const Watched& watched) { return watched.request.flag("before_norm"); });
+    return std::ranges::any_of(m_watched, [](const Watched& watched) { return watched.request.flag("before_norm"); });
 }
 
 bool ForwardObserver::wants(int layer, Tap tap) const {

@@ -1,9 +1,9 @@
 #include "analysis/metrics/measure_gradient.h"
 
 #include "analysis/base/error.h"
+#include "analysis/base/text.h"
 #include "analysis/metrics/gradient_metrics.h"
 #include "analysis/metrics/gradient_walk.h"
-#include "analysis/base/text.h"
 
 #include <fmt/format.h>
 
@@ -36,9 +36,8 @@ std::vector<GradientPart> gradientParts(std::span<const MetricRequest> requests)
     for (std::size_t i = 0; i < requests.size(); ++i) {
         const bool hasOwnWork = gradientMetric(requests[i]).work;
         const BatchRule rule = batchRuleOf(requests[i]);
-        auto part = std::ranges::find_if(parts, [&](const GradientPart& known) {
-            return !hasOwnWork && !known.hasOwnWork && known.rule == rule;
-        });
+        auto part = std::ranges::find_if(
+            parts, [&](const GradientPart& known) { return !hasOwnWork && !known.hasOwnWork && known.rule == rule; });
         if (part == parts.end())
             part = parts.insert(parts.end(), GradientPart{rule, hasOwnWork});
         part->requests.push_back(requests[i]);

@@ -1,7 +1,7 @@
 #pragma once
 
-#include "analysis/running/backward_walk.h"
 #include "analysis/metrics/measure.h"
+#include "analysis/running/backward_walk.h"
 #include "analysis/text/sequences.h"
 
 #include <cstdint>
@@ -25,9 +25,10 @@ double backwardPasses(const Model& model, const GradientRun& run, std::span<cons
 
 /// Computes all requests under the plan's mask; cut units have no values. Requests that differentiate the same scalar
 /// share one backward pass for all layers, heads and sequences; requests that need other batches have passes of their
-/// own, and self_attribution has many. Sums are in float64. Layers that share their weights have the same values, of the
-/// sum of their gradients, except for self_attribution. A stopped run returns the values of the complete batches
-/// (MetricResult::data counts their tokens, isWhole is false). The caller fills in digests, source and rules of the text.
+/// own, and self_attribution has many. Sums are in float64. Layers that share their weights have the same values, of
+/// the sum of their gradients, except for self_attribution. A stopped run returns the values of the complete batches
+/// (MetricResult::data counts their tokens, isWhole is false). The caller fills in digests, source and rules of the
+/// text.
 /// @param layerDone is called for all layers after some batches
 /// @throws UsageError for requests that do not suit the model or the sequences; Error when there is no sequence;
 /// Cancelled when it is stopped before there is a value

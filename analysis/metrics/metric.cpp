@@ -1,10 +1,10 @@
 #include "analysis/metrics/metric.h"
 
+#include "analysis/base/text.h"
+#include "analysis/base/usage_error.h"
 #include "analysis/metrics/ablation_parts.h"
 #include "analysis/metrics/forward_metrics.h"
 #include "analysis/metrics/gradient_metrics.h"
-#include "analysis/base/text.h"
-#include "analysis/base/usage_error.h"
 #include "analysis/metrics/weight_metrics.h"
 
 #include <fmt/core.h>
@@ -169,7 +169,7 @@ const MetricInfo* describedBy(const MetricInfo* info, const std::map<std::string
     const auto* ablation = info ? std::get_if<AblationMetric>(&info->computation) : nullptr;
     const auto of = options.find("of");
     return ablation && ablation->ofAccuracy && of != options.end() && of->second == "accuracy" ? ablation->ofAccuracy
-                                                                                             : info;
+                                                                                               : info;
 }
 
 void checkOptions(const MetricRequest& request) {

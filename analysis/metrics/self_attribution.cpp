@@ -1,11 +1,11 @@
 #include "analysis/metrics/gradient_metrics.h"
 
 #include "analysis/base/error.h"
+#include "analysis/base/usage_error.h"
 #include "analysis/metrics/gradient_scalars.h"
 #include "analysis/metrics/measure_gradient.h"
 #include "analysis/running/padded_batches.h"
 #include "analysis/running/runner_results.h"
-#include "analysis/base/usage_error.h"
 
 #include <ATen/ATen.h>
 
@@ -87,7 +87,8 @@ std::int64_t SelfAttribution::allTokens() const {
 std::vector<std::string> SelfAttribution::warnings() const {
     std::vector<std::string> warnings;
     if (m_sequences < std::ssize(m_run.sequences))
-        warnings.push_back(fmt::format("computed on the first {} of {} sequences", m_sequences, m_run.sequences.size()));
+        warnings.push_back(
+            fmt::format("computed on the first {} of {} sequences", m_sequences, m_run.sequences.size()));
     if (!m_scalars.hasTargets())
         warnings.emplace_back("the texts have no labels: the likeliest class replaces the right one");
     return warnings;

@@ -145,7 +145,6 @@ const QueryKey& LayerWeights::queryKey(QueryKeyVariant variant) {
     return *slot;
 }
 
-
 namespace {
 
 // --- gate-norm: || sum_h Wq_h^T Wk_g(h) ||_F (resources/manual/metrics.md, Gate-norm) --------------------------------
@@ -160,9 +159,10 @@ constexpr std::array groupOptions{
 constexpr std::array gateNormOptions{
     groupOptions[0],
     groupOptions[1],
-    OptionInfo{"qk_norm", "bool", "false",
-               "for models that normalise queries and keys: divide out the scale of W_q and W_k and fold in the weights "
-               "of their norms"},
+    OptionInfo{
+        "qk_norm", "bool", "false",
+        "for models that normalise queries and keys: divide out the scale of W_q and W_k and fold in the weights "
+        "of their norms"},
     groupOptions[2],
 };
 
@@ -366,8 +366,9 @@ std::vector<std::string> gateNormNotes(const ModelSpec& spec, const MetricReques
     if (request.flag("qk_norm") && !normsHeads)
         notes.emplace_back("qk_norm=true changes nothing here: this model does not normalise queries and keys");
     if (normsHeads && !request.flag("qk_norm"))
-        notes.emplace_back("this model normalises queries and keys, so it does not depend on the scale of their weights, "
-                           "which this value measures: see the option qk_norm of gate_norm");
+        notes.emplace_back(
+            "this model normalises queries and keys, so it does not depend on the scale of their weights, "
+            "which this value measures: see the option qk_norm of gate_norm");
     return notes;
 }
 
@@ -379,8 +380,8 @@ constexpr std::string_view ownWeightMetric = "Secateur's generalisation of Gate-
 MetricInfo weightRow(std::string_view id, std::string_view title, std::string_view summary, std::string_view formula,
                      std::string_view source, Scope scope, CutUnit ranks, std::span<const OptionInfo> options,
                      WeightMetric metric) {
-    return {id,    title, summary, formula, "", source, scope, Needs::weights, PruneFirst::low, ranks, options, nullptr,
-            metric};
+    return {id,    title,   summary, formula, "", source, scope, Needs::weights, PruneFirst::low,
+            ranks, options, nullptr, metric};
 }
 
 const std::array weightTable{
@@ -398,8 +399,8 @@ const std::array weightTable{
               ownWeightMetric, Scope::head, CutUnit::head, gateNormOptions,
               {gateNormOfHeads, hasQueryAndKey, nullptr, gateNormNotes}),
     weightRow("gate_norm_group", "gate-norm per KV group",
-              "Gate-norm of a KV group, with the query weights of its heads summed",
-              "‖(Σ_{h∈g} W_q⁽ʰ⁾)ᵀ W_k⁽ᵍ⁾‖_F", ownWeightMetric, Scope::kvGroup, CutUnit::kvGroup, groupOptions,
+              "Gate-norm of a KV group, with the query weights of its heads summed", "‖(Σ_{h∈g} W_q⁽ʰ⁾)ᵀ W_k⁽ᵍ⁾‖_F",
+              ownWeightMetric, Scope::kvGroup, CutUnit::kvGroup, groupOptions,
               {gateNormOfGroups, hasQueryAndKey, nullptr, gateNormNotes}),
     weightRow("mag_sp_head", "Mag-SP per head", "Sum of the column norms of a head's output projection",
               "Σ_{j∈h} ‖(W_o)_{:,j}‖₂", flapSource, Scope::head, CutUnit::head, noOptions,

@@ -118,7 +118,7 @@ bool cancelsTooFar(double square, double independent) {
 /// Squared norms of blocks of rows from their Gram matrices.
 /// @param keyGrams gramsBeside(key), of as many blocks as query has or fewer, each for as many of query in a row
 at::Tensor squaredProductNorms(const Kernels& kernels, const WideSource& source, const Rows& query, std::int64_t blocks,
-                        const Rows& key, const at::Tensor& keyGrams) {
+                               const Rows& key, const at::Tensor& keyGrams) {
     const std::int64_t keyBlocks = keyGrams.size(0);
     const at::Tensor independent =
         (query.squares.view({blocks, -1}) * key.squares.view({keyBlocks, -1}).repeat_interleave(blocks / keyBlocks, 0))

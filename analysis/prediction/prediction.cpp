@@ -28,7 +28,7 @@ bool anyCut(const std::vector<bool>& kept) {
 }
 
 /// The unit whose ablation measures the change of closing a gate alone; none for bypasses.
-std::optional<CutUnit> unitOf(Gate::Of of) {
+std::optional<CutUnit> ablatedUnit(Gate::Of of) {
     constexpr std::array units{CutUnit::head, CutUnit::attention, CutUnit::mlp, CutUnit::block};
     return number(of) < units.size() ? std::optional(units[number(of)]) : std::nullopt;
 }
@@ -46,7 +46,7 @@ std::vector<double> singlesOf(const Session& session, const GateEffects& effects
             const Gate& own = effects.gates[gate];
             const auto layer = static_cast<std::size_t>(own.layer);
             const auto column = own.head < 0 ? std::size_t{0} : static_cast<std::size_t>(own.head);
-            const bool isOfGate = unitOf(own.of) && result.request.info->ranks == unitOf(own.of);
+            const bool isOfGate = ablatedUnit(own.of) && result.request.info->ranks == ablatedUnit(own.of);
             if (!isOfGate || layer >= result.values.rows() || column >= result.values.columns())
                 continue;
             const double value = result.values(layer, column);

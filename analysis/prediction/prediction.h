@@ -30,14 +30,14 @@ struct PredictionBasis {
     std::string created = {}; ///< ISO 8601, UTC
 };
 
-/// Predicts the change of the loss under a mask before it is measured (resources/manual/metrics.md, Prediction of a mask):
-/// to second order from the gates of the cut units, corrected by measured changes. A layer of which all heads are cut
-/// counts as its attention sublayer, a layer without attention and MLP as its block; neurons count one by one. Takes a
-/// millisecond or two. Not thread-safe while it learns.
+/// Predicts the change of the loss under a mask before it is measured (resources/manual/metrics.md, Prediction of a
+/// mask): to second order from the gates of the cut units, corrected by measured changes. A layer of which all heads
+/// are cut counts as its attention sublayer, a layer without attention and MLP as its block; neurons count one by one.
+/// Takes a millisecond or two. Not thread-safe while it learns.
 class Predictor {
 public:
-    /// @param singles measured changes, by gate, of single cuts, which replace the estimates; NaN = not measured; empty =
-    /// none is measured @throws Error when the basis belongs to another model
+    /// @param singles measured changes, by gate, of single cuts, which replace the estimates; NaN = not measured; empty
+    /// = none is measured @throws Error when the basis belongs to another model
     Predictor(const ModelSpec& spec, std::shared_ptr<const PredictionBasis> basis, std::vector<double> singles = {});
 
     const PredictionBasis& basis() const { return *m_basis; }
@@ -100,8 +100,8 @@ std::string predictionRefusal(const ModelSpec& spec);
 std::shared_ptr<const PredictionBasis> predictionBasis(const Model& model, const EvaluationText& text,
                                                        const PredictionRules& rules, const Progress& progress);
 
-/// The predictor of a session's model: from the gradients, ablations and token-level evaluations that the session holds.
-/// Nothing where it holds no gradients.
+/// The predictor of a session's model: from the gradients, ablations and token-level evaluations that the session
+/// holds. Nothing where it holds no gradients.
 std::optional<Predictor> predictorOf(const Session& session);
 
 } // namespace secateur

@@ -11,9 +11,9 @@
 #include "backends/json/result_json.h"
 #include "backends/session/mask_digest.h"
 #include "backends/session/session_hdf5.h"
-#include "backends/text/task_file.h"
 #include "backends/text/data_digest.h"
 #include "backends/text/measure_on_text.h"
+#include "backends/text/task_file.h"
 #include "backends/tokenizers/open_tokenizer.h"
 
 #include <fmt/core.h>
@@ -235,7 +235,7 @@ public:
             m_keeper->keep(results);
         const bool isWhole = std::ranges::all_of(results, &MetricResult::isWhole);
         if (m_keeper && !isWhole)
-            spdlog::warn("what is done is kept in {}: the same command goes on from there", m_keeper->path());
+            spdlog::warn("the results so far are in {}: the same command continues from there", m_keeper->path());
     }
 
     const Model& model() const { return *m_ready.model; }
@@ -261,7 +261,7 @@ private:
         auto known = m_keeper->known(m_requests, like);
         for (const MetricResult& result : known)
             m_ready.warnings.push_back(fmt::format(
-                "{} values of {} are those of {}",
+                "{} values of {} come from {}",
                 std::ranges::count_if(result.values.values(), [](double value) { return !std::isnan(value); }),
                 result.request.resultId(), m_keeper->path()));
         return known;
@@ -270,7 +270,9 @@ private:
     void onText() {
         std::vector<MetricResult> known;
         const auto readInput = [&](const Progress& rest) {
-            MeasureInput input{m_ready.plan, readSequenceText(model(), m_arguments.text.text, rest.part(0, 0)), {},
+            MeasureInput input{m_ready.plan,
+                               readSequenceText(model(), m_arguments.text.text, rest.part(0, 0)),
+                               {},
                                m_arguments.text.batchTokens};
             const SequenceText& text = input.text;
             m_ready.warnings.insert(m_ready.warnings.end(), text.warnings.begin(), text.warnings.end());
@@ -292,8 +294,7 @@ private:
         const AblatedTask task = ablatedTask(m_ready, std::move(m_tasks.front()), m_progress.part(0, 0));
         for (const std::string& warning : task.tokenizer->card().warnings)
             m_ready.warnings.push_back(warning);
-        const std::vector<MetricResult> known =
-            knownOf(measurementOf(model(), *m_ready.plan, dataDigest(task.asked)));
+        const std::vector<MetricResult> known = knownOf(measurementOf(model(), *m_ready.plan, dataDigest(task.asked)));
         const AblationMemory memory = memoryOf(known);
         const std::int64_t parts = partsToTry(model().spec(), m_ready.plan->mask(), m_requests, known);
         RunForecast forecast(model(), {m_ready.plan}, m_console, m_progress.part(0, 0));
@@ -311,10 +312,10 @@ private:
     std::vector<AskedTask> m_tasks;
     ReadyModel m_ready;
     std::optional<AblationKeeper> m_keeper;
-    bool m_isNew = false; ///< whether anything was measured
+    bool m_isNew = false; ///< whether there are new values
 };
 
-/// A part and what is lost without it.
+/// A unit and its value.
 struct Row {
     std::string part;
     double value = 0;
@@ -337,7 +338,7 @@ std::vector<Row> rowsOf(const MetricResult& result) {
     return rows;
 }
 
-/// The parts whose loss matters least, and most.
+/// Prints the lowest and the highest values.
 void printEnds(const MetricResult& result) {
     constexpr std::size_t lowest = 12;
     constexpr std::size_t highest = 4;
@@ -357,14 +358,14 @@ void printEnds(const MetricResult& result) {
     }
     fmt::print("{}", table(lines, {Align::left, Align::point, Align::point}));
     if (rows.size() > lowest + highest)
-        fmt::print("{} in all: --json lists them, --out keeps them for `plot`\n", rows.size());
+        fmt::print("{} units in all: --json lists them, --out keeps them for `plot`\n", rows.size());
 }
 
-/// @returns whether it came to its end
+/// @returns whether it ran to its end
 bool ablateVerb(const AblateArguments& arguments, const Console& console) {
     const auto begin = std::chrono::steady_clock::now();
     if (arguments.tasks.paths.size() > 1)
-        throw UsageError("one task is asked at a time", "--task");
+        throw UsageError("ablate takes one task at a time", "--task");
     Ablating ablating(arguments, console);
     ablating.run();
     const bool isWhole = std::ranges::all_of(ablating.results, &MetricResult::isWhole);
@@ -389,21 +390,23 @@ bool ablateVerb(const AblateArguments& arguments, const Console& console) {
 void addAblate(CLI::App& program, Console& console) {
     auto arguments = std::make_shared<AblateArguments>();
     CLI::App* verb = program.add_subcommand(
-        "ablate", "Measure exactly what a model loses when each head, attention, MLP or block alone is removed");
+        "ablate", "Measure the exact increase of the loss when each head, attention, MLP or block alone is removed");
     verb->add_option("MODEL", arguments->path, "Hugging Face directory, or a file in a format of `list formats`")
         ->required();
     verb->add_option("--units", arguments->units,
-                     "What is removed, one at a time: heads, attention, mlps, blocks, by comma")
+                     "Units to remove, one at a time: heads, attention, mlps, blocks, separated by commas")
         ->option_text("LIST")
         ->capture_default_str();
     CLI::Option* screen =
-        verb->add_option("--screen", arguments->screen,
-                         "Exact only where a prediction leaves in doubt which are the N lowest of each kind")
+        verb->add_option(
+                "--screen", arguments->screen,
+                "Find the N lowest units of each kind: exact values only where a prediction leaves them in doubt")
             ->option_text("N")
             ->check(CLI::Range(1, 1 << 30));
-    verb->add_option("--screen-exact", arguments->exact,
-                     "Of the cost of all exact values, how much of it may be spent on the most doubtful; 100 = until "
-                     "none is in doubt")
+    verb->add_option(
+            "--screen-exact", arguments->exact,
+            "Limit for exact values with --screen, in per cent of the cost of all of them; 100 = until no unit "
+            "is in doubt")
         ->option_text("PERCENT")
         ->check(CLI::Range(1, 100))
         ->capture_default_str()
@@ -411,13 +414,13 @@ void addAblate(CLI::App& program, Console& console) {
     CLI::Option* text = addSequenceOptions(*verb, arguments->text);
     addTaskOptions(*verb, arguments->tasks);
     verb->get_option("--task")->excludes(text)->excludes(screen)->description(
-        "Task (see: list tasks) whose accuracy is to fall, instead of the loss on a text that rises");
+        "Task (see: list tasks): measure the decrease of its accuracy instead of the increase of the loss on a text");
     verb->remove_option(verb->get_option("--answers"));
     addMaskOption(*verb, arguments->run);
     addRunOptions(*verb, arguments->run);
     verb->add_option("--out", arguments->out,
-                     "Session .h5 to write, or to add to; what it holds already is not measured again, and what Ctrl+C "
-                     "stops goes on from there")
+                     "Session .h5 to write, or to add to; values that it holds are not measured again, and a run that "
+                     "Ctrl+C stopped continues from it")
         ->option_text("FILE");
     addCommonOptions(*verb, console);
     verb->footer("Example: secateur-cli ablate SmolLM2-135M-Instruct.Q4_1.gguf --units heads,mlps --text wiki.test.raw "

@@ -18,23 +18,25 @@ CLI::Option* addSequenceOptions(CLI::App& verb, MeasureOptions& options) {
     CLI::Option* file =
         verb.add_option("--text", text.path, "Text, .jsonl, or folder of texts to run the model on [the built-in text]")
             ->option_text("FILE|DIR");
-    verb.add_option("--field", text.field, "Of the rows of a .jsonl")->option_text("NAME")->needs(file);
+    verb.add_option("--field", text.field, "Field of the rows of a .jsonl that holds the text")
+        ->option_text("NAME")
+        ->needs(file);
     verb.add_option_function<std::string>(
             "--split", [&text](const std::string& name) { text.rules.split = textSplitOf(name); },
-            "What a document is: document (what lies between two or more blank lines), line, stream or windows (all of "
-            "the text is one) [document]")
+            "Split the text into documents: document (at two or more blank lines), line, stream or windows (the whole "
+            "text is one) [document]")
         ->option_text("ID");
     verb.add_option("--seq-len", text.rules.length,
-                    "Tokens of a sequence at most; longer documents give several [512; of encoders 128]")
+                    "Maximum tokens of a sequence; longer documents give several [512; encoders 128]")
         ->check(CLI::Range(std::int64_t{3}, std::int64_t{1} << 24));
-    verb.add_option("--max-tokens", text.rules.mostTokens, "Tokens of all sequences at most")
+    verb.add_option("--max-tokens", text.rules.mostTokens, "Maximum tokens of all sequences")
         ->check(CLI::Range(std::int64_t{2}, std::int64_t{1} << 40))
         ->capture_default_str();
     verb.add_option_function<std::string>(
             "--bos", [&text](const std::string& name) { text.rules.bos = bosRuleOf(name); },
             "Which sequences begin with BOS: tokenizer_default, always, never, first_only [tokenizer_default]")
         ->option_text("MODE");
-    verb.add_option("--batch-tokens", options.batchTokens, "Most tokens to run at once, but at least one sequence")
+    verb.add_option("--batch-tokens", options.batchTokens, "Maximum tokens to run at once, but at least one sequence")
         ->check(CLI::Range(std::int64_t{1}, std::int64_t{1} << 24))
         ->capture_default_str();
     return file;
@@ -46,10 +48,10 @@ void addMeasureOptions(CLI::App& verb, MeasureOptions& options) {
     CLI::Option* task = verb.add_option("--task", text.task, "Task (see: list tasks) whose prompts to run the model on")
                             ->option_text("FILE")
                             ->excludes(file);
-    verb.add_option("--format", text.taskOptions.format, "Of the task, where its rows do not speak for themselves")
+    verb.add_option("--format", text.taskOptions.format, "Format of the task, where its rows leave it open")
         ->option_text("ID")
         ->needs(task);
-    verb.add_option("--labels", text.taskOptions.labels, "Of a PIQA task without labels")
+    verb.add_option("--labels", text.taskOptions.labels, "File of the labels of a PIQA task without labels")
         ->option_text("FILE")
         ->needs(task);
 }

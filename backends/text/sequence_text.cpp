@@ -45,10 +45,10 @@ Value valueOf(std::span<const Named<Value>> known, std::string_view name, const 
     std::vector<std::string> names;
     for (const auto& [own, value] : known)
         names.emplace_back(own);
-    throw UsageError(fmt::format("\"{}\" is none of {}", name, join(names, ", ")), option);
+    throw UsageError(fmt::format("\"{}\" must be one of {}", name, join(names, ", ")), option);
 }
 
-/// What a model is asked, without answers.
+/// The prompts of a task, without answers.
 std::vector<std::string> promptsOf(const Task& task) {
     std::vector<std::string> prompts;
     for (const TaskQuestion& question : task.questions)
@@ -60,7 +60,7 @@ std::vector<std::string> promptsOf(const Task& task) {
     return prompts;
 }
 
-/// The task that is asked for, if it is one.
+/// The task of a request, if it names one.
 std::optional<Task> taskOf(const SequenceRequest& request, const Progress& progress) {
     if (request.task.empty())
         return {};
@@ -78,7 +78,7 @@ SequenceSet sequencesOf(const SequenceRequest& request, const std::optional<Task
     return makeSequences({documents.begin(), documents.end()}, tokenizer, rules, progress);
 }
 
-/// What a classifier is to label, as many texts as there may be tokens: a text is never cut in two.
+/// The labelled texts of a task until the maximum number of tokens; a text is never cut in two.
 void readLabelled(const Model& model, const Task& task, const Tokenizer& tokenizer, const SequenceRules& rules,
                   SequenceText& text) {
     TaskRules own;
@@ -121,7 +121,7 @@ ScoredText cut(const TextRequest& request, const PerplexityRules& rules, const T
     }
 }
 
-/// Blanks made visible where nothing else would be.
+/// Makes line breaks, tabs and tokens of blanks visible.
 std::string labelOf(std::string_view text) {
     std::string label;
     for (const char c : text)
@@ -175,7 +175,7 @@ SequenceText readSequenceText(const Model& model, const SequenceRequest& request
     if (text.set.sequences.empty())
         throw Error("holds no text to measure on", source);
     if (spec.context > 0 && rules.length > spec.context)
-        text.warnings.push_back(fmt::format("sequences of {} tokens are longer than the {} that the model was made for",
+        text.warnings.push_back(fmt::format("sequences of {} tokens are longer than the model's context of {}",
                                             rules.length, spec.context));
     if (text.set.droppedTails > 0)
         text.warnings.push_back(

@@ -62,7 +62,7 @@ std::vector<std::string> labelsOf(const std::string& path, std::size_t rows) {
     return labels;
 }
 
-/// Of rows that hold none themselves.
+/// Labels from a separate file, for rows without labels.
 std::vector<std::string> separateLabels(const std::string& path, const TaskFileOptions& options,
                                         const JsonObject& first, std::size_t rows) {
     if (!options.labels.empty())
@@ -71,8 +71,8 @@ std::vector<std::string> separateLabels(const std::string& path, const TaskFileO
         return {};
     const fs::path beside = fs::path(path).replace_extension().concat("-labels.lst");
     if (!fs::exists(beside))
-        throw Error("has no labels, in its rows or in " + beside.filename().string() + " beside it", path,
-                    "Name the file that holds them by --labels");
+        throw Error("has no labels, neither in its rows nor in " + beside.filename().string() + " in its folder", path,
+                    "Name the file of the labels by --labels");
     return labelsOf(beside.string(), rows);
 }
 
@@ -90,7 +90,7 @@ public:
         if (m_task.formatId == "piqa")
             m_labels = separateLabels(m_path, m_options, first, m_lines.size());
         else if (!m_options.labels.empty())
-            throw UsageError("goes with rows of format piqa alone", "labels");
+            throw UsageError("is for format piqa only", "labels");
         for (std::size_t i = 0; i < m_lines.size(); ++i) {
             progress.report(static_cast<double>(i) / static_cast<double>(m_lines.size()), "reading the task");
             add(i);
@@ -108,7 +108,7 @@ private:
             return taskFormat(m_options.format).id;
         if (const auto detected = detectedFormat(first))
             return *detected;
-        throw Error("has fields that speak for no known task format", first.subject(), "Name the format by --format");
+        throw Error("has the fields of no known task format", first.subject(), "Name the format by --format");
     }
 
     void add(std::size_t index) {
@@ -185,7 +185,7 @@ void checkShots(const AskedTask& asked) {
     const TaskFormat& format = taskFormat(asked.task.formatId);
     const bool hasOptions = format.kind == TaskKind::choice || format.kind == TaskKind::lastWord;
     if (asked.rules.shots.count > 0 && !hasOptions)
-        throw UsageError(fmt::format("is of format {}, which takes no examples", format.id), asked.path);
+        throw UsageError(fmt::format("has format {}, which takes no examples", format.id), asked.path);
 }
 
 std::vector<TaskQuestion> examplesOf(const TaskRequest& request, const Task& task, const Progress& progress) {

@@ -195,7 +195,8 @@ TaskQuestion openbookqa(const JsonObject& row, const Label&) {
 
 TaskQuestion piqa(const JsonObject& row, const Label& label) {
     const std::size_t gold = label ? static_cast<std::size_t>(*label == "1") : indexOf(row, "label", 2);
-    return asked("Question: " + fieldText(row, "goal") + "\nAnswer:", {fieldText(row, "sol1"), fieldText(row, "sol2")}, gold);
+    return asked("Question: " + fieldText(row, "goal") + "\nAnswer:", {fieldText(row, "sol1"), fieldText(row, "sol2")},
+                 gold);
 }
 
 TaskQuestion mmlu(const JsonObject& row, const Label&) {
@@ -232,7 +233,8 @@ TaskQuestion lambada(const JsonObject& row, const Label&) {
     return asked(fieldText(row, "context"), {fieldText(row, "continuation")}, 0);
 }
 
-/// The original form of OpenBookQA has the fields of ARC's; but ids as "7-980", where ARC's begin with a letter.
+/// The original files of OpenBookQA have the same fields as ARC's, but ids such as "7-980", where ARC's ids begin with
+/// a letter.
 bool isNestedOpenBook(const JsonObject& row) {
     if (!row.isObject("question") || !row.isText("id"))
         return false;
@@ -241,14 +243,14 @@ bool isNestedOpenBook(const JsonObject& row) {
     return dash > 0 && dash != std::string::npos && id.find_first_not_of("0123456789-") == std::string::npos;
 }
 
-/// How rows of a format are known and read.
+/// How rows of a format are recognised and read.
 struct RowFormat {
     std::string_view id;
-    std::initializer_list<const char*> fields; ///< all there
+    std::initializer_list<const char*> fields; ///< all are required
     TaskQuestion (*question)(const JsonObject&, const Label&);
 };
 
-/// The first one whose fields are there counts.
+/// The first row whose fields are all present counts.
 constexpr std::array<RowFormat, 19> rowFormats{{
     {"boolq", {"passage", "question"}, boolq},
     {"rte", {"sentence1", "sentence2"}, rte},
@@ -283,7 +285,7 @@ std::string capitalised(std::string_view text) {
     const icu::Locale& anyLanguage = icu::Locale::getRoot();
     const icu::UnicodeString first = whole.tempSubString(0, whole.moveIndex32(0, 1));
     const auto lower = [&](icu::UnicodeString part) { return part.toLower(anyLanguage); };
-    // A sigma in the middle looks at what stands in front of it, so the whole is made lower.
+    // The lower case of sigma depends on the characters before it, so the whole text is converted.
     icu::UnicodeString result =
         icu::UnicodeString(first).toTitle(nullptr, anyLanguage, 0) + lower(whole).tempSubString(lower(first).length());
     std::string utf8;
@@ -306,7 +308,7 @@ std::optional<std::string_view> detectedFormat(const JsonObject& row) {
 TaskQuestion taskQuestion(std::string_view formatId, const JsonObject& row, const std::optional<std::string>& label) {
     const auto format = std::ranges::find(rowFormats, formatId, &RowFormat::id);
     if (format == rowFormats.end() || !format->question)
-        throw UsageError("holds no questions with options", std::string(formatId));
+        throw UsageError("has no questions with options", std::string(formatId));
     return format->question(row, label);
 }
 

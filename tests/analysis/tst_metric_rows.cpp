@@ -1,5 +1,5 @@
-// A metric is one row: a new one is added here and measured without a change anywhere else, every row of the table can be
-// measured, and nobody outside the rows compares ids.
+// A metric is one row: a new one is added here and measured without a change anywhere else, every row of the table can
+// be measured, and nobody outside the rows compares ids.
 #ifndef Q_MOC_RUN
 #include "analysis/base/error.h"
 #include "analysis/metrics/layer_sums.h"
@@ -51,8 +51,8 @@ const MetricInfo contextNorm{.id = "context_norm",
                              .pruneFirst = PruneFirst::low,
                              .ranks = CutUnit::head,
                              .options = contextOptions,
-                             .computation = ForwardMetric{
-                                 .finish = meanNorms, .taps = contextTaps, .accumulate = addNorms}};
+                             .computation =
+                                 ForwardMetric{.finish = meanNorms, .taps = contextTaps, .accumulate = addNorms}};
 
 class ContextKeeper : public LayerObserver {
 public:
@@ -73,7 +73,8 @@ at::Tensor directNorms(const test::GradientCase& c, int firstToken) {
         for (int layer = 0; layer < spec.layerCount(); ++layer) {
             ContextKeeper keeper;
             x = c.model->runner().runLayer(*c.plan, layer, x, batch, nullptr, &keeper);
-            sums[layer] += keeper.context.to(at::kDouble)[0].norm(2, -1).narrow(0, firstToken, length - firstToken).sum(0);
+            sums[layer] +=
+                keeper.context.to(at::kDouble)[0].norm(2, -1).narrow(0, firstToken, length - firstToken).sum(0);
         }
         tokens += length - firstToken;
     }
@@ -106,7 +107,8 @@ QString missingIn(const MetricInfo& row) {
         return forward->attention || (forward->finish && hasSums) ? "" : "nothing gives it values";
     }
     if (const auto* gradient = std::get_if<GradientMetric>(&row.computation))
-        return (gradient->sums && gradient->finish) || (gradient->work && gradient->passes) ? "" : "nothing gives it values";
+        return (gradient->sums && gradient->finish) || (gradient->work && gradient->passes) ? ""
+                                                                                            : "nothing gives it values";
     const bool isUnit = row.ranks == CutUnit::head || row.ranks == CutUnit::attention || row.ranks == CutUnit::mlp ||
                         row.ranks == CutUnit::block;
     return isUnit && std::get<AblationMetric>(row.computation).ofAccuracy ? "" : "its unit cannot be ablated";
@@ -189,7 +191,8 @@ private slots:
         QVERIFY_EXCEPTION_THROWN(measured(c, {{&foreign, {}}}), Error);
     }
 
-    /// Comparisons with the id of a metric, or with the beginning of one, as in `id == "gnorm"` or `starts_with("sink")`.
+    /// Comparisons with the id of a metric, or with the beginning of one, as in `id == "gnorm"` or
+    /// `starts_with("sink")`.
     void nobodyComparesIds() {
         QStringList ids;
         for (const MetricInfo* row : allMetrics()) {

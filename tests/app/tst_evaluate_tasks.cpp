@@ -363,13 +363,13 @@ private slots:
         row("no task there", {"--task", "/nonexistent.jsonl"}, 1, "/nonexistent.jsonl: ");
         row("unknown format", {"--task", words, "--format", "piqua"}, 2, "piqua: is no task format; known are boolq");
         row("another format", {"--task", words, "--format", "piqa"}, 1, "words.jsonl: has no labels");
-        row("labels of another format", {"--task", words, "--labels", text}, 2, "goes with rows of format piqa alone");
+        row("labels of another format", {"--task", words, "--labels", text}, 2, "is for format piqa only");
         row("labels of two", {"--task", words, "--task", texts, "--labels", text}, 2, "--labels: goes with one --task");
         row("examples without a number", {"--task", words, "--shots-from", words}, 2,
             "--shots-from: says where examples come from; say how many by --shots");
         row("draw without a number", {"--task", words, "--draw-shots"}, 2, "--draw-shots: says how examples");
         row("examples for a classifier", {"--task", texts, "--shots", "1"}, 2,
-            "texts.jsonl: is of format classification, which takes no examples");
+            "texts.jsonl: has format classification, which takes no examples");
         row("more examples than there are", {"--task", words, "--shots", "24"}, 1,
             "There are 23 examples to choose from, but 24 are asked for");
         row("limit of none", {"--task", words, "--limit", "0"}, 2, "--limit: Value 0 not in range");
