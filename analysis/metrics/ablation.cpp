@@ -1,10 +1,8 @@
 #include "analysis/metrics/ablation.h"
 
-#include "analysis/metrics/ablation_costs.h"
-#include "analysis/metrics/ablation_metrics.h"
+#include "analysis/base/usage_error.h"
 #include "analysis/metrics/ablation_walk.h"
 #include "analysis/metrics/screened_ablation.h"
-#include "analysis/base/usage_error.h"
 
 #include <fmt/format.h>
 
@@ -17,7 +15,7 @@ namespace {
 
 using SteadyClock = std::chrono::steady_clock;
 
-/// Results on their way to those who want them.
+/// Results that grow, and their receivers.
 class AblationResults {
 public:
     AblationResults(const ModelSpec& spec, const PruningMask& mask, std::span<const MetricRequest> requests,
@@ -33,7 +31,7 @@ public:
 
     AblationTable& table() { return m_table; }
 
-    /// Of all requests, request after request.
+    /// The missing units of a layer, request after request.
     std::vector<AblationPart> missing(int layer) const {
         std::vector<AblationPart> parts;
         for (std::size_t request = 0; request < m_table.requests(); ++request)
@@ -50,7 +48,7 @@ public:
         return parts;
     }
 
-    /// Where something is missing.
+    /// Layers with missing units.
     std::vector<int> layers() const {
         std::vector<int> layers;
         for (int layer = 0; layer < m_layers; ++layer)
@@ -69,7 +67,7 @@ public:
             m_memory.more(m_table.results());
     }
 
-    /// @param wasStopped @throws Cancelled when that was before anything was there
+    /// @throws Cancelled when the run was stopped before there was a value
     std::vector<MetricResult> finish(bool wasStopped) {
         if (wasStopped && m_table.isEmpty())
             throw Cancelled();
@@ -87,7 +85,7 @@ private:
             MetricResult& result = m_table.results()[i];
             result.data = data;
             result.isWhole = isWhole;
-            result.seconds = m_secondsBefore[i] + seconds; // of the walk that they share
+            result.seconds = m_secondsBefore[i] + seconds; // of the walk that all requests share
             result.warnings.clear();
             if (!isWhole)
                 result.warnings.push_back(
@@ -104,7 +102,7 @@ private:
     SteadyClock::time_point m_begin = SteadyClock::now();
 };
 
-/// Of each layer, the passes of what is missing in it.
+/// The passes of the missing units of each layer.
 std::vector<double> passesOf(const AblationResults& results, const AblationCosts& costs,
                              const std::vector<int>& layers) {
     std::vector<double> passes;
@@ -116,7 +114,7 @@ std::vector<double> passesOf(const AblationResults& results, const AblationCosts
     return passes;
 }
 
-/// Takes the parts of each layer away, from the first layer on that has any.
+/// Removes the units of each layer, from the first layer with missing ones up. @returns whether it ran to its end
 bool walkUp(AblationWalk& walk, AblationResults& results, const AblationCosts& costs, const Progress& progress) {
     const std::vector<int> layers = results.layers();
     const std::vector<double> passes = passesOf(results, costs, layers);
@@ -145,7 +143,7 @@ bool walkUp(AblationWalk& walk, AblationResults& results, const AblationCosts& c
 void checkIsOfLoss(std::span<const MetricRequest> requests) {
     for (const MetricRequest& request : requests)
         if (isOfAccuracy(request))
-            throw UsageError("of=accuracy asks a task without each part: that is done by the verb ablate",
+            throw UsageError("of=accuracy runs a task without each unit, which only the verb ablate does",
                              std::string(request.info->id), "secateur-cli ablate MODEL --task FILE");
 }
 
@@ -161,7 +159,7 @@ std::vector<MetricResult> measureExactly(const Model& model, const AblationRun& 
     return results.finish(!isDone);
 }
 
-/// Requests of which some are screened, each by itself: they have little in common.
+/// Requests of which some are screened. They share little, so each runs by itself.
 class OneByOne {
 public:
     OneByOne(const Model& model, const AblationRun& run, std::span<const MetricRequest> requests,

@@ -1,12 +1,17 @@
 #include "analysis/metrics/ablation_walk.h"
 
+#include "analysis/base/error.h"
+#include "analysis/base/usage_error.h"
+#include "analysis/evaluation/scored_batches.h"
 #include "analysis/running/for_each_layer.h"
+#include "analysis/running/runner.h"
 
 #include <ATen/ATen.h>
 
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <optional>
 #include <string>
 #include <utility>
@@ -27,16 +32,83 @@ Batch repeated(const Batch& batch, std::size_t times) {
     return all;
 }
 
-/// Says what is missing instead of where the walk is.
+/// Reports which units are being removed instead of the layer that runs.
 Progress withoutPartsOf(int layer, const Progress& progress) {
     return Progress([text = fmt::format("without parts of layer {}", layer),
                      &progress](double fraction, std::string_view) { progress.report(fraction, text); });
 }
 
+void checkHasLoss(const Model& model, const GradientScalars& scalars, std::span<const TokenSequence> sequences) {
+    if (sequences.empty())
+        throw Error("There is no sequence to measure a model on");
+    if (model.spec().family == Family::encoder) {
+        if (!model.has(-1, WeightName::classifier))
+            throw UsageError("is an encoder without a classifier and has no loss", model.card().path,
+                             "Compare pooled outputs under a mask by the verb evaluate");
+        if (!scalars.hasTargets())
+            throw UsageError("is a classifier, whose loss needs the label of every text", model.card().path,
+                             "Name a task of labelled texts: --task FILE --format classification");
+        return;
+    }
+    if (!model.has(-1, WeightName::lmHead))
+        throw Error("has no LM head (lm_head): no text can be scored", model.card().path);
+    for (std::size_t i = 0; i < sequences.size(); ++i)
+        if (scalars.targets(i) > 0)
+            return;
+    throw Error("No sequence is longer than one token: nothing is predicted");
+}
+
 } // namespace
 
-/// Gathers variants of a layer, and runs them through the layers above: as soon as there are enough for a batch where
-/// the weights stay in memory, else as many batches side by side as may wait.
+SequenceLosses::SequenceLosses(const Model& model, std::span<const TokenSequence> sequences,
+                               std::span<const int> labels)
+    : m_model(model)
+    , m_sequences(sequences)
+    , m_scalars(model, sequences, labels) {
+    checkHasLoss(model, m_scalars, sequences);
+}
+
+std::int64_t SequenceLosses::tokens() const {
+    std::int64_t sum = 0;
+    for (const TokenSequence& sequence : m_sequences)
+        sum += std::ssize(sequence.ids);
+    return sum;
+}
+
+std::vector<WindowLoss> SequenceLosses::of(const Plan& plan, const at::Tensor& x, const Batch& batch,
+                                           std::span<const std::size_t> rows, const Progress& progress) const {
+    if (m_model.spec().family == Family::encoder)
+        return ofLabels(plan, x, batch, rows);
+    const ScoredRows scored{{rows.begin(), rows.end()}, m_scalars.scalar({}, batch, rows).targets};
+    return rowLosses(m_model, plan, x, batch, scored, progress);
+}
+
+std::vector<WindowLoss> SequenceLosses::ofLabels(const Plan& plan, const at::Tensor& x, const Batch& batch,
+                                                 std::span<const std::size_t> rows) const {
+    const std::vector<int> labels = m_scalars.scalar({}, batch, rows).targets;
+    const at::Tensor classes = m_model.runner().lmHead(plan, x, batch).to(at::kCPU, at::kDouble).log_softmax(-1);
+    std::vector<WindowLoss> losses;
+    for (std::size_t row = 0; row < rows.size(); ++row) {
+        const auto label = static_cast<std::int64_t>(labels[row]);
+        if (label < 0 || label >= classes.size(1))
+            throw Error(fmt::format("has no class {}: it has {} of them", label, classes.size(1)), m_model.card().path);
+        const double nats = -classes[static_cast<std::int64_t>(row)][label].item<double>();
+        if (!std::isfinite(nats))
+            throw Error(fmt::format("predicts no finite probabilities: the loss of text {} is {}", rows[row], nats),
+                        m_model.card().path);
+        losses.push_back({nats, 1, 0, rows[row]});
+    }
+    return losses;
+}
+
+AblationEffect riseOf(const std::vector<WindowLoss>& run, const std::vector<WindowLoss>& reference) {
+    const LossDifference rise =
+        pairedDifference(perplexityOf(PerplexityRules(), run, {}), perplexityOf(PerplexityRules(), reference, {}));
+    return {rise.nats, rise.standardError};
+}
+
+/// Collects variants of a layer and runs them through the layers above: where the weights stay in memory as soon as a
+/// batch is full, else as many batches together as AblationRun::waitingBytes allows.
 class AblationWalk::Tails {
 public:
     Tails(const AblationWalk& walk, const std::vector<AblationPart>& parts, const Progress& progress)
@@ -57,7 +129,7 @@ public:
             close();
     }
 
-    /// What is still waiting.
+    /// Runs the rest.
     void finish() {
         close();
         run();
@@ -112,7 +184,7 @@ private:
     double m_stacks;
     double m_done = 0;
     std::optional<Stack> m_open;
-    std::vector<Stack> m_waiting; ///< whole
+    std::vector<Stack> m_waiting; ///< full
     std::int64_t m_bytes = 0;
 
 public:
@@ -150,7 +222,7 @@ void AblationWalk::goTo(int layer, const Progress& progress) {
 std::vector<AblationEffect> AblationWalk::without(const std::vector<AblationPart>& parts, const Progress& progress) {
     std::vector<Losses> losses;
     if (m_run.plan.mask().tiedTo(m_layer).size() == 1)
-        losses = besideEachOther(parts, progress);
+        losses = sideBySide(parts, progress);
     else
         for (const AblationPart& part : parts) {
             const auto share = [&](std::size_t done) {
@@ -158,15 +230,15 @@ std::vector<AblationEffect> AblationWalk::without(const std::vector<AblationPart
             };
             losses.push_back(underOwnPlan(part, progress.part(share(losses.size()), share(losses.size() + 1))));
         }
-    m_model.checkFiles(); // before anything is kept
+    m_model.checkFiles(); // before results are kept
     std::vector<AblationEffect> effects;
     for (const Losses& own : losses)
         effects.push_back(riseOf(own, m_dense));
     return effects;
 }
 
-std::vector<AblationWalk::Losses> AblationWalk::besideEachOther(const std::vector<AblationPart>& parts,
-                                                                const Progress& progress) {
+std::vector<AblationWalk::Losses> AblationWalk::sideBySide(const std::vector<AblationPart>& parts,
+                                                           const Progress& progress) {
     std::vector<LayerMask> variants;
     for (const AblationPart& part : parts)
         variants.push_back(part.without);
@@ -181,7 +253,7 @@ std::vector<AblationWalk::Losses> AblationWalk::besideEachOther(const std::vecto
     return std::move(tails.losses);
 }
 
-/// For a layer whose weights others share: those layers run without the part too.
+/// For a layer that shares its weights: the other layers run without the unit too.
 AblationWalk::Losses AblationWalk::underOwnPlan(const AblationPart& part, const Progress& progress) const {
     PruningMask mask = m_run.plan.mask();
     mask.setLayer(part.layer, part.without);
@@ -199,7 +271,7 @@ AblationWalk::Losses AblationWalk::underOwnPlan(const AblationPart& part, const 
     return losses;
 }
 
-/// Batches of few tokens are slow; of many they gain nothing by being larger.
+/// Small batches are slow; large ones do not get faster by growing.
 std::size_t AblationWalk::variantsAtOnce(std::size_t batch) const {
     return static_cast<std::size_t>(std::max<std::int64_t>(1, m_run.batchTokens / m_batches.batches[batch].tokens()));
 }

@@ -1,36 +1,68 @@
 #pragma once
 
+#include "analysis/evaluation/perplexity.h"
 #include "analysis/metrics/ablation.h"
-#include "analysis/metrics/ablation_losses.h"
+#include "analysis/metrics/gradient_scalars.h"
+#include "analysis/running/padded_batches.h"
 
 #include <ATen/core/Tensor.h>
 
 #include <cstddef>
+#include <cstdint>
 #include <memory>
+#include <span>
 #include <vector>
 
 namespace secateur {
 
 // For sources only: pulls in ATen.
 
-/// The whole model's streams on their way up, and from each layer those of the model without one of its parts.
+/// The losses of sequences: of decoders at each next token, of classifiers at the label.
+class SequenceLosses {
+public:
+    /// All must outlive it. @throws UsageError for encoders without a classifier or labels; Error when there is no
+    /// target
+    SequenceLosses(const Model& model, std::span<const TokenSequence> sequences, std::span<const int> labels);
+
+    std::size_t sequences() const { return m_sequences.size(); }
+    std::int64_t tokens() const; ///< of all sequences
+
+    /// @param x output of the last layer @param rows the sequences of the batch's rows @returns a loss for each row,
+    /// whose `index` is its sequence @throws Error when a loss is not finite; Cancelled
+    std::vector<WindowLoss> of(const Plan& plan, const at::Tensor& x, const Batch& batch,
+                               std::span<const std::size_t> rows, const Progress& progress) const;
+
+private:
+    std::vector<WindowLoss> ofLabels(const Plan& plan, const at::Tensor& x, const Batch& batch,
+                                     std::span<const std::size_t> rows) const;
+
+    const Model& m_model;
+    std::span<const TokenSequence> m_sequences;
+    GradientScalars m_scalars;
+};
+
+/// The paired difference of the mean losses of two runs on the same sequences. @param run, reference by sequence
+AblationEffect riseOf(const std::vector<WindowLoss>& run, const std::vector<WindowLoss>& reference);
+
+/// The residual streams of the whole model on their way up, and from each layer the streams of the model without one of
+/// the layer's units.
 class AblationWalk {
 public:
     /// All must outlive it. @throws as measureAblation()
     AblationWalk(const Model& model, const AblationRun& run);
 
-    /// The whole model's losses, and its streams in front of the first layer. @throws Cancelled
+    /// Computes the whole model's losses, and its streams in front of the first layer. @throws Cancelled
     void begin(const Progress& progress);
-    /// Takes the streams on to a layer that they have not passed. @throws Cancelled
+    /// Runs the streams up to a layer that they have not passed. @throws Cancelled
     void goTo(int layer, const Progress& progress);
-    /// @param parts of the layer that the streams are at, those of a request behind each other: they share batches,
-    /// which do not depend on who else is asked for
+    /// @param parts of the layer that the streams are at, those of one request together: they share batches, which do
+    /// not depend on the other requests
     std::vector<AblationEffect> without(const std::vector<AblationPart>& parts, const Progress& progress);
 
     const SequenceLosses& losses() const { return m_losses; }
 
 private:
-    /// Variants of one batch, which go through the layers above as one batch.
+    /// Variants of one batch that run through the layers above as one batch.
     struct Stack {
         std::size_t batch = 0;
         std::vector<std::size_t> parts;
@@ -40,7 +72,7 @@ private:
 
     using Losses = std::vector<WindowLoss>; ///< by sequence
     Losses noLosses() const { return Losses(m_losses.sequences()); }
-    std::vector<Losses> besideEachOther(const std::vector<AblationPart>& parts, const Progress& progress);
+    std::vector<Losses> sideBySide(const std::vector<AblationPart>& parts, const Progress& progress);
     Losses underOwnPlan(const AblationPart& part, const Progress& progress) const;
     std::size_t variantsAtOnce(std::size_t batch) const;
     std::size_t stacks(const std::vector<AblationPart>& parts) const;

@@ -11,6 +11,7 @@
 #include <cmath>
 #include <limits>
 #include <numeric>
+#include <utility>
 
 namespace secateur {
 
@@ -18,16 +19,12 @@ namespace {
 
 constexpr double notDefined = std::numeric_limits<double>::quiet_NaN();
 constexpr std::array<std::string_view, 4> classNames{"sink", "diagonal", "uniform", "other"};
-constexpr std::array<std::string_view, 6> featureNames{"sink",    "diagonal",  "previous",
-                                                       "entropy", "agreement", "margin"};
-constexpr std::size_t measured = 4; ///< of the features, those that are means over queries
+constexpr std::size_t measured = 4; ///< the first features, which are means over queries
 
 template <typename Number>
 Number numberOf(const MetricRequest& request, std::string_view option, Number least, Number most) {
     const std::string text = request.option(option);
     Number value{};
-    if (text.empty()) // the metric has no such option
-        return value;
     const auto [end, failure] = std::from_chars(text.data(), text.data() + text.size(), value);
     if (failure != std::errc() || end != text.data() + text.size() || !(value >= least && value <= most))
         throw UsageError(fmt::format("option {}={} should be from {} to {}", option, text, least, most),
@@ -43,7 +40,7 @@ AttentionFeature entropyOf(const MetricRequest& request) {
     const std::string variant = request.option("variant");
     constexpr std::array kinds{AttentionFeature::Kind::entropy, AttentionFeature::Kind::shiftedLog,
                                AttentionFeature::Kind::shifted};
-    if (variant.empty() || variant == "A")
+    if (variant == "A")
         return {AttentionFeature::Kind::entropy};
     if (variant != "B" && variant != "C")
         throw UsageError(fmt::format("option variant={} should be A, B or C", variant), std::string(request.info->id));
@@ -51,7 +48,7 @@ AttentionFeature entropyOf(const MetricRequest& request) {
     return {kinds[static_cast<std::size_t>(variant[0] - 'A')], 0, 0, epsilon};
 }
 
-std::vector<std::int64_t> listOf(const MetricRequest& request, const std::string& text) {
+std::vector<std::int64_t> lengthsOf(const MetricRequest& request, const std::string& text) {
     std::vector<std::int64_t> lengths;
     for (const std::string& part : split(text, '/')) {
         std::int64_t length = 0;
@@ -88,52 +85,62 @@ void grow(std::vector<double>& sums, std::size_t blocks, std::size_t quantities,
     sums.resize(std::max(sums.size(), blocks * (1 + quantities * static_cast<std::size_t>(heads))));
 }
 
-} // namespace
-
-std::span<const std::string_view> patternClasses() {
-    return classNames;
+int firstQueryOf(const MetricRequest& request) {
+    return request.flag("exclude_first") ? 1 : 0;
 }
 
-std::span<const std::string_view> patternFeatures() {
-    return featureNames;
-}
+/// Mean attention on one key, for each sequence or for each of its prefixes.
+class SinkMetric : public AttentionMetric {
+public:
+    enum class Of { heads, layer, variation };
 
-AttentionMetric::AttentionMetric(const MetricRequest& request, std::int64_t longest, bool causal)
-    : m_kind(request.info->id == "sink_head"           ? Kind::sinkHead
-             : request.info->id == "sink_layer"        ? Kind::sinkLayer
-             : request.info->id == "sink_cv"           ? Kind::variation
-             : request.info->id == "attention_pattern" ? Kind::pattern
-                                                       : Kind::entropy)
-    , m_wantedLengths(request.option("lengths"))
-    , m_hasOwnLengths(request.options.contains("lengths"))
-    , m_key(integerOf(request, "key", -(1 << 24)))
-    , m_firstQuery(std::max(integerOf(request, "first_query", 0), request.flag("exclude_first") ? 1 : 0))
-    , m_band(integerOf(request, "band", 0))
-    , m_visibleOnly(request.flag("visible_only"))
-    , m_normalised(request.flag("normalised"))
-    , m_leastSink(numberOf<double>(request, "sink", 0, 1))
-    , m_leastDiagonal(numberOf<double>(request, "diagonal", 0, 1))
-    , m_leastUniform(numberOf<double>(request, "uniform", 0, 1))
-    , m_entropy(entropyOf(request)) {
-    if (!m_wantedLengths.empty() && m_wantedLengths != "natural")
-        m_lengths = listOf(request, m_wantedLengths);
-    if (m_wantedLengths == "natural" && m_kind != Kind::variation)
-        throw UsageError("option lengths=natural is for sink_cv; without it whole sequences count",
-                         std::string(request.info->id));
-    if (!causal && !m_lengths.empty() && m_hasOwnLengths)
-        throw UsageError("option lengths needs a model whose tokens do not see what follows them: no decoder's prefix "
-                         "is an encoder's",
-                         std::string(request.info->id));
-    chooseLengths(longest, causal);
-    chooseFeatures();
-}
+    SinkMetric(Of of, const MetricRequest& request, std::int64_t longest, bool causal)
+        : AttentionMetric(firstQueryOf(request))
+        , m_of(of)
+        , m_wantedLengths(request.option("lengths"))
+        , m_key(integerOf(request, "key", -(1 << 24)))
+        , m_visibleOnly(request.flag("visible_only")) {
+        if (!m_wantedLengths.empty() && m_wantedLengths != "natural")
+            m_lengths = lengthsOf(request, m_wantedLengths);
+        if (m_wantedLengths == "natural" && m_of != Of::variation)
+            throw UsageError("option lengths=natural is for sink_cv; without it whole sequences count",
+                             std::string(request.info->id));
+        if (!causal && !m_lengths.empty() && request.options.contains("lengths"))
+            throw UsageError("option lengths needs a decoder: in an encoder the attention of a prefix depends on the "
+                             "tokens behind it",
+                             std::string(request.info->id));
+        chooseLengths(longest, causal);
+        chooseFeatures();
+    }
 
-void AttentionMetric::chooseLengths(std::int64_t longest, bool causal) {
+    std::vector<std::int64_t> lengths() const override {
+        return m_of == Of::variation ? std::vector<std::int64_t>() : m_lengths;
+    }
+    void add(const Row& row, std::vector<double>& sums) const override;
+    AttentionValues values(const std::vector<double>& sums, int heads) const override;
+
+private:
+    void chooseLengths(std::int64_t longest, bool causal);
+    void chooseFeatures();
+    double sink(const Row& row, int head, std::size_t prefix, std::int64_t length) const;
+    AttentionValues variation(const std::vector<double>& sums, int heads) const;
+    std::vector<std::int64_t> prefixes(int length) const {
+        return m_lengths.empty() ? std::vector<std::int64_t>{length} : m_lengths;
+    }
+
+    Of m_of;
+    std::string m_wantedLengths;
+    int m_key;
+    bool m_visibleOnly;
+    std::vector<std::int64_t> m_lengths;
+};
+
+void SinkMetric::chooseLengths(std::int64_t longest, bool causal) {
     if (m_lengths.empty() || longest == 0)
         return;
     const std::size_t asked = m_lengths.size();
     std::erase_if(m_lengths, [&](std::int64_t length) { return length > longest || !causal; });
-    if (m_kind == Kind::variation) {
+    if (m_of == Of::variation) {
         if (m_lengths.empty())
             m_warnings.emplace_back("counts whole sequences, not prefixes of them");
         return;
@@ -146,46 +153,18 @@ void AttentionMetric::chooseLengths(std::int64_t longest, bool causal) {
         m_warnings.push_back(fmt::format("no sequence has more than {} tokens: longer prefixes are left out", longest));
 }
 
-void AttentionMetric::chooseFeatures() {
-    using Kind_ = AttentionFeature::Kind;
-    switch (m_kind) {
-    case Kind::entropy:
-        m_features = {m_entropy};
+void SinkMetric::chooseFeatures() {
+    m_features = {{AttentionFeature::Kind::key, m_key}};
+    if (m_key >= 0 || m_lengths.empty())
         return;
-    case Kind::pattern:
-        m_features = {{Kind_::key, 0}, {Kind_::band, -m_band, 0}, {Kind_::band, -1, -1}, {Kind_::entropy}};
-        return;
-    default:
-        m_features = {{Kind_::key, m_key}};
-    }
-    if (m_key < 0 && !m_lengths.empty()) { // another key for each prefix
-        m_features.clear();
-        for (const std::int64_t length : m_lengths)
-            m_features.push_back({Kind_::key, static_cast<int>(std::max<std::int64_t>(0, length + m_key))});
-    }
+    m_features.clear(); // counted from the end, the key differs between prefixes
+    for (const std::int64_t length : m_lengths)
+        m_features.push_back(
+            {AttentionFeature::Kind::key, static_cast<int>(std::max<std::int64_t>(0, length + m_key))});
 }
 
-std::vector<std::int64_t> AttentionMetric::lengths() const {
-    return m_kind == Kind::variation ? std::vector<std::int64_t>() : m_lengths;
-}
-
-std::vector<std::int64_t> AttentionMetric::prefixes(int length) const {
-    return m_lengths.empty() ? std::vector<std::int64_t>{length} : m_lengths;
-}
-
-void AttentionMetric::add(const Row& row, std::vector<double>& sums) const {
-    switch (m_kind) {
-    case Kind::pattern:
-        return addPattern(row, sums);
-    case Kind::entropy:
-        return addEntropy(row, sums);
-    default:
-        return addSinks(row, sums);
-    }
-}
-
-/// What the queries of a prefix pay to the key, on average.
-double AttentionMetric::sink(const Row& row, int head, std::size_t prefix, std::int64_t length) const {
+/// Mean attention on the key over the queries of a prefix.
+double SinkMetric::sink(const Row& row, int head, std::size_t prefix, std::int64_t length) const {
     const std::int64_t key = m_key < 0 ? length + m_key : m_key;
     if (length > row.length || key < 0 || key >= length)
         return notDefined;
@@ -200,8 +179,8 @@ double AttentionMetric::sink(const Row& row, int head, std::size_t prefix, std::
     return count > 0 ? sum / static_cast<double>(count) : notDefined;
 }
 
-void AttentionMetric::addSinks(const Row& row, std::vector<double>& sums) const {
-    const bool isVariation = m_kind == Kind::variation;
+void SinkMetric::add(const Row& row, std::vector<double>& sums) const {
+    const bool isVariation = m_of == Of::variation;
     const std::size_t quantities = isVariation ? 2 : 1;
     const std::vector<std::int64_t> all = prefixes(row.length);
     const std::size_t size = 1 + quantities * static_cast<std::size_t>(row.heads);
@@ -211,7 +190,7 @@ void AttentionMetric::addSinks(const Row& row, std::vector<double>& sums) const 
         for (int head = 0; head < row.heads; ++head) {
             const double value = sink(row, head, prefix, all[prefix]);
             if (std::isnan(value))
-                break; // of the length, so of all heads
+                break; // the length decides, so no head has one
             own[0] += head == 0 ? 1 : 0;
             own[placeOf(0, row.heads, head)] += value;
             if (isVariation)
@@ -220,31 +199,90 @@ void AttentionMetric::addSinks(const Row& row, std::vector<double>& sums) const 
     }
 }
 
-/// Over the queries from the first that counts on. @param isShare of the most that a query's entropy could be
-double AttentionMetric::meanOver(const Row& row, int head, std::size_t feature, bool isShare) const {
-    const float* numbers = row.numbers(head, feature);
-    double sum = 0;
-    std::int64_t count = 0;
-    for (std::int64_t query = m_firstQuery; query < row.length; ++query) {
-        const std::int64_t keys = isShare ? keysSeen(row, query) : 0;
-        if (isShare && keys < 2)
-            continue;
-        sum += static_cast<double>(numbers[query]) / (isShare ? std::log(static_cast<double>(keys)) : 1);
-        ++count;
+AttentionValues SinkMetric::values(const std::vector<double>& sums, int heads) const {
+    if (m_of == Of::variation)
+        return variation(sums, heads);
+    AttentionValues found;
+    const auto width = static_cast<std::size_t>(heads);
+    for (std::size_t prefix = 0; prefix < std::max<std::size_t>(1, m_lengths.size()); ++prefix) {
+        std::vector<double> own(width, notDefined);
+        const double* from = sums.data() + prefix * (1 + width);
+        if (!sums.empty() && from[0] > 0)
+            std::transform(from + 1, from + 1 + width, own.begin(), [&](double sum) { return sum / from[0]; });
+        if (m_of == Of::layer)
+            own = {std::accumulate(own.begin(), own.end(), 0.0) / (heads > 0 ? heads : notDefined)};
+        found.values.push_back(std::move(own));
     }
-    return count > 0 ? sum / static_cast<double>(count) : notDefined;
+    return found;
 }
 
-void AttentionMetric::addEntropy(const Row& row, std::vector<double>& sums) const {
-    if (row.length <= m_firstQuery || (m_normalised && row.length < 2))
-        return;
-    grow(sums, 1, 1, row.heads);
-    sums[0] += 1;
-    for (int head = 0; head < row.heads; ++head)
-        sums[placeOf(0, row.heads, head)] += meanOver(row, head, 0, m_normalised);
+AttentionValues SinkMetric::variation(const std::vector<double>& sums, int heads) const {
+    std::vector<double> own(static_cast<std::size_t>(heads), notDefined);
+    for (int head = 0; head < heads && !sums.empty() && sums[0] > 1; ++head) {
+        const double mean = sums[placeOf(0, heads, head)] / sums[0];
+        const double variance = std::max(0.0, sums[placeOf(1, heads, head)] / sums[0] - mean * mean);
+        own[static_cast<std::size_t>(head)] = mean > 0 ? std::sqrt(variance) / mean : notDefined;
+    }
+    return {{std::move(own)}, {}};
 }
 
-void AttentionMetric::addPattern(const Row& row, std::vector<double>& sums) const {
+class EntropyMetric : public AttentionMetric {
+public:
+    explicit EntropyMetric(const MetricRequest& request)
+        : AttentionMetric(firstQueryOf(request))
+        , m_normalised(request.flag("normalised")) {
+        m_features = {entropyOf(request)};
+    }
+
+    void add(const Row& row, std::vector<double>& sums) const override {
+        if (row.length <= m_firstQuery || (m_normalised && row.length < 2))
+            return;
+        grow(sums, 1, 1, row.heads);
+        sums[0] += 1;
+        for (int head = 0; head < row.heads; ++head)
+            sums[placeOf(0, row.heads, head)] += meanOver(row, head, 0, m_normalised);
+    }
+
+    AttentionValues values(const std::vector<double>& sums, int heads) const override {
+        std::vector<double> own(static_cast<std::size_t>(heads), notDefined);
+        for (int head = 0; head < heads && !sums.empty() && sums[0] > 0; ++head)
+            own[static_cast<std::size_t>(head)] = sums[placeOf(0, heads, head)] / sums[0];
+        return {{std::move(own)}, {}};
+    }
+
+private:
+    bool m_normalised;
+};
+
+class PatternMetric : public AttentionMetric {
+public:
+    explicit PatternMetric(const MetricRequest& request)
+        : AttentionMetric(std::max(integerOf(request, "first_query", 0), firstQueryOf(request)))
+        , m_leastSink(numberOf<double>(request, "sink", 0, 1))
+        , m_leastDiagonal(numberOf<double>(request, "diagonal", 0, 1))
+        , m_leastUniform(numberOf<double>(request, "uniform", 0, 1)) {
+        using Kind = AttentionFeature::Kind;
+        m_features = {
+            {Kind::key, 0}, {Kind::band, -integerOf(request, "band", 0), 0}, {Kind::band, -1, -1}, {Kind::entropy}};
+    }
+
+    std::span<const std::string_view> featureNames() const override { return names; }
+    void add(const Row& row, std::vector<double>& sums) const override;
+    AttentionValues values(const std::vector<double>& sums, int heads) const override;
+
+private:
+    static constexpr std::array<std::string_view, 6> names{"sink",    "diagonal",  "previous",
+                                                           "entropy", "agreement", "margin"};
+
+    int classOf(double sink, double diagonal, double entropy) const;
+    double margin(double sink, double diagonal, double entropy) const;
+
+    double m_leastSink;
+    double m_leastDiagonal;
+    double m_leastUniform;
+};
+
+void PatternMetric::add(const Row& row, std::vector<double>& sums) const {
     if (row.length <= m_firstQuery || row.length < 2)
         return;
     grow(sums, 1, measured + classNames.size(), row.heads);
@@ -260,51 +298,22 @@ void AttentionMetric::addPattern(const Row& row, std::vector<double>& sums) cons
     }
 }
 
-int AttentionMetric::classOf(double sink, double diagonal, double entropy) const {
+int PatternMetric::classOf(double sink, double diagonal, double entropy) const {
     return sink >= m_leastSink ? 0 : diagonal >= m_leastDiagonal ? 1 : entropy >= m_leastUniform ? 2 : 3;
 }
 
-/// How far the features are from another class.
-double AttentionMetric::margin(double sink, double diagonal, double entropy) const {
+/// Distance of the features from the nearest class boundary.
+double PatternMetric::margin(double sink, double diagonal, double entropy) const {
     const double fromSink = std::abs(sink - m_leastSink);
     const double fromDiagonal = std::min(fromSink, std::abs(diagonal - m_leastDiagonal));
     const int own = classOf(sink, diagonal, entropy);
     return own == 0 ? fromSink : own == 1 ? fromDiagonal : std::min(fromDiagonal, std::abs(entropy - m_leastUniform));
 }
 
-AttentionValues AttentionMetric::values(const std::vector<double>& sums, int heads) const {
-    if (m_kind == Kind::pattern)
-        return patternValues(sums, heads);
-    if (m_kind == Kind::variation)
-        return variationValues(sums, heads);
-    AttentionValues found;
-    const auto width = static_cast<std::size_t>(heads);
-    for (std::size_t prefix = 0; prefix < std::max<std::size_t>(1, m_lengths.size()); ++prefix) {
-        std::vector<double> own(width, notDefined);
-        const double* from = sums.data() + prefix * (1 + width);
-        if (!sums.empty() && from[0] > 0)
-            std::transform(from + 1, from + 1 + width, own.begin(), [&](double sum) { return sum / from[0]; });
-        if (m_kind == Kind::sinkLayer)
-            own = {std::accumulate(own.begin(), own.end(), 0.0) / (heads > 0 ? heads : notDefined)};
-        found.values.push_back(std::move(own));
-    }
-    return found;
-}
-
-AttentionValues AttentionMetric::variationValues(const std::vector<double>& sums, int heads) const {
-    std::vector<double> own(static_cast<std::size_t>(heads), notDefined);
-    for (int head = 0; head < heads && !sums.empty() && sums[0] > 1; ++head) {
-        const double mean = sums[placeOf(0, heads, head)] / sums[0];
-        const double variance = std::max(0.0, sums[placeOf(1, heads, head)] / sums[0] - mean * mean);
-        own[static_cast<std::size_t>(head)] = mean > 0 ? std::sqrt(variance) / mean : notDefined;
-    }
-    return {{std::move(own)}, {}};
-}
-
-AttentionValues AttentionMetric::patternValues(const std::vector<double>& sums, int heads) const {
+AttentionValues PatternMetric::values(const std::vector<double>& sums, int heads) const {
     AttentionValues found;
     found.values.emplace_back(static_cast<std::size_t>(heads), notDefined);
-    found.features.assign(featureNames.size(), std::vector<double>(static_cast<std::size_t>(heads), notDefined));
+    found.features.assign(names.size(), std::vector<double>(static_cast<std::size_t>(heads), notDefined));
     for (int head = 0; head < heads && !sums.empty() && sums[0] > 0; ++head) {
         const auto at = static_cast<std::size_t>(head);
         const auto mean = [&](std::size_t quantity) { return sums[placeOf(quantity, heads, head)] / sums[0]; };
@@ -316,6 +325,46 @@ AttentionValues AttentionMetric::patternValues(const std::vector<double>& sums, 
         found.features[measured + 1][at] = margin(mean(0), mean(1), mean(3));
     }
     return found;
+}
+
+} // namespace
+
+double AttentionMetric::meanOver(const Row& row, int head, std::size_t feature, bool isShare) const {
+    const float* numbers = row.numbers(head, feature);
+    double sum = 0;
+    std::int64_t count = 0;
+    for (std::int64_t query = m_firstQuery; query < row.length; ++query) {
+        const std::int64_t keys = isShare ? keysSeen(row, query) : 0;
+        if (isShare && keys < 2)
+            continue;
+        sum += static_cast<double>(numbers[query]) / (isShare ? std::log(static_cast<double>(keys)) : 1);
+        ++count;
+    }
+    return count > 0 ? sum / static_cast<double>(count) : notDefined;
+}
+
+std::unique_ptr<const AttentionMetric> sinkOfHeads(const MetricRequest& request, std::int64_t longest, bool causal) {
+    return std::make_unique<SinkMetric>(SinkMetric::Of::heads, request, longest, causal);
+}
+
+std::unique_ptr<const AttentionMetric> sinkOfLayers(const MetricRequest& request, std::int64_t longest, bool causal) {
+    return std::make_unique<SinkMetric>(SinkMetric::Of::layer, request, longest, causal);
+}
+
+std::unique_ptr<const AttentionMetric> sinkVariation(const MetricRequest& request, std::int64_t longest, bool causal) {
+    return std::make_unique<SinkMetric>(SinkMetric::Of::variation, request, longest, causal);
+}
+
+std::unique_ptr<const AttentionMetric> attentionPattern(const MetricRequest& request, std::int64_t, bool) {
+    return std::make_unique<PatternMetric>(request);
+}
+
+std::unique_ptr<const AttentionMetric> attentionEntropy(const MetricRequest& request, std::int64_t, bool) {
+    return std::make_unique<EntropyMetric>(request);
+}
+
+std::span<const std::string_view> patternClasses() {
+    return classNames;
 }
 
 } // namespace secateur

@@ -1,138 +1,342 @@
 #include "analysis/metrics/forward_metrics.h"
 
 #include "analysis/metrics/attention_metrics.h"
+#include "analysis/metrics/layer_sums.h"
+
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <array>
+#include <cmath>
+#include <limits>
 
 namespace secateur {
 
 namespace {
 
+constexpr double noValue = std::numeric_limits<double>::quiet_NaN();
+
+// --- the residual stream ---------------------------------------------------------------------------------------------
+
+/// A layer's one value: a sum over its count.
+std::vector<double> ratioOf(const ForwardLayer& layer, TokenSum sum, TokenSum count) {
+    const bool hasValue = layer.kept.block && layer.part.at(count) > 0;
+    return {hasValue ? layer.part.at(sum) / layer.part.at(count) : noValue};
+}
+
+/// Whether the sums before a post-norm are compared.
+bool isBeforeNorm(const ForwardLayer& layer) {
+    return layer.request.flag("before_norm") && layer.spec.normPlace == NormPlace::after;
+}
+
+std::vector<double> attentionRatio(const ForwardLayer& layer) {
+    return layer.part.at(TokenSum::updates) > 0 ? ratioOf(layer, TokenSum::update, TokenSum::input)
+                                                : std::vector{noValue};
+}
+
+std::vector<double> attentionImportance(const ForwardLayer& layer) {
+    return ratioOf(layer, isBeforeNorm(layer) ? TokenSum::attentionSum : TokenSum::attention, TokenSum::updates);
+}
+
+std::vector<double> mlpImportance(const ForwardLayer& layer) {
+    return layer.kept.neurons.empty()
+               ? std::vector{noValue}
+               : ratioOf(layer, isBeforeNorm(layer) ? TokenSum::mlpSum : TokenSum::mlp, TokenSum::tokens);
+}
+
+std::vector<double> blockInfluence(const ForwardLayer& layer) {
+    return ratioOf(layer, TokenSum::block, TokenSum::tokens);
+}
+
+std::vector<double> tokenSimilarity(const ForwardLayer& layer) {
+    return ratioOf(layer, TokenSum::similarity, TokenSum::pairs);
+}
+
+std::vector<double> tokenSpread(const ForwardLayer& layer) {
+    return ratioOf(layer, TokenSum::spread, TokenSum::pairs);
+}
+
+std::vector<std::string> streamNotes(const ForwardPass& pass, const MetricRequest& request) {
+    std::vector<std::string> notes;
+    if (request.flag("before_norm") && pass.spec.normPlace != NormPlace::after)
+        notes.emplace_back(
+            "before_norm=true changes nothing here: this model normalises the inputs of sublayers, not the sums");
+    if (pass.undirected > 0)
+        notes.push_back(fmt::format("{:.0f} vectors have length 0: their cosine counts as 0.5", pass.undirected));
+    return notes;
+}
+
+std::vector<std::string> sinkNotes(const ForwardPass& pass, const MetricRequest& request) {
+    if (pass.narrowLayers == 0 || request.flag("visible_only"))
+        return {};
+    return {fmt::format("in {} of {} layers late queries do not see the key, which limits the mean: see the option "
+                        "visible_only",
+                        pass.narrowLayers, pass.spec.layers.size())};
+}
+
+void checkAttentionOptions(const MetricRequest& request) {
+    std::get<ForwardMetric>(request.info->computation).attention(request, 0, true);
+}
+
+// --- heads and neurons -----------------------------------------------------------------------------------------------
+
+std::vector<double> divided(std::vector<double> sums, double count) {
+    for (double& sum : sums)
+        sum = count > 0 ? sum / count : noValue;
+    return sums;
+}
+
+std::vector<double> ampOfHeads(const ForwardLayer& layer) {
+    return divided(layer.part.contributions, layer.part.at(TokenSum::rows));
+}
+
+std::vector<double> ampOfNeurons(const ForwardLayer& layer) {
+    return divided(layer.part.neurons.magnitudes, layer.part.at(TokenSum::rows));
+}
+
+/// z-scores, with the standard deviation of a sample.
+void standardise(std::vector<double>& values) {
+    const auto count = static_cast<double>(values.size());
+    double mean = 0;
+    for (const double value : values)
+        mean += value / count;
+    double squares = 0;
+    for (const double value : values)
+        squares += (value - mean) * (value - mean);
+    const double deviation = std::sqrt(squares / (count - 1));
+    for (double& value : values)
+        value = deviation > 0 ? (value - mean) / deviation : 0;
+}
+
+/// Sums over the columns of each head.
+std::vector<double> byHead(const std::vector<double>& columns, std::size_t heads) {
+    std::vector<double> values(columns.empty() ? 0 : heads);
+    const std::size_t width = heads > 0 ? columns.size() / heads : 0;
+    for (std::size_t i = 0; i < columns.size(); ++i)
+        values[i / width] += columns[i];
+    return values;
+}
+
+/// Of all columns of a weight those of kept units, `width` columns each.
+std::vector<double> columnsOfUnits(const std::vector<double>& all, const std::vector<std::size_t>& units,
+                                   std::size_t width) {
+    std::vector<double> columns;
+    for (const std::size_t unit : units)
+        columns.insert(columns.end(), all.begin() + static_cast<std::ptrdiff_t>(unit * width),
+                       all.begin() + static_cast<std::ptrdiff_t>((unit + 1) * width));
+    return columns;
+}
+
+/// Wanda-SP of each column (resources/manual/metrics.md, Wanda-SP and FLAP).
+std::vector<double> wandaOf(const ColumnTotals& totals, const std::vector<double>& magnitudes, double rows) {
+    std::vector<double> values = totals.squares;
+    for (std::size_t i = 0; i < values.size(); ++i)
+        values[i] = rows > 0 ? magnitudes[i] * std::sqrt(values[i] / rows) : noValue;
+    return values;
+}
+
+/// FLAP's WIFV of each column.
+std::vector<double> fluctuationsOf(const ColumnTotals& totals, const std::vector<double>& squares, double tokens) {
+    std::vector<double> values = totals.squares;
+    for (std::size_t i = 0; i < values.size(); ++i) {
+        const double variance = (values[i] - totals.sums[i] * totals.sums[i] / tokens) / (tokens - 1);
+        values[i] = tokens > 1 ? std::max(0.0, variance) * squares[i] : noValue;
+    }
+    return values;
+}
+
+std::vector<double> wandaOfHeads(const ForwardLayer& layer) {
+    const ColumnTotals& totals = layer.part.context;
+    if (totals.squares.empty())
+        return {};
+    const std::vector<std::size_t>& heads = layer.kept.heads;
+    const ColumnSizes& sizes = layer.weights.columns(layer.layer, WeightName::output);
+    const std::vector<double> own = columnsOfUnits(sizes.magnitudes, heads, totals.squares.size() / heads.size());
+    return byHead(wandaOf(totals, own, layer.part.at(TokenSum::rows)), heads.size());
+}
+
+std::vector<double> wandaOfNeurons(const ForwardLayer& layer) {
+    const ColumnTotals& totals = layer.part.neurons;
+    if (totals.squares.empty())
+        return {};
+    const ColumnSizes& sizes = layer.weights.columns(layer.layer, WeightName::down);
+    return wandaOf(totals, columnsOfUnits(sizes.magnitudes, layer.kept.neurons, 1), layer.part.at(TokenSum::rows));
+}
+
+std::vector<double> flapOfHeads(const ForwardLayer& layer) {
+    const ColumnTotals& totals = layer.part.context;
+    if (totals.squares.empty())
+        return {};
+    const std::vector<std::size_t>& heads = layer.kept.heads;
+    const std::size_t width = totals.squares.size() / heads.size();
+    const ColumnSizes& sizes = layer.weights.columns(layer.layer, WeightName::output);
+    std::vector<double> values =
+        fluctuationsOf(totals, columnsOfUnits(sizes.squares, heads, width), layer.part.at(TokenSum::tokens));
+    for (double& value : values)
+        value *= value;
+    if (!layer.request.flag("raw"))
+        standardise(values);
+    return divided(byHead(values, heads.size()), static_cast<double>(width));
+}
+
+std::vector<double> flapOfNeurons(const ForwardLayer& layer) {
+    const ColumnTotals& totals = layer.part.neurons;
+    if (totals.squares.empty())
+        return {};
+    const ColumnSizes& sizes = layer.weights.columns(layer.layer, WeightName::down);
+    std::vector<double> values =
+        fluctuationsOf(totals, columnsOfUnits(sizes.squares, layer.kept.neurons, 1), layer.part.at(TokenSum::tokens));
+    if (!layer.request.flag("raw"))
+        standardise(values);
+    return values;
+}
+
+// --- the table -------------------------------------------------------------------------------------------------------
+
 constexpr OptionInfo exclude{"exclude_first", "bool", "false",
-                             "leave out position 0: the first token of decoders is often far longer than all others"};
+                             "leave out position 0, whose activations are far larger than all others in many decoders"};
 constexpr OptionInfo beforeNorm{"before_norm", "bool", "false",
-                                "of encoders, whose norms follow the sums: compare the sums themselves"};
+                                "for post-norm models (encoders): compare the sums before the norm"};
 constexpr OptionInfo key{"key", "integer", "0", "position of the key; negative counts from the end, -1 is the last"};
 constexpr OptionInfo visibleOnly{"visible_only", "bool", "false",
-                                 "mean over the queries that can see the key, not over all"};
-constexpr OptionInfo raw{"raw", "bool", "false", "leave the layer's values as they are, not standardised"};
+                                 "mean over the queries that can see the key instead of all queries"};
+constexpr OptionInfo raw{"raw", "bool", "false", "do not standardise over the layer"};
 
 constexpr std::array tokenOptions{exclude};
 constexpr std::array importanceOptions{beforeNorm, exclude};
 constexpr std::array flapOptions{exclude, raw};
 constexpr std::array sinkOptions{
     exclude, key,
-    OptionInfo{"lengths", "text", "", "tokens of prefixes, by slashes: a value for each; empty = whole sequences"},
+    OptionInfo{"lengths", "text", "",
+               "prefix lengths in tokens, separated by slashes, each with a value of its own; empty = whole sequences"},
     visibleOnly};
 constexpr std::array variationOptions{
     exclude, key,
     OptionInfo{"lengths", "text", "64/128/256/512/1024/2048/4096",
-               "tokens of prefixes, by slashes, of which those that there are count; natural = whole sequences"},
+               "prefix lengths in tokens, separated by slashes; longer ones than the sequences are left out; natural = "
+               "whole sequences"},
     visibleOnly};
 constexpr std::array entropyOptions{
-    OptionInfo{"epsilon", "number", "1e-7", "what variants B and C add to probabilities"}, exclude,
-    OptionInfo{"normalised", "bool", "false", "over the logarithm of the keys that a query sees: 1 is uniform"},
+    OptionInfo{"epsilon", "number", "1e-7", "added to probabilities by variants B and C"}, exclude,
+    OptionInfo{"normalised", "bool", "false",
+               "divide by the logarithm of the number of visible keys, so that 1 is uniform"},
     OptionInfo{"variant", "text", "C", "A: -sum a ln a; B: -sum a ln(a + epsilon); C: epsilon added twice"}};
 constexpr std::array patternOptions{
-    OptionInfo{"band", "integer", "0", "keys behind a query that count as its diagonal too"},
-    OptionInfo{"diagonal", "number", "0.5", "least share of the diagonal, key 0 left out"},
+    OptionInfo{"band", "integer", "0", "number of keys before a query that count as its diagonal"},
+    OptionInfo{"diagonal", "number", "0.5",
+               "lowest mean probability on the diagonal, without key 0, of class diagonal"},
     exclude,
-    OptionInfo{"first_query", "integer", "8", "queries before it, which see little, are left out"},
-    OptionInfo{"sink", "number", "0.5", "least share of key 0"},
-    OptionInfo{"uniform", "number", "0.85", "least entropy, over that of uniform attention"}};
+    OptionInfo{"first_query", "integer", "8", "first query that counts; earlier ones see few keys"},
+    OptionInfo{"sink", "number", "0.5", "lowest mean probability on key 0 of class sink"},
+    OptionInfo{"uniform", "number", "0.85", "lowest entropy, relative to uniform attention, of class uniform"}};
 
-constexpr std::string_view gateNormPaper = "Gate-Norm: data-free attention pruning";
+constexpr std::string_view gateNormSource = "Gate-Norm: data-free attention pruning";
 constexpr std::string_view llmDrop = "He et al., LLM-Drop";
 constexpr std::string_view harp = "HARP";
 constexpr std::string_view bosSink = "BOS-sink; Gu et al.";
 constexpr std::string_view ownMetric = "Secateur, after the BOS-sink paper's four patterns";
-constexpr std::string_view greedyGnormPaper = "Greedy-Gnorm, AE";
+constexpr std::string_view entropyPaper = "Greedy-Gnorm, AE";
 constexpr std::string_view amp = "AMP, as its repository measures it";
 constexpr std::string_view wanda = "FLAP's repository, Wanda-SP; dense statistics";
 constexpr std::string_view flapPaper = "FLAP, WIFV; dense statistics";
 
-MetricInfo row(std::string_view id, std::string_view title, std::string_view summary, std::string_view formula,
-               std::string_view unit, std::string_view source, Scope scope, PruneFirst first,
-               std::span<const OptionInfo> options, std::span<const std::string_view> classes = {}) {
-    return {id, title, summary, formula, unit, source, scope, Needs::forward, first, options, classes};
+MetricInfo forwardRow(std::string_view id, std::string_view title, std::string_view summary, std::string_view formula,
+                      std::string_view source, Scope scope, PruneFirst first, std::optional<CutUnit> ranks,
+                      std::span<const OptionInfo> options, ForwardMetric metric) {
+    return {id,    title,          summary, formula, "",      source,
+            scope, Needs::forward, first,   ranks,   options, metric.attention ? checkAttentionOptions : nullptr,
+            metric};
+}
+
+MetricInfo streamRow(std::string_view id, std::string_view title, std::string_view summary, std::string_view formula,
+                     std::string_view source, CutUnit ranks, std::span<const OptionInfo> options,
+                     std::vector<double> (*finish)(const ForwardLayer&)) {
+    return forwardRow(id, title, summary, formula, source, Scope::layer, PruneFirst::low, ranks, options,
+                      {.reads = SharedSums::stream, .finish = finish, .notes = streamNotes});
+}
+
+/// Of heads and neurons, whose smallest values are pruned first.
+MetricInfo unitRow(std::string_view id, std::string_view title, std::string_view summary, std::string_view formula,
+                   std::string_view source, Scope scope, std::span<const OptionInfo> options, SharedSums reads,
+                   std::vector<double> (*finish)(const ForwardLayer&)) {
+    return forwardRow(id, title, summary, formula, source, scope, PruneFirst::low, unitOfColumns(scope), options,
+                      {.reads = reads, .finish = finish});
+}
+
+MetricInfo ofClasses(MetricInfo row, std::span<const std::string_view> classes) {
+    row.classes = classes;
+    return row;
+}
+
+MetricInfo inNats(MetricInfo row) {
+    row.unit = "nats";
+    return row;
 }
 
 const std::array forwardTable{
-    ForwardMetric{row("attention_ratio", "attention ratio",
-                      "How long what attention adds is, beside what enters the layer", "Σ_t ‖a_t‖ / Σ_t ‖x_t‖", "",
-                      gateNormPaper, Scope::layer, PruneFirst::low, tokenOptions),
-                  Observes::stream},
-    ForwardMetric{row("attention_importance", "attention importance", "How far attention turns the stream",
-                      "1 − mean_t cos(x_t, x_t + a_t)", "", llmDrop, Scope::layer, PruneFirst::low, importanceOptions),
-                  Observes::stream},
-    ForwardMetric{row("mlp_importance", "MLP importance", "How far the MLP turns the stream",
-                      "1 − mean_t cos(y_t, y_t + f_t)", "", llmDrop, Scope::layer, PruneFirst::low, importanceOptions),
-                  Observes::stream},
-    ForwardMetric{row("block_influence", "block influence", "How far a block turns the stream",
-                      "1 − mean_t cos(x_t, z_t)", "", "ShortGPT", Scope::layer, PruneFirst::low, tokenOptions),
-                  Observes::stream},
-    ForwardMetric{row("token_similarity", "token similarity", "How alike the tokens of a sequence leave a layer",
-                      "mean_{i<j} cos(z_i, z_j)", "", harp, Scope::layer, PruneFirst::high, tokenOptions),
-                  Observes::similarity},
-    ForwardMetric{row("token_spread", "token spread", "How far the tokens of a sequence are from their mean",
-                      "‖Z − 1 z̄‖_F / ‖Z‖_F", "", harp, Scope::layer, PruneFirst::low, tokenOptions),
-                  Observes::similarity},
-    ForwardMetric{row("sink_head", "sink of heads", "What share of its attention a head pays to the first token",
-                      "mean_t α_{t,k}", "", bosSink, Scope::head, PruneFirst::high, sinkOptions),
-                  Observes::attention},
-    ForwardMetric{row("sink_layer", "sink of layers", "The mean of a layer's heads' shares for the first token",
-                      "mean_h mean_t α_{t,k}", "", bosSink, Scope::layer, PruneFirst::high, sinkOptions),
-                  Observes::attention},
-    ForwardMetric{row("sink_cv", "variation of the sink",
-                      "How much a head's share for the first token varies with text and length",
-                      "σ / μ of mean_t α_{t,k}", "", bosSink, Scope::head, PruneFirst::low, variationOptions),
-                  Observes::attention},
-    ForwardMetric{row("attention_pattern", "attention pattern",
-                      "Whether a head looks at the first token, at each token itself, everywhere, or otherwise",
-                      "sink: mean α_{t,0} ≥ ½; diagonal: mean α_{t,t} ≥ ½; uniform: entropy ≥ 0.85 of the most", "",
-                      ownMetric, Scope::head, PruneFirst::neither, patternOptions, patternClasses()),
-                  Observes::attention},
-    ForwardMetric{row("attention_entropy", "attention entropy", "How widely a head's attention is spread",
-                      "mean_t −Σ_k (α_{t,k} + ε) ln(α_{t,k} + ε)", "nats", greedyGnormPaper, Scope::head, PruneFirst::high,
-                      entropyOptions),
-                  Observes::attention},
-    ForwardMetric{row("amp_head", "AMP per head", "How much a head adds to the stream", "mean_t ‖W_o⁽ʰ⁾ c_t⁽ʰ⁾‖₁", "",
-                      amp, Scope::head, PruneFirst::low, tokenOptions),
-                  Observes::contributions},
-    ForwardMetric{row("amp_neuron", "AMP per neuron", "How active a neuron is", "mean_t |h_{t,m}|", "", amp,
-                      Scope::neuron, PruneFirst::low, tokenOptions),
-                  Observes::neurons},
-    ForwardMetric{row("wanda_sp_head", "Wanda-SP per head",
-                      "The weights that a head writes with, times how large what they multiply is",
-                      "Σ_{j∈h} mean_o |W_{oj}| √(Σ_t c_{t,j}²)", "", wanda, Scope::head, PruneFirst::low, tokenOptions),
-                  Observes::context},
-    ForwardMetric{row("wanda_sp_neuron", "Wanda-SP per neuron",
-                      "The weights that a neuron writes with, times how large it is", "mean_o |W_{om}| √(Σ_t h_{t,m}²)",
-                      "", wanda, Scope::neuron, PruneFirst::low, tokenOptions),
-                  Observes::neurons},
-    ForwardMetric{row("flap_head", "FLAP per head", "How much what a head writes fluctuates, beside its layer's others",
-                      "mean_{j∈h} z((Var(c_j) ‖W_{:,j}‖²)²)", "", flapPaper, Scope::head, PruneFirst::low, flapOptions),
-                  Observes::context},
-    ForwardMetric{row("flap_neuron", "FLAP per neuron",
-                      "How much what a neuron writes fluctuates, beside its layer's others", "z(Var(h_m) ‖W_{:,m}‖²)",
-                      "", flapPaper, Scope::neuron, PruneFirst::low, flapOptions),
-                  Observes::neurons},
+    streamRow("attention_ratio", "attention ratio", "Norm of the attention update relative to the layer's input (r_l)",
+              "Σ_t ‖a_t‖ / Σ_t ‖x_t‖", gateNormSource, CutUnit::attention, tokenOptions, attentionRatio),
+    streamRow("attention_importance", "attention importance",
+              "1 − cosine similarity of the residual stream before and after attention",
+              "1 − mean_t cos(x_t, x_t + a_t)", llmDrop, CutUnit::attention, importanceOptions, attentionImportance),
+    streamRow("mlp_importance", "MLP importance",
+              "1 − cosine similarity of the residual stream before and after the MLP", "1 − mean_t cos(y_t, y_t + f_t)",
+              llmDrop, CutUnit::mlp, importanceOptions, mlpImportance),
+    streamRow("block_influence", "block influence",
+              "1 − cosine similarity of the residual stream before and after the block (BI)",
+              "1 − mean_t cos(x_t, z_t)", "ShortGPT", CutUnit::block, tokenOptions, blockInfluence),
+    forwardRow("token_similarity", "token similarity",
+               "Mean cosine similarity of the tokens of a sequence at the layer's output", "mean_{i<j} cos(z_i, z_j)",
+               harp, Scope::layer, PruneFirst::high, {}, tokenOptions,
+               {.reads = SharedSums::similarity, .finish = tokenSimilarity}),
+    forwardRow("token_spread", "token spread",
+               "Distance of the tokens of a sequence from their mean, relative to their norm", "‖Z − 1 z̄‖_F / ‖Z‖_F",
+               harp, Scope::layer, PruneFirst::low, {}, tokenOptions,
+               {.reads = SharedSums::similarity, .finish = tokenSpread}),
+    forwardRow("sink_head", "sink of heads", "Mean attention probability on the first token (BOS sink score)",
+               "mean_t α_{t,k}", bosSink, Scope::head, PruneFirst::high, CutUnit::head, sinkOptions,
+               {.attention = sinkOfHeads, .notes = sinkNotes}),
+    forwardRow("sink_layer", "sink of layers", "Mean BOS sink score of a layer's heads", "mean_h mean_t α_{t,k}",
+               bosSink, Scope::layer, PruneFirst::high, CutUnit::block, sinkOptions,
+               {.attention = sinkOfLayers, .notes = sinkNotes}),
+    forwardRow("sink_cv", "variation of the sink",
+               "Coefficient of variation of the BOS sink score over sequences and prefix lengths",
+               "σ / μ of mean_t α_{t,k}", bosSink, Scope::head, PruneFirst::low, CutUnit::head, variationOptions,
+               {.attention = sinkVariation, .notes = sinkNotes}),
+    ofClasses(forwardRow("attention_pattern", "attention pattern",
+                         "Class of a head's attention: on the first token, on the diagonal, uniform, or other",
+                         "sink: mean α_{t,0} ≥ ½; diagonal: mean α_{t,t} ≥ ½; uniform: entropy ≥ 0.85 of the largest",
+                         ownMetric, Scope::head, PruneFirst::neither, CutUnit::head, patternOptions,
+                         {.attention = attentionPattern}),
+              patternClasses()),
+    inNats(forwardRow("attention_entropy", "attention entropy", "Mean entropy of a head's attention probabilities",
+                      "mean_t −Σ_k (α_{t,k} + ε) ln(α_{t,k} + ε)", entropyPaper, Scope::head, PruneFirst::high,
+                      CutUnit::head, entropyOptions, {.attention = attentionEntropy})),
+    unitRow("amp_head", "AMP per head", "Mean L1 norm of what a head adds to the residual stream",
+            "mean_t ‖W_o⁽ʰ⁾ c_t⁽ʰ⁾‖₁", amp, Scope::head, tokenOptions, SharedSums::contributions, ampOfHeads),
+    unitRow("amp_neuron", "AMP per neuron", "Mean magnitude of a neuron's activation", "mean_t |h_{t,m}|", amp,
+            Scope::neuron, tokenOptions, SharedSums::neurons, ampOfNeurons),
+    unitRow("wanda_sp_head", "Wanda-SP per head",
+            "Wanda score of the head's output projection: mean |W| times the norm of its inputs",
+            "Σ_{j∈h} mean_o |W_{oj}| √(Σ_t c_{t,j}²)", wanda, Scope::head, tokenOptions, SharedSums::context,
+            wandaOfHeads),
+    unitRow("wanda_sp_neuron", "Wanda-SP per neuron",
+            "Wanda score of the neuron's column of the down projection: mean |W| times the norm of its activation",
+            "mean_o |W_{om}| √(Σ_t h_{t,m}²)", wanda, Scope::neuron, tokenOptions, SharedSums::neurons, wandaOfNeurons),
+    unitRow("flap_head", "FLAP per head",
+            "Variance of the head's output projection inputs times its squared column norms, standardised over the "
+            "layer",
+            "mean_{j∈h} z((Var(c_j) ‖W_{:,j}‖²)²)", flapPaper, Scope::head, flapOptions, SharedSums::context,
+            flapOfHeads),
+    unitRow("flap_neuron", "FLAP per neuron",
+            "Variance of the neuron's activation times its squared column norm, standardised over the layer",
+            "z(Var(h_m) ‖W_{:,m}‖²)", flapPaper, Scope::neuron, flapOptions, SharedSums::neurons, flapOfNeurons),
 };
 
 } // namespace
 
-std::span<const ForwardMetric> forwardMetrics() {
+std::span<const MetricInfo> forwardMetrics() {
     return forwardTable;
-}
-
-const ForwardMetric& forwardMetric(const MetricRequest& request) {
-    return *std::ranges::find(forwardTable, request.info, [](const ForwardMetric& metric) { return &metric.info; });
-}
-
-void checkForwardOptions(const MetricRequest& request) {
-    if (forwardMetric(request).observes == Observes::attention)
-        AttentionMetric(request, 0, true);
 }
 
 } // namespace secateur

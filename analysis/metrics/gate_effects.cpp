@@ -1,11 +1,10 @@
 #include "analysis/metrics/gate_effects.h"
 
-#include "analysis/metrics/forward_values.h"
+#include "analysis/base/usage_error.h"
 #include "analysis/metrics/gradient_scalars.h"
 #include "analysis/metrics/gradient_walk.h"
 #include "analysis/running/padded_batches.h"
 #include "analysis/running/runner_results.h"
-#include "analysis/base/usage_error.h"
 
 #include <ATen/ATen.h>
 
@@ -23,7 +22,7 @@ bool canBypass(const LayerSpec& spec, const LayerMask& mask) {
     return spec.attention == AttentionKind::full && mask.attention == AttentionCut::keep && mask.keptHeads() > 0;
 }
 
-/// What a mask leaves, with each attention that can be bypassed so, and nothing behind it.
+/// The mask with every attention bypassed that can be, and without the MLPs behind them.
 PruningMask bypassing(const ModelSpec& spec, PruningMask mask) {
     for (int layer = 0; layer < spec.layerCount(); ++layer) {
         LayerMask own = mask.layer(layer);
@@ -44,7 +43,7 @@ public:
     at::Tensor update;
 };
 
-/// sum_t of each row and column, float64 on the processor: [rows, columns].
+/// Sums over tokens, [rows, columns] float64 on the processor.
 at::Tensor rowSums(const TapGradient& tap) {
     return (tap.value * tap.gradient).sum(1, false, at::kDouble).to(at::kCPU).contiguous();
 }
@@ -62,7 +61,7 @@ public:
         , m_bypassPlan(kinds.bypasses ? model.runner().plan(bypassing(model.spec(), m_mask), run.plan.type())
                                       : nullptr) {
         const ModelSpec& spec = model.spec();
-        // A text that is one target as a whole needs no signs to tell targets apart.
+        // A text with one target needs no signs to separate targets.
         m_effects.passes = spec.family == Family::decoder ? std::max(1, passes) : 0;
         m_effects.gates.assign(m_gates.all().begin(), m_gates.all().end());
         std::size_t widest = 0;
@@ -88,7 +87,7 @@ public:
         BackwardSteps steps;
         steps.scalars = [&](std::size_t batch) { return scalars(batch); };
         steps.taps = [&](int layer, std::size_t) { return taps(layer); };
-        steps.pulled = [&](const LayerBackward& pulled) { read(pulled); };
+        steps.pulled = [&](const LayerBackward& backward) { read(backward); };
         steps.finished = [&](std::size_t, std::size_t) {
             for (const auto& [place, gradients] : m_open)
                 add(place.first, place.second, gradients);
@@ -123,26 +122,26 @@ private:
         return taps;
     }
 
-    void read(const LayerBackward& pulled) {
-        const auto rows = static_cast<std::size_t>(m_batches.batches[pulled.batch].rows);
+    void read(const LayerBackward& backward) {
+        const auto rows = static_cast<std::size_t>(m_batches.batches[backward.batch].rows);
         const auto [own, isNew] =
-            m_open.try_emplace({pulled.batch, pulled.pass}, Matrix(rows, m_effects.gates.size(), 0));
-        m_gates.read(pulled, own->second);
-        readBypass(pulled, own->second);
-        readNeurons(pulled);
+            m_open.try_emplace({backward.batch, backward.pass}, Matrix(rows, m_effects.gates.size(), 0));
+        m_gates.read(backward, own->second);
+        readBypass(backward, own->second);
+        readNeurons(backward);
     }
 
-    /// All passes of a batch go through a layer one after the other.
-    void readBypass(const LayerBackward& pulled, Matrix& gradients) {
-        const auto place = m_bypassOf.find(m_mask.tiedTo(pulled.layer).front());
-        const auto tap = pulled.gradients.taps.find(Tap::attentionUpdate);
-        if (place == m_bypassOf.end() || tap == pulled.gradients.taps.end() || !tap->second.gradient.defined())
+    /// All passes of a batch go through a layer one after another, so the bypassed update is kept from the first.
+    void readBypass(const LayerBackward& backward, Matrix& gradients) {
+        const auto place = m_bypassOf.find(m_mask.tiedTo(backward.layer).front());
+        const auto tap = backward.gradients.taps.find(Tap::attentionUpdate);
+        if (place == m_bypassOf.end() || tap == backward.gradients.taps.end() || !tap->second.gradient.defined())
             return;
-        if (pulled.pass == 0) {
+        if (backward.pass == 0) {
             UpdateKeeper keeper;
-            m_model.runner().runLayer(*m_bypassPlan, pulled.layer, pulled.input, m_batches.batches[pulled.batch],
+            m_model.runner().runLayer(*m_bypassPlan, backward.layer, backward.input, m_batches.batches[backward.batch],
                                       nullptr, &keeper);
-            m_bypassed = keeper.update.reshape(pulled.input.sizes());
+            m_bypassed = keeper.update.reshape(backward.input.sizes());
         }
         const at::Tensor sums =
             (m_bypassed * tap->second.gradient).sum({1, 2}, false, at::kDouble).to(at::kCPU).contiguous();
@@ -150,18 +149,18 @@ private:
             gradients(row, place->second) += sums.data_ptr<double>()[row];
     }
 
-    void readNeurons(const LayerBackward& pulled) {
-        const auto tap = pulled.gradients.taps.find(Tap::mlpHidden);
-        if (tap == pulled.gradients.taps.end() || !tap->second.gradient.defined())
+    void readNeurons(const LayerBackward& backward) {
+        const auto tap = backward.gradients.taps.find(Tap::mlpHidden);
+        if (tap == backward.gradients.taps.end() || !tap->second.gradient.defined())
             return;
-        const int first = m_mask.tiedTo(pulled.layer).front();
-        at::Tensor& sums = m_openNeurons[{pulled.batch, pulled.pass, first}];
+        const int first = m_mask.tiedTo(backward.layer).front();
+        at::Tensor& sums = m_openNeurons[{backward.batch, backward.pass, first}];
         const at::Tensor own = rowSums(tap->second);
         sums = sums.defined() ? sums + own : own;
-        if (pulled.layer != first) // the rest of its weights' layers is still to come
+        if (backward.layer != first) // other layers with the same weights follow
             return;
-        addNeurons(pulled.batch, pulled.pass, first, sums);
-        m_openNeurons.erase({pulled.batch, pulled.pass, first});
+        addNeurons(backward.batch, backward.pass, first, sums);
+        m_openNeurons.erase({backward.batch, backward.pass, first});
     }
 
     void addNeurons(std::size_t batch, std::size_t pass, int layer, const at::Tensor& sums) {
@@ -224,11 +223,11 @@ private:
     PaddedBatches m_batches;
     Gates m_gates;
     std::shared_ptr<const Plan> m_bypassPlan;
-    std::map<int, std::size_t> m_bypassOf; ///< by layer, the first of those that share weights
+    std::map<int, std::size_t> m_bypassOf; ///< by layer; of layers that share weights by the first
     GateEffects m_effects;
     std::map<std::pair<std::size_t, std::size_t>, Matrix> m_open;                  ///< by batch and pass
     std::map<std::tuple<std::size_t, std::size_t, int>, at::Tensor> m_openNeurons; ///< by batch, pass and layer
-    at::Tensor m_bypassed; ///< what the bypassed attention of the layer adds, of the batch that is there
+    at::Tensor m_bypassed; ///< the update of the layer's bypassed attention, of the current batch
 };
 
 } // namespace

@@ -1,7 +1,6 @@
 #include "analysis/metrics/gate_gradients.h"
 
-#include "analysis/metrics/forward_values.h"
-#include "analysis/metrics/head_gradients.h"
+#include "analysis/metrics/gradient_sums.h"
 #include "analysis/running/runner_results.h"
 
 #include <ATen/ATen.h>
@@ -88,9 +87,9 @@ std::vector<Tap> Gates::taps(int layer) const {
     return taps;
 }
 
-void Gates::read(const LayerBackward& pulled, Matrix& gradients) const {
-    const Places& places = m_places[static_cast<std::size_t>(pulled.layer)];
-    const auto& taps = pulled.gradients.taps;
+void Gates::read(const LayerBackward& backward, Matrix& gradients) const {
+    const Places& places = m_places[static_cast<std::size_t>(backward.layer)];
+    const auto& taps = backward.gradients.taps;
     if (const auto found = taps.find(Tap::context); found != taps.end() && !places.heads.empty()) {
         const at::Tensor heads = tokenGates(found->second).sum(1); // [rows, heads]
         for (std::size_t i = 0; i < places.heads.size(); ++i)
@@ -105,7 +104,7 @@ void Gates::read(const LayerBackward& pulled, Matrix& gradients) const {
     addUpdate(Tap::attentionUpdate, places.attention);
     addUpdate(Tap::mlpUpdate, places.mlp);
     if (places.block >= 0)
-        addColumn(gateGradient(taps.at(Tap::output).value - pulled.input, pulled.dOutput),
+        addColumn(gateGradient(taps.at(Tap::output).value - backward.input, backward.dOutput),
                   static_cast<std::size_t>(places.block), gradients);
 }
 
@@ -116,10 +115,11 @@ void gateGradients(const Model& model, const Plan& plan, std::span<const Batch> 
     BackwardSteps steps;
     steps.scalars = scalars;
     steps.taps = [&](int layer, std::size_t) { return gates.taps(layer); };
-    steps.pulled = [&](const LayerBackward& pulled) {
-        const auto rows = static_cast<std::size_t>(batches[pulled.batch].rows);
-        const auto [own, isNew] = open.try_emplace({pulled.batch, pulled.pass}, Matrix(rows, gates.all().size(), 0));
-        gates.read(pulled, own->second);
+    steps.pulled = [&](const LayerBackward& backward) {
+        const auto rows = static_cast<std::size_t>(batches[backward.batch].rows);
+        const auto [own, isNew] =
+            open.try_emplace({backward.batch, backward.pass}, Matrix(rows, gates.all().size(), 0));
+        gates.read(backward, own->second);
     };
     steps.finished = [&](std::size_t, std::size_t) {
         for (const auto& [place, gradients] : open)

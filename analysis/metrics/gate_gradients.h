@@ -1,7 +1,7 @@
 #pragma once
 
-#include "analysis/running/backward_walk.h"
 #include "analysis/base/matrix.h"
+#include "analysis/running/backward_walk.h"
 
 #include <cstddef>
 #include <functional>
@@ -10,10 +10,11 @@
 
 namespace secateur {
 
-/// Something of a model that a gate ξ in [0, 1] stands before (methods.md 4.5): a head before the output projection,
-/// a sublayer where it adds to the stream, behind any norm of its own, a block as what it changes of the stream. A
-/// bypass is what attention would add to the stream if each token attended to itself alone: its gate is opened, not
-/// closed, so that bypassing with alpha turns attention's gate from 1 to 0 and this one from 0 to alpha.
+/// A factor ξ in [0, 1] on a unit's contribution (resources/manual/metrics.md, Prediction of a mask): of a head in
+/// front of the output projection, of a sublayer on its update (after any norm of the output), of a block on the change
+/// of the residual stream. The gate of a bypass is on the attention update that results when each token attends only to
+/// itself. It is opened instead of closed: a bypass with alpha moves the attention's gate from 1 to 0 and this one from
+/// 0 to alpha.
 struct Gate {
     enum class Of { head, attention, mlp, block, bypass };
     Of of;
@@ -22,27 +23,27 @@ struct Gate {
     bool operator==(const Gate&) const = default;
 };
 
-/// What gates are wanted of.
+/// The kinds of gates to include.
 struct GateKinds {
     bool heads = true;
     bool attention = true;
     bool mlps = true;
     bool blocks = true;
-    bool bypasses = true; ///< gateEffects() alone has them
-    bool neurons = true;  ///< likewise; they are no gates, but diagonals
+    bool bypasses = true; ///< for gateEffects() only
+    bool neurons = true;  ///< likewise; only the diagonal of F
 };
 
-/// All gates before what a mask keeps, by number: heads of all layers, then attention, MLPs and blocks; of bypasses
-/// none (gate_effects.h). Layers that share their weights share their gates, which bear the first layer's number.
+/// The gates of all units that a mask keeps, by number: heads of all layers, then attention, MLPs and blocks, without
+/// bypasses (gate_effects.h). Layers that share their weights share their gates, which have the first layer's number.
 class Gates {
 public:
     Gates(const ModelSpec& spec, const PruningMask& mask, GateKinds kinds = {});
 
     std::span<const Gate> all() const { return m_gates; }
-    /// What backward must look at to read() a layer.
+    /// The taps of the backward pass that read() needs.
     std::vector<Tap> taps(int layer) const;
-    /// Adds what one layer gives to dF/dξ at ξ = 1. @param gradients [rows, gates], a row for each of the batch
-    void read(const LayerBackward& pulled, Matrix& gradients) const;
+    /// Adds one layer's part of dF/dξ at ξ = 1. @param gradients [rows, gates], one row for each of the batch
+    void read(const LayerBackward& backward, Matrix& gradients) const;
 
 private:
     struct Places {
@@ -57,7 +58,7 @@ private:
     std::vector<Places> m_places; ///< by layer
 };
 
-/// Hears of each pass of each batch: dF/dξ, [rows, gates], in float64.
+/// Is called for each pass of each batch with dF/dξ, [rows, gates], in float64.
 using GateSink = std::function<void(std::size_t batch, std::size_t pass, const Matrix& gradients)>;
 
 /// Gradients of scalars of each row with respect to all gates, from one backward pass for each scalar.

@@ -2,126 +2,230 @@
 
 #include "analysis/base/text.h"
 #include "analysis/base/usage_error.h"
+#include "analysis/metrics/gradient_sums.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <array>
-#include <charconv>
+#include <cmath>
 
 namespace secateur {
 
 namespace {
 
+void divide(std::vector<double>& values, double by) {
+    for (double& value : values)
+        value /= by;
+}
+
+// --- gradient norms --------------------------------------------------------------------------------------------------
+
+std::vector<HeadSum> allNorms(const MetricRequest&) {
+    return {HeadSum::queryNorm, HeadSum::keyNorm, HeadSum::valueNorm};
+}
+
+template <HeadSum sum>
+std::vector<HeadSum> only(const MetricRequest&) {
+    return {sum};
+}
+
+BatchRule authorsBatches(const MetricRequest& request) {
+    const int rows = request.whole("code_compat_batch");
+    return {rows, rows > 0};
+}
+
+std::vector<double> productOfNorms(const GradientLayer& layer) {
+    std::vector<double> product;
+    for (const HeadSum sum : std::get<GradientMetric>(layer.request.info->computation).sums(layer.request)) {
+        std::vector<double> values = layer.sums(sum);
+        divide(values, layer.passes.front()->rows);
+        product.resize(values.size(), 1);
+        for (std::size_t i = 0; i < values.size(); ++i)
+            product[i] *= values[i];
+    }
+    return product;
+}
+
+// --- gradients of the heads' gates -----------------------------------------------------------------------------------
+
+HeadSum magnitudeOf(const MetricRequest& request) {
+    if (request.flag("tis_abs"))
+        return HeadSum::pairMagnitude;
+    const std::string of = request.option("abs");
+    return of == "token" ? HeadSum::tokenMagnitude : of == "batch" ? HeadSum::batchMagnitude : HeadSum::gateMagnitude;
+}
+
+std::vector<HeadSum> magnitudeSums(const MetricRequest& request) {
+    return {magnitudeOf(request)};
+}
+
+BatchRule magnitudeBatches(const MetricRequest& request) {
+    return {request.option("abs") == "batch" ? request.whole("batch") : 0, false};
+}
+
+std::vector<double> meanMagnitude(const GradientLayer& layer) {
+    const HeadSum sum = magnitudeOf(layer.request);
+    const PassSums& pass = *layer.passes.front();
+    std::vector<double> values = layer.sums(sum);
+    divide(values, sum == HeadSum::batchMagnitude ? pass.batches : pass.rows);
+    if (!layer.request.flag("layer_normalised"))
+        return values;
+    double squares = 0;
+    for (const double value : values)
+        squares += value * value;
+    divide(values, std::sqrt(squares) + 1e-20);
+    return values;
+}
+
+std::vector<double> meanGate(const GradientLayer& layer) {
+    std::vector<double> values = layer.sums(HeadSum::gate);
+    divide(values, layer.passes.front()->targets);
+    return values;
+}
+
+int signPasses(const MetricRequest& request) {
+    return request.whole("passes");
+}
+
+std::vector<double> meanSquare(const GradientLayer& layer) {
+    const double targets = layer.passes.front()->targets;
+    std::vector<double> values(layer.heads.size());
+    for (std::size_t pass = 0; pass < layer.passes.size(); ++pass) {
+        const std::vector<double> sums = layer.sums(HeadSum::gateSquare, pass);
+        for (std::size_t i = 0; i < sums.size(); ++i)
+            values[i] += sums[i] / (targets * static_cast<double>(layer.passes.size()));
+    }
+    return values;
+}
+
+// --- options ---------------------------------------------------------------------------------------------------------
+
 constexpr OptionInfo scalarisation{
     "scalarisation", "text", "auto",
-    "what is differentiated: task_loss, logit_norm, gold_logprob or pooled_norm; auto = see the README"};
+    "scalar that is differentiated: task_loss, logit_norm, gold_logprob or pooled_norm; auto = the loss where there is "
+    "one, except for gradient norms of classifiers (logit_norm)"};
 
 constexpr std::array normOptions{
     OptionInfo{"code_compat_batch", "integer", "0",
-               "as the authors' code: one gradient for each batch of so many sequences; 0 = one for each sequence"},
+               "as in the authors' code, one gradient for each batch of this number of sequences; 0 = one for each "
+               "sequence"},
     scalarisation};
 constexpr std::array maskOptions{
     OptionInfo{"abs", "text", "sample",
-               "what the magnitude is taken of: sample = each sequence, token = each token, batch"},
-    OptionInfo{"batch", "integer", "32", "sequences of a batch, of abs=batch"},
-    OptionInfo{"layer_normalised", "bool", "false", "over the root of the sum of squares of the layer's values"},
-    scalarisation, OptionInfo{"tis_abs", "bool", "false", "sum of the magnitudes of A ∂L/∂A over all pairs of tokens"}};
+               "take the magnitude of each sequence (sample), each token (token) or each batch"},
+    OptionInfo{"batch", "integer", "32", "sequences of a batch, for abs=batch"},
+    OptionInfo{"layer_normalised", "bool", "false", "divide by the root of the summed squares of the layer's values"},
+    scalarisation, OptionInfo{"tis_abs", "bool", "false", "sum the magnitudes of A ∂L/∂A over all pairs of tokens"}};
 constexpr std::array squareOptions{
-    OptionInfo{"passes", "integer", "4", "backward passes with random signs that it is estimated from"}};
+    OptionInfo{"passes", "integer", "4", "number of backward passes with random signs of the token losses"}};
 constexpr std::array attributionOptions{
-    OptionInfo{"position", "text", "mean", "of decoders, the tokens whose probability counts: mean = all, last"},
-    OptionInfo{"sequences", "integer", "200", "the first of them, at most"},
-    OptionInfo{"steps", "integer", "20", "points between no attention and all of it"}};
-
-constexpr std::string_view greedyGnormSource = "Greedy-Gnorm; of each sequence, as the paper has it";
-constexpr std::string_view michel = "Michel et al.; the same as TIS";
-constexpr std::string_view ownGradientMetric = "Secateur";
-constexpr std::string_view attribution = "Hao et al., self-attention attribution";
-
-MetricInfo row(std::string_view id, std::string_view title, std::string_view summary, std::string_view formula,
-               std::string_view source, std::span<const OptionInfo> options, bool isSlow = false) {
-    return {id,          title,           summary,         formula, "", source,
-            Scope::head, Needs::gradient, PruneFirst::low, options, {}, isSlow};
-}
-
-const std::array gradientTable{
-    GradientMetric{row("gnorm", "gradient norm",
-                       "How much a head's queries, keys and values together bear on what the model says",
-                       "E‖∂F/∂W_q⁽ʰ⁾‖ · E‖∂F/∂W_k⁽ʰ⁾‖ · E‖∂F/∂W_v⁽ʰ⁾‖", greedyGnormSource, normOptions),
-                   FromGradients::norms},
-    GradientMetric{row("gnorm_q", "gradient norm of queries", "How much a head's queries bear on what the model says",
-                       "E‖∂F/∂W_q⁽ʰ⁾‖_F", greedyGnormSource, normOptions),
-                   FromGradients::norms},
-    GradientMetric{row("gnorm_k", "gradient norm of keys", "How much a head's keys bear on what the model says",
-                       "E‖∂F/∂W_k⁽ʰ⁾‖_F", greedyGnormSource, normOptions),
-                   FromGradients::norms},
-    GradientMetric{row("gnorm_v", "gradient norm of values", "How much a head's values bear on what the model says",
-                       "E‖∂F/∂W_v⁽ʰ⁾‖_F", greedyGnormSource, normOptions),
-                   FromGradients::norms},
-    GradientMetric{row("head_mask_gradient", "head mask gradient",
-                       "How steeply a sequence's loss moves when a head begins to be turned down", "E|∂L/∂ξ_h|", michel,
-                       maskOptions),
-                   FromGradients::magnitudes},
-    GradientMetric{row("head_gate_gradient", "head gate gradient",
-                       "Which way, and how steeply, the loss moves when a head is turned up", "∂L/∂ξ_h", ownGradientMetric, {}),
-                   FromGradients::gates},
-    GradientMetric{row("head_fisher", "head Fisher information",
-                       "How much single tokens' losses move when a head begins to be turned down",
-                       "mean_t (∂l_t/∂ξ_h)²", ownGradientMetric, squareOptions),
-                   FromGradients::squares},
-    GradientMetric{row("self_attribution", "self-attention attribution",
-                       "How much of the right answer's probability the strongest link of a head carries",
-                       "E max_{ij} A_ij ∫ ∂F/∂A_ij(τA) dτ", attribution, attributionOptions, true),
-                   FromGradients::attribution},
-};
+    OptionInfo{"position", "text", "mean",
+               "for decoders: mean probability of all next tokens, or of the last one (last)"},
+    OptionInfo{"sequences", "integer", "200", "maximum number of sequences"},
+    OptionInfo{"steps", "integer", "20", "number of points between no attention and full attention"}};
 
 void checkOneOf(const MetricRequest& request, std::string_view name, const std::vector<std::string>& known) {
     const std::string value = request.option(name);
     if (std::ranges::find(known, value) == known.end())
-        throw UsageError(fmt::format("{}={} is none of {}", name, value, join(known, ", ")),
+        throw UsageError(fmt::format("{}={} must be one of {}", name, value, join(known, ", ")),
                          std::string(request.info->id));
 }
 
 void checkAtLeast(const MetricRequest& request, std::string_view name, int least) {
-    if (wholeOption(request, name) < least)
+    if (request.whole(name) < least)
         throw UsageError(fmt::format("{}={} should be {} or more", name, request.option(name), least),
                          std::string(request.info->id));
 }
 
+void checkScalarisation(const MetricRequest& request) {
+    checkOneOf(request, scalarisation.name, {"auto", "task_loss", "logit_norm", "gold_logprob", "pooled_norm"});
+}
+
+void checkNormOptions(const MetricRequest& request) {
+    checkAtLeast(request, "code_compat_batch", 0);
+    checkScalarisation(request);
+}
+
+void checkMaskOptions(const MetricRequest& request) {
+    checkOneOf(request, "abs", {"sample", "token", "batch"});
+    checkAtLeast(request, "batch", 1);
+    checkScalarisation(request);
+    if (request.flag("tis_abs") && request.option("abs") != "sample")
+        throw UsageError("tis_abs=true takes the magnitude of every pair of tokens and excludes abs",
+                         std::string(request.info->id));
+}
+
+void checkSquareOptions(const MetricRequest& request) {
+    checkAtLeast(request, "passes", 1);
+}
+
+void checkAttributionOptions(const MetricRequest& request) {
+    checkOneOf(request, "position", {"mean", "last"});
+    checkAtLeast(request, "sequences", 1);
+    checkAtLeast(request, "steps", 1);
+}
+
+// --- the table -------------------------------------------------------------------------------------------------------
+
+constexpr std::string_view greedyGnormSource = "Greedy-Gnorm; for each sequence, as in the paper";
+constexpr std::string_view michel = "Michel et al.; the same as TIS";
+constexpr std::string_view ownGradientMetric = "Secateur";
+constexpr std::string_view haoPaper = "Hao et al., self-attention attribution";
+
+MetricInfo gradientRow(std::string_view id, std::string_view title, std::string_view summary, std::string_view formula,
+                       std::string_view source, std::span<const OptionInfo> options,
+                       void (*check)(const MetricRequest&), GradientMetric metric) {
+    return {id,      title, summary, formula, "", source, Scope::head, Needs::gradient, PruneFirst::low, CutUnit::head,
+            options, check, metric};
+}
+
+MetricInfo normRow(std::string_view id, std::string_view title, std::string_view summary, std::string_view formula,
+                   std::vector<HeadSum> (*sums)(const MetricRequest&)) {
+    return gradientRow(id, title, summary, formula, greedyGnormSource, normOptions, checkNormOptions,
+                       {.sums = sums, .finish = productOfNorms, .batches = authorsBatches, .isOfLoss = false});
+}
+
+MetricInfo slow(MetricInfo row) {
+    row.isSlow = true;
+    return row;
+}
+
+const std::array gradientTable{
+    normRow("gnorm", "gradient norm", "Greedy-Gnorm score: product of the gradient norms of W_q, W_k and W_v",
+            "E‖∂F/∂W_q⁽ʰ⁾‖ · E‖∂F/∂W_k⁽ʰ⁾‖ · E‖∂F/∂W_v⁽ʰ⁾‖", allNorms),
+    normRow("gnorm_q", "gradient norm of queries", "Mean norm of the gradient of a head's W_q", "E‖∂F/∂W_q⁽ʰ⁾‖_F",
+            only<HeadSum::queryNorm>),
+    normRow("gnorm_k", "gradient norm of keys", "Mean norm of the gradient of a head's W_k", "E‖∂F/∂W_k⁽ʰ⁾‖_F",
+            only<HeadSum::keyNorm>),
+    normRow("gnorm_v", "gradient norm of values", "Mean norm of the gradient of a head's W_v", "E‖∂F/∂W_v⁽ʰ⁾‖_F",
+            only<HeadSum::valueNorm>),
+    gradientRow("head_mask_gradient", "head mask gradient",
+                "Mean magnitude of the gradient of a sequence's loss with respect to the head's gate", "E|∂L/∂ξ_h|",
+                michel, maskOptions, checkMaskOptions,
+                {.sums = magnitudeSums, .finish = meanMagnitude, .batches = magnitudeBatches}),
+    gradientRow("head_gate_gradient", "head gate gradient",
+                "Signed gradient of the loss with respect to the head's gate", "∂L/∂ξ_h", ownGradientMetric, {},
+                nullptr, {.sums = only<HeadSum::gate>, .finish = meanGate}),
+    gradientRow("head_fisher", "head Fisher information",
+                "Mean squared gradient of a token's loss with respect to the head's gate", "mean_t (∂l_t/∂ξ_h)²",
+                ownGradientMetric, squareOptions, checkSquareOptions,
+                {.sums = only<HeadSum::gateSquare>, .finish = meanSquare, .drawings = signPasses}),
+    slow(gradientRow("self_attribution", "self-attention attribution",
+                     "Largest attribution of the right answer's probability to one attention link of the head",
+                     "E max_{ij} A_ij ∫ ∂F/∂A_ij(τA) dτ", haoPaper, attributionOptions, checkAttributionOptions,
+                     {.work = selfAttribution, .passes = selfAttributionPasses})),
+};
+
 } // namespace
 
-std::span<const GradientMetric> gradientMetrics() {
+std::span<const MetricInfo> gradientMetrics() {
     return gradientTable;
 }
 
-const GradientMetric& gradientMetric(const MetricRequest& request) {
-    return *std::ranges::find(gradientTable, request.info, [](const GradientMetric& metric) { return &metric.info; });
-}
-
-int wholeOption(const MetricRequest& request, std::string_view name) {
-    const std::string text = request.option(name);
-    int value = 0;
-    const auto [last, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-    if (error != std::errc() || last != text.data() + text.size())
-        throw UsageError(fmt::format("{}={} is out of range", name, text), std::string(request.info->id));
-    return value;
-}
-
-void checkGradientOptions(const MetricRequest& request) {
-    for (const OptionInfo& option : request.info->options) {
-        if (option.name == "scalarisation")
-            checkOneOf(request, option.name, {"auto", "task_loss", "logit_norm", "gold_logprob", "pooled_norm"});
-        else if (option.name == "abs")
-            checkOneOf(request, option.name, {"sample", "token", "batch"});
-        else if (option.name == "position")
-            checkOneOf(request, option.name, {"mean", "last"});
-        else if (option.type == "integer")
-            checkAtLeast(request, option.name, option.name == "code_compat_batch" ? 0 : 1);
-    }
-    if (request.info->id == "head_mask_gradient" && request.flag("tis_abs") && request.option("abs") != "sample")
-        throw UsageError("tis_abs=true takes the magnitude of every pair of tokens; abs does not go with it",
-                         std::string(request.info->id));
+BatchRule batchRuleOf(const MetricRequest& request) {
+    const auto rule = std::get<GradientMetric>(request.info->computation).batches;
+    return rule ? rule(request) : BatchRule{};
 }
 
 } // namespace secateur

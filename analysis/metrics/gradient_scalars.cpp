@@ -1,6 +1,5 @@
 #include "analysis/metrics/gradient_scalars.h"
 
-#include "analysis/metrics/gradient_metrics.h"
 #include "analysis/base/usage_error.h"
 
 #include <fmt/format.h>
@@ -13,13 +12,17 @@ namespace secateur {
 
 namespace {
 
+/// "auto" for metrics without the option.
 std::string optionOf(const MetricRequest& request) {
-    const bool has =
-        std::ranges::find(request.info->options, "scalarisation", &OptionInfo::name) != request.info->options.end();
-    return has ? request.option("scalarisation") : "auto";
+    const std::string option = request.option("scalarisation");
+    return option.empty() ? "auto" : option;
 }
 
-/// +1 or -1 for each target of a sequence, whatever batch it is in.
+bool isOfLoss(const MetricRequest& request) {
+    return std::get<GradientMetric>(request.info->computation).isOfLoss;
+}
+
+/// +1 or -1 for each target of a sequence, independent of the batch that it is in.
 class Signs {
 public:
     Signs(std::size_t sequence, int drawing)
@@ -54,12 +57,12 @@ Scalarisation GradientScalars::own(const MetricRequest& request) const {
         return Scalarisation::taskLoss;
     if (!m_hasClassifier)
         return Scalarisation::pooledNorm;
-    const bool ofLosses = gradientMetric(request).from != FromGradients::norms;
+    const bool ofLosses = isOfLoss(request);
     return ofLosses && hasTargets() ? Scalarisation::taskLoss : Scalarisation::logitNorm;
 }
 
 bool GradientScalars::standsIn(const MetricRequest& request) const {
-    return optionOf(request) == "auto" && gradientMetric(request).from != FromGradients::norms && !hasTargets();
+    return optionOf(request) == "auto" && isOfLoss(request) && !hasTargets();
 }
 
 Scalarisation GradientScalars::scalarisation(const MetricRequest& request) const {

@@ -1,7 +1,7 @@
 #pragma once
 
-#include "analysis/running/backward_walk.h"
 #include "analysis/metrics/metric.h"
+#include "analysis/running/backward_walk.h"
 #include "analysis/text/sequences.h"
 
 #include <cstddef>
@@ -12,30 +12,30 @@
 
 namespace secateur {
 
-/// Which scalar of a sequence is differentiated.
+/// The scalar of a sequence that is differentiated.
 struct ScalarChoice {
     Scalarisation of = Scalarisation::taskLoss;
-    /// Instead of the mean of the targets' losses their sum under random signs: a number from 0 on tells one drawing
-    /// from another.
+    /// If set, the sum of the targets' losses with random signs instead of their mean. Numbers from 0 on distinguish
+    /// drawings.
     std::optional<int> signs = {};
     bool operator==(const ScalarChoice&) const = default;
 };
 
-/// What the sequences of a text are differentiated by: decoders by the losses of the next tokens, classifiers by that
-/// of the label.
+/// The scalars of a text's sequences: of decoders from the losses of the next tokens, of classifiers from that of the
+/// label (resources/manual/metrics.md, The scalar that is differentiated).
 class GradientScalars {
 public:
-    /// @param labels of a classifier, one for each sequence; empty = they are not known. All must outlive it.
-    /// @throws Error when there is not one for each sequence
+    /// @param labels of a classifier, one for each sequence; empty = not known. All must outlive it.
+    /// @throws Error when their number is another one
     GradientScalars(const Model& model, std::span<const TokenSequence> sequences, std::span<const int> labels);
 
-    /// Targets of a sequence: tokens that follow others, or the label; 1 where no target counts.
+    /// Number of targets of a sequence: next tokens, or the label. 1 for encoders.
     int targets(std::size_t sequence) const;
     bool hasTargets() const { return m_isDecoder || !m_labels.empty(); }
 
-    /// What a request's option, or its metric, asks for. Where it asks for a loss by itself, and the texts have no
-    /// labels, the norm of what the model says stands in (standsIn()).
-    /// @throws UsageError when the model or the texts do not have what the option names
+    /// As the request's option says, or by default its metric. Where the default is a loss and the texts have no
+    /// labels, the norm of the output replaces it (standsIn()).
+    /// @throws UsageError when the model or the texts lack what the option names
     Scalarisation scalarisation(const MetricRequest& request) const;
     bool standsIn(const MetricRequest& request) const;
 

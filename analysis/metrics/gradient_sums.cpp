@@ -1,12 +1,12 @@
 #include "analysis/metrics/gradient_sums.h"
 
-#include "analysis/metrics/forward_values.h"
-#include "analysis/metrics/head_gradients.h"
-
 #include <ATen/ATen.h>
+#include <ATen/Parallel.h>
+#include <c10/core/GradMode.h>
 
 #include <algorithm>
 #include <optional>
+#include <vector>
 
 namespace secateur {
 
@@ -17,8 +17,8 @@ constexpr std::array projections{std::pair{Tap::query, HeadSum::queryNorm}, std:
 constexpr std::array ofGates{HeadSum::gate, HeadSum::gateSquare, HeadSum::gateMagnitude, HeadSum::tokenMagnitude,
                              HeadSum::batchMagnitude};
 
-/// sum += values, where there may be no sum yet.
-void accumulate(at::Tensor& sum, const at::Tensor& values) {
+/// sum += values; an undefined sum counts as 0.
+void addGradients(at::Tensor& sum, const at::Tensor& values) {
     if (sum.defined())
         sum.add_(values);
     else
@@ -27,6 +27,32 @@ void accumulate(at::Tensor& sum, const at::Tensor& values) {
 
 at::Tensor mergedRows(const at::Tensor& values) {
     return values.flatten(0, 1).unsqueeze(0);
+}
+
+constexpr std::int64_t mostElements = 1 << 24; ///< of a temporary tensor
+
+/// Applies a function to some rows at a time and joins the results. On the processor each thread takes rows of its own:
+/// the products of one row's heads are too small to be split between threads.
+template <typename OfRows>
+at::Tensor byRows(const at::Tensor& rows, std::int64_t elementsOfRow, const OfRows& ofRows) {
+    const std::int64_t count = rows.size(0);
+    const std::int64_t most = std::max<std::int64_t>(1, mostElements / std::max<std::int64_t>(1, elementsOfRow));
+    const std::int64_t step = rows.device().is_cpu() ? 1 : std::min(most, count);
+    std::vector<at::Tensor> parts(static_cast<std::size_t>((count + step - 1) / step));
+    const auto take = [&](std::int64_t part) {
+        parts[static_cast<std::size_t>(part)] = ofRows(part * step, std::min(step, count - part * step));
+    };
+    if (step > 1) {
+        for (std::int64_t part = 0; part < std::ssize(parts); ++part)
+            take(part);
+        return at::cat(parts);
+    }
+    at::parallel_for(0, std::ssize(parts), 1, [&](std::int64_t begin, std::int64_t end) {
+        const c10::NoGradGuard noGraph;
+        for (std::int64_t part = begin; part < end; ++part)
+            take(part);
+    });
+    return at::cat(parts);
 }
 
 } // namespace
@@ -78,27 +104,27 @@ std::vector<Tap> GradientSums::taps(int layer, std::size_t pass) const {
     return taps;
 }
 
-void GradientSums::add(const LayerBackward& pulled) {
-    const auto tied = m_mask.tiedTo(pulled.layer);
-    const auto& taps = pulled.gradients.taps;
+void GradientSums::add(const LayerBackward& backward) {
+    const auto tied = m_mask.tiedTo(backward.layer);
+    const auto& taps = backward.gradients.taps;
     if (taps.empty())
         return;
-    Open& open = m_open[{pulled.batch, pulled.pass}];
-    addNorms(pulled, tied.size() > 1, open);
+    Open& open = m_open[{backward.batch, backward.pass}];
+    addNorms(backward, tied.size() > 1, open);
     if (const auto context = taps.find(Tap::context); context != taps.end())
-        accumulate(open.gates, tokenGates(context->second));
+        addGradients(open.gates, tokenGates(context->second));
     if (const auto attention = taps.find(Tap::attention); attention != taps.end()) {
         const auto& [value, gradient] = attention->second;
-        accumulate(open.pairs, (value * gradient).abs().sum({2, 3}, false, at::kDouble).to(at::kCPU));
+        addGradients(open.pairs, (value * gradient).abs().sum({2, 3}, false, at::kDouble).to(at::kCPU));
     }
-    if (tied.front() != pulled.layer)
+    if (tied.front() != backward.layer)
         return;
-    close(pulled.layer, pulled.batch, pulled.pass, open);
-    m_open.erase({pulled.batch, pulled.pass});
+    close(backward.layer, backward.batch, backward.pass, open);
+    m_open.erase({backward.batch, backward.pass});
 }
 
-void GradientSums::addNorms(const LayerBackward& pulled, bool isShared, Open& open) const {
-    const auto& taps = pulled.gradients.taps;
+void GradientSums::addNorms(const LayerBackward& backward, bool isShared, Open& open) const {
+    const auto& taps = backward.gradients.taps;
     const auto read = taps.find(Tap::attentionInput);
     if (read == taps.end())
         return;
@@ -113,7 +139,7 @@ void GradientSums::addNorms(const LayerBackward& pulled, bool isShared, Open& op
             continue;
         const at::Tensor delta = rowsOf(found->second.gradient);
         if (isShared)
-            accumulate(open.gradients[i], projectionGradients(delta, input));
+            addGradients(open.gradients[i], projectionGradients(delta, input));
         else
             open.squares[i] = norms->squares(delta);
     }
@@ -172,6 +198,61 @@ void GradientSums::finish(std::size_t first, std::size_t end) {
         }
         m_sums[pass].add(std::exchange(m_pending[pass], {}));
     }
+}
+
+std::vector<double> GradientLayer::sums(HeadSum sum, std::size_t pass) const {
+    const auto found = passes[pass]->heads.find(sum);
+    std::vector<double> values;
+    for (const std::size_t head : heads)
+        values.push_back(found == passes[pass]->heads.end() ? 0 : found->second(row, head));
+    return values;
+}
+
+NormForm fasterForm(std::int64_t positions, std::int64_t hidden) {
+    return 4 * positions < hidden ? NormForm::tokens : NormForm::matrix;
+}
+
+// Products between tokens are in float64. The gradients of keys cancel over the tokens in G (a constant added to all
+// keys has no effect), so that the sum of the products is far smaller than its terms.
+ProjectionNorms::ProjectionNorms(const at::Tensor& input, std::optional<NormForm> form)
+    : m_input(input) {
+    if (form.value_or(fasterForm(input.size(1), input.size(2))) == NormForm::matrix)
+        return;
+    m_products = byRows(input, input.size(1) * input.size(1), [&](std::int64_t row, std::int64_t count) {
+        const at::Tensor wide = input.narrow(0, row, count).to(at::kDouble);
+        return at::bmm(wide, wide.transpose(1, 2));
+    });
+}
+
+at::Tensor ProjectionNorms::squares(const at::Tensor& delta) const {
+    const std::int64_t positions = delta.size(1);
+    const std::int64_t heads = delta.size(2);
+    if (!m_products.defined())
+        return byRows(delta, heads * delta.size(3) * m_input.size(2), [&](std::int64_t row, std::int64_t count) {
+            return squaredNorms(projectionGradients(delta.narrow(0, row, count), m_input.narrow(0, row, count)));
+        });
+    const at::Tensor squares = byRows(delta, heads * positions * positions, [&](std::int64_t row, std::int64_t count) {
+        const at::Tensor own = delta.narrow(0, row, count).to(at::kDouble).transpose(1, 2).contiguous();
+        const at::Tensor products = at::matmul(own, own.transpose(2, 3)); // [rows, heads, positions, positions]
+        return products.mul_(m_products.narrow(0, row, count).unsqueeze(1)).sum({2, 3}).clamp_min(0);
+    });
+    return squares.to(at::kCPU);
+}
+
+at::Tensor projectionGradients(const at::Tensor& delta, const at::Tensor& input) {
+    const at::Tensor flat = delta.to(at::kFloat).flatten(2); // [rows, positions, heads * headDim]
+    return at::bmm(flat.transpose(1, 2), input.to(at::kFloat))
+        .view({delta.size(0), delta.size(2), delta.size(3), input.size(2)});
+}
+
+at::Tensor squaredNorms(const at::Tensor& gradients) {
+    return gradients.square().sum({2, 3}, false, at::kDouble).to(at::kCPU);
+}
+
+at::Tensor tokenGates(const TapGradient& context) {
+    if (!context.gradient.defined())
+        return at::zeros(context.value.sizes().slice(0, 3), at::kDouble);
+    return (context.value * context.gradient).sum(3, false, at::kDouble).to(at::kCPU);
 }
 
 } // namespace secateur

@@ -1,9 +1,10 @@
 #pragma once
 
-#include "analysis/running/backward_walk.h"
-#include "analysis/metrics/gradient_scalars.h"
 #include "analysis/base/matrix.h"
+#include "analysis/metrics/gradient_scalars.h"
+#include "analysis/running/backward_walk.h"
 #include "analysis/running/padded_batches.h"
+#include "analysis/running/runner_results.h"
 
 #include <ATen/core/Tensor.h>
 
@@ -17,7 +18,7 @@
 
 namespace secateur {
 
-// What gradient metrics keep of the backward passes. For sources only: pulls in ATen.
+// The sums of gradient metrics over backward passes. For sources only: pulls in ATen.
 
 /// Sums over rows, for each head. n = targets of a row, v = gradient of the head's gate.
 enum class HeadSum {
@@ -42,34 +43,45 @@ struct GradientPass {
     bool wantsGates() const;
 };
 
-/// What one pass came to. Everything is additive: batches may come in any order, and be left out.
+/// The sums of one pass. Additive: batches may come in any order, and some may be missing.
 struct PassSums {
     std::map<HeadSum, Matrix> heads; ///< [layers, heads]; of layers that share their weights the first one's row
-    double rows = 0;                 ///< that had something to differentiate
+    double rows = 0;                 ///< with at least one target
     double targets = 0;
     double batches = 0;
 
     void add(const PassSums& other);
 };
 
-/// Sums what gradients say while they go down. Layers that share their weights are one layer here: their gradients are
+/// The backward passes of one request at one layer, as GradientMetric::finish() sees them.
+struct GradientLayer {
+    const MetricRequest& request;
+    std::vector<const PassSums*> passes;   ///< one, or one for each drawing of signs
+    const std::vector<std::size_t>& heads; ///< that the mask keeps
+    std::size_t row = 0;                   ///< of the matrices in PassSums
+
+    /// By kept head.
+    std::vector<double> sums(HeadSum sum, std::size_t pass = 0) const;
+};
+
+/// Adds up gradients during a backward pass. Layers that share their weights are one layer here: their gradients are
 /// added before any norm or magnitude is taken.
 class GradientSums {
 public:
-    /// @param mergesRows whether norms are of the gradient of a whole batch (as the authors of Greedy-Gnorm measure);
+    /// @param mergesRows whether norms are of the gradient of a whole batch (as in the code of Greedy-Gnorm's authors);
     /// all must outlive it
     GradientSums(const Model& model, const Plan& plan, const PaddedBatches& batches, const GradientScalars& scalars,
                  std::span<const GradientPass> passes, bool mergesRows);
 
     std::vector<Tap> taps(int layer, std::size_t pass) const;
-    void add(const LayerBackward& pulled);
-    /// The batches are through: what they gave counts.
+    void add(const LayerBackward& backward);
+    /// The batches have passed the first layer: their sums count.
     void finish(std::size_t first, std::size_t end);
 
     const PassSums& of(std::size_t pass) const { return m_sums[pass]; }
 
 private:
-    /// What the applications of one layer gave so far.
+    /// The gradients of the applications of one layer so far.
     struct Open {
         std::array<at::Tensor, 3> squares;   ///< [rows, heads] float64, of a layer with weights of its own
         std::array<at::Tensor, 3> gradients; ///< [rows, heads, headDim, hidden], of shared ones
@@ -77,7 +89,7 @@ private:
         at::Tensor pairs;                    ///< [rows, heads] float64
     };
 
-    void addNorms(const LayerBackward& pulled, bool isShared, Open& open) const;
+    void addNorms(const LayerBackward& backward, bool isShared, Open& open) const;
     void close(int layer, std::size_t batch, std::size_t pass, const Open& open);
     void put(int layer, std::size_t pass, HeadSum sum, const at::Tensor& values);
 
@@ -88,8 +100,40 @@ private:
     std::span<const GradientPass> m_passes;
     bool m_mergesRows;
     std::map<std::pair<std::size_t, std::size_t>, Open> m_open; ///< by batch and pass
-    std::vector<PassSums> m_pending;                            ///< of batches that are not through yet
+    std::vector<PassSums> m_pending;                            ///< of batches on their way
     std::vector<PassSums> m_sums;
 };
+
+// Gradients of single heads. A projection W has the gradient G = sum_t delta_t u_t^T, where u is its input and delta
+// the gradient of its output.
+
+/// How ||G||_F^2 is computed: from products between tokens, <delta delta^T, u u^T>, without G; or from G.
+enum class NormForm { tokens, matrix };
+/// The faster one for sequences of that many positions.
+NormForm fasterForm(std::int64_t positions, std::int64_t hidden);
+
+/// Norms of the gradients of several projections of one input.
+class ProjectionNorms {
+public:
+    /// @param input [rows, positions, hidden]; positions at which `delta` is 0 may hold anything
+    explicit ProjectionNorms(const at::Tensor& input, std::optional<NormForm> form = {});
+
+    /// @param delta [rows, positions, heads, headDim] gradient of the output
+    /// @returns ||G||_F^2 of each row and head, [rows, heads] float64 on the processor
+    at::Tensor squares(const at::Tensor& delta) const;
+
+private:
+    at::Tensor m_input;
+    at::Tensor m_products; ///< [rows, positions, positions] float64, of NormForm::tokens
+};
+
+/// G of each row and head, [rows, heads, headDim, hidden].
+at::Tensor projectionGradients(const at::Tensor& delta, const at::Tensor& input);
+/// ||G||_F^2, [rows, heads] float64 on the processor.
+at::Tensor squaredNorms(const at::Tensor& gradients);
+
+/// Each token's part of the gradients of the heads' gates, which multiply the input of the output projection:
+/// <ctx_t, dF/dctx_t>, [rows, positions, heads] float64 on the processor. @param context of Tap::context
+at::Tensor tokenGates(const TapGradient& context);
 
 } // namespace secateur

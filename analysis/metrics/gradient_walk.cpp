@@ -1,50 +1,13 @@
 #include "analysis/metrics/gradient_walk.h"
 
-#include "analysis/metrics/forward_values.h"
-#include "analysis/metrics/gradient_metrics.h"
 #include "analysis/running/runner_results.h"
 
 #include <ATen/ATen.h>
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 
 namespace secateur {
-
-namespace {
-
-constexpr std::array allNorms{HeadSum::queryNorm, HeadSum::keyNorm, HeadSum::valueNorm};
-
-std::vector<HeadSum> normsOf(const MetricRequest& request) {
-    const std::string_view id = request.info->id;
-    if (id == "gnorm")
-        return {allNorms.begin(), allNorms.end()};
-    return {id == "gnorm_q" ? HeadSum::queryNorm : id == "gnorm_k" ? HeadSum::keyNorm : HeadSum::valueNorm};
-}
-
-HeadSum magnitudeOf(const MetricRequest& request) {
-    if (request.flag("tis_abs"))
-        return HeadSum::pairMagnitude;
-    const std::string of = request.option("abs");
-    return of == "token" ? HeadSum::tokenMagnitude : of == "batch" ? HeadSum::batchMagnitude : HeadSum::gateMagnitude;
-}
-
-void divide(std::vector<double>& values, double by) {
-    for (double& value : values)
-        value /= by;
-}
-
-} // namespace
-
-BatchRule batchRuleOf(const MetricRequest& request) {
-    if (gradientMetric(request).from == FromGradients::norms) {
-        const int rows = wholeOption(request, "code_compat_batch");
-        return {rows, rows > 0};
-    }
-    const bool isOfBatches = request.info->id == "head_mask_gradient" && request.option("abs") == "batch";
-    return {isOfBatches ? wholeOption(request, "batch") : 0, false};
-}
 
 PaddedBatches batchesOf(const Model& model, const BatchRule& rule, const GradientRun& run) {
     if (rule.rows > 0)
@@ -76,23 +39,16 @@ std::size_t GradientWalk::passOf(const ScalarChoice& choice) {
 void GradientWalk::plan(const MetricRequest& request) {
     std::vector<std::size_t>& passes = m_passesOf.emplace_back();
     const Scalarisation of = m_scalars.scalarisation(request);
-    const FromGradients from = gradientMetric(request).from;
-    // A text that is one target as a whole needs no signs to tell targets apart.
-    const bool isDrawn = from == FromGradients::squares && m_model.spec().family == Family::decoder;
-    for (int drawing = 0; isDrawn && drawing < wholeOption(request, "passes"); ++drawing)
+    const auto& metric = std::get<GradientMetric>(request.info->computation);
+    // A text with one target needs no signs to separate targets.
+    const bool isDrawn = metric.drawings && m_model.spec().family == Family::decoder;
+    for (int drawing = 0; isDrawn && drawing < metric.drawings(request); ++drawing)
         passes.push_back(passOf({of, drawing}));
     if (!isDrawn)
         passes.push_back(passOf({of}));
-    const auto wish = [&](HeadSum sum) {
+    for (const HeadSum sum : metric.sums(request))
         for (const std::size_t pass : passes)
             m_passes[pass].wishes.insert(sum);
-    };
-    if (from == FromGradients::norms)
-        std::ranges::for_each(normsOf(request), wish);
-    else
-        wish(from == FromGradients::magnitudes ? magnitudeOf(request)
-             : from == FromGradients::gates    ? HeadSum::gate
-                                               : HeadSum::gateSquare);
 }
 
 void GradientWalk::run(const Progress& progress, const std::function<void()>& more) {
@@ -106,7 +62,7 @@ void GradientWalk::run(const Progress& progress, const std::function<void()>& mo
     if (m_rule.mergesRows)
         steps.begins = [&](std::size_t, std::size_t pass, LossGradient& top) { mergeRows(top, pass); };
     steps.taps = [&](int layer, std::size_t pass) { return m_sums->taps(layer, pass); };
-    steps.pulled = [&](const LayerBackward& pulled) { m_sums->add(pulled); };
+    steps.pulled = [&](const LayerBackward& layer) { m_sums->add(layer); };
     steps.finished = [&](std::size_t first, std::size_t end) {
         m_sums->finish(first, end);
         for (std::size_t batch = first; batch < end; ++batch) {
@@ -126,7 +82,7 @@ std::int64_t GradientWalk::allTokens() const {
     return tokens;
 }
 
-/// From the sum of the rows' scalars to one scalar of the batch: the norm of all rows' vectors, or the mean.
+/// Replaces the sum of the rows' scalars by one scalar of the batch: the norm of all rows' vectors, or the mean.
 void GradientWalk::mergeRows(LossGradient& top, std::size_t pass) const {
     const Scalarisation of = m_passes[pass].choice.of;
     std::vector<double> factors(top.values.size(), 1 / static_cast<double>(top.values.size()));
@@ -140,65 +96,13 @@ void GradientWalk::mergeRows(LossGradient& top, std::size_t pass) const {
     top.stream = top.stream * at::tensor(factors).to(top.stream.options()).view({-1, 1, 1});
 }
 
-std::vector<double> GradientWalk::row(std::size_t pass, HeadSum sum, int layer) const {
-    const int first = m_run.plan.mask().tiedTo(layer).front();
-    const auto kept =
-        KeptUnits(m_model.spec().layers[static_cast<std::size_t>(layer)], m_run.plan.mask().layer(layer)).heads;
-    const auto found = m_sums->of(pass).heads.find(sum);
-    std::vector<double> values;
-    for (const std::size_t head : kept)
-        values.push_back(found == m_sums->of(pass).heads.end() ? 0
-                                                               : found->second(static_cast<std::size_t>(first), head));
-    return values;
-}
-
-std::vector<double> GradientWalk::magnitudes(const MetricRequest& request, std::size_t pass, int layer) const {
-    const HeadSum sum = magnitudeOf(request);
-    const PassSums& all = m_sums->of(pass);
-    std::vector<double> values = row(pass, sum, layer);
-    divide(values, sum == HeadSum::batchMagnitude ? all.batches : all.rows);
-    if (!request.flag("layer_normalised"))
-        return values;
-    double squares = 0;
-    for (const double value : values)
-        squares += value * value;
-    divide(values, std::sqrt(squares) + 1e-20);
-    return values;
-}
-
 std::vector<double> GradientWalk::values(std::size_t request, int layer) const {
-    const std::size_t pass = m_passesOf[request].front();
-    const PassSums& all = m_sums->of(pass);
-    switch (gradientMetric(m_requests[request]).from) {
-    case FromGradients::magnitudes:
-        return magnitudes(m_requests[request], pass, layer);
-    case FromGradients::gates: {
-        std::vector<double> values = row(pass, HeadSum::gate, layer);
-        divide(values, all.targets);
-        return values;
-    }
-    case FromGradients::squares: {
-        std::vector<double> values;
-        for (const std::size_t own : m_passesOf[request]) {
-            const std::vector<double> sums = row(own, HeadSum::gateSquare, layer);
-            values.resize(sums.size());
-            for (std::size_t i = 0; i < sums.size(); ++i)
-                values[i] += sums[i] / (all.targets * static_cast<double>(m_passesOf[request].size()));
-        }
-        return values;
-    }
-    default:
-        break;
-    }
-    std::vector<double> product;
-    for (const HeadSum sum : normsOf(m_requests[request])) {
-        std::vector<double> values = row(pass, sum, layer);
-        divide(values, all.rows);
-        product.resize(values.size(), 1);
-        for (std::size_t i = 0; i < values.size(); ++i)
-            product[i] *= values[i];
-    }
-    return product;
+    const PruningMask& mask = m_run.plan.mask();
+    const auto heads = KeptUnits(m_model.spec().layers[static_cast<std::size_t>(layer)], mask.layer(layer)).heads;
+    GradientLayer own{m_requests[request], {}, heads, static_cast<std::size_t>(mask.tiedTo(layer).front())};
+    for (const std::size_t pass : m_passesOf[request])
+        own.passes.push_back(&m_sums->of(pass));
+    return std::get<GradientMetric>(m_requests[request].info->computation).finish(own);
 }
 
 } // namespace secateur

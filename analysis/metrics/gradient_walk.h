@@ -1,7 +1,7 @@
 #pragma once
 
+#include "analysis/metrics/gradient_metrics.h"
 #include "analysis/metrics/gradient_sums.h"
-#include "analysis/metrics/gradient_work.h"
 #include "analysis/metrics/measure_gradient.h"
 
 #include <cstddef>
@@ -13,21 +13,14 @@
 
 namespace secateur {
 
-// Requests that go with the same batches, from the same backward passes. For sources only: pulls in ATen.
+// For sources only: pulls in ATen.
 
-/// How sequences are put into batches.
-struct BatchRule {
-    int rows = 0;            ///< in order, so many in each; 0 = as many as batchTokens allow, of like lengths
-    bool mergesRows = false; ///< the gradient is that of a scalar of the whole batch
-
-    bool operator==(const BatchRule&) const = default;
-};
-BatchRule batchRuleOf(const MetricRequest& request);
 PaddedBatches batchesOf(const Model& model, const BatchRule& rule, const GradientRun& run);
 
+/// Requests with the same batches, from the same backward passes.
 class GradientWalk : public GradientWork {
 public:
-    /// @param requests of metrics of one BatchRule, none of self_attribution; all must outlive it @throws UsageError
+    /// @param requests of one BatchRule, without GradientMetric::work; all must outlive it @throws UsageError
     GradientWalk(const Model& model, const GradientRun& run, const GradientScalars& scalars, const BatchRule& rule,
                  std::span<const MetricRequest> requests);
 
@@ -42,8 +35,6 @@ private:
     std::size_t passOf(const ScalarChoice& choice);
     void plan(const MetricRequest& request);
     void mergeRows(LossGradient& top, std::size_t pass) const;
-    std::vector<double> row(std::size_t pass, HeadSum sum, int layer) const;
-    std::vector<double> magnitudes(const MetricRequest& request, std::size_t pass, int layer) const;
 
     const Model& m_model;
     const GradientRun& m_run;

@@ -1,5 +1,7 @@
 #include "analysis/metrics/layer_sums.h"
 
+#include "analysis/model/kernels.h"
+
 #include <ATen/ATen.h>
 
 #include <algorithm>
@@ -19,7 +21,7 @@ std::span<const double> numbersOf(const at::Tensor& tensor) {
     return {tensor.data_ptr<double>(), static_cast<std::size_t>(tensor.numel())};
 }
 
-/// Whether a position counts in a part, and how many of a row do.
+/// Positions of a row that count in a part.
 int countOf(int length, std::size_t part) {
     return length - static_cast<int>(part);
 }
@@ -29,43 +31,44 @@ struct Products {
     double xx, aa, zz, xa, xz, az;
 };
 
-/// 1 - cos; of vectors of which one has no length a half.
-double turn(double product, double squareA, double squareB, PartSums& part) {
+/// 1 - cos; 0.5 where one of the vectors has length 0.
+double oneMinusCosine(double product, double squareA, double squareB, PartSums& part) {
     if (squareA > 0 && squareB > 0)
         return 1 - product / std::sqrt(squareA * squareB);
     part.at(TokenSum::undirected) += 1;
     return 0.5;
 }
 
-void addTurns(const Products& p, bool isUpdated, NormPlace place, PartSums& part) {
+void addCosines(const Products& p, bool isUpdated, NormPlace place, PartSums& part) {
     part.at(TokenSum::updates) += isUpdated ? 1 : 0;
     part.at(TokenSum::input) += std::sqrt(p.xx);
     part.at(TokenSum::update) += std::sqrt(p.aa);
-    part.at(TokenSum::block) += turn(p.xz, p.xx, p.zz, part);
+    part.at(TokenSum::block) += oneMinusCosine(p.xz, p.xx, p.zz, part);
     const double sum = p.xx + 2 * p.xa + p.aa; // of x + a
-    const double before = isUpdated ? turn(p.xx + p.xa, p.xx, sum, part) : 0;
+    const double before = isUpdated ? oneMinusCosine(p.xx + p.xa, p.xx, sum, part) : 0;
     if (place == NormPlace::after) {
         part.at(TokenSum::attentionSum) += before;
         return;
     }
     part.at(TokenSum::attention) += before;
     // The MLP's own x + f is z - a where both read the same.
-    part.at(TokenSum::mlp) += place == NormPlace::parallel ? turn(p.xz - p.xa, p.xx, p.zz - 2 * p.az + p.aa, part)
-                                                           : turn(p.xz + p.az, sum, p.zz, part);
+    part.at(TokenSum::mlp) += place == NormPlace::parallel
+                                  ? oneMinusCosine(p.xz - p.xa, p.xx, p.zz - 2 * p.az + p.aa, part)
+                                  : oneMinusCosine(p.xz + p.az, sum, p.zz, part);
 }
 
-at::Tensor normed(const at::Tensor& x, const SumNorm& norm) {
+at::Tensor normalised(const at::Tensor& x, const SumNorm& norm) {
     const at::Tensor centred = x - x.mean(-1, true);
     const at::Tensor scaled = centred / (centred.square().mean(-1, true) + norm.epsilon).sqrt();
     const at::Tensor weighted = norm.weight.defined() ? scaled * norm.weight : scaled;
     return norm.bias.defined() ? weighted + norm.bias : weighted;
 }
 
-/// Encoders: what a sublayer does to the stream behind its norm, beside what the norm alone would make of it.
-void addNormedTurns(const LayerStreams& streams, std::int64_t row, int length, const std::array<SumNorm, 2>& norms,
-                    LayerSums& sums) {
+/// Post-norm models: compares the normalised stream after a sublayer with the same norm applied without the sublayer.
+void addNormalisedCosines(const LayerStreams& streams, std::int64_t row, int length,
+                          const std::array<SumNorm, 2>& norms, LayerSums& sums) {
     const auto of = [&](const at::Tensor& all) { return all[row].narrow(0, 0, length).to(at::kDouble); };
-    const auto turns = [](const at::Tensor& a, const at::Tensor& b) {
+    const auto cosines = [](const at::Tensor& a, const at::Tensor& b) {
         return (1 - (a * b).sum(-1) / (a.norm(2, -1) * b.norm(2, -1))).nan_to_num(0.5).cpu();
     };
     const auto add = [&](TokenSum which, const at::Tensor& perToken) {
@@ -76,12 +79,12 @@ void addNormedTurns(const LayerStreams& streams, std::int64_t row, int length, c
     };
     const at::Tensor x = of(streams.input);
     const at::Tensor sum = streams.update.defined() ? x + of(streams.update) : x;
-    const at::Tensor y = normed(sum, norms[0]);
+    const at::Tensor y = normalised(sum, norms[0]);
     if (streams.update.defined())
-        add(TokenSum::attention, turns(normed(x, norms[0]), y));
-    add(TokenSum::mlp, turns(normed(y, norms[1]), of(streams.output)));
+        add(TokenSum::attention, cosines(normalised(x, norms[0]), y));
+    add(TokenSum::mlp, cosines(normalised(y, norms[1]), of(streams.output)));
     if (streams.mlpUpdate.defined())
-        add(TokenSum::mlpSum, turns(y, y + of(streams.mlpUpdate)));
+        add(TokenSum::mlpSum, cosines(y, y + of(streams.mlpUpdate)));
 }
 
 /// Mean cosine of all pairs of tokens, and their distance from their mean: from the sums of vectors and of unit
@@ -135,7 +138,48 @@ void addSimilarities(const TokenKernels& kernels, const at::Tensor& z, const at:
     }
 }
 
+std::vector<double> doublesOf(const at::Tensor& tensor) {
+    const at::Tensor own = tensor.to(at::kCPU, at::kDouble).contiguous();
+    return {own.data_ptr<double>(), own.data_ptr<double>() + own.numel()};
+}
+
+/// In blocks of rows: a whole MLP in float32 would be too large.
+at::Tensor meanMagnitudes(const at::Tensor& weight) {
+    constexpr std::int64_t blockElements = 1 << 20;
+    const std::int64_t step = std::max<std::int64_t>(1, blockElements / std::max<std::int64_t>(1, weight.size(1)));
+    at::Tensor sums = at::zeros({weight.size(1)}, at::kDouble);
+    for (std::int64_t begin = 0; begin < weight.size(0); begin += step)
+        sums += weight.narrow(0, begin, std::min(step, weight.size(0) - begin))
+                    .to(at::kFloat)
+                    .abs()
+                    .sum(0, false, at::kDouble);
+    return sums / weight.size(0);
+}
+
 } // namespace
+
+const ColumnSizes& WritingWeights::columns(int layer, WeightName which) {
+    const auto [found, isNew] = m_columns.try_emplace({layer, which});
+    if (isNew) {
+        const at::Tensor weight = m_model.tensor(layer, which);
+        found->second = {doublesOf(meanMagnitudes(weight)), doublesOf(m_model.kernels().columnSquares(weight))};
+    }
+    return found->second;
+}
+
+at::Tensor WritingWeights::ofHeads(int layer, const std::vector<std::size_t>& heads, const at::Tensor& context) {
+    if (const auto known = m_heads.find(layer); known != m_heads.end())
+        return known->second;
+    if (!m_keeps)
+        m_heads.clear();
+    const std::int64_t headDim = context.size(3);
+    const std::vector<std::int64_t> indices(heads.begin(), heads.end());
+    const at::Tensor weight = m_model.tensor(layer, WeightName::output);
+    const at::Tensor byHead = weight.reshape({weight.size(0), -1, headDim}).transpose(0, 1); // [heads, hidden, headDim]
+    const at::ScalarType type = m_type == ComputeType::bfloat16 ? at::kBFloat16 : at::kFloat;
+    const at::Tensor own = byHead.index_select(0, at::tensor(indices, at::kLong)).to(context.device(), type);
+    return m_heads.emplace(layer, own.contiguous()).first->second;
+}
 
 void ColumnTotals::add(const ColumnTotals& other) {
     addTo(magnitudes, other.magnitudes);
@@ -151,9 +195,9 @@ void LayerSums::add(const LayerSums& other) {
         parts[part].neurons.add(other.parts[part].neurons);
         addTo(parts[part].contributions, other.parts[part].contributions);
     }
-    attention.resize(std::max(attention.size(), other.attention.size()));
-    for (std::size_t i = 0; i < other.attention.size(); ++i)
-        addTo(attention[i], other.attention[i]);
+    own.resize(std::max(own.size(), other.own.size()));
+    for (std::size_t i = 0; i < other.own.size(); ++i)
+        addTo(own[i], other.own[i]);
 }
 
 void addRows(std::span<const int> lengths, LayerSums& sums) {
@@ -173,12 +217,12 @@ void addStreams(const TokenKernels& kernels, const LayerStreams& streams, std::s
     for (std::int64_t row = 0; row < products.size(0); ++row) {
         const int length = lengths[static_cast<std::size_t>(row)];
         for (std::size_t part = 0; part < 2; ++part)
-            for (int t = static_cast<int>(part); wishes.turns && t < length; ++t) {
+            for (int t = static_cast<int>(part); wishes.cosines && t < length; ++t) {
                 const auto own = p[row][t];
-                addTurns({own[0], own[1], own[2], own[3], own[4], own[5]}, isUpdated, place, sums.parts[part]);
+                addCosines({own[0], own[1], own[2], own[3], own[4], own[5]}, isUpdated, place, sums.parts[part]);
             }
-        if (wishes.turns && place == NormPlace::after)
-            addNormedTurns(streams, row, length, norms, sums);
+        if (wishes.cosines && place == NormPlace::after)
+            addNormalisedCosines(streams, row, length, norms, sums);
     }
     if (wishes.similarity)
         addSimilarities(kernels, streams.output, products, lengths, sums);

@@ -1,275 +1,183 @@
 #include "analysis/metrics/measure.h"
 
 #include "analysis/base/error.h"
-#include "analysis/metrics/layer_order.h"
-#include "analysis/metrics/weight_metrics.h"
-#include "analysis/metrics/wide_query_key.h"
+#include "analysis/base/text.h"
+#include "analysis/metrics/ablation.h"
+#include "analysis/metrics/measure_forward.h"
+#include "analysis/metrics/measure_gradient.h"
+#include "analysis/metrics/measure_weights.h"
+#include "analysis/model/kernels.h"
 
-#include <ATen/Parallel.h>
-#include <fmt/core.h>
-#include <spdlog/spdlog.h>
-
-#include <algorithm>
-#include <atomic>
-#include <chrono>
-#include <cmath>
-#include <limits>
-#include <map>
-#include <mutex>
+#include <array>
+#include <utility>
 
 namespace secateur {
 
 namespace {
 
-using SteadyClock = std::chrono::steady_clock;
+// Shares of the progress that the faster stages take beside slower ones.
+constexpr double weightShare = 0.05;
+constexpr double forwardShare = 0.2;
+constexpr double gradientShare = 0.1;
 
-const WeightMetric& weightMetric(const MetricRequest& request) {
-    const auto table = weightMetrics();
-    return *std::find_if(table.begin(), table.end(), [&](const WeightMetric& m) { return &m.info == request.info; });
-}
+/// The requests of one stage, and their places among all.
+struct MeasuringStage {
+    std::vector<MetricRequest> requests = {};
+    std::vector<std::size_t> places = {};
 
-bool isGateNorm(const MetricRequest& request) {
-    return request.info->id.starts_with("gate_norm");
-}
+    bool isEmpty() const { return requests.empty(); }
 
-/// Options that change nothing on this model are worth a word: the value equals the plain one.
-void noteIdleOptions(const ModelSpec& spec, MetricResult& result) {
-    const auto any = [&](auto has) { return std::any_of(spec.layers.begin(), spec.layers.end(), has); };
-    const MetricRequest& request = result.request;
-    if (request.flag("augmented") && !any([](const LayerSpec& l) { return l.queryBias || l.keyBias; }))
-        result.warnings.emplace_back("augmented=true changes nothing here: this model's queries and keys have no bias");
-    if (request.flag("rope_averaged") && !any([](const LayerSpec& l) { return l.rotary.dims > 0; }))
-        result.warnings.emplace_back("rope_averaged=true changes nothing here: this model has no rotary positions");
-    const bool normsHeads = any([](const LayerSpec& l) { return l.normsHeads; });
-    if (request.flag("qk_norm") && !normsHeads)
-        result.warnings.emplace_back("qk_norm=true changes nothing here: this model does not norm queries and keys");
-    if (normsHeads && isGateNorm(request) && !request.flag("qk_norm"))
-        result.warnings.emplace_back("this model norms queries and keys, so the scale of their weights, and with it "
-                                     "this value, means nothing to it: see the option qk_norm of gate_norm");
-}
-
-/// What one layer gave one request.
-struct LayerValues {
-    std::vector<double> cells;
-    double seconds = 0;
-    bool finite = true;
-};
-
-struct MeasuredLayer {
-    std::vector<LayerValues> values;    ///< by request
-    std::vector<std::string> notFinite; ///< on the weights, if a value is not finite
-};
-
-MeasuredLayer measureLayer(const Model& model, int layer, std::span<const MetricRequest> requests,
-                           const Progress& progress) {
-    const LayerSpec& spec = model.spec().layers[static_cast<std::size_t>(layer)];
-    MeasuredLayer measured{std::vector<LayerValues>(requests.size()), {}};
-    std::vector<LayerValues>& values = measured.values;
-    LayerWeights weights(model, layer, progress);
-    for (std::size_t i = 0; i < requests.size(); ++i) {
-        const WeightMetric& metric = weightMetric(requests[i]);
-        if (!metric.applies(spec))
-            continue;
-        const auto begin = SteadyClock::now();
-        std::vector<double>& cells = values[i].cells;
-        cells.resize(cellsInLayer(requests[i].info->scope, spec));
-        metric.compute(weights, requests[i], cells);
-        for (double& value : cells) {
-            values[i].finite = values[i].finite && std::isfinite(value);
-            if (!std::isfinite(value))
-                value = std::numeric_limits<double>::quiet_NaN();
-        }
-        values[i].seconds = std::chrono::duration<double>(SteadyClock::now() - begin).count();
+    LayerSink tellingPlaces(const LayerSink& layerDone) const {
+        if (!layerDone)
+            return {};
+        return [this, &layerDone](LayerCells cells) {
+            cells.request = places[cells.request];
+            layerDone(cells);
+        };
     }
-    if (!std::all_of(values.begin(), values.end(), [](const LayerValues& v) { return v.finite; }))
-        measured.notFinite = weights.notFinite();
-    model.checkFiles();
-    return measured;
-}
 
-/// Collects layers from several threads and passes them on one at a time.
-class Collector {
+    /// @param found in the order of the requests; a stopped run lacks some
+    void put(std::vector<MetricResult> found, std::vector<MetricResult>& all) const {
+        std::size_t next = 0;
+        for (MetricResult& result : found) {
+            while (requests[next].resultId() != result.request.resultId())
+                ++next;
+            all[places[next++]] = std::move(result);
+        }
+    }
+};
+
+/// Runs the stages one after another, each once.
+class Measuring {
 public:
-    Collector(const ModelSpec& spec, std::vector<MetricResult>& results, const Progress& progress,
-              const LayerSink& layerDone)
-        : m_spec(spec)
-        , m_results(results)
-        , m_progress(progress)
-        , m_layerDone(layerDone)
-        , m_notFinite(results.size()) {}
-
-    /// @param layers that share the weights
-    void add(const std::vector<int>& layers, const MeasuredLayer& measured) {
-        const std::lock_guard lock(m_mutex);
-        for (std::size_t i = 0; i < m_results.size(); ++i) {
-            const LayerValues& values = measured.values[i];
-            m_results[i].seconds += values.seconds;
-            if (!values.finite)
-                m_notFinite[i].emplace(layers.front(), measured.notFinite);
-            for (const int layer : layers) {
-                const std::span<double> row = m_results[i].values.row(static_cast<std::size_t>(layer));
-                std::copy(values.cells.begin(), values.cells.end(), row.begin());
-                if (m_layerDone)
-                    m_layerDone({i, layer, row, {}});
-            }
-        }
-        m_done += layers.size();
-        m_progress.report(static_cast<double>(m_done) / static_cast<double>(m_spec.layers.size()),
-                          fmt::format("{} of {} layers", m_done, m_spec.layers.size()));
-        spdlog::debug("measured the weights of layer {}", layers.front());
-    }
-
-    /// Shown until the exact value comes; no result holds it.
-    void show(const std::vector<int>& layers, std::size_t request, const Estimate& estimate) {
-        const std::lock_guard lock(m_mutex);
-        for (const int layer : layers)
-            m_layerDone({request, layer, {&estimate.value, 1}, {&estimate.standardError, 1}});
-    }
-
-    void warnOfLayersThatAreNotFinite() {
-        for (std::size_t i = 0; i < m_results.size(); ++i) {
-            for (const auto& [layer, sentences] : m_notFinite[i]) {
-                std::vector<std::string>& warnings = m_results[i].warnings;
-                if (sentences.empty())
-                    warnings.push_back(fmt::format("layer {} has weights too large for this value", layer));
-                warnings.insert(warnings.end(), sentences.begin(), sentences.end());
-            }
-        }
-    }
-
-private:
-    const ModelSpec& m_spec;
-    std::vector<MetricResult>& m_results;
-    const Progress& m_progress;
-    const LayerSink& m_layerDone;
-    std::mutex m_mutex;
-    std::vector<std::map<int, std::vector<std::string>>> m_notFinite; ///< by request, then layer
-    std::size_t m_done = 0;
-};
-
-/// Layers that share their weights need one look.
-std::vector<std::vector<int>> layersByWeights(const ModelSpec& spec) {
-    auto groups = spec.tiedGroups();
-    if (groups.empty())
-        for (int layer = 0; layer < spec.layerCount(); ++layer)
-            groups.push_back({layer});
-    return groups;
-}
-
-using Groups = std::vector<std::vector<int>>;
-
-/// What a wide model's layers are about, as far as can be told at once; exact values then come where they matter most.
-/// One layer after the other: each is worth all threads.
-class WideWalk {
-public:
-    WideWalk(const Model& model, std::span<const MetricRequest> requests, const Progress& progress,
-             Collector& collector)
+    Measuring(const Model& model, std::span<const MetricRequest> requests, const LayerSink& layerDone)
         : m_model(model)
-        , m_requests(requests)
-        , m_progress(progress)
-        , m_collector(collector)
-        , m_groups(layersByWeights(model.spec()))
-        , m_order(m_groups.size()) {}
-
-    void estimate() {
-        for (std::size_t group = 0; group < m_groups.size(); ++group) {
-            m_progress.report(0, fmt::format("estimating layer {}", m_groups[group].front()));
-            if (group + 1 < m_groups.size())
-                expect(group + 1);
-            LayerWeights weights(m_model, m_groups[group].front(), m_progress);
-            for (std::size_t request = 0; request < m_requests.size(); ++request)
-                estimate(group, request, weights);
-            m_model.checkFiles();
+        , m_layerDone(layerDone)
+        , m_results(requests.size()) {
+        for (std::size_t i = 0; i < requests.size(); ++i) {
+            const MetricInfo& info = *requests[i].info;
+            if (std::holds_alternative<std::monostate>(info.computation))
+                throw Error("is a metric that this version cannot compute", std::string(info.id));
+            MeasuringStage& stage = m_stages[static_cast<std::size_t>(info.needs)];
+            stage.requests.push_back(requests[i]);
+            stage.places.push_back(i);
         }
-        m_progress.report(0, "measuring the layers in doubt");
     }
 
-    void measure() {
-        // The next layer is chosen while one is measured, so that it is read ahead.
-        for (std::optional<std::size_t> group = m_order.next(); group;) {
-            m_progress.check();
-            const std::optional<std::size_t> following = m_order.next();
-            if (following)
-                expect(*following);
-            const MeasuredLayer measured = measureLayer(m_model, m_groups[*group].front(), m_requests, m_progress);
-            m_collector.add(m_groups[*group], measured);
-            if (m_estimated)
-                m_order.setExact(*group, measured.values[*m_estimated].cells.front());
-            group = following;
+    std::vector<MetricResult> measure(const MeasureInputReader& readInput, const Progress& progress) {
+        const bool runsModel =
+            !stage(Needs::forward).isEmpty() || !stage(Needs::gradient).isEmpty() || !stage(Needs::ablation).isEmpty();
+        const MeasuringStage& ofWeights = stage(Needs::weights);
+        const double share = !runsModel ? 1 : ofWeights.isEmpty() ? 0 : weightShare;
+        if (!ofWeights.isEmpty())
+            measureWeightStage(progress.part(0, share));
+        if (runsModel) {
+            const Progress rest = progress.part(share, 1);
+            const MeasureInput input = readInput(rest);
+            measureOn(input, input.progress.value_or(rest));
         }
+        std::erase_if(m_results, [](const MetricResult& result) { return !result.request.info; });
+        return std::move(m_results);
     }
 
 private:
-    void estimate(std::size_t group, std::size_t request, LayerWeights& weights) {
-        const WeightMetric& metric = weightMetric(m_requests[request]);
-        if (!metric.estimate || !metric.applies(weights.spec()))
-            return;
-        const std::optional<Estimate> estimate = metric.estimate(weights, m_requests[request]);
-        if (!estimate || !std::isfinite(estimate->value))
-            return;
-        m_collector.show(m_groups[group], request, *estimate);
-        if (m_estimated.value_or(request) != request)
-            return;
-        m_estimated = request;
-        m_order.setEstimate(group, estimate->value, estimate->standardError);
+    const MeasuringStage& stage(Needs needs) const { return m_stages[static_cast<std::size_t>(needs)]; }
+
+    void measureWeightStage(const Progress& progress) {
+        const MeasuringStage& own = stage(Needs::weights);
+        std::vector<MetricResult> found =
+            measureWeights(m_model, own.requests, progress, own.tellingPlaces(m_layerDone));
+        for (MetricResult& result : found) {
+            result.measurement.fingerprint = m_model.fingerprint();
+            result.measurement.device = m_model.kernels().device();
+            result.measurement.created = utcNow();
+        }
+        own.put(std::move(found), m_results);
     }
 
-    void expect(std::size_t group) const {
-        for (const WeightName which : {WeightName::query, WeightName::key})
-            m_model.expect(m_groups[group].front(), which);
+    void measureOn(const MeasureInput& input, const Progress& progress) {
+        const double rest = stage(Needs::ablation).isEmpty() ? 1 : gradientShare;
+        const double forward = stage(Needs::forward).isEmpty()    ? 0
+                               : stage(Needs::gradient).isEmpty() ? rest
+                                                                  : forwardShare * rest;
+        const double gradient = stage(Needs::gradient).isEmpty() ? forward : rest;
+        const std::span<const TokenSequence> sequences = input.text.set.sequences;
+        const auto forwardPass = [&](const MeasuringStage& own, const Progress& part) {
+            return measureForward(m_model, {*input.plan, sequences, input.batchTokens}, own.requests, part,
+                                  own.tellingPlaces(m_layerDone));
+        };
+        const auto gradientPasses = [&](const MeasuringStage& own, const Progress& part) {
+            return measureGradient(m_model, {*input.plan, sequences, input.text.labels, input.batchTokens},
+                                   own.requests, part, own.tellingPlaces(m_layerDone));
+        };
+        const auto ablation = [&](const MeasuringStage& own, const Progress& part) {
+            AblationRun run{*input.plan, sequences, input.text.labels, input.batchTokens};
+            run.memory.known = input.memory.known;
+            if (input.memory.more)
+                run.memory.more = [&](std::vector<MetricResult> results) {
+                    describe(results, input);
+                    input.memory.more(results);
+                };
+            return measureAblation(m_model, run, own.requests, part, own.tellingPlaces(m_layerDone));
+        };
+        const bool isWhole = run(Needs::forward, input, progress.part(0, forward), forwardPass) &&
+                             run(Needs::gradient, input, progress.part(forward, gradient), gradientPasses) &&
+                             run(Needs::ablation, input, progress.part(gradient, 1), ablation);
+        if (!isWhole && !m_hasTextResults)
+            throw Cancelled();
+    }
+
+    /// @returns whether the next stage is to follow
+    template <typename Stage>
+    bool run(Needs needs, const MeasureInput& input, const Progress& progress, const Stage& measureStage) {
+        const MeasuringStage& own = stage(needs);
+        if (own.isEmpty())
+            return true;
+        try {
+            std::vector<MetricResult> found = measureStage(own, progress);
+            const bool isWhole = found.front().isWhole;
+            describe(found, input);
+            own.put(std::move(found), m_results);
+            m_hasTextResults = true;
+            return isWhole;
+        } catch (const Cancelled&) {
+            return false;
+        }
+    }
+
+    static void describe(std::vector<MetricResult>& results, const MeasureInput& input) {
+        for (MetricResult& result : results) {
+            const MeasuredData counted = result.data.value();
+            result.data = input.text.data;
+            result.data->tokens = counted.tokens;
+            result.data->sequences = counted.sequences;
+            result.measurement = input.measurement;
+            result.measurement.created = utcNow();
+        }
     }
 
     const Model& m_model;
-    std::span<const MetricRequest> m_requests;
-    const Progress& m_progress;
-    Collector& m_collector;
-    Groups m_groups;
-    LayerOrder m_order;
-    std::optional<std::size_t> m_estimated; ///< the request whose ranking decides the order
+    const LayerSink& m_layerDone;
+    std::array<MeasuringStage, 4> m_stages; ///< by Needs
+    std::vector<MetricResult> m_results;
+    bool m_hasTextResults = false;
 };
-
-/// Whole layers to each thread: their operations are too small to be worth splitting, and on a busy machine threads
-/// that wait for each other after every one of them wait for most of the time.
-void walkLayers(const Model& model, std::span<const MetricRequest> requests, const Progress& progress,
-                Collector& collector) {
-    const Groups groups = layersByWeights(model.spec());
-    const auto tasks = static_cast<std::int64_t>(groups.size());
-    std::atomic<std::size_t> next = 0;
-    at::parallel_for(0, std::min<std::int64_t>(tasks, at::get_num_threads()), 1, [&](std::int64_t, std::int64_t) {
-        for (std::size_t group = next++; group < groups.size(); group = next++) {
-            progress.check();
-            collector.add(groups[group], measureLayer(model, groups[group].front(), requests, progress));
-        }
-    });
-}
 
 } // namespace
 
+std::vector<MetricResult> measure(const Model& model, std::span<const MetricRequest> requests,
+                                  const MeasureInputReader& readInput, const Progress& progress,
+                                  const LayerSink& layerDone) {
+    return Measuring(model, requests, layerDone).measure(readInput, progress);
+}
+
 std::vector<MetricResult> measure(const Model& model, std::span<const MetricRequest> requests, const Progress& progress,
                                   const LayerSink& layerDone) {
-    const ModelSpec& spec = model.spec();
-    std::vector<MetricResult> results;
-    for (const MetricRequest& request : requests) {
+    for (const MetricRequest& request : requests)
         if (request.info->needs != Needs::weights)
             throw Error("is not a metric of weights alone: it needs a text for the model to read",
                         std::string(request.info->id));
-        MetricResult& result = results.emplace_back();
-        result.request = request;
-        result.values = Matrix(spec.layers.size(), columnsFor(request.info->scope, spec));
-        noteIdleOptions(spec, result);
-    }
-    progress.report(0, "reading weights");
-    Collector collector(spec, results, progress, layerDone);
-    if (isWide(spec)) {
-        WideWalk walk(model, requests, progress, collector);
-        if (layerDone) // nobody else would see estimates
-            walk.estimate();
-        walk.measure();
-    } else {
-        walkLayers(model, requests, progress, collector);
-    }
-    collector.warnOfLayersThatAreNotFinite();
-    return results;
+    return measure(model, requests, MeasureInputReader(), progress, layerDone);
 }
 
 } // namespace secateur

@@ -1,10 +1,13 @@
 #include "analysis/metrics/measure_forward.h"
 
 #include "analysis/base/error.h"
-#include "analysis/running/for_each_layer.h"
-#include "analysis/metrics/forward_observer.h"
-#include "analysis/running/padded_batches.h"
 #include "analysis/base/text.h"
+#include "analysis/metrics/attention_metrics.h"
+#include "analysis/metrics/layer_sums.h"
+#include "analysis/model/kernels.h"
+#include "analysis/running/for_each_layer.h"
+#include "analysis/running/layer_observer.h"
+#include "analysis/running/padded_batches.h"
 
 #include <ATen/ATen.h>
 
@@ -14,6 +17,7 @@
 #include <chrono>
 #include <cmath>
 #include <limits>
+#include <memory>
 #include <utility>
 
 namespace secateur {
@@ -27,7 +31,7 @@ std::int64_t longestOf(std::span<const TokenSequence> sequences) {
     return static_cast<std::int64_t>(longest);
 }
 
-/// The indices of a metric's columns that kept units fill.
+/// The columns of a metric's matrix that kept units fill.
 std::vector<std::size_t> columnsOf(const MetricRequest& request, const KeptUnits& kept) {
     switch (request.info->scope) {
     case Scope::head:
@@ -37,6 +41,204 @@ std::vector<std::size_t> columnsOf(const MetricRequest& request, const KeptUnits
     default:
         return {0};
     }
+}
+
+/// Keeps, of each layer of a run, the sums that the requests need; the engine computes nothing that no request needs.
+class ForwardObserver : public LayerObserver {
+public:
+    /// @param longest tokens of the longest sequence. All must outlive it.
+    /// @throws UsageError for options that do not suit the model or the sequences
+    ForwardObserver(const Model& model, const Plan& plan, std::span<const MetricRequest> requests, std::int64_t longest,
+                    WritingWeights& weights);
+
+    /// Before a batch runs through a layer.
+    void enter(int layer, const Batch& batch, const at::Tensor& input);
+    /// After it has run: -> the sums of the batch.
+    LayerSums leave(const at::Tensor& output);
+
+    /// nullptr where the request's metric is not one of attention
+    const AttentionMetric* attention(std::size_t request) const { return m_watched[request].attention.get(); }
+    /// The values of a layer, by kept units.
+    AttentionValues values(std::size_t request, int layer, const LayerSums& sums) const;
+    const KeptUnits& kept(int layer) const { return m_kept[static_cast<std::size_t>(layer)]; }
+
+    bool wants(int layer, Tap tap) const override;
+    bool takesPlanType() const override { return true; }
+    void see(int layer, Tap tap, const at::Tensor& values) override;
+    std::span<const AttentionFeature> attentionFeatures(int layer) const override;
+    void seeAttentionFeatures(int layer, const at::Tensor& features) override;
+
+private:
+    /// A request, its row's functions and, for metrics of attention, the metric with its options.
+    struct Watched {
+        const MetricRequest& request;
+        const ForwardMetric& metric;
+        std::unique_ptr<const AttentionMetric> attention;
+        std::vector<std::size_t> features; ///< places of its features among all
+    };
+
+    bool reads(SharedSums sums) const;
+    std::vector<std::size_t> placesOf(const AttentionMetric& metric);
+    bool comparesSums() const;
+    std::array<SumNorm, 2> normsOf(int layer) const;
+
+    const Model& m_model;
+    const ModelSpec& m_spec;
+    WritingWeights& m_weights;
+    std::vector<KeptUnits> m_kept;
+    std::vector<Watched> m_watched; ///< by request
+    std::vector<AttentionFeature> m_features;
+
+    // Of the layer that runs.
+    int m_layer = 0;
+    std::vector<int> m_lengths;
+    LayerStreams m_streams;
+    LayerSums m_sums;
+};
+
+ForwardObserver::ForwardObserver(const Model& model, const Plan& plan, std::span<const MetricRequest> requests,
+                                 std::int64_t longest, WritingWeights& weights)
+    : m_model(model)
+    , m_spec(model.spec())
+    , m_weights(weights) {
+    for (int layer = 0; layer < m_spec.layerCount(); ++layer)
+        m_kept.emplace_back(m_spec.layers[static_cast<std::size_t>(layer)], plan.mask().layer(layer));
+    for (const MetricRequest& request : requests) {
+        const auto& metric = std::get<ForwardMetric>(request.info->computation);
+        Watched watched{request, metric, nullptr, {}};
+        if (metric.attention) {
+            watched.attention = metric.attention(request, longest, m_spec.family == Family::decoder);
+            watched.features = placesOf(*watched.attention);
+        }
+        m_watched.push_back(std::move(watched));
+    }
+}
+
+/// Numbers that several metrics need are asked for once.
+std::vector<std::size_t> ForwardObserver::placesOf(const AttentionMetric& metric) {
+    std::vector<std::size_t> places;
+    for (const AttentionFeature& feature : metric.features()) {
+        const auto known = std::ranges::find(m_features, feature);
+        places.push_back(static_cast<std::size_t>(known - m_features.begin()));
+        if (known == m_features.end())
+            m_features.push_back(feature);
+    }
+    return places;
+}
+
+AttentionValues ForwardObserver::values(std::size_t request, int layer, const LayerSums& sums) const {
+    const Watched& watched = m_watched[request];
+    const KeptUnits& units = kept(layer);
+    const std::vector<double> own = request < sums.own.size() ? sums.own[request] : std::vector<double>();
+    if (watched.attention)
+        return watched.attention->values(own, static_cast<int>(units.heads.size()));
+    const PartSums& part = sums.parts[watched.request.flag("exclude_first") ? 1 : 0];
+    return {{watched.metric.finish({watched.request, m_spec, layer, units, part, own, m_weights})}, {}};
+}
+
+bool ForwardObserver::reads(SharedSums sums) const {
+    return std::ranges::any_of(m_watched, [&](const Watched& watched) { return watched.metric.reads == sums; });
+}
+
+bool ForwardObserver::comparesSums() const {
+    return std::ranges::any_of(m_watched, [](const Watched& watched) { return watched.request.flag("before_norm"); });
+}
+
+bool ForwardObserver::wants(int layer, Tap tap) const {
+    const auto isTapped = [&](const Watched& watched) {
+        return std::ranges::find(watched.metric.taps, tap) != watched.metric.taps.end();
+    };
+    if (std::ranges::any_of(m_watched, isTapped))
+        return true;
+    switch (tap) {
+    case Tap::attentionUpdate:
+        return reads(SharedSums::stream);
+    case Tap::mlpUpdate:
+        return m_spec.normPlace == NormPlace::after && comparesSums();
+    case Tap::context:
+        return (reads(SharedSums::context) || reads(SharedSums::contributions)) && !kept(layer).heads.empty();
+    case Tap::mlpHidden:
+        return reads(SharedSums::neurons) && !kept(layer).neurons.empty();
+    default:
+        return false;
+    }
+}
+
+std::span<const AttentionFeature> ForwardObserver::attentionFeatures(int layer) const {
+    return kept(layer).heads.empty() ? std::span<const AttentionFeature>() : m_features;
+}
+
+void ForwardObserver::enter(int layer, const Batch& batch, const at::Tensor& input) {
+    m_layer = layer;
+    m_lengths.clear();
+    for (int row = 0; row < batch.rows; ++row)
+        m_lengths.push_back(batch.length(row));
+    m_streams = {input, {}, {}, {}};
+    m_sums = {};
+    addRows(m_lengths, m_sums);
+}
+
+void ForwardObserver::see(int layer, Tap tap, const at::Tensor& values) {
+    const TokenKernels& kernels = m_model.kernels().tokens();
+    if (tap == Tap::attentionUpdate)
+        m_streams.update = values;
+    if (tap == Tap::mlpUpdate)
+        m_streams.mlpUpdate = values;
+    if (tap == Tap::mlpHidden && reads(SharedSums::neurons))
+        addColumns(kernels, values, m_lengths, &PartSums::neurons, m_sums);
+    for (std::size_t i = 0; i < m_watched.size(); ++i)
+        if (const ForwardMetric& own = m_watched[i].metric; std::ranges::find(own.taps, tap) != own.taps.end()) {
+            m_sums.own.resize(m_watched.size());
+            own.accumulate({m_watched[i].request, m_spec, layer, kept(layer), tap, values, m_lengths}, m_sums.own[i]);
+        }
+    if (tap != Tap::context || kept(layer).heads.empty())
+        return;
+    if (reads(SharedSums::context))
+        addColumns(kernels, values.flatten(2), m_lengths, &PartSums::context, m_sums);
+    if (reads(SharedSums::contributions))
+        addContributions(kernels, values, m_weights.ofHeads(layer, kept(layer).heads, values), m_lengths, m_sums);
+}
+
+void ForwardObserver::seeAttentionFeatures(int layer, const at::Tensor& features) {
+    const at::Tensor own = features.cpu().contiguous(); // [rows, heads, features, positions]
+    const auto positions = own.size(3);
+    const LayerSpec& spec = m_spec.layers[static_cast<std::size_t>(layer)];
+    m_sums.own.resize(m_watched.size());
+    for (std::size_t i = 0; i < m_watched.size(); ++i)
+        for (std::int64_t row = 0; m_watched[i].attention && row < own.size(0); ++row) {
+            const float* numbers = own.data_ptr<float>() + row * own.size(1) * own.size(2) * positions;
+            const auto ofHead = [&, numbers](int head, std::size_t feature) {
+                const auto place = static_cast<std::int64_t>(m_watched[i].features[feature]);
+                return numbers + (head * own.size(2) + place) * positions;
+            };
+            m_watched[i].attention->add({m_lengths[static_cast<std::size_t>(row)], static_cast<int>(own.size(1)),
+                                         m_spec.family == Family::decoder, spec.window, ofHead},
+                                        m_sums.own[i]);
+        }
+}
+
+std::array<SumNorm, 2> ForwardObserver::normsOf(int layer) const {
+    if (m_spec.normPlace != NormPlace::after)
+        return {};
+    const auto norm = [&](WeightName weight, WeightName bias) {
+        const auto read = [&](WeightName which) {
+            return m_model.has(layer, which) ? m_model.tensor(layer, which).to(m_streams.input.device(), at::kDouble)
+                                             : at::Tensor();
+        };
+        return SumNorm{read(weight), read(bias), m_spec.normEpsilon};
+    };
+    return {norm(WeightName::attentionPostNorm, WeightName::attentionPostNormBias),
+            norm(WeightName::mlpPostNorm, WeightName::mlpPostNormBias)};
+}
+
+LayerSums ForwardObserver::leave(const at::Tensor& output) {
+    m_streams.output = output;
+    const StreamWishes wishes{reads(SharedSums::stream), reads(SharedSums::similarity)};
+    if (wishes.cosines || wishes.similarity)
+        addStreams(m_model.kernels().tokens(), m_streams, m_lengths, m_spec.normPlace, normsOf(m_layer), wishes,
+                   m_sums);
+    m_streams = {};
+    return std::exchange(m_sums, {});
 }
 
 class ForwardWalk {
@@ -56,7 +258,7 @@ public:
             m_results.push_back(emptyResult(m_results.size(), request));
     }
 
-    /// @returns whether it came to its end
+    /// @returns whether it ran to its end
     bool walk(const Progress& progress) {
         LayerWalk steps;
         steps.observer = &m_observer;
@@ -110,10 +312,9 @@ private:
             result.lengths = metric->lengths();
             result.overLengths.assign(result.lengths.size(), result.values);
             result.warnings = metric->warnings();
-        }
-        if (!asked.info->classes.empty())
-            for (const std::string_view name : patternFeatures())
+            for (const std::string_view name : metric->featureNames())
                 result.features.push_back({std::string(name), result.values});
+        }
         return result;
     }
 
@@ -125,7 +326,7 @@ private:
         tell(layer);
     }
 
-    /// What one batch gave all layers counts when it is through.
+    /// A batch counts for all layers at once, when it has passed the last one.
     void finishBatch(std::size_t batch) {
         for (int length : m_batches.batches[batch].lengths)
             m_tokens += length;
@@ -180,8 +381,8 @@ private:
     PaddedBatches m_batches;
     WritingWeights m_weights;
     ForwardObserver m_observer;
-    std::vector<LayerSums> m_sums;    ///< by layer, of what counts
-    std::vector<LayerSums> m_pending; ///< by layer, of what is not through yet
+    std::vector<LayerSums> m_sums;    ///< by layer, of batches that count
+    std::vector<LayerSums> m_pending; ///< by layer, of batches on their way
     std::vector<MetricResult> m_results;
     std::int64_t m_tokens = 0;
     std::int64_t m_sequences = 0;
@@ -189,33 +390,18 @@ private:
     int m_layersDone = 0;
 };
 
-bool isSink(const MetricRequest& request) {
-    return request.info->id.starts_with("sink");
-}
-
-/// Things worth knowing of the values.
 void ForwardWalk::warn() {
-    const ModelSpec& spec = m_model.spec();
     const std::int64_t longest = longestOf(m_run.sequences);
-    std::int64_t narrow = 0; // layers whose queries do not all see the first key
-    double undirected = 0;
-    for (std::size_t layer = 0; layer < spec.layers.size(); ++layer) {
-        narrow += spec.layers[layer].window > 0 && spec.layers[layer].window < longest ? 1 : 0;
-        undirected += m_sums[layer].parts[0].at(TokenSum::undirected);
+    ForwardPass pass{m_model.spec()};
+    for (std::size_t layer = 0; layer < m_sums.size(); ++layer) {
+        const int window = pass.spec.layers[layer].window;
+        pass.narrowLayers += window > 0 && window < longest ? 1 : 0;
+        pass.undirected += m_sums[layer].parts[0].at(TokenSum::undirected);
     }
-    for (MetricResult& result : m_results) {
-        const MetricRequest& request = result.request;
-        if (isSink(request) && narrow > 0 && !request.flag("visible_only"))
-            result.warnings.push_back(
-                fmt::format("in {} of {} layers late queries do not see the key, which holds the mean down: see the "
-                            "option visible_only",
-                            narrow, spec.layers.size()));
-        if (request.flag("before_norm") && spec.normPlace != NormPlace::after)
-            result.warnings.emplace_back("before_norm=true changes nothing here: this model norms what sublayers read");
-        if (forwardMetric(request).observes == Observes::stream && undirected > 0)
-            result.warnings.push_back(
-                fmt::format("{:.0f} vectors have no length: they count as turned by half", undirected));
-    }
+    for (MetricResult& result : m_results)
+        if (const auto& metric = std::get<ForwardMetric>(result.request.info->computation); metric.notes)
+            for (std::string& note : metric.notes(pass, result.request))
+                result.warnings.push_back(std::move(note));
 }
 
 } // namespace
@@ -232,7 +418,7 @@ std::vector<MetricResult> measureForward(const Model& model, const ForwardRun& r
     std::vector<MetricResult> results = walk.take(isWhole);
     const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
     for (MetricResult& result : results)
-        result.seconds = seconds; // of the pass that all share
+        result.seconds = seconds; // of the pass that all of them share
     return results;
 }
 

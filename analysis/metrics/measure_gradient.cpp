@@ -1,11 +1,9 @@
 #include "analysis/metrics/measure_gradient.h"
 
 #include "analysis/base/error.h"
-#include "analysis/metrics/forward_values.h"
+#include "analysis/base/text.h"
 #include "analysis/metrics/gradient_metrics.h"
 #include "analysis/metrics/gradient_walk.h"
-#include "analysis/metrics/self_attribution.h"
-#include "analysis/base/text.h"
 
 #include <fmt/format.h>
 
@@ -21,10 +19,14 @@ namespace {
 
 using SteadyClock = std::chrono::steady_clock;
 
-/// Requests that share their passes, and where they stand among all.
+const GradientMetric& gradientMetric(const MetricRequest& request) {
+    return std::get<GradientMetric>(request.info->computation);
+}
+
+/// Requests that share their passes, and their places among all requests.
 struct GradientPart {
     BatchRule rule;
-    bool isAttribution = false;
+    bool hasOwnWork = false;
     std::vector<MetricRequest> requests = {};
     std::vector<std::size_t> places = {};
 };
@@ -32,12 +34,12 @@ struct GradientPart {
 std::vector<GradientPart> gradientParts(std::span<const MetricRequest> requests) {
     std::vector<GradientPart> parts;
     for (std::size_t i = 0; i < requests.size(); ++i) {
-        const bool isAttribution = gradientMetric(requests[i]).from == FromGradients::attribution;
-        const BatchRule rule = isAttribution ? BatchRule{} : batchRuleOf(requests[i]);
+        const bool hasOwnWork = gradientMetric(requests[i]).work;
+        const BatchRule rule = batchRuleOf(requests[i]);
         auto part = std::ranges::find_if(
-            parts, [&](const GradientPart& known) { return !isAttribution && !known.isAttribution && known.rule == rule; });
+            parts, [&](const GradientPart& known) { return !hasOwnWork && !known.hasOwnWork && known.rule == rule; });
         if (part == parts.end())
-            part = parts.insert(parts.end(), GradientPart{rule, isAttribution});
+            part = parts.insert(parts.end(), GradientPart{rule, hasOwnWork});
         part->requests.push_back(requests[i]);
         part->places.push_back(i);
     }
@@ -45,9 +47,9 @@ std::vector<GradientPart> gradientParts(std::span<const MetricRequest> requests)
 }
 
 std::unique_ptr<GradientWork> gradientWork(const Model& model, const GradientRun& run, const GradientScalars& scalars,
-                                     const GradientPart& part) {
-    if (part.isAttribution)
-        return std::make_unique<SelfAttribution>(model, run, scalars, part.requests.front());
+                                           const GradientPart& part) {
+    if (part.hasOwnWork)
+        return gradientMetric(part.requests.front()).work(model, run, scalars, part.requests.front());
     return std::make_unique<GradientWalk>(model, run, scalars, part.rule, part.requests);
 }
 
@@ -87,16 +89,15 @@ private:
         MetricResult result;
         result.request = request;
         result.values = Matrix(spec.layers.size(), columnsFor(request.info->scope, spec));
-        const bool isAttribution = gradientMetric(request).from == FromGradients::attribution;
-        if (!isAttribution && m_scalars.standsIn(request))
+        if (!gradientMetric(request).work && m_scalars.standsIn(request))
             result.warnings.push_back(fmt::format(
-                "the texts have no labels: the norm of {} stands in for the loss (labels come with --task FILE "
-                "--format classification)",
+                "the texts have no labels: the norm of {} replaces the loss (--task FILE --format classification "
+                "brings labels)",
                 m_scalars.scalarisation(request) == Scalarisation::logitNorm ? "the logits" : "the pooled output"));
         return result;
     }
 
-    /// @returns whether it came to its end
+    /// @returns whether it ran to its end
     bool run(std::size_t part, const Progress& progress) {
         const auto begin = SteadyClock::now();
         bool isWhole = true;
@@ -162,14 +163,10 @@ double backwardPasses(const Model& model, const GradientRun& run, std::span<cons
     const GradientScalars scalars(model, run.sequences, run.labels);
     double passes = 0;
     for (const GradientPart& part : gradientParts(requests)) {
-        if (!part.isAttribution) {
-            passes += static_cast<double>(GradientWalk(model, run, scalars, part.rule, part.requests).passes());
-            continue;
-        }
-        const auto all = static_cast<double>(run.sequences.size());
-        const double share = std::min(1.0, wholeOption(part.requests.front(), "sequences") / all);
-        // Layers above the one whose attention is scaled run: half of them on average.
-        passes += share * wholeOption(part.requests.front(), "steps") * model.spec().layerCount() / 2;
+        const MetricRequest& first = part.requests.front();
+        passes += part.hasOwnWork
+                      ? gradientMetric(first).passes(model, run, first)
+                      : static_cast<double>(GradientWalk(model, run, scalars, part.rule, part.requests).passes());
     }
     return passes;
 }

@@ -1,16 +1,17 @@
 #include "analysis/metrics/metric.h"
 
-#include "analysis/metrics/ablation_metrics.h"
-#include "analysis/metrics/forward_metrics.h"
-#include "analysis/metrics/gradient_metrics.h"
 #include "analysis/base/text.h"
 #include "analysis/base/usage_error.h"
+#include "analysis/metrics/ablation_parts.h"
+#include "analysis/metrics/forward_metrics.h"
+#include "analysis/metrics/gradient_metrics.h"
 #include "analysis/metrics/weight_metrics.h"
 
 #include <fmt/core.h>
 
 #include <algorithm>
 #include <array>
+#include <charconv>
 #include <cmath>
 #include <tuple>
 #include <utility>
@@ -23,35 +24,30 @@ constexpr std::array groups{Needs::weights, Needs::forward, Needs::gradient, Nee
 
 std::vector<const MetricInfo*> gatherMetrics() {
     std::vector<const MetricInfo*> metrics;
-    for (const WeightMetric& metric : weightMetrics())
-        metrics.push_back(&metric.info);
-    for (const ForwardMetric& metric : forwardMetrics())
-        metrics.push_back(&metric.info);
-    for (const GradientMetric& metric : gradientMetrics())
-        metrics.push_back(&metric.info);
-    for (const AblationMetric& metric : ablationMetrics())
-        metrics.push_back(&metric.info);
+    for (const auto& table : {weightMetrics(), forwardMetrics(), gradientMetrics(), ablationMetrics()})
+        for (const MetricInfo& metric : table)
+            metrics.push_back(&metric);
     return metrics;
 }
 
-/// The metrics a group's name stands for; nothing when it is no group's name.
-std::optional<std::vector<MetricRequest>> group(std::string_view text) {
+/// The metrics that a group's name stands for; nothing where it is not the name of a group.
+std::optional<std::vector<MetricRequest>> group(std::string_view text, MetricTable table) {
     const auto named = std::find_if(groups.begin(), groups.end(), [&](Needs needs) { return name(needs) == text; });
     if (text != "all" && named == groups.end())
         return {};
     std::vector<MetricRequest> requests;
-    for (const MetricInfo* info : allMetrics())
+    for (const MetricInfo* info : table)
         if (text == "all" ? !info->isSlow : info->needs == *named && (!info->isSlow || *named == Needs::ablation))
             requests.push_back({info, {}});
     return requests;
 }
 
-MetricRequest single(std::string_view text) {
+MetricRequest single(std::string_view text, MetricTable table) {
     ParsedRequest parsed = parseRequest(text);
-    const MetricInfo* info = findMetric(parsed.id);
+    const MetricInfo* info = findMetric(parsed.id, table);
     if (!info) {
         std::vector<std::string> known;
-        for (const MetricInfo* metric : allMetrics())
+        for (const MetricInfo* metric : table)
             known.emplace_back(metric->id);
         throw UsageError(fmt::format("unknown metric; the known ones are {}, or a group: weights, forward, gradient, "
                                      "ablation, all",
@@ -60,13 +56,23 @@ MetricRequest single(std::string_view text) {
     }
     validateOptions(parsed, info->options);
     MetricRequest request{describedBy(info, parsed.options), std::move(parsed.options)};
-    if (info->needs == Needs::forward)
-        checkForwardOptions(request);
-    if (info->needs == Needs::gradient)
-        checkGradientOptions(request);
-    if (info->needs == Needs::ablation)
-        checkAblationOptions(request);
+    checkOptions(request);
     return request;
+}
+
+std::string optionCell(std::span<const OptionInfo> options) {
+    std::vector<std::string> cells;
+    for (const OptionInfo& option : options)
+        cells.push_back(fmt::format("`{}={}`", option.name, option.defaultValue));
+    return join(cells, ", ");
+}
+
+std::vector<std::size_t> indicesOf(const std::vector<bool>& flags, bool any) {
+    std::vector<std::size_t> indices;
+    for (std::size_t i = 0; any && i < flags.size(); ++i)
+        if (flags[i])
+            indices.push_back(i);
+    return indices;
 }
 
 } // namespace
@@ -111,15 +117,28 @@ std::string_view name(PruneFirst end) {
     return "";
 }
 
-std::span<const MetricInfo* const> allMetrics() {
+MetricTable allMetrics() {
     static const std::vector<const MetricInfo*> metrics = gatherMetrics();
     return metrics;
 }
 
-const MetricInfo* findMetric(std::string_view id) {
-    const auto metrics = allMetrics();
-    const auto found = std::find_if(metrics.begin(), metrics.end(), [&](const MetricInfo* m) { return m->id == id; });
-    return found == metrics.end() ? nullptr : *found;
+const MetricInfo* findMetric(std::string_view id, MetricTable table) {
+    const auto found = std::ranges::find(table, id, [](const MetricInfo* metric) { return metric->id; });
+    return found == table.end() ? nullptr : *found;
+}
+
+std::optional<CutUnit> unitOfColumns(Scope scope) {
+    switch (scope) {
+    case Scope::head:
+        return CutUnit::head;
+    case Scope::kvGroup:
+        return CutUnit::kvGroup;
+    case Scope::neuron:
+        return CutUnit::neuron;
+    case Scope::layer:
+        break;
+    }
+    return {};
 }
 
 std::string MetricRequest::resultId() const {
@@ -137,6 +156,27 @@ bool MetricRequest::flag(std::string_view name) const {
     return option(name) == "true";
 }
 
+int MetricRequest::whole(std::string_view name) const {
+    const std::string text = option(name);
+    int value = 0;
+    const auto [last, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+    if (error != std::errc() || last != text.data() + text.size())
+        throw UsageError(fmt::format("{}={} is out of range", name, text), std::string(info->id));
+    return value;
+}
+
+const MetricInfo* describedBy(const MetricInfo* info, const std::map<std::string, std::string>& options) {
+    const auto* ablation = info ? std::get_if<AblationMetric>(&info->computation) : nullptr;
+    const auto of = options.find("of");
+    return ablation && ablation->ofAccuracy && of != options.end() && of->second == "accuracy" ? ablation->ofAccuracy
+                                                                                               : info;
+}
+
+void checkOptions(const MetricRequest& request) {
+    if (request.info->check)
+        request.info->check(request);
+}
+
 std::string fileForm(std::string_view resultId) {
     std::string text(resultId);
     for (char& c : text)
@@ -144,7 +184,7 @@ std::string fileForm(std::string_view resultId) {
     return text;
 }
 
-std::vector<MetricRequest> parseMetricRequests(std::string_view text) {
+std::vector<MetricRequest> parseMetricRequests(std::string_view text, MetricTable table) {
     std::vector<MetricRequest> requests;
     const auto addOnce = [&](MetricRequest request) {
         const std::string id = request.resultId();
@@ -152,12 +192,22 @@ std::vector<MetricRequest> parseMetricRequests(std::string_view text) {
             requests.push_back(std::move(request));
     };
     for (const std::string& part : split(text, ',')) {
-        auto members = group(part);
+        auto members = group(part, table);
         if (!members)
-            members.emplace({single(part)});
+            members.emplace({single(part, table)});
         std::for_each(members->begin(), members->end(), addOnce);
     }
     return requests;
+}
+
+std::string markdownTable(MetricTable table) {
+    std::string text = "| id | title | scope | direction | needs | options |\n| --- | --- | --- | --- | --- | --- |\n";
+    for (const MetricInfo* row : table) {
+        const std::string options = optionCell(row->options);
+        text += fmt::format("| `{}` | {} | {} | {} | {} |{} |\n", row->id, row->title, name(row->scope),
+                            name(row->pruneFirst), name(row->needs), options.empty() ? "" : " " + options);
+    }
+    return text;
 }
 
 bool MetricResult::isLessThan(const MetricResult& other) const {
@@ -194,5 +244,11 @@ std::size_t cellsInLayer(Scope scope, const LayerSpec& layer) {
     }
     return 0;
 }
+
+KeptUnits::KeptUnits(const LayerSpec& spec, const LayerMask& mask)
+    : heads(indicesOf(mask.heads,
+                      mask.block && mask.attention == AttentionCut::keep && spec.attention == AttentionKind::full))
+    , neurons(indicesOf(mask.neurons, mask.block && mask.mlp))
+    , block(mask.block) {}
 
 } // namespace secateur

@@ -1,10 +1,7 @@
 #include "analysis/metrics/screened_ablation.h"
 
-#include "analysis/metrics/ablation_costs.h"
-#include "analysis/metrics/ablation_metrics.h"
-#include "analysis/metrics/gate_effects.h"
-#include "analysis/metrics/gradient_metrics.h"
 #include "analysis/base/statistics.h"
+#include "analysis/metrics/gate_effects.h"
 
 #include <fmt/format.h>
 
@@ -18,22 +15,22 @@ namespace secateur {
 namespace {
 
 constexpr double missing = std::numeric_limits<double>::quiet_NaN();
-constexpr std::size_t leastSpread = 12; ///< parts that tell how good the prediction is
-constexpr double spreadShare = 0.06;    ///< of all parts, likewise
-constexpr double roundPasses = 2;       ///< of the whole model, which exact values of some parts take besides
+constexpr std::size_t leastSpread = 12; ///< units that show how good the prediction is
+constexpr double spreadShare = 0.06;    ///< of all units, for the same purpose
+constexpr double roundPasses = 2;       ///< of the whole model, which a round of exact values needs in addition
 
-/// What a part is predicted to cost, and the part of that which is curvature: what predictions leave out, higher
-/// orders, grows with it, also where slope and curvature cancel.
+/// The predicted increase of the loss without a unit, and its curvature term. The error of the prediction (higher
+/// orders) grows with the curvature, also where slope and curvature cancel.
 struct ExpectedChange {
     double rise = missing;
     double curvature = missing;
 };
 
-/// A prediction's factor, and how far it is off where its curvature is of a size.
+/// The factor of the predictions, and their error relative to the curvature.
 struct Fit {
     double factor = 1;
     double spread = 0;
-    double floor = 0; ///< middle curvature
+    double floor = 0; ///< median curvature
 
     double error(const ExpectedChange& estimate) const { return spread * (estimate.curvature + floor); }
 };
@@ -65,7 +62,7 @@ Fit fitOf(std::span<const ExpectedChange> expected, std::span<const double> exac
     return fit;
 }
 
-/// The middle between the last of the lowest values and the next; NaN when there are no more values than that.
+/// The middle between the N-th lowest value and the next; NaN when there are no more than N values.
 double cutOffOf(std::span<const double> values, std::size_t lowest) {
     std::vector<double> sorted;
     std::ranges::copy_if(values, std::back_inserter(sorted), [](double value) { return std::isfinite(value); });
@@ -82,7 +79,7 @@ public:
         , m_layerDone(layerDone)
         , m_table(model.spec(), run.plan.mask(), std::span(&request, 1), {})
         , m_costs(model.spec(), run.plan.mask(), run.sequences)
-        , m_lowest(static_cast<std::size_t>(wholeOption(request, "screen"))) {
+        , m_lowest(static_cast<std::size_t>(request.whole("screen"))) {
         for (int layer = 0; layer < model.spec().layerCount(); ++layer)
             for (AblationPart& part : m_table.missing(layer, 0))
                 m_parts.push_back(std::move(part));
@@ -131,15 +128,11 @@ private:
         m_table.set(m_parts[part], effect);
     }
 
-    /// What taking each part away costs to second order: F_uu / 2 - g_u, up to a factor.
+    /// The increase of the loss without each unit to second order: F_uu / 2 - g_u, up to a factor.
     std::vector<ExpectedChange> expectedOf(const Progress& progress) const {
-        const AblatedPart of = ablatedPart(m_request);
-        const GateKinds kinds{of == AblatedPart::head,
-                              of == AblatedPart::attention,
-                              of == AblatedPart::mlp,
-                              of == AblatedPart::block,
-                              false,
-                              false};
+        const CutUnit of = m_request.info->ranks.value();
+        const GateKinds kinds{
+            of == CutUnit::head, of == CutUnit::attention, of == CutUnit::mlp, of == CutUnit::block, false, false};
         const bool isText = m_model.spec().family == Family::decoder;
         const std::vector<TokenSequence> pieces =
             isText ? shortSequences(m_run.sequences, sampledLength, std::numeric_limits<std::int64_t>::max())
@@ -162,7 +155,7 @@ private:
         return {curvature - effects.slopes[gate], curvature};
     }
 
-    /// What ablating them costs, in passes through all layers.
+    /// The cost of ablating them, in passes through all layers.
     double sumOf(const std::vector<bool>& wanted) const {
         double sum = 0;
         for (std::size_t i = 0; i < wanted.size(); ++i)
@@ -172,7 +165,7 @@ private:
 
     double costOf(std::size_t part) const { return m_costs.without(m_parts[part]) + m_costs.lmHead(); }
 
-    /// Those in doubt, the most doubtful first, that cost no more than `most` passes together.
+    /// The units in doubt, the most doubtful first, as long as they cost at most `most` passes together.
     std::vector<bool> mostDoubtful(double most) const {
         const std::vector<double> values = estimates(m_exact);
         const std::vector<double> deviations = errors(m_exact);
@@ -224,8 +217,8 @@ private:
         return errors;
     }
 
-    /// Those wanted; all others, and what was measured before, pass for known. What is wanted next follows from what
-    /// was wanted so far alone, so that going on asks the same in the same order.
+    /// Ablates the wanted units; all others, and units that were measured before, count as known. The next wanted units
+    /// follow from the wanted ones so far alone, so that a continued run makes the same choices.
     void ablate(const std::vector<bool>& wanted, const Progress& progress) {
         const MetricRequest exact{m_request.info, {}};
         AblationTable others(m_model.spec(), m_run.plan.mask(), std::span(&exact, 1), {});
@@ -267,7 +260,7 @@ private:
         m_result.isWhole = isWhole;
     }
 
-    /// What is known and what is predicted so far, as a result.
+    /// Makes a result of the exact and predicted values so far.
     void fill() {
         const std::vector<double> values = estimates(m_measured);
         const std::vector<double> deviations = errors(m_measured);
@@ -278,7 +271,7 @@ private:
         m_result.features = m_table.results().front().features;
         for (std::size_t i = 0; i < m_parts.size(); ++i)
             for (const int layer : m_run.plan.mask().tiedTo(m_parts[i].layer)) {
-                // With one exact value at most nobody knows how far predictions are off: they are none yet.
+                // The error of predictions is unknown with fewer than two exact values: there is no prediction yet.
                 const bool isKnown = std::isfinite(deviations[i]);
                 m_result.values(static_cast<std::size_t>(layer), m_parts[i].column) = isKnown ? values[i] : missing;
                 (*m_result.standardError)(static_cast<std::size_t>(layer), m_parts[i].column) =
@@ -288,9 +281,8 @@ private:
         const auto inDoubt = std::ranges::count(reachesCutOff(values, deviations, m_lowest), true);
         m_result.warnings = {fmt::format(
             "screened: {} of {} values are exact, the others predicted{}", exact, m_parts.size(),
-            inDoubt > 0
-                ? fmt::format("; of {} of these it is in doubt whether they are among the {} lowest", inDoubt, m_lowest)
-                : "")};
+            inDoubt > 0 ? fmt::format("; {} of the predicted may or may not be among the {} lowest", inDoubt, m_lowest)
+                        : "")};
         if (m_layerDone)
             for (int layer = 0; layer < spec.layerCount(); ++layer)
                 m_layerDone({0, layer, m_result.values.row(static_cast<std::size_t>(layer)),
@@ -301,13 +293,13 @@ private:
     const AblationRun& m_run;
     const MetricRequest& m_request;
     const LayerSink& m_layerDone;
-    AblationTable m_table; ///< of what is exact
+    AblationTable m_table; ///< of exact values
     AblationCosts m_costs;
     std::size_t m_lowest;
     std::vector<AblationPart> m_parts;
     std::vector<ExpectedChange> m_expected; ///< of each part
-    std::vector<double> m_exact;      ///< of what was wanted so far; NaN = not
-    std::vector<double> m_measured;   ///< and of what was measured in an earlier run; NaN = not
+    std::vector<double> m_exact;            ///< of wanted units so far; NaN = none
+    std::vector<double> m_measured;         ///< also from an earlier run; NaN = none
     MetricResult m_result;
 };
 

@@ -1,11 +1,11 @@
-#include "analysis/metrics/self_attribution.h"
+#include "analysis/metrics/gradient_metrics.h"
 
 #include "analysis/base/error.h"
-#include "analysis/metrics/forward_values.h"
-#include "analysis/metrics/gradient_metrics.h"
+#include "analysis/base/usage_error.h"
+#include "analysis/metrics/gradient_scalars.h"
+#include "analysis/metrics/measure_gradient.h"
 #include "analysis/running/padded_batches.h"
 #include "analysis/running/runner_results.h"
-#include "analysis/base/usage_error.h"
 
 #include <ATen/ATen.h>
 
@@ -17,14 +17,60 @@
 
 namespace secateur {
 
+namespace {
+
+/// Attributes the probability of the right answer to the attention of one layer after another
+/// (resources/manual/metrics.md, Self-attention attribution). The attention of all heads of the layer is scaled from 0
+/// to nearly 1 in steps that run as rows of one batch, and the layers above are recomputed. Costs as much as `steps`
+/// backward passes for each layer.
+class SelfAttribution : public GradientWork {
+public:
+    /// All must outlive it. @throws UsageError for encoders without a classifier
+    SelfAttribution(const Model& model, const GradientRun& run, const GradientScalars& scalars,
+                    const MetricRequest& request);
+
+    void run(const Progress& progress, const std::function<void()>& more) override;
+    std::vector<double> values(std::size_t request, int layer) const override;
+    std::int64_t tokens() const override { return m_tokens; }
+    std::int64_t sequences() const override { return m_done; }
+    std::int64_t allTokens() const override;
+    std::vector<std::string> warnings() const override;
+
+private:
+    /// A batch of copies of one sequence, each with another scale of the attention.
+    struct Copies {
+        Batch batch;
+        BackwardScalar scalar;
+        std::vector<float> scales;
+    };
+    Copies copies(std::size_t sequence, std::vector<float> scales, const at::Tensor& top) const;
+    void attribute(std::size_t sequence, const Progress& progress);
+    at::Tensor gradientSum(int layer, std::size_t sequence, std::span<const at::Tensor> streams,
+                           const Progress& progress) const;
+    at::Tensor gradient(int layer, const at::Tensor& x, const Copies& some, const Progress& progress) const;
+    at::Tensor gradientAbove(int layer, const at::Tensor& x, const Copies& some, const Progress& progress) const;
+
+    const Model& m_model;
+    const Runner& m_runner;
+    const GradientRun& m_run;
+    const GradientScalars& m_scalars;
+    int m_steps;
+    std::int64_t m_sequences; ///< that are attributed
+    bool m_lastOnly;
+    Matrix m_sums;    ///< [layers, heads] of complete sequences
+    Matrix m_pending; ///< of the sequence on its way
+    std::int64_t m_tokens = 0;
+    std::int64_t m_done = 0;
+};
+
 SelfAttribution::SelfAttribution(const Model& model, const GradientRun& run, const GradientScalars& scalars,
                                  const MetricRequest& request)
     : m_model(model)
     , m_runner(model.runner())
     , m_run(run)
     , m_scalars(scalars)
-    , m_steps(wholeOption(request, "steps"))
-    , m_sequences(std::min<std::int64_t>(wholeOption(request, "sequences"), std::ssize(run.sequences)))
+    , m_steps(request.whole("steps"))
+    , m_sequences(std::min<std::int64_t>(request.whole("sequences"), std::ssize(run.sequences)))
     , m_lastOnly(request.option("position") == "last")
     , m_sums(model.spec().layers.size(), static_cast<std::size_t>(model.spec().maxHeads()), 0) {
     if (model.spec().family == Family::encoder && !model.has(-1, WeightName::classifier))
@@ -41,9 +87,10 @@ std::int64_t SelfAttribution::allTokens() const {
 std::vector<std::string> SelfAttribution::warnings() const {
     std::vector<std::string> warnings;
     if (m_sequences < std::ssize(m_run.sequences))
-        warnings.push_back(fmt::format("of the first {} of {} sequences", m_sequences, m_run.sequences.size()));
+        warnings.push_back(
+            fmt::format("computed on the first {} of {} sequences", m_sequences, m_run.sequences.size()));
     if (!m_scalars.hasTargets())
-        warnings.emplace_back("the texts have no labels: the class that the model finds likeliest stands in for them");
+        warnings.emplace_back("the texts have no labels: the likeliest class replaces the right one");
     return warnings;
 }
 
@@ -72,7 +119,7 @@ std::vector<double> SelfAttribution::values(std::size_t, int layer) const {
     return values;
 }
 
-/// @param top stream of the sequence that leaves the last layer
+/// @param top output of the last layer
 SelfAttribution::Copies SelfAttribution::copies(std::size_t sequence, std::vector<float> scales,
                                                 const at::Tensor& top) const {
     const std::vector<TokenSequence> same(scales.size(), m_run.sequences[sequence]);
@@ -116,7 +163,7 @@ void SelfAttribution::attribute(std::size_t sequence, const Progress& progress) 
     }
 }
 
-/// The gradients with respect to a layer's attention at all points, summed: [heads, queries, keys].
+/// The sum over all points of the gradients with respect to a layer's attention: [heads, queries, keys].
 at::Tensor SelfAttribution::gradientSum(int layer, std::size_t sequence, std::span<const at::Tensor> streams,
                                         const Progress& progress) const {
     const std::int64_t length = std::ssize(m_run.sequences[sequence].ids);
@@ -136,15 +183,15 @@ at::Tensor SelfAttribution::gradientSum(int layer, std::size_t sequence, std::sp
 at::Tensor SelfAttribution::gradient(int layer, const at::Tensor& x, const Copies& some,
                                      const Progress& progress) const {
     const at::Tensor same = x.expand({some.batch.rows, -1, -1}).contiguous();
-    const auto pulled = [&](const at::Tensor& dOutput, Tap wanted) {
+    const auto backward = [&](const at::Tensor& dOutput, Tap wanted) {
         const std::array taps{wanted};
         return m_runner.backward(m_run.plan, layer, same, some.batch, dOutput, taps, some.scales).taps.at(wanted);
     };
-    const at::Tensor above = gradientAbove(layer, pulled(at::zeros_like(same), Tap::output).value, some, progress);
-    return pulled(above, Tap::attention).gradient.sum(0);
+    const at::Tensor above = gradientAbove(layer, backward(at::zeros_like(same), Tap::output).value, some, progress);
+    return backward(above, Tap::attention).gradient.sum(0);
 }
 
-/// Of the scalars with respect to what leaves a layer. @param x what leaves it
+/// The gradients of the scalars with respect to a layer's output. @param x the output
 at::Tensor SelfAttribution::gradientAbove(int layer, const at::Tensor& x, const Copies& some,
                                           const Progress& progress) const {
     const int layers = m_model.spec().layerCount();
@@ -163,6 +210,19 @@ at::Tensor SelfAttribution::gradientAbove(int layer, const at::Tensor& x, const 
         gradient = m_runner.backward(m_run.plan, next, streams.back(), some.batch, gradient, {}).input;
     }
     return gradient;
+}
+
+} // namespace
+
+std::unique_ptr<GradientWork> selfAttribution(const Model& model, const GradientRun& run,
+                                              const GradientScalars& scalars, const MetricRequest& request) {
+    return std::make_unique<SelfAttribution>(model, run, scalars, request);
+}
+
+/// Above the layer whose attention is scaled, on average half of the layers run.
+double selfAttributionPasses(const Model& model, const GradientRun& run, const MetricRequest& request) {
+    const double share = std::min(1.0, request.whole("sequences") / static_cast<double>(run.sequences.size()));
+    return share * request.whole("steps") * model.spec().layerCount() / 2;
 }
 
 } // namespace secateur

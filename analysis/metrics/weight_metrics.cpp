@@ -1,9 +1,10 @@
 #include "analysis/metrics/weight_metrics.h"
 
-#include "analysis/metrics/query_key.h"
 #include "analysis/metrics/wide_query_key.h"
 
 #include <ATen/ATen.h>
+
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <array>
@@ -11,22 +12,157 @@
 
 namespace secateur {
 
+/// Query and key projections of a layer in float64.
+struct QueryKey {
+    at::Tensor query;      // [heads, headDim, columns]
+    at::Tensor groupQuery; // [kvHeads, headDim, columns], summed over the heads of each group
+    at::Tensor key;        // [kvHeads, headDim, columns]
+};
+
 namespace {
 
-// --- gate-norm: || sum_h Wq_h^T Wk_g(h) ||_F (Gate-Norm paper; methods.md 1)
-// ------------------------------------------
+/// Each head's matrix as the norm of queries or keys leaves it: divided by its scale, its rows multiplied by the norm's
+/// weight. [heads, headDim, columns]
+at::Tensor normedHeads(const at::Tensor& heads, const at::Tensor& gain) {
+    const at::Tensor sizes = heads.flatten(1).norm(2, 1, true).unsqueeze(2); // [heads, 1, 1]
+    return heads * gain.unsqueeze(1) * (std::sqrt(static_cast<double>(heads.size(1))) / sizes);
+}
+
+} // namespace
+
+bool isWide(const ModelSpec& spec) {
+    constexpr int leastWidth = 2048; // float64 is fast enough for narrower layers
+    return spec.hidden >= leastWidth;
+}
+
+LayerWeights::LayerWeights(const Model& model, int layer, const Progress& progress)
+    : m_model(model)
+    , m_layer(layer)
+    , m_progress(progress) {}
+
+LayerWeights::~LayerWeights() {
+    if (!isWide(m_model.spec()))
+        return;
+    m_queryKey.clear();
+    m_wideQueryKey.clear();
+    for (const auto& [layer, which] : m_read)
+        m_model.release(layer, which);
+}
+
+const LayerSpec& LayerWeights::spec() const {
+    return m_model.spec().layers[static_cast<std::size_t>(m_layer)];
+}
+
+at::Tensor LayerWeights::read(int layer, WeightName which) {
+    m_read.emplace(layer, which);
+    return m_model.tensor(layer, which).to(at::kDouble);
+}
+
+at::Tensor LayerWeights::read(WeightName which) {
+    return read(m_layer, which);
+}
+
+std::vector<std::string> LayerWeights::notFinite() const {
+    std::vector<std::string> sentences;
+    for (const auto& [layer, which] : m_read) {
+        const at::Tensor values = m_model.tensor(layer, which);
+        const auto nan = values.isnan().sum().item<std::int64_t>();
+        const auto infinite = values.isinf().sum().item<std::int64_t>();
+        if (nan + infinite > 0)
+            sentences.push_back(
+                fmt::format("{} holds {} NaN and {} infinite numbers", m_model.place(layer, which), nan, infinite));
+    }
+    return sentences;
+}
+
+/// The weight of the norm whose output the layer reads, [hidden].
+at::Tensor LayerWeights::inputGain() {
+    const ModelSpec& spec = m_model.spec();
+    if (spec.normPlace != NormPlace::after)
+        return read(WeightName::attentionNorm) + spec.normWeightOffset;
+    // Post-norm: the norm that ends the previous layer. Of layers that share their weights only the first can read the
+    // embeddings, so the last one decides.
+    int last = m_layer;
+    for (int layer = m_layer; layer < spec.layerCount(); ++layer)
+        if (spec.storedLayer(layer) == spec.storedLayer(m_layer))
+            last = layer;
+    return last > 0 ? read(last - 1, WeightName::mlpPostNorm) : read(-1, WeightName::embeddingNorm);
+}
+
+at::Tensor LayerWeights::stored(WeightName which) {
+    m_read.emplace(m_layer, which);
+    return m_model.tensor(m_layer, which);
+}
+
+bool LayerWeights::hasWideQueryKey(QueryKeyVariant variant) const {
+    return isWide(m_model.spec()) && !variant.augmented && !variant.normedHeads;
+}
+
+WideSource LayerWeights::wideSource(QueryKeyVariant variant) {
+    const LayerSpec& layer = spec();
+    const at::Tensor gain = variant.foldNorm ? inputGain().to(at::kFloat) : at::Tensor();
+    return {stored(WeightName::query), stored(WeightName::key), gain, layer.heads, layer.kvHeads, layer.headDim};
+}
+
+WideQueryKey& LayerWeights::wideQueryKey(QueryKeyVariant variant) {
+    std::unique_ptr<WideQueryKey>& slot = m_wideQueryKey[variant];
+    if (!slot)
+        slot = std::make_unique<WideQueryKey>(kernels(), wideSource(variant));
+    return *slot;
+}
+
+const QueryKey& LayerWeights::queryKey(QueryKeyVariant variant) {
+    std::unique_ptr<QueryKey>& slot = m_queryKey[variant];
+    if (slot)
+        return *slot;
+
+    const LayerSpec& layer = spec();
+    at::Tensor query = read(WeightName::query); // [heads * headDim, hidden]
+    at::Tensor key = read(WeightName::key);     // [kvHeads * headDim, hidden]
+    if (variant.foldNorm) {
+        const at::Tensor gain = inputGain();
+        query = query * gain;
+        key = key * gain;
+    }
+    if (variant.augmented) {
+        // Without rotary positions the key bias adds the same to all scores of a query, and softmax removes it.
+        const bool keyBias = layer.keyBias && layer.rotary.dims > 0;
+        const auto column = [&](bool present, WeightName which, const at::Tensor& weight) {
+            return present ? read(which).unsqueeze(1) : at::zeros({weight.size(0), 1}, weight.options());
+        };
+        query = at::cat({query, column(layer.queryBias, WeightName::queryBias, query)}, 1);
+        key = at::cat({key, column(keyBias, WeightName::keyBias, key)}, 1);
+    }
+    at::Tensor heads = query.reshape({layer.heads, layer.headDim, -1});
+    at::Tensor keys = key.reshape({layer.kvHeads, layer.headDim, -1});
+    if (variant.normedHeads) {
+        const double offset = m_model.spec().normWeightOffset;
+        heads = normedHeads(heads, read(WeightName::queryNorm) + offset);
+        keys = normedHeads(keys, read(WeightName::keyNorm) + offset);
+    }
+    const at::Tensor groups = heads.reshape({layer.kvHeads, layer.heads / layer.kvHeads, layer.headDim, -1}).sum(1);
+    slot = std::make_unique<QueryKey>(QueryKey{heads, groups, keys});
+    return *slot;
+}
+
+namespace {
+
+// --- gate-norm: || sum_h Wq_h^T Wk_g(h) ||_F (resources/manual/metrics.md, Gate-norm) --------------------------------
 
 constexpr std::array groupOptions{
     OptionInfo{"augmented", "bool", "false", "append the query and key biases to the weights as one more column"},
     OptionInfo{"fold_norm", "bool", "false", "multiply the columns of W_q and W_k by the input norm's weight"},
-    OptionInfo{"rope_averaged", "bool", "false", "root mean square over all rotary phases instead of offset 0"},
+    OptionInfo{"rope_averaged", "bool", "false",
+               "root mean square over all rotary phases instead of relative position 0"},
 };
 
 constexpr std::array gateNormOptions{
     groupOptions[0],
     groupOptions[1],
-    OptionInfo{"qk_norm", "bool", "false",
-               "where queries and keys are normed: take the scale of W_q and W_k out and their norms' weights in"},
+    OptionInfo{
+        "qk_norm", "bool", "false",
+        "for models that normalise queries and keys: divide out the scale of W_q and W_k and fold in the weights "
+        "of their norms"},
     groupOptions[2],
 };
 
@@ -39,7 +175,7 @@ at::Tensor grams(const at::Tensor& heads) {
     return heads.bmm(heads.transpose(1, 2));
 }
 
-/// The rows that rotary positions turn, as the first and second of each pair, and those that pass through.
+/// The rows that rotary positions rotate, as the first and second of each pair, and the rows that pass through.
 struct RotaryRows {
     at::Tensor first;  // [heads, dims / 2, columns]
     at::Tensor second; // [heads, dims / 2, columns]
@@ -56,7 +192,7 @@ at::Tensor squaredHeadNorms(const at::Tensor& query, const at::Tensor& key) {
     return (grams(query) * grams(key)).sum({1, 2});
 }
 
-/// The same as a mean over independent uniform rotary phases: the pairs need their row norms alone (methods.md 1.5).
+/// The same as a mean over independent uniform rotary phases, which needs only the row norms of the pairs.
 at::Tensor meanSquaredHeadNorms(const at::Tensor& query, const at::Tensor& key, int rotaryDims) {
     const RotaryRows q = rotaryRows(query, rotaryDims);
     const RotaryRows k = rotaryRows(key, rotaryDims);
@@ -73,7 +209,7 @@ double squaredLayerNorm(const at::Tensor& groupQuery, const at::Tensor& key) {
     const std::int64_t columns = query.size(1);
     if (rows < columns / 2)
         return frobenius(query.mm(query.t()), keys.mm(keys.t()));
-    // Wide keys: the product itself is cheaper. float32 is exact enough here, its squares are summed in float64.
+    // Wide keys: the product itself is cheaper. float32 is exact enough here; its squares are summed in float64.
     const at::Tensor queryT = query.to(at::kFloat).t().contiguous();
     const at::Tensor keyBlocks = keys.to(at::kFloat);
     constexpr std::int64_t blockRows = 640;
@@ -85,7 +221,7 @@ double squaredLayerNorm(const at::Tensor& groupQuery, const at::Tensor& key) {
     return sum;
 }
 
-/// The same as a mean over rotary phases, which all heads share: cross terms between groups stay (methods.md 1.5).
+/// The same as a mean over rotary phases. All heads share the phases, so cross terms between groups remain.
 double meanSquaredLayerNorm(const at::Tensor& groupQuery, const at::Tensor& key, int rotaryDims) {
     const auto byPair = [](const at::Tensor& rows) { return rows.transpose(0, 1).contiguous(); };
     const RotaryRows q = rotaryRows(groupQuery, rotaryDims);
@@ -94,9 +230,9 @@ double meanSquaredLayerNorm(const at::Tensor& groupQuery, const at::Tensor& key,
     const at::Tensor q2 = byPair(q.second);
     const at::Tensor k1 = byPair(k.first);
     const at::Tensor k2 = byPair(k.second);
-    const at::Tensor turn = q1.bmm(q2.transpose(1, 2));
+    const at::Tensor crossed = q1.bmm(q2.transpose(1, 2));
     const double pairs = frobenius(grams(q1) + grams(q2), grams(k1) + grams(k2)) / 2 +
-                         frobenius(turn - turn.transpose(1, 2), k1.bmm(k2.transpose(1, 2)));
+                         frobenius(crossed - crossed.transpose(1, 2), k1.bmm(k2.transpose(1, 2)));
     return pairs + squaredLayerNorm(q.rest, k.rest);
 }
 
@@ -118,7 +254,7 @@ bool isOfWideLayer(const LayerWeights& weights, const MetricRequest& request) {
            !averagesPhases(weights, request);
 }
 
-/// Sums of signed terms can end a rounding error below zero.
+/// Rounding can leave a sum of signed terms slightly below 0.
 double root(double square) {
     return std::sqrt(std::max(square, 0.0));
 }
@@ -160,7 +296,7 @@ void headwiseGateNorm(LayerWeights& weights, const MetricRequest& request, std::
 }
 
 void gateNorm(LayerWeights& weights, const MetricRequest& request, std::span<double> cells) {
-    // Heads that are normed apart have no common scale in which they could cancel (methods.md 1.5).
+    // Heads that are normalised separately have no common scale in which they could cancel.
     if (takesScaleOut(weights, request))
         return headwiseGateNorm(weights, request, cells);
     if (isOfWideLayer(weights, request)) {
@@ -183,7 +319,7 @@ std::optional<Estimate> estimatedGateNorm(LayerWeights& weights, const MetricReq
     return WideQueryKey::estimateLayerNorm(weights.kernels(), source);
 }
 
-// --- Mag-SP: norms of the columns that write into the residual stream (methods.md 6) ---------------------------------
+// --- Mag-SP: column norms of the output and down projections (resources/manual/metrics.md, Mag-SP) -------------------
 
 /// ||W_{:,j}||_2 for each column of a weight, [out, in].
 at::Tensor columnNorms(LayerWeights& weights, WeightName which) {
@@ -202,7 +338,7 @@ void magnitudeOfNeurons(LayerWeights& weights, const MetricRequest&, std::span<d
     fill(columnNorms(weights, WeightName::down), cells);
 }
 
-// --- what a layer must have ------------------------------------------------------------------------------------------
+// --- the weights that a layer must have ------------------------------------------------------------------------------
 
 bool hasQueryAndKey(const LayerSpec& layer) {
     return layer.attention == AttentionKind::full && layer.kvHeads > 0;
@@ -218,46 +354,65 @@ bool hasNeurons(const LayerSpec& layer) {
 
 // --- the table -------------------------------------------------------------------------------------------------------
 
+/// The scale of W_q and W_k has no effect in models that normalise queries and keys, so the plain value means little.
+std::vector<std::string> gateNormNotes(const ModelSpec& spec, const MetricRequest& request) {
+    const auto any = [&](auto has) { return std::ranges::any_of(spec.layers, has); };
+    std::vector<std::string> notes;
+    if (request.flag("augmented") && !any([](const LayerSpec& l) { return l.queryBias || l.keyBias; }))
+        notes.emplace_back("augmented=true changes nothing here: this model's queries and keys have no bias");
+    if (request.flag("rope_averaged") && !any([](const LayerSpec& l) { return l.rotary.dims > 0; }))
+        notes.emplace_back("rope_averaged=true changes nothing here: this model has no rotary positions");
+    const bool normsHeads = any([](const LayerSpec& l) { return l.normsHeads; });
+    if (request.flag("qk_norm") && !normsHeads)
+        notes.emplace_back("qk_norm=true changes nothing here: this model does not normalise queries and keys");
+    if (normsHeads && !request.flag("qk_norm"))
+        notes.emplace_back(
+            "this model normalises queries and keys, so it does not depend on the scale of their weights, "
+            "which this value measures: see the option qk_norm of gate_norm");
+    return notes;
+}
+
 constexpr std::string_view gateNormPaper = "Gate-Norm: data-free attention pruning";
 constexpr std::span<const OptionInfo> noOptions;
 constexpr std::string_view flapSource = "FLAP's repository, Mag-SP";
 constexpr std::string_view ownWeightMetric = "Secateur's generalisation of Gate-Norm";
 
+MetricInfo weightRow(std::string_view id, std::string_view title, std::string_view summary, std::string_view formula,
+                     std::string_view source, Scope scope, CutUnit ranks, std::span<const OptionInfo> options,
+                     WeightMetric metric) {
+    return {id,    title,   summary, formula, "", source, scope, Needs::weights, PruneFirst::low,
+            ranks, options, nullptr, metric};
+}
+
 const std::array weightTable{
-    WeightMetric{{"gate_norm", "gate-norm",
-                  "How strongly a layer's queries and keys are coupled: small means near-uniform attention",
-                  "‖Σ_h W_q⁽ʰ⁾ᵀ W_k⁽ᵍ⁽ʰ⁾⁾‖_F", "", gateNormPaper, Scope::layer, Needs::weights, PruneFirst::low,
-                  gateNormOptions},
-                 gateNorm,
-                 hasQueryAndKey,
-                 estimatedGateNorm},
-    WeightMetric{{"gate_norm_headwise", "gate-norm, headwise",
-                  "The gate-norm of a layer without cancellation between its heads", "√(Σ_h ‖W_q⁽ʰ⁾ᵀ W_k⁽ᵍ⁽ʰ⁾⁾‖_F²)",
-                  "", ownWeightMetric, Scope::layer, Needs::weights, PruneFirst::low, gateNormOptions},
-                 headwiseGateNorm,
-                 hasQueryAndKey},
-    WeightMetric{{"gate_norm_head", "gate-norm per head", "How strongly a head's queries and keys are coupled",
-                  "‖W_q⁽ʰ⁾ᵀ W_k⁽ᵍ⁽ʰ⁾⁾‖_F", "", ownWeightMetric, Scope::head, Needs::weights, PruneFirst::low, gateNormOptions},
-                 gateNormOfHeads,
-                 hasQueryAndKey},
-    WeightMetric{{"gate_norm_group", "gate-norm per KV group",
-                  "The gate-norm of a KV group, the queries of its heads summed", "‖(Σ_{h∈g} W_q⁽ʰ⁾)ᵀ W_k⁽ᵍ⁾‖_F", "",
-                  ownWeightMetric, Scope::kvGroup, Needs::weights, PruneFirst::low, groupOptions},
-                 gateNormOfGroups,
-                 hasQueryAndKey},
-    WeightMetric{{"mag_sp_head", "Mag-SP per head", "How large the weights are that a head writes with",
-                  "Σ_{j∈h} ‖(W_o)_{:,j}‖₂", "", flapSource, Scope::head, Needs::weights, PruneFirst::low, noOptions},
-                 magnitudeOfHeads,
-                 hasOutputOfHeads},
-    WeightMetric{{"mag_sp_neuron", "Mag-SP per neuron", "How large the weights are that an MLP's neuron writes with",
-                  "‖(W_down)_{:,m}‖₂", "", flapSource, Scope::neuron, Needs::weights, PruneFirst::low, noOptions},
-                 magnitudeOfNeurons,
-                 hasNeurons},
+    weightRow("gate_norm", "gate-norm",
+              "Frobenius norm of the bilinear form of queries and keys, summed over the layer's heads; small means "
+              "near-uniform attention",
+              "‖Σ_h W_q⁽ʰ⁾ᵀ W_k⁽ᵍ⁽ʰ⁾⁾‖_F", gateNormPaper, Scope::layer, CutUnit::attention, gateNormOptions,
+              {gateNorm, hasQueryAndKey, estimatedGateNorm, gateNormNotes}),
+    weightRow("gate_norm_headwise", "gate-norm, headwise",
+              "Gate-norm of a layer without cancellation between its heads", "√(Σ_h ‖W_q⁽ʰ⁾ᵀ W_k⁽ᵍ⁽ʰ⁾⁾‖_F²)",
+              ownWeightMetric, Scope::layer, CutUnit::attention, gateNormOptions,
+              {headwiseGateNorm, hasQueryAndKey, nullptr, gateNormNotes}),
+    weightRow("gate_norm_head", "gate-norm per head",
+              "Frobenius norm of the bilinear form of a head's queries and keys", "‖W_q⁽ʰ⁾ᵀ W_k⁽ᵍ⁽ʰ⁾⁾‖_F",
+              ownWeightMetric, Scope::head, CutUnit::head, gateNormOptions,
+              {gateNormOfHeads, hasQueryAndKey, nullptr, gateNormNotes}),
+    weightRow("gate_norm_group", "gate-norm per KV group",
+              "Gate-norm of a KV group, with the query weights of its heads summed", "‖(Σ_{h∈g} W_q⁽ʰ⁾)ᵀ W_k⁽ᵍ⁾‖_F",
+              ownWeightMetric, Scope::kvGroup, CutUnit::kvGroup, groupOptions,
+              {gateNormOfGroups, hasQueryAndKey, nullptr, gateNormNotes}),
+    weightRow("mag_sp_head", "Mag-SP per head", "Sum of the column norms of a head's output projection",
+              "Σ_{j∈h} ‖(W_o)_{:,j}‖₂", flapSource, Scope::head, CutUnit::head, noOptions,
+              {magnitudeOfHeads, hasOutputOfHeads}),
+    weightRow("mag_sp_neuron", "Mag-SP per neuron", "Norm of a neuron's column of the down projection",
+              "‖(W_down)_{:,m}‖₂", flapSource, Scope::neuron, CutUnit::neuron, noOptions,
+              {magnitudeOfNeurons, hasNeurons}),
 };
 
 } // namespace
 
-std::span<const WeightMetric> weightMetrics() {
+std::span<const MetricInfo> weightMetrics() {
     return weightTable;
 }
 

@@ -1,26 +1,78 @@
 #pragma once
 
-#include "analysis/metrics/layer_weights.h"
+#include "analysis/base/progress.h"
 #include "analysis/metrics/metric.h"
+#include "analysis/model/model.h"
 
-#include <optional>
+#include <map>
+#include <memory>
+#include <set>
 #include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace at {
+class Tensor;
+}
 
 namespace secateur {
 
-struct Estimate;
+/// The rows of metrics that need nothing but weights.
+std::span<const MetricInfo> weightMetrics();
 
-/// One row of the table of metrics that need nothing but weights.
-struct WeightMetric {
-    MetricInfo info;
-    /// Fills one value per cell of the layer.
-    void (*compute)(LayerWeights& weights, const MetricRequest& request, std::span<double> cells);
-    /// Whether a layer has the weights that compute() asks for; the cells of one that lacks them stay empty.
-    bool (*applies)(const LayerSpec& layer);
-    /// A first idea of the one cell of a layer, where exact values take long. nullptr, or nothing: they do not.
-    std::optional<Estimate> (*estimate)(LayerWeights& weights, const MetricRequest& request) = nullptr;
+/// Variants of the query and key weights of a gate-norm (resources/manual/metrics.md, Gate-norm).
+struct QueryKeyVariant {
+    bool foldNorm = false;    ///< columns multiplied by the input norm's weight: scores as a function of the stream
+    bool augmented = false;   ///< biases appended as one more column
+    bool normedHeads = false; ///< each head divided by its scale and multiplied by the weights of its norm
+    auto operator<=>(const QueryKeyVariant&) const = default;
 };
 
-std::span<const WeightMetric> weightMetrics();
+/// The projections of one variant in float64; heads of a group stand side by side.
+struct QueryKey;
+struct WideSource;
+class WideQueryKey;
+
+/// Whether layers are so wide that each product uses all threads and a precision of its own choice
+/// (resources/manual/metrics.md, Gate-norm). The pages of such layers are released after they are measured.
+bool isWide(const ModelSpec& spec);
+
+/// The weights of one layer, read and converted once for all metrics that use them. Not thread-safe.
+class LayerWeights {
+public:
+    /// @param progress is checked between parts of long work
+    LayerWeights(const Model& model, int layer, const Progress& progress);
+    ~LayerWeights();
+    LayerWeights(const LayerWeights&) = delete;
+    LayerWeights& operator=(const LayerWeights&) = delete;
+
+    const LayerSpec& spec() const;
+    const QueryKey& queryKey(QueryKeyVariant variant);
+    /// Whether wideQueryKey() supports a variant.
+    bool hasWideQueryKey(QueryKeyVariant variant) const;
+    WideQueryKey& wideQueryKey(QueryKeyVariant variant);
+    /// The weights before any conversion.
+    WideSource wideSource(QueryKeyVariant variant);
+    const Kernels& kernels() const { return m_model.kernels(); }
+    /// @throws Cancelled
+    void checkProgress() const { m_progress.check(); }
+    /// As the model stores it: any type, any strides.
+    at::Tensor stored(WeightName which);
+    /// A sentence for each weight read so far that holds NaN or infinite numbers. Reads them again.
+    std::vector<std::string> notFinite() const;
+
+private:
+    at::Tensor read(int layer, WeightName which); ///< in float64
+    at::Tensor read(WeightName which);
+    at::Tensor inputGain();
+
+    const Model& m_model;
+    int m_layer;
+    const Progress& m_progress;
+    std::map<QueryKeyVariant, std::unique_ptr<QueryKey>> m_queryKey;
+    std::map<QueryKeyVariant, std::unique_ptr<WideQueryKey>> m_wideQueryKey;
+    std::set<std::pair<int, WeightName>> m_read;
+};
 
 } // namespace secateur

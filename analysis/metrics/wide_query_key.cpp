@@ -15,10 +15,10 @@ namespace {
 
 constexpr std::int64_t probes = 64;
 
-/// The part of a norm that rounding may move it by, before a slower product is worth its time.
+/// Largest relative change of a norm by rounding; beyond it a slower, more precise product is used.
 constexpr double mostBias = 3e-6;
 
-/// With what bfloat16 loses.
+/// The fastest precision that keeps what bfloat16 loses.
 Precision ofFactors(const Kernels& kernels) {
     const Precision first = kernels.precisions().front();
     return first == Precision::bf16 ? Precision::split : first;
@@ -32,7 +32,7 @@ Rows keyRows(const Kernels& kernels, const WideSource& source, Precision precisi
     return kernels.rows(source.key, source.gain, source.headDim, 1, precision);
 }
 
-/// What rounding to the upper halves adds to the square of the norm, as the mean over roundings (methods.md 1.3).
+/// Mean increase of the squared norm by rounding to the upper halves (resources/manual/metrics.md, Gate-norm).
 double addedByRounding(const Rows& query, const Rows& key) {
     return ((query.lost * key.squares).sum() + (query.squares * key.lost).sum()).item<double>();
 }
@@ -118,7 +118,7 @@ bool cancelsTooFar(double square, double independent) {
 /// Squared norms of blocks of rows from their Gram matrices.
 /// @param keyGrams gramsBeside(key), of as many blocks as query has or fewer, each for as many of query in a row
 at::Tensor squaredProductNorms(const Kernels& kernels, const WideSource& source, const Rows& query, std::int64_t blocks,
-                        const Rows& key, const at::Tensor& keyGrams) {
+                               const Rows& key, const at::Tensor& keyGrams) {
     const std::int64_t keyBlocks = keyGrams.size(0);
     const at::Tensor independent =
         (query.squares.view({blocks, -1}) * key.squares.view({keyBlocks, -1}).repeat_interleave(blocks / keyBlocks, 0))

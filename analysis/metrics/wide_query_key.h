@@ -10,7 +10,7 @@
 
 namespace secateur {
 
-/// A value that is not exact yet. The standard error is that of the value.
+/// A sampled value with its standard error.
 struct Estimate {
     double value = 0;
     double standardError = 0;
@@ -26,8 +26,9 @@ struct WideSource {
     int headDim = 0;
 };
 
-/// Gate-norms of one wide layer by products in the precision that its cancellation allows (methods.md 1.3), with sums
-/// in float64. Reads and rounds the weights when a value needs it, and keeps them. Not thread-safe.
+/// Gate-norms of one wide layer from products in the precision that its cancellation allows, with sums in float64
+/// (resources/manual/metrics.md, Gate-norm). Reads and rounds the weights when a value needs them, and keeps them. Not
+/// thread-safe.
 class WideQueryKey {
 public:
     WideQueryKey(const Kernels& kernels, WideSource source);
@@ -36,13 +37,13 @@ public:
     at::Tensor squaredGroupNorms(); ///< [kvHeads] float64, the queries of each group summed
     /// `between` is called between parts of the work, and may throw.
     double squaredLayerNorm(const std::function<void()>& between);
-    /// How the last squaredLayerNorm() multiplied.
+    /// Of the products of the last squaredLayerNorm().
     Precision precision() const { return m_precision; }
 
-    /// Whether the layer's value costs enough to be estimated first: else Gram matrices give it at once.
+    /// Whether the exact value takes long enough for an estimate to be useful; else Gram matrices give it at once.
     static bool isWorthEstimating(const WideSource& source);
-    /// The layer's gate-norm from products with 64 vectors of random signs, the same ones for each layer of a width
-    /// (Hutchinson; methods.md 1.4).
+    /// The layer's gate-norm from products with 64 vectors of random signs, the same ones for all layers of one width
+    /// (Hutchinson's estimator; resources/manual/metrics.md, Gate-norm).
     static Estimate estimateLayerNorm(const Kernels& kernels, const WideSource& source);
 
 private:
@@ -60,10 +61,10 @@ private:
 
     const Kernels& m_kernels;
     WideSource m_source;
-    std::unique_ptr<const Factors> m_factors;          ///< once they were needed
-    std::unique_ptr<const GramInnerProducts> m_blocks; ///< of the heads, where the layer was measured by them
-    at::Tensor m_keyGram;                              ///< beside its diagonal, of all key rows, once it was needed
-    at::Tensor m_headNorms;                            ///< squared, once they were asked for
+    std::unique_ptr<const Factors> m_factors;          ///< once needed
+    std::unique_ptr<const GramInnerProducts> m_blocks; ///< of the heads, where the layer's value came from them
+    at::Tensor m_keyGram;                              ///< of all key rows without its diagonal, once needed
+    at::Tensor m_headNorms;                            ///< squared, once needed
     Precision m_precision;
 };
 

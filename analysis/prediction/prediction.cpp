@@ -1,12 +1,19 @@
 #include "analysis/prediction/prediction.h"
 
 #include "analysis/base/error.h"
+#include "analysis/base/text.h"
+#include "analysis/model/kernels.h"
+#include "analysis/running/runner.h"
+#include "analysis/session/session.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
+#include <limits>
 #include <utility>
+#include <vector>
 
 namespace secateur {
 
@@ -18,6 +25,35 @@ std::size_t number(Gate::Of of) {
 
 bool anyCut(const std::vector<bool>& kept) {
     return std::ranges::find(kept, false) != kept.end();
+}
+
+/// The unit whose ablation measures the change of closing a gate alone; none for bypasses.
+std::optional<CutUnit> ablatedUnit(Gate::Of of) {
+    constexpr std::array units{CutUnit::head, CutUnit::attention, CutUnit::mlp, CutUnit::block};
+    return number(of) < units.size() ? std::optional(units[number(of)]) : std::nullopt;
+}
+
+bool isAblationOfLoss(const MetricResult& result) {
+    return std::holds_alternative<AblationMetric>(result.request.info->computation) &&
+           result.measurement.maskDigest == "dense" && !result.request.options.contains("of");
+}
+
+/// Measured changes of the loss, in nats, by gate; NaN = not measured.
+std::vector<double> singlesOf(const Session& session, const GateEffects& effects) {
+    std::vector<double> singles(effects.gates.size(), std::numeric_limits<double>::quiet_NaN());
+    for (const MetricResult& result : session.results)
+        for (std::size_t gate = 0; isAblationOfLoss(result) && gate < singles.size(); ++gate) {
+            const Gate& own = effects.gates[gate];
+            const auto layer = static_cast<std::size_t>(own.layer);
+            const auto column = own.head < 0 ? std::size_t{0} : static_cast<std::size_t>(own.head);
+            const bool isOfGate = ablatedUnit(own.of) && result.request.info->ranks == ablatedUnit(own.of);
+            if (!isOfGate || layer >= result.values.rows() || column >= result.values.columns())
+                continue;
+            const double value = result.values(layer, column);
+            if (std::isfinite(value) && result.errorAt(layer, column) == 0) // screened estimates are not measured
+                singles[gate] = value;
+        }
+    return singles;
 }
 
 } // namespace
@@ -33,7 +69,7 @@ Predictor::Predictor(const ModelSpec& spec, std::shared_ptr<const PredictionBasi
         effects.neuronSlopes.rows() == spec.layers.size() && effects.neuronFisher.rows() == spec.layers.size() &&
         effects.neuronFisher.columns() == effects.neuronSlopes.columns();
     if (!isWhole || (!m_singles.empty() && m_singles.size() != effects.gates.size()))
-        throw Error("What predictions are made from is not of this model");
+        throw Error("The gradients for predictions belong to another model");
     for (int layer = 0; layer < spec.layerCount(); ++layer)
         m_places[static_cast<std::size_t>(layer)].heads.assign(
             static_cast<std::size_t>(spec.layers[static_cast<std::size_t>(layer)].heads), -1);
@@ -52,7 +88,7 @@ double Predictor::ownEstimate(std::size_t gate) const {
 
 void Predictor::close(int layer, Gate::Of of, std::ptrdiff_t place, Cuts& cuts) const {
     if (place < 0) {
-        cuts.refusal = fmt::format("nothing is known of what is cut in layer {}", layer);
+        cuts.refusal = fmt::format("there are no gradients for the cut units of layer {}", layer);
         return;
     }
     const auto gate = static_cast<std::size_t>(place);
@@ -84,7 +120,7 @@ void Predictor::bypass(int layer, double alpha, Cuts& cuts) const {
     const std::ptrdiff_t closed = places.others[number(Gate::Of::attention)];
     const std::ptrdiff_t opened = places.others[number(Gate::Of::bypass)];
     if (closed < 0 || opened < 0) {
-        cuts.refusal = fmt::format("nothing is known of bypassing queries and keys in layer {}", layer);
+        cuts.refusal = fmt::format("there are no gradients for a bypass of queries and keys in layer {}", layer);
         return;
     }
     const auto from = static_cast<std::size_t>(closed);
@@ -109,7 +145,7 @@ void Predictor::cutLayer(int layer, const LayerMask& mask, Cuts& cuts) const {
     if (attentionGoes)
         closeWhole(Gate::Of::attention);
     else if (bypasses && anyCut(mask.heads))
-        cuts.refusal = fmt::format("layer {} is bypassed and has heads cut besides", layer);
+        cuts.refusal = fmt::format("layer {} is bypassed and has cut heads", layer);
     else if (bypasses)
         bypass(layer, mask.alpha, cuts);
     else
@@ -179,6 +215,43 @@ std::optional<Prediction> Predictor::predict(const PruningMask& mask) const {
 void Predictor::learn(const PruningMask& mask, double measuredNats) {
     if (!mask.keepsAll() && refusal(mask).empty())
         m_scale.learn(raw(mask), measuredNats);
+}
+
+std::string predictionRefusal(const ModelSpec& spec) {
+    return spec.family == Family::encoder ? "an encoder has no loss on a text without labels" : "";
+}
+
+std::shared_ptr<const PredictionBasis> predictionBasis(const Model& model, const EvaluationText& text,
+                                                       const PredictionRules& rules, const Progress& progress) {
+    if (const std::string refusal = predictionRefusal(model.spec()); !refusal.empty())
+        throw Error("No prediction: " + refusal, model.card().path);
+    const auto plan = model.runner().plan(PruningMask(model.spec()), ComputeType::float32);
+    const std::vector<TokenSequence> sequences =
+        shortSequences(text.scored.windows.sequences, rules.sequenceLength, rules.tokens);
+    auto basis = std::make_shared<PredictionBasis>();
+    basis->effects = gateEffects(model, {.plan = *plan, .sequences = sequences}, rules.passes, progress);
+    basis->source = text.source;
+    basis->digest = text.digest;
+    basis->sequenceLength = rules.sequenceLength;
+    basis->dtype = name(plan->type());
+    basis->device = model.kernels().device();
+    basis->created = utcNow();
+    return basis;
+}
+
+std::optional<Predictor> predictorOf(const Session& session) {
+    if (!session.prediction)
+        return std::nullopt;
+    Predictor predictor(session.model.spec, session.prediction, singlesOf(session, session.prediction->effects));
+    for (const Evaluation& stored : session.evaluations) {
+        const SessionMask* mask = session.mask(stored.mask.digest);
+        if (!mask || !stored.text || stored.text->perplexity.rules.protocol != TextProtocol::tokenPpl)
+            continue;
+        const Evaluation evaluation = compared(session, stored);
+        if (evaluation.text && evaluation.text->reference)
+            predictor.learn(mask->record.mask, evaluation.text->reference->difference.nats);
+    }
+    return predictor;
 }
 
 } // namespace secateur

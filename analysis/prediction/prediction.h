@@ -1,8 +1,11 @@
 #pragma once
 
+#include "analysis/base/progress.h"
 #include "analysis/evaluation/change_scale.h"
-#include "analysis/metrics/gate_effects.h"
 #include "analysis/masks/pruning_mask.h"
+#include "analysis/metrics/gate_effects.h"
+#include "analysis/model/model.h"
+#include "analysis/text/evaluation_text.h"
 
 #include <array>
 #include <cstddef>
@@ -14,7 +17,9 @@
 
 namespace secateur {
 
-/// What masks of a model are predicted from, and where that comes from.
+struct Session;
+
+/// The gradients that masks of a model are predicted from, and the text that they were measured on.
 struct PredictionBasis {
     GateEffects effects; ///< of the dense model
     std::string source;  ///< of the text: file or folder, or "built-in"
@@ -25,36 +30,36 @@ struct PredictionBasis {
     std::string created = {}; ///< ISO 8601, UTC
 };
 
-/// Predicts what a mask does to the loss before it is measured (methods.md 4.5): to second order from the gates of all
-/// that it cuts, corrected by what was measured so far. A layer of which all heads are cut is its attention sublayer,
-/// one of which attention and MLP go is its block, neurons count one by one. Within a millisecond or two; not
-/// thread-safe while it learns.
+/// Predicts the change of the loss under a mask before it is measured (resources/manual/metrics.md, Prediction of a
+/// mask): to second order from the gates of the cut units, corrected by measured changes. A layer of which all heads
+/// are cut counts as its attention sublayer, a layer without attention and MLP as its block; neurons count one by one.
+/// Takes a millisecond or two. Not thread-safe while it learns.
 class Predictor {
 public:
-    /// @param singles measured changes, by gate, of cutting it alone: they replace the estimates of single cuts; NaN =
-    /// not measured; empty = none is @throws Error when the basis is not of this model
+    /// @param singles measured changes, by gate, of single cuts, which replace the estimates; NaN = not measured; empty
+    /// = none is measured @throws Error when the basis belongs to another model
     Predictor(const ModelSpec& spec, std::shared_ptr<const PredictionBasis> basis, std::vector<double> singles = {});
 
     const PredictionBasis& basis() const { return *m_basis; }
     const ChangeScale& scale() const { return m_scale; }
 
-    /// Why there is no prediction of a mask, in a sentence without its full stop; empty where there is one.
+    /// Why a mask cannot be predicted, as a sentence without its full stop; empty where it can.
     std::string refusal(const PruningMask& mask) const;
-    /// Nothing where refusal() says why. A mask that cuts nothing changes nothing.
+    /// Nothing where there is a refusal(). A mask that cuts nothing has the change 0.
     std::optional<Prediction> predict(const PruningMask& mask) const;
-    /// Before anything learnt. @throws Error with the refusal
+    /// Without the corrections that were learnt. @throws Error with the refusal
     RawChange raw(const PruningMask& mask) const;
-    /// First order alone, which does not predict: for comparison. @throws Error with the refusal
+    /// First order alone, for comparison: it does not predict. @throws Error with the refusal
     double firstOrder(const PruningMask& mask) const;
 
-    /// Takes an exact evaluation; of masks that are refused nothing is learnt.
+    /// Learns from a measured change. Masks with a refusal are ignored.
     void learn(const PruningMask& mask, double measuredNats);
 
 private:
     struct Cuts {
         std::vector<double> gates; ///< as GateEffects::change()
         std::array<double, cutKinds> sizes{};
-        double replaced = 0; ///< measured single cuts less their estimates
+        double replaced = 0; ///< measured single cuts minus their estimates
         double neuronSlope = 0;
         double neuronFisher = 0;
         std::string refusal;
@@ -79,5 +84,24 @@ private:
     std::vector<Places> m_places;   ///< by layer
     ChangeScale m_scale;
 };
+
+/// How much of a text the gradients are measured on.
+struct PredictionRules {
+    std::int64_t tokens = 1024;
+    std::int64_t sequenceLength = sampledLength;
+    int passes = fewestSignPasses;
+};
+
+/// Why masks of a model cannot be predicted, as a sentence without its full stop; empty where they can.
+std::string predictionRefusal(const ModelSpec& spec);
+
+/// Measured on the beginning of a text, in float32, with the dense model.
+/// @throws Error where there is a predictionRefusal(), or the text is too short; as gateEffects()
+std::shared_ptr<const PredictionBasis> predictionBasis(const Model& model, const EvaluationText& text,
+                                                       const PredictionRules& rules, const Progress& progress);
+
+/// The predictor of a session's model: from the gradients, ablations and token-level evaluations that the session
+/// holds. Nothing where it holds no gradients.
+std::optional<Predictor> predictorOf(const Session& session);
 
 } // namespace secateur

@@ -6,7 +6,6 @@
 #include "analysis/text/scored_text.h"
 #include "analysis/masks/mask_record.h"
 #include "analysis/metrics/measure.h"
-#include "analysis/metrics/measure_choice.h"
 #include "analysis/model/cached_model.h"
 #include "analysis/model/model.h"
 #include "analysis/text/tokenizer.h"

@@ -215,24 +215,9 @@ Matrix randomValues(const ModelSpec& spec, CutUnit unit, std::uint64_t seed) {
 }
 
 CutUnit unitOf(const MetricInfo& metric) {
-    switch (metric.scope) {
-    case Scope::head:
-        return CutUnit::head;
-    case Scope::kvGroup:
-        return CutUnit::kvGroup;
-    case Scope::neuron:
-        return CutUnit::neuron;
-    case Scope::layer:
-        break;
-    }
-    const auto says = [&](std::string_view word) { return metric.id.find(word) != std::string_view::npos; };
-    if (says("gate_norm") || says("attention"))
-        return CutUnit::attention;
-    if (says("mlp"))
-        return CutUnit::mlp;
-    if (says("block") || metric.id == "sink_layer")
-        return CutUnit::block;
-    throw UsageError("ranks no unit that can be cut", std::string(metric.id));
+    if (!metric.ranks)
+        throw UsageError("ranks no unit that can be cut", std::string(metric.id));
+    return *metric.ranks;
 }
 
 } // namespace secateur

@@ -42,8 +42,7 @@ std::size_t unitCount(const ModelSpec& spec, CutUnit unit);
 /// cuts at random, and a larger budget contains a smaller one.
 Matrix randomValues(const ModelSpec& spec, CutUnit unit, std::uint64_t seed);
 
-/// What a metric's values are cut as: heads, KV groups, neurons, or the sublayer that a layer's metric is named after.
-/// @throws UsageError when it names none
+/// The unit that a metric ranks. @throws UsageError when it ranks none
 CutUnit unitOf(const MetricInfo& metric);
 
 } // namespace secateur

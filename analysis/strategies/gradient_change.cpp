@@ -2,7 +2,6 @@
 
 #include "analysis/base/error.h"
 #include "analysis/base/usage_error.h"
-#include "analysis/metrics/forward_values.h"
 #include "analysis/metrics/gradient_scalars.h"
 #include "analysis/metrics/gradient_walk.h"
 #include "analysis/running/padded_batches.h"

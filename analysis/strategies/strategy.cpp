@@ -2,8 +2,6 @@
 
 #include "analysis/base/text.h"
 #include "analysis/base/usage_error.h"
-#include "analysis/metrics/forward_metrics.h"
-#include "analysis/metrics/gradient_metrics.h"
 #include "analysis/strategies/cut_lowest.h"
 #include "analysis/strategies/greedy_gnorm.h"
 #include "analysis/strategies/prune.h"
@@ -126,10 +124,8 @@ bool isOwn(const StrategyInfo& info, const std::string& option) {
 
 /// What types alone do not say of the options.
 void checkValues(const StrategyRequest& request) {
-    if (request.metric && request.metric->info->needs == Needs::forward)
-        checkForwardOptions(*request.metric);
-    if (request.metric && request.metric->info->needs == Needs::gradient)
-        checkGradientOptions(*request.metric);
+    if (request.metric)
+        checkOptions(*request.metric);
     if (request.info->check)
         request.info->check(request);
 }

@@ -1,16 +1,20 @@
-#include "analysis/metrics/ablation_metrics.h"
 #include "analysis/base/text.h"
 #include "analysis/base/usage_error.h"
-#include "app/cli/ablate_task.h"
-#include "app/cli/ablation_keeper.h"
+#include "analysis/evaluation/asked_task.h"
+#include "analysis/metrics/ablation.h"
+#include "analysis/running/runner.h"
+#include "analysis/session/session.h"
 #include "app/cli/cli_common.h"
 #include "app/cli/evaluate_task.h"
 #include "app/cli/measure_text.h"
 #include "app/cli/run_forecast.h"
-#include "backends/text/data_digest.h"
-#include "backends/session/mask_digest.h"
-#include "backends/text/measure_on_text.h"
 #include "backends/json/result_json.h"
+#include "backends/session/mask_digest.h"
+#include "backends/session/session_hdf5.h"
+#include "backends/text/data_digest.h"
+#include "backends/text/measure_on_text.h"
+#include "backends/text/task_file.h"
+#include "backends/tokenizers/open_tokenizer.h"
 
 #include <fmt/core.h>
 #include <spdlog/spdlog.h>
@@ -20,6 +24,9 @@
 #include <chrono>
 #include <cmath>
 #include <filesystem>
+#include <memory>
+#include <optional>
+#include <utility>
 
 namespace secateur::cli {
 
@@ -36,8 +43,13 @@ struct AblateArguments {
     std::string out;
 };
 
-constexpr std::array unitNames{std::pair{"heads", "ablation_head"}, std::pair{"attention", "ablation_attention"},
-                               std::pair{"mlps", "ablation_mlp"}, std::pair{"blocks", "ablation_block"}};
+constexpr std::array unitNames{std::pair{"heads", CutUnit::head}, std::pair{"attention", CutUnit::attention},
+                               std::pair{"mlps", CutUnit::mlp}, std::pair{"blocks", CutUnit::block}};
+
+const MetricInfo& ablationOf(CutUnit unit) {
+    const auto rows = ablationMetrics();
+    return *std::ranges::find(rows, unit, [](const MetricInfo& row) { return row.ranks.value(); });
+}
 
 /// @throws UsageError naming the known ones
 std::vector<MetricRequest> requestsOf(const AblateArguments& arguments) {
@@ -49,8 +61,8 @@ std::vector<MetricRequest> requestsOf(const AblateArguments& arguments) {
     for (const std::string& unit : split(arguments.units, ',')) {
         const auto found = std::ranges::find_if(unitNames, [&](const auto& known) { return known.first == unit; });
         if (found == unitNames.end())
-            throw UsageError(fmt::format("\"{}\" is none of heads, attention, mlps, blocks", unit), "--units");
-        ids += fmt::format("{}{}{}", ids.empty() ? "" : ",", found->second, options);
+            throw UsageError(fmt::format("\"{}\" must be one of heads, attention, mlps, blocks", unit), "--units");
+        ids += fmt::format("{}{}{}", ids.empty() ? "" : ",", ablationOf(found->second).id, options);
     }
     return parseMetricRequests(ids);
 }
@@ -69,7 +81,130 @@ std::optional<BosMode> modeOf(BosRule rule) {
     return {};
 }
 
-/// Ablates, with what the session holds and keeps, where there is one.
+/// A kill loses at most this time, and the layer that runs. Writing takes some milliseconds.
+constexpr auto mostUnkept = std::chrono::seconds(10);
+
+/// The session that `ablate --out` adds to. Values that it holds are not measured again, and new values are written
+/// while the run goes on.
+class AblationKeeper {
+public:
+    /// @param mask under which the model runs @throws Error when the file cannot be added to, or is of another model
+    AblationKeeper(std::string path, const Model& model, const std::optional<SessionMask>& mask);
+
+    const std::string& path() const { return m_path; }
+    /// The session's results for these requests, measured in the same way.
+    std::vector<MetricResult> known(const std::vector<MetricRequest>& requests, const Measurement& like) const;
+    /// Writes the results, unless it did so a moment ago. @throws Error
+    void keepNowAndThen(const std::vector<MetricResult>& results);
+    /// Writes the results. @throws Error
+    void keep(const std::vector<MetricResult>& results);
+
+private:
+    std::string m_path;
+    Session m_held;      ///< content of the file
+    Session m_additions; ///< without the results
+    std::chrono::steady_clock::time_point m_lastKept = std::chrono::steady_clock::now();
+};
+
+AblationKeeper::AblationKeeper(std::string path, const Model& model, const std::optional<SessionMask>& mask)
+    : m_path(std::move(path)) {
+    m_additions.model = fullCard(model);
+    if (mask)
+        m_additions.masks.push_back(*mask);
+    checkCanAdd(m_additions.model, m_path);
+    if (std::filesystem::exists(m_path))
+        m_held = readSession(m_path);
+}
+
+std::vector<MetricResult> AblationKeeper::known(const std::vector<MetricRequest>& requests,
+                                                const Measurement& like) const {
+    std::vector<MetricResult> found;
+    for (const MetricRequest& request : requests)
+        for (const MetricResult& result : m_held.results) {
+            Measurement own = result.measurement;
+            own.created = like.created;
+            if (result.request.resultId() == request.resultId() && own == like)
+                found.push_back(result);
+        }
+    return found;
+}
+
+void AblationKeeper::keepNowAndThen(const std::vector<MetricResult>& results) {
+    if (std::chrono::steady_clock::now() - m_lastKept > mostUnkept)
+        keep(results);
+}
+
+void AblationKeeper::keep(const std::vector<MetricResult>& results) {
+    Session more = m_additions;
+    more.created = utcNow();
+    more.results = results;
+    addToSession(more, m_path);
+    m_lastKept = std::chrono::steady_clock::now();
+}
+
+/// A task that is run without one unit at a time.
+struct AblatedTask {
+    AskedTask asked;
+    std::shared_ptr<const Tokenizer> tokenizer;
+    MeasuredData data; ///< its questions, and the tokens of one run
+};
+
+AblationEffect accuracyDecrease(const AskedTask& asked, const TaskRun& dense, const TaskRun& run) {
+    const std::vector<MetricDifference> differences = taskDifferences(dense, run);
+    const auto found = std::ranges::find(differences, taskFormat(asked.task.formatId).metric, &MetricDifference::id);
+    return {-found->value, found->standardError};
+}
+
+/// Fills in what identifies a measurement.
+void describeTaskResults(std::vector<MetricResult>& results, const ReadyModel& ready, const AblatedTask& task) {
+    for (MetricResult& result : results) {
+        result.data = task.data;
+        result.measurement = measurementOf(*ready.model, *ready.plan, dataDigest(task.asked));
+    }
+}
+
+/// @param asked as its file says @throws Error as workOf()
+AblatedTask ablatedTask(const ReadyModel& ready, AskedTask asked, const Progress& progress) {
+    nameClasses(asked, ready.model->card());
+    AblatedTask task{std::move(asked), openTokenizer(ready.model->card()), {}};
+    const TaskWork work = workOf(task.asked, ready.model->spec(), *task.tokenizer, progress);
+    task.data = {task.asked.path,
+                 static_cast<std::int64_t>(work.questions),
+                 work.size.tokens,
+                 work.size.tokens,
+                 work.size.positions,
+                 "question",
+                 std::string(name(task.asked.rules.tokens.bos))};
+    return task;
+}
+
+/// The decrease of the accuracy that papers report of the task.
+/// @param requests of accuracy @throws as askTask(); Cancelled before there is a value
+std::vector<MetricResult> ablateTask(const ReadyModel& ready, const AblatedTask& task,
+                                     const std::vector<MetricRequest>& requests, const AblationMemory& memory,
+                                     const Progress& progress) {
+    const Model& model = *ready.model;
+    const auto ask = [&](const Plan& plan, const Progress& part) {
+        return askTask(model, plan, *task.tokenizer, task.asked, part);
+    };
+    std::optional<TaskRun> whole; // run only if a value is missing
+    const AblationTrial trial = [&](const PruningMask& mask, const Progress& part) {
+        if (!whole)
+            whole = ask(*ready.plan, part.part(0, 0));
+        return accuracyDecrease(task.asked, *whole, ask(*model.runner().plan(mask, ready.plan->type()), part));
+    };
+    AblationMemory own{memory.known, {}};
+    if (memory.more)
+        own.more = [&](std::vector<MetricResult> results) {
+            describeTaskResults(results, ready, task);
+            memory.more(results);
+        };
+    auto results = ablateEach(model.spec(), ready.plan->mask(), requests, trial, own, progress);
+    describeTaskResults(results, ready, task);
+    return results;
+}
+
+/// Ablates on a text or a task, and continues a session where there is one.
 class Ablating {
 public:
     Ablating(const AblateArguments& arguments, const Console& console)
@@ -100,7 +235,7 @@ public:
             m_keeper->keep(results);
         const bool isWhole = std::ranges::all_of(results, &MetricResult::isWhole);
         if (m_keeper && !isWhole)
-            spdlog::warn("what is done is kept in {}: the same command goes on from there", m_keeper->path());
+            spdlog::warn("the results so far are in {}: the same command continues from there", m_keeper->path());
     }
 
     const Model& model() const { return *m_ready.model; }
@@ -120,38 +255,46 @@ private:
         return memory;
     }
 
-    std::vector<MetricResult> knownOf(const std::string& dataDigest) {
+    std::vector<MetricResult> knownOf(const Measurement& like) {
         if (!m_keeper)
             return {};
-        auto known = m_keeper->known(m_requests, measurementOf(*m_ready.model, *m_ready.plan, dataDigest));
+        auto known = m_keeper->known(m_requests, like);
         for (const MetricResult& result : known)
             m_ready.warnings.push_back(fmt::format(
-                "{} values of {} are those of {}",
+                "{} values of {} come from {}",
                 std::ranges::count_if(result.values.values(), [](double value) { return !std::isnan(value); }),
                 result.request.resultId(), m_keeper->path()));
         return known;
     }
 
     void onText() {
-        const Plan& plan = *m_ready.plan;
-        const SequenceText text = readSequenceText(model(), m_arguments.text.text, m_progress.part(0, 0));
-        m_ready.warnings.insert(m_ready.warnings.end(), text.warnings.begin(), text.warnings.end());
-        const std::vector<MetricResult> known = knownOf(text.digest);
-        const AblationMemory memory = memoryOf(known);
-        AblationRun run{plan, text.set.sequences, text.labels, m_arguments.text.batchTokens};
-        run.memory.known = known;
-        RunForecast forecast(model(), {m_ready.plan}, m_console, m_progress.part(0, 0));
-        forecast.add(predictedSizeOf(text.set, model().spec()), ablationPasses(model(), run, m_requests));
-        forecast.say();
-        results = ablateOnText(model(), plan, text, m_requests, m_arguments.text.batchTokens, memory,
-                               withTimeLeft(m_progress, m_console));
+        std::vector<MetricResult> known;
+        const auto readInput = [&](const Progress& rest) {
+            MeasureInput input{m_ready.plan,
+                               readSequenceText(model(), m_arguments.text.text, rest.part(0, 0)),
+                               {},
+                               m_arguments.text.batchTokens};
+            const SequenceText& text = input.text;
+            m_ready.warnings.insert(m_ready.warnings.end(), text.warnings.begin(), text.warnings.end());
+            input.measurement = measurementOf(model(), *input.plan, text.digest);
+            known = knownOf(input.measurement);
+            input.memory = memoryOf(known);
+            AblationRun run{*input.plan, text.set.sequences, text.labels, input.batchTokens};
+            run.memory.known = known;
+            RunForecast forecast(model(), {m_ready.plan}, m_console, rest.part(0, 0));
+            forecast.add(predictedSizeOf(text.set, model().spec()), ablationPasses(model(), run, m_requests));
+            forecast.say();
+            input.progress = withTimeLeft(rest, m_console);
+            return input;
+        };
+        results = measure(model(), m_requests, readInput, m_progress);
     }
 
     void onTask() {
         const AblatedTask task = ablatedTask(m_ready, std::move(m_tasks.front()), m_progress.part(0, 0));
         for (const std::string& warning : task.tokenizer->card().warnings)
             m_ready.warnings.push_back(warning);
-        const std::vector<MetricResult> known = knownOf(dataDigest(task.asked));
+        const std::vector<MetricResult> known = knownOf(measurementOf(model(), *m_ready.plan, dataDigest(task.asked)));
         const AblationMemory memory = memoryOf(known);
         const std::int64_t parts = partsToTry(model().spec(), m_ready.plan->mask(), m_requests, known);
         RunForecast forecast(model(), {m_ready.plan}, m_console, m_progress.part(0, 0));
@@ -169,10 +312,10 @@ private:
     std::vector<AskedTask> m_tasks;
     ReadyModel m_ready;
     std::optional<AblationKeeper> m_keeper;
-    bool m_isNew = false; ///< whether anything was measured
+    bool m_isNew = false; ///< whether there are new values
 };
 
-/// A part and what is lost without it.
+/// A unit and its value.
 struct Row {
     std::string part;
     double value = 0;
@@ -195,7 +338,7 @@ std::vector<Row> rowsOf(const MetricResult& result) {
     return rows;
 }
 
-/// The parts whose loss matters least, and most.
+/// Prints the lowest and the highest values.
 void printEnds(const MetricResult& result) {
     constexpr std::size_t lowest = 12;
     constexpr std::size_t highest = 4;
@@ -215,14 +358,14 @@ void printEnds(const MetricResult& result) {
     }
     fmt::print("{}", table(lines, {Align::left, Align::point, Align::point}));
     if (rows.size() > lowest + highest)
-        fmt::print("{} in all: --json lists them, --out keeps them for `plot`\n", rows.size());
+        fmt::print("{} units in all: --json lists them, --out keeps them for `plot`\n", rows.size());
 }
 
-/// @returns whether it came to its end
+/// @returns whether it ran to its end
 bool ablateVerb(const AblateArguments& arguments, const Console& console) {
     const auto begin = std::chrono::steady_clock::now();
     if (arguments.tasks.paths.size() > 1)
-        throw UsageError("one task is asked at a time", "--task");
+        throw UsageError("ablate takes one task at a time", "--task");
     Ablating ablating(arguments, console);
     ablating.run();
     const bool isWhole = std::ranges::all_of(ablating.results, &MetricResult::isWhole);
@@ -247,21 +390,23 @@ bool ablateVerb(const AblateArguments& arguments, const Console& console) {
 void addAblate(CLI::App& program, Console& console) {
     auto arguments = std::make_shared<AblateArguments>();
     CLI::App* verb = program.add_subcommand(
-        "ablate", "Measure exactly what a model loses when each head, attention, MLP or block alone is removed");
+        "ablate", "Measure the exact increase of the loss when each head, attention, MLP or block alone is removed");
     verb->add_option("MODEL", arguments->path, "Hugging Face directory, or a file in a format of `list formats`")
         ->required();
     verb->add_option("--units", arguments->units,
-                     "What is removed, one at a time: heads, attention, mlps, blocks, by comma")
+                     "Units to remove, one at a time: heads, attention, mlps, blocks, separated by commas")
         ->option_text("LIST")
         ->capture_default_str();
     CLI::Option* screen =
-        verb->add_option("--screen", arguments->screen,
-                         "Exact only where a prediction leaves in doubt which are the N lowest of each kind")
+        verb->add_option(
+                "--screen", arguments->screen,
+                "Find the N lowest units of each kind: exact values only where a prediction leaves them in doubt")
             ->option_text("N")
             ->check(CLI::Range(1, 1 << 30));
-    verb->add_option("--screen-exact", arguments->exact,
-                     "Of the cost of all exact values, how much of it may be spent on the most doubtful; 100 = until "
-                     "none is in doubt")
+    verb->add_option(
+            "--screen-exact", arguments->exact,
+            "Limit for exact values with --screen, in per cent of the cost of all of them; 100 = until no unit "
+            "is in doubt")
         ->option_text("PERCENT")
         ->check(CLI::Range(1, 100))
         ->capture_default_str()
@@ -269,13 +414,13 @@ void addAblate(CLI::App& program, Console& console) {
     CLI::Option* text = addSequenceOptions(*verb, arguments->text);
     addTaskOptions(*verb, arguments->tasks);
     verb->get_option("--task")->excludes(text)->excludes(screen)->description(
-        "Task (see: list tasks) whose accuracy is to fall, instead of the loss on a text that rises");
+        "Task (see: list tasks): measure the decrease of its accuracy instead of the increase of the loss on a text");
     verb->remove_option(verb->get_option("--answers"));
     addMaskOption(*verb, arguments->run);
     addRunOptions(*verb, arguments->run);
     verb->add_option("--out", arguments->out,
-                     "Session .h5 to write, or to add to; what it holds already is not measured again, and what Ctrl+C "
-                     "stops goes on from there")
+                     "Session .h5 to write, or to add to; values that it holds are not measured again, and a run that "
+                     "Ctrl+C stopped continues from it")
         ->option_text("FILE");
     addCommonOptions(*verb, console);
     verb->footer("Example: secateur-cli ablate SmolLM2-135M-Instruct.Q4_1.gguf --units heads,mlps --text wiki.test.raw "

@@ -1,5 +1,6 @@
 #include "app/cli/cli_common.h"
 
+
 #include "analysis/base/text.h"
 #include "analysis/base/usage_error.h"
 #include "analysis/metrics/measure.h"
@@ -222,17 +223,6 @@ ModelCard fullCard(const Model& model) {
     ModelCard card = model.card();
     card.fingerprint = model.fingerprint();
     return card;
-}
-
-std::vector<MetricResult> measured(const Model& model, const std::vector<MetricRequest>& requests,
-                                   const Progress& progress) {
-    std::vector<MetricResult> results = measure(model, requests, progress);
-    for (MetricResult& result : results) {
-        result.measurement.fingerprint = model.fingerprint();
-        result.measurement.created = utcNow();
-        result.measurement.device = model.kernels().device();
-    }
-    return results;
 }
 
 std::string table(std::vector<std::vector<std::string>> rows, const std::vector<Align>& alignment) {

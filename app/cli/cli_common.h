@@ -80,10 +80,6 @@ std::int64_t peakBytes();
 /// The model card with its fingerprint.
 ModelCard fullCard(const Model& model);
 
-/// Measures, and fills in fingerprint, device and time of the measurement.
-std::vector<MetricResult> measured(const Model& model, const std::vector<MetricRequest>& requests,
-                                   const Progress& progress);
-
 /// Alignment of a column; `point` aligns decimal points.
 enum class Align { left, right, point };
 

@@ -12,6 +12,7 @@
 #include "app/cli/evaluate_text.h"
 #include "app/cli/run_forecast.h"
 #include "backends/base/runtime.h"
+#include "backends/text/task_file.h"
 #include "backends/json/result_json.h"
 #include "backends/session/mask_digest.h"
 #include "backends/text/asked_task_file.h"

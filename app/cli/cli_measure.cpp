@@ -1,10 +1,11 @@
 #include "analysis/base/statistics.h"
 #include "analysis/base/text.h"
+#include "analysis/figures/figure.h"
 #include "app/cli/cli_common.h"
 #include "app/cli/measure_text.h"
 #include "backends/base/atomic_file.h"
-#include "backends/session/mask_digest.h"
 #include "backends/json/result_json.h"
+#include "backends/session/mask_digest.h"
 #include "backends/session/session_hdf5.h"
 
 #include <fmt/core.h>
@@ -27,7 +28,7 @@ struct MeasureArguments {
     std::string csv;
 };
 
-/// A line for each cell: what it is of, then its value, class and features.
+/// A line for each cell: its place, then value, class and features.
 std::string csvRows(const MetricResult& result, const Matrix& values, const std::string& prefix,
                     const ModelSpec& spec) {
     const MetricInfo& info = *result.request.info;
@@ -61,7 +62,7 @@ std::string csvText(const MetricResult& result, const ModelSpec& spec) {
     return csv;
 }
 
-/// Before the work, so that hours of it are not lost to a folder that cannot be made.
+/// Called before the measurement, so that hours are not lost to a folder that cannot be made.
 void makeFolder(const std::string& folder) {
     std::error_code failure;
     std::filesystem::create_directories(folder, failure);
@@ -76,7 +77,7 @@ void writeCsv(const std::string& folder, const std::vector<MetricResult>& result
                    csvText(result, spec));
 }
 
-/// Of each layer how many heads are of each class.
+/// Columns with the number of heads of each class.
 template <typename AddColumn>
 void addClassColumns(const MetricResult& result, const AddColumn& addColumn) {
     const auto classes = result.request.info->classes;
@@ -87,8 +88,8 @@ void addClassColumns(const MetricResult& result, const AddColumn& addColumn) {
                   });
 }
 
-/// A row per layer; metrics of several cells as their mean (of neurons, whose tails are long, the median), least and
-/// greatest.
+/// A row per layer; metrics with several cells as mean (of neurons, whose distributions have long tails, the median),
+/// minimum and maximum.
 void printTable(const std::vector<MetricResult>& results, const ModelSpec& spec) {
     std::vector<std::vector<std::string>> rows(spec.layers.size() + 1);
     const auto addColumn = [&](const std::string& header, auto textOf) {
@@ -121,14 +122,14 @@ void printTable(const std::vector<MetricResult>& results, const ModelSpec& spec)
     fmt::print("{}", table(rows, std::vector<Align>(rows[0].size(), Align::point)));
 }
 
-/// What was asked for, in the order that it was measured in.
+/// The results, in the order of the measurements.
 struct Measured {
     Session session;
     EvaluatedMask mask;
     std::vector<std::string> notes;
 };
 
-/// Opens the model, with what is left of it where anything runs.
+/// Opens the model, with a plan under the mask where a metric runs it.
 ReadyModel opened(const MeasureArguments& arguments, bool runs, const Console& console, const Progress& progress) {
     if (runs)
         return openToRun(arguments.path, arguments.run, console, progress);
@@ -154,14 +155,14 @@ Measured measureRequests(const MeasureArguments& arguments, const Console& conso
         if (!ready.mask->mask.keepsAll())
             all.session.masks.push_back({all.mask.name, all.mask.digest, *ready.mask});
         if (!std::ranges::all_of(requests, runsModel))
-            ready.warnings.emplace_back("metrics of weights are of the whole model, whatever the mask cuts");
+            ready.warnings.emplace_back("metrics of weights are of the whole model and ignore the mask");
     }
     all.notes = ready.warnings;
     all.session.created = utcNow();
     return all;
 }
 
-/// @returns whether it came to its end
+/// @returns whether it ran to its end
 bool measureVerb(const MeasureArguments& arguments, const Console& console) {
     const auto begin = std::chrono::steady_clock::now();
     const Measured all = measureRequests(arguments, console);
@@ -194,10 +195,10 @@ void addMeasure(CLI::App& program, Console& console) {
     CLI::App* verb = program.add_subcommand("measure", "Compute metrics of a checkpoint");
     verb->add_option("MODEL", arguments->path, "Hugging Face directory, or a file in a format of `list formats`")
         ->required();
-    verb->add_option("--metric", arguments->metrics,
-                     "ID[:key=value]... by comma, or a group: weights, forward, gradient, ablation, all = what is not "
-                     "slow (see: "
-                     "list metrics)")
+    verb->add_option(
+            "--metric", arguments->metrics,
+            "ID[:key=value]..., separated by commas, or a group: weights, forward, gradient, ablation, all = all "
+            "that are not slow (see: list metrics)")
         ->required();
     addMaskOption(*verb, arguments->run);
     addMeasureOptions(*verb, arguments->text);

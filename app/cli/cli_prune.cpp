@@ -1,5 +1,5 @@
 #include "analysis/masks/price.h"
-#include "analysis/prediction/session_prediction.h"
+#include "analysis/prediction/prediction.h"
 #include "analysis/running/runner.h"
 #include "analysis/strategies/prune.h"
 #include "app/cli/cli_common.h"
@@ -10,6 +10,7 @@
 #include "backends/base/atomic_file.h"
 #include "backends/json/mask_result_json.h"
 #include "backends/session/mask_json.h"
+#include "backends/text/measure_on_text.h"
 #include "backends/session/session_hdf5.h"
 #include "backends/text/prune_on_text.h"
 

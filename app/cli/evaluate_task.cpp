@@ -4,7 +4,7 @@
 #include "analysis/base/usage_error.h"
 #include "app/cli/cli_common.h"
 #include "app/cli/evaluate_text.h"
-#include "backends/text/asked_task_file.h"
+#include "backends/text/task_file.h"
 
 #include <fmt/core.h>
 

@@ -9,7 +9,7 @@
 #include "backends/base/runtime.h"
 #include "backends/engine/plan_memory.h"
 #include "backends/text/data_digest.h"
-#include "backends/text/evaluation_text.h"
+#include "backends/text/sequence_text.h"
 #include "backends/text/text_source.h"
 #include "backends/tokenizers/open_tokenizer.h"
 

@@ -1,5 +1,6 @@
 #include "app/cli/measure_text.h"
 
+#include "analysis/metrics/ablation.h"
 #include "analysis/metrics/measure_gradient.h"
 #include "analysis/running/runner.h"
 #include "app/cli/run_forecast.h"
@@ -17,23 +18,25 @@ CLI::Option* addSequenceOptions(CLI::App& verb, MeasureOptions& options) {
     CLI::Option* file =
         verb.add_option("--text", text.path, "Text, .jsonl, or folder of texts to run the model on [the built-in text]")
             ->option_text("FILE|DIR");
-    verb.add_option("--field", text.field, "Of the rows of a .jsonl")->option_text("NAME")->needs(file);
+    verb.add_option("--field", text.field, "Field of the rows of a .jsonl that holds the text")
+        ->option_text("NAME")
+        ->needs(file);
     verb.add_option_function<std::string>(
             "--split", [&text](const std::string& name) { text.rules.split = textSplitOf(name); },
-            "What a document is: document (what lies between two or more blank lines), line, stream or windows (all of "
-            "the text is one) [document]")
+            "Split the text into documents: document (at two or more blank lines), line, stream or windows (the whole "
+            "text is one) [document]")
         ->option_text("ID");
     verb.add_option("--seq-len", text.rules.length,
-                    "Tokens of a sequence at most; longer documents give several [512; of encoders 128]")
+                    "Maximum tokens of a sequence; longer documents give several [512; encoders 128]")
         ->check(CLI::Range(std::int64_t{3}, std::int64_t{1} << 24));
-    verb.add_option("--max-tokens", text.rules.mostTokens, "Tokens of all sequences at most")
+    verb.add_option("--max-tokens", text.rules.mostTokens, "Maximum tokens of all sequences")
         ->check(CLI::Range(std::int64_t{2}, std::int64_t{1} << 40))
         ->capture_default_str();
     verb.add_option_function<std::string>(
             "--bos", [&text](const std::string& name) { text.rules.bos = bosRuleOf(name); },
             "Which sequences begin with BOS: tokenizer_default, always, never, first_only [tokenizer_default]")
         ->option_text("MODE");
-    verb.add_option("--batch-tokens", options.batchTokens, "Most tokens to run at once, but at least one sequence")
+    verb.add_option("--batch-tokens", options.batchTokens, "Maximum tokens to run at once, but at least one sequence")
         ->check(CLI::Range(std::int64_t{1}, std::int64_t{1} << 24))
         ->capture_default_str();
     return file;
@@ -45,10 +48,10 @@ void addMeasureOptions(CLI::App& verb, MeasureOptions& options) {
     CLI::Option* task = verb.add_option("--task", text.task, "Task (see: list tasks) whose prompts to run the model on")
                             ->option_text("FILE")
                             ->excludes(file);
-    verb.add_option("--format", text.taskOptions.format, "Of the task, where its rows do not speak for themselves")
+    verb.add_option("--format", text.taskOptions.format, "Format of the task, where its rows leave it open")
         ->option_text("ID")
         ->needs(task);
-    verb.add_option("--labels", text.taskOptions.labels, "Of a PIQA task without labels")
+    verb.add_option("--labels", text.taskOptions.labels, "File of the labels of a PIQA task without labels")
         ->option_text("FILE")
         ->needs(task);
 }
@@ -62,19 +65,20 @@ std::vector<MetricRequest> thoseThatNeed(Needs needs, const std::vector<MetricRe
     return some;
 }
 
-/// What running the model for these metrics takes.
-void addCosts(RunForecast& forecast, const Model& model, const Plan& plan, const SequenceText& text,
-              std::int64_t batchTokens, const std::vector<MetricRequest>& requests) {
+/// Adds the cost of running the model for these metrics.
+void addCosts(RunForecast& forecast, const Model& model, const MeasureInput& input,
+              const std::vector<MetricRequest>& requests) {
+    const SequenceText& text = input.text;
     const auto ofGradient = thoseThatNeed(Needs::gradient, requests);
     const auto ofAblation = thoseThatNeed(Needs::ablation, requests);
     double passes = thoseThatNeed(Needs::forward, requests).empty() ? 0 : measuringFactor;
     if (!ofGradient.empty()) {
-        const GradientRun run{plan, text.set.sequences, text.labels, batchTokens};
+        const GradientRun run{*input.plan, text.set.sequences, text.labels, input.batchTokens};
         passes += upFactor + backwardFactor * backwardPasses(model, run, ofGradient);
     }
     if (passes > 0)
         forecast.add(sizeOf(text.set), passes);
-    const AblationRun run{plan, text.set.sequences, text.labels, batchTokens};
+    const AblationRun run{*input.plan, text.set.sequences, text.labels, input.batchTokens};
     forecast.add(predictedSizeOf(text.set, model.spec()), ablationPasses(model, run, ofAblation));
 }
 
@@ -87,28 +91,22 @@ bool runsModel(const MetricRequest& request) {
 std::vector<MetricResult> measureAll(ReadyModel& ready, const MeasureOptions& options,
                                      const std::vector<MetricRequest>& requests, const Console& console,
                                      const Progress& progress) {
-    std::vector<MetricRequest> ofWeights = requests;
-    const auto firstOfText = std::ranges::stable_partition(ofWeights, std::not_fn(runsModel)).begin();
-    const std::vector<MetricRequest> ofText(firstOfText, ofWeights.end());
-    ofWeights.erase(firstOfText, ofWeights.end());
-    const double share = ofText.empty() ? 1 : ofWeights.empty() ? 0 : 0.05; // of the time, roughly
-    std::vector<MetricResult> results;
-    if (!ofWeights.empty())
-        results = measured(*ready.model, ofWeights, progress.part(0, share));
-    if (ofText.empty())
-        return results;
+    std::vector<MetricRequest> ordered = requests;
+    std::ranges::stable_partition(ordered, std::not_fn(runsModel));
     const Model& model = *ready.model;
-    if (!ready.plan)
-        ready.plan = model.runner().plan(PruningMask(model.spec()));
-    const SequenceText text = readSequenceText(model, options.text, progress.part(share, share));
-    ready.warnings.insert(ready.warnings.end(), text.warnings.begin(), text.warnings.end());
-    RunForecast forecast(model, {ready.plan}, console, progress.part(share, share));
-    addCosts(forecast, model, *ready.plan, text, options.batchTokens, ofText);
-    forecast.say();
-    for (MetricResult& result : measureOnText(model, *ready.plan, text, ofText, options.batchTokens,
-                                              withTimeLeft(progress.part(share, 1), console)))
-        results.push_back(std::move(result));
-    return results;
+    const auto readInput = [&](const Progress& rest) {
+        if (!ready.plan)
+            ready.plan = model.runner().plan(PruningMask(model.spec()));
+        MeasureInput input{ready.plan, readSequenceText(model, options.text, rest.part(0, 0)), {}, options.batchTokens};
+        ready.warnings.insert(ready.warnings.end(), input.text.warnings.begin(), input.text.warnings.end());
+        input.measurement = measurementOf(model, *ready.plan, input.text.digest);
+        RunForecast forecast(model, {ready.plan}, console, rest.part(0, 0));
+        addCosts(forecast, model, input, ordered);
+        forecast.say();
+        input.progress = withTimeLeft(rest, console);
+        return input;
+    };
+    return measure(model, ordered, readInput, progress);
 }
 
 } // namespace secateur::cli

@@ -13,7 +13,7 @@
 
 namespace secateur::cli {
 
-/// What `measure` is told of the text that a model reads.
+/// The arguments of `measure` about the text.
 struct MeasureOptions {
     SequenceRequest text;
     std::int64_t batchTokens = 4096;
@@ -22,16 +22,16 @@ struct MeasureOptions {
 /// --text, --field, --split, --seq-len, --max-tokens, --bos, --batch-tokens
 /// @returns --text
 CLI::Option* addSequenceOptions(CLI::App& verb, MeasureOptions& options);
-/// These, and --task, --format, --labels, of whose prompts the text may be.
+/// The same and --task, --format, --labels: the text may be the prompts of a task.
 void addMeasureOptions(CLI::App& verb, MeasureOptions& options);
 
-/// Whether a metric needs a text.
+/// Whether a metric runs the model on a text.
 bool runsModel(const MetricRequest& request);
 
-/// Measures what needs the weights alone, on the whole model; then, where there is more, reads the text, says how long
-/// a pass over it will take, and measures on it. What the text and the mask give cause to say is added to the model's
-/// warnings. Where the model runs and has no plan yet, it gets the whole model's.
-/// @returns in that order; of work that was stopped, what there is
+/// measure() of what the arguments name. Before the model runs, prints a forecast of the time. Warnings about the text
+/// and the mask are added to those of the model. Where the model runs and has no plan yet, the plan is that of the
+/// whole model.
+/// @returns metrics of weights first; of stopped work the results so far
 std::vector<MetricResult> measureAll(ReadyModel& ready, const MeasureOptions& options,
                                      const std::vector<MetricRequest>& requests, const Console& console,
                                      const Progress& progress);

@@ -5,6 +5,8 @@
 #include "backends/engine/open_model.h"
 #include "backends/engine/plan_memory.h"
 #include "backends/export/export_targets.h"
+#include "backends/text/sequence_text.h"
+#include "backends/text/task_file.h"
 #include "backends/formats/formats.h"
 #include "backends/formats/hub_cache.h"
 #include "backends/session/mask_digest.h"
@@ -13,8 +15,6 @@
 #include "backends/text/asked_task_file.h"
 #include "backends/text/evaluation_text.h"
 #include "backends/text/measure_on_text.h"
-#include "backends/text/prompt_tokens.h"
-#include "backends/text/prune_on_text.h"
 #include "backends/tokenizers/open_tokenizer.h"
 
 #include <fmt/core.h>

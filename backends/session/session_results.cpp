@@ -57,6 +57,7 @@ const MetricInfo* foreignMetric(const std::string& id, const Handle& dataset) {
     metric.info.scope = readName(scopes, dataset, "scope");
     metric.info.needs = readName(kindsOfNeed, dataset, "needs");
     metric.info.pruneFirst = readName(ends, dataset, "prune_first");
+    metric.info.ranks = unitOfColumns(metric.info.scope);
 
     static std::mutex mutex;
     static std::deque<ForeignMetric> metrics; // never moves its elements

@@ -1,39 +1,40 @@
 #pragma once
 
-#include "analysis/metrics/ablation.h"
+#include "analysis/metrics/measure.h"
 #include "analysis/strategies/gradient_change.h"
-#include "analysis/metrics/measure_choice.h"
-#include "analysis/metrics/measure_forward.h"
+#include "analysis/strategies/prune.h"
 #include "backends/text/sequence_text.h"
 
+#include <cstdint>
 #include <span>
+#include <string>
 #include <vector>
 
 namespace secateur {
 
-/// measureForward(), measureGradient() and measureAblation() on a text, with all that a measurement says of itself.
-/// Stopped, it gives what it has of each request, and nothing of those that it had not come to.
-std::vector<MetricResult> measureOnText(const Model& model, const Plan& plan, const SequenceText& text,
-                                        std::span<const MetricRequest> requests, std::int64_t batchTokens,
-                                        const Progress& progress, const LayerSink& layerDone = {});
-
-/// measureAblation() alone, on a text likewise: of the parts that are not known yet.
-std::vector<MetricResult> ablateOnText(const Model& model, const Plan& plan, const SequenceText& text,
-                                       std::span<const MetricRequest> requests, std::int64_t batchTokens,
-                                       const AblationMemory& memory, const Progress& progress,
-                                       const LayerSink& layerDone = {});
-
-/// What a measurement under a plan was made of. @param dataDigest of the text or the task
+/// What identifies a measurement under a plan. @param dataDigest of the text or the task
 Measurement measurementOf(const Model& model, const Plan& plan, const std::string& dataDigest);
 
-/// Any metrics in the order asked: those of weights of the whole model, and the others on what was chosen. Only those
-/// have a digest of their data. @throws as measure(), readSequenceText() and measureOnText()
+/// measure() on a chosen text. Warnings about the text are among those of each result on it.
+/// @throws as measure() and readSequenceText()
 std::vector<MetricResult> measureOnChoice(const Model& model, std::span<const MetricRequest> requests,
                                           const MeasureChoice& choice, const Progress& progress,
                                           const LayerSink& layerDone);
 
-/// gradientChange() on a text that a person chose, as measureOnChoice() takes it.
+/// gradientChange() on a chosen text. @throws as gradientChange() and readSequenceText()
 GradientChange gradientChangeOnChoice(const Model& model, const GradientChangeRequest& request,
                                       const MeasureChoice& choice, const Progress& progress);
+
+/// pruneGreedily() on a text; the result names the text. @throws as pruneGreedily()
+PruneResult pruneOnText(const Model& model, const PruneRequest& request, const SequenceText& text,
+                        std::int64_t batchTokens, const Progress& progress);
+
+/// The same on a chosen text. Without a number of tokens it takes as many as all steps together need five minutes for,
+/// between 512 and 8,192. @throws as readSequenceText() and pruneGreedily()
+PruneResult pruneOnChoice(const Model& model, const PruneRequest& request, const MeasureChoice& choice,
+                          const Progress& progress);
+
+/// The cost of a greedy run in plain passes over its text.
+double greedyPasses(const ModelSpec& spec, const PruneRequest& request);
 
 } // namespace secateur

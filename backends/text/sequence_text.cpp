@@ -4,12 +4,14 @@
 #include "analysis/base/error.h"
 #include "analysis/base/text.h"
 #include "analysis/base/usage_error.h"
-#include "backends/text/data_digest.h"
+#include "analysis/tasks/classification.h"
 #include "backends/formats/hf_config.h"
-#include "backends/tokenizers/open_tokenizer.h"
+#include "backends/text/data_digest.h"
 #include "backends/text/text_source.h"
+#include "backends/tokenizers/open_tokenizer.h"
 
 #include <fmt/format.h>
+#include <spdlog/spdlog.h>
 
 #include <algorithm>
 #include <array>
@@ -44,10 +46,10 @@ Value valueOf(std::span<const Named<Value>> known, std::string_view name, const 
     std::vector<std::string> names;
     for (const auto& [own, value] : known)
         names.emplace_back(own);
-    throw UsageError(fmt::format("\"{}\" is none of {}", name, join(names, ", ")), option);
+    throw UsageError(fmt::format("\"{}\" must be one of {}", name, join(names, ", ")), option);
 }
 
-/// What a model is asked, without answers.
+/// The prompts of a task, without answers.
 std::vector<std::string> promptsOf(const Task& task) {
     std::vector<std::string> prompts;
     for (const TaskQuestion& question : task.questions)
@@ -59,7 +61,7 @@ std::vector<std::string> promptsOf(const Task& task) {
     return prompts;
 }
 
-/// The task that is asked for, if it is one.
+/// The task of a request, if it names one.
 std::optional<Task> taskOf(const SequenceRequest& request, const Progress& progress) {
     if (request.task.empty())
         return {};
@@ -77,7 +79,7 @@ SequenceSet sequencesOf(const SequenceRequest& request, const std::optional<Task
     return makeSequences({documents.begin(), documents.end()}, tokenizer, rules, progress);
 }
 
-/// What a classifier is to label, as many texts as there may be tokens: a text is never cut in two.
+/// The labelled texts of a task until the maximum number of tokens; a text is never cut in two.
 void readLabelled(const Model& model, const Task& task, const Tokenizer& tokenizer, const SequenceRules& rules,
                   SequenceText& text) {
     TaskRules own;
@@ -98,6 +100,44 @@ void readLabelled(const Model& model, const Task& task, const Tokenizer& tokeniz
 std::int64_t usualLength(const ModelSpec& spec) {
     const std::int64_t usual = spec.family == Family::encoder ? 128 : 512;
     return spec.context > 0 ? std::min<std::int64_t>(usual, spec.context) : usual;
+}
+
+PerplexityRules settledRules(const PerplexityRules& rules, const Model& model) {
+    try {
+        return settled(rules, model.spec());
+    } catch (const UsageError&) {
+        throw;
+    } catch (const Error& error) {
+        throw error.within(model.card().path);
+    }
+}
+
+ScoredText cut(const TextRequest& request, const PerplexityRules& rules, const Tokenizer& tokenizer,
+               const Progress& progress) {
+    const std::vector<std::string> documents = readDocuments(request.path, request.field, TextSplit::windows);
+    try {
+        return scoredText(documents, tokenizer, rules, progress);
+    } catch (const Error& error) {
+        throw error.within(sourceName(request.path));
+    }
+}
+
+/// Makes line breaks, tabs and tokens of blanks visible.
+std::string labelOf(std::string_view text) {
+    std::string label;
+    for (const char c : text)
+        if (c == '\n')
+            label += "⏎";
+        else if (c == '\t')
+            label += "⇥";
+        else if (c != '\r')
+            label += c;
+    if (label.find_first_not_of(' ') != std::string::npos)
+        return label.substr(label.find_first_not_of(' '));
+    std::string blanks;
+    for (std::size_t i = 0; i < label.size(); ++i)
+        blanks += "␣";
+    return blanks;
 }
 
 } // namespace
@@ -136,7 +176,7 @@ SequenceText readSequenceText(const Model& model, const SequenceRequest& request
     if (text.set.sequences.empty())
         throw Error("holds no text to measure on", source);
     if (spec.context > 0 && rules.length > spec.context)
-        text.warnings.push_back(fmt::format("sequences of {} tokens are longer than the {} that the model was made for",
+        text.warnings.push_back(fmt::format("sequences of {} tokens are longer than the model's context of {}",
                                             rules.length, spec.context));
     if (text.set.droppedTails > 0)
         text.warnings.push_back(
@@ -151,6 +191,40 @@ SequenceText readSequenceText(const Model& model, const SequenceRequest& request
                  std::string(name(rules.split)),
                  std::string(name(rules.bos))};
     return text;
+}
+
+EvaluationText readEvaluationText(const Model& model, const TextRequest& request, const Progress& progress) {
+    const PerplexityRules rules = settledRules(request.rules, model);
+    const auto tokenizer = openTokenizer(model.card());
+    EvaluationText text;
+    text.source = sourceName(request.path);
+    text.warnings = tokenizer->card().warnings;
+    const int context = model.spec().context;
+    if (context > 0 && rules.window > context)
+        text.warnings.push_back(
+            fmt::format("a window of {} tokens is longer than the model's context of {}", rules.window, context));
+    text.scored = cut(request, rules, *tokenizer, progress);
+    text.digest = dataDigest(text.scored.windows);
+    spdlog::info("{} windows, {} tokens with those of context", text.scored.windows.sequences.size(),
+                 text.scored.windows.tokens);
+    return text;
+}
+
+PromptTokens promptTokens(const Model& model, const std::string& text) {
+    const auto tokenizer = openTokenizer(model.card());
+    EncodeOptions options;
+    options.ranges = true;
+    Encoding encoding = tokenizer->encode(text, options);
+    PromptTokens tokens;
+    for (std::size_t i = 0; i < encoding.ids.size(); ++i) {
+        const TextRange range = encoding.ranges[i];
+        if (range.end > range.begin)
+            tokens.labels.push_back(labelOf(std::string_view(text).substr(range.begin, range.end - range.begin)));
+        else
+            tokens.labels.push_back(tokenizer->token(encoding.ids[i]).value_or(fmt::format("#{}", encoding.ids[i])));
+    }
+    tokens.ids = std::move(encoding.ids);
+    return tokens;
 }
 
 } // namespace secateur

@@ -1,8 +1,10 @@
 #pragma once
 
-#include "analysis/metrics/metric.h"
-#include "analysis/model/model.h"
 #include "analysis/base/progress.h"
+#include "analysis/metrics/measure.h"
+#include "analysis/model/model.h"
+#include "analysis/text/evaluation_text.h"
+#include "analysis/text/prompt_tokens.h"
 #include "analysis/text/sequences.h"
 #include "backends/text/task_file.h"
 
@@ -12,27 +14,18 @@
 
 namespace secateur {
 
-/// A text to measure a model on, as a person names it.
+/// A text to measure a model on, by its place.
 struct SequenceRequest {
-    std::string path;                                        ///< file or folder; empty = the built-in text, or
-    std::string task;                                        ///< file of a task, each of whose prompts is a document
-    std::string field;                                       ///< of the rows of a .jsonl; empty = whichever they have
+    std::string path;                                        ///< file or folder; empty = `task`, or the built-in text
+    std::string task;                                        ///< file of a task; each prompt is a document
+    std::string field;                                       ///< of the rows of a .jsonl; empty = the first usual one
     TaskFileOptions taskOptions = {};                        ///< of `task`
     SequenceRules rules = {.length = 0, .mostTokens = 8192}; ///< length 0 = 512, of encoders 128, or the context
 };
 
-/// The same, read, and cut for one model.
-struct SequenceText {
-    SequenceSet set;
-    std::vector<int> labels; ///< classes of the sequences, where a classifier reads labelled texts; else empty
-    MeasuredData data;       ///< all of it
-    std::string digest;      ///< of the token ids of all sequences
-    std::vector<std::string> warnings;
-};
-
-/// Reads a text and cuts it for a model with the model's own tokenizer (evaluation.md 6). The texts and pairs that a
-/// classifier is to label are one sequence each, with their labels.
-/// @throws Error naming the text or the model; UsageError for what does not go together; Cancelled
+/// Reads a text and cuts it into sequences with the model's own tokenizer (resources/manual/metrics.md, Calibration
+/// text). The texts and pairs of a classification task are one sequence each, with their labels.
+/// @throws Error naming the text or the model; UsageError for contradictory options; Cancelled
 SequenceText readSequenceText(const Model& model, const SequenceRequest& request, const Progress& progress = {});
 
 /// "document", "line", "stream", "windows"; "tokenizer_default", "always", "never", "first_only".
@@ -41,5 +34,12 @@ std::string_view name(BosRule rule);
 /// @throws UsageError naming the known ones
 TextSplit textSplitOf(std::string_view name);
 BosRule bosRuleOf(std::string_view name);
+
+/// Reads a text and cuts it into windows to score, with the model's own tokenizer.
+/// @throws Error naming the text or the model; UsageError for contradictory rules; Cancelled
+EvaluationText readEvaluationText(const Model& model, const TextRequest& request, const Progress& progress = {});
+
+/// A prompt as the model reads it. @throws Error when the model has no tokenizer that can be read
+PromptTokens promptTokens(const Model& model, const std::string& text);
 
 } // namespace secateur

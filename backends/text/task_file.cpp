@@ -4,11 +4,20 @@
 #include "analysis/base/text.h"
 #include "analysis/base/usage_error.h"
 #include "backends/base/mapped_file.h"
-#include "backends/text/task_rows.h"
+#include "backends/formats/hf_config.h"
+#include "backends/text/data_digest.h"
+#include "backends/tokenizers/regex.h"
 
 #include <fmt/format.h>
+#include <unicode/locid.h>
+#include <unicode/unistr.h>
 
+#include <algorithm>
+#include <array>
 #include <filesystem>
+#include <iterator>
+#include <map>
+#include <memory>
 #include <vector>
 
 namespace secateur {
@@ -52,7 +61,7 @@ std::vector<std::string> labelsOf(const std::string& path, std::size_t rows) {
     return labels;
 }
 
-/// Of rows that hold none themselves.
+/// Labels from a separate file, for rows without labels.
 std::vector<std::string> separateLabels(const std::string& path, const TaskFileOptions& options,
                                         const JsonObject& first, std::size_t rows) {
     if (!options.labels.empty())
@@ -61,8 +70,8 @@ std::vector<std::string> separateLabels(const std::string& path, const TaskFileO
         return {};
     const fs::path beside = fs::path(path).replace_extension().concat("-labels.lst");
     if (!fs::exists(beside))
-        throw Error("has no labels, in its rows or in " + beside.filename().string() + " beside it", path,
-                    "Name the file that holds them by --labels");
+        throw Error("has no labels, neither in its rows nor in " + beside.filename().string() + " in its folder", path,
+                    "Name the file of the labels by --labels");
     return labelsOf(beside.string(), rows);
 }
 
@@ -80,7 +89,7 @@ public:
         if (m_task.formatId == "piqa")
             m_labels = separateLabels(m_path, m_options, first, m_lines.size());
         else if (!m_options.labels.empty())
-            throw UsageError("goes with rows of format piqa alone", "labels");
+            throw UsageError("is for format piqa only", "labels");
         for (std::size_t i = 0; i < m_lines.size(); ++i) {
             progress.report(static_cast<double>(i) / static_cast<double>(m_lines.size()), "reading the task");
             add(i);
@@ -98,7 +107,7 @@ private:
             return taskFormat(m_options.format).id;
         if (const auto detected = detectedFormat(first))
             return *detected;
-        throw Error("has fields that speak for no known task format", first.subject(), "Name the format by --format");
+        throw Error("has the fields of no known task format", first.subject(), "Name the format by --format");
     }
 
     void add(std::size_t index) {
@@ -126,6 +135,66 @@ private:
     Task m_task;
 };
 
+constexpr std::string_view punctuation = "!\"#$%&'()*+,-./:;<=>?@[\\]^_`{|}~";
+constexpr std::array<std::string_view, 3> articles{"a", "an", "the"};
+
+std::string lowerCase(std::string_view text) {
+    std::string lower;
+    icu::UnicodeString::fromUTF8({text.data(), static_cast<int32_t>(text.size())})
+        .toLower(icu::Locale::getRoot())
+        .toUTF8String(lower);
+    return lower;
+}
+
+std::vector<std::string_view> wordsOf(std::string_view text) {
+    std::vector<std::string_view> words;
+    std::size_t begin = 0;
+    for (std::size_t at = 0; at <= text.size();) {
+        const std::size_t space = at < text.size() ? whiteSpaceAt(text, at) : 1;
+        if (space > 0 && at > begin)
+            words.push_back(text.substr(begin, at - begin));
+        at += space > 0 ? space : 1;
+        begin = space > 0 ? at : begin;
+    }
+    return words;
+}
+
+std::string joined(const std::vector<std::string_view>& words) {
+    return fmt::format("{}", fmt::join(words, " "));
+}
+
+using Expressions = std::map<std::string, std::shared_ptr<const Regex>>;
+
+AnswerVerdict verdict(const AnswerPrompt& prompt, std::string_view written, const Expressions& expressions) {
+    const bool isExtracted = !prompt.extract.empty();
+    const auto found = isExtracted ? expressions.at(prompt.extract)->last(written) : std::optional(written);
+    if (!found)
+        return {};
+    const auto normalised = isExtracted ? normalisedNumber : normalisedAnswer;
+    AnswerVerdict result{normalised(*found), false, 0};
+    for (const std::string& answer : prompt.answers) {
+        const std::string right = normalised(answer);
+        result.isExact = result.isExact || right == result.compared;
+        result.f1 = std::max(result.f1, wordF1(result.compared, right));
+    }
+    return result;
+}
+
+void checkShots(const AskedTask& asked) {
+    const TaskFormat& format = taskFormat(asked.task.formatId);
+    const bool hasOptions = format.kind == TaskKind::choice || format.kind == TaskKind::lastWord;
+    if (asked.rules.shots.count > 0 && !hasOptions)
+        throw UsageError(fmt::format("has format {}, which takes no examples", format.id), asked.path);
+}
+
+std::vector<TaskQuestion> examplesOf(const TaskRequest& request, const Task& task, const Progress& progress) {
+    if (request.shots == 0)
+        return {};
+    if (request.shotsFrom.empty())
+        return task.questions;
+    return readTask(request.shotsFrom, {.format = std::string(task.formatId)}, progress).questions;
+}
+
 } // namespace
 
 Task readTask(const std::string& path, const TaskFileOptions& options, const Progress& progress) {
@@ -134,6 +203,68 @@ Task readTask(const std::string& path, const TaskFileOptions& options, const Pro
     } catch (const fs::filesystem_error& error) {
         throw Error(error.code().message(), path);
     }
+}
+
+std::string normalisedAnswer(std::string_view text) {
+    std::string lower = lowerCase(text);
+    std::erase_if(lower, [](char c) { return punctuation.find(c) != std::string_view::npos; });
+    std::vector<std::string_view> words = wordsOf(lower);
+    std::erase_if(words, [](std::string_view word) { return std::ranges::find(articles, word) != articles.end(); });
+    return joined(words);
+}
+
+std::string normalisedNumber(std::string_view text) {
+    std::string lower = lowerCase(text);
+    std::erase_if(lower, [](char c) { return c == ',' || c == '$'; });
+    std::string words = joined(wordsOf(lower));
+    if (words.ends_with('.'))
+        words.pop_back();
+    return words;
+}
+
+double wordF1(std::string_view found, std::string_view right) {
+    std::vector<std::string_view> first = wordsOf(found);
+    std::vector<std::string_view> second = wordsOf(right);
+    if (first.empty() || second.empty())
+        return first.empty() && second.empty() ? 1 : 0;
+    std::ranges::sort(first);
+    std::ranges::sort(second);
+    std::vector<std::string_view> common;
+    std::ranges::set_intersection(first, second, std::back_inserter(common));
+    return 2 * static_cast<double>(common.size()) / static_cast<double>(first.size() + second.size());
+}
+
+AnswerJudge answerJudge(const Task& task, const std::string& path) {
+    Expressions expressions;
+    for (const AnswerPrompt& prompt : task.prompts)
+        if (!prompt.extract.empty() && !expressions.contains(prompt.extract))
+            expressions.emplace(
+                prompt.extract,
+                std::make_shared<Regex>(prompt.extract, fmt::format("{}: line {}: extract", path, prompt.line)));
+    return [expressions = std::move(expressions)](const AnswerPrompt& prompt, std::string_view written) {
+        return verdict(prompt, written, expressions);
+    };
+}
+
+AskedTask readAskedTask(const TaskRequest& request, const Progress& progress) {
+    AskedTask asked;
+    asked.path = request.path;
+    asked.task = readTask(request.path, {.format = request.format, .labels = request.labels}, progress);
+    asked.rules.shots = {request.shots, request.drawsShots ? ShotChoice::drawn : ShotChoice::first, request.seed};
+    asked.rules.limit = request.limit;
+    asked.rules.seed = request.seed;
+    asked.rules.tokens.bos = request.bos;
+    asked.rules.batchTokens = request.batchTokens;
+    checkShots(asked);
+    asked.examples = examplesOf(request, asked.task, progress);
+    asked.judge = answerJudge(asked.task, request.path);
+    asked.digest = dataDigest(asked.task, asked.examples);
+    return asked;
+}
+
+void nameClasses(AskedTask& asked, const ModelCard& model) {
+    if (taskFormat(asked.task.formatId).kind == TaskKind::classification)
+        asked.classNames = classNames(model);
 }
 
 } // namespace secateur

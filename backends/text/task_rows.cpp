@@ -1,11 +1,13 @@
-#include "backends/text/task_rows.h"
+#include "backends/text/task_file.h"
 
 #include "analysis/base/error.h"
 #include "analysis/base/text.h"
 #include "analysis/base/usage_error.h"
-#include "backends/text/task_text.h"
+
 
 #include <fmt/format.h>
+#include <unicode/locid.h>
+#include <unicode/unistr.h>
 
 #include <algorithm>
 #include <array>
@@ -16,6 +18,36 @@
 namespace secateur {
 
 namespace {
+
+std::string replaced(std::string_view text, std::string_view old, std::string_view by) {
+    std::string result;
+    std::size_t begin = 0;
+    for (std::size_t at = text.find(old); at != std::string_view::npos; at = text.find(old, begin)) {
+        result += text.substr(begin, at - begin);
+        result += by;
+        begin = at + old.size();
+    }
+    return result += text.substr(begin);
+}
+
+/// Without each shortest "[...]" within a line.
+std::string withoutBrackets(const std::string& text) {
+    std::string kept;
+    std::size_t at = 0;
+    while (at < text.size()) {
+        const std::size_t open = std::min(text.find('[', at), text.size());
+        kept.append(text, at, open - at);
+        const std::size_t end = std::min(text.find_first_of("]\n", open), text.size());
+        at = end;
+        if (end < text.size() && text[end] == ']')
+            ++at;
+        else
+            kept.append(text, open, end - open);
+        if (at < text.size() && at == end)
+            kept += text[at++];
+    }
+    return kept;
+}
 
 using Label = std::optional<std::string>;
 
@@ -164,7 +196,8 @@ TaskQuestion openbookqa(const JsonObject& row, const Label&) {
 
 TaskQuestion piqa(const JsonObject& row, const Label& label) {
     const std::size_t gold = label ? static_cast<std::size_t>(*label == "1") : indexOf(row, "label", 2);
-    return asked("Question: " + fieldText(row, "goal") + "\nAnswer:", {fieldText(row, "sol1"), fieldText(row, "sol2")}, gold);
+    return asked("Question: " + fieldText(row, "goal") + "\nAnswer:", {fieldText(row, "sol1"), fieldText(row, "sol2")},
+                 gold);
 }
 
 TaskQuestion mmlu(const JsonObject& row, const Label&) {
@@ -201,7 +234,8 @@ TaskQuestion lambada(const JsonObject& row, const Label&) {
     return asked(fieldText(row, "context"), {fieldText(row, "continuation")}, 0);
 }
 
-/// The original form of OpenBookQA has the fields of ARC's; but ids as "7-980", where ARC's begin with a letter.
+/// The original files of OpenBookQA have the same fields as ARC's, but ids such as "7-980", where ARC's ids begin with
+/// a letter.
 bool isNestedOpenBook(const JsonObject& row) {
     if (!row.isObject("question") || !row.isText("id"))
         return false;
@@ -210,14 +244,14 @@ bool isNestedOpenBook(const JsonObject& row) {
     return dash > 0 && dash != std::string::npos && id.find_first_not_of("0123456789-") == std::string::npos;
 }
 
-/// How rows of a format are known and read.
+/// How rows of a format are recognised and read.
 struct RowFormat {
     std::string_view id;
-    std::initializer_list<const char*> fields; ///< all there
+    std::initializer_list<const char*> fields; ///< all are required
     TaskQuestion (*question)(const JsonObject&, const Label&);
 };
 
-/// The first one whose fields are there counts.
+/// The first row whose fields are all present counts.
 constexpr std::array<RowFormat, 19> rowFormats{{
     {"boolq", {"passage", "question"}, boolq},
     {"rte", {"sentence1", "sentence2"}, rte},
@@ -242,6 +276,27 @@ constexpr std::array<RowFormat, 19> rowFormats{{
 
 } // namespace
 
+std::size_t codePoints(std::string_view text) {
+    return static_cast<std::size_t>(
+        std::ranges::count_if(text, [](char byte) { return (static_cast<unsigned char>(byte) & 0xC0U) != 0x80U; }));
+}
+
+std::string capitalised(std::string_view text) {
+    const auto whole = icu::UnicodeString::fromUTF8({text.data(), static_cast<int32_t>(text.size())});
+    const icu::Locale& anyLanguage = icu::Locale::getRoot();
+    const icu::UnicodeString first = whole.tempSubString(0, whole.moveIndex32(0, 1));
+    const auto lower = [&](icu::UnicodeString part) { return part.toLower(anyLanguage); };
+    // The lower case of sigma depends on the characters before it, so the whole text is converted.
+    icu::UnicodeString result =
+        icu::UnicodeString(first).toTitle(nullptr, anyLanguage, 0) + lower(whole).tempSubString(lower(first).length());
+    std::string utf8;
+    return result.toUTF8String(utf8);
+}
+
+std::string withoutWikiHow(std::string_view text) {
+    return replaced(withoutBrackets(replaced(trimmed(text), " [title]", ". ")), "  ", " ");
+}
+
 std::optional<std::string_view> detectedFormat(const JsonObject& row) {
     if (isNestedOpenBook(row))
         return "openbookqa";
@@ -254,7 +309,7 @@ std::optional<std::string_view> detectedFormat(const JsonObject& row) {
 TaskQuestion taskQuestion(std::string_view formatId, const JsonObject& row, const std::optional<std::string>& label) {
     const auto format = std::ranges::find(rowFormats, formatId, &RowFormat::id);
     if (format == rowFormats.end() || !format->question)
-        throw UsageError("holds no questions with options", std::string(formatId));
+        throw UsageError("has no questions with options", std::string(formatId));
     return format->question(row, label);
 }
 

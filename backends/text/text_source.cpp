@@ -1,7 +1,6 @@
 #include "backends/text/text_source.h"
 
 #include "analysis/base/error.h"
-#include "backends/text/built_in_text.h"
 #include "backends/base/json_object.h"
 #include "backends/base/mapped_file.h"
 

@@ -3,18 +3,23 @@
 #include "analysis/text/sequences.h"
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace secateur {
 
-/// The documents in a place: of a folder one per file, by name; of a .jsonl file one per row, the text of `field` (when
-/// empty: "text", "content", "page" or "prompt", whichever a row has first); of any other file what `split` says, and
-/// of no place (an empty path) the same of the built-in text.
+/// The documents at a path: in a folder one per file, by name; in a .jsonl file one per row, the text of `field` (if
+/// empty, the first one of "text", "content", "page" and "prompt" that the row has); in any other file, and in the
+/// built-in text (empty path), as `split` says.
 /// @throws Error naming the file, and the row of a .jsonl
 std::vector<std::string> readDocuments(const std::string& path, const std::string& field = {},
                                        TextSplit split = TextSplit::document);
 
-/// What results call a place: its path, or "built-in".
+/// The name of a path in results: the path, or "built-in".
 std::string sourceName(const std::string& path);
+
+/// The text that is used when none is named: documents of prose, dialogue, code, tables and many languages, mixed so
+/// that every beginning is varied (resources/texts). UTF-8; split by TextSplit::document.
+std::string_view builtInText();
 
 } // namespace secateur

@@ -1,7 +1,7 @@
 // Exact ablation against transformers, and against full evaluations under the mask of each single cut.
 #ifndef Q_MOC_RUN
 #include "analysis/metrics/ablation.h"
-#include "analysis/metrics/ablation_losses.h"
+#include "analysis/metrics/ablation_walk.h"
 #include "analysis/running/for_each_layer.h"
 #include "analysis/metrics/screened_ablation.h"
 #include "analysis/base/statistics.h"
@@ -371,7 +371,7 @@ private slots:
                             << "";
         QTest::newRow("option") << "llama-mha"
                                 << "ablation_mlp:of=f1"
-                                << "of=f1 is none of loss, accuracy";
+                                << "of=f1 must be one of loss, accuracy";
     }
     void whatHasNoLossIsRefused() {
         QFETCH(QString, folder);

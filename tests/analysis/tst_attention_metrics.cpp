@@ -46,18 +46,22 @@ double featureOf(const AttentionFeature& feature, const Map& map, int t, int len
     return sum;
 }
 
-/// What a metric makes of one sequence of one head.
+std::unique_ptr<const AttentionMetric> made(const MetricRequest& request, std::int64_t longest) {
+    return std::get<ForwardMetric>(request.info->computation).attention(request, longest, true);
+}
+
+/// The values of a metric of one sequence of one head.
 AttentionValues valuesOf(const char* request, const Map& map, int length) {
-    const AttentionMetric metric(parseMetricRequests(request).front(), length, true);
+    const auto metric = made(parseMetricRequests(request).front(), length);
     std::vector<std::vector<float>> numbers;
-    for (const AttentionFeature& feature : metric.features()) {
+    for (const AttentionFeature& feature : metric->features()) {
         std::vector<float>& own = numbers.emplace_back();
         for (int t = 0; t < length; ++t)
             own.push_back(static_cast<float>(featureOf(feature, map, t, length)));
     }
     std::vector<double> sums;
-    metric.add({length, 1, true, 0, [&](int, std::size_t feature) { return numbers[feature].data(); }}, sums);
-    return metric.values(sums, 1);
+    metric->add({length, 1, true, 0, [&](int, std::size_t feature) { return numbers[feature].data(); }}, sums);
+    return metric->values(sums, 1);
 }
 
 } // namespace
@@ -103,7 +107,8 @@ private slots:
                                     mostly(0.9, [](int t) { return t - 1; }), mostly(0.2, [](int) { return 0; })};
         const AttentionValues found = valuesOf("attention_pattern", maps[static_cast<std::size_t>(pattern)], 40);
         QCOMPARE(found.values[0][0], static_cast<double>(expected));
-        const auto names = patternFeatures();
+        const auto metric = made(parseMetricRequests("attention_pattern").front(), 40);
+        const auto names = metric->featureNames();
         const auto feature = [&](std::string_view name) {
             return found.features[static_cast<std::size_t>(std::ranges::find(names, name) - names.begin())][0];
         };

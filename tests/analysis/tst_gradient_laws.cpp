@@ -1,7 +1,7 @@
 // What gradient metrics obey, whatever the numbers are.
 #ifndef Q_MOC_RUN
 #include "analysis/metrics/gate_gradients.h"
-#include "analysis/metrics/head_gradients.h"
+#include "analysis/metrics/gradient_sums.h"
 #include "tests/support/counting_model.h"
 #include "tests/support/files.h"
 #include "tests/support/gradient_case.h"

@@ -1,7 +1,6 @@
 // Gradient metrics against autograd over transformers' own parameters.
 #ifndef Q_MOC_RUN
 #include "analysis/metrics/gate_gradients.h"
-#include "analysis/metrics/gradient_metrics.h"
 #include "analysis/base/usage_error.h"
 #include "tests/support/gradient_case.h"
 #include "tests/support/suite.h"
@@ -125,7 +124,7 @@ private slots:
         QTest::addColumn<QString>("sentence");
         QTest::newRow("scalarisation") << "bert"
                                        << "gnorm:scalarisation=loss"
-                                       << "scalarisation=loss is none of auto, task_loss, logit_norm";
+                                       << "scalarisation=loss must be one of auto, task_loss, logit_norm";
         QTest::newRow("pooled") << "llama-mha"
                                 << "gnorm:scalarisation=pooled_norm"
                                 << "a decoder has no pooled output";
@@ -137,10 +136,10 @@ private slots:
                                     << "needs a classifier";
         QTest::newRow("abs") << "bert"
                              << "head_mask_gradient:abs=head"
-                             << "abs=head is none of sample, token, batch";
+                             << "abs=head must be one of sample, token, batch";
         QTest::newRow("both") << "bert"
                               << "head_mask_gradient:abs=token:tis_abs=true"
-                              << "abs does not go with it";
+                              << "excludes abs";
         QTest::newRow("passes") << "bert"
                                 << "head_fisher:passes=0"
                                 << "passes=0 should be 1 or more";

@@ -7,8 +7,7 @@
 
 #include "analysis/metrics/gate_effects.h"
 #include "analysis/masks/mask_algebra.h"
-#include "analysis/prediction/prediction_work.h"
-#include "analysis/prediction/session_prediction.h"
+#include "analysis/prediction/prediction.h"
 #include "analysis/base/usage_error.h"
 #include "backends/session/session_hdf5.h"
 #include "tests/support/suite.h"
@@ -285,7 +284,7 @@ private slots:
         QVERIFY(predictor.predict(mask).has_value());
         own.heads[0] = false;
         mask.setLayer(0, own);
-        QCOMPARE(predictor.refusal(mask), std::string("layer 0 is bypassed and has heads cut besides"));
+        QCOMPARE(predictor.refusal(mask), std::string("layer 0 is bypassed and has cut heads"));
         QVERIFY(!predictor.predict(mask));
         const auto other = test::fixture("gqa-f32");
         PruningMask foreign(other->spec());

@@ -9,8 +9,8 @@
 #endif
 
 #include "analysis/base/error.h"
-#include "analysis/metrics/layer_order.h"
 #include "analysis/metrics/measure.h"
+#include "analysis/metrics/measure_weights.h"
 #include "backends/kernels/machine_kernels.h"
 #include "backends/base/runtime.h"
 

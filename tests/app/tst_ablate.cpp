@@ -73,7 +73,7 @@ private:
     static void goesOn(const QStringList& command, const QString& path, const QString& whole) {
         const Outcome on = run(command + QStringList{path, "--json"});
         QVERIFY2(on.status == 0, qPrintable(on.error));
-        QVERIFY(QString::fromStdString(on.json()["warnings"].dump()).contains("are those of"));
+        QVERIFY(QString::fromStdString(on.json()["warnings"].dump()).contains("come from"));
         const auto valuesOf = [](const QString& file, std::size_t result) {
             const auto values = readSession(file.toStdString()).results.at(result).values;
             return std::vector<double>(values.values().begin(), values.values().end());
@@ -193,7 +193,7 @@ private slots:
     void nonsenseIsRefused() {
         const Outcome unit = run(onText({"--units", "neurons"}));
         QCOMPARE(unit.status, 2);
-        QVERIFY(unit.error.contains("is none of heads, attention, mlps, blocks"));
+        QVERIFY(unit.error.contains("must be one of heads, attention, mlps, blocks"));
         QCOMPARE(run(onText({"--task", "x.jsonl"})).status, 2);
     }
 };

@@ -364,14 +364,14 @@ private slots:
         row("unknown format", {"--task", words, "--format", "piqua"}, 2,
             "piqua: unknown task format; the known ones are boolq");
         row("another format", {"--task", words, "--format", "piqa"}, 1, "words.jsonl: has no labels");
-        row("labels of another format", {"--task", words, "--labels", text}, 2, "goes with rows of format piqa alone");
+        row("labels of another format", {"--task", words, "--labels", text}, 2, "is for format piqa only");
         row("labels of two", {"--task", words, "--task", texts, "--labels", text}, 2,
             "--labels: requires a single --task");
         row("examples without a number", {"--task", words, "--shots-from", words}, 2,
             "--shots-from: requires --shots");
         row("draw without a number", {"--task", words, "--draw-shots"}, 2, "--draw-shots: requires --shots");
         row("examples for a classifier", {"--task", texts, "--shots", "1"}, 2,
-            "texts.jsonl: is of format classification, which takes no examples");
+            "texts.jsonl: has format classification, which takes no examples");
         row("more examples than there are", {"--task", words, "--shots", "24"}, 1,
             "There are 23 examples to choose from, but 24 are needed");
         row("limit of none", {"--task", words, "--limit", "0"}, 2, "--limit: Value 0 not in range");

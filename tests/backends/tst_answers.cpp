@@ -3,7 +3,6 @@
 
 #include "analysis/tasks/answer_generation.h"
 #include "analysis/base/error.h"
-#include "backends/text/answer_match.h"
 #include "backends/text/task_file.h"
 #include "tests/support/suite.h"
 

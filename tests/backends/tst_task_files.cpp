@@ -8,7 +8,6 @@
 #include "analysis/base/usage_error.h"
 #include "backends/tokenizers/open_tokenizer.h"
 #include "backends/text/task_file.h"
-#include "backends/text/task_text.h"
 #include "tests/support/suite.h"
 #endif
 
@@ -111,7 +110,7 @@ private slots:
         const QByteArray rows =
             "{\"goal\":\"g\",\"sol1\":\"a\",\"sol2\":\"b\"}\n\n{\"goal\":\"h\",\"sol1\":\"c\",\"sol2\":\"d\"}\n";
         const std::string path = folder.write("valid.jsonl", rows);
-        QVERIFY(refusal(folder, rows).contains("has no labels, in its rows or in task-labels.lst beside it"));
+        QVERIFY(refusal(folder, rows).contains("has no labels, neither in its rows nor in task-labels.lst in its folder"));
         folder.write("valid-labels.lst", "1\n0\n");
         std::vector<TaskQuestion> questions = readTask(path).questions;
         QCOMPARE(questions[0].gold, std::size_t{1});
@@ -125,7 +124,7 @@ private slots:
         const std::string wrong = folder.write("wrong.lst", "0\n2\n");
         QVERIFY(refusal(folder, rows, {.labels = wrong}).contains("wrong.lst: line 2: expected 0 or 1, found \"2\""));
         QVERIFY(refusal(folder, "{\"context\":\"a\",\"continuation\":\"b\"}", {.labels = few})
-                    .contains("goes with rows of format piqa alone"));
+                    .contains("is for format piqa only"));
     }
 
     void textsToClassifyAreRead() {
@@ -157,7 +156,7 @@ private slots:
         add("a list", "[1]", "", "line 1: is not a JSON object");
         add("blank", " \n\n", "", "holds no rows");
         add("unknown", "{\"a\":1}", "",
-            "line 1: has fields that speak for no known task format. Name the format by --format");
+            "line 1: has the fields of no known task format. Name the format by --format");
         add("missing", good + "{\"query\":\"q\",\"gold\":0}", "", "line 2: choices: is missing");
         add("gold too large", "{\"query\":\"q\",\"choices\":[\"a\",\"b\"],\"gold\":2}", "",
             "line 1: gold: expected a whole number from 0 to 1, found 2");

@@ -10,8 +10,7 @@
 // head: layer, head, nats, and of a screened ranking its value and standard error.
 
 #include "analysis/metrics/ablation.h"
-#include "analysis/metrics/ablation_losses.h"
-#include "analysis/metrics/ablation_metrics.h"
+#include "analysis/metrics/ablation_walk.h"
 #include "analysis/running/for_each_layer.h"
 #include "analysis/masks/price.h"
 #include "analysis/metrics/screened_ablation.h"

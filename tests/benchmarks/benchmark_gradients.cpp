@@ -9,7 +9,7 @@
 // said for all. Single sentences run through the same engine, without any gradient of a weight being formed: what
 // autograd of a whole model costs is gradients.py's.
 
-#include "analysis/metrics/head_gradients.h"
+#include "analysis/metrics/gradient_sums.h"
 #include "analysis/metrics/measure_gradient.h"
 #include "analysis/model/model.h"
 #include "analysis/running/padded_batches.h"

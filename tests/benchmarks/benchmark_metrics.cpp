@@ -74,14 +74,15 @@ double median(std::vector<double> values) {
 /// Of one kind, by the place of its name.
 struct Group {
     const char* name;
-    std::vector<Observes> observed;
+    std::vector<SharedSums> read; ///< none = metrics of attention
 };
 
 std::vector<MetricRequest> requestsOf(const Group& group) {
     std::vector<MetricRequest> requests;
-    for (const ForwardMetric& metric : forwardMetrics())
-        if (group.observed.empty() || std::ranges::find(group.observed, metric.observes) != group.observed.end())
-            requests.push_back({&metric.info, {}});
+    for (const MetricInfo& metric : forwardMetrics())
+        if (const SharedSums sums = std::get<ForwardMetric>(metric.computation).reads;
+            group.read.empty() || std::ranges::find(group.read, sums) != group.read.end())
+            requests.push_back({&metric, {}});
     return requests;
 }
 
@@ -102,12 +103,12 @@ void run(const Arguments& arguments) {
     plain();
     fmt::print("{} {}: {} tokens\n", model->card().name, name(plan->type()), batches.tokens());
     const std::vector<Group> groups{{"all", {}},
-                                    {"stream", {Observes::stream}},
-                                    {"similarity", {Observes::similarity}},
-                                    {"context", {Observes::context}},
-                                    {"contributions", {Observes::contributions}},
-                                    {"neurons", {Observes::neurons}},
-                                    {"attention", {Observes::attention}}};
+                                    {"stream", {SharedSums::stream}},
+                                    {"similarity", {SharedSums::similarity}},
+                                    {"context", {SharedSums::context}},
+                                    {"contributions", {SharedSums::contributions}},
+                                    {"neurons", {SharedSums::neurons}},
+                                    {"attention", {SharedSums::none}}};
     for (const Group& group : groups) {
         if (arguments.named.contains("--only") && arguments.named.at("--only") != group.name)
             continue;

@@ -9,7 +9,7 @@
 #include "analysis/base/statistics.h"
 #include "analysis/evaluation/text_evaluator.h"
 #include "analysis/masks/mask_algebra.h"
-#include "analysis/prediction/prediction_work.h"
+#include "analysis/prediction/prediction.h"
 #include "analysis/running/runner.h"
 #include "backends/base/atomic_file.h"
 #include "backends/base/runtime.h"

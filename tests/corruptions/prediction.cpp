@@ -1,4 +1,4 @@
-#include "analysis/prediction/session_prediction.h"
+#include "analysis/prediction/prediction.h"
 #include "backends/session/hdf5_lists.h"
 #include "backends/session/session_hdf5.h"
 #include "tests/corruptions/corruptions.h"

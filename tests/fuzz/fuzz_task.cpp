@@ -1,7 +1,6 @@
 // A row of a task file, read in every format, and HellaSwag's preprocessing of texts.
 
-#include "backends/text/task_rows.h"
-#include "backends/text/task_text.h"
+#include "backends/text/task_file.h"
 #include "tests/fuzz/fuzz.h"
 
 #include <cstdlib>

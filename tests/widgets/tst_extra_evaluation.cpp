@@ -4,7 +4,7 @@
 #include <ATen/ATen.h>
 
 #include "analysis/running/runner.h"
-#include "backends/text/asked_task_file.h"
+#include "backends/text/task_file.h"
 #include "backends/session/mask_digest.h"
 #include "backends/engine/open_model.h"
 #include "backends/tokenizers/open_tokenizer.h"

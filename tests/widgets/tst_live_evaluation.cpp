@@ -242,7 +242,7 @@ void TestLiveEvaluation::editsArePredictedOnceATextWasScored() {
     bench.document.masks()->setPreview(mask);
     QVERIFY(!prediction.shown());
     QCOMPARE(shown(), QString("–"));
-    QCOMPARE(prediction.reason(), QString("No prediction: layer 1 is bypassed and has heads cut besides."));
+    QCOMPARE(prediction.reason(), QString("No prediction: layer 1 is bypassed and has cut heads."));
 }
 
 void TestLiveEvaluation::whatASessionHasPredictsAtOnce() {

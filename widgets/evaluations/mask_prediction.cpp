@@ -1,8 +1,7 @@
 #include "widgets/evaluations/mask_prediction.h"
 
 #include "analysis/base/text.h"
-#include "analysis/prediction/prediction_work.h"
-#include "analysis/prediction/session_prediction.h"
+#include "analysis/prediction/prediction.h"
 #include "widgets/document/document.h"
 #include "widgets/document/mask_editor.h"
 
