@@ -1,7 +1,6 @@
 #include "analysis/metrics/ablation_parts.h"
 
 #include "analysis/base/usage_error.h"
-#include "analysis/masks/layer_operations.h"
 #include "analysis/masks/price.h"
 
 #include <fmt/format.h>

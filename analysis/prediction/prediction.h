@@ -5,7 +5,7 @@
 #include "analysis/masks/pruning_mask.h"
 #include "analysis/metrics/gate_effects.h"
 #include "analysis/model/model.h"
-#include "analysis/text/evaluation_text.h"
+#include "analysis/text/scored_text.h"
 
 #include <array>
 #include <cstddef>

@@ -15,7 +15,6 @@
 #include "backends/text/task_file.h"
 #include "backends/json/result_json.h"
 #include "backends/session/mask_digest.h"
-#include "backends/text/asked_task_file.h"
 #include "backends/tokenizers/open_tokenizer.h"
 
 #include <fmt/core.h>

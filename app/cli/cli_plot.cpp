@@ -9,7 +9,6 @@
 #include "backends/text/sequence_text.h"
 #include "backends/json/result_json.h"
 #include "backends/session/session_hdf5.h"
-#include "backends/text/prompt_tokens.h"
 
 #include <fmt/core.h>
 #include <spdlog/spdlog.h>

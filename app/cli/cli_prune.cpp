@@ -12,7 +12,6 @@
 #include "backends/session/mask_json.h"
 #include "backends/text/measure_on_text.h"
 #include "backends/session/session_hdf5.h"
-#include "backends/text/prune_on_text.h"
 
 #include <fmt/core.h>
 

@@ -12,8 +12,6 @@
 #include "backends/session/mask_digest.h"
 #include "backends/session/mask_json.h"
 #include "backends/session/session_hdf5.h"
-#include "backends/text/asked_task_file.h"
-#include "backends/text/evaluation_text.h"
 #include "backends/text/measure_on_text.h"
 #include "backends/tokenizers/open_tokenizer.h"
 

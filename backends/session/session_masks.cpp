@@ -3,7 +3,7 @@
 #include "analysis/base/error.h"
 #include "analysis/base/text.h"
 #include "analysis/metrics/metric.h"
-#include "analysis/prediction/session_prediction.h"
+#include "analysis/prediction/prediction.h"
 #include "backends/session/hdf5_lists.h"
 #include "backends/session/mask_digest.h"
 #include "backends/session/mask_json.h"

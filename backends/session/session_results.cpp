@@ -1,7 +1,7 @@
 #include "backends/session/session_parts.h"
 
 #include "analysis/base/error.h"
-#include "analysis/metrics/ablation_metrics.h"
+#include "analysis/metrics/ablation_parts.h"
 
 #include <fmt/core.h>
 #include <nlohmann/json.hpp>

@@ -4,17 +4,17 @@
 #include "analysis/model/kernels.h"
 #include "analysis/running/run_speed.h"
 #include "analysis/running/runner.h"
-#include "analysis/strategies/greedy_gnorm.h"
-#include "backends/base/available_memory.h"
+#include "backends/base/runtime.h"
 #include "backends/session/mask_digest.h"
 
 #include <algorithm>
+#include <array>
+#include <utility>
 
 namespace secateur {
 
 namespace {
 
-constexpr double passesOfStep = 3.5; ///< a backward pass, and half a forward pass on average
 constexpr double streamShare = 0.25; ///< of the free memory
 
 std::int64_t tokensInTime(const Model& model, const PruneRequest& request, const Progress& progress) {
@@ -25,8 +25,9 @@ std::int64_t tokensInTime(const Model& model, const PruneRequest& request, const
     const PruningMask dense(spec);
     const RunSpeed speed = runSpeed(model, *model.runner().plan(dense), progress);
     constexpr int positions = 128;
-    const double ofToken = runSeconds(speed, spec, dense, {most, positions, most}) / most * greedyPasses(spec, request);
-    const auto tokens = ofToken * most > seconds ? static_cast<std::int64_t>(seconds / ofToken) : most;
+    const double secondsPerToken =
+        runSeconds(speed, spec, dense, {most, positions, most}) / most * calibrationPasses(spec, request);
+    const auto tokens = secondsPerToken * most > seconds ? static_cast<std::int64_t>(seconds / secondsPerToken) : most;
     return std::max(least, tokens);
 }
 
@@ -84,26 +85,32 @@ GradientChange gradientChangeOnChoice(const Model& model, const GradientChangeRe
                           progress);
 }
 
-double greedyPasses(const ModelSpec& spec, const PruneRequest& request) {
-    return passesOfStep * static_cast<double>(greedySteps(spec, request));
-}
-
-PruneResult pruneOnText(const Model& model, const PruneRequest& request, const SequenceText& text,
-                        std::int64_t batchTokens, const Progress& progress) {
-    GreedyRun run{text.set.sequences, text.labels, batchTokens};
-    run.streamBytes = static_cast<std::int64_t>(streamShare * static_cast<double>(availableMemory()));
-    PruneResult result = pruneGreedily(model, request, run, progress);
-    result.data = text.data;
-    result.warnings.insert(result.warnings.end(), text.warnings.begin(), text.warnings.end());
-    return result;
+CalibrationText calibrationText(const SequenceText& text, std::int64_t batchTokens) {
+    return {.sequences = text.set.sequences,
+            .labels = text.labels,
+            .batchTokens = batchTokens,
+            .streamBytes = static_cast<std::int64_t>(streamShare * static_cast<double>(availableMemory())),
+            .data = text.data};
 }
 
 PruneResult pruneOnChoice(const Model& model, const PruneRequest& request, const MeasureChoice& choice,
                           const Progress& progress) {
-    const Progress reading = progress.part(0, 0);
-    const auto tokens = [&] { return tokensInTime(model, request, reading); };
-    constexpr std::int64_t batchTokens = 4096;
-    return pruneOnText(model, request, chosenText(model, choice, tokens, reading), batchTokens, progress);
+    PruneInputs inputs;
+    inputs.measure = [&](const MetricRequest& metric, const Progress& part) {
+        MeasureChoice dense = choice;
+        dense.mask.reset();
+        return std::move(measureOnChoice(model, std::array{metric}, dense, part, {}).front());
+    };
+    SequenceText text;
+    if (request.strategy.info->steps) {
+        const Progress reading = progress.part(0, 0);
+        text = chosenText(model, choice, [&] { return tokensInTime(model, request, reading); }, reading);
+        constexpr std::int64_t batchTokens = 4096;
+        inputs.text = calibrationText(text, batchTokens);
+    }
+    PruneResult result = prune(model, request, inputs, progress);
+    result.warnings.insert(result.warnings.end(), text.warnings.begin(), text.warnings.end());
+    return result;
 }
 
 } // namespace secateur

@@ -25,16 +25,13 @@ std::vector<MetricResult> measureOnChoice(const Model& model, std::span<const Me
 GradientChange gradientChangeOnChoice(const Model& model, const GradientChangeRequest& request,
                                       const MeasureChoice& choice, const Progress& progress);
 
-/// pruneGreedily() on a text; the result names the text. @throws as pruneGreedily()
-PruneResult pruneOnText(const Model& model, const PruneRequest& request, const SequenceText& text,
-                        std::int64_t batchTokens, const Progress& progress);
+/// A text as strategies measure on it. Residual streams may take a share of the free memory. @param text outlives it
+CalibrationText calibrationText(const SequenceText& text, std::int64_t batchTokens);
 
-/// The same on a chosen text. Without a number of tokens it takes as many as all steps together need five minutes for,
-/// between 512 and 8,192. @throws as readSequenceText() and pruneGreedily()
+/// prune() on a chosen text. Where the choice leaves the tokens open, a strategy that cuts in steps reads as many as
+/// all its steps take five minutes for, at least 512 and at most 8,192.
+/// @throws as measureOnChoice(), readSequenceText() and prune()
 PruneResult pruneOnChoice(const Model& model, const PruneRequest& request, const MeasureChoice& choice,
                           const Progress& progress);
-
-/// The cost of a greedy run in plain passes over its text.
-double greedyPasses(const ModelSpec& spec, const PruneRequest& request);
 
 } // namespace secateur

@@ -4,7 +4,7 @@
 #include "analysis/base/error.h"
 #include "analysis/base/text.h"
 #include "analysis/base/usage_error.h"
-#include "analysis/tasks/classification.h"
+#include "analysis/tasks/task.h"
 #include "backends/formats/hf_config.h"
 #include "backends/text/data_digest.h"
 #include "backends/text/text_source.h"

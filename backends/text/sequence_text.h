@@ -3,8 +3,8 @@
 #include "analysis/base/progress.h"
 #include "analysis/metrics/measure.h"
 #include "analysis/model/model.h"
-#include "analysis/text/evaluation_text.h"
-#include "analysis/text/prompt_tokens.h"
+#include "analysis/text/scored_text.h"
+#include "analysis/text/tokenizer.h"
 #include "analysis/text/sequences.h"
 #include "backends/text/task_file.h"
 

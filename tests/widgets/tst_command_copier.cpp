@@ -9,7 +9,6 @@
 #include "backends/session/mask_digest.h"
 #include "backends/session/mask_json.h"
 #include "backends/session/session_hdf5.h"
-#include "backends/text/evaluation_text.h"
 #endif
 
 #include "tests/support/suite.h"

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "analysis/metrics/measure_choice.h"
+#include "analysis/metrics/measure.h"
 #include "analysis/metrics/metric.h"
 #include "widgets/jobs/job_runner.h"
 #include "widgets/jobs/mailbox.h"
