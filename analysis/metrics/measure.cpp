@@ -17,7 +17,7 @@ namespace {
 
 // Shares of the progress that the faster stages take beside slower ones.
 constexpr double weightShare = 0.05;
-constexpr double forwardShare = 0.2;
+constexpr double forwardTimeShare = 0.2;
 constexpr double gradientShare = 0.1;
 
 /// The requests of one stage, and their places among all.
@@ -99,7 +99,7 @@ private:
         const double rest = stage(Needs::ablation).isEmpty() ? 1 : gradientShare;
         const double forward = stage(Needs::forward).isEmpty()    ? 0
                                : stage(Needs::gradient).isEmpty() ? rest
-                                                                  : forwardShare * rest;
+                                                                  : forwardTimeShare * rest;
         const double gradient = stage(Needs::gradient).isEmpty() ? forward : rest;
         const std::span<const TokenSequence> sequences = input.text.set.sequences;
         const auto forwardPass = [&](const MeasuringStage& own, const Progress& part) {

@@ -104,7 +104,7 @@ std::int64_t usualLength(const ModelSpec& spec) {
 
 PerplexityRules settledRules(const PerplexityRules& rules, const Model& model) {
     try {
-        return settled(rules, model.spec());
+        return withDefaults(rules, model.spec());
     } catch (const UsageError&) {
         throw;
     } catch (const Error& error) {

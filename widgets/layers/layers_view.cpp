@@ -11,6 +11,7 @@
 #include "widgets/document/measurements.h"
 #include "widgets/layers/layers_panel.h"
 #include "widgets/plot/figure_actions.h"
+#include "widgets/plot/plot_scale.h"
 #include "widgets/results/colour_controls.h"
 #include "widgets/results/metric_names.h"
 
