@@ -353,7 +353,7 @@ void TestExtraEvaluation::whatCannotBeMeasuredIsSaidAndTheRestGoesOn() {
     QTRY_VERIFY(bench.isMeasured());
     QVERIFY2(bench.extra.problem(choice.tasks[0]).contains("absent.jsonl: "),
              qPrintable(bench.extra.problem(choice.tasks[0])));
-    QVERIFY2(bench.extra.problem(choice.tasks[1]).contains("7 are asked for"),
+    QVERIFY2(bench.extra.problem(choice.tasks[1]).contains("7 are needed"),
              qPrintable(bench.extra.problem(choice.tasks[1])));
     QVERIFY2(bench.extra.problem(*choice.speed).contains("do not fit the model's context of 64"),
              qPrintable(bench.extra.problem(*choice.speed)));
