@@ -21,12 +21,10 @@
 #include "widgets/results/metric_list.h"
 #include "widgets/results/selection_inspector.h"
 #include "widgets/window/command_palette.h"
-#include "widgets/window/fuzzy.h"
 #include "widgets/window/main_window.h"
 #include "widgets/window/model_card_panel.h"
-#include "widgets/window/recent_files.h"
-#include "widgets/window/shortcut_sheet.h"
 #include "widgets/window/welcome_page.h"
+#include "widgets/window/shortcut_sheet.h"
 
 #include <QAction>
 #include <QApplication>

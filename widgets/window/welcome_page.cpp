@@ -1,8 +1,9 @@
 #include "widgets/window/welcome_page.h"
 
 #include "analysis/base/text.h"
-#include "widgets/window/detail_delegate.h"
-#include "widgets/window/recent_files.h"
+#include "widgets/document/document.h"
+#include "widgets/document/document_files.h"
+#include "widgets/window/command_palette.h"
 
 #include <QDateTime>
 #include <QDir>
@@ -12,15 +13,20 @@
 #include <QListWidget>
 #include <QLocale>
 #include <QPushButton>
+#include <QSettings>
+#include <QTimer>
 #include <QToolButton>
 #include <QVBoxLayout>
 
 #include <algorithm>
+#include <utility>
 
 namespace secateur {
 
 namespace {
 
+constexpr auto recentKey = "recent"; ///< in the settings
+constexpr qsizetype mostRecent = 10;
 constexpr qsizetype mostListed = 6;
 constexpr int mostCachedRows = 7; ///< before they scroll
 constexpr int pathRole = DetailDelegate::detailRole + 1;
@@ -42,6 +48,40 @@ QString homely(const QString& path) {
 }
 
 } // namespace
+
+QStringList recentFiles() {
+    QStringList files = QSettings().value(recentKey).toStringList();
+    files.removeIf([](const QString& path) { return !QFileInfo::exists(path); });
+    return files;
+}
+
+void rememberRecentFile(const QString& path) {
+    const QString absolute = QFileInfo(path).absoluteFilePath();
+    QStringList files = recentFiles();
+    files.removeAll(absolute);
+    files.prepend(absolute);
+    QSettings().setValue(recentKey, files.mid(0, mostRecent));
+}
+
+void forgetRecentFiles() {
+    QSettings().remove(recentKey);
+}
+
+CacheSearch::CacheSearch(Search search, QObject* parent)
+    : QObject(parent)
+    , m_search(std::move(search)) {}
+
+void CacheSearch::start() {
+    if (!m_search || !m_runner.isIdle())
+        return;
+    m_runner.start(tr("Looking for models"), JobRunner::Priority::interactive,
+                   [this, search = m_search](const Progress& progress) {
+                       return [this, models = search(progress)]() mutable {
+                           m_models = std::move(models);
+                           emit found();
+                       };
+                   });
+}
 
 WelcomePage::WelcomePage(QWidget* parent)
     : QWidget(parent)
@@ -147,6 +187,39 @@ void WelcomePage::refresh() {
         connect(button, &QToolButton::clicked, this, [this, path] { emit openWanted(path); });
         m_recent->addWidget(button, 0, Qt::AlignHCenter);
     }
+}
+
+CentralPages::CentralPages(Document* document, QWidget* views)
+    : m_document(document)
+    , m_views(views)
+    , m_welcome(new WelcomePage)
+    , m_opening(new QLabel)
+    , m_cache(new CacheSearch(document->services().cachedModels, this)) {
+    m_opening->setAlignment(Qt::AlignCenter);
+    m_opening->setForegroundRole(QPalette::PlaceholderText);
+    addWidget(m_welcome);
+    addWidget(m_opening);
+    addWidget(m_views);
+    connect(m_welcome, &WelcomePage::openModelWanted, this, &CentralPages::modelWanted);
+    connect(m_welcome, &WelcomePage::openFolderWanted, this, &CentralPages::folderWanted);
+    connect(m_welcome, &WelcomePage::openSessionWanted, this, &CentralPages::sessionWanted);
+    connect(m_welcome, &WelcomePage::openWanted, this, &CentralPages::openWanted);
+    connect(m_cache, &CacheSearch::found, this, [this] { m_welcome->showCached(m_cache->models()); });
+}
+
+void CentralPages::announce(const QString& text) {
+    m_opening->setText(text);
+}
+
+void CentralPages::refresh() {
+    m_welcome->refresh();
+    // From the event loop, where a launch has already begun to open what it was asked for: that comes first.
+    QTimer::singleShot(0, this, [this] {
+        if (!m_document->files()->isOpening())
+            m_cache->start();
+    });
+    QWidget* otherwise = m_document->files()->isOpening() ? static_cast<QWidget*>(m_opening) : m_welcome;
+    setCurrentWidget(m_document->isOpen() ? m_views : otherwise);
 }
 
 } // namespace secateur

@@ -1,0 +1,69 @@
+#pragma once
+
+#include <QByteArray>
+#include <QList>
+#include <QObject>
+
+class QDockWidget;
+class QMainWindow;
+class QWidget;
+
+namespace secateur {
+
+class Document;
+class EvaluationsPanel;
+class JobRunner;
+class JobsPanel;
+class LiveEvaluation;
+class LogPanel;
+class MaskPanel;
+class MetricList;
+class ModelCardPanel;
+class Selection;
+
+/// The docks around the views, and where they are: the layout is kept in the settings.
+class Panels : public QObject {
+    Q_OBJECT
+
+public:
+    /// Fills the window's dock areas, and gives it its first size.
+    Panels(QMainWindow* window, Document* document, JobRunner* jobs, Selection* selection, LiveEvaluation* live);
+
+    const QList<QDockWidget*>& docks() const { return m_docks; }
+    ModelCardPanel* card() const { return m_card; }
+    MetricList* metrics() const { return m_metrics; }
+    MaskPanel* mask() const { return m_mask; }
+    EvaluationsPanel* evaluations() const { return m_evaluations; }
+    JobsPanel* jobs() const { return m_jobs; }
+    LogPanel* log() const { return m_log; }
+
+    /// Brings one to the front.
+    void showMetrics();
+    void showJobs();
+    /// All together: on the welcome page there is nothing to say in them.
+    void setShown(bool shown);
+
+    void saveLayout() const;
+    void restoreLayout();
+    /// As at the first launch.
+    void resetLayout();
+
+private:
+    QDockWidget* add(const QString& title, const QString& name, Qt::DockWidgetArea area, QWidget* content);
+    void tabifyBehind(QDockWidget* evaluations, Document* document, LiveEvaluation* live);
+
+    QMainWindow* m_window;
+    QList<QDockWidget*> m_docks;
+    ModelCardPanel* m_card;
+    MetricList* m_metrics;
+    MaskPanel* m_mask;
+    EvaluationsPanel* m_evaluations;
+    JobsPanel* m_jobs;
+    LogPanel* m_log;
+    QDockWidget* m_metricsDock = nullptr;
+    QDockWidget* m_jobsDock = nullptr;
+    QByteArray m_defaultLayout;
+    QByteArray m_hiddenLayout; ///< what the panels come back to; empty while they are there
+};
+
+} // namespace secateur
