@@ -11,8 +11,7 @@
 #include "widgets/heads/heads_view.h"
 #include "widgets/jobs/job_runner.h"
 #include "widgets/jobs/jobs_panel.h"
-#include "widgets/jobs/log_panel.h"
-#include "widgets/jobs/message_bar.h"
+#include "widgets/jobs/messages.h"
 #include "widgets/layers/layers_plot.h"
 #include "widgets/layers/layers_view.h"
 #include "widgets/neurons/layer_neurons.h"
@@ -22,7 +21,7 @@
 #include "widgets/results/selection_inspector.h"
 #include "widgets/window/command_palette.h"
 #include "widgets/window/main_window.h"
-#include "widgets/window/model_card_panel.h"
+#include "widgets/window/panels.h"
 #include "widgets/window/welcome_page.h"
 #include "widgets/window/shortcut_sheet.h"
 

@@ -1,6 +1,9 @@
 #pragma once
 
+#include <QMenu>
 #include <QWidget>
+
+#include <utility>
 
 class QButtonGroup;
 class QLabel;
@@ -8,6 +11,7 @@ class QLabel;
 namespace secateur {
 
 class Comparison;
+class Document;
 
 /// What A and B are while two measurements are compared, and which of them the views show. Hidden else.
 class CompareBar : public QWidget {
@@ -22,6 +26,26 @@ private:
     Comparison* m_comparison;
     QLabel* m_names;
     QButtonGroup* m_shown;
+};
+
+/// What is compared with what, and which of both is shown.
+class CompareMenu : public QMenu {
+    Q_OBJECT
+
+public:
+    CompareMenu(Document* document, QWidget* parent);
+
+private:
+    void addShown();
+    void listChoices();
+    void update();
+    void choose(bool folder);
+
+    Document* m_document;
+    Comparison* m_comparison;
+    QMenu* m_with;
+    QList<std::pair<QAction*, int>> m_shown;
+    QAction* m_close;
 };
 
 } // namespace secateur

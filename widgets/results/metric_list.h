@@ -8,16 +8,35 @@
 #include <string>
 #include <vector>
 
+class QComboBox;
 class QFormLayout;
 class QLabel;
 class QPushButton;
+class QSpinBox;
 class QTreeWidget;
 class QTreeWidgetItem;
 
 namespace secateur {
 
 class Document;
-class MeasuringBox;
+class TextCombo;
+
+/// What metrics that run the model are measured on: a text, how much of it, and the whole model or what a mask leaves.
+class MeasuringBox : public QWidget {
+    Q_OBJECT
+
+public:
+    explicit MeasuringBox(Document* document, QWidget* parent = nullptr);
+
+private:
+    void showChoice();
+    void choose();
+
+    Document* m_document;
+    TextCombo* m_text;
+    QSpinBox* m_tokens;
+    QComboBox* m_mask;
+};
 
 /// All metrics with their state, each variant that was measured as a row below its metric, and a form that measures
 /// one with options.

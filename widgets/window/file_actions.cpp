@@ -6,7 +6,7 @@
 #include "widgets/document/document_files.h"
 #include "widgets/document/mask_editor.h"
 #include "widgets/document/mask_jobs.h"
-#include "widgets/jobs/message_bar.h"
+#include "widgets/jobs/messages.h"
 #include "widgets/window/welcome_page.h"
 
 #include <QDir>

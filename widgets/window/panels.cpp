@@ -1,26 +1,86 @@
 #include "widgets/window/panels.h"
 
+#include "analysis/base/text.h"
 #include "widgets/document/document.h"
 #include "widgets/evaluations/evaluations_panel.h"
 #include "widgets/evaluations/further_evaluation.h"
 #include "widgets/evaluations/generation_view.h"
 #include "widgets/evaluations/live_evaluation.h"
 #include "widgets/jobs/jobs_panel.h"
-#include "widgets/jobs/log_panel.h"
+#include "widgets/jobs/messages.h"
 #include "widgets/masks/mask_panel.h"
 #include "widgets/results/metric_list.h"
 #include "widgets/results/selection_inspector.h"
-#include "widgets/window/model_card_panel.h"
 
 #include <QDockWidget>
+#include <QLabel>
 #include <QMainWindow>
+#include <QPushButton>
 #include <QSettings>
+#include <QVBoxLayout>
 
+#include <algorithm>
+#include <map>
 #include <utility>
 
 namespace secateur {
 
 namespace {
+
+/// The layer that most others are like, to describe a model in a few lines; ragged ones say so.
+const LayerSpec& typicalLayer(const ModelSpec& spec) {
+    const auto count = [&](const LayerSpec& layer) { return std::ranges::count(spec.layers, layer); };
+    return *std::ranges::max_element(spec.layers, {}, count);
+}
+
+bool isRagged(const ModelSpec& spec) {
+    const LayerSpec& first = spec.layers.front();
+    return !std::ranges::all_of(spec.layers, [&](const LayerSpec& layer) {
+        return layer.heads == first.heads && layer.kvHeads == first.kvHeads && layer.headDim == first.headDim &&
+               layer.ffn == first.ffn;
+    });
+}
+
+/// Layers and heads, widths, sizes of the text: a line each.
+QStringList shapeLines(const ModelSpec& spec) {
+    if (spec.layers.empty())
+        return {ModelCardPanel::tr("no layers")};
+    const LayerSpec& layer = typicalLayer(spec);
+    QString heads = ModelCardPanel::tr("%1 heads").arg(layer.heads);
+    if (layer.kvHeads != layer.heads)
+        heads += ModelCardPanel::tr(" / %1 KV").arg(layer.kvHeads);
+    QStringList lines;
+    if (isRagged(spec))
+        lines << ModelCardPanel::tr("%1 layers of several kinds").arg(spec.layerCount())
+              << ModelCardPanel::tr("most have %1").arg(heads);
+    else
+        lines << ModelCardPanel::tr("%1 layers × %2").arg(spec.layerCount()).arg(heads);
+    if (const auto stored = spec.tiedGroups().size(); stored > 0)
+        lines << ModelCardPanel::tr("applications of %1 stored").arg(stored);
+    return lines << ModelCardPanel::tr("hidden %1 · MLP %2").arg(spec.hidden).arg(layer.ffn)
+                 << ModelCardPanel::tr("head %1 · vocab %2").arg(layer.headDim).arg(spec.vocab);
+}
+
+QString facts(const ModelCard& card) {
+    QStringList lines;
+    lines << ModelCardPanel::tr("%1 · %2 parameters")
+                 .arg(card.spec.architecture.c_str(), shortCount(static_cast<double>(card.parameters)).c_str());
+    lines << shapeLines(card.spec);
+    if (card.spec.context > 0)
+        lines << ModelCardPanel::tr("context %1").arg(card.spec.context);
+    lines << ModelCardPanel::tr("%1 · %2 · %3")
+                 .arg(card.format.c_str(), card.dtype.c_str(), shortBytes(static_cast<double>(card.bytes)).c_str());
+    return lines.join('\n');
+}
+
+QString details(const ModelCard& card) {
+    QStringList lines{QString::fromStdString(card.path), QString::fromStdString(card.spec.structure())};
+    if (!card.tokenizer.empty())
+        lines << ModelCardPanel::tr("tokenizer %1").arg(card.tokenizer.c_str());
+    if (!card.fingerprint.empty())
+        lines << QString::fromStdString(card.fingerprint);
+    return lines.join('\n');
+}
 
 constexpr int layoutVersion = 4;
 constexpr QSize defaultSize(1440, 900);
@@ -31,6 +91,74 @@ void bringForward(QDockWidget* dock) {
 }
 
 } // namespace
+
+ModelCardPanel::ModelCardPanel(Document* document, QWidget* parent)
+    : QWidget(parent)
+    , m_document(document)
+    , m_name(new QLabel)
+    , m_facts(new QLabel)
+    , m_warnings(new QLabel)
+    , m_locate(new QPushButton(tr("&Locate model…"))) {
+    QFont bold = font();
+    bold.setBold(true);
+    m_name->setFont(bold);
+    m_name->setAccessibleName(tr("Name of the model"));
+    m_facts->setAccessibleName(tr("Facts about the model"));
+    m_warnings->setAccessibleName(tr("Warnings about the model"));
+    auto* column = new QVBoxLayout(this);
+    column->setContentsMargins(8, 6, 8, 6);
+    column->setSpacing(4);
+    for (QLabel* label : {m_name, m_facts, m_warnings}) {
+        label->setWordWrap(true);
+        label->setTextFormat(Qt::PlainText);
+        label->setTextInteractionFlags(Qt::TextSelectableByMouse);
+        column->addWidget(label);
+    }
+    column->addWidget(m_locate);
+    column->addStretch();
+    connect(m_locate, &QPushButton::clicked, this, &ModelCardPanel::locateModelWanted);
+    connect(document, &Document::opened, this, &ModelCardPanel::refresh);
+    connect(document, &Document::modelLocated, this, &ModelCardPanel::refresh);
+    refresh();
+}
+
+void ModelCardPanel::resizeEvent(QResizeEvent* event) {
+    QWidget::resizeEvent(event);
+    keepRoom();
+}
+
+/// Lines that wrap do not ask for their height by themselves, and a dock would cut them off.
+void ModelCardPanel::keepRoom() {
+    setMinimumHeight(layout()->heightForWidth(width()));
+}
+
+void ModelCardPanel::refresh() {
+    const bool open = m_document->isOpen();
+    const bool isMissing = open && !m_document->model();
+    m_facts->setVisible(open);
+    m_locate->setVisible(isMissing);
+    if (!open) {
+        m_name->setText(tr("No model is open."));
+        m_warnings->hide();
+        keepRoom();
+        return;
+    }
+    const ModelCard& card = m_document->session().model;
+    // Long names break at their own joints, not in the middle of a word.
+    m_name->setText(QString::fromStdString(card.name)
+                        .replace('-', QStringLiteral("-\u200b"))
+                        .replace('.', QStringLiteral(".\u200b")));
+    m_facts->setText(facts(card));
+    m_facts->setToolTip(details(card));
+    QStringList warnings;
+    if (isMissing)
+        warnings << tr("The checkpoint is not here: stored results only.");
+    for (const std::string& warning : card.warnings)
+        warnings << QString::fromStdString(warning);
+    m_warnings->setText(warnings.join('\n'));
+    m_warnings->setVisible(!warnings.isEmpty());
+    keepRoom();
+}
 
 Panels::Panels(QMainWindow* window, Document* document, JobRunner* jobs, Selection* selection, LiveEvaluation* live)
     : QObject(window)

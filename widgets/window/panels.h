@@ -3,10 +3,12 @@
 #include <QByteArray>
 #include <QList>
 #include <QObject>
+#include <QWidget>
 
 class QDockWidget;
+class QLabel;
 class QMainWindow;
-class QWidget;
+class QPushButton;
 
 namespace secateur {
 
@@ -18,8 +20,31 @@ class LiveEvaluation;
 class LogPanel;
 class MaskPanel;
 class MetricList;
-class ModelCardPanel;
 class Selection;
+
+/// What can be said of the open model without touching its weights.
+class ModelCardPanel : public QWidget {
+    Q_OBJECT
+
+public:
+    explicit ModelCardPanel(Document* document, QWidget* parent = nullptr);
+
+signals:
+    void locateModelWanted();
+
+protected:
+    void resizeEvent(QResizeEvent* event) override;
+
+private:
+    void refresh();
+    void keepRoom();
+
+    Document* m_document;
+    QLabel* m_name;
+    QLabel* m_facts;
+    QLabel* m_warnings;
+    QPushButton* m_locate;
+};
 
 /// The docks around the views, and where they are: the layout is kept in the settings.
 class Panels : public QObject {

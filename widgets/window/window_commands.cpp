@@ -1,6 +1,6 @@
 #include "widgets/window/window_commands.h"
 
-#include "widgets/document/command_copier.h"
+#include "widgets/document/commands.h"
 #include "widgets/document/document.h"
 #include "widgets/document/mask_editor.h"
 #include "widgets/document/measurements.h"
@@ -10,7 +10,7 @@
 #include "widgets/heads/heads_view.h"
 #include "widgets/heads/mask_actions.h"
 #include "widgets/plot/figure_actions.h"
-#include "widgets/results/compare_menu.h"
+#include "widgets/results/compare_bar.h"
 #include "widgets/results/filter_bar.h"
 #include "widgets/results/metric_list.h"
 #include "widgets/window/file_actions.h"

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <QFrame>
+#include <QPlainTextEdit>
 #include <QString>
 
 #include <deque>
@@ -50,6 +51,17 @@ private:
     QLabel* m_more;
     QHBoxLayout* m_choices;
     QToolButton* m_dismiss;
+};
+
+/// What happened, line by line, to read and to copy.
+class LogPanel : public QPlainTextEdit {
+    Q_OBJECT
+
+public:
+    explicit LogPanel(QWidget* parent = nullptr);
+
+    /// @param level "info", "warning", "error"
+    void add(const QString& level, const QString& text);
 };
 
 } // namespace secateur
