@@ -37,7 +37,7 @@ QString fileName(const std::string& name) {
     return text.isEmpty() ? QStringLiteral("mask") : text;
 }
 
-/// Whether a file holds a mask. One that is none, or for another model, holds another.
+/// Whether a file holds this mask. False for files that cannot be read as a mask of the model.
 bool holds(const Services& services, const std::string& path, const MaskRecord& record, const ModelSpec& spec) {
     try {
         std::vector<std::string> ignored;
@@ -47,7 +47,7 @@ bool holds(const Services& services, const std::string& path, const MaskRecord& 
     }
 }
 
-/// What keys are of, both sides of differences, each once; the reference's measurements are another model's.
+/// The measurements of keys, both sides of differences, each once, without the reference's.
 std::vector<const MetricResult*> measurementsOf(const Document& document, const std::vector<std::string>& keys) {
     std::vector<const MetricResult*> found;
     for (const std::string& text : keys) {
@@ -67,7 +67,7 @@ std::vector<const MetricResult*> measurementsOf(const Document& document, const 
 
 std::string modelPath(const Document& document) {
     const std::string& path = document.session().model.path;
-    // Where a session says that its checkpoint lay is for the person to read.
+    // Without the checkpoint, the path as the session stores it.
     return document.model() ? fullPath(QString::fromStdString(path)) : path;
 }
 
@@ -115,7 +115,7 @@ void CommandCopier::copyMeasuring(const std::vector<std::string>& keys) {
     std::vector<MetricResult> results;
     std::set<std::string> masks;
     for (const MetricResult* result : measurementsOf(*m_document, keys)) {
-        MetricResult& how = results.emplace_back(); // without its values: nothing else is asked of it
+        MetricResult& how = results.emplace_back(); // the command needs no values
         how.request = result->request;
         how.measurement = result->measurement;
         how.data = result->data;
@@ -134,7 +134,7 @@ void CommandCopier::copyMeasuring(const std::vector<std::string>& keys) {
     if (masks.empty())
         copy(commands({}));
     else if (masks.size() > 1)
-        emit failed(tr("These were measured under several masks; copy one at a time."));
+        emit failed(tr("These results were measured under several masks. Copy one at a time."));
     else if (mask)
         findMaskFile({mask->name, mask->record, commands, {}});
     else
@@ -144,7 +144,7 @@ void CommandCopier::copyMeasuring(const std::vector<std::string>& keys) {
 void CommandCopier::copyEvaluation(const Evaluation& evaluation) {
     QString note;
     if (evaluation.text && !evaluation.text->isComplete())
-        note = tr("It scores all %1 windows, of which this row has %2.")
+        note = tr("The command scores all %1 windows; this row has %2.")
                    .arg(evaluation.text->windows)
                    .arg(evaluation.text->perplexity.windows.size());
     const auto commands = [evaluation, model = modelPath(*m_document)](const std::string& maskFile) {
@@ -251,7 +251,7 @@ void CommandCopier::start(std::function<Found(const MaskRecord&)> find) {
                 finish(found);
         };
     };
-    m_own.insert(m_jobs->start(tr("Looking for the mask's file"), JobRunner::Priority::interactive, work));
+    m_own.insert(m_jobs->start(tr("Looking for a mask file"), JobRunner::Priority::interactive, work));
 }
 
 void CommandCopier::finish(const Found& found) {

@@ -19,50 +19,50 @@ namespace secateur {
 class Document;
 class JobRunner;
 
-/// What is open as a command names it from anywhere: the model's full path.
+/// The open model's full path, for a command.
 std::string modelPath(const Document& document);
 
-/// What draws a figure of metrics again: from the model, or from the session where the checkpoint is not here.
+/// The command that draws a figure of metrics: from the model, or from the session if the checkpoint was not found.
 /// @param figure "id[:key=value]..."
 std::string plotText(const Document& document, const std::string& figure);
 
-/// As a person pastes them into a shell, a line each.
+/// Quoted for a shell, one line each.
 QString linesOf(const std::vector<CommandLine>& commands);
-/// The same on the clipboard.
+/// Puts these lines on the clipboard.
 void copyCommands(const std::vector<CommandLine>& commands);
 
-/// Puts on the clipboard what gives a result once more without the window. Where a command needs a mask as a file, the
-/// file is there before it is copied: one that was opened or saved and holds the mask, else one beside the session,
-/// else one where the person wants it.
+/// Puts the command lines that repeat a result on the clipboard. If a command reads a mask file, the file is written
+/// first: an opened or saved file with that mask is used; otherwise one is written next to the session, or where the
+/// user chooses.
 class CommandCopier : public QObject {
     Q_OBJECT
 
 public:
     CommandCopier(Document* document, JobRunner* jobs, QObject* parent = nullptr);
 
-    /// What measures results once more. @param keys those that are not measured are left out
+    /// The commands that measure results. @param keys results that are not measured are left out
     void copyMeasuring(const std::vector<std::string>& keys);
     void copyEvaluation(const Evaluation& evaluation);
-    /// What made the current mask, where a strategy did; else what shows it.
+    /// The command of the strategy that made the current mask; for other masks the one that prints it.
     void copyMask();
-    /// What shows the model under the current mask. @param commands for a mask file; empty = dense
+    /// Commands under the current mask. @param commands makes them for a mask file; empty = dense
     void copyUnderMask(std::function<std::vector<CommandLine>(const std::string& maskFile)> commands);
-    /// Of a masked export of the current mask.
+    /// The command that exports under the current mask.
     void copyExport();
 
 public slots:
-    /// Where the mask is to lie, after placeWanted(); goes on with what was to be copied.
+    /// Answers placeWanted(): writes the mask there and copies the commands.
     void place(const QString& path);
 
 signals:
-    /// @param note for the person to keep: where the mask lies that the commands name; empty = there is nothing to say
+    /// @param note where the mask file of the commands is; empty = nothing to note
     void copied(const QString& commands, const QString& note);
-    /// There is neither a file nor a session beside which it could lie.
+    /// The mask needs a file, and there is no session file to put it next to.
     void placeWanted(const QString& suggestedName);
     void failed(const QString& message);
 
 private:
-    /// What is to be copied as soon as there is a mask file.
+    /// Commands that wait for a mask file.
     struct Wanted {
         std::string name;
         MaskRecord record;
@@ -84,7 +84,7 @@ private:
     QStringList m_maskFiles; ///< that were opened or saved, the latest first
     std::optional<Wanted> m_wanted;
     std::set<quint64> m_own;
-    quint64 m_turn = 0; ///< a later wish makes what an earlier one brings stale
+    quint64 m_turn = 0; ///< results of an earlier request are dropped
 };
 
 } // namespace secateur

@@ -11,22 +11,22 @@ class Document;
 struct PruneRequest;
 struct PruneResult;
 
-/// What takes a while with the masks of a document and runs in jobs: mask files, export, pruning step by step.
+/// Jobs on the masks of a document: reading and writing mask files, export, greedy pruning.
 class MaskJobs : public QObject {
     Q_OBJECT
 
 public:
     explicit MaskJobs(Document* document);
 
-    /// Adds a mask file to the masks, and edits it. What is not a mask, or of another model, fails.
+    /// Adds the mask of a file to the list and makes it current. Fails for other files and other models.
     void openMask(const QString& path);
-    /// The current mask, as a file for scripts and other people.
+    /// Writes the current mask to a mask file.
     void saveMask(const QString& path);
     /// Writes a checkpoint without the units that the current mask cuts.
     void exportMasked(const QString& path);
-    /// Runs a strategy that measures again after each step, on the chosen calibration text, in the background. Its
-    /// mask becomes the current one, or one of its own where the current one is another by then.
-    /// @param request whose base is the current mask @param action for the person
+    /// Runs a greedy strategy, which measures again after each step, on the chosen calibration text. Its result
+    /// replaces the current mask; if that was edited meanwhile, the result is added as a new mask.
+    /// @param request whose base is the current mask @param action shown to the user
     void pruneGreedily(const PruneRequest& request, const QString& action);
 
 signals:

@@ -19,7 +19,8 @@ CompareBar::CompareBar(Comparison* comparison, QWidget* parent)
     , m_shown(new QButtonGroup(this)) {
     m_names->setTextFormat(Qt::PlainText);
     m_names->setAccessibleName(tr("What is compared"));
-    m_names->setSizePolicy(QSizePolicy::Ignored, QSizePolicy::Preferred); // long names; the whole is in the tooltip
+    m_names->setSizePolicy(QSizePolicy::Ignored,
+                           QSizePolicy::Preferred); // long names are cut off; the tooltip shows them
     auto* row = new QHBoxLayout(this);
     row->setContentsMargins(8, 4, 8, 4);
     row->setSpacing(2);
@@ -36,12 +37,12 @@ CompareBar::CompareBar(Comparison* comparison, QWidget* parent)
     };
     add(Comparison::Shown::a, tr("A"), tr("Show A"));
     add(Comparison::Shown::b, tr("B"), tr("Show B"));
-    add(Comparison::Shown::both, tr("A and B"), tr("Show A and B over one another, where a view can"));
+    add(Comparison::Shown::both, tr("A and B"), tr("Show A and B together, in views that can"));
     add(Comparison::Shown::difference, tr("A − B"), tr("Show the difference"));
     auto* close = new QToolButton;
     close->setText("×");
     close->setAutoRaise(true);
-    close->setToolTip(tr("Compare no more"));
+    close->setToolTip(tr("Stop comparing"));
     close->setAccessibleName(close->toolTip());
     row->addWidget(close);
     connect(close, &QToolButton::clicked, comparison, [comparison] { comparison->compareWith({}); });

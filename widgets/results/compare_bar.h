@@ -13,7 +13,7 @@ namespace secateur {
 class Comparison;
 class Document;
 
-/// What A and B are while two measurements are compared, and which of them the views show. Hidden else.
+/// Names of A and B while two measurements are compared, and which of them the views show. Otherwise hidden.
 class CompareBar : public QWidget {
     Q_OBJECT
 
@@ -28,7 +28,7 @@ private:
     QButtonGroup* m_shown;
 };
 
-/// What is compared with what, and which of both is shown.
+/// The menu that chooses the measurements to compare, and which of them is shown.
 class CompareMenu : public QMenu {
     Q_OBJECT
 

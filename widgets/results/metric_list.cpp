@@ -33,7 +33,7 @@ constexpr int mostMeasuredTokens = 1'000'000'000;
 enum Column { nameColumn, needsColumn, stateColumn };
 constexpr int idRole = Qt::UserRole;
 
-/// What a metric costs, as one letter; the words are in the tooltip.
+/// What a metric needs, as one letter; costWords() is its tooltip.
 QString costLetter(Needs needs) {
     return toQString(name(needs)).left(1).toUpper();
 }
@@ -47,7 +47,7 @@ QString costWords(Needs needs) {
     case Needs::gradient:
         return MetricList::tr("needs a text, a forward and a backward pass");
     case Needs::ablation:
-        return MetricList::tr("needs an evaluation for each part removed");
+        return MetricList::tr("needs an evaluation for each unit removed");
     }
     return {};
 }
@@ -61,7 +61,7 @@ QString stateGlyph(MetricState state) {
 
 QString stateWords(MetricState state) {
     return state == MetricState::done        ? MetricList::tr("measured")
-           : state == MetricState::stale     ? MetricList::tr("measured under another mask than the current one")
+           : state == MetricState::stale     ? MetricList::tr("measured under a mask other than the current one")
            : state == MetricState::computing ? MetricList::tr("being measured")
                                              : MetricList::tr("not measured yet");
 }
@@ -79,7 +79,7 @@ QString explanation(const MetricRequest& request) {
     return html;
 }
 
-/// What the picture shows at first, too.
+/// The metric that the heads view shows first.
 const MetricInfo* firstOfHeads() {
     const auto table = allMetrics();
     const auto found = std::ranges::find(table, Scope::head, &MetricInfo::scope);
@@ -102,13 +102,13 @@ MeasuringBox::MeasuringBox(Document* document, QWidget* parent)
     , m_tokens(new QSpinBox)
     , m_mask(new QComboBox) {
     m_tokens->setRange(0, mostMeasuredTokens);
-    m_tokens->setSpecialValueText(tr("a minute's worth"));
-    m_tokens->setToolTip(tr("Tokens of the text; at first as many as one pass over takes a minute"));
+    m_tokens->setSpecialValueText(tr("automatic"));
+    m_tokens->setToolTip(tr("Maximum number of tokens; automatic: as many as one pass reads in a minute"));
     m_tokens->setGroupSeparatorShown(true);
     m_tokens->setSingleStep(1024);
     m_tokens->setAccessibleName(tr("Tokens to measure on"));
     m_tokens->findChild<QLineEdit*>()->setAccessibleName(m_tokens->accessibleName());
-    m_mask->addItems({tr("whole model"), tr("current mask")});
+    m_mask->addItems({tr("dense"), tr("current mask")});
     m_mask->setAccessibleName(tr("Whether the mask is applied while measuring"));
     for (QWidget* field :
          {static_cast<QWidget*>(m_text), static_cast<QWidget*>(m_tokens), static_cast<QWidget*>(m_mask)})
@@ -119,7 +119,7 @@ MeasuringBox::MeasuringBox(Document* document, QWidget* parent)
     form->setFieldGrowthPolicy(QFormLayout::AllNonFixedFieldsGrow);
     form->addRow(tr("Text"), m_text);
     form->addRow(tr("Tokens"), m_tokens);
-    form->addRow(tr("Under"), m_mask);
+    form->addRow(tr("Model"), m_mask);
     connect(m_text, &TextCombo::chosen, this, &MeasuringBox::choose);
     connect(m_tokens, &QSpinBox::editingFinished, this, &MeasuringBox::choose);
     connect(m_mask, &QComboBox::activated, this, &MeasuringBox::choose);
@@ -225,7 +225,7 @@ MetricRequest MetricList::request() const {
 void MetricList::measure() {
     try {
         m_document->measurements()->measure({request()});
-    } catch (const UsageError& error) { // what was typed
+    } catch (const UsageError& error) { // invalid options
         emit failed(QString::fromStdString(error.what()));
     }
 }
@@ -286,7 +286,7 @@ void MetricList::updateRow(const QString& resultId) {
     updateMeasurements(resultId.toStdString());
     const MetricState state = m_document->measurements()->state(resultId.toStdString());
     const bool isAlone = item->parent() && item->childCount() == 0;
-    if (state == MetricState::notComputed && isAlone) { // a variant whose measurement was stopped
+    if (state == MetricState::notComputed && isAlone) { // a variant whose measurement was cancelled
         m_rows.erase(resultId);
         delete item;
         return;
@@ -295,7 +295,7 @@ void MetricList::updateRow(const QString& resultId) {
     updateButton();
 }
 
-/// A row for each measurement but the latest, which the metric's own row is.
+/// Adds a row for each measurement but the latest, which the metric's own row shows.
 void MetricList::updateMeasurements(const std::string& resultId) {
     const auto [parent, request] = m_rows.at(QString::fromStdString(resultId));
     std::vector<std::string> keys =
@@ -376,12 +376,12 @@ void MetricList::updateButton() {
     MetricState state = MetricState::notComputed;
     try {
         state = m_document->measurements()->state(request().resultId());
-    } catch (const UsageError&) { // half typed; said when it is asked for
+    } catch (const UsageError&) { // incomplete input; reported by measure()
     }
     const bool isThere = state == MetricState::done || state == MetricState::stale;
     m_measure->setText(isThere ? tr("Measure again") : tr("Measure"));
     m_measure->setEnabled(m_document->model() && state != MetricState::computing);
-    m_measure->setToolTip(m_document->isOpen() && !m_document->model() ? tr("Needs the checkpoint, which is not here")
+    m_measure->setToolTip(m_document->isOpen() && !m_document->model() ? tr("Needs the checkpoint, which was not found")
                                                                        : QString());
 }
 

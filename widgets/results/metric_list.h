@@ -21,7 +21,7 @@ namespace secateur {
 class Document;
 class TextCombo;
 
-/// What metrics that run the model are measured on: a text, how much of it, and the whole model or what a mask leaves.
+/// Chooses what metrics that run the model are measured on: text, tokens, dense model or current mask.
 class MeasuringBox : public QWidget {
     Q_OBJECT
 
@@ -38,25 +38,25 @@ private:
     QComboBox* m_mask;
 };
 
-/// All metrics with their state, each variant that was measured as a row below its metric, and a form that measures
-/// one with options.
+/// All metrics with their state; variants with other options and earlier measurements are rows below their metric. A
+/// form measures the current metric with options.
 class MetricList : public QWidget {
     Q_OBJECT
 
 public:
     explicit MetricList(Document* document, QWidget* parent = nullptr);
 
-    /// What the form asks for: the row's metric with the options given. @throws UsageError for what cannot be one
+    /// The metric of the form with its options. @throws UsageError for invalid options
     MetricRequest request() const;
     /// Puts the focus on the options of the current metric.
     void editOptions();
-    /// Makes a result's row the current one, because a picture shows it.
+    /// Makes the row of a result the current one.
     void follow(const QString& resultId);
 
 signals:
-    /// A result the person wants to look at.
+    /// The user chose a result to look at.
     void chosen(const QString& key);
-    /// A person wants what measures these results as a command line.
+    /// The user wants the command line that measures these results.
     void commandWanted(const std::vector<std::string>& keys);
     void failed(const QString& message);
 

@@ -27,7 +27,7 @@ bool startsWord(const QString& text, qsizetype position) {
     return position == 0 || !text[position - 1].isLetterOrNumber();
 }
 
-/// Takes the letters greedily from `from` on.
+/// Matches the letters greedily from `from` on.
 std::optional<int> scoreFrom(const QString& typed, const QString& text, qsizetype from) {
     int score = 0;
     qsizetype previous = -2;
@@ -45,8 +45,8 @@ std::optional<int> scoreFrom(const QString& typed, const QString& text, qsizetyp
     return score;
 }
 
-/// Numbers below a limit that begin with these digits: the number itself, then 30 to 39, 300 to 399 and so on. No
-/// digits = all.
+/// Numbers below a limit that begin with these digits: for "3", 3, then 30 to 39, 300 to 399 and so on. No digits =
+/// all.
 std::vector<int> numbersFrom(const QString& digits, int limit) {
     std::vector<int> numbers;
     if (digits.isEmpty()) {
@@ -64,7 +64,7 @@ std::vector<int> numbersFrom(const QString& digits, int limit) {
     return numbers;
 }
 
-/// Those that have the letters, best first.
+/// Commands that match, best first.
 std::vector<Command> matching(const std::vector<Command>& commands, const QString& typed) {
     std::vector<std::pair<int, std::size_t>> found; // what sorts first, index
     for (std::size_t i = 0; i < commands.size(); ++i)
@@ -118,7 +118,7 @@ std::vector<std::variant<HeadId, LayerPlace>> placesFor(const QString& typed, co
     };
     const std::vector<int> layers = numbersFrom(layerDigits, spec.layerCount());
     if (asksForHead) {
-        // "L1.H2" is not an unfinished "L12.H2": who typed the head has finished the layer.
+        // The layer is complete once a head was typed: "L1.H2" does not match L12.H2.
         for (const int layer : layers)
             if (layerDigits.isEmpty() || layer == layerDigits.toInt())
                 addHeads(layer);

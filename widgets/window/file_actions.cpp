@@ -33,7 +33,7 @@ QString countOf(int count, const char* thing) {
     return QString::fromStdString(secateur::counted(static_cast<std::uint64_t>(count), thing));
 }
 
-/// A file dialog that does not stop the window; the folder is remembered.
+/// Opens a file dialog that does not block the window, in the folder of the last one.
 void choose(QWidget* parent, QFileDialog::AcceptMode mode, QFileDialog::FileMode files, const QString& title,
             const QString& filter, const QString& suggestion, std::function<void(const QString&)> chosen) {
     auto* dialog = new QFileDialog(parent, title, QSettings().value("folder").toString(), filter);
@@ -93,31 +93,30 @@ FileActions::FileActions(QMainWindow* window, Document* document, MessageBar* me
     connect(m_autosave, &Autosave::failed, this, &FileActions::failed);
     connect(m_autosave, &Autosave::openElsewhere, messages, [messages](const QString& path) {
         messages->say(MessageBar::Kind::notice,
-                      tr("%1 is open in another window too: what is saved last stays.").arg(path));
+                      tr("%1 is also open in another window. The last one to save overwrites the file.").arg(path));
     });
     offerLeftovers(messages);
 }
 
 void FileActions::offerLeftovers(MessageBar* messages) {
     for (const Leftover& leftover : m_autosave->leftovers()) {
-        const QString text =
-            tr("Secateur ended without saving %1 of %2.")
-                .arg(leftover.masks > 0 ? countOf(leftover.masks, "mask") : tr("what was measured"), leftover.model);
+        const QString what = leftover.masks > 0 ? countOf(leftover.masks, "unsaved mask") : tr("Unsaved evaluations");
+        const QString text = tr("Secateur closed unexpectedly. %1 of %2 can be recovered.").arg(what, leftover.model);
         messages->say(MessageBar::Kind::notice, text,
                       {{tr("Restore"), [this, leftover] { recover(leftover); }},
-                       {tr("Let go"), [this, leftover] { m_autosave->discard(leftover); }}});
+                       {tr("Discard"), [this, leftover] { m_autosave->discard(leftover); }}});
     }
 }
 
 void FileActions::recover(const Leftover& leftover) {
-    whenNothingIsLost([this, leftover] {
+    askToSave(tr("recovering the unsaved masks of %1").arg(leftover.model), [this, leftover] {
         m_document->files()->recover(leftover.path, leftover.session);
         emit opening({});
     });
 }
 
 void FileActions::open(const QString& path) {
-    whenNothingIsLost([this, path] {
+    askToSave(tr("opening %1").arg(QFileInfo(path).fileName()), [this, path] {
         m_document->files()->open(path);
         emit opening(path);
     });
@@ -211,7 +210,7 @@ void FileActions::exportModel() {
            [this](const QString& path) { m_document->maskJobs()->exportMasked(path); });
 }
 
-void FileActions::whenNothingIsLost(std::function<void()> next) {
+void FileActions::askToSave(const QString& action, std::function<void()> next) {
     if (!m_document->isModified()) {
         next();
         return;
@@ -219,8 +218,8 @@ void FileActions::whenNothingIsLost(std::function<void()> next) {
     auto* question = new QMessageBox(
         QMessageBox::Question, tr("Secateur"),
         m_document->sessionPath().isEmpty()
-            ? tr("The masks of %1 are not saved.").arg(m_document->session().model.name.c_str())
-            : tr("%1 has changes that are not saved.").arg(QFileInfo(m_document->sessionPath()).fileName()),
+            ? tr("Save masks and results of %1 before %2?").arg(m_document->session().model.name.c_str(), action)
+            : tr("Save the changes of %1 before %2?").arg(QFileInfo(m_document->sessionPath()).fileName(), action),
         QMessageBox::Save | QMessageBox::Discard | QMessageBox::Cancel, m_window);
     question->setAttribute(Qt::WA_DeleteOnClose);
     question->setObjectName("unsaved");
@@ -240,7 +239,7 @@ bool FileActions::mayClose() {
     }
     if (!m_document->isModified() || m_closing)
         return true;
-    whenNothingIsLost([this] {
+    askToSave(tr("closing"), [this] {
         m_closing = true;
         m_window->close();
     });

@@ -16,23 +16,23 @@ class Document;
 class MessageBar;
 struct Leftover;
 
-/// Opening and saving: the file dialogs, recent files, what an earlier run left behind, and the question before changes
-/// are lost. Dialogs do not block; each remembers the folder.
+/// Opening and saving: file dialogs, recent files, recovery of an earlier run's changes, and the question before
+/// unsaved changes are lost. Dialogs do not block; the folder is remembered.
 class FileActions : public QObject {
     Q_OBJECT
 
 public:
-    /// @param messages where leftovers are offered
+    /// @param messages where recovery is offered
     FileActions(QMainWindow* window, Document* document, MessageBar* messages);
 
-    /// Asks first when something saved was changed since.
+    /// Asks first if there are unsaved changes.
     void open(const QString& path);
     void chooseModel();
     void chooseModelFolder();
     void chooseSession();
-    /// For an open session without its checkpoint.
+    /// Chooses the checkpoint of an open session without one.
     void locateModel();
-    /// The local model or session that is being dropped; empty = something else.
+    /// The path of a dropped model or session; empty = anything else.
     QString openablePath(const QMimeData* data) const;
     void listRecent(QMenu* menu);
 
@@ -41,10 +41,10 @@ public:
     void openMask();
     void saveMaskAs();
     void exportModel();
-    /// @param chosen called with where the mask of a command is to lie
+    /// Asks where to write the mask file of a command. @param chosen called with the path
     void chooseCommandMask(const QString& name, std::function<void(const QString& path)> chosen);
 
-    /// Whether the window may close now. Where not, it closes by itself once everything is saved or given up.
+    /// Whether the window may close now. If not, it is closed once everything is saved or discarded.
     bool mayClose();
 
 signals:
@@ -55,14 +55,15 @@ signals:
 private:
     void offerLeftovers(MessageBar* messages);
     void recover(const Leftover& leftover);
-    void whenNothingIsLost(std::function<void()> next);
+    /// Offers to save unsaved changes before an action; then goes on unless the user cancels.
+    void askToSave(const QString& action, std::function<void()> next);
     void save(const QString& path, std::function<void()> next = {});
 
     QMainWindow* m_window;
     Document* m_document;
     Autosave* m_autosave;
     std::function<void()> m_afterSave;
-    bool m_closing = false; ///< the person let changes go
+    bool m_closing = false; ///< the user discarded changes, or saved them, to close
 };
 
 } // namespace secateur

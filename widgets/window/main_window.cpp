@@ -59,7 +59,7 @@ MainWindow::MainWindow(Document* document, JobRunner* jobs, QWidget* parent)
     setAcceptDrops(true);
     setDockNestingEnabled(true);
     applyTheme(QSettings().value("theme", "system").toString());
-    // Before any view hears of another model: cells of the old one may not exist in it.
+    // Connected before any view: cells of the old model may not exist in the new one.
     connect(document, &Document::opened, m_selection, [this] {
         m_selection->hover({});
         m_selection->clear();
@@ -243,7 +243,7 @@ std::vector<Command> MainWindow::commands() const {
     return m_commands->offered();
 }
 
-/// The list of metrics stands where the picture is.
+/// Selects the shown measurement in the list of metrics.
 void MainWindow::followPicture() {
     m_panels->metrics()->follow(m_views->mainKey());
 }

@@ -26,7 +26,7 @@ class ViewTabs;
 class WindowCommands;
 struct FurtherChoice;
 
-/// The one window. Puts its parts together: the views in the centre, the panels around them, what files and menus do.
+/// The main window. Puts its parts together: the views in the centre, the panels around them, files and menus.
 class MainWindow : public QMainWindow {
     Q_OBJECT
 
@@ -35,23 +35,23 @@ public:
     MainWindow(Document* document, JobRunner* jobs, QWidget* parent = nullptr);
     ~MainWindow() override;
 
-    /// Asks first when something saved was changed since.
+    /// Asks first if there are unsaved changes.
     void open(const QString& path);
     /// @param id as ViewTabs::showTab() takes it
     void showTab(const QString& id);
-    /// Shows a measurement in the view that is for its kind. @param key result_key.h
+    /// Shows a measurement in the view of its scope. @param key as parseResultKey() reads it
     void showResult(const QString& key);
     /// Selects one head and shows it.
     void goTo(HeadId head);
-    /// Lets heads step back that do not meet these conditions.
+    /// Opens the filter with these conditions.
     void filterHeads(const QString& conditions);
-    /// For this run only; the menu's choice is kept.
+    /// For this run only; the choice in the settings is kept.
     void setTheme(const QString& id);
     HeadsView* headsView() const;
     LogPanel* log() const;
-    /// Of each mask, besides its loss.
+    /// Chooses what is evaluated of each mask after its loss.
     void measureAlso(const FurtherChoice& choice);
-    /// Everything the palette offers now.
+    /// Everything that the palette offers now.
     std::vector<Command> commands() const;
 
 protected:

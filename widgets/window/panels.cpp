@@ -27,7 +27,7 @@ namespace secateur {
 
 namespace {
 
-/// The layer that most others are like, to describe a model in a few lines; ragged ones say so.
+/// The most frequent kind of layer, to describe a model in a few lines.
 const LayerSpec& typicalLayer(const ModelSpec& spec) {
     const auto count = [&](const LayerSpec& layer) { return std::ranges::count(spec.layers, layer); };
     return *std::ranges::max_element(spec.layers, {}, count);
@@ -41,7 +41,7 @@ bool isRagged(const ModelSpec& spec) {
     });
 }
 
-/// Layers and heads, widths, sizes of the text: a line each.
+/// A line each: layers and heads; shared layers; widths; head size and vocabulary.
 QStringList shapeLines(const ModelSpec& spec) {
     if (spec.layers.empty())
         return {ModelCardPanel::tr("no layers")};
@@ -56,7 +56,7 @@ QStringList shapeLines(const ModelSpec& spec) {
     else
         lines << ModelCardPanel::tr("%1 layers × %2").arg(spec.layerCount()).arg(heads);
     if (const auto stored = spec.tiedGroups().size(); stored > 0)
-        lines << ModelCardPanel::tr("applications of %1 stored").arg(stored);
+        lines << ModelCardPanel::tr("tied layers, %1 stored").arg(stored);
     return lines << ModelCardPanel::tr("hidden %1 · MLP %2").arg(spec.hidden).arg(layer.ffn)
                  << ModelCardPanel::tr("head %1 · vocab %2").arg(layer.headDim).arg(spec.vocab);
 }
@@ -127,7 +127,7 @@ void ModelCardPanel::resizeEvent(QResizeEvent* event) {
     keepRoom();
 }
 
-/// Lines that wrap do not ask for their height by themselves, and a dock would cut them off.
+/// A dock ignores the height that wrapped lines need, and would cut them off.
 void ModelCardPanel::keepRoom() {
     setMinimumHeight(layout()->heightForWidth(width()));
 }
@@ -144,7 +144,7 @@ void ModelCardPanel::refresh() {
         return;
     }
     const ModelCard& card = m_document->session().model;
-    // Long names break at their own joints, not in the middle of a word.
+    // Lets long names wrap after hyphens and dots.
     m_name->setText(QString::fromStdString(card.name)
                         .replace('-', QStringLiteral("-\u200b"))
                         .replace('.', QStringLiteral(".\u200b")));
@@ -152,7 +152,7 @@ void ModelCardPanel::refresh() {
     m_facts->setToolTip(details(card));
     QStringList warnings;
     if (isMissing)
-        warnings << tr("The checkpoint is not here: stored results only.");
+        warnings << tr("The checkpoint was not found. Stored results only.");
     for (const std::string& warning : card.warnings)
         warnings << QString::fromStdString(warning);
     m_warnings->setText(warnings.join('\n'));

@@ -22,7 +22,7 @@ class MaskPanel;
 class MetricList;
 class Selection;
 
-/// What can be said of the open model without touching its weights.
+/// Facts about the open model: structure, sizes, warnings. Reads no weights.
 class ModelCardPanel : public QWidget {
     Q_OBJECT
 
@@ -46,7 +46,7 @@ private:
     QPushButton* m_locate;
 };
 
-/// The docks around the views, and where they are: the layout is kept in the settings.
+/// The docks around the views. Their layout is kept in the settings.
 class Panels : public QObject {
     Q_OBJECT
 
@@ -62,10 +62,10 @@ public:
     JobsPanel* jobs() const { return m_jobs; }
     LogPanel* log() const { return m_log; }
 
-    /// Brings one to the front.
+    /// Shows a dock and raises it.
     void showMetrics();
     void showJobs();
-    /// All together: on the welcome page there is nothing to say in them.
+    /// All docks: they are hidden on the welcome page.
     void setShown(bool shown);
 
     void saveLayout() const;
@@ -88,7 +88,7 @@ private:
     QDockWidget* m_metricsDock = nullptr;
     QDockWidget* m_jobsDock = nullptr;
     QByteArray m_defaultLayout;
-    QByteArray m_hiddenLayout; ///< what the panels come back to; empty while they are there
+    QByteArray m_hiddenLayout; ///< the layout while the panels are hidden; empty while they are shown
 };
 
 } // namespace secateur

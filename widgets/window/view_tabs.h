@@ -22,7 +22,7 @@ class NeuronsView;
 class ScatterView;
 class Selection;
 
-/// The views of the open model, one on each tab, and what the menus ask of the one that is shown.
+/// The views of the open model, one on each tab. Menu actions go to the view that is shown.
 class ViewTabs : public QTabWidget {
     Q_OBJECT
 
@@ -36,9 +36,9 @@ public:
     /// @param id "heads", "layers", "attention", "sheet" of all heads, "scatter", "gradients" or "neurons", which opens
     /// the selected layer
     void showTab(const QString& id);
-    /// Shows a measurement in the view that is for its kind. @param key result_key.h
+    /// Shows a measurement in the view of its scope. @param key as parseResultKey() reads it
     void showResult(const QString& key);
-    /// Adds a measurement to the view that is shown, if it can show it beside others; otherwise as showResult().
+    /// Adds a measurement to the layers view if that is shown and can show it; otherwise as showResult().
     void addResult(const QString& key);
     /// Selects one head and shows it among the heads.
     void goTo(HeadId head);
@@ -47,9 +47,9 @@ public:
     /// Selects the heads of a layer.
     void showLayer(int layer);
 
-    /// The measurements of the view that is shown. @returns keys
+    /// Keys of the measurements in the view that is shown.
     std::vector<std::string> shownKeys() const;
-    /// The measurement that the list of metrics stands on; empty = any.
+    /// Key of the single measurement of the view that is shown; empty for views with several.
     QString mainKey() const;
     FigureActions* figureActions() const;
     void copyValues();
@@ -57,7 +57,7 @@ public:
     void selectAll();
 
 signals:
-    /// What the view that is shown says of the cell under the pointer.
+    /// The line about the cell under the pointer, of the view that is shown.
     void hoverText(const QString& text);
     void commandWanted(const std::vector<std::string>& keys);
     /// Another tab or another measurement is shown.

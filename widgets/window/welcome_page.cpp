@@ -116,7 +116,7 @@ WelcomePage::WelcomePage(QWidget* parent)
     cached->addWidget(m_cachedTitle);
     auto* middle = new QHBoxLayout;
     middle->addStretch();
-    middle->addWidget(m_cached, 100); // as wide as it may be before there is air beside it
+    middle->addWidget(m_cached, 100); // takes all width up to its maximum
     middle->addStretch();
     cached->addLayout(middle);
 
@@ -155,7 +155,7 @@ void WelcomePage::showCached(const std::vector<CachedModel>& models) {
         item->setToolTip(tr("%1\nfetched %2").arg(homely(path), day));
         item->setData(Qt::AccessibleTextRole, tr("%1, %2").arg(item->text(), size));
         if (path == current || m_cached->count() == 1)
-            m_cached->setCurrentItem(item, QItemSelectionModel::NoUpdate); // where the keys begin, not chosen yet
+            m_cached->setCurrentItem(item, QItemSelectionModel::NoUpdate); // where the keys start; not selected
     }
     const int rows = std::min(m_cached->count(), mostCachedRows);
     m_cached->setFixedHeight(rows * (fontMetrics().height() * 3 / 2));
@@ -163,7 +163,7 @@ void WelcomePage::showCached(const std::vector<CachedModel>& models) {
     m_cached->setVisible(rows > 0);
 }
 
-/// A click may count as an activation too: by then something is being opened and this page is gone.
+/// A click may count as an activation too; by then this page is hidden.
 void WelcomePage::openItem(const QListWidgetItem* item) {
     if (isVisible())
         emit openWanted(item->data(pathRole).toString());
@@ -213,7 +213,7 @@ void CentralPages::announce(const QString& text) {
 
 void CentralPages::refresh() {
     m_welcome->refresh();
-    // From the event loop, where a launch has already begun to open what it was asked for: that comes first.
+    // Later, from the event loop: a launch with a model on the command line opens that first.
     QTimer::singleShot(0, this, [this] {
         if (!m_document->files()->isOpening())
             m_cache->start();

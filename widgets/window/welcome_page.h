@@ -19,25 +19,25 @@ namespace secateur {
 
 class Document;
 
-/// What was opened lately, newest first, kept in the settings. Files that are gone are left out.
+/// Files that were opened last, newest first, kept in the settings. Files that no longer exist are left out.
 QStringList recentFiles();
 void rememberRecentFile(const QString& path);
 void forgetRecentFiles();
 
-/// Looks for models that were fetched before, on a thread of its own: a slow disk holds up neither the window nor what
-/// is being opened.
+/// Looks for models in the Hugging Face cache on a thread of its own, so that a slow disk delays neither the window nor
+/// the jobs.
 class CacheSearch : public QObject {
     Q_OBJECT
 
 public:
     using Search = std::function<std::vector<CachedModel>(const Progress&)>;
 
-    /// @param search runs on the worker; may be empty, then nothing is ever found
+    /// @param search runs on the worker; may be empty, then nothing is found
     explicit CacheSearch(Search search, QObject* parent = nullptr);
 
-    /// Looks anew, unless it is looking already.
+    /// Starts a search unless one is running.
     void start();
-    /// What the last search brought, newest first.
+    /// Models of the last search, newest first.
     const std::vector<CachedModel>& models() const { return m_models; }
 
 signals:
@@ -50,7 +50,7 @@ private:
     JobRunner m_runner;
 };
 
-/// What the window shows while nothing is open: how to open something.
+/// Shown while nothing is open: buttons, recent files and cached models to open.
 class WelcomePage : public QWidget {
     Q_OBJECT
 
@@ -59,7 +59,7 @@ public:
 
     /// Lists the recent files anew.
     void refresh();
-    /// Lists what lies in the cache.
+    /// Lists the models of the cache.
     void showCached(const std::vector<CachedModel>& models);
 
 signals:
@@ -83,9 +83,9 @@ class CentralPages : public QStackedWidget {
 public:
     CentralPages(Document* document, QWidget* views);
 
-    /// What the page says while something is being opened.
+    /// The text that is shown while something is being opened.
     void announce(const QString& text);
-    /// Shows the page that is due, and looks for cached models unless something is being opened.
+    /// Shows the page of the current state, and looks for cached models unless something is being opened.
     void refresh();
     const std::vector<CachedModel>& cachedModels() const { return m_cache->models(); }
 

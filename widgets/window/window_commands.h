@@ -28,7 +28,7 @@ class ShortcutSheet;
 class ViewTabs;
 class WindowSearch;
 
-/// What the menus act on.
+/// The parts of the window that the menus act on.
 struct WindowParts {
     QMainWindow* window;
     Document* document;
@@ -42,18 +42,18 @@ struct WindowParts {
     WindowSearch* search;
 };
 
-/// The menus, their shortcuts and when they are enabled; the theme, which is chosen there.
+/// The menus with their shortcuts, and when each action is enabled. Keeps the theme, which is chosen there.
 class WindowCommands : public QObject {
     Q_OBJECT
 
 public:
     explicit WindowCommands(const WindowParts& parts);
 
-    /// Everything the palette offers now.
+    /// Everything that the palette offers now.
     std::vector<Command> offered() const;
-    /// For this run only; the menu's choice is kept.
+    /// For this run only; the choice in the settings is kept.
     void setTheme(const QString& id);
-    /// Takes up the platform's colours where they are chosen.
+    /// Applies the platform's colours if that theme is chosen.
     void followPlatformTheme();
 
 private:

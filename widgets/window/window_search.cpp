@@ -21,7 +21,7 @@ namespace secateur {
 
 namespace {
 
-/// Metrics that have the letters in their id or title, best first; those that are measured before the others.
+/// Metrics whose id or title matches, best first; of equal matches, measured ones first.
 std::vector<KnownResult> metricsFor(const QString& typed, const Document& document) {
     std::vector<std::pair<int, KnownResult>> found; // what sorts first
     for (const KnownResult& known : knownResults(document)) {
@@ -109,7 +109,7 @@ std::vector<Command> WindowSearch::findable(const QString& typed) const {
     return found;
 }
 
-/// One that is not measured is shown in the list of metrics, where it can be.
+/// A metric that is not measured is selected in the list of metrics, where it can be measured.
 void WindowSearch::showMetric(const QString& key) const {
     if (m_document->measurements()->result(key.toStdString())) {
         m_views->addResult(key);

@@ -17,19 +17,19 @@ class FileActions;
 class Panels;
 class ViewTabs;
 
-/// What the palette finds: the commands of the menus, models, metrics, heads and layers.
+/// Contents of the palette: commands of the menus, cached models, metrics, heads and layers.
 class WindowSearch : public QObject {
     Q_OBJECT
 
 public:
-    /// @param window which the palette lies over
+    /// @param window that the palette covers
     WindowSearch(QWidget* window, Document* document, FileActions* files, ViewTabs* views, Panels* panels,
                  CentralPages* pages);
 
-    /// Everything that can be done now. @param actions of the menus
+    /// All commands that are enabled now. @param actions of the menus
     std::vector<Command> commands(const QList<QAction*>& actions) const;
     void openPalette(const QList<QAction*>& actions);
-    /// The palette with heads, layers and metrics only.
+    /// Opens the palette with heads, layers and metrics only.
     void openFinder();
 
 private:
