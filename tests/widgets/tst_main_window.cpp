@@ -9,6 +9,7 @@
 #include "widgets/document/measurements.h"
 #include "widgets/document/selection.h"
 #include "widgets/heads/heads_view.h"
+#include "widgets/help/manual_window.h"
 #include "widgets/jobs/job_runner.h"
 #include "widgets/jobs/jobs_panel.h"
 #include "widgets/jobs/messages.h"
@@ -166,6 +167,7 @@ private slots:
     void filterBarComesAndGoes();
     void fuzzySearchPrefersWordStarts();
     void themeChangesAtOnce();
+    void manualOpensFromTheHelpMenu();
     void sheetListsEveryShortcut();
     void shortcutsAreUnique();
     void everyControlHasAName();
@@ -587,6 +589,18 @@ void TestMainWindow::themeChangesAtOnce() {
     QCOMPARE(QSettings().value("theme").toString(), "light");
     program.launch();
     QTRY_VERIFY(background() > 200);
+}
+
+void TestMainWindow::manualOpensFromTheHelpMenu() {
+    const Program program;
+    QVERIFY(!program.find<ManualWindow>());
+    program.action("Manual")->trigger();
+    auto* manual = program.find<ManualWindow>();
+    QVERIFY(manual && manual->isVisible());
+    manual->close();
+    program.action("Manual")->trigger();
+    QVERIFY(manual->isVisible());
+    QCOMPARE(program.window->findChildren<ManualWindow*>().size(), 1);
 }
 
 void TestMainWindow::sheetListsEveryShortcut() {

@@ -9,6 +9,7 @@
 #include "widgets/evaluations/live_evaluation.h"
 #include "widgets/heads/heads_view.h"
 #include "widgets/heads/mask_actions.h"
+#include "widgets/help/manual_window.h"
 #include "widgets/plot/figure_actions.h"
 #include "widgets/results/compare_bar.h"
 #include "widgets/results/filter_bar.h"
@@ -30,6 +31,16 @@
 #include <QToolButton>
 
 namespace secateur {
+
+namespace {
+
+void bringToFront(QWidget* window) {
+    window->show();
+    window->raise();
+    window->activateWindow();
+}
+
+} // namespace
 
 WindowCommands::WindowCommands(const WindowParts& parts)
     : QObject(parts.window)
@@ -238,6 +249,7 @@ void WindowCommands::followPlatformTheme() {
 
 void WindowCommands::addHelpMenu() {
     QMenu* menu = m_parts.window->menuBar()->addMenu(tr("&Help"));
+    add(menu, tr("&Manual"), {}, [this] { openManual(); });
     add(menu, tr("Search &commands…"), tr("Ctrl+Shift+P"), [this] { m_parts.search->openPalette(m_actions); });
     add(menu, tr("&Shortcuts"), QKeySequence(Qt::Key_F1), [this] { openShortcutSheet(); });
     add(menu, tr("&About Secateur"), {}, [this] { about(); });
@@ -257,12 +269,16 @@ std::vector<Command> WindowCommands::offered() const {
     return m_parts.search->commands(m_actions);
 }
 
+void WindowCommands::openManual() {
+    if (!m_manual)
+        m_manual = new ManualWindow(m_parts.window);
+    bringToFront(m_manual);
+}
+
 void WindowCommands::openShortcutSheet() {
     if (!m_sheet)
         m_sheet = new ShortcutSheet(m_actions, m_parts.window);
-    m_sheet->show();
-    m_sheet->raise();
-    m_sheet->activateWindow();
+    bringToFront(m_sheet);
 }
 
 void WindowCommands::about() {

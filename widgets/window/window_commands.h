@@ -22,6 +22,7 @@ class Document;
 class FileActions;
 class FilterBar;
 class LiveEvaluation;
+class ManualWindow;
 class Panels;
 class Selection;
 class ShortcutSheet;
@@ -74,6 +75,7 @@ private:
     void addHelpMenu();
     void addSearchButton();
     void update();
+    void openManual();
     void openShortcutSheet();
     void about();
 
@@ -81,6 +83,7 @@ private:
     QList<QAction*> m_actions;                                         ///< of all menus
     std::vector<std::pair<QAction*, std::function<bool()>>> m_enabled; ///< and when
     QActionGroup* m_themes = nullptr;
+    ManualWindow* m_manual = nullptr;
     ShortcutSheet* m_sheet = nullptr;
 };
 
