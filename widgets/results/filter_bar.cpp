@@ -39,17 +39,7 @@ FilterBar::FilterBar(const Document* document, HeadFilter* filter, QWidget* pare
     , m_count(new QLabel)
     , m_error(new QLabel)
     , m_words(new QStringListModel(this)) {
-    m_input->setPlaceholderText(tr("layer 3-12, sink_head > 0.5, not cut"));
-    m_input->setAccessibleName(tr("Filter heads"));
-    m_input->setToolTip(tr("Conditions, separated by commas:\n"
-                           "layer 3-12 · head 0-3\n"
-                           "sink_head > 0.5 · gate_norm_head lowest 10 % · sink_head highest 20\n"
-                           "pattern is sink · pattern is not other\n"
-                           "cut · protected · “not” before any of these"));
-    m_count->setAccessibleName(tr("Heads that pass"));
-    m_error->setAccessibleName(tr("What is wrong with the filter"));
-    m_error->setTextFormat(Qt::PlainText);
-    m_error->setSizePolicy(QSizePolicy::Ignored, QSizePolicy::Preferred); // long sentences are cut off
+    describe();
     auto* label = new QLabel(tr("Heads where"));
     label->setBuddy(m_input);
     auto* close = new QToolButton;
@@ -91,6 +81,20 @@ FilterBar::FilterBar(const Document* document, HeadFilter* filter, QWidget* pare
     listWords();
     tell();
     hide();
+}
+
+void FilterBar::describe() {
+    m_input->setPlaceholderText(tr("layer 3-12, sink_head > 0.5, not cut"));
+    m_input->setAccessibleName(tr("Filter heads"));
+    m_input->setToolTip(tr("Conditions, separated by commas:\n"
+                           "layer 3-12 · head 0-3\n"
+                           "sink_head > 0.5 · gate_norm_head lowest 10 % · sink_head highest 20\n"
+                           "pattern is sink · pattern is not other\n"
+                           "cut · protected · “not” before any of these"));
+    m_count->setAccessibleName(tr("Heads that pass"));
+    m_error->setAccessibleName(tr("What is wrong with the filter"));
+    m_error->setTextFormat(Qt::PlainText);
+    m_error->setSizePolicy(QSizePolicy::Ignored, QSizePolicy::Preferred); // long sentences are cut off
 }
 
 void FilterBar::listWords() {

@@ -31,6 +31,7 @@ protected:
     void keyPressEvent(QKeyEvent* event) override;
 
 private:
+    void describe();
     void listWords();
     void insert(const QString& word);
     void tell();

@@ -150,6 +150,32 @@ MetricList::MetricList(Document* document, QWidget* parent)
     , m_measuring(new MeasuringBox(document))
     , m_measure(new QPushButton)
     , m_formInfo(firstOfHeads()) {
+    build();
+    connect(m_tree, &QTreeWidget::currentItemChanged, this, [this] {
+        if (const MetricRequest* row = currentRequest()) {
+            buildForm(*row);
+            if (m_document->measurements()->result(currentKey()))
+                emit chosen(QString::fromStdString(currentKey()));
+        }
+    });
+    connect(m_tree, &QTreeWidget::itemActivated, this, [this] {
+        if (const MetricRequest* row = currentRequest())
+            m_document->measurements()->measure({*row});
+    });
+    m_tree->setContextMenuPolicy(Qt::CustomContextMenu);
+    connect(m_tree, &QTreeWidget::customContextMenuRequested, this, &MetricList::openMenu);
+    connect(m_measure, &QPushButton::clicked, this, &MetricList::measure);
+    connect(document, &Document::opened, this, &MetricList::refresh);
+    connect(document, &Document::modelLocated, this, &MetricList::updateButton);
+    connect(document->measurements(), &Measurements::stateChanged, this, &MetricList::updateRow);
+    connect(document->measurements(), &Measurements::staleChanged, this, [this] {
+        for (const std::string& id : m_document->measurements()->resultIds())
+            updateRow(QString::fromStdString(id));
+    });
+    refresh();
+}
+
+void MetricList::build() {
     m_tree->setAccessibleName(tr("Metrics"));
     m_tree->setColumnCount(3);
     m_tree->setHeaderHidden(true);
@@ -182,29 +208,6 @@ MetricList::MetricList(Document* document, QWidget* parent)
     column->addWidget(m_tree);
     column->addLayout(below);
     column->addStretch(1);
-
-    connect(m_tree, &QTreeWidget::currentItemChanged, this, [this] {
-        if (const MetricRequest* row = currentRequest()) {
-            buildForm(*row);
-            if (m_document->measurements()->result(currentKey()))
-                emit chosen(QString::fromStdString(currentKey()));
-        }
-    });
-    connect(m_tree, &QTreeWidget::itemActivated, this, [this] {
-        if (const MetricRequest* row = currentRequest())
-            m_document->measurements()->measure({*row});
-    });
-    m_tree->setContextMenuPolicy(Qt::CustomContextMenu);
-    connect(m_tree, &QTreeWidget::customContextMenuRequested, this, &MetricList::openMenu);
-    connect(m_measure, &QPushButton::clicked, this, &MetricList::measure);
-    connect(document, &Document::opened, this, &MetricList::refresh);
-    connect(document, &Document::modelLocated, this, &MetricList::updateButton);
-    connect(document->measurements(), &Measurements::stateChanged, this, &MetricList::updateRow);
-    connect(document->measurements(), &Measurements::staleChanged, this, [this] {
-        for (const std::string& id : m_document->measurements()->resultIds())
-            updateRow(QString::fromStdString(id));
-    });
-    refresh();
 }
 
 MetricRequest MetricList::request() const {

@@ -61,6 +61,7 @@ signals:
     void failed(const QString& message);
 
 private:
+    void build();
     void refresh();
     void addRow(const MetricRequest& request, QTreeWidgetItem* parent);
     void updateRow(const QString& resultId);

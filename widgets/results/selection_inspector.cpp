@@ -57,6 +57,30 @@ SelectionInspector::SelectionInspector(Document* document, Selection* selection,
     , m_hint(new QLabel)
     , m_table(new QTreeWidget)
     , m_refresh(new QTimer(this)) {
+    build();
+    m_refresh->setSingleShot(true);
+    m_refresh->setInterval(0);
+    connect(m_refresh, &QTimer::timeout, this, &SelectionInspector::refresh);
+    const auto later = [this] { m_refresh->start(); };
+    connect(selection, &Selection::changed, this, later);
+    connect(selection, &Selection::hoverChanged, this, [this, later] {
+        if (m_selection->heads().empty())
+            later();
+    });
+    connect(document, &Document::opened, this, [this, later] {
+        m_standings.clear();
+        later();
+    });
+    connect(document->measurements(), &Measurements::resultChanged, this, [this, later](const QString& id) {
+        std::erase_if(m_standings, [&](const auto& standing) {
+            return parseResultKey(standing.first).resultId == id.toStdString();
+        });
+        later();
+    });
+    refresh();
+}
+
+void SelectionInspector::build() {
     QFont bold = font();
     bold.setBold(true);
     m_title->setFont(bold);
@@ -85,27 +109,6 @@ SelectionInspector::SelectionInspector(Document* document, Selection* selection,
     column->addWidget(m_hint);
     column->addWidget(m_table, 1);
     column->addStretch();
-
-    m_refresh->setSingleShot(true);
-    m_refresh->setInterval(0);
-    connect(m_refresh, &QTimer::timeout, this, &SelectionInspector::refresh);
-    const auto later = [this] { m_refresh->start(); };
-    connect(selection, &Selection::changed, this, later);
-    connect(selection, &Selection::hoverChanged, this, [this, later] {
-        if (m_selection->heads().empty())
-            later();
-    });
-    connect(document, &Document::opened, this, [this, later] {
-        m_standings.clear();
-        later();
-    });
-    connect(document->measurements(), &Measurements::resultChanged, this, [this, later](const QString& id) {
-        std::erase_if(m_standings, [&](const auto& standing) {
-            return parseResultKey(standing.first).resultId == id.toStdString();
-        });
-        later();
-    });
-    refresh();
 }
 
 void SelectionInspector::refresh() {

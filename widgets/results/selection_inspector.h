@@ -49,6 +49,7 @@ private:
     };
     void addClasses(const std::string& resultId, const MetricResult& result, const std::set<MetricCell>& cells);
     static Words featuresAt(const MetricResult& result, std::size_t row, std::size_t column);
+    void build();
     void refresh();
     void showOne(HeadId head);
     void showMany(const std::set<HeadId>& heads);

