@@ -4,7 +4,7 @@
 #include "widgets/document/mask_jobs.h"
 #include "widgets/evaluations/extra_items.h"
 #include "widgets/jobs/job_runner.h"
-#include "widgets/jobs/log_panel.h"
+#include "widgets/jobs/messages.h"
 #include "widgets/window/first_picture.h"
 #include "widgets/window/main_window.h"
 

@@ -12,7 +12,7 @@
 #endif
 
 #include "tests/support/suite.h"
-#include "widgets/document/command_copier.h"
+#include "widgets/document/commands.h"
 #include "widgets/document/document.h"
 #include "widgets/document/document_files.h"
 #include "widgets/document/mask_editor.h"

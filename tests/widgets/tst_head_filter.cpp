@@ -14,7 +14,7 @@
 #include "widgets/masks/cut_box.h"
 #include "widgets/results/filter_bar.h"
 #include "widgets/results/selection_inspector.h"
-#include "widgets/window/head_search.h"
+#include "widgets/window/command_palette.h"
 
 #include <QComboBox>
 #include <QDoubleSpinBox>

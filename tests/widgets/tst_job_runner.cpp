@@ -133,8 +133,8 @@ void TestJobRunner::failureBecomesASentence_data() {
     QTest::addColumn<QString>("message");
     QTest::newRow("error") << 0 << "model.gguf: is truncated. Fetch it again";
     QTest::newRow("exception") << 1 << "something broke";
-    QTest::newRow("memory") << 2 << "There is not enough memory for this";
-    QTest::newRow("anything") << 3 << "The work failed without saying why";
+    QTest::newRow("memory") << 2 << "Not enough memory";
+    QTest::newRow("anything") << 3 << "Failed with an unknown error";
 }
 
 void TestJobRunner::failureBecomesASentence() {

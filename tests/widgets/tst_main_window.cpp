@@ -9,10 +9,10 @@
 #include "widgets/document/measurements.h"
 #include "widgets/document/selection.h"
 #include "widgets/heads/heads_view.h"
+#include "widgets/help/manual_window.h"
 #include "widgets/jobs/job_runner.h"
 #include "widgets/jobs/jobs_panel.h"
-#include "widgets/jobs/log_panel.h"
-#include "widgets/jobs/message_bar.h"
+#include "widgets/jobs/messages.h"
 #include "widgets/layers/layers_plot.h"
 #include "widgets/layers/layers_view.h"
 #include "widgets/neurons/layer_neurons.h"
@@ -21,12 +21,10 @@
 #include "widgets/results/metric_list.h"
 #include "widgets/results/selection_inspector.h"
 #include "widgets/window/command_palette.h"
-#include "widgets/window/fuzzy.h"
 #include "widgets/window/main_window.h"
-#include "widgets/window/model_card_panel.h"
-#include "widgets/window/recent_files.h"
-#include "widgets/window/shortcut_sheet.h"
+#include "widgets/window/panels.h"
 #include "widgets/window/welcome_page.h"
+#include "widgets/window/shortcut_sheet.h"
 
 #include <QAction>
 #include <QApplication>
@@ -169,6 +167,7 @@ private slots:
     void filterBarComesAndGoes();
     void fuzzySearchPrefersWordStarts();
     void themeChangesAtOnce();
+    void manualOpensFromTheHelpMenu();
     void sheetListsEveryShortcut();
     void shortcutsAreUnique();
     void everyControlHasAName();
@@ -590,6 +589,18 @@ void TestMainWindow::themeChangesAtOnce() {
     QCOMPARE(QSettings().value("theme").toString(), "light");
     program.launch();
     QTRY_VERIFY(background() > 200);
+}
+
+void TestMainWindow::manualOpensFromTheHelpMenu() {
+    const Program program;
+    QVERIFY(!program.find<ManualWindow>());
+    program.action("Manual")->trigger();
+    auto* manual = program.find<ManualWindow>();
+    QVERIFY(manual && manual->isVisible());
+    manual->close();
+    program.action("Manual")->trigger();
+    QVERIFY(manual->isVisible());
+    QCOMPARE(program.window->findChildren<ManualWindow*>().size(), 1);
 }
 
 void TestMainWindow::sheetListsEveryShortcut() {

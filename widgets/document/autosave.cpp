@@ -26,16 +26,16 @@ QString lockOf(const QString& path) {
     return path + ".lock";
 }
 
-/// Another program's, or this one's, for as long as it runs.
+/// @returns null when a running program holds the lock
 std::unique_ptr<QLockFile> takeLock(const QString& path) {
     auto lock = std::make_unique<QLockFile>(path);
-    lock->setStaleLockTime(0); // stale is what no running program holds, however old
+    lock->setStaleLockTime(0); // a lock is stale when its program has ended, whatever its age
     if (!lock->tryLock())
         return nullptr;
     return lock;
 }
 
-/// Whether a lock file holds all the lines that QLockFile writes, of who holds it and where.
+/// Whether a lock file holds all lines that QLockFile writes: process, program and host.
 bool isComplete(const QString& path) {
     QFile file(path);
     if (!file.open(QIODevice::ReadOnly))
@@ -68,7 +68,7 @@ Autosave::Autosave(Document* document, const QString& folder, QObject* parent)
 Autosave::~Autosave() {
     QThreadPool::globalInstance()->waitForDone();
     m_writing = false;
-    forget(); // a program that ends in order has asked what to do with changes
+    forget(); // the user was asked about unsaved changes before
 }
 
 QString Autosave::stateFolder() {
@@ -94,7 +94,7 @@ void Autosave::noteChange() {
         startPause();
 }
 
-/// From the first change that is not written: one that came while another was written has waited already.
+/// Counts from the first change that is not written, also if it came during a write.
 void Autosave::startPause() {
     m_pause->start(std::max(0, savePauseMs - static_cast<int>(m_sinceChange.elapsed())));
 }
@@ -126,7 +126,7 @@ void Autosave::written(const QString& error) {
         forget();
     else if (m_pending)
         startPause();
-    if (error.isEmpty() && !m_pending) // an earlier write does not hold what was recovered since
+    if (error.isEmpty() && !m_pending) // with a change pending, the file may lack what was recovered since
         removeRecovered();
     if (!error.isEmpty() && !m_failed)
         emit failed(tr("Masks cannot be autosaved: %1").arg(error));
@@ -146,15 +146,14 @@ void Autosave::removeRecovered() {
         QFile::remove(path);
 }
 
-/// Those of programs that were killed before they had written anything, or while they wrote.
+/// Locks of programs that were killed before or while they wrote.
 void Autosave::removeStaleLocks() {
     static const QStringList locks{"*.h5.lock", ".*.h5.lock"};
     for (const QFileInfo& file : QDir(m_folder).entryInfoList(locks, QDir::Files | QDir::Hidden)) {
         const QString session = m_folder + "/" + file.completeBaseName().mid(file.fileName().startsWith('.') ? 1 : 0);
         if (session == m_path || QFile::exists(session))
             continue;
-        // A kill in the middle of locking leaves a lock that names nobody, or half of somebody, and that QLockFile
-        // therefore leaves alone.
+        // A program that was killed while it locked leaves an incomplete lock file, which QLockFile never takes over.
         const bool isOld = file.lastModified().secsTo(QDateTime::currentDateTime()) > 60;
         if ((isOld && !isComplete(file.filePath())) || takeLock(lockOf(session)))
             QFile::remove(file.filePath());
@@ -177,7 +176,7 @@ std::list<Leftover> Autosave::leftovers() {
                              static_cast<int>(session.masks.size()), static_cast<int>(session.evaluations.size())});
             m_taken.push_back(std::move(lock));
         } catch (const std::exception&) {
-            QFile::remove(path); // nothing in it can be had back
+            QFile::remove(path); // unreadable
         }
     }
     return found;

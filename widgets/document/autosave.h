@@ -14,7 +14,7 @@ namespace secateur {
 
 class Document;
 
-/// What a program that ended without asking left behind.
+/// An autosaved session of a program that ended without saving.
 struct Leftover {
     QString path;    ///< of the autosaved session
     QString model;   ///< its name
@@ -23,9 +23,9 @@ struct Leftover {
     int evaluations = 0;
 };
 
-/// Writes masks and evaluations, a second after they changed at most, into the user's state folder; takes them away
-/// again when they are saved or given up. Says so when a session is open in another window too. GUI thread; files are
-/// written by a thread of its own.
+/// Writes masks and evaluations into the user's state folder within a second of a change; removes the file when they
+/// are saved or discarded. Reports a session that is open in another window too. Lives on the GUI thread; files are
+/// written on the global thread pool.
 class Autosave : public QObject {
     Q_OBJECT
 
@@ -37,7 +37,7 @@ public:
     /// $XDG_STATE_HOME/secateur, or ~/.local/state/secateur.
     static QString stateFolder();
 
-    /// What programs that run no more left, the latest first. They are this program's from now on.
+    /// Files of programs that have ended, the latest first. This program owns them from now on.
     std::list<Leftover> leftovers();
     void discard(const Leftover& leftover);
     /// Whether the last change is on the disk.
@@ -68,7 +68,8 @@ private:
     std::list<std::unique_ptr<QLockFile>> m_taken; ///< of leftovers
     std::unique_ptr<QLockFile> m_sessionLock;
     QString m_watched;
-    QStringList m_recovered; ///< files of leftovers that are open again: gone once that is written, saved or given up
+    QStringList
+        m_recovered; ///< leftovers that are open again; removed once their content is written, saved or discarded
     bool m_pending = false;
     bool m_writing = false;
     bool m_failed = false;

@@ -1,10 +1,24 @@
 #include "widgets/document/commands.h"
 
+#include "analysis/base/error.h"
+#include "analysis/session/result_key.h"
 #include "widgets/document/document.h"
+#include "widgets/document/mask_editor.h"
+#include "widgets/document/mask_jobs.h"
+#include "widgets/document/measurements.h"
+#include "widgets/jobs/job_runner.h"
 
 #include <QClipboard>
 #include <QFileInfo>
 #include <QGuiApplication>
+#include <QRegularExpression>
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <set>
+#include <utility>
 
 namespace secateur {
 
@@ -14,11 +28,46 @@ std::string fullPath(const QString& path) {
     return QFileInfo(path).absoluteFilePath().toStdString();
 }
 
+/// "my mask (2)" -> "my-mask-2"
+QString fileName(const std::string& name) {
+    static const QRegularExpression awkward("[^\\w.+-]+");
+    QString text = QString::fromStdString(name).replace(awkward, "-");
+    while (text.endsWith('-'))
+        text.chop(1);
+    return text.isEmpty() ? QStringLiteral("mask") : text;
+}
+
+/// Whether a file holds this mask. False for files that cannot be read as a mask of the model.
+bool holds(const Services& services, const std::string& path, const MaskRecord& record, const ModelSpec& spec) {
+    try {
+        std::vector<std::string> ignored;
+        return services.readMask(path, spec, record.fingerprint, ignored).mask == record.mask;
+    } catch (const Error&) {
+        return false;
+    }
+}
+
+/// The measurements of keys, both sides of differences, each once, without the reference's.
+std::vector<const MetricResult*> measurementsOf(const Document& document, const std::vector<std::string>& keys) {
+    std::vector<const MetricResult*> found;
+    for (const std::string& text : keys) {
+        const ResultKey key = parseResultKey(text);
+        for (const std::string& part : {key.key, key.subtracted.value_or(key.key)}) {
+            const MetricResult* result =
+                part == referenceKey ? nullptr
+                                     : document.measurements()->result(ResultKey{key.resultId, part, {}}.text());
+            if (result && std::ranges::find(found, result) == found.end())
+                found.push_back(result);
+        }
+    }
+    return found;
+}
+
 } // namespace
 
 std::string modelPath(const Document& document) {
     const std::string& path = document.session().model.path;
-    // Where a session says that its checkpoint lay is for the person to read.
+    // Without the checkpoint, the path as the session stores it.
     return document.model() ? fullPath(QString::fromStdString(path)) : path;
 }
 
@@ -36,6 +85,188 @@ QString linesOf(const std::vector<CommandLine>& commands) {
 
 void copyCommands(const std::vector<CommandLine>& commands) {
     QGuiApplication::clipboard()->setText(linesOf(commands));
+}
+
+CommandCopier::CommandCopier(Document* document, JobRunner* jobs, QObject* parent)
+    : QObject(parent)
+    , m_document(document)
+    , m_jobs(jobs) {
+    const auto know = [this](const QString& path) {
+        const QString full = QFileInfo(path).absoluteFilePath();
+        m_maskFiles.removeAll(full);
+        m_maskFiles.prepend(full);
+    };
+    connect(document->maskJobs(), &MaskJobs::maskOpened, this, know);
+    connect(document->maskJobs(), &MaskJobs::maskSaved, this, know);
+    connect(document, &Document::opened, this, [this] {
+        m_maskFiles.clear();
+        m_wanted.reset();
+        ++m_turn;
+    });
+    connect(jobs, &JobRunner::failed, this, [this](quint64 job, const QString& message) {
+        if (m_own.erase(job) > 0)
+            emit failed(message);
+    });
+    connect(jobs, &JobRunner::finished, this, [this](quint64 job) { m_own.erase(job); });
+    connect(jobs, &JobRunner::cancelled, this, [this](quint64 job) { m_own.erase(job); });
+}
+
+void CommandCopier::copyMeasuring(const std::vector<std::string>& keys) {
+    std::vector<MetricResult> results;
+    std::set<std::string> masks;
+    for (const MetricResult* result : measurementsOf(*m_document, keys)) {
+        MetricResult& how = results.emplace_back(); // the command needs no values
+        how.request = result->request;
+        how.measurement = result->measurement;
+        how.data = result->data;
+        if (how.data && how.measurement.maskDigest != Measurement().maskDigest)
+            masks.insert(how.measurement.maskDigest);
+    }
+    if (results.empty())
+        return;
+    const auto commands = [results, model = modelPath(*m_document)](const std::string& maskFile) {
+        std::vector<const MetricResult*> pointers;
+        for (const MetricResult& result : results)
+            pointers.push_back(&result);
+        return measureCommands(model, pointers, maskFile);
+    };
+    const SessionMask* mask = masks.empty() ? nullptr : m_document->session().mask(*masks.begin());
+    if (masks.empty())
+        copy(commands({}));
+    else if (masks.size() > 1)
+        emit failed(tr("These results were measured under several masks. Copy one at a time."));
+    else if (mask)
+        findMaskFile({mask->name, mask->record, commands, {}});
+    else
+        emit failed(tr("The session does not hold the mask of this measurement."));
+}
+
+void CommandCopier::copyEvaluation(const Evaluation& evaluation) {
+    QString note;
+    if (evaluation.text && !evaluation.text->isComplete())
+        note = tr("The command scores all %1 windows; this row has %2.")
+                   .arg(evaluation.text->windows)
+                   .arg(evaluation.text->perplexity.windows.size());
+    const auto commands = [evaluation, model = modelPath(*m_document)](const std::string& maskFile) {
+        return evaluateCommands(model, evaluation, maskFile);
+    };
+    const SessionMask* mask = m_document->session().mask(evaluation.mask.digest);
+    if (evaluation.mask.digest == "dense")
+        copy(commands({}), note);
+    else if (mask)
+        findMaskFile({mask->name, mask->record, commands, note});
+    else
+        emit failed(tr("The session does not hold the mask of this row."));
+}
+
+void CommandCopier::copyMask() {
+    const NamedMask& mask = m_document->masks()->state().edited();
+    const std::string model = modelPath(*m_document);
+    if (mask.record->provenance) {
+        const std::string out = fileName(mask.name).toStdString() + ".mask.json";
+        if (const auto command = pruneCommand(model, *mask.record->provenance, out))
+            return copy({*command});
+    }
+    findMaskFile({mask.name,
+                  *mask.record,
+                  [model](const std::string& file) { return std::vector<CommandLine>{showMaskCommand(model, file)}; },
+                  {}});
+}
+
+void CommandCopier::copyUnderMask(std::function<std::vector<CommandLine>(const std::string& maskFile)> commands) {
+    const NamedMask& mask = m_document->masks()->state().edited();
+    if (mask.record->mask.keepsAll())
+        copy(commands({}));
+    else
+        findMaskFile({mask.name, *mask.record, std::move(commands), {}});
+}
+
+void CommandCopier::copyExport() {
+    const NamedMask& mask = m_document->masks()->state().edited();
+    const ModelCard& card = m_document->session().model;
+    static const QRegularExpression part("-\\d{5}-of-\\d{5}\\.gguf$");
+    const QString path = QString::fromStdString(card.path);
+    const bool isOneFile = path.endsWith(".gguf") && !path.contains(part);
+    const QString out = fileName(card.name) + '-' + fileName(mask.name) + (isOneFile ? ".gguf" : "");
+    findMaskFile({mask.name,
+                  *mask.record,
+                  [model = modelPath(*m_document), out = out.toStdString()](const std::string& file) {
+                      return std::vector<CommandLine>{exportCommand(model, file, out)};
+                  },
+                  {}});
+}
+
+void CommandCopier::copy(const std::vector<CommandLine>& commands, const QString& note) {
+    copyCommands(commands);
+    emit copied(linesOf(commands), note);
+}
+
+void CommandCopier::findMaskFile(Wanted wanted) {
+    const QFileInfo session(m_document->sessionPath());
+    const std::string stem =
+        m_document->sessionPath().isEmpty()
+            ? std::string()
+            : (session.absolutePath() + '/' + session.completeBaseName() + '-' + fileName(wanted.name)).toStdString();
+    m_wanted = std::move(wanted);
+    start([known = m_maskFiles, stem, services = m_document->services(),
+           spec = m_document->spec()](const MaskRecord& record) {
+        for (const QString& file : known)
+            if (holds(services, file.toStdString(), record, spec))
+                return Found{file.toStdString(), false};
+        if (stem.empty())
+            return Found{};
+        for (int number = 1;; ++number) {
+            const std::string path = stem + (number == 1 ? "" : fmt::format("-{}", number)) + ".mask.json";
+            if (!std::filesystem::exists(path)) {
+                services.writeMask(record, path);
+                return Found{path, true};
+            }
+            if (holds(services, path, record, spec))
+                return Found{path, false};
+        }
+    });
+}
+
+void CommandCopier::place(const QString& path) {
+    if (!m_wanted)
+        return;
+    start([path = QFileInfo(path).absoluteFilePath().toStdString(),
+           services = m_document->services()](const MaskRecord& record) {
+        services.writeMask(record, path);
+        return Found{path, true};
+    });
+}
+
+void CommandCopier::start(std::function<Found(const MaskRecord&)> find) {
+    MaskRecord record = m_wanted->record;
+    record.modelName = m_document->session().model.name;
+    record.fingerprint = m_document->session().model.fingerprint;
+    const auto work = [this, turn = ++m_turn, record = std::move(record), find = std::move(find),
+                       model = m_document->model()](const Progress&) mutable {
+        if (record.fingerprint.empty() && model)
+            record.fingerprint = model->fingerprint();
+        const Found found = find(record);
+        return [this, turn, found] {
+            if (turn == m_turn)
+                finish(found);
+        };
+    };
+    m_own.insert(m_jobs->start(tr("Looking for a mask file"), JobRunner::Priority::interactive, work));
+}
+
+void CommandCopier::finish(const Found& found) {
+    if (found.path.empty()) {
+        emit placeWanted(fileName(m_wanted->name) + ".mask.json");
+        return;
+    }
+    const Wanted wanted = *std::exchange(m_wanted, {});
+    const QString path = QString::fromStdString(found.path);
+    if (!m_maskFiles.contains(path))
+        m_maskFiles.prepend(path);
+    QString note = found.isNew ? tr("The mask was written to %1.").arg(path) : tr("The mask is in %1.").arg(path);
+    if (!wanted.note.isEmpty())
+        note += ' ' + wanted.note;
+    copy(wanted.commands(found.path), note);
 }
 
 } // namespace secateur

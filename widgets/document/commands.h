@@ -1,26 +1,90 @@
 #pragma once
 
+#include "analysis/evaluation/evaluation.h"
+#include "analysis/masks/mask_record.h"
 #include "analysis/session/command_line.h"
 
+#include <QObject>
 #include <QString>
+#include <QStringList>
 
+#include <functional>
+#include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
 namespace secateur {
 
 class Document;
+class JobRunner;
 
-/// What is open as a command names it from anywhere: the model's full path.
+/// The open model's full path, for a command.
 std::string modelPath(const Document& document);
 
-/// What draws a figure of metrics again: from the model, or from the session where the checkpoint is not here.
+/// The command that draws a figure of metrics: from the model, or from the session if the checkpoint was not found.
 /// @param figure "id[:key=value]..."
 std::string plotText(const Document& document, const std::string& figure);
 
-/// As a person pastes them into a shell, a line each.
+/// Quoted for a shell, one line each.
 QString linesOf(const std::vector<CommandLine>& commands);
-/// The same on the clipboard.
+/// Puts these lines on the clipboard.
 void copyCommands(const std::vector<CommandLine>& commands);
+
+/// Puts the command lines that repeat a result on the clipboard. If a command reads a mask file, the file is written
+/// first: an opened or saved file with that mask is used; otherwise one is written next to the session, or where the
+/// user chooses.
+class CommandCopier : public QObject {
+    Q_OBJECT
+
+public:
+    CommandCopier(Document* document, JobRunner* jobs, QObject* parent = nullptr);
+
+    /// The commands that measure results. @param keys results that are not measured are left out
+    void copyMeasuring(const std::vector<std::string>& keys);
+    void copyEvaluation(const Evaluation& evaluation);
+    /// The command of the strategy that made the current mask; for other masks the one that prints it.
+    void copyMask();
+    /// Commands under the current mask. @param commands makes them for a mask file; empty = dense
+    void copyUnderMask(std::function<std::vector<CommandLine>(const std::string& maskFile)> commands);
+    /// The command that exports under the current mask.
+    void copyExport();
+
+public slots:
+    /// Answers placeWanted(): writes the mask there and copies the commands.
+    void place(const QString& path);
+
+signals:
+    /// @param note where the mask file of the commands is; empty = nothing to note
+    void copied(const QString& commands, const QString& note);
+    /// The mask needs a file, and there is no session file to put it next to.
+    void placeWanted(const QString& suggestedName);
+    void failed(const QString& message);
+
+private:
+    /// Commands that wait for a mask file.
+    struct Wanted {
+        std::string name;
+        MaskRecord record;
+        std::function<std::vector<CommandLine>(const std::string& maskFile)> commands;
+        QString note;
+    };
+    struct Found {
+        std::string path; ///< empty = nowhere yet
+        bool isNew = false;
+    };
+
+    void copy(const std::vector<CommandLine>& commands, const QString& note = {});
+    void findMaskFile(Wanted wanted);
+    void start(std::function<Found(const MaskRecord&)> find);
+    void finish(const Found& found);
+
+    Document* m_document;
+    JobRunner* m_jobs;
+    QStringList m_maskFiles; ///< that were opened or saved, the latest first
+    std::optional<Wanted> m_wanted;
+    std::set<quint64> m_own;
+    quint64 m_turn = 0; ///< results of an earlier request are dropped
+};
 
 } // namespace secateur

@@ -75,7 +75,7 @@ void Comparison::adopt(Opened opened) {
     compareWith(std::string(referenceKey));
     if (!m_model)
         return;
-    std::vector<MetricRequest> wanted; // weights alone: the others are for the person to ask for
+    std::vector<MetricRequest> wanted; // the others only on request
     for (const std::string& id : m_document->measurements()->resultIds())
         for (MetricRequest& request : parseMetricRequests(id))
             if (request.info->needs == Needs::weights)

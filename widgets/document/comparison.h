@@ -18,8 +18,8 @@ struct MetricRequest;
 struct MetricResult;
 struct Session;
 
-/// Two measurements of every metric, A and B, one beside the other in all views: of two texts, before and after a cut,
-/// or of the open model and a reference, which is a session or another model. Lives on the GUI thread.
+/// Compares two measurements of every metric, A and B, in all views: on two texts, before and after a cut, or of the
+/// open model and a reference, which is a session or another model. Lives on the GUI thread.
 class Comparison : public QObject {
     Q_OBJECT
 
@@ -43,21 +43,21 @@ public:
     /// Null when there is none.
     const Session* reference() const;
 
-    /// What stands for a result in views with room for one: A's, B's, or their difference. A key of one measurement
-    /// stands for itself.
+    /// The key that views with one result show: A's, B's or their difference. The key of a single measurement is
+    /// returned unchanged.
     std::string keyOf(const std::string& resultId) const;
-    /// The same for views with room for several.
+    /// The same for views with several results.
     std::vector<std::string> keysOf(const std::string& resultId) const;
-    /// Keys that other() can be, with what they were measured on, in the order of the session.
+    /// Possible values of other(), with a description of each measurement, in the order of the session.
     std::vector<std::pair<std::string, QString>> choices() const;
-    /// What A and B are in words.
+    /// Descriptions of A and B.
     QString nameOfA() const;
     QString nameOfB() const;
 
 signals:
-    /// Other keys than before stand for results now.
+    /// keyOf() and keysOf() return other keys now.
     void changed();
-    /// Something asked for did not work; what was compared is as it was.
+    /// A request failed; the comparison is unchanged.
     void failed(const QString& message);
 
 private:

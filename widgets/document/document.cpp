@@ -67,7 +67,7 @@ void Document::adopt(Opened opened) {
 }
 
 void Document::adoptMasks() {
-    // A session holds every mask that was measured; those with a name of a person's choice are listed apart.
+    // A session holds every mask that was measured; the list of the editor is stored apart.
     const std::vector<std::string> listed = split(m_session.view[editedMasks], '\n');
     std::vector<NamedMask> masks;
     for (const SessionMask& mask : m_session.masks)

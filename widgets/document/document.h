@@ -49,8 +49,8 @@ public:
     const PriceList* prices() const { return m_prices ? &*m_prices : nullptr; }
     /// Where the session was read from or saved to; empty = never.
     const QString& sessionPath() const { return m_sessionPath; }
-    /// Whether there is something to lose: a session that differs from its file, or masks that have none. What a
-    /// freshly opened model shows is cheap to make again.
+    /// Whether closing would lose something: the session differs from its file, or there are masks without one. The
+    /// first measurements of a model do not count.
     bool isModified() const { return m_modified; }
 
     // The parts.
@@ -59,17 +59,18 @@ public:
     /// The masks of what is open, and their undo; begun anew with each opening.
     MaskEditor* masks() const { return m_masks; }
     MaskJobs* maskJobs() const { return m_maskJobs; }
-    /// Which measurement stands beside which in every view.
+    /// Which measurements all views compare.
     Comparison* comparison() const { return m_comparison; }
 
     /// Keeps what was measured of a mask, and the mask itself.
     void addEvaluation(Evaluation evaluation, const MaskRecord& record);
-    /// Keeps what masks are predicted from.
+    /// Keeps the values from which the loss of masks is predicted.
     void setPrediction(std::shared_ptr<const PredictionBasis> basis);
-    /// What the results are compared with; null = nothing.
+    /// The session that results are compared with; null = none.
     void setReference(std::shared_ptr<const Session> reference);
     void setView(const std::string& name, const std::string& value) { m_session.view[name] = value; }
-    /// Makes the mask that a row of evaluations ran under the current one: where the masks have it under a name, that.
+    /// Makes the mask of an evaluation the current one. A mask of the list that is equal is chosen; otherwise it is
+    /// added.
     void restoreMask(const EvaluatedMask& mask);
     /// The session with the masks as they are now.
     Session snapshot() const;
@@ -100,9 +101,9 @@ signals:
     void evaluationsChanged();
     void sessionPathChanged();
     void modifiedChanged();
-    /// Something the person asked for did not work; what was open is unharmed.
+    /// A request of the user failed; what is open is unchanged.
     void failed(const QString& message);
-    /// Worth knowing, not a failure.
+    /// A notice for the user; not a failure.
     void noticed(const QString& message);
 
 private:

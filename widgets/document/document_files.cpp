@@ -44,18 +44,17 @@ Document::Opened readSession(const Services& services, const std::string& path, 
             opened.notice =
                 DocumentFiles::tr("%1 is not the checkpoint this session was made from.").arg(candidate.c_str());
         } catch (const std::exception& error) {
-            opened.notice = DocumentFiles::tr("The session's checkpoint does not open: %1").arg(error.what());
+            opened.notice = DocumentFiles::tr("The session's checkpoint cannot be opened: %1").arg(error.what());
         }
     }
     if (opened.notice.isEmpty())
         opened.notice = DocumentFiles::tr("The checkpoint was not found at %1.").arg(card.path.c_str());
-    opened.notice +=
-        DocumentFiles::tr(" All that is stored can be seen; File > Locate model… finds it for new measurements.");
+    opened.notice += DocumentFiles::tr(" Stored results are shown. To measure more, use File > Locate model….");
     return opened;
 }
 
-/// An autosaved session: its masks and evaluations over the results of the session that was open, where that is there
-/// still and of the same model.
+/// An autosaved session holds masks and evaluations. The results are those of the session that was open, if its file
+/// still exists and is of the same model.
 Document::Opened readAutosaved(const Services& services, const std::string& autosaved, const std::string& session,
                                const Progress& progress) {
     Document::Opened opened = readSession(services, autosaved, progress);
@@ -130,13 +129,13 @@ void DocumentFiles::locateModel(const QString& path) {
         std::shared_ptr<const Model> model = open(file, progress);
         if (model->fingerprint() != expected)
             throw Error("this is not the checkpoint the session was made from (its fingerprint differs)", file,
-                        "Open it by itself to measure it");
+                        "Open it as a model to measure it");
         return [this, model = std::move(model), generation, file] {
             if (generation == m_document->generation())
                 m_document->setModel(model, file);
         };
     };
-    m_document->start(tr("Looking at %1").arg(QFileInfo(path).fileName()), JobRunner::Priority::interactive, work);
+    m_document->start(tr("Checking %1").arg(QFileInfo(path).fileName()), JobRunner::Priority::interactive, work);
 }
 
 void DocumentFiles::saveSession(const QString& path) {
@@ -167,7 +166,7 @@ void DocumentFiles::onCancelled(quint64 job) {
         m_opening = 0;
     const auto saving = m_saving.extract(job);
     if (!saving.empty())
-        emit m_document->failed(tr("Saving was cancelled: %1 is as it was.").arg(saving.mapped()));
+        emit m_document->failed(tr("Saving was cancelled. %1 is unchanged.").arg(saving.mapped()));
 }
 
 void DocumentFiles::onFailed(quint64 job) {

@@ -18,15 +18,14 @@ class DocumentFiles : public QObject {
 public:
     DocumentFiles(Document* document, JobRunner* jobs);
 
-    /// Whether a path ends as files do that may hold a model.
+    /// Whether a path has an extension of model files.
     bool isModelFile(const QString& path) const;
-    /// A model or a session; what is open stays until the new one is read. Then a model's weight metrics start by
-    /// themselves. A second call abandons the first.
+    /// Opens a model or a session. What is open stays until the new one is read. The weight metrics of a model are then
+    /// measured. A second call cancels the first.
     void open(const QString& path);
-    /// Looks for an open session's checkpoint at another place; it must have the session's fingerprint.
+    /// Takes a checkpoint for an open session without one. It must have the session's fingerprint.
     void locateModel(const QString& path);
-    /// Opens what was autosaved of an earlier run, with its session behind it, as changes that are not saved.
-    /// @param session the file that was open; empty = none
+    /// Opens an autosaved session as unsaved changes. @param session the file that was open; empty = none
     void recover(const QString& autosaved, const QString& session);
     void saveSession(const QString& path);
     bool isOpening() const { return m_opening != 0; }

@@ -13,8 +13,8 @@ namespace secateur {
 
 class Document;
 
-/// The one filter of heads that all views share: heads that do not pass step back, and are not selected with the
-/// others. While its text cannot be read, every head passes. Lives on the GUI thread.
+/// The filter of heads that all views share: heads that do not pass are drawn faintly and left out of selections. While
+/// its text cannot be parsed, every head passes. Lives on the GUI thread.
 class HeadFilter : public QObject {
     Q_OBJECT
 
@@ -23,12 +23,12 @@ public:
 
     const QString& text() const { return m_text; }
     void setText(const QString& text);
-    /// Why the text cannot be followed, in one sentence; empty = it is.
+    /// Why the text cannot be parsed, in one sentence; empty = no error.
     const QString& error() const { return m_error; }
-    /// Whether some head may not pass.
+    /// Whether there is a condition.
     bool isActive() const { return !m_rule.empty() && m_error.isEmpty(); }
     bool passes(HeadId head) const;
-    /// Whether a layer has a head that does; one without any head passes.
+    /// Whether some head of a layer passes; a layer without heads passes.
     bool passesAny(int layer) const;
     std::set<HeadId> passing(const std::set<HeadId>& heads) const;
     const PassingHeads& heads() const { return m_heads; }
@@ -38,7 +38,7 @@ public:
     QString summary() const;
 
 signals:
-    /// Other heads pass, or the text cannot be followed any more.
+    /// Other heads pass, or the error has changed.
     void changed();
 
 private:

@@ -33,7 +33,7 @@ bool isHeadCut(const PruningMask& mask, HeadId head) {
     return layer.attention == AttentionCut::drop || !layer.block || !layer.heads[static_cast<std::size_t>(head.head)];
 }
 
-/// From one state to the next, and back.
+/// A step of undo: the states before and after it.
 class MaskEditor::Step : public QUndoCommand {
 public:
     Step(MaskEditor* editor, const QString& action, MaskState next, bool repeats)

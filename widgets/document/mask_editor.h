@@ -15,18 +15,18 @@
 
 namespace secateur {
 
-/// Whether a mask leaves a head out, by itself or with its sublayer or block.
+/// Whether a mask cuts a head, by itself or with its sublayer or block.
 bool isHeadCut(const PruningMask& mask, HeadId head);
 
-/// The masks that a person works on, of which one is edited and shown in every view. Each action is one step of undo;
-/// quick repeats of one action are one. What is protected is left alone, and said so. Lives on the GUI thread.
+/// The list of masks; the current one is edited and shown in every view. Each action is one step of undo; quick repeats
+/// of one action are merged. Protected units are not cut (see refused()). Lives on the GUI thread.
 class MaskEditor : public QObject {
     Q_OBJECT
 
 public:
     explicit MaskEditor(QObject* parent = nullptr);
 
-    /// Begins anew, without steps to undo. @param masks those of a session, fitting the model; may be none
+    /// Starts over, without steps to undo. @param masks those of a session, fitting the model; may be empty
     void reset(const ModelSpec& spec, std::vector<NamedMask> masks = {});
 
     const ModelSpec& spec() const { return m_spec; }
@@ -34,61 +34,61 @@ public:
     const PruningMask& mask() const { return m_state.mask(); }
     const Protection& isProtected() const { return *m_state.isProtected; }
     QUndoStack* undoStack() { return &m_undo; }
-    /// Whether the current mask leaves a head out, by itself or with its sublayer or block.
+    /// Whether the current mask cuts a head, by itself or with its sublayer or block.
     bool isCut(HeadId head) const { return isHeadCut(mask(), head); }
-    /// A mask with heads cut or restored and what is protected left alone: what setHeadsCut() makes of the current one.
+    /// A mask with heads cut or restored, except protected ones; setHeadsCut() applies it to the current mask.
     PruningMask withHeads(PruningMask from, const std::set<HeadId>& heads, bool cut) const;
 
-    // The current mask; each call is one action. What is protected is not cut (refused() says how much was left).
+    // The current mask; each call is one action. Protected units are not cut; refused() counts them.
     void setHeadsCut(const std::set<HeadId>& heads, bool cut);
     void setNeuronsCut(int layer, std::span<const int> neurons, bool cut);
     /// @param alpha of bypassQk
     void setAttention(const std::set<int>& layers, AttentionCut attention, double alpha = 1);
     void setMlpCut(const std::set<int>& layers, bool cut);
     void setBlockCut(const std::set<int>& layers, bool cut);
-    /// With their heads, neurons, sublayers and blocks.
+    /// Restores their heads, neurons, sublayers and blocks.
     void restoreLayers(const std::set<int>& layers);
     void invertHeads();
     void clearMask();
-    /// Takes over a mask that a threshold, a strategy or an evaluation gave.
-    /// @param repeats actions with the same text that follow within a second are one step
+    /// Takes a mask from a threshold, a strategy or an evaluation.
+    /// @param repeats merges actions with the same text within a second into one step
     void replaceMask(PruningMask mask, const QString& action, bool repeats = false,
                      std::optional<MaskProvenance> provenance = {});
     void setNote(const QString& note);
 
     // The list of masks; each call is one action.
-    void addMask(const QString& name, MaskRecord record); ///< and edits it; @throws Error when it does not fit
+    void addMask(const QString& name, MaskRecord record); ///< as the current one; @throws Error when it does not fit
     void duplicateMask();
     void renameMask(const QString& name);
-    void removeMask(); ///< the current one; the last becomes an empty one
+    void removeMask(); ///< the current one; the list never gets empty
     void setCurrent(std::size_t index);
 
     void setProtected(const Protection& units, const QString& action);
 
-    /// What a threshold would cut, drawn lightly until it is applied; not undone, gone with the next action.
+    /// What a threshold would cut, drawn faintly until it is applied; ends with the next action, without undo.
     void setPreview(std::optional<PruningMask> preview);
     const std::optional<PruningMask>& preview() const { return m_preview; }
     /// Makes the preview the current mask.
     void applyPreview(const QString& action, std::optional<MaskProvenance> provenance = {});
 
-    /// Another mask of the list to compare the current one with; empty = none. Not undone.
+    /// The mask of the list that the current one is compared with; empty = none. Without undo.
     void compareWith(std::optional<std::size_t> index);
-    /// With the next of the others, behind the last with none.
+    /// Compares with the next mask of the list; after the last, with none.
     void compareWithNext();
-    /// Edits the mask that is compared, and compares it with the one edited before.
+    /// Exchanges the current and the compared mask.
     void swapCompared();
-    /// Null when nothing is compared.
+    /// Null = no comparison.
     const PruningMask* compared() const;
     const std::string& comparedName() const { return m_compared; }
 
 signals:
-    /// The current mask is another now, or has other cuts.
+    /// Another mask is current, or its cuts changed.
     void maskChanged();
-    /// Names, notes, number, which one is current, or what it is compared with.
+    /// The list changed: names, notes, number, the current or the compared mask.
     void listChanged();
     void previewChanged();
     void protectionChanged();
-    /// Something was not cut. @param message the sentence for the person
+    /// Protected units were not cut. @param message the sentence for the user
     void refused(const QString& message);
 
 private:
@@ -100,7 +100,7 @@ private:
     /// Changes the current mask layer by layer.
     template <typename Change>
     void edit(const QString& action, const std::set<int>& layers, Change change);
-    /// The layers that may be cut as a whole; says so of the others.
+    /// The layers that may be cut as a whole; refused() counts the others.
     std::set<int> allowed(const std::set<int>& layers, bool cut);
     void show(const MaskState& state);
 

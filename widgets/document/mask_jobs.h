@@ -12,16 +12,16 @@ struct ExportTarget;
 struct PruneRequest;
 struct PruneResult;
 
-/// What takes a while with the masks of a document and runs in jobs: mask files, export, pruning step by step.
+/// Jobs on the masks of a document: reading and writing mask files, export, greedy pruning.
 class MaskJobs : public QObject {
     Q_OBJECT
 
 public:
     explicit MaskJobs(Document* document);
 
-    /// Adds a mask file to the masks, and edits it. What is not a mask, or of another model, fails.
+    /// Adds the mask of a file to the list and makes it current. Fails for other files and other models.
     void openMask(const QString& path);
-    /// The current mask, as a file for scripts and other people.
+    /// Writes the current mask to a mask file.
     void saveMask(const QString& path);
     /// The export target that the current mask is written as; null = none that is available can hold it.
     const ExportTarget* exportTarget() const;

@@ -105,7 +105,7 @@ void Measurements::takeLayers(const Running& running) {
         takeLayer(running.requests[place.first], place.second, found);
         changed.insert(place.first);
     }
-    std::vector<std::string> ids; // what hears of it may end the job
+    std::vector<std::string> ids; // copied: a receiver of the signal may end the job
     for (std::size_t request : changed)
         ids.push_back(running.requests[request].resultId());
     for (const std::string& id : ids)
@@ -139,7 +139,7 @@ void Measurements::takeLayer(const MetricRequest& request, int layer, const Laye
 void Measurements::takeResults(JobRunner::Id job, std::vector<MetricResult> results, const std::string& fingerprint,
                                const std::optional<NamedMask>& mask) {
     m_session.model.fingerprint = fingerprint;
-    std::set<std::string> warnings; // of several metrics, mostly the same
+    std::set<std::string> warnings; // metrics of one run mostly share them
     for (MetricResult& result : results) {
         warnings.insert(result.warnings.begin(), result.warnings.end());
         const std::string& digest = result.measurement.maskDigest;
@@ -211,7 +211,7 @@ void Measurements::tellChanged(const std::string& resultId) {
 
 void Measurements::tellAllChanged() {
     for (const std::string& id : resultIds()) {
-        emit stateChanged(QString::fromStdString(id)); // other measurements of it are there now, or gone
+        emit stateChanged(QString::fromStdString(id));
         tellChanged(id);
     }
 }

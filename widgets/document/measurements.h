@@ -26,7 +26,7 @@ enum class MetricState {
     notComputed,
     computing,
     done,
-    stale, ///< there, but of another mask than the current one
+    stale, ///< measured under a mask other than the current one
 };
 
 /// Measurements of an open model: those that its session holds, and those that are being computed. Views ask for them
@@ -41,33 +41,33 @@ public:
     /// Measures on a background job; layers appear as they are estimated and again as they are done. Leaves out what is
     /// being computed already.
     void measure(const std::vector<MetricRequest>& requests);
-    /// What metrics that run the model are measured on: its mask is absent, for that is the current one or none.
+    /// The calibration text of metrics that run the model. Its mask is not set: it is the current one or none.
     const MeasureChoice& measureChoice() const { return m_choice; }
-    /// Whether they are measured under the mask that is current when they begin.
+    /// Whether they are measured under the mask that is current when the job starts.
     bool measuresMasked() const { return m_measuresMasked; }
     void chooseMeasuring(MeasureChoice choice, bool masked);
-    /// Takes a measurement away. @param key of one that the session holds, not the reference
+    /// Deletes a measurement of the session. @param key not of the reference
     void forget(const std::string& key);
 
     MetricState state(const std::string& key) const;
     /// The measurement that a key means, partial while it is being computed, with standard errors for as long as some
     /// of its layers are estimates; null when there is none. Valid until the next signal of this object.
     const MetricResult* result(const std::string& key) const;
-    /// What tells a measurement from others of its metric; empty = there are none.
+    /// What distinguishes a measurement from others of its metric; empty = there are none.
     std::string label(const std::string& key) const;
-    /// The measurement with a label that tells it from others of its metric. @param key of one that is there
+    /// A copy of the measurement with its label. @param key of a measurement that exists
     MetricResult labelled(const std::string& key) const;
-    /// Whether it was measured under another mask than the current one. Metrics of weights never were.
+    /// Whether it was measured under a mask other than the current one. Weight metrics are never stale.
     bool isStale(const MetricResult& result) const;
     /// The keys of all measurements of a result but the latest, in the order they were made, the reference's last.
     std::vector<std::string> otherKeys(const std::string& resultId) const;
-    /// All that are there or being computed: the metric table's order, then their options.
+    /// Measured or being measured, in the order of the metric table, then of their options.
     std::vector<std::string> resultIds() const;
 
     // For the document.
-    /// Gives up what is being measured: another model is about to be open.
+    /// Cancels all measuring, before another model is open.
     void abandon();
-    /// What the session that is open now was measured on last.
+    /// Takes the choice that the open session keeps.
     void restoreChoice();
     /// Every metric may have other measurements now.
     void tellAllChanged();
@@ -75,10 +75,10 @@ public:
 signals:
     void resultChanged(const QString& resultId);
     void stateChanged(const QString& resultId);
-    /// Other results than before are stale now.
+    /// The set of stale results has changed.
     void staleChanged();
     void measuringChosen();
-    /// Something is being measured that was not before.
+    /// Measuring of these has started.
     void measuringBegun(const std::vector<MetricRequest>& requests);
 
 private:
@@ -103,7 +103,7 @@ private:
     void takeLayer(const MetricRequest& request, int layer, const LayerValues& found);
     void takeResults(JobRunner::Id job, std::vector<MetricResult> results, const std::string& fingerprint,
                      const std::optional<NamedMask>& mask);
-    /// Forgets a job that brought nothing, or nothing more.
+    /// Forgets a job that has ended.
     void end(JobRunner::Id job);
     const std::string& currentDigest() const;
     void lookForStale();

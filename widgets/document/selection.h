@@ -19,10 +19,10 @@ public:
     explicit Selection(QObject* parent = nullptr);
 
     const std::set<HeadId>& heads() const { return m_heads; }
-    /// The cell the keyboard acts on and the inspector shows first.
+    /// The cell that the keyboard acts on and the inspector shows first.
     std::optional<HeadId> active() const { return m_active; }
     std::optional<HeadId> hovered() const { return m_hovered; }
-    /// That of the hovered head, or one that is pointed at as a whole.
+    /// The layer of the hovered head, or a layer that is hovered as a whole.
     std::optional<int> hoveredLayer() const { return m_hoveredLayer; }
 
     /// Changes the selection; the active cell becomes `active`, or stays if that is empty and it is still selected.

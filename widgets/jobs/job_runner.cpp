@@ -27,7 +27,7 @@ using SteadyClock = std::chrono::steady_clock;
 using Seconds = std::chrono::duration<double>;
 
 constexpr int progressIntervalMs = 33;
-/// Below these an estimate of the time left would jump about.
+/// Below these the estimate of the time left is not stable.
 constexpr double leastFraction = 0.02;
 constexpr double leastSeconds = 0.3;
 
@@ -62,7 +62,7 @@ struct JobRunner::Outcome {
     std::string message;
 };
 
-/// Values cross between the threads under `mutex` only; Qt's event queue carries nothing but a nudge.
+/// Values pass between the threads under `mutex` only; the event that is posted to the GUI thread carries none.
 struct JobRunner::State {
     std::mutex mutex;
     std::condition_variable_any changed;
@@ -125,7 +125,7 @@ void JobRunner::cancel(Id id) {
         return;
     const std::shared_ptr<Job> job = found->second;
     job->stop.request_stop();
-    bool waiting = false; // in the queue: it must not stay there until those before it are done
+    bool waiting = false; // still queued: it ends now, not after the jobs before it
     {
         const std::lock_guard lock(m_state->mutex);
         waiting = std::erase(m_state->queue(job->priority), job) > 0;
@@ -159,7 +159,7 @@ void JobRunner::work(std::size_t lane, const std::stop_token& stop) {
             job->began = SteadyClock::now();
         }
         Outcome outcome = run(*job);
-        job->work = nullptr; // what the work held goes here, not on the window's thread
+        job->work = nullptr; // releases what the work held here, not on the GUI thread
         hand(std::move(outcome));
     }
 }
@@ -184,13 +184,13 @@ JobRunner::Outcome JobRunner::run(Job& job) {
         outcome.end = Outcome::End::cancelled;
     } catch (const std::bad_alloc&) {
         outcome.end = Outcome::End::failed;
-        outcome.message = "There is not enough memory for this";
+        outcome.message = "Not enough memory";
     } catch (const std::exception& error) {
         outcome.end = Outcome::End::failed;
         outcome.message = error.what();
     } catch (...) {
         outcome.end = Outcome::End::failed;
-        outcome.message = "The work failed without saying why";
+        outcome.message = "Failed with an unknown error";
     }
     return outcome;
 }
@@ -264,7 +264,8 @@ void JobRunner::reportProgress() {
         for (const auto& [id, job] : m_state->jobs) {
             if (!std::exchange(job->hasNews, false))
                 continue;
-            news.push_back({id, job->fraction, job->text, Seconds(SteadyClock::now() - job->began - job->waited).count()});
+            news.push_back(
+                {id, job->fraction, job->text, Seconds(SteadyClock::now() - job->began - job->waited).count()});
         }
     }
     for (const News& item : news)

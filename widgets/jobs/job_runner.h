@@ -20,17 +20,17 @@ public:
     using Id = quint64;
     enum class Priority {
         background,
-        interactive, ///< a person waits for it
-        immediate,   ///< a person looks at the place where it will be: well under a second, mostly
+        interactive, ///< the user waits for it
+        immediate,   ///< the user is looking at where it will appear; usually well under a second
     };
     /// Runs on a worker; returns what to do with the result on the runner's thread (may be empty).
     using Work = std::function<std::function<void()>(const Progress&)>;
 
     explicit JobRunner(QObject* parent = nullptr);
-    /// Asks all work to stop and waits for it: as long as work takes to look at its Progress.
+    /// Asks all work to stop and waits until each has looked at its Progress.
     ~JobRunner() override;
 
-    /// @param title shown to the person
+    /// @param title shown to the user
     Id start(const QString& title, Priority priority, Work work);
     /// Asks a job to stop. Its delivery does not run, even if the work is already done; cancelled() still comes.
     void cancel(Id id);
@@ -44,7 +44,7 @@ signals:
     void progressed(quint64 id, double fraction, const QString& text, double secondsLeft);
     void finished(quint64 id);
     void cancelled(quint64 id);
-    /// @param message the sentence for the person
+    /// @param message the sentence for the user
     void failed(quint64 id, const QString& message);
 
 protected:

@@ -84,7 +84,7 @@ JobsPanel::JobsPanel(JobRunner* jobs, QWidget* parent)
     : QScrollArea(parent)
     , m_jobs(jobs)
     , m_column(new QVBoxLayout)
-    , m_empty(new QLabel(tr("Nothing is being worked on."))) {
+    , m_empty(new QLabel(tr("No jobs are running."))) {
     auto* content = new QWidget;
     content->setLayout(m_column);
     m_column->setContentsMargins(8, 4, 8, 4);
@@ -135,7 +135,7 @@ void JobsPanel::summarise() {
         emit summaryChanged({});
         return;
     }
-    // Those in the queue, or waiting for another, say nothing of themselves.
+    // Jobs that wait report no progress: show one that does, if there is one.
     const Row* told = m_rows.begin()->second;
     for (const auto& [id, row] : m_rows)
         if (row->percent() >= 0)

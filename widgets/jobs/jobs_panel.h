@@ -11,7 +11,7 @@ namespace secateur {
 
 class JobRunner;
 
-/// What is being worked on: progress, time left, a button that stops it; and how the latest ones ended.
+/// Running and waiting jobs, with progress, time left and a button to cancel each; below them how the last ones ended.
 class JobsPanel : public QScrollArea {
     Q_OBJECT
 

@@ -21,7 +21,7 @@ namespace secateur {
 
 namespace {
 
-constexpr int fewestLetters = 2; ///< before words are offered
+constexpr int fewestLetters = 2; ///< from which on words are completed
 
 /// The word that is being typed, up to the cursor.
 QString wordBefore(const QLineEdit& input) {
@@ -39,17 +39,7 @@ FilterBar::FilterBar(const Document* document, HeadFilter* filter, QWidget* pare
     , m_count(new QLabel)
     , m_error(new QLabel)
     , m_words(new QStringListModel(this)) {
-    m_input->setPlaceholderText(tr("layer 3-12, sink_head > 0.5, not cut"));
-    m_input->setAccessibleName(tr("Filter heads"));
-    m_input->setToolTip(tr("Conditions, by comma:\n"
-                           "layer 3-12 · head 0-3\n"
-                           "sink_head > 0.5 · gate_norm_head lowest 10 % · sink_head highest 20\n"
-                           "pattern is sink · pattern is not other\n"
-                           "cut · protected · and each of them after “not”"));
-    m_count->setAccessibleName(tr("Heads that pass"));
-    m_error->setAccessibleName(tr("What is wrong with the filter"));
-    m_error->setTextFormat(Qt::PlainText);
-    m_error->setSizePolicy(QSizePolicy::Ignored, QSizePolicy::Preferred); // long sentences may be cut off
+    describe();
     auto* label = new QLabel(tr("Heads where"));
     label->setBuddy(m_input);
     auto* close = new QToolButton;
@@ -93,6 +83,20 @@ FilterBar::FilterBar(const Document* document, HeadFilter* filter, QWidget* pare
     hide();
 }
 
+void FilterBar::describe() {
+    m_input->setPlaceholderText(tr("layer 3-12, sink_head > 0.5, not cut"));
+    m_input->setAccessibleName(tr("Filter heads"));
+    m_input->setToolTip(tr("Conditions, separated by commas:\n"
+                           "layer 3-12 · head 0-3\n"
+                           "sink_head > 0.5 · gate_norm_head lowest 10 % · sink_head highest 20\n"
+                           "pattern is sink · pattern is not other\n"
+                           "cut · protected · “not” before any of these"));
+    m_count->setAccessibleName(tr("Heads that pass"));
+    m_error->setAccessibleName(tr("What is wrong with the filter"));
+    m_error->setTextFormat(Qt::PlainText);
+    m_error->setSizePolicy(QSizePolicy::Ignored, QSizePolicy::Preferred); // long sentences are cut off
+}
+
 void FilterBar::listWords() {
     QStringList words{"layer", "head", "cut", "protected", "not", "lowest", "highest", "pattern"};
     for (const std::string& id : m_document->measurements()->resultIds())
@@ -104,7 +108,7 @@ void FilterBar::listWords() {
         }
     words.removeDuplicates();
     words.sort();
-    if (words != m_words->stringList()) // an open list of offers would close
+    if (words != m_words->stringList()) // resetting closes an open list
         m_words->setStringList(words);
 }
 

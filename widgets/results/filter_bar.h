@@ -11,14 +11,14 @@ namespace secateur {
 class Document;
 class HeadFilter;
 
-/// Where a person writes which heads are looked at. Hidden, nothing is left out.
+/// The field for conditions on heads. While it is hidden, every head passes.
 class FilterBar : public QWidget {
     Q_OBJECT
 
 public:
     FilterBar(const Document* document, HeadFilter* filter, QWidget* parent = nullptr);
 
-    /// Shows itself and takes the keyboard.
+    /// Shows itself and takes the focus.
     void open();
     /// Hides itself and lets every head pass.
     void clear();
@@ -31,6 +31,7 @@ protected:
     void keyPressEvent(QKeyEvent* event) override;
 
 private:
+    void describe();
     void listWords();
     void insert(const QString& word);
     void tell();

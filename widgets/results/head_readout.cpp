@@ -52,7 +52,7 @@ bool HeadReadout::isByGroup() const {
     return result() && result()->request.info->scope == Scope::kvGroup;
 }
 
-/// Cell of the result's matrix behind a head.
+/// The column of a head in the result's matrix.
 std::size_t HeadReadout::column(HeadId head) const {
     const LayerSpec& layer = m_document->spec().layers[static_cast<std::size_t>(head.layer)];
     return static_cast<std::size_t>(isByGroup() ? layer.kvGroup(head.head) : head.head);
@@ -83,7 +83,7 @@ QString HeadReadout::cellName(HeadId head) const {
                        : QString::fromStdString(headName(head.layer, head.head));
 }
 
-/// What the mask does to the head; empty when it does nothing.
+/// " · cut", " · protected" and so on; empty for a kept head.
 QString HeadReadout::state(HeadId head) const {
     const MaskEditor& masks = *m_document->masks();
     if (head.layer < 0 || head.layer >= masks.mask().layerCount())
@@ -135,7 +135,9 @@ QString HeadReadout::describe(HeadId head) const {
     const auto finite = std::count_if(m_ranks.begin(), m_ranks.end(), [](int rank) { return rank > 0; });
     const std::size_t cell = row * shown.values.columns() + column(head);
     if (cell < m_ranks.size())
-        text += (m_uncertain[cell] ? readoutText(" · rank ≈%1/%2") : readoutText(" · rank %1/%2")).arg(m_ranks[cell]).arg(finite);
+        text += (m_uncertain[cell] ? readoutText(" · rank ≈%1/%2") : readoutText(" · rank %1/%2"))
+                    .arg(m_ranks[cell])
+                    .arg(finite);
     if (const double percent = percentBelow(shown.values.row(row), *number); !std::isnan(percent))
         text += readoutText(" · %1 percentile of layer").arg(ordinal(static_cast<int>(std::lround(percent))));
     return text + state(head);

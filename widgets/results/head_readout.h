@@ -14,26 +14,26 @@ namespace secateur {
 
 class Document;
 
-/// What there is to say of a head for one result of the open document: its value, its rank, whether it is cut.
+/// Text about a head for one result of the open document: value, rank, percentile, whether it is cut.
 class HeadReadout {
 public:
     explicit HeadReadout(const Document* document)
         : m_document(document) {}
 
-    /// Ranks are of the values that the result has now.
+    /// Ranks the values that the result has now.
     void setResult(const std::string& resultId);
     const MetricResult* result() const;
     /// Whether the result has one value for all heads of a KV group.
     bool isByGroup() const;
 
     std::optional<double> value(HeadId head) const;
-    /// [layers, heads]; a KV group's value comes once for each of its heads.
+    /// [layers, heads]; a KV group's value is repeated for each of its heads.
     Matrix perHead() const;
     /// One line with everything.
     QString describe(HeadId head) const;
-    /// Name and value with all digits; empty when there is nothing to say.
+    /// Name and value with all digits; empty without value and state.
     QString exact(HeadId head) const;
-    /// The bare number of a single head; a table of more, with 1 for what the mask keeps. Empty without values.
+    /// For the clipboard: the number of a single head; for several, CSV with 1 for kept heads. Empty without values.
     QString copyOf(const std::set<HeadId>& heads) const;
 
 private:
@@ -46,7 +46,7 @@ private:
     const Document* m_document;
     std::string m_resultId;
     std::vector<int> m_ranks;      ///< cell by cell
-    std::vector<bool> m_uncertain; ///< ranks that estimates may change
+    std::vector<bool> m_uncertain; ///< cell by cell: the rank may change, because values are estimates
 };
 
 } // namespace secateur

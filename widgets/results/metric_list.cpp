@@ -4,17 +4,20 @@
 #include "analysis/session/result_key.h"
 #include "widgets/document/comparison.h"
 #include "widgets/document/document.h"
+#include "widgets/document/mask_editor.h"
 #include "widgets/document/measurements.h"
-#include "widgets/results/measuring_box.h"
 #include "widgets/results/metric_names.h"
+#include "widgets/results/text_combo.h"
 
 #include <QCheckBox>
+#include <QComboBox>
 #include <QFormLayout>
 #include <QHeaderView>
 #include <QLabel>
 #include <QLineEdit>
 #include <QMenu>
 #include <QPushButton>
+#include <QSpinBox>
 #include <QTreeWidget>
 #include <QVBoxLayout>
 
@@ -25,10 +28,12 @@ namespace secateur {
 
 namespace {
 
+constexpr int mostMeasuredTokens = 1'000'000'000;
+
 enum Column { nameColumn, needsColumn, stateColumn };
 constexpr int idRole = Qt::UserRole;
 
-/// What a metric costs, as one letter; the words are in the tooltip.
+/// What a metric needs, as one letter; costWords() is its tooltip.
 QString costLetter(Needs needs) {
     return toQString(name(needs)).left(1).toUpper();
 }
@@ -42,7 +47,7 @@ QString costWords(Needs needs) {
     case Needs::gradient:
         return MetricList::tr("needs a text, a forward and a backward pass");
     case Needs::ablation:
-        return MetricList::tr("needs an evaluation for each part removed");
+        return MetricList::tr("needs an evaluation for each unit removed");
     }
     return {};
 }
@@ -56,7 +61,7 @@ QString stateGlyph(MetricState state) {
 
 QString stateWords(MetricState state) {
     return state == MetricState::done        ? MetricList::tr("measured")
-           : state == MetricState::stale     ? MetricList::tr("measured under another mask than the current one")
+           : state == MetricState::stale     ? MetricList::tr("measured under a mask other than the current one")
            : state == MetricState::computing ? MetricList::tr("being measured")
                                              : MetricList::tr("not measured yet");
 }
@@ -74,7 +79,7 @@ QString explanation(const MetricRequest& request) {
     return html;
 }
 
-/// What the picture shows at first, too.
+/// The metric that the heads view shows first.
 const MetricInfo* firstOfHeads() {
     const auto table = allMetrics();
     const auto found = std::ranges::find(table, Scope::head, &MetricInfo::scope);
@@ -90,6 +95,52 @@ QString variantName(const MetricRequest& request) {
 
 } // namespace
 
+MeasuringBox::MeasuringBox(Document* document, QWidget* parent)
+    : QWidget(parent)
+    , m_document(document)
+    , m_text(new TextCombo)
+    , m_tokens(new QSpinBox)
+    , m_mask(new QComboBox) {
+    m_tokens->setRange(0, mostMeasuredTokens);
+    m_tokens->setSpecialValueText(tr("automatic"));
+    m_tokens->setToolTip(tr("Maximum number of tokens; automatic: as many as one pass reads in a minute"));
+    m_tokens->setGroupSeparatorShown(true);
+    m_tokens->setSingleStep(1024);
+    m_tokens->setAccessibleName(tr("Tokens to measure on"));
+    m_tokens->findChild<QLineEdit*>()->setAccessibleName(m_tokens->accessibleName());
+    m_mask->addItems({tr("dense"), tr("current mask")});
+    m_mask->setAccessibleName(tr("Whether the mask is applied while measuring"));
+    for (QWidget* field :
+         {static_cast<QWidget*>(m_text), static_cast<QWidget*>(m_tokens), static_cast<QWidget*>(m_mask)})
+        field->setSizePolicy(QSizePolicy::Ignored, QSizePolicy::Fixed); // the panel may be narrow
+    auto* form = new QFormLayout(this);
+    form->setContentsMargins(0, 0, 0, 0);
+    form->setVerticalSpacing(3);
+    form->setFieldGrowthPolicy(QFormLayout::AllNonFixedFieldsGrow);
+    form->addRow(tr("Text"), m_text);
+    form->addRow(tr("Tokens"), m_tokens);
+    form->addRow(tr("Model"), m_mask);
+    connect(m_text, &TextCombo::chosen, this, &MeasuringBox::choose);
+    connect(m_tokens, &QSpinBox::editingFinished, this, &MeasuringBox::choose);
+    connect(m_mask, &QComboBox::activated, this, &MeasuringBox::choose);
+    connect(document->measurements(), &Measurements::measuringChosen, this, &MeasuringBox::showChoice);
+    showChoice();
+}
+
+void MeasuringBox::showChoice() {
+    const MeasureChoice& choice = m_document->measurements()->measureChoice();
+    m_text->setPath(QString::fromStdString(choice.text));
+    m_tokens->setValue(static_cast<int>(std::min<std::int64_t>(choice.tokens, mostMeasuredTokens)));
+    m_mask->setCurrentIndex(m_document->measurements()->measuresMasked() ? 1 : 0);
+}
+
+void MeasuringBox::choose() {
+    MeasureChoice choice;
+    choice.text = m_text->path().toStdString();
+    choice.tokens = m_tokens->value();
+    m_document->measurements()->chooseMeasuring(choice, m_mask->currentIndex() == 1);
+}
+
 MetricList::MetricList(Document* document, QWidget* parent)
     : QWidget(parent)
     , m_document(document)
@@ -99,6 +150,32 @@ MetricList::MetricList(Document* document, QWidget* parent)
     , m_measuring(new MeasuringBox(document))
     , m_measure(new QPushButton)
     , m_formInfo(firstOfHeads()) {
+    build();
+    connect(m_tree, &QTreeWidget::currentItemChanged, this, [this] {
+        if (const MetricRequest* row = currentRequest()) {
+            buildForm(*row);
+            if (m_document->measurements()->result(currentKey()))
+                emit chosen(QString::fromStdString(currentKey()));
+        }
+    });
+    connect(m_tree, &QTreeWidget::itemActivated, this, [this] {
+        if (const MetricRequest* row = currentRequest())
+            m_document->measurements()->measure({*row});
+    });
+    m_tree->setContextMenuPolicy(Qt::CustomContextMenu);
+    connect(m_tree, &QTreeWidget::customContextMenuRequested, this, &MetricList::openMenu);
+    connect(m_measure, &QPushButton::clicked, this, &MetricList::measure);
+    connect(document, &Document::opened, this, &MetricList::refresh);
+    connect(document, &Document::modelLocated, this, &MetricList::updateButton);
+    connect(document->measurements(), &Measurements::stateChanged, this, &MetricList::updateRow);
+    connect(document->measurements(), &Measurements::staleChanged, this, [this] {
+        for (const std::string& id : m_document->measurements()->resultIds())
+            updateRow(QString::fromStdString(id));
+    });
+    refresh();
+}
+
+void MetricList::build() {
     m_tree->setAccessibleName(tr("Metrics"));
     m_tree->setColumnCount(3);
     m_tree->setHeaderHidden(true);
@@ -131,29 +208,6 @@ MetricList::MetricList(Document* document, QWidget* parent)
     column->addWidget(m_tree);
     column->addLayout(below);
     column->addStretch(1);
-
-    connect(m_tree, &QTreeWidget::currentItemChanged, this, [this] {
-        if (const MetricRequest* row = currentRequest()) {
-            buildForm(*row);
-            if (m_document->measurements()->result(currentKey()))
-                emit chosen(QString::fromStdString(currentKey()));
-        }
-    });
-    connect(m_tree, &QTreeWidget::itemActivated, this, [this] {
-        if (const MetricRequest* row = currentRequest())
-            m_document->measurements()->measure({*row});
-    });
-    m_tree->setContextMenuPolicy(Qt::CustomContextMenu);
-    connect(m_tree, &QTreeWidget::customContextMenuRequested, this, &MetricList::openMenu);
-    connect(m_measure, &QPushButton::clicked, this, &MetricList::measure);
-    connect(document, &Document::opened, this, &MetricList::refresh);
-    connect(document, &Document::modelLocated, this, &MetricList::updateButton);
-    connect(document->measurements(), &Measurements::stateChanged, this, &MetricList::updateRow);
-    connect(document->measurements(), &Measurements::staleChanged, this, [this] {
-        for (const std::string& id : m_document->measurements()->resultIds())
-            updateRow(QString::fromStdString(id));
-    });
-    refresh();
 }
 
 MetricRequest MetricList::request() const {
@@ -174,7 +228,7 @@ MetricRequest MetricList::request() const {
 void MetricList::measure() {
     try {
         m_document->measurements()->measure({request()});
-    } catch (const UsageError& error) { // what was typed
+    } catch (const UsageError& error) { // invalid options
         emit failed(QString::fromStdString(error.what()));
     }
 }
@@ -235,7 +289,7 @@ void MetricList::updateRow(const QString& resultId) {
     updateMeasurements(resultId.toStdString());
     const MetricState state = m_document->measurements()->state(resultId.toStdString());
     const bool isAlone = item->parent() && item->childCount() == 0;
-    if (state == MetricState::notComputed && isAlone) { // a variant whose measurement was stopped
+    if (state == MetricState::notComputed && isAlone) { // a variant whose measurement was cancelled
         m_rows.erase(resultId);
         delete item;
         return;
@@ -244,7 +298,7 @@ void MetricList::updateRow(const QString& resultId) {
     updateButton();
 }
 
-/// A row for each measurement but the latest, which the metric's own row is.
+/// Adds a row for each measurement but the latest, which the metric's own row shows.
 void MetricList::updateMeasurements(const std::string& resultId) {
     const auto [parent, request] = m_rows.at(QString::fromStdString(resultId));
     std::vector<std::string> keys =
@@ -325,12 +379,12 @@ void MetricList::updateButton() {
     MetricState state = MetricState::notComputed;
     try {
         state = m_document->measurements()->state(request().resultId());
-    } catch (const UsageError&) { // half typed; said when it is asked for
+    } catch (const UsageError&) { // incomplete input; reported by measure()
     }
     const bool isThere = state == MetricState::done || state == MetricState::stale;
     m_measure->setText(isThere ? tr("Measure again") : tr("Measure"));
     m_measure->setEnabled(m_document->model() && state != MetricState::computing);
-    m_measure->setToolTip(m_document->isOpen() && !m_document->model() ? tr("Needs the checkpoint, which is not here")
+    m_measure->setToolTip(m_document->isOpen() && !m_document->model() ? tr("Needs the checkpoint, which was not found")
                                                                        : QString());
 }
 

@@ -8,40 +8,60 @@
 #include <string>
 #include <vector>
 
+class QComboBox;
 class QFormLayout;
 class QLabel;
 class QPushButton;
+class QSpinBox;
 class QTreeWidget;
 class QTreeWidgetItem;
 
 namespace secateur {
 
 class Document;
-class MeasuringBox;
+class TextCombo;
 
-/// All metrics with their state, each variant that was measured as a row below its metric, and a form that measures
-/// one with options.
+/// Chooses what metrics that run the model are measured on: text, tokens, dense model or current mask.
+class MeasuringBox : public QWidget {
+    Q_OBJECT
+
+public:
+    explicit MeasuringBox(Document* document, QWidget* parent = nullptr);
+
+private:
+    void showChoice();
+    void choose();
+
+    Document* m_document;
+    TextCombo* m_text;
+    QSpinBox* m_tokens;
+    QComboBox* m_mask;
+};
+
+/// All metrics with their state; variants with other options and earlier measurements are rows below their metric. A
+/// form measures the current metric with options.
 class MetricList : public QWidget {
     Q_OBJECT
 
 public:
     explicit MetricList(Document* document, QWidget* parent = nullptr);
 
-    /// What the form asks for: the row's metric with the options given. @throws UsageError for what cannot be one
+    /// The metric of the form with its options. @throws UsageError for invalid options
     MetricRequest request() const;
     /// Puts the focus on the options of the current metric.
     void editOptions();
-    /// Makes a result's row the current one, because a picture shows it.
+    /// Makes the row of a result the current one.
     void follow(const QString& resultId);
 
 signals:
-    /// A result the person wants to look at.
+    /// The user chose a result to look at.
     void chosen(const QString& key);
-    /// A person wants what measures these results as a command line.
+    /// The user wants the command line that measures these results.
     void commandWanted(const std::vector<std::string>& keys);
     void failed(const QString& message);
 
 private:
+    void build();
     void refresh();
     void addRow(const MetricRequest& request, QTreeWidgetItem* parent);
     void updateRow(const QString& resultId);

@@ -77,7 +77,7 @@ QString resultTitle(const Document& document, const MetricRequest& request, cons
         return title;
     if (const std::string label = document.measurements()->label(key); !label.empty())
         title += QStringLiteral(" · ") + QString::fromStdString(label);
-    return state == MetricState::stale ? QCoreApplication::translate("MetricNames", "%1 (of another mask)").arg(title)
+    return state == MetricState::stale ? QCoreApplication::translate("MetricNames", "%1 (other mask)").arg(title)
                                        : title;
 }
 

@@ -10,7 +10,7 @@ namespace secateur {
 class Document;
 struct MetricInfo;
 
-/// Chooses one of the results that a document has or could measure; one of several measurements of a metric, too.
+/// Chooses a result that a document has or could measure, or one of several measurements of a metric.
 class ResultCombo : public QComboBox {
     Q_OBJECT
 
@@ -19,7 +19,7 @@ public:
 
     ResultCombo(Document* document, Filter isOffered, QWidget* parent = nullptr);
 
-    /// Of what is chosen (result_key.h).
+    /// Key of the chosen result.
     std::string key() const;
     /// @returns whether it is offered
     bool choose(const QString& key);

@@ -23,7 +23,7 @@ namespace secateur {
 
 namespace {
 
-/// Where a head's value stands in a metric of that scope; nothing where heads are not what it measures.
+/// The cell of a head in a metric of that scope; empty for metrics of neurons.
 std::optional<MetricCell> cellOf(Scope scope, const ModelSpec& spec, HeadId head) {
     const auto row = static_cast<std::size_t>(head.layer);
     switch (scope) {
@@ -57,6 +57,30 @@ SelectionInspector::SelectionInspector(Document* document, Selection* selection,
     , m_hint(new QLabel)
     , m_table(new QTreeWidget)
     , m_refresh(new QTimer(this)) {
+    build();
+    m_refresh->setSingleShot(true);
+    m_refresh->setInterval(0);
+    connect(m_refresh, &QTimer::timeout, this, &SelectionInspector::refresh);
+    const auto later = [this] { m_refresh->start(); };
+    connect(selection, &Selection::changed, this, later);
+    connect(selection, &Selection::hoverChanged, this, [this, later] {
+        if (m_selection->heads().empty())
+            later();
+    });
+    connect(document, &Document::opened, this, [this, later] {
+        m_standings.clear();
+        later();
+    });
+    connect(document->measurements(), &Measurements::resultChanged, this, [this, later](const QString& id) {
+        std::erase_if(m_standings, [&](const auto& standing) {
+            return parseResultKey(standing.first).resultId == id.toStdString();
+        });
+        later();
+    });
+    refresh();
+}
+
+void SelectionInspector::build() {
     QFont bold = font();
     bold.setBold(true);
     m_title->setFont(bold);
@@ -85,27 +109,6 @@ SelectionInspector::SelectionInspector(Document* document, Selection* selection,
     column->addWidget(m_hint);
     column->addWidget(m_table, 1);
     column->addStretch();
-
-    m_refresh->setSingleShot(true);
-    m_refresh->setInterval(0);
-    connect(m_refresh, &QTimer::timeout, this, &SelectionInspector::refresh);
-    const auto later = [this] { m_refresh->start(); };
-    connect(selection, &Selection::changed, this, later);
-    connect(selection, &Selection::hoverChanged, this, [this, later] {
-        if (m_selection->heads().empty())
-            later();
-    });
-    connect(document, &Document::opened, this, [this, later] {
-        m_standings.clear();
-        later();
-    });
-    connect(document->measurements(), &Measurements::resultChanged, this, [this, later](const QString& id) {
-        std::erase_if(m_standings, [&](const auto& standing) {
-            return parseResultKey(standing.first).resultId == id.toStdString();
-        });
-        later();
-    });
-    refresh();
 }
 
 void SelectionInspector::refresh() {
@@ -123,7 +126,7 @@ void SelectionInspector::refresh() {
     m_table->expandAll();
 }
 
-/// What is selected; while nothing is, what is pointed at.
+/// The selected heads; the hovered ones while none is selected.
 std::set<HeadId> SelectionInspector::shown() const {
     if (!m_selection->heads().empty() || !m_document->isOpen())
         return m_selection->heads();
@@ -141,7 +144,7 @@ std::set<HeadId> SelectionInspector::shown() const {
 void SelectionInspector::changeEvent(QEvent* event) {
     QWidget::changeEvent(event);
     if (event->type() == QEvent::PaletteChange)
-        m_refresh->start(); // quiet lines hold a colour of the old theme
+        m_refresh->start(); // muted lines hold a colour of the old theme
 }
 
 void SelectionInspector::showOne(HeadId head) {
@@ -174,7 +177,7 @@ SelectionInspector::Words SelectionInspector::featuresAt(const MetricResult& res
     return {featuresOf(result, row, column, brief).join(", "), featuresOf(result, row, column, exactly).join('\n')};
 }
 
-/// How many cells are of each class.
+/// Adds a row with the number of cells in each class.
 void SelectionInspector::addClasses(const std::string& resultId, const MetricResult& result,
                                     const std::set<MetricCell>& cells) {
     const QStringList names = classNames(*result.request.info);
@@ -191,7 +194,7 @@ void SelectionInspector::addClasses(const std::string& resultId, const MetricRes
            {parts.join(" · "), parts.join('\n')});
 }
 
-/// Of the latest measurements, each with the others of its metric behind it.
+/// The latest measurement of each metric, followed by its earlier ones.
 std::vector<std::string> SelectionInspector::allKeys() const {
     std::vector<std::string> keys;
     for (const std::string& id : m_document->measurements()->resultIds()) {
@@ -207,13 +210,13 @@ SelectionInspector::Words SelectionInspector::placeOf(const std::string& resultI
     const Standing& standing = standingOf(resultId, result);
     const std::size_t at = row * result.values.columns() + column;
     const int rank = standing.ranks[at];
-    Words place{tr("no value"), tr("Among all cells of the model: 1 is the first to be cut")};
+    Words place{tr("no value"), tr("Rank among all cells of the model; 1 is pruned first")};
     if (rank == 0)
         return place;
     const auto count = std::ranges::count_if(standing.ranks, [](int r) { return r > 0; });
     place.text = (standing.certain[at] ? tr("rank %1 of %2") : tr("rank ≈%1 of %2")).arg(rank).arg(count);
     if (!standing.certain[at])
-        place.tip += tr("\nNot separated from another one yet: some of these values are estimates");
+        place.tip += tr("\nNot yet separated from other values: some are estimates");
     const bool isEstimate = result.errorAt(row, column) > 0;
     if (isEstimate)
         place.text = tr("estimate · %1").arg(place.text);
@@ -232,7 +235,7 @@ void SelectionInspector::showMany(const std::set<HeadId>& heads) {
                                                   : tr("%1 heads selected").arg(heads.size()));
     for (const std::string& id : allKeys()) {
         const MetricResult* result = m_document->measurements()->result(id);
-        std::set<MetricCell> cells; // a layer or a group of several selected heads counts once
+        std::set<MetricCell> cells; // the layer or KV group of several heads counts once
         for (const HeadId& head : heads)
             if (const auto cell = result ? cellOf(result->request.info->scope, spec, head) : std::nullopt)
                 cells.insert(*cell);

@@ -19,15 +19,15 @@ namespace secateur {
 class Document;
 class Selection;
 
-/// A value's place in a result.
+/// Row and column of a value in a result.
 struct MetricCell {
     std::size_t row;
     std::size_t column;
     auto operator<=>(const MetricCell&) const = default;
 };
 
-/// Every computed metric of the selected cells, else of those under the pointer: value and place of one, spread of
-/// many.
+/// All measurements of the selected heads, or of those under the pointer while none is selected: value and rank of one
+/// head, mean and range of several.
 class SelectionInspector : public QWidget {
     Q_OBJECT
 
@@ -42,21 +42,22 @@ private:
         QString text;
         QString tip;
     };
-    /// Of every cell of a result.
+    /// Ranks of all cells of a result.
     struct Standing {
         std::vector<int> ranks;
-        std::vector<bool> certain; ///< false while estimates may move it
+        std::vector<bool> certain; ///< false while the rank may change, because values are estimates
     };
     void addClasses(const std::string& resultId, const MetricResult& result, const std::set<MetricCell>& cells);
     static Words featuresAt(const MetricResult& result, std::size_t row, std::size_t column);
+    void build();
     void refresh();
     void showOne(HeadId head);
     void showMany(const std::set<HeadId>& heads);
     std::set<HeadId> shown() const;
-    /// How one value compares.
     std::vector<std::string> allKeys() const;
+    /// Rank and percentile of a value.
     Words placeOf(const std::string& resultId, const MetricResult& result, std::size_t row, std::size_t column);
-    /// A metric with its value, and below it how that compares.
+    /// A metric with its value, and its place in the line below.
     void addRow(const std::string& resultId, const Words& value, const Words& place);
     const Standing& standingOf(const std::string& resultId, const MetricResult& result);
 
@@ -66,7 +67,7 @@ private:
     QLabel* m_hint;
     QTreeWidget* m_table;
     QTimer* m_refresh;
-    std::map<std::string, Standing> m_standings; ///< by result id, until the result changes
+    std::map<std::string, Standing> m_standings; ///< by key, until the result changes
 };
 
 } // namespace secateur

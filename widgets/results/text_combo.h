@@ -5,7 +5,7 @@
 
 namespace secateur {
 
-/// Chooses a text to run a model on: the built-in one, one of those chosen lately, or a file.
+/// Chooses a text to run a model on: the built-in one, one of the last chosen, or a file.
 class TextCombo : public QComboBox {
     Q_OBJECT
 

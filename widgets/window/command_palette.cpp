@@ -1,12 +1,11 @@
 #include "widgets/window/command_palette.h"
 
-#include "widgets/window/detail_delegate.h"
-#include "widgets/window/fuzzy.h"
-
-#include <QCoreApplication>
+#include <QApplication>
 #include <QKeyEvent>
 #include <QLineEdit>
 #include <QListWidget>
+#include <QPainter>
+#include <QRegularExpression>
 #include <QVBoxLayout>
 
 #include <algorithm>
@@ -19,7 +18,53 @@ namespace {
 constexpr int indexRole = Qt::UserRole + 1;
 constexpr int rowsOnScreen = 12;
 
-/// Those that have the letters, best first.
+constexpr int forLetter = 1;
+constexpr int forNeighbour = 4;
+constexpr int forWordStart = 6;
+constexpr int forWhole = 20;
+
+bool startsWord(const QString& text, qsizetype position) {
+    return position == 0 || !text[position - 1].isLetterOrNumber();
+}
+
+/// Matches the letters greedily from `from` on.
+std::optional<int> scoreFrom(const QString& typed, const QString& text, qsizetype from) {
+    int score = 0;
+    qsizetype previous = -2;
+    qsizetype at = from;
+    for (const QChar letter : typed) {
+        if (letter.isSpace())
+            continue;
+        while (at < text.size() && text[at].toLower() != letter.toLower())
+            ++at;
+        if (at == text.size())
+            return {};
+        score += forLetter + (at == previous + 1 ? forNeighbour : 0) + (startsWord(text, at) ? forWordStart : 0);
+        previous = at++;
+    }
+    return score;
+}
+
+/// Numbers below a limit that begin with these digits: for "3", 3, then 30 to 39, 300 to 399 and so on. No digits =
+/// all.
+std::vector<int> numbersFrom(const QString& digits, int limit) {
+    std::vector<int> numbers;
+    if (digits.isEmpty()) {
+        for (int number = 0; number < limit; ++number)
+            numbers.push_back(number);
+        return numbers;
+    }
+    const qint64 typed = digits.toLongLong();
+    for (qint64 width = 1; typed * width < limit; width *= 10) {
+        for (qint64 number = typed * width; number < std::min<qint64>((typed + 1) * width, limit); ++number)
+            numbers.push_back(static_cast<int>(number));
+        if (typed == 0)
+            break;
+    }
+    return numbers;
+}
+
+/// Commands that match, best first.
 std::vector<Command> matching(const std::vector<Command>& commands, const QString& typed) {
     std::vector<std::pair<int, std::size_t>> found; // what sorts first, index
     for (std::size_t i = 0; i < commands.size(); ++i)
@@ -34,6 +79,81 @@ std::vector<Command> matching(const std::vector<Command>& commands, const QStrin
 }
 
 } // namespace
+
+std::optional<int> fuzzyScore(const QString& typed, const QString& text) {
+    const QString wanted = typed.trimmed();
+    if (wanted.isEmpty())
+        return 0;
+    std::optional<int> best;
+    for (qsizetype from = 0; from < text.size(); ++from) {
+        if (text[from].toLower() != wanted[0].toLower())
+            continue;
+        const auto score = scoreFrom(wanted, text, from);
+        if (!score)
+            break; // later starts have even fewer letters left
+        best = std::max(best.value_or(0), *score);
+    }
+    if (best && text.compare(wanted, Qt::CaseInsensitive) == 0)
+        best = *best + forWhole;
+    return best;
+}
+
+std::vector<std::variant<HeadId, LayerPlace>> placesFor(const QString& typed, const ModelSpec& spec, std::size_t most) {
+    static const QRegularExpression form(
+        "^\\s*(?:l(?:ayer)?\\s*)?(\\d{0,6})(\\s*[.,:/]?\\s*)(?:(h)(?:ead)?\\s*)?(\\d{0,6})\\s*$",
+        QRegularExpression::CaseInsensitiveOption);
+    std::vector<std::variant<HeadId, LayerPlace>> places;
+    const QRegularExpressionMatch match = form.match(typed);
+    const QString layerDigits = match.captured(1);
+    const QString headDigits = match.captured(4);
+    if (!match.hasMatch() || (layerDigits.isEmpty() && headDigits.isEmpty()))
+        return places;
+    const bool asksForHead = !headDigits.isEmpty() || !match.captured(3).isEmpty() ||
+                             match.captured(2).contains(QRegularExpression("[.,:/]"));
+    const auto addHeads = [&](int layer) {
+        const int heads = spec.layers[static_cast<std::size_t>(layer)].heads;
+        for (const int head : numbersFrom(headDigits, heads))
+            if (places.size() < most)
+                places.emplace_back(HeadId{layer, head});
+    };
+    const std::vector<int> layers = numbersFrom(layerDigits, spec.layerCount());
+    if (asksForHead) {
+        // The layer is complete once a head was typed: "L1.H2" does not match L12.H2.
+        for (const int layer : layers)
+            if (layerDigits.isEmpty() || layer == layerDigits.toInt())
+                addHeads(layer);
+        return places;
+    }
+    for (const int layer : layers)
+        if (places.size() < most)
+            places.emplace_back(LayerPlace{layer});
+    if (!layers.empty() && layers.front() == layerDigits.toInt())
+        addHeads(layers.front());
+    return places;
+}
+
+void DetailDelegate::paint(QPainter* painter, const QStyleOptionViewItem& option, const QModelIndex& index) const {
+    QStyleOptionViewItem item = option;
+    initStyleOption(&item, index);
+    const QString text = std::exchange(item.text, {});
+    const QStyle* style = item.widget ? item.widget->style() : QApplication::style();
+    style->drawControl(QStyle::CE_ItemViewItem, &item, painter, item.widget);
+
+    const int character = item.fontMetrics.averageCharWidth();
+    const QRect room = item.rect.adjusted(character, 0, -character, 0);
+    const QString detail = index.data(detailRole).toString();
+    const int taken = detail.isEmpty() ? 0 : item.fontMetrics.horizontalAdvance(detail) + 2 * character;
+    painter->setFont(item.font);
+    painter->setPen(item.palette.color(QPalette::Text));
+    painter->drawText(room, Qt::AlignLeft | Qt::AlignVCenter,
+                      item.fontMetrics.elidedText(text, Qt::ElideMiddle, room.width() - taken));
+    painter->setPen(item.palette.color(QPalette::PlaceholderText));
+    painter->drawText(room, Qt::AlignRight | Qt::AlignVCenter, detail);
+}
+
+QSize DetailDelegate::sizeHint(const QStyleOptionViewItem& option, const QModelIndex& index) const {
+    return {QStyledItemDelegate::sizeHint(option, index).width(), option.fontMetrics.height() * 3 / 2};
+}
 
 CommandPalette::CommandPalette(QWidget* parent)
     : QFrame(parent)

@@ -1,9 +1,15 @@
 #pragma once
 
+#include "analysis/base/head_id.h"
+#include "analysis/model/model_spec.h"
+
 #include <QFrame>
 #include <QString>
+#include <QStyledItemDelegate>
 
 #include <functional>
+#include <optional>
+#include <variant>
 #include <vector>
 
 class QLineEdit;
@@ -11,27 +17,55 @@ class QListWidget;
 
 namespace secateur {
 
-/// One thing that can be done, as the palette lists it.
+/// How well a text matches what was typed. All letters must occur in order, in either case; letters at the beginnings
+/// of words and adjacent letters score higher. Empty = no match.
+std::optional<int> fuzzyScore(const QString& typed, const QString& text);
+
+/// A layer by its number.
+struct LayerPlace {
+    int layer = 0;
+    bool operator==(const LayerPlace&) const = default;
+};
+
+/// Heads and layers that match what was typed, likeliest first: "12.3", "L12.H3", "l12h3" and "12 3" are a head, "12"
+/// is a layer and its heads, "h3" is that head of each layer. Numbers that continue with more digits come last.
+/// @param most entries; the time does not grow with the number of heads
+std::vector<std::variant<HeadId, LayerPlace>> placesFor(const QString& typed, const ModelSpec& spec, std::size_t most);
+
+/// Draws an item's text on the left, elided if necessary, and a detail in a muted colour on the right.
+class DetailDelegate : public QStyledItemDelegate {
+    Q_OBJECT
+
+public:
+    static constexpr int detailRole = Qt::UserRole;
+
+    using QStyledItemDelegate::QStyledItemDelegate;
+
+    void paint(QPainter* painter, const QStyleOptionViewItem& option, const QModelIndex& index) const override;
+    QSize sizeHint(const QStyleOptionViewItem& option, const QModelIndex& index) const override;
+};
+
+/// An entry of the palette.
 struct Command {
     QString title;
-    QString detail; ///< its shortcut, or what kind of thing it is
+    QString detail; ///< its shortcut or its kind
     std::function<void()> run;
 };
 
-/// Finds any command by a few of its letters. Lies over the top of its parent while it is open.
+/// Finds commands by a few of their letters. Covers the top of its parent while it is open.
 class CommandPalette : public QFrame {
     Q_OBJECT
 
 public:
     explicit CommandPalette(QWidget* parent);
 
-    /// What there is for a few letters, likeliest first.
+    /// Finds entries for what was typed, likeliest first.
     using Source = std::function<std::vector<Command>(const QString& typed)>;
     static constexpr std::size_t mostShown = 50;
 
     /// Opens with these commands, likeliest first.
     void open(std::vector<Command> commands);
-    /// Opens with what is found. @param invitation stands where nothing is typed
+    /// Opens with the entries of a source. @param invitation shown while nothing is typed
     void open(Source source, const QString& invitation);
 
 protected:

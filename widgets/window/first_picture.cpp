@@ -18,7 +18,7 @@ namespace {
 /// The view takes up a result with its next frame.
 constexpr int pollMs = 17;
 
-/// Whether every layer that will have values has them.
+/// Whether every layer with full attention has values.
 bool isComplete(const MetricResult& result, const ModelSpec& spec) {
     for (std::size_t layer = 0; layer < spec.layers.size(); ++layer) {
         const auto row = result.values.row(layer);

@@ -10,7 +10,7 @@ namespace secateur {
 class Document;
 class HeadsView;
 
-/// Waits until a complete picture of the heads was on screen for the first time: how long a launch takes.
+/// Reports the first complete picture of the heads on screen, to measure the time of a launch.
 class FirstPicture : public QObject {
     Q_OBJECT
 
@@ -18,7 +18,7 @@ public:
     FirstPicture(const Document* document, HeadsView* view, QObject* parent = nullptr);
 
 signals:
-    /// @param resultId whose picture it is
+    /// @param resultId of the picture
     void shown(const QString& resultId);
 
 protected:

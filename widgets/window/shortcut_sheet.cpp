@@ -22,22 +22,22 @@ constexpr ViewKey headsKeys[]{
     {"Ctrl+Arrows", "Move it to the edge"},
     {"Page Up, Page Down", "Move it by half a screen"},
     {"Home, End", "First and last head; with Ctrl, of the model"},
-    {"Shift with these", "Select from where the movement began to here"},
-    {"Esc", "Give up what is being dragged, then a preview, then the selection"},
-    {"Space, Delete", "Cut the selected heads, or restore them when all are cut"},
-    {"S, or hold Alt", "Shears: click or drag to cut or restore; a header means its layer or column"},
-    {"P", "Protect the selected heads, or let them be cut again"},
+    {"Shift with these", "Extend the selection"},
+    {"Esc", "Cancel the drag, then the preview, then the selection"},
+    {"Space, Delete", "Cut the selected heads; restore them if all are cut"},
+    {"S, or hold Alt", "Shears: click or drag to cut or restore; a header applies to its layer or column"},
+    {"P", "Protect the selected heads, or end their protection"},
     {"U", "Grow the selection to KV groups"},
     {"[ and ]", "Move the threshold by one head or KV group"},
-    {"Drag on the colour bar", "Cut everything below a threshold (above, where the metric says so)"},
+    {"Drag on the colour bar", "Cut everything below a threshold (above it if the metric prunes high values first)"},
     {"Click A, M or B", "Drop or restore the attention, the MLP or the block of a layer"},
     {"Click", "Select a cell; a header selects its layer or column"},
     {"Ctrl+Click", "Add a cell to the selection, or take it out"},
-    {"Shift+Click", "Select everything from the first cell to this one"},
+    {"Shift+Click", "Select everything from the active cell to this one"},
     {"Drag", "Select a rectangle"},
     {"Ctrl+Shift+Drag", "Select with a lasso"},
     {"Ctrl+Wheel, Ctrl++, Ctrl+-", "Zoom"},
-    {"Wheel, middle button", "Move the picture when it is zoomed in"},
+    {"Wheel, middle button", "Move the zoomed picture"},
 };
 
 constexpr ViewKey layersKeys[]{
@@ -45,10 +45,9 @@ constexpr ViewKey layersKeys[]{
     {"Click", "Select the heads of a layer"},
     {"Ctrl+Click", "Add a layer's heads"},
     {"Shift+Click", "Select the layers from the first to this one"},
-    {"Space, Delete",
-     "Drop what the first metric is about (attention, MLP or block) in the selected layers, or restore it"},
-    {"Right click, Menu key", "Everything that can be cut of the selected layers"},
-    {"Esc", "Give up a preview, then the selection"},
+    {"Space, Delete", "Drop or restore the unit of the first metric (attention, MLP or block) in the selected layers"},
+    {"Right click, Menu key", "Show all cuts of the selected layers"},
+    {"Esc", "Cancel the preview, then the selection"},
 };
 
 constexpr ViewKey neuronsKeys[]{
@@ -56,37 +55,37 @@ constexpr ViewKey neuronsKeys[]{
     {"Click, Enter", "Open a layer's neurons"},
     {"Tab", "Go to the open layer's histogram and list"},
     {"Space, Delete", "Drop the MLPs of the selected layers; in the list, cut or restore the selected neurons"},
-    {"Drag in the histogram", "Cut the neurons beyond a threshold; by keys, Left, Right and Enter"},
+    {"Drag in the histogram", "Cut the neurons beyond a threshold; also with Left, Right and Enter"},
     {"Enter in the row below", "Cut the share that is previewed"},
-    {"Esc", "Give up a drag, a preview, the selected neurons, the open layer in turn"},
+    {"Esc", "Cancel the drag, the preview, the selected neurons, the open layer, in turn"},
 };
 
 constexpr ViewKey scatterKeys[]{
     {"Arrows", "Move to the next point in that direction; with Shift, select it too"},
     {"Click", "Select the head, the KV group or the layer of a point"},
-    {"Ctrl+Click, Shift+Click", "Add a point or take it out; add it"},
+    {"Ctrl+Click, Shift+Click", "Add or remove a point; add it"},
     {"Drag", "Select everything in a rectangle; with Ctrl or Shift, add it"},
     {"Ctrl+Shift+Drag", "Select with a lasso"},
     {"Double click, Enter", "Show the attention of a head, the neurons of a layer"},
-    {"Wheel, Ctrl++, Ctrl+-", "Zoom; a double click beside the points shows all"},
+    {"Wheel, Ctrl++, Ctrl+-", "Zoom; a double click next to the points shows all"},
     {"Middle button", "Move the picture when it is zoomed in"},
     {"Space, P, U", "Cut or restore, protect, grow to KV groups, as in Heads"},
-    {"Esc", "Give up a drag, a preview, the selection in turn"},
+    {"Esc", "Cancel the drag, the preview, the selection, in turn"},
 };
 
 constexpr ViewKey attentionKeys[]{
     {"Arrows", "Move from cell to cell of the map"},
-    {"Ctrl+Wheel", "Zoom into the map; over all heads, larger or smaller maps"},
+    {"Ctrl+Wheel", "Zoom into the map; with all heads, resize the maps"},
     {"Click, Ctrl+Click", "Select a head, or add it"},
     {"Double click", "Show a head's map as a whole"},
 };
 
 constexpr ViewKey filterKeys[]{
-    {"layer 3-12, head 0", "Heads of these layers, and of this number"},
-    {"sink_head > 0.5", "Whose value is above; also <, <= and >="},
-    {"gate_norm_head lowest 10 %", "Among the lowest (or highest) of the model"},
-    {"pattern is sink", "Whose attention pattern is that"},
-    {"cut, protected", "What the mask says of them; “not” before any of these turns it round"},
+    {"layer 3-12, head 0", "Heads of these layers and with this number"},
+    {"sink_head > 0.5", "Heads with a value above 0.5; also <, <= and >="},
+    {"gate_norm_head lowest 10 %", "The lowest (or highest) heads of the model"},
+    {"pattern is sink", "Heads with this attention pattern"},
+    {"cut, protected", "Cut or protected heads; “not” negates any condition"},
     {"Esc", "Show all heads again"},
 };
 
@@ -125,7 +124,7 @@ ShortcutSheet::ShortcutSheet(const QList<QAction*>& actions, QWidget* parent)
     for (const QAction* action : actions) {
         QStringList keys;
         if (action->shortcutContext() == Qt::WidgetShortcut)
-            continue; // stands with the picture it works in
+            continue; // listed with its view
         for (const QKeySequence& sequence : action->shortcuts())
             keys << sequence.toString(QKeySequence::NativeText);
         if (!keys.isEmpty())

@@ -7,12 +7,12 @@ class QAction;
 
 namespace secateur {
 
-/// All keys on one sheet: those of the actions, and those of mouse and keyboard in the views.
+/// All shortcuts: those of the actions, then mouse and keyboard in each view.
 class ShortcutSheet : public QDialog {
     Q_OBJECT
 
 public:
-    /// @param actions those with a shortcut are listed
+    /// @param actions only those with a shortcut are listed
     ShortcutSheet(const QList<QAction*>& actions, QWidget* parent);
 };
 

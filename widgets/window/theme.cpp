@@ -10,7 +10,7 @@ namespace secateur {
 
 namespace {
 
-/// Two sets of greys and the one accent.
+/// Greys, an accent and a link colour.
 struct Colours {
     QColor window, base, alternate, button, text, muted, disabled, line, highlight, link;
 };
@@ -44,12 +44,12 @@ QPalette paletteFrom(const Colours& colours) {
 }
 
 bool platformIsDark() {
-    QApplication::setPalette(QPalette()); // lets the platform's own show through
+    QApplication::setPalette(QPalette()); // the platform's own
     const QPalette platform = QApplication::palette();
     return platform.color(QPalette::Window).lightness() < platform.color(QPalette::WindowText).lightness();
 }
 
-/// Fusion draws the frame of a check box darker than the window, which on a dark one is not there to be seen.
+/// Fusion draws the frame of a check box darker than the window, which is invisible on a dark one.
 class Style : public QProxyStyle {
 public:
     Style()

@@ -8,8 +8,8 @@ namespace secateur {
 /// Ids in the order of the menu: system, light, dark.
 QStringList themeIds();
 
-/// Gives the whole application its style and colours; everything on screen follows at once. `system` takes light or
-/// dark from the platform, as it is now.
+/// Sets style and colours of the whole application; everything on screen follows at once. `system` takes light or dark
+/// from the platform as it is now.
 void applyTheme(const QString& id);
 
 } // namespace secateur

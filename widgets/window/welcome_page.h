@@ -1,19 +1,57 @@
 #pragma once
 
 #include "analysis/model/cached_model.h"
+#include "widgets/jobs/job_runner.h"
 
+#include <QStackedWidget>
+#include <QStringList>
 #include <QWidget>
 
+#include <functional>
 #include <vector>
 
 class QLabel;
+class QLayout;
 class QListWidget;
 class QListWidgetItem;
 class QVBoxLayout;
 
 namespace secateur {
 
-/// What the window shows while nothing is open: how to open something.
+class Document;
+
+/// Files that were opened last, newest first, kept in the settings. Files that no longer exist are left out.
+QStringList recentFiles();
+void rememberRecentFile(const QString& path);
+void forgetRecentFiles();
+
+/// Looks for models in the Hugging Face cache on a thread of its own, so that a slow disk delays neither the window nor
+/// the jobs.
+class CacheSearch : public QObject {
+    Q_OBJECT
+
+public:
+    using Search = std::function<std::vector<CachedModel>(const Progress&)>;
+
+    /// @param search runs on the worker; may be empty, then nothing is found
+    explicit CacheSearch(Search search, QObject* parent = nullptr);
+
+    /// Starts a search unless one is running.
+    void start();
+    /// Models of the last search, newest first.
+    const std::vector<CachedModel>& models() const { return m_models; }
+
+signals:
+    /// A search is done.
+    void found();
+
+private:
+    Search m_search;
+    std::vector<CachedModel> m_models;
+    JobRunner m_runner;
+};
+
+/// Shown while nothing is open: buttons, recent files and cached models to open.
 class WelcomePage : public QWidget {
     Q_OBJECT
 
@@ -22,7 +60,7 @@ public:
 
     /// Lists the recent files anew.
     void refresh();
-    /// Lists what lies in the cache.
+    /// Lists the models of the cache.
     void showCached(const std::vector<CachedModel>& models);
 
 signals:
@@ -32,11 +70,40 @@ signals:
     void openWanted(const QString& path);
 
 private:
+    QLayout* makeButtons();
+    QLayout* makeCachedList();
     void openItem(const QListWidgetItem* item);
 
     QVBoxLayout* m_recent;
     QLabel* m_cachedTitle;
     QListWidget* m_cached;
+};
+
+/// The centre of the window: the welcome page, the name of what is being opened, or the views of what is open.
+class CentralPages : public QStackedWidget {
+    Q_OBJECT
+
+public:
+    CentralPages(Document* document, QWidget* views);
+
+    /// The text that is shown while something is being opened.
+    void announce(const QString& text);
+    /// Shows the page of the current state, and looks for cached models unless something is being opened.
+    void refresh();
+    const std::vector<CachedModel>& cachedModels() const { return m_cache->models(); }
+
+signals:
+    void modelWanted();
+    void folderWanted();
+    void sessionWanted();
+    void openWanted(const QString& path);
+
+private:
+    Document* m_document;
+    QWidget* m_views;
+    WelcomePage* m_welcome;
+    QLabel* m_opening;
+    CacheSearch* m_cache;
 };
 
 } // namespace secateur

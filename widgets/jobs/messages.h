@@ -1,6 +1,7 @@
 #pragma once
 
 #include <QFrame>
+#include <QPlainTextEdit>
 #include <QString>
 
 #include <deque>
@@ -13,7 +14,7 @@ class QToolButton;
 
 namespace secateur {
 
-/// What went wrong or is worth knowing, above the picture until the person sends it away. Several wait their turn.
+/// Errors and notices above the views, one at a time, until they are dismissed. Errors come first.
 class MessageBar : public QFrame {
     Q_OBJECT
 
@@ -22,7 +23,7 @@ public:
 
     explicit MessageBar(QWidget* parent = nullptr);
 
-    /// A way out that a message offers; taking it dismisses the message.
+    /// A button of a message. Clicking it dismisses the message.
     struct Choice {
         QString text;
         std::function<void()> run;
@@ -30,9 +31,9 @@ public:
 
     void say(Kind kind, const QString& text, std::vector<Choice> choices = {});
     void dismiss();
-    /// But those that wait for a choice.
+    /// Except messages with choices.
     void dismissAll();
-    /// On screen; empty = none.
+    /// The message on screen; empty = none.
     QString text() const;
 
 private:
@@ -50,6 +51,17 @@ private:
     QLabel* m_more;
     QHBoxLayout* m_choices;
     QToolButton* m_dismiss;
+};
+
+/// The log: a line for each event, to read and to copy.
+class LogPanel : public QPlainTextEdit {
+    Q_OBJECT
+
+public:
+    explicit LogPanel(QWidget* parent = nullptr);
+
+    /// @param level "info", "warning", "error"
+    void add(const QString& level, const QString& text);
 };
 
 } // namespace secateur

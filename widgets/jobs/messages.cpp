@@ -1,11 +1,18 @@
-#include "widgets/jobs/message_bar.h"
+#include "widgets/jobs/messages.h"
 
 #include <QHBoxLayout>
 #include <QLabel>
 #include <QStyle>
+#include <QTime>
 #include <QToolButton>
 
 namespace secateur {
+
+namespace {
+
+constexpr int mostLines = 5000;
+
+} // namespace
 
 MessageBar::MessageBar(QWidget* parent)
     : QFrame(parent)
@@ -89,6 +96,20 @@ void MessageBar::showChoices(const Message& message) {
         m_choices->addWidget(button);
     }
     m_dismiss->setVisible(message.choices.empty());
+}
+
+LogPanel::LogPanel(QWidget* parent)
+    : QPlainTextEdit(parent) {
+    setReadOnly(true);
+    setFrameShape(QFrame::NoFrame);
+    setMaximumBlockCount(mostLines);
+    setLineWrapMode(NoWrap);
+    setAccessibleName(tr("Log"));
+    setTextInteractionFlags(Qt::TextSelectableByMouse | Qt::TextSelectableByKeyboard);
+}
+
+void LogPanel::add(const QString& level, const QString& text) {
+    appendPlainText(QStringLiteral("%1  %2  %3").arg(QTime::currentTime().toString("HH:mm:ss"), level, text));
 }
 
 } // namespace secateur

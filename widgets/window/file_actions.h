@@ -1,0 +1,69 @@
+#pragma once
+
+#include <QObject>
+#include <QString>
+
+#include <functional>
+
+class QMainWindow;
+class QMenu;
+class QMimeData;
+
+namespace secateur {
+
+class Autosave;
+class Document;
+class MessageBar;
+struct Leftover;
+
+/// Opening and saving: file dialogs, recent files, recovery of an earlier run's changes, and the question before
+/// unsaved changes are lost. Dialogs do not block; the folder is remembered.
+class FileActions : public QObject {
+    Q_OBJECT
+
+public:
+    /// @param messages where recovery is offered
+    FileActions(QMainWindow* window, Document* document, MessageBar* messages);
+
+    /// Asks first if there are unsaved changes.
+    void open(const QString& path);
+    void chooseModel();
+    void chooseModelFolder();
+    void chooseSession();
+    /// Chooses the checkpoint of an open session without one.
+    void locateModel();
+    /// The path of a dropped model or session; empty = anything else.
+    QString openablePath(const QMimeData* data) const;
+    void listRecent(QMenu* menu);
+
+    void saveSession(std::function<void()> next = {});
+    void saveSessionAs(std::function<void()> next = {});
+    void openMask();
+    void saveMaskAs();
+    void exportModel();
+    /// Asks where to write the mask file of a command. @param chosen called with the path
+    void chooseCommandMask(const QString& name, std::function<void(const QString& path)> chosen);
+
+    /// Whether the window may close now. If not, it is closed once everything is saved or discarded.
+    bool mayClose();
+
+signals:
+    /// @param path empty = unsaved masks of an earlier run
+    void opening(const QString& path);
+    void failed(const QString& message);
+
+private:
+    void offerLeftovers(MessageBar* messages);
+    void recover(const Leftover& leftover);
+    /// Offers to save unsaved changes before an action; then goes on unless the user cancels.
+    void askToSave(const QString& action, std::function<void()> next);
+    void save(const QString& path, std::function<void()> next = {});
+
+    QMainWindow* m_window;
+    Document* m_document;
+    Autosave* m_autosave;
+    std::function<void()> m_afterSave;
+    bool m_closing = false; ///< the user discarded changes, or saved them, to close
+};
+
+} // namespace secateur

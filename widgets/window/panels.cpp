@@ -1,0 +1,259 @@
+#include "widgets/window/panels.h"
+
+#include "analysis/base/text.h"
+#include "widgets/document/document.h"
+#include "widgets/evaluations/evaluations_panel.h"
+#include "widgets/evaluations/further_evaluation.h"
+#include "widgets/evaluations/generation_view.h"
+#include "widgets/evaluations/live_evaluation.h"
+#include "widgets/jobs/jobs_panel.h"
+#include "widgets/jobs/messages.h"
+#include "widgets/masks/mask_panel.h"
+#include "widgets/results/metric_list.h"
+#include "widgets/results/selection_inspector.h"
+
+#include <QDockWidget>
+#include <QLabel>
+#include <QMainWindow>
+#include <QPushButton>
+#include <QSettings>
+#include <QVBoxLayout>
+
+#include <algorithm>
+#include <map>
+#include <utility>
+
+namespace secateur {
+
+namespace {
+
+/// The most frequent kind of layer, to describe a model in a few lines.
+const LayerSpec& typicalLayer(const ModelSpec& spec) {
+    const auto count = [&](const LayerSpec& layer) { return std::ranges::count(spec.layers, layer); };
+    return *std::ranges::max_element(spec.layers, {}, count);
+}
+
+bool isRagged(const ModelSpec& spec) {
+    const LayerSpec& first = spec.layers.front();
+    return !std::ranges::all_of(spec.layers, [&](const LayerSpec& layer) {
+        return layer.heads == first.heads && layer.kvHeads == first.kvHeads && layer.headDim == first.headDim &&
+               layer.ffn == first.ffn;
+    });
+}
+
+/// A line each: layers and heads; shared layers; widths; head size and vocabulary.
+QStringList shapeLines(const ModelSpec& spec) {
+    if (spec.layers.empty())
+        return {ModelCardPanel::tr("no layers")};
+    const LayerSpec& layer = typicalLayer(spec);
+    QString heads = ModelCardPanel::tr("%1 heads").arg(layer.heads);
+    if (layer.kvHeads != layer.heads)
+        heads += ModelCardPanel::tr(" / %1 KV").arg(layer.kvHeads);
+    QStringList lines;
+    if (isRagged(spec))
+        lines << ModelCardPanel::tr("%1 layers of several kinds").arg(spec.layerCount())
+              << ModelCardPanel::tr("most have %1").arg(heads);
+    else
+        lines << ModelCardPanel::tr("%1 layers × %2").arg(spec.layerCount()).arg(heads);
+    if (const auto stored = spec.tiedGroups().size(); stored > 0)
+        lines << ModelCardPanel::tr("tied layers, %1 stored").arg(stored);
+    return lines << ModelCardPanel::tr("hidden %1 · MLP %2").arg(spec.hidden).arg(layer.ffn)
+                 << ModelCardPanel::tr("head %1 · vocab %2").arg(layer.headDim).arg(spec.vocab);
+}
+
+QString facts(const ModelCard& card) {
+    QStringList lines;
+    lines << ModelCardPanel::tr("%1 · %2 parameters")
+                 .arg(card.spec.architecture.c_str(), shortCount(static_cast<double>(card.parameters)).c_str());
+    lines << shapeLines(card.spec);
+    if (card.spec.context > 0)
+        lines << ModelCardPanel::tr("context %1").arg(card.spec.context);
+    lines << ModelCardPanel::tr("%1 · %2 · %3")
+                 .arg(card.format.c_str(), card.dtype.c_str(), shortBytes(static_cast<double>(card.bytes)).c_str());
+    return lines.join('\n');
+}
+
+QString details(const ModelCard& card) {
+    QStringList lines{QString::fromStdString(card.path), QString::fromStdString(card.spec.structure())};
+    if (!card.tokenizer.empty())
+        lines << ModelCardPanel::tr("tokenizer %1").arg(card.tokenizer.c_str());
+    if (!card.fingerprint.empty())
+        lines << QString::fromStdString(card.fingerprint);
+    return lines.join('\n');
+}
+
+constexpr int layoutVersion = 4;
+constexpr QSize defaultSize(1440, 900);
+
+void bringForward(QDockWidget* dock) {
+    dock->show();
+    dock->raise();
+}
+
+} // namespace
+
+ModelCardPanel::ModelCardPanel(Document* document, QWidget* parent)
+    : QWidget(parent)
+    , m_document(document)
+    , m_name(new QLabel)
+    , m_facts(new QLabel)
+    , m_warnings(new QLabel)
+    , m_locate(new QPushButton(tr("&Locate model…"))) {
+    QFont bold = font();
+    bold.setBold(true);
+    m_name->setFont(bold);
+    m_name->setAccessibleName(tr("Name of the model"));
+    m_facts->setAccessibleName(tr("Facts about the model"));
+    m_warnings->setAccessibleName(tr("Warnings about the model"));
+    auto* column = new QVBoxLayout(this);
+    column->setContentsMargins(8, 6, 8, 6);
+    column->setSpacing(4);
+    for (QLabel* label : {m_name, m_facts, m_warnings}) {
+        label->setWordWrap(true);
+        label->setTextFormat(Qt::PlainText);
+        label->setTextInteractionFlags(Qt::TextSelectableByMouse);
+        column->addWidget(label);
+    }
+    column->addWidget(m_locate);
+    column->addStretch();
+    connect(m_locate, &QPushButton::clicked, this, &ModelCardPanel::locateModelWanted);
+    connect(document, &Document::opened, this, &ModelCardPanel::refresh);
+    connect(document, &Document::modelLocated, this, &ModelCardPanel::refresh);
+    refresh();
+}
+
+void ModelCardPanel::resizeEvent(QResizeEvent* event) {
+    QWidget::resizeEvent(event);
+    keepRoom();
+}
+
+/// A dock ignores the height that wrapped lines need, and would cut them off.
+void ModelCardPanel::keepRoom() {
+    setMinimumHeight(layout()->heightForWidth(width()));
+}
+
+void ModelCardPanel::refresh() {
+    const bool open = m_document->isOpen();
+    const bool isMissing = open && !m_document->model();
+    m_facts->setVisible(open);
+    m_locate->setVisible(isMissing);
+    if (!open) {
+        m_name->setText(tr("No model is open."));
+        m_warnings->hide();
+        keepRoom();
+        return;
+    }
+    const ModelCard& card = m_document->session().model;
+    // Lets long names wrap after hyphens and dots.
+    m_name->setText(QString::fromStdString(card.name)
+                        .replace('-', QStringLiteral("-\u200b"))
+                        .replace('.', QStringLiteral(".\u200b")));
+    m_facts->setText(facts(card));
+    m_facts->setToolTip(details(card));
+    QStringList warnings;
+    if (isMissing)
+        warnings << tr("The checkpoint was not found. Stored results only.");
+    for (const std::string& warning : card.warnings)
+        warnings << QString::fromStdString(warning);
+    m_warnings->setText(warnings.join('\n'));
+    m_warnings->setVisible(!warnings.isEmpty());
+    keepRoom();
+}
+
+Panels::Panels(QMainWindow* window, Document* document, JobRunner* jobs, Selection* selection, LiveEvaluation* live)
+    : QObject(window)
+    , m_window(window)
+    , m_card(new ModelCardPanel(document))
+    , m_metrics(new MetricList(document))
+    , m_mask(new MaskPanel(document, live))
+    , m_evaluations(new EvaluationsPanel(document, live))
+    , m_jobs(new JobsPanel(jobs))
+    , m_log(new LogPanel) {
+    QDockWidget* card = add(tr("Model"), "model", Qt::LeftDockWidgetArea, m_card);
+    m_metricsDock = add(tr("Metrics"), "metrics", Qt::LeftDockWidgetArea, m_metrics);
+    QDockWidget* inspector =
+        add(tr("Selection"), "selection", Qt::RightDockWidgetArea, new SelectionInspector(document, selection));
+    QDockWidget* mask = add(tr("Mask"), "mask", Qt::RightDockWidgetArea, m_mask);
+    QDockWidget* evaluations = add(tr("Evaluations"), "evaluations", Qt::BottomDockWidgetArea, m_evaluations);
+    tabifyBehind(evaluations, document, live);
+
+    const int character = window->fontMetrics().averageCharWidth();
+    const int line = window->fontMetrics().height();
+    m_card->setMinimumWidth(character * 31);
+    window->resize(defaultSize);
+    window->resizeDocks({card, inspector}, {character * 31, character * 33}, Qt::Horizontal);
+    window->resizeDocks({card, m_metricsDock}, {line * 10, line * 30}, Qt::Vertical);
+    window->resizeDocks({inspector, mask}, {line * 12, line * 28}, Qt::Vertical);
+    window->resizeDocks({evaluations}, {line * 10}, Qt::Vertical);
+    m_defaultLayout = window->saveState(layoutVersion);
+}
+
+/// Hidden until they have something to show.
+void Panels::tabifyBehind(QDockWidget* evaluations, Document* document, LiveEvaluation* live) {
+    QDockWidget* continuation = add(tr("Continuation"), "continuation", Qt::BottomDockWidgetArea,
+                                    new GenerationView(document, live->further()));
+    m_jobsDock = add(tr("Jobs"), "jobs", Qt::BottomDockWidgetArea, m_jobs);
+    QDockWidget* log = add(tr("Log"), "log", Qt::BottomDockWidgetArea, m_log);
+    m_window->tabifyDockWidget(evaluations, continuation);
+    m_window->tabifyDockWidget(continuation, m_jobsDock);
+    m_window->tabifyDockWidget(m_jobsDock, log);
+    for (QDockWidget* dock : {m_jobsDock, log, continuation}) // the status bar says what is being worked on
+        dock->hide();
+    connect(live->further(), &FurtherEvaluation::changed, continuation,
+            [this, continuation, document, live, isShown = false]() mutable {
+                const bool hasPrompt = live->choice().further.prompt.has_value();
+                if (hasPrompt && document->isOpen() && m_hiddenLayout.isEmpty() && !std::exchange(isShown, true))
+                    bringForward(continuation);
+                isShown = isShown && hasPrompt;
+            });
+}
+
+QDockWidget* Panels::add(const QString& title, const QString& name, Qt::DockWidgetArea area, QWidget* content) {
+    auto* dock = new QDockWidget(title);
+    dock->setObjectName(name);
+    dock->setWidget(content);
+    m_window->addDockWidget(area, dock);
+    m_docks << dock;
+    return dock;
+}
+
+void Panels::showMetrics() {
+    bringForward(m_metricsDock);
+}
+
+void Panels::showJobs() {
+    bringForward(m_jobsDock);
+}
+
+void Panels::setShown(bool shown) {
+    if (shown == m_hiddenLayout.isEmpty())
+        return;
+    if (shown) {
+        m_window->restoreState(std::exchange(m_hiddenLayout, {}), layoutVersion);
+    } else {
+        m_hiddenLayout = m_window->saveState(layoutVersion);
+        for (QDockWidget* dock : m_docks)
+            dock->hide();
+    }
+}
+
+void Panels::saveLayout() const {
+    QSettings settings;
+    settings.setValue("window/geometry", m_window->saveGeometry());
+    settings.setValue("window/layout", m_hiddenLayout.isEmpty() ? m_window->saveState(layoutVersion) : m_hiddenLayout);
+}
+
+void Panels::restoreLayout() {
+    const QSettings settings;
+    m_window->restoreGeometry(settings.value("window/geometry").toByteArray());
+    m_window->restoreState(settings.value("window/layout").toByteArray(), layoutVersion);
+}
+
+void Panels::resetLayout() {
+    const bool isShown = m_hiddenLayout.isEmpty();
+    m_window->restoreState(m_defaultLayout, layoutVersion);
+    m_hiddenLayout.clear();
+    setShown(isShown);
+}
+
+} // namespace secateur

@@ -1,0 +1,94 @@
+#pragma once
+
+#include <QByteArray>
+#include <QList>
+#include <QObject>
+#include <QWidget>
+
+class QDockWidget;
+class QLabel;
+class QMainWindow;
+class QPushButton;
+
+namespace secateur {
+
+class Document;
+class EvaluationsPanel;
+class JobRunner;
+class JobsPanel;
+class LiveEvaluation;
+class LogPanel;
+class MaskPanel;
+class MetricList;
+class Selection;
+
+/// Facts about the open model: structure, sizes, warnings. Reads no weights.
+class ModelCardPanel : public QWidget {
+    Q_OBJECT
+
+public:
+    explicit ModelCardPanel(Document* document, QWidget* parent = nullptr);
+
+signals:
+    void locateModelWanted();
+
+protected:
+    void resizeEvent(QResizeEvent* event) override;
+
+private:
+    void refresh();
+    void keepRoom();
+
+    Document* m_document;
+    QLabel* m_name;
+    QLabel* m_facts;
+    QLabel* m_warnings;
+    QPushButton* m_locate;
+};
+
+/// The docks around the views. Their layout is kept in the settings.
+class Panels : public QObject {
+    Q_OBJECT
+
+public:
+    /// Fills the window's dock areas, and gives it its first size.
+    Panels(QMainWindow* window, Document* document, JobRunner* jobs, Selection* selection, LiveEvaluation* live);
+
+    const QList<QDockWidget*>& docks() const { return m_docks; }
+    ModelCardPanel* card() const { return m_card; }
+    MetricList* metrics() const { return m_metrics; }
+    MaskPanel* mask() const { return m_mask; }
+    EvaluationsPanel* evaluations() const { return m_evaluations; }
+    JobsPanel* jobs() const { return m_jobs; }
+    LogPanel* log() const { return m_log; }
+
+    /// Shows a dock and raises it.
+    void showMetrics();
+    void showJobs();
+    /// All docks: they are hidden on the welcome page.
+    void setShown(bool shown);
+
+    void saveLayout() const;
+    void restoreLayout();
+    /// As at the first launch.
+    void resetLayout();
+
+private:
+    QDockWidget* add(const QString& title, const QString& name, Qt::DockWidgetArea area, QWidget* content);
+    void tabifyBehind(QDockWidget* evaluations, Document* document, LiveEvaluation* live);
+
+    QMainWindow* m_window;
+    QList<QDockWidget*> m_docks;
+    ModelCardPanel* m_card;
+    MetricList* m_metrics;
+    MaskPanel* m_mask;
+    EvaluationsPanel* m_evaluations;
+    JobsPanel* m_jobs;
+    LogPanel* m_log;
+    QDockWidget* m_metricsDock = nullptr;
+    QDockWidget* m_jobsDock = nullptr;
+    QByteArray m_defaultLayout;
+    QByteArray m_hiddenLayout; ///< the layout while the panels are hidden; empty while they are shown
+};
+
+} // namespace secateur

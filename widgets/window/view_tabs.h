@@ -1,0 +1,82 @@
+#pragma once
+
+#include "analysis/base/head_id.h"
+
+#include <QStringList>
+#include <QTabWidget>
+
+#include <string>
+#include <vector>
+
+namespace secateur {
+
+class AttentionView;
+class Document;
+class FigureActions;
+class GradientView;
+class HeadFilter;
+class HeadsView;
+class JobRunner;
+class LayersView;
+class NeuronsView;
+class ScatterView;
+class Selection;
+
+/// The views of the open model, one on each tab. Menu actions go to the view that is shown.
+class ViewTabs : public QTabWidget {
+    Q_OBJECT
+
+public:
+    ViewTabs(Document* document, JobRunner* jobs, Selection* selection, HeadFilter* filter, QWidget* parent = nullptr);
+
+    HeadsView* heads() const { return m_heads; }
+    LayersView* layers() const { return m_layers; }
+    AttentionView* attention() const { return m_attention; }
+
+    /// @param id "heads", "layers", "attention", "sheet" of all heads, "scatter", "gradients" or "neurons", which opens
+    /// the selected layer
+    void showTab(const QString& id);
+    /// Shows a measurement in the view of its scope. @param key as parseResultKey() reads it
+    void showResult(const QString& key);
+    /// Adds a measurement to the layers view if that is shown and can show it; otherwise as showResult().
+    void addResult(const QString& key);
+    /// Selects one head and shows it among the heads.
+    void goTo(HeadId head);
+    /// Selects one head and shows it in the view that is shown, if that shows heads.
+    void showHead(HeadId head);
+    /// Selects the heads of a layer.
+    void showLayer(int layer);
+
+    /// Keys of the measurements in the view that is shown.
+    std::vector<std::string> shownKeys() const;
+    /// Key of the single measurement of the view that is shown; empty for views with several.
+    QString mainKey() const;
+    FigureActions* figureActions() const;
+    void copyValues();
+    void resetZoom();
+    void selectAll();
+
+signals:
+    /// The line about the cell under the pointer, of the view that is shown.
+    void hoverText(const QString& text);
+    void commandWanted(const std::vector<std::string>& keys);
+    /// Another tab or another measurement is shown.
+    void shownChanged();
+    void failed(const QString& message);
+
+private:
+    template <typename View>
+    View* add(View* view, const QString& title);
+    void showAttention(HeadId head);
+
+    Document* m_document;
+    Selection* m_selection;
+    HeadsView* m_heads;
+    LayersView* m_layers;
+    NeuronsView* m_neurons;
+    AttentionView* m_attention;
+    ScatterView* m_scatter;
+    GradientView* m_gradients;
+};
+
+} // namespace secateur

@@ -1,0 +1,90 @@
+#pragma once
+
+#include "widgets/window/command_palette.h"
+
+#include <QKeySequence>
+#include <QList>
+#include <QObject>
+
+#include <functional>
+#include <utility>
+#include <vector>
+
+class QAction;
+class QActionGroup;
+class QMainWindow;
+class QMenu;
+
+namespace secateur {
+
+class CommandCopier;
+class Document;
+class FileActions;
+class FilterBar;
+class LiveEvaluation;
+class ManualWindow;
+class Panels;
+class Selection;
+class ShortcutSheet;
+class ViewTabs;
+class WindowSearch;
+
+/// The parts of the window that the menus act on.
+struct WindowParts {
+    QMainWindow* window;
+    Document* document;
+    Selection* selection;
+    LiveEvaluation* live;
+    CommandCopier* copier;
+    FilterBar* filterBar;
+    ViewTabs* views;
+    Panels* panels;
+    FileActions* files;
+    WindowSearch* search;
+};
+
+/// The menus with their shortcuts, and when each action is enabled. Keeps the theme, which is chosen there.
+class WindowCommands : public QObject {
+    Q_OBJECT
+
+public:
+    explicit WindowCommands(const WindowParts& parts);
+
+    /// Everything that the palette offers now.
+    std::vector<Command> offered() const;
+    /// For this run only; the choice in the settings is kept.
+    void setTheme(const QString& id);
+    /// Applies the platform's colours if that theme is chosen.
+    void followPlatformTheme();
+
+private:
+    QAction* add(QMenu* menu, const QString& text, const QKeySequence& keys, std::function<void()> run);
+    /// Enabled while a model or a session is open.
+    QAction* addForDocument(QMenu* menu, const QString& text, const QKeySequence& keys, std::function<void()> run);
+    /// Enabled while the model's weights are there.
+    QAction* addForModel(QMenu* menu, const QString& text, const QKeySequence& keys, std::function<void()> run);
+    void addFileMenu();
+    void addEditMenu();
+    void addMeasureMenu();
+    void addMaskMenu();
+    void addMaskComparison(QMenu* menu);
+    void addEvaluateMenu();
+    void addCompareMenu();
+    void addViewMenu();
+    void addThemes(QMenu* menu);
+    void addHelpMenu();
+    void addSearchButton();
+    void update();
+    void openManual();
+    void openShortcutSheet();
+    void about();
+
+    WindowParts m_parts;
+    QList<QAction*> m_actions;                                         ///< of all menus
+    std::vector<std::pair<QAction*, std::function<bool()>>> m_enabled; ///< and when
+    QActionGroup* m_themes = nullptr;
+    ManualWindow* m_manual = nullptr;
+    ShortcutSheet* m_sheet = nullptr;
+};
+
+} // namespace secateur
