@@ -182,6 +182,11 @@ void CommandCopier::copyUnderMask(std::function<std::vector<CommandLine>(const s
 }
 
 void CommandCopier::copyExport() {
+    const ExportTarget* const target = m_document->maskJobs()->exportTarget();
+    if (!target) {
+        emit failed(tr("No available export target can hold this mask."));
+        return;
+    }
     const NamedMask& mask = m_document->masks()->state().edited();
     const ModelCard& card = m_document->session().model;
     static const QRegularExpression part("-\\d{5}-of-\\d{5}\\.gguf$");
@@ -190,8 +195,8 @@ void CommandCopier::copyExport() {
     const QString out = fileName(card.name) + '-' + fileName(mask.name) + (isOneFile ? ".gguf" : "");
     findMaskFile({mask.name,
                   *mask.record,
-                  [model = modelPath(*m_document), out = out.toStdString()](const std::string& file) {
-                      return std::vector<CommandLine>{exportCommand(model, file, out)};
+                  [model = modelPath(*m_document), target, out = out.toStdString()](const std::string& file) {
+                      return std::vector<CommandLine>{exportCommand(model, file, target->id, out)};
                   },
                   {}});
 }

@@ -205,9 +205,9 @@ void FileActions::exportModel() {
     const bool isFile = m_document->session().model.format == "gguf";
     const QString name = QString::fromStdString(m_document->session().model.name) + "-" +
                          QString::fromStdString(m_document->masks()->state().edited().name);
-    choose(m_window, QFileDialog::AcceptSave, QFileDialog::AnyFile, tr("Export a masked checkpoint"),
+    choose(m_window, QFileDialog::AcceptSave, QFileDialog::AnyFile, tr("Export a checkpoint"),
            isFile ? tr("GGUF (*.gguf)") : tr("A new folder (*)"), isFile ? name + ".gguf" : name,
-           [this](const QString& path) { m_document->maskJobs()->exportMasked(path); });
+           [this](const QString& path) { m_document->maskJobs()->exportModel(path); });
 }
 
 void FileActions::askToSave(const QString& action, std::function<void()> next) {

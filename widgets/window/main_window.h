@@ -24,7 +24,7 @@ class Panels;
 class Selection;
 class ViewTabs;
 class WindowCommands;
-struct FurtherChoice;
+struct ExtraChoice;
 
 /// The main window. Puts its parts together: the views in the centre, the panels around them, files and menus.
 class MainWindow : public QMainWindow {
@@ -50,7 +50,7 @@ public:
     HeadsView* headsView() const;
     LogPanel* log() const;
     /// Chooses what is evaluated of each mask after its loss.
-    void measureAlso(const FurtherChoice& choice);
+    void measureAlso(const ExtraChoice& choice);
     /// Everything that the palette offers now.
     std::vector<Command> commands() const;
 

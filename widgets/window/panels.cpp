@@ -3,7 +3,7 @@
 #include "analysis/base/text.h"
 #include "widgets/document/document.h"
 #include "widgets/evaluations/evaluations_panel.h"
-#include "widgets/evaluations/further_evaluation.h"
+#include "widgets/evaluations/extra_evaluation.h"
 #include "widgets/evaluations/generation_view.h"
 #include "widgets/evaluations/live_evaluation.h"
 #include "widgets/jobs/jobs_panel.h"
@@ -191,7 +191,7 @@ Panels::Panels(QMainWindow* window, Document* document, JobRunner* jobs, Selecti
 /// Hidden until they have something to show.
 void Panels::tabifyBehind(QDockWidget* evaluations, Document* document, LiveEvaluation* live) {
     QDockWidget* continuation = add(tr("Continuation"), "continuation", Qt::BottomDockWidgetArea,
-                                    new GenerationView(document, live->further()));
+                                    new GenerationView(document, live->extra()));
     m_jobsDock = add(tr("Jobs"), "jobs", Qt::BottomDockWidgetArea, m_jobs);
     QDockWidget* log = add(tr("Log"), "log", Qt::BottomDockWidgetArea, m_log);
     m_window->tabifyDockWidget(evaluations, continuation);
@@ -199,9 +199,9 @@ void Panels::tabifyBehind(QDockWidget* evaluations, Document* document, LiveEval
     m_window->tabifyDockWidget(m_jobsDock, log);
     for (QDockWidget* dock : {m_jobsDock, log, continuation}) // the status bar says what is being worked on
         dock->hide();
-    connect(live->further(), &FurtherEvaluation::changed, continuation,
+    connect(live->extra(), &ExtraEvaluation::changed, continuation,
             [this, continuation, document, live, isShown = false]() mutable {
-                const bool hasPrompt = live->choice().further.prompt.has_value();
+                const bool hasPrompt = live->choice().extra.prompt.has_value();
                 if (hasPrompt && document->isOpen() && m_hiddenLayout.isEmpty() && !std::exchange(isShown, true))
                     bringForward(continuation);
                 isShown = isShown && hasPrompt;
