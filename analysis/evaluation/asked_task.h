@@ -3,9 +3,9 @@
 #include "analysis/base/progress.h"
 #include "analysis/evaluation/evaluation.h"
 #include "analysis/model/model.h"
-#include "analysis/running/plan.h"
+#include "analysis/running/runner.h"
 #include "analysis/tasks/answer_generation.h"
-#include "analysis/tasks/task_work.h"
+#include "analysis/tasks/task_run.h"
 #include "analysis/text/tokenizer.h"
 
 #include <cstddef>

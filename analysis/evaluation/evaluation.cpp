@@ -1,7 +1,7 @@
 #include "analysis/evaluation/evaluation.h"
 
 #include "analysis/base/error.h"
-#include "analysis/running/for_each_layer.h"
+#include "analysis/running/runner.h"
 #include "analysis/running/padded_batches.h"
 #include "analysis/text/tokenizer.h"
 

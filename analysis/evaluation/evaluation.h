@@ -7,7 +7,7 @@
 #include "analysis/evaluation/prefill.h"
 #include "analysis/model/model.h"
 #include "analysis/running/generate.h"
-#include "analysis/running/plan.h"
+#include "analysis/running/runner.h"
 #include "analysis/tasks/task_run.h"
 #include "analysis/text/sequences.h"
 #include "analysis/text/tokenizer.h"

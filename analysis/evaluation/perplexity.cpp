@@ -2,7 +2,6 @@
 
 #include "analysis/base/error.h"
 #include "analysis/base/statistics.h"
-#include "analysis/running/for_each_layer.h"
 #include "analysis/running/runner.h"
 
 #include <fmt/format.h>

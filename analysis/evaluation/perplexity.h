@@ -3,7 +3,7 @@
 #include "analysis/base/progress.h"
 #include "analysis/model/model.h"
 #include "analysis/running/batch.h"
-#include "analysis/running/plan.h"
+#include "analysis/running/runner.h"
 #include "analysis/text/scored_text.h"
 
 #include <cstddef>

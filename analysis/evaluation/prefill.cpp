@@ -2,7 +2,6 @@
 
 #include "analysis/base/error.h"
 #include "analysis/base/usage_error.h"
-#include "analysis/running/for_each_layer.h"
 #include "analysis/running/layer_observer.h"
 #include "analysis/running/runner.h"
 

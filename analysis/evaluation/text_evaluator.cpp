@@ -3,7 +3,7 @@
 #include "analysis/base/error.h"
 #include "analysis/evaluation/perplexity.h"
 #include "analysis/masks/price.h"
-#include "analysis/running/for_each_layer.h"
+#include "analysis/running/runner.h"
 #include "analysis/running/run_speed.h"
 #include "analysis/running/stream_cache.h"
 

@@ -4,7 +4,7 @@
 #include "analysis/evaluation/perplexity.h"
 #include "analysis/masks/pruning_mask.h"
 #include "analysis/model/model.h"
-#include "analysis/running/plan.h"
+#include "analysis/running/runner.h"
 #include "analysis/text/scored_text.h"
 
 #include <cstddef>

@@ -5,7 +5,7 @@
 #include "analysis/model/model.h"
 #include "analysis/model/model_card.h"
 #include "analysis/running/batch.h"
-#include "analysis/running/plan.h"
+#include "analysis/running/runner.h"
 
 #include <string>
 #include <string_view>

@@ -4,7 +4,7 @@
 #include "analysis/base/progress.h"
 #include "analysis/figures/figure.h"
 #include "analysis/model/model.h"
-#include "analysis/running/plan.h"
+#include "analysis/running/runner.h"
 #include "analysis/session/session.h"
 #include "analysis/text/tokenizer.h"
 #include "analysis/text/sequences.h"

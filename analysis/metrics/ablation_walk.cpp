@@ -3,7 +3,6 @@
 #include "analysis/base/error.h"
 #include "analysis/base/usage_error.h"
 #include "analysis/evaluation/perplexity.h"
-#include "analysis/running/for_each_layer.h"
 #include "analysis/running/runner.h"
 
 #include <ATen/ATen.h>

@@ -2,7 +2,7 @@
 
 #include "analysis/evaluation/perplexity.h"
 #include "analysis/metrics/ablation.h"
-#include "analysis/metrics/gradient_scalars.h"
+#include "analysis/metrics/gradient_metrics.h"
 #include "analysis/running/padded_batches.h"
 
 #include <ATen/core/Tensor.h>

@@ -1,7 +1,7 @@
 #include "analysis/metrics/gate_effects.h"
 
 #include "analysis/base/usage_error.h"
-#include "analysis/metrics/gradient_scalars.h"
+#include "analysis/metrics/gradient_metrics.h"
 #include "analysis/metrics/gradient_walk.h"
 #include "analysis/running/padded_batches.h"
 #include "analysis/running/runner_results.h"

@@ -2,7 +2,7 @@
 
 #include "analysis/base/matrix.h"
 #include "analysis/metrics/gate_gradients.h"
-#include "analysis/metrics/measure_gradient.h"
+#include "analysis/metrics/measure_stages.h"
 
 #include <cstddef>
 #include <cstdint>

@@ -1,7 +1,7 @@
 #pragma once
 
 #include "analysis/base/matrix.h"
-#include "analysis/metrics/gradient_scalars.h"
+#include "analysis/metrics/gradient_metrics.h"
 #include "analysis/running/backward_walk.h"
 #include "analysis/running/padded_batches.h"
 #include "analysis/running/runner_results.h"

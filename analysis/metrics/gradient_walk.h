@@ -2,7 +2,7 @@
 
 #include "analysis/metrics/gradient_metrics.h"
 #include "analysis/metrics/gradient_sums.h"
-#include "analysis/metrics/measure_gradient.h"
+#include "analysis/metrics/measure_stages.h"
 
 #include <cstddef>
 #include <cstdint>

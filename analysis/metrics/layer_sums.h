@@ -4,7 +4,7 @@
 #include "analysis/model/kernels.h"
 #include "analysis/model/model.h"
 #include "analysis/running/layer_observer.h"
-#include "analysis/running/plan.h"
+#include "analysis/running/runner.h"
 
 #include <ATen/core/Tensor.h>
 

@@ -3,9 +3,7 @@
 #include "analysis/base/error.h"
 #include "analysis/base/text.h"
 #include "analysis/metrics/ablation.h"
-#include "analysis/metrics/measure_forward.h"
-#include "analysis/metrics/measure_gradient.h"
-#include "analysis/metrics/measure_weights.h"
+#include "analysis/metrics/measure_stages.h"
 #include "analysis/model/kernels.h"
 
 #include <array>

@@ -4,7 +4,7 @@
 #include "analysis/masks/pruning_mask.h"
 #include "analysis/metrics/metric.h"
 #include "analysis/model/model.h"
-#include "analysis/running/plan.h"
+#include "analysis/running/runner.h"
 #include "analysis/text/sequences.h"
 
 #include <cstdint>

@@ -1,11 +1,11 @@
-#include "analysis/metrics/measure_forward.h"
+#include "analysis/metrics/measure_stages.h"
 
 #include "analysis/base/error.h"
 #include "analysis/base/text.h"
 #include "analysis/metrics/attention_metrics.h"
 #include "analysis/metrics/layer_sums.h"
 #include "analysis/model/kernels.h"
-#include "analysis/running/for_each_layer.h"
+#include "analysis/running/runner.h"
 #include "analysis/running/layer_observer.h"
 #include "analysis/running/padded_batches.h"
 

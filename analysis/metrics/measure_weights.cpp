@@ -1,4 +1,4 @@
-#include "analysis/metrics/measure_weights.h"
+#include "analysis/metrics/measure_stages.h"
 
 #include "analysis/metrics/weight_metrics.h"
 #include "analysis/metrics/wide_query_key.h"

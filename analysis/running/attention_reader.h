@@ -3,7 +3,7 @@
 #include "analysis/base/head_id.h"
 #include "analysis/base/progress.h"
 #include "analysis/model/model.h"
-#include "analysis/running/plan.h"
+#include "analysis/running/runner.h"
 
 #include <cstdint>
 #include <memory>

@@ -1,6 +1,6 @@
 #include "analysis/running/backward_walk.h"
 
-#include "analysis/running/for_each_layer.h"
+#include "analysis/running/runner.h"
 #include "analysis/running/runner_results.h"
 #include "analysis/running/scalar_type.h"
 #include "analysis/running/stream_cache.h"

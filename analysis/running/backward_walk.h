@@ -2,7 +2,6 @@
 
 #include "analysis/base/progress.h"
 #include "analysis/model/model.h"
-#include "analysis/running/plan.h"
 #include "analysis/running/runner.h"
 #include "analysis/text/sequences.h"
 

@@ -2,7 +2,7 @@
 
 #include "analysis/base/progress.h"
 #include "analysis/model/model.h"
-#include "analysis/running/plan.h"
+#include "analysis/running/runner.h"
 
 #include <cstddef>
 #include <cstdint>

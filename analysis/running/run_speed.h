@@ -3,7 +3,7 @@
 #include "analysis/base/progress.h"
 #include "analysis/masks/pruning_mask.h"
 #include "analysis/model/model.h"
-#include "analysis/running/plan.h"
+#include "analysis/running/runner.h"
 
 #include <cstdint>
 

@@ -1,8 +1,9 @@
 #pragma once
 
+#include "analysis/base/progress.h"
+#include "analysis/masks/pruning_mask.h"
 #include "analysis/running/batch.h"
 #include "analysis/running/layer_observer.h"
-#include "analysis/running/plan.h"
 
 #include <cstddef>
 #include <cstdint>
@@ -10,6 +11,8 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <string>
+#include <string_view>
 #include <vector>
 
 namespace at {
@@ -17,6 +20,41 @@ class Tensor;
 }
 
 namespace secateur {
+
+/// The dtype of matrix products. Norms, softmax, rotation, losses and the residual stream are float32 in every dtype.
+enum class ComputeType { automatic, float32, bfloat16, float16 };
+
+std::string_view name(ComputeType type);
+/// @throws Error naming the dtypes
+ComputeType computeTypeOf(std::string_view name);
+
+/// A model under a mask, ready to run: converted weights without cut units, on the device. A layer's weights are
+/// converted when they are first needed and freed when memory is short; plans share layers whose masks are equal.
+/// Immutable; belongs to the Runner that made it.
+class Plan {
+public:
+    virtual ~Plan() = default;
+
+    const PruningMask& mask() const { return m_mask; }
+    ComputeType type() const { return m_type; } ///< never automatic
+    /// Why this type was chosen: "float32: ..." for ComputeType::automatic, else empty.
+    const std::string& reason() const { return m_reason; }
+    /// Whether all layers fit the memory budget at once; if not, runs should go layer by layer (forEachLayer).
+    bool isResident() const { return m_isResident; }
+
+protected:
+    Plan(PruningMask mask, ComputeType type, std::string reason, bool isResident)
+        : m_mask(std::move(mask))
+        , m_type(type)
+        , m_reason(std::move(reason))
+        , m_isResident(isResident) {}
+
+private:
+    PruningMask m_mask;
+    ComputeType m_type;
+    std::string m_reason;
+    bool m_isResident;
+};
 
 struct LayerGradients;
 struct LossGradient;
@@ -115,5 +153,27 @@ public:
     virtual std::unique_ptr<KvCache> cache(const Plan& plan, int rows, int capacity,
                                            std::optional<int> layer = {}) const = 0;
 };
+
+/// Callbacks of a walk through the layers. Every function may be empty.
+struct LayerWalk {
+    int firstLayer = 0;
+    /// X_firstLayer of a batch; empty = the embedding, and firstLayer must be 0.
+    std::function<at::Tensor(std::size_t batch)> start;
+    /// Called before a layer with its input X_layer.
+    std::function<void(int layer, std::size_t batch, const at::Tensor& input)> enters;
+    /// Runs a batch through a layer; empty = Runner::runLayer.
+    std::function<at::Tensor(int layer, std::size_t batch, const at::Tensor& input)> runs;
+    /// Called after a layer with its output X_(layer+1).
+    std::function<void(int layer, std::size_t batch, const at::Tensor& output)> passed;
+    /// Called with the output of the last layer.
+    std::function<void(std::size_t batch, const at::Tensor& output)> finished;
+    LayerObserver* observer = nullptr;
+};
+
+/// Runs batches from `firstLayer` to the last layer. With a resident plan one batch follows the other. Otherwise all
+/// batches go through each layer before the next, so that each weight is read and converted once.
+/// @throws Cancelled, within the time that one layer takes for one batch
+void forEachLayer(const Runner& runner, const Plan& plan, std::span<const Batch> batches, const LayerWalk& walk,
+                  const Progress& progress = {});
 
 } // namespace secateur

@@ -2,7 +2,7 @@
 
 #include "analysis/base/matrix.h"
 #include "analysis/masks/pruning_mask.h"
-#include "analysis/metrics/measure_gradient.h"
+#include "analysis/metrics/measure_stages.h"
 
 #include <cstdint>
 #include <string>

@@ -2,13 +2,13 @@
 
 #include "analysis/base/error.h"
 #include "analysis/base/usage_error.h"
-#include "analysis/evaluation/perplexity.h"
-#include "analysis/metrics/gradient_scalars.h"
+#include "analysis/evaluation/evaluation.h"
+#include "analysis/metrics/gradient_metrics.h"
 #include "analysis/metrics/gradient_walk.h"
 #include "analysis/running/padded_batches.h"
 #include "analysis/running/runner.h"
 #include "analysis/running/stream_cache.h"
-#include "analysis/strategies/cut_lowest.h"
+#include "analysis/strategies/prune.h"
 
 #include <ATen/ATen.h>
 

@@ -3,7 +3,7 @@
 #include "analysis/base/statistics.h"
 #include "analysis/base/text.h"
 #include "analysis/base/usage_error.h"
-#include "analysis/strategies/cut_lowest.h"
+#include "analysis/strategies/prune.h"
 
 #include <fmt/core.h>
 

@@ -2,7 +2,6 @@
 
 #include "analysis/base/text.h"
 #include "analysis/base/usage_error.h"
-#include "analysis/strategies/cut_lowest.h"
 #include "analysis/strategies/greedy_gnorm.h"
 #include "analysis/strategies/prune.h"
 

@@ -2,7 +2,7 @@
 
 #include "analysis/base/error.h"
 #include "analysis/base/text.h"
-#include "analysis/running/for_each_layer.h"
+#include "analysis/running/runner.h"
 #include "analysis/running/generate.h"
 #include "analysis/running/padded_batches.h"
 #include "analysis/text/tokenizer.h"

@@ -3,8 +3,9 @@
 #include "analysis/base/error.h"
 #include "analysis/base/progress.h"
 #include "analysis/masks/mask_record.h"
+#include "analysis/masks/price.h"
 #include "analysis/model/model.h"
-#include "analysis/running/plan.h"
+#include "analysis/running/runner.h"
 #include "analysis/session/session.h"
 
 #include <CLI/CLI.hpp>
@@ -102,5 +103,13 @@ void addExport(CLI::App& program, Console& console);
 void addMask(CLI::App& program, Console& console);
 void addPrune(CLI::App& program, Console& console);
 void addSession(CLI::App& program, Console& console);
+
+/// Prints the cuts of a mask layer by layer, what they save, and the KV heads that they leave in the cache.
+/// @param hasModel whether the price knows the weights
+void printMask(const PruningMask& mask, const ModelSpec& spec, const Price& price, bool hasModel);
+/// Prints the cuts alone.
+void printCuts(const PruningMask& mask);
+
+void printNotes(const std::vector<std::string>& notes);
 
 } // namespace secateur::cli

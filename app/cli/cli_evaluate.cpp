@@ -14,7 +14,7 @@
 #include "backends/base/runtime.h"
 #include "backends/text/task_file.h"
 #include "backends/json/result_json.h"
-#include "backends/session/mask_digest.h"
+#include "backends/session/mask_json.h"
 #include "backends/tokenizers/open_tokenizer.h"
 
 #include <fmt/core.h>

@@ -5,7 +5,7 @@
 #include "app/cli/measure_text.h"
 #include "backends/base/atomic_file.h"
 #include "backends/json/result_json.h"
-#include "backends/session/mask_digest.h"
+#include "backends/session/mask_json.h"
 #include "backends/session/session_hdf5.h"
 
 #include <fmt/core.h>

@@ -4,7 +4,6 @@
 #include "analysis/strategies/prune.h"
 #include "app/cli/cli_common.h"
 #include "app/cli/evaluate_kept.h"
-#include "app/cli/mask_output.h"
 #include "app/cli/measure_text.h"
 #include "app/cli/run_forecast.h"
 #include "backends/base/atomic_file.h"

@@ -5,7 +5,7 @@
 #include "analysis/model/kernels.h"
 #include "analysis/prediction/prediction.h"
 #include "backends/base/runtime.h"
-#include "backends/session/mask_digest.h"
+#include "backends/session/mask_json.h"
 #include "backends/session/session_hdf5.h"
 
 #include <fmt/core.h>

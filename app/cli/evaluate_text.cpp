@@ -8,7 +8,6 @@
 #include "app/cli/evaluate_kept.h"
 #include "backends/base/runtime.h"
 #include "backends/engine/plan_memory.h"
-#include "backends/text/data_digest.h"
 #include "backends/text/sequence_text.h"
 #include "backends/text/text_source.h"
 #include "backends/tokenizers/open_tokenizer.h"

@@ -2,7 +2,7 @@
 
 #include "analysis/base/progress.h"
 #include "analysis/evaluation/evaluation.h"
-#include "analysis/running/plan.h"
+#include "analysis/running/runner.h"
 #include "analysis/text/scored_text.h"
 #include "analysis/text/sequences.h"
 #include "app/cli/cli_common.h"

@@ -1,7 +1,7 @@
 #include "app/cli/measure_text.h"
 
 #include "analysis/metrics/ablation.h"
-#include "analysis/metrics/measure_gradient.h"
+#include "analysis/metrics/measure_stages.h"
 #include "analysis/running/runner.h"
 #include "app/cli/run_forecast.h"
 #include "backends/text/measure_on_text.h"

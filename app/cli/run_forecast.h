@@ -3,7 +3,7 @@
 #include "analysis/evaluation/latency.h"
 #include "analysis/evaluation/prefill.h"
 #include "analysis/running/run_speed.h"
-#include "analysis/tasks/task_work.h"
+#include "analysis/tasks/task_run.h"
 #include "analysis/text/scored_text.h"
 #include "app/cli/cli_common.h"
 

@@ -9,7 +9,6 @@
 #include "backends/text/task_file.h"
 #include "backends/formats/formats.h"
 #include "backends/formats/hub_cache.h"
-#include "backends/session/mask_digest.h"
 #include "backends/session/mask_json.h"
 #include "backends/session/session_hdf5.h"
 #include "backends/text/measure_on_text.h"

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "analysis/running/plan.h"
+#include "analysis/running/runner.h"
 #include "backends/engine/plan_layer.h"
 
 #include <ATen/core/Tensor.h>

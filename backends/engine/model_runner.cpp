@@ -1,4 +1,4 @@
-#include "backends/engine/model_runner.h"
+#include "backends/engine/open_model.h"
 
 #include "analysis/base/error.h"
 #include "analysis/running/runner_results.h"
@@ -7,9 +7,7 @@
 #include "backends/engine/backward.h"
 #include "backends/engine/embedding_and_head.h"
 #include "backends/engine/engine_plan.h"
-#include "backends/engine/kv_cache.h"
 #include "backends/engine/layer_pass.h"
-
 
 #include <ATen/ATen.h>
 #include <c10/core/GradMode.h>

@@ -3,7 +3,6 @@
 #include "analysis/base/error.h"
 #include "analysis/model/kernels.h"
 #include "analysis/model/model.h"
-#include "backends/engine/model_runner.h"
 #include "backends/formats/checkpoint.h"
 #include "backends/formats/formats.h"
 #include "backends/formats/hub_cache.h"

@@ -26,6 +26,9 @@ struct OpenOptions {
 std::shared_ptr<const Model> openModel(const std::string& path, const Progress& progress = {},
                                        const OpenOptions& options = {});
 
+/// The runner of a model. @param model must outlive it
+std::unique_ptr<const Runner> makeRunner(const Model& model, const OpenOptions& options);
+
 /// A tensor in a file.
 struct TensorInfo {
     std::string name;

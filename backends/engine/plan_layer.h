@@ -1,7 +1,7 @@
 #pragma once
 
 #include "analysis/model/model.h"
-#include "analysis/running/plan.h"
+#include "analysis/running/runner.h"
 #include "backends/kernels/packed_matrix.h"
 
 #include <ATen/core/Tensor.h>

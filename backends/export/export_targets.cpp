@@ -3,14 +3,27 @@
 #include "analysis/base/error.h"
 #include "analysis/base/text.h"
 #include "analysis/base/usage_error.h"
-#include "backends/export/export_masked.h"
+#include "analysis/export/export_card.h"
+#include "analysis/running/runner.h"
+#include "backends/base/atomic_file.h"
+#include "backends/base/file_output.h"
+#include "backends/engine/open_model.h"
+#include "backends/export/masked_files.h"
+#include "backends/session/mask_json.h"
 
 #include <fmt/format.h>
+#include <spdlog/spdlog.h>
 
 #include <algorithm>
 #include <array>
+#include <chrono>
 #include <filesystem>
+#include <functional>
+#include <optional>
+#include <set>
+#include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace secateur {
@@ -75,6 +88,261 @@ ExportResult exportModel(const Model& source, const ExportTarget& target, const 
     } catch (const std::filesystem::filesystem_error& error) {
         throw Error(error.code().message(), error.path1().empty() ? request.path : error.path1().string());
     }
+}
+
+namespace fs = std::filesystem;
+
+namespace {
+
+constexpr const char* cardName = "README.md";
+constexpr const char* maskName = "model.mask.json";
+constexpr std::int64_t leastMemory = 1; ///< memory budget that keeps no layer longer than needed
+
+/// Files beside the weights of a Hugging Face directory, by name.
+struct CompanionFiles {
+    std::vector<std::string> copied;  ///< configuration, tokenizer, code and other small files
+    std::vector<std::string> leftOut; ///< weights in other formats, large and hidden files, folders
+};
+
+constexpr std::uintmax_t mostCompanionBytes = 64'000'000; ///< the largest tokenizers take about half
+
+/// Weights, optimiser states and graphs of the dense model, which do not belong to the export.
+constexpr std::array<std::string_view, 18> weightEndings{
+    ".safetensors", ".bin",  ".pt",  ".pth", ".gguf",   ".h5",       ".msgpack", ".onnx", ".onnx_data",
+    ".ot",          ".ckpt", ".npz", ".zip", ".tflite", ".mlmodelc", ".data",    ".ggml", ".index.json"};
+
+bool isCompanion(const fs::directory_entry& item) {
+    const std::string name = item.path().filename().string();
+    const bool isWeight =
+        std::ranges::any_of(weightEndings, [&](std::string_view ending) { return name.ends_with(ending); });
+    std::error_code failure;
+    return !isWeight && !name.starts_with('.') && item.is_regular_file(failure) &&
+           item.file_size(failure) <= mostCompanionBytes && !failure;
+}
+
+/// Sorts the files of a folder. @param taken names of files that the export writes itself, for neither list
+CompanionFiles companionFiles(const std::string& folder, const std::set<std::string>& taken) {
+    CompanionFiles files;
+    for (const fs::directory_entry& item : fs::directory_iterator(folder)) {
+        const std::string name = item.path().filename().string();
+        if (!taken.contains(name))
+            (isCompanion(item) ? files.copied : files.leftOut).push_back(name);
+    }
+    std::ranges::sort(files.copied);
+    std::ranges::sort(files.leftOut);
+    return files;
+}
+
+double secondsSince(std::chrono::steady_clock::time_point begin) {
+    return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+}
+
+std::string contentOf(const fs::path& file) {
+    if (!fs::exists(file) || fs::file_size(file) == 0)
+        return {};
+    const auto bytes = MappedFile::open(file.string());
+    return {reinterpret_cast<const char*>(bytes->bytes().data()), bytes->bytes().size()};
+}
+
+void put(const fs::path& file, const std::string& content) {
+    FileOutput(file.string(), file.filename().string()).write(std::as_bytes(std::span(content)));
+}
+
+class MaskedExport {
+public:
+    MaskedExport(const ExportTarget& target, const Model& source, const ExportRequest& request,
+                 const Progress& progress)
+        : m_target(target)
+        , m_request(request)
+        , m_progress(progress)
+        , m_card(source.card())
+        , m_layout(target.writer->layoutOf(source.spec(), request.record.mask))
+        , m_files(source.card(), request.record.mask) {
+        m_card.fingerprint = source.fingerprint();
+        m_result.target = m_target.id;
+        m_result.layout = m_layout.id;
+        m_result.path = request.path;
+        m_result.warnings = m_files.warnings();
+        if (request.record.mask.keepsAll())
+            m_result.warnings.emplace_back("the mask cuts nothing: the export is a copy of the source");
+    }
+
+    ExportResult run() {
+        checkRoom();
+        if (m_files.isOneGguf())
+            exportFile();
+        else
+            exportFolder();
+        return std::move(m_result);
+    }
+
+private:
+    void checkRoom() const {
+        const fs::path folder = fs::absolute(m_request.path).lexically_normal().parent_path();
+        std::error_code failure;
+        const fs::space_info space = fs::space(folder, failure);
+        const auto needed = static_cast<std::uintmax_t>(m_files.bytes());
+        if (!failure && space.available < needed)
+            throw Error(fmt::format("needs {}, but the disk has {} left", shortBytes(static_cast<double>(needed)),
+                                    shortBytes(static_cast<double>(space.available))),
+                        m_request.path, "Make room or choose another disk; nothing was changed");
+    }
+
+    void refuseSource(const fs::path& own) const {
+        std::error_code ignored;
+        if (fs::equivalent(own, m_request.path, ignored))
+            throw Error("is the model itself, which an export never changes", m_request.path, "Choose another name");
+    }
+
+    void refuseExisting(const fs::path& file) const {
+        if (fs::exists(fs::symlink_status(file)) && !m_request.mayReplace)
+            throw Error("exists", file.string(), "Choose another name, or allow replacing it (--force)");
+    }
+
+    /// Whether a file holds this very mask: eight.mask.json beside eight.gguf.
+    bool holdsMask(const std::string& path) const {
+        if (!fs::is_regular_file(path))
+            return false;
+        try {
+            return readMask(path, m_card.spec, {}).record.mask == m_request.record.mask;
+        } catch (const Error&) {
+            return false;
+        }
+    }
+
+    void exportFile() {
+        refuseSource(m_files.names().front());
+        if (!m_request.path.ends_with(".gguf"))
+            throw Error("does not end with .gguf, as the name of a GGUF must", m_request.path);
+        const std::string stem = m_request.path.substr(0, m_request.path.size() - std::string(".gguf").size());
+        const std::string maskPath = stem + ".mask.json";
+        const std::string cardPath = stem + ".md";
+        const bool isMaskThere = holdsMask(maskPath);
+        for (const std::string& path : {m_request.path, cardPath})
+            refuseExisting(path);
+        if (!isMaskThere)
+            refuseExisting(maskPath);
+        AtomicFile model(m_request.path);
+        AtomicFile card(cardPath);
+        std::vector<AtomicFile*> files{&model, &card};
+        std::optional<AtomicFile> mask;
+        if (!isMaskThere)
+            files.push_back(&mask.emplace(maskPath));
+        write([&](const std::string&) { return model.path(); });
+        verify(model.path());
+        if (mask)
+            mask->write(maskJson(record()));
+        card.write(cardText(fs::path(maskPath).filename().string(), {}));
+        commitTogether(files);
+        for (const std::string& path : {m_request.path, maskPath, cardPath})
+            addFile(path);
+    }
+
+    /// Three files cannot be renamed at once: those of an earlier export are removed first, so that a model never has
+    /// the mask or the card of another one.
+    static void commitTogether(const std::vector<AtomicFile*>& files) {
+        for (AtomicFile* file : files)
+            file->sync();
+        for (AtomicFile* file : files)
+            if (file != files.front()) // the model, which a rename replaces
+                file->removeTarget();
+        for (AtomicFile* file : files)
+            file->commit();
+    }
+
+    void exportFolder() {
+        const fs::path folder = fs::path(m_files.names().front()).parent_path();
+        refuseSource(folder.empty() ? "." : folder);
+        AtomicFolder aside(m_request.path, m_request.mayReplace, maskName);
+        const fs::path made(aside.path());
+        write([&](const std::string& name) { return (made / fs::path(name).filename()).string(); });
+        if (!m_files.isGguf())
+            copyCompanions(folder.empty() ? "." : folder, made);
+        const fs::path opened(m_card.path);
+        verify(fs::is_directory(opened) ? made.string() : (made / opened.filename()).string());
+        put(made / maskName, maskJson(record()));
+        put(made / cardName, cardText(maskName, m_files.isGguf() ? "" : contentOf(folder / cardName)));
+        std::set<std::string> names;
+        for (const fs::directory_entry& item : fs::directory_iterator(made))
+            names.insert(item.path().filename().string());
+        aside.commit();
+        for (const std::string& name : names)
+            addFile((fs::path(m_request.path) / name).string());
+    }
+
+    void write(const std::function<std::string(const std::string&)>& place) {
+        const auto begin = std::chrono::steady_clock::now();
+        m_files.write(place, m_progress.part(0, 0.5));
+        m_result.writeSeconds = secondsSince(begin);
+        spdlog::info("{} written in {:.2f} s", shortBytes(static_cast<double>(m_files.bytes())), m_result.writeSeconds);
+    }
+
+    void copyCompanions(const fs::path& folder, const fs::path& made) {
+        std::set<std::string> taken{cardName, maskName};
+        for (const std::string& name : m_files.names())
+            taken.insert(fs::path(name).filename().string());
+        const CompanionFiles companions = companionFiles(folder.string(), taken);
+        for (const std::string& name : companions.copied)
+            put(made / name, contentOf(folder / name));
+        m_result.leftOut = companions.leftOut;
+    }
+
+    void verify(const std::string& written) {
+        const auto begin = std::chrono::steady_clock::now();
+        const Progress progress = m_progress.part(0.5, 1);
+        const OpenOptions options{.memoryBudget = leastMemory};
+        const auto model = openModel(m_card.path, {}, options);
+        const auto exported = openModel(written, {}, options);
+        if (exported->spec() != m_layout.spec)
+            throw Error("reads back as another model; nothing was written", m_request.path);
+        const auto plan = model->runner().plan(m_request.record.mask, ComputeType::float32);
+        const auto dense = exported->runner().plan(PruningMask(exported->spec()), ComputeType::float32);
+        m_result.verified = compareLogits(*model, *plan, *exported, *dense, probeTokens(model->spec()), progress);
+        m_result.verifySeconds = secondsSince(begin);
+        if (!(m_result.verified.relative() <= exportTolerance))
+            throw Error(fmt::format("reads back with logits that differ from the masked model's by {} (largest logit "
+                                    "{}); nothing was written",
+                                    significant(m_result.verified.most), significant(m_result.verified.scale)),
+                        m_request.path, "Infinite and NaN weights cannot be cut by zeros");
+        progress.report(1, "exported");
+    }
+
+    MaskRecord record() const {
+        MaskRecord record = m_request.record;
+        record.fingerprint = m_card.fingerprint;
+        if (record.modelName.empty())
+            record.modelName = m_card.name;
+        return record;
+    }
+
+    std::string cardText(const std::string& maskFile, const std::string& sourceCard) const {
+        return exportCard({m_card, m_request.record, m_target.name, m_result.verified, m_request.measured, maskFile,
+                           SECATEUR_VERSION},
+                          sourceCard);
+    }
+
+    void addFile(const std::string& path) {
+        m_result.files.push_back({path, static_cast<std::int64_t>(fs::file_size(path))});
+    }
+
+    const ExportTarget& m_target;
+    const ExportRequest& m_request;
+    const Progress& m_progress;
+    ModelCard m_card;
+    ExportLayout m_layout;
+    MaskedFiles m_files;
+    ExportResult m_result;
+};
+
+} // namespace
+
+ExportResult writeMasked(const ExportTarget& target, const Model& source, const ExportRequest& request,
+                         const Progress& progress) {
+    return MaskedExport(target, source, request, progress).run();
+}
+
+ExportLayout maskedLayout(const ModelSpec& source, const PruningMask&) {
+    return {"native", source};
 }
 
 } // namespace secateur

@@ -5,7 +5,7 @@
 #include "backends/formats/formats.h"
 #include "backends/formats/gguf.h"
 #include "backends/formats/pytorch.h"
-#include "backends/formats/safetensors.h"
+#include "backends/formats/hf_weights.h"
 #include "backends/formats/zip_directory.h"
 
 #include <fmt/format.h>

@@ -4,7 +4,7 @@
 #include "backends/formats/checkpoint.h"
 #include "backends/formats/gguf.h"
 #include "backends/formats/pytorch.h"
-#include "backends/formats/safetensors.h"
+#include "backends/formats/hf_weights.h"
 
 #include <algorithm>
 #include <filesystem>

@@ -1,7 +1,7 @@
 #include "backends/formats/hub_cache.h"
 
 #include "backends/formats/pytorch.h"
-#include "backends/formats/safetensors.h"
+#include "backends/formats/hf_weights.h"
 
 #include <algorithm>
 #include <array>

@@ -2,7 +2,6 @@
 
 #include "analysis/strategies/strategy.h"
 #include "backends/json/json_fields.h"
-#include "backends/session/mask_digest.h"
 #include "backends/session/mask_json.h"
 
 namespace secateur {

@@ -1,11 +1,12 @@
 #include "backends/session/mask_json.h"
 
 #include "analysis/base/error.h"
-#include "analysis/model/model_spec.h"
 #include "analysis/base/text.h"
+#include "analysis/model/model_spec.h"
 #include "backends/base/atomic_file.h"
 #include "backends/base/json_object.h"
 #include "backends/base/mapped_file.h"
+#include "backends/base/sha256.h"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -404,6 +405,57 @@ std::string maskJson(const MaskRecord& record) {
 
 void writeMask(const std::string& path, const MaskRecord& record) {
     writeWhole(path, maskJson(record));
+}
+
+namespace {
+
+void add(Sha256& sum, const std::string& text) {
+    sum.add(text.c_str(), text.size() + 1);
+}
+
+std::int64_t code(AttentionCut cut) {
+    switch (cut) {
+    case AttentionCut::keep:
+        return 0;
+    case AttentionCut::drop:
+        return 1;
+    case AttentionCut::bypassQk:
+        return 2;
+    }
+    return -1;
+}
+
+void addCut(Sha256& sum, const std::vector<bool>& marks) {
+    std::vector<std::int64_t> numbers{0};
+    for (std::size_t i = 0; i < marks.size(); ++i) {
+        if (!marks[i])
+            numbers.push_back(static_cast<std::int64_t>(i));
+    }
+    numbers.front() = std::ssize(numbers) - 1;
+    sum.add(numbers.data(), numbers.size() * sizeof numbers.front());
+}
+
+} // namespace
+
+std::string maskDigest(const PruningMask& mask) {
+    if (mask.keepsAll())
+        return "dense";
+    Sha256 sum;
+    add(sum, mask.architecture());
+    add(sum, mask.structure());
+    for (int index = 0; index < mask.layerCount(); ++index) {
+        const LayerMask& layer = mask.layer(index);
+        if (layer.keepsAll())
+            continue;
+        sum.add(std::int64_t{index});
+        sum.add(std::int64_t{!layer.block});
+        sum.add(code(layer.attention));
+        sum.add(&layer.alpha, sizeof layer.alpha);
+        sum.add(std::int64_t{!layer.mlp});
+        addCut(sum, layer.heads);
+        addCut(sum, layer.neurons);
+    }
+    return "sha256:" + sum.hexadecimal();
 }
 
 } // namespace secateur

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "analysis/masks/mask_record.h"
+#include "analysis/masks/pruning_mask.h"
 
 #include <string>
 #include <string_view>
@@ -36,5 +37,11 @@ std::string historyJson(const PruneHistory& history);
 std::string maskJson(const MaskRecord& record);
 /// Writes beside the target and renames. @throws Error
 void writeMask(const std::string& path, const MaskRecord& record);
+
+/// "dense" for a mask that keeps all, else "sha256:" and 64 lower-case hexadecimal digits. Input: architecture and
+/// structure, each followed by a zero byte; then, for each layer with cuts, in order: its number, 1 for a dropped block
+/// else 0, the attention (0 kept, 1 dropped, 2 bypass_qk), alpha (float64), 1 for a dropped MLP else 0, the number of
+/// cut heads and each of them, the number of cut neurons and each of them. Integers are int64; all little-endian.
+std::string maskDigest(const PruningMask& mask);
 
 } // namespace secateur

@@ -5,7 +5,6 @@
 #include "analysis/metrics/metric.h"
 #include "analysis/prediction/prediction.h"
 #include "backends/session/hdf5_lists.h"
-#include "backends/session/mask_digest.h"
 #include "backends/session/mask_json.h"
 
 #include <fmt/core.h>

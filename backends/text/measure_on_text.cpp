@@ -5,7 +5,7 @@
 #include "analysis/running/run_speed.h"
 #include "analysis/running/runner.h"
 #include "backends/base/runtime.h"
-#include "backends/session/mask_digest.h"
+#include "backends/session/mask_json.h"
 
 #include <algorithm>
 #include <array>

@@ -5,7 +5,7 @@
 #include "analysis/base/usage_error.h"
 #include "backends/base/mapped_file.h"
 #include "backends/formats/hf_config.h"
-#include "backends/text/data_digest.h"
+#include "backends/text/sequence_text.h"
 #include "backends/tokenizers/regex.h"
 
 #include <fmt/format.h>

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "backends/tokenizers/token_model.h"
+#include "backends/tokenizers/vocabulary.h"
 
 #include <array>
 #include <bit>

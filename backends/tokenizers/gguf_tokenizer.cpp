@@ -4,7 +4,6 @@
 #include "backends/tokenizers/model_builders.h"
 #include "backends/tokenizers/unicode.h"
 #include "backends/tokenizers/unigram.h"
-#include "backends/tokenizers/word_piece.h"
 
 #include <fmt/format.h>
 

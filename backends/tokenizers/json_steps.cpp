@@ -1,6 +1,6 @@
 // Reads the objects of a tokenizer.json as normalizers, pre-tokenizers, templates and decoders.
 
-#include "backends/tokenizers/tokenizer_json.h"
+#include "backends/tokenizers/hf_vocabulary.h"
 
 #include "analysis/base/error.h"
 #include "backends/tokenizers/unicode.h"

@@ -3,6 +3,7 @@
 #include "backends/tokenizers/byte_trie.h"
 #include "backends/tokenizers/normalizers.h"
 #include "backends/tokenizers/unicode.h"
+#include "backends/tokenizers/vocabulary.h"
 
 #include <fmt/format.h>
 #include <unicode/bytestream.h>

@@ -9,7 +9,6 @@
 #include "backends/tokenizers/gguf_tokenizer.h"
 #include "backends/tokenizers/hf_vocabulary.h"
 #include "backends/tokenizers/sentencepiece_model.h"
-#include "backends/tokenizers/tokenizer_json.h"
 
 #include <fmt/format.h>
 

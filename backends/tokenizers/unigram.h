@@ -1,7 +1,7 @@
 #pragma once
 
 #include "backends/tokenizers/byte_trie.h"
-#include "backends/tokenizers/token_model.h"
+#include "backends/tokenizers/vocabulary.h"
 
 #include <array>
 #include <memory>

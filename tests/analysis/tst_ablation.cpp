@@ -2,7 +2,7 @@
 #ifndef Q_MOC_RUN
 #include "analysis/metrics/ablation.h"
 #include "analysis/metrics/ablation_walk.h"
-#include "analysis/running/for_each_layer.h"
+#include "analysis/running/runner.h"
 #include "analysis/metrics/screened_ablation.h"
 #include "analysis/base/statistics.h"
 #include "analysis/base/usage_error.h"

@@ -1,7 +1,7 @@
 // Forward metrics against numpy over what transformers computes of the same weights, and the laws they obey.
 #ifndef Q_MOC_RUN
 #include "analysis/base/error.h"
-#include "analysis/metrics/measure_forward.h"
+#include "analysis/metrics/measure_stages.h"
 #include "analysis/model/kernels.h"
 #include "backends/kernels/machine_kernels.h"
 #include "backends/kernels/vector_loops.h"

@@ -1,7 +1,7 @@
 // Greedy-Gnorm: its cuts against a loop of full recomputation by autograd, where it ends, and what it writes down.
 #ifndef Q_MOC_RUN
 #include "analysis/session/command_line.h"
-#include "analysis/strategies/cut_lowest.h"
+#include "analysis/strategies/prune.h"
 #include "analysis/strategies/gradient_change.h"
 #include "analysis/strategies/greedy_gnorm.h"
 #include "analysis/evaluation/evaluation.h"

@@ -6,7 +6,7 @@
 #include "analysis/evaluation/perplexity.h"
 #include "analysis/base/usage_error.h"
 #include "analysis/text/scored_text.h"
-#include "backends/text/data_digest.h"
+#include "backends/text/sequence_text.h"
 #include "backends/tokenizers/open_tokenizer.h"
 #include "backends/base/sha256.h"
 #include "backends/text/text_source.h"

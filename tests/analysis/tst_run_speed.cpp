@@ -7,7 +7,7 @@
 #include "analysis/masks/price.h"
 #include "analysis/tasks/option_scores.h"
 #include "analysis/running/run_speed.h"
-#include "analysis/tasks/task_work.h"
+#include "analysis/tasks/task_run.h"
 #include "backends/tokenizers/open_tokenizer.h"
 #include "tests/support/suite.h"
 #endif

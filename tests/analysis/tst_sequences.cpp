@@ -3,7 +3,7 @@
 #ifndef Q_MOC_RUN
 #include "analysis/base/error.h"
 #include "analysis/text/sequences.h"
-#include "backends/text/data_digest.h"
+#include "backends/text/sequence_text.h"
 #include "backends/tokenizers/open_tokenizer.h"
 #include "backends/text/text_source.h"
 #include "tests/support/files.h"

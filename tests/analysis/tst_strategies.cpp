@@ -1,7 +1,6 @@
 // Strategies: what is chosen by values, at random and by measured metrics, and what a budget comes to.
 
 #ifndef Q_MOC_RUN
-#include "analysis/strategies/cut_lowest.h"
 #include "analysis/base/error.h"
 #include "analysis/strategies/prune.h"
 #include "analysis/base/usage_error.h"

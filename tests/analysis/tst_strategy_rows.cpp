@@ -1,7 +1,6 @@
 // A strategy is one row: a new one is added here, all rows run, and no other file of the product knows their ids.
 #ifndef Q_MOC_RUN
 #include "analysis/masks/mask_algebra.h"
-#include "analysis/strategies/cut_lowest.h"
 #include "analysis/strategies/prune.h"
 #include "tests/support/gradient_case.h"
 #include "tests/support/suite.h"

@@ -10,7 +10,7 @@
 
 #include "analysis/base/error.h"
 #include "analysis/metrics/measure.h"
-#include "analysis/metrics/measure_weights.h"
+#include "analysis/metrics/measure_stages.h"
 #include "backends/kernels/machine_kernels.h"
 #include "backends/base/runtime.h"
 

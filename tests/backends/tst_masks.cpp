@@ -3,7 +3,6 @@
 #ifndef Q_MOC_RUN
 #include "analysis/base/error.h"
 #include "analysis/masks/pruning_mask.h"
-#include "backends/session/mask_digest.h"
 #include "backends/session/mask_json.h"
 #include "tests/support/files.h"
 #include "tests/support/mask_models.h"
@@ -353,7 +352,7 @@ private slots:
     }
 
     void theDigestIsTheSameEverywhere() {
-        // From its definition in mask_digest.h, by Python's hashlib and struct.
+        // From its definition in mask_json.h, by Python's hashlib and struct.
         QCOMPARE(QString::fromStdString(maskDigest(variedMask())),
                  "sha256:00919c433e85dbe2b490208a57af61c0015a84ac7538ca0ab6a532cf30084dee");
     }

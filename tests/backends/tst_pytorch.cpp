@@ -7,7 +7,7 @@
 #include "backends/engine/open_model.h"
 #include "backends/formats/pickle.h"
 #include "backends/formats/pytorch.h"
-#include "backends/formats/safetensors.h"
+#include "backends/formats/hf_weights.h"
 #include "tests/support/expected.h"
 #include "tests/support/files.h"
 #include "tests/support/pickle_bytes.h"

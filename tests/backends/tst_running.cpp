@@ -1,7 +1,7 @@
 // Laws of running: padding, continued texts, the order of work, types, and what is refused.
 #ifndef Q_MOC_RUN
 #include "analysis/base/error.h"
-#include "analysis/running/for_each_layer.h"
+#include "analysis/running/runner.h"
 #include "analysis/running/runner_results.h"
 #include "tests/support/engine_case.h"
 #include "tests/support/suite.h"

@@ -11,7 +11,7 @@
 
 #include "analysis/metrics/ablation.h"
 #include "analysis/metrics/ablation_walk.h"
-#include "analysis/running/for_each_layer.h"
+#include "analysis/running/runner.h"
 #include "analysis/masks/price.h"
 #include "analysis/metrics/screened_ablation.h"
 #include "backends/engine/open_model.h"

@@ -5,7 +5,6 @@
 //
 // Beside it, forward.py runs transformers on a checkpoint in the same way.
 
-#include "analysis/running/for_each_layer.h"
 #include "analysis/model/model.h"
 #include "analysis/running/runner.h"
 #include "backends/kernels/packed_matrix.h"

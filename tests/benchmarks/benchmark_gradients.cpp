@@ -10,7 +10,7 @@
 // autograd of a whole model costs is gradients.py's.
 
 #include "analysis/metrics/gradient_sums.h"
-#include "analysis/metrics/measure_gradient.h"
+#include "analysis/metrics/measure_stages.h"
 #include "analysis/model/model.h"
 #include "analysis/running/padded_batches.h"
 #include "analysis/running/runner.h"

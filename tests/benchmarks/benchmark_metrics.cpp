@@ -6,9 +6,8 @@
 // Passes with and without metrics take turns; what is printed is the median of their ratios. The greatest resident
 // memory is that of the process: run it with --rows 1 --length 4096 for what long sequences take.
 
-#include "analysis/running/for_each_layer.h"
 #include "analysis/metrics/forward_metrics.h"
-#include "analysis/metrics/measure_forward.h"
+#include "analysis/metrics/measure_stages.h"
 #include "analysis/model/model.h"
 #include "analysis/running/padded_batches.h"
 #include "analysis/running/runner.h"

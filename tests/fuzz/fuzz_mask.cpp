@@ -1,7 +1,6 @@
 // A mask's JSON, for a ragged model and for one with tied layers. A mask that was read is written and read again; both
 // must be equal.
 
-#include "backends/session/mask_digest.h"
 #include "backends/session/mask_json.h"
 #include "tests/fuzz/fuzz.h"
 #include "tests/support/mask_models.h"

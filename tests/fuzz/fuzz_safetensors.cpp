@@ -1,6 +1,6 @@
 // A .safetensors file: header and tensors.
 
-#include "backends/formats/safetensors.h"
+#include "backends/formats/hf_weights.h"
 #include "tests/fuzz/fuzz.h"
 
 using namespace secateur;

@@ -5,7 +5,6 @@
 #include "backends/tokenizers/gguf_tokenizer.h"
 #include "backends/tokenizers/hf_vocabulary.h"
 #include "backends/tokenizers/sentencepiece_model.h"
-#include "backends/tokenizers/tokenizer_json.h"
 #include "backends/tokenizers/unicode.h"
 #include "tests/fuzz/fuzz.h"
 

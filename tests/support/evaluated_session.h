@@ -1,6 +1,6 @@
 #pragma once
 
-#include "backends/session/mask_digest.h"
+#include "backends/session/mask_json.h"
 #include "tests/support/sessions.h"
 
 #include <string>

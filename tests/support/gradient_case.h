@@ -2,8 +2,8 @@
 
 #include "tests/support/engine_case.h"
 
-#include "analysis/metrics/gradient_scalars.h"
-#include "analysis/metrics/measure_gradient.h"
+#include "analysis/metrics/gradient_metrics.h"
+#include "analysis/metrics/measure_stages.h"
 #include "analysis/running/padded_batches.h"
 
 #include <QJsonArray>

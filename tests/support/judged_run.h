@@ -8,7 +8,7 @@
 #include "analysis/running/runner.h"
 #include "backends/base/mapped_file.h"
 #include "backends/engine/open_model.h"
-#include "backends/formats/safetensors.h"
+#include "backends/formats/hf_weights.h"
 #include "tests/support/expected.h"
 
 #include <algorithm>

@@ -4,7 +4,7 @@
 
 #include "analysis/running/attention_reader.h"
 #include "analysis/running/runner.h"
-#include "backends/session/mask_digest.h"
+#include "backends/session/mask_json.h"
 #include "backends/engine/open_model.h"
 #include "tests/support/expected.h"
 #include "tests/support/judged_run.h"
@@ -21,7 +21,7 @@
 #include "widgets/document/mask_editor.h"
 #include "widgets/document/selection.h"
 #include "widgets/jobs/job_runner.h"
-#include "widgets/plot/figure_actions.h"
+#include "widgets/plot/figure_widget.h"
 
 #include <QPlainTextEdit>
 #include <QSignalSpy>

@@ -6,7 +6,6 @@
 #include "backends/base/runtime.h"
 #include "backends/engine/open_model.h"
 #include "backends/text/sequence_text.h"
-#include "backends/session/mask_digest.h"
 #include "backends/session/mask_json.h"
 #include "backends/session/session_hdf5.h"
 #endif

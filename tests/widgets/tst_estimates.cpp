@@ -14,7 +14,7 @@
 #include "widgets/layers/layers_view.h"
 #include "widgets/plot/figure_painter.h"
 #include "widgets/plot/plot_scale.h"
-#include "widgets/plot/plot_theme.h"
+#include "widgets/plot/plot_axes.h"
 #include "widgets/results/selection_inspector.h"
 
 #include <QApplication>

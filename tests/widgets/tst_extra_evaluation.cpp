@@ -5,7 +5,7 @@
 
 #include "analysis/running/runner.h"
 #include "backends/text/task_file.h"
-#include "backends/session/mask_digest.h"
+#include "backends/session/mask_json.h"
 #include "backends/engine/open_model.h"
 #include "backends/tokenizers/open_tokenizer.h"
 #include "backends/engine/plan_memory.h"

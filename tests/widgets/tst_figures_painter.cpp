@@ -3,7 +3,7 @@
 #include "tests/support/suite.h"
 #include "widgets/plot/figure_painter.h"
 #include "widgets/plot/plot_scale.h"
-#include "widgets/plot/plot_theme.h"
+#include "widgets/plot/plot_axes.h"
 
 #include <QDir>
 #include <QFile>

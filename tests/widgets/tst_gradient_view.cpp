@@ -11,7 +11,7 @@
 #include "widgets/heads/gradient_view.h"
 #include "widgets/jobs/job_runner.h"
 #include "widgets/masks/cut_box.h"
-#include "widgets/plot/figure_actions.h"
+#include "widgets/plot/figure_widget.h"
 
 #include <QApplication>
 #include <QCheckBox>

@@ -3,7 +3,7 @@
 #include <ATen/ATen.h>
 
 #include "analysis/running/runner.h"
-#include "backends/session/mask_digest.h"
+#include "backends/session/mask_json.h"
 #include "backends/engine/open_model.h"
 #include "tests/support/drawn_text.h"
 #include "tests/support/expected.h"

@@ -1,7 +1,6 @@
 // The manual as the window shows it: every page is there, every link leads somewhere, searching finds sections.
 
 #include "tests/support/suite.h"
-#include "widgets/help/manual.h"
 #include "widgets/help/manual_window.h"
 
 #include <QtTest>

@@ -12,7 +12,7 @@
 #include "widgets/neurons/layer_neurons.h"
 #include "widgets/neurons/neuron_values.h"
 #include "widgets/neurons/neurons_view.h"
-#include "widgets/plot/figure_actions.h"
+#include "widgets/plot/figure_widget.h"
 
 #include <QApplication>
 #include <QCheckBox>

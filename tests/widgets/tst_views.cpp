@@ -9,8 +9,8 @@
 #include "widgets/heads/heads_view.h"
 #include "widgets/layers/layers_plot.h"
 #include "widgets/layers/layers_view.h"
-#include "widgets/plot/figure_actions.h"
-#include "widgets/plot/plot_theme.h"
+#include "widgets/plot/figure_widget.h"
+#include "widgets/plot/plot_axes.h"
 
 #include <QApplication>
 #include <QCheckBox>

@@ -1,7 +1,7 @@
 #include "widgets/attention/attention_plot.h"
 
 #include "analysis/base/text.h"
-#include "widgets/plot/plot_theme.h"
+#include "widgets/plot/plot_axes.h"
 
 #include <QKeyEvent>
 #include <QMouseEvent>

@@ -5,7 +5,7 @@
 #include "widgets/plot/plot_scale.h"
 #include "widgets/document/head_filter.h"
 #include "widgets/document/selection.h"
-#include "widgets/plot/plot_theme.h"
+#include "widgets/plot/plot_axes.h"
 
 #include <QHelpEvent>
 #include <QMouseEvent>

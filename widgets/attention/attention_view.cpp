@@ -8,9 +8,9 @@
 #include "widgets/document/commands.h"
 #include "widgets/document/document.h"
 #include "widgets/document/selection.h"
-#include "widgets/plot/figure_actions.h"
+#include "widgets/plot/figure_widget.h"
 #include "widgets/results/colour_controls.h"
-#include "widgets/results/head_readout.h"
+#include "widgets/results/result_combo.h"
 
 #include <QCheckBox>
 #include <QContextMenuEvent>

@@ -9,8 +9,8 @@
 #include "widgets/evaluations/evaluation_table.h"
 #include "widgets/evaluations/extra_choice_dialog.h"
 #include "widgets/evaluations/live_evaluation.h"
-#include "widgets/plot/figure_actions.h"
-#include "widgets/plot/plot_theme.h"
+#include "widgets/plot/figure_widget.h"
+#include "widgets/plot/plot_axes.h"
 #include "widgets/results/text_combo.h"
 
 #include <QCheckBox>

@@ -7,7 +7,6 @@
 #include "widgets/document/mask_editor.h"
 #include "widgets/document/measurements.h"
 #include "widgets/document/selection.h"
-#include "widgets/plot/figure_actions.h"
 #include "widgets/plot/figure_widget.h"
 #include "widgets/results/colour_controls.h"
 #include "widgets/results/text_combo.h"

@@ -6,7 +6,7 @@
 #include "widgets/heads/heads_overlay.h"
 #include "widgets/plot/plot_cells.h"
 #include "widgets/plot/plot_scale.h"
-#include "widgets/plot/plot_theme.h"
+#include "widgets/plot/plot_axes.h"
 
 #include <QPolygonF>
 #include <QRect>

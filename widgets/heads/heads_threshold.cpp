@@ -1,7 +1,7 @@
 #include "widgets/heads/heads_threshold.h"
 
 #include "analysis/base/text.h"
-#include "analysis/strategies/cut_lowest.h"
+#include "analysis/strategies/prune.h"
 #include "widgets/document/mask_editor.h"
 
 #include <algorithm>

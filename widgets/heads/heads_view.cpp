@@ -13,7 +13,7 @@
 #include "widgets/heads/heads_grid.h"
 #include "widgets/heads/heads_threshold.h"
 #include "widgets/heads/mask_actions.h"
-#include "widgets/plot/figure_actions.h"
+#include "widgets/plot/figure_widget.h"
 #include "widgets/results/colour_controls.h"
 #include "widgets/results/metric_names.h"
 #include "widgets/results/result_combo.h"

@@ -3,7 +3,7 @@
 #include "analysis/figures/figure.h"
 #include "analysis/metrics/metric.h"
 #include "widgets/heads/heads_grid.h"
-#include "widgets/results/head_readout.h"
+#include "widgets/results/result_combo.h"
 
 #include <QWidget>
 

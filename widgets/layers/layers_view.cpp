@@ -10,7 +10,7 @@
 #include "widgets/document/mask_editor.h"
 #include "widgets/document/measurements.h"
 #include "widgets/layers/layers_panel.h"
-#include "widgets/plot/figure_actions.h"
+#include "widgets/plot/figure_widget.h"
 #include "widgets/plot/plot_scale.h"
 #include "widgets/results/colour_controls.h"
 #include "widgets/results/metric_names.h"

@@ -2,7 +2,7 @@
 
 #include "analysis/base/error.h"
 #include "analysis/base/text.h"
-#include "analysis/strategies/cut_lowest.h"
+#include "analysis/strategies/prune.h"
 #include "analysis/strategies/greedy_gnorm.h"
 #include "widgets/document/document.h"
 #include "widgets/document/head_filter.h"

@@ -5,7 +5,7 @@
 #include "widgets/document/mask_editor.h"
 #include "widgets/neurons/neuron_threshold.h"
 #include "widgets/neurons/neuron_values.h"
-#include "widgets/plot/figure_actions.h"
+#include "widgets/plot/figure_widget.h"
 
 #include <QApplication>
 #include <QClipboard>

@@ -11,7 +11,7 @@
 #include "widgets/layers/layers_panel.h"
 #include "widgets/neurons/layer_neurons.h"
 #include "widgets/neurons/neuron_threshold.h"
-#include "widgets/plot/figure_actions.h"
+#include "widgets/plot/figure_widget.h"
 #include "widgets/results/colour_controls.h"
 #include "widgets/results/result_combo.h"
 

@@ -1,7 +1,7 @@
 #pragma once
 
 #include "analysis/figures/figure.h"
-#include "widgets/plot/plot_theme.h"
+#include "widgets/plot/plot_axes.h"
 
 #include <QImage>
 #include <QString>

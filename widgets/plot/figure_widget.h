@@ -1,10 +1,17 @@
 #pragma once
 
 #include "analysis/figures/figure.h"
+#include "widgets/plot/figure_painter.h"
 
+#include <QAction>
+#include <QList>
+#include <QObject>
 #include <QWidget>
 
+#include <functional>
+
 class QCustomPlot;
+class QWidget;
 
 namespace secateur {
 
@@ -31,6 +38,43 @@ private:
 
     QCustomPlot* m_plot;
     Figure m_figure;
+};
+
+/// Actions on the figure of a view: copy it as an image, as CSV or as the command that draws it; save it as PNG, SVG,
+/// PDF or CSV.
+class FigureActions : public QObject {
+    Q_OBJECT
+
+public:
+    /// @param figure returns the shown figure; called when an action is triggered
+    FigureActions(QWidget* view, std::function<Figure()> figure);
+
+    /// For menus: copy image, copy CSV, copy command, save in column width, save in page width.
+    const QList<QAction*>& actions() const { return m_actions; }
+    void setEnabled(bool enabled);
+    /// For a figure whose command takes further work. @param copies returns true if it copies the command itself
+    void setCommandCopier(std::function<bool()> copies) { m_copies = std::move(copies); }
+    /// Saves without asking for a file; the extension determines the format.
+    void save(const QString& path, FigureWidth width);
+
+public slots:
+    void copyImage();
+    void copyCsv();
+    void copyCommand();
+    void saveAs(secateur::FigureWidth width);
+
+signals:
+    void saved(const QString& path);
+    void failed(const QString& message);
+
+private:
+    QString suggestedName(const Figure& figure) const;
+
+    QWidget* m_view;
+    std::function<Figure()> m_figure;
+    std::function<bool()> m_copies;
+    QList<QAction*> m_actions;
+    QString m_folder; ///< where the last picture was saved
 };
 
 } // namespace secateur

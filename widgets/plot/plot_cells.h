@@ -2,7 +2,7 @@
 
 #include "analysis/base/matrix.h"
 #include "widgets/plot/plot_scale.h"
-#include "widgets/plot/plot_theme.h"
+#include "widgets/plot/plot_axes.h"
 
 #include <QPointF>
 #include <QRect>

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "widgets/plot/plot_theme.h"
+#include "widgets/plot/plot_axes.h"
 
 #include <QColor>
 #include <QPixmap>

@@ -1,7 +1,7 @@
 #include "widgets/plot/plot_scale.h"
 
 #include "analysis/base/statistics.h"
-#include "widgets/plot/plot_theme.h"
+#include "widgets/plot/plot_axes.h"
 
 #include <QFile>
 #include <QTextStream>

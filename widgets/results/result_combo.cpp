@@ -1,10 +1,16 @@
 #include "widgets/results/result_combo.h"
 
+#include "analysis/base/statistics.h"
+#include "analysis/base/text.h"
 #include "widgets/document/document.h"
+#include "widgets/document/mask_editor.h"
 #include "widgets/document/measurements.h"
 #include "widgets/results/metric_names.h"
 
+#include <QCoreApplication>
+
 #include <algorithm>
+#include <cmath>
 #include <utility>
 
 namespace secateur {
@@ -44,6 +50,163 @@ bool ResultCombo::choose(const QString& key) {
     if (index >= 0)
         setCurrentIndex(index);
     return index >= 0;
+}
+
+namespace {
+
+QString readoutText(const char* text) {
+    return QCoreApplication::translate("HeadReadout", text);
+}
+
+/// "95th"
+QString ordinal(int number) {
+    const int tens = number % 100;
+    if (tens >= 11 && tens <= 13)
+        return QString("%1th").arg(number);
+    const int ones = number % 10;
+    return QString::number(number) + (ones == 1 ? "st" : ones == 2 ? "nd" : ones == 3 ? "rd" : "th");
+}
+
+} // namespace
+
+void HeadReadout::setResult(const std::string& resultId) {
+    m_resultId = resultId;
+    m_ranks.clear();
+    m_uncertain.clear();
+    const MetricResult* shown = result();
+    if (!shown)
+        return;
+    const std::span<const double> values = shown->values.values();
+    m_ranks = ranks(values, shown->request.info->pruneFirst != PruneFirst::high);
+    m_uncertain = shown->standardError ? notSeparated(values, shown->standardError->values())
+                                       : std::vector<bool>(values.size(), false);
+}
+
+const MetricResult* HeadReadout::result() const {
+    return m_document->measurements()->result(m_resultId);
+}
+
+bool HeadReadout::isByGroup() const {
+    return result() && result()->request.info->scope == Scope::kvGroup;
+}
+
+/// The column of a head in the result's matrix.
+std::size_t HeadReadout::column(HeadId head) const {
+    const LayerSpec& layer = m_document->spec().layers[static_cast<std::size_t>(head.layer)];
+    return static_cast<std::size_t>(isByGroup() ? layer.kvGroup(head.head) : head.head);
+}
+
+std::optional<double> HeadReadout::value(HeadId head) const {
+    const MetricResult* shown = result();
+    const auto row = static_cast<std::size_t>(head.layer);
+    if (!shown || head.layer < 0 || head.head < 0 || row >= m_document->spec().layers.size() ||
+        head.head >= m_document->spec().layers[row].heads || row >= shown->values.rows() ||
+        column(head) >= shown->values.columns() || std::isnan(shown->values(row, column(head))))
+        return {};
+    return shown->values(row, column(head));
+}
+
+Matrix HeadReadout::perHead() const {
+    const ModelSpec& spec = m_document->spec();
+    Matrix values(spec.layers.size(), static_cast<std::size_t>(spec.maxHeads()));
+    for (int layer = 0; layer < spec.layerCount(); ++layer)
+        for (int head = 0; head < spec.layers[static_cast<std::size_t>(layer)].heads; ++head)
+            if (const std::optional<double> number = value({layer, head}))
+                values(static_cast<std::size_t>(layer), static_cast<std::size_t>(head)) = *number;
+    return values;
+}
+
+QString HeadReadout::cellName(HeadId head) const {
+    return isByGroup() ? QString("L%1.G%2").arg(head.layer).arg(column(head))
+                       : QString::fromStdString(headName(head.layer, head.head));
+}
+
+/// " · cut", " · protected" and so on; empty for a kept head.
+QString HeadReadout::state(HeadId head) const {
+    const MaskEditor& masks = *m_document->masks();
+    if (head.layer < 0 || head.layer >= masks.mask().layerCount())
+        return {};
+    const LayerMask& layer = masks.mask().layer(head.layer);
+    if (head.head < 0 || head.head >= static_cast<int>(layer.heads.size()))
+        return {};
+    QString text;
+    if (!layer.block)
+        text += readoutText(" · cut with its block");
+    else if (layer.attention == AttentionCut::drop)
+        text += readoutText(" · cut with its attention");
+    else if (masks.isCut(head))
+        text += readoutText(" · cut");
+    else if (layer.attention == AttentionCut::bypassQk)
+        text += readoutText(" · Q/K bypassed, α %1").arg(layer.alpha);
+    if (masks.isProtected().has(head))
+        text += readoutText(" · protected");
+    return text;
+}
+
+QString HeadReadout::classOf(HeadId head, std::string (*format)(double value)) const {
+    const QStringList names = result() ? classNames(*result()->request.info) : QStringList();
+    const auto index = static_cast<qsizetype>(value(head).value_or(-1));
+    if (index < 0 || index >= names.size())
+        return {};
+    QStringList features = featuresOf(*result(), static_cast<std::size_t>(head.layer), column(head), format);
+    if (features.isEmpty())
+        return names[index];
+    const QString first = features.takeFirst();
+    return QString("%1 (%2%3)").arg(names[index], first, features.isEmpty() ? "" : "; " + features.join(", "));
+}
+
+QString HeadReadout::describe(HeadId head) const {
+    const std::optional<double> number = value(head);
+    if (!number)
+        return QString::fromStdString(headName(head.layer, head.head)) + state(head);
+    const auto brief = [](double feature) { return significant(feature, 2); };
+    if (const QString text = classOf(head, brief); !text.isEmpty())
+        return cellName(head) + " = " + text + state(head);
+    const MetricResult& shown = *result();
+    const auto row = static_cast<std::size_t>(head.layer);
+    const double error = shown.errorAt(row, column(head));
+    QString text = cellName(head) + " = " + QString::fromStdString(withError(*number, error));
+    if (!shown.request.info->unit.empty())
+        text += ' ' + toQString(shown.request.info->unit);
+    if (error > 0)
+        text += readoutText(" (estimate)");
+    const auto finite = std::count_if(m_ranks.begin(), m_ranks.end(), [](int rank) { return rank > 0; });
+    const std::size_t cell = row * shown.values.columns() + column(head);
+    if (cell < m_ranks.size())
+        text += (m_uncertain[cell] ? readoutText(" · rank ≈%1/%2") : readoutText(" · rank %1/%2"))
+                    .arg(m_ranks[cell])
+                    .arg(finite);
+    if (const double percent = percentBelow(shown.values.row(row), *number); !std::isnan(percent))
+        text += readoutText(" · %1 percentile of layer").arg(ordinal(static_cast<int>(std::lround(percent))));
+    return text + state(head);
+}
+
+QString HeadReadout::exact(HeadId head) const {
+    const std::optional<double> number = value(head);
+    if (!number)
+        return state(head).isEmpty() ? QString() : cellName(head) + state(head);
+    if (const QString text = classOf(head, exactly); !text.isEmpty())
+        return cellName(head) + " = " + text + state(head);
+    const double error = result()->errorAt(static_cast<std::size_t>(head.layer), column(head));
+    return cellName(head) + " = " + QString::fromStdString(exactlyWithError(*number, error)) + state(head);
+}
+
+QString HeadReadout::copyOf(const std::set<HeadId>& heads) const {
+    QStringList lines{"layer,head," + QString::fromStdString(m_resultId) + ",kept"};
+    QString single;
+    for (const HeadId& head : heads) {
+        const std::optional<double> number = value(head);
+        if (!number)
+            continue;
+        const QStringList classes = classNames(*result()->request.info);
+        single = classes.value(static_cast<qsizetype>(*number), QString::fromStdString(exactly(*number)));
+        lines << QString("%1,%2,%3,%4")
+                     .arg(head.layer)
+                     .arg(head.head)
+                     .arg(single)
+                     .arg(m_document->masks()->isCut(head) ? 0 : 1);
+    }
+    return lines.size() < 2 ? QString() : lines.size() == 2 ? single : lines.join("\r\n") + "\r\n";
 }
 
 } // namespace secateur

@@ -9,7 +9,7 @@
 #include "widgets/document/selection.h"
 #include "widgets/heads/heads_grid.h"
 #include "widgets/heads/mask_actions.h"
-#include "widgets/plot/figure_actions.h"
+#include "widgets/plot/figure_widget.h"
 #include "widgets/results/result_combo.h"
 #include "widgets/scatter/scatter_plot.h"
 

@@ -18,7 +18,6 @@
 #include "widgets/jobs/messages.h"
 #include "widgets/masks/cut_box.h"
 #include "widgets/masks/mask_panel.h"
-#include "widgets/results/compare_bar.h"
 #include "widgets/results/filter_bar.h"
 #include "widgets/results/metric_list.h"
 #include "widgets/window/file_actions.h"
