@@ -338,7 +338,7 @@ void TestMainWindow::sessionWithoutItsModelShowsWhatIsStored() {
     QVERIFY(program.action("Locate model")->isEnabled());
     QVERIFY(!program.action("Measure all weight metrics")->isEnabled());
     QVERIFY(program.action("Save figure, column")->isEnabled());
-    QVERIFY(program.allText(program.find<ModelCardPanel>()).contains("stored results only"));
+    QVERIFY(program.allText(program.find<ModelCardPanel>()).contains("Stored results only"));
 }
 
 void TestMainWindow::modelIsOpenedByDroppingIt() {
