@@ -23,7 +23,6 @@ const Kernels& Model::kernels() const {
 
 namespace {
 
-using enum WeightName;
 using Shape = std::vector<std::int64_t>;
 
 const LayerSpec& layerOf(const ModelSpec& spec, int layer) {
@@ -35,6 +34,7 @@ Need when(bool condition, Need need = Need::required) {
 }
 
 Need needOfModel(const ModelSpec& spec, WeightName name) {
+    using enum WeightName;
     const bool encoder = spec.family == Family::encoder;
     const bool biased = spec.norm == NormKind::layer;
     switch (name) {
@@ -64,6 +64,7 @@ Need needOfModel(const ModelSpec& spec, WeightName name) {
 }
 
 Need needOfLayer(const ModelSpec& spec, const LayerSpec& layer, WeightName name) {
+    using enum WeightName;
     const bool attention = layer.attention != AttentionKind::none;
     const bool scores = layer.attention == AttentionKind::full;
     const bool values = scores || layer.attention == AttentionKind::valueOnly;
@@ -124,6 +125,7 @@ Need needOfLayer(const ModelSpec& spec, const LayerSpec& layer, WeightName name)
 }
 
 Shape shapeOfModel(const ModelSpec& spec, WeightName name) {
+    using enum WeightName;
     const std::int64_t hidden = spec.hidden;
     const std::int64_t width = spec.embeddingWidth > 0 ? spec.embeddingWidth : hidden;
     switch (name) {
@@ -155,6 +157,7 @@ Shape shapeOfModel(const ModelSpec& spec, WeightName name) {
 }
 
 Shape shapeOfLayer(const ModelSpec& spec, const LayerSpec& layer, WeightName name) {
+    using enum WeightName;
     const std::int64_t hidden = spec.hidden;
     const std::int64_t queries = std::int64_t{layer.heads} * layer.headDim;
     const std::int64_t keys = std::int64_t{layer.kvHeads} * layer.headDim;
@@ -237,10 +240,12 @@ std::string_view title(WeightName name) {
 }
 
 bool isOfLayer(WeightName name) {
+    using enum WeightName;
     return name >= attentionNorm;
 }
 
 bool isNorm(WeightName name) {
+    using enum WeightName;
     return name == embeddingNorm || name == finalNorm || name == attentionNorm || name == queryNorm ||
            name == keyNorm || name == attentionPostNorm || name == mlpNorm || name == mlpPostNorm;
 }

@@ -100,7 +100,6 @@ Linear WeightReader::linear(const std::vector<at::Tensor>& weights, const std::v
     return made;
 }
 
-using enum WeightName;
 using Indices = std::vector<std::int64_t>;
 
 Indices kept(const std::vector<bool>& flags) {
@@ -157,6 +156,7 @@ private:
     }
 
     void attention() {
+        using enum WeightName;
         LayerSpec& spec = m_made.spec;
         const bool readsNorm = m_spec.normPlace == NormPlace::parallel && spec.ffn > 0 && m_mask.mlp;
         const double scale = alpha();
@@ -183,6 +183,7 @@ private:
     }
 
     void heads(double scale) {
+        using enum WeightName;
         LayerSpec& spec = m_made.spec;
         const Indices queryHeads = kept(m_mask.heads);
         const int perGroup = spec.heads / std::max(1, spec.kvHeads);
@@ -230,6 +231,7 @@ private:
     }
 
     void mlp() {
+        using enum WeightName;
         LayerSpec& spec = m_made.spec;
         if (m_spec.normPlace == NormPlace::after && spec.ffn > 0)
             m_made.mlpPostNorm = m_reader.norm(mlpPostNorm, mlpPostNormBias);
@@ -263,8 +265,10 @@ PlanLayer makePlanLayer(const Model& model, int layer, const LayerMask& mask, co
 }
 
 EmbeddingAndHead makeEmbeddingAndHead(const Model& model, const Conversion& conversion) {
+    using enum WeightName;
     WeightReader reader(model, -1, conversion);
     const auto linear = [&](WeightName weight, WeightName bias) {
+        using enum WeightName;
         return model.has(-1, weight) ? reader.linear({reader.weight(weight)}, {reader.vector(bias)}) : Linear();
     };
     EmbeddingAndHead weights;
