@@ -129,7 +129,7 @@ private slots:
 
     void masksAndExportsAreNamedByTheirFiles() {
         QCOMPARE(text(showMaskCommand("/m", "/a b.json")), "secateur-cli mask show '/a b.json' --model /m");
-        QCOMPARE(text(exportCommand("/m.gguf", "/k.json", "out.gguf")),
+        QCOMPARE(text(exportCommand("/m.gguf", "/k.json", "masked", "out.gguf")),
                  "secateur-cli export /m.gguf --mask /k.json --as masked --out out.gguf");
     }
 };
