@@ -75,6 +75,8 @@ QPalette darkPalette() {
 
 } // namespace
 
+namespace {
+
 /// The heads' picture of a made session, with hands on it.
 class Bench {
 public:
@@ -166,6 +168,8 @@ public:
 private:
     QSignalSpy m_said{&heads, &HeadsView::hoverText};
 };
+
+} // namespace
 
 namespace {
 

@@ -91,6 +91,8 @@ std::set<HeadId> wholeLayer(int layer) {
 
 } // namespace
 
+namespace {
+
 /// A document without files: its session is made here.
 class Bench {
 public:
@@ -152,6 +154,8 @@ private:
         return made;
     }
 };
+
+} // namespace
 
 class TestScatterView : public QObject {
     Q_OBJECT

@@ -89,6 +89,8 @@ QPalette darkPalette() {
 
 } // namespace
 
+namespace {
+
 /// A document without files: its sessions are made here.
 class Bench {
 public:
@@ -153,6 +155,8 @@ private:
         return made;
     }
 };
+
+} // namespace
 
 class TestViews : public QObject {
     Q_OBJECT
