@@ -51,7 +51,7 @@ GreedyStop greedyStopOf(std::string_view option) {
         if (failure == std::errc() && last == end && stop.worse >= 0 && std::isfinite(stop.worse))
             return stop;
     }
-    throw UsageError(fmt::format("stop={} is none of budget, floor:X with a number from 0, and knee", option),
+    throw UsageError(fmt::format("stop={} must be budget, floor:X with a number from 0, or knee", option),
                      "--strategy");
 }
 

@@ -79,7 +79,7 @@ class TestGradientLaws : public QObject {
     Q_OBJECT
 
 private slots:
-    /// methods.md 14.8: one number per sequence and head, found in four ways.
+    /// Law 8 of resources/manual/accuracy.md: one number per sequence and head, found in four ways.
     void fourWaysToAHeadsGateAgree_data() { addModels({"llama-mha", "llama-gqa", "qwen3", "gemma3"}); }
     void fourWaysToAHeadsGateAgree() {
         QFETCH(QString, folder);
@@ -111,7 +111,7 @@ private slots:
         QVERIFY(worst < 1e-5);
     }
 
-    /// methods.md 14.9 and 14.14.
+    /// Laws 9 and 14 of resources/manual/accuracy.md.
     void batchesAndPaddingChangeNothing_data() { addModels(); }
     void batchesAndPaddingChangeNothing() {
         QFETCH(QString, folder);

@@ -121,7 +121,7 @@ private slots:
         }
     }
 
-    // Greedy-Gnorm's table of parameters before and after (methods.md 11); 245 heads of a large RoBERTa.
+    // Greedy-Gnorm's table of parameters before and after (resources/manual/accuracy.md); 245 heads of a large RoBERTa.
     void encodersWithoutHeadsAreAsLargeAsThePaperSays_data() {
         QTest::addColumn<int>("layers");
         QTest::addColumn<int>("heads");

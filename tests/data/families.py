@@ -1,4 +1,4 @@
-"""What each family calls its weights, in Hugging Face's checkpoints and in llama.cpp's (design: architectures.md).
+"""What each family calls its weights, in Hugging Face's checkpoints and in llama.cpp's (resources/manual/architecture.md).
 
 Names on the left are those of analysis/model.h, to which ".weight" and ".bias" ("query", "queryBias") are added.
 """

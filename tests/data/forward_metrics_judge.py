@@ -1,4 +1,4 @@
-"""Forward metrics in numpy, from what transformers computes: the definitions of methods.md, sequence by sequence.
+"""Forward metrics in numpy, from what transformers computes: the definitions of resources/manual/metrics.md, sequence by sequence.
 
 A sequence runs alone, in float64, so that there is no padding to get wrong. Every function takes a list of `Seen`, one
 per sequence, and gives [layers][cells] (numpy float64); NaN where there is no number.

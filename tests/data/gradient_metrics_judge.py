@@ -1,4 +1,4 @@
-"""Gradient metrics by autograd of transformers' own parameters: the definitions of methods.md, sequence by sequence.
+"""Gradient metrics by autograd of transformers' own parameters: the definitions of resources/manual/metrics.md, sequence by sequence.
 
 A sequence runs alone, in float64. Heads that share keys are measured on the equal model that owns a copy of the key and
 value rows per query head. Norms come from gradients of weights, gates from a factor before the output projection.

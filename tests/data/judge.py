@@ -1,4 +1,4 @@
-"""Weight metrics in float64, from their definitions (design: methods.md 1 and 6): the matrices themselves are formed.
+"""Weight metrics in float64, from their definitions (resources/manual/metrics.md): the matrices themselves are formed.
 
 A model here is a dictionary of arrays by (layer, weight), both as Hugging Face means them and named as in
 analysis/model.h ("query", [out, in]; layer -1 = of none), and a Shape.
