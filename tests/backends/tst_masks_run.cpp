@@ -87,8 +87,8 @@ public:
 };
 
 /// The values of a layer's heads, [rows, positions, heads, headDim], 0 for those that are cut, through the output
-/// projection, times alpha, as HARP defines it (resources/manual/strategies.md) -> the stream before the MLP's part, or the update of a
-/// parallel block.
+/// projection, times alpha, as HARP defines it (resources/manual/strategies.md) -> the stream before the MLP's part, or
+/// the update of a parallel block.
 at::Tensor bypassedUpdate(const EngineCase& c, int layer, const at::Tensor& x, const LayerMask& mask) {
     const std::array wanted{Tap::value};
     at::Tensor values = c.runner.backward(*c.plan(), layer, x, c.batch, x, wanted).taps.at(Tap::value).value.clone();
