@@ -29,7 +29,7 @@ struct WindowLoss {
 struct Perplexity {
     PerplexityRules rules;           ///< with defaults filled in
     std::vector<WindowLoss> windows; ///< in the order of the text
-    std::vector<PageSize> pages;     ///< wordPpl
+    std::vector<PageSize> pages;     ///< of wordPpl; empty for tokenPpl
     std::int64_t tokens = 0;         ///< predicted
     double lossNats = 0;             ///< per token or word
     double standardError = 0;        ///< of lossNats, over windows or pages; NaN for a single one

@@ -107,7 +107,7 @@ bool isLlamaLike(const ModelSpec& spec) {
 }
 
 constexpr std::string_view llamaLike = "norms before its sublayers, a gated SiLU MLP and rotary positions over whole "
-                                       "heads, without windows, softcaps, head norms and biases after products";
+                                       "heads, without windows, softcaps, head norms and MLP or output biases";
 
 void refuseZeroedBypass(const MaskedModel& model, Reasons& reasons) {
     model.refuse(
@@ -212,8 +212,8 @@ std::vector<std::string> maskedReasons(const PruningMask& mask, const ModelSpec&
 
 std::vector<std::string> compactGgufReasons(const PruningMask& mask, const ModelSpec& spec, std::string_view) {
     if (!isLlamaLike(spec))
-        return {fmt::format("llama.cpp's graph with counts per layer (deci) needs a Llama-like model: {}; {} is not",
-                            llamaLike, spec.architecture)};
+        return {fmt::format("llama.cpp's architecture deci needs a Llama-like model ({}); {} is not", llamaLike,
+                            spec.architecture)};
     const MaskedModel model(mask, spec);
     Reasons reasons;
     model.refuseUnequalGroups(reasons);
@@ -225,8 +225,8 @@ std::vector<std::string> compactGgufReasons(const PruningMask& mask, const Model
         "there is a query bias, which llama.cpp reads only at the width of the residual stream");
     model.refuse(
         reasons, [](const CutLayer& layer) { return layer.bypasses() && layer.spec.valueBias; },
-        "queries and keys are bypassed, and the linear layer that replaces attention has no bias for that of the "
-        "values");
+        "queries and keys are bypassed, but the linear layer that replaces attention has no bias, and the values "
+        "have one");
     return reasons;
 }
 

@@ -77,7 +77,7 @@ ExportReasons deciLmReasons;      ///< DeciLM, whose layers may lack sublayers a
 ExportReasons remoteCodeReasons;  ///< Hugging Face with Python code of its own
 ExportReasons paddedReasons;      ///< layers padded with zeros to the widest one
 
-/// @param table names the targets that can hold the mask in the hint
+/// @param table targets to suggest in the error's hint, where they can hold the mask
 /// @throws Error with the first reason why the target cannot hold the mask, or when it is not available yet
 void checkExport(const ExportTarget& target, std::span<const ExportTarget> table, const PruningMask& mask,
                  const ModelSpec& spec, std::string_view format);

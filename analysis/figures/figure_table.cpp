@@ -215,7 +215,7 @@ constexpr std::array headsOptions{
                "measurements, RESULT@KEY-OTHER the difference of two"},
     OptionInfo{"colours", "text", "viridis", "viridis, cividis, magma, or the diverging vik"},
     OptionInfo{"log", "bool", "false", "logarithmic colours"},
-    OptionInfo{"clip", "number", "1", "percentile at which the colour range ends on either side"},
+    OptionInfo{"clip", "number", "1", "per cent of the values beyond each end of the colour range"},
 };
 
 constexpr std::array layersOptions{
@@ -230,16 +230,17 @@ constexpr std::array neuronsOptions{
 };
 
 constexpr std::array scatterOptions{
-    OptionInfo{"x", "text", "gate_norm_head", "result on the horizontal axis, written as for heads"},
+    OptionInfo{"x", "text", "gate_norm_head", "result on the horizontal axis, written as metric of the figure heads"},
     OptionInfo{"y", "text", "mag_sp_head", "result on the vertical axis"},
     OptionInfo{"logx", "bool", "false", "logarithmic horizontal axis"},
     OptionInfo{"logy", "bool", "false", "logarithmic vertical axis"},
-    OptionInfo{"mask", "text", "", "name of a mask in the session; its cut units are crosses"},
+    OptionInfo{"mask", "text", "", "name of a mask in the session, whose cut units are drawn as crosses"},
 };
 
 constexpr std::array rankDifferenceOptions{
-    OptionInfo{"x", "text", "gate_norm_head", "result whose ranks are subtracted, written as for heads"},
-    OptionInfo{"y", "text", "mag_sp_head", "result whose ranks they are subtracted from"},
+    OptionInfo{"x", "text", "gate_norm_head",
+               "result whose ranks are subtracted from those of y, written as metric of the figure heads"},
+    OptionInfo{"y", "text", "mag_sp_head", "result from whose ranks those of x are subtracted"},
 };
 
 constexpr std::array evaluationsOptions{
@@ -251,13 +252,14 @@ constexpr std::array attentionOptions{
     OptionInfo{"head", "integer", "0", "head in the layer, from 0"},
     OptionInfo{"colours", "text", "viridis", "viridis, cividis or magma"},
     OptionInfo{"log", "bool", "false", "logarithmic colours"},
-    OptionInfo{"clip", "number", "1", "percentile at which the colour range ends on either side"},
+    OptionInfo{"clip", "number", "1", "per cent of the values beyond each end of the colour range"},
 };
 
 constexpr std::array gradientChangeOptions{
-    OptionInfo{"clip", "number", "1", "percentile at which the colour range ends on either side"},
+    OptionInfo{"clip", "number", "1", "per cent of the values beyond each end of the colour range"},
     OptionInfo{"colours", "text", "vik", "the diverging vik, or viridis, cividis or magma"},
-    OptionInfo{"cut", "text", "", "head to cut, LAYER.HEAD, in addition to --mask; empty = the mask is the cut"},
+    OptionInfo{"cut", "text", "",
+               "head to cut, LAYER.HEAD, in addition to --mask; empty = compare --mask with the dense model"},
     OptionInfo{"layer", "integer", "-1", "show this layer; -1 = all layers, one below another"},
     OptionInfo{"scalarisation", "text", "auto", "scalar to differentiate, as for the metric gnorm"},
 };

@@ -66,8 +66,8 @@ constexpr std::array ablationOptions{
     OptionInfo{"of", "text", "loss",
                "loss, or accuracy: the decrease of a task's accuracy, which only the verb `ablate` measures"},
     OptionInfo{"screen", "integer", "0",
-               "find the N lowest units: exact values only where a prediction from gradients leaves in doubt whether a "
-               "unit is one of them; 0 = all values exact"},
+               "find the N lowest units: values are predicted from gradients, and exact only where it is in doubt "
+               "whether a unit is one of the N; 0 = all values exact"},
     OptionInfo{"exact", "integer", "10",
                "with screen: limit for exact values in per cent of the cost of all of them; 100 = until no unit is in "
                "doubt"}};
@@ -93,7 +93,7 @@ MetricInfo ablationRow(std::string_view id, std::string_view title, std::string_
             summary,
             "L(M ∖ u) − L(M)",
             "nats/token",
-            "exact; as Michel et al. and BOS-sink remove single heads",
+            "Michel et al. and BOS-sink, which remove single heads",
             scope,
             Needs::ablation,
             PruneFirst::low,
@@ -132,11 +132,11 @@ MetricInfo ofLoss(std::string_view title, std::string_view summary, const Metric
 }
 
 const std::array ablationTable{
-    ofLoss("loss without the head", "Increase of the loss when the head alone is removed", accuracyTable[0]),
-    ofLoss("loss without the attention", "Increase of the loss when the attention sublayer alone is removed",
+    ofLoss("loss increase without the head", "Increase of the loss when the head alone is removed", accuracyTable[0]),
+    ofLoss("loss increase without the attention", "Increase of the loss when the attention sublayer alone is removed",
            accuracyTable[1]),
-    ofLoss("loss without the MLP", "Increase of the loss when the MLP alone is removed", accuracyTable[2]),
-    ofLoss("loss without the block", "Increase of the loss when the block alone is removed", accuracyTable[3]),
+    ofLoss("loss increase without the MLP", "Increase of the loss when the MLP alone is removed", accuracyTable[2]),
+    ofLoss("loss increase without the block", "Increase of the loss when the block alone is removed", accuracyTable[3]),
 };
 
 } // namespace

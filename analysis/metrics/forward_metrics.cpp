@@ -69,7 +69,7 @@ std::vector<std::string> streamNotes(const ForwardPass& pass, const MetricReques
 std::vector<std::string> sinkNotes(const ForwardPass& pass, const MetricRequest& request) {
     if (pass.narrowLayers == 0 || request.flag("visible_only"))
         return {};
-    return {fmt::format("in {} of {} layers late queries do not see the key, which limits the mean: see the option "
+    return {fmt::format("in {} of {} layers late queries do not see the key, which lowers the mean: see the option "
                         "visible_only",
                         pass.narrowLayers, pass.spec.layers.size())};
 }
@@ -220,15 +220,16 @@ constexpr std::array entropyOptions{
     OptionInfo{"epsilon", "number", "1e-7", "added to probabilities by variants B and C"}, exclude,
     OptionInfo{"normalised", "bool", "false",
                "divide by the logarithm of the number of visible keys, so that 1 is uniform"},
-    OptionInfo{"variant", "text", "C", "A: -sum a ln a; B: -sum a ln(a + epsilon); C: epsilon added twice"}};
+    OptionInfo{"variant", "text", "C",
+               "A: -sum a ln a; B: -sum a ln(a + epsilon); C: -sum (a + epsilon) ln(a + epsilon)"}};
 constexpr std::array patternOptions{
     OptionInfo{"band", "integer", "0", "number of keys before a query that count as its diagonal"},
     OptionInfo{"diagonal", "number", "0.5",
-               "lowest mean probability on the diagonal, without key 0, of class diagonal"},
+               "threshold of the class diagonal: mean probability on the diagonal, key 0 left out"},
     exclude,
     OptionInfo{"first_query", "integer", "8", "first query that counts; earlier ones see few keys"},
-    OptionInfo{"sink", "number", "0.5", "lowest mean probability on key 0 of class sink"},
-    OptionInfo{"uniform", "number", "0.85", "lowest entropy, relative to uniform attention, of class uniform"}};
+    OptionInfo{"sink", "number", "0.5", "threshold of the class sink: mean probability on key 0"},
+    OptionInfo{"uniform", "number", "0.85", "threshold of the class uniform: entropy relative to uniform attention"}};
 
 constexpr std::string_view gateNormSource = "Gate-Norm: data-free attention pruning";
 constexpr std::string_view llmDrop = "He et al., LLM-Drop";
@@ -293,13 +294,13 @@ const std::array forwardTable{
                "Distance of the tokens of a sequence from their mean, relative to their norm", "‖Z − 1 z̄‖_F / ‖Z‖_F",
                harp, Scope::layer, PruneFirst::low, {}, tokenOptions,
                {.reads = SharedSums::similarity, .finish = tokenSpread}),
-    forwardRow("sink_head", "sink of heads", "Mean attention probability on the first token (BOS sink score)",
+    forwardRow("sink_head", "sink score per head", "Mean attention probability on the first token (BOS sink score)",
                "mean_t α_{t,k}", bosSink, Scope::head, PruneFirst::high, CutUnit::head, sinkOptions,
                {.attention = sinkOfHeads, .notes = sinkNotes}),
-    forwardRow("sink_layer", "sink of layers", "Mean BOS sink score of a layer's heads", "mean_h mean_t α_{t,k}",
+    forwardRow("sink_layer", "sink score per layer", "Mean BOS sink score of a layer's heads", "mean_h mean_t α_{t,k}",
                bosSink, Scope::layer, PruneFirst::high, CutUnit::block, sinkOptions,
                {.attention = sinkOfLayers, .notes = sinkNotes}),
-    forwardRow("sink_cv", "variation of the sink",
+    forwardRow("sink_cv", "variation of the sink score",
                "Coefficient of variation of the BOS sink score over sequences and prefix lengths",
                "σ / μ of mean_t α_{t,k}", bosSink, Scope::head, PruneFirst::low, CutUnit::head, variationOptions,
                {.attention = sinkVariation, .notes = sinkNotes}),
@@ -317,15 +318,16 @@ const std::array forwardTable{
     unitRow("amp_neuron", "AMP per neuron", "Mean magnitude of a neuron's activation", "mean_t |h_{t,m}|", amp,
             Scope::neuron, tokenOptions, SharedSums::neurons, ampOfNeurons),
     unitRow("wanda_sp_head", "Wanda-SP per head",
-            "Wanda score of the head's output projection: mean |W| times the norm of its inputs",
-            "Σ_{j∈h} mean_o |W_{oj}| √(Σ_t c_{t,j}²)", wanda, Scope::head, tokenOptions, SharedSums::context,
+            "Wanda score of the head's output projection: mean |W| times the norm of its inputs over N sequences",
+            "Σ_{j∈h} mean_o |W_{oj}| √(Σ_t c_{t,j}² / N)", wanda, Scope::head, tokenOptions, SharedSums::context,
             wandaOfHeads),
     unitRow("wanda_sp_neuron", "Wanda-SP per neuron",
-            "Wanda score of the neuron's column of the down projection: mean |W| times the norm of its activation",
-            "mean_o |W_{om}| √(Σ_t h_{t,m}²)", wanda, Scope::neuron, tokenOptions, SharedSums::neurons, wandaOfNeurons),
+            "Wanda score of the neuron's down projection: mean |W| times the norm of its activation over N sequences",
+            "mean_o |W_{om}| √(Σ_t h_{t,m}² / N)", wanda, Scope::neuron, tokenOptions, SharedSums::neurons,
+            wandaOfNeurons),
     unitRow("flap_head", "FLAP per head",
-            "Variance of the head's output projection inputs times its squared column norms, standardised over the "
-            "layer",
+            "Variance of the inputs of the head's output projection times squared column norms; squared, standardised "
+            "over the layer, mean over the head",
             "mean_{j∈h} z((Var(c_j) ‖W_{:,j}‖²)²)", flapPaper, Scope::head, flapOptions, SharedSums::context,
             flapOfHeads),
     unitRow("flap_neuron", "FLAP per neuron",

@@ -110,12 +110,12 @@ constexpr OptionInfo scalarisation{
 
 constexpr std::array normOptions{
     OptionInfo{"code_compat_batch", "integer", "0",
-               "as in the authors' code, one gradient for each batch of this number of sequences; 0 = one for each "
-               "sequence"},
+               "number of sequences whose gradients are summed before the norm, as in the authors' code; 0 = one "
+               "gradient for each sequence"},
     scalarisation};
 constexpr std::array maskOptions{
     OptionInfo{"abs", "text", "sample",
-               "take the magnitude of each sequence (sample), each token (token) or each batch"},
+               "what the magnitude is taken of: each sequence (sample), each token (token) or each batch (batch)"},
     OptionInfo{"batch", "integer", "32", "sequences of a batch, for abs=batch"},
     OptionInfo{"layer_normalised", "bool", "false", "divide by the root of the summed squares of the layer's values"},
     scalarisation, OptionInfo{"tis_abs", "bool", "false", "sum the magnitudes of A ∂L/∂A over all pairs of tokens"}};
@@ -214,7 +214,7 @@ const std::array gradientTable{
                 ownGradientMetric, squareOptions, checkSquareOptions,
                 {.sums = only<HeadSum::gateSquare>, .finish = meanSquare, .drawings = signPasses}),
     slow(gradientRow("self_attribution", "self-attention attribution",
-                     "Largest attribution of the right answer's probability to one attention link of the head",
+                     "Largest attribution of the right answer's probability to one attention probability of the head",
                      "E max_{ij} A_ij ∫ ∂F/∂A_ij(τA) dτ", haoPaper, attributionOptions, checkAttributionOptions,
                      {.work = selfAttribution, .passes = selfAttributionPasses})),
 };

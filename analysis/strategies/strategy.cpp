@@ -24,10 +24,11 @@ constexpr OptionInfo reversed{"reversed", "bool", "false", "prune from the other
 constexpr OptionInfo metric{"metric", "text", "", "id of the metric to rank by; further options go to the metric"};
 
 constexpr OptionInfo perStep{"per_step", "integer", "1", "heads to cut before the metric is measured again"};
-constexpr OptionInfo stop{"stop", "text", "budget",
-                          "where to stop, at the budget at the latest: budget; floor:X = before the model is more than "
-                          "X worse than without these cuts, in accuracy or nats/token; knee = where the curve of the "
-                          "quality lies farthest below its chord"};
+constexpr OptionInfo stop{
+    "stop", "text", "budget",
+    "where to stop: budget = when the budget is spent; floor:X = earlier, before the model is more "
+    "than X worse than without these cuts, in accuracy or nats/token; knee = at the step whose "
+    "quality lies farthest below the line from the first step to the last"};
 
 constexpr std::array randomOptions{perLayer};
 constexpr std::array chosenMetricOptions{metric, perLayer, reversed};
@@ -90,7 +91,7 @@ constexpr std::array strategies{
     randomStrategy("random_block", "Blocks drawn uniformly at random", "blocks", "blocks; per cent of all in the model",
                    CutUnit::block),
     StrategyInfo{.id = "by_metric",
-                 .summary = "Units with the lowest or the highest values of a metric, as its pruning direction says",
+                 .summary = "Units with the lowest or the highest values of a metric, whichever are pruned first",
                  .removes = "the units that the metric ranks: heads, KV groups, neurons, attention sublayers, MLPs or "
                             "blocks",
                  .budget = "units of that kind; per cent of all in the model",

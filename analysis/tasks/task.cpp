@@ -17,7 +17,8 @@ namespace secateur {
 namespace {
 
 constexpr std::array<TaskFormat, 12> formats{{
-    {"boolq", "Yes/no questions about a passage", TaskKind::choice, "acc", "passage, question, label"},
+    {"boolq", "Yes/no questions about a passage", TaskKind::choice, "acc",
+     "passage, question, label; or answer (true, false)"},
     {"rte", "Textual entailment: whether one sentence follows from another, true or false", TaskKind::choice, "acc",
      "sentence1, sentence2, label; or premise, hypothesis, label"},
     {"hellaswag", "Completion of a scene, four endings", TaskKind::choice, "acc_norm",
@@ -27,7 +28,7 @@ constexpr std::array<TaskFormat, 12> formats{{
     {"arc", "School science questions, three to five choices", TaskKind::choice, "acc_norm",
      "question, choices, answerKey"},
     {"openbookqa", "Elementary science facts: completion of a sentence, four choices", TaskKind::choice, "acc_norm",
-     "question_stem, choices, answerKey; nested like ARC's original form, known by ids such as 7-980"},
+     "question_stem, choices, answerKey; or the original files, whose ids are such as 7-980"},
     {"piqa", "Physical common sense: how to do something, two choices", TaskKind::choice, "acc_norm",
      "goal, sol1, sol2, label"},
     {"mmlu", "Examination questions by subject, answered by a letter", TaskKind::choice, "acc",
@@ -39,7 +40,7 @@ constexpr std::array<TaskFormat, 12> formats{{
      "prompt, answers; optional: stop (texts), max_tokens (256), extract (a regular expression; the first group of its "
      "last match is the answer)"},
     {"classification", "Labelled texts or pairs of texts, for a classifier", TaskKind::classification, "acc",
-     "text or sentence, label; pairs with text_pair, or premise, hypothesis, label"},
+     "text, sentence or Title, and label or labels; pairs: text_pair as well, or premise, hypothesis, label"},
 }};
 
 } // namespace

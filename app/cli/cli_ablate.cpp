@@ -390,7 +390,7 @@ bool ablateVerb(const AblateArguments& arguments, const Console& console) {
 void addAblate(CLI::App& program, Console& console) {
     auto arguments = std::make_shared<AblateArguments>();
     CLI::App* verb = program.add_subcommand(
-        "ablate", "Measure the exact increase of the loss when each head, attention, MLP or block alone is removed");
+        "ablate", "Measure the increase of the loss when each head, attention sublayer, MLP or block is removed alone");
     verb->add_option("MODEL", arguments->path, "Hugging Face directory, or a file in a format of `list formats`")
         ->required();
     verb->add_option("--units", arguments->units,
@@ -400,13 +400,13 @@ void addAblate(CLI::App& program, Console& console) {
     CLI::Option* screen =
         verb->add_option(
                 "--screen", arguments->screen,
-                "Find the N lowest units of each kind: exact values only where a prediction leaves them in doubt")
+                "Find the N units of each kind with the lowest values; other values are predicted where that suffices")
             ->option_text("N")
             ->check(CLI::Range(1, 1 << 30));
     verb->add_option(
             "--screen-exact", arguments->exact,
-            "Limit for exact values with --screen, in per cent of the cost of all of them; 100 = until no unit "
-            "is in doubt")
+            "With --screen: limit for exact values, in per cent of the cost of all exact values; 100 = until it is "
+            "certain which units are the N lowest")
         ->option_text("PERCENT")
         ->check(CLI::Range(1, 100))
         ->capture_default_str()

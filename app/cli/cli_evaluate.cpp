@@ -53,7 +53,8 @@ std::optional<EvaluationKeeper> keeperOf(const EvaluateArguments& arguments, con
     return EvaluationKeeper(arguments.out, model);
 }
 
-/// The reference, in the same dtype; nothing for the dense model, unless a mask is the reference.
+/// What the run is compared with, planned in the run's dtype. Nothing with --against none, and for a dense run that
+/// would be compared with itself.
 std::optional<PlannedMask> referenceOf(const EvaluateArguments& arguments, ReadyModel& ready,
                                        std::optional<EvaluationKeeper>& keeper) {
     if (arguments.against == "none" || (arguments.against == "dense" && !ready.mask))

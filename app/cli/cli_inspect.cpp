@@ -313,9 +313,8 @@ void addSession(CLI::App& program, Console& console) {
 
     auto merged = std::make_shared<SessionArguments>();
     CLI::App* merge = verb->add_subcommand(
-        "merge", "Join the metrics, masks and evaluations of one model. Of a repeated measurement the later file's is "
-                 "kept, of a "
-                 "stopped evaluation the longer one, and the state of the window of the first file");
+        "merge", "Join the metrics, masks and evaluations of one model. A repeated measurement is taken from the later "
+                 "file, a stopped evaluation from the file where it came further, the window's state from the first");
     merge->add_option("SESSION", merged->paths, "Sessions .h5")->required()->expected(1, 1000);
     merge->add_option("--out", merged->out, "Session .h5 to write, or to add to")->required()->option_text("FILE");
     addCommonOptions(*merge, console);

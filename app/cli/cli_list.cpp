@@ -103,7 +103,7 @@ void printItems(const std::vector<ListItem>& items) {
 
 void addList(CLI::App& program, Console& console) {
     auto kind = std::make_shared<std::string>();
-    CLI::App* verb = program.add_subcommand("list", "List what this version knows, one line each");
+    CLI::App* verb = program.add_subcommand("list", "List the metrics, strategies, formats and so on of this version");
     std::vector<std::string> names;
     for (const Kind& known : kinds)
         names.emplace_back(known.name);

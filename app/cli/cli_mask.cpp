@@ -303,7 +303,8 @@ void addExport(CLI::App& program, Console& console) {
         ->required();
     verb->add_option("--mask", arguments->mask, "Mask .json with the cuts")->option_text("FILE")->required();
     verb->add_option("--as", arguments->target, join(summaries, "; "))->check(CLI::IsMember(ids))->required();
-    verb->add_option("--out", arguments->request.path, "File .gguf for a GGUF in one piece, else a folder")
+    verb->add_option("--out", arguments->request.path,
+                     "Path to write: a .gguf file if MODEL is a single .gguf file, else a folder")
         ->option_text("PATH")
         ->required();
     verb->add_flag("--force", arguments->request.mayReplace, "Replace the files of an earlier export");

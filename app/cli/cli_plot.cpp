@@ -200,7 +200,7 @@ void addPlot(CLI::App& program, Console& console) {
         ->required();
     verb->add_option("--figure", arguments->figure, "ID[:key=value]... (see: list figures)")->required();
     verb->add_option("--out", arguments->out, "FILE.png, .svg or .pdf; .csv or .json for the numbers")->required();
-    verb->add_option("--width", arguments->width, "column (8.4 cm) or page (17.4 cm)")
+    verb->add_option("--width", arguments->width, "Width of the figure: column (8.4 cm) or page (17.4 cm)")
         ->check(CLI::IsMember({"column", "page"}))
         ->capture_default_str();
     verb->add_option("--prompt", arguments->prompt, "Text that the model reads (" + figuresFrom<FromPrompt>() + ")")
@@ -208,7 +208,7 @@ void addPlot(CLI::App& program, Console& console) {
     addMaskOption(*verb, arguments->run);
     addRunOptions(*verb, arguments->run);
     verb->add_option("--reference", arguments->reference,
-                     "Session or model of the results written RESULT@reference and RESULT@KEY-reference")
+                     "Session or model that `reference` names in RESULT@reference and RESULT@KEY-reference")
         ->option_text("FILE");
     addMeasureOptions(*verb, arguments->text);
     addCommonOptions(*verb, console);

@@ -132,7 +132,7 @@ void addPrune(CLI::App& program, Console& console) {
         ->required();
     verb->add_option("--strategy", arguments->strategy, "ID[:key=value]... (see: list strategies)")->required();
     verb->add_option("--budget", arguments->budget,
-                     "How much to cut: units (8) or a share of the model's units (12.5%)")
+                     "How much to cut: a number of units (8), or a share of all units of that kind (12.5%)")
         ->required();
     verb->add_option("--out", arguments->out, "Mask .json to write")->required()->option_text("FILE");
     verb->add_option("--protect", arguments->protect,
@@ -142,7 +142,7 @@ void addPrune(CLI::App& program, Console& console) {
         ->option_text("FILE");
     verb->add_option(
             "--session", arguments->session,
-            "Session .h5 with data to predict from (evaluate --predict --out): predicts the change of the loss")
+            "Session .h5 of `evaluate --predict --out`, from which to predict the change of the loss")
         ->option_text("FILE");
     verb->add_option("--seed", arguments->seed, "Seed of random strategies")
         ->check(CLI::Range(std::uint64_t{0}, std::uint64_t{std::numeric_limits<std::int64_t>::max()}))

@@ -304,8 +304,8 @@ void addLatencyOptions(CLI::App& verb, LatencyOptions& options) {
     LatencyRules& generation = options.generation;
     CLI::Option* latency =
         verb.add_flag("--latency", options.isWanted,
-                      "Time generation (batch 1, KV cache, EOS ignored) and forward passes by length; with a mask, in "
-                      "turns with the dense model");
+                      "Time generation (batch 1, KV cache, EOS ignored) and forward passes by length; with a mask, "
+                      "alternating with the reference");
     const auto wanted = [&options, latency](CLI::Option* option) {
         option->each([&options](const std::string&) { options.wantsGeneration = true; })->needs(latency);
     };

@@ -52,7 +52,7 @@ void printText(const TextEvaluation& text, const Evaluation& evaluation);
 /// Prints several masks and the dense model.
 void printRuns(const std::vector<Evaluation>& runs);
 
-/// Reads the sequences for an encoder without a head and adds to the warnings.
+/// Reads the sequences for an encoder without an output head and adds to the warnings.
 /// @throws UsageError for options of perplexity; Error for texts without documents
 SequenceSet readSequences(ReadyModel& ready, const TextOptions& options, const Progress& progress);
 
@@ -65,7 +65,7 @@ void printPooled(const PooledEvaluation& pooled, const Evaluation& evaluation);
 /// Options of `evaluate` for timing.
 struct LatencyOptions {
     bool isWanted = false;
-    bool wantsGeneration = false; ///< explicitly, so that encoders are refused
+    bool wantsGeneration = false; ///< an option asks for it: encoders are then refused
     LatencyRules generation;
     PrefillRules prefill;
 

@@ -23,13 +23,13 @@ CLI::Option* addSequenceOptions(CLI::App& verb, MeasureOptions& options) {
         ->needs(file);
     verb.add_option_function<std::string>(
             "--split", [&text](const std::string& name) { text.rules.split = textSplitOf(name); },
-            "Split the text into documents: document (at two or more blank lines), line, stream or windows (the whole "
-            "text is one) [document]")
+            "Split the text into documents: document (at two or more blank lines), line, stream (the whole text), or "
+            "windows (the whole text without a shorter last sequence) [document]")
         ->option_text("ID");
     verb.add_option("--seq-len", text.rules.length,
                     "Maximum tokens of a sequence; longer documents give several [512; encoders 128]")
         ->check(CLI::Range(std::int64_t{3}, std::int64_t{1} << 24));
-    verb.add_option("--max-tokens", text.rules.mostTokens, "Maximum tokens of all sequences")
+    verb.add_option("--max-tokens", text.rules.mostTokens, "Maximum number of tokens in all sequences together")
         ->check(CLI::Range(std::int64_t{2}, std::int64_t{1} << 40))
         ->capture_default_str();
     verb.add_option_function<std::string>(
@@ -48,10 +48,12 @@ void addMeasureOptions(CLI::App& verb, MeasureOptions& options) {
     CLI::Option* task = verb.add_option("--task", text.task, "Task (see: list tasks) whose prompts to run the model on")
                             ->option_text("FILE")
                             ->excludes(file);
-    verb.add_option("--format", text.taskOptions.format, "Format of the task, where its rows leave it open")
+    verb.add_option("--format", text.taskOptions.format,
+                    "Format of the task, an id of `list tasks` [found by the fields of the first row]")
         ->option_text("ID")
         ->needs(task);
-    verb.add_option("--labels", text.taskOptions.labels, "File of the labels of a PIQA task without labels")
+    verb.add_option("--labels", text.taskOptions.labels,
+                    "Label file of a PIQA task, one label per line [FILE-labels.lst]")
         ->option_text("FILE")
         ->needs(task);
 }

@@ -26,7 +26,7 @@ struct FeatureOutput {
 struct QueryBlock {
     const float* queries = nullptr; ///< [count, headDim]
     int count = 0;                  ///< at most VectorLoops::blockQueries
-    std::int64_t first = 0;         ///< position of the first
+    std::int64_t first = 0;         ///< position of the first query in the row
     std::int64_t keyFrom = 0;       ///< the first packed key, a multiple of panelKeys
     std::int64_t keyEnd = 0;        ///< end of the row's keys
     const float* panels = nullptr;  ///< keys from keyFrom, in panels of [headDim, panelKeys]

@@ -170,7 +170,7 @@ private slots:
                         cut(spec, 0, [](LayerMask& layer) { bypass(layer, 0.2); }), spec, "safetensors");
             QFAIL("accepted");
         } catch (const Error& error) {
-            QVERIFY(QString::fromStdString(error.hint()).contains("compact GGUF, own code"));
+            QVERIFY(QString::fromStdString(error.hint()).contains("compact GGUF, custom code"));
         }
         QVERIFY_EXCEPTION_THROWN(exportTarget("nothing"), UsageError);
     }

@@ -105,7 +105,7 @@ private slots:
     void expectedSecondsAreSaidFirst() {
         const Outcome outcome = run(onText({"--progress", "plain"}));
         QVERIFY(outcome.error.contains("tokens without each of 8 parts"));
-        QVERIFY(outcome.out.contains("loss without the head (nats/token)"));
+        QVERIFY(outcome.out.contains("loss increase without the head (nats/token)"));
     }
 
     void whatIsMissingIsMeasured() {

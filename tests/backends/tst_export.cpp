@@ -365,7 +365,7 @@ private slots:
         QCOMPARE(refusal(*llama, bypassed, "out"),
                  "cannot be exported as masked: layer 1: queries and keys are bypassed; with zero weights each token "
                  "would attend equally to all tokens, not to itself. Targets that can hold it are not available yet: "
-                 "compact GGUF, own code");
+                 "compact GGUF, custom code");
         const auto bert = fixture("bert");
         PruningMask noBlock(bert->spec());
         layer = noBlock.layer(0);

@@ -45,7 +45,8 @@ public:
     void copyEvaluation(const Evaluation& evaluation);
     /// The command of the strategy that made the current mask; for other masks the one that prints it.
     void copyMask();
-    /// Commands under the current mask. @param commands makes them for a mask file; empty = dense
+    /// Copies commands that run the model under the current mask.
+    /// @param commands makes them, given the path of the mask's file; an empty path = the dense model
     void copyUnderMask(std::function<std::vector<CommandLine>(const std::string& maskFile)> commands);
     /// The command that exports under the current mask.
     void copyExport();

@@ -67,7 +67,7 @@ private:
     };
 
     QString referenceName() const;
-    /// The key of the latest measurement that is not B's; empty = there is only one.
+    /// The key of the result's latest measurement other than B; empty if there is no other.
     std::string keyOfA(const std::string& resultId) const;
     void adopt(Opened opened);
     void measure(const std::vector<MetricRequest>& requests);

@@ -76,7 +76,7 @@ private:
     void preview(const Choice& choice);
     /// The previewed one, else the one that made the mask.
     const std::optional<Choice>& choice() const { return m_previewed ? m_previewed : m_applied; }
-    /// Whether a choice moves the applied threshold.
+    /// Whether a choice moves the threshold that is already cut, in place of starting another one.
     bool continues(const Choice& choice) const { return m_result && m_applied && m_applied->layer == choice.layer; }
     void followMask();
     std::span<const double> valuesOf(int layer) const;
