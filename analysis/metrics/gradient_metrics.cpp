@@ -110,8 +110,8 @@ constexpr OptionInfo scalarisation{
 
 constexpr std::array normOptions{
     OptionInfo{"code_compat_batch", "integer", "0",
-               "number of sequences whose gradients are summed before the norm, as in the authors' code; 0 = one "
-               "gradient for each sequence"},
+               "number of sequences that share one gradient, as in the authors' code; 0 = one gradient for each "
+               "sequence"},
     scalarisation};
 constexpr std::array maskOptions{
     OptionInfo{"abs", "text", "sample",

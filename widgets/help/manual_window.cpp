@@ -37,7 +37,18 @@ QTreeWidgetItem* rowFor(const QString& text, qsizetype page, qsizetype section) 
     return row;
 }
 
-/// Qt draws Markdown's tables without lines, and code in a font of another size.
+/// Qt leaves the lines of code blocks unbroken, as wide as they are.
+void wrapCode(QTextDocument& document) {
+    for (QTextBlock block = document.begin(); block.isValid(); block = block.next()) {
+        QTextBlockFormat format = block.blockFormat();
+        if (format.nonBreakableLines()) {
+            format.setNonBreakableLines(false);
+            QTextCursor(block).setBlockFormat(format);
+        }
+    }
+}
+
+/// Qt draws Markdown's tables without lines.
 void setTableLines(QTextDocument& document, const QColor& lines) {
     const QList<QTextFrame*> frames = document.rootFrame()->childFrames();
     for (QTextFrame* frame : frames) {
@@ -71,6 +82,7 @@ ManualWindow::ManualWindow(QWidget* parent)
     m_search->setClearButtonEnabled(true);
     m_list->setAccessibleName(tr("Contents"));
     m_list->setHeaderHidden(true);
+    m_list->setStyleSheet("QTreeWidget::item { padding: 3px 0; }");
     m_list->setWordWrap(true);
     m_text->setAccessibleName(tr("Page"));
     m_text->setOpenLinks(false);
@@ -126,6 +138,7 @@ void ManualWindow::changeEvent(QEvent* event) {
 
 void ManualWindow::listContents() {
     m_list->clear();
+    m_list->setRootIsDecorated(true);
     for (qsizetype page = 0; page < m_pages.size(); ++page) {
         QTreeWidgetItem* top = rowFor(m_pages[page].title, page, 0);
         m_list->addTopLevelItem(top);
@@ -150,6 +163,7 @@ void ManualWindow::listMatches(const QString& words) {
         return;
     }
     m_list->clear();
+    m_list->setRootIsDecorated(false);
     for (const ManualMatch& match : searchManual(m_pages, words)) {
         const ManualPage& page = m_pages[match.page];
         const QString& title = page.sections[match.section].title;
@@ -184,6 +198,7 @@ void ManualWindow::setPage(qsizetype page) {
         return;
     m_page = page;
     m_text->setMarkdown(m_pages[page].markdown);
+    wrapCode(*m_text->document());
     setTableLines(*m_text->document(), palette().color(QPalette::Mid));
     markWords();
 }
@@ -223,7 +238,7 @@ constexpr int excerptLength = 90;
 /// Markdown's marks mean nothing to somebody who searches for words.
 QString withoutMarks(QString text) {
     static const QRegularExpression links("\\[([^\\]]*)\\]\\([^)]*\\)");
-    static const QRegularExpression marks("[*`]|<!--.*?-->");
+    static const QRegularExpression marks("[*`|]|<!--.*?-->");
     return text.replace(links, "\\1").remove(marks);
 }
 
