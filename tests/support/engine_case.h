@@ -2,7 +2,7 @@
 
 #include "tests/support/judged_run.h"
 
-#include "backends/engine/model_runner.h"
+#include "backends/engine/open_model.h"
 
 #include <QtTest>
 
