@@ -26,7 +26,7 @@ namespace {
 const QJsonValue absent = "(absent)";
 
 /// What a config.json alone says of a model.
-ModelSpec specOf(const QJsonObject& config) {
+ModelSpec configuredSpec(const QJsonObject& config) {
     const Scratch scratch;
     const std::string path = scratch.write("config.json", QJsonDocument(config).toJson());
     return describeHf("model", path).spec;
@@ -162,7 +162,7 @@ private slots:
     void aConfigurationThatSaysNothingMeansItsClass() {
         QFETCH(QString, type);
         QFETCH(QString, expected);
-        QCOMPARE(summary(specOf({{"model_type", type}})), expected);
+        QCOMPARE(summary(configuredSpec({{"model_type", type}})), expected);
     }
 
     void gemma3IsReadInBothSpellings() {
@@ -179,8 +179,8 @@ private slots:
                                 {"layer_types", kinds},
                                 {"rope_parameters", both},
                                 {"sliding_window", 512}};
-        const ModelSpec spec = specOf(today);
-        QVERIFY(specOf({{"model_type", "gemma3"}, {"text_config", old}}) == spec);
+        const ModelSpec spec = configuredSpec(today);
+        QVERIFY(configuredSpec({{"model_type", "gemma3"}, {"text_config", old}}) == spec);
         QCOMPARE(windows(spec), "WWWWW.W");
         QVERIFY(spec.layers[0].rotary == (RotarySpec{.dims = 256, .theta = 2e4, .divisors = {}}));
         QVERIFY(spec.layers[5].rotary ==
@@ -190,7 +190,7 @@ private slots:
         QCOMPARE(spec.scoreSoftcap, 0.0);
     }
     void gemma2CapsAndScalesItsScores() {
-        const ModelSpec spec = specOf({{"model_type", "gemma2"},
+        const ModelSpec spec = configuredSpec({{"model_type", "gemma2"},
                                        {"num_hidden_layers", 3},
                                        {"query_pre_attn_scalar", 144},
                                        {"final_logit_softcapping", QJsonValue::Null}});
@@ -204,29 +204,29 @@ private slots:
     void qwenSeesWindowsOnlyWhenAskedTo() {
         QJsonObject config{
             {"model_type", "qwen2"}, {"num_hidden_layers", 4}, {"max_window_layers", 2}, {"sliding_window", 64}};
-        QCOMPARE(windows(specOf(config)), "....");
+        QCOMPARE(windows(configuredSpec(config)), "....");
         config["use_sliding_window"] = true;
-        QCOMPARE(windows(specOf(config)), "..WW");
-        QVERIFY(specOf(config).layers[0].queryBias && !specOf(config).layers[0].outputBias);
+        QCOMPARE(windows(configuredSpec(config)), "..WW");
+        QVERIFY(configuredSpec(config).layers[0].queryBias && !configuredSpec(config).layers[0].outputBias);
     }
     void phiTurnsPartOfItsHeads() {
         QJsonObject config{{"model_type", "phi"}, {"hidden_size", 2560}, {"partial_rotary_factor", 0.4}};
-        QCOMPARE(specOf(config).layers[0].rotary.dims, 32);
+        QCOMPARE(configuredSpec(config).layers[0].rotary.dims, 32);
         config.remove("partial_rotary_factor");
         config["rope_parameters"] = QJsonObject{{"partial_rotary_factor", 0.4}, {"rope_theta", 1e4}};
-        QCOMPARE(specOf(config).layers[0].rotary.dims, 32);
-        QVERIFY(specOf(config).lmHeadBias && specOf(config).normPlace == NormPlace::parallel);
+        QCOMPARE(configuredSpec(config).layers[0].rotary.dims, 32);
+        QVERIFY(configuredSpec(config).lmHeadBias && configuredSpec(config).normPlace == NormPlace::parallel);
     }
     void gpt2ScalesScoresAsItsConfigurationSays() {
         QJsonObject config{{"model_type", "gpt2"}, {"scale_attn_by_inverse_layer_idx", true}};
-        QCOMPARE(specOf(config).layers[1].scoreScale, 1.0 / 16);
+        QCOMPARE(configuredSpec(config).layers[1].scoreScale, 1.0 / 16);
         config["scale_attn_weights"] = false;
-        QCOMPARE(specOf(config).layers[3].scoreScale, 0.25);
-        QCOMPARE(specOf({{"model_type", "gpt2"}, {"n_embd", 24}, {"n_inner", QJsonValue::Null}}).layers[0].ffn, 96);
+        QCOMPARE(configuredSpec(config).layers[3].scoreScale, 0.25);
+        QCOMPARE(configuredSpec({{"model_type", "gpt2"}, {"n_embd", 24}, {"n_inner", QJsonValue::Null}}).layers[0].ffn, 96);
     }
     void headsThatTransformersPrunedAreGone() {
         const QJsonObject pruned{{"0", QJsonArray{1, 5, 1}}, {"3", QJsonArray{}}};
-        const ModelSpec spec = specOf({{"model_type", "bert"},
+        const ModelSpec spec = configuredSpec({{"model_type", "bert"},
                                        {"num_hidden_layers", 2},
                                        {"pruned_heads", QJsonObject{{"0", QJsonArray{1, 5, 1}}}}});
         QCOMPARE(spec.structure(), "1x10/10x64+3072,1x12/12x64+3072");
@@ -239,9 +239,9 @@ private slots:
                  "config.json: pruned_heads: 3: is not the index of a layer");
     }
     void albertsLayersAreAppliedManyTimes() {
-        const ModelSpec one = specOf({{"model_type", "albert"}, {"num_hidden_layers", 3}});
+        const ModelSpec one = configuredSpec({{"model_type", "albert"}, {"num_hidden_layers", 3}});
         QCOMPARE(one.tiedGroups(), (std::vector<std::vector<int>>{{0, 1, 2}}));
-        const ModelSpec several = specOf({{"model_type", "albert"},
+        const ModelSpec several = configuredSpec({{"model_type", "albert"},
                                           {"num_hidden_layers", 4},
                                           {"num_hidden_groups", 2},
                                           {"inner_group_num", 2},
@@ -251,7 +251,7 @@ private slots:
         QCOMPARE(several.embeddingWidth, 128);
     }
     void encodersTellTheirPositionsAndClasses() {
-        const ModelSpec spec = specOf({{"model_type", "roberta"},
+        const ModelSpec spec = configuredSpec({{"model_type", "roberta"},
                                        {"max_position_embeddings", 514},
                                        {"type_vocab_size", 1},
                                        {"id2label", QJsonObject{{"0", "a"}, {"1", "b"}, {"2", "c"}}}});
