@@ -290,7 +290,8 @@ std::vector<double> SelfAttribution::values(std::size_t, int layer) const {
     return values;
 }
 
-/// @param top output of the last layer
+/// Copies of a sequence, one for each scale, and the scalar to differentiate: the probabilities of its targets.
+/// @param top output of the last layer, which gives the likeliest class where the texts have no labels
 SelfAttribution::Copies SelfAttribution::copies(std::size_t sequence, std::vector<float> scales,
                                                 const at::Tensor& top) const {
     const std::vector<TokenSequence> same(scales.size(), m_run.sequences[sequence]);

@@ -71,8 +71,8 @@ public:
     /// strides; one leading dimension or none. If b is the transpose of a, half of the product may be mirrored.
     virtual at::Tensor product(const at::Tensor& a, const at::Tensor& b) const = 0;
 
-    /// Gram matrices of each of `blocks` blocks of rows, including their lower halves if there are some; the product of
-    /// two lower halves may be left out.
+    /// The Gram matrix of each of `blocks` equal blocks of rows. If Rows::low is defined, the rows are high + low; the
+    /// product of low with low may be left out.
     /// -> [blocks, rows / blocks, rows / blocks] float32 on the device of the rows, symmetric
     virtual at::Tensor grams(const Rows& rows, std::int64_t blocks) const;
 

@@ -102,7 +102,7 @@ public:
 private:
     std::string m_path;
     Session m_held;      ///< content of the file
-    Session m_additions; ///< without the results
+    Session m_additions; ///< what keep() adds to the file, except the results: the model and its mask
     std::chrono::steady_clock::time_point m_lastKept = std::chrono::steady_clock::now();
 };
 

@@ -61,7 +61,7 @@ public:
 
     /// The normalised stream, as the input of a product.
     virtual at::Tensor normalised(const Norm& norm, const at::Tensor& x) const = 0;
-    /// The normalised stream, as a stream.
+    /// The normalised stream, left in the type of the stream (float32), to be added or to become the stream.
     virtual at::Tensor normalisedStream(const Norm& norm, const at::Tensor& x) const = 0;
     /// x + added, and its norm as the input of a product.
     virtual std::pair<at::Tensor, at::Tensor> addAndNormalise(const Norm& norm, const at::Tensor& x,
