@@ -167,7 +167,7 @@ private slots:
         QCOMPARE(figure.series[0].values[1], 4.0);
         QCOMPARE(figure.series[1].values[1], 2.0);
         QCOMPARE(figure.series[2].values[1], 2.0);
-        QCOMPARE(figure.series[1].label, "sink of layers, built-in text");
+        QCOMPARE(figure.series[1].label, "sink score per layer, built-in text");
     }
 
     void lengthsAreLines() {
@@ -179,7 +179,7 @@ private slots:
         add(all, result);
         const Figure figure = makeFigure(all, "layers:metrics=sink_layer");
         QCOMPARE(figure.series.size(), 2U);
-        QCOMPARE(figure.series[0].label, "sink of layers, 64 tokens");
+        QCOMPARE(figure.series[0].label, "sink score per layer, 64 tokens");
         QCOMPARE(figure.series[1].values[2], 3.0);
     }
 };

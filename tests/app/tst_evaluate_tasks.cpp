@@ -378,7 +378,7 @@ private slots:
         row("negative seed", {"--task", words, "--seed", "-1"}, 2, "--seed: ");
         row("BOS mode of texts", {"--task", words, "--bos", "every_window"}, 2,
             "--bos: tasks do not support the BOS mode every_window; must be one of");
-        row("no expression", {"--task", wrong}, 1, "wrong.jsonl: line 1: extract: is not a regular expression");
+        row("no expression", {"--task", wrong}, 1, "wrong.jsonl: line 1: extract: is not a valid regular expression");
     }
     void misuseIsToldInASentence() {
         QFETCH(QStringList, options);

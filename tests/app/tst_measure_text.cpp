@@ -160,7 +160,7 @@ private slots:
                 QVERIFY(cell.get<double>() > 0);
         const Outcome slow = measured("self_attribution:sequences=1:steps=2", {"--json"});
         QVERIFY2(slow.status == 0, qPrintable(slow.error));
-        QVERIFY(slow.json().dump().find("of the first 1 of") != std::string::npos);
+        QVERIFY(slow.json().dump().find("on the first 1 of") != std::string::npos);
     }
 
     void textsOfAClassifierComeWithTheirLabels() {

@@ -122,7 +122,7 @@ private slots:
         if (qEnvironmentVariableIsEmpty("SECATEUR_TEST_ALONE")) {
             // In a process of its own: the other handler must have been there first.
             qputenv("SECATEUR_TEST_ALONE", "1");
-            const QStringList arguments{"-nocrashhandler", QTest::currentTestFunction()};
+            const QStringList arguments{"mapped_file", "-nocrashhandler", QTest::currentTestFunction()};
             const int status = QProcess::execute(QFileInfo("/proc/self/exe").symLinkTarget(), arguments);
             qunsetenv("SECATEUR_TEST_ALONE");
             QCOMPARE(status, secondSignal);

@@ -5,6 +5,7 @@
 
 #include "backends/base/runtime.h"
 #include "backends/engine/open_model.h"
+#include "backends/export/export_targets.h"
 #include "backends/text/sequence_text.h"
 #include "backends/session/mask_json.h"
 #include "backends/session/session_hdf5.h"
@@ -53,6 +54,7 @@ Services services() {
     services.readText = readEvaluationText;
     services.availableMemory = availableMemory;
     services.maskDigest = maskDigest;
+    services.exportTargets = exportTargets();
     services.readMask = [](const std::string& path, const ModelSpec& spec, const std::string& fingerprint,
                          std::vector<std::string>&) { return readMask(path, spec, fingerprint).record; };
     services.writeMask = [](const MaskRecord& record, const std::string& path) { writeMask(path, record); };

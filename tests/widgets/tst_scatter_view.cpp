@@ -373,7 +373,7 @@ private slots:
         QVERIFY(button->isVisible() && !button->isEnabled()); // the checkpoint is not there
         QVERIFY(bench.view.currentFigure().series.empty());
         bench.view.showMetrics("mag_sp_neuron", "mag_sp_head");
-        QVERIFY(said("not parts of each other") && !button->isVisible());
+        QVERIFY(said("nothing in common but their layer") && !button->isVisible());
     }
 
     void selectedValuesAreCopiedWithBoth() {
