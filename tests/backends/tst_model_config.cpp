@@ -331,8 +331,8 @@ private slots:
             "FOLDER: has no tensor model.layers.2.input_layernorm.weight. "
             "The checkpoint is incomplete, or its configuration belongs to another model");
         row("other width", {{"intermediate_size", 41}},
-            "model.safetensors: model.layers.0.mlp.gate_proj.weight: has shape [40, 48], but the configuration asks "
-            "for [41, 48]");
+            "model.safetensors: model.layers.0.mlp.gate_proj.weight: has shape [40, 48], but the configuration requires "
+            "[41, 48]");
         row("other vocabulary", {{"vocab_size", 30}},
             "model.safetensors: model.embed_tokens.weight: has shape [29, 48], but the configuration requires [30, "
             "48]");
