@@ -40,7 +40,7 @@ QString unitName(CutUnit unit) {
     case CutUnit::neuron:
         return CutBox::tr("neurons");
     case CutUnit::attention:
-        return CutBox::tr("attention layers");
+        return CutBox::tr("attention");
     case CutUnit::mlp:
         return CutBox::tr("MLPs");
     case CutUnit::block:
