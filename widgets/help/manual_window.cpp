@@ -238,7 +238,7 @@ constexpr int excerptLength = 90;
 /// Markdown's marks mean nothing to somebody who searches for words.
 QString withoutMarks(QString text) {
     static const QRegularExpression links("\\[([^\\]]*)\\]\\([^)]*\\)");
-    static const QRegularExpression marks("[*`|]|<!--.*?-->");
+    static const QRegularExpression marks("[*`|]|-{3,}|<!--.*?-->");
     return text.replace(links, "\\1").remove(marks);
 }
 
