@@ -68,8 +68,8 @@ using MeasureInputReader = std::function<MeasureInput(const Progress& rest)>;
 /// Measures any metrics: those of weights of the whole model, then those that need a forward pass, gradients and
 /// ablation on what readInput() gives. Results are in the order of the requests and carry all that identifies a
 /// measurement. A stopped run returns what it has of each request, without requests that it did not reach.
-/// @throws UsageError and Error as the stages (measure_weights.h, measure_forward.h, measure_gradient.h, ablation.h)
-/// and readInput(), and for metrics that this version cannot compute; Cancelled when there is no value yet
+/// @throws UsageError and Error as the stages (measure_stages.h, ablation.h) and readInput(), and for metrics that this
+/// version cannot compute; Cancelled when there is no value yet
 std::vector<MetricResult> measure(const Model& model, std::span<const MetricRequest> requests,
                                   const MeasureInputReader& readInput, const Progress& progress,
                                   const LayerSink& layerDone = {});

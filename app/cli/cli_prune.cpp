@@ -9,8 +9,8 @@
 #include "backends/base/atomic_file.h"
 #include "backends/json/mask_result_json.h"
 #include "backends/session/mask_json.h"
-#include "backends/text/measure_on_text.h"
 #include "backends/session/session_hdf5.h"
+#include "backends/text/measure_on_text.h"
 
 #include <fmt/core.h>
 
@@ -140,9 +140,8 @@ void addPrune(CLI::App& program, Console& console) {
         ->capture_default_str();
     verb->add_option("--mask", arguments->base, "Mask .json to extend; the budget counts the additional cuts")
         ->option_text("FILE");
-    verb->add_option(
-            "--session", arguments->session,
-            "Session .h5 of `evaluate --predict --out`, from which to predict the change of the loss")
+    verb->add_option("--session", arguments->session,
+                     "Session .h5 of `evaluate --predict --out`, from which to predict the change of the loss")
         ->option_text("FILE");
     verb->add_option("--seed", arguments->seed, "Seed of random strategies")
         ->check(CLI::Range(std::uint64_t{0}, std::uint64_t{std::numeric_limits<std::int64_t>::max()}))

@@ -5,13 +5,13 @@
 #include "backends/engine/open_model.h"
 #include "backends/engine/plan_memory.h"
 #include "backends/export/export_targets.h"
-#include "backends/text/sequence_text.h"
-#include "backends/text/task_file.h"
 #include "backends/formats/formats.h"
 #include "backends/formats/hub_cache.h"
 #include "backends/session/mask_json.h"
 #include "backends/session/session_hdf5.h"
 #include "backends/text/measure_on_text.h"
+#include "backends/text/sequence_text.h"
+#include "backends/text/task_file.h"
 #include "backends/tokenizers/open_tokenizer.h"
 
 #include <fmt/core.h>
@@ -47,7 +47,7 @@ Services windowServices() {
     services.availableMemory = availableMemory;
     services.maskDigest = maskDigest;
     services.readMask = [](const std::string& path, const ModelSpec& spec, const std::string& fingerprint,
-                         std::vector<std::string>& warnings) {
+                           std::vector<std::string>& warnings) {
         MaskReading reading = readMask(path, spec, fingerprint);
         warnings.insert(warnings.end(), reading.warnings.begin(), reading.warnings.end());
         return std::move(reading.record);
@@ -57,10 +57,10 @@ Services windowServices() {
     services.exportModel = [](const Model& model, const ExportTarget& target, const ExportRequest& request,
                               const Progress& progress) {
         const ExportResult result = exportModel(model, target, request, progress);
-        return fmt::format("{}: reopened; the logits of {} tokens differ from the masked model's by at most {} (largest "
-                           "logit {})",
-                           result.path, result.verified.tokens, significant(result.verified.most),
-                           significant(result.verified.scale));
+        return fmt::format(
+            "{}: reopened; the logits of {} tokens differ from the masked model's by at most {} (largest "
+            "logit {})",
+            result.path, result.verified.tokens, significant(result.verified.most), significant(result.verified.scale));
     };
     services.modelExtensions = modelExtensions();
     return services;

@@ -1,7 +1,3 @@
-// Rows of several queries: the keys of a KV group are packed in panels once for all its heads; then each block of
-// queries of one head is a task for any free thread. For a single query packing would not pay off: all heads of a group
-// read runs of keys in their original layout, and the softmaxes of the runs are combined.
-
 #include "backends/kernels/layer_loops.h"
 
 #include "backends/kernels/parallel_loops.h"
@@ -154,6 +150,10 @@ void crossEntropyRows(const at::Tensor& logits, std::span<const int> targets, fl
         greedy[i] = token.isGreedy;
     });
 }
+
+// Rows of several queries: the keys of a KV group are packed in panels once for all its heads; then each block of
+// queries of one head is a task for any free thread. For a single query packing would not pay off: all heads of a group
+// read runs of keys in their original layout, and the softmaxes of the runs are combined.
 
 namespace {
 

@@ -179,6 +179,26 @@ private slots:
             QVERIFY2(files[shelf] <= mostFiles, qPrintable(QString("%1 has %2 files").arg(shelf).arg(files[shelf])));
     }
 
+    void readmesNameFilesThatAreThere() {
+        const QDir root(SECATEUR_SOURCE_DIR);
+        static const QRegularExpression file("`(?:[a-z_]+/)*([a-z_0-9]+\\.(?:h|cpp))`");
+        QSet<QString> known;
+        QStringList missing;
+        for (const Room& room : rooms) {
+            QDirIterator sources(root.filePath(room.name), {"*.h", "*.cpp"}, QDir::Files, QDirIterator::Subdirectories);
+            while (sources.hasNext())
+                known.insert(QFileInfo(sources.next()).fileName());
+        }
+        for (const QString& shelf : shelves.keys()) {
+            QFile readme(root.filePath(shelf + "/README.md"));
+            QVERIFY2(readme.open(QIODevice::ReadOnly), qPrintable(shelf + " has no README.md"));
+            for (auto match = file.globalMatch(QString::fromUtf8(readme.readAll())); match.hasNext();)
+                if (const QString name = match.next().captured(1); !known.contains(name))
+                    missing << shelf + ": " + name;
+        }
+        QVERIFY2(missing.isEmpty(), qPrintable(missing.join('\n')));
+    }
+
     /// Each shelf can be read after those that it includes.
     void arrowsBetweenShelvesPointOneWay() {
         QStringList left = shelves.keys();
