@@ -116,7 +116,7 @@ struct AttentionInput {
             {queries.size(0), c.positions, std::int64_t{c.shape.heads} * c.shape.headDim}, [&](const at::Tensor& out) {
                 attendWithFeatures(queries, views, c.shape, c.first, c.lengths, out, wanted, features);
             });
-        return worst(context, wide(attended(c))) < 1e-5 ? features : at::Tensor(); // undefined: the caller's check fails
+        return worst(context, wide(attended(c))) < 1e-5 ? features : at::Tensor(); // undefined: the caller fails
     }
 
     /// The features computed from probabilities in float64; 0 where the loop computes none.
