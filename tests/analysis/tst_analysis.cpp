@@ -78,7 +78,7 @@ private slots:
         const QString gradient = "gnorm gnorm_q gnorm_k gnorm_v head_mask_gradient head_gate_gradient head_fisher";
         QCOMPARE(ids(parseMetricRequests("weights")), weights);
         QCOMPARE(ids(parseMetricRequests("forward")), forward);
-        QCOMPARE(ids(parseMetricRequests("gradient,self_attribution")), gradient + " self_attribution"); // slow: only by name
+        QCOMPARE(ids(parseMetricRequests("gradient,self_attribution")), gradient + " self_attribution"); // by name
         QCOMPARE(ids(parseMetricRequests("ablation")), "ablation_head ablation_attention ablation_mlp ablation_block");
         QCOMPARE(ids(parseMetricRequests("gate_norm,weights,all")), weights + " " + forward + " " + gradient);
     }
