@@ -56,7 +56,7 @@ Corruptions splitCorruptions() {
     rows.append({"split GGUF", "the same tensor in two parts", "FILE: v: appears twice", [=](const Scratch& folder) {
                      folder.write(first, partOf(0, 2, "v", 2));
                      folder.write(second, partOf(1, 2, "v", 2));
-                     // Either of the two files may be named.
+                     // The message may name either of the two files.
                      return opened(folder, first).replace(QRegularExpression("^m-0000[12]-of-00002.gguf"), "FILE");
                  }});
     rows.append({"split GGUF", "a part that leads back to the first",
