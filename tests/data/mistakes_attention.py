@@ -1,4 +1,4 @@
-"""Mistakes to make in transformers: rotary positions, scores, masks."""
+"""Deliberate mistakes in transformers: rotary positions, scores, attention masks."""
 
 import contextlib
 from unittest import mock
@@ -13,7 +13,7 @@ from mistakes import home, mistake, modules, patched
 # --- rotary positions ------------------------------------------------------------------------------------------------
 
 def turned_pairs(x, cos, sin):
-    """Neighbours as pairs, as in GPT-J."""
+    """Rotates pairs of neighbouring dimensions, as GPT-J does."""
     half = cos.shape[-1] // 2
     cos, sin = cos[:, None, :, :half], sin[:, None, :, :half]
     even, odd = x[..., ::2], x[..., 1::2]
@@ -152,7 +152,7 @@ def _(model, _):
 
 
 def attention_with(change):
-    """change(attention module, arguments of the attention by name) before the plain attention."""
+    """A mistake that calls change(attention module, arguments by name) before each eager attention."""
     @contextlib.contextmanager
     def applied(model, batch):
         original = home(model).eager_attention_forward
