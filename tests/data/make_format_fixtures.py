@@ -5,7 +5,8 @@ them.
     python make_format_fixtures.py            beside this file
     python make_format_fixtures.py FOLDER     elsewhere
 
-Needs torch, safetensors, gguf and numpy. Deterministic, except for names in legacy.bin and script.pt, which torch invents.
+Needs torch, safetensors, gguf and numpy. Deterministic, except for names in legacy.bin and script.pt that torch makes
+up.
 
 quants/      random blocks of every quantised type, one after the other in blocks.bin; expected.json has for each type
              their position and the SHA-256 of the float32 values that gguf-py unpacks, with every NaN as 0x7fc00000
