@@ -295,7 +295,7 @@ private slots:
         qInfo("%s: stopped %d times", qPrintable(folder), stops);
         QVERIFY(stops > 0);
         QVERIFY(areSame(known, whole));
-        // The metrics requested together with one have no influence on it.
+        // A metric that is requested alone has the same values.
         run.memory = {};
         QVERIFY(areSame(measured(*c.model, run, "ablation_mlp"), {whole[2]}));
     }

@@ -78,7 +78,8 @@ private slots:
         const QString gradient = "gnorm gnorm_q gnorm_k gnorm_v head_mask_gradient head_gate_gradient head_fisher";
         QCOMPARE(ids(parseMetricRequests("weights")), weights);
         QCOMPARE(ids(parseMetricRequests("forward")), forward);
-        QCOMPARE(ids(parseMetricRequests("gradient,self_attribution")), gradient + " self_attribution"); // by name
+        // self_attribution is slow: "gradient" leaves it out.
+        QCOMPARE(ids(parseMetricRequests("gradient,self_attribution")), gradient + " self_attribution");
         QCOMPARE(ids(parseMetricRequests("ablation")), "ablation_head ablation_attention ablation_mlp ablation_block");
         QCOMPARE(ids(parseMetricRequests("gate_norm,weights,all")), weights + " " + forward + " " + gradient);
     }
@@ -128,7 +129,7 @@ private slots:
             return marks;
         };
         QCOMPARE(marked({}, {}), "");
-        QCOMPARE(marked({1, 1, 2}, {0, 0, 0}), "..."); // exact values are separated, even equal ones
+        QCOMPARE(marked({1, 1, 2}, {0, 0, 0}), "..."); // no marks on exact values, even equal ones
         QCOMPARE(marked({1, 1}, {0.1, 0}), "xx");
         QCOMPARE(marked({0, 5.1, 10}, {1.5, 2, 0}), "..."); // limits 2 sqrt(a^2 + b^2): 5, and 4 for the last two
         QCOMPARE(marked({10, 0, 4.9}, {0, 1.5, 2}), ".xx");

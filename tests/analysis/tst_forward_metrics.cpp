@@ -306,7 +306,7 @@ private slots:
             QVERIFY2(!isNone(id, 0) && !isNone(id, 1), id);
     }
 
-    void headsTogetherAreWhatAttentionAdds() { // law 3 of accuracy.md: with one head left, the update is its share
+    void headsTogetherAreWhatAttentionAdds() { // law 3 of accuracy.md, with all heads but one cut
         Case c("qwen3");
         const ModelSpec& spec = c.model->spec();
         const auto all = c.one("amp_head");

@@ -223,7 +223,7 @@ private slots:
         QCOMPARE(knee({0, 0, 0, 0, 0, 0, 1, 2, 3, 4}), std::size_t{6});
         QCOMPARE(knee({-0.1, -0.2, 0.1, 0.2, 1, 2, 3, 4, 5, 6}), std::size_t{4});
         QCOMPARE(knee({1, 2, 3, 4}), std::size_t{0});      // a straight line has no knee
-        QCOMPARE(knee({5, 6, 7, 8}), std::size_t{0});      // as bad from the first cut on
+        QCOMPARE(knee({5, 6, 7, 8}), std::size_t{0});      // a large loss from the first cut on
         QCOMPARE(knee({1, 0.5, 0, -0.5}), std::size_t{4}); // better at the end
         QCOMPARE(knee({0, 0, 0}), std::size_t{3});         // no loss at all
         QCOMPARE(knee({}), std::size_t{0});

@@ -1,7 +1,7 @@
 // Laws of Mag-SP. Its values on small models are compared with numpy in tst_weight_metrics.
 
 #ifndef Q_MOC_RUN      // moc cannot read ATen's headers
-#include <ATen/ATen.h> // before Qt, whose keywords it does not survive
+#include <ATen/ATen.h> // before Qt, whose keywords break it
 #endif
 
 #include "analysis/metrics/measure.h"

@@ -107,7 +107,7 @@ private slots:
         const auto model = openModel(data().filePath("forward/" + folder + "/model.safetensors").toStdString());
         const PriceList prices(model->card());
         const json expected = readJson(data().filePath("price/parameters.json"));
-        const std::int64_t width = model->card().bytes / model->card().parameters; // one type throughout
+        const std::int64_t width = model->card().bytes / model->card().parameters; // all tensors have one type
         for (const json& item : expected.at(folder.toStdString())) {
             const PruningMask mask = readCase(item.at("layers"), model->spec());
             const Price price = prices.price(mask);
@@ -180,7 +180,7 @@ private slots:
         }
         const std::int64_t linear = 32 * (2LL * 4096 * 4096 + 2LL * 4096 * 1024 + 3LL * 4096 * 14336);
         const Price price = PriceList(cardOf(spec, 8030261248, 16060522496)).price(mask);
-        const std::int64_t norms = 3 * 4096; // those of the three dropped sublayers are not linear weights
+        const std::int64_t norms = 3 * 4096; // of the three dropped sublayers; not linear weights
         const double ratio = static_cast<double>(price.parameters.saved() - norms) / static_cast<double>(linear);
         qInfo("HARP: %.4f %% of the linear weights (paper: 3.3 %%)", 100 * ratio);
         QCOMPARE(std::round(1e5 * ratio), 3305.0);

@@ -42,8 +42,8 @@ private slots:
 
     void smallOnesComeOutAsByHand() {
         const std::vector<double> x{1, 2, 3, 4};
-        // One of six pairs is reversed: tau = (5 - 1) / 6. Squared rank differences add up to 2: rho = 1 - 6 * 2 / (4 *
-        // 15).
+        // One of six pairs is reversed: tau = (5 - 1) / 6.
+        // Squared rank differences add up to 2: rho = 1 - 6 * 2 / (4 * 15).
         const RankCorrelation one = rankCorrelation(x, std::vector<double>{1, 3, 2, 4});
         QCOMPARE(one.count, std::size_t(4));
         QCOMPARE(one.kendall, 4.0 / 6);

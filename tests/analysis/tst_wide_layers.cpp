@@ -5,7 +5,7 @@
 #include "analysis/metrics/wide_query_key.h"
 #include "tests/support/suite.h"
 #include "tests/support/tiny_model.h"
-#include <ATen/ATen.h> // before Qt, whose keywords it does not survive
+#include <ATen/ATen.h> // before Qt, whose keywords break it
 #endif
 
 #include "analysis/base/error.h"

@@ -123,7 +123,7 @@ bool hasFinalName(const QString& name) {
     return !name.startsWith('.');
 }
 
-/// The contents of all files with final names, which checks that they are whole. @throws Error
+/// The contents of all files with final names. @throws Error if one is not whole
 Files filesIn(const QString& folder) {
     Files files;
     for (const QFileInfo& item : QDir(folder).entryInfoList(QDir::AllEntries | QDir::Hidden | QDir::NoDotAndDotDot)) {

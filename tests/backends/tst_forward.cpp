@@ -40,7 +40,7 @@ struct Case {
         , plan(runner.plan(file.endsWith("gguf") ? PruningMask(model->spec()) : judged.mask(model->spec()),
                            ComputeType::float32)) {}
 
-    /// Whether the model has its last layer; some GGUF files hold no pooler or classifier.
+    /// Whether the file holds the model's head. Some GGUF files have no pooler or classifier.
     bool hasHead() const {
         return judged.has("losses") || model->has(-1, judged.has("labels") ? WeightName::classifier : WeightName::pooler);
     }

@@ -4,7 +4,7 @@
 #ifndef Q_MOC_RUN // moc cannot read ATen's headers
 #include "backends/kernels/gradient_loops.h"
 #include "backends/kernels/plain_loops.h"
-#include <ATen/ATen.h> // before Qt, whose keywords it does not survive
+#include <ATen/ATen.h> // before Qt, whose keywords break it
 #include <ATen/Parallel.h>
 #endif
 #include "tests/support/loop_tests.h"
@@ -31,8 +31,8 @@ at::Tensor gradientOf(const at::Tensor& x, const at::Tensor& slopes,
 struct AttentionCase {
     const char* name;
     AttentionShape shape;
-    int turned; ///< dimensions of each head that are rotated
-    bool norms; ///< whether queries and keys are normalised
+    int rotaryDims; ///< dimensions of each head that are rotated
+    bool norms;     ///< whether queries and keys are normalised
     std::vector<int> lengths;
 };
 
@@ -82,7 +82,7 @@ public:
             m_keyWeight = normal({size}) + 1;
             m_keyBias = normal({size});
         }
-        const at::Tensor angles = normal({m_positions, c.turned / 2}, 3);
+        const at::Tensor angles = normal({m_positions, c.rotaryDims / 2}, 3);
         m_cosines = angles.cos();
         m_sines = angles.sin();
         for (int group = 0; group < c.shape.kvHeads; ++group)
@@ -102,7 +102,7 @@ public:
                                            std::numeric_limits<double>::quiet_NaN(), at::kFloat);
         attendBackward(projected, shape, {NormKind::rms, 1e-6, data(m_queryWeight), nullptr},
                    {NormKind::layer, 1e-5, data(m_keyWeight), data(m_keyBias)},
-                   {data(m_cosines), data(m_sines), m_case.turned}, m_case.lengths, slopes,
+                   {data(m_cosines), data(m_sines), m_case.rotaryDims}, m_case.lengths, slopes,
                    {result.narrow(2, 0, shape.heads), result.narrow(2, shape.heads, keyHeads),
                     result.narrow(2, shape.heads + keyHeads, keyHeads)});
         return result;
@@ -134,13 +134,13 @@ private:
         const AttentionShape& shape = m_case.shape;
         const std::int64_t keyHeads = perHead ? shape.heads : shape.kvHeads;
         const auto as = [&](const at::Tensor& own) { return own.defined() ? own.to(x.scalar_type()) : own; };
-        const auto turned = [&](const at::Tensor& heads, NormKind kind, double epsilon, const at::Tensor& weight,
-                                const at::Tensor& bias) {
+        const auto rotated = [&](const at::Tensor& heads, NormKind kind, double epsilon, const at::Tensor& weight,
+                                 const at::Tensor& bias) {
             const at::Tensor normed = weight.defined() ? plainNorm(heads, kind, epsilon, as(weight), as(bias)) : heads;
             return plainRotary(normed.transpose(1, 2), as(m_cosines).unsqueeze(0), as(m_sines).unsqueeze(0));
         };
-        const at::Tensor q = turned(x.narrow(2, 0, shape.heads), NormKind::rms, 1e-6, m_queryWeight, {});
-        at::Tensor k = turned(x.narrow(2, shape.heads, keyHeads), NormKind::layer, 1e-5, m_keyWeight, m_keyBias);
+        const at::Tensor q = rotated(x.narrow(2, 0, shape.heads), NormKind::rms, 1e-6, m_queryWeight, {});
+        at::Tensor k = rotated(x.narrow(2, shape.heads, keyHeads), NormKind::layer, 1e-5, m_keyWeight, m_keyBias);
         at::Tensor v = x.narrow(2, shape.heads + keyHeads, keyHeads).transpose(1, 2);
         if (!perHead) {
             k = k.index_select(1, at::tensor(m_groups, at::kLong));

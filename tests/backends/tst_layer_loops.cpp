@@ -6,7 +6,7 @@
 #include "backends/kernels/packed_matrix.h"
 #include "backends/kernels/plain_loops.h"
 #include "backends/kernels/vector_loops.h"
-#include <ATen/ATen.h> // before Qt, whose keywords it does not survive
+#include <ATen/ATen.h> // before Qt, whose keywords break it
 #include <ATen/Parallel.h>
 #endif
 #include "tests/support/loop_tests.h"
@@ -417,14 +417,14 @@ private:
             const std::int64_t count = lengths[static_cast<std::size_t>(row)];
             const at::Tensor heads =
                 wide(projected[row]).narrow(0, 0, count).view({1, count, 7, headDim}).transpose(1, 2);
-            const auto turned = [&](std::int64_t head, std::int64_t number) {
+            const auto rotated = [&](std::int64_t head, std::int64_t number) {
                 const at::Tensor own = heads.narrow(1, head, number);
                 const at::Tensor normed = norms ? plainNorm(own, NormKind::rms, 1e-6, wide(weight), {}) : own;
                 return plainRotary(normed, cosines.narrow(0, begin, count).unsqueeze(0),
                                    sines.narrow(0, begin, count).unsqueeze(0))[0];
             };
-            error = std::max({error, worst(queries[row].narrow(1, 0, count), turned(0, 3)),
-                              worst(keys[row].narrow(1, begin, count), turned(3, 2)),
+            error = std::max({error, worst(queries[row].narrow(1, 0, count), rotated(0, 3)),
+                              worst(keys[row].narrow(1, begin, count), rotated(3, 2)),
                               worst(values[row].narrow(1, begin, count), heads[0].narrow(0, 5, 2))});
             if (queries[row].isnan().sum().item<std::int64_t>() != 3 * (positions - count) * headDim ||
                 keys[row].isnan().sum().item<std::int64_t>() != 2 * (9 - count) * headDim ||

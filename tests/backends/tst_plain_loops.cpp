@@ -2,7 +2,7 @@
 
 #ifndef Q_MOC_RUN // moc cannot read ATen's headers
 #include "backends/kernels/plain_loops.h"
-#include <ATen/ATen.h> // before Qt, whose keywords it does not survive
+#include <ATen/ATen.h> // before Qt, whose keywords break it
 #endif
 
 #include "backends/base/runtime.h"

@@ -12,7 +12,7 @@ from mistakes import home, mistake, modules, patched
 
 # --- rotary positions ------------------------------------------------------------------------------------------------
 
-def turned_pairs(x, cos, sin):
+def rotated_pairs(x, cos, sin):
     """Rotates pairs of neighbouring dimensions, as GPT-J does."""
     half = cos.shape[-1] // 2
     cos, sin = cos[:, None, :, :half], sin[:, None, :, :half]
@@ -24,7 +24,7 @@ def turned_pairs(x, cos, sin):
 @contextlib.contextmanager
 def _(model, _):
     with patched(model, "apply_rotary_pos_emb",
-                 lambda q, k, cos, sin, **_: (turned_pairs(q, cos, sin), turned_pairs(k, cos, sin))):
+                 lambda q, k, cos, sin, **_: (rotated_pairs(q, cos, sin), rotated_pairs(k, cos, sin))):
         yield
 
 

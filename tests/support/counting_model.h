@@ -8,7 +8,7 @@
 
 namespace secateur::test {
 
-/// Passes every call on to a wrapped runner and counts it: which layers ran, in which order, and how often.
+/// Passes every call on to a wrapped runner. Records which layers ran and counts some of the calls.
 class CountingRunner : public Runner {
 public:
     explicit CountingRunner(const Runner& runner)

@@ -40,8 +40,8 @@ struct EngineCase {
     }
 };
 
-/// One row for each model with the vector loops, and one with ATen alone (plain); Deci has them for its ragged GGUF
-/// file too.
+/// For each model one row with the vector loops and one with ATen alone (plain). Deci's ragged GGUF file counts as
+/// another model.
 inline void addEngineCases(const std::function<bool(const QString&)>& takes = [](const QString&) { return true; }) {
     QTest::addColumn<QString>("folder");
     QTest::addColumn<QString>("file");

@@ -80,8 +80,8 @@ private:
     std::vector<at::Tensor> m_down;
 };
 
-/// Services for the window that read and write no files. Set `models` and `sessions` beforehand; the containers under
-/// the mutex may change while jobs run.
+/// Services for the window that keep the contents of files in memory. Fill `models` and `sessions` before jobs run; the
+/// mutex guards `written`, `masks` and `cached`.
 struct FakeServices {
     std::map<std::string, std::shared_ptr<const Model>> models;
     std::map<std::string, Session> sessions;

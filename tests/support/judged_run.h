@@ -1,6 +1,6 @@
 #pragma once
 
-#include <ATen/ATen.h> // before Qt
+#include <ATen/ATen.h> // before Qt, whose keywords break it
 
 #include "analysis/running/batch.h"
 #include "analysis/running/layer_observer.h"

@@ -91,7 +91,7 @@ inline std::span<const std::byte> bytesOf(const QByteArray& bytes) {
     return std::as_bytes(std::span(bytes.data(), static_cast<std::size_t>(bytes.size())));
 }
 
-/// Changes the contents of a session file and leaves a valid file, with a new checksum.
+/// Lets `work` change the HDF5 contents of a session file, and writes them back without a new checksum line.
 inline void change(const std::string& path, const std::function<void(const hdf5::Handle&)>& work) {
     const hdf5::Handle file = hdf5::openImage(bytesOf(contents(path)));
     work(file);

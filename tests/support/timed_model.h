@@ -10,7 +10,7 @@ namespace secateur::test {
 struct PartSeconds {
     double embedding = 0.5;
     double lmHead = 0.25;
-    double attention = 2; ///< of layer 0; one second more for each layer above
+    double attention = 2; ///< of layer 0; one second more in each further layer
     double mlp = 8;       ///< likewise
 };
 

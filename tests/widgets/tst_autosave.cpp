@@ -89,7 +89,7 @@ void TestAutosave::aChangeIsWrittenWithinASecond() {
     const Session& kept = bench.fake.sessions.at((bench.state() + "/" + bench.autosaved().first()).toStdString());
     QCOMPARE(kept.masks.size(), std::size_t{1});
     QVERIFY(!kept.masks.front().record.mask.layer(0).heads[0]);
-    QVERIFY(kept.results.empty()); // not saved, because measuring them again takes no time
+    QVERIFY(kept.results.empty()); // not saved, because measuring them again takes little time
 }
 
 void TestAutosave::savingTakesItAway() {

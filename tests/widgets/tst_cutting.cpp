@@ -106,7 +106,7 @@ public:
     void release(QPoint point, Qt::KeyboardModifiers modifiers = {}) {
         QTest::mouseRelease(grid, Qt::LeftButton, modifiers, point);
     }
-    /// QTest::mouseMove() does not send the held buttons.
+    /// Like QTest::mouseMove(), but the event states the held buttons.
     void move(QPoint point, Qt::MouseButtons held = Qt::LeftButton) {
         QMouseEvent event(QEvent::MouseMove, point, grid->mapToGlobal(point), Qt::NoButton, held, {});
         QApplication::sendEvent(grid, &event);

@@ -254,7 +254,7 @@ void TestDocument::locatedModelMustHaveTheFingerprint() {
     QCOMPARE(located.count(), 1);
     QVERIFY(bench.document.model());
     QCOMPARE(bench.document.session().model.path, bench.path("right.gguf"));
-    QVERIFY(bench.document.isModified()); // the new place of the checkpoint can be saved
+    QVERIFY(bench.document.isModified()); // the path of its checkpoint has changed
 }
 
 void TestDocument::savingWritesWhatWasThereWhenAsked() {

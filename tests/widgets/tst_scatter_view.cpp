@@ -121,7 +121,7 @@ public:
             move(point, Qt::LeftButton, modifiers);
         QTest::mouseRelease(plot(), Qt::LeftButton, modifiers, points.back());
     }
-    /// QTest::mouseMove() does not send the held buttons.
+    /// Like QTest::mouseMove(), but the event states the held buttons.
     void move(QPoint point, Qt::MouseButtons held = {}, Qt::KeyboardModifiers modifiers = {}) {
         QMouseEvent event(QEvent::MouseMove, point, plot()->mapToGlobal(point), Qt::NoButton, held, modifiers);
         QApplication::sendEvent(plot(), &event);

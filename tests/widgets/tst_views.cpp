@@ -128,7 +128,7 @@ public:
             move(heads.grid(), point, button, modifiers);
         QTest::mouseRelease(heads.grid(), button, modifiers, points.back());
     }
-    /// QTest::mouseMove() does not send the held buttons.
+    /// Like QTest::mouseMove(), but the event states the held buttons.
     static void move(QWidget* widget, QPoint point, Qt::MouseButtons held = {}, Qt::KeyboardModifiers modifiers = {}) {
         QMouseEvent event(QEvent::MouseMove, point, widget->mapToGlobal(point), Qt::NoButton, held, modifiers);
         QApplication::sendEvent(widget, &event);
