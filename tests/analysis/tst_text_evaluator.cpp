@@ -175,7 +175,7 @@ private slots:
             const MaskEvaluation last = evaluator.evaluate(cut(PruningMask(model->spec()), 2, 0));
             QCOMPARE(last.reusedLayers, interval == 3 ? 0 : 2);
             QCOMPARE(last.streamInterval, interval);
-            QCOMPARE(evaluator.streamBytes(), (2 / interval) * stream); // the dense model shares the rest
+            QCOMPARE(evaluator.streamBytes(), (2 / interval) * stream); // all shared with the dense model
         }
     }
 

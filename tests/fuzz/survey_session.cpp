@@ -1,8 +1,8 @@
 // survey_session FIRST LAST FILE...: reads the damaged copies FIRST to LAST of sessions with HDF5. libFuzzer, and a
 // process for each copy, are too slow for that. The copies get a valid checksum, so that HDF5 reads them in this
 // process. A child reads them in order until HDF5 crashes or hangs, as version 1.10 does on some damaged files; another
-// child continues after that copy. If the crash was in Secateur's own code, a fresh child reads that copy alone, as HDF5
-// may have damaged the memory before. A repeated crash ends the survey, and the copy is kept as survey_fault.h5.
+// child continues after that copy. If the crash was in Secateur's own code, a fresh child reads that copy alone, since
+// HDF5 may have damaged the memory before. A repeated crash ends the survey, and the copy is kept as survey_fault.h5.
 
 #include "backends/base/sha256.h"
 #include "backends/session/session_hdf5.h"
