@@ -8,7 +8,7 @@ namespace secateur::test {
 
 using RunSuite = int (*)(int count, char** values);
 
-/// The suites of this test program by name: NAME for the file tst_NAME.cpp.
+/// The suites of this test program by name: that of the file, tst_NAME.cpp.
 inline std::map<std::string, RunSuite>& suites() {
     static std::map<std::string, RunSuite> all;
     return all;
