@@ -1,4 +1,4 @@
-// Exact ablation against transformers, and against full evaluations under the mask of each single cut.
+// Exact ablation against transformers, and against full evaluations with each single unit cut.
 #ifndef Q_MOC_RUN
 #include "analysis/metrics/ablation.h"
 #include "analysis/metrics/ablation_walk.h"
@@ -31,7 +31,7 @@ QJsonObject judgedAblation() {
     return QJsonDocument::fromJson(file.readAll()).object();
 }
 
-/// A value for each layer as rows of one, as apart() takes them. NaN for null.
+/// Rows for apart(): a layer's list of values as it is, a single value as a list of one; null stands for NaN.
 QJsonArray rowsOf(const QJsonArray& values) {
     QJsonArray rows;
     for (const auto& value : values)
@@ -39,8 +39,7 @@ QJsonArray rowsOf(const QJsonArray& values) {
     return rows;
 }
 
-/// The largest difference of cells, in nats; a value where there should be none, or none where there should be one, is
-/// as far away as can be.
+/// The largest difference of two cells in nats; infinite if only one of them has a value.
 double natsApart(const Matrix& found, const QJsonArray& rows) {
     double worst = 0;
     for (std::size_t row = 0; row < found.rows(); ++row)
@@ -54,7 +53,7 @@ double natsApart(const Matrix& found, const QJsonArray& rows) {
     return worst;
 }
 
-/// Values to the last bit, NaN where NaN is.
+/// Whether two lists of results have the same bits, with NaN equal to NaN.
 bool areSame(const std::vector<MetricResult>& one, const std::vector<MetricResult>& other) {
     const auto same = [](const Matrix& a, const Matrix& b) {
         return std::ranges::equal(a.values(), b.values(), [](double x, double y) {
@@ -67,7 +66,7 @@ bool areSame(const std::vector<MetricResult>& one, const std::vector<MetricResul
     });
 }
 
-/// A progress that asks to stop at its so-manieth report.
+/// Throws Cancelled at the report after the first `reports`.
 Progress stoppingAfter(int reports) {
     return Progress([left = std::make_shared<int>(reports)](double, std::string_view) {
         if ((*left)-- <= 0)
@@ -92,7 +91,7 @@ std::vector<MetricResult> measured(const Model& model, const AblationRun& run, c
     return measureAblation(model, run, parseMetricRequests(requests), progress);
 }
 
-/// Losses of sequences one by one, from the embedding on.
+/// The losses of the sequences, each computed alone by a whole pass.
 std::vector<WindowLoss> fullLosses(const Model& model, const Plan& plan, std::span<const TokenSequence> sequences,
                                    std::span<const int> labels) {
     const SequenceLosses losses(model, sequences, labels);
@@ -113,7 +112,7 @@ class TestAblation : public QObject {
     Q_OBJECT
 
 private:
-    /// The largest error of all metrics, in nats per token; prints that of each.
+    /// The largest error over all metrics in nats per token. Prints the error of each.
     static double worstOf(const GradientCase& c, const QJsonObject& expected) {
         double worst = 0;
         QStringList line;
@@ -164,7 +163,7 @@ private slots:
         const bool isEncoder = model->spec().family == Family::encoder;
         const std::vector<int> labels = isEncoder ? std::vector{0, 1, 1, 0, 1} : std::vector<int>();
         AblationRun run{*plan, sequences, labels, 40};
-        run.waitingBytes = 5000; // several walks where weights are read again
+        run.waitingBytes = 5000; // small: models that stay in the file need several walks
         const auto results = measured(*model, run, all);
         const auto whole = fullLosses(*model, *plan, sequences, labels);
         double worst = 0;
@@ -225,7 +224,7 @@ private slots:
             QVERIFY(lowFirst[i] == 0 || lowFirst[i] > 3 || screened.standardError->values()[i] == 0 ||
                     !reachesCutOff(screened.values.values(), screened.standardError->values(), 3)[i]);
 
-        // Stopped and gone on, to the last bit.
+        // A run that is cancelled and continued again and again gives the same bits.
         run.memory.known = {};
         std::vector<MetricResult> part;
         for (int most = 3; most < 10'000; most += 12)
@@ -286,7 +285,7 @@ private slots:
                 known = std::move(found);
             } catch (const Cancelled&) {
                 ++stops;
-                continue; // nothing was there yet
+                continue; // cancelled before the first result
             }
             if (std::ranges::all_of(known, &MetricResult::isWhole))
                 break;
@@ -296,7 +295,7 @@ private slots:
         qInfo("%s: stopped %d times", qPrintable(folder), stops);
         QVERIFY(stops > 0);
         QVERIFY(areSame(known, whole));
-        // Who else is asked for does not matter either.
+        // A metric that is requested alone has the same values.
         run.memory = {};
         QVERIFY(areSame(measured(*c.model, run, "ablation_mlp"), {whole[2]}));
     }

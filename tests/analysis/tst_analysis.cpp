@@ -29,7 +29,7 @@ QString ids(const std::vector<MetricRequest>& requests) {
     return list.join(' ');
 }
 
-/// Two layers of three and two heads; the second row's last cell does not exist.
+/// A session of two layers with three and two heads, so the last cell of the second row does not exist.
 Session smallSession() {
     Session session;
     session.model.path = "m.gguf";
@@ -78,7 +78,8 @@ private slots:
         const QString gradient = "gnorm gnorm_q gnorm_k gnorm_v head_mask_gradient head_gate_gradient head_fisher";
         QCOMPARE(ids(parseMetricRequests("weights")), weights);
         QCOMPARE(ids(parseMetricRequests("forward")), forward);
-        QCOMPARE(ids(parseMetricRequests("gradient,self_attribution")), gradient + " self_attribution"); // slow alone
+        // self_attribution is slow: "gradient" leaves it out.
+        QCOMPARE(ids(parseMetricRequests("gradient,self_attribution")), gradient + " self_attribution");
         QCOMPARE(ids(parseMetricRequests("ablation")), "ablation_head ablation_attention ablation_mlp ablation_block");
         QCOMPARE(ids(parseMetricRequests("gate_norm,weights,all")), weights + " " + forward + " " + gradient);
     }
@@ -128,13 +129,13 @@ private slots:
             return marks;
         };
         QCOMPARE(marked({}, {}), "");
-        QCOMPARE(marked({1, 1, 2}, {0, 0, 0}), "..."); // exact ones are as they are, ties too
+        QCOMPARE(marked({1, 1, 2}, {0, 0, 0}), "..."); // no marks on exact values, even equal ones
         QCOMPARE(marked({1, 1}, {0.1, 0}), "xx");
-        QCOMPARE(marked({0, 5.1, 10}, {1.5, 2, 0}), "..."); // the first two reach 5, the last two 4
+        QCOMPARE(marked({0, 5.1, 10}, {1.5, 2, 0}), "..."); // limits 2 sqrt(a^2 + b^2): 5, and 4 for the last two
         QCOMPARE(marked({10, 0, 4.9}, {0, 1.5, 2}), ".xx");
-        QCOMPARE(marked({0, 5}, {1.5, 2}), ".."); // as far as twice the root is far enough
+        QCOMPARE(marked({0, 5}, {1.5, 2}), ".."); // a distance equal to the limit separates
         QCOMPARE(marked({3, missing, 2}, {1, 1, missing}), "x.x");
-        QCOMPARE(marked({0, 1, 2, 3, 19}, {0, 0, 0, 0.4, 8}), "...xx"); // 16 apart, which the 8 alone would not do
+        QCOMPARE(marked({0, 1, 2, 3, 19}, {0, 0, 0, 0.4, 8}), "...xx"); // distance 16, limit 16.02; with the 8 alone 16
     }
     void nearEstimatesAreThoseOfTheRule() {
         std::mt19937 random(3);
@@ -195,7 +196,7 @@ private slots:
         for (int i = 1; i <= 1000; ++i)
             values.push_back(i);
         const Histogram linear = histogram(values, false);
-        QCOMPARE(linear.counts.size(), std::size_t(21)); // 2 * cbrt(1001)
+        QCOMPARE(linear.counts.size(), std::size_t(21)); // the rule: 2 * cbrt(1001) bins
         QCOMPARE(std::accumulate(linear.counts.begin(), linear.counts.end(), 0.0), 1001.0);
         QCOMPARE(linear.edges.front(), 0.0);
         QCOMPARE(linear.edges.back(), 1000.0);

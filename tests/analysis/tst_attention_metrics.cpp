@@ -1,4 +1,4 @@
-// Metrics of attention maps, on maps whose values are known by hand.
+// Metrics of attention maps, on maps for which the values are known.
 
 #include "analysis/metrics/attention_metrics.h"
 #include "analysis/base/error.h"
@@ -14,14 +14,14 @@ using namespace secateur;
 
 namespace {
 
-/// A map of one head: what query t pays to key k.
+/// The attention map of a head: the probability with which query t attends to key k.
 using Map = std::function<double(int t, int k)>;
 
 double uniform(int t, int k) {
     return k <= t ? 1.0 / (t + 1) : 0;
 }
 
-/// `share` on one key, the rest spread evenly over the others that are seen.
+/// Attention that pays `share` to one key and spreads the rest evenly over the other visible keys.
 Map mostly(double share, const std::function<int(int)>& target) {
     return [=](int t, int k) {
         const int wanted = target(t);
@@ -50,7 +50,7 @@ std::unique_ptr<const AttentionMetric> made(const MetricRequest& request, std::i
     return std::get<ForwardMetric>(request.info->computation).attention(request, longest, true);
 }
 
-/// The values of a metric of one sequence of one head.
+/// The metric's values for one sequence and a single head with this map.
 AttentionValues valuesOf(const char* request, const Map& map, int length) {
     const auto metric = made(parseMetricRequests(request).front(), length);
     std::vector<std::vector<float>> numbers;
@@ -70,7 +70,7 @@ class TestAttentionMetrics : public QObject {
     Q_OBJECT
 
 private slots:
-    void uniformAttentionHasHarmonicSinks_data() { // identity 6
+    void uniformAttentionHasHarmonicSinks_data() { // law 6 of resources/manual/accuracy.md
         QTest::addColumn<int>("length");
         QTest::addColumn<double>("published");
         QTest::newRow("64") << 64 << 0.0741;
@@ -100,7 +100,7 @@ private slots:
         QTest::newRow("previous token") << 3 << 3;
         QTest::newRow("weak sink") << 4 << 2;
     }
-    void patternsAreTold() { // identity 7: A = I is the diagonal
+    void patternsAreTold() { // law 7 of resources/manual/accuracy.md: the identity map is diagonal
         QFETCH(int, pattern);
         QFETCH(int, expected);
         const std::vector<Map> maps{mostly(0.8, [](int) { return 0; }), mostly(1, [](int t) { return t; }), uniform,

@@ -1,4 +1,4 @@
-// Commands as they are copied: what a shell makes of them, and which options they name.
+// Commands that are shown for copying: a shell reads them back unchanged, and they state the options that matter.
 #include "analysis/session/command_line.h"
 #include "analysis/base/usage_error.h"
 #include "tests/support/suite.h"

@@ -1,4 +1,4 @@
-// Figures are rows that act: what a row says is all that the rest of the program knows of a figure.
+// Figures are rows of a table: the rest of the program knows of a figure only the contents of its row.
 #ifndef Q_MOC_RUN
 #include "tests/support/gradient_case.h"
 
@@ -21,7 +21,7 @@ using namespace secateur;
 
 namespace {
 
-// A figure of its own, all of it: the largest head of each layer, in any unit.
+// A figure as a contributor would add it: the largest value of each layer, in any unit.
 
 constexpr std::array largestOptions{
     OptionInfo{"metric", "text", "gate_norm_head", "result id"},
@@ -44,7 +44,7 @@ Figure largest(const Session& session, const FigureOptions& options) {
     return figure;
 }
 
-/// The number of tokens that a prompt and a text have: a figure for each other kind of source.
+/// Two more figures, one from a prompt and one from a text: the number of tokens.
 Figure promptLength(const PromptInputs& inputs, const FigureOptions&) {
     Figure figure;
     figure.series.push_back({"tokens", {static_cast<double>(inputs.prompt.ids.size())}, {}});
@@ -65,7 +65,7 @@ const std::array ownTable{
     FigureInfo{"text_length", "tokens of a text", {}, FromText{textLength, 1, 0}},
 };
 
-// A row without a function cannot be written.
+// A source without its function does not compile.
 static_assert(!std::is_default_constructible_v<FromSession> && !std::is_default_constructible_v<FromPrompt> &&
               !std::is_default_constructible_v<FromText> && !std::is_default_constructible_v<FigureSource>);
 
@@ -116,7 +116,7 @@ bool isFinite(double value) {
     return std::isfinite(value);
 }
 
-/// A comparison with one of some ids, as the code of a product source has it.
+/// Matches a comparison with one of the ids in C++ source.
 QRegularExpression comparisonWith(const QStringList& ids) {
     const QString any = "\"(" + ids.join('|') + ")\"";
     return QRegularExpression("[=!]=\\s*" + any + "|" + any + "\\s*[=!]=");
@@ -207,7 +207,7 @@ private slots:
                 QFile file(sources.next());
                 QVERIFY(file.open(QIODevice::ReadOnly));
                 const QString text = QString::fromUtf8(file.readAll());
-                if (!text.contains("#include \"analysis/figures/")) // "heads" and "layers" name other things too
+                if (!text.contains("#include \"analysis/figures/")) // elsewhere "heads" and "layers" mean other things
                     continue;
                 ++seen;
                 const auto found = comparison.match(text);

@@ -1,4 +1,4 @@
-// Forward metrics against numpy over what transformers computes of the same weights, and the laws they obey.
+// Forward metrics against numpy on activations of transformers with the same weights, and laws that they obey.
 #ifndef Q_MOC_RUN
 #include "analysis/base/error.h"
 #include "analysis/metrics/measure_stages.h"
@@ -18,7 +18,7 @@ using namespace secateur;
 
 namespace {
 
-constexpr double tolerance = 1e-4; ///< relative, of values that are not near 0
+constexpr double tolerance = 1e-4; ///< relative, for values not near 0
 
 QJsonObject judged() {
     QFile file(test::data().filePath("forward_metrics.json"));
@@ -66,7 +66,7 @@ std::string allRequests(const QJsonObject& metrics) {
     return metrics.keys().join(',').toStdString();
 }
 
-/// The largest difference of cells that both have, over the largest number; infinite where only one has a cell.
+/// The largest difference of two cells, relative to the largest value; infinite if only one of them has a value.
 double apart(const Matrix& found, const QJsonArray& expected) {
     double worst = 0;
     double scale = 0;
@@ -193,7 +193,7 @@ private slots:
     }
 
     void sinksOfAllKeysSumToOne_data() { addModels(); }
-    void sinksOfAllKeysSumToOne() { // identity 5
+    void sinksOfAllKeysSumToOne() { // law 5 of resources/manual/accuracy.md
         Case c = fetched();
         c.sequences.resize(1);
         std::string requests;
@@ -211,7 +211,7 @@ private slots:
     }
 
     void entropyVariantsAreOrdered_data() { addModels(); }
-    void entropyVariantsAreOrdered() { // identity 13
+    void entropyVariantsAreOrdered() { // law 13 of resources/manual/accuracy.md
         const Case c = fetched();
         const auto found = c.measure("attention_entropy:variant=A,attention_entropy:epsilon=0.001:variant=B,"
                                      "attention_entropy:epsilon=0.001:variant=C");
@@ -227,9 +227,9 @@ private slots:
         const Case c = fetched();
         const std::string requests = allRequests(c.metrics);
         const auto best = c.measure(requests);
-        for (const char* level : {"generic", "v3", "v4"})
-            if (useVectorLoops(level))
-                QVERIFY2(apart(c.measure(requests), best) < 1e-5, level); // and v4, where there is one, stays
+        for (const char* instructionSet : {"generic", "v3", "v4"}) // the last available one stays in use
+            if (useVectorLoops(instructionSet))
+                QVERIFY2(apart(c.measure(requests), best) < 1e-5, instructionSet);
     }
 
     void sumsOverTokensAreAtens_data() {
@@ -255,7 +255,7 @@ private slots:
         QVERIFY(!differs(fast.columnSums(halves, lengths), plain.columnSums(halves, lengths)));
         at::Tensor factors = at::randn({3, 200, 2}, at::kDouble);
         factors[0].narrow(0, 13, 187).zero_();
-        x[0][20].fill_(std::numeric_limits<float>::quiet_NaN()); // behind the end, where anything may be
+        x[0][20].fill_(std::numeric_limits<float>::quiet_NaN()); // padding, which may hold anything
         QVERIFY(!differs(fast.weightedSums(x, factors), plain.weightedSums(x, factors)));
         const at::Tensor context = at::randn({3, 200, 5, 12});
         const at::Tensor weights = at::randn({5, width, 12});
@@ -306,7 +306,7 @@ private slots:
             QVERIFY2(!isNone(id, 0) && !isNone(id, 1), id);
     }
 
-    void headsTogetherAreWhatAttentionAdds() { // identity 3, by way of |.|: one head's sum is its share
+    void headsTogetherAreWhatAttentionAdds() { // law 3 of accuracy.md, with all heads but one cut
         Case c("qwen3");
         const ModelSpec& spec = c.model->spec();
         const auto all = c.one("amp_head");
@@ -317,19 +317,19 @@ private slots:
             cut.heads[static_cast<std::size_t>(head)] = true;
             mask.setLayer(0, cut);
             const auto plan = c.model->runner().plan(mask, ComputeType::float32);
-            double sum = 0; // of |a| over sequences, each a mean over tokens
+            double sum = 0; // mean |a| over the tokens of each sequence, then over sequences
             for (const TokenSequence& sequence : c.sequences)
                 sum += meanMagnitude(c, *plan, sequence) / static_cast<double>(c.sequences.size());
             QVERIFY(std::abs(sum / all.values(0, static_cast<std::size_t>(head)) - 1) < 1e-5);
         }
     }
 
-    void identitiesHaveNoInfluence() { // identity 10
+    void identitiesHaveNoInfluence() { // law 10 of resources/manual/accuracy.md
         Case c("llama-gqa");
         PruningMask mask(c.model->spec());
         LayerMask cut = mask.layer(1);
         cut.attention = AttentionCut::bypassQk;
-        cut.alpha = 1e-30; // of 0 nothing would be left to have a value
+        cut.alpha = 1e-30; // with alpha 0 there would be no attention to give a value for
         cut.mlp = false;
         mask.setLayer(1, cut);
         c.plan = c.model->runner().plan(mask, ComputeType::float32);

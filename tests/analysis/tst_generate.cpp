@@ -1,4 +1,4 @@
-// Texts continued: as transformers continues them, as without a cache, and as the dice fall.
+// Generated text: the same tokens as transformers, the same with and without a cache, and sampling by probability.
 #ifndef Q_MOC_RUN
 #include "tests/support/judged_run.h"
 
@@ -41,7 +41,7 @@ struct Opened {
     std::vector<int> alone(const std::vector<int>& prompt, const GenerationRules& rules) const {
         return continued(Prompts{prompt}, rules).front().tokens;
     }
-    /// The logits behind a text, all of it run at once.
+    /// The logits after the last token of `ids`, from one pass over all of them.
     at::Tensor logits(const std::vector<int>& ids) const {
         const Batch batch{1, static_cast<int>(ids.size()), ids, {}, {}, {}};
         const at::Tensor last = test::streamsOf(model->runner(), *plan, batch).back();
@@ -58,7 +58,7 @@ struct Opened {
     }
 };
 
-/// Tokens without any pattern, below the vocabularies of all small models.
+/// Token ids without a pattern, small enough for the vocabularies of all small models.
 std::vector<int> someTokens(int count, int shift = 0) {
     std::vector<int> ids;
     for (int i = 0; i < count; ++i)
@@ -88,7 +88,7 @@ private slots:
             QCOMPARE(demo.alone(ids, {.newTokens = static_cast<int>(tokens.size())}), tokens);
             prompts.push_back(ids);
         }
-        // Side by side, in chunks that end inside of prompts and between their ends.
+        // All prompts in one batch, in chunks that end within and between the prompts.
         const auto together = demo.continued(prompts, {.newTokens = 100, .chunk = 21});
         for (std::size_t i = 0; i < prompts.size(); ++i)
             QCOMPARE(together[i].tokens, expected.at("prompts")[i].at("tokens").get<std::vector<int>>());
@@ -136,7 +136,7 @@ private slots:
             QVERIFY(layer.window < 7);
         GenerationRules rules{.newTokens = std::min(40, spec.context - 7)};
         std::set<int> seen;
-        for (const double temperature : {0.0, 2.0}) { // greedy texts soon repeat themselves
+        for (const double temperature : {0.0, 2.0}) { // greedy texts soon repeat, so sampled ones are tried too
             rules.sampling.temperature = temperature;
             const std::vector<int> expected = opened.aloneWithoutCache(prompt, rules);
             seen.insert(expected.begin(), expected.end());
@@ -221,7 +221,7 @@ private slots:
             [&](double fraction, std::string_view) {
                 QVERIFY(fraction >= last && fraction <= 1);
                 last = fraction;
-                if (++reports == 6) // within the third token of a model of two layers
+                if (++reports == 6) // during the third token, as the model has two layers
                     stop.request_stop();
             },
             stop.get_token());
@@ -269,7 +269,8 @@ private slots:
         QFETCH(double, topP);
         const at::Tensor logits = tiny("llama-gqa").logits(someTokens(6)).to(at::kDouble) * 0.3;
         const at::Tensor all = (logits / temperature).softmax(0);
-        // As transformers cuts: what adds up to 1 - topP from the unlikely end goes, but never all.
+        // The top-p rule of transformers: starting from the least likely token, remove tokens that add up to 1 - topP;
+        // at least one stays.
         const auto [ascending, order] = all.sort();
         at::Tensor gone = topP < 1 ? ascending.cumsum(0) <= 1 - topP : at::zeros_like(ascending, at::kBool);
         gone[-1] = false;
@@ -291,7 +292,7 @@ private slots:
             else
                 chiSquare += std::pow(counts[token] - expected, 2) / expected, ++cells;
         }
-        // Five standard deviations above what chance gives.
+        // Mean plus five standard deviations of chi-square for correct sampling.
         const double limit = cells - 1 + 5 * std::sqrt(2.0 * (cells - 1));
         qInfo("%d tokens can come, chi-square %.1f, at most %.1f", cells, chiSquare, limit);
         QVERIFY(cells > 2 && chiSquare < limit);

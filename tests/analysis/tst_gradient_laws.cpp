@@ -1,4 +1,4 @@
-// What gradient metrics obey, whatever the numbers are.
+// Laws that gradient metrics obey for any weights.
 #ifndef Q_MOC_RUN
 #include "analysis/metrics/gate_gradients.h"
 #include "analysis/metrics/gradient_sums.h"
@@ -33,7 +33,7 @@ void addModels(const QStringList& folders = test::judgedGradients().keys()) {
         QTest::addRow("%s", qPrintable(folder)) << folder;
 }
 
-/// The worst of all results that both have.
+/// The largest difference over pairs of results; infinite if the lists differ in length.
 double apart(const std::vector<MetricResult>& a, const std::vector<MetricResult>& b) {
     double worst = a.size() == b.size() ? 0 : std::numeric_limits<double>::infinity();
     for (std::size_t i = 0; i < std::min(a.size(), b.size()); ++i)
@@ -41,12 +41,12 @@ double apart(const std::vector<MetricResult>& a, const std::vector<MetricResult>
     return worst;
 }
 
-/// Rows of numbers that should be the same, over their largest.
+/// The largest difference, relative to the largest value of `b`.
 double apart(const at::Tensor& a, const at::Tensor& b) {
     return ((a - b).abs().max() / b.abs().max()).item<double>();
 }
 
-/// One text of a case, and what every layer's taps say of its loss.
+/// The gradients of a case's loss with respect to the chosen taps of every layer.
 struct Pulled {
     PaddedBatches batches;
     GradientScalars scalars;
@@ -68,7 +68,7 @@ struct Pulled {
     }
 };
 
-/// <W, dF/dW> of each row and head, of rows of W that belong to heads [heads, headDim, hidden].
+/// <W, dF/dW> for each sequence and head. `weights` are the rows of W by head: [heads, headDim, hidden].
 at::Tensor innerByHead(const at::Tensor& weights, const at::Tensor& gradients) {
     return (weights.unsqueeze(0) * gradients).sum({2, 3}, false, at::kDouble);
 }
@@ -79,7 +79,8 @@ class TestGradientLaws : public QObject {
     Q_OBJECT
 
 private slots:
-    /// Law 8 of resources/manual/accuracy.md: one number per sequence and head, found in four ways.
+    /// Law 8 of resources/manual/accuracy.md: four formulas for the gradient of a head's gate, for each sequence and
+    /// head.
     void fourWaysToAHeadsGateAgree_data() { addModels({"llama-mha", "llama-gqa", "qwen3", "gemma3"}); }
     void fourWaysToAHeadsGateAgree() {
         QFETCH(QString, folder);
@@ -151,7 +152,7 @@ private slots:
         QVERIFY(model.counted.recorded > 0 && model.counted.recorded < most);
         const double error = std::max(apart(all, again), apart(some, again));
         qInfo("%s %.1e", qPrintable(folder), error);
-        QVERIFY(error < 5e-5); // what is remembered was not rounded as plain runs round
+        QVERIFY(error < 5e-5); // recorded layers round differently from layers that run again
     }
 
     void weightsThatDoNotStayChangeNothing_data() { addModels(); }
@@ -185,7 +186,7 @@ private slots:
     }
 
     void bothFormsOfNormsAgree() {
-        const at::Tensor input = at::randn({3, 11, 29}) + 5; // what tokens have in common cancels in the gradient
+        const at::Tensor input = at::randn({3, 11, 29}) + 5; // a part common to all tokens cancels in the gradient
         at::Tensor delta = at::randn({3, 11, 4, 6});
         delta = delta - delta.mean(1, true);
         const at::Tensor tokens = ProjectionNorms(input, NormForm::tokens).squares(delta);
@@ -196,7 +197,7 @@ private slots:
         QVERIFY(apart(squaredNorms(projectionGradients(delta, input)), matrix) < 1e-6);
     }
 
-    /// The norm behind attention's output does not see how large that is: to turn all heads down together does nothing.
+    /// The norm behind the attention output removes its scale, so scaling all heads of a layer together has no effect.
     void sandwichNormsHaveANullDirection() {
         const test::Scratch folder;
         const QString source = test::data().filePath("forward/gemma3/");
@@ -248,7 +249,7 @@ private slots:
         QCOMPARE(passes("gnorm,gnorm_q:scalarisation=logit_norm,head_fisher:passes=2,head_fisher:passes=3"), 5);
     }
 
-    /// What a stopped run gives is what a whole run over the batches that were through gives.
+    /// A stopped run gives the result of a whole run over only the batches that were finished.
     void stoppedItGivesTheBatchesThatAreThrough() {
         const GradientCase c("llama-gqa");
         const auto requests = parseMetricRequests("gnorm,head_mask_gradient");
@@ -269,7 +270,7 @@ private slots:
             Cancelled, measureGradient(*c.model, {*c.plan, c.sequences}, requests, Progress({}, early.get_token())));
     }
 
-    /// Blocks by differences; sublayers and heads by what they must add up to.
+    /// Gates of blocks against finite differences; the gates of a layer's heads add up to that of its attention.
     void gatesOfAllKindsAreDerivatives() {
         const GradientCase c("llama-mha");
         const Runner& runner = c.model->runner();
@@ -309,7 +310,7 @@ private slots:
                         heads += gates.all()[other].of == Gate::Of::head ? found(row, other) : 0;
                         attention += gates.all()[other].of == Gate::Of::attention ? found(row, other) : 0;
                     }
-                worst = std::max(worst, std::abs(heads - attention)); // no output bias here
+                worst = std::max(worst, std::abs(heads - attention)); // true without an output bias
             }
         }
         qInfo("%.1e", worst);

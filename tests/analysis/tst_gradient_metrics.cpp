@@ -1,4 +1,4 @@
-// Gradient metrics against autograd over transformers' own parameters.
+// Gradient metrics against autograd on the parameters of transformers.
 #ifndef Q_MOC_RUN
 #include "analysis/metrics/gate_gradients.h"
 #include "analysis/base/usage_error.h"
@@ -14,7 +14,7 @@ using test::GradientCase;
 
 namespace {
 
-constexpr double tolerance = 1e-4; ///< relative to the largest of the model's values
+constexpr double tolerance = 1e-4; ///< relative to the model's largest value
 
 void addModels() {
     QTest::addColumn<QString>("folder");
@@ -40,7 +40,8 @@ class TestGradientMetrics : public QObject {
     Q_OBJECT
 
 private:
-    /// Measures all at once, and prints the worst error of each metric.
+    /// Measures all metrics together and prints the worst error of each. Metrics whose id starts with one of `leaveOut`
+    /// are not measured.
     static double worstOf(const GradientCase& c, const QJsonObject& expected, QStringList leaveOut = {}) {
         QStringList ids = expected.keys();
         for (const QString& out : leaveOut)
@@ -75,7 +76,7 @@ private slots:
         QVERIFY(worstOf(c, c.masked) < tolerance);
     }
 
-    /// One pass for each target gives the information exactly.
+    /// Compared with one backward pass for each target, which gives the exact Fisher information.
     void fisherInformationIsOfSingleTargets_data() { addModels(); }
     void fisherInformationIsOfSingleTargets() {
         const GradientCase c = fetched();

@@ -1,4 +1,4 @@
-// Greedy-Gnorm: its cuts against a loop of full recomputation by autograd, where it ends, and what it writes down.
+// Greedy-Gnorm: its cuts against a full recomputation with autograd, where it stops, and the history that it records.
 #ifndef Q_MOC_RUN
 #include "analysis/session/command_line.h"
 #include "analysis/strategies/prune.h"
@@ -71,7 +71,7 @@ std::vector<double> values(const PruneHistory& history) {
     return found;
 }
 
-/// Texts without labels, for models that are told none.
+/// Random sequences without labels.
 std::vector<TokenSequence> drawn(int vocab) {
     std::vector<TokenSequence> all;
     unsigned next = 7;
@@ -101,7 +101,7 @@ class TestGreedy : public QObject {
     Q_OBJECT
 
 private:
-    /// A model with a tokenizer. @returns the folder of its texts
+    /// Copies a model and a tokenizer to `scratch`. @returns the folder with the calibration texts
     static QString copyModel(const test::Scratch& scratch) {
         const QString source = SECATEUR_TEST_SOURCES "/forward/llama-gqa/";
         QString texts = SECATEUR_TEST_SOURCES "/perplexity/";
@@ -166,7 +166,7 @@ private slots:
                 counting->counted.forget();
                 CalibrationText own = runOf(c);
                 own.streamBytes = streamBytes;
-                own.batchTokens = 20; // several batches
+                own.batchTokens = 20; // so that there are several batches
                 return prune(*counting, requestOf("gnorm_greedy", c.model->spec().tiedGroups().empty() ? 6 : 3),
                              {.text = own}, {});
             };
@@ -175,7 +175,7 @@ private slots:
             const PruneHistory whole = *run(0).history;
             const std::size_t ran = counting->counted.layers.size();
             qInfo("%s: %zu layers of batches ran upward, %zu without reuse", folder, ranReusing, ran);
-            QVERIFY(reusing == whole); // to the last bit
+            QVERIFY(reusing == whole); // the same bits
             QVERIFY(c.model->spec().tiedGroups().empty() ? ranReusing < ran : ranReusing == ran);
         }
     }
@@ -200,7 +200,7 @@ private slots:
         QCOMPARE(history.steps, first->step - 1);
         QCOMPARE(std::ssize(cutHeads(result.mask)), static_cast<std::ptrdiff_t>(history.steps));
         QCOMPARE(std::ssize(history.cuts),
-                 static_cast<std::ptrdiff_t>(first->step)); // the one too many is written down
+                 static_cast<std::ptrdiff_t>(first->step)); // the cut beyond the floor is recorded too
         QVERIFY(pruned(c, "gnorm_inverse:stop=floor:1000", 8).history->steps == 8);
     }
 
@@ -223,13 +223,13 @@ private slots:
         QCOMPARE(knee({0, 0, 0, 0, 0, 0, 1, 2, 3, 4}), std::size_t{6});
         QCOMPARE(knee({-0.1, -0.2, 0.1, 0.2, 1, 2, 3, 4, 5, 6}), std::size_t{4});
         QCOMPARE(knee({1, 2, 3, 4}), std::size_t{0});      // a straight line has no knee
-        QCOMPARE(knee({5, 6, 7, 8}), std::size_t{0});      // bad at once
-        QCOMPARE(knee({1, 0.5, 0, -0.5}), std::size_t{4}); // better in the end
-        QCOMPARE(knee({0, 0, 0}), std::size_t{3});         // nothing lost
+        QCOMPARE(knee({5, 6, 7, 8}), std::size_t{0});      // a large loss from the first cut on
+        QCOMPARE(knee({1, 0.5, 0, -0.5}), std::size_t{4}); // better at the end
+        QCOMPARE(knee({0, 0, 0}), std::size_t{3});         // no loss at all
         QCOMPARE(knee({}), std::size_t{0});
         const std::vector<double> pairs{2, 4, 5};
         const std::vector<double> worse{0.1, 0.4, 2};
-        QCOMPARE(kneeOf(pairs, worse), std::size_t{2}); // 0.4 - 0.05, 0.8 - 0.2
+        QCOMPARE(kneeOf(pairs, worse), std::size_t{2}); // below the chord by 0.4 - 0.05 and 0.8 - 0.2
     }
 
     void theMaskEndsAtTheKnee() {
@@ -430,7 +430,7 @@ private slots:
         QVERIFY2(told.error.contains("expected_seconds"), qPrintable(told.error));
         const test::Outcome spoken = test::run(arguments + QStringList{"--progress", "none"});
         QVERIFY2(spoken.out.contains("5 heads in 3 steps: loss "), spoken.out.constData());
-        // What the history says of the last step is what evaluating says of the mask.
+        // The mask file holds the history and the name of the text.
         const MaskRecord record = readMask(scratch.path("cut.json").toStdString(),
                                            openModel(scratch.path("model.safetensors").toStdString())->spec(), {})
                                       .record;

@@ -1,4 +1,4 @@
-// The legaliser against all masks there are, and what each form of export refuses.
+// The legaliser against all possible masks, and the masks that each form of export refuses.
 #ifndef Q_MOC_RUN
 #include "analysis/base/error.h"
 #include "analysis/export/export_card.h"
@@ -33,7 +33,7 @@ ModelSpec oneLayer(int heads, int kvHeads) {
     return spec;
 }
 
-/// A mask of one layer from the bits of a number, 1 = kept.
+/// A mask of a model with one layer, from the bits of a number; 1 means kept.
 PruningMask maskOf(const ModelSpec& spec, unsigned bits) {
     PruningMask mask(spec);
     LayerMask layer = mask.layer(0);
@@ -50,7 +50,7 @@ unsigned bitsOf(const PruningMask& mask) {
     return bits;
 }
 
-/// Counted without the code under test: the groups that keep any heads keep equally many.
+/// Independent of the code under test: all KV groups that keep any heads must keep equally many.
 bool isLegal(unsigned bits, int heads, int kvHeads) {
     const int perGroup = heads / kvHeads;
     int common = 0;
@@ -63,7 +63,7 @@ bool isLegal(unsigned bits, int heads, int kvHeads) {
     return true;
 }
 
-/// The fewest heads in which a legal mask differs, by trying all.
+/// The smallest number of heads in which a legal mask differs from `wanted`, found by trying all masks.
 int fewest(unsigned wanted, int heads, int kvHeads, LegaliseBy by) {
     int best = heads;
     for (unsigned bits = 0; bits < 1U << heads; ++bits) {
@@ -75,7 +75,7 @@ int fewest(unsigned wanted, int heads, int kvHeads, LegaliseBy by) {
     return best;
 }
 
-/// A mask of a model, changed in one layer.
+/// A mask that keeps everything but what `change` cuts in one layer.
 PruningMask cut(const ModelSpec& spec, int index, const std::function<void(LayerMask&)>& change) {
     PruningMask mask(spec);
     LayerMask layer = mask.layer(index);

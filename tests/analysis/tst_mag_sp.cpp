@@ -1,7 +1,7 @@
-// Laws of Mag-SP; its numbers on small models are compared with numpy in tst_weight_metrics.
+// Laws of Mag-SP. Its values on small models are compared with numpy in tst_weight_metrics.
 
-#ifndef Q_MOC_RUN      // moc cannot read it
-#include <ATen/ATen.h> // before Qt, whose keywords it does not survive
+#ifndef Q_MOC_RUN      // moc cannot read ATen's headers
+#include <ATen/ATen.h> // before Qt, whose keywords break it
 #endif
 
 #include "analysis/metrics/measure.h"
@@ -17,9 +17,9 @@ using namespace secateur;
 
 namespace {
 
-constexpr double tolerance = 1e-12; // both sides are in float64
+constexpr double tolerance = 1e-12; // both sides compute in float64
 
-/// Column norms of an [out, in] matrix, each summed over `width` neighbours.
+/// Column norms of a matrix [out, in], summed over groups of `width` neighbouring columns.
 std::vector<double> columnSums(const at::Tensor& weight, std::int64_t width) {
     const at::Tensor values = weight.to(at::kDouble).contiguous();
     std::vector<double> sums;
@@ -48,7 +48,7 @@ double worstError(const Matrix& values, const std::vector<std::vector<double>>& 
     return worst;
 }
 
-/// Two layers of three heads of four columns, written by matrices of any type and strides.
+/// Two layers of three heads with four dimensions each. A test sets W_o and W_down, with any type and strides.
 class WritingModel : public Model {
 public:
     WritingModel() {
@@ -92,7 +92,7 @@ private slots:
     void stridesAndTypesDoNotMatter() {
         WritingModel model;
         model.output = model.output.to(at::kBFloat16);
-        model.down = at::randn({10, 8}).t(); // as Conv1D keeps it
+        model.down = at::randn({10, 8}).t(); // transposed in memory, as GPT-2's Conv1D
         const auto results = both(model);
         QVERIFY(worstError(results[0].values, {2, columnSums(model.output, 4)}) < tolerance);
         QVERIFY(worstError(results[1].values, {2, columnSums(model.down, 1)}) < tolerance);

@@ -1,4 +1,4 @@
-// The manual's table of strategies is the one that the rows make.
+// The manual's table of strategies equals the one generated from the rows.
 #ifndef Q_MOC_RUN
 #include "analysis/strategies/strategy.h"
 #include "tests/support/suite.h"

@@ -1,5 +1,5 @@
-// A metric is one row: a new one is added here and measured without a change anywhere else, every row of the table can
-// be measured, and nobody outside the rows compares ids.
+// A metric is one row: a test adds one and measures it without another change, every row of the table can be measured,
+// and no source outside the table compares ids.
 #ifndef Q_MOC_RUN
 #include "analysis/base/error.h"
 #include "analysis/metrics/layer_sums.h"
@@ -15,12 +15,12 @@ using namespace secateur;
 
 namespace {
 
-// --- a metric of its own: the mean norm of what a head gathers, from a tap and with sums of its own ------------------
+// --- A metric as a contributor would add it: the mean norm of a head's context, from a tap and sums of its own
 
 constexpr std::array contextTaps{Tap::context};
 constexpr std::array contextOptions{OptionInfo{"exclude_first", "bool", "false", "leave out position 0"}};
 
-/// Number of tokens, then the sum of norms of each kept head.
+/// sums[0] is the number of tokens, sums[1 + head] the sum of the norms of a kept head.
 void addNorms(const TappedBatch& batch, std::vector<double>& sums) {
     const at::Tensor norms = batch.values.to(at::kCPU, at::kDouble).norm(2, -1); // [rows, positions, heads]
     sums.resize(1 + static_cast<std::size_t>(norms.size(2)));
@@ -61,7 +61,7 @@ public:
     at::Tensor context;
 };
 
-/// Sequence by sequence and without batches. [layers, heads]
+/// The same metric computed for each sequence alone: [layers, heads].
 at::Tensor directNorms(const test::GradientCase& c, int firstToken) {
     const ModelSpec& spec = c.model->spec();
     at::Tensor sums = at::zeros({spec.layerCount(), spec.maxHeads()}, at::kDouble);
@@ -94,7 +94,7 @@ std::vector<MetricResult> measured(const test::GradientCase& c, const std::vecto
     return measure(*c.model, requests, readInput, {});
 }
 
-/// What a row lacks to be measured; empty where nothing is missing.
+/// The reason why a row cannot be measured; empty if it can.
 QString missingIn(const MetricInfo& row) {
     if (row.computation.index() != static_cast<std::size_t>(row.needs) + 1)
         return "its computation is not that of its needs";
@@ -186,13 +186,12 @@ private slots:
 
     void unknownMetricsAreRefused() {
         const test::GradientCase c("llama-gqa");
-        MetricInfo foreign = contextNorm; // as a session of another version holds it
+        MetricInfo foreign = contextNorm; // as in a session from another version
         foreign.computation = {};
         QVERIFY_EXCEPTION_THROWN(measured(c, {{&foreign, {}}}), Error);
     }
 
-    /// Comparisons with the id of a metric, or with the beginning of one, as in `id == "gnorm"` or
-    /// `starts_with("sink")`.
+    /// Looks for comparisons with a metric's id or its beginning, as in `id == "gnorm"` or `starts_with("sink")`.
     void nobodyComparesIds() {
         QStringList ids;
         for (const MetricInfo* row : allMetrics()) {

@@ -1,4 +1,4 @@
-// Options scored together, sharing what they have in common, as one after the other.
+// Options scored together with shared prefixes give the scores that they get one by one.
 #ifndef Q_MOC_RUN
 #include "tests/support/option_runs.h"
 
@@ -23,8 +23,8 @@ QDir folders() {
     return QDir(test::data().filePath("forward"));
 }
 
-/// Questions of every shape: behind common examples, with options that are equal, begin alike, are of one token, or
-/// have nothing in common.
+/// Questions of many shapes: after the same few-shot examples, with equal options, with options that begin alike,
+/// consist of one token, or have different contexts.
 Questions someQuestions(int context, int vocab) {
     std::mt19937 random(5);
     const auto tokens = [&](std::size_t count) {
@@ -47,7 +47,7 @@ Questions someQuestions(int context, int vocab) {
         const std::vector<int> common = tokens(2);
         std::vector<OptionTokens> options;
         for (std::size_t j = 0; j < 1 + i % 5; ++j) {
-            const bool isWinogrande = i % 6 == 3; // nothing in common but the end
+            const bool isWinogrande = i % 6 == 3; // different contexts for each option
             const std::vector<int> own = i % 4 == 0 ? tokens(1) : joined(common, tokens(j % 3));
             const std::vector<int> begin = isWinogrande ? tokens(2 + j) : stem;
             options.push_back({joined(begin, own), begin.size()});
@@ -122,14 +122,15 @@ private slots:
             return options;
         };
         const std::vector<int> stem{2, 3, 4, 5, 6, 7, 8, 9};
-        // Four letters: one input. Texts: the stem once, and of each all but its last token.
+        // Options of one token need only the common context as input. Longer options add all their tokens but the last,
+        // with common beginnings counted once.
         const Questions letters{question(stem, {{10}, {11}, {12}, {13}})};
         QCOMPARE(inputTokens(letters), 4 * 48);
         const std::vector<std::size_t> first{0};
         QCOMPARE(optionTree(letters, first, 4096).tokens(), 48);
         const Questions texts{question(stem, {{10, 11, 12}, {13, 14}, {13, 15}})};
         QCOMPARE(optionTree(texts, first, 4096).tokens(), 48 + 2 + 1);
-        // Examples once for neighbours, wherever they stood.
+        // Questions with the same examples become neighbours and share them, whatever stood between them.
         const Questions several{question({2, 3}, {{4}, {5}}), {{{7, 8, 9}, 2}}, question({3, 2}, {{4}, {5}})};
         const auto order = neighbourOrder(several);
         const OptionTree tree = optionTree(several, order, 4096);

@@ -1,4 +1,4 @@
-// Perplexities as transformers and Python's own rules give them, window by window.
+// Perplexities and the loss of each window against transformers and against the rules written in Python.
 #ifndef Q_MOC_RUN
 #include "tests/support/judged_run.h"
 
@@ -59,7 +59,7 @@ PerplexityRules rulesOf(const Json& judged) {
     return rules;
 }
 
-/// A text as a small model's tokenizer cuts it.
+/// A text scored with a small model's tokenizer.
 ScoredText cut(const std::string& text, const std::string& tokenizer, const PerplexityRules& rules,
                const ModelSpec& spec) {
     return scoredText({text}, *openTokenizer(folder(tokenizer)), withDefaults(rules, spec));
@@ -69,7 +69,7 @@ double relative(double found, double judged) {
     return std::abs(found - judged) / std::abs(judged);
 }
 
-/// The largest relative error of the losses of windows.
+/// The largest relative error of a window's loss; infinite if the numbers of windows differ.
 double worst(const std::vector<WindowLoss>& windows, const Json& nats) {
     if (windows.size() != nats.size())
         return INFINITY;
@@ -79,7 +79,7 @@ double worst(const std::vector<WindowLoss>& windows, const Json& nats) {
     return error;
 }
 
-/// Agreement of a standard error, which is null for a single window.
+/// Whether a standard error agrees; for a single window the expected one is null and ours must be NaN.
 bool agrees(double found, const Json& judged) {
     return judged.is_null() ? std::isnan(found) : relative(found, judged.get<double>()) < 1e-4;
 }
@@ -105,7 +105,7 @@ private slots:
     }
 
     void windowsRollAsTheHarnessRollsThem() {
-        // The example of the rule: [p|1..5], [5|6..10], [8,9,10|11,12,13].
+        // The windows of the rule's example: [prefix|1..5], [5|6..10], [8,9,10|11,12,13].
         QVERIFY((rollingWindows(14, 5) == std::vector<RollingWindow>{{0, 1, 6}, {5, 6, 11}, {8, 11, 14}}));
         QVERIFY((rollingWindows(2, 5) == std::vector<RollingWindow>{{0, 1, 2}}));
         QVERIFY((rollingWindows(6, 5) == std::vector<RollingWindow>{{0, 1, 6}}));
@@ -155,7 +155,7 @@ private slots:
         } else {
             QVERIFY(relative(run.tokenLossNats(), run.lossNats) < 1e-12);
         }
-        for (const std::int64_t batchTokens : {1, 37}) { // windows alone, and a few of unlike lengths together
+        for (const std::int64_t batchTokens : {1, 37}) { // each window alone, then a few of different lengths together
             const Perplexity other = perplexity(*model, *plan, text, batchTokens);
             QVERIFY(worst(other.windows, judged.at("nats")) < tolerance);
         }
@@ -328,7 +328,7 @@ private slots:
             if (protocol == TextProtocol::tokenPpl)
                 rules.mostTokens = rules.window * static_cast<std::int64_t>(figures.at("nats").size());
             else
-                rules.mostTokens = 2; // one page
+                rules.mostTokens = 2; // so few that one page is read
             QElapsedTimer timer;
             timer.start();
             const ScoredText scored = scoredText({text}, *tokenizer, withDefaults(rules, model->spec()));

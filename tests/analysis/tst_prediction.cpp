@@ -1,4 +1,4 @@
-// What masks are predicted to cost: gates against autograd elsewhere, what is learnt, and what is refused.
+// Predicted losses of masks: gradients and Fisher information against autograd, the learnt scale, and refusals.
 #ifndef Q_MOC_RUN // moc cannot read ATen
 #include "tests/support/engine_case.h"
 #include "tests/support/evaluated_session.h"
@@ -33,7 +33,7 @@ QJsonObject judged() {
     return QJsonDocument::fromJson(file.readAll()).object();
 }
 
-/// A model, texts that it was differentiated on elsewhere, and what came of it.
+/// A model, the sequences of its fixture, and the values that PyTorch's autograd gave for them.
 struct Case {
     std::shared_ptr<const Model> model;
     std::shared_ptr<const Plan> plan;
@@ -61,7 +61,7 @@ struct Case {
         return gateEffects(*model, {*plan, sequences, labels, batchTokens}, passes, {});
     }
 
-    /// Of each unit elsewhere, its number here.
+    /// The index among effects.gates of each of the fixture's units.
     std::vector<std::size_t> numbers(const GateEffects& effects) const {
         const QStringList kinds{"head", "attention", "mlp", "block", "bypass"};
         std::vector<std::size_t> numbers;
@@ -76,7 +76,7 @@ struct Case {
     }
 };
 
-/// Largest difference over the largest number.
+/// The largest difference, relative to the largest expected value.
 struct Difference {
     double worst = 0;
     double scale = 0;
@@ -97,7 +97,7 @@ double slopesApart(const Case& c, const GateEffects& effects) {
     return difference.relative();
 }
 
-/// Root mean square of the errors of F_uv, each over sqrt(F_uu F_vv).
+/// Root mean square over all pairs of the error of F_uv divided by sqrt(F_uu F_vv).
 double fisherApart(const Case& c, const GateEffects& effects) {
     const auto numbers = c.numbers(effects);
     const QJsonArray fisher = c.expected["fisher"].toArray();
@@ -142,7 +142,7 @@ std::shared_ptr<const PredictionBasis> basisOf(GateEffects effects) {
     return basis;
 }
 
-/// Effects of a model without one: drawn.
+/// Random effects, made without running a model.
 GateEffects drawnEffects(const ModelSpec& spec, std::size_t samples) {
     GateEffects effects;
     const Gates gates(spec, PruningMask(spec));
@@ -176,7 +176,7 @@ class TestPrediction : public QObject {
     Q_OBJECT
 
 private slots:
-    /// Of sequences of one target each F is exact.
+    /// With one target per sequence the Fisher matrix F is exact.
     void effectsAreThoseOfAutograd_data() { addModels(); }
     void effectsAreThoseOfAutograd() {
         QFETCH(QString, folder);
@@ -206,12 +206,12 @@ private slots:
               fisherApart(c, few), fisherApart(c, many));
         QVERIFY(slopesApart(c, few) < 2e-5);
         if (c.model->spec().family == Family::encoder) {
-            QCOMPARE(few.passes, 0); // a label is one target: nothing is drawn
+            QCOMPARE(few.passes, 0); // a label is a single target, so no random signs are needed
             QVERIFY(fisherApart(c, few) < 2e-5);
             return;
         }
         QVERIFY(fisherApart(c, few) < 0.6);
-        QVERIFY(fisherApart(c, many) < 0.6 / 8 * 1.5); // a root of 64 times as many
+        QVERIFY(fisherApart(c, many) < 0.6 / 8 * 1.5); // 64 times as many passes: an eighth of the error
     }
 
     void batchesChangeNothing() {
@@ -226,7 +226,8 @@ private slots:
         QVERIFY(difference.relative() < 1e-5);
     }
 
-    /// Behind a norm of their own all heads together have no first order, and still go with their sublayer.
+    /// With a norm behind attention, the gradients of a layer's heads add up to 0. Cutting all of them is still
+    /// predicted as cutting the attention.
     void allHeadsOfALayerAreItsAttention() {
         const Case c("gemma3", "texts");
         const ModelSpec& spec = c.model->spec();
@@ -265,7 +266,7 @@ private slots:
             return predictor.raw(mask).nats;
         };
         QCOMPARE(bypassed(0), predictor.raw(dropped).nats);
-        // Of second order in alpha.
+        // The prediction is quadratic in alpha, so the third difference is 0.
         const double third = bypassed(1.5) - 3 * bypassed(1) + 3 * bypassed(0.5) - bypassed(0);
         QVERIFY(std::abs(third) < 1e-9 * std::abs(bypassed(1.5)));
         QVERIFY(bypassed(1) != bypassed(0));
@@ -276,7 +277,7 @@ private slots:
         const ModelSpec& spec = model->spec();
         const Predictor predictor(spec, basisOf(drawnEffects(spec, 8)));
         PruningMask mask(spec);
-        QCOMPARE(predictor.predict(mask).value().high, 0.0); // nothing is cut
+        QCOMPARE(predictor.predict(mask).value().high, 0.0); // a mask that cuts nothing
         LayerMask own = mask.layer(0);
         own.attention = AttentionCut::bypassQk;
         own.alpha = 0.5;
@@ -310,7 +311,7 @@ private slots:
         const ModelSpec& spec = model->spec();
         const GateEffects effects = drawnEffects(spec, 8);
         std::vector<double> singles(effects.gates.size(), std::numeric_limits<double>::quiet_NaN());
-        singles[0] = 0.25; // head 0 of layer 0
+        singles[0] = 0.25; // the measured change for head 0 of layer 0
         const Predictor plain(spec, basisOf(effects));
         const Predictor told(spec, basisOf(effects), singles);
         const PruningMask first = withHeads(PruningMask(spec), {{0, 0}});
@@ -344,7 +345,7 @@ private slots:
         }
     }
 
-    /// Measured changes are twice and three times the estimates, by kind, with an error of a factor.
+    /// Measured changes are twice (heads) and three times (blocks) the estimates, times a random factor.
     void factorsAndSpreadAreLearnt() {
         ChangeScale scale;
         std::mt19937 random(3);
@@ -382,7 +383,7 @@ private slots:
         PruningMask mask(spec);
         for (int layer = 0; layer < 40; ++layer)
             mask = withHeads(std::move(mask), {{layer, 3}, {layer, 5}});
-        const std::clock_t begin = std::clock(); // the processor's time: a busy machine takes turns
+        const std::clock_t begin = std::clock(); // CPU time, because a busy machine would distort wall time
         QVERIFY(predictor.predict(mask).has_value());
         const double milliseconds = 1e3 * static_cast<double>(std::clock() - begin) / CLOCKS_PER_SEC;
         qInfo("%zu gates: %.2f ms", predictor.basis().effects.gates.size(), milliseconds);
@@ -405,13 +406,13 @@ private slots:
         QVERIFY(std::ranges::equal(found.neuronFisher.values(), wanted.neuronFisher.values()));
         QCOMPARE(found.targets, wanted.targets);
         QCOMPARE(read.prediction->source, session.prediction->source);
-        // Learnt from the evaluations again: two masks were scored per token.
+        // The scale is learnt again from the session's evaluations: it has two masks with losses per token.
         const auto before = predictorOf(session);
         const auto after = predictorOf(read);
         QCOMPARE(before->scale().learnt(), std::size_t(2));
         QCOMPARE(after->scale().factors(), before->scale().factors());
         QVERIFY(!predictorOf(test::evaluatedSession()));
-        // What adds to a session leaves it there.
+        // Adding to a session keeps its prediction.
         Session more;
         more.model = session.model;
         addToSession(more, path);

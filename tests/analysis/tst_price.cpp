@@ -1,4 +1,4 @@
-// What a mask saves: against tensors that were really sliced elsewhere, against figures of the papers, by brute force.
+// The savings of a mask against tensors that were really sliced, against figures of the papers, and by brute force.
 
 #ifndef Q_MOC_RUN
 #include "analysis/base/error.h"
@@ -43,7 +43,7 @@ ModelSpec uniformSpec(int layers, int heads, int kvHeads, int headDim, int ffn, 
     return spec;
 }
 
-/// BERT's kind: biases everywhere, norms behind.
+/// An encoder like BERT: biases everywhere, norms behind the sublayers.
 ModelSpec encoderSpec(int layers, int heads, int hidden, bool shared = false) {
     ModelSpec spec = uniformSpec(layers, heads, heads, hidden / heads, 4 * hidden, hidden);
     spec.family = Family::encoder;
@@ -57,7 +57,7 @@ ModelSpec encoderSpec(int layers, int heads, int hidden, bool shared = false) {
     return spec;
 }
 
-/// The first heads, as they come.
+/// A mask that cuts the first `count` heads of the model.
 PruningMask withoutHeads(const ModelSpec& spec, int count) {
     PruningMask mask(spec);
     for (int index = 0; index < spec.layerCount(); ++index) {
@@ -107,7 +107,7 @@ private slots:
         const auto model = openModel(data().filePath("forward/" + folder + "/model.safetensors").toStdString());
         const PriceList prices(model->card());
         const json expected = readJson(data().filePath("price/parameters.json"));
-        const std::int64_t width = model->card().bytes / model->card().parameters; // one type throughout
+        const std::int64_t width = model->card().bytes / model->card().parameters; // all tensors have one type
         for (const json& item : expected.at(folder.toStdString())) {
             const PruningMask mask = readCase(item.at("layers"), model->spec());
             const Price price = prices.price(mask);
@@ -121,7 +121,8 @@ private slots:
         }
     }
 
-    // Greedy-Gnorm's table of parameters before and after (resources/manual/accuracy.md); 245 heads of a large RoBERTa.
+    // Greedy-Gnorm's table of parameters before and after pruning (resources/manual/accuracy.md); of RoBERTa-large it
+    // cuts 245 heads.
     void encodersWithoutHeadsAreAsLargeAsThePaperSays_data() {
         QTest::addColumn<int>("layers");
         QTest::addColumn<int>("heads");
@@ -151,7 +152,7 @@ private slots:
         QCOMPARE(price.heads.saved(), shared ? layers * cut : cut);
     }
 
-    // AMP on LLaMA-2-7B, 21.02 % of all parameters: 7 heads and 2408 neurons in each layer.
+    // AMP on LLaMA-2-7B removes 21.02 % of all parameters: 7 heads and 2408 neurons in each layer.
     void ampsRatioIsReached() {
         const ModelSpec spec = uniformSpec(32, 32, 32, 128, 11008, 4096);
         PruningMask mask(spec);
@@ -166,7 +167,8 @@ private slots:
         QCOMPARE(std::round(1e4 * (1 - price.parameterShare())), 2102.0);
     }
 
-    // HARP on Llama-3.1-8B: the last 8 layers, 3 of them with alpha 0: 3.305 % of the decoder's linear weights.
+    // HARP on Llama-3.1-8B bypasses the last 8 layers, 3 of them with alpha 0, and removes 3.305 % of the linear
+    // weights.
     void harpsRatioIsReached() {
         const ModelSpec spec = uniformSpec(32, 32, 8, 128, 14336, 4096);
         PruningMask mask(spec);
@@ -178,13 +180,13 @@ private slots:
         }
         const std::int64_t linear = 32 * (2LL * 4096 * 4096 + 2LL * 4096 * 1024 + 3LL * 4096 * 14336);
         const Price price = PriceList(cardOf(spec, 8030261248, 16060522496)).price(mask);
-        const std::int64_t norms = 3 * 4096; // of the three sublayers that are gone
+        const std::int64_t norms = 3 * 4096; // of the three dropped sublayers; not linear weights
         const double ratio = static_cast<double>(price.parameters.saved() - norms) / static_cast<double>(linear);
         qInfo("HARP: %.4f %% of the linear weights (paper: 3.3 %%)", 100 * ratio);
         QCOMPARE(std::round(1e5 * ratio), 3305.0);
         QCOMPARE(price.bypassed, 5);
         QCOMPARE(price.attention.saved(), 3);
-        QCOMPARE(price.kvBytesPerToken.all, 131072.0); // 128 KiB in 16 bits, as is well known
+        QCOMPARE(price.kvBytesPerToken.all, 131072.0); // the known 128 KiB per token in 16 bits
         QCOMPARE(price.kvBytesPerToken.left, 131072.0 * 24 / 32);
     }
 
@@ -246,7 +248,7 @@ private slots:
 
     void bytesAreThoseOfEachWeight() {
         const ModelSpec spec = uniformSpec(2, 4, 2, 8, 10, 32);
-        // Two bytes a number, but one where values are kept, and nothing known of the norms.
+        // Two bytes per element, one for W_v, and no stored norms.
         const auto stored = [](int, WeightName which) -> std::int64_t {
             return which == WeightName::value ? 16 * 32 : which == WeightName::mlpNorm ? 0 : 2 * 32 * 32;
         };
@@ -255,7 +257,7 @@ private slots:
         std::fill_n(layer.heads.begin(), 2, false);
         mask.setLayer(1, layer);
         const Price price = PriceList(cardOf(spec, 10000, 30000), stored).price(mask);
-        QCOMPARE(price.bytes.saved(), 3 * 32 * 32 + 8 * 32); // half of q, k, o and of v
+        QCOMPARE(price.bytes.saved(), 3 * 32 * 32 + 8 * 32); // half of W_q, W_k, W_o and of W_v
     }
 
     void operationsAreThoseOfTheLayers() {

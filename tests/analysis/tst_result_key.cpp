@@ -24,7 +24,7 @@ MetricResult sinks(const char* source, const char* mask, std::initializer_list<d
     return result;
 }
 
-/// Two texts, and one of them under a mask; a reference with a text of its own.
+/// Results on two texts, one of them also under a mask, and a reference result on a text of its own.
 Session session() {
     Session session;
     session.model.name = "model";
@@ -57,7 +57,7 @@ private slots:
         QTest::addColumn<QString>("text");
         QTest::addColumn<QString>("resultId");
         QTest::addColumn<QString>("key");
-        QTest::addColumn<QString>("subtracted"); // "-" = none
+        QTest::addColumn<QString>("subtracted"); // "-" if nothing is subtracted
         QTest::newRow("latest") << "sink_head:key=-1"
                                 << "sink_head:key=-1"
                                 << ""

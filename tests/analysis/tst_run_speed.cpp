@@ -1,4 +1,4 @@
-// How long a run is expected to take, and what a run is.
+// The expected time of a run, and the amount of work that it is computed from.
 #ifndef Q_MOC_RUN
 #include "tests/support/counting_model.h"
 #include "tests/support/files.h"
@@ -92,7 +92,7 @@ private slots:
     void interactiveWorkBeginsWithAMinute() {
         const auto model = tiny("llama-gqa");
         const ModelSpec& spec = model->spec();
-        const auto tokensAt = [&](double seconds) { // of a pass over 8192 tokens
+        const auto tokensAt = [&](double seconds) { // `seconds` of a pass over 8192 tokens
             const RunSpeed unit{1, 0, 0};
             const int positions = std::min(512, spec.context);
             const double pass = runSeconds(unit, spec, PruningMask(spec), {8192, positions, 8192});
@@ -118,7 +118,7 @@ private slots:
                                       0});
         const TaskWork work = taskWork(model->spec(), *tokenizer, task, {}, {});
         QCOMPARE(work.questions, std::size_t{5});
-        QCOMPARE(work.size.read, 5 * (4 + 3)); // " red" and " it"; the blank of both is asked for twice
+        QCOMPARE(work.size.read, 5 * (4 + 3)); // " red" and " it"; their common blank counts in each
         const auto options = askedOptions(model->spec(), *tokenizer, task, {}, {});
         QVERIFY(work.size.tokens < inputTokens(options) * 2);
         QVERIFY(work.size.tokens >= optionTree(options, neighbourOrder(options), 4096).tokens());
@@ -138,7 +138,7 @@ private slots:
         const TaskWork work = taskWork(model->spec(), *letters(), task, {}, {});
         QCOMPARE(work.size.tokens, 70 * 6); // BOS and five letters
         QCOMPARE(work.newTokens, 700);
-        QCOMPARE(work.steps, 11); // 64 side by side: 700 / 64, rounded up
+        QCOMPARE(work.steps, 11); // in batches of 64: 700 / 64, rounded up
         const RunSpeed speed{1e-9, 1e-6, 0};
         const PruningMask all(model->spec());
         const double prompts = runSeconds(speed, model->spec(), all, work.size);

@@ -1,4 +1,4 @@
-// What a document is, and how documents become sequences of tokens.
+// Splitting a text into documents, and documents into sequences of tokens.
 
 #ifndef Q_MOC_RUN
 #include "analysis/base/error.h"
@@ -126,7 +126,7 @@ private slots:
         QCOMPARE(digest(text, 512), digest(text, 400));
         QVERIFY(digest(text, 512) != digest(text, 8));
         QVERIFY(digest(text, 512) != digest("the quick", 512));
-        // SHA-256 over the int64 numbers 1, 3, 5, 6, 7
+        // SHA-256 of the int64 numbers 1 and 3 (counts), then the ids 5, 6, 7
         QCOMPARE(QByteArray::fromStdString(dataDigest({.sequences = {{{5, 6, 7}, {0, 0, 0}, 0}}})), [] {
             QByteArray bytes;
             for (const qint64 number : {1, 3, 5, 6, 7})

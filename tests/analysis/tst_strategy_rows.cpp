@@ -1,4 +1,4 @@
-// A strategy is one row: a new one is added here, all rows run, and no other file of the product knows their ids.
+// A strategy is one row: a test adds one here, all rows run, and no other source file mentions a strategy's id.
 #ifndef Q_MOC_RUN
 #include "analysis/masks/mask_algebra.h"
 #include "analysis/strategies/prune.h"
@@ -17,14 +17,14 @@
 using namespace secateur;
 using test::GradientCase;
 
-// A row without behaviour does not compile.
+// A row without run() does not compile.
 static_assert(std::is_reference_v<decltype(StrategyInfo::run)>);
 
 namespace {
 
 constexpr const char* tableFile = "analysis/strategies/strategy.cpp";
 
-// --- A strategy as somebody would add it: heads in their order, from one layer on.
+// --- A strategy as a contributor would add it: it cuts heads in their order, from a given layer on.
 
 constexpr OptionInfo firstLayer{"from", "integer", "0", "first layer in which to cut"};
 constexpr std::array inOrderOptions{firstLayer};
@@ -67,7 +67,7 @@ PruneRequest requestOf(const std::string& strategy, double units, std::span<cons
     return {parseStrategyRequest(strategy, table), {units, false}, "none", 5, {}};
 }
 
-/// Lines of the product's sources that match, outside the table.
+/// Lines of the product's sources, outside the table, that match `pattern`.
 QStringList linesWith(const QRegularExpression& pattern) {
     const QDir root(SECATEUR_SOURCE_DIR);
     QStringList found;
@@ -136,7 +136,7 @@ private slots:
             QVERIFY(ids.insert(strategy.id).second);
             for (const std::string_view text : {strategy.summary, strategy.removes, strategy.budget, strategy.source})
                 QVERIFY2(!text.empty(), std::string(strategy.id).c_str());
-            // What ranks has a metric and an end; what does not, a unit.
+            // A strategy that ranks has a metric and states which end it cuts; any other states its unit.
             const bool ranks = strategy.needsMetricOption || !strategy.metric.empty();
             QCOMPARE(strategy.end != CutEnd::none, ranks);
             QCOMPARE(strategy.unit.has_value(), !ranks);
@@ -156,7 +156,7 @@ private slots:
     void noOtherFileKnowsTheirIds() {
         for (const StrategyInfo& strategy : allStrategies()) {
             const QString id = QString::fromStdString(std::string(strategy.id));
-            // The id of a metric may stand in the table of metrics, though nothing may be compared with it.
+            // An id that is also a metric's may be written elsewhere, but not compared with.
             const QString pattern =
                 findMetric(strategy.id) ? QString("[!=]= *\"%1\"|\"%1\" *[!=]=") : QString("\"%1[:\"]");
             const QStringList lines = linesWith(QRegularExpression(pattern.arg(id)));

@@ -1,4 +1,4 @@
-// What is made of the scores of options, and whole tasks as lm-eval scores them.
+// Task scores from the scores of options, and whole tasks against lm-eval.
 #ifndef Q_MOC_RUN
 #include "tests/support/option_runs.h"
 
@@ -31,7 +31,7 @@ QDir folders() {
     return QDir(test::data().filePath("forward"));
 }
 
-/// A question with options of given scores and lengths.
+/// A question whose options have these log probabilities.
 AnsweredQuestion answer(std::size_t line, std::size_t gold, const std::vector<double>& logs,
                         const std::string& subject = {}) {
     TaskQuestion question;
@@ -46,7 +46,7 @@ AnsweredQuestion answer(std::size_t line, std::size_t gold, const std::vector<do
     return answered(question, scores);
 }
 
-/// "w0" to "w30", one token each.
+/// A tokenizer with one token for each of "w0" to "w30".
 std::shared_ptr<const Tokenizer> wordTokenizer(const test::Scratch& folder) {
     QStringList words{R"("[UNK]":31)"};
     for (int i = 0; i < 31; ++i)
@@ -60,7 +60,7 @@ QString taskFolder() {
     return test::realData().isEmpty() ? QString() : test::realData() + "/tasks";
 }
 
-/// Lines of a task of expected_tasks.json, with examples in front where lm-eval had some.
+/// The questions of a task in expected_tasks.json, with the few-shot examples that lm-eval used.
 std::vector<TaskQuestion> judgedQuestions(const std::string& name, const nlohmann::json& judged) {
     const auto read = [](const char* file) { return readTask((taskFolder() + "/" + file).toStdString()).questions; };
     const std::vector<TaskQuestion> all = name == "piqa"        ? read("piqa/valid.jsonl")
@@ -76,7 +76,7 @@ std::vector<TaskQuestion> judgedQuestions(const std::string& name, const nlohman
     return withShots(own, read("mmlu/dev.jsonl"), {.count = 5});
 }
 
-/// Questions that take about a second; all of them are asked where SECATEUR_LONG_TESTS is set.
+/// The number of questions that takes about a second. With SECATEUR_LONG_TESTS all are asked.
 std::size_t few(const std::string& name) {
     return name.starts_with("mmlu") ? 2 : name == "hellaswag" ? 3 : 8;
 }
@@ -90,12 +90,12 @@ private slots:
     void initTestCase() { initialiseRuntime(0); }
 
     void answersAndTheirErrors() {
-        // Lengths: characters 1, 2, 3, bytes 6, 4, 2.
+        // The options have 1, 2 and 3 characters, and 6, 4 and 2 bytes.
         const AnsweredQuestion first = answer(1, 1, {-3, -4, -9});
         QCOMPARE(first.byTotal, std::size_t{0});
-        QCOMPARE(first.byCodePoints, std::size_t{1});                 // -3, -2, -3
-        QCOMPARE(first.byBytes, std::size_t{0});                      // -0.5, -1, -4.5
-        QCOMPARE(answer(1, 0, {-2, -1, -1}).byTotal, std::size_t{1}); // of equals the first
+        QCOMPARE(first.byCodePoints, std::size_t{1});                 // per character: -3, -2, -3
+        QCOMPARE(first.byBytes, std::size_t{0});                      // per byte: -0.5, -1, -4.5
+        QCOMPARE(answer(1, 0, {-2, -1, -1}).byTotal, std::size_t{1}); // the first of equal options
         QCOMPARE(answer(1, 0, {-1, -2, -3}).byCodePoints, std::size_t{0});
 
         const std::vector all{first, answer(2, 0, {-1, -2, -3}), answer(3, 2, {-1, -2, -3}), answer(4, 0, {-1, -5})};
@@ -128,7 +128,7 @@ private slots:
         const TaskScores scores = taskScores(TaskKind::lastWord, all);
         QCOMPARE(scores.metric("acc").value, 0.5);
         QVERIFY(std::abs(scores.metric("perplexity").value - std::exp(2.0)) < 1e-12);
-        QVERIFY(std::abs(scores.metric("perplexity").standardError - std::exp(2.0)) < 1e-12); // nats 1 and 3: 1
+        QVERIFY(std::abs(scores.metric("perplexity").standardError - std::exp(2.0)) < 1e-12); // of 1 and 3 nats: 1
     }
 
     void runsAreComparedQuestionByQuestion() {
@@ -150,7 +150,7 @@ private slots:
         QCOMPARE(pairs.onlySecond, std::size_t{1});
         QCOMPARE(pairs.bothWrong, std::size_t{1});
         QVERIFY(std::abs(pairs.difference + 1.0 / 6) < 1e-15);
-        // Differences 0 -1 -1 1 0 0: sum of squares 3, mean -1/6.
+        // The differences are 0, -1, -1, 1, 0, 0: sum of squares 3, mean -1/6.
         QVERIFY(std::abs(pairs.standardError - std::sqrt((3 - 1.0 / 6) / 5 / 6)) < 1e-15);
         QVERIFY_EXCEPTION_THROWN(pairedAnswers(TaskKind::choice, AnswerBy::total, before, run({true})), Error);
     }
@@ -176,7 +176,7 @@ private slots:
         QCOMPARE(all.scores.count, std::size_t{20});
         QCOMPARE(all.shots, std::string("own few-shot draw (2, seed 5)"));
 
-        // A limit leaves some of the same questions, with the same examples in front.
+        // A limit asks some of the same questions, after the same examples.
         const TaskRun some = run({.shots = {2, ShotChoice::drawn, 5}, .limit = 6});
         QCOMPARE(some.questions.size(), std::size_t{6});
         for (std::size_t i = 0; i < 6; ++i) {
@@ -190,10 +190,10 @@ private slots:
         QCOMPARE(pairs.bothRight + pairs.bothWrong, std::size_t{6});
         QVERIFY(run({.limit = 6, .seed = 1}).questions[0].line != 0);
 
-        // The scores are those of the prompt, word by word.
+        // The scores are those of the prompt written out word by word.
         const TaskRun plain = run({.shots = {1}, .limit = 20});
         QCOMPARE(plain.shots, std::string("first 1 of the list"));
-        // Question 8 behind question 1, "w0 w0" and its answer "w0".
+        // Question 8 after question 1 as an example, which is "w0 w0" with the answer "w0".
         const std::vector<int> context = tokenizer->encode("w0 w0 w0 w7 w0").ids;
         const std::vector<int> whole = tokenizer->encode("w0 w0 w0 w7 w0 w4 w7").ids;
         QCOMPARE(whole.size(), context.size() + 2);
@@ -203,7 +203,7 @@ private slots:
         Task empty = task;
         empty.questions.clear();
         QVERIFY_EXCEPTION_THROWN(runTask(*opened.model, *opened.plan, *tokenizer, empty, {}, {}), Error);
-        // 64 tokens of context: of a longer prompt the last ones count.
+        // The context is 64 tokens; longer prompts are cut at their beginning.
         QVERIFY(run({.shots = {15}}).scores.count == 20);
     }
 

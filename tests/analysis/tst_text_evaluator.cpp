@@ -1,4 +1,4 @@
-// A text scored under one mask after the other: the numbers of full runs, for less work.
+// Evaluating a text under one mask after another: the numbers of full runs with less work.
 #ifndef Q_MOC_RUN
 #include "tests/support/counting_model.h"
 #include "tests/support/drawn_text.h"
@@ -29,7 +29,7 @@ using test::without;
 
 namespace {
 
-constexpr double tolerance = 1e-6; ///< of a window's loss
+constexpr double tolerance = 1e-6; ///< relative, of a window's loss
 constexpr std::int64_t plenty = std::int64_t{1} << 40;
 constexpr int window = 14;
 
@@ -134,14 +134,14 @@ private slots:
         QVERIFY((ran(dense) == std::set{0, 1, 2}));
         QVERIFY(ran(dense).empty());
         const PruningMask one = cut(dense, 1, 0);
-        QVERIFY((ran(one) == std::set{1, 2})); // from the dense model's streams
+        QVERIFY((ran(one) == std::set{1, 2})); // continues the dense model's streams
         const PruningMask two = cut(one, 2, 0);
-        QVERIFY((ran(two) == std::set{2})); // from those of the mask before
+        QVERIFY((ran(two) == std::set{2})); // continues the streams of the mask before
         QCOMPARE(evaluator.known(two)->reusedLayers, 3);
         QVERIFY((ran(cut(dense, 2, 0)) == std::set{2}));
-        QVERIFY((ran(cut(cut(dense, 1, 0), 2, 1)) == std::set{1, 2})); // their streams are gone
+        QVERIFY((ran(cut(cut(dense, 1, 0), 2, 1)) == std::set{1, 2})); // the streams of that mask are no longer kept
         QVERIFY((ran(cut(two, 0, 0)) == std::set{0, 1, 2}));
-        QVERIFY(ran(one).empty()); // losses are kept
+        QVERIFY(ran(one).empty()); // its losses are kept
         QCOMPARE(model.counted.scored, 0);
         QCOMPARE(evaluator.evaluate(cut(dense, 2, 1)).reusedLayers, 2);
     }
@@ -153,7 +153,7 @@ private slots:
         model.counted.forget();
         const PruningMask mask = cut(PruningMask(model.spec()), 1, 0);
         const MaskEvaluation found = evaluator.evaluate(mask);
-        QCOMPARE(model.counted.layers.size(), std::size_t{2 * 2 + 2 * 1}); // two batches of two layers, then of one
+        QCOMPARE(model.counted.layers.size(), std::size_t{2 * 2 + 2 * 1}); // two batches: all layers, then layer 1
         QCOMPARE(found.reusedLayers, 1);
         QVERIFY(apart(found.dense, full(model, PruningMask(model.spec()), text)) < tolerance);
         QVERIFY(apart(found.run, full(model, mask, text)) < tolerance);
@@ -175,7 +175,7 @@ private slots:
             const MaskEvaluation last = evaluator.evaluate(cut(PruningMask(model->spec()), 2, 0));
             QCOMPARE(last.reusedLayers, interval == 3 ? 0 : 2);
             QCOMPARE(last.streamInterval, interval);
-            QCOMPARE(evaluator.streamBytes(), (2 / interval) * stream); // shared with the dense model
+            QCOMPARE(evaluator.streamBytes(), (2 / interval) * stream); // all shared with the dense model
         }
     }
 
@@ -302,7 +302,7 @@ private slots:
         QVERIFY(std::isnan(parts.front().difference.halfWidth95()));
         QVERIFY(parts.front().secondsLeft > parts.back().secondsLeft);
         QCOMPARE(parts.back().secondsLeft, 0.0);
-        // Another mask walks the windows in the same order.
+        // A run under another mask visits the windows in the same order.
         const PruningMask other = cut(mask, 1, 0);
         std::size_t step = 0;
         evaluator.evaluate(other, [&](const MaskEvaluation& part) {
@@ -392,7 +392,7 @@ private slots:
         }
     }
 
-    /// How often the interval of some windows holds the difference on the whole text.
+    /// How often the 95 % interval from a group of windows contains the difference on the whole text.
     void intervalsHoldWhatTheySay() {
         if (stories().empty())
             QSKIP("stories260K is not there");

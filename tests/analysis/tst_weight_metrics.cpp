@@ -1,9 +1,9 @@
-// Gate-norms against float64 numpy, which forms the matrices themselves (tests/data/make_fixtures.py).
+// Gate-norms against numpy in float64, which forms the product matrices (tests/data/make_fixtures.py).
 
-#ifndef Q_MOC_RUN // moc cannot read it
+#ifndef Q_MOC_RUN // moc cannot read ATen's headers
 #include "tests/support/suite.h"
 #include "tests/support/tiny_model.h"
-#include <ATen/ATen.h> // before Qt, whose keywords it does not survive
+#include <ATen/ATen.h> // before Qt, whose keywords break it
 #include <ATen/Parallel.h>
 #endif
 
@@ -24,7 +24,7 @@ namespace {
 
 constexpr double tolerance = 1e-5;
 
-/// Worst relative error over all metrics and options that the file names.
+/// The worst relative error over all metrics in the expected file.
 double worstError(const Model& model, const nlohmann::json& expected) {
     std::string ids;
     for (const auto& [id, _] : expected.items())
@@ -53,7 +53,7 @@ void checkAgainst(const QString& modelPath, const QString& expectedPath) {
     QVERIFY2(error < tolerance, qPrintable(QString("worst relative error %1").arg(error)));
 }
 
-/// Four heads in two groups, with drawn weights.
+/// A model with four heads in two KV groups and random weights.
 TinyModel drawnModel() {
     LayerSpec layer;
     layer.heads = 4;
@@ -151,7 +151,7 @@ private slots:
         TinyModel model = drawnModel();
         model.set(WeightName::attentionNorm, at::zeros({16}));
         QCOMPARE(only(model, "gate_norm:fold_norm=true").values(0, 0), 0.0);
-        // (1 + 0) leaves the weights alone
+        // With the offset, the norm multiplies by 1 + 0 and leaves the weights as they are.
         class GemmaLike : public TinyModel {
         public:
             explicit GemmaLike(const TinyModel& plain)
@@ -180,7 +180,7 @@ private slots:
         model.set(WeightName::queryNorm, at::randn({6}));
         model.set(WeightName::keyNorm, at::randn({6}));
         const double plain = only(model, "gate_norm_head:qk_norm=true").values(0, 0);
-        model.set(WeightName::query, model.tensor(0, WeightName::query) * 8); // exactly, in float32
+        model.set(WeightName::query, model.tensor(0, WeightName::query) * 8); // a factor of 8 is exact in float32
         QVERIFY(std::abs(only(model, "gate_norm_head:qk_norm=true").values(0, 0) / plain - 1) < 1e-12);
         QCOMPARE(only(model, "gate_norm").warnings.size(), std::size_t(1));
         QVERIFY(only(model, "gate_norm:qk_norm=true").warnings.empty());
@@ -197,7 +197,7 @@ private slots:
                                       .sum(1);
         const double spread = scores.std().item<double>();
         qInfo("predicted %.3f, drawn %.3f", plain, spread);
-        QVERIFY(std::abs(spread / plain - 1) < 0.15); // six dimensions: the norm of a row is not yet constant
+        QVERIFY(std::abs(spread / plain - 1) < 0.15); // wide, because with six dimensions the norm of a row varies
     }
     void layersWithoutAttentionHaveNoValue() {
         TinyModel model = drawnModel();

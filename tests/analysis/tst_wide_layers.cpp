@@ -1,11 +1,11 @@
-// Gate-norms of layers of 2048 and wider: rounding, products, the precision that cancellation allows, estimates and
-// their order. Judged by float64 ATen, which forms the matrices.
+// Gate-norms of layers of width 2048 and more against float64 ATen, which forms the matrices: rounding, kernels,
+// precision under cancellation, estimates and the order of layers.
 
-#ifndef Q_MOC_RUN // moc cannot read it
+#ifndef Q_MOC_RUN // moc cannot read ATen's headers
 #include "analysis/metrics/wide_query_key.h"
 #include "tests/support/suite.h"
 #include "tests/support/tiny_model.h"
-#include <ATen/ATen.h> // before Qt, whose keywords it does not survive
+#include <ATen/ATen.h> // before Qt, whose keywords break it
 #endif
 
 #include "analysis/base/error.h"
@@ -30,7 +30,7 @@ namespace {
 constexpr int hidden = 2048;
 constexpr int headDim = 128;
 
-/// The machine's kernels, with each precision on offer however slow it is here.
+/// The machine's kernels, with every precision on offer even if it is slow on this processor.
 class AllPrecisions : public Kernels {
 public:
     std::span<const Precision> precisions() const override {
@@ -68,8 +68,8 @@ const Kernels& kernelsNamed(const QString& name) {
     return name == "plain" ? plainKernels() : name == "machine" ? machineKernels() : allPrecisions;
 }
 
-/// Queries and keys whose layer norm is about `ratio` of what independent rows would give: rows come in pairs that
-/// nearly cancel, scaled apart so that their rounding does not.
+/// Queries and keys whose layer norm is about `ratio` of the value for independent rows. Rows come in pairs that nearly
+/// cancel and are scaled differently, so that their rounding errors do not cancel.
 WideSource cancellingSource(double ratio, int heads, int kvHeads, at::ScalarType type, int width = hidden) {
     at::manual_seed(7);
     const auto normal = [&](std::int64_t rows) { return at::empty({rows, width}, at::kDouble).normal_(0, 0.02); };
@@ -98,14 +98,14 @@ struct Reference {
 
     double layerNorm() const { return query.flatten(0, 1).t().mm(key.flatten(0, 1)).norm().item<double>(); }
     at::Tensor headNorms() const { return query.transpose(1, 2).bmm(key).square().sum({1, 2}).sqrt(); }
-    /// The layer's norm if all its rows were independent.
+    /// The layer's norm for independent rows.
     double randomPhaseNorm() const {
         const at::Tensor squares = query.square().sum(2) * key.square().sum(2);
         return std::sqrt(squares.sum().item<double>());
     }
 };
 
-/// The reference of one case, kept for every kernel that is judged by it.
+/// Expected values of a case, computed once for all kernels.
 struct Case {
     WideSource source;
     double layerNorm;
@@ -128,13 +128,13 @@ double worst(const at::Tensor& values, const at::Tensor& expected) {
     return (values / expected - 1).abs().max().item<double>();
 }
 
-/// How many of so many random layers lie within two standard errors of their estimates.
+/// The number of random layers whose exact norm lies within two standard errors of the estimate.
 int covered(int layers, int width, double decay) {
     initialiseRuntime(1); // threads would only wait for each other
     int inside = 0;
     for (int i = 0; i < layers; ++i) {
         at::manual_seed(static_cast<std::uint64_t>(i) + 1);
-        // Rows of query and key whose sizes fall off give products that few directions dominate.
+        // Row sizes that fall off exponentially give products in which few directions dominate.
         const at::Tensor sizes = at::exp(-decay * at::arange(width, at::kFloat)).unsqueeze(1);
         const auto draw = [&] { return (at::empty({width, width}, at::kFloat).normal_() * sizes); };
         const WideSource source{draw(), draw(), {}, width / 32, width / 32, 32};
@@ -180,7 +180,7 @@ private slots:
                     for (const double ratio : {1.0, 0.3, 0.1, 0.03}) {
                         const QString judged = kernels;
                         if ((judged == "plain" && ratio > 0.03) || (judged == "all" && kvHeads < 16))
-                            continue; // nothing that the machine's own choice does not show
+                            continue; // the row for "machine" covers these
                         QTest::addRow("%s, %s, %d keys, %g", kernels, at::toString(type), kvHeads, ratio)
                             << judged << static_cast<int>(type) << kvHeads << ratio;
                     }
@@ -206,7 +206,7 @@ private slots:
         at::manual_seed(9);
         constexpr int heads = 16;
         constexpr int columns = 4096;
-        // Few directions make one head's rows similar, others all rows of the layer.
+        // Few directions give similar rows, within one head or over the whole layer.
         const auto similar = [](std::int64_t rows, std::int64_t directions) {
             return at::randn({rows, directions}).mm(at::randn({directions, columns})) / std::sqrt(directions);
         };
@@ -372,15 +372,15 @@ private slots:
     void theMostDoubtfulLayerIsMeasuredFirst() {
         LayerOrder order(5);
         order.setEstimate(0, 10, 0.1);
-        order.setEstimate(1, 5, 0.3); // with layers 2 and 3
+        order.setEstimate(1, 5, 0.3); // its interval overlaps those of layers 2 and 3
         order.setEstimate(2, 5.5, 0.1);
         order.setEstimate(3, 4.5, 0.1);
         order.setEstimate(4, 20, 0.2);
         QCOMPARE(order.next().value(), 1U);
-        order.setExact(1, 5.45); // layer 2 stays in doubt, layer 3 does not
+        order.setExact(1, 5.45); // now overlaps layer 2 only
         QCOMPARE(order.next().value(), 2U);
         order.setExact(2, 5.6);
-        QCOMPARE(order.next().value(), 4U); // known worst of those that are left
+        QCOMPARE(order.next().value(), 4U); // of the remaining ones the largest standard error
         QCOMPARE(order.next().value(), 0U);
         QCOMPARE(order.next().value(), 3U);
         QVERIFY(!order.next());

@@ -1,4 +1,4 @@
-// `secateur-cli ablate` as a person or a script runs it; what the numbers must be is tst_ablation's concern.
+// `secateur-cli ablate` as a user or a script runs it. The values are tested in tst_ablation.
 
 #include "backends/session/session_hdf5.h"
 #include "tests/support/command_line.h"
@@ -23,7 +23,7 @@ namespace {
 
 const QString sources = SECATEUR_TEST_SOURCES "/perplexity/";
 
-/// A small model of forward/ with a tokenizer of single characters.
+/// A small model of tests/data/forward with a tokenizer of single characters.
 QString writeModel(const Scratch& scratch, const QString& name) {
     const QString source = SECATEUR_TEST_SOURCES "/forward/" + name + "/";
     for (const QString& file : {source + "config.json", source + "model.safetensors",
@@ -69,7 +69,7 @@ private:
         return QString::fromStdString(m_folder.write("cut.mask.json", QByteArray::fromStdString(mask.dump())));
     }
 
-    /// Asks for the rest of what is in the session `path`, and compares all of it with `whole`.
+    /// Runs `command` on the unfinished session `path`. All values must then equal those of the session `whole`.
     static void goesOn(const QStringList& command, const QString& path, const QString& whole) {
         const Outcome on = run(command + QStringList{path, "--json"});
         QVERIFY2(on.status == 0, qPrintable(on.error));
@@ -113,7 +113,7 @@ private slots:
         const QStringList command = onText({"--units", "heads,blocks", "--out"});
         QVERIFY(run(command + QStringList{whole}).status == 0);
         Session part = readSession(whole.toStdString());
-        for (MetricResult& result : part.results) // as if it had been stopped in the last layer
+        for (MetricResult& result : part.results) // as if stopped during the last layer
             std::ranges::fill(result.values.row(result.values.rows() - 1), std::nan(""));
         const QString stopped = m_folder.path("stopped.h5");
         writeSession(part, stopped.toStdString());
@@ -126,7 +126,7 @@ private slots:
         QFile articles(sources + "articles.raw");
         QVERIFY(articles.open(QIODevice::ReadOnly));
         const std::string text = m_folder.write("long.raw", articles.readAll().repeated(480)); // some seconds of work
-        const Scratch folder; // of a model of three layers, so that there is time between the first and the last
+        const Scratch folder; // a model with three layers, so there is time between the first and the last
         const QStringList command{
             "ablate", writeModel(folder, "gemma3"), "--dtype",   "float32", "--units",      "heads,blocks",
             "--text", QString::fromStdString(text), "--seq-len", "24",      "--max-tokens", "48000",
@@ -143,7 +143,7 @@ private slots:
                     isAsked = true;
                 }
         QVERIFY(program.waitForFinished(30'000) || program.state() == QProcess::NotRunning);
-        if (program.exitCode() != 0) { // a fast machine may have come to its end
+        if (program.exitCode() != 0) { // unless a fast machine has finished before the signal
             const auto values = readSession(stopped.toStdString()).results.front().values;
             QVERIFY(std::isfinite(values.values().front()));
             QVERIFY(std::isnan(values.values().back()));

@@ -1,4 +1,4 @@
-// `secateur-cli evaluate` as a person or a script runs it; what the numbers must be is tst_perplexity's concern.
+// `secateur-cli evaluate` as a user or a script runs it. The values are tested in tst_perplexity.
 
 #include "tests/support/command_line.h"
 #include "tests/support/expected.h"
@@ -24,7 +24,7 @@ namespace {
 const QString sources = SECATEUR_TEST_SOURCES "/perplexity/";
 const QString articles = sources + "articles.raw";
 
-/// A small model of forward/ with one of the tokenizers of single characters.
+/// A small model of tests/data/forward with one of the tokenizers of single characters.
 QString writeModel(const Scratch& scratch, const QString& name, const QString& tokenizer) {
     const QString source = SECATEUR_TEST_SOURCES "/forward/" + name + "/";
     for (const QString& file :
@@ -51,7 +51,7 @@ const Json& expected() {
     return all;
 }
 
-/// The case of the fixture that a command line asks for.
+/// The expected values in the fixture for these options.
 Json judgedCase(const char* model, const char* text, const char* protocol, int window, const Json& bos) {
     for (const Json& judged : expected().at("cases"))
         if (judged.at("model") == model && judged.at("tokenizer") == "adds-bos" && judged.at("text") == text &&
@@ -220,7 +220,7 @@ private slots:
 
         const Json both = evaluated({"--window", "16", "--latency", "--new-tokens", "0", "--json"}).json();
         QVERIFY(both.contains("text") && !both.contains("latency"));
-        QCOMPARE(both.at("prefill").size(), std::size_t{1}); // of the context alone, 64 tokens
+        QCOMPARE(both.at("prefill").size(), std::size_t{1}); // of one length only, the context of 64 tokens
         QCOMPARE(both.at("prefill")[0].at("tokens").get<int>(), 64);
         QVERIFY(both.at("prefill")[0].at("by_sublayer").is_null() && both.at("prefill")[0].at("speedup").is_null());
     }
@@ -302,7 +302,7 @@ private slots:
             QVERIFY(QString::fromStdString(fields.at("text").get<std::string>()).endsWith(work));
         }
         QCOMPARE(told, 1);
-        for (const char* mode : {"none", "auto"}) // here auto writes to no terminal
+        for (const char* mode : {"none", "auto"}) // output is no terminal, so auto shows nothing
             QVERIFY(run(QStringList{"evaluate", m_model, "--progress", mode} + options).error.isEmpty());
     }
 
@@ -316,7 +316,7 @@ private slots:
         const Json judged = test::readJson(SECATEUR_TEST_SOURCES "/pooled.json");
         const Scratch folder;
         const QString model = writeModel(folder, "bert-bare", "adds-bos");
-        if (of == "first_token") { // as in checkpoints that were saved without a pooler
+        if (of == "first_token") { // as in a checkpoint that was saved without a pooler
             QFile weights(folder.path("model.safetensors"));
             QVERIFY(weights.setPermissions(QFile::ReadOwner | QFile::WriteOwner));
             QVERIFY(weights.open(QFile::ReadWrite));

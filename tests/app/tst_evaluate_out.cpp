@@ -1,4 +1,4 @@
-// `secateur-cli evaluate --out` and `session`: nothing is run twice, nothing that was run is lost.
+// `secateur-cli evaluate --out` and `session`: finished parts of a run are kept and not run again.
 
 #include "analysis/session/session.h"
 #include "backends/session/session_hdf5.h"
@@ -22,7 +22,7 @@ namespace {
 
 const QString sources = SECATEUR_TEST_SOURCES "/perplexity/";
 
-/// A small model of forward/ with a tokenizer of single characters.
+/// A small model of tests/data/forward with a tokenizer of single characters.
 QString writeModel(const Scratch& scratch, const QString& name) {
     const QString source = SECATEUR_TEST_SOURCES "/forward/" + name + "/";
     for (const QString& file : {source + "config.json", source + "model.safetensors",
@@ -38,12 +38,12 @@ QString writeMask(const Scratch& scratch, const QString& model, const QString& n
         scratch.write(name, R"({"secateur_mask":1,"model":)" + made + R"(,"layers":)" + layers + "}"));
 }
 
-/// Stops a command with Ctrl+C as soon as it says that this much is done. -> its exit status
+/// Runs a command, sends SIGINT once its progress reaches `fraction`, and returns the exit status.
 int stoppedAt(double fraction, const QStringList& arguments) {
     QProcess program;
     program.setReadChannel(QProcess::StandardError);
     program.start(SECATEUR_CLI, arguments + QStringList{"--progress", "json", "--log-level", "off"});
-    program.setReadChannel(QProcess::StandardError); // what waitForReadyRead waits for
+    program.setReadChannel(QProcess::StandardError); // start() resets the channel that waitForReadyRead() watches
     double told = 0;
     while (told < fraction && (program.canReadLine() || program.waitForReadyRead(30'000))) {
         while (program.canReadLine()) {
@@ -111,12 +111,12 @@ private slots:
             const Json alone =
                 run(evaluate({"--mask", document.at("mask").at("name") == "one.json" ? m_one : m_two, "--json"}))
                     .json();
-            QCOMPARE(document.at("text"), alone.at("text")); // to the last bit
+            QCOMPARE(document.at("text"), alone.at("text")); // the same bits
             QCOMPARE(document.at("mask"), alone.at("mask"));
         }
         QVERIFY(Json(natsOf(session.evaluations[2])) == second.at("text").at("window_nats"));
 
-        // What the session holds is not run again, nor doubled; several masks find each other's runs.
+        // Runs in the session are neither repeated nor stored twice, and each mask of a command finds its own.
         const Outcome again = run(evaluate({"--mask", m_two, "--mask", m_one, "--out", out}));
         for (const char* note : {"note: the dense model's losses", "note: one.json's losses", "note: two.json's"})
             QVERIFY2(again.error.contains(note), qPrintable(again.error));
@@ -160,7 +160,7 @@ private slots:
         int stopped = 0;
         for (const double fraction : {0.2, 0.3, 0.7}) {
             if (stoppedAt(fraction, command) == 0)
-                break; // too fast to be stopped
+                break; // it finished before it could be stopped
             ++stopped;
             const Session part = sessionAt(parts);
             std::size_t windows = 0;
@@ -179,7 +179,7 @@ private slots:
         QCOMPARE(found.evaluations.size(), 2);
         for (std::size_t i = 0; i < 2; ++i) {
             QVERIFY(found.evaluations[i].text->isComplete());
-            QVERIFY(natsOf(found.evaluations[i]) == natsOf(expected.evaluations[i])); // to the last bit
+            QVERIFY(natsOf(found.evaluations[i]) == natsOf(expected.evaluations[i])); // the same bits
         }
     }
 
@@ -204,7 +204,7 @@ private slots:
         QCOMPARE(again.at("warnings").size(), std::size_t{2});
         run(ask + QStringList{"--limit", "1"});
         QCOMPARE(sessionAt(out).evaluations.size(), 3);
-        // A text joins the mask's row.
+        // An evaluation on a text is added to the mask's row.
         QCOMPARE(run(evaluate({"--mask", m_one, "--out", out})).status, 0);
         QCOMPARE(sessionAt(out).evaluations.size(), 3);
     }
@@ -217,7 +217,7 @@ private slots:
                                 "8",        "--mask",   m_one,       "--out",           out, "--json",
                                 "--dtype",  "float32"};
         const Json told = run(timed).json();
-        QCOMPARE(run(timed).status, 0); // the same once more: it is replaced
+        QCOMPARE(run(timed).status, 0); // the same again, which replaces the first
         const Session session = sessionAt(out);
         QCOMPARE(session.evaluations.size(), 1);
         QCOMPARE(session.masks.size(), 1);
@@ -230,9 +230,9 @@ private slots:
         QCOMPARE(shown.at("latency").at("new_tokens").get<int>(), 4);
         QCOMPARE(shown.at("prefill")[0].at("tokens").get<int>(), 8);
         QVERIFY(run({"session", "show", out}).out.contains("tokens/s"));
-        // A text joins the mask's row.
+        // An evaluation on a text is added to the mask's row.
         QCOMPARE(run(evaluate({"--mask", m_one, "--out", out})).status, 0);
-        QCOMPARE(sessionAt(out).evaluations.size(), 2); // beside the dense model's
+        QCOMPARE(sessionAt(out).evaluations.size(), 2); // one of the dense model, one of the mask
     }
 
     void sessionsAreJoinedAndShown() {
@@ -253,7 +253,7 @@ private slots:
         const QByteArray table = run({"session", "show", c}).out;
         for (const char* part : {"\ndense ", "\none.json ", "\ntwo.json ", "\ngate_norm ", "articles.raw"})
             QVERIFY2(table.contains(part), table);
-        QCOMPARE(run({"session", "merge", a, b, "--out", c}).out, merged.out); // nothing twice
+        QCOMPARE(run({"session", "merge", a, b, "--out", c}).out, merged.out); // merging again adds nothing
 
         const Scratch other;
         const QString qwen = writeModel(other, "qwen2");

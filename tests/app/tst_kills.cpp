@@ -1,11 +1,12 @@
-// Kills child processes while they write sessions, masks, exports and the autosave, and looks at what is left: every
-// file whole, as it was before or after, the next write unharmed, and of autosaved edits the last second lost at most.
+// Kills child processes while they write sessions, masks, exports and the autosave. Afterwards every file must be
+// whole, with its old or its new contents; the next write must succeed; and the autosave may lack the edits of the last
+// second at most.
 //
-// A child dies at the n-th of its calls to write(), rename(), fsync() and their like, n drawn by chance over the whole
-// path (tests/kills/interposed_calls.h); the autosave half of the time at any moment instead.
+// A child dies at its n-th call of write(), rename(), fsync() and the like, with n random over the whole run
+// (tests/kills/interposed_calls.h). Half of the autosave's children die at a random time instead.
 //
-// SECATEUR_KILLS: how many kills in all, 32 where it is not set; 200 take some minutes.
-// SECATEUR_KILLS_SEED: repeats a run; what was drawn is printed.
+// SECATEUR_KILLS: the total number of kills, 32 by default; 200 take some minutes.
+// SECATEUR_KILLS_SEED: the seed of a run, to repeat it. Each run prints its random numbers.
 #ifndef Q_MOC_RUN // moc cannot read ATen
 #include "app/window/window_services.h"
 #include "backends/session/session_hdf5.h"
@@ -37,31 +38,31 @@ namespace fs = std::filesystem;
 
 namespace {
 
-using Files = std::map<QString, std::string>; ///< contentOf(), by name with the folder's in front
+using Files = std::map<QString, std::string>; ///< contents by name; names in subfolders include the folder
 
-/// How many ends there were of each kind.
+/// Number of outcomes of each kind.
 struct Ends {
     int points = 0;
     int old = 0;
     int renewed = 0;
     int broken = 0;
-    int leftovers = 0; ///< files and folders of no final name
+    int leftovers = 0; ///< files and folders with temporary names
 };
 
-/// What a child said, and when it died.
+/// The output of a child, and the time of its death.
 struct Life {
     bool wasKilled = false;
-    int begun = 0; ///< generations, or edits on their way to the disk
+    int begun = 0; ///< the last generation, or autosave of an edit, that it began to write
     int done = 0;
     long calls = 0;
     long long died = 0;
-    std::map<int, long long> edits;  ///< when each was made
-    std::map<int, long long> begins; ///< when the writing of each began
+    std::map<int, long long> edits;  ///< time of each edit
+    std::map<int, long long> begins; ///< time at which the writing of each edit began
     std::map<int, long long> ends;
 };
 
-/// Seconds of the longest time between two edits, and of the longest writing: a machine that lets a child stand still
-/// does so to its autosave too.
+/// The longest time between two edits plus the longest writing, in seconds. If the machine stalls a child, it stalls
+/// the autosave as well, so this much more may be lost.
 double longestDelay(const Life& life) {
     long long pause = 0;
     for (const auto& [edit, when] : life.edits)
@@ -97,7 +98,7 @@ void start(QProcess& child, const QStringList& arguments) {
         qFatal("the child process does not start");
 }
 
-/// @param milliseconds to live from the first edit on; 0 = until it dies by itself
+/// @param milliseconds time to live after the first edit; 0 if the child ends by itself
 Life live(const QString& id, const QString& folder, long call, int milliseconds = 0) {
     QProcess child;
     child.setProcessChannelMode(QProcess::ForwardedErrorChannel);
@@ -111,7 +112,7 @@ Life live(const QString& id, const QString& folder, long call, int milliseconds 
         life.died = nanoseconds();
         child.kill();
     }
-    if (!child.waitForFinished(600'000)) // a busy machine takes minutes to start one
+    if (!child.waitForFinished(600'000)) // on a busy machine, starting a child can take minutes
         qFatal("a child of %s does not end", qPrintable(id));
     life.wasKilled = child.exitStatus() == QProcess::CrashExit;
     read(life, said + child.readAllStandardOutput());
@@ -122,7 +123,7 @@ bool hasFinalName(const QString& name) {
     return !name.startsWith('.');
 }
 
-/// Everything under a final name. @throws Error for what is not whole
+/// The contents of all files with final names. @throws Error if one is not whole
 Files filesIn(const QString& folder) {
     Files files;
     for (const QFileInfo& item : QDir(folder).entryInfoList(QDir::AllEntries | QDir::Hidden | QDir::NoDotAndDotDot)) {
@@ -151,7 +152,7 @@ bool areRecognisable(const QStringList& leftovers) {
     return std::ranges::all_of(leftovers, [](const QString& name) { return known.match(name).hasMatch(); });
 }
 
-/// As if the kill had been two minutes ago.
+/// Sets the times of all files two minutes back, as if the kill had been then.
 void age(const QString& folder) {
     const auto then = fs::file_time_type::clock::now() - std::chrono::minutes(2);
     for (const QString& name : QDir(folder).entryList(QDir::AllEntries | QDir::Hidden | QDir::NoDotAndDotDot)) {
@@ -163,7 +164,8 @@ void age(const QString& folder) {
     }
 }
 
-/// A model whose mask or card is missing is told apart from one that has another's.
+/// Whether each file of `some` is in `all` with the same contents. A killed export may lack its mask or card, but must
+/// not have those of another generation.
 bool isPartOf(const Files& some, const Files& all) {
     return std::ranges::all_of(some, [&](const auto& file) {
         const auto found = all.find(file.first);
@@ -171,7 +173,8 @@ bool isPartOf(const Files& some, const Files& all) {
     });
 }
 
-/// What the next program does: everything is offered, and once it is let go and something is written, all is gone.
+/// A program started later: it offers all autosaved sessions, and after they are discarded and something is written, no
+/// file is left. @throws Error
 void offerAndLetGo(const QString& folder, qsizetype sessions) {
     JobRunner jobs;
     Document document(windowServices(), &jobs);
@@ -212,7 +215,7 @@ private:
     std::mt19937 m_random;
     int m_kills = 32;
     std::map<QString, Ends> m_ends;
-    std::vector<double> m_losses; ///< of autosaved edits, seconds
+    std::vector<double> m_losses; ///< seconds of lost autosaved edits
 };
 
 void TestKills::initTestCase() {
@@ -225,7 +228,7 @@ void TestKills::initTestCase() {
     qInfo("%d kills, SECATEUR_KILLS_SEED=%u", m_kills, seed);
 }
 
-/// Counts what a kill left, and says what is wrong with it; empty when nothing is.
+/// Counts the outcome of a kill and returns what is wrong with the files; empty if all is right.
 QString TestKills::endOf(const Writer& kind, const QString& folder, const Life& life,
                          const std::vector<Files>& generations) {
     Ends& ends = m_ends[QString::fromStdString(kind.id)];
@@ -305,7 +308,7 @@ QString TestKills::autosaveEndOf(const QString& folder, const Life& life) {
     int found = 0;
     try {
         const QStringList files = QDir(folder).entryList({"*.h5"}, QDir::Files);
-        for (const QString& file : files) { // first as they are: the autosave takes away what it cannot read
+        for (const QString& file : files) { // read them now: the autosave removes unreadable files
             const Session session = readSession(QDir(folder).filePath(file).toStdString());
             found = numberOf(session.masks.at(0).name);
             if (session.masks.at(0).record.mask != editedMask(session.model.spec, found))
@@ -338,7 +341,7 @@ void TestKills::autosavedEditsAreLostForASecondAtMost() {
         const Life life = atAnyMoment ? live("autosave", folder.path(), 0, static_cast<int>(drawnMoment))
                                       : live("autosave", folder.path(), drawnMoment);
         if (!life.wasKilled)
-            continue; // the machine was in another mood, and fewer calls were made
+            continue; // the number of calls varies, and this run had fewer
         const QString wrong = autosaveEndOf(folder.path(), life);
         QVERIFY2(
             wrong.isEmpty(),
@@ -365,7 +368,7 @@ void TestKills::aSessionOpenInAnotherProcessIsSaid() {
         child->kill();
         QVERIFY(child->waitForFinished());
     }
-    QProcess third; // whoever was killed holds nothing any more
+    QProcess third; // the locks of killed processes are free
     QCOMPARE(hold(third), "open");
     third.kill();
     QVERIFY(third.waitForFinished());
@@ -391,7 +394,7 @@ int main(int count, char** values) {
     if (arguments.value(1) == "--hold")
         return holdSession(arguments.mid(2));
     if (!qEnvironmentVariableIsSet("QTEST_FUNCTION_TIMEOUT"))
-        qputenv("QTEST_FUNCTION_TIMEOUT", "3600000"); // hundreds of kills on a busy machine
+        qputenv("QTEST_FUNCTION_TIMEOUT", "3600000"); // hundreds of kills on a busy machine take that long
     TestKills test;
     return QTest::qExec(&test, count, values);
 }

@@ -1,4 +1,4 @@
-// The verbs prune and mask as a person or a script runs them.
+// The verbs prune and mask as a user or a script runs them.
 
 #include "tests/support/command_line.h"
 #include "tests/support/files.h"
@@ -16,14 +16,14 @@ using Json = nlohmann::json;
 
 namespace {
 
-const QString model = SECATEUR_TEST_SOURCES "/gqa-f32"; // 2 layers, see its config.json
+const QString model = SECATEUR_TEST_SOURCES "/gqa-f32"; // two layers
 
 Json maskFile(const QString& path) {
     QFile file(path);
     return file.open(QIODevice::ReadOnly) ? Json::parse(file.readAll().toStdString()) : Json();
 }
 
-/// A mask of the model with these layers.
+/// Writes a mask of the model that cuts what `layers` says, and returns its path.
 QString written(const Scratch& scratch, const char* name, const Json& layers) {
     Json mask = maskFile(scratch.path() + "/none.json");
     mask["layers"] = layers;
@@ -31,7 +31,7 @@ QString written(const Scratch& scratch, const char* name, const Json& layers) {
     return scratch.path() + "/" + name;
 }
 
-/// One that cuts nothing, which knows the model's structure.
+/// Writes none.json, a mask that cuts nothing. It supplies the model's structure for other masks.
 void writeNone(const Scratch& scratch) {
     run({"prune", model, "--strategy", "random_head", "--budget", "0", "--out", scratch.path() + "/none.json"});
 }
@@ -56,7 +56,7 @@ private slots:
         QVERIFY(result["removed"]["parameters"].get<int>() > 0);
         QCOMPARE(result["mask"], Json(out.toStdString()));
         const Json mask = maskFile(out);
-        // Of 26.43 and 25.82 (expected.json) the greater goes first where the order is reversed.
+        // The gate-norms are 26.43 and 25.82 (expected.json). In reversed order the larger one is cut first.
         QCOMPARE(mask["layers"], Json::array({{{"layer", 0}, {"attention", "drop"}}}));
         QCOMPARE(mask["provenance"]["strategy"], Json("gate_norm"));
         QCOMPARE(mask["provenance"]["budget"], Json(1));

@@ -1,5 +1,4 @@
-// `secateur-cli measure` on a text, as a person or a script runs it; what the numbers must be is tst_forward_metrics'
-// concern.
+// `secateur-cli measure` on a text, as a user or a script runs it. The values are tested in tst_forward_metrics.
 
 #include "analysis/base/text.h"
 #include "backends/session/session_hdf5.h"
@@ -30,7 +29,7 @@ QString writeModel(const Scratch& scratch, const QString& name) {
     return scratch.path();
 }
 
-/// JSON written with single quotes: moc cannot read raw strings.
+/// JSON written with single quotes, because moc cannot parse raw strings.
 QByteArray quoted(QByteArray json) {
     return json.replace('\'', '"');
 }

@@ -1,4 +1,4 @@
-// The rule of the rooms: who may include whom. Reads the include lines of the whole source tree.
+// The rule of the rooms: which room and which shelf may include which. Reads all #include lines of the source tree.
 
 #include "tests/support/suite.h"
 
@@ -43,8 +43,8 @@ const std::array rooms{
          anyOf({QString("^$")})},
 };
 
-/// The shelves of a room, and which others of the same room each may include: the arrows point one way. Which shelves of
-/// another room a shelf uses follows from the rule of the rooms.
+/// For each shelf, the shelves of the same room that it may include. Includes of other rooms follow the rule of the
+/// rooms.
 const QMap<QString, QStringList> shelves{
     {"analysis/base", {}},
     {"analysis/model", {"base"}},
@@ -88,7 +88,7 @@ const QMap<QString, QStringList> shelves{
     {"app/window", {}},
 };
 
-constexpr int mostFiles = 60; ///< in a shelf
+constexpr int mostFiles = 60; ///< per shelf
 
 QString shelfOf(const QString& path) {
     return path.section('/', 0, 1);
@@ -117,7 +117,7 @@ QList<Include> includesOf(const QString& room) {
     return includes;
 }
 
-/// Headers for sources only, which say so themselves, pull in what sources may.
+/// Whether a header states that it is for sources only. Such a header may include what sources may.
 bool isForSources(const QString& header) {
     QFile file(QDir(SECATEUR_SOURCE_DIR).filePath(header));
     return file.open(QIODevice::ReadOnly) && file.readAll().contains("For sources only");
@@ -199,7 +199,7 @@ private slots:
         QVERIFY2(missing.isEmpty(), qPrintable(missing.join('\n')));
     }
 
-    /// Each shelf can be read after those that it includes.
+    /// The shelves can be put in an order in which each includes only earlier ones.
     void arrowsBetweenShelvesPointOneWay() {
         QStringList left = shelves.keys();
         const auto isReady = [&](const QString& shelf) {

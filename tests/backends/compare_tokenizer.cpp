@@ -1,6 +1,5 @@
-// compare_tokenizer TOKENIZER CASES [--plain] [--bare]: counts where a tokenizer differs from what
-// tests/data/tokenizer_judge.py wrote down. --plain: special text is plain text; --bare: without the tokens put around
-// a text.
+// compare_tokenizer TOKENIZER CASES [--plain] [--bare]: counts the cases in which a tokenizer's ids differ from those
+// that tests/data/tokenizer_judge.py wrote. --plain: read special text as plain text. --bare: add no BOS or EOS tokens.
 
 #include "analysis/text/tokenizer.h"
 #include "backends/base/mapped_file.h"

@@ -1,8 +1,8 @@
-// Products on the matrix tiles of Intel's processors, judged by float64.
+// Matrix products on AMX tiles (Intel) against float64.
 
 #include "tests/support/loop_tests.h"
 
-#ifndef Q_MOC_RUN // moc cannot read it
+#ifndef Q_MOC_RUN // moc cannot read ATen's headers
 #include "backends/kernels/amx_products.h"
 #include "backends/kernels/amx_tiles.h"
 #endif
@@ -22,7 +22,8 @@ double squaredNorm(const at::Tensor& product) {
     return product.square().sum().item<double>();
 }
 
-/// Inner products of the Gram matrices of each block of rows and, last, of all rows, in float64.
+/// In float64, the inner product of the Gram matrices of `query` and `key`: first for each block of rows, last for all
+/// rows.
 at::Tensor judgedGramProducts(const at::Tensor& query, const at::Tensor& key, std::int64_t blocks) {
     const auto grams = [](const at::Tensor& rows, std::int64_t count) {
         const at::Tensor apart = rows.view({count, -1, rows.size(1)});
@@ -151,14 +152,14 @@ private slots:
     }
 
     void roundingIsForeseen_data() {
-        QTest::addColumn<double>("shared"); // how much few directions say
-        QTest::addColumn<double>("uneven"); // how much columns differ
+        QTest::addColumn<double>("shared"); // size of the part that lies in 32 directions common to all rows
+        QTest::addColumn<double>("uneven"); // spread of the columns' sizes
         QTest::addRow("alike") << 0.0 << 0.0;
         QTest::addRow("few directions") << 3.0 << 0.0;
         QTest::addRow("columns that stand out") << 0.0 << 1.0;
         QTest::addRow("both") << 1.0 << 1.0;
     }
-    /// The errors of many draws, in the deviations that were said of them, and their mean.
+    /// The errors of many random products, each divided by the standard deviation that was predicted for it.
     void roundingIsForeseen() {
         QFETCH(double, shared);
         QFETCH(double, uneven);
@@ -180,7 +181,7 @@ private slots:
         const double size = all.square().mean().sqrt().item<double>();
         const double mean = all.mean().item<double>();
         qInfo("%.2f deviations, mean %.2f", size, mean);
-        QVERIFY(size > 0.4 && size < 1.2); // rather more than less is foreseen
+        QVERIFY(size > 0.4 && size < 1.2); // a prediction somewhat too large is allowed
         QVERIFY(std::abs(mean) < 0.5);
     }
 
@@ -194,7 +195,7 @@ private slots:
         QVERIFY(!amx::suitsGrams(apart, 1));
         const at::Tensor square = drawn({1040, 1040});
         QVERIFY(amx::suitsGramInnerProducts(square, square, 65));
-        QVERIFY(!amx::suitsGramInnerProducts(square, square, 52)); // of 20 rows: no whole tiles
+        QVERIFY(!amx::suitsGramInnerProducts(square, square, 52)); // blocks of 20 rows do not fill tiles
         QVERIFY(!amx::suitsGramInnerProducts(square, square.to(at::kDouble), 65));
         QVERIFY(!amx::suitsGramInnerProducts(square, square.narrow(0, 0, 1024), 16));
     }

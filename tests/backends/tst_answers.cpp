@@ -1,4 +1,4 @@
-// How written answers are held against right ones: normalising, extraction, stop texts.
+// Judging generated answers against the right ones: normalisation, extraction by regular expression, F1.
 #include "tests/support/files.h"
 
 #include "analysis/tasks/answer_generation.h"
@@ -91,9 +91,9 @@ private slots:
         const AnswerVerdict none = judged(prompt({""}, gsm), "twelve");
         QVERIFY(!none.isExact);
         QCOMPARE(none.f1, 0.0);
-        QVERIFY(judged(prompt({"b"}, "[abc]"), "a b.").isExact); // no group: all of it
+        QVERIFY(judged(prompt({"b"}, "[abc]"), "a b.").isExact); // without a group, the whole match counts
         QVERIFY(judged(prompt({"7"}, "(x[0-9])?y([0-9])"), "y7").isExact);
-        QVERIFY(judged(prompt({"no"}, "^(yes|no)$"), "yes\nno\nnone").isExact); // lines
+        QVERIFY(judged(prompt({"no"}, "^(yes|no)$"), "yes\nno\nnone").isExact); // ^ and $ match at lines
     }
 
     void expressionsThatAreNoneOrTakeForeverAreRefused() {

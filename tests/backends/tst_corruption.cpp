@@ -1,4 +1,4 @@
-// Every reader against files that are wrong on purpose: each is refused by one sentence that says what is wrong.
+// A table of corrupt files for every reader. Each must be refused by one sentence that says what is wrong.
 
 #ifndef Q_MOC_RUN
 #include "tests/corruptions/corruptions.h"

@@ -1,4 +1,4 @@
-// Masked exports: what they read back as, which bytes they change, and what they refuse.
+// Masked exports: they read back as the masked model, change only the bytes they must, and refuse unsuitable targets.
 #ifndef Q_MOC_RUN
 #include "analysis/running/runner.h"
 #include "backends/base/mapped_file.h"
@@ -35,14 +35,14 @@ ExportResult exportMasked(const Model& source, const ExportRequest& request, con
     return exportModel(source, exportTarget("masked"), request, progress);
 }
 
-/// The numbers of a tensor, as far as they are what a mask may cut.
+/// The elements of a tensor, in a form that shows which differ and which are 0.
 std::vector<float> numbersOf(const TensorEntry& entry) {
     std::vector<float> numbers(static_cast<std::size_t>(entry.elements()));
     if (entry.type->unpack) {
         entry.type->unpack(entry.data.data(), entry.elements() / entry.type->elements, numbers.data());
     } else if (entry.type->name == "F32") {
         std::memcpy(numbers.data(), entry.data.data(), entry.data.size());
-    } else { // of two bytes: all that matters is which numbers differ and which are 0
+    } else { // 16-bit types: their bits as integers are enough to compare
         for (std::size_t i = 0; i < numbers.size(); ++i) {
             std::uint16_t bits = 0;
             std::memcpy(&bits, entry.data.data() + 2 * i, sizeof bits);
@@ -56,13 +56,13 @@ bool isSame(std::span<const std::byte> a, std::span<const std::byte> b) {
     return a.size() == b.size() && std::equal(a.begin(), a.end(), b.begin());
 }
 
-/// What an export changed of a checkpoint.
+/// Differences of an exported checkpoint from its source.
 struct Changes {
     int tensors = 0;
     int widened = 0;
-    std::int64_t zeroed = 0; ///< numbers that were not 0
-    std::int64_t others = 0; ///< that became another number: none may
-    QStringList unlike;      ///< tensors of another name or shape, or of another type but for F32
+    std::int64_t zeroed = 0; ///< elements that became 0
+    std::int64_t others = 0; ///< elements that became another number, which is an error
+    QStringList unlike;      ///< tensors whose name or shape changed, or whose type changed to other than F32
 };
 
 Changes changesOf(const std::string& source, const std::string& exported) {
@@ -106,7 +106,7 @@ QByteArray contentOf(const QString& path) {
     return file.open(QIODevice::ReadOnly) ? file.readAll() : QByteArray();
 }
 
-/// Bit by bit, as the format defines it.
+/// Computed bit by bit from the definition, independent of the product's table.
 std::uint32_t crc32(std::span<const std::byte> bytes) {
     std::uint32_t value = 0xffffffff;
     for (const std::byte byte : bytes) {
@@ -117,7 +117,7 @@ std::uint32_t crc32(std::span<const std::byte> bytes) {
     return ~value;
 }
 
-/// The same GGUF in two parts: metadata alone, then the tensors.
+/// Splits a GGUF file in two: the first part has only metadata, the second all tensors.
 std::pair<QByteArray, QByteArray> splitGguf(const std::string& path) {
     const auto file = MappedFile::open(path);
     ByteReader reader(file->bytes(), path);
@@ -149,7 +149,7 @@ std::pair<QByteArray, QByteArray> splitGguf(const std::string& path) {
     return {first, second + all.mid((end + 31) / 32 * 32)};
 }
 
-/// A checkpoint in which one tensor lies in the bytes of another, as tied weights of a state dict do.
+/// A checkpoint in which tensor `name` uses the bytes of tensor `as`, like tied weights in a state dict.
 class TiedCheckpoint : public Checkpoint {
 public:
     TiedCheckpoint(const Checkpoint& plain, const std::string& name, const std::string& as)
@@ -166,7 +166,7 @@ private:
     }
 };
 
-/// A folder with the fixture's files, for what is changed in it.
+/// Copies the files of fixture `folder` to the scratch folder `as`, so that a test can change them. Returns its path.
 std::string copyOfFixture(const Scratch& scratch, const QString& folder, const QString& as) {
     QDir().mkpath(scratch.path(as));
     const QDir from(data().filePath(folder));
@@ -181,7 +181,7 @@ class TestExport : public QObject {
     Q_OBJECT
 
 private:
-    /// One mask of a model in which most of what can be cut is.
+    /// A random mask that keeps about this share of heads and neurons.
     static PruningMask maskOf(const Model& model, double keep = 0.6, unsigned seed = 1) {
         return DrawnMasks(model.spec(), seed).next(keep);
     }
@@ -213,7 +213,7 @@ private slots:
             const std::int64_t begin = static_cast<std::int64_t>(random()) % (width / grid) * grid;
             const std::int64_t end = begin + grid * (1 + static_cast<std::int64_t>(random()) % (width / grid));
             const NumberRange range{begin, std::min(end, width)};
-            // Scales that are none would make 0 of nothing.
+            // Random bytes may give scales of infinity or NaN, and 0 times those is not 0.
             if (!canZero(type, range) || !std::ranges::all_of(before, [](float value) { return std::isfinite(value); }))
                 continue;
             ++tried;
@@ -267,7 +267,7 @@ private slots:
             QVERIFY(changes.widened == 0 || folder == "gqa-q4_1-gguf");
         }
         qInfo("worst difference %.1e of the largest logit", worst);
-        QVERIFY(worst <= 1e-5); // small models are held to less than what the product takes for an error
+        QVERIFY(worst <= 1e-5); // tighter than the product's own check, because these models are small
     }
 
     void maskAndCardLieBesideIt() {
@@ -327,7 +327,7 @@ private slots:
         QCOMPARE(namesIn(scratch.path("parts")),
                  (QStringList{"README.md", "m-00001-of-00002.gguf", "m-00002-of-00002.gguf", "model.mask.json"}));
         QCOMPARE(contentOf(scratch.path("parts/m-00001-of-00002.gguf")), first);
-        QVERIFY(!result.warnings.empty()); // heads of 12 do not fill blocks of 32
+        QVERIFY(!result.warnings.empty()); // heads of 12 columns do not fill quantisation blocks of 32
     }
 
     void checksumsOfArchivesAreRenewed() {
@@ -343,7 +343,7 @@ private slots:
         }
         qInfo("%d of %d checksums are new", renewed, static_cast<int>(archive.entries().size()));
         QVERIFY(renewed > 0);
-        // What is no tensor, descriptors behind the entries apart, is the source's.
+        // Everything but tensors and the data descriptors behind the entries is copied, so the size is the same.
         QCOMPARE(contentOf(scratch.path("out/pytorch_model.bin")).size(),
                  contentOf(QString::fromStdString(model->card().path)).size());
     }
@@ -412,7 +412,7 @@ private slots:
         QVERIFY2(outcome.status == 0, outcome.out.constData());
         QCOMPARE(outcome.json().at("files").size(), std::size_t{3});
         QCOMPARE(contentOf(scratch.path("eight.mask.json")), before);
-        // Another mask of that name stays, and the export goes nowhere.
+        // A different mask of that name is not overwritten, and no export is written.
         record.mask = PruningMask(model->spec());
         writeMask(scratch.path("nine.mask.json").toStdString(), record);
         const ExportRequest other{recordOf(maskOf(*model)), scratch.path("nine.gguf").toStdString(), false};

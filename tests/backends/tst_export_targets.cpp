@@ -1,5 +1,5 @@
-// An export target is one row: a new one is added here, available ones write what they say, and no other file of the
-// product knows their ids.
+// An export target is one row of a table: a test adds a target here, each available one writes the files that it lists,
+// and no other source file mentions a target's id.
 #ifndef Q_MOC_RUN
 #include "analysis/base/error.h"
 #include "backends/export/export_targets.h"
@@ -21,7 +21,8 @@
 using namespace secateur;
 using namespace secateur::test;
 
-// A row without reasons, or that writes without saying how its checkpoint reads back, does not compile.
+// A row does not compile without `reasons`, and a row that writes does not compile without `layoutOf`, which reads the
+// export back.
 static_assert(std::is_reference_v<decltype(ExportTarget::reasons)>);
 static_assert(std::is_reference_v<decltype(ExportWriter::write)> &&
               std::is_reference_v<decltype(ExportWriter::layoutOf)>);
@@ -30,7 +31,7 @@ namespace {
 
 constexpr const char* tableFile = "backends/export/export_targets.cpp";
 
-// --- A target as somebody would add it: a list of the layers that are cut.
+// --- A target as a contributor would add it. It writes the list of the layers with cuts.
 
 std::vector<std::string> listReasons(const PruningMask& mask, const ModelSpec&, std::string_view) {
     return mask.keepsAll() ? std::vector<std::string>{"nothing is cut"} : std::vector<std::string>();

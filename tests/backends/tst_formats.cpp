@@ -1,4 +1,4 @@
-// Which format a file or a folder is in, and what known foreign files are called.
+// Recognition of the format of a file or folder, and the names given to known formats that are not supported.
 
 #ifndef Q_MOC_RUN
 #include "backends/formats/formats.h"
@@ -17,7 +17,7 @@ namespace {
 const QByteArray safetensors =
     little<quint64>(54) + R"({"w":{"dtype":"F32","shape":[1],"data_offsets":[0,4]}})" + "1234";
 
-/// What llama2.c's first version writes of a model: seven numbers, then as many float32 as follow from them.
+/// A model in the first format of llama2.c: a header of seven numbers, then `numbers` float32 values.
 QByteArray llama2c(qint32 vocab, int numbers) {
     QByteArray bytes;
     for (const qint32 number :
@@ -25,7 +25,7 @@ QByteArray llama2c(qint32 vocab, int numbers) {
         bytes += little(number);
     return bytes + QByteArray(4 * numbers, '\1');
 }
-// Embedding; per layer: norms, q, k, v, output, MLP; final norm, sines and cosines.
+// In order: embedding; for each layer norms, q, k, v, output, MLP; final norm; sines and cosines.
 constexpr int llama2cNumbers = 10 * 8 + 2 * (2 * 8 + 64 + 32 + 32 + 64 + 3 * 8 * 16) + 8 + 4 * 4;
 
 } // namespace

@@ -1,4 +1,4 @@
-// The engine against what transformers makes of the same weights: streams, attention, logits, losses, gradients.
+// The engine against transformers with the same weights: residual stream, attention, logits, losses, gradients.
 #ifndef Q_MOC_RUN
 #include "analysis/running/runner_results.h"
 #include "tests/support/judged_run.h"
@@ -14,10 +14,11 @@ using secateur::test::JudgedRun;
 
 namespace {
 
-constexpr double tolerance = 1e-4; ///< of logits, over their scale
+constexpr double tolerance = 1e-4; ///< of logits, relative to the largest expected logit
 
-/// Of gradients, over the largest of their kind. Six layers of gemma3-gguf are badly conditioned: the last bit of its
-/// parameters moves its gradients by 8e-6 (the judge prints it); no other model's move by more than 7e-6.
+/// Of gradients, relative to the largest of the same kind. gemma3-gguf with its six layers is badly conditioned: a
+/// change of its parameters' last bit moves its gradients by 8e-6, as the judge prints; those of any other model by at
+/// most 7e-6.
 double gradientTolerance(const QString& folder) {
     return folder == "gemma3-gguf" ? 3e-5 : 1e-5;
 }
@@ -39,7 +40,7 @@ struct Case {
         , plan(runner.plan(file.endsWith("gguf") ? PruningMask(model->spec()) : judged.mask(model->spec()),
                            ComputeType::float32)) {}
 
-    /// Some GGUF files hold no pooler or classifier.
+    /// Whether the file holds the model's head. Some GGUF files have no pooler or classifier.
     bool hasHead() const {
         return judged.has("losses") || model->has(-1, judged.has("labels") ? WeightName::classifier : WeightName::pooler);
     }

@@ -1,4 +1,5 @@
-// Handmade GGUF files: what is well formed is listed, what is not is refused by one sentence.
+// Handmade GGUF files: the tensors and metadata of a well-formed file are listed, a malformed file is refused with an
+// Error.
 
 #ifndef Q_MOC_RUN
 #include "backends/formats/gguf.h"

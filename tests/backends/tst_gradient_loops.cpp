@@ -1,10 +1,10 @@
-// The ways back through the inner loops of a layer against autograd of the same formulas in float64, for each kind of
-// processor that this one can stand in for.
+// The backward passes of a layer's vector loops against autograd of the same formulas in float64, for each instruction
+// set that this processor has.
 
-#ifndef Q_MOC_RUN // moc cannot read it
+#ifndef Q_MOC_RUN // moc cannot read ATen's headers
 #include "backends/kernels/gradient_loops.h"
 #include "backends/kernels/plain_loops.h"
-#include <ATen/ATen.h> // before Qt, whose keywords it does not survive
+#include <ATen/ATen.h> // before Qt, whose keywords break it
 #include <ATen/Parallel.h>
 #endif
 #include "tests/support/loop_tests.h"
@@ -20,7 +20,7 @@ using namespace secateur;
 
 namespace {
 
-/// The gradient of sum(of(x) slopes).
+/// The gradient of sum(of(x) * slopes) with respect to x.
 at::Tensor gradientOf(const at::Tensor& x, const at::Tensor& slopes,
                       const std::function<at::Tensor(const at::Tensor&)>& of) {
     const at::Tensor variable = x.clone().requires_grad_();
@@ -31,8 +31,8 @@ at::Tensor gradientOf(const at::Tensor& x, const at::Tensor& slopes,
 struct AttentionCase {
     const char* name;
     AttentionShape shape;
-    int turned; ///< dimensions of each head
-    bool norms; ///< of queries and keys
+    int rotaryDims; ///< dimensions of each head that are rotated
+    bool norms;     ///< whether queries and keys are normalised
     std::vector<int> lengths;
 };
 
@@ -66,7 +66,8 @@ const std::vector<AttentionCase> attentionCases = {
     {"long", {.heads = 1, .kvHeads = 1, .headDim = 64, .scale = 0.125F}, 64, false, {1100}},
 };
 
-/// Projections of a case, the gradient of what attention makes of them, and the two ways back.
+/// Projections of a case and the gradient of its attention output, with the backward pass by vector loops and by
+/// autograd.
 class Attention {
 public:
     explicit Attention(const AttentionCase& c)
@@ -81,19 +82,19 @@ public:
             m_keyWeight = normal({size}) + 1;
             m_keyBias = normal({size});
         }
-        const at::Tensor angles = normal({m_positions, c.turned / 2}, 3);
+        const at::Tensor angles = normal({m_positions, c.rotaryDims / 2}, 3);
         m_cosines = angles.cos();
         m_sines = angles.sin();
         for (int group = 0; group < c.shape.kvHeads; ++group)
             for (int head = 0; head < c.shape.groupHeads(group); ++head)
                 m_groups.push_back(group);
-        for (std::int64_t row = 0; row < m_rows; ++row) { // numbers that nobody may read
+        for (std::int64_t row = 0; row < m_rows; ++row) { // padding must not be read
             const std::int64_t length = c.lengths[static_cast<std::size_t>(row)];
             projected[row].narrow(0, length, m_positions - length).fill_(std::numeric_limits<double>::quiet_NaN());
         }
     }
 
-    /// [rows, positions, heads + 2 KV heads, or 3 heads, headDim] by loops
+    /// By vector loops: [rows, positions, heads + 2 KV heads, headDim], or 3 x heads with perHead.
     at::Tensor back(bool perHead) const {
         const AttentionShape& shape = m_case.shape;
         const std::int64_t keyHeads = perHead ? shape.heads : shape.kvHeads;
@@ -101,13 +102,13 @@ public:
                                            std::numeric_limits<double>::quiet_NaN(), at::kFloat);
         attendBackward(projected, shape, {NormKind::rms, 1e-6, data(m_queryWeight), nullptr},
                    {NormKind::layer, 1e-5, data(m_keyWeight), data(m_keyBias)},
-                   {data(m_cosines), data(m_sines), m_case.turned}, m_case.lengths, slopes,
+                   {data(m_cosines), data(m_sines), m_case.rotaryDims}, m_case.lengths, slopes,
                    {result.narrow(2, 0, shape.heads), result.narrow(2, shape.heads, keyHeads),
                     result.narrow(2, shape.heads + keyHeads, keyHeads)});
         return result;
     }
 
-    /// The same by autograd, in one type.
+    /// The same by autograd in tensors of `type`.
     at::Tensor plainBack(bool perHead, at::ScalarType type) const {
         const AttentionShape& shape = m_case.shape;
         const at::Tensor groups = at::tensor(m_groups, at::kLong);
@@ -133,13 +134,13 @@ private:
         const AttentionShape& shape = m_case.shape;
         const std::int64_t keyHeads = perHead ? shape.heads : shape.kvHeads;
         const auto as = [&](const at::Tensor& own) { return own.defined() ? own.to(x.scalar_type()) : own; };
-        const auto turned = [&](const at::Tensor& heads, NormKind kind, double epsilon, const at::Tensor& weight,
-                                const at::Tensor& bias) {
+        const auto rotated = [&](const at::Tensor& heads, NormKind kind, double epsilon, const at::Tensor& weight,
+                                 const at::Tensor& bias) {
             const at::Tensor normed = weight.defined() ? plainNorm(heads, kind, epsilon, as(weight), as(bias)) : heads;
             return plainRotary(normed.transpose(1, 2), as(m_cosines).unsqueeze(0), as(m_sines).unsqueeze(0));
         };
-        const at::Tensor q = turned(x.narrow(2, 0, shape.heads), NormKind::rms, 1e-6, m_queryWeight, {});
-        at::Tensor k = turned(x.narrow(2, shape.heads, keyHeads), NormKind::layer, 1e-5, m_keyWeight, m_keyBias);
+        const at::Tensor q = rotated(x.narrow(2, 0, shape.heads), NormKind::rms, 1e-6, m_queryWeight, {});
+        at::Tensor k = rotated(x.narrow(2, shape.heads, keyHeads), NormKind::layer, 1e-5, m_keyWeight, m_keyBias);
         at::Tensor v = x.narrow(2, shape.heads + keyHeads, keyHeads).transpose(1, 2);
         if (!perHead) {
             k = k.index_select(1, at::tensor(m_groups, at::kLong));
@@ -154,7 +155,7 @@ private:
     const AttentionCase& m_case;
     std::int64_t m_rows;
     std::int64_t m_positions;
-    std::vector<std::int64_t> m_groups; // of the heads
+    std::vector<std::int64_t> m_groups; // KV group of each head
     at::Tensor m_queryWeight;
     at::Tensor m_keyWeight;
     at::Tensor m_keyBias;
@@ -189,7 +190,7 @@ private slots:
                 const at::Tensor wanted = gradientOf(wide(x), wide(slopes), [&](const at::Tensor& at) {
                     return plainNorm(at, kind, 1e-2, wide(weight), {});
                 });
-                if (width > 1) // one number has no spread: all but rounding cancels
+                if (width > 1) // one element has no spread: its exact gradient is 0, and only rounding remains
                     error = std::max(error, worst(result, wanted));
                 else
                     verify("of one number", (wide(result) - wanted).abs().max().item<double>(), 1e-5);

@@ -1,4 +1,4 @@
-// A made-up hub cache: repositories as Hugging Face's programs lay them out, whole, partial and broken ones.
+// A hub cache made for the test: repositories in the layout of huggingface_hub, complete, incomplete and broken.
 
 #include "backends/formats/hub_cache.h"
 #include "backends/engine/open_model.h"
@@ -17,7 +17,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-/// Writes repositories with blobs and snapshots of links.
+/// Writes repositories with blobs, and snapshots made of symbolic links to them.
 class Cache {
 public:
     Cache() { fs::create_directories(root()); }
@@ -26,7 +26,7 @@ public:
     fs::path snapshot(const std::string& repository, const std::string& revision) const {
         return root() / repository / "snapshots" / revision;
     }
-    /// A file in a snapshot: a link to a blob of so many bytes.
+    /// Adds a file to a snapshot: a link to a new blob of `bytes` bytes.
     void add(const std::string& repository, const std::string& revision, const std::string& file, int bytes = 10) {
         const fs::path blob = root() / repository / "blobs" / ("blob" + std::to_string(++m_blobs));
         fs::create_directories(blob.parent_path());
@@ -43,7 +43,7 @@ public:
         fs::create_directories(root() / repository / "refs");
         std::ofstream(root() / repository / "refs" / "main") << revision;
     }
-    /// A whole model of one revision.
+    /// A complete model with a single revision.
     void addModel(const std::string& repository, const std::string& revision = "r1", int bytes = 1000) {
         add(repository, revision, "config.json");
         add(repository, revision, "model.safetensors", bytes);
@@ -118,7 +118,7 @@ private slots:
         cache.add("models--a--sharded", "r", "model.safetensors.index.json");
         cache.add("models--a--sharded", "r", "model-00001-of-00002.safetensors", 300);
         cache.add("models--a--sharded", "r", "model-00002-of-00002.safetensors", 400);
-        cache.add("models--a--sharded", "r", "pytorch_model.bin", 5000); // the same again
+        cache.add("models--a--sharded", "r", "pytorch_model.bin", 5000); // the same weights again, not counted
         QCOMPARE(cache.only().bytes, 700);
         Cache old;
         old.add("models--a--old", "r", "config.json");
@@ -164,7 +164,7 @@ private slots:
         QCOMPARE(cache.only().path, cache.snapshot("models--a--m", "first").string());
         fs::remove(cache.root() / "models--a--m" / "refs" / "main");
         QCOMPARE(cache.only().path, cache.snapshot("models--a--m", "second").string());
-        cache.add("models--a--m", "third", "config.json"); // newer, without weights
+        cache.add("models--a--m", "third", "config.json"); // newer, but without weights
         cache.setMain("models--a--m", "third");
         QCOMPARE(cache.only().path, cache.snapshot("models--a--m", "second").string());
         cache.setMain("models--a--m", "../../elsewhere");

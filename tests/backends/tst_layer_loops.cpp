@@ -1,12 +1,12 @@
-// The inner loops of a layer against the same formulas in float64 tensors, for each kind of processor that this one can
-// stand in for.
+// The vector loops of a layer against the same formulas in float64 tensors, for each instruction set that this
+// processor has.
 
-#ifndef Q_MOC_RUN // moc cannot read it
+#ifndef Q_MOC_RUN // moc cannot read ATen's headers
 #include "backends/kernels/layer_loops.h"
 #include "backends/kernels/packed_matrix.h"
 #include "backends/kernels/plain_loops.h"
 #include "backends/kernels/vector_loops.h"
-#include <ATen/ATen.h> // before Qt, whose keywords it does not survive
+#include <ATen/ATen.h> // before Qt, whose keywords break it
 #include <ATen/Parallel.h>
 #endif
 #include "tests/support/loop_tests.h"
@@ -31,7 +31,7 @@ namespace {
 
 constexpr double notANumber = std::numeric_limits<double>::quiet_NaN();
 
-/// What a loop leaves in float32 and in bfloat16 must be one number, rounded.
+/// Runs a loop with float32 and with bfloat16 output. The bfloat16 output must be the float32 one, rounded.
 template <typename Loop>
 at::Tensor inBothTypes(std::vector<std::int64_t> sizes, const Loop& loop) {
     const at::Tensor floats = at::full(sizes, notANumber, at::kFloat);
@@ -39,7 +39,7 @@ at::Tensor inBothTypes(std::vector<std::int64_t> sizes, const Loop& loop) {
     loop(floats);
     loop(halves);
     const bool same = at::where(floats.isnan(), halves.isnan(), floats.to(at::kBFloat16).eq(halves)).all().item<bool>();
-    return same ? floats : at::Tensor(); // whose use ends the test
+    return same ? floats : at::Tensor(); // undefined: the caller's check throws
 }
 
 struct AttentionCase {
@@ -82,7 +82,7 @@ const std::vector<AttentionCase> attentionCases = {
     {"negative scale", {.heads = 2, .kvHeads = 1, .headDim = 8, .scale = -0.3F}, {0, 90}, {30, 1}, 30},
 };
 
-/// Queries, and keys and values of a cache that holds nothing behind the last key.
+/// Queries of a case, and a KV cache that holds NaN behind the last key.
 struct AttentionInput {
     at::Tensor queries;
     at::Tensor keys;
@@ -116,10 +116,10 @@ struct AttentionInput {
             {queries.size(0), c.positions, std::int64_t{c.shape.heads} * c.shape.headDim}, [&](const at::Tensor& out) {
                 attendWithFeatures(queries, views, c.shape, c.first, c.lengths, out, wanted, features);
             });
-        return worst(context, wide(attended(c))) < 1e-5 ? features : at::Tensor(); // whose use ends the test
+        return worst(context, wide(attended(c))) < 1e-5 ? features : at::Tensor(); // undefined: the caller fails
     }
 
-    /// From probabilities in float64; zeros where nothing is described.
+    /// The features computed from probabilities in float64; 0 where the loop computes none.
     at::Tensor plainlyDescribed(const AttentionCase& c, std::span<const AttentionFeature> wanted) const {
         const at::Tensor visible =
             visibleKeys(c.first, c.lengths, c.positions, keys.size(2), c.shape.causal, c.shape.window, at::kCPU);
@@ -151,7 +151,7 @@ struct AttentionInput {
         return result;
     }
 
-    /// By tensors of one type; zeros where attend leaves them.
+    /// Attention in tensors of `type`; 0 in the padding, where attend() writes 0.
     at::Tensor plain(const AttentionCase& c, at::ScalarType type) const {
         const at::Tensor mask =
             visibleKeys(c.first, c.lengths, c.positions, keys.size(2), c.shape.causal, c.shape.window, at::kCPU);
@@ -327,7 +327,7 @@ private slots:
 
     void threadsMayMultiplyAtOnce() {
         const at::Tensor input = normal({50, 300});
-        std::vector<std::unique_ptr<PackedMatrix>> matrices; // of one shape, so that they share their code
+        std::vector<std::unique_ptr<PackedMatrix>> matrices; // of one shape, so that they share one generated kernel
         std::vector<at::Tensor> wanted;
         const auto product = [&](std::size_t matrix) {
             at::Tensor result = at::empty({50, 200});
@@ -393,7 +393,8 @@ private:
         return worst(normed, plainNorm(wide(sum), kind, 1e-3, wide(weight), wide(bias)));
     }
 
-    /// Three query heads and two KV heads of two rows, of which 5 and 3 positions count; what lies beside stays.
+    /// The worst error of placeHeads() with 3 query and 2 KV heads and two rows of 5 and 3 tokens; NaN if it writes
+    /// outside of these positions.
     static double placeError(int headDim, int dims, bool norms) {
         constexpr int positions = 5;
         const std::vector<int> first = {2, 0};
@@ -416,14 +417,14 @@ private:
             const std::int64_t count = lengths[static_cast<std::size_t>(row)];
             const at::Tensor heads =
                 wide(projected[row]).narrow(0, 0, count).view({1, count, 7, headDim}).transpose(1, 2);
-            const auto turned = [&](std::int64_t head, std::int64_t number) {
+            const auto rotated = [&](std::int64_t head, std::int64_t number) {
                 const at::Tensor own = heads.narrow(1, head, number);
                 const at::Tensor normed = norms ? plainNorm(own, NormKind::rms, 1e-6, wide(weight), {}) : own;
                 return plainRotary(normed, cosines.narrow(0, begin, count).unsqueeze(0),
                                    sines.narrow(0, begin, count).unsqueeze(0))[0];
             };
-            error = std::max({error, worst(queries[row].narrow(1, 0, count), turned(0, 3)),
-                              worst(keys[row].narrow(1, begin, count), turned(3, 2)),
+            error = std::max({error, worst(queries[row].narrow(1, 0, count), rotated(0, 3)),
+                              worst(keys[row].narrow(1, begin, count), rotated(3, 2)),
                               worst(values[row].narrow(1, begin, count), heads[0].narrow(0, 5, 2))});
             if (queries[row].isnan().sum().item<std::int64_t>() != 3 * (positions - count) * headDim ||
                 keys[row].isnan().sum().item<std::int64_t>() != 2 * (9 - count) * headDim ||

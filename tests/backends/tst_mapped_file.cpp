@@ -1,4 +1,4 @@
-// Files that lose their bytes while they are mapped: work goes on with zeros, and the loss is told.
+// Files that are shortened while they are mapped: work goes on with zeros, and the loss is reported.
 
 #ifndef Q_MOC_RUN
 #include "backends/base/mapped_file.h"
@@ -25,7 +25,7 @@ namespace {
 
 constexpr int fileBytes = 1 << 20;
 
-/// Reads a byte of every page, from the last to the first, as no reader would be served by one replaced page.
+/// Adds up one byte of every 512, from the end. This touches every page, so it fails if only one lost page is replaced.
 int sum(std::span<const std::byte> bytes) {
     constexpr std::size_t step = 512;
     int total = 0;
@@ -35,7 +35,7 @@ int sum(std::span<const std::byte> bytes) {
 }
 
 std::atomic<int> othersSignals = 0;
-constexpr int secondSignal = 42; ///< exit status
+constexpr int secondSignal = 42; ///< exit status after the second signal
 
 } // namespace
 
@@ -63,7 +63,7 @@ private slots:
             for (int i = 0; i < 8; ++i)
                 readers.emplace_back([&] { total += sum(file->bytes()); });
         }
-        // The last page that is left is whole in memory; what lies behind the end in it reads as zeros too.
+        // Bytes before the new end are kept; the rest of that page and all later pages read as zeros.
         QCOMPARE(total.load(), 8 * (10'000 / 512));
         const QString sentence = "f: was cut short while it was open: it had 1048576 bytes and has 10000. Open it "
                                  "again when it is complete";
@@ -120,7 +120,7 @@ private slots:
 
     void anotherBusErrorGoesToWhomItBelongs() {
         if (qEnvironmentVariableIsEmpty("SECATEUR_TEST_ALONE")) {
-            // In a process of its own: the other handler must have been there first.
+            // In a process of its own, because the other handler must be installed before the first file is mapped.
             qputenv("SECATEUR_TEST_ALONE", "1");
             const QStringList arguments{"mapped_file", "-nocrashhandler", QTest::currentTestFunction()};
             const int status = QProcess::execute(QFileInfo("/proc/self/exe").symLinkTarget(), arguments);

@@ -1,4 +1,5 @@
-// Masks as values, as JSON and as digests: what is written comes back, what contradicts itself or the model is refused.
+// Masks as values, as JSON and as digests: a written mask reads back equal; one that contradicts itself or the model is
+// refused.
 
 #ifndef Q_MOC_RUN
 #include "analysis/base/error.h"
@@ -33,7 +34,7 @@ MaskReading parsed(const QByteArray& text, const ModelSpec& spec, const std::str
     return parseMask({text.data(), static_cast<std::size_t>(text.size())}, "a.mask.json", spec, fingerprint);
 }
 
-/// What an Error says; "accepted" when nothing is thrown.
+/// The message of the Error that `work` throws; "accepted" if it throws none.
 QString refusal(const std::function<void()>& work) {
     try {
         work();
@@ -55,7 +56,7 @@ QString committed(const char* name) {
     return file.open(QIODevice::ReadOnly) ? QString::fromUtf8(file.readAll()) : "missing";
 }
 
-/// One cut of every kind.
+/// A mask with one cut of every kind.
 PruningMask variedMask() {
     PruningMask mask(raggedSpec());
     cutHeads(mask, 0, {0, 2});
@@ -234,7 +235,7 @@ private slots:
         ModelSpec longer = tiedSpec();
         longer.layers.push_back(longer.layers.front());
         QVERIFY(refusal([&] { mask.checkFits(longer); }).contains("6x4/4x3+10, but the model is albert 7x4/4x3+10"));
-        ModelSpec other = tiedSpec(); // what is not structure does not matter
+        ModelSpec other = tiedSpec(); // only the structure must fit
         other.vocab = 12345;
         mask.checkFits(other);
     }
@@ -352,7 +353,7 @@ private slots:
     }
 
     void theDigestIsTheSameEverywhere() {
-        // From its definition in mask_json.h, by Python's hashlib and struct.
+        // Computed in Python with hashlib and struct from the definition in mask_json.h.
         QCOMPARE(QString::fromStdString(maskDigest(variedMask())),
                  "sha256:00919c433e85dbe2b490208a57af61c0015a84ac7538ca0ab6a532cf30084dee");
     }

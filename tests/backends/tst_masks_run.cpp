@@ -1,4 +1,4 @@
-// What masks mean when they run: each cut against the same model in which what is cut was set to 0.
+// The effect of masks on a run: each cut against the same model with the weights of the cut units set to 0.
 #ifndef Q_MOC_RUN
 #include "analysis/running/runner_results.h"
 #include "tests/support/engine_case.h"
@@ -14,14 +14,14 @@ using namespace secateur::test;
 
 namespace {
 
-constexpr double tolerance = 1e-5; ///< over the largest expected number
+constexpr double tolerance = 1e-5; ///< relative to the largest expected value
 
 constexpr std::array allTaps{Tap::input,     Tap::attentionInput, Tap::query,           Tap::key,
                              Tap::value,     Tap::context,        Tap::attentionOutput, Tap::attentionUpdate,
                              Tap::mlpHidden, Tap::mlpOutput,      Tap::mlpUpdate,       Tap::output};
 
-/// A model as a mask leaves it, full in shape: columns of the matrices that write to the stream are 0, and of dropped
-/// sublayers the biases that are added behind them.
+/// A model of the full shape in which the weights of cut units are 0: their columns of W_o and W_down, and the biases
+/// of dropped sublayers.
 class ZeroedModel : public Model {
 public:
     ZeroedModel(const Model& model, PruningMask mask)
@@ -63,7 +63,7 @@ private:
     PruningMask m_mask;
 };
 
-/// Streams of a model in which what a mask cuts is 0.
+/// The residual stream of a model in which the weights of cut units are 0.
 std::vector<at::Tensor> zeroedStreams(const EngineCase& c, const PruningMask& mask) {
     const ZeroedModel zeroed(*c.model, mask);
     const auto runner = makeRunner(zeroed, {.plain = c.plain});
@@ -77,7 +77,7 @@ public:
     std::map<Tap, at::Tensor> seen;
 };
 
-/// Wants nothing.
+/// An observer that wants nothing, and counts the calls that it therefore should not get.
 class Bystander : public LayerObserver {
 public:
     bool wants(int, Tap) const override { return false; }
@@ -86,9 +86,8 @@ public:
     int calls = 0;
 };
 
-/// The values of a layer's heads, [rows, positions, heads, headDim], 0 for those that are cut, through the output
-/// projection, times alpha, as HARP defines it (resources/manual/strategies.md) -> the stream before the MLP's part, or
-/// the update of a parallel block.
+/// The attention update of a bypassed layer as HARP defines it (resources/manual/strategies.md): the values of the
+/// heads, [rows, positions, heads, headDim], with 0 for cut heads, through the output projection, times alpha.
 at::Tensor bypassedUpdate(const EngineCase& c, int layer, const at::Tensor& x, const LayerMask& mask) {
     const std::array wanted{Tap::value};
     at::Tensor values = c.runner.backward(*c.plan(), layer, x, c.batch, x, wanted).taps.at(Tap::value).value.clone();
@@ -118,7 +117,7 @@ LayerMask dropped(LayerMask mask) {
     return mask;
 }
 
-/// Further cuts of a layer that is cut already.
+/// Masks of one layer that each cut more than `base` does.
 std::vector<LayerMask> variantsOf(const LayerMask& base, MaskMaker& maker) {
     std::vector<LayerMask> variants{base};
     const auto add = [&](auto change) {
@@ -163,7 +162,7 @@ private slots:
         PruningMask keepsAll(c.spec);
         for (int layer = 0; layer < c.spec.layerCount(); ++layer) {
             LayerMask inside = keepsAll.layer(layer);
-            inside.alpha = 0.5; // means nothing without bypassQk
+            inside.alpha = 0.5; // has no meaning without bypassQk
             keepsAll.setLayer(layer, inside);
         }
         const auto found = streamsOf(*fresh, *fresh->plan(keepsAll, ComputeType::float32), c.batch);

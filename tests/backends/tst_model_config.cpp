@@ -1,4 +1,4 @@
-// What config.json and GGUF metadata say of a model: spellings of all ages, defaults, and what does not fit.
+// Reading config.json and GGUF metadata: old and new spellings, defaults, and contradictions.
 
 #ifndef Q_MOC_RUN
 #include "backends/config/architectures.h"
@@ -22,10 +22,10 @@ using namespace secateur::test;
 
 namespace {
 
-// QJsonObject drops an undefined value itself.
+// Marks a key to remove. An undefined QJsonValue would not do, because QJsonObject drops it.
 const QJsonValue absent = "(absent)";
 
-/// What a config.json alone says of a model.
+/// The ModelSpec read from a config.json alone.
 ModelSpec configuredSpec(const QJsonObject& config) {
     const Scratch scratch;
     const std::string path = scratch.write("config.json", QJsonDocument(config).toJson());
@@ -45,7 +45,7 @@ QString summary(const ModelSpec& spec) {
         .arg(spec.tiedEmbeddings ? "tied" : "separate");
 }
 
-/// Which layers see a window: "WW.WW."
+/// One letter per layer, W for a sliding window: "WW.WW."
 QString windows(const ModelSpec& spec) {
     QString text;
     for (const LayerSpec& layer : spec.layers)
@@ -53,7 +53,7 @@ QString windows(const ModelSpec& spec) {
     return text;
 }
 
-/// A copy of a fixture with other values in its config.json; `absent` takes a key out.
+/// Copies a fixture and changes values of its config.json; the value `absent` removes a key.
 void copyWithConfig(const Scratch& scratch, const QString& folder, const QJsonObject& changes) {
     QFile file(data().filePath(folder + "/config.json"));
     if (!file.open(QIODevice::ReadOnly))
@@ -136,7 +136,7 @@ private slots:
         QCOMPARE(spec.context, 131072);
         QVERIFY(spec.activation == Activation::silu);
         QVERIFY(!spec.tiedEmbeddings);
-        QCOMPARE(fixture("gqa-f16-mistral")->spec().layers[0].window, 0); // null
+        QCOMPARE(fixture("gqa-f16-mistral")->spec().layers[0].window, 0); // the config states null
         const Scratch multiHead;
         copyWithConfig(multiHead, "mha-f32", {{"num_key_value_heads", absent}, {"head_dim", absent}});
         QCOMPARE(openModel(multiHead.path().toStdString())->spec().structure(), "2x3/3x16+40");
@@ -144,7 +144,7 @@ private slots:
 
     void aConfigurationThatSaysNothingMeansItsClass_data() {
         QTest::addColumn<QString>("type");
-        QTest::addColumn<QString>("expected"); ///< structure, hidden, vocabulary, context, epsilon, theta, window
+        QTest::addColumn<QString>("expected"); ///< shape, hidden, vocabulary, context, epsilon, theta, window, LM head
         const auto row = [](const char* type, const char* expected) { QTest::newRow(type) << type << expected; };
         row("llama", "32x32/32x128+11008 4096 32000 2048 1e-06 10000 0 separate");
         row("mistral", "32x32/8x128+14336 4096 32000 131072 1e-06 10000 4096 separate");
@@ -271,7 +271,7 @@ private slots:
         QFETCH(QString, folder);
         const ModelSpec hf = fixture(folder, ".")->spec();
         ModelSpec gguf = fixture(folder, "model.gguf")->spec();
-        QVERIFY(std::abs(gguf.normEpsilon / hf.normEpsilon - 1) < 1e-6); // float32 in GGUF
+        QVERIFY(std::abs(gguf.normEpsilon / hf.normEpsilon - 1) < 1e-6); // GGUF stores it as float32
         gguf.normEpsilon = hf.normEpsilon;
         QVERIFY(gguf.layers == hf.layers);
         QVERIFY(gguf == hf);
@@ -415,7 +415,7 @@ private slots:
         const auto key = [](const QByteArray& name) {
             return little<quint64>(static_cast<quint64>(name.size())) + name;
         };
-        // Two other names, one shorter and one longer: what follows stays where it is.
+        // Renames two keys, one to a shorter and one to a longer name, so that the offsets behind them stay the same.
         QByteArray bytes = file.readAll();
         bytes.replace(key("llama.context_length"), key("llama.expert_count"));
         bytes.replace(key("llama.vocab_size"), key("llama.vocabulary_n"));

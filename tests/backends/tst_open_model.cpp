@@ -1,4 +1,5 @@
-// Opened models against what transformers, safetensors and gguf-py read from the same files (data/make_fixtures.py).
+// Opened models against the tensors that transformers, safetensors and gguf-py read from the same files
+// (data/make_fixtures.py).
 
 #ifndef Q_MOC_RUN
 #include <ATen/ATen.h>
@@ -23,7 +24,7 @@ namespace {
 
 using Path = std::pair<int, WeightName>; ///< layer, tensor
 
-/// In the order of WeightName, as make_fixtures.py calls them.
+/// The names of make_fixtures.py, in the order of WeightName.
 constexpr std::array<const char*, weightNameCount> names{"embedding",
                                                     "positionEmbedding",
                                                     "typeEmbedding",
@@ -66,7 +67,7 @@ constexpr std::array<const char*, weightNameCount> names{"embedding",
                                                     "mlpPostNorm",
                                                     "mlpPostNormBias"};
 
-/// Every stored weight that the model has, by layer and name.
+/// All stored weights of a model, by layer and name; a weight that layers share is listed once.
 std::map<std::string, Path> tensorsOf(const Model& model) {
     std::map<std::string, Path> tensors;
     const ModelSpec& spec = model.spec();
@@ -119,7 +120,7 @@ private slots:
         const auto model = fixture(folder, file);
         const nlohmann::json expected = readJson(data().filePath(folder + "/expected.json"));
         const auto tensors = tensorsOf(*model);
-        // Poolers and classifiers have no place in a GGUF file.
+        // GGUF files have no tensors for poolers and classifiers.
         const bool isGguf = file.endsWith(".gguf");
         std::int64_t parameters = 0;
         std::size_t found = 0;
@@ -203,7 +204,7 @@ private slots:
         QCOMPARE(a->spec().hidden, b->spec().hidden);
         QCOMPARE(a->spec().vocab, b->spec().vocab);
         QCOMPARE(a->spec().context, b->spec().context);
-        QVERIFY(std::abs(a->spec().normEpsilon / b->spec().normEpsilon - 1) < 1e-6); // float32 in GGUF
+        QVERIFY(std::abs(a->spec().normEpsilon / b->spec().normEpsilon - 1) < 1e-6); // GGUF stores it as float32
         QVERIFY(tensorsOf(*a) == tensorsOf(*b));
         if (gguf.contains("f32"))
             QVERIFY(haveEqualTensors(*a, *b));
@@ -276,7 +277,7 @@ private slots:
     }
 
     void aCrookedTensorIsCopied() {
-        // A header one byte longer moves every tensor off its alignment.
+        // A header that is one byte longer moves every tensor off its alignment.
         QFile file(data().filePath("gqa-f32/model.safetensors"));
         QVERIFY(file.open(QIODevice::ReadOnly));
         QByteArray bytes = file.readAll();

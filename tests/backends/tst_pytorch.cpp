@@ -1,4 +1,4 @@
-// PyTorch state dicts against safetensors of the same tensors (data/make_format_fixtures.py), and handmade bad ones.
+// PyTorch state dicts against safetensors files of the same tensors (data/make_format_fixtures.py), and malformed ones.
 
 #ifndef Q_MOC_RUN
 #include <ATen/ATen.h>
@@ -194,7 +194,8 @@ private slots:
             QByteArray changed = bytes;
             changed[place] = static_cast<char>(~changed[place]);
             const std::string path = m_scratch.write("changed", changed);
-            // Copying reads every byte that an accepted file says is a tensor's.
+            // If the file is accepted, copying reads all bytes of its tensors, which shows that they lie within the
+            // file.
             m_scratch.refusal([&] {
                 for (const TensorEntry& entry : entriesOf(path))
                     QCOMPARE(bytesOf(entry).size(), static_cast<int>(entry.data.size()));

@@ -66,7 +66,7 @@ private slots:
         QVERIFY(type);
         QCOMPARE(blocks.size() % type->bytes, 0);
         std::vector<float> numbers = unpacked(*type, blocks);
-        // Which of the many NaNs comes out is the processor's choice.
+        // The bits of a NaN result depend on the processor.
         for (float& number : numbers)
             number = std::isnan(number) ? std::numeric_limits<float>::quiet_NaN() : number;
         const QByteArray bytes(reinterpret_cast<const char*>(numbers.data()),
@@ -88,7 +88,7 @@ private slots:
     }
 
     void threadsShareATensorWithoutSeams() {
-        // Enough blocks for many tasks; each must land where a single thread would put it.
+        // Enough blocks for many tasks. Each must write to the same place as a single thread would.
         QFile file(data().filePath("formats/quants/blocks.bin"));
         QVERIFY(file.open(QIODevice::ReadOnly));
         const QByteArray some = file.readAll();

@@ -1,4 +1,4 @@
-// The documents that --json prints have the fields of the contract, in every case.
+// The documents that --json prints have all fields of the contract, also in unusual cases.
 
 #include "backends/json/result_json.h"
 #include "tests/support/suite.h"
@@ -17,7 +17,7 @@ namespace {
 
 constexpr double missing = std::numeric_limits<double>::quiet_NaN();
 
-/// Layers of three, two and no heads.
+/// A model whose layers have three, two and no heads.
 ModelCard raggedModel() {
     ModelCard card;
     card.path = "ragged.gguf";

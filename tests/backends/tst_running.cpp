@@ -1,4 +1,4 @@
-// Laws of running: padding, continued texts, the order of work, types, and what is refused.
+// Laws of running a model: independence of padding, batching, caching and order; number types; refusals.
 #ifndef Q_MOC_RUN
 #include "analysis/base/error.h"
 #include "analysis/running/runner.h"
@@ -17,13 +17,13 @@ using namespace secateur::test;
 
 namespace {
 
-constexpr double tolerance = 1e-5; ///< over the largest expected number
+constexpr double tolerance = 1e-5; ///< relative to the largest expected value
 
 bool isDecoderFolder(const QString& folder) {
     return !isEncoderFolder(folder);
 }
 
-/// The token that follows each position, -1 behind the last.
+/// The token that follows each position; -1 at the last position of a row.
 std::vector<int> nextTokens(const Batch& batch) {
     std::vector<int> next(batch.ids.size(), -1);
     for (int row = 0; row < batch.rows; ++row)
@@ -34,7 +34,7 @@ std::vector<int> nextTokens(const Batch& batch) {
     return next;
 }
 
-/// The streams of some rows of a batch: [rows, their positions, ...].
+/// The residual streams of chosen rows, cut to `positions`.
 std::vector<at::Tensor> streamsOfRows(const std::vector<at::Tensor>& all, const std::vector<int>& rows, int positions) {
     const at::Tensor chosen = at::tensor(std::vector<std::int64_t>(rows.begin(), rows.end()));
     std::vector<at::Tensor> some;
@@ -43,7 +43,7 @@ std::vector<at::Tensor> streamsOfRows(const std::vector<at::Tensor>& all, const 
     return some;
 }
 
-/// Runs a batch piece by piece through a cache and puts the streams together. `ends` are where each row's pieces end.
+/// Runs a batch in pieces through a KV cache and joins the streams. `ends[i]` has the end of each row's piece i.
 std::vector<at::Tensor> throughCache(const EngineCase& c, const Plan& plan, const Batch& batch,
                                      const std::vector<std::vector<int>>& ends, LayerObserver* observer = nullptr) {
     const int longest = *std::ranges::max_element(ends.back());
@@ -71,7 +71,7 @@ std::vector<at::Tensor> throughCache(const EngineCase& c, const Plan& plan, cons
     return whole;
 }
 
-/// Whether all attention it is shown sums to 1 over the keys of real positions.
+/// Records the largest deviation from 1 of a query's attention probabilities summed over the keys.
 class SumChecker : public LayerObserver {
 public:
     bool wants(int, Tap) const override { return false; }
@@ -89,7 +89,7 @@ PruningMask cutMask(const EngineCase& c) {
     return MaskMaker(c.spec, 7).ragged(0.6);
 }
 
-/// What an Error says, empty when there is none.
+/// The message of the Error that `work` throws; empty if it throws none.
 template <typename Work>
 QString refusal(Work work) {
     try {
@@ -100,7 +100,7 @@ QString refusal(Work work) {
     return {};
 }
 
-/// Expects an Error whose sentence holds some words.
+/// Expects an Error whose message contains `words`.
 #define REFUSES(work, words)                                                                                           \
     do {                                                                                                               \
         const QString said = refusal([&] { work; });                                                                   \
@@ -125,7 +125,7 @@ private slots:
             std::vector<int> backwards(static_cast<std::size_t>(c.batch.rows));
             std::iota(backwards.rbegin(), backwards.rend(), 0);
             worst = std::max(worst, rowsError(c, *plan, backwards));
-            backwards.push_back(0); // and one of them twice
+            backwards.push_back(0); // a row may appear twice
             worst = std::max(worst, rowsError(c, *plan, backwards));
         }
         qInfo("%.1e", worst);
@@ -242,7 +242,7 @@ private slots:
         const double error = std::sqrt(difference / size);
         qInfo("streams %.1f %%", 100 * error);
         QVERIFY(error < 0.1);
-        QVERIFY(error > 1e-5); // it is another type
+        QVERIFY(error > 1e-5); // but bfloat16 was really used
         const at::Tensor logits = c.runner.lmHead(*c.plan(), expected, c.batch);
         const at::Tensor rounded = c.runner.lmHead(*plan, expected, c.batch);
         const double headError = ((rounded - logits).norm() / logits.norm()).item<double>();
@@ -252,7 +252,7 @@ private slots:
 
     void threadsThatShareAModelDoNotDisturbEachOther_data() { addEngineCases(); }
     void threadsThatShareAModelDoNotDisturbEachOther() {
-        const EngineCase c = engineCase(1); // weights come and go
+        const EngineCase c = engineCase(1); // a memory budget of 1 byte: weights are loaded and released all the time
         const auto masks = MaskMaker(c.spec).several();
         std::vector<at::Tensor> found(masks.size());
         {
@@ -301,7 +301,7 @@ private:
         return mask;
     }
 
-    /// Rows by themselves against the same rows in the whole batch: streams, read-out, losses.
+    /// The error of rows that run by themselves, against the same rows in the whole batch: streams, logits, losses.
     static double rowsError(const EngineCase& c, const Plan& plan, const std::vector<int>& rows) {
         const Batch some = rowsOf(c.batch, rows);
         const auto whole = streamsOf(c.runner, plan, c.batch);

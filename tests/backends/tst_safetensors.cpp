@@ -1,4 +1,4 @@
-// Handmade safetensors files: what is well formed is listed, what is not is refused by one sentence.
+// Handmade safetensors files: the tensors of a well-formed file are listed, a malformed file is refused with an Error.
 
 #ifndef Q_MOC_RUN
 #include "backends/engine/open_model.h"

@@ -1,4 +1,4 @@
-// Sessions on disk: what is written comes back, and what cannot be right is refused by name.
+// Session files: a written session reads back equal; a corrupt or foreign one is refused with the name of the fault.
 
 #include "analysis/session/session.h"
 #include "backends/base/atomic_file.h"
@@ -57,7 +57,7 @@ void compare(const ModelCard& a, const ModelCard& b) {
     QVERIFY(a.spec == b.spec);
 }
 
-/// What lies in a folder, hidden files too.
+/// The names of all entries of the folder, hidden ones too.
 QStringList listing(const Scratch& scratch) {
     return QDir(scratch.path()).entryList(QDir::AllEntries | QDir::Hidden | QDir::NoDotAndDotDot);
 }
@@ -117,11 +117,11 @@ private slots:
         const Scratch scratch;
         const std::string path = scratch.path("s.h5").toStdString();
         const Session first = raggedSession();
-        addToSession(first, path); // makes it
+        addToSession(first, path); // creates the file
         Session more;
         more.model = first.model;
-        more.results = {result("gate_norm_head", first.model.spec, 9),       // measured again
-                        result("gate_norm_headwise", first.model.spec, 10)}; // new
+        more.results = {result("gate_norm_head", first.model.spec, 9),       // replaces an equal measurement
+                        result("gate_norm_headwise", first.model.spec, 10)}; // is added
         more.results[0].measurement.created = "2026-11-22T00:00:00Z";
         addToSession(more, path);
 
@@ -141,7 +141,7 @@ private slots:
         Session session = raggedSession();
         Matrix errors(3, 1, 0.125);
         errors(1, 0) = 0;
-        errors(2, 0) = missing; // as its value is
+        errors(2, 0) = missing; // the value of this cell is missing too
         session.results[1].standardError = errors;
         writeSession(session, path);
         const MetricResult read = *readSession(path).latest("gate_norm");
@@ -194,7 +194,7 @@ private slots:
         QCOMPARE(sink->request.info->title, "sink score");
         QCOMPARE(sink->request.info->needs, Needs::forward);
         QCOMPARE(sink->request.info->pruneFirst, PruneFirst::high);
-        QCOMPARE(sink->request.info, read.results[0].request.info); // one row, however often it is read
+        QCOMPARE(sink->request.info, read.results[0].request.info); // both point to the same row of the metric table
         QVERIFY(same(sink->values, session.results[0].values));
     }
 
@@ -252,7 +252,7 @@ private slots:
         const std::string path = scratch.path("s.h5").toStdString();
         writeSession(raggedSession(), path);
         const QByteArray before = contents(path);
-        // A limit on file sizes fails as a full disk does, at whatever write crosses it.
+        // A limit on file sizes makes a write fail as a full disk does, at the write that crosses it.
         rlimit usual{};
         getrlimit(RLIMIT_FSIZE, &usual);
         const auto ignored = std::signal(SIGXFSZ, SIG_IGN);
@@ -266,7 +266,7 @@ private slots:
         QCOMPARE(text, "s.h5: cannot be written: File too large. Nothing was changed");
         QCOMPARE(contents(path), before);
         QCOMPARE(listing(scratch), QStringList{"s.h5"});
-        writeSession(raggedSession(), path); // and the library goes on working
+        writeSession(raggedSession(), path); // HDF5 still works after the failure
     }
 
     void placesThatCannotBeWrittenAreRefusedAtOnce() {
@@ -280,7 +280,7 @@ private slots:
         QCOMPARE(scratch.refusal([] { AtomicFile("/dev/null"); }),
                  "/dev/null: cannot be written: it is not a regular file. Name another file");
         if (geteuid() == 0)
-            return; // everything is allowed to the administrator
+            return; // the administrator may write everywhere
         const std::string path = scratch.write("locked.h5", "old");
         QFile::setPermissions(QString::fromStdString(path), QFile::ReadOwner);
         QCOMPARE(refusal("locked.h5"), "locked.h5: cannot be written: Permission denied. Nothing was changed");
@@ -319,7 +319,7 @@ private slots:
         const FileLock other(path);
         QCOMPARE(scratch.refusal([&] { FileLock(path, std::chrono::milliseconds(60)); }),
                  "s.h5: is being written by another Secateur. Try again when it is done");
-        QVERIFY(QFile::exists(scratch.path(".s.h5.lock"))); // still the other's
+        QVERIFY(QFile::exists(scratch.path(".s.h5.lock"))); // the other process still holds it
     }
 
     void manyWritersLoseNothing() {

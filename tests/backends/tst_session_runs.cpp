@@ -1,4 +1,4 @@
-// What a session keeps of masks and evaluations: nothing is lost on disk, and nothing is kept twice.
+// Masks and evaluations in session files: none is lost on writing, and none is stored twice.
 
 #include "analysis/base/error.h"
 #include "analysis/session/session.h"
@@ -17,7 +17,7 @@ using namespace secateur::test;
 
 namespace {
 
-/// Bit for bit.
+/// Equal, with NaN equal to NaN.
 bool same(double a, double b) {
     return a == b || (std::isnan(a) && std::isnan(b));
 }
@@ -186,7 +186,7 @@ private slots:
         QCOMPARE(versionOf(path), 4);
         const std::string copy = scratch.path("copy.h5").toStdString();
         addToSession(written, copy);
-        addToSession(written, copy); // the same once more
+        addToSession(written, copy); // adding the same again changes nothing
         compare(readSession(copy), written);
     }
 
@@ -205,7 +205,7 @@ private slots:
         });
         QVERIFY(readSession(path).evaluations.empty());
         addToSession(old, path);
-        QCOMPARE(versionOf(path), 2); // nothing in it is newer
+        QCOMPARE(versionOf(path), 2); // a session without runs needs no newer version
         addToSession(whole, path);
         QCOMPARE(versionOf(path), 4);
         compare(readSession(path), whole);
@@ -242,7 +242,7 @@ private slots:
 
     void timesAndContinuationsAreKeptOnce() {
         Session session = evaluatedSession();
-        session.evaluations.pop_back(); // of the same mask: times would join it
+        session.evaluations.pop_back(); // has the same mask, so the times would be added to it
         const Session before = session;
         Evaluation times = drawnEvaluation(session.evaluations[1].mask, {});
         addDrawnTimes(times);
@@ -256,7 +256,7 @@ private slots:
         QCOMPARE(row.prefills.size(), 2);
         QCOMPARE(row.continuations.size(), 1);
         QCOMPARE(row.continuations.front().text, " more");
-        // As many tokens of another number are another measurement, and so is one beside another mask.
+        // Times of another number of tokens are a separate measurement, and so are times relative to another mask.
         times.continuations.clear();
         times.latency->rules.newTokens = 64;
         add(session, times);
@@ -278,14 +278,14 @@ private slots:
         compare(session.evaluations[0].text->perplexity, again.text->perplexity);
         QCOMPARE(session.evaluations[0].tasks.size(), 2);
         QCOMPARE(session.evaluations[0].created, again.created);
-        // Otherwise measured: a row of its own.
+        // Measured with another type: a row of its own.
         again.dtype = "bfloat16";
         add(session, again);
         QCOMPARE(session.evaluations.size(), before.evaluations.size() + 1);
         again.text->digest = "sha256:other";
         add(session, again);
         QCOMPARE(session.evaluations.size(), before.evaluations.size() + 2);
-        // A task of the same questions is replaced, wherever it is.
+        // A task result for the same questions replaces the older one, in whichever row that is.
         Evaluation asked = drawnEvaluation(session.evaluations[1].mask, {}, {drawnChoice(1.25)});
         add(session, asked);
         QCOMPARE(session.evaluations.size(), before.evaluations.size() + 2);
@@ -304,7 +304,7 @@ private slots:
         add(session, stopped);
         QCOMPARE(session.evaluations.size(), 4);
         QVERIFY(session.evaluations[2].text->isComplete());
-        QCOMPARE(session.evaluations[2].seconds, 3.0); // both parts together
+        QCOMPARE(session.evaluations[2].seconds, 3.0); // the sum of both parts
     }
 
     void masksOfOneNameAreToldApart() {
@@ -339,9 +339,9 @@ private slots:
         QCOMPARE(difference.count, 10);
         QVERIFY(std::abs(difference.nats - 1.0 / 15) < 1e-12);
         QVERIFY(cut.tasks[0].reference);
-        QVERIFY(!cut.tasks[1].reference); // the dense model was not asked this one
+        QVERIFY(!cut.tasks[1].reference); // the dense model has no result for this task
         const Evaluation stopped = compared(session, session.evaluations[2]);
-        QCOMPARE(stopped.text->reference->difference.count, 4); // the windows that both scored
+        QCOMPARE(stopped.text->reference->difference.count, 4); // the windows that both runs scored
         QVERIFY(!compared(session, session.evaluations[3]).text->reference);
         QVERIFY(!compared(session, session.evaluations[0]).text->reference);
         const Evaluation against = compared(session, session.evaluations[2], cut.mask.digest);

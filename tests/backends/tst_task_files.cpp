@@ -1,4 +1,4 @@
-// Task files of every format, the prompts made of them, and their options as tokens: as lm-eval has them.
+// Task files of every format, the prompts built from them and the tokens of their options, as in lm-eval.
 #ifndef Q_MOC_RUN
 #include "tests/support/expected.h"
 #include "tests/support/files.h"
@@ -27,13 +27,13 @@ std::vector<TaskQuestion> questionsOf(const QString& format) {
     return readTask(taskFile(format).toStdString(), {.format = format.toStdString()}).questions;
 }
 
-/// What reading these rows fails with.
+/// The message with which readTask() refuses these rows; "accepted" if it does not.
 QString refusal(const test::Scratch& folder, const QByteArray& rows, const TaskFileOptions& options = {}) {
     const std::string path = folder.write("task.jsonl", rows);
     return folder.refusal([&] { readTask(path, options); });
 }
 
-/// A tokenizer of tests/data; its file alone does not say which token is BOS.
+/// A tokenizer of tests/data with `bos` as its BOS token, which its tokenizer.json does not state.
 std::shared_ptr<const Tokenizer> tokenizerOf(const QString& folder, const QByteArray& bos) {
     const test::Scratch place;
     QFile::copy(test::data().filePath("tokenizers/" + folder + "/tokenizer.json"), place.path("tokenizer.json"));
@@ -281,7 +281,7 @@ private slots:
             ++firsts[order[0]];
             orders.insert(order);
         }
-        QVERIFY(orders.size() > 110); // of 120
+        QVERIFY(orders.size() > 110); // out of 120 possible orders
         for (const int count : firsts)
             QVERIFY(count > 60 && count < 140);
         QCOMPARE(shuffledOrder(0, 1).size(), std::size_t{0});

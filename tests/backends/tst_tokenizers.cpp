@@ -1,5 +1,5 @@
-// Tokenizers give the ids that the original libraries give: for small ones of each kind, and for real vocabularies
-// where there are such. What is put around texts, where tokens came from, and text from tokens as they come.
+// Tokenizers give the same ids as the original libraries, for small vocabularies of each kind and for real ones where
+// they are installed. Also: special tokens around a text, offsets into the text, and decoding token by token.
 
 #ifndef Q_MOC_RUN
 #include "analysis/base/error.h"
@@ -181,7 +181,7 @@ private slots:
         const auto whole = openTokenizer(card.path);
         card.spec.vocab = whole->card().size;
         QVERIFY(openTokenizer(card)->card().warnings.empty());
-        card.spec.vocab = 420; // the added tokens lie beyond
+        card.spec.vocab = 420; // smaller than the ids of the added tokens
         QCOMPARE(openTokenizer(card)->card().warnings.size(), std::size_t{1});
         card.spec.vocab = 300;
         QVERIFY_EXCEPTION_THROWN(openTokenizer(card), Error);
@@ -281,7 +281,7 @@ private slots:
     }
 
     void aMapNeverCutsACharacter() {
-        // A double array of one text, the first byte of "é", which becomes "x".
+        // A double-array trie with one key, the first byte of "é", which is mapped to "x".
         constexpr quint32 lead = 0xC3;
         constexpr quint32 leaf = 0x100;
         std::vector<quint32> units(0x200, 0);

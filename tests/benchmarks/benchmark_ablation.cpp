@@ -1,13 +1,14 @@
-// Seconds of ablating every head exactly, against one dense evaluation per head and the arithmetic bound of that ratio:
-// full evaluations over what is owed for each head, which is the MLP of its layer, the layers above and the read-out.
+// Seconds of the exact ablation of every head, compared with one dense evaluation per head. The bound of that ratio
+// follows from the operations: full evaluations over the parts that must run for each head, which are the MLP of its
+// layer, the layers above and the LM head.
 //
 // benchmark_ablation MODEL TEXT [--type float32|bfloat16] [--tokens 2048] [--window 512] [--batch-tokens 4096]
 //                    [--part 0/1] [--threads 0] [--screen 0] [--out FILE]
 //
-// --part K/N: only the layers whose number leaves K over N, so that it can take turns with ablation.py, which takes the
-// same. Dense evaluations are timed between layers; their time does not count. --screen N: a screened ranking of the N
-// lowest heads after it, and how many of them are the exact ranking's: that needs all parts. --out FILE: a row of each
-// head: layer, head, nats, and of a screened ranking its value and standard error.
+// --part K/N: only the layers whose number modulo N is K, so that runs can alternate with those of ablation.py, which
+// has the same option. Dense evaluations are timed between the layers and are not counted. --screen N: also a screened
+// ranking of the N lowest heads, and how many of them the exact ranking has; needs all parts. --out FILE: one row per
+// head with layer, head and nats, and after a screening its value and standard error.
 
 #include "analysis/metrics/ablation.h"
 #include "analysis/metrics/ablation_walk.h"
@@ -63,7 +64,7 @@ struct Arguments {
     }
 };
 
-/// Seconds of the whole model's loss, as an evaluation takes them.
+/// Seconds of the whole model's loss, computed as an evaluation does.
 double denseSeconds(const Model& model, const Plan& plan, const SequenceText& text, std::int64_t batchTokens) {
     const auto begin = Clock::now();
     const SequenceLosses losses(model, text.set.sequences, text.labels);
@@ -76,7 +77,7 @@ double denseSeconds(const Model& model, const Plan& plan, const SequenceText& te
     return since(begin);
 }
 
-/// Results in which only some layers are missing.
+/// Results that count as known for all layers but those of this part.
 std::vector<MetricResult> othersKnown(const ModelSpec& spec, std::span<const MetricRequest> requests, int part,
                                       int parts) {
     AblationTable table(spec, PruningMask(spec), requests, {});
@@ -103,7 +104,7 @@ Timed screened(const Model& model, const AblationRun& run, std::int64_t lowest) 
     return {std::move(result), since(begin)};
 }
 
-/// Which cells the lowest values are in.
+/// The cells of the lowest values, in increasing order of their index.
 std::vector<std::size_t> lowestCells(const Matrix& values, std::int64_t count) {
     std::vector<std::size_t> cells(values.values().size());
     std::iota(cells.begin(), cells.end(), std::size_t{0});
@@ -152,7 +153,7 @@ int main(int count, char** values) {
     const int part = std::stoi(which);
     const int parts = std::stoi(which.substr(which.find('/') + 1));
 
-    denseSeconds(*model, *plan, text, batchTokens); // weights are converted
+    denseSeconds(*model, *plan, text, batchTokens); // converts the weights
     const auto requests = parseMetricRequests("ablation_head");
     const auto known = othersKnown(model->spec(), requests, part, parts);
     std::vector<double> dense{denseSeconds(*model, *plan, text, batchTokens)};
@@ -167,7 +168,7 @@ int main(int count, char** values) {
 
     const auto shares =
         operationShares(model->spec(), PruningMask(model->spec()), static_cast<int>(request.rules.length));
-    const double lmHead = shares.back() / (1 - shares.back()); // in those of all layers
+    const double lmHead = shares.back() / (1 - shares.back()); // relative to the operations of all layers
     const auto heads = static_cast<double>(owed.parts);
     const double bound = heads * (1 + lmHead) / (owed.layers - 2 + heads * lmHead);
     const double ratio = heads * mean(dense) / seconds;

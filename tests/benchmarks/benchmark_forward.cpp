@@ -1,9 +1,10 @@
-// Tokens per second of a forward pass with losses, against the bare products of its shapes; and what cutting saves.
+// Tokens per second of a forward pass with losses, compared with the bare matrix products of the same shapes, and the
+// time that cutting saves.
 //
 // benchmark_forward MODEL [--type float32|bfloat16] [--rows 8] [--length 512] [--batches 1] [--budget BYTES] [--curve]
-// benchmark_forward --write FOLDER: a checkpoint of 2 billion numbers, to be run in a group with little memory
+// benchmark_forward --write FOLDER: writes a checkpoint of 2 billion parameters, to be run with little memory
 //
-// Beside it, forward.py runs transformers on a checkpoint in the same way.
+// forward.py does the same with transformers.
 
 #include "analysis/model/model.h"
 #include "analysis/running/runner.h"
@@ -76,7 +77,7 @@ std::vector<int> nextTokens(const Batch& batch) {
     return next;
 }
 
-/// Seconds of one evaluation; its mean loss by reference.
+/// Seconds of one evaluation. Sets `loss` to the mean loss.
 double evaluate(const Runner& runner, const Plan& plan, const std::vector<Batch>& batches, double& loss) {
     const auto begin = Clock::now();
     double sum = 0;
@@ -92,7 +93,7 @@ double evaluate(const Runner& runner, const Plan& plan, const std::vector<Batch>
     return since(begin);
 }
 
-/// The products of a batch's tokens with all weights, packed as the engine packs them.
+/// The matrix products of a batch's tokens with all weights, which are packed as the engine packs them.
 class BareProducts {
 public:
     BareProducts(const ModelSpec& spec, std::int64_t tokens, at::ScalarType type)
@@ -111,7 +112,8 @@ public:
             add(std::min(chunk, tokens - rows), lmHead);
     }
 
-    /// One after the other, each weight once, as a pass needs them. Best of `repeats`.
+    /// Seconds of all products one after the other, as in a pass, so that each weight is read from memory. Best of
+    /// `repeats`.
     double inTurn(int repeats) const {
         double best = 1e9;
         for (int i = 0; i < repeats; ++i) {
@@ -123,7 +125,8 @@ public:
         return best;
     }
 
-    /// The best time of each shape by itself, weights and all in the caches.
+    /// Seconds of all products when each shape is repeated by itself, with the weights in the caches. Best of
+    /// `repeats`.
     double warm(int repeats) const {
         std::map<std::array<std::int64_t, 3>, double> best;
         double sum = 0;
@@ -156,7 +159,7 @@ private:
         return {out, in, std::make_shared<PackedMatrix>(at::randn({out, in}).to(m_type))};
     }
 
-    /// Products of a shape share what they read and write.
+    /// Products of one shape share their input and result.
     void add(std::int64_t rows, const Weight& weight) {
         const std::array shape{rows, weight.out, weight.in};
         const auto same = std::ranges::find(m_products, shape, &Product::shape);
@@ -172,7 +175,7 @@ private:
     std::vector<Product> m_products;
 };
 
-/// A share of something of every layer, spread evenly.
+/// Cuts a share of the units named by `what`, the same in every layer and evenly spread within it.
 PruningMask cutShare(const ModelSpec& spec, const std::string& what, double share) {
     PruningMask mask(spec);
     for (int index = 0; index < spec.layerCount(); ++index) {
@@ -216,7 +219,7 @@ void printCurve(const Model& model, ComputeType type, const std::vector<Batch>& 
     }
 }
 
-/// 4.5 GB of bfloat16, small enough to be written soon and large enough to be run in a quarter of its size.
+/// Writes 4.5 GB of bfloat16: quick to write, and large enough for a run in a quarter of its size.
 void write(const std::filesystem::path& folder) {
     const benchmarks::Shape shape{.layers = 32, .hidden = 2048, .ffn = 8192, .vocab = 32000, .heads = 16, .kvHeads = 8};
     std::filesystem::create_directories(folder);

@@ -1,8 +1,9 @@
-// What the gate-norms of large models cost, against bare products of the same shapes and a plain read of the same
-// bytes: a model of 13 billion numbers in float16 with a key for each query head, and one of 8 billion in bfloat16 with
-// eight keys. Only queries and keys are written (4.2 GB and 1.3 GB), to the folder for temporary files.
+// Cost of the gate-norms of large models, compared with bare products of the same shapes and a plain read of the same
+// bytes. One model has 13 billion parameters in float16 and a key head for each query head, the other 8 billion in
+// bfloat16 and eight key heads. Only queries and keys are written (4.2 GB and 1.3 GB), to the folder for temporary
+// files.
 //
-// benchmark_gate_norm [13b | 8b [FOLDER]]: one model only; in a folder, where it is kept for other programs to read.
+// benchmark_gate_norm [13b | 8b [FOLDER]]: only one of the models; written to FOLDER, it is kept for other programs.
 
 #include "analysis/metrics/measure.h"
 #include "analysis/model/model.h"
@@ -46,7 +47,7 @@ constexpr Subject subjects[] = {
     {"8b", "BF16", {.layers = 32, .hidden = 4096, .ffn = 14336, .vocab = 128256, .heads = 32, .kvHeads = 8}},
 };
 
-/// Normal numbers for queries and keys, nothing for the rest.
+/// Random normal values for queries and keys; no values for other tensors.
 std::vector<std::uint16_t> drawn(const Subject& subject, const Tensor& tensor) {
     if (tensor.name.find("q_proj") == std::string::npos && tensor.name.find("k_proj") == std::string::npos)
         return {};
@@ -62,7 +63,7 @@ void write(const Subject& subject, const std::filesystem::path& folder) {
                      [&](const Tensor& tensor) { return drawn(subject, tensor); });
 }
 
-/// The products that layers and heads cannot do without, in bfloat16, by ATen.
+/// Seconds of the products that the norms of layers and heads need at least, in bfloat16, by ATen.
 double bareProducts(const Subject& subject) {
     const Shape& shape = subject.shape;
     const auto rows = [&](std::int64_t count) { return at::randn({count, shape.hidden}).to(at::kBFloat16); };
@@ -87,7 +88,7 @@ double bareProducts(const Subject& subject) {
     return since(begin);
 }
 
-/// A touch of every number, and pages let go behind.
+/// Seconds of reading every element, with pages released after use.
 double plainRead(const Model& model) {
     const Clock::time_point begin = Clock::now();
     double sum = 0;
@@ -108,13 +109,13 @@ double plainRead(const Model& model) {
             model.release(layer, which);
         }
     }
-    return sum == 1 ? 0 : since(begin); // the sum is looked at, so that it is formed
+    return sum == 1 ? 0 : since(begin); // uses the sum, so that the compiler does not drop it
 }
 
 struct Times {
-    double exact = 0;         ///< everything, nobody looking on
-    double firstEstimate = 0; ///< until every layer has a value
-    double withEstimates = 0; ///< everything, somebody looking on
+    double exact = 0;         ///< the whole measurement, without a receiver of estimates
+    double firstEstimate = 0; ///< until each layer has at least an estimate
+    double withEstimates = 0; ///< the whole measurement, with a receiver of estimates
     double spread = 0;        ///< root mean square of (estimate - exact) / standard error
 };
 
@@ -150,7 +151,7 @@ void run(const Subject& subject, const std::filesystem::path& folder) {
     if (!std::filesystem::exists(folder / "model.safetensors"))
         write(subject, folder);
     const auto model = openModel(folder.string());
-    plainRead(*model); // warms the cache
+    plainRead(*model); // reads the file into the page cache
     for (int round = 1; round <= 3; ++round) {
         const double read = plainRead(*model);
         forgetPeak();

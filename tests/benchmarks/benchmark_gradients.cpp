@@ -1,13 +1,13 @@
-// Gradient metrics: batches against one sentence at a time, the two forms of norms, and memory by depth.
+// Gradient metrics: batches compared with single sentences, the two ways to compute norms, and memory by depth.
 //
-// benchmark_gradients MODEL [--sentences 256] [--batch 32]   gnorm: seconds, of sentences of 20 to 60 tokens
-// benchmark_gradients MODEL --stages 32                      where the time of a batch of so many rows goes
-// benchmark_gradients --forms [HIDDEN]                       by length, which form of a norm is faster
-// benchmark_gradients --depth [LAYERS]                       peak memory of a made-up model of so many layers
+// benchmark_gradients MODEL [--sentences 256] [--batch 32]   seconds of gnorm on sentences of 20 to 60 tokens
+// benchmark_gradients MODEL --stages 32                      time of each stage for a batch of this many rows
+// benchmark_gradients --forms [HIDDEN]                       the faster way to compute a norm, by length
+// benchmark_gradients --depth [LAYERS]                       peak memory of a synthetic model with this many layers
 //
-// The first quarter of the sentences is measured one by one besides, and by all gradient metrics, and its seconds are
-// said for all. Single sentences run through the same engine, without any gradient of a weight being formed: what
-// autograd of a whole model costs is gradients.py's.
+// The first quarter of the sentences is also measured one by one and with all gradient metrics; these seconds are
+// extrapolated to all sentences. Single sentences use the same engine, which forms no gradient of a weight.
+// gradients.py measures autograd on a whole model.
 
 #include "analysis/metrics/gradient_sums.h"
 #include "analysis/metrics/measure_stages.h"
@@ -66,7 +66,7 @@ void compareBatches(const std::string& path, std::size_t count, std::int64_t bat
     const auto model = openModel(path);
     const auto plan = model->runner().plan(PruningMask(model->spec()), ComputeType::float32);
     const auto sentences = drawnSentences(count, 20, 60, model->spec().vocab);
-    measured(*model, *plan, std::span(sentences).first(1), 1, "gnorm"); // weights are converted
+    measured(*model, *plan, std::span(sentences).first(1), 1, "gnorm"); // converts the weights
     const double together = measured(*model, *plan, sentences, batch * 40, "gnorm");
     fmt::print("{}: {} sentences of 20 to 60 tokens\ngnorm, batches of about {}: {:.2f} s\n", model->card().name, count,
                batch, together);
@@ -78,7 +78,7 @@ void compareBatches(const std::string& path, std::size_t count, std::int64_t bat
     fmt::print("all gradient metrics of the group: {:.2f} s\n", all);
 }
 
-/// Where the time of one batch goes.
+/// Prints the seconds of each stage for one batch.
 void timeStages(const std::string& path, std::int64_t rows) {
     const auto model = openModel(path);
     const Runner& runner = model->runner();
@@ -127,7 +127,7 @@ void timeStages(const std::string& path, std::int64_t rows) {
             sums += lap();
             gradient = std::move(found.input);
         }
-        fmt::print("{} x 40 tokens: up {:.2f} s, recording {:.2f} s, read-out {:.2f} s, down {:.2f} s (layers run "
+        fmt::print("{} x 40 tokens: up {:.2f} s, recording {:.2f} s, LM head {:.2f} s, down {:.2f} s (layers run "
                    "again {:.2f} "
                    "s), norms {:.2f} s\n",
                    rows, up, recording, lmHead, tapped, again, sums);
@@ -155,7 +155,7 @@ void compareForms(std::int64_t hidden) {
     }
 }
 
-/// What a run needs beside weights that are there already, of which the streams that wait are said apart.
+/// Peak memory of a run in addition to the loaded weights. The residual streams in it are also printed alone.
 void memoryOfDepth(int layers) {
     const benchmarks::Shape shape{
         .layers = layers, .hidden = 512, .ffn = 1536, .vocab = 4096, .heads = 8, .kvHeads = 4};
@@ -170,7 +170,7 @@ void memoryOfDepth(int layers) {
     const auto sentences = drawnSentences(16, 256, 256, shape.vocab);
     constexpr std::int64_t batchTokens = 2048;
     measured(*model, *plan, std::span(sentences).first(1), batchTokens, "gnorm,head_mask_gradient");
-    malloc_trim(0); // what was freed does not count as there already
+    malloc_trim(0); // freed memory must not count as used before
     benchmarks::forgetPeak();
     const double before = benchmarks::statusMegabytes("VmRSS");
     const double seconds = measured(*model, *plan, sentences, batchTokens, "gnorm,head_mask_gradient");

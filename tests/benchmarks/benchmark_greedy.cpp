@@ -1,12 +1,12 @@
-// Greedy-Gnorm against a loop that computes everything anew in Python, on the same sentences.
+// Greedy-Gnorm compared with a Python loop that recomputes everything, on the same sentences.
 //
 // benchmark_greedy MODEL [--steps 50] [--sentences 128] [--rounds 3] [--bytes BYTES]
 //                  [--python PROGRAM] [--script tests/benchmarks/greedy.py] [--no-python]
 //
-// MODEL is a folder with an encoder without a head (F = the norm of its pooled output). Ours and greedy.py take turns,
-// so that a busy machine slows both; greedy.py runs each sentence alone, one backward pass each, as the authors' code
-// would with one sentence in a batch, and says what heads it cut. --bytes is the most that streams may take from step
-// to step: 0 = nothing is reused.
+// MODEL is a folder with an encoder without a head (F is the norm of its pooled output). Both programs take turns, so
+// that a busy machine slows both. greedy.py runs each sentence alone with one backward pass, as the authors' code does
+// with a batch of one, and prints the heads that it cuts. --bytes is the memory for residual streams kept from step to
+// step; with 0 nothing is reused.
 
 #include "analysis/strategies/greedy_gnorm.h"
 #include "analysis/running/runner.h"
@@ -72,7 +72,7 @@ Ours ours(const Model& model, const std::vector<TokenSequence>& sentences, int s
     return found;
 }
 
-/// What greedy.py prints: seconds, and behind them the heads. @returns how many of the first heads are the same
+/// Runs greedy.py and returns its seconds. Sets `same` to the number of first heads on which both programs agree.
 double python(const std::string& command, const std::vector<HeadId>& heads, std::size_t& same) {
     std::string text;
     std::FILE* const pipe = popen(command.c_str(), "r");
@@ -121,7 +121,7 @@ int main(int count, char** values) {
     const std::string program = named.contains("--python") ? named["--python"] : "python3";
     const std::string script = named.contains("--script") ? named["--script"] : "tests/benchmarks/greedy.py";
     const std::string command = fmt::format("{} {} {} {} --steps {}", program, script, path, file.string(), steps);
-    ours(*model, sentences, 1, 0); // weights are converted
+    ours(*model, sentences, 1, 0); // converts the weights
     std::vector<double> ratios;
     for (long round = 0; round < number("--rounds", 3); ++round) {
         const Ours found = ours(*model, sentences, steps, number("--bytes", 1L << 30));

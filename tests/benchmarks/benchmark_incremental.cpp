@@ -1,11 +1,11 @@
-// Seconds of an evaluation after an edit in layer l, against the share s(l) of a dense one that its operations are.
+// Seconds of an evaluation after an edit in layer l, compared with the share s(l) of the operations of a dense one.
 //
 // benchmark_incremental MODEL TEXT [--type float32|bfloat16] [--tokens 8192] [--window 512] [--budget BYTES]
 //                       [--repeat 3] [--masks 0] [--threads 0] [--clock processor] [--step 5] [--csv FILE]
 //
-// --masks N: first N random edits on a quarter of the text, each against a full run.
-// --step N: times every N-th layer, and the last. --csv FILE: the table, for a plot.
-// --clock processor: this process's own time, which on a busy machine tells more with --threads 1.
+// --masks N: first compares N random edits with full runs, on a quarter of the text.
+// --step N: times every N-th layer and the last. --csv FILE: writes the table for a plot.
+// --clock processor: CPU time of this process, which with --threads 1 is more precise on a busy machine.
 
 #include "analysis/masks/price.h"
 #include "analysis/running/runner.h"
@@ -32,7 +32,7 @@ using namespace secateur;
 
 namespace {
 
-/// Seconds since it was made.
+/// Seconds since construction: of CPU time with ofProcessor, otherwise of wall time.
 class Watch {
 public:
     double seconds() const {
@@ -133,7 +133,7 @@ private:
         TextEvaluator evaluator(m_model, text, options(std::numeric_limits<double>::infinity()));
         evaluator.evaluate(PruningMask(spec));
         fmt::print("{} {}: {} tokens, a stream of every {}. layer kept, {:.0f} MB; one layer {:.1f} MFLOP per token, "
-                   "the read-out {:.1f}\n",
+                   "the LM head {:.1f}\n",
                    m_model.card().name, name(evaluator.type()), text.windows.tokens, evaluator.streamInterval(),
                    1e-6 * static_cast<double>(evaluator.streamBytes()),
                    1e-6 * layerOperations(spec, 0, PruningMask(spec).layer(0), text.rules.window),
@@ -169,7 +169,7 @@ private:
         return layers;
     }
 
-    /// As a person meets it: after opening, and after an edit once the dense model is known.
+    /// Times what a user waits for: the dense model's figure after opening, then the figure of an edit.
     void timeFirstFigure(const ScoredText& text) const {
         const Watch making;
         TextEvaluator evaluator(m_model, text, options(EvaluatorOptions().groupSeconds));

@@ -1,8 +1,8 @@
-// The inner loops of a layer, against the same said in tensors, and against a bare float32 product or a bare copy in
-// the same run. Figures are the best of some rounds. Operations are counted for visible keys only, bytes as often as
-// the formula reads and writes them.
+// The vector loops of a layer, compared with the same formulas in tensors, and with a bare float32 product or a bare
+// copy in the same run. Figures are the best of several rounds. Operations are counted for visible keys only, bytes as
+// often as the formula reads and writes them.
 //
-// benchmark_loops [THREADS [TEXT]]: only what has the text in its name.
+// benchmark_loops [THREADS [TEXT]]: only loops with TEXT in their name.
 
 #include "backends/kernels/layer_loops.h"
 #include "backends/kernels/machine_kernels.h"
@@ -31,7 +31,7 @@ namespace {
 
 std::string_view wantedText;
 
-/// Shortest of several rounds, each long enough to be measured.
+/// The shortest of several rounds, each long enough to be measured.
 double seconds(const std::function<void()>& work) {
     using Clock = std::chrono::steady_clock;
     work();
@@ -47,7 +47,7 @@ double seconds(const std::function<void()>& work) {
     return best;
 }
 
-/// A bare product's operations per second.
+/// Operations per second of a bare matrix product.
 double productRate() {
     const at::Tensor a = at::randn({1536, 576});
     const at::Tensor b = at::randn({576, 1536});

@@ -1,10 +1,10 @@
-// What forward metrics add to a plain pass: all together, and by what they look at.
+// Time that forward metrics add to a plain pass: all of them, and each group that shares sums.
 //
 // benchmark_metrics MODEL [--type float32|bfloat16] [--rows 8] [--length 512] [--repeat 5] [--budget BYTES]
 //                   [--only GROUP]
 //
-// Passes with and without metrics take turns; what is printed is the median of their ratios. The greatest resident
-// memory is that of the process: run it with --rows 1 --length 4096 for what long sequences take.
+// Passes with and without metrics alternate, and the median of their ratios is printed. The peak memory is that of the
+// process; --rows 1 --length 4096 shows it for long sequences.
 
 #include "analysis/metrics/forward_metrics.h"
 #include "analysis/metrics/measure_stages.h"
@@ -70,10 +70,10 @@ double median(std::vector<double> values) {
     return values[values.size() / 2];
 }
 
-/// Of one kind, by the place of its name.
+/// Metrics that read the same sums.
 struct Group {
     const char* name;
-    std::vector<SharedSums> read; ///< none = metrics of attention
+    std::vector<SharedSums> read; ///< empty in "all"; SharedSums::none selects metrics of attention maps
 };
 
 std::vector<MetricRequest> requestsOf(const Group& group) {

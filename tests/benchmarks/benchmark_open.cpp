@@ -1,5 +1,5 @@
-// The time and memory that opening takes: a checkpoint of 13 billion numbers in one file, and the same in 300 shards.
-// The files are sparse: they take no room on the disk, and their numbers are all 0.
+// Time and memory of opening a checkpoint of 13 billion parameters in one file, and the same in 300 shards.
+// The files are sparse: they take no disk space, and all values are 0.
 
 #include "analysis/model/model.h"
 #include "backends/engine/open_model.h"

@@ -1,10 +1,10 @@
-// What masks were predicted to cost against what they cost.
+// Predicted losses of random masks, compared with their measured losses.
 //
 // benchmark_prediction MODEL TEXT --out FILE [--masks 300] [--seed 1] [--tokens 2048] [--window 512] [--skip 0]
 //                      [--length 128] [--passes 4] [--type float32|bfloat16]
 //
-// FILE: a row for each mask; measured losses that it has already, of the same masks, are not measured again.
-// --skip N: leaves out so many tokens of the text. --length: tokens of the sequences that gradients are taken of.
+// FILE: one row per mask. Losses that it already has for the same masks are not measured again.
+// --skip N: leaves out the first N tokens of the text. --length: tokens of the sequences on which gradients are taken.
 
 #include "analysis/base/statistics.h"
 #include "analysis/evaluation/text_evaluator.h"
@@ -60,7 +60,7 @@ struct Arguments {
     }
 };
 
-/// One mask, and what it is in words.
+/// A mask with its description, its measured loss and its predictions.
 struct DrawnMask {
     PruningMask mask;
     std::string kind;
@@ -71,7 +71,7 @@ struct DrawnMask {
     Prediction predicted = {};
 };
 
-/// Masks from one unit to 30 % of the heads; sublayers; blocks; bypasses; some of each.
+/// Random masks: one unit to 30 % of the heads; sublayers; blocks; bypasses; some of each.
 class Drawing {
 public:
     Drawing(const ModelSpec& spec, std::uint64_t seed)
@@ -110,7 +110,7 @@ public:
 private:
     int below(int end) { return static_cast<int>(m_random() % static_cast<unsigned>(end)); }
     double share() { return static_cast<double>(m_random() >> 11) * 0x1p-53; }
-    /// From 1 to `most`, of all sizes alike.
+    /// A random integer from 1 to `most`, uniform on a logarithmic scale.
     int spread(double most) { return std::max(1, static_cast<int>(std::exp(share() * std::log(most)) + 0.5)); }
     int allHeads() const {
         int count = 0;
@@ -225,7 +225,7 @@ private:
         return found;
     }
 
-    /// Of masks, by kind and cuts.
+    /// Measured losses in FILE, by kind and cuts of the mask.
     std::map<std::string, double> measuredBefore() const {
         std::map<std::string, double> known;
         std::ifstream in(m_arguments.named.at("--out"));
@@ -254,7 +254,7 @@ private:
         }
     }
 
-    /// In an order of chance: of each mask only what was measured of those before it is known.
+    /// Predicts the masks in random order; a prediction may use the measured losses of the masks before it.
     void predict(std::shared_ptr<const PredictionBasis> basis) {
         Predictor predictor(m_model.spec(), std::move(basis));
         std::vector<std::size_t> order(m_masks.size());

@@ -1,10 +1,10 @@
-// Options of tasks scored together, sharing what they have in common, against one after the other: seconds, tokens that
-// run, and how far the log probabilities are apart.
+// Options of tasks scored together with shared prefixes, compared with one by one: seconds, tokens that run, and the
+// largest difference of a log probability.
 //
 // benchmark_tasks MODEL TASK... [--questions 10] [--shots N --shots-from FILE] [--type float32|bfloat16] [--repeat 3]
 //
-// One after the other means a pass for each option that reads out what is scored alone: as a harness with a batch of
-// one, on the same engine. The best of several repeats counts, the two taking turns.
+// One by one means one pass per option with logits only for the scored tokens, as a harness with a batch of one does,
+// on the same engine. The two alternate, and the best of several repeats counts.
 
 #include "analysis/tasks/option_scores.h"
 #include "analysis/running/runner.h"

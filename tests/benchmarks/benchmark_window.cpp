@@ -1,15 +1,16 @@
-// What a person waits for in the window, with a real model in it:
+// Times that a user waits for in the window, with a real model:
 //
 //   prices   from a click with the shears until the mask's price is on screen      at most 50 ms
 //   figures  from an edit until the first measured figure                          at most 5 s
-//   freezes  longest time without an answer of the window, while edits of all
-//            kinds are made and their evaluations run                              at most 100 ms
-//   layers   a whole evaluation by lowest changed layer, against 1.1 s(l)
+//   freezes  longest time in which the window does not answer, while edits of
+//            all kinds are made and evaluated                                      at most 100 ms
+//   layers   evaluation of the whole text by lowest changed layer l, relative
+//            to a dense one                                                        at most 1.1 s(l)
 //
 // benchmark_window MODEL [--only prices,figures,freezes,layers] [--tokens N] [--window 512] [--clicks 50] [--masks 10]
 //                  [--edits 50] [--repeat 2] [--seed 1]
 //
-// Runs offscreen where QT_QPA_PLATFORM names nothing else. Without --tokens the text is as long as the window chooses.
+// Runs offscreen unless QT_QPA_PLATFORM is set. Without --tokens the window chooses the length of the text.
 
 #include "analysis/masks/price.h"
 #include "analysis/evaluation/perplexity.h"
@@ -59,7 +60,7 @@ const char* verdict(double value, double bar) {
     return value <= bar ? "" : "   MISSED";
 }
 
-/// The program, and how long its evaluations take.
+/// Runs the program and measures the times above.
 class Benchmark {
 public:
     explicit Benchmark(const QCommandLineParser& arguments)
@@ -130,7 +131,7 @@ private:
             changed.push_back(seconds(timer));
             runUntil([&] { return paints.count() > paintsBefore; });
             drawnOn.push_back(seconds(timer));
-            runFor(100 + drawn(700)); // sometimes its evaluation begins
+            runFor(100 + drawn(700)); // sometimes long enough for its evaluation to begin
         }
         m_grid->setTool(HeadsGrid::Tool::select);
         const double worst = *std::ranges::max_element(drawnOn);
@@ -222,7 +223,7 @@ private:
         };
     }
 
-    /// Each step comes as an event of its own, as from a mouse.
+    /// Drags the threshold with one event per step, as a mouse does.
     void dragThreshold() {
         HeadsThreshold* threshold = m_grid->threshold();
         const MetricResult* result = m_document.measurements()->result(m_window.headsView()->resultId());
@@ -277,7 +278,7 @@ private:
         fmt::print("\n");
     }
 
-    /// Of the whole text under one mask, from when its evaluation begins.
+    /// Time of evaluating the whole text under `mask`, from the start of the evaluation.
     Took evaluation(const PruningMask& mask) {
         std::optional<Watch> watch;
         const auto begun = QObject::connect(m_live, &LiveEvaluation::changed, &m_window, [&] {
@@ -338,7 +339,7 @@ private:
 } // namespace
 
 int main(int count, char** values) {
-    // Nothing of the person's own settings, and nothing left in them.
+    // Neither reads nor changes the user's settings.
     const QTemporaryDir home;
     for (const char* place : {"XDG_CONFIG_HOME", "XDG_STATE_HOME", "XDG_CACHE_HOME"})
         qputenv(place, home.path().toUtf8());

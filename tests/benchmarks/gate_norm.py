@@ -1,6 +1,9 @@
-"""What the layers' gate-norms of a checkpoint cost by plain PyTorch, for comparison with benchmark_gate_norm:
-gate_norm.py FOLDER [LAYERS]. Per layer, with keys repeated for each query head: (Wq.T @ Wk).norm() in float32 and in
-bfloat16."""
+"""Seconds of a checkpoint's gate-norms in plain PyTorch, for comparison with benchmark_gate_norm.
+
+    python gate_norm.py FOLDER [LAYERS]
+
+Computes (Wq.T @ Wk).norm() of each layer in float32 and in bfloat16, with the keys repeated for each query head.
+"""
 
 import json
 import pathlib
@@ -16,7 +19,7 @@ layers = int(sys.argv[2]) if len(sys.argv) > 2 else config["num_hidden_layers"]
 repeats = config["num_attention_heads"] // config["num_key_value_heads"]
 head = config["hidden_size"] // config["num_attention_heads"]
 
-# Not by the safetensors package, which maps the whole file for writing: more than many machines allow.
+# Without the safetensors package, which maps the whole file as writable. Many machines do not allow that much.
 path = folder / "model.safetensors"
 with open(path, "rb") as file:
     size = int.from_bytes(file.read(8), "little")

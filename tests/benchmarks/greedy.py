@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Greedy-Gnorm as a loop that computes everything anew, one backward pass of the whole model per sentence, for comparison
-with benchmark_greedy, which runs it.
+"""Greedy-Gnorm as a loop that recomputes everything, with one backward pass of the whole model per sentence. Run by
+benchmark_greedy for comparison.
 
     python greedy.py FOLDER SENTENCES [--steps 50]
 
-Needs torch and transformers. SENTENCES has token ids, a sentence on each line. Heads are gated off before the output
-projection. F is the norm of the pooled output. Prints the seconds, and then LAYER.HEAD of each cut.
+Needs torch and transformers. SENTENCES holds token ids, one sentence per line. Cut heads are set to 0 before the output
+projection. F is the norm of the pooled output. Prints the seconds, then LAYER.HEAD of each cut.
 """
 
 import argparse

@@ -17,7 +17,7 @@ inline double seconds(const QElapsedTimer& timer) {
     return 1e-9 * static_cast<double>(timer.nsecsElapsed());
 }
 
-/// Runs the event loop, which sleeps in between, until something is so.
+/// Runs the event loop, which sleeps between events, until isSo() is true.
 inline void runUntil(const std::function<bool()>& isSo) {
     QTimer heartbeat;
     heartbeat.start(5);
@@ -41,7 +41,7 @@ inline void click(QWidget* widget, QPointF place) {
     }
 }
 
-/// Counts how often a widget is drawn.
+/// Counts how often a widget is painted.
 class PaintCount : public QObject {
 public:
     explicit PaintCount(QWidget* widget) { widget->installEventFilter(this); }
@@ -57,10 +57,10 @@ private:
     int m_count = 0;
 };
 
-/// What something took; at first more than anything.
+/// Wall time and CPU time; infinite until something was measured.
 struct Took {
     double seconds = std::numeric_limits<double>::infinity();
-    double processor = seconds; ///< of all threads together
+    double processor = seconds; ///< CPU seconds of all threads together
 
     void takeLess(const Took& other) {
         seconds = std::min(seconds, other.seconds);
@@ -68,7 +68,7 @@ struct Took {
     }
 };
 
-/// Runs since it was made.
+/// Measures the time since construction.
 class Watch {
 public:
     Watch() { m_timer.start(); }

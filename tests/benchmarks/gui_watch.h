@@ -13,11 +13,12 @@ namespace secateur::test {
 /// A time in which the event loop did not answer.
 struct Stall {
     double seconds = 0;
-    std::string action; ///< the last one before it
-    double after = 0;   ///< seconds since that began
+    std::string action; ///< the last action before the stall
+    double after = 0;   ///< seconds from the beginning of that action to the stall
 };
 
-/// Asks the GUI thread something every few milliseconds, from a thread of its own, and keeps how long the answers took.
+/// Posts an event to the GUI thread every few milliseconds, from a thread of its own, and records how long each takes
+/// to be handled.
 class GuiWatch {
 public:
     GuiWatch();
@@ -25,23 +26,23 @@ public:
     GuiWatch(const GuiWatch&) = delete;
     GuiWatch& operator=(const GuiWatch&) = delete;
 
-    /// What is done from now on.
+    /// Names the action that the GUI thread begins now.
     void setAction(const std::string& action);
-    /// The longest first. @param most how many
+    /// The longest stalls, longest first. @param most maximum number
     std::vector<Stall> longest(std::size_t most) const;
     std::size_t answers() const { return m_answers; }
 
 private:
     void watch();
 
-    QObject m_gui; ///< receives on the GUI thread
+    QObject m_gui; ///< lives on the GUI thread and receives the events
     mutable std::mutex m_mutex;
     std::string m_action = "nothing";
-    long long m_since = 0; ///< nanoseconds
+    long long m_since = 0; ///< start of the action; nanoseconds
     std::vector<Stall> m_stalls;
     std::atomic<std::size_t> m_answers = 0;
     std::atomic<bool> m_ends = false;
-    std::thread m_thread; ///< last: begins when all else is there
+    std::thread m_thread; ///< last, because it uses all members above
 };
 
 } // namespace secateur::test

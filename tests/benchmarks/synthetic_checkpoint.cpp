@@ -112,7 +112,7 @@ double statusMegabytes(const std::string& key) {
 
 void forgetPeak() {
 #ifdef __GLIBC__
-    malloc_trim(0); // what was freed is not in use
+    malloc_trim(0); // returns freed memory to the system
 #endif
     std::ofstream("/proc/self/clear_refs") << "5";
 }

@@ -8,7 +8,7 @@
 
 namespace secateur::benchmarks {
 
-/// A Llama-shaped model.
+/// The sizes of a model with Llama's architecture.
 struct Shape {
     int layers = 0;
     std::int64_t hidden = 0;
@@ -29,7 +29,7 @@ std::vector<Tensor> allTensors(const Shape& shape);
 
 void writeConfig(const std::filesystem::path& folder, const Shape& shape);
 
-/// A folder of its own with the model's config.json, that goes away with the run.
+/// A temporary folder with the model's config.json, deleted at the end of the run.
 class ModelFolder {
 public:
     explicit ModelFolder(const Shape& shape);
@@ -43,16 +43,16 @@ private:
     std::filesystem::path m_path;
 };
 
-/// Numbers of two bytes for a tensor; empty = zeros, which take no room on the disk.
+/// The 16-bit values of a tensor; empty for zeros, which take no disk space.
 using Numbers = std::function<std::vector<std::uint16_t>(const Tensor&)>;
 
 /// @param type "F16" or "BF16"
 void writeSafetensors(const std::filesystem::path& path, const std::string& type, const std::vector<Tensor>& tensors,
                       const Numbers& numbers = {});
 
-/// A line of /proc/self/status in MB.
+/// The value of a line of /proc/self/status, in MB.
 double statusMegabytes(const std::string& key);
-/// Gives back what was freed and forgets the peak of resident memory (VmHWM).
+/// Returns freed memory to the system and resets the peak of resident memory (VmHWM).
 void forgetPeak();
 
 } // namespace secateur::benchmarks

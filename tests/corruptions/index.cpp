@@ -64,7 +64,7 @@ Corruptions indexCorruptions() {
                                                  "w":{"dtype":"F32","shape":[1],"data_offsets":[0,4]}})",
                                                           4));
                      const QByteArray index = R"({"weight_map":{"w":"part.safetensors","v":"b.safetensors"}})";
-                     // Either of the two files may be named.
+                     // The message may name either of the two files.
                      return said(folder, index).replace(QRegularExpression("^(b|part).safetensors"), "FILE");
                  }});
     return rows;

@@ -15,7 +15,7 @@ QByteArray document(const char* model, const QByteArray& layers, const QByteArra
     return QByteArray(R"({"secateur_mask":1,"model":)") + model + R"(,"layers":[)" + layers + "]" + more + "}";
 }
 
-/// Appends rows of each kind of text.
+/// Collects corrupt masks. Each function adds a row that damages another part of the document.
 class Table {
 public:
     Corruptions rows;

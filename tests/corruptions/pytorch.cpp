@@ -64,7 +64,7 @@ void addPickles(Corruptions& rows) {
     row("a number of 2^64 bytes", "\x8e\xff\xff\xff\xff\xff\xff\xff\xff.",
         inside + "ends inside a pickle: 18446744073709551615 bytes are needed, 1 are left" + cut);
     row("more values than are kept", QByteArray(6'000'000, 'N'), inside + "is a pickle of more than 5000000 values");
-    // A list of a thousand pairs, turned into a dictionary many times.
+    // A list of a thousand pairs that is turned into a dictionary many times: few bytes, but millions of values.
     row("a large value in few bytes",
         global("collections", "OrderedDict") + "q\x01]q\x02(" + QByteArray("NN\x86").repeated(1000) +
             "eh\x02\x85q\x03" + QByteArray("h\x01h\x03R").repeated(10000) + ".",

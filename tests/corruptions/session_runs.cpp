@@ -15,7 +15,7 @@ namespace {
 
 using Change = std::function<void(const hdf5::Handle&)>;
 
-/// A change to a group, given the path to it.
+/// A change that applies `work` to the group at this path.
 Change in(const QStringList& way, const Change& work) {
     if (way.isEmpty())
         return work;
@@ -47,7 +47,7 @@ Change numbers(const char* name, const std::vector<double>& values) {
     return [=](const hdf5::Handle& group) { hdf5::writeNumberList(group, name, values); };
 }
 
-/// Replaces a list by one with the given number of cells, none of them written.
+/// Replaces a list by one that claims to have this many cells, none of which is written.
 Change claimed(const char* name, hid_t type, hsize_t cells) {
     return [=](const hdf5::Handle& group) {
         hdf5::remove(group, name);

@@ -1,4 +1,4 @@
-"""What each family calls its weights, in Hugging Face's checkpoints and in llama.cpp's (resources/manual/architecture.md).
+"""The names of weights in each family's Hugging Face and llama.cpp checkpoints (resources/manual/architecture.md).
 
 Names on the left are those of analysis/model.h, to which ".weight" and ".bias" ("query", "queryBias") are added.
 """
@@ -41,7 +41,7 @@ TOP_PREFIX = r"^(?:model\.|language_model\.|transformer\.|bert\.|roberta\.|alber
 
 
 def weights_of(state, family):
-    """A Hugging Face state dict as weights by (layer, name): fused ones taken apart, Conv1D turned to [out, in]."""
+    """A Hugging Face state dict as weights by (layer, name), fused matrices split, Conv1D transposed to [out, in]."""
     by_name = {theirs: ours for ours, theirs in NAMES[family].items()}
     weights = {}
     for name, values in state.items():
@@ -61,7 +61,7 @@ def weights_of(state, family):
 
 
 def permute(weight, heads):
-    """Half-rotation rows to the consecutive pairs that llama.cpp's `llama` keeps."""
+    """Reorders rows from rotary halves (Hugging Face) to the neighbouring pairs of llama.cpp's `llama`."""
     return weight.reshape(heads, 2, weight.shape[0] // heads // 2, *weight.shape[1:]).swapaxes(1, 2).reshape(weight.shape)
 
 
@@ -80,7 +80,7 @@ PERMUTED = {"llama", "deci"}
 
 
 def gguf_tensors(weights, architecture, shape, fused=False):
-    """The same weights as llama.cpp's converter writes them, by its names."""
+    """The tensors that llama.cpp's converter would write for these weights, by its names."""
     names = GGUF_NAMES | (FOLLOWING if architecture == "bert" else SANDWICH)
     tensors = {}
     for (layer, which), values in weights.items():
@@ -103,7 +103,7 @@ def gguf_tensors(weights, architecture, shape, fused=False):
 
 
 def read_gguf(path):
-    """Weights and fields of a GGUF file of llama's architecture, rotary rows put back."""
+    """Weights and fields of a GGUF file of llama's architecture, with rotary rows in Hugging Face's order."""
     reader = gguf.GGUFReader(path)
     field = {name: f.contents() for name, f in reader.fields.items() if not name.startswith("tokenizer")}
     heads = field["llama.attention.head_count"]

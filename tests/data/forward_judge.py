@@ -1,8 +1,8 @@
-"""Runs a transformers model and keeps what happens inside it: values, attention, and gradients at the same places.
+"""Runs a transformers model and records activations, attention, and gradients at the same places.
 
-Whatever a layer's modules see is kept in the order of the calls, so that ALBERT's one layer fills L places. Names are
-those of expected.safetensors (make_forward_fixtures.py). H counts query heads, also where keys are shared: such a model
-is run as the equal one that owns a copy of the key and value rows per query head.
+Activations are recorded in the order of the calls, so ALBERT's single layer yields L of each. Names are those of
+expected.safetensors (make_forward_fixtures.py). H counts query heads, even if keys are shared: such a model is run as
+an equal one with a copy of the key and value rows for each query head.
 """
 
 import contextlib
@@ -17,7 +17,7 @@ SPLIT = ("query", "key", "value")
 
 
 class InDouble(TorchFunctionMode):
-    """Where models ask for float32 (norms, softmax), they get float64: what is left is nobody's rounding."""
+    """Makes .float(), which models call in norms and softmax, convert to float64, so nothing is rounded to float32."""
 
     def __torch_function__(self, function, types, args=(), named=None):
         if function is torch.Tensor.float:
@@ -39,7 +39,7 @@ def layers_of(model):
 
 
 def modules_of(layer, kind):
-    """The modules of one layer by what their input or output is called."""
+    """The modules of one layer, by the name of their input or output."""
     if kind == "gpt2":
         return {"attention": layer.attn, "fused": layer.attn.c_attn, "output": layer.attn.c_proj,
                 "activated": layer.mlp.c_fc, "down": layer.mlp.c_proj}
@@ -63,7 +63,7 @@ def modules_of(layer, kind):
 
 
 class Recorder:
-    """Keeps the tensors that pass; each of them is asked to keep its gradient."""
+    """Records tensors inside the model, and makes each of them keep its gradient."""
 
     def __init__(self, model):
         self.kept = {}
@@ -107,12 +107,12 @@ class Recorder:
 
 
 def visible(lengths, width):
-    """1 at the real positions of right-padded rows."""
+    """1 at the positions of tokens, 0 in the padding on the right."""
     return (torch.arange(width)[None] < lengths[:, None]).long()
 
 
 def answer(model, batch):
-    """Logits; of an encoder without a head its pooled output."""
+    """Logits, or the pooled output of an encoder without a head."""
     named = {"input_ids": batch["ids"], "attention_mask": visible(batch["lengths"], batch["ids"].shape[1])}
     if "types" in batch:
         named["token_type_ids"] = batch["types"]
@@ -124,7 +124,7 @@ def answer(model, batch):
 
 @contextlib.contextmanager
 def scores_seen(model):
-    """Scores before softcap and mask, as the attention of every layer forms them, with the mask that follows."""
+    """Collects (scores, mask) of the attention in every layer; scores before the softcap."""
     module = sys.modules[type(model).__module__]
     original, seen = module.eager_attention_forward, []
 
@@ -141,7 +141,7 @@ def scores_seen(model):
 
 
 def score_figures(model, batch):
-    """Per layer: standard deviation of the scores that count, and all of them as one vector."""
+    """For each layer: the standard deviation of the scores that are not masked, and these scores as one vector."""
     with torch.no_grad(), scores_seen(model) as seen:
         answer(model, batch)
     real = visible(batch["lengths"], batch["ids"].shape[1]).bool()
@@ -156,14 +156,14 @@ def score_figures(model, batch):
 
 
 def with_own_keys(model):
-    """The equal model that has a key and value head for every query head."""
+    """An equal model that has a key and a value head for every query head."""
     config = copy.deepcopy(model.config)
     shared = config.num_attention_heads // getattr(config, "num_key_value_heads", config.num_attention_heads)
     if shared == 1:
         return model
     config.num_key_value_heads = config.num_attention_heads
     twin = type(model)(config).eval().to(model.dtype)
-    for ours, theirs in zip(twin.buffers(), model.buffers()):  # rotary frequencies: rounded to float32 or not
+    for ours, theirs in zip(twin.buffers(), model.buffers()):  # rotary frequencies, in the precision of the original
         ours.copy_(theirs)
     state = model.state_dict()
     for name, values in state.items():
@@ -175,14 +175,14 @@ def with_own_keys(model):
 
 
 def token_losses(logits, batch):
-    """Nats for each next token [rows, T - 1], in float64; 0 where there is none."""
+    """Nats for each next token [rows, T - 1], in float64; 0 in the padding."""
     targets = batch["ids"][:, 1:]
     losses = -logits[:, :-1].double().log_softmax(-1).gather(-1, targets[..., None])[..., 0]
     return losses * visible(batch["lengths"], batch["ids"].shape[1])[:, 1:]
 
 
 def scalar(output, batch, decoder, labelled):
-    """What is differentiated: weighted losses, or the weighted length of the pooled vectors."""
+    """The scalar S to differentiate: the weighted sum of losses, or of the norms of pooled vectors."""
     if decoder:
         return (batch["loss_weights"] * token_losses(output, batch)).sum()
     if labelled:
@@ -219,7 +219,7 @@ def by_head(found, heads):
 
 
 def observe_by_query_head(model, batch, decoder, labelled):
-    """observe(), with keys and values per query head; checked against the model whose keys are shared."""
+    """observe() with keys and values per query head, after a check against the model with shared keys."""
     heads = model.config.num_attention_heads
     output, total, found = observe(model, batch, decoder, labelled)
     twin = with_own_keys(model)
@@ -250,7 +250,7 @@ def close(ours, theirs, what, tolerance=1e-5):
 
 
 def rows_alone(model, batch, output, found):
-    """Largest difference, relative to the scale, between the padded batch and each row by itself."""
+    """Largest difference between the padded batch and each row by itself, relative to the scale."""
     worst = 0
     for row, length in enumerate(batch["lengths"].tolist()):
         alone = {name: batch[name][row:row + 1, :length] for name in ("ids", "types") if name in batch}
@@ -267,7 +267,7 @@ def rows_alone(model, batch, output, found):
 
 
 def rounding(model, batch, decoder, labelled, output, found):
-    """How far the last bit of every parameter moves anything, relative to its scale: (forward, backward)."""
+    """Largest change, relative to the scale, after changing the last bit of every parameter: (forward, backward)."""
     shaken = copy.deepcopy(model)
     generator = torch.Generator().manual_seed(1)
     with torch.no_grad():

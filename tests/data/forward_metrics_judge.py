@@ -1,7 +1,7 @@
-"""Forward metrics in numpy, from what transformers computes: the definitions of resources/manual/metrics.md, sequence by sequence.
+"""Forward metrics in numpy on activations of transformers, from their definitions in resources/manual/metrics.md.
 
-A sequence runs alone, in float64, so that there is no padding to get wrong. Every function takes a list of `Seen`, one
-per sequence, and gives [layers][cells] (numpy float64); NaN where there is no number.
+Each sequence runs alone, in float64, so padding cannot cause mistakes. Every function takes a list of `Seen`, one per
+sequence, and returns [layers][cells] (numpy float64); NaN if a cell has no value.
 """
 
 import numpy as np
@@ -13,7 +13,7 @@ FIRST = {"exclude_first": True}
 
 
 class Seen:
-    """One sequence: by name a list of arrays, one per layer; attention [heads, queries, keys]."""
+    """The activations of a sequence: for each name a list of one array per layer; attention [heads, queries, keys]."""
 
     def __init__(self, model, ids):
         batch = {"ids": torch.tensor([ids]), "lengths": torch.tensor([len(ids)])}
@@ -49,12 +49,12 @@ def cosine(u, v):
 
 
 def pooled(seen, exclude_first, values):
-    """[layers][1] mean over all tokens of one number per token."""
+    """[layers][1] mean over all tokens of values(sequence, layer), which has one number per token."""
     layers = range(len(seen[0].x))
     return np.array([[np.concatenate([rows(values(s, l), exclude_first) for s in seen]).mean()] for l in layers])
 
 
-# --- the stream ------------------------------------------------------------------------------------------------------
+# --- the residual stream ---------------------------------------------------------------------------------------------
 
 def attention_ratio(seen, _, exclude_first=False):
     norm = lambda name: lambda s, l: np.linalg.norm(getattr(s, name)[l], axis=-1)
@@ -62,7 +62,7 @@ def attention_ratio(seen, _, exclude_first=False):
 
 
 def norms_of(model, layer):
-    """An encoder's two norms, as functions of arrays."""
+    """The two norms of an encoder's layer, as functions of arrays."""
     if model.config.model_type == "albert":
         own = fj.layers_of(model)[0]
         modules = own.attention.LayerNorm, own.full_layer_layer_norm
@@ -105,7 +105,7 @@ def block_influence(seen, _, exclude_first=False):
 
 
 def by_sequence(seen, value):
-    """[layers][cells] mean over sequences; what is None is left out."""
+    """[layers][cells] mean of value(sequence, layer) over the sequences for which it is not None."""
     result = []
     for layer in range(len(seen[0].x)):
         own = [v for v in (value(s, layer) for s in seen) if v is not None]
@@ -170,7 +170,7 @@ def sink_cv(seen, _, lengths, key=0, visible_only=False, exclude_first=False):
 
 
 def row_entropy(a, seen_keys, variant, epsilon):
-    """[heads, queries] from [heads, queries, keys]."""
+    """Entropy of each row of an attention map: [heads, queries] from [heads, queries, keys]."""
     with np.errstate(divide="ignore", invalid="ignore"):
         terms = {"A": np.where(a > 0, -a * np.log(a), 0), "B": -a * np.log(a + epsilon),
                  "C": -(a + epsilon) * np.log(a + epsilon)}[variant]
@@ -210,7 +210,7 @@ def classes_of(features, sink, diagonal, uniform):
 
 
 def attention_pattern(seen, _, sink=0.5, diagonal=0.5, uniform=0.85, band=0, first_query=8):
-    """By name [layers][heads]; "class" counts from 0: sink, diagonal, uniform, other."""
+    """[layers][heads] for each feature; "class" is 0 for sink, 1 diagonal, 2 uniform, 3 other."""
     result = {}
     for layer in seen[0].layers():
         single = [f for f in (features_of(s, layer, band, first_query) for s in seen) if f]
@@ -222,7 +222,7 @@ def attention_pattern(seen, _, sink=0.5, diagonal=0.5, uniform=0.85, band=0, fir
     return {name: np.array(values, dtype=float) for name, values in result.items()}
 
 
-# --- what the projections read ---------------------------------------------------------------------------------------
+# --- inputs of the output projections --------------------------------------------------------------------------------
 
 def weight_of(model, layer, which):
     """[out, in]."""

@@ -1,7 +1,8 @@
-"""The models of the forward fixtures, and their parameters.
+"""The models of the forward fixtures and their random parameters.
 
-All are tiny, of odd sizes, and drawn so that a mistake shows: unlike norm weights, large biases, an epsilon of the size
-of what it is added to, scores of standard deviation 3, softcaps that bend, texts longer than windows and contexts.
+All are tiny, have odd sizes, and are chosen so that mistakes show: norm weights that differ, large biases, an epsilon
+as large as the mean square it is added to, scores with standard deviation 3, softcaps that matter, texts longer than
+windows and contexts.
 """
 
 import dataclasses
@@ -23,13 +24,13 @@ class Case:
     kind: type
     seed: int
     lengths: tuple = (13, 9)
-    architecture: str = None     # of the GGUF file beside it
-    fields: dict = dataclasses.field(default_factory=dict)  # its metadata beyond the usual
+    architecture: str = None     # of the GGUF file, if one is written
+    fields: dict = dataclasses.field(default_factory=dict)  # additional metadata of the GGUF file
     fused: bool = False          # one matrix for query, key and value in GGUF
-    taps: bool = False           # the values at the places of the gradients, too
-    embedding: float = 0.2       # standard deviation
-    score: float = 3.0           # standard deviation of the attention's scores
-    tail: float = 0              # a third of the neurons stands where the forms of GELU differ, made to count so much
+    taps: bool = False           # also writes the activations at the places of the gradients
+    embedding: float = 0.2       # standard deviation of the embedding
+    score: float = 3.0           # standard deviation of the attention scores
+    tail: float = 0              # factor on a third of the neurons, moved to where the forms of GELU differ; 0 = none
     keep: list = None            # ragged models: (query heads, query heads per key, neurons) left in each layer
 
     @property
@@ -156,7 +157,7 @@ def is_norm(name):
 
 
 def draw(model, seed, embedding):
-    """Every parameter anew; matrices so that outputs are about as large as inputs."""
+    """Draws every parameter; matrices are scaled so that outputs are about as large as inputs."""
     generator = torch.Generator().manual_seed(seed)
     gemma = model.config.model_type.startswith("gemma")
     with torch.no_grad():
@@ -192,7 +193,7 @@ def strengthen(layer, kind, factor):
 
 
 def lean(model, layer, batch, kind, strength):
-    """Moves a third of a layer's neurons to -2.7, where the two forms of GELU differ most, and makes them count."""
+    """Moves a third of a layer's neurons to -2.7, where the forms of GELU differ most, and multiplies their effect."""
     modules = fj.modules_of(layer, kind)
     activated, down = modules["activated"].weight, modules["down"].weight
     if kind == "gpt2":
@@ -201,7 +202,7 @@ def lean(model, layer, batch, kind, strength):
     with torch.no_grad():
         activated[:count] *= 0.1
         down[:, :count] *= strength
-        if kind.startswith("gemma"):  # without biases: from the one channel that is alike in all tokens
+        if kind.startswith("gemma"):  # it has no biases: uses the channel that is equal in all tokens
             real = fj.visible(batch["lengths"], batch["ids"].shape[1]).bool()
             seen = []
             hook = modules["activated"].register_forward_pre_hook(lambda _, args: seen.append(args[0][real][:, 0]))
@@ -213,7 +214,7 @@ def lean(model, layer, batch, kind, strength):
 
 
 def level(model):
-    """Gives all tokens of a Gemma one channel alike, that no layer changes much."""
+    """Makes one channel of a Gemma model equal in all tokens and nearly unchanged by the layers."""
     with torch.no_grad():
         model.base_model.embed_tokens.weight[:, 0] = 0.8
         for layer in fj.layers_of(model):
@@ -222,7 +223,7 @@ def level(model):
 
 
 def batch_of(case):
-    """Rows of unlike length, padded on the right with ids that mean nothing; weights and labels for the losses."""
+    """Rows of different lengths, padded on the right with arbitrary ids; weights and labels for the losses."""
     generator = torch.Generator().manual_seed(case.seed + 1000)
     config, width = case.config, max(case.lengths)
     lengths = torch.tensor(case.lengths)
@@ -242,7 +243,7 @@ def batch_of(case):
 
 
 def build(case):
-    """The model with its parameters, in evaluation mode with the plain attention."""
+    """The model with its parameters, in evaluation mode with the eager attention."""
     case.config._attn_implementation = "eager"
     model = case.kind(case.config).float().eval()
     draw(model, case.seed, case.embedding)
@@ -250,7 +251,7 @@ def build(case):
     if case.tail and kind.startswith("gemma"):
         level(model)
     layers = fj.layers_of(model)
-    for index, layer in enumerate(layers):  # each sees what the ones before it were made to give
+    for index, layer in enumerate(layers):  # in order, because each layer's input depends on those before it
         if case.tail:
             lean(model, layer, batch, kind, case.tail)
         found = [figure[0] for figure in fj.score_figures(model, batch)]

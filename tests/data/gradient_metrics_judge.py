@@ -1,7 +1,7 @@
-"""Gradient metrics by autograd of transformers' own parameters: the definitions of resources/manual/metrics.md, sequence by sequence.
+"""Gradient metrics by autograd on transformers' parameters, from their definitions in resources/manual/metrics.md.
 
-A sequence runs alone, in float64. Heads that share keys are measured on the equal model that owns a copy of the key and
-value rows per query head. Norms come from gradients of weights, gates from a factor before the output projection.
+Each sequence runs alone, in float64. A model with shared keys is measured as an equal one with a copy of the key and
+value rows for each query head. Norms are of gradients of weights; a gate is a factor before the output projection.
 """
 
 import contextlib
@@ -50,7 +50,7 @@ class Judge:
         logs = self.logs(number)
         return -logs.mean() if of == "task_loss" else logs.sum()
 
-    # --- what is differentiated ---
+    # --- weights and gates to differentiate by ---
 
     def weights(self, layer):
         """Matrices of queries, keys and values, [heads * d, hidden]."""
@@ -69,7 +69,7 @@ class Judge:
 
     @contextlib.contextmanager
     def gated(self, gates):
-        """Multiplies what heads gather by gates[layer]: [heads] or [tokens, heads]."""
+        """Multiplies the context of each head by gates[layer]: [heads] or [tokens, heads]."""
         hooks = []
         for layer, own in enumerate(self.layers):
             def gate(_, args, own_gates=gates[layer]):
@@ -91,12 +91,12 @@ class Judge:
     # --- metrics, [layers][heads] ---
 
     def spread(self, values):
-        """Layers that share their weights have the same values."""
+        """[layers][heads], with the values of shared weights repeated for each layer that uses them."""
         values = np.asarray(values)
         return values if len(values) == self.applications else np.repeat(values, self.applications, 0)
 
     def norms_of(self, total):
-        """[3][layers][heads] of the gradient of a scalar."""
+        """[3][layers][heads] norms of the scalar's gradients with respect to W_q, W_k and W_v."""
         parameters = [w for layer in self.own_layers() for w in self.weights(layer)]
         unique = list(dict.fromkeys(parameters))
         found = dict(zip(unique, torch.autograd.grad(total, unique)))
@@ -114,7 +114,7 @@ class Judge:
         return sums / len(self.sequences)
 
     def gate_gradients(self, of):
-        """[sequences][layers][heads]"""
+        """[sequences][layers][heads] gradients of the scalar named `of` with respect to the gates."""
         found = []
         for number in range(len(self.sequences)):
             gates = self.gates()
@@ -133,7 +133,7 @@ class Judge:
         return sums / len(self.sequences)
 
     def fisher(self):
-        """Of single targets: no signs."""
+        """Fisher information of the gates, computed for each target alone instead of with random signs."""
         sums, count = 0, 0
         for number in range(len(self.sequences)):
             gates = self.gates()
@@ -146,7 +146,7 @@ class Judge:
 
     @contextlib.contextmanager
     def attention(self, scales):
-        """Keeps the attention of every application, as it weighs the values: probabilities times scales[application]."""
+        """Scales the attention probabilities of each call of a layer by scales[call], and collects the results."""
         module = sys.modules[type(self.model).__module__]
         original, seen = module.eager_attention_forward, []
 
@@ -177,7 +177,7 @@ class Judge:
         return p[-1] if position == "last" else p.mean()
 
     def attribution(self, steps, position):
-        """[applications][heads]: the left sum over points k / steps."""
+        """[applications][heads] integral over the scale, as the left Riemann sum over the points k / steps."""
         best = np.zeros((self.applications, self.heads))
         for number in range(len(self.sequences)):
             for layer in range(self.applications):

@@ -1,7 +1,7 @@
-"""Weight metrics in float64, from their definitions (resources/manual/metrics.md): the matrices themselves are formed.
+"""Weight metrics in float64 from their definitions (resources/manual/metrics.md), with all matrices formed.
 
-A model here is a dictionary of arrays by (layer, weight), both as Hugging Face means them and named as in
-analysis/model.h ("query", [out, in]; layer -1 = of none), and a Shape.
+A model here is a Shape and a dictionary of arrays by (layer, weight). Arrays have Hugging Face's layout, [out, in], and
+the names of WeightName ("query"); layer -1 stands for weights of no layer.
 """
 
 import dataclasses
@@ -15,8 +15,8 @@ class Layer:
     heads: int
     kv_heads: int
     ffn: int
-    rotary: int = 0      # dimensions that turn
-    key_bias_counts: bool = True  # whether softmax keeps what the keys' bias adds
+    rotary: int = 0      # dimensions of each head that are rotated
+    key_bias_counts: bool = True  # False if the softmax cancels the key bias
 
 
 @dataclasses.dataclass
@@ -24,8 +24,8 @@ class Shape:
     head_dim: int
     layers: list
     norm_offset: int = 0
-    norms_follow: bool = False  # encoders: the norm stands behind the sum
-    tied: bool = False          # ALBERT: all layers are one
+    norms_follow: bool = False  # encoders: norms are behind the sums
+    tied: bool = False          # ALBERT: all layers share their weights
 
 
 def phase_mean(query, key, dims):
@@ -114,7 +114,7 @@ def magnitudes(tensors, shape, index):
 
 
 def all_metrics(tensors, shape, most_options=4):
-    """By result id: one number or one list per layer; None where the layer has no such value."""
+    """One number or one list per layer, by result id; None for a layer without a value."""
     metrics = {}
     options = ["augmented", "fold_norm", "rope_averaged"]
     if (0, "queryNorm") in tensors:

@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""Writes ablation.json: what models of tests/data/forward lose without each head, attention, MLP and block, as
-transformers finds it.
+"""Writes ablation.json: the rise of the loss when one head, attention, MLP or block of the models of tests/data/forward
+is removed, computed with transformers.
 
     python make_ablation.py
 
-Needs torch, transformers (5.x) and numpy. Texts, labels and cuts are those of gradient_metrics.json, which is there
-already. Of each model, in float64 and sequence by sequence: by metric [layers][heads] or [layers] of the rise of the mean
-loss, and "masked": the same of the model without the heads of "cut", null where they are.
+Needs torch, transformers (5.x), numpy, and gradient_metrics.json, whose texts, labels and cuts are used. For each
+model: the rise of the mean loss by metric as [layers][heads] or [layers], and "masked": the same for the model without
+the heads in "cut", with null for these. All in float64, with each sequence alone.
 """
 
 import contextlib
@@ -44,7 +44,7 @@ def silent(module):
 
 @contextlib.contextmanager
 def passed(layer):
-    """What enters a layer leaves it."""
+    """Makes a layer return its input."""
     def skip(_, args, named, output):
         entered = args[0] if args else named["hidden_states"]
         return (entered, *output[1:]) if isinstance(output, tuple) else entered

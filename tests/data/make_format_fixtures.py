@@ -1,16 +1,18 @@
 #!/usr/bin/env python3
-"""Writes tests/data/formats: small files of every checkpoint format, and what an independent implementation reads there.
+"""Writes tests/data/formats: small files of every checkpoint format, and what an independent implementation reads from
+them.
 
     python make_format_fixtures.py            beside this file
     python make_format_fixtures.py FOLDER     elsewhere
 
-Needs torch, safetensors, gguf and numpy. Deterministic, but for the names that torch invents in legacy.bin and script.pt.
+Needs torch, safetensors, gguf and numpy. Deterministic, except for names in legacy.bin and script.pt that torch makes
+up.
 
-quants/      random blocks of every quantised type, one after the other in blocks.bin; expected.json says by type where
-             they lie and the SHA-256 of the float32 numbers that gguf-py unpacks, every NaN as 0x7fc00000
-plain/       the same tensors of every plain type as safetensors, in the shapes that torch.save can give them, and (what
-             GGUF can hold) as GGUF; expected.json says by tensor the type, the shape and the SHA-256 of the bytes
-plain_sharded/, split/   the same in shards and as a split GGUF, whose first part holds metadata only
+quants/      random blocks of every quantised type, one after the other in blocks.bin; expected.json has for each type
+             their position and the SHA-256 of the float32 values that gguf-py unpacks, with every NaN as 0x7fc00000
+plain/       the same tensors of every plain type as safetensors, in all forms that torch.save can write, and as GGUF if
+             it has the type; expected.json has for each tensor the type, the shape and the SHA-256 of the bytes
+plain_sharded/, split/   the same tensors in shards, and in a split GGUF whose first part has only metadata
 """
 
 import argparse
@@ -31,10 +33,10 @@ def sha256(array):
 
 # --- quantised blocks ------------------------------------------------------------------------------------------------
 
-# Where a block keeps its numbers of 16 bits.
+# Byte offsets of the float16 scales in a block.
 SCALES = {"Q4_0": [0], "Q4_1": [0, 2], "Q5_0": [0], "Q5_1": [0, 2], "Q8_0": [0], "Q2_K": [80, 82], "Q3_K": [108],
           "Q4_K": [0, 2], "Q5_K": [0, 2], "Q6_K": [208], "IQ4_NL": [0], "IQ4_XS": [0]}
-# Zeros, the least and the largest subnormal, the largest number, infinities, quiet and signalling NaN, one.
+# In float16: zeros, smallest and largest subnormal, largest numbers, infinities, quiet and signalling NaN, one.
 EXTREMES = [0x0000, 0x8000, 0x0001, 0x83FF, 0x7BFF, 0xFBFF, 0x7C00, 0xFC00, 0x7E00, 0xFD01, 0x3C00]
 
 
@@ -104,14 +106,14 @@ def write_plain(folder):
                 "state_dict": tensors}, folder / "nested.pt")
     torch.save({n: torch.nn.Parameter(t, requires_grad=t.dtype.is_floating_point) for n, t in tensors.items()},
                folder / "parameters.pt")
-    # Rows of one long storage, each at its own offset.
+    # Each tensor is a view into a longer storage, at an offset.
     views = collections.OrderedDict()
     for name, tensor in tensors.items():
         base = torch.zeros(4 + tensor.numel() + 3, dtype=tensor.dtype)
         views[name] = base[4:4 + tensor.numel()].view(tensor.shape).copy_(tensor)
     torch.save(views, folder / "views.pt")
 
-    # What safetensors cannot say: weights that are tied, and a step over numbers.
+    # Tensors that safetensors cannot hold: tied ones, and one with strides.
     tied = torch.arange(6.0).reshape(2, 3)
     torch.save({"a": tied, "b": tied, "row": tied[1]}, folder / "tied.bin")
     torch.save({"turned": tied.T}, folder / "turned.bin")

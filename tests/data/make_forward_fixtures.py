@@ -1,27 +1,28 @@
 #!/usr/bin/env python3
-"""Writes the small models under tests/data/forward, and what transformers computes with them.
+"""Writes the small models under tests/data/forward, and the values that transformers computes with them.
 
-    python make_forward_fixtures.py [NAME ...]       all, or those named, beside this file
+    python make_forward_fixtures.py [NAME ...]       all, or only the named ones, beside this file
 
 Needs torch, transformers (5.x), safetensors, gguf and numpy. Deterministic. Each folder holds config.json,
-model.safetensors, where llama.cpp has the architecture model.gguf with the same weights, and expected.safetensors:
+model.safetensors, model.gguf with the same weights if llama.cpp has the architecture, and expected.safetensors:
 
     ids, lengths, types      the batch: [rows, T], [rows], [rows, T]; rows are padded on the right
-    hidden.L                 [rows, T, D] input of layer L; one more: the last layer's output, before a final norm
+    hidden.L                 [rows, T, D] input of layer L; the last one is the last layer's output, before a final norm
     attention.L              [rows, H, T, T] probabilities
     logits, pooled           [rows, T, V] of decoders, [rows, classes] of classifiers; [rows, D] without a classifier
     losses                   [rows, T - 1] nats for the next token, from the logits in float64
-    S                        sum of loss_weights * losses: per token; cross entropy against labels per row; without a
-                             classifier the length of the pooled vector per row
+    S                        the scalar that is differentiated, a weighted sum: of decoders the losses of the tokens, of
+                             classifiers the cross-entropy of each row's label, otherwise the norm of each row's pooled
+                             vector
     grad.input.L             [rows, T, D] of S at hidden.L
-    grad.query|key|value.L   [rows, T, H, d] at what the projections give, per query head (also where keys are shared)
+    grad.query|key|value.L   [rows, T, H, d] at the outputs of the projections, per query head even if keys are shared
     grad.context.L           [rows, T, H * d] before the output projection; .attention_output.L after it;
                              .attention_update.L after the norm that follows (Gemma)
     grad.mlp_hidden.L        [rows, T, I] before the down projection; .mlp_output.L after it
-    tap.*                    in some folders: the values at the places of the gradients
-    kept_heads.L, kept_neurons.L  ragged models: what is left of the layers in model.safetensors; tensors are ragged too
+    tap.*                    in some folders: the activations at the places of the gradients
+    kept_heads.L, kept_neurons.L  ragged models: heads and neurons that model.safetensors has; tensors are ragged too
 
-Everything is 0 at padded positions. All was computed in float64 from the float32 weights, and rounded to float32 last.
+All values are 0 at padded positions. They are computed in float64 from the float32 weights, then rounded to float32.
 """
 
 import argparse
@@ -67,7 +68,7 @@ def expected(case, batch, output, total, found):
 
 
 def bend(values, cap):
-    """Share of the values that a softcap bends."""
+    """Share of the values that a softcap changes noticeably."""
     return (values.abs() > 0.3 * cap).float().mean().item()
 
 
@@ -78,7 +79,7 @@ def columns(heads, head_dim):
 
 
 def without_cut(model, case):
-    """The same model, full in shape, where what is cut adds nothing."""
+    """The same model in full shape, with the weights that write to the stream set to 0 for all that is cut."""
     model = copy.deepcopy(model)
     with torch.no_grad():
         for layer, (heads, _, neurons) in zip(model.model.layers, case.keep):
@@ -90,7 +91,7 @@ def without_cut(model, case):
 
 
 def only_kept(tensors, case):
-    """What is expected of the layers as they are left; nothing of an attention that is gone."""
+    """The expected tensors of the cut layers; none for an attention without heads."""
     for layer, (heads, _, neurons) in enumerate(case.keep):
         picks = {"attention": (1, heads), "grad.context": (2, columns(heads, case.config.head_dim)),
                  "grad.mlp_hidden": (2, neurons)} | {f"grad.{name}": (2, heads) for name in fj.SPLIT}
@@ -107,7 +108,7 @@ def only_kept(tensors, case):
 
 
 def ragged(weights, case):
-    """(weights, shape) of the layers as they are left."""
+    """(weights, shape) of the cut layers."""
     config, layers, left = case.config, [], {}
     per_key = config.num_attention_heads // config.num_key_value_heads
     for index, (heads, share, neurons) in enumerate(case.keep):

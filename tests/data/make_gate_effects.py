@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
-"""Writes gate_effects.json: what the loss of each target does when gates are turned, by autograd of transformers' models.
+"""Writes gate_effects.json: gradients of losses with respect to gates, and their Fisher information, by autograd on
+transformers' models.
 
     python make_gate_effects.py
 
-Needs torch, transformers (5.x) and numpy. Of each model of tests/data/forward: "sequences" of token ids, "labels" of a
-classifier, "units" [kind, layer, head], "slopes" [units] and "fisher" [units][units], both means over targets, of single
-targets and without signs; of neurons "neuron_slopes" and "neuron_fisher" [layers][neurons]. Of "pairs", sequences of two
-tokens, the same: there random signs change nothing.
+Needs torch, transformers (5.x) and numpy. For each model of tests/data/forward: "units" as [kind, layer, head]; and for
+"texts" and "pairs" each: "sequences" of token ids, "labels" of a classifier, "slopes" [units] and "fisher"
+[units][units], both means over single targets without random signs, and "neuron_slopes" and "neuron_fisher"
+[layers][neurons]. The sequences of "pairs" have two tokens and thus one target, for which random signs change nothing.
 """
 
 import contextlib
@@ -39,7 +40,7 @@ class Judge:
                       for head in (range(self.heads) if kind == "head" else (-1,))]
 
     def places(self, layer):
-        """The modules whose outputs are added to the stream, and those that read what heads and neurons give."""
+        """The modules whose outputs are added to the stream, and the projections that read heads and neurons."""
         found = fj.modules_of(layer, self.kind)
         around = self.kind.startswith("gemma")
         return {"attention": layer.post_attention_layernorm if around else found["output"],

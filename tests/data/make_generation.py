@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""Writes expected_generation.json: what transformers makes of a GGUF model of llama's architecture.
+"""Writes expected_generation.json: texts that transformers generates with a GGUF model of llama's architecture.
 
     python make_generation.py MODEL.gguf
 
-Needs torch, transformers (5.x), accelerate, gguf and numpy. The weights are dequantised to float32. For each prompt the
-first 100 tokens taken greedily (no end, no penalties) and by how much each was ahead of the next best in logits: where
-that is small another implementation may go another way. For one text the mean loss per token in nats, the first token
-excluded.
+Needs torch, transformers (5.x), accelerate, gguf and numpy. The weights are dequantised to float32. For each prompt:
+the first 100 tokens by greedy decoding (no stop token, no penalties), and for each the difference of its logit to the
+second largest; if that is small, another implementation may choose another token. For one text: the mean loss per token
+in nats, without the first token.
 """
 
 import json
@@ -48,7 +48,7 @@ decoration, or at best a guess that has not yet been tested by a dry summer.
 
 
 def check_weights(model, path):
-    """One matrix, and one whose rows are in another order, against gguf-py's reading."""
+    """Compares some matrices with gguf-py's reading, among them those whose rows llama.cpp reorders."""
     weights, _ = families.read_gguf(path)
     layer = model.model.layers[3]
     for which, ours in (("down", layer.mlp.down_proj), ("query", layer.self_attn.q_proj),

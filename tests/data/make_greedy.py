@@ -1,14 +1,14 @@
 #!/usr/bin/env python3
-"""Writes greedy.json: which heads Greedy-Gnorm cuts from models of tests/data/forward, by a loop that computes everything
-anew after each cut, as autograd finds it; and gradient_change.json: how gradients change when a head is cut.
+"""Writes greedy.json: the heads that Greedy-Gnorm cuts from models of tests/data/forward, by a loop that recomputes all
+gradients with autograd after each cut; and gradient_change.json: the change of gradients when a head is cut.
 
     python make_greedy.py
 
-Needs torch, transformers (5.x) and numpy. Texts and labels are those of gradient_metrics.json. Of each model and way:
-"before" (what is recorded without a cut), and "cuts", each with its layer, head, score before the step and what is
-recorded behind the step: of decoders the mean loss of a token, of classifiers the share of labels that are right. Of
-gradients: the head "cut", and of each layer the change of the mean of dF/dW_q over the texts, [heads][columns], each the
-mean of as many columns as rows.
+Needs torch, transformers (5.x) and numpy. Texts and labels are those of gradient_metrics.json. The recorded value is
+the mean loss of a token for decoders, and the share of right labels for classifiers. greedy.json has for each model and
+variant "before", the value without a cut, and "cuts", each with its layer, head, score before the step and value after
+the step. gradient_change.json has the head "cut" and for each layer the change of the mean of dF/dW_q over the texts,
+[heads][blocks], where a block is as wide as a head has rows.
 """
 
 import json
@@ -57,7 +57,7 @@ def run(model, sequences, labels, inverse=False, per_step=1, protected=(), of=No
 
 
 def in_small(gradient):
-    """[heads, d, hidden] -> [heads, columns]"""
+    """[heads, d, hidden] -> [heads, hidden / d]: the mean of each d by d block."""
     d = gradient.shape[1]
     return torch.stack([piece.mean((1, 2)) for piece in gradient.split(d, 2)], 1).numpy()
 

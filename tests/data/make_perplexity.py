@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
-"""Writes perplexity/: tokenizers of single characters, and perplexities.json, what Python and transformers make of texts.
+"""Writes perplexity/: tokenizers of single characters, and perplexities.json, the losses of texts by Python and
+transformers.
 
     python make_perplexity.py [MODEL.gguf wiki.test.raw]
 
 Needs torch, transformers (5.x), tokenizers and numpy; with a GGUF model also accelerate and gguf. The small models of
 forward/ run in float64, the GGUF's dequantised weights in float32. Of wiki.test.raw only sums are written: counts of
-rows, pages, words, bytes and tokens, a digest of the detokenised pages, and losses in nats. Without the two
-arguments what is known of them stays.
+rows, pages, words, bytes and tokens, a digest of the detokenised pages, and losses in nats. Without the two arguments,
+their part of the existing file is kept.
 """
 
 import hashlib
@@ -114,10 +115,10 @@ def losses(model, inputs):
     return torch.nn.functional.cross_entropy(logits, torch.tensor(inputs[1:]), reduction="none")
 
 
-# --- how texts are cut -----------------------------------------------------------------------------------------------
+# --- splitting texts into windows ------------------------------------------------------------------------------------
 
 def rolling(ids, prefix, most):
-    """(inputs, how many of their last tokens are scored), as the harness slides over a page."""
+    """(inputs, number of tokens scored at their end) of each window, as lm-eval's harness rolls over a page."""
     first = min(most, len(ids))
     yield [prefix] + ids[:first], first
     done = first
@@ -129,7 +130,7 @@ def rolling(ids, prefix, most):
 
 
 def token_windows(tokenizer, text, window, bos, most):
-    """(inputs, scored) of each window."""
+    """(inputs, number of tokens scored at their end) of each window."""
     ids = tokenizer(text).input_ids
     each = bos == "always" and tokenizer.bos_token_id or bos == "every_window" and ids[0] == tokenizer.bos_token_id
     if each or bos == "never":
@@ -211,7 +212,7 @@ def small_cases():
 
 
 def under_mask(made, models):
-    """The dense model against one without some heads, on the same windows and pages."""
+    """Compares the dense model with one without some heads, on the same windows and pages."""
     found, cut = {"cut": [[layer, heads] for layer, heads in CUT.items()]}, small_model("llama-gqa", CUT)
     text, tokenizer = TEXTS["articles.raw"], made["adds-bos"]
     dense, left = (token_case(model, tokenizer, text, True, 16, "first_only", None)
@@ -258,7 +259,7 @@ def real_cases(path, text_path):
 
 
 def lines_of(record):
-    """JSON with a line for each case."""
+    """JSON text with one line per case."""
     parts = []
     for name, value in record.items():
         listed = isinstance(value, list)

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Writes pooled.json: how far a mask moves the pooled output of forward/bert-bare, as transformers and numpy say.
+"""Writes pooled.json: how far a mask moves the pooled output of forward/bert-bare, computed with transformers.
 
     python make_pooled.py [MODEL MASK TEXT]
 
-Needs torch and transformers (5.x). Every document of the text is one sequence of a BOS and its characters, by the
-tokenizer perplexity/adds-bos; the model runs in float64. What is cut is taken away in front of the products that would
-read it. With arguments the same is printed of a checkpoint with its own tokenizer, in sequences of 128 tokens.
+Needs torch and transformers (5.x). Every document of the text is one sequence: a BOS and its characters, by the
+tokenizer perplexity/adds-bos. The model runs in float64. Cut units are set to 0 before the projections that read them.
+With arguments, the same is printed for a checkpoint with its own tokenizer, in sequences of 128 tokens.
 """
 
 import json
@@ -72,7 +72,7 @@ def compare(folder, layers, sequences):
 
 
 def sequences_of(tokenizer, text, length):
-    """Documents between two or more blank lines, in pieces; rests under 16 tokens are left out."""
+    """Splits a text at two or more blank lines into documents, these into sequences; drops rests under 16 tokens."""
     found = []
     for document in [d.strip("\n") for d in re.split(r"\n{3,}", text) if d.strip()]:
         ids = tokenizer.encode(document, add_special_tokens=False).ids

@@ -1,7 +1,9 @@
-"""Writes tests/data/tasks: a few rows of every task format, in each form its files come in, with the prompts that
-lm-eval's own templates make of them; and what lm-eval makes of contexts and continuations as tokens.
+"""Writes tests/data/tasks: a few rows of every task format, in each kind of file, with the prompts that lm-eval's
+templates make of them; and the tokens into which lm-eval splits contexts and continuations.
 
-python make_task_prompts.py    (lm-eval, tokenizers)
+    python make_task_prompts.py
+
+Needs lm-eval and tokenizers.
 """
 import importlib.util
 import json
@@ -20,7 +22,7 @@ TASKS = os.path.join(os.path.dirname(lm_eval.__file__), "tasks")
 
 
 class Loader(yaml.SafeLoader):
-    """Functions that a task file names are looked up by hand below."""
+    """Reads a task's YAML. Functions are kept as names; this script calls them itself."""
 
 
 Loader.add_constructor("!function", lambda loader, node: node.value)
@@ -39,10 +41,10 @@ def module(path):
 
 
 def rendered(task, doc):
-    """(contexts, choices) by the templates of lm-eval."""
+    """(contexts, choices) from the templates of the task."""
     choices = task["doc_to_choice"]
     if isinstance(choices, str):
-        choices = doc[choices] if choices in doc else eval(apply_template(choices, doc))  # a list in Python's spelling
+        choices = doc[choices] if choices in doc else eval(apply_template(choices, doc))  # a Python list as text
     text = task["doc_to_text"]
     context = doc[text] if text in doc else apply_template(text, doc)
     return [context] * len(choices), choices
@@ -162,7 +164,7 @@ FORMATS = [boolq, rte, hellaswag, winogrande, arc, openbookqa, piqa, mmlu, gener
 
 
 class Harness(TemplateLM):
-    """lm-eval's own splitting, around a tokenizer file."""
+    """Gives access to lm-eval's tokenisation of contexts and continuations, with a tokenizer file."""
     backend = "causal"
 
     def __init__(self, path, bos):

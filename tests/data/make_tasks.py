@@ -1,7 +1,8 @@
-"""Writes expected_tasks.json: what lm-eval makes of real tasks with the demo model, option by option.
+"""Writes expected_tasks.json: lm-eval's scores of every option in real tasks, with the demo model.
 
-python make_tasks.py MODEL.gguf TASKS_FOLDER    (lm-eval, transformers, gguf; all offline)
-The text of the questions is not written down, only the lines they stand in.
+    python make_tasks.py MODEL.gguf TASKS_FOLDER
+
+Needs lm-eval, transformers and gguf; works offline. The output has the line numbers of questions, not their text.
 """
 import json
 import os

@@ -1,6 +1,7 @@
-"""Mistakes to make in transformers: biases, norms, activations, blocks, embeddings, heads.
+"""Deliberate mistakes in transformers: biases, norms, activations, blocks, embeddings, heads.
 
-Each is a context manager of a copy of the model and of the batch, registered with the fixtures that must show it.
+Each is a context manager that takes a copy of the model and the batch. It is registered with the names of the fixtures
+in which it must show.
 """
 
 import contextlib
@@ -24,7 +25,7 @@ def mistake(name, *fixtures):
 
 
 def settled(change):
-    """A mistake made by changing the model itself."""
+    """A mistake that changes the model itself."""
     @contextlib.contextmanager
     def applied(model, batch):
         with torch.no_grad():
@@ -34,7 +35,7 @@ def settled(change):
 
 
 def home(model):
-    """The module of transformers that the model's class is from."""
+    """The module of transformers that defines the model's class."""
     return sys.modules[type(model).__module__]
 
 

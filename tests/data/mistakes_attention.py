@@ -1,4 +1,4 @@
-"""Mistakes to make in transformers: rotary positions, scores, masks."""
+"""Deliberate mistakes in transformers: rotary positions, scores, attention masks."""
 
 import contextlib
 from unittest import mock
@@ -12,8 +12,8 @@ from mistakes import home, mistake, modules, patched
 
 # --- rotary positions ------------------------------------------------------------------------------------------------
 
-def turned_pairs(x, cos, sin):
-    """Neighbours as pairs, as in GPT-J."""
+def rotated_pairs(x, cos, sin):
+    """Rotates pairs of neighbouring dimensions, as GPT-J does."""
     half = cos.shape[-1] // 2
     cos, sin = cos[:, None, :, :half], sin[:, None, :, :half]
     even, odd = x[..., ::2], x[..., 1::2]
@@ -24,7 +24,7 @@ def turned_pairs(x, cos, sin):
 @contextlib.contextmanager
 def _(model, _):
     with patched(model, "apply_rotary_pos_emb",
-                 lambda q, k, cos, sin, **_: (turned_pairs(q, cos, sin), turned_pairs(k, cos, sin))):
+                 lambda q, k, cos, sin, **_: (rotated_pairs(q, cos, sin), rotated_pairs(k, cos, sin))):
         yield
 
 
@@ -152,7 +152,7 @@ def _(model, _):
 
 
 def attention_with(change):
-    """change(attention module, arguments of the attention by name) before the plain attention."""
+    """A mistake that calls change(attention module, arguments by name) before each eager attention."""
     @contextlib.contextmanager
     def applied(model, batch):
         original = home(model).eager_attention_forward

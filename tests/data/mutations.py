@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
-"""Shows that the forward fixtures see: makes one mistake at a time in transformers, and measures how far outputs move.
+"""Shows that the forward fixtures reveal mistakes: makes one mistake at a time in transformers and measures how far the
+outputs change.
 
     python mutations.py
 
-Prints for each mistake and fixture the largest change of the logits (without a head: of the last hidden states),
-relative to their scale. Fails where one stays below 1e-2, a hundred times what tests of the engine may tolerate.
+For each mistake and fixture, prints the largest change of the logits (or of the last hidden states, if the model has no
+head) relative to their scale. Fails if a change is below 1e-2, a hundred times the largest tolerance of engine tests.
 """
 
 import copy
@@ -14,7 +15,7 @@ import torch
 
 import forward_judge as fj
 import forward_models
-import mistakes_attention  # registers its own
+import mistakes_attention  # registers its mistakes
 from mistakes import MISTAKES
 
 ENOUGH = 1e-2

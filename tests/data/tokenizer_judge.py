@@ -1,12 +1,12 @@
-"""What the original tokenizers make of random strings, for compare_tokenizer.
+"""Writes the ids that the original tokenizers give for random strings, for compare_tokenizer.
 
     tokenizer_judge.py TOKENIZER OUT [--count N] [--seed N] [--as json|sentencepiece|smollm|gemma|gpt2|qwen2] [--plain]
 
-TOKENIZER is a tokenizer.json, a SentencePiece model, a GGUF file of SmolLM's or Gemma's kind, or a folder with vocab.json
-and merges.txt. Strings are drawn over every general
-category of Unicode, emoji sequences, stacked marks, control characters, invalid bytes, code, twenty languages, and the
-tokenizer's own special tokens. Needs tokenizers; for the others sentencepiece, gguf.
-OUT: for each string its bytes, ids, byte ranges (none when it is no UTF-8) and decoded text.
+TOKENIZER is a tokenizer.json, a SentencePiece model, a GGUF file of SmolLM's or Gemma's kind, or a folder with
+vocab.json and merges.txt. The strings have characters of every general category of Unicode, emoji sequences, stacked
+marks, control characters, invalid bytes, code, twenty languages, and the tokenizer's special tokens. Needs tokenizers,
+and for the other kinds sentencepiece or gguf. OUT has for each string its bytes, ids, byte ranges (none if it is not
+UTF-8) and decoded text.
 """
 
 import argparse
@@ -133,7 +133,7 @@ class Strings:
         return "".join(pick.choice(simple)() for _ in range(pick.randint(2, 5)))
 
     def __iter__(self):
-        # What everybody gets wrong first, then anything.
+        # First the strings that tokenizers most often get wrong, then random ones.
         yield from ["", " ", "  ", "\n", "a", " a", "a ", "\0", "▁", "▁▁a", "Hello world", "\ufffd"]
         yield from LANGUAGES + CODE + EMOJI
         while True:
@@ -165,7 +165,7 @@ class SentencePiece:
 
 
 class Gguf:
-    """What a GGUF file says of its vocabulary."""
+    """The vocabulary in a GGUF file's metadata."""
 
     def __init__(self, path):
         import gguf
@@ -185,7 +185,7 @@ class Gguf:
 
 
 def smollm(path):
-    """The published tokenizer.json of SmolLM2, put together from what the GGUF file says."""
+    """SmolLM2's published tokenizer.json, rebuilt from the GGUF file's metadata."""
     import tokenizers
     file = Gguf(path)
     merges = [tuple(m.split(" ")) for m in file.texts("tokenizer.ggml.merges")]
@@ -198,7 +198,8 @@ def smollm(path):
 
 
 def gemma(path):
-    """Gemma's, as the original library converts SentencePiece's BPE: merges by score, blanks marked, none in front."""
+    """Gemma's tokenizer, converted from SentencePiece BPE as the original library does: merges by score, blanks
+    replaced by a mark, and no blank added in front."""
     import tokenizers
     file = Gguf(path)
     vocab = {t: i for i, t in enumerate(file.tokens)}
@@ -222,7 +223,7 @@ def gemma(path):
 
 
 def gpt2(folder):
-    """vocab.json and merges.txt."""
+    """The tokenizer of GPT-2, from vocab.json and merges.txt."""
     import tokenizers
     made = tokenizers.Tokenizer(tokenizers.models.BPE.from_file(f"{folder}/vocab.json", f"{folder}/merges.txt"))
     made.pre_tokenizer = tokenizers.pre_tokenizers.ByteLevel(add_prefix_space=False)
@@ -232,7 +233,7 @@ def gpt2(folder):
 
 
 def qwen2(folder):
-    """vocab.json and merges.txt, and the special tokens of the chat models."""
+    """The tokenizer of Qwen2, from vocab.json and merges.txt, with the special tokens of the chat models."""
     import tokenizers
     pre = tokenizers.pre_tokenizers
     made = gpt2(folder)
@@ -244,7 +245,7 @@ def qwen2(folder):
 
 
 def from_file(path):
-    """Some files have merges with three blanks, which the original refuses: their halves are told apart by the vocabulary."""
+    """Reads a tokenizer.json. Merges with three blanks, which the original refuses, are split with the vocabulary."""
     import json
     import tokenizers
     try:

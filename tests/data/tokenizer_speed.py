@@ -1,4 +1,7 @@
-"""The original library's speed on one core, beside benchmark_tokenize: tokenizer_speed.py TOKENIZER.JSON TEXT..."""
+"""Speed of the original library on one core, for comparison with benchmark_tokenize.
+
+    python tokenizer_speed.py TOKENIZER.JSON TEXT...
+"""
 
 import os
 import sys

@@ -1,4 +1,4 @@
-"""WikiText as the evaluation harness reads it, with Python's own regular expressions."""
+"""WikiText as lm-eval's harness reads it, with Python's regular expressions."""
 
 import re
 
@@ -22,7 +22,7 @@ def detokenised(page):
 
 
 def rows(lines):
-    """One row a line, as the data set library reads an open file."""
+    """One row per line, as the datasets library reads an open file."""
     return [line if line.strip() else "" for line in lines]
 
 

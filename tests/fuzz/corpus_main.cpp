@@ -1,4 +1,4 @@
-// Feeds the files of folders to a fuzz target, so that failures found by fuzzing are tested with any compiler.
+// Passes the files of a folder to a fuzz target, so that any compiler can test the inputs that fuzzing found.
 
 #include <algorithm>
 #include <cstdint>

@@ -1,4 +1,4 @@
-// A config.json of any architecture.
+// Fuzz target: a config.json of any architecture.
 
 #include "backends/formats/hf_config.h"
 #include "tests/fuzz/fuzz.h"

@@ -1,4 +1,4 @@
-// A GGUF file: metadata, tensor directory, small quantised tensors, and the model that the metadata describes.
+// Fuzz target: a GGUF file with its metadata, tensor directory, small quantised tensors, and the model it describes.
 
 #include "backends/formats/gguf.h"
 #include "tests/fuzz/fuzz.h"

@@ -1,5 +1,5 @@
-// A mask's JSON, for a ragged model and for one with tied layers. A mask that was read is written and read again; both
-// must be equal.
+// Fuzz target: the JSON of a mask, for a ragged model and for one with tied layers. A mask that can be read is written
+// and read again; both must be equal.
 
 #include "backends/session/mask_json.h"
 #include "tests/fuzz/fuzz.h"

@@ -1,4 +1,4 @@
-// A .safetensors file: header and tensors.
+// Fuzz target: a .safetensors file with header and tensors.
 
 #include "backends/formats/hf_weights.h"
 #include "tests/fuzz/fuzz.h"

@@ -1,4 +1,4 @@
-// The checksum line at the end of a session, which decides whether HDF5 reads the bytes in this process.
+// Fuzz target: the last line of a session file, a checksum. Only if it is right, HDF5 reads the bytes in this process.
 
 #include "backends/base/sha256.h"
 #include "tests/fuzz/fuzz.h"

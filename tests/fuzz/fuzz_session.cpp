@@ -1,4 +1,4 @@
-// A session, read as the program does: HDF5 sees bytes without a checksum only in a child process.
+// Fuzz target: a session, read as the program does. Bytes without a checksum are read by HDF5 only in a child process.
 
 #include "backends/session/session_hdf5.h"
 #include "tests/fuzz/fuzz.h"
@@ -7,7 +7,7 @@ using namespace secateur;
 
 namespace {
 
-/// Checks the facts on which views of an evaluation rely.
+/// Checks what the views of an evaluation assume: indices of windows, pages and chosen options are in range.
 void checkRuns(const Evaluation& evaluation) {
     if (evaluation.text) {
         const Perplexity& run = evaluation.text->perplexity;

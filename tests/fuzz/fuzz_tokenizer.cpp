@@ -1,5 +1,5 @@
-// A tokenizer.json, a SentencePiece model, a GGUF file's metadata or a vocab.txt, by the input's first byte. A tokenizer
-// that opens must encode and decode any text, also the end of the input.
+// Fuzz target: a tokenizer.json, a SentencePiece model, a GGUF file's metadata or a vocab.txt; the input's first byte
+// chooses. A tokenizer that opens must encode and decode any text; the end of the input is used as one.
 
 #include "backends/formats/gguf.h"
 #include "backends/tokenizers/gguf_tokenizer.h"

@@ -11,7 +11,7 @@ namespace secateur::fuzz {
 using Bytes = std::vector<std::uint8_t>;
 using Random = std::mt19937_64;
 
-/// One change of a kind that damages files: bits, bytes, large numbers, copied blocks, a missing end.
+/// Damages the bytes once, in a random way: flipped bits, other bytes, large numbers, copied blocks, or a missing end.
 inline void damage(Bytes& bytes, Random& random) {
     if (bytes.empty())
         return;

@@ -1,8 +1,8 @@
 // survey_session FIRST LAST FILE...: reads the damaged copies FIRST to LAST of sessions with HDF5. libFuzzer, and a
 // process for each copy, are too slow for that. The copies get a valid checksum, so that HDF5 reads them in this
-// process. A child reads them in order until HDF5 1.10, which some damaged files crash, crashes or hangs; another child
-// continues after that copy. If the crash was in Secateur's own code, a fresh child reads that copy alone, as HDF5 may
-// have damaged the memory before. A repeated crash ends the survey, and the copy is kept as survey_fault.h5.
+// process. A child reads them in order until HDF5 crashes or hangs, as version 1.10 does on some damaged files; another
+// child continues after that copy. If the crash was in Secateur's own code, a fresh child reads that copy alone, since
+// HDF5 may have damaged the memory before. A repeated crash ends the survey, and the copy is kept as survey_fault.h5.
 
 #include "backends/base/sha256.h"
 #include "backends/session/session_hdf5.h"
@@ -40,13 +40,14 @@ struct Counts {
 /// Memory that parent and child share; only one of them writes at a time.
 struct Survey {
     Counts now;
-    Counts sound;                ///< when the child last opened an undamaged file
-    std::uint64_t carefulTo = 0; ///< up to this copy, an undamaged file is opened after each
+    Counts sound;                ///< at the last time when the child still opened an undamaged file
+    std::uint64_t carefulTo = 0; ///< up to this copy, an undamaged file is opened after each copy
 };
 
 enum Ending : int { done = 0, hdf5Crashed = 40, hdf5Stalled = 41, ourFault = 42, spoilt = 43 };
 
-/// The library in which a signal was raised: that of the innermost frame outside this handler and system libraries.
+/// Whether the signal was raised in HDF5. That is decided by the innermost frame outside this handler and system
+/// libraries.
 bool isInHdf5() {
     std::array<void*, 32> frames{};
     const int depth = ::backtrace(frames.data(), static_cast<int>(frames.size()));
@@ -60,7 +61,7 @@ bool isInHdf5() {
         if (file.find("/lib/") == std::string_view::npos && file.find("linux-vdso") == std::string_view::npos)
             return false;
     }
-    return true; // the stack is destroyed, which Secateur's code cannot cause
+    return true; // only HDF5 can destroy the stack, Secateur's code cannot
 }
 
 void onSignal(int number) {
@@ -71,7 +72,7 @@ void onSignal(int number) {
 
 void catchSignals() {
     std::array<void*, 4> warm{};
-    ::backtrace(warm.data(), static_cast<int>(warm.size())); // loads its library while memory is intact
+    ::backtrace(warm.data(), static_cast<int>(warm.size())); // loads the library of backtrace() while memory is intact
     static std::array<char, 1 << 16> stack;
     const stack_t own{stack.data(), 0, stack.size()};
     ::sigaltstack(&own, nullptr);
@@ -82,7 +83,7 @@ void catchSignals() {
         ::sigaction(number, &action, nullptr);
 }
 
-/// A whole session of this size takes less than a millisecond.
+/// Limits the CPU time of one copy to 10 ms. An undamaged session of this size takes less than 1 ms.
 void allowTime() {
     const itimerval limit{{0, 0}, {0, 10'000}};
     ::setitimer(ITIMER_VIRTUAL, &limit, nullptr);
@@ -119,7 +120,8 @@ void confine() {
     catchSignals();
 }
 
-/// Ends the child if HDF5 no longer opens an undamaged file: a failure can leave it in a state in which it refuses all.
+/// Ends the child if HDF5 no longer opens an undamaged file. A failure can leave HDF5 in a state in which it refuses
+/// all files.
 void checkSoundness(Survey& survey, const fuzz::Bytes& undamaged) {
     Counts trial;
     readOne(trial, undamaged);
@@ -128,7 +130,8 @@ void checkSoundness(Survey& survey, const fuzz::Bytes& undamaged) {
     survey.sound = survey.now;
 }
 
-/// Reads copies again that a child with a broken HDF5 refused, until the copy that breaks it is found.
+/// Goes back to the last sound state after a child with a broken HDF5. The copies since then are read again, with a
+/// check after each, so that the copy that breaks HDF5 is found.
 void goBack(Survey& survey) {
     if (survey.now.next <= survey.carefulTo) {
         survey.sound = survey.now;
@@ -152,7 +155,7 @@ void goBack(Survey& survey) {
     ::_exit(done);
 }
 
-/// Forks a child that runs `work`, which does not return; the child's exit status.
+/// Forks a child that runs `work`, which must not return. @returns the exit status of the child
 template <typename Work>
 int endingOf(Work work) {
     const pid_t child = ::fork();
@@ -191,7 +194,7 @@ int keepFault(const fuzz::Bytes& bytes, std::uint64_t i) {
 } // namespace
 
 int main(int argumentCount, char** arguments) {
-    constexpr int options = 3; // and the program's name
+    constexpr int options = 3; // the program's name, FIRST and LAST
     const std::vector<fuzz::Bytes> seeds = readAll(argumentCount - options, arguments + options);
     if (seeds.empty()) {
         std::fprintf(stderr, "survey_session FIRST LAST FILE...\n");

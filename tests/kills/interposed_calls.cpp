@@ -38,7 +38,7 @@ bool isCounted(int file) {
     return length > 0 && isCounted(std::string_view(path.data(), static_cast<std::size_t>(length)));
 }
 
-/// Whether this call is the last one.
+/// Counts this call if it is of the watched folder. True for the call at which to die.
 template <typename Place>
 bool isLast(Place place) {
     return isCounting && isCounted(place) && ++calls == lastCall;
@@ -81,7 +81,7 @@ long long nanoseconds() {
 
 } // namespace secateur::test
 
-// NOLINTBEGIN: the names and types are the C library's
+// NOLINTBEGIN: names and types are those of the C library
 
 using namespace secateur::test;
 
@@ -194,7 +194,7 @@ int fchmod(int file, mode_t mode) noexcept {
     return static_cast<int>(syscall(SYS_fchmod, file, mode));
 }
 
-// By a name of its own: a struct has that of the function.
+// Under another C++ name, because `flock` is also the name of a struct.
 int lockWhole(int file, int operation) noexcept __asm__("flock");
 int lockWhole(int file, int operation) noexcept {
     dieIfLast(file);

@@ -4,17 +4,17 @@
 
 namespace secateur::test {
 
-// This program's own write(), rename(), fsync() and their like stand before the C library's, for all libraries in it.
-// They do the same, and count: calls that make, change, name or lock something in one folder.
+// Replaces write(), rename(), fsync() and similar calls of the C library for this program and all its libraries. They
+// work as before, and calls that create, change, name or lock a file in one folder are counted.
 
-/// From now on counts calls on that folder. At the given one, counted from 1, the process ends as by kill -9: before
-/// the call does anything, and in the middle of a write. 0 = never.
+/// From now on counts the calls on files in `folder`. At call number `call`, counted from 1, the process ends as by
+/// kill -9: before the call has any effect, or in the middle of a write(). With 0 it never does.
 void dieAtCall(const std::string& folder, long call);
 long countedCalls();
 
-/// One line on standard output, past all counting.
+/// Writes one line to standard output with a system call that is not counted.
 void tell(const std::string& line);
-/// Of the clock that all processes share.
+/// Time of the monotonic clock, which all processes share.
 long long nanoseconds();
 
 } // namespace secateur::test

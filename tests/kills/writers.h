@@ -13,34 +13,35 @@
 
 namespace secateur::test {
 
-/// Something that Secateur writes under one name, in generations that can be told apart.
+/// One kind of file that Secateur writes under a fixed name. Its generations have different contents.
 struct Writer {
     std::string id;
-    int generations; ///< that a child process writes, one after the other, over generation 0
-    /// Writes one generation into a folder, over the one before.
+    int generations; ///< written by a child process one after the other, after generation 0
+    /// Writes one generation into a folder that holds the one before.
     std::function<void(const std::string& folder, int generation)> write;
-    /// Opens what is there with the program's own readers. @throws Error when that is not whole
+    /// Opens the files with the program's own readers. @throws Error if they are not whole
     std::function<void(const std::string& folder)> open;
 };
 
 const std::vector<Writer>& writers();
 const Writer& writer(const std::string& id);
 
-/// A file without the times at which it was written; of a session what is in it. @throws Error when that is not whole
+/// The contents of a file without the times at which it was written; of a session the data in it. @throws Error if it
+/// is not whole
 std::string contentOf(const std::string& file);
 
-/// Of the file that is edited under the autosave.
+/// Path of the model that is edited while the autosave writes.
 std::string autosavedModel();
-/// The n-th edit: which heads it cuts says its number.
+/// Edit number `edit`. The heads that it cuts encode the number.
 PruningMask editedMask(const ModelSpec& spec, int edit);
-/// "edit 17" as 17.
+/// 17 for "edit 17".
 int numberOf(const std::string& editName);
 
-/// The child's whole life; what it says on standard output: "begin N TIME", "done N TIME", "edit N TIME", "died TIME",
-/// and at the end "calls N". Times are nanoseconds().
-/// @param arguments of the program: id of a writer or "autosave", the folder, the call to die at
+/// Runs the child process. It prints "begin N TIME", "done N TIME", "edit N TIME" and "died TIME", and "calls N" if it
+/// survives. Times are nanoseconds().
+/// @param arguments the id of a writer or "autosave", the folder, and the number of the call at which to die
 int writeUntilKilled(const QStringList& arguments);
-/// Opens a session with an autosave beside it, says "open" or "open elsewhere", and waits to be ended.
+/// Opens a session with an autosave beside it, prints "open" or "open elsewhere", and waits until it is killed.
 int holdSession(const QStringList& arguments);
 
 } // namespace secateur::test

@@ -18,7 +18,7 @@ struct Outcome {
 
     nlohmann::json json() const { return nlohmann::json::parse(out.toStdString()); }
 
-    /// Whether --progress json told of more and more, up to all of it.
+    /// Whether the fractions that --progress json wrote never fell and ended at 1.
     bool toldRisingProgress() const {
         double last = 0;
         for (const QString& line : error.split('\n', Qt::SkipEmptyParts)) {

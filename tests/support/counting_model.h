@@ -8,16 +8,16 @@
 
 namespace secateur::test {
 
-/// Writes down which layers of which batches ran.
+/// Passes every call on to a wrapped runner. Records which layers ran and counts some of the calls.
 class CountingRunner : public Runner {
 public:
     explicit CountingRunner(const Runner& runner)
         : m_runner(runner) {}
 
-    mutable std::vector<int> layers; ///< one for each call
+    mutable std::vector<int> layers; ///< the layer of each runLayer() and recordLayer(), in order
     mutable int scored = 0;          ///< calls of losses()
-    mutable int recorded = 0;        ///< layers that remember how they ran
-    mutable int pulled = 0;          ///< gradients that went back through a layer
+    mutable int recorded = 0;        ///< calls of recordLayer()
+    mutable int pulled = 0;          ///< output gradients sent backward through a layer
     void forget() { layers.clear(), scored = 0, recorded = 0, pulled = 0; }
     std::set<int> distinct() const { return {layers.begin(), layers.end()}; }
 
@@ -84,7 +84,7 @@ private:
     const Runner& m_runner;
 };
 
-/// A model whose runner counts.
+/// A model whose runner counts its calls.
 class CountingModel : public Model {
 public:
     explicit CountingModel(std::shared_ptr<const Model> model)

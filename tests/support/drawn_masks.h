@@ -6,7 +6,7 @@
 
 namespace secateur::test {
 
-/// Masks drawn by chance: heads and neurons here and there, whole sublayers, and blocks where those can go.
+/// Random masks: single heads and neurons, whole sublayers, and whole blocks where the architecture allows it.
 class DrawnMasks {
 public:
     explicit DrawnMasks(const ModelSpec& spec, unsigned seed = 1)
@@ -37,7 +37,7 @@ private:
         for (std::size_t i = 0; i < kept.size(); ++i)
             kept[i] = chance(keep);
     }
-    /// Scaled by 0, attention is gone.
+    /// A bypass with alpha = 0, which has the effect of no attention.
     static void bypass(LayerMask& layer) {
         layer.attention = AttentionCut::bypassQk;
         layer.alpha = 0;

@@ -9,7 +9,8 @@
 
 namespace secateur::test {
 
-/// Windows of drawn tokens, as no tokenizer cut them: for models whose losses are compared with themselves alone.
+/// Windows of random token ids. They come from no tokenizer, so losses are to be compared only with other losses of the
+/// same model.
 class DrawnText {
 public:
     explicit DrawnText(int vocab, unsigned seed = 1)
@@ -23,7 +24,7 @@ public:
         return text;
     }
 
-    /// Pages of one to three windows.
+    /// Pages of one to three windows each.
     ScoredText pages(std::size_t count, int length) {
         ScoredText text{{TextProtocol::wordPpl, BosMode::firstOnly, length}, false, {}, {}, {}};
         for (std::size_t page = 0; page < count; ++page) {
@@ -53,7 +54,8 @@ private:
     std::mt19937 m_random;
 };
 
-/// One edit after the other, as a person makes them, in one layer each; now and then a new start.
+/// Random edits as a user makes them: each changes one layer of the mask before; about every eighth starts again from
+/// the full mask.
 class Edits {
 public:
     explicit Edits(const ModelSpec& spec, unsigned seed)

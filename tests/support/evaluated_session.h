@@ -9,7 +9,7 @@
 
 namespace secateur::test {
 
-/// Cuts a head, drops an MLP and, with `deep`, some neurons.
+/// Cuts `head` in layer 0, drops the MLP of layer 2 and, with `deep`, cuts some neurons.
 inline SessionMask drawnMask(const std::string& name, const ModelSpec& spec, std::size_t head, bool deep = false) {
     MaskRecord record{PruningMask(spec), "Ragged é", "sha256:feed", "drawn", {}};
     LayerMask first = record.mask.layer(0);
@@ -29,7 +29,7 @@ inline SessionMask drawnMask(const std::string& name, const ModelSpec& spec, std
     return {name, std::move(digest), std::move(record)};
 }
 
-/// The first windows of a text of ten, two on each page.
+/// An evaluation on a text of ten windows, stopped after the first `windows`. With wordPpl a page has two windows.
 inline TextEvaluation drawnRun(TextProtocol protocol, double nats, std::size_t windows) {
     PerplexityRules rules{protocol, BosMode::firstOnly, 16, 160};
     std::vector<WindowLoss> losses;
@@ -98,7 +98,7 @@ inline Evaluation drawnEvaluation(const EvaluatedMask& mask, std::optional<TextE
     return evaluation;
 }
 
-/// Times that a mask took turns with the dense model for.
+/// Run times measured alternately with those of the dense model.
 inline void addDrawnTimes(Evaluation& evaluation) {
     Latency latency;
     latency.rules.promptTokens = 5;
@@ -121,7 +121,7 @@ inline PromptContinuation drawnContinuation(const std::string& prompt, const std
     return {{prompt, 7, {0.5, 0.9, 11}, SpecialText::parsed}, text, {{5, 7, 0}, TextEnd::stopToken}};
 }
 
-/// With two masks, and evaluations of every kind: the dense model's, a stopped one, tasks.
+/// A session with two masks and evaluations of every kind: the dense model's, an unfinished one, tasks.
 inline Session evaluatedSession() {
     Session session = raggedSession();
     session.results.resize(1);

@@ -18,7 +18,8 @@
 
 namespace secateur::test {
 
-/// A small llama-like model of random numbers that can be made to wait at any layer.
+/// A small llama-like model of random weights. A test can hold back the weights of any layer, so that a job waits
+/// there.
 class FakeModel : public Model {
 public:
     FakeModel(const std::string& path, int layers, const std::string& fingerprint = "sha256:fake") {
@@ -69,7 +70,7 @@ public:
     std::string fingerprint() const override { return m_fingerprint; }
 
     mutable std::atomic<int> layersFree =
-        std::numeric_limits<int>::max(); ///< layers from this one on are not given yet
+        std::numeric_limits<int>::max(); ///< tensor() waits for layers from this one on
 
 private:
     ModelCard m_card;
@@ -79,19 +80,20 @@ private:
     std::vector<at::Tensor> m_down;
 };
 
-/// Doors to files that are not there. What it hands out is prepared before, or under the mutex.
+/// Services for the window that keep the contents of files in memory. Fill `models` and `sessions` before jobs run; the
+/// mutex guards `written`, `masks` and `cached`.
 struct FakeServices {
     std::map<std::string, std::shared_ptr<const Model>> models;
     std::map<std::string, Session> sessions;
-    std::atomic<bool> opensSlowly = false; ///< opening looks at its progress until this is false
+    std::atomic<bool> opensSlowly = false; ///< openModel() waits while this is true, and can be cancelled
     std::atomic<bool> diskIsFull = false;
     std::mutex mutex;
     std::map<std::string, Session> written;
-    std::map<std::string, MaskRecord> masks; ///< files
+    std::map<std::string, MaskRecord> masks; ///< by path
     std::vector<CachedModel> cached;
-    std::atomic<bool> cacheIsSlow = false; ///< the search looks at its progress until this is false
+    std::atomic<bool> cacheIsSlow = false; ///< cachedModels() waits while this is true, and can be cancelled
 
-    /// The services refers to this object.
+    /// The returned functions refer to this object, which must outlive them.
     Services services() {
         Services services;
         services.openModel = [this](const std::string& path, const Progress& progress) {
@@ -188,7 +190,7 @@ struct FakeServices {
         return model;
     }
 
-    /// A session with gate_norm_head of a model with that card.
+    /// A session of a model described by `card`, with one result of gate_norm_head.
     void addSession(const std::string& path, const ModelCard& card, const std::string& fingerprint = "sha256:fake") {
         std::ofstream(path) << "a session";
         Session session;

@@ -13,13 +13,13 @@
 
 namespace secateur::test {
 
-/// A number as the little-endian bytes of a file.
+/// The bytes of a number in little-endian order, as in a file.
 template <typename T>
 QByteArray little(T value) {
     return QByteArray(reinterpret_cast<const char*>(&value), sizeof value);
 }
 
-/// A folder of handmade files that goes away with the test.
+/// A temporary folder for a test's files, deleted at the end of the test.
 class Scratch {
 public:
     QString path(const QString& name = {}) const { return name.isEmpty() ? m_folder.path() : m_folder.filePath(name); }
@@ -31,7 +31,7 @@ public:
         return file.fileName().toStdString();
     }
 
-    /// What an Error says, without the folder's own path; "accepted" when nothing is thrown.
+    /// The message of the Error that `work` throws, without this folder's path; "accepted" if it throws none.
     template <typename Work>
     QString refusal(Work work) const {
         try {

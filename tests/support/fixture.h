@@ -9,7 +9,7 @@
 
 namespace secateur::test {
 
-/// The folders of tests/data that hold a small model, and what an independent implementation makes of it.
+/// The folders of tests/data that hold a small model and an expected.json, the values of an independent implementation.
 inline QStringList fixtures() {
     QStringList folders;
     for (const QString& folder : data().entryList(QDir::Dirs | QDir::NoDotAndDotDot))
@@ -18,7 +18,8 @@ inline QStringList fixtures() {
     return folders;
 }
 
-/// What can be opened in such a folder: "." for itself, or one of its files. All hold the same weights.
+/// The paths in such a folder that can be opened as a model: its files, or "." for the folder. All hold the same
+/// weights.
 inline QStringList filesOf(const QString& folder) {
     QStringList files;
     const nlohmann::json expected = readJson(data().filePath(folder + "/expected.json"));
@@ -31,7 +32,7 @@ inline std::shared_ptr<const Model> fixture(const QString& folder, const QString
     return openModel(QDir::cleanPath(data().filePath(folder + "/" + file)).toStdString());
 }
 
-/// The model in a folder of tests/data.
+/// The model of a folder of tests/data, opened from the first of its files.
 inline std::shared_ptr<const Model> fixture(const QString& folder) {
     return fixture(folder, filesOf(folder).front());
 }

@@ -5,7 +5,7 @@
 #include <QByteArrayList>
 #include <QList>
 
-/// GGUF files put together by hand.
+/// Builds the bytes of GGUF files.
 namespace secateur::test::gguf {
 
 enum Type : quint32 { u8, i8, u16, i16, u32, i32, f32, boolean, string, array, u64, i64, f64 };
@@ -22,7 +22,7 @@ inline QByteArray arrayOf(quint32 type, quint64 count, const QByteArray& values)
     return little<quint32>(type) + little<quint64>(count) + values;
 }
 
-/// A tensor's description; dimensions fastest first.
+/// The entry of a tensor in the header. As in the format, the fastest dimension comes first.
 inline QByteArray tensor(const QByteArray& name, const QList<quint64>& dimensions, quint32 type, quint64 offset) {
     QByteArray bytes = text(name) + little<quint32>(static_cast<quint32>(dimensions.size()));
     for (const quint64 size : dimensions)
@@ -40,7 +40,7 @@ inline QByteArray fileOf(const QByteArrayList& pairs, const QByteArrayList& tens
     return bytes + QByteArray(dataBytes, '\x01');
 }
 
-/// A part of a split model with one tensor.
+/// One file of a split model, with a single tensor.
 inline QByteArray partOf(int number, int count, const QByteArray& name, int total) {
     return fileOf({pair("split.no", u16, little(static_cast<quint16>(number))),
                    pair("split.count", u16, little(static_cast<quint16>(count))),

@@ -1,6 +1,6 @@
 #pragma once
 
-#include <ATen/ATen.h> // before Qt
+#include <ATen/ATen.h> // before Qt, whose keywords break it
 
 #include "analysis/running/batch.h"
 #include "analysis/running/layer_observer.h"
@@ -17,7 +17,7 @@
 
 namespace secateur::test {
 
-/// What make_forward_fixtures.py wrote down of one model and one batch.
+/// The expected values that make_forward_fixtures.py wrote for one model and one batch.
 class JudgedRun {
 public:
     explicit JudgedRun(const QString& folder) {
@@ -41,7 +41,7 @@ public:
         return {values.data_ptr<int>(), values.data_ptr<int>() + values.numel()};
     }
 
-    /// The token that follows each position, -1 behind the last.
+    /// The token that follows each position; -1 at the last position of a row.
     std::vector<int> targets() const {
         std::vector<int> next(m_batch.ids.size(), -1);
         for (int row = 0; row < m_batch.rows; ++row)
@@ -52,7 +52,8 @@ public:
         return next;
     }
 
-    /// What the expected numbers were made under: all, unless the judge says what it kept.
+    /// The mask that the expected values were computed with. It keeps everything in layers without a list of kept
+    /// neurons.
     PruningMask mask(const ModelSpec& spec) const {
         PruningMask mask(spec);
         for (int layer = 0; layer < spec.layerCount(); ++layer) {
@@ -69,7 +70,8 @@ public:
         return mask;
     }
 
-    /// The largest difference at real positions [rows, positions, ..], over the largest expected number.
+    /// The largest difference to the expected tensor `name` [rows, positions, ..] outside the padding, relative to the
+    /// largest expected value.
     double error(const std::string& name, const at::Tensor& found, int positionsAxis = 1) const {
         const at::Tensor& expected = (*this)[name];
         if (found.sizes() != expected.sizes())
@@ -101,7 +103,8 @@ private:
     Batch m_batch;
 };
 
-/// Puts the blocks of attention maps together: [rows, heads, positions, positions] by layer.
+/// Assembles the attention maps of each layer, [rows, heads, positions, positions], from the blocks that the engine
+/// hands out.
 class AttentionKeeper : public LayerObserver {
 public:
     explicit AttentionKeeper(const Batch& batch)
@@ -128,7 +131,7 @@ private:
     const Batch& m_batch;
 };
 
-/// Streams of every layer of one batch: X_0 .. X_L.
+/// The residual stream of one batch before the first layer and after each layer: X_0 .. X_L.
 inline std::vector<at::Tensor> streamsOf(const Runner& runner, const Plan& plan, const Batch& batch,
                                          LayerObserver* observer = nullptr) {
     std::vector<at::Tensor> streams{runner.embed(plan, batch)};

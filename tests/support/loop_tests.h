@@ -1,8 +1,8 @@
 #pragma once
 
-// What tests of the processor's loops share. Include it before Qt.
+// Helpers for the tests of the vector loops. Include this header before Qt.
 
-#ifndef Q_MOC_RUN // moc cannot read it
+#ifndef Q_MOC_RUN // moc cannot read ATen's headers
 #include "backends/kernels/vector_loops.h"
 #include <ATen/ATen.h>
 #endif
@@ -29,7 +29,7 @@ inline const float* data(const at::Tensor& x) {
     return x.defined() ? x.data_ptr<float>() : nullptr;
 }
 
-/// Largest difference, relative to the number itself and the typical one together.
+/// The largest difference of a value, relative to its size plus the root mean square of all values.
 inline double worst(const at::Tensor& is, const at::Tensor& wanted) {
     if (wanted.numel() == 0)
         return 0;
@@ -42,7 +42,7 @@ inline bool sameBits(const at::Tensor& a, const at::Tensor& b) {
     return a.scalar_type() == b.scalar_type() && a.equal(b);
 }
 
-/// One row of test data for each instruction set, or those that add(instructionSet) makes.
+/// One row of test data for each instruction set; add(instructionSet) may add several instead.
 template <typename Add>
 void addInstructionSets(const Add& add) {
     QTest::addColumn<QString>("instructionSet");

@@ -4,7 +4,7 @@
 
 namespace secateur::test {
 
-/// Layers of three heads, of two on one KV group, of a linear attention without heads, and of a bypassed attention.
+/// Four layers: three heads, two heads on one KV group, a linear attention without heads, and a bypassed attention.
 inline ModelSpec raggedSpec() {
     ModelSpec spec;
     spec.architecture = "llama";
@@ -24,7 +24,7 @@ inline ModelSpec raggedSpec() {
     return spec;
 }
 
-/// Six layers of the weights of two: 0, 2 and 4 share theirs, as do 1, 3 and 5.
+/// Six layers with the weights of two: layers 0, 2 and 4 share theirs, as do 1, 3 and 5.
 inline ModelSpec tiedSpec() {
     ModelSpec spec;
     spec.architecture = "albert";

@@ -15,7 +15,7 @@
 
 namespace secateur::test {
 
-/// The largest difference of losses of windows, over the loss; infinite when windows differ.
+/// The largest relative difference of the losses, in total and per window; infinite if the windows are not the same.
 inline double apart(const Perplexity& found, const Perplexity& expected) {
     if (found.windows.size() != expected.windows.size() || found.tokens != expected.tokens)
         return std::numeric_limits<double>::infinity();
@@ -30,7 +30,7 @@ inline double apart(const Perplexity& found, const Perplexity& expected) {
     return worst;
 }
 
-/// Without one more head.
+/// `mask` with one more head cut.
 inline PruningMask cut(PruningMask mask, int index, std::size_t head) {
     LayerMask layer = mask.layer(index);
     layer.heads.at(head) = false;
@@ -38,7 +38,7 @@ inline PruningMask cut(PruningMask mask, int index, std::size_t head) {
     return mask;
 }
 
-/// The windows that only the later run has.
+/// The windows of `later` that `earlier` does not have.
 inline Perplexity without(const ScoredText& text, const Perplexity& later, const Perplexity& earlier) {
     std::vector<WindowLoss> losses(text.windows.sequences.size());
     for (const WindowLoss& loss : later.windows)
@@ -48,7 +48,7 @@ inline Perplexity without(const ScoredText& text, const Perplexity& later, const
     return perplexityOf(text, losses);
 }
 
-/// Stops at the report of that number.
+/// Requests a stop at the report with this number, counted from 1.
 inline Progress stoppedAt(int report, std::stop_source& stop) {
     return Progress(
         [left = std::make_shared<int>(report), &stop](double, std::string_view) {

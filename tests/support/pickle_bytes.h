@@ -2,7 +2,7 @@
 
 #include "tests/support/zip.h"
 
-/// Pickles of state dicts put together by hand, by instruction.
+/// Builds pickles of state dicts, opcode by opcode.
 namespace secateur::test::pickle {
 
 inline QByteArray text(const QByteArray& value) {
@@ -29,7 +29,7 @@ inline QByteArray dictionary(const QByteArray& items) {
     return "\x80\x02}(" + items + "u.";
 }
 
-/// A file of one tensor "w": two float32 in a row, unless its pickle says otherwise.
+/// An archive with the tensor data of two float32 values. `pickle` is its data.pkl.
 inline QByteArray fileOf(const QByteArray& pickle, const QByteArray& numbers = QByteArray(8, '\1')) {
     return zipOf({{"archive/data.pkl", pickle}, {"archive/data/0", numbers}});
 }

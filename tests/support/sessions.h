@@ -14,7 +14,7 @@
 
 namespace secateur::test {
 
-/// Of the line with the checksum at the end of a session.
+/// Length of the last line of a session file, which holds its checksum.
 inline constexpr int sealBytes = 82;
 inline constexpr double missing = std::numeric_limits<double>::quiet_NaN();
 
@@ -31,7 +31,7 @@ inline MetricResult result(const char* request, const ModelSpec& spec, double fi
     return made;
 }
 
-/// Three unlike layers, every field away from its default.
+/// Three different layers, in which every field of the description differs from its default somewhere.
 inline ModelCard raggedModel() {
     ModelCard card{"models/Ragged é",  "gguf", "Ragged é", {}, 12'345'678'901, 9'876, "Q4_1", "gpt2", "sha256:feed",
                    {"first", "second"}};
@@ -91,7 +91,7 @@ inline std::span<const std::byte> bytesOf(const QByteArray& bytes) {
     return std::as_bytes(std::span(bytes.data(), static_cast<std::size_t>(bytes.size())));
 }
 
-/// A valid session file, changed by hand.
+/// Lets `work` change the HDF5 contents of a session file, and writes them back without a new checksum line.
 inline void change(const std::string& path, const std::function<void(const hdf5::Handle&)>& work) {
     const hdf5::Handle file = hdf5::openImage(bytesOf(contents(path)));
     work(file);

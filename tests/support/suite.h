@@ -23,7 +23,7 @@ struct SuiteRegistration {
 
 } // namespace secateur::test
 
-/// Adds a class of tests to its program, which runs it as a process of its own: tests_backends gguf [Qt Test's options]
+/// Adds a test class as a suite of its program. Each suite runs as a process of its own: tests_backends gguf [options]
 #define SECATEUR_SUITE(Class)                                                                                           \
     namespace {                                                                                                        \
     const secateur::test::SuiteRegistration registrationOf##Class(__FILE__, [](int count, char** values) {             \

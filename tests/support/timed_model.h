@@ -6,15 +6,15 @@
 
 namespace secateur::test {
 
-/// What the parts of a pass take by a clock that only they move.
+/// Seconds that the parts of a pass take on the simulated clock.
 struct PartSeconds {
     double embedding = 0.5;
     double lmHead = 0.25;
-    double attention = 2; ///< of layer 0; a second more in each further one
-    double mlp = 8;       ///< the same
+    double attention = 2; ///< of layer 0; one second more in each further layer
+    double mlp = 8;       ///< likewise
 };
 
-/// Runs a model while a clock of its own goes by; writes down whose turn it was.
+/// Runs a model and advances a simulated clock by the seconds in `parts`. Records the plan of each pass.
 class TimedRunner : public CountingRunner {
 public:
     explicit TimedRunner(const Runner& runner)
@@ -22,8 +22,8 @@ public:
 
     PartSeconds parts;
     mutable double now = 1000;
-    mutable std::vector<const Plan*> passes; ///< one for each call of embed()
-    mutable int watched = 0;                 ///< layers that somebody looked at
+    mutable std::vector<const Plan*> passes; ///< the plan of each embed()
+    mutable int watched = 0;                 ///< calls of runLayer() with an observer
 
     at::Tensor embed(const Plan& plan, const Batch& batch) const override {
         now += parts.embedding;
@@ -42,7 +42,8 @@ public:
     }
 
 private:
-    /// Moves the clock where attention and MLP are done, before whoever watches looks at it.
+    /// Advances the clock when a layer's attention is done and again when its MLP is done. Only then passes the values
+    /// on to the wrapped observer, which therefore reads the new time.
     class Mover : public LayerObserver {
     public:
         Mover(const TimedRunner& runner, LayerObserver* inner)

@@ -11,7 +11,7 @@
 
 namespace secateur::test {
 
-/// A model in memory, of alike layers: whatever tensors a test wants to see multiplied.
+/// A model in memory with equal layers and only the tensors that a test sets.
 class TinyModel : public Model {
 public:
     TinyModel(const LayerSpec& layer, int hidden, std::size_t layers = 1) {

@@ -8,7 +8,7 @@
 
 namespace secateur::test {
 
-/// A file in an archive, with what its directory shall say otherwise than is true.
+/// A file of an archive. `size`, `offset`, `flags` and `localName` override what the archive would state.
 struct ZipFile {
     QByteArray name;
     QByteArray bytes;
@@ -19,8 +19,8 @@ struct ZipFile {
     QByteArray localName = {};
 };
 
-/// An archive of files as they are, without compression.
-/// @param large writes every number in 64 bits, as archives beyond 4 GB must
+/// An uncompressed archive of these files.
+/// @param large writes all numbers in 64 bits (ZIP64), as archives beyond 4 GB do
 inline QByteArray zipOf(const QList<ZipFile>& files, bool large = false) {
     QByteArray archive;
     QByteArray directory;
@@ -30,7 +30,7 @@ inline QByteArray zipOf(const QList<ZipFile>& files, bool large = false) {
         const auto offset = file.offset.value_or(static_cast<quint32>(archive.size()));
         const QByteArray nothing = little<quint32>(0);
         const QByteArray saturated = little<quint32>(0xffffffff);
-        const QByteArray sizes = nothing + nothing + little(size) + little(size); // time, checksum
+        const QByteArray sizes = nothing + nothing + little(size) + little(size); // time, checksum, and the two sizes
         const QByteArray numbers = little<quint64>(size) + little<quint64>(size) + little<quint64>(offset);
         const QByteArray extra = large ? little<quint16>(1) + little<quint16>(24) + numbers : QByteArray();
         const auto lengthOf = [](const QByteArray& bytes) { return little(static_cast<quint16>(bytes.size())); };

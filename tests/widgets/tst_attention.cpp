@@ -1,4 +1,4 @@
-// Attention maps of one prompt: read, made small, drawn, and asked for in the window.
+// Attention maps of one prompt: computation, thumbnails, drawing, and the view in the window.
 #ifndef Q_MOC_RUN // moc cannot read ATen
 #include <ATen/ATen.h>
 
@@ -58,7 +58,7 @@ Batch batchOf(const std::vector<int>& ids) {
     return batch;
 }
 
-/// A document over a small model whose tokens are the letters of the prompt.
+/// A view on a document with a small model, whose tokenizer makes each letter of the prompt a token.
 struct Bench {
     Bench()
         : document(services(), &jobs)
@@ -175,7 +175,7 @@ void TestAttention::thumbnailsKeepTheLargest() {
     const auto opened = model("llama-gqa");
     const std::vector<int> ids = drawnTokens(opened->spec(), promptTokens);
     AttentionRules rules;
-    rules.thumbnailSide = 6; // of 17 tokens: 3 to a cell, the last cell has two
+    rules.thumbnailSide = 6; // for 17 tokens: 3 in a cell, 2 in the last
     const AttentionReader reader(opened, PruningMask(opened->spec()), ids, rules);
     const LayerAttention found = reader.layer(1, 2);
     const AttentionThumbnail& small = found.thumbnails.at(2);
@@ -323,7 +323,7 @@ void TestAttention::viewShowsTheActiveHead() {
     bench.view.show();
     QTRY_VERIFY(bench.shows({0, 0}));
     bench.selection.select({{1, 2}}, Selection::Mode::replace, HeadId{1, 2});
-    QVERIFY(!bench.view.plot()->map()); // the old head's map is not shown as the new one's
+    QVERIFY(!bench.view.plot()->map()); // the old head's map is no longer shown
     QTRY_VERIFY(bench.shows({1, 2}));
     QVERIFY(bench.view.run()->isRead(0) && bench.view.run()->isRead(1));
     QSignalSpy told(&bench.view, &AttentionView::hoverText);
@@ -376,7 +376,7 @@ void TestAttention::maskChangesTheMaps() {
     const float before = bench.view.plot()->map()->at(5, 2);
     LayerMask cut = bench.document.masks()->mask().layer(0);
     bench.document.masks()->setHeadsCut({{0, 0}, {0, 1}}, true);
-    QCOMPARE(bench.view.plot()->map()->at(5, 2), before); // dense until the mask is asked for
+    QCOMPARE(bench.view.plot()->map()->at(5, 2), before); // dense until Masked is chosen
     bench.view.run()->setMasked(true);
     QTRY_VERIFY(bench.shows({1, 0}));
     QVERIFY(bench.view.plot()->map()->at(5, 2) != before);
@@ -416,7 +416,7 @@ void TestAttention::thumbnailsHaveTheSizeThatIsWanted() {
     QCOMPARE(sheet.cellRect({1, 1}).width(), 40);
     for (const HeadId head : {HeadId{0, 0}, HeadId{1, 1}})
         QCOMPARE(sheet.headAt(QRectF(sheet.cellRect(head)).center()), std::optional(head));
-    QVERIFY(!sheet.headAt(sheet.cellRect({0, 0}).bottomRight() + QPoint(2, 2))); // between them
+    QVERIFY(!sheet.headAt(sheet.cellRect({0, 0}).bottomRight() + QPoint(2, 2))); // the gap between the cells
     QVERIFY(!sheet.headAt({1, 1}));
     for (const HeadId head : {HeadId{0, 0}, HeadId{0, 1}})
         QCOMPARE(bench.view.strip()->headAt(QRectF(bench.view.strip()->cellRect(head)).center()), std::optional(head));

@@ -20,7 +20,7 @@ using namespace secateur::test;
 
 namespace {
 
-/// Writes sessions as files that hold nothing: what is in them the fake services remembers.
+/// A document whose session files are empty: FakeServices keeps their contents in memory.
 struct Bench {
     QTemporaryDir folder;
     FakeServices fake;
@@ -78,7 +78,7 @@ void TestAutosave::aChangeIsWrittenWithinASecond() {
     Autosave autosave(&bench.document, bench.state());
     QElapsedTimer since;
     since.start();
-    for (int head = 0; head < 3; ++head) { // a hand that never rests does not put it off
+    for (int head = 0; head < 3; ++head) { // continuous editing does not postpone the autosave
         bench.cut({0, head});
         QTest::qWait(250);
     }
@@ -89,7 +89,7 @@ void TestAutosave::aChangeIsWrittenWithinASecond() {
     const Session& kept = bench.fake.sessions.at((bench.state() + "/" + bench.autosaved().first()).toStdString());
     QCOMPARE(kept.masks.size(), std::size_t{1});
     QVERIFY(!kept.masks.front().record.mask.layer(0).heads[0]);
-    QVERIFY(kept.results.empty()); // measured again in no time
+    QVERIFY(kept.results.empty()); // not saved, because measuring them again takes little time
 }
 
 void TestAutosave::savingTakesItAway() {
@@ -115,7 +115,7 @@ void TestAutosave::whatACrashLeftComesBack() {
         left = bench.state() + "/" + bench.autosaved().first();
         QVERIFY(QFile::copy(left, left + ".kept"));
     }
-    QVERIFY(QFile::rename(left + ".kept", left)); // it ended without tidying up
+    QVERIFY(QFile::rename(left + ".kept", left)); // as after a crash, which leaves the file behind
     bench.document.files()->open(QString::fromStdString(bench.path("small.gguf")));
     bench.settle();
     QVERIFY(bench.document.masks()->mask().keepsAll());
@@ -132,8 +132,8 @@ void TestAutosave::whatACrashLeftComesBack() {
     QVERIFY(bench.document.isModified());
     QVERIFY(bench.document.sessionPath().isEmpty());
     QVERIFY(bench.document.model());
-    QTRY_VERIFY(!QFile::exists(left));     // not offered a second time
-    QCOMPARE(bench.autosaved().size(), 1); // what came of it is there
+    QTRY_VERIFY(!QFile::exists(left));     // so it is not offered again
+    QCOMPARE(bench.autosaved().size(), 1); // the recovered mask is autosaved in turn
 }
 
 void TestAutosave::aRunningProgramsFileIsNotOffered() {

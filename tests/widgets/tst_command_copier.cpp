@@ -1,4 +1,4 @@
-// "Copy as command line": what is copied in the window is run in a shell, and gives what the window shows.
+// "Copy as command line": the copied commands run in a shell and give the results that the window shows.
 #ifndef Q_MOC_RUN // moc cannot read ATen
 #include "tests/support/command_line.h"
 #include "tests/support/files.h"
@@ -61,7 +61,7 @@ Services services() {
     return services;
 }
 
-/// A copied text as a person runs it, in a folder.
+/// Runs copied commands in a shell, in `folder`.
 Outcome inShell(const QString& commands, const QString& folder) {
     QProcess shell;
     QProcessEnvironment environment = QProcessEnvironment::systemEnvironment();
@@ -116,14 +116,14 @@ struct Bench {
         return QGuiApplication::clipboard()->text();
     }
     Json run(const QString& commands) { return inShell(commands + " --json", folder.path()).json(); }
-    /// The mask that the copied command makes.
+    /// The mask that copied commands write.
     PruningMask made(const QString& commands) {
         const Outcome outcome = inShell(commands, folder.path());
         if (outcome.status != 0)
             qFatal("%s: %s", qPrintable(commands), qPrintable(outcome.error));
         return readMask(folder.path("mask.mask.json").toStdString(), document.spec(), {}).record.mask;
     }
-    /// Whether the current mask, which a strategy made, is made again by its command.
+    /// Whether the copied command makes the current mask again, which a strategy had made.
     bool isMadeAgain() {
         copier.copyMask();
         const QString commands = text();
@@ -271,7 +271,7 @@ void TestCommandCopier::handMadeMasksAreShownFromWhereThePersonPutsThem() {
     QCOMPARE(bench.copied.front().back().toString(),
              QString("The mask was written to %1.").arg(bench.folder.path("of mine.json")));
     QCOMPARE(bench.run(bench.text()).at("removed").at("heads").get<int>(), 2);
-    // It is known now, and asked for no more.
+    // The file is known now, so no place is asked for again.
     bench.copier.copyMask();
     QVERIFY(bench.text().contains("of mine.json"));
     QCOMPARE(placeWanted.size(), 1);

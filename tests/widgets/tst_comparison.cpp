@@ -25,7 +25,7 @@ using namespace secateur::test;
 
 namespace {
 
-/// Gives metrics of a text values that tell which text and mask they were measured on.
+/// Results of metrics on a text, with values that show on which text and mask they were measured.
 std::vector<MetricResult> measured(const Model& model, std::span<const MetricRequest> requests,
                                    const MeasureChoice& choice) {
     std::vector<MetricResult> results;
@@ -68,7 +68,7 @@ struct Bench {
     }
     void settle() {
         QTRY_VERIFY(jobs.isIdle());
-        QTest::qWait(40); // a frame
+        QTest::qWait(40); // one frame
     }
     double value(const std::string& key) const { return document.measurements()->result(key)->values(0, 0); }
 
@@ -94,7 +94,7 @@ private slots:
         const std::vector<std::string> others = bench.document.measurements()->otherKeys("sink_layer");
         QCOMPARE(others.size(), 1U);
         QCOMPARE(bench.value(others[0]), 1.0);
-        QCOMPARE(bench.comparison.choices().size(), 2U); // one of them is as good as the other
+        QCOMPARE(bench.comparison.choices().size(), 2U); // either of the two results
         bench.comparison.compareWith(parseResultKey(others[0]).key);
         QCOMPARE(bench.value(bench.comparison.keyOf("sink_layer")), 2.0);
         bench.comparison.show(Comparison::Shown::b);
@@ -103,7 +103,7 @@ private slots:
         QCOMPARE(bench.value(bench.comparison.keyOf("sink_layer")), 3.0);
         bench.comparison.show(Comparison::Shown::both);
         QCOMPARE(bench.comparison.keysOf("sink_layer").size(), 2U);
-        QCOMPARE(bench.comparison.keyOf("gate_norm"), "gate_norm"); // was measured once
+        QCOMPARE(bench.comparison.keyOf("gate_norm"), "gate_norm"); // has a single result to show
     }
 
     void chosenLatestIsComparedWithTheOneBefore() {
@@ -143,7 +143,7 @@ private slots:
         QTRY_VERIFY(bench.comparison.reference());
         bench.settle();
         QVERIFY(bench.document.measurements()->result("gate_norm@reference"));
-        QVERIFY(!bench.document.measurements()->result("sink_layer@reference")); // nobody asked for it
+        QVERIFY(!bench.document.measurements()->result("sink_layer@reference")); // not measured yet
         bench.measure("a");
         QVERIFY(bench.document.measurements()->result("sink_layer@reference"));
         QVERIFY(bench.document.measurements()->result("sink_layer@-reference"));
@@ -177,7 +177,7 @@ private slots:
         bench.document.masks()->setHeadsCut({{1, 2}}, true);
         QCOMPARE(stale.count(), 1);
         QCOMPARE(bench.document.measurements()->state("sink_head"), MetricState::stale);
-        QCOMPARE(bench.document.measurements()->state("gate_norm"), MetricState::done); // weights are as they were
+        QCOMPARE(bench.document.measurements()->state("gate_norm"), MetricState::done); // does not depend on masks
         bench.measure("a", true);
         QCOMPARE(bench.document.measurements()->state("sink_head"), MetricState::done);
         QCOMPARE(bench.value("sink_head"), 1.5);

@@ -36,7 +36,7 @@ using namespace secateur;
 
 namespace {
 
-/// Heads and neurons whose values grow with the layer and have a long tail.
+/// Metrics of heads and neurons whose values grow with the layer and have a long tail.
 Session session(int layers, int ffn) {
     Session made;
     made.model.name = "model";
@@ -61,7 +61,7 @@ Session session(int layers, int ffn) {
     return made;
 }
 
-/// A document without files, and both views on it.
+/// A document with a session made in memory, and both views on it.
 struct Bench {
     Session served;
     JobRunner jobs;
@@ -104,7 +104,7 @@ struct Bench {
         const std::vector<bool>& kept = layer(index).neurons;
         return static_cast<int>(std::count(kept.begin(), kept.end(), false));
     }
-    /// Opens a context menu there, and chooses the entry with this text, in a submenu too.
+    /// Opens a context menu at this point and chooses the entry with this text, in submenus too.
     void choose(QWidget* view, QPoint at, const QString& text) {
         bool found = false;
         QTimer::singleShot(0, view, [&] {
@@ -206,7 +206,7 @@ private slots:
         const PruningMask start = bench.masks().mask();
         LayersPlot* plot = bench.layers.plot();
         bench.choose(&bench.layers, plot->mapTo(&bench.layers, plot->position(3)), text);
-        QCOMPARE(bench.selection.active(), (HeadId{3, 0})); // where the menu opened
+        QCOMPARE(bench.selection.active(), (HeadId{3, 0})); // the layer under the menu
         QCOMPARE(cutSummary(bench.masks().mask(), 3), summary);
         QVERIFY(bench.layer(2).keepsAll());
         QSignalSpy said(&bench.layers, &LayersView::hoverText);
@@ -321,7 +321,7 @@ private slots:
         QCOMPARE(bench.percent()->value(), 30.0);
         for (int layer = 0; layer < 4; ++layer)
             QCOMPARE(bench.neuronsCut(layer), 15);
-        QTest::keyClick(bench.percent(), Qt::Key_Down); // moved on: less than before
+        QTest::keyClick(bench.percent(), Qt::Key_Down); // fewer than before
         QTest::keyClick(bench.percent(), Qt::Key_Return);
         QCOMPARE(bench.neuronsCut(3), 14);
         undoesTo(bench.masks(), start, 2);
@@ -358,7 +358,7 @@ private slots:
         NeuronHistogram* histogram = bench.neurons.layerNeurons()->histogram();
         const QPoint from = histogram->position(sorted.front());
         const QPoint to = histogram->position((sorted[24] + sorted[25]) / 2);
-        QTest::mouseClick(histogram, Qt::LeftButton, {}, to); // a mere click cuts nothing
+        QTest::mouseClick(histogram, Qt::LeftButton, {}, to); // a click alone cuts nothing
         QVERIFY(bench.masks().mask() == start);
         QTest::mousePress(histogram, Qt::LeftButton, {}, from);
         Bench::move(histogram, to, Qt::LeftButton);
@@ -370,7 +370,7 @@ private slots:
         QTest::mousePress(histogram, Qt::LeftButton, {}, from);
         Bench::move(histogram, to, Qt::LeftButton);
         QTest::mouseRelease(histogram, Qt::LeftButton, {}, to);
-        QVERIFY(std::abs(bench.neuronsCut(1) - 25) <= 1); // to the pixel
+        QVERIFY(std::abs(bench.neuronsCut(1) - 25) <= 1); // precise to a pixel
         QCOMPARE(bench.percent()->value(), 2.0 * bench.neuronsCut(1));
         undoesTo(bench.masks(), start);
         histogram->setFocus();
@@ -409,7 +409,7 @@ private slots:
         bench.neurons.openLayer(16);
         Bench::settle();
         const auto timed = [](const char* what, auto work) {
-            // Milliseconds of work: a busy machine makes it no slower.
+            // CPU milliseconds, which other work on the machine does not change.
             const auto now = [] { return 1000.0 * static_cast<double>(std::clock()) / CLOCKS_PER_SEC; };
             double least = 1e9;
             for (int repeat = 0; repeat < 5; ++repeat) {

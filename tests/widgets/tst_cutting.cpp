@@ -46,7 +46,7 @@ ModelSpec shape(int layers, int heads, int kvHeads) {
     return spec;
 }
 
-/// Values that rise from head to head and from layer to layer.
+/// Values that rise with the head and the layer.
 Session session(const ModelSpec& spec) {
     Session made;
     made.model.name = "rising";
@@ -77,7 +77,7 @@ QPalette darkPalette() {
 
 namespace {
 
-/// The heads' picture of a made session, with hands on it.
+/// The heads view on a session made in memory, operated by mouse and keys.
 class Bench {
 public:
     explicit Bench(const ModelSpec& spec, QSize size = {860, 640})
@@ -106,7 +106,7 @@ public:
     void release(QPoint point, Qt::KeyboardModifiers modifiers = {}) {
         QTest::mouseRelease(grid, Qt::LeftButton, modifiers, point);
     }
-    /// QTest's own forgets which buttons are held.
+    /// Like QTest::mouseMove(), but the event states the held buttons.
     void move(QPoint point, Qt::MouseButtons held = Qt::LeftButton) {
         QMouseEvent event(QEvent::MouseMove, point, grid->mapToGlobal(point), Qt::NoButton, held, {});
         QApplication::sendEvent(grid, &event);
@@ -173,10 +173,10 @@ private:
 
 namespace {
 
-/// Anything that mouse and keys can do in the picture, drawn.
-class Fingers {
+/// Imitates a user of the heads picture: each act() performs one random mouse, key or menu action. The seed is fixed.
+class RandomUser {
 public:
-    explicit Fingers(Bench* bench)
+    explicit RandomUser(Bench* bench)
         : m_bench(bench) {}
 
     void act() {
@@ -192,7 +192,7 @@ public:
             return m_bench->drag(from, anywhere(), modifiers());
         case 3:
             return m_bench->press(keys[static_cast<std::size_t>(below(keys.size()))]);
-        case 4: // a drag that is given up
+        case 4: // a drag that Escape cancels
             m_bench->hold(from, modifiers());
             m_bench->move(anywhere());
             m_bench->press(Qt::Key_Escape);
@@ -225,7 +225,7 @@ private:
 
 struct Shades {
     double dark = 0;  ///< share of the pixels darker than the cell's colour
-    double light = 0; ///< and lighter
+    double light = 0; ///< share of the pixels lighter than it
     double same = 0;
 };
 
@@ -264,7 +264,7 @@ private slots:
         bench.drag(bench.cell(4, 1), bench.cell(4, 6));
         QCOMPARE(bench.cut().size(), 7U);
         QCOMPARE(bench.steps(), 2);
-        // The state that the first cell is given goes to all: this drag begins on a cut one.
+        // A drag gives all cells the new state of the first one. This drag begins on a cut cell, so it restores.
         bench.drag(bench.cell(4, 6), bench.cell(4, 7));
         QCOMPARE(bench.cut().size(), 6U);
         bench.drag(bench.cell(1, 0), bench.cell(4, 3));
@@ -387,7 +387,7 @@ private slots:
         const std::size_t half = bench.cut().size();
         QVERIFY(half > 36 && half < 43);
         QVERIFY(!bench.masks->isCut({0, 0}));
-        // Moved once more, it starts from the mask before it.
+        // A second drag starts from the mask before the first one, so it replaces those cuts.
         bench.drag(bar.center(), QPoint(bar.center().x(), bar.center().y() + bar.height() / 4));
         QVERIFY(bench.cut().size() < half - 15);
         bench.hold(bar.center());
@@ -539,7 +539,7 @@ private slots:
                 }
             return false;
         };
-        QVERIFY(!run("Drop the selected blocks")); // nothing is selected
+        QVERIFY(!run("Drop the selected blocks")); // disabled without a selection
         window.goTo({2, 1});
         QVERIFY(run("Drop the selected blocks"));
         QVERIFY(!bench.masks->mask().layer(2).block);
@@ -586,7 +586,7 @@ private slots:
             const QColor data = before.pixelColor(before.width() / 2, before.height() / 2);
             bench.masks->setHeadsCut({head}, true);
             const Shades hatched = shades(bench.cellPicture(head.layer, head.head), data);
-            // A black line cannot be darker than black, nor a white one lighter than white: one of both must show.
+            // On a black cell a dark line does not show, on a white one a light line; one of the two must.
             qInfo("%d px: dark %.2f light %.2f data %.2f", before.height(), hatched.dark, hatched.light, hatched.same);
             QVERIFY(std::max(hatched.dark, hatched.light) > 0.1);
             QVERIFY(before.height() < 8 || hatched.same > 0.25);
@@ -622,9 +622,9 @@ private slots:
         bench.masks->setHeadsCut({{1, 1}, {4, 3}}, true);
         bench.masks->undoStack()->clear();
         const PruningMask start = bench.masks->mask();
-        Fingers fingers(&bench);
+        RandomUser user(&bench);
         for (int action = 0; action < 1000; ++action)
-            fingers.act();
+            user.act();
         qInfo("1000 actions, %d steps of undo, %zu heads cut", bench.steps(), bench.cut().size());
         QVERIFY(bench.steps() > 100);
         const PruningMask end = bench.masks->mask();
@@ -667,7 +667,7 @@ private slots:
         QVERIFY(timer.elapsed() / moves < 100);
     }
 
-    /// For a person to look at.
+    /// Writes pictures to look at.
     void screenshots() {
         const QString folder = qEnvironmentVariable("SECATEUR_SCREENSHOTS");
         if (folder.isEmpty())

@@ -21,7 +21,7 @@ using namespace secateur::test;
 
 namespace {
 
-/// Everything a test needs, torn down in the order of a program.
+/// A document with all that it needs, destroyed in the order of a program.
 struct Bench {
     QTemporaryDir folder;
     FakeServices services;
@@ -77,7 +77,7 @@ void TestDocument::openedModelIsMeasuredByItself() {
         QVERIFY(std::isfinite(result->values(2, 0)));
     }
     QCOMPARE(bench.document.session().model.fingerprint, "sha256:fake");
-    QVERIFY(!bench.document.isModified()); // quickly made again: nothing to ask about on closing
+    QVERIFY(!bench.document.isModified()); // the metrics are quickly measured again, so closing need not ask
     QVERIFY(bench.failed.isEmpty());
 }
 
@@ -136,7 +136,7 @@ void TestDocument::resultsOfTheModelBeforeAreDropped() {
     QTRY_VERIFY(bench.document.measurements()->result("gate_norm"));
     bench.open(bench.path("quick.gguf"));
     QTRY_COMPARE(bench.opened.count(), 2);
-    QVERIFY(!bench.document.measurements()->result("gate_norm")); // what had arrived of the other model is gone at once
+    QVERIFY(!bench.document.measurements()->result("gate_norm")); // results of the other model are dropped at once
     slow->layersFree = 100;
     bench.settle();
     QCOMPARE(bench.document.session().results.size(), parseMetricRequests("weights").size());
@@ -165,7 +165,7 @@ void TestDocument::runningMeasurementIsNotStartedTwice() {
     QSignalSpy started(&bench.jobs, &JobRunner::started);
     bench.open(bench.path("small.gguf"));
     QVERIFY(bench.opened.wait());
-    QCOMPARE(started.count(), 2); // opening, measuring
+    QCOMPARE(started.count(), 2); // opening and measuring
     bench.document.measurements()->measure(parseMetricRequests("gate_norm"));
     QCOMPARE(started.count(), 2);
     model->layersFree = 100;
@@ -220,7 +220,7 @@ void TestDocument::sessionFindsItsCheckpoint() {
     bench.settle();
     QVERIFY(bench.document.model());
     QVERIFY(bench.noticed.isEmpty());
-    QCOMPARE(bench.document.session().results.size(), 1U); // a session shows what it holds, no more
+    QCOMPARE(bench.document.session().results.size(), 1U); // opening a session measures nothing further
     QVERIFY(!bench.document.isModified());
 }
 
@@ -254,7 +254,7 @@ void TestDocument::locatedModelMustHaveTheFingerprint() {
     QCOMPARE(located.count(), 1);
     QVERIFY(bench.document.model());
     QCOMPARE(bench.document.session().model.path, bench.path("right.gguf"));
-    QVERIFY(bench.document.isModified()); // the place is worth keeping
+    QVERIFY(bench.document.isModified()); // the path of its checkpoint has changed
 }
 
 void TestDocument::savingWritesWhatWasThereWhenAsked() {

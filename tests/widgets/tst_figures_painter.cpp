@@ -59,7 +59,7 @@ Figure series(int lines) {
     return figure;
 }
 
-/// How many pixels have this colour.
+/// The number of pixels of this colour.
 int count(const QImage& image, QRgb colour) {
     int found = 0;
     for (int y = 0; y < image.height(); ++y)
@@ -151,7 +151,7 @@ private slots:
         }
         for (FigureSeries& quantile : figure.series)
             std::fill(quantile.values.begin(), quantile.values.end(), missing);
-        QVERIFY(!figureImage(figure, FigureWidth::column).isNull()); // nothing is measured yet
+        QVERIFY(!figureImage(figure, FigureWidth::column).isNull()); // as before anything is measured
     }
 
     void histogramsFillTheirBins() {
@@ -165,7 +165,7 @@ private slots:
         const int linear = count(figureImage(figure, FigureWidth::column), fill.rgb());
         figure.x.logarithmic = true;
         const int logarithmic = count(figureImage(figure, FigureWidth::column), fill.rgb());
-        // Five of seven units of the axis are filled, and two of three octaves.
+        // Filled are five of seven units of the linear axis and two of three octaves of the logarithmic one.
         QVERIFY2(std::abs(logarithmic / double(linear) - (2.0 / 3) / (5.0 / 7)) < 0.02,
                  qPrintable(QString("%1 %2").arg(linear).arg(logarithmic)));
         figure.edges.clear();
@@ -280,7 +280,7 @@ private slots:
     }
 
 private:
-    /// Where pictures go: kept for a person to look at when SECATEUR_SCREENSHOTS names a folder.
+    /// A path for a picture. With SECATEUR_SCREENSHOTS set, pictures are kept in that folder.
     QString path(const QString& name) const {
         const QString kept = qEnvironmentVariable("SECATEUR_SCREENSHOTS");
         return (kept.isEmpty() ? m_directory.path() : kept) + "/" + name;

@@ -1,4 +1,5 @@
-// The tab Gradients, and cutting by gnorm with measuring again, as hands use them; numbers are tst_greedy's concern.
+// The Gradients tab and cutting by gnorm with repeated measurement, operated by mouse and keys. The values are tested
+// in tst_greedy.
 #ifndef Q_MOC_RUN // moc cannot read ATen
 #include "tests/support/fake_services.h"
 #endif
@@ -32,7 +33,7 @@ using namespace secateur::test;
 
 namespace {
 
-/// A model of three layers with a session in which gnorm was measured.
+/// A document on a model of three layers and a session with a gnorm result.
 struct Bench {
     QTemporaryDir folder;
     FakeServices services;
@@ -134,7 +135,7 @@ private slots:
         figure = bench.view.currentFigure();
         QCOMPARE(figure.cells.rows(), std::size_t{4});
         QCOMPARE(figure.cells(0, 0), 0.75);
-        // Another head is not shown before it is computed.
+        // The figure stays at the old head until the new one is computed.
         bench.selection.select({{0, 0}}, Selection::Mode::replace, HeadId{0, 0});
         QVERIFY(bench.view.currentFigure().caption.find("L1.H2") != std::string::npos);
     }
@@ -142,7 +143,7 @@ private slots:
     void theMaskIsHeldAgainstTheWholeModel() {
         Bench bench;
         bench.choose(bench.combo("Cut"), 1);
-        QVERIFY(!bench.button()->isEnabled()); // it cuts nothing
+        QVERIFY(!bench.button()->isEnabled()); // the mask cuts nothing
         bench.document.masks()->setHeadsCut({{0, 1}, {2, 3}}, true);
         QVERIFY(bench.button()->isEnabled());
         bench.button()->click();
@@ -150,7 +151,7 @@ private slots:
         const Figure figure = bench.view.currentFigure();
         QCOMPARE(figure.cells(1, 0), -1.0);
         QCOMPARE(figure.cells(11, 0), -1.0);
-        QVERIFY(figure.command.empty()); // it would need the mask in a file
+        QVERIFY(figure.command.empty()); // the command would need the mask as a file
         // A head that the mask cuts already cannot be cut again.
         bench.choose(bench.combo("Cut"), 0);
         bench.selection.select({{0, 1}}, Selection::Mode::replace, HeadId{0, 1});
@@ -166,7 +167,7 @@ private slots:
         QVERIFY(!bench.box("knee")->isHidden());
         QVERIFY(!bench.box("in each layer")->isEnabled());
         bench.cut.findChild<QDoubleSpinBox*>()->setValue(3);
-        QVERIFY(!bench.document.masks()->preview()); // what goes is not known before
+        QVERIFY(!bench.document.masks()->preview()); // which heads are cut is known only after measuring
         QVERIFY2(bench.said().contains("about 6 s"), qPrintable(bench.said()));
         bench.box("knee")->click();
         QSignalSpy noticed(&bench.document, &Document::noticed);

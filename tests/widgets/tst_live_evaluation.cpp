@@ -1,4 +1,4 @@
-// The window's measuring of the current mask, on a small model and drawn tokens.
+// The window's evaluation of the current mask, on a small model and a text of random tokens.
 #ifndef Q_MOC_RUN // moc cannot read ATen
 #include <ATen/ATen.h>
 
@@ -73,7 +73,7 @@ struct Bench {
     QSignalSpy evaluated{&live, &LiveEvaluation::evaluated};
 };
 
-/// Figures come after every batch of four windows.
+/// Options with which results are delivered after each batch of four windows.
 EvaluatorOptions inSteps() {
     EvaluatorOptions pace;
     pace.batchTokens = 4 * window;
@@ -111,7 +111,7 @@ void TestLiveEvaluation::theDenseModelIsMeasuredFirst() {
     const Session& session = bench.document.session();
     QCOMPARE(session.evaluations.size(), std::size_t{1});
     QCOMPARE(session.evaluations.front().mask.digest, "dense");
-    QVERIFY(!bench.document.isModified()); // the dense model runs again whenever it is opened
+    QVERIFY(!bench.document.isModified()); // not worth saving: it is evaluated whenever the model is opened
 }
 
 void TestLiveEvaluation::anEditIsMeasuredAfterAPause() {
@@ -122,7 +122,7 @@ void TestLiveEvaluation::anEditIsMeasuredAfterAPause() {
     QCOMPARE(bench.live.state(), State::waiting);
     QVERIFY(!bench.live.shown());
     QTRY_COMPARE(bench.live.state(), State::complete);
-    QCOMPARE(bench.evaluated.count(), 2); // the first of the two cuts was not measured alone
+    QCOMPARE(bench.evaluated.count(), 2); // the first of the two cuts was not evaluated alone
     const MaskEvaluation expected = bench.full(bench.document.masks()->mask());
     QCOMPARE(bench.live.shown()->run.lossNats, expected.run.lossNats);
     QCOMPARE(bench.live.shown()->difference.nats, expected.difference.nats);
@@ -153,7 +153,7 @@ void TestLiveEvaluation::whatIsKnownIsShownAtOnce() {
 void TestLiveEvaluation::anotherEditGivesUpTheLast() {
     Bench bench(inSteps());
     QTRY_VERIFY(bench.live.shown());
-    bench.cut({0, 0}); // while the dense model may still run
+    bench.cut({0, 0}); // the dense model may still be running
     bench.cut({0, 1});
     QTRY_COMPARE(bench.live.state(), State::complete);
     QVERIFY(bench.evaluated.count() <= 2);
@@ -182,7 +182,7 @@ void TestLiveEvaluation::withoutAutomaticNothingRunsByItself() {
     EvaluationChoice choice = bench.live.choice();
     choice.isAutomatic = false;
     bench.live.choose(choice);
-    QCOMPARE(bench.live.state(), State::complete); // the text is the same
+    QCOMPARE(bench.live.state(), State::complete); // the text has not changed
     bench.cut({1, 1});
     QCOMPARE(bench.live.state(), State::idle);
     QTest::qWait(500);
@@ -223,17 +223,17 @@ void TestLiveEvaluation::editsArePredictedOnceATextWasScored() {
     QVERIFY(!prediction.reason().isEmpty());
     QTRY_COMPARE(prediction.state(), MaskPrediction::State::ready);
     QVERIFY(bench.document.session().prediction != nullptr);
-    const std::clock_t begin = std::clock(); // the processor's time: a busy machine takes turns
+    const std::clock_t begin = std::clock(); // CPU time, because a busy machine would distort wall time
     bench.cut({1, 0});
     QVERIFY(1e3 * static_cast<double>(std::clock() - begin) / CLOCKS_PER_SEC < 50);
-    QVERIFY(!bench.live.shown()); // not measured yet
+    QVERIFY(!bench.live.shown()); // still without a measurement
     const Prediction before = prediction.shown().value();
     QVERIFY(before.low < before.nats && before.nats < before.high);
     QVERIFY(shown().contains(" to ") && shown().endsWith(")"));
     QTRY_COMPARE(bench.live.state(), State::complete);
     const Prediction after = prediction.shown().value();
     const double measured = bench.live.shown()->difference.nats;
-    QVERIFY(std::abs(after.nats - measured) < std::abs(before.nats - measured)); // corrected
+    QVERIFY(std::abs(after.nats - measured) < std::abs(before.nats - measured)); // corrected by the measurement
     LayerMask bypassed = bench.document.masks()->mask().layer(1);
     bypassed.attention = AttentionCut::bypassQk;
     bypassed.alpha = 0.5;

@@ -43,10 +43,10 @@ struct Bench {
     int steps() { return editor.undoStack()->count(); }
 };
 
-/// Any action that the window offers, drawn.
-class Fingers {
+/// Performs random actions that the window offers. The seed is fixed.
+class RandomActions {
 public:
-    explicit Fingers(MaskEditor* editor)
+    explicit RandomActions(MaskEditor* editor)
         : m_editor(editor) {}
 
     void act();
@@ -65,14 +65,14 @@ private:
     std::mt19937 m_random{7};
 };
 
-void Fingers::act() {
+void RandomActions::act() {
     if (below(4) > 0)
         actOnMask();
     else
         actOnList();
 }
 
-void Fingers::actOnMask() {
+void RandomActions::actOnMask() {
     const std::array<int, 2> cells{below(neurons), below(neurons)};
     switch (below(9)) {
     case 0:
@@ -103,7 +103,7 @@ void Fingers::actOnMask() {
     }
 }
 
-void Fingers::actOnList() {
+void RandomActions::actOnList() {
     switch (below(7)) {
     case 0:
         return m_editor->duplicateMask();
@@ -203,7 +203,7 @@ void TestMaskEditor::protectedUnitsAreLeftAloneAndSaidSo() {
     QVERIFY(bench.editor.mask().layer(0).mlp);
     QVERIFY(!bench.editor.mask().layer(1).mlp);
     QCOMPARE(bench.refused.last().first().toString(), "1 protected layer left alone.");
-    bench.editor.setHeadsCut({{2, 2}}, false); // protection never hinders restoring
+    bench.editor.setHeadsCut({{2, 2}}, false); // restoring is allowed for protected units too
     QVERIFY(!bench.editor.isCut({2, 2}));
     bench.undo();
     bench.undo();
@@ -227,7 +227,7 @@ void TestMaskEditor::repeatsOfOneActionAreOneStep() {
     bench.redo();
     QCOMPARE(bench.editor.mask().layer(4).keptHeads(), 1);
     bench.editor.replaceMask(PruningMask(bench.editor.spec()), "Cut the lowest by gate_norm_head", true);
-    QCOMPARE(bench.steps(), 0); // back where it began: nothing to undo
+    QCOMPARE(bench.steps(), 0); // the mask is the first one again, so there is nothing to undo
 }
 
 void TestMaskEditor::previewIsNoStepUntilApplied() {
@@ -244,7 +244,7 @@ void TestMaskEditor::previewIsNoStepUntilApplied() {
     QVERIFY(!bench.editor.preview());
     QCOMPARE(bench.steps(), 1);
     bench.editor.setPreview(PruningMask(bench.editor.spec()));
-    bench.editor.setHeadsCut({{1, 1}}, true); // any other action lets the preview go
+    bench.editor.setHeadsCut({{1, 1}}, true); // any other action drops the preview
     QVERIFY(!bench.editor.preview());
 }
 
@@ -268,7 +268,7 @@ void TestMaskEditor::masksAreNamedApart() {
 
 void TestMaskEditor::comparingGoesFromMaskToMask() {
     Bench bench;
-    bench.editor.compareWithNext(); // there is no other
+    bench.editor.compareWithNext(); // there is no other mask
     QVERIFY(!bench.editor.compared());
     bench.editor.swapCompared();
     bench.editor.renameMask("a");
@@ -342,9 +342,9 @@ void TestMaskEditor::masksThatAreOnlyThoughtOfRespectProtection() {
 void TestMaskEditor::undoingAThousandActionsGivesTheBeginning() {
     Bench bench;
     const MaskState start = bench.editor.state();
-    Fingers fingers(&bench.editor);
+    RandomActions actions(&bench.editor);
     for (int action = 0; action < 1000; ++action)
-        fingers.act();
+        actions.act();
     const MaskState end = bench.editor.state();
     const int steps = bench.steps();
     QVERIFY(steps > 500);

@@ -1,4 +1,4 @@
-// The right panel and the table below: what a person does there, with real keys and clicks.
+// The mask panel and the table of evaluations, operated by keys and clicks.
 #ifndef Q_MOC_RUN // moc cannot read ATen
 #include "tests/support/fake_services.h"
 #endif
@@ -73,7 +73,8 @@ struct Bench {
         emit metrics->activated(metrics->currentIndex());
     }
 
-    /// As if the current mask had been scored on two windows.
+    /// Adds an evaluation of the current mask as if it had been scored on two windows, `worse` nats above the dense
+    /// model.
     void measured(double worse) {
         Evaluation evaluation;
         evaluation.mask.name = masks().state().edited().name;
@@ -150,7 +151,7 @@ void TestMaskPanel::sliderCutsWhenItIsLetGo() {
     Bench bench;
     bench.chooseMetric("gate_norm");
     auto* slider = named<QSlider>(bench.panel, "How many to cut, by sliding");
-    QCOMPARE(slider->maximum(), 3); // attentions
+    QCOMPARE(slider->maximum(), 3); // three layers have attention
     slider->setSliderDown(true);
     slider->setValue(2);
     QVERIFY(bench.masks().preview());
@@ -215,7 +216,7 @@ void TestMaskPanel::everyMeasuredMaskIsARow() {
     bench.masks().clearMask();
     bench.measured(0);
     QCOMPARE(table->model()->rowCount(), 2);
-    QCOMPARE(table->model()->index(0, 1).data().toString(), "dense"); // first, whenever it was measured
+    QCOMPARE(table->model()->index(0, 1).data().toString(), "dense"); // first, although evaluated last
     QCOMPARE(table->model()->index(1, 2).data().toString(), "11");
     QCOMPARE(table->model()->index(1, 5).data().toString(), "0.250");
 }
@@ -242,7 +243,7 @@ void TestMaskPanel::rowsAreCopiedInTheOrderSeen() {
     bench.evaluations.table()->sortByColumn(4, Qt::DescendingOrder);
     bench.evaluations.copyRows();
     const QStringList lines = QGuiApplication::clipboard()->text().split("\r\n");
-    QCOMPARE(lines.size(), 4); // the header, two rows, and the end
+    QCOMPARE(lines.size(), 4); // the header, two rows, and an empty string after the last break
     QVERIFY2(lines[1].startsWith("1,mask,11,"), qPrintable(lines[1]));
     QVERIFY2(lines[2].startsWith("0,dense,12,"), qPrintable(lines[2]));
 }
@@ -264,17 +265,17 @@ void TestMaskPanel::rowsStayWhileOthersCome() {
     bench.masks().renameMask("two");
     bench.measured(0.5);
     QCOMPARE(inserted.size(), 1);
-    QCOMPARE(table->model()->index(0, 1).data().toString(), QString("two")); // the worst first, as it was sorted
+    QCOMPARE(table->model()->index(0, 1).data().toString(), QString("two")); // descending order: worst first
     QCOMPARE(current(), QString("one"));
     QVERIFY(table->selectionModel()->isRowSelected(1));
     bench.masks().clearMask();
     bench.measured(0);
     QCOMPARE(inserted.size(), 2);
     QCOMPARE(current(), QString("one"));
-    QCOMPARE(bench.evaluations.current()->text->reference->difference.nats, 0.25); // the dense model is known now
+    QCOMPARE(bench.evaluations.current()->text->reference->difference.nats, 0.25); // the dense model is evaluated now
     QCOMPARE(table->model()->index(table->currentIndex().row(), 0).data().toString(), QString("1"));
     QSignalSpy removed(model, &QAbstractItemModel::rowsRemoved);
-    bench.measured(0); // the same again
+    bench.measured(0); // the same evaluation again
     QCOMPARE(inserted.size(), 2);
     QCOMPARE(removed.size(), 0);
     QCOMPARE(reset.size(), 0);
@@ -301,10 +302,10 @@ void TestMaskPanel::aPointChoosesItsRow() {
     QCOMPARE(scatter->highlighted().value_or(99), std::size_t{1});
     QVERIFY2(QToolTip::text().startsWith("one\n"), qPrintable(QToolTip::text()));
     QVERIFY2(QToolTip::text().contains("nats/token: 0.250"), qPrintable(QToolTip::text()));
-    QTest::mouseClick(scatter, Qt::LeftButton, {}, QPoint(2, 2)); // beside all of them
+    QTest::mouseClick(scatter, Qt::LeftButton, {}, QPoint(2, 2)); // beside all points
     QCOMPARE(bench.evaluations.current()->mask.name, std::string("one"));
     QVERIFY(bench.masks().mask().keepsAll());
-    // A row chosen in the table is ringed, in the accent colour.
+    // The point of a row that is selected in the table is ringed in the accent colour.
     const QImage before = scatter->grab().toImage();
     bench.evaluations.table()->selectRow(2);
     QCOMPARE(scatter->highlighted().value_or(99), std::size_t{2});

@@ -61,7 +61,7 @@ MetricResult result(std::string_view id, const ModelSpec& spec, Value value) {
     return made;
 }
 
-/// Heads lie on a slightly bent grid: layers from left to right, heads from bottom to top.
+/// Two metrics that place the heads on a slightly bent grid: layers from left to right, heads from bottom to top.
 Session session() {
     const ModelSpec spec = shape(layers, heads, 5);
     Session made;
@@ -77,7 +77,7 @@ Session session() {
     return made;
 }
 
-/// Of this process: other ones' work is not in it.
+/// CPU milliseconds of this process, which other work on the machine does not change.
 double cpuMs() {
     return 1000.0 * static_cast<double>(std::clock()) / CLOCKS_PER_SEC;
 }
@@ -93,7 +93,7 @@ std::set<HeadId> wholeLayer(int layer) {
 
 namespace {
 
-/// A document without files: its session is made here.
+/// A view on a document with a session made in memory.
 class Bench {
 public:
     Bench()
@@ -121,7 +121,7 @@ public:
             move(point, Qt::LeftButton, modifiers);
         QTest::mouseRelease(plot(), Qt::LeftButton, modifiers, points.back());
     }
-    /// QTest's own forgets which buttons are held.
+    /// Like QTest::mouseMove(), but the event states the held buttons.
     void move(QPoint point, Qt::MouseButtons held = {}, Qt::KeyboardModifiers modifiers = {}) {
         QMouseEvent event(QEvent::MouseMove, point, plot()->mapToGlobal(point), Qt::NoButton, held, modifiers);
         QApplication::sendEvent(plot(), &event);
@@ -214,7 +214,7 @@ private slots:
         QCOMPARE(bench.selected(), (std::set<HeadId>{{0, 3}, {2, 3}, {3, 3}, {4, 3}}));
         const QPoint a = bench.at(1, 3);
         const QPoint b = bench.at(5, 3);
-        // Around the ends, and over those between.
+        // The lasso surrounds the two outer points and passes above those between them.
         bench.selection.clear();
         bench.drag({a + QPoint(-15, 20), a + QPoint(-15, -20), b + QPoint(15, -20), b + QPoint(15, 20),
                     b + QPoint(-15, 20), b + QPoint(-15, -15), a + QPoint(15, -15), a + QPoint(15, 20)},
@@ -266,7 +266,7 @@ private slots:
 
     void logarithmsAreOfferedWhereTheSpreadIsWide() {
         const Bench bench;
-        QVERIFY(!bench.log("x")->isEnabled()); // there is a 0
+        QVERIFY(!bench.log("x")->isEnabled()); // one value is 0
         QVERIFY(bench.log("y")->isEnabled());
         const double gap = bench.at(2, 0).y() - bench.at(2, 1).y();
         QVERIFY(gap < 8);
@@ -328,7 +328,7 @@ private slots:
                           Qt::NoScrollPhase, false);
         QApplication::sendEvent(bench.plot(), &wheel);
         QVERIFY(bench.plot()->isZoomed());
-        QVERIFY((bench.at(3, 3) - fixed).manhattanLength() < 12); // margins follow the labels
+        QVERIFY((bench.at(3, 3) - fixed).manhattanLength() < 12); // not exact, because margins adapt to the labels
         QVERIFY(bench.at(5, 3).x() > before.x() + 20);
         QTest::mouseDClick(bench.plot(), Qt::LeftButton, {}, fixed + QPoint(0, 90));
         QVERIFY(!bench.plot()->isZoomed());
@@ -370,7 +370,7 @@ private slots:
         };
         QVERIFY(said("Not measured"));
         auto* button = bench.view.findChild<QPushButton*>();
-        QVERIFY(button->isVisible() && !button->isEnabled()); // the checkpoint is not there
+        QVERIFY(button->isVisible() && !button->isEnabled()); // disabled, because the checkpoint is not open
         QVERIFY(bench.view.currentFigure().series.empty());
         bench.view.showMetrics("mag_sp_neuron", "mag_sp_head");
         QVERIFY(said("nothing in common but their layer") && !button->isVisible());
@@ -447,7 +447,7 @@ private slots:
         taken();
         plot.showFigure(figure, areHeads ? Scope::head : Scope::neuron, spec);
         const double shown = taken();
-        QCoreApplication::processEvents(); // runs the replot
+        QCoreApplication::processEvents(); // replots
         const QPixmap drawn = plot.grab();
         const double painted = taken();
         plot.selectAll();

@@ -78,7 +78,7 @@ Session session(const ModelSpec& spec) {
     return made;
 }
 
-/// A dark palette with nothing but the roles that views use.
+/// A dark palette that sets only the roles that views use.
 QPalette darkPalette() {
     QPalette palette(QColor(0x2b, 0x2d, 0x30), QColor(0x1e, 0x1f, 0x22));
     for (const auto role : {QPalette::Text, QPalette::WindowText, QPalette::ButtonText})
@@ -91,7 +91,7 @@ QPalette darkPalette() {
 
 namespace {
 
-/// A document without files: its sessions are made here.
+/// Views on a document with sessions made in memory.
 class Bench {
 public:
     Bench()
@@ -128,7 +128,7 @@ public:
             move(heads.grid(), point, button, modifiers);
         QTest::mouseRelease(heads.grid(), button, modifiers, points.back());
     }
-    /// QTest's own forgets which buttons are held.
+    /// Like QTest::mouseMove(), but the event states the held buttons.
     static void move(QWidget* widget, QPoint point, Qt::MouseButtons held = {}, Qt::KeyboardModifiers modifiers = {}) {
         QMouseEvent event(QEvent::MouseMove, point, widget->mapToGlobal(point), Qt::NoButton, held, modifiers);
         QApplication::sendEvent(widget, &event);
@@ -389,7 +389,7 @@ private slots:
         QCOMPARE(QString::fromStdString(bench.heads.currentFigure().command),
                  QString("secateur-cli plot %1 --figure "
                          "heads:metric=gate_norm_head:colours=viridis:log=false:clip=1 --out figure.pdf")
-                     .arg(bench.document.sessionPath())); // the checkpoint is not here
+                     .arg(bench.document.sessionPath())); // the session's path, because the checkpoint is not available
         bench.heads.figureActions()->copyCommand();
         QCOMPARE(QGuiApplication::clipboard()->text().toStdString(), bench.heads.currentFigure().command);
     }
@@ -583,7 +583,7 @@ private:
         return bench.heads.grid()->grab().toImage().pixel(bench.cell(layer, head) * bench.heads.devicePixelRatioF());
     }
 
-    /// For a person to look at.
+    /// Writes a picture to look at.
     static void screenshot(QWidget& view, const QString& name) {
         const QString folder = qEnvironmentVariable("SECATEUR_SCREENSHOTS");
         if (folder.isEmpty())
