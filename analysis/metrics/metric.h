@@ -35,8 +35,7 @@ struct MetricInfo {
     Scope scope;
     Needs needs; ///< must agree with the type of `computation`
     PruneFirst pruneFirst;
-    std::optional<CutUnit>
-        ranks; ///< the unit that the values rank for cutting; none = no strategy can cut by this metric
+    std::optional<CutUnit> ranks; ///< the unit that the values rank for cutting; none = no strategy can cut by them
     std::span<const OptionInfo> options;
     /// Checks options beyond their types. @throws UsageError
     void (*check)(const MetricRequest& request) = nullptr;
