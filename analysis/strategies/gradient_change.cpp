@@ -103,8 +103,7 @@ private:
     GradientScalars m_scalars;
     ScalarChoice m_of;
     PaddedBatches m_batches;
-    std::vector<at::Tensor>
-        m_sums; ///< [kept heads, columns] float64 by layer; by the first of those that share weights
+    std::vector<at::Tensor> m_sums; ///< [kept heads, columns] float64 for each layer; for tied ones in the first
 };
 
 } // namespace
