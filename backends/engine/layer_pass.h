@@ -22,7 +22,8 @@ public:
 
     // The parts of run(), for variants that share some of them.
 
-    /// Attention's input: normalised except in post-norm models; of the plan's type. Undefined if nothing reads it.
+    /// The input of attention in the plan's type: normalised, except in post-norm models. Undefined if nothing reads
+    /// it.
     at::Tensor attentionInput(const at::Tensor& x) const;
     /// The heads' contexts, or the input of the output projection for kinds of attention without scores.
     at::Tensor context(const at::Tensor& input) const;

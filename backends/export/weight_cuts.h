@@ -30,7 +30,7 @@ struct WeightCut {
     const TensorEntry* entry = nullptr;
     std::vector<bool> rows;           ///< [rows] true = the whole row; empty = no row
     std::vector<NumberRange> columns; ///< in every row; in order, not adjacent
-    bool isWidened = false;           ///< stored as float32: its type cannot hold these zeros beside the other numbers
+    bool isWidened = false;           ///< whether it is written as float32, because canZero() does not allow the cut
 
     std::int64_t rowCount() const;
     std::int64_t rowBytes() const; ///< stored size of a row
