@@ -49,7 +49,7 @@ public:
     const PriceList* prices() const { return m_prices ? &*m_prices : nullptr; }
     /// The file from which the session was read, or to which it was saved last; empty = none.
     const QString& sessionPath() const { return m_sessionPath; }
-    /// Whether closing would lose data: the session differs from its file, or was never saved and has masks. The first
+    /// Whether closing would lose changes that noteChange() reported since the session was opened or saved. The first
     /// measurements of a model do not count.
     bool isModified() const { return m_modified; }
 
