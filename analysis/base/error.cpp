@@ -6,7 +6,7 @@ namespace secateur {
 
 namespace {
 
-/// Names from files may contain control characters, which break lines and drive terminals: each becomes '?'.
+/// Replaces control characters by '?'. Names from files may contain them, and they break lines and control terminals.
 std::string plain(std::string text) {
     constexpr unsigned char firstPrintable = 0x20;
     constexpr unsigned char del = 0x7f;

@@ -17,7 +17,7 @@ public:
     const std::string& subject() const { return m_subject; }
     const std::string& hint() const { return m_hint; }
 
-    /// The same failure with an outer subject in front: "model.safetensors: header".
+    /// The same failure with `outerSubject` in front of its subject: "model.safetensors: header".
     Error within(const std::string& outerSubject) const;
 
 private:

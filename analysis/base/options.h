@@ -15,21 +15,21 @@ struct OptionInfo {
     std::string_view meaning;
 };
 
-/// The parts of "id:key=value:key=value".
+/// A request such as "id:key=value:key=value", taken apart.
 struct ParsedRequest {
     std::string id;
-    std::map<std::string, std::string> options; ///< once validated, only those that differ from their default
+    std::map<std::string, std::string> options; ///< by key; once validated, none that equals its default
 };
 
-/// A part that is only a number continues the value before it: "gnorm_greedy:stop=floor:0.02".
+/// A number between colons belongs to the value before it: in "gnorm_greedy:stop=floor:0.02" that is "floor:0.02".
 /// @throws UsageError when an option has no '=' or is given twice
 ParsedRequest parseRequest(std::string_view text);
 
 /// Checks names and types of options and removes those that equal their default.
-/// @throws UsageError naming the option and listing the known ones
+/// @throws UsageError for an unknown option, listing the known ones, and for a value of another type
 void validateOptions(ParsedRequest& request, std::span<const OptionInfo> known);
 
-/// The option's value, or its default.
+/// The option's value, or its default; empty for an unknown option.
 std::string optionValue(const std::map<std::string, std::string>& options, std::span<const OptionInfo> known,
                         std::string_view name);
 

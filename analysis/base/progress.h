@@ -6,11 +6,11 @@
 
 namespace secateur {
 
-/// Thrown by Progress when the user asked to stop. It is not an error; the caller that started the work catches it.
+/// Thrown by Progress when the user asked to stop. Not an error: the caller that started the work catches it.
 class Cancelled {};
 
-/// Receives reports of long work and tells it to stop. A default-constructed one reports nothing and never stops.
-/// Copies share the receiver.
+/// Long work reports its progress here, and learns here that it should stop. A default-constructed one discards reports
+/// and never stops. Copies share the receiver of reports.
 class Progress {
 public:
     /// @param fraction 0 to 1; called on the working thread
@@ -23,7 +23,7 @@ public:
     void report(double fraction, std::string_view text) const;
     /// @throws Cancelled when asked to stop
     void check() const;
-    /// The same receiver, with 0..1 mapped to from..to.
+    /// For a part of the work: reports to the same receiver, with fractions 0 to 1 mapped to `from` to `to`.
     Progress part(double from, double to) const;
 
 private:

@@ -45,7 +45,7 @@ std::uint64_t tiedPairs(std::span<const Pair> sorted, Same isSame) {
     return tied;
 }
 
-/// Sorts by y and counts the pairs whose order this reverses.
+/// Sorts by y and counts the pairs of elements whose order changes.
 std::uint64_t countInversions(std::span<Pair> pairs, std::vector<Pair>& scratch) {
     if (pairs.size() < 2)
         return 0;
@@ -68,7 +68,7 @@ std::uint64_t countInversions(std::span<Pair> pairs, std::vector<Pair>& scratch)
     return inversions;
 }
 
-/// Knight, "A computer method for calculating Kendall's tau with ungrouped data" (1966).
+/// Kendall's tau-b by Knight, "A computer method for calculating Kendall's tau with ungrouped data" (1966).
 double kendallTauB(std::vector<Pair> pairs) {
     std::ranges::sort(pairs);
     const std::uint64_t all = pairsOf(pairs.size());
@@ -84,7 +84,7 @@ double kendallTauB(std::vector<Pair> pairs) {
     return most > 0 ? std::clamp(surplus / most, -1.0, 1.0) : undefined;
 }
 
-/// Pearson's correlation.
+/// Pearson's correlation coefficient.
 double linearCorrelation(std::span<const double> x, std::span<const double> y) {
     const auto count = static_cast<double>(x.size());
     const double meanX = std::accumulate(x.begin(), x.end(), 0.0) / count;
@@ -110,7 +110,7 @@ double percentile(std::span<const double> values, double percent) {
 std::vector<double> percentiles(std::span<const double> values, std::span<const double> percents) {
     std::vector<double> kept = finite(values);
     std::vector<double> found;
-    auto begin = kept.begin(); // nth_element has already put lower values before it
+    auto begin = kept.begin(); // nth_element has put all lower values before `begin`
     for (const double percent : percents) {
         if (kept.empty()) {
             found.push_back(undefined);
@@ -165,7 +165,7 @@ std::vector<bool> notSeparated(std::span<const double> values, std::span<const d
     std::sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return values[a] < values[b]; });
     for (std::size_t at = 0; at < order.size(); ++at) {
         const std::size_t a = order[at];
-        const double reach = 2 * std::hypot(errorOf(a), largest); // values further away are separated for certain
+        const double reach = 2 * std::hypot(errorOf(a), largest); // values at a larger distance are certainly separated
         for (std::size_t next = at + 1; next < order.size(); ++next) {
             const std::size_t b = order[next];
             const double apart = values[b] - values[a];
@@ -184,7 +184,7 @@ double studentQuantile(std::size_t degreesOfFreedom) {
         return undefined;
     if (degreesOfFreedom <= few.size())
         return few[degreesOfFreedom - 1];
-    // Cornish and Fisher's expansion about the normal quantile (Abramowitz and Stegun 26.7.5).
+    // Cornish-Fisher expansion around the normal quantile (Abramowitz and Stegun 26.7.5).
     constexpr double z = 1.959963985;
     constexpr double z2 = z * z;
     const double n = 1 / static_cast<double>(degreesOfFreedom);
@@ -216,7 +216,7 @@ Histogram histogram(std::span<const double> values, bool logarithmic) {
     if (kept.empty())
         return {};
     auto [least, greatest] = finiteRange(kept);
-    if (!(greatest > least)) { // room around a single value
+    if (!(greatest > least)) { // all values are equal: a range around them
         const double room = logarithmic || least == 0 ? 0.5 : std::abs(least) / 4;
         least -= room;
         greatest += room;

@@ -28,7 +28,7 @@ unsigned byteAt(std::string_view text, std::size_t at) {
     return at < text.size() ? static_cast<unsigned char>(text[at]) : 0U;
 }
 
-/// U+0085, A0, 1680, 2028, 2029, 202F, 205F, 3000.
+/// White space outside ASCII, but for U+2000 to U+200A: U+0085, A0, 1680, 2028, 2029, 202F, 205F, 3000.
 constexpr std::array<std::string_view, 8> wideSpaces{"\xC2\x85",     "\xC2\xA0",     "\xE1\x9A\x80", "\xE2\x80\xA8",
                                                      "\xE2\x80\xA9", "\xE2\x80\xAF", "\xE2\x81\x9F", "\xE3\x80\x80"};
 
@@ -49,7 +49,7 @@ std::string significant(double value, int digits) {
 std::string withError(double value, double error) {
     if (!(error > 0) || !std::isfinite(error) || !std::isfinite(value))
         return significant(value);
-    // One digit of an error suffices, unless it is a 1: rounding that changes the error by up to half.
+    // One digit of the error suffices, unless it is 1: rounding to it may then change the error by up to half.
     const auto exponentOf = [](double number) { return static_cast<int>(std::floor(std::log10(number))); };
     const double leading = error / std::pow(10.0, exponentOf(error));
     const int lastDigit = exponentOf(error) - (leading < 1.95 ? 1 : 0);

@@ -4,7 +4,7 @@
 
 namespace secateur {
 
-/// A request that names something unknown or malformed: exit status 2 on the command line.
+/// The failure of a request that names something unknown or is malformed. The command line exits with status 2.
 class UsageError : public Error {
     using Error::Error;
 };

@@ -23,7 +23,7 @@ struct TaskRequest {
     std::string labels = {};    ///< label file of PIQA; empty = the one next to the task file
     std::size_t shots = 0;      ///< solved questions in front of each question
     std::string shotsFrom = {}; ///< task file of the solved questions; empty = the task itself
-    bool drawsShots = false;    ///< ShotChoice::drawn
+    bool drawsShots = false;    ///< ShotChoice::drawn instead of ShotChoice::first
     std::size_t limit = 0;      ///< maximum number of questions; 0 = all
     std::uint64_t seed = 1234;
     BosRule bos = BosRule::tokenizerDefault;
@@ -32,7 +32,7 @@ struct TaskRequest {
     bool operator==(const TaskRequest&) const = default;
 };
 
-/// The task of a TaskRequest, read. All runs use it unchanged.
+/// The task of a TaskRequest, as read from its file. All runs use it unchanged.
 struct AskedTask {
     std::string path;
     Task task;
@@ -43,11 +43,11 @@ struct AskedTask {
     std::string digest;                  ///< of the questions, examples included
 };
 
-/// Adds the folder to names that occur twice: files are often named after the split ("test").
-/// @throws UsageError for tasks that have equal names even so
+/// Puts the folder's name in front of task names that occur more than once: files are often named after the split
+/// ("test"). @throws UsageError if names are still equal
 void makeNamesDiffer(std::span<AskedTask> tasks);
 
-/// @throws as taskWork(), with file and line
+/// taskWork() of the task. @throws as taskWork(), with file and line
 TaskWork workOf(const AskedTask& asked, const ModelSpec& spec, const Tokenizer& tokenizer,
                 const Progress& progress = {});
 
@@ -58,7 +58,8 @@ TaskRun askTask(const Model& model, const Plan& plan, const Tokenizer& tokenizer
 
 TaskEvaluation taskEvaluation(const AskedTask& asked, TaskRun run);
 
-/// Adds a reference run and the differences to it. @throws Error if it is not of the same questions
+/// Adds a reference run, and the differences of the task's run from it. @throws Error if the reference answered other
+/// questions
 void compareWith(TaskEvaluation& task, const EvaluatedMask& mask, TaskRun reference);
 
 } // namespace secateur

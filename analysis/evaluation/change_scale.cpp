@@ -7,12 +7,12 @@ namespace secateur {
 
 namespace {
 
-constexpr double smallest = 0.01; ///< nats; smaller changes have an absolute error, larger ones a relative error
-constexpr double tenth = 3;       ///< asinh(0.1 / smallest), the centre of the line's slope
-constexpr double quantile = 1.7;  ///< of a 90 % interval; 1.64 for a normal distribution, but the tails are heavier
+constexpr double smallest = 0.01; ///< nats; errors of smaller changes are absolute, of larger ones relative
+constexpr double tenth = 3;       ///< asinh(0.1 / smallest): the point at which the line's slope has no effect
+constexpr double quantile = 1.7;  ///< for a 90 % interval: 1.64 of the normal distribution, and more for heavier tails
 
-// The prior, in natural logarithms: common offset, offsets of kinds of cuts, deviation of the slope from 1, spread, and
-// the number of measurements that the spread's prior counts for.
+// The prior. Standard deviations, in natural logarithms of the factor, of the common offset, of the offset of each kind
+// of cut, and of the slope's deviation from 1; the expected spread, and the number of measurements that it weighs as.
 constexpr double offsetPrior = 0.7;
 constexpr double kindPrior = 0.5;
 constexpr double slopePrior = 0.15;
@@ -24,7 +24,8 @@ double scaled(double nats) {
     return std::asinh(nats / smallest);
 }
 
-/// Derivative of the scaled change with respect to the logarithm of a factor: from 0 at no change to 1 (-1).
+/// Derivative of a scaled change x with respect to the logarithm of a factor on the change: 0 for no change, nearly 1
+/// or -1 for large ones.
 double lever(double x) {
     return x / std::sqrt(1 + x * x);
 }

@@ -9,35 +9,35 @@ namespace secateur {
 /// A predicted change of the loss, in nats per token.
 struct Prediction {
     double nats = 0;
-    double low = 0; ///< 90 % prediction interval
+    double low = 0; ///< end of the 90 % prediction interval
     double high = 0;
 };
 
-/// Kinds of cuts; neurons count as MLPs.
-inline constexpr std::size_t cutKinds = 5; ///< heads, attention, MLPs, blocks, bypasses: in the order of Gate::Of
+/// Number of kinds of cuts, in the order of Gate::Of: heads, attention, MLPs (neurons included), blocks, bypasses.
+inline constexpr std::size_t cutKinds = 5;
 
 /// A second-order estimate of the change of the loss, before calibration by measurements.
 struct RawChange {
     double nats = 0;
-    std::array<double, cutKinds> shares{}; ///< of the estimate, by kind; their sum is 1, or all are 0
+    std::array<double, cutKinds> shares{}; ///< share of each kind of cut in the estimate; the sum is 1, or all are 0
 };
 
 /// Calibrates estimated changes of the loss by measured ones (resources/manual/metrics.md, Prediction of a mask).
-/// Changes range from thousandths of a nat to several nats, and estimates err by a factor. Both are therefore scaled as
-/// asinh(nats / 0.01), which is logarithmic except for the smallest changes. A line is fitted between them, with an
-/// offset for each kind of cut, by Bayesian regression: without measurements the estimates stay as they are, and a few
-/// change them little. The interval combines the spread of measured changes about their predictions, with a prior, and
-/// the uncertainty of the line.
+/// Changes range from thousandths of a nat to several nats, and estimates are wrong by a factor. Estimates and
+/// measurements are therefore mapped by asinh(nats / 0.01), which is logarithmic except for the smallest changes.
+/// Bayesian regression fits a line through the mapped pairs, with an offset for each kind of cut: without measurements
+/// the estimates stay as they are, and a few measurements change them little. The prediction interval combines the
+/// uncertainty of the line with the spread of measured changes about their predictions, which has a prior.
 class ChangeScale {
 public:
     ChangeScale();
 
     Prediction predict(const RawChange& change) const;
-    /// Changes that are not finite are ignored.
+    /// Adds a measured change to the regression. Ignores numbers that are not finite.
     void learn(const RawChange& change, double measuredNats);
 
     std::size_t learnt() const { return m_learnt; }
-    /// The factor that is applied to an estimate of 0.1 nats, for each kind of cut alone.
+    /// The factor by which an estimate of 0.1 nats is corrected, for a mask with this kind of cut only.
     std::array<double, cutKinds> factors() const;
 
 private:
@@ -46,8 +46,8 @@ private:
     struct Guess {
         Terms terms;
         double middle = 0;
-        double noise = 0;     ///< error of an estimate of this size, in units of the common spread
-        double deviation = 0; ///< the same, with the uncertainty of the line
+        double noise = 0;     ///< expected error of an estimate of this size, as a multiple of spread()
+        double deviation = 0; ///< the same, including the uncertainty of the line
     };
     Guess guess(const RawChange& change) const;
     Terms solved(const Terms& right) const;

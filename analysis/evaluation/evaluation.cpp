@@ -16,7 +16,7 @@ namespace secateur {
 
 namespace {
 
-/// [sequences, hidden] in float64, in the order of the batches.
+/// The pooled outputs of all sequences, [sequences, hidden] in float64, in the order of the batches.
 at::Tensor pooled(const Model& model, const Plan& plan, const PaddedBatches& all, const Progress& progress) {
     std::vector<at::Tensor> outputs(all.batches.size());
     LayerWalk walk;
@@ -73,7 +73,7 @@ PromptContinuation continuePrompt(const Model& model, const Plan& plan, const To
     GenerationRules rules{.newTokens = prompt.newTokens, .sampling = prompt.sampling};
     if (tokenizer.card().eos)
         rules.stopTokens = {*tokenizer.card().eos};
-    // New tokens are decoded after those of the prompt: alone, some tokenizers drop a leading blank.
+    // The prompt's tokens are decoded first, because some tokenizers drop a leading space of the first token.
     TextStream stream(tokenizer);
     for (const int id : prompts.front())
         stream.add(id);

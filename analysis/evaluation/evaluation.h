@@ -22,14 +22,14 @@
 
 namespace secateur {
 
-/// A mean over sequences.
+/// A mean distance over sequences.
 struct MeanDistance {
     double value = 0;
     double standardError = 0; ///< NaN for a single sequence
 };
 
-/// Distance between an encoder's pooled outputs p under a mask and p_0 under the reference. Without a pooler, p is the
-/// final state of the first token.
+/// Distance between an encoder's pooled output under a mask, p, and under a reference plan, p_0. Without a pooler, p is
+/// the final state of the first token.
 struct PooledDistance {
     MeanDistance relative; ///< ||p - p_0|| / ||p_0||, Euclidean
     MeanDistance cosine;   ///< 1 - cos(p, p_0)
@@ -42,7 +42,7 @@ struct PooledDistance {
 bool givesPooledOutput(const Model& model);
 
 /// Runs all sequences under both plans and computes distances in float64.
-/// @param run, reference plans of model.runner() @param batchTokens maximum that runs at once, padding included
+/// @param run, reference plans of model.runner() @param batchTokens maximum of a batch, padding included
 /// @throws Error for models without pooled output, an empty set, and outputs that are zero or not finite; Cancelled
 PooledDistance pooledDistance(const Model& model, const Plan& run, const Plan& reference, const SequenceSet& set,
                               std::int64_t batchTokens = 4096, const Progress& progress = {});
@@ -67,7 +67,7 @@ struct PromptContinuation {
 /// @throws Error if the prompt has no tokens
 std::vector<int> encodedPrompt(const PromptRequest& prompt, const Tokenizer& tokenizer);
 
-/// Called with each stretch of text that later tokens cannot change.
+/// Called with each further piece of the text as soon as later tokens cannot change it.
 using TextSink = std::function<void(std::string_view text)>;
 
 /// @throws as encodedPrompt() and generate(); Cancelled
@@ -93,7 +93,7 @@ struct TextEvaluation {
     std::string digest; ///< of the token ids of all windows
     Perplexity perplexity;
     std::optional<ReferenceText> reference;
-    std::size_t windows = 0; ///< of the whole text; a stopped run has scored fewer
+    std::size_t windows = 0; ///< number in the whole text; a stopped run has scored fewer
 
     bool isComplete() const { return perplexity.windows.size() >= windows; }
 };
@@ -115,10 +115,10 @@ struct ReferenceTask {
 };
 
 struct TaskEvaluation {
-    std::string name;          ///< of the file, without suffix; with its folder where two would be equal
+    std::string name;          ///< of the file, without suffix; with its folder where two tasks have the same name
     std::string source;        ///< file
     std::string_view formatId; ///< of taskFormats()
-    std::size_t questions = 0; ///< in the file
+    std::size_t questions = 0; ///< number in the file
     TaskRules rules;
     std::vector<std::string> classNames; ///< of a classifier, if the checkpoint names them
     TaskRun run;
@@ -136,13 +136,13 @@ struct Evaluation {
     int reusedLayers = 0; ///< layers that were not run, because their outputs were cached
     std::vector<std::string> warnings;
     std::vector<TaskEvaluation> tasks = {};
-    std::string created = {}; ///< ISO 8601, UTC; of saved evaluations
+    std::string created = {}; ///< time in ISO 8601, UTC; only in saved evaluations
     std::optional<PooledEvaluation> pooled = {};
     std::optional<Latency> latency = {};
     std::vector<Prefill> prefills = {};
     std::int64_t parameters = 0;     ///< kept under the mask (price.h); 0 = not counted
-    double kvBytesPerToken = 0;      ///< of kept KV heads, in 16-bit numbers
-    EvaluatedMask timedAgainst = {}; ///< the reference of latency and prefills
+    double kvBytesPerToken = 0;      ///< size of the KV cache for one token, of the kept KV heads in 16 bits
+    EvaluatedMask timedAgainst = {}; ///< the reference of `latency` and `prefills`
     std::vector<PromptContinuation> continuations = {};
     std::optional<Prediction> predicted = {}; ///< change of the loss, predicted before the run; not saved
 };

@@ -14,11 +14,11 @@
 
 namespace secateur {
 
-/// Monotonic seconds since a fixed moment.
+/// Returns the seconds since a fixed moment, and never goes back.
 using Clock = std::function<double()>;
 Clock steadyClock();
 
-/// Seconds of repeated runs, without warm-up.
+/// Durations of repeated runs in seconds, without the warm-up runs.
 struct Timing {
     std::vector<double> seconds; ///< of each run, in order; at least one
 
@@ -30,17 +30,17 @@ struct Timing {
     double relativeError() const;
 };
 
-/// Seconds of a reference divided by seconds of a run; above 1 if the run is faster.
+/// Duration of a reference divided by that of a run: above 1 if the run is faster.
 struct Speedup {
     double ratio = 1; ///< of the medians
-    double p10 = 1;   ///< percentiles of the ratios of neighbouring runs
+    double p10 = 1;   ///< 10th percentile of the ratios of the i-th reference run to the i-th run
     double p90 = 1;
 };
-/// The i-th runs of both are neighbours; surplus runs of one are ignored.
+/// Pairs the i-th runs of both; ignores surplus runs of one of them.
 Speedup speedup(const Timing& reference, const Timing& run);
 
 struct TimingRules {
-    int warmup = 1; ///< uncounted runs of each work
+    int warmup = 1; ///< runs of each work that are not counted
     int leastRuns = 3;
     int mostRuns = 10;
     /// After leastRuns, runs continue until relativeError() of every work is at most this.
@@ -54,30 +54,31 @@ struct TimingRules {
 /// cancelling and reports nothing, so that no printing is timed.
 using TimedWork = std::function<void(const Progress& quiet)>;
 
-/// Times works. Progress is reported between runs, with the expected seconds up to leastRuns after the first run.
-/// @param what is timed, for the reports
+/// Times works. Reports progress between runs; after the first run the report names the seconds that leastRuns are
+/// expected to take.
+/// @param what name of the timed work in the reports
 /// @returns the timing of each work
-/// @throws UsageError for fewer than one run; Cancelled as soon as a work checks
+/// @throws UsageError if the rules ask for less than one run; Cancelled as soon as a work checks its progress
 std::vector<Timing> timeWorks(std::span<const TimedWork> works, const TimingRules& rules, const Clock& clock,
                               const Progress& progress, std::string_view what);
 
-/// The plan to time, and a reference.
+/// The plan to time, and a reference plan if there is one.
 struct TimedPlans {
     const Plan& run;
     const Plan* reference = nullptr;
-    /// The plans take turns, the reference first. Should be false if the weights of both do not fit in memory together,
-    /// because loading them would be timed.
+    /// Whether the plans take turns, the reference first. Should be false if the weights of both do not fit in memory
+    /// together, because each turn would then load weights, and that time would count.
     bool takeTurns = true;
 };
 
-/// Rules of the generation latency after AMP (resources/manual/evaluation.md, Latency): batch 1, KV cache, greedy, EOS
-/// is ignored. The timed work is the pass over the prompt and all generation steps.
+/// Rules of the generation latency as AMP defines it (resources/manual/evaluation.md, Latency): batch 1, KV cache,
+/// greedy decoding, EOS ignored. The pass over the prompt and all generation steps are timed.
 struct LatencyRules {
     int promptTokens = 12;
     int newTokens = 128;
-    int warmup = 10; ///< uncounted runs; with 0, the first counted run includes the conversion of the weights
+    int warmup = 10; ///< runs that are not counted; with 0, the first counted run includes converting the weights
     int runs = 20;
-    std::vector<int> text = {}; ///< for firstTokens(); empty = ordinaryTokens()
+    std::vector<int> text = {}; ///< tokens that the prompt is taken from (firstTokens()); empty = ordinaryTokens()
     Clock clock = steadyClock();
 };
 
@@ -96,8 +97,8 @@ struct Latency {
 Latency generationLatency(const Model& model, const TimedPlans& plans, const LatencyRules& rules,
                           const Progress& progress = {});
 
-/// A fixed draw of tokens, as an arbitrary input.
-/// @param tokenizer whose special tokens are left out; null = draw from the whole vocabulary
+/// Random tokens, always the same ones: an input for runs whose content does not matter.
+/// @param tokenizer its special tokens are not drawn; null = draws from the whole vocabulary
 std::vector<int> ordinaryTokens(const ModelSpec& spec, int count, const Tokenizer* tokenizer = nullptr);
 
 /// The first `count` tokens of a text, which is repeated if it is too short. For an empty text, ordinaryTokens().

@@ -44,7 +44,7 @@ std::vector<std::size_t> shuffled(std::size_t count) {
     return order;
 }
 
-/// Windows that belong together (wordPpl: those of a page), in shuffled order.
+/// Groups of windows in shuffled order. wordPpl: a group has the windows of a page; tokenPpl: a single window.
 std::vector<std::vector<std::size_t>> shuffledGroups(const ScoredText& text) {
     const std::size_t windows = text.windows.sequences.size();
     const bool byPage = text.rules.protocol == TextProtocol::wordPpl;
@@ -100,7 +100,7 @@ ScoredBatches shuffledBatches(const ScoredText& text, std::int64_t batchTokens) 
 
 std::vector<WindowLoss> rowLosses(const Model& model, const Plan& plan, const at::Tensor& x, const Batch& batch,
                                   const ScoredRows& rows, const Progress& progress) {
-    // In chunks, so that cancelling stays responsive with a large vocabulary.
+    // In chunks, so that a run can be cancelled quickly even with a large vocabulary.
     constexpr std::size_t positionsAtOnce = 1024;
     std::vector<WindowLoss> losses;
     for (const std::size_t window : rows.windows)
@@ -123,7 +123,7 @@ std::vector<WindowLoss> rowLosses(const Model& model, const Plan& plan, const at
     const auto bad = std::ranges::find_if(losses, [](const WindowLoss& loss) { return !std::isfinite(loss.nats); });
     if (bad == losses.end())
         return losses;
-    model.checkFiles(); // a truncated file is the better explanation
+    model.checkFiles(); // if a file was truncated, this throws the more useful error
     throw Error(fmt::format("predicts no finite probabilities: the loss of window {} is {}", bad->index, bad->nats),
                 model.card().path);
 }
@@ -137,7 +137,7 @@ struct LossShare {
     std::size_t index = 0; ///< of the window or page in the text
 };
 
-/// In the order of the text.
+/// The losses of the windows (wordPpl: pages), in the order of the text.
 std::vector<LossShare> sharesOf(const Perplexity& run) {
     std::vector<LossShare> shares;
     if (run.rules.protocol == TextProtocol::tokenPpl) {
@@ -157,7 +157,7 @@ struct MeanWithError {
     double standardError = 0;
 };
 
-/// Sum of losses divided by sum of weights, with the standard error of that ratio (for equal weights, of the mean).
+/// Sum of losses divided by sum of weights, with the standard error of this ratio; with equal weights, of the mean.
 MeanWithError ratio(const std::vector<LossShare>& shares) {
     double nats = 0;
     double weight = 0;

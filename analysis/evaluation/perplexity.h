@@ -21,8 +21,8 @@ namespace secateur {
 struct WindowLoss {
     double nats = 0;         ///< sum over its predicted tokens
     std::int64_t tokens = 0; ///< predicted
-    std::size_t page = 0;    ///< in the run's pages
-    std::size_t index = 0;   ///< in the text's windows
+    std::size_t page = 0;    ///< index of its page in Perplexity::pages
+    std::size_t index = 0;   ///< index in the text's windows
 };
 
 /// The loss of a model on a text, or on some of its windows, per predicted token (tokenPpl) or word (wordPpl).
@@ -42,58 +42,60 @@ struct Perplexity {
     double bitsPerByte() const;    ///< wordPpl
 };
 
-/// Scores a text. Losses are summed in float64. Batches are those of addBatches(), so equal texts run in equal batches.
+/// Scores a text. Losses are summed in float64. addBatches() makes the batches, so equal texts run in equal batches.
 /// @param plan of model.runner()
 /// @throws Error for models without an LM head, tokens outside the vocabulary, and losses that are not finite;
 /// Cancelled
 Perplexity perplexity(const Model& model, const Plan& plan, const ScoredText& text, std::int64_t batchTokens = 4096,
                       const Progress& progress = {});
 
-/// The loss over the scored windows of a text. Pages of which not every window was scored are left out.
-/// @param losses of all windows of the text; a loss of 0 tokens means not scored
+/// The loss over the scored windows of a text. A page counts only if all its windows were scored.
+/// @param losses one for each window of the text; with 0 tokens if the window was not scored
 Perplexity perplexityOf(const ScoredText& text, const std::vector<WindowLoss>& losses);
 
-/// The same from a saved run. @param windows, pages in the order of the text; WindowLoss::page is an index into pages
+/// The same from a saved run. @param windows, pages in the order of the text; WindowLoss::page is an index in `pages`
 Perplexity perplexityOf(const PerplexityRules& rules, std::vector<WindowLoss> windows, std::vector<PageSize> pages);
 
-/// Paired difference of the losses of two runs on the same windows. Its error is far smaller than that of either loss.
+/// Paired difference of the losses of two runs on the same windows. Its standard error is far smaller than that of
+/// either loss.
 struct LossDifference {
     double nats = 0;          ///< per token or word; positive = the first run is worse
     double standardError = 0; ///< over windows or pages; NaN for a single one
     std::size_t count = 0;    ///< windows or pages compared
 
-    /// Half width of the 95 % confidence interval by Student's t, which accounts for few windows. NaN for a single one.
+    /// Half the width of the 95 % confidence interval, by Student's t because windows may be few. NaN for a single one.
     double halfWidth95() const;
 };
 
-/// Over the windows (pages) that both runs scored.
+/// The difference over the windows (wordPpl: pages) that both runs scored.
 /// @throws Error if the rules or the texts differ, or if the runs have no window in common
 LossDifference pairedDifference(const Perplexity& run, const Perplexity& reference);
 
 /// The targets of a batch of windows.
 struct ScoredRows {
-    std::vector<std::size_t> windows; ///< index of each row's window
-    std::vector<int> targets;         ///< token to predict, [rows * positions]; -1 = not scored
+    std::vector<std::size_t> windows; ///< [rows] index of the row's window in the text
+    std::vector<int> targets;         ///< [rows * positions] token to predict; -1 = not scored
 };
 
-/// Windows of a text in batches. The input is each window without its last token.
+/// Windows of a text in batches. The input of a row is its window without the last token.
 struct ScoredBatches {
     std::vector<Batch> batches;
     std::vector<ScoredRows> rows; ///< of each batch
-    /// shuffledBatches(): numbers of batches after which no page is incomplete, ascending.
+    /// Filled in by shuffledBatches(): numbers of batches, ascending, after which every page is scored whole or not at
+    /// all.
     std::vector<std::size_t> blockEnds;
 };
 
-/// Adds batches of these windows, longest first, each with as many windows as fit `batchTokens`, at least one. Equal
-/// windows give equal batches.
+/// Adds batches of these windows, longest first. Each batch has as many windows as fit `batchTokens`, at least one.
+/// Equal windows give equal batches.
 void addBatches(ScoredBatches& all, const ScoredText& text, std::span<const std::size_t> windows,
                 std::int64_t batchTokens);
 
-/// All windows (wordPpl: pages) in a shuffled order that depends on their number only. Each block of batches has as
-/// many consecutive ones as fit `batchTokens`, at least one.
+/// All windows (wordPpl: pages) in a shuffled order that depends on their number only. The order is divided into blocks
+/// of as many windows (pages) as fit `batchTokens`, at least one; addBatches() makes the batches of each block.
 ScoredBatches shuffledBatches(const ScoredText& text, std::int64_t batchTokens);
 
-/// The losses of a batch's rows, without pages.
+/// The losses of a batch's rows. WindowLoss::page is not filled in.
 /// @param x residual stream after the last layer, [rows, positions, hidden]
 /// @throws Error if a loss is not finite; Cancelled
 std::vector<WindowLoss> rowLosses(const Model& model, const Plan& plan, const at::Tensor& x, const Batch& batch,

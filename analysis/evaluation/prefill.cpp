@@ -18,13 +18,13 @@ namespace secateur {
 
 namespace {
 
-/// Devices work asynchronously; reading a number waits for all earlier work.
+/// Waits until the device has finished: reading a number waits for all earlier work, which runs asynchronously.
 void waitFor(const at::Tensor& values) {
     if (!values.device().is_cpu())
         values.flatten().narrow(0, 0, 1).to(at::kCPU);
 }
 
-/// Reads the clock at the beginning of a layer, after attention and at its end.
+/// Reads the clock at the beginning of each layer, after its attention, and at its end.
 class SublayerWatch : public LayerObserver {
 public:
     SublayerWatch(const Plan& plan, const Clock& clock)
@@ -64,7 +64,7 @@ void runPass(const Model& model, const Plan& plan, const Batch& batch, const Pro
     forEachLayer(model.runner(), plan, std::span(&batch, 1), walk, quiet);
 }
 
-/// Passes of one plan over one batch.
+/// Timed passes of one plan over one batch.
 class Passes {
 public:
     Passes(const Model& model, const Plan& plan, const Batch& batch, const Clock& clock)
@@ -81,7 +81,7 @@ public:
         m_watched.push_back(watch.seconds());
     }
 
-    /// @param timing of the watched passes, without warm-up
+    /// Mean over the passes that were timed by sublayer. @param timing of the same passes, without warm-up
     SublayerSeconds meanSeconds(const Timing& timing, int warmup) const {
         SublayerSeconds mean = SublayerWatch(m_plan, m_clock).seconds();
         const auto timed = std::span(m_watched).subspan(static_cast<std::size_t>(warmup));
@@ -97,8 +97,8 @@ public:
     }
 
 private:
-    /// Without an MLP, the time after attention is that of its addition to the stream, so it counts as attention's.
-    /// Without both, nothing is counted.
+    /// If a layer has no MLP, its time after attention is for adding the attention update to the stream, and is moved
+    /// to attention. If it has neither, its time is not counted.
     void moveEmptySublayers(SublayerSeconds& seconds) const {
         for (std::size_t layer = 0; layer < seconds.mlp.size(); ++layer) {
             const LayerMask& mask = m_plan.mask().layer(static_cast<int>(layer));
@@ -114,7 +114,7 @@ private:
     const Plan& m_plan;
     const Batch& m_batch;
     const Clock& m_clock;
-    std::vector<SublayerSeconds> m_watched; ///< of each pass, warm-up included
+    std::vector<SublayerSeconds> m_watched; ///< one for each pass, warm-up included
 };
 
 Prefill timeLength(const Model& model, const TimedPlans& plans, const PrefillRules& rules, const Batch& batch,
@@ -194,9 +194,9 @@ std::int64_t passBytes(const ModelSpec& spec, int tokens) {
     for (const LayerSpec& layer : spec.layers) {
         const std::int64_t heads = std::int64_t{layer.heads} * layer.headDim;
         const std::int64_t groups = std::int64_t{layer.kvHeads} * layer.headDim;
-        // Queries, keys and values as projected and as arranged by head; the heads' contexts.
+        // Queries, keys and values, twice: as projected, and arranged by head. Then the heads' contexts.
         widest = std::max(widest, 2 * (heads + 2 * groups) + heads);
-        // The MLP runs on slices of the tokens, unless its output is normalised.
+        // The MLP needs memory for all tokens only if its output is normalised; otherwise it runs on a few at a time.
         if (spec.normPlace == NormPlace::sandwich)
             widest = std::max(widest, std::int64_t{layer.ffn} * (spec.gatedMlp ? 3 : 2) + spec.hidden);
     }
@@ -229,7 +229,7 @@ std::vector<Prefill> prefillTimes(const Model& model, const TimedPlans& plans, c
 double latencySeconds(const RunSpeed& speed, const ModelSpec& spec, const PruningMask& mask, const LatencyRules& rules,
                       double stepSeconds) {
     const RunSize prompt{rules.promptTokens, rules.promptTokens, 1};
-    // A short prompt takes at least as long as one step, because all weights are read.
+    // Even a short prompt takes as long as one step of generation, because all weights are read.
     const double begun = std::max(stepSeconds, runSeconds(speed, spec, mask, prompt));
     return (rules.warmup + rules.runs) * (begun + rules.newTokens * stepSeconds);
 }

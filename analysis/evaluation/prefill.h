@@ -9,26 +9,26 @@
 
 namespace secateur {
 
-/// Rules of timed forward passes by text length: embedding, all layers, and the logits of the last position only
-/// (encoders: the output of the first). Batch 1, no KV cache.
+/// Rules for timing forward passes over texts of several lengths. A pass computes the embedding, all layers, and the
+/// logits of the last position only (encoders: the output of the first). Batch 1, no KV cache.
 struct PrefillRules {
     std::vector<int> lengths; ///< tokens; empty = defaultLengths()
-    int warmup = 1;           ///< uncounted passes
+    int warmup = 1;           ///< passes that are not counted
     int leastRuns = 3;
     int mostRuns = 10;          ///< reached if runs differ much (TimingRules::relativeError)
-    bool bySublayer = false;    ///< additional passes are timed by sublayer and take turns with the others
+    bool bySublayer = false;    ///< whether to time each sublayer too, in additional passes that alternate with others
     std::int64_t memory = 0;    ///< maximum bytes of a pass besides the weights; 0 = not checked
-    std::vector<int> text = {}; ///< for firstTokens(); empty = ordinaryTokens()
+    std::vector<int> text = {}; ///< tokens that inputs are taken from (firstTokens()); empty = ordinaryTokens()
     Clock clock = steadyClock();
 };
 
-/// Seconds of a pass by sublayer: means over the runs, which add up to the mean of whole passes. A norm counts as part
-/// of its sublayer, the norm after attention's sum (post-norm) as part of the MLP, and the shared norm of a parallel
-/// block as part of attention. The device is synchronised between sublayers.
+/// Seconds of each sublayer in a pass: means over the runs, which add up to the mean of whole passes. A norm counts as
+/// part of its sublayer; but post-norm models' norm of the sum with the attention update counts as part of the MLP, and
+/// the shared norm of a parallel block as part of attention. The device is synchronised between sublayers.
 struct SublayerSeconds {
     std::vector<double> attention; ///< [layers]; 0 if the mask drops it
     std::vector<double> mlp;       ///< [layers], including the additions to the residual stream
-    double rest = 0;               ///< embedding, LM head, time between layers
+    double rest = 0;               ///< embedding, LM head and the time between layers
 
     double attentionTotal() const;
     double mlpTotal() const;
@@ -50,12 +50,11 @@ struct Prefill {
 /// Those of 128, 512 and 2048 tokens that fit the model's context; if none does, the context.
 std::vector<int> defaultLengths(const ModelSpec& spec);
 
-/// Estimated bytes of a pass over one text on the CPU, without the weights.
+/// Estimated bytes that a pass over one text needs on the CPU besides the weights.
 std::int64_t passBytes(const ModelSpec& spec, int tokens);
 
-/// @throws Error if a length exceeds the model's context, or its pass the available memory; UsageError for lengths
-/// below
-/// 1
+/// @throws Error if a length exceeds the model's context, or its pass needs more than rules.memory; UsageError for
+/// lengths below 1
 void checkLengths(const Model& model, const PrefillRules& rules);
 
 /// @returns one result for each length, in order
@@ -63,8 +62,8 @@ void checkLengths(const Model& model, const PrefillRules& rules);
 std::vector<Prefill> prefillTimes(const Model& model, const TimedPlans& plans, const PrefillRules& rules,
                                   const Progress& progress = {});
 
-/// Expected seconds of generationLatency() under one plan, with warm-up, without loading.
-/// @param stepSeconds of stepSeconds()
+/// Expected seconds of generationLatency() under one plan, including the warm-up but not the loading of weights.
+/// @param stepSeconds the result of stepSeconds()
 double latencySeconds(const RunSpeed& speed, const ModelSpec& spec, const PruningMask& mask, const LatencyRules& rules,
                       double stepSeconds);
 

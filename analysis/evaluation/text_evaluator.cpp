@@ -20,9 +20,10 @@ namespace {
 
 using SteadyClock = std::chrono::steady_clock;
 
-/// Number of masks whose losses are kept, so that undoing an edit needs no run.
+/// Number of masks whose losses are kept, so that undoing an edit does not need a new run.
 constexpr std::size_t mostRuns = 32;
-/// Maximum share of groupSeconds for a batch of the dense model, which runs together with a mask's in the first group.
+/// Maximum time of a batch of the dense model, as a share of groupSeconds: in the first group, a batch runs twice, with
+/// the dense model and under the mask.
 constexpr double batchShare = 0.5;
 
 double secondsSince(SteadyClock::time_point begin) {
@@ -32,9 +33,9 @@ double secondsSince(SteadyClock::time_point begin) {
 /// The losses under one mask.
 struct MaskRun {
     StreamCache::Mask mask;
-    std::vector<double> shares;     ///< operations from each layer on, relative to those of the dense model
-    std::vector<WindowLoss> losses; ///< of all windows; 0 tokens = not scored yet
-    std::size_t done = 0;           ///< batches
+    std::vector<double> shares;     ///< operationShares()
+    std::vector<WindowLoss> losses; ///< one for each window of the text; with 0 tokens if not scored yet
+    std::size_t done = 0;           ///< number of batches that are scored
 };
 
 } // namespace
@@ -120,7 +121,7 @@ public:
     const ScoredText text;
 
 private:
-    /// Progress of the work, in expected seconds.
+    /// Divides progress among parts of the work by their expected seconds.
     struct Work {
         Progress progress;
         double done = 0;
@@ -151,7 +152,7 @@ private:
         return found == m_runs.end() ? nullptr : &*found;
     }
 
-    /// The run of a mask, which becomes the most recent one.
+    /// The run of a mask, new if there is none. It becomes the most recent one.
     MaskRun& runOf(const PruningMask& mask) {
         if (mask == *m_dense.mask)
             return m_dense;
@@ -170,14 +171,14 @@ private:
         return timely < static_cast<double>(most) ? static_cast<std::int64_t>(timely) : most;
     }
 
-    /// Expected seconds of a batch, from the layer at which it can resume.
+    /// Expected seconds of a batch under a mask, from the layer at which its run can resume.
     double seconds(const MaskRun& run, std::size_t batch) const {
         const int first = m_streams->resumeLayer(batch, *run.mask, needsDense(run, batch));
         return run.shares[static_cast<std::size_t>(first)] * m_secondsPerToken *
                static_cast<double>(m_all.batches[batch].tokens());
     }
 
-    /// Expected seconds of a batch, with the dense model's run if that is needed.
+    /// Expected seconds of a batch, including the dense model's run if it is needed.
     double secondsWithDense(const MaskRun& run, std::size_t batch) const {
         return seconds(run, batch) + (needsDense(run, batch) ? seconds(m_dense, batch) : 0);
     }
@@ -189,8 +190,8 @@ private:
         return sum;
     }
 
-    /// End of the next group: as many blocks as fit groupSeconds, at least one. If each group reads the weights again,
-    /// groups double in size.
+    /// Index of the batch after the next group. A group has as many blocks as fit groupSeconds, at least one. If every
+    /// group has to read the weights again, groups double in size.
     std::size_t groupEnd(const MaskRun& run, bool isResident) const {
         double sum = 0;
         std::size_t end = run.done;
@@ -228,7 +229,7 @@ private:
         return lowest;
     }
 
-    /// The dense model's speed is the mean over its batches without the first, in which weights are converted.
+    /// Updates the speed: its mean over the dense model's batches without the first, in which weights are converted.
     void addTime(double seconds, double tokens, bool isFirst) {
         if (isFirst)
             return;
@@ -237,7 +238,7 @@ private:
         m_secondsPerToken = m_denseSeconds / m_denseTokens;
     }
 
-    /// Runs batches together. @returns the first layer that ran
+    /// Runs batches together and stores their losses. @returns the first layer that ran
     int score(MaskRun& run, const Plan& plan, std::size_t first, std::size_t count, const Progress& progress) {
         LayerWalk walk;
         walk.firstLayer = m_layers;
@@ -290,9 +291,9 @@ private:
     MaskRun m_dense;
     std::shared_ptr<const Plan> m_densePlan;
     std::list<MaskRun> m_runs; ///< the most recent first
-    ScoredBatches m_all;       ///< in shuffled order
+    ScoredBatches m_all;       ///< result of shuffledBatches()
     std::optional<StreamCache> m_streams;
-    double m_secondsPerToken = 0; ///< of the dense model
+    double m_secondsPerToken = 0; ///< speed of the dense model
     double m_denseSeconds = 0;
     double m_denseTokens = 0;
     int m_reused = 0;

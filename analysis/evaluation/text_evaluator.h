@@ -19,30 +19,31 @@ namespace secateur {
 struct EvaluatorOptions {
     ComputeType type = ComputeType::automatic;
     std::int64_t streamBudget = 0;   ///< maximum bytes of cached residual streams, on the model's device
-    std::int64_t batchTokens = 4096; ///< maximum of a batch, but at least one window; fewer on slow machines
-    double groupSeconds = 4;         ///< interval of partial results; a batch may take longer
-    bool alone = false;              ///< score masks without running the dense model on the same windows
+    std::int64_t batchTokens = 4096; ///< maximum of a batch, but at least one window; slow machines get smaller batches
+    double groupSeconds = 4;         ///< interval between partial results; longer if one batch takes longer
+    bool alone = false;              ///< whether masks are scored without running the dense model on the same windows
 };
 
-/// The loss of a mask and its difference to the dense model, on the windows that are scored so far.
+/// The loss under a mask and its difference from the dense model's, on the windows that are scored so far.
 struct MaskEvaluation {
     Perplexity run;            ///< over the scored windows, in the order of the text
     Perplexity dense;          ///< over the same windows; empty with EvaluatorOptions::alone
     LossDifference difference; ///< mask minus dense
-    std::size_t windows = 0;   ///< of the whole text
-    int reusedLayers = 0;      ///< minimum over the batches of this call; all layers if no batch had to run
+    std::size_t windows = 0;   ///< number in the whole text
+    int reusedLayers = 0;      ///< layers not run because their output was cached: minimum over the batches of this
+                               ///< call; all layers if no batch had to run
     int streamInterval = 1;    ///< TextEvaluator::streamInterval()
-    double secondsLeft = 0;    ///< expected, for the rest of the text
+    double secondsLeft = 0;    ///< expected time for the rest of the text
 
     bool isComplete() const { return run.windows.size() == windows; }
 };
 
 /// Scores a text under one mask after the other and reuses earlier work. It caches residual streams of the dense model
-/// and of the previous mask, and starts in the first layer that an edit changes. Streams are float32, so losses equal
+/// and of the previous mask, and starts at the first layer that differs from them. Streams are float32, so losses equal
 /// those of a full run.
 ///
-/// Windows (wordPpl: pages) run in one shuffled order that is the same for every mask, so that the first ones are a
-/// fair sample of the text, and any two runs have windows in common (pairedDifference()). Losses of the most recent
+/// Windows (wordPpl: pages) run in a shuffled order, so that the first ones are a fair sample of the text. The order is
+/// the same for every mask, so that any two runs have windows in common (pairedDifference()). Losses of the most recent
 /// masks are kept: cancelled or interrupted work continues where it stopped.
 ///
 /// Not thread-safe.
@@ -58,24 +59,24 @@ public:
 
     const ScoredText& text() const;
     ComputeType type() const; ///< never automatic
-    /// k if the budget allows caching the stream of every k-th layer: an edit in layer l then runs from layer l - l %
-    /// k. The number of layers if none is cached: every edit runs all layers.
+    /// k if the budget allows caching the stream of every k-th layer: a mask edited in layer l then runs from layer
+    /// l - l % k on. The number of layers if no stream is cached: every mask then runs through all layers.
     int streamInterval() const;
-    std::int64_t streamBytes() const; ///< cached now
+    std::int64_t streamBytes() const; ///< bytes of streams that are cached now
 
-    /// For the rest of a mask's run, and of the dense model's on the same windows, from the number of operations and
-    /// the dense model's speed. @throws Error if the mask does not fit the model
+    /// Expected time for the rest of the text under a mask and, on the same windows, with the dense model; from the
+    /// numbers of operations and the dense model's speed. @throws Error if the mask does not fit the model
     double expectedSeconds(const PruningMask& mask) const;
 
-    /// Scores the rest of the text. The dense model runs each group of windows once, before the first mask does.
+    /// Scores the rest of the text. The dense model runs on each group of windows once, before the first mask does.
     /// @throws Error as perplexity(); Cancelled
     MaskEvaluation evaluate(const PruningMask& mask, const Sink& sink = {}, const Progress& progress = {});
 
     /// The result so far of one of the most recent masks, without running anything.
     std::optional<MaskEvaluation> known(const PruningMask& mask) const;
 
-    /// Restores losses that known() gave earlier. Only those of complete batches at the front of the shuffled order are
-    /// used; evaluate() continues after them. @throws Error for windows that the text does not have
+    /// Restores losses that known() returned in an earlier session. Uses those of complete batches at the front of the
+    /// shuffled order only; evaluate() continues after them. @throws Error for windows that the text does not have
     void know(const PruningMask& mask, std::span<const WindowLoss> losses);
 
 private:

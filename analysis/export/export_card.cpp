@@ -58,7 +58,7 @@ std::string provenanceText(const MaskRecord& record) {
     return text.empty() ? "The mask does not state how it was made.\n" : text;
 }
 
-/// Length of the leading block between two lines of dashes; 0 where there is none.
+/// Length of the YAML metadata block at the beginning, between two lines of dashes; 0 if there is none.
 std::size_t metadataLength(std::string_view text) {
     constexpr std::string_view line = "---\n";
     if (!text.starts_with(line))

@@ -15,9 +15,9 @@ namespace secateur {
 
 /// Difference between the logits of two models.
 struct LogitDifference {
-    double most = 0;  ///< largest absolute difference; infinite where a value is NaN
+    double most = 0;  ///< largest absolute difference; infinite if a value is NaN
     double scale = 0; ///< largest absolute logit of the first model
-    int tokens = 0;   ///< that ran
+    int tokens = 0;   ///< number of tokens that were compared
     double relative() const { return scale > 0 ? most / scale : most; }
 };
 
@@ -25,25 +25,25 @@ struct LogitDifference {
 /// with a fixed seed.
 Batch probeTokens(const ModelSpec& spec);
 
-/// Runs both models side by side, one layer at a time, and compares their logits (classes, pooled output); of a decoder
-/// without LM head, the residual streams after the last layer.
+/// Runs both models side by side, one layer at a time, and compares their logits. Encoders: the scores of the classes,
+/// or the pooled output. A decoder without LM head: the residual streams after the last layer.
 /// @param plan of first.runner() @param otherPlan of second.runner(); both models have the same spec
 LogitDifference compareLogits(const Model& first, const Plan& plan, const Model& second, const Plan& otherPlan,
                               const Batch& batch, const Progress& progress);
 
-/// What the card of an exported model states.
+/// The content of an exported model's card.
 struct ExportFacts {
     const ModelCard& source; ///< with its fingerprint
     const MaskRecord& record;
-    std::string_view target; ///< ExportTarget::name
-    LogitDifference verified;
+    std::string_view target;           ///< ExportTarget::name
+    LogitDifference verified;          ///< between the source under the mask and the reopened export
     std::vector<std::string> measured; ///< sentences on the quality of the masked model; may be empty
     std::string_view maskFile;         ///< name of the mask file beside the checkpoint
-    std::string_view version;          ///< Secateur's
+    std::string_view version;          ///< of Secateur
 };
 
 /// The card in Markdown.
-/// @param sourceCard the source's own card, kept below the new one; its leading metadata block stays at the top
+/// @param sourceCard card of the source, which follows the new one; its YAML metadata block stays at the top
 std::string exportCard(const ExportFacts& facts, std::string_view sourceCard);
 
 } // namespace secateur

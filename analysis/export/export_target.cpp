@@ -119,13 +119,14 @@ void refuseZeroedBypass(const MaskedModel& model, Reasons& reasons) {
         "itself");
 }
 
-/// Whether the configuration in transformers has a head size that does not depend on the number of heads.
+/// Whether the architecture's configuration in transformers states the head size, so that it does not follow from the
+/// number of heads.
 bool statesHeadSize(const ModelSpec& spec) {
     static constexpr std::array known{"llama", "mistral", "qwen2", "qwen3", "gemma2", "gemma3"};
     return std::ranges::find(known, spec.architecture) != known.end();
 }
 
-/// All kept layers must have one shape.
+/// Adds a reason if the kept layers differ in shape.
 void refuseVaryingShapes(const MaskedModel& model, Reasons& reasons) {
     std::set<int> heads, kvHeads, neurons;
     model.layers([&](const CutLayer& layer) {
@@ -149,7 +150,7 @@ void refuseGguf(Reasons& reasons, std::string_view format) {
         reasons.emplace_back("the source is a GGUF, which has no Hugging Face configuration and tokenizer");
 }
 
-/// Heads that the groups of a layer keep: [kvHeads].
+/// [kvHeads] the number of query heads that each KV group of a layer keeps.
 using Counts = std::vector<int>;
 
 bool mustKeepEqualGroups(const LayerMask& mask, const LayerSpec& spec) {
@@ -172,7 +173,7 @@ struct LegalCounts {
     Counts counts;
 };
 
-/// The nearest counts that are 0 or `wanted`; nullopt where a group may change to neither.
+/// For each group, 0 or `wanted`, whichever is nearer to its count and allowed; nullopt if neither is for some group.
 std::optional<LegalCounts> nearestCounts(const Counts& counts, int wanted, LegaliseBy by) {
     LegalCounts choice;
     for (const int count : counts) {
@@ -190,7 +191,7 @@ std::optional<LegalCounts> nearestCounts(const Counts& counts, int wanted, Legal
 
 Counts nearestLegal(const Counts& counts, int perGroup, LegaliseBy by) {
     LegalCounts best{std::numeric_limits<int>::max(), counts};
-    // From the most heads down, so that of equal changes the one that keeps more is found first.
+    // Tries large numbers first, so that of equally small changes the one that keeps more heads is chosen.
     for (int wanted = perGroup; wanted >= 1; --wanted)
         if (const auto choice = nearestCounts(counts, wanted, by); choice && choice->changes < best.changes)
             best = *choice;

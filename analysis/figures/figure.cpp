@@ -12,7 +12,7 @@ namespace secateur {
 
 namespace {
 
-/// RFC 4180: quoted if necessary.
+/// A CSV field, quoted by RFC 4180 if necessary.
 std::string csvField(const std::string& text) {
     if (text.find_first_of(",\"\r\n") == std::string::npos)
         return text;
@@ -47,7 +47,7 @@ std::string heatMapCsv(const Figure& figure) {
     return csv;
 }
 
-/// A line of quoted fields.
+/// A line of CSV. @param fields as csvField() returns them
 std::string csvLine(const std::vector<std::string>& fields) {
     return fmt::format("{}\r\n", join(fields, ","));
 }
@@ -84,7 +84,7 @@ std::string histogramCsv(const Figure& figure) {
     return csv;
 }
 
-/// One line per unit; with a mask, "kept" is 1 or 0.
+/// One line per unit; if the figure has a mask, the column "kept" is 1 or 0.
 std::string unitsCsv(const Figure& figure) {
     const FigureSeries& points = figure.series.front();
     std::vector<std::string> header{"layer"};
@@ -146,7 +146,7 @@ std::string sharedLabel(const std::vector<std::string>& labels) {
     return shared.find_first_not_of(", ") == std::string::npos ? std::string() : shared;
 }
 
-/// The axis has the common part of the labels of its lines, the legend the rest.
+/// The label of an axis: the common prefix of its lines' labels. The rest of the labels is in the legend.
 std::string axisLabelOf(const std::vector<FigureSeries>& series, bool right) {
     std::vector<std::string> labels;
     for (const FigureSeries& line : series)

@@ -16,9 +16,9 @@ namespace secateur {
 enum class FigureKind {
     heatMap,
     series,
-    bands,     ///< distribution of the values at each position: series of quantiles, from minimum to maximum
-    histogram, ///< one series of counts between edges
-    scatter,   ///< points: each series in a colour of its own
+    bands,     ///< distribution of the values at each position: one series per quantile, from minimum to maximum
+    histogram, ///< one series: the counts of the bins
+    scatter,   ///< points; each series has its own colour
 };
 
 /// The ends of an axis.
@@ -39,23 +39,24 @@ struct FigureAxis {
 /// Half the length of a whisker in standard errors.
 inline constexpr double whiskerErrors = 2;
 
-/// What a point stands for: a head, a KV group or a neuron of a layer, or a layer (index 0).
+/// The unit of a point: a head, KV group or neuron of a layer, or a whole layer (index 0).
 struct FigureUnit {
     int layer = 0;
     int index = 0;
     auto operator<=>(const FigureUnit&) const = default;
 };
 
-/// One line of a series figure, or one quantile of bands; x is the position (layer).
+/// A line of a series figure, a quantile of bands, the counts of a histogram, or points of a scatter. In the first two,
+/// the index of a value is its x (the layer).
 struct FigureSeries {
     std::string label;
     std::vector<double> values; ///< NaN = a gap
     std::vector<double> errors; ///< standard errors, 0 = exact; or empty
     bool rightAxis = false;
-    std::vector<bool> notSeparated{};  ///< estimates whose rank among the others is not certain; or empty
+    std::vector<bool> notSeparated{};  ///< whether the value's rank among the others is uncertain; or empty
     std::vector<double> positions{};   ///< scatter: x of each value
     std::vector<std::string> names{};  ///< scatter: names of the points, for CSV; or empty
-    std::vector<std::size_t> places{}; ///< scatter: indices of the points in their source list; or empty
+    std::vector<std::size_t> places{}; ///< scatter: indices of the points in the list they were drawn from; or empty
     std::vector<double> shades{};      ///< scatter: values that Figure::scale maps to colours; or empty
     std::vector<FigureUnit> units{};   ///< scatter: the unit of each point; or empty
     std::vector<bool> cut{};           ///< scatter: units that a mask cuts, drawn as crosses; or empty
@@ -65,11 +66,11 @@ struct FigureSeries {
 struct ColourScale {
     std::string map = "viridis"; ///< id in the colour map table
     bool logarithmic = false;
-    double clipPercent = 1; ///< range from this percentile to 100 minus it; 0 = from minimum to maximum
+    double clipPercent = 1; ///< the colours span this percentile to 100 minus it; 0 = minimum to maximum
     bool operator==(const ColourScale&) const = default;
 };
 
-/// A picture as a value: the window, `plot` and reports draw it alike.
+/// All data of a picture, independent of how it is drawn: the window, `plot` and reports draw it alike.
 struct Figure {
     FigureKind kind = FigureKind::heatMap;
     std::string title;
@@ -81,8 +82,8 @@ struct Figure {
     ColourScale scale; ///< heat map, shades
     std::vector<FigureSeries> series;
     std::vector<double> edges; ///< histogram: edges of the bins along x, one more than counts
-    std::string unit;          ///< scatter: kind of its units, "head"; empty = layers
-    std::string note;          ///< scatter: a line above the axes
+    std::string unit;          ///< scatter: kind of the points' units, "head"; empty = layers
+    std::string note;          ///< scatter: a line of text above the axes
     std::string caption;       ///< model, metric and data, in a sentence
     std::string command;       ///< the command line that draws it again
 };
@@ -97,15 +98,16 @@ std::string unitLabel(Scope scope);
 /// Heat map of one result: layers x heads (or KV groups, or one column).
 Figure headMap(const ModelCard& model, const MetricResult& result, const ColourScale& scale);
 
-/// One line per result over the layers, or one per prefix length of the result. A result with several units per layer
-/// is averaged over them. Its standard errors are averaged too: exact for fully correlated errors, else an upper bound.
-/// A result whose largest magnitude differs from the first one's by more than ten times has the right axis.
+/// One line per result over the layers; for a result with several prefix lengths, one line for each. The values of a
+/// layer's units are averaged. Their standard errors are averaged too: exact if errors are fully correlated, else an
+/// upper bound. A line whose largest magnitude is above ten times, or below a tenth of, the first line's has the right
+/// axis.
 Figure layerSeries(const ModelCard& model, std::span<const MetricResult> results, bool logarithmic);
 
-/// "estimates for 12 of 40 layers; 7 not yet separated", of a series figure; empty when all values are exact.
+/// "estimates for 12 of 40 layers; 7 not yet separated". Empty if all values are exact. @param figure of kind series
 std::string estimatesIn(const Figure& figure);
 
-/// Percentiles that bands show of each layer: minimum, maximum, median and three bands around it.
+/// Percentiles of each layer's values in a figure of kind bands: minimum, maximum, median and three bands around it.
 inline constexpr std::array<double, 9> bandPercents{0, 1, 10, 25, 50, 75, 90, 99, 100};
 
 /// Distribution of a neuron metric in each layer. @param quantiles [layers, bandPercents]; NaN = no value

@@ -23,7 +23,8 @@ namespace secateur {
 
 namespace {
 
-/// The result that a key names; its id may be in the file form (resources/manual/formats.md, Result ids).
+/// The result that a key names; its result id may be in the form for file names (resources/manual/formats.md, Result
+/// ids).
 MetricResult namedResult(const Session& session, const std::string& text) {
     ResultKey key = parseResultKey(text);
     std::set<std::string> known;
@@ -104,7 +105,7 @@ Figure neurons(const Session& session, const FigureOptions& options) {
     return neuronBands(session.model, result, quantiles, logarithmic);
 }
 
-/// A mask of the session by its name; null for none.
+/// The session's mask with this name; null for an empty name. @throws Error for an unknown name
 const SessionMask* namedMask(const Session& session, const std::string& name) {
     for (const SessionMask& mask : session.masks)
         if (mask.name == name)
@@ -157,7 +158,7 @@ Figure attention(const PromptInputs& inputs, const FigureOptions& options) {
     return attentionFigure(inputs.model->card().name, id, map, inputs.prompt.labels, coloursOf(options));
 }
 
-/// "9.7" as a head; none for an empty text. @throws UsageError
+/// Reads a head: "9.7" is layer 9, head 7; none for an empty text. @throws UsageError
 std::optional<HeadId> cutHead(const std::string& text) {
     if (text.empty())
         return std::nullopt;
@@ -178,7 +179,8 @@ void checkGradientChange(const FigureOptions& options) {
     cutHead(options.at("cut"));
 }
 
-/// Without `cut` the mask is the cut; with it, the cut comes on top of the mask. @throws UsageError
+/// The masks to compare. With the option `cut`: the mask, and the mask with that head cut too. Without it: the dense
+/// model, and the mask. @throws UsageError
 GradientChangeRequest comparedMasks(const ModelSpec& spec, const PruningMask& mask, const FigureOptions& options) {
     GradientChangeRequest masks{mask, mask, options.at("scalarisation")};
     const std::optional<HeadId> cut = cutHead(options.at("cut"));
@@ -193,7 +195,7 @@ GradientChangeRequest comparedMasks(const ModelSpec& spec, const PruningMask& ma
     return masks;
 }
 
-/// Takes the gradients of a text twice, before and after the cut.
+/// Draws the change of the gradients on a text, measured before and after a cut.
 Figure gradientChanges(const TextInputs& inputs, const FigureOptions& options) {
     const ModelSpec& spec = inputs.model.spec();
     const int layer = static_cast<int>(optionNumber(options, "layer"));

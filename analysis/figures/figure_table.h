@@ -21,7 +21,7 @@
 
 namespace secateur {
 
-/// Values of a figure's options, complete with their defaults.
+/// Values of all options of a figure, defaults included.
 using FigureOptions = std::map<std::string, std::string>;
 
 /// A model under a mask, and a prompt for it.
@@ -36,19 +36,21 @@ struct PromptInputs {
 /// A model under a mask, and the sequences of a calibration text.
 struct TextInputs {
     const Model& model;
-    const Plan& plan;     ///< of model.runner(); its mask is the one that was asked for
+    const Plan& plan;     ///< of model.runner(), under the requested mask
     std::string maskName; ///< for captions; empty = dense
     std::span<const TokenSequence> sequences;
     std::span<const int> labels = {}; ///< of a classifier: the class of each sequence; empty = not known
-    std::int64_t batchTokens = 4096;  ///< that run at once
+    std::int64_t batchTokens = 4096;  ///< maximum number of tokens in a batch
     Progress progress = {};
 };
 
-// What a figure is drawn from, with the function that draws it. References: a row without a function does not compile.
+// One structure for each kind of input of figures, with the function that draws. `draw` is a reference, so that a row
+// without a function does not compile.
 
 struct FromSession {
     Figure (&draw)(const Session&, const FigureOptions&);
-    /// Options whose values name results, separated by '/': of a model, these are measured first.
+    /// Names of the options whose values are lists of results, separated by '/'. If the figure is drawn from a model
+    /// instead of a session, these results are measured first.
     std::array<std::string_view, 2> results{};
 };
 struct FromPrompt {
@@ -56,8 +58,8 @@ struct FromPrompt {
 };
 struct FromText {
     Figure (&draw)(const TextInputs&, const FigureOptions&);
-    double forwards;  ///< forward passes over the text, for the forecast
-    double backwards; ///< backward passes over it
+    double forwards;  ///< number of forward passes over the text, for forecasts of the time
+    double backwards; ///< number of backward passes over the text
 };
 using FigureSource = std::variant<FromSession, FromPrompt, FromText>;
 
@@ -67,28 +69,28 @@ struct FigureInfo {
     std::string_view summary;
     std::span<const OptionInfo> options;
     FigureSource source;
-    /// Checks what the types of the options leave open, before anything is read or run; null = nothing.
+    /// Checks options beyond their types, before anything is read or run; null = no further checks.
     /// @throws UsageError
     void (*check)(const FigureOptions&) = nullptr;
 };
 
 std::span<const FigureInfo> allFigures();
 
-/// A figure that was asked for.
+/// A requested figure.
 struct FigureRequest {
     const FigureInfo* figure;
     FigureOptions options;
-    std::string text; ///< as it was written: "heads:log=true"
+    std::string text; ///< as the user wrote it: "heads:log=true"
 };
-/// Reads "id[:key=value]..." and checks the options. @param table that it is searched in
-/// @throws UsageError, listing the known figures when there is none of this id
+/// Reads "id[:key=value]..." and checks the options. @param table rows to look up the id in
+/// @throws UsageError; for an unknown id it lists the known figures
 FigureRequest parseFigureRequest(std::string_view text, std::span<const FigureInfo> table = allFigures());
 
-/// The results that a figure names in its options, as requests to measure them. @throws UsageError
+/// Requests for the metrics that a figure's options name (FromSession::results). @throws UsageError
 std::vector<MetricRequest> metricsOf(const FigureRequest& request);
 
-/// Draws a figure from a session. @throws UsageError; Error when the session lacks what the figure needs, and for a
-/// figure that needs the model
+/// Draws a figure from a session. @throws UsageError; Error if the session lacks a result that the figure shows, and
+/// for figures that need the model
 Figure drawFigure(const FigureRequest& request, const Session& session);
 Figure makeFigure(const Session& session, std::string_view text, std::span<const FigureInfo> table = allFigures());
 

@@ -29,7 +29,7 @@ MapPyramid::Level halved(const MapPyramid::Level& level) {
     return half;
 }
 
-/// Matrices one below another; the rows of narrower ones end with NaN.
+/// Puts matrices one below another; rows of narrower ones are filled up with NaN.
 Matrix stacked(std::span<const Matrix> parts) {
     std::size_t rows = 0;
     std::size_t columns = 0;

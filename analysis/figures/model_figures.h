@@ -11,15 +11,16 @@
 
 namespace secateur {
 
-// Figures of what a run of the model gave; the window and `plot` draw them alike.
+// Figures from runs of the model, alike in the window and in `plot`.
 
-/// A square map at every power of two down to a single cell. A cell of a level is the maximum of the four below it, so
-/// that a map of thousands of cells is drawn from about as many cells as there are pixels, and thin lines stay visible.
+/// A square map at full resolution and at every half of it, down to a single cell. A cell of a coarser level is the
+/// maximum of four cells of the finer one, so that thin lines stay visible. Large maps are drawn from a level with
+/// about as many cells as pixels.
 class MapPyramid {
 public:
     struct Level {
         int side = 0;
-        int cells = 1;             ///< cells of the map along the edge of one cell of this level
+        int cells = 1;             ///< cells of the map that one cell of this level covers along an edge
         std::vector<float> values; ///< [side, side]
 
         float at(int row, int column) const {
@@ -33,16 +34,16 @@ public:
 
     int side() const { return m_levels.front().side; }
     float at(int row, int column) const { return m_levels.front().at(row, column); }
-    /// The coarsest level whose cells stand for at most `cells` cells of the map along an edge.
+    /// The coarsest level whose cells cover at most `cells` cells of the map along an edge.
     const Level& level(double cells) const;
-    /// At most about `most` of the map's positive values, evenly spread.
+    /// About `most` of the map's positive values or fewer, evenly spread over the map.
     std::vector<double> sample(std::size_t most) const;
 
 private:
     std::vector<Level> m_levels; ///< the map first
 };
 
-/// What the figure "attention" is asked for.
+/// Options of the figure "attention".
 struct AttentionRequest {
     HeadId head;
     ColourScale scale;
@@ -51,23 +52,23 @@ struct AttentionRequest {
 std::string figureText(const AttentionRequest& request);
 
 inline constexpr int attentionSide = 256; ///< maximum number of cells along an edge of the figure
-/// Attention probabilities of one head over a text. A longer text has several tokens in a cell, which shows their
-/// maximum. @param labels of the tokens; they name rows and columns where each token has a cell
+/// Attention probabilities of one head over a text. If the text has more than attentionSide tokens, a cell shows the
+/// maximum over several tokens. @param labels of the tokens: names of rows and columns if each token has its own cell
 Figure attentionFigure(const std::string& modelName, HeadId head, const MapPyramid& map,
                        const std::vector<std::string>& labels, const ColourScale& scale);
 
-/// What the figure "gradient_change" is asked for.
+/// Options of the figure "gradient_change".
 struct GradientFigureRequest {
     std::optional<int> layer;
-    std::optional<HeadId> cut; ///< in addition to the cuts of --mask; none = the mask itself is the cut
+    std::optional<HeadId> cut; ///< cut in addition to --mask; none = the mask is compared with the dense model
     std::string scalarisation = "auto";
     ColourScale scale;
 };
 /// "gradient_change:cut=9.7:layer=9"
 std::string figureText(const GradientFigureRequest& request);
 
-/// How a cut changes the gradients of W_q in one layer, or in all of them, one below another.
-/// @param layer one of the model's; none = all @param cut what was cut, in words: "L9.H7"
+/// The change of the gradients of W_q by a cut, in one layer or in all layers, one below another.
+/// @param layer none = all @param cut name of the cut for the title: "L9.H7"
 Figure gradientChangeFigure(const ModelCard& model, const GradientChange& change, std::optional<int> layer,
                             const std::string& cut, const ColourScale& scale);
 

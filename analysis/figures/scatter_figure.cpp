@@ -13,7 +13,8 @@ namespace secateur {
 
 namespace {
 
-/// The index, in a row of a result, of the value for a unit of the same or a finer scope.
+/// The column of a result's value for a unit of the same or a finer scope.
+/// @param result scope of the result @param unit scope of the unit @param index of the unit in its layer
 std::size_t cellOf(Scope result, Scope unit, const LayerSpec& layer, std::size_t index) {
     if (result == Scope::layer)
         return 0;
@@ -84,7 +85,7 @@ std::size_t unplaced(const FigureSeries& points, const ScatterLook& look) {
     return count;
 }
 
-/// Ranks of all cells, 1 = pruned first.
+/// Ranks of all cells by the end that a metric prunes first: 1 = first.
 std::vector<double> cutOrder(const Matrix& values, PruneFirst end) {
     std::vector<double> keys(values.values().begin(), values.values().end());
     if (end == PruneFirst::high)

@@ -6,32 +6,32 @@
 
 namespace secateur {
 
-/// Two results of one model, unit by unit, in the finer of their scopes: the value of a KV group or layer is repeated
-/// for each of its units.
+/// Two results of one model as pairs of values, one pair for each unit of the finer of their scopes: the value of a KV
+/// group or layer is repeated for each unit in it.
 struct PairedResults {
     Scope scope = Scope::head;
     Matrix x; ///< [layers, units]; NaN = no such unit, or no value
     Matrix y;
 };
 
-/// @throws UsageError for heads with neurons: neither contains the other
+/// @throws UsageError for a metric of heads or KV groups paired with one of neurons: neither unit contains the other
 PairedResults paired(const ModelSpec& spec, const MetricResult& x, const MetricResult& y);
 
 /// Options of a scatter.
 struct ScatterLook {
     bool logarithmicX = false;
     bool logarithmicY = false;
-    const PruningMask* mask = nullptr;            ///< its cut units are crosses; null = none
-    const RankCorrelation* correlation = nullptr; ///< if it is known already, else null
-    std::size_t mostPoints = 0;                   ///< larger sets are thinned evenly to about this number; 0 = all
+    const PruningMask* mask = nullptr;            ///< units that it cuts are drawn as crosses; null = none
+    const RankCorrelation* correlation = nullptr; ///< of the two results; null = computed here
+    std::size_t mostPoints = 0;                   ///< more points are thinned evenly to about this number; 0 = draw all
 };
 
-/// One metric against another, coloured by layer, with their rank correlation. @throws UsageError as paired() does
+/// Scatter of one metric against another, coloured by layer, with their rank correlation. @throws as paired()
 Figure metricScatter(const ModelCard& model, const MetricResult& x, const MetricResult& y, const ScatterLook& look);
 
 /// Heat map of (rank by y - rank by x) / number of ranks, from -1 to 1, layers x heads (or KV groups, or one column).
 /// Rank 1 is the unit that a metric prunes first; equal values share their mean rank.
-/// @throws UsageError as paired() does, and for neurons, which are too many for a heat map
+/// @throws as paired(); UsageError for neurons too, which are too many for a heat map
 Figure rankDifferenceMap(const ModelCard& model, const MetricResult& x, const MetricResult& y);
 
 /// "Spearman 0.83 · Kendall 0.65 · 270 heads"

@@ -27,7 +27,8 @@ LayerMask expanded(LayerMask layer) {
     return layer;
 }
 
-/// Place of an attention on the scale from keep over bypass to drop.
+/// How much of the attention is cut, in comparable form: keep < bypass with large alpha < bypass with small alpha <
+/// drop.
 std::pair<int, double> strength(const LayerMask& layer) {
     switch (layer.attention) {
     case AttentionCut::keep:
@@ -96,7 +97,7 @@ PruningMask byLayer(const PruningMask& a, const PruningMask& b,
     return result;
 }
 
-/// Edits a layer in which the units of dropped parts are marked as cut.
+/// Applies `change` to the mask of a layer, in which all units of dropped parts are marked as cut.
 template <typename Edit>
 void edit(PruningMask& mask, int index, Edit change) {
     LayerMask layer = expanded(mask.layer(index));
@@ -120,7 +121,7 @@ void mark(std::vector<bool>& marks, const Indices& indices, bool kept) {
         marks.at(static_cast<std::size_t>(index)) = kept;
 }
 
-/// Heads of a KV group.
+/// Query heads of a KV group.
 std::vector<int> headsOf(const LayerSpec& layer, int group) {
     const int perGroup = layer.heads / layer.kvHeads;
     std::vector<int> heads;
@@ -129,7 +130,7 @@ std::vector<int> headsOf(const LayerSpec& layer, int group) {
     return heads;
 }
 
-/// "heads 0, 4, 7-9", "head 2", "201 of 1536 neurons" where that would be long; empty when none is cut.
+/// "heads 0, 4, 7-9", "head 2", or "201 of 1536 neurons" if the list would be long; empty if none is cut.
 std::string cutsOf(const char* unit, const std::vector<bool>& kept) {
     constexpr std::size_t mostRanges = 16;
     std::vector<std::string> ranges;

@@ -33,14 +33,14 @@ double attentionOperations(const ModelSpec& spec, const LayerSpec& layer, const 
     const double groups = 1.0 * parts.kvHeads * layer.headDim;
     if (parts.attention == AttentionKind::valueOnly)
         return 2 * hidden * (groups + heads);
-    // Positions that a token sees on average: half of the sequence, itself included, or fewer with a window.
+    // Mean number of positions that a token sees, itself included: about half of the sequence, or fewer with a window.
     const double length = positions;
     const double window = layer.window > 0 ? std::min<double>(layer.window, length) : length;
     const double visible = window - window * (window - 1) / (2 * length);
     return 2 * hidden * (2 * heads + 2 * groups) + 4 * heads * visible;
 }
 
-/// Operations from each layer on -> [layers + 1]; the last is the LM head alone.
+/// For each layer, the operations from that layer to the LM head. -> [layers + 1]; the last is the LM head alone.
 std::vector<double> operationsFrom(const ModelSpec& spec, const PruningMask& mask, int positions) {
     std::vector<double> sums{lmHeadOperations(spec)};
     for (int layer = spec.layerCount() - 1; layer >= 0; --layer)
@@ -49,7 +49,7 @@ std::vector<double> operationsFrom(const ModelSpec& spec, const PruningMask& mas
     return sums;
 }
 
-/// Weights of a layer that are kept or removed together.
+/// Parts of a layer's weights, each of which is kept or removed by one rule. "By head": for each kept head.
 enum class PricedPart {
     query,      ///< by head: rows of q and its bias
     key,        ///< by KV head
@@ -126,7 +126,7 @@ std::int64_t elementsOf(const ModelSpec& spec, int layer, WeightName which) {
     return elements;
 }
 
-/// @param averageBytes of a number of a weight whose stored size is not known
+/// @param averageBytes size of a number in weights whose stored size is not known
 LayerSizes sizesOf(const ModelSpec& spec, int layer, const StoredBytes& storedBytes, double averageBytes) {
     LayerSizes sizes;
     for (const PartOfWeight& item : partsOfWeights) {
@@ -144,7 +144,7 @@ Size shareOf(const Size& whole, int kept, int all) {
     return {whole.elements * kept / all, whole.bytes * kept / all};
 }
 
-/// By the rules at PriceList.
+/// The kept weights of a layer, by the rules in the comment of PriceList.
 Size weightsLeft(const LayerSizes& sizes, const LayerParts& parts, const LayerSpec& layer, NormPlace place) {
     if (!parts.block)
         return {};
@@ -186,7 +186,7 @@ struct Inventory {
     double kvBytes = 0;
     double windowedKvBytes = 0;
     double operations = 0;
-    Size weights; ///< of layers
+    Size weights; ///< of all layers
 };
 
 void findHalfCutGroups(Price& price, const LayerSpec& layer, const LayerMask& mask, int index) {
@@ -255,8 +255,8 @@ struct PriceList::Tariff {
     PriceTerms terms;
     std::int64_t parameters = 0;
     std::int64_t bytes = 0;
-    std::vector<LayerSizes> sizes; ///< by layer
-    std::vector<bool> isFirst;     ///< by layer: whether no earlier one has the same weights
+    std::vector<LayerSizes> sizes; ///< of each layer
+    std::vector<bool> isFirst;     ///< for each layer, whether no earlier one has the same weights
     Inventory all;
 
     void count(Inventory& inventory, const LayerParts& parts, int index) const;

@@ -11,34 +11,34 @@
 
 namespace secateur {
 
-/// What a mask keeps of a layer, counted.
+/// The kept parts of a layer, with counts.
 struct LayerParts {
-    bool block = true; ///< false = the layer passes its input on
-    /// `none` if absent, dropped or bypassed with alpha 0; `valueOnly` if bypassed with another alpha
+    bool block = true; ///< false = dropped: the layer returns its input
+    /// `none` if absent, dropped or bypassed with alpha 0; `valueOnly` if bypassed with another alpha.
     AttentionKind attention = AttentionKind::full;
     bool mlp = true;
-    int heads = 0;   ///< 0 where attention is `none` or `linear`
-    int kvHeads = 0; ///< that a kept query head still reads
+    int heads = 0;   ///< 0 if attention is `none` or `linear`
+    int kvHeads = 0; ///< KV heads with at least one kept query head
     int neurons = 0;
 };
 
 /// @param mask of the layer's structure
 LayerParts partsLeft(const LayerSpec& layer, const LayerMask& mask);
 
-/// Multiplications and additions per token in the kept part of a layer: matrix products, and attention scores in a
-/// sequence of so many positions.
+/// Multiplications and additions per token in the kept part of a layer: of matrix products, and of attention scores and
+/// weighted sums in a sequence of `positions` tokens.
 double layerOperations(const ModelSpec& spec, int layer, const LayerMask& mask, int positions);
 double layerOperations(const ModelSpec& spec, int layer, const LayerParts& parts, int positions);
 
-/// The same of the LM head of a decoder.
+/// Multiplications and additions per token in the LM head of a decoder.
 double lmHeadOperations(const ModelSpec& spec);
 
-/// Operations under a mask from each layer on, LM head included, relative to all operations of the dense model
-/// -> [layers + 1]; the last is the LM head alone. For L equal layers of c operations and an LM head of r:
+/// For each layer, the operations under a mask from that layer to the LM head, divided by all operations of the dense
+/// model. -> [layers + 1]; the last is the LM head alone. With L equal layers of c operations and an LM head of r:
 /// s(l) = ((L - l) c + r) / (L c + r).
 std::vector<double> operationShares(const ModelSpec& spec, const PruningMask& mask, int positions);
 
-/// An amount in the model, and the part of it that a mask keeps.
+/// An amount in the dense model, and how much of it a mask keeps.
 template <typename Number>
 struct Share {
     Number all = 0;
@@ -47,16 +47,17 @@ struct Share {
     bool operator==(const Share&) const = default;
 };
 
-/// A KV group some of whose heads are cut: it still serves the others, so the KV cache gets no smaller.
+/// A KV group with cut and kept query heads. The kept ones still need its keys and values, so the KV cache gets no
+/// smaller.
 struct HalfCutGroup {
     int layer = 0;
     int group = 0;
     bool operator==(const HalfCutGroup&) const = default;
 };
 
-/// What a mask keeps of a model, counted as if cut units were removed from the file, not set to 0. A dropped part
-/// counts with everything in it: a dropped block with its attention, heads, MLP and neurons. Layers that share their
-/// weights count one by one, except in parameters and bytes.
+/// The size of a model under a mask, as if cut units were removed from the file, not set to 0. All units in a dropped
+/// part count as cut: with a block also its attention, heads, MLP and neurons. Layers that share their weights count
+/// one by one, except in parameters and bytes.
 struct Price {
     Share<int> heads;
     Share<int> kvHeads; ///< a KV head is removed only with all its query heads
@@ -64,50 +65,50 @@ struct Price {
     Share<int> attention; ///< sublayers; bypassing one with alpha 0 drops it
     Share<int> mlps;
     Share<int> blocks;
-    int bypassed = 0; ///< attention sublayers that the mask bypasses, with an alpha above 0
+    int bypassed = 0; ///< attention sublayers that the mask bypasses with an alpha above 0
     /// Numbers in the weights; weights that several layers share are counted once.
     Share<std::int64_t> parameters;
-    /// In the type in which the file stores each weight; the sum is ModelCard::bytes. Columns cut from a quantised
-    /// weight count in its own type, though an export may have to store the others in a wider one.
+    /// Bytes in the file's own types; `all` is ModelCard::bytes. A quantised weight with cut columns counts in its
+    /// type, though an export may have to store the kept columns in a wider one.
     Share<std::int64_t> bytes;
-    /// Bytes that each token adds to the KV cache, as long as no window is full. 0 for encoders and for layers without
-    /// attention scores (bypassed, dropped, linear).
+    /// Bytes that each token adds to the KV cache, until a sliding window is full. Encoders, and layers without
+    /// attention scores (bypassed, dropped, linear), add none.
     Share<double> kvBytesPerToken;
-    /// The part of it in layers with a sliding window, whose cache stops growing once the window is full.
+    /// The part of kvBytesPerToken in layers with a sliding window, whose cache stops growing once the window is full.
     Share<double> windowedKvBytesPerToken;
-    std::vector<int> windowedLayers; ///< that still have such a cache under the mask
-    /// As layerOperations(), with the LM head of a decoder.
+    std::vector<int> windowedLayers; ///< layers with a sliding window that have a KV cache under the mask
+    /// layerOperations() of all layers, and lmHeadOperations() for a decoder.
     Share<double> operationsPerToken;
-    /// In order of layer and group. Their cuts still save rows of q and columns of o.
+    /// In order of layer and group. Cutting their heads saves rows of W_q and columns of W_o only.
     std::vector<HalfCutGroup> halfCutGroups;
 
     double parameterShare() const; ///< left / all
     double operationShare() const;
 };
 
-/// Conditions that the weights do not tell.
+/// Assumptions about the use of the model that its weights do not determine.
 struct PriceTerms {
-    int positions = 1024;         ///< of the sequence whose scores are counted
+    int positions = 1024;         ///< length of the sequence in which attention scores are counted
     double cacheElementBytes = 2; ///< of the KV cache; 16-bit floats in most runtimes
 };
 
 using StoredBytes = std::function<std::int64_t(int layer, WeightName which)>;
 
-/// Sizes of everything in a model, gathered once, so that a mask is priced within a fraction of a millisecond and
-/// without the model. Immutable: any thread may call it.
+/// Sizes of all weights of a model, gathered once, so that pricing a mask takes a fraction of a millisecond and does
+/// not need the model. Immutable: any thread may call it.
 ///
-/// A weight is kept while the output of the pruned model can depend on it:
+/// A weight counts as kept if the output of the pruned model can depend on it:
 /// - a bypassed attention needs neither q nor k nor head norms; it keeps v of the groups and o of the kept heads;
 /// - an attention or MLP without a kept head or neuron keeps the bias of its output, if it has one, and the norms after
 ///   it;
-/// - the norm before a sublayer is removed with it; the one that parallel sublayers share, with the last of them;
-/// - the norm after a sublayer is removed with it where it normalises the update (sandwich norm), and stays where it
-///   normalises the sum with the residual stream (post-norm), unless the block is dropped.
+/// - the norm before a sublayer is removed with it; the norm that parallel sublayers share, if both are removed;
+/// - the norm after a sublayer is removed with it if it normalises the update (sandwich norm); if it normalises the sum
+///   with the residual stream (post-norm), only with the block.
 class PriceList {
 public:
-    /// Takes every parameter to be stored in the average number of bytes.
+    /// Assumes that every parameter takes the average number of bytes.
     explicit PriceList(const ModelCard& card, const PriceTerms& terms = {});
-    /// @param storedBytes by layer and weight, as the file keeps it; 0 = not known
+    /// @param storedBytes size of a weight in the file; 0 = not known
     PriceList(const ModelCard& card, const StoredBytes& storedBytes, const PriceTerms& terms = {});
 
     const ModelSpec& spec() const;

@@ -23,7 +23,7 @@ void keepAll(std::vector<bool>& marks) {
     marks = std::vector<bool>(marks.size(), true);
 }
 
-/// The canonical form of equal cuts: units inside a dropped part are marked as kept.
+/// The one form for all masks with the same effect: units inside a dropped part are marked as kept.
 LayerMask canonical(LayerMask layer) {
     if (!layer.block) {
         layer.attention = AttentionCut::keep;
@@ -36,7 +36,7 @@ LayerMask canonical(LayerMask layer) {
     if (layer.attention != AttentionCut::bypassQk)
         layer.alpha = 1;
     else if (layer.alpha == 0)
-        layer.alpha = 0; // not -0, which compares equal but has other bytes
+        layer.alpha = 0; // turns -0, which is equal but would change digests, into 0
     return layer;
 }
 

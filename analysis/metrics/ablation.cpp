@@ -15,7 +15,7 @@ namespace {
 
 using SteadyClock = std::chrono::steady_clock;
 
-/// Results that grow, and their receivers.
+/// The results of a run, which are filled in value by value, and the receivers that learn of new values.
 class AblationResults {
 public:
     AblationResults(const ModelSpec& spec, const PruningMask& mask, std::span<const MetricRequest> requests,
@@ -31,7 +31,7 @@ public:
 
     AblationTable& table() { return m_table; }
 
-    /// The missing units of a layer, request after request.
+    /// The units of a layer without a value, request by request.
     std::vector<AblationPart> missing(int layer) const {
         std::vector<AblationPart> parts;
         for (std::size_t request = 0; request < m_table.requests(); ++request)
@@ -48,7 +48,7 @@ public:
         return parts;
     }
 
-    /// Layers with missing units.
+    /// The layers with missing().
     std::vector<int> layers() const {
         std::vector<int> layers;
         for (int layer = 0; layer < m_layers; ++layer)
@@ -67,7 +67,7 @@ public:
             m_memory.more(m_table.results());
     }
 
-    /// @throws Cancelled when the run was stopped before there was a value
+    /// The results. @throws Cancelled if the run was stopped before the first value
     std::vector<MetricResult> finish(bool wasStopped) {
         if (wasStopped && m_table.isEmpty())
             throw Cancelled();
@@ -75,7 +75,7 @@ public:
         return std::move(m_table.results());
     }
 
-    MeasuredData data = {}; ///< of all of them
+    MeasuredData data = {}; ///< shared by all results
 
 private:
     void describe() {
@@ -85,7 +85,7 @@ private:
             MetricResult& result = m_table.results()[i];
             result.data = data;
             result.isWhole = isWhole;
-            result.seconds = m_secondsBefore[i] + seconds; // of the walk that all requests share
+            result.seconds = m_secondsBefore[i] + seconds; // time of the walk that all requests share
             result.warnings.clear();
             if (!isWhole)
                 result.warnings.push_back(
@@ -102,7 +102,7 @@ private:
     SteadyClock::time_point m_begin = SteadyClock::now();
 };
 
-/// The passes of the missing units of each layer.
+/// For each layer, the cost of its missing units, in passes.
 std::vector<double> passesOf(const AblationResults& results, const AblationCosts& costs,
                              const std::vector<int>& layers) {
     std::vector<double> passes;
@@ -114,7 +114,7 @@ std::vector<double> passesOf(const AblationResults& results, const AblationCosts
     return passes;
 }
 
-/// Removes the units of each layer, from the first layer with missing ones up. @returns whether it ran to its end
+/// Ablates the missing units of each layer, from the first layer up. @returns false if it was stopped
 bool walkUp(AblationWalk& walk, AblationResults& results, const AblationCosts& costs, const Progress& progress) {
     const std::vector<int> layers = results.layers();
     const std::vector<double> passes = passesOf(results, costs, layers);
@@ -159,7 +159,7 @@ std::vector<MetricResult> measureExactly(const Model& model, const AblationRun& 
     return results.finish(!isDone);
 }
 
-/// Requests of which some are screened. They share little, so each runs by itself.
+/// Measures requests of which at least one is screened. They have little work in common, so each runs by itself.
 class OneByOne {
 public:
     OneByOne(const Model& model, const AblationRun& run, std::span<const MetricRequest> requests,
@@ -226,7 +226,7 @@ AblationPasses ablationPasses(const Model& model, const AblationRun& run, std::s
     }
     passes.layers += static_cast<double>(std::ranges::count_if(requests, isScreened)) * screeningPasses;
     if (passes.parts > 0) {
-        passes.layers += 2; // the whole model's loss, then its streams
+        passes.layers += 2; // of the whole model: one for its loss, one for its streams
         passes.lmHeads += 1;
     }
     return passes;

@@ -11,23 +11,23 @@
 
 namespace secateur {
 
-/// Exact ablation: the increase of the loss when one unit alone is removed (resources/manual/metrics.md, Ablation).
-/// Values equal those of a full evaluation under the mask with that cut; the feature "error" is the standard error of
-/// the value over sequences. Screened rankings (screened_ablation.h) are partly predicted and have standard errors.
+// Exact ablation: the increase of the loss when one unit is removed by itself (resources/manual/metrics.md, Ablation).
+// Each value equals that of a full evaluation under the mask with this cut added; the feature "error" of the result has
+// its standard error over sequences. Screened rankings (screened_ablation.h) contain predicted values too.
 
 /// The plan, the text and the labels of a measurement.
 struct AblationRun {
-    const Plan& plan; ///< of model.runner(); units that its mask cuts have no values
+    const Plan& plan; ///< of model.runner(); units that its mask cuts get no values
     std::span<const TokenSequence> sequences;
     std::span<const int> labels = {}; ///< of a classifier: the class of each sequence; empty = not known
-    std::int64_t batchTokens = 4096;  ///< maximum number of tokens that run at once with padding, or one sequence
+    std::int64_t batchTokens = 4096;  ///< maximum of a batch, padding included; a longer sequence runs alone
     std::int64_t waitingBytes =
-        std::int64_t{1} << 30; ///< of the streams that wait for layers above, where weights do not stay in memory
+        std::int64_t{1} << 30; ///< without a resident plan: bytes of streams that go through the layers above together
     AblationMemory memory = {};
 };
 
-/// The cost of the units that are not known yet, in plain passes of all sequences through all layers, and through the
-/// LM head. Includes the passes of the whole model.
+/// The cost of ablating the units without known values, and of the run of the whole model. 1 is a forward pass of all
+/// sequences through all layers (`layers`), or through the LM head (`lmHeads`).
 struct AblationPasses {
     double layers = 0;
     double lmHeads = 0;
@@ -35,28 +35,29 @@ struct AblationPasses {
 };
 AblationPasses ablationPasses(const Model& model, const AblationRun& run, std::span<const MetricRequest> requests);
 
-/// Increases of the mean loss per predicted token; of classifiers per labelled text. Goes from the first layer up: the
-/// residual stream of the whole model enters a layer, one variant for each of the layer's units leaves it
-/// (Runner::runVariants) and runs through the layers above. Besides the streams of one layer, memory holds a few
-/// variants of a batch. A unit of a layer that shares its weights is removed from all layers that share them. A run
-/// that continues from known values gives the same bits as a run in one go. A stopped run returns the complete layers
-/// (isWhole is false). The caller fills in digests, source and rules of the text.
+/// Measures increases of the mean loss per predicted token; of classifiers per labelled text. Goes from the first layer
+/// up: the residual stream of the whole model enters a layer, Runner::runVariants() computes the layer's output without
+/// each of its units, and each of these variants runs through the layers above. Memory holds the streams of one layer
+/// and a few variants of a batch. A unit of a layer that shares its weights is removed from all layers that share them.
+/// A run that continues from known values gives the same bits as an uninterrupted one. A stopped run returns the
+/// complete layers (isWhole is false). The caller fills in the digests, the source and the rules of the text.
 /// @param layerDone is called for each complete layer
-/// @throws UsageError for encoders without a classifier or labels, and requests of accuracy; Error when there is
-/// nothing to predict; Cancelled, within the time that one layer takes for one batch, before there is a value
+/// @throws UsageError for encoders without a classifier or labels, and for requests with of=accuracy; Error if there is
+/// nothing to predict; Cancelled if stopped before the first value; checked between layers of each batch
 std::vector<MetricResult> measureAblation(const Model& model, const AblationRun& run,
                                           std::span<const MetricRequest> requests, const Progress& progress,
                                           const LayerSink& layerDone = {});
 
-/// The number of units that ablateEach() will try.
+/// The number of units that ablateEach() runs.
 std::int64_t partsToTry(const ModelSpec& spec, const PruningMask& mask, std::span<const MetricRequest> requests,
                         std::span<const MetricResult> known);
 
-/// The effect of one unit, from a run under the mask that cuts it besides.
+/// Runs the task under a mask and returns the effect relative to the run without the added cut.
+/// @param mask the mask of the measurement with one more unit cut
 using AblationTrial = std::function<AblationEffect(const PruningMask& mask, const Progress& progress)>;
 
-/// Tries each unit by itself, in the order of layers: for tasks, whose runs share no streams. A stopped run returns the
-/// results so far. @throws as the trial; Cancelled before there is a value
+/// Runs the trial for each unit, in the order of layers: for tasks, whose runs share no streams. A stopped run returns
+/// the results so far. @throws as the trial; Cancelled if stopped before the first value
 std::vector<MetricResult> ablateEach(const ModelSpec& spec, const PruningMask& mask,
                                      std::span<const MetricRequest> requests, const AblationTrial& trial,
                                      const AblationMemory& memory, const Progress& progress,

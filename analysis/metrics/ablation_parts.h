@@ -10,26 +10,26 @@
 
 namespace secateur {
 
-/// The rows of metrics that need runs without one unit at a time.
+/// The table rows of the metrics that remove one unit at a time.
 std::span<const MetricInfo> ablationMetrics();
 
 /// Whether the value is the decrease of a task's accuracy (of=accuracy) instead of the increase of the loss.
 bool isOfAccuracy(const MetricRequest& request);
-/// Whether only the values are exact that decide which units are the lowest (option screen).
+/// Whether only those values are exact that decide which units are the lowest (option `screen`).
 bool isScreened(const MetricRequest& request);
-/// The share of the cost of ablating all units that may be spent on exact values: 1, or as the option exact says.
+/// The share of the cost of ablating all units that may be spent on exact values: 1, or the option `exact`.
 double exactShare(const MetricRequest& request);
 
-/// A unit of a model that is removed alone.
+/// A unit that is removed by itself.
 struct AblationPart {
-    std::size_t request = 0; ///< that its value belongs to
-    int layer = 0;           ///< of layers that share their weights the first; the unit is removed from all of them
-    std::size_t column = 0;  ///< of the value: the head, or 0
-    LayerMask without;       ///< the layer's mask with this unit cut besides
+    std::size_t request = 0; ///< index of the request that its value is for
+    int layer = 0;           ///< the first of the layers that share its weights; the unit is removed from all of them
+    std::size_t column = 0;  ///< of its value in the matrix: the head, or 0
+    LayerMask without;       ///< the layer's mask with this unit cut too
 };
 
-/// The units of a layer that a mask keeps, in order, of the kind that the request's metric ranks. None in a layer that
-/// shares the weights of an earlier one.
+/// The units of a layer that a mask keeps, in order, of the kind that the metric ranks. None for a layer that shares
+/// the weights of an earlier one. @param request index of the request @param of the request itself
 std::vector<AblationPart> partsOf(const ModelSpec& spec, const PruningMask& mask, int layer, std::size_t request,
                                   const MetricRequest& of);
 
@@ -39,14 +39,15 @@ struct AblationEffect {
     double error = 0; ///< over sequences or questions; NaN for a single one
 };
 
-/// Results that grow by one value after another.
+/// Results that are filled in value by value.
 class AblationTable {
 public:
-    /// @param known results of the same measurement, complete or not, by result id: their values are not measured again
+    /// @param known results of the same measurement, complete or not: the values of those with the id of a request are
+    /// taken over
     AblationTable(const ModelSpec& spec, const PruningMask& mask, std::span<const MetricRequest> requests,
                   std::span<const MetricResult> known);
 
-    /// The units of a layer that one request has no value of.
+    /// The units of a layer without a value for a request.
     std::vector<AblationPart> missing(int layer, std::size_t request) const;
     std::size_t requests() const { return m_results.size(); }
     bool isComplete() const;
@@ -64,24 +65,25 @@ public:
 private:
     const ModelSpec& m_spec;
     PruningMask m_mask;
-    std::vector<MetricResult> m_results; ///< of each request
+    std::vector<MetricResult> m_results; ///< one for each request
 };
 
-/// The cost of removing units, in plain passes of the same sequences through all layers.
+/// The cost of ablations, relative to a forward pass of the same sequences through all layers.
 class AblationCosts {
 public:
-    /// @param spec, mask must outlive it
+    /// @param spec, mask must outlive this object
     AblationCosts(const ModelSpec& spec, const PruningMask& mask, std::span<const TokenSequence> sequences);
 
     double lmHead() const;
-    /// Of one unit: the rest of its layer that is not shared with other units, and the layers above.
+    /// The cost of the run without a unit: the layers above, and the part of its own layer that has to be computed for
+    /// it alone.
     double without(const AblationPart& part) const;
 
 private:
     const ModelSpec& m_spec;
     const PruningMask& m_mask;
     int m_positions = 1;
-    std::vector<double> m_above; ///< operations for a token, from each layer to the last
+    std::vector<double> m_above; ///< for each layer, operations per token from it to the last layer
 };
 
 } // namespace secateur

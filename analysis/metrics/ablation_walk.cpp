@@ -19,7 +19,7 @@ namespace secateur {
 
 namespace {
 
-/// The same rows several times.
+/// A batch with the same rows several times.
 Batch repeated(const Batch& batch, std::size_t times) {
     Batch all = batch;
     all.rows = batch.rows * static_cast<int>(times);
@@ -31,7 +31,7 @@ Batch repeated(const Batch& batch, std::size_t times) {
     return all;
 }
 
-/// Reports which units are being removed instead of the layer that runs.
+/// Progress whose reports name the layer of the removed units, not the layer that runs.
 Progress withoutPartsOf(int layer, const Progress& progress) {
     return Progress([text = fmt::format("without parts of layer {}", layer),
                      &progress](double fraction, std::string_view) { progress.report(fraction, text); });
@@ -106,8 +106,9 @@ AblationEffect riseOf(const std::vector<WindowLoss>& run, const std::vector<Wind
     return {rise.nats, rise.standardError};
 }
 
-/// Collects variants of a layer and runs them through the layers above: where the weights stay in memory as soon as a
-/// batch is full, else as many batches together as AblationRun::waitingBytes allows.
+/// Collects outputs of a layer without its units, stacks them into batches, and runs these through the layers above.
+/// With a resident plan, a batch runs as soon as it is full; otherwise as many batches as AblationRun::waitingBytes
+/// allows run together.
 class AblationWalk::Tails {
 public:
     Tails(const AblationWalk& walk, const std::vector<AblationPart>& parts, const Progress& progress)
@@ -128,7 +129,7 @@ public:
             close();
     }
 
-    /// Runs the rest.
+    /// Runs the batches that are left.
     void finish() {
         close();
         run();
@@ -183,11 +184,11 @@ private:
     double m_stacks;
     double m_done = 0;
     std::optional<Stack> m_open;
-    std::vector<Stack> m_waiting; ///< full
+    std::vector<Stack> m_waiting; ///< batches that are full and have not run yet
     std::int64_t m_bytes = 0;
 
 public:
-    std::vector<Losses> losses; ///< of each part
+    std::vector<Losses> losses; ///< one for each part
 };
 
 AblationWalk::AblationWalk(const Model& model, const AblationRun& run)
@@ -252,7 +253,8 @@ std::vector<AblationWalk::Losses> AblationWalk::sideBySide(const std::vector<Abl
     return std::move(tails.losses);
 }
 
-/// For a layer that shares its weights: the other layers run without the unit too.
+/// For a unit of a layer that shares its weights: the layers that share them run without the unit too, so the model
+/// needs a plan without it.
 AblationWalk::Losses AblationWalk::underOwnPlan(const AblationPart& part, const Progress& progress) const {
     PruningMask mask = m_run.plan.mask();
     mask.setLayer(part.layer, part.without);
@@ -270,7 +272,7 @@ AblationWalk::Losses AblationWalk::underOwnPlan(const AblationPart& part, const 
     return losses;
 }
 
-/// Small batches are slow; large ones do not get faster by growing.
+/// Number of variants of a batch that run as one batch. Small batches are slow; beyond batchTokens nothing is gained.
 std::size_t AblationWalk::variantsAtOnce(std::size_t batch) const {
     return static_cast<std::size_t>(std::max<std::int64_t>(1, m_run.batchTokens / m_batches.batches[batch].tokens()));
 }

@@ -17,18 +17,19 @@ namespace secateur {
 
 // For sources only: pulls in ATen.
 
-/// The losses of sequences: of decoders at each next token, of classifiers at the label.
+/// Computes the losses of sequences: of decoders at each next token, of classifiers at the label.
 class SequenceLosses {
 public:
-    /// All must outlive it. @throws UsageError for encoders without a classifier or labels; Error when there is no
-    /// target
+    /// All arguments must outlive this object. @throws UsageError for encoders without a classifier or labels; Error if
+    /// there is no target
     SequenceLosses(const Model& model, std::span<const TokenSequence> sequences, std::span<const int> labels);
 
     std::size_t sequences() const { return m_sequences.size(); }
-    std::int64_t tokens() const; ///< of all sequences
+    std::int64_t tokens() const; ///< number in all sequences
 
-    /// @param x output of the last layer @param rows the sequences of the batch's rows @returns a loss for each row,
-    /// whose `index` is its sequence @throws Error when a loss is not finite; Cancelled
+    /// @param x output of the last layer @param rows index of each row's sequence
+    /// @returns a loss for each row; WindowLoss::index is the index of its sequence
+    /// @throws Error if a loss is not finite; Cancelled
     std::vector<WindowLoss> of(const Plan& plan, const at::Tensor& x, const Batch& batch,
                                std::span<const std::size_t> rows, const Progress& progress) const;
 
@@ -41,22 +42,24 @@ private:
     GradientScalars m_scalars;
 };
 
-/// The paired difference of the mean losses of two runs on the same sequences. @param run, reference by sequence
+/// The paired difference of the mean losses of two runs on the same sequences: run minus reference.
+/// @param run, reference one loss for each sequence
 AblationEffect riseOf(const std::vector<WindowLoss>& run, const std::vector<WindowLoss>& reference);
 
-/// The residual streams of the whole model on their way up, and from each layer the streams of the model without one of
-/// the layer's units.
+/// Takes the residual streams of the whole model up from layer to layer; at each layer, runs the rest of the model
+/// without one of the layer's units at a time.
 class AblationWalk {
 public:
-    /// All must outlive it. @throws as measureAblation()
+    /// All arguments must outlive this object. @throws as measureAblation()
     AblationWalk(const Model& model, const AblationRun& run);
 
-    /// Computes the whole model's losses, and its streams in front of the first layer. @throws Cancelled
+    /// Computes the whole model's losses, and the inputs of the first layer. @throws Cancelled
     void begin(const Progress& progress);
-    /// Runs the streams up to a layer that they have not passed. @throws Cancelled
+    /// Runs the streams up to the input of a layer, this one or a later one. @throws Cancelled
     void goTo(int layer, const Progress& progress);
-    /// @param parts of the layer that the streams are at, those of one request together: they share batches, which do
-    /// not depend on the other requests
+    /// The effect of removing each of the parts.
+    /// @param parts units of the layer that goTo() reached, all of one request: values must not depend on other
+    /// requests, and parts that run in one batch affect each other's rounding
     std::vector<AblationEffect> without(const std::vector<AblationPart>& parts, const Progress& progress);
 
     const SequenceLosses& losses() const { return m_losses; }
@@ -70,7 +73,7 @@ private:
     };
     class Tails;
 
-    using Losses = std::vector<WindowLoss>; ///< by sequence
+    using Losses = std::vector<WindowLoss>; ///< one for each sequence
     Losses noLosses() const { return Losses(m_losses.sequences()); }
     std::vector<Losses> sideBySide(const std::vector<AblationPart>& parts, const Progress& progress);
     Losses underOwnPlan(const AblationPart& part, const Progress& progress) const;
@@ -82,7 +85,7 @@ private:
     SequenceLosses m_losses;
     PaddedBatches m_batches;
     int m_layer = 0;
-    std::vector<at::Tensor> m_streams; ///< X_layer of each batch
+    std::vector<at::Tensor> m_streams; ///< for each batch, the input of m_layer
     Losses m_dense;
 };
 

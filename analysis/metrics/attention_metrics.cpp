@@ -19,7 +19,7 @@ namespace {
 
 constexpr double notDefined = std::numeric_limits<double>::quiet_NaN();
 constexpr std::array<std::string_view, 4> classNames{"sink", "diagonal", "uniform", "other"};
-constexpr std::size_t measured = 4; ///< the first features, which are means over queries
+constexpr std::size_t measured = 4; ///< number of leading features that are means over queries
 
 template <typename Number>
 Number numberOf(const MetricRequest& request, std::string_view option, Number least, Number most) {
@@ -89,7 +89,7 @@ int firstQueryOf(const MetricRequest& request) {
     return request.flag("exclude_first") ? 1 : 0;
 }
 
-/// Mean attention on one key, for each sequence or for each of its prefixes.
+/// Mean attention on one key, over whole sequences or over prefixes of several lengths.
 class SinkMetric : public AttentionMetric {
 public:
     enum class Of { heads, layer, variation };
@@ -157,13 +157,13 @@ void SinkMetric::chooseFeatures() {
     m_features = {{AttentionFeature::Kind::key, m_key}};
     if (m_key >= 0 || m_lengths.empty())
         return;
-    m_features.clear(); // counted from the end, the key differs between prefixes
+    m_features.clear(); // a key that counts from the end has a position of its own in each prefix
     for (const std::int64_t length : m_lengths)
         m_features.push_back(
             {AttentionFeature::Kind::key, static_cast<int>(std::max<std::int64_t>(0, length + m_key))});
 }
 
-/// Mean attention on the key over the queries of a prefix.
+/// Mean attention on the key over the queries of a prefix; NaN if the row is shorter, or has no such key.
 double SinkMetric::sink(const Row& row, int head, std::size_t prefix, std::int64_t length) const {
     const std::int64_t key = m_key < 0 ? length + m_key : m_key;
     if (length > row.length || key < 0 || key >= length)
@@ -190,7 +190,7 @@ void SinkMetric::add(const Row& row, std::vector<double>& sums) const {
         for (int head = 0; head < row.heads; ++head) {
             const double value = sink(row, head, prefix, all[prefix]);
             if (std::isnan(value))
-                break; // the length decides, so no head has one
+                break; // the row is too short for this prefix, for all heads
             own[0] += head == 0 ? 1 : 0;
             own[placeOf(0, row.heads, head)] += value;
             if (isVariation)
@@ -302,7 +302,7 @@ int PatternMetric::classOf(double sink, double diagonal, double entropy) const {
     return sink >= m_leastSink ? 0 : diagonal >= m_leastDiagonal ? 1 : entropy >= m_leastUniform ? 2 : 3;
 }
 
-/// Distance of the features from the nearest class boundary.
+/// Distance of a head's features from the nearest boundary between its class and another.
 double PatternMetric::margin(double sink, double diagonal, double entropy) const {
     const double fromSink = std::abs(sink - m_leastSink);
     const double fromDiagonal = std::min(fromSink, std::abs(diagonal - m_leastDiagonal));

@@ -13,15 +13,15 @@
 
 namespace secateur {
 
-/// The values of one layer, by kept head (one value for metrics of the layer).
+/// The values of one layer: one for each kept head, or a single one for metrics of layers.
 struct AttentionValues {
-    std::vector<std::vector<double>> values; ///< one row, or one for each length; NaN where nothing was seen
+    std::vector<std::vector<double>> values; ///< one row, or one for each of lengths(); NaN if no query counted
     std::vector<std::vector<double>> features;
 };
 
 /// A metric of attention probabilities with its options (resources/manual/metrics.md, Attention sinks, patterns and
-/// entropy): which numbers of each query it reads, and what it makes of them. Sums are additive: batches may come in
-/// any order, and layers separately.
+/// entropy): chooses features of each query's attention, adds them up over queries (add()), and computes its values
+/// from the sums (values()). Sums are additive: batches may come in any order, and layers separately.
 class AttentionMetric {
 public:
     /// The attention of one row of a batch.
@@ -30,29 +30,30 @@ public:
         int heads = 0;
         bool causal = true;
         int window = 0;
-        /// [length] of one head, of the feature at that place of features().
+        /// [length] the feature features()[feature] of each query of a head.
         std::function<const float*(int head, std::size_t feature)> numbers;
     };
 
     virtual ~AttentionMetric() = default;
 
-    /// Numbers of each query that add() reads.
+    /// The features of each query's attention that add() reads.
     const std::vector<AttentionFeature>& features() const { return m_features; }
-    /// Of the prefixes that have values of their own; empty where whole sequences count.
+    /// Lengths of the prefixes of sequences that get separate values; empty = values over whole sequences only.
     virtual std::vector<std::int64_t> lengths() const { return {}; }
     /// Names of AttentionValues::features.
     virtual std::span<const std::string_view> featureNames() const { return {}; }
-    /// About options that these sequences do not allow.
+    /// Warnings about options that do not fit the sequences.
     const std::vector<std::string>& warnings() const { return m_warnings; }
 
     virtual void add(const Row& row, std::vector<double>& sums) const = 0;
     virtual AttentionValues values(const std::vector<double>& sums, int heads) const = 0;
 
 protected:
-    /// @param firstQuery the first one that counts
+    /// @param firstQuery position of the first query that counts
     explicit AttentionMetric(int firstQuery)
         : m_firstQuery(firstQuery) {}
-    /// Over the queries that count. @param isShare relative to the largest entropy that a query can have
+    /// Mean of a feature over the queries that count.
+    /// @param isShare whether to divide by the largest entropy that is possible for each query
     double meanOver(const Row& row, int head, std::size_t feature, bool isShare) const;
 
     int m_firstQuery;
@@ -60,8 +61,8 @@ protected:
     std::vector<std::string> m_warnings;
 };
 
-// The functions that rows name as ForwardMetric::attention.
-// @throws UsageError for options that make no sense, or not for a bidirectional model
+// The functions of the rows' ForwardMetric::attention.
+// @throws UsageError for options that make no sense, in general or for a bidirectional model
 std::unique_ptr<const AttentionMetric> sinkOfHeads(const MetricRequest& request, std::int64_t longest, bool causal);
 std::unique_ptr<const AttentionMetric> sinkOfLayers(const MetricRequest& request, std::int64_t longest, bool causal);
 std::unique_ptr<const AttentionMetric> sinkVariation(const MetricRequest& request, std::int64_t longest, bool causal);
@@ -70,7 +71,7 @@ std::unique_ptr<const AttentionMetric> attentionPattern(const MetricRequest& req
 std::unique_ptr<const AttentionMetric> attentionEntropy(const MetricRequest& request, std::int64_t longest,
                                                         bool causal);
 
-/// The classes of attentionPattern().
+/// Names of the classes that attentionPattern() assigns.
 std::span<const std::string_view> patternClasses();
 
 } // namespace secateur

@@ -18,13 +18,13 @@ constexpr double noValue = std::numeric_limits<double>::quiet_NaN();
 
 // --- the residual stream ---------------------------------------------------------------------------------------------
 
-/// A layer's one value: a sum over its count.
+/// The value of a layer: a sum divided by a count.
 std::vector<double> ratioOf(const ForwardLayer& layer, TokenSum sum, TokenSum count) {
     const bool hasValue = layer.kept.block && layer.part.at(count) > 0;
     return {hasValue ? layer.part.at(sum) / layer.part.at(count) : noValue};
 }
 
-/// Whether the sums before a post-norm are compared.
+/// Whether a cosine is between the streams before the norm of a post-norm model.
 bool isBeforeNorm(const ForwardLayer& layer) {
     return layer.request.flag("before_norm") && layer.spec.normPlace == NormPlace::after;
 }
@@ -94,7 +94,7 @@ std::vector<double> ampOfNeurons(const ForwardLayer& layer) {
     return divided(layer.part.neurons.magnitudes, layer.part.at(TokenSum::rows));
 }
 
-/// z-scores, with the standard deviation of a sample.
+/// Replaces values by their z-scores, with the sample standard deviation.
 void standardise(std::vector<double>& values) {
     const auto count = static_cast<double>(values.size());
     double mean = 0;
@@ -108,7 +108,7 @@ void standardise(std::vector<double>& values) {
         value = deviation > 0 ? (value - mean) / deviation : 0;
 }
 
-/// Sums over the columns of each head.
+/// Sums the values of the columns of each head.
 std::vector<double> byHead(const std::vector<double>& columns, std::size_t heads) {
     std::vector<double> values(columns.empty() ? 0 : heads);
     const std::size_t width = heads > 0 ? columns.size() / heads : 0;
@@ -117,7 +117,7 @@ std::vector<double> byHead(const std::vector<double>& columns, std::size_t heads
     return values;
 }
 
-/// Of all columns of a weight those of kept units, `width` columns each.
+/// The values of kept units' columns. @param all values of all columns @param width columns of a unit
 std::vector<double> columnsOfUnits(const std::vector<double>& all, const std::vector<std::size_t>& units,
                                    std::size_t width) {
     std::vector<double> columns;
@@ -127,7 +127,7 @@ std::vector<double> columnsOfUnits(const std::vector<double>& all, const std::ve
     return columns;
 }
 
-/// Wanda-SP of each column (resources/manual/metrics.md, Wanda-SP and FLAP).
+/// Wanda-SP score of each column (resources/manual/metrics.md, Wanda-SP and FLAP).
 std::vector<double> wandaOf(const ColumnTotals& totals, const std::vector<double>& magnitudes, double rows) {
     std::vector<double> values = totals.squares;
     for (std::size_t i = 0; i < values.size(); ++i)
@@ -135,7 +135,7 @@ std::vector<double> wandaOf(const ColumnTotals& totals, const std::vector<double
     return values;
 }
 
-/// FLAP's WIFV of each column.
+/// FLAP's score WIFV of each column.
 std::vector<double> fluctuationsOf(const ColumnTotals& totals, const std::vector<double>& squares, double tokens) {
     std::vector<double> values = totals.squares;
     for (std::size_t i = 0; i < values.size(); ++i) {
@@ -256,7 +256,7 @@ MetricInfo streamRow(std::string_view id, std::string_view title, std::string_vi
                       {.reads = SharedSums::stream, .finish = finish, .notes = streamNotes});
 }
 
-/// Of heads and neurons, whose smallest values are pruned first.
+/// A row of a metric of heads or neurons that prunes the smallest values first.
 MetricInfo unitRow(std::string_view id, std::string_view title, std::string_view summary, std::string_view formula,
                    std::string_view source, Scope scope, std::span<const OptionInfo> options, SharedSums reads,
                    std::vector<double> (*finish)(const ForwardLayer&)) {

@@ -6,7 +6,7 @@
 
 namespace secateur {
 
-/// The rows of metrics that need a text and one pass over it.
+/// The table rows of the metrics from one forward pass over a text.
 std::span<const MetricInfo> forwardMetrics();
 
 } // namespace secateur

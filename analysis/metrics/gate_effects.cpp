@@ -22,7 +22,8 @@ bool canBypass(const LayerSpec& spec, const LayerMask& mask) {
     return spec.attention == AttentionKind::full && mask.attention == AttentionCut::keep && mask.keptHeads() > 0;
 }
 
-/// The mask with every attention bypassed that can be, and without the MLPs behind them.
+/// The mask with every attention bypassed that can be. Drops the MLPs of these layers, which are not needed for the
+/// attention update.
 PruningMask bypassing(const ModelSpec& spec, PruningMask mask) {
     for (int layer = 0; layer < spec.layerCount(); ++layer) {
         LayerMask own = mask.layer(layer);
@@ -43,7 +44,7 @@ public:
     at::Tensor update;
 };
 
-/// Sums over tokens, [rows, columns] float64 on the processor.
+/// value * gradient, summed over tokens: [rows, columns] float64 on the processor.
 at::Tensor rowSums(const TapGradient& tap) {
     return (tap.value * tap.gradient).sum(1, false, at::kDouble).to(at::kCPU).contiguous();
 }
@@ -61,7 +62,7 @@ public:
         , m_bypassPlan(kinds.bypasses ? model.runner().plan(bypassing(model.spec(), m_mask), run.plan.type())
                                       : nullptr) {
         const ModelSpec& spec = model.spec();
-        // A text with one target needs no signs to separate targets.
+        // Random signs tell targets of a sequence apart; with a single target they are not needed.
         m_effects.passes = spec.family == Family::decoder ? std::max(1, passes) : 0;
         m_effects.gates.assign(m_gates.all().begin(), m_gates.all().end());
         std::size_t widest = 0;
@@ -131,7 +132,8 @@ private:
         readNeurons(backward);
     }
 
-    /// All passes of a batch go through a layer one after another, so the bypassed update is kept from the first.
+    /// Adds the gradient of a bypass's gate. All passes of a batch go through a layer one after another, so the
+    /// bypassed update is computed in the first and kept for the others.
     void readBypass(const LayerBackward& backward, Matrix& gradients) {
         const auto place = m_bypassOf.find(m_mask.tiedTo(backward.layer).front());
         const auto tap = backward.gradients.taps.find(Tap::attentionUpdate);
@@ -157,7 +159,7 @@ private:
         at::Tensor& sums = m_openNeurons[{backward.batch, backward.pass, first}];
         const at::Tensor own = rowSums(tap->second);
         sums = sums.defined() ? sums + own : own;
-        if (backward.layer != first) // other layers with the same weights follow
+        if (backward.layer != first) // layers with the same weights are still to come
             return;
         addNeurons(backward.batch, backward.pass, first, sums);
         m_openNeurons.erase({backward.batch, backward.pass, first});
@@ -177,7 +179,7 @@ private:
             addTo(m_effects.neuronFisher, sums.square().sum(0).contiguous());
     }
 
-    /// [rows] float64
+    /// Number of targets of each row, [rows] float64.
     at::Tensor targetsOf(std::size_t batch) const {
         std::vector<double> targets;
         for (const std::size_t sequence : m_batches.sequences[batch])
@@ -223,11 +225,11 @@ private:
     PaddedBatches m_batches;
     Gates m_gates;
     std::shared_ptr<const Plan> m_bypassPlan;
-    std::map<int, std::size_t> m_bypassOf; ///< by layer; of layers that share weights by the first
+    std::map<int, std::size_t> m_bypassOf; ///< gate by layer; of layers that share weights, by the first
     GateEffects m_effects;
     std::map<std::pair<std::size_t, std::size_t>, Matrix> m_open;                  ///< by batch and pass
     std::map<std::tuple<std::size_t, std::size_t, int>, at::Tensor> m_openNeurons; ///< by batch, pass and layer
-    at::Tensor m_bypassed; ///< the update of the layer's bypassed attention, of the current batch
+    at::Tensor m_bypassed; ///< update of the current layer's bypassed attention, for the current batch
 };
 
 } // namespace

@@ -23,7 +23,7 @@ bool stands(const LayerSpec& spec, const LayerMask& mask, Gate::Of of) {
     }
 }
 
-/// sum_t <value_t, gradient_t> of each row, float64.
+/// sum_t <value_t, gradient_t> for each row, float64: the gradient of a gate on `value`.
 at::Tensor gateGradient(const at::Tensor& value, const at::Tensor& gradient) {
     return (value * gradient).sum({1, 2}, false, at::kDouble).to(at::kCPU).contiguous();
 }

@@ -232,7 +232,7 @@ BatchRule batchRuleOf(const MetricRequest& request) {
 
 namespace {
 
-/// "auto" for metrics without the option.
+/// The option `scalarisation`; "auto" for metrics without it.
 std::string optionOf(const MetricRequest& request) {
     const std::string option = request.option("scalarisation");
     return option.empty() ? "auto" : option;
@@ -242,7 +242,7 @@ bool isOfLoss(const MetricRequest& request) {
     return std::get<GradientMetric>(request.info->computation).isOfLoss;
 }
 
-/// +1 or -1 for each target of a sequence, independent of the batch that it is in.
+/// Draws +1 or -1 for each target of a sequence. The signs do not depend on the batch that the sequence is in.
 class Signs {
 public:
     Signs(std::size_t sequence, int drawing)

@@ -29,10 +29,10 @@ at::Tensor mergedRows(const at::Tensor& values) {
     return values.flatten(0, 1).unsqueeze(0);
 }
 
-constexpr std::int64_t mostElements = 1 << 24; ///< of a temporary tensor
+constexpr std::int64_t mostElements = 1 << 24; ///< maximum size of a temporary tensor
 
-/// Applies a function to some rows at a time and joins the results. On the processor each thread takes rows of its own:
-/// the products of one row's heads are too small to be split between threads.
+/// Applies a function to a few rows at a time and joins the results. On the processor each thread works on different
+/// rows, because the products for the heads of one row are too small to be divided among threads.
 template <typename OfRows>
 at::Tensor byRows(const at::Tensor& rows, std::int64_t elementsOfRow, const OfRows& ofRows) {
     const std::int64_t count = rows.size(0);
@@ -173,7 +173,7 @@ void GradientSums::close(int layer, std::size_t batch, std::size_t pass, const O
         put(layer, pass, HeadSum::pairMagnitude, open.pairs);
 }
 
-/// Adds the sum over the rows of [rows, heads].
+/// Adds to a sum of a layer. @param values [rows, heads], which are summed over the rows
 void GradientSums::put(int layer, std::size_t pass, HeadSum sum, const at::Tensor& values) {
     const auto row = static_cast<std::size_t>(layer);
     const auto kept = KeptUnits(m_spec.layers[row], m_mask.layer(layer)).heads;
@@ -212,8 +212,8 @@ NormForm fasterForm(std::int64_t positions, std::int64_t hidden) {
     return 4 * positions < hidden ? NormForm::tokens : NormForm::matrix;
 }
 
-// Products between tokens are in float64. The gradients of keys cancel over the tokens in G (a constant added to all
-// keys has no effect), so that the sum of the products is far smaller than its terms.
+// Products between tokens are in float64. For keys, the terms of G nearly cancel in the sum over tokens (a constant
+// added to all keys has no effect), so that the sum of the products is far smaller than its terms.
 ProjectionNorms::ProjectionNorms(const at::Tensor& input, std::optional<NormForm> form)
     : m_input(input) {
     if (form.value_or(fasterForm(input.size(1), input.size(2))) == NormForm::matrix)

@@ -20,7 +20,8 @@ namespace secateur {
 
 // The sums of gradient metrics over backward passes. For sources only: pulls in ATen.
 
-/// Sums over rows, for each head. n = targets of a row, v = gradient of the head's gate.
+/// Sums over rows, for each head. n = number of targets of the row, v = gradient of the row's scalar with respect to
+/// the head's gate.
 enum class HeadSum {
     queryNorm, ///< ‖∂F/∂W_q‖_F
     keyNorm,
@@ -28,9 +29,9 @@ enum class HeadSum {
     gate,           ///< n v
     gateSquare,     ///< v²
     gateMagnitude,  ///< |v|
-    tokenMagnitude, ///< of the tokens' shares of v
+    tokenMagnitude, ///< sum over tokens of the magnitude of the token's share of v
     batchMagnitude, ///< |mean of v over a batch|, summed over batches
-    pairMagnitude,  ///< |A ∂F/∂A| of all pairs of tokens
+    pairMagnitude,  ///< sum over pairs of tokens of |A ∂F/∂A|; A = attention probability
 };
 
 /// One backward pass over all rows.
@@ -45,8 +46,8 @@ struct GradientPass {
 
 /// The sums of one pass. Additive: batches may come in any order, and some may be missing.
 struct PassSums {
-    std::map<HeadSum, Matrix> heads; ///< [layers, heads]; of layers that share their weights the first one's row
-    double rows = 0;                 ///< with at least one target
+    std::map<HeadSum, Matrix> heads; ///< [layers, heads]; layers that share their weights use the row of the first
+    double rows = 0;                 ///< number of rows with at least one target
     double targets = 0;
     double batches = 0;
 
@@ -57,10 +58,10 @@ struct PassSums {
 struct GradientLayer {
     const MetricRequest& request;
     std::vector<const PassSums*> passes;   ///< one, or one for each drawing of signs
-    const std::vector<std::size_t>& heads; ///< that the mask keeps
+    const std::vector<std::size_t>& heads; ///< heads that the mask keeps
     std::size_t row = 0;                   ///< of the matrices in PassSums
 
-    /// By kept head.
+    /// A sum for each kept head. @param pass index in `passes`
     std::vector<double> sums(HeadSum sum, std::size_t pass = 0) const;
 };
 
@@ -68,23 +69,23 @@ struct GradientLayer {
 /// added before any norm or magnitude is taken.
 class GradientSums {
 public:
-    /// @param mergesRows whether norms are of the gradient of a whole batch (as in the code of Greedy-Gnorm's authors);
-    /// all must outlive it
+    /// All arguments must outlive this object.
+    /// @param mergesRows whether norms are of the gradient of a whole batch (as in the code of Greedy-Gnorm's authors)
     GradientSums(const Model& model, const Plan& plan, const PaddedBatches& batches, const GradientScalars& scalars,
                  std::span<const GradientPass> passes, bool mergesRows);
 
     std::vector<Tap> taps(int layer, std::size_t pass) const;
     void add(const LayerBackward& backward);
-    /// The batches have passed the first layer: their sums count.
+    /// Called when the batches [first, end) are through all layers: adds their sums to of().
     void finish(std::size_t first, std::size_t end);
 
     const PassSums& of(std::size_t pass) const { return m_sums[pass]; }
 
 private:
-    /// The gradients of the applications of one layer so far.
+    /// Gradients of one layer, or so far of the layers that share its weights, for one batch and pass.
     struct Open {
-        std::array<at::Tensor, 3> squares;   ///< [rows, heads] float64, of a layer with weights of its own
-        std::array<at::Tensor, 3> gradients; ///< [rows, heads, headDim, hidden], of shared ones
+        std::array<at::Tensor, 3> squares;   ///< [rows, heads] float64; for a layer that shares no weights
+        std::array<at::Tensor, 3> gradients; ///< [rows, heads, headDim, hidden]; for layers that share weights
         at::Tensor gates;                    ///< [rows, positions, heads] float64
         at::Tensor pairs;                    ///< [rows, heads] float64
     };
@@ -100,19 +101,20 @@ private:
     std::span<const GradientPass> m_passes;
     bool m_mergesRows;
     std::map<std::pair<std::size_t, std::size_t>, Open> m_open; ///< by batch and pass
-    std::vector<PassSums> m_pending;                            ///< of batches on their way
+    std::vector<PassSums> m_pending;                            ///< of batches that are not yet through all layers
     std::vector<PassSums> m_sums;
 };
 
 // Gradients of single heads. A projection W has the gradient G = sum_t delta_t u_t^T, where u is its input and delta
 // the gradient of its output.
 
-/// How ||G||_F^2 is computed: from products between tokens, <delta delta^T, u u^T>, without G; or from G.
+/// How ||G||_F^2 is computed. `tokens`: as <delta delta^T, u u^T> from products between tokens, without G. `matrix`:
+/// from G.
 enum class NormForm { tokens, matrix };
-/// The faster one for sequences of that many positions.
+/// The faster form for sequences of `positions` tokens.
 NormForm fasterForm(std::int64_t positions, std::int64_t hidden);
 
-/// Norms of the gradients of several projections of one input.
+/// Norms of the gradients of several projections that have the same input.
 class ProjectionNorms {
 public:
     /// @param input [rows, positions, hidden]; positions at which `delta` is 0 may hold anything
@@ -124,7 +126,7 @@ public:
 
 private:
     at::Tensor m_input;
-    at::Tensor m_products; ///< [rows, positions, positions] float64, of NormForm::tokens
+    at::Tensor m_products; ///< [rows, positions, positions] float64: u u^T; for NormForm::tokens only
 };
 
 /// G of each row and head, [rows, heads, headDim, hidden].
@@ -132,8 +134,8 @@ at::Tensor projectionGradients(const at::Tensor& delta, const at::Tensor& input)
 /// ||G||_F^2, [rows, heads] float64 on the processor.
 at::Tensor squaredNorms(const at::Tensor& gradients);
 
-/// Each token's part of the gradients of the heads' gates, which multiply the input of the output projection:
-/// <ctx_t, dF/dctx_t>, [rows, positions, heads] float64 on the processor. @param context of Tap::context
+/// Each token's part of the gradients of the heads' gates: <ctx_t, dF/dctx_t>, [rows, positions, heads] float64 on the
+/// processor. @param context value and gradient at Tap::context
 at::Tensor tokenGates(const TapGradient& context);
 
 } // namespace secateur

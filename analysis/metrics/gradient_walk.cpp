@@ -40,7 +40,7 @@ void GradientWalk::plan(const MetricRequest& request) {
     std::vector<std::size_t>& passes = m_passesOf.emplace_back();
     const Scalarisation of = m_scalars.scalarisation(request);
     const auto& metric = std::get<GradientMetric>(request.info->computation);
-    // A text with one target needs no signs to separate targets.
+    // Random signs tell targets of a sequence apart; with a single target they are not needed.
     const bool isDrawn = metric.drawings && m_model.spec().family == Family::decoder;
     for (int drawing = 0; isDrawn && drawing < metric.drawings(request); ++drawing)
         passes.push_back(passOf({of, drawing}));
@@ -82,7 +82,8 @@ std::int64_t GradientWalk::allTokens() const {
     return tokens;
 }
 
-/// Replaces the sum of the rows' scalars by one scalar of the batch: the norm of all rows' vectors, or the mean.
+/// Changes the gradient of the sum of the rows' scalars into that of one scalar of the batch: for norms, the norm of
+/// all rows together; otherwise the mean over rows.
 void GradientWalk::mergeRows(LossGradient& top, std::size_t pass) const {
     const Scalarisation of = m_passes[pass].choice.of;
     std::vector<double> factors(top.values.size(), 1 / static_cast<double>(top.values.size()));

@@ -17,10 +17,11 @@ namespace secateur {
 
 PaddedBatches batchesOf(const Model& model, const BatchRule& rule, const GradientRun& run);
 
-/// Requests with the same batches, from the same backward passes.
+/// The work of all requests that use the same batches; they share backward passes.
 class GradientWalk : public GradientWork {
 public:
-    /// @param requests of one BatchRule, without GradientMetric::work; all must outlive it @throws UsageError
+    /// All arguments must outlive this object.
+    /// @param requests all with this rule and without GradientMetric::work @throws UsageError
     GradientWalk(const Model& model, const GradientRun& run, const GradientScalars& scalars, const BatchRule& rule,
                  std::span<const MetricRequest> requests);
 
@@ -43,7 +44,7 @@ private:
     std::span<const MetricRequest> m_requests;
     PaddedBatches m_batches;
     std::vector<GradientPass> m_passes;
-    std::vector<std::vector<std::size_t>> m_passesOf; ///< of each request
+    std::vector<std::vector<std::size_t>> m_passesOf; ///< for each request, indices in m_passes
     std::unique_ptr<GradientSums> m_sums;
     std::int64_t m_tokens = 0;
     std::int64_t m_sequences = 0;

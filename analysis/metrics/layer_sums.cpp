@@ -21,17 +21,17 @@ std::span<const double> numbersOf(const at::Tensor& tensor) {
     return {tensor.data_ptr<double>(), static_cast<std::size_t>(tensor.numel())};
 }
 
-/// Positions of a row that count in a part.
+/// Number of a row's positions that count. @param part index in LayerSums::parts
 int countOf(int length, std::size_t part) {
     return length - static_cast<int>(part);
 }
 
-/// Of x, a and z of one token, as TokenKernels::innerProducts() lists them.
+/// Inner products of x, a and z of one token, in the order of TokenKernels::innerProducts().
 struct Products {
     double xx, aa, zz, xa, xz, az;
 };
 
-/// 1 - cos; 0.5 where one of the vectors has length 0.
+/// 1 - cosine of two vectors; 0.5 if one of them has length 0. @param product <a, b> @param squareA, squareB |a|², |b|²
 double oneMinusCosine(double product, double squareA, double squareB, PartSums& part) {
     if (squareA > 0 && squareB > 0)
         return 1 - product / std::sqrt(squareA * squareB);
@@ -44,14 +44,14 @@ void addCosines(const Products& p, bool isUpdated, NormPlace place, PartSums& pa
     part.at(TokenSum::input) += std::sqrt(p.xx);
     part.at(TokenSum::update) += std::sqrt(p.aa);
     part.at(TokenSum::block) += oneMinusCosine(p.xz, p.xx, p.zz, part);
-    const double sum = p.xx + 2 * p.xa + p.aa; // of x + a
+    const double sum = p.xx + 2 * p.xa + p.aa; // |x + a|²
     const double before = isUpdated ? oneMinusCosine(p.xx + p.xa, p.xx, sum, part) : 0;
     if (place == NormPlace::after) {
         part.at(TokenSum::attentionSum) += before;
         return;
     }
     part.at(TokenSum::attention) += before;
-    // The MLP's own x + f is z - a where both read the same.
+    // In a parallel block, the stream with the MLP's update alone, x + f, is z - a.
     part.at(TokenSum::mlp) += place == NormPlace::parallel
                                   ? oneMinusCosine(p.xz - p.xa, p.xx, p.zz - 2 * p.az + p.aa, part)
                                   : oneMinusCosine(p.xz + p.az, sum, p.zz, part);
@@ -64,7 +64,8 @@ at::Tensor normalised(const at::Tensor& x, const SumNorm& norm) {
     return norm.bias.defined() ? weighted + norm.bias : weighted;
 }
 
-/// Post-norm models: compares the normalised stream after a sublayer with the same norm applied without the sublayer.
+/// For post-norm models: cosines between the normalised stream with a sublayer's update and the same norm of the stream
+/// without it.
 void addNormalisedCosines(const LayerStreams& streams, std::int64_t row, int length,
                           const std::array<SumNorm, 2>& norms, LayerSums& sums) {
     const auto of = [&](const at::Tensor& all) { return all[row].narrow(0, 0, length).to(at::kDouble); };
@@ -87,8 +88,10 @@ void addNormalisedCosines(const LayerStreams& streams, std::int64_t row, int len
         add(TokenSum::mlpSum, cosines(y, y + of(streams.mlpUpdate)));
 }
 
-/// Mean cosine of all pairs of tokens, and their distance from their mean: from the sums of vectors and of unit
-/// vectors.
+/// Adds token similarity (mean cosine over pairs of tokens) and token spread (distance of tokens from their mean) of a
+/// sequence.
+/// @param unit sum of the tokens' vectors divided by their lengths @param plain sum of the vectors
+/// @param directed number of vectors that are not 0 @param squares sum of squared lengths @param count number of tokens
 void addSimilarity(std::span<const double> unit, std::span<const double> plain, double directed, double squares,
                    double count, PartSums& part) {
     const auto squaredLength = [](std::span<const double> v) {
@@ -143,7 +146,7 @@ std::vector<double> doublesOf(const at::Tensor& tensor) {
     return {own.data_ptr<double>(), own.data_ptr<double>() + own.numel()};
 }
 
-/// In blocks of rows: a whole MLP in float32 would be too large.
+/// Mean magnitude of each column. Computed in blocks of rows, because a whole MLP matrix in float32 would be too large.
 at::Tensor meanMagnitudes(const at::Tensor& weight) {
     constexpr std::int64_t blockElements = 1 << 20;
     const std::int64_t step = std::max<std::int64_t>(1, blockElements / std::max<std::int64_t>(1, weight.size(1)));

@@ -18,11 +18,12 @@ namespace secateur {
 
 // The sums of forward metrics over the tokens of a layer. For sources only: pulls in ATen.
 
-/// Sums over tokens and sequences of a layer. Vectors of length 0 have no direction: they count as a cosine of 0.5.
+/// Sums over the tokens, or sequences, of a layer. x = input, a = attention update, z = output. A vector of length 0
+/// has no direction: its cosines count as 0.5.
 enum class TokenSum {
-    rows,         ///< sequences that have tokens
-    tokens,       ///< all of them
-    updates,      ///< those to which attention added something
+    rows,         ///< number of sequences that have tokens
+    tokens,       ///< number of tokens
+    updates,      ///< number of tokens whose a is not 0
     input,        ///< |x|
     update,       ///< |a|
     attention,    ///< 1 - cos of the stream before and after attention
@@ -30,14 +31,14 @@ enum class TokenSum {
     mlp,          ///< 1 - cos of the stream before and after the MLP
     mlpSum,       ///< the same for post-norm models, before the norm
     block,        ///< 1 - cos(x, z)
-    undirected,   ///< pairs of vectors of which one has length 0
-    pairs,        ///< sequences of at least two tokens
-    similarity,   ///< sum over these sequences
-    spread,       ///< sum over these sequences
+    undirected,   ///< number of cosines with a vector of length 0
+    pairs,        ///< number of sequences of at least two tokens
+    similarity,   ///< token_similarity, summed over these sequences
+    spread,       ///< token_spread, summed over these sequences
 };
 inline constexpr auto tokenSums = static_cast<std::size_t>(TokenSum::spread) + 1;
 
-/// Columns of a projection's input.
+/// Sums for each column of a projection's input.
 struct ColumnTotals {
     std::vector<double> magnitudes; ///< means over each sequence, summed over sequences
     std::vector<double> sums;       ///< over tokens
@@ -46,55 +47,55 @@ struct ColumnTotals {
     void add(const ColumnTotals& other);
 };
 
-/// Over all positions, or without the first.
+/// Sums over all positions, or over all but the first.
 struct PartSums {
     std::array<double, tokenSums> tokens{};
     ColumnTotals context;
     ColumnTotals neurons;
-    std::vector<double> contributions; ///< by head: means over each sequence, summed over sequences
+    std::vector<double> contributions; ///< for each head: means over each sequence, summed over sequences
 
     double& at(TokenSum which) { return tokens[static_cast<std::size_t>(which)]; }
     double at(TokenSum which) const { return tokens[static_cast<std::size_t>(which)]; }
 };
 
-/// Additive: batches may come in any order, and some may be missing.
+/// All sums of a layer. Additive: batches may come in any order, and some may be missing.
 struct LayerSums {
     std::array<PartSums, 2> parts;        ///< [whether position 0 is left out]
-    std::vector<std::vector<double>> own; ///< by request, of metrics with sums of their own
+    std::vector<std::vector<double>> own; ///< for each request, the sums of its accumulate(); empty without one
 
     void add(const LayerSums& other);
 };
 
-/// The batch at one tap of a layer, as ForwardMetric::accumulate() sees it.
+/// A batch at one tap of a layer: the argument of ForwardMetric::accumulate().
 struct TappedBatch {
     const MetricRequest& request;
     const ModelSpec& spec;
     int layer;
     const KeptUnits& kept;
     Tap tap;
-    const at::Tensor& values;     ///< as Tap says; inputs of projections in the plan's type
-    std::span<const int> lengths; ///< tokens of each row; positions behind them hold anything
+    const at::Tensor& values;     ///< shape as documented at Tap; inputs of projections in the plan's type
+    std::span<const int> lengths; ///< number of tokens of each row; further positions hold arbitrary values
 };
 
-/// Of the columns of a matrix [hidden, width].
+/// Sizes of the columns of a matrix W [hidden, width].
 struct ColumnSizes {
     std::vector<double> magnitudes; ///< mean_o |W_oj|
     std::vector<double> squares;    ///< sum_o W_oj^2
 };
 
-/// Statistics of the output and down projections; each matrix is read once.
+/// The output and down projections, for metrics that combine weights with activations. Each matrix is read once.
 class WritingWeights {
 public:
-    /// @param type of the products with the columns of heads
-    /// @param keeps whether columns of heads stay in memory between batches
+    /// @param type of products with ofHeads()
+    /// @param keeps whether the tensors of ofHeads() stay in memory between batches
     WritingWeights(const Model& model, ComputeType type, bool keeps)
         : m_model(model)
         , m_type(type)
         , m_keeps(keeps) {}
 
     const ColumnSizes& columns(int layer, WeightName which);
-    /// [heads, hidden, headDim] on the device of `context`, of the kept heads: bfloat16 where products are, else
-    /// float32.
+    /// The output projection's columns of these heads, [heads, hidden, headDim], on the device of `context`: bfloat16
+    /// if products are, else float32.
     at::Tensor ofHeads(int layer, const std::vector<std::size_t>& heads, const at::Tensor& context);
 
 private:
@@ -105,25 +106,25 @@ private:
     std::map<int, at::Tensor> m_heads;
 };
 
-/// A layer whose sums are complete, as ForwardMetric::finish() sees it.
+/// A layer whose sums are complete: the argument of ForwardMetric::finish().
 struct ForwardLayer {
     const MetricRequest& request;
     const ModelSpec& spec;
     int layer;
     const KeptUnits& kept;
-    const PartSums& part;        ///< without position 0 where the request has exclude_first=true
-    std::span<const double> own; ///< the metric's own sums; empty where it has none
+    const PartSums& part;        ///< without position 0 if the request has exclude_first=true
+    std::span<const double> own; ///< sums of the metric's accumulate(); empty without one
     WritingWeights& weights;
 };
 
-/// The whole pass, as ForwardMetric::notes() sees it.
+/// Facts about a whole pass: the argument of ForwardMetric::notes().
 struct ForwardPass {
     const ModelSpec& spec;
-    int narrowLayers = 0;  ///< layers whose window is shorter than the longest sequence
-    double undirected = 0; ///< TokenSum::undirected of all layers
+    int narrowLayers = 0;  ///< number of layers whose window is shorter than the longest sequence
+    double undirected = 0; ///< sum of TokenSum::undirected over all layers
 };
 
-/// The norm behind a sublayer of a post-norm model, in float64; undefined where there is none.
+/// The norm after a sublayer of a post-norm model, in float64. The tensors are undefined if there is none.
 struct SumNorm {
     at::Tensor weight;
     at::Tensor bias;
@@ -134,27 +135,29 @@ struct SumNorm {
 struct LayerStreams {
     at::Tensor input;
     at::Tensor update;    ///< the attention update; undefined = none
-    at::Tensor mlpUpdate; ///< where a request has before_norm=true; else undefined
+    at::Tensor mlpUpdate; ///< defined only if a request has before_norm=true
     at::Tensor output;
 };
 
+/// Which sums addStreams() computes.
 struct StreamWishes {
-    bool cosines = false;    ///< and lengths
-    bool similarity = false; ///< and spread
+    bool cosines = false;    ///< cosines and norms, token by token
+    bool similarity = false; ///< TokenSum::similarity and spread
 };
 
-/// Counts the tokens of a batch.
+/// Adds the numbers of rows and tokens of a batch.
 void addRows(std::span<const int> lengths, LayerSums& sums);
 
-/// Adds the lengths and cosines of a batch. @param norms behind attention and MLP, of NormPlace::after
+/// Adds the sums over a batch's streams. @param norms after attention and after the MLP, for NormPlace::after
 void addStreams(const TokenKernels& kernels, const LayerStreams& streams, std::span<const int> lengths, NormPlace place,
                 const std::array<SumNorm, 2>& norms, const StreamWishes& wishes, LayerSums& sums);
 
-/// Adds the columns of [rows, positions, width]. @param totals of a PartSums
+/// Adds the column sums of values [rows, positions, width]. @param totals the member of PartSums to add to
 void addColumns(const TokenKernels& kernels, const at::Tensor& values, std::span<const int> lengths,
                 ColumnTotals PartSums::*totals, LayerSums& sums);
 
-/// Adds the norms of what each head adds: context [rows, positions, heads, headDim], weights [heads, hidden, headDim].
+/// Adds the norm of each head's contribution to the attention output.
+/// @param context [rows, positions, heads, headDim] @param weights [heads, hidden, headDim]
 void addContributions(const TokenKernels& kernels, const at::Tensor& context, const at::Tensor& weights,
                       std::span<const int> lengths, LayerSums& sums);
 

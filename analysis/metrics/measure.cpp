@@ -13,12 +13,12 @@ namespace secateur {
 
 namespace {
 
-// Shares of the progress that the faster stages take beside slower ones.
+// Shares of the progress for a faster stage if slower stages follow.
 constexpr double weightShare = 0.05;
 constexpr double forwardTimeShare = 0.2;
 constexpr double gradientShare = 0.1;
 
-/// The requests of one stage, and their places among all.
+/// The requests of one stage, and their indices among all requests.
 struct MeasuringStage {
     std::vector<MetricRequest> requests = {};
     std::vector<std::size_t> places = {};
@@ -34,7 +34,8 @@ struct MeasuringStage {
         };
     }
 
-    /// @param found in the order of the requests; a stopped run lacks some
+    /// Puts the stage's results into the places of their requests.
+    /// @param found in the order of the requests; after a stopped run some are missing
     void put(std::vector<MetricResult> found, std::vector<MetricResult>& all) const {
         std::size_t next = 0;
         for (MetricResult& result : found) {
@@ -45,7 +46,7 @@ struct MeasuringStage {
     }
 };
 
-/// Runs the stages one after another, each once.
+/// Runs the stages one after another.
 class Measuring {
 public:
     Measuring(const Model& model, std::span<const MetricRequest> requests, const LayerSink& layerDone)
@@ -125,7 +126,7 @@ private:
             throw Cancelled();
     }
 
-    /// @returns whether the next stage is to follow
+    /// Runs a stage, if it has requests. @returns whether the next stage should run
     template <typename Stage>
     bool run(Needs needs, const MeasureInput& input, const Progress& progress, const Stage& measureStage) {
         const MeasuringStage& own = stage(needs);

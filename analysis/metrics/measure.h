@@ -22,59 +22,59 @@ struct LayerCells {
     std::size_t request = 0;
     int layer = 0;
     std::span<const double> values;
-    std::span<const double> standardErrors; ///< one for each value where they are estimates; else empty
+    std::span<const double> standardErrors; ///< one for each value if they are estimates; else empty
 };
 
-/// Is called for each layer of each request, one call at a time, from any thread: with an estimate where there is one
-/// early, then with exact values.
+/// Called with the values of each layer of each request, by one thread at a time but not always the same one. A layer
+/// may come more than once: first with estimates or values of a part of the text, last with final values.
 using LayerSink = std::function<void(const LayerCells&)>;
 
-/// The choice in the window of what metrics are measured on. Metrics of weights need none of it.
+/// The text and the mask that the window's user chose for measurements. Metrics of weights use neither.
 struct MeasureChoice {
     std::string text;                  ///< file or folder; empty = the built-in text
-    std::int64_t tokens = 0;           ///< maximum; 0 = what the model reads in a minute
-    std::optional<PruningMask> mask{}; ///< under which the model runs; absent = the whole model
+    std::int64_t tokens = 0;           ///< maximum; 0 = as many as a forward pass takes in a minute
+    std::optional<PruningMask> mask{}; ///< mask under which the model runs; absent = the whole model
 };
 
-/// A text, read and cut into sequences for one model.
+/// A text, read and divided into token sequences for one model.
 struct SequenceText {
     SequenceSet set;
-    std::vector<int> labels; ///< classes of the sequences, where a classifier reads labelled texts; else empty
+    std::vector<int> labels; ///< for a classifier on labelled texts: the class of each sequence; else empty
     MeasuredData data;       ///< of all sequences
     std::string digest;      ///< of the token ids of all sequences
     std::vector<std::string> warnings;
 };
 
-/// Ablations that are known already, and a receiver of new ones.
+/// Results of earlier ablations, and a receiver of new ones.
 struct AblationMemory {
     std::span<const MetricResult> known = {}; ///< of the same measurement; their values are not measured again
-    /// May be empty. Is called after each step with the results so far.
+    /// Called after each step with the results so far. May be empty.
     std::function<void(const std::vector<MetricResult>& results)> more = {};
 };
 
-/// What requests that run the model are measured on.
+/// Input of all requests that run the model.
 struct MeasureInput {
-    std::shared_ptr<const Plan> plan; ///< of model.runner(); units that its mask cuts have no values
+    std::shared_ptr<const Plan> plan; ///< of model.runner(); units that its mask cuts get no values
     SequenceText text;
-    Measurement measurement;         ///< that results carry, except for the time
-    std::int64_t batchTokens = 4096; ///< maximum number of tokens that run at once with padding, or one sequence
+    Measurement measurement;         ///< copied into the results, except for the time
+    std::int64_t batchTokens = 4096; ///< maximum of a batch, padding included; a longer sequence runs alone
     AblationMemory memory = {};
-    std::optional<Progress> progress = {}; ///< of the passes over the text, in place of the one that was given
+    std::optional<Progress> progress = {}; ///< for the passes over the text; absent = the one that measure() was given
 };
-/// Plans and reads. Is called at most once, after the metrics of weights, and only where a request runs the model.
-/// @param rest of the progress, for the passes over the text
+/// Plans the run and reads the text. Called at most once, after the metrics of weights, and only if a request runs the
+/// model. @param rest the part of the progress that the passes over the text will have
 using MeasureInputReader = std::function<MeasureInput(const Progress& rest)>;
 
-/// Measures any metrics: those of weights of the whole model, then those that need a forward pass, gradients and
-/// ablation on what readInput() gives. Results are in the order of the requests and carry all that identifies a
-/// measurement. A stopped run returns what it has of each request, without requests that it did not reach.
+/// Measures metrics of all kinds: first those from weights, on the whole model; then those from a forward pass, from
+/// gradients and from ablations, on the input that readInput() returns. Results are in the order of the requests, with
+/// MetricResult::measurement filled in. A stopped run returns the values so far, without requests that have none.
 /// @throws UsageError and Error as the stages (measure_stages.h, ablation.h) and readInput(), and for metrics that this
-/// version cannot compute; Cancelled when there is no value yet
+/// version cannot compute; Cancelled if stopped before the first value
 std::vector<MetricResult> measure(const Model& model, std::span<const MetricRequest> requests,
                                   const MeasureInputReader& readInput, const Progress& progress,
                                   const LayerSink& layerDone = {});
 
-/// Of metrics of weights alone. @throws Error naming a metric that needs a text
+/// Measures metrics from weights only. @throws Error naming a metric that needs a text
 std::vector<MetricResult> measure(const Model& model, std::span<const MetricRequest> requests, const Progress& progress,
                                   const LayerSink& layerDone = {});
 

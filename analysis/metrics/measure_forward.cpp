@@ -31,7 +31,7 @@ std::int64_t longestOf(std::span<const TokenSequence> sequences) {
     return static_cast<std::int64_t>(longest);
 }
 
-/// The columns of a metric's matrix that kept units fill.
+/// The columns of a metric's matrix for kept units.
 std::vector<std::size_t> columnsOf(const MetricRequest& request, const KeptUnits& kept) {
     switch (request.info->scope) {
     case Scope::head:
@@ -43,22 +43,22 @@ std::vector<std::size_t> columnsOf(const MetricRequest& request, const KeptUnits
     }
 }
 
-/// Keeps, of each layer of a run, the sums that the requests need; the engine computes nothing that no request needs.
+/// Computes the sums that the requests need, for each layer of a run. Taps that no request needs are not computed.
 class ForwardObserver : public LayerObserver {
 public:
-    /// @param longest tokens of the longest sequence. All must outlive it.
+    /// All arguments must outlive this object. @param longest number of tokens of the longest sequence
     /// @throws UsageError for options that do not suit the model or the sequences
     ForwardObserver(const Model& model, const Plan& plan, std::span<const MetricRequest> requests, std::int64_t longest,
                     WritingWeights& weights);
 
-    /// Before a batch runs through a layer.
+    /// To be called before a batch runs through a layer.
     void enter(int layer, const Batch& batch, const at::Tensor& input);
-    /// After it has run: -> the sums of the batch.
+    /// To be called after the batch ran through the layer. Returns its sums.
     LayerSums leave(const at::Tensor& output);
 
-    /// nullptr where the request's metric is not one of attention
+    /// The request's metric of attention probabilities; nullptr if it is another kind of metric.
     const AttentionMetric* attention(std::size_t request) const { return m_watched[request].attention.get(); }
-    /// The values of a layer, by kept units.
+    /// The values of a layer's kept units.
     AttentionValues values(std::size_t request, int layer, const LayerSums& sums) const;
     const KeptUnits& kept(int layer) const { return m_kept[static_cast<std::size_t>(layer)]; }
 
@@ -74,7 +74,7 @@ private:
         const MetricRequest& request;
         const ForwardMetric& metric;
         std::unique_ptr<const AttentionMetric> attention;
-        std::vector<std::size_t> features; ///< places of its features among all
+        std::vector<std::size_t> features; ///< indices of its features in m_features
     };
 
     bool reads(SharedSums sums) const;
@@ -86,10 +86,10 @@ private:
     const ModelSpec& m_spec;
     WritingWeights& m_weights;
     std::vector<KeptUnits> m_kept;
-    std::vector<Watched> m_watched; ///< by request
+    std::vector<Watched> m_watched; ///< one for each request
     std::vector<AttentionFeature> m_features;
 
-    // Of the layer that runs.
+    // State of the layer that runs.
     int m_layer = 0;
     std::vector<int> m_lengths;
     LayerStreams m_streams;
@@ -114,7 +114,7 @@ ForwardObserver::ForwardObserver(const Model& model, const Plan& plan, std::span
     }
 }
 
-/// Numbers that several metrics need are asked for once.
+/// Adds the features of a metric to m_features, each feature once for all metrics. @returns their indices
 std::vector<std::size_t> ForwardObserver::placesOf(const AttentionMetric& metric) {
     std::vector<std::size_t> places;
     for (const AttentionFeature& feature : metric.features()) {
@@ -258,7 +258,7 @@ public:
             m_results.push_back(emptyResult(m_results.size(), request));
     }
 
-    /// @returns whether it ran to its end
+    /// @returns false if it was stopped
     bool walk(const Progress& progress) {
         LayerWalk steps;
         steps.observer = &m_observer;
@@ -326,7 +326,7 @@ private:
         tell(layer);
     }
 
-    /// A batch counts for all layers at once, when it has passed the last one.
+    /// Adds the sums of a batch that passed the last layer: it counts for all layers or for none.
     void finishBatch(std::size_t batch) {
         for (int length : m_batches.batches[batch].lengths)
             m_tokens += length;
@@ -381,8 +381,8 @@ private:
     PaddedBatches m_batches;
     WritingWeights m_weights;
     ForwardObserver m_observer;
-    std::vector<LayerSums> m_sums;    ///< by layer, of batches that count
-    std::vector<LayerSums> m_pending; ///< by layer, of batches on their way
+    std::vector<LayerSums> m_sums;    ///< for each layer, of batches that passed the last layer
+    std::vector<LayerSums> m_pending; ///< for each layer, of batches that have not passed the last layer yet
     std::vector<MetricResult> m_results;
     std::int64_t m_tokens = 0;
     std::int64_t m_sequences = 0;
@@ -418,7 +418,7 @@ std::vector<MetricResult> measureForward(const Model& model, const ForwardRun& r
     std::vector<MetricResult> results = walk.take(isWhole);
     const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
     for (MetricResult& result : results)
-        result.seconds = seconds; // of the pass that all of them share
+        result.seconds = seconds; // time of the pass that all of them share
     return results;
 }
 

@@ -23,7 +23,7 @@ const GradientMetric& gradientMetric(const MetricRequest& request) {
     return std::get<GradientMetric>(request.info->computation);
 }
 
-/// Requests that share their passes, and their places among all requests.
+/// Requests that share their passes, and their indices among all requests.
 struct GradientPart {
     BatchRule rule;
     bool hasOwnWork = false;
@@ -97,7 +97,7 @@ private:
         return result;
     }
 
-    /// @returns whether it ran to its end
+    /// @returns false if it was stopped
     bool run(std::size_t part, const Progress& progress) {
         const auto begin = SteadyClock::now();
         bool isWhole = true;
@@ -108,7 +108,7 @@ private:
         }
         const double seconds = std::chrono::duration<double>(SteadyClock::now() - begin).count();
         for (const std::size_t place : m_parts[part].places)
-            m_results[place].seconds = seconds; // of the passes that they share
+            m_results[place].seconds = seconds; // time of the passes that they share
         return isWhole;
     }
 
@@ -153,7 +153,7 @@ private:
     const LayerSink& m_layerDone;
     GradientScalars m_scalars;
     std::vector<GradientPart> m_parts;
-    std::vector<std::unique_ptr<GradientWork>> m_works; ///< of each part
+    std::vector<std::unique_ptr<GradientWork>> m_works; ///< one for each part
     std::vector<MetricResult> m_results;
 };
 

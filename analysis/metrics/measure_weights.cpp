@@ -33,7 +33,7 @@ struct LayerValues {
 };
 
 struct MeasuredLayer {
-    std::vector<LayerValues> values;    ///< by request
+    std::vector<LayerValues> values;    ///< one for each request
     std::vector<std::string> notFinite; ///< sentences about the weights, if a value is not finite
 };
 
@@ -64,7 +64,7 @@ MeasuredLayer measureLayer(const Model& model, int layer, std::span<const Metric
     return measured;
 }
 
-/// Receives layers from several threads and passes them on one at a time.
+/// Takes values of layers from several threads and passes them on one at a time.
 class Collector {
 public:
     Collector(const ModelSpec& spec, std::vector<MetricResult>& results, const Progress& progress,
@@ -75,7 +75,7 @@ public:
         , m_layerDone(layerDone)
         , m_notFinite(results.size()) {}
 
-    /// @param layers that share the weights
+    /// @param layers all layers that share the measured weights
     void add(const std::vector<int>& layers, const MeasuredLayer& measured) {
         const std::lock_guard lock(m_mutex);
         for (std::size_t i = 0; i < m_results.size(); ++i) {
@@ -96,7 +96,7 @@ public:
         spdlog::debug("measured the weights of layer {}", layers.front());
     }
 
-    /// An estimate is shown until the exact value is there; no result holds it.
+    /// Passes an estimate on, to be shown until the exact value is known. Results do not contain it.
     void show(const std::vector<int>& layers, std::size_t request, const Estimate& estimate) {
         const std::lock_guard lock(m_mutex);
         for (const int layer : layers)
@@ -124,7 +124,7 @@ private:
     std::size_t m_done = 0;
 };
 
-/// Layers that share their weights are measured once.
+/// Groups of layers with the same weights, which are measured once; single layers in most models.
 std::vector<std::vector<int>> layersByWeights(const ModelSpec& spec) {
     auto groups = spec.tiedGroups();
     if (groups.empty())
@@ -135,8 +135,8 @@ std::vector<std::vector<int>> layersByWeights(const ModelSpec& spec) {
 
 using Groups = std::vector<std::vector<int>>;
 
-/// Measures the layers of a wide model one after another, each with all threads: first estimates of all layers, then
-/// exact values in the order in which they matter.
+/// Measures the layers of a wide model one after another, each with all threads: first estimates for all layers, then
+/// exact values in the order of LayerOrder.
 class WideWalk {
 public:
     WideWalk(const Model& model, std::span<const MetricRequest> requests, const Progress& progress,
@@ -202,11 +202,11 @@ private:
     Collector& m_collector;
     Groups m_groups;
     LayerOrder m_order;
-    std::optional<std::size_t> m_estimated; ///< the request whose ranking decides the order
+    std::optional<std::size_t> m_estimated; ///< index of the request whose estimates decide the order
 };
 
-/// Each thread takes whole layers: single operations are too small to be split, and on a busy machine threads that
-/// synchronise after each of them would mostly wait.
+/// Measures layers in parallel, each by one thread: single operations are too small to be divided among threads, and on
+/// a busy machine threads that synchronise after each operation would mostly wait.
 void walkLayers(const Model& model, std::span<const MetricRequest> requests, const Progress& progress,
                 Collector& collector) {
     const Groups groups = layersByWeights(model.spec());
@@ -271,7 +271,7 @@ std::vector<MetricResult> measureWeights(const Model& model, std::span<const Met
     Collector collector(spec, results, progress, layerDone);
     if (isWide(spec)) {
         WideWalk walk(model, requests, progress, collector);
-        if (layerDone) // estimates go nowhere else
+        if (layerDone) // only this callback receives estimates
             walk.estimate();
         walk.measure();
     } else {

@@ -30,7 +30,7 @@ std::vector<const MetricInfo*> gatherMetrics() {
     return metrics;
 }
 
-/// The metrics that a group's name stands for; nothing where it is not the name of a group.
+/// The metrics of a group; nothing if `text` is not the name of a group.
 std::optional<std::vector<MetricRequest>> group(std::string_view text, MetricTable table) {
     const auto named = std::find_if(groups.begin(), groups.end(), [&](Needs needs) { return name(needs) == text; });
     if (text != "all" && named == groups.end())

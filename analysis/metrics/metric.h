@@ -33,26 +33,26 @@ struct MetricInfo {
     std::string_view unit; ///< of the values; empty = a pure number
     std::string_view source;
     Scope scope;
-    Needs needs; ///< as its computation
+    Needs needs; ///< must agree with the type of `computation`
     PruneFirst pruneFirst;
-    std::optional<CutUnit> ranks; ///< the unit that its values rank for cutting; none = no strategy can cut by it
+    std::optional<CutUnit> ranks; ///< the unit that the values rank for cutting; none = no strategy can cut by them
     std::span<const OptionInfo> options;
-    /// Checks options of the right type that make no sense. @throws UsageError
+    /// Checks options beyond their types. @throws UsageError
     void (*check)(const MetricRequest& request) = nullptr;
     MetricComputation computation = {};
-    std::span<const std::string_view> classes = {}; ///< names of the values where these are classes, counted from 0
-    bool isSlow = false;                            ///< far slower than others: `all` leaves it out
+    std::span<const std::string_view> classes = {}; ///< if values are numbers of classes, from 0: the classes' names
+    bool isSlow = false;                            ///< far slower than others: left out of `all` and of its group
 };
 
-/// Rows by which requests are read. A row outlives all requests and results that point to it.
+/// The rows among which requests are looked up. A row must outlive all requests and results that point to it.
 using MetricTable = std::span<const MetricInfo* const>;
 
 /// All metrics of this version, in the order of the manual.
 MetricTable allMetrics();
-/// nullptr when there is none of that id
+/// The row with this id; nullptr if there is none.
 const MetricInfo* findMetric(std::string_view id, MetricTable table = allMetrics());
 
-/// The unit that a column of the matrix belongs to; none for values of layers, whose rows name a unit of their own.
+/// The unit of a matrix column; none for metrics of layers, whose unit is MetricInfo::ranks.
 std::optional<CutUnit> unitOfColumns(Scope scope);
 
 /// A metric with its options. Holds only options that differ from their defaults.
@@ -60,34 +60,35 @@ struct MetricRequest {
     const MetricInfo* info = nullptr;
     std::map<std::string, std::string> options;
 
-    /// "gate_norm:fold_norm=true": the key of a result everywhere (resources/manual/formats.md, Result ids).
+    /// "gate_norm:fold_norm=true": identifies results in sessions, files and commands (resources/manual/formats.md,
+    /// Result ids).
     std::string resultId() const;
-    /// The option's value, or its default; empty where the metric has no such option.
+    /// The option's value, or its default; empty if the metric has no such option.
     std::string option(std::string_view name) const;
     bool flag(std::string_view name) const;
-    /// Of an option that is a whole number. @throws UsageError when it is out of range
+    /// The value of an option that is a whole number. @throws UsageError if it does not fit an int
     int whole(std::string_view name) const;
 };
 
-/// How a metric with these options is described: by its row, or for ablations with of=accuracy by the row that has
-/// another title and unit.
+/// The row that describes a metric with these options: its own, or AblationMetric::ofAccuracy for ablations with
+/// of=accuracy.
 const MetricInfo* describedBy(const MetricInfo* info, const std::map<std::string, std::string>& options);
 
-/// The row's own check of a request's options. @throws UsageError
+/// Applies MetricInfo::check, if the row has one. @throws UsageError
 void checkOptions(const MetricRequest& request);
 
-/// The result id as HDF5 links and file names spell it: ':', '=' and '/' become '.', '-' and '_'.
+/// The result id for HDF5 links and file names: with '.', '-' and '_' instead of ':', '=' and '/'.
 std::string fileForm(std::string_view resultId);
 
-/// Reads "id[:key=value]...", separated by commas; `weights`, `forward`, `gradient`, `ablation` and `all` stand for
-/// their groups without slow metrics (`ablation`: with them).
-/// Each request comes once, in the order first named. @throws UsageError (usage_error.h) listing the known ones
+/// Reads a list of "id[:key=value]...", separated by commas. `weights`, `forward`, `gradient`, `ablation` and `all`
+/// stand for all metrics of that group, without slow ones except for `ablation`. Repeated requests are dropped.
+/// @throws UsageError; for an unknown id it lists the known ones
 std::vector<MetricRequest> parseMetricRequests(std::string_view text, MetricTable table = allMetrics());
 
-/// The manual's table of metrics as Markdown, a line for each row.
+/// The manual's table of metrics in Markdown.
 std::string markdownTable(MetricTable table = allMetrics());
 
-/// What identifies a measurement together with its result id (resources/manual/formats.md).
+/// The conditions of a measurement, which together with its result id identify it (resources/manual/formats.md).
 struct Measurement {
     std::string fingerprint;
     std::string maskDigest = "dense";
@@ -103,10 +104,10 @@ struct MeasuredData {
     std::string source; ///< file or folder, or "built-in"
     std::int64_t sequences = 0;
     std::int64_t tokens = 0;
-    std::int64_t allTokens = 0; ///< of the data; more than `tokens` where the run was stopped
+    std::int64_t allTokens = 0; ///< tokens of the whole data; `tokens` is less if the run was stopped
     std::int64_t sequenceLength = 0;
-    std::string split; ///< rule by which it was split into documents
-    std::string bos;   ///< rule by which sequences begin with BOS
+    std::string split; ///< name of the TextSplit that divided it into documents
+    std::string bos;   ///< name of the BosRule
     bool operator==(const MeasuredData&) const = default;
 };
 
@@ -119,21 +120,21 @@ struct MetricFeature {
 struct MetricResult {
     MetricRequest request;
     Matrix values; ///< rows = layers, columns by scope; NaN = no such cell or not measured yet
-    /// Of each value, where any is an estimate: 0 = this value is exact, NaN = no value. Absent = all are exact.
+    /// Standard error of each value: 0 = this value is exact, NaN = there is no value. Absent = all values are exact.
     std::optional<Matrix> standardError;
     Measurement measurement;
     double seconds = 0;
     std::vector<std::string> warnings;
     std::optional<MeasuredData> data = {};  ///< absent for metrics that need none
-    std::vector<std::int64_t> lengths = {}; ///< tokens of the prefixes with values of their own
-    std::vector<Matrix> overLengths = {};   ///< for each prefix; `values` are those of the last
+    std::vector<std::int64_t> lengths = {}; ///< lengths in tokens of the prefixes that have separate values
+    std::vector<Matrix> overLengths = {};   ///< values for each prefix; `values` are those for the last
     std::vector<MetricFeature> features = {};
-    bool isWhole = true;    ///< false where the run was stopped before all layers and tokens were seen
+    bool isWhole = true;    ///< false if the run was stopped before it covered all layers and tokens
     std::string label = {}; ///< distinguishes it from others of the same id in one view; not saved
 
     /// Whether it covers less of the model or text than another one, measured in the same way.
     bool isLessThan(const MetricResult& other) const;
-    /// Of one value; 0 where it is exact or missing.
+    /// The standard error of one value; 0 if it is exact or missing.
     double errorAt(std::size_t row, std::size_t column) const;
 };
 

@@ -15,18 +15,18 @@ namespace secateur {
 namespace {
 
 constexpr double missing = std::numeric_limits<double>::quiet_NaN();
-constexpr std::size_t leastSpread = 12; ///< units that show how good the prediction is
-constexpr double spreadShare = 0.06;    ///< of all units, for the same purpose
-constexpr double roundPasses = 2;       ///< of the whole model, which a round of exact values needs in addition
+constexpr std::size_t leastSpread = 12; ///< minimum number of units that are ablated to test the prediction
+constexpr double spreadShare = 0.06;    ///< share of all units that are ablated to test the prediction
+constexpr double roundPasses = 2;       ///< passes of the whole model that each round of ablations adds
 
-/// The predicted increase of the loss without a unit, and its curvature term. The error of the prediction (higher
-/// orders) grows with the curvature, also where slope and curvature cancel.
+/// The predicted increase of the loss without a unit, and its second-order term. The error of the prediction (the
+/// higher orders) grows with the second-order term, even if that and the first-order term cancel.
 struct ExpectedChange {
     double rise = missing;
     double curvature = missing;
 };
 
-/// The factor of the predictions, and their error relative to the curvature.
+/// The factor by which predictions are corrected, and their error relative to the curvature.
 struct Fit {
     double factor = 1;
     double spread = 0;
@@ -62,7 +62,7 @@ Fit fitOf(std::span<const ExpectedChange> expected, std::span<const double> exac
     return fit;
 }
 
-/// The middle between the N-th lowest value and the next; NaN when there are no more than N values.
+/// The middle between the N-th lowest value and the next; NaN if there are at most N values. @param lowest N
 double cutOffOf(std::span<const double> values, std::size_t lowest) {
     std::vector<double> sorted;
     std::ranges::copy_if(values, std::back_inserter(sorted), [](double value) { return std::isfinite(value); });
@@ -128,7 +128,8 @@ private:
         m_table.set(m_parts[part], effect);
     }
 
-    /// The increase of the loss without each unit to second order: F_uu / 2 - g_u, up to a factor.
+    /// Predicts the increase of the loss without each unit to second order, F_uu / 2 - g_u. A common factor is fitted
+    /// later.
     std::vector<ExpectedChange> expectedOf(const Progress& progress) const {
         const CutUnit of = m_request.info->ranks.value();
         const GateKinds kinds{
@@ -155,7 +156,7 @@ private:
         return {curvature - effects.slopes[gate], curvature};
     }
 
-    /// The cost of ablating them, in passes through all layers.
+    /// The cost of ablating the wanted units, in passes through all layers.
     double sumOf(const std::vector<bool>& wanted) const {
         double sum = 0;
         for (std::size_t i = 0; i < wanted.size(); ++i)
@@ -165,7 +166,7 @@ private:
 
     double costOf(std::size_t part) const { return m_costs.without(m_parts[part]) + m_costs.lmHead(); }
 
-    /// The units in doubt, the most doubtful first, as long as they cost at most `most` passes together.
+    /// The least certain of the units that reachesCutOff() marks: as many as cost at most `most` passes together.
     std::vector<bool> mostDoubtful(double most) const {
         const std::vector<double> values = estimates(m_exact);
         const std::vector<double> deviations = errors(m_exact);
@@ -217,8 +218,8 @@ private:
         return errors;
     }
 
-    /// Ablates the wanted units; all others, and units that were measured before, count as known. The next wanted units
-    /// follow from the wanted ones so far alone, so that a continued run makes the same choices.
+    /// Ablates the wanted units that were not measured before. Further choices use the values of wanted units only, so
+    /// that a continued run chooses the same units as an uninterrupted one.
     void ablate(const std::vector<bool>& wanted, const Progress& progress) {
         const MetricRequest exact{m_request.info, {}};
         AblationTable others(m_model.spec(), m_run.plan.mask(), std::span(&exact, 1), {});
@@ -271,7 +272,7 @@ private:
         m_result.features = m_table.results().front().features;
         for (std::size_t i = 0; i < m_parts.size(); ++i)
             for (const int layer : m_run.plan.mask().tiedTo(m_parts[i].layer)) {
-                // The error of predictions is unknown with fewer than two exact values: there is no prediction yet.
+                // With fewer than two exact values the error of predictions is unknown, and no prediction is shown.
                 const bool isKnown = std::isfinite(deviations[i]);
                 m_result.values(static_cast<std::size_t>(layer), m_parts[i].column) = isKnown ? values[i] : missing;
                 (*m_result.standardError)(static_cast<std::size_t>(layer), m_parts[i].column) =
@@ -298,8 +299,8 @@ private:
     std::size_t m_lowest;
     std::vector<AblationPart> m_parts;
     std::vector<ExpectedChange> m_expected; ///< of each part
-    std::vector<double> m_exact;            ///< of wanted units so far; NaN = none
-    std::vector<double> m_measured;         ///< also from an earlier run; NaN = none
+    std::vector<double> m_exact;            ///< of each part that was wanted so far; NaN = not wanted
+    std::vector<double> m_measured;         ///< the same, and values from an earlier run; NaN = none
     MetricResult m_result;
 };
 

@@ -19,12 +19,12 @@ namespace secateur {
 namespace {
 
 /// Attributes the probability of the right answer to the attention of one layer after another
-/// (resources/manual/metrics.md, Self-attention attribution). The attention of all heads of the layer is scaled from 0
-/// to nearly 1 in steps that run as rows of one batch, and the layers above are recomputed. Costs as much as `steps`
-/// backward passes for each layer.
+/// (resources/manual/metrics.md, Self-attention attribution). Scales the attention of all heads of the layer in steps
+/// from 0 to nearly 1, which run as rows of one batch, and recomputes the layers above. A layer costs `steps` backward
+/// passes through it and the layers above.
 class SelfAttribution : public GradientWork {
 public:
-    /// All must outlive it. @throws UsageError for encoders without a classifier
+    /// All arguments must outlive this object. @throws UsageError for encoders without a classifier
     SelfAttribution(const Model& model, const GradientRun& run, const GradientScalars& scalars,
                     const MetricRequest& request);
 
@@ -36,7 +36,7 @@ public:
     std::vector<std::string> warnings() const override;
 
 private:
-    /// A batch of copies of one sequence, each with another scale of the attention.
+    /// A batch of copies of one sequence, each with a different scale of the attention.
     struct Copies {
         Batch batch;
         BackwardScalar scalar;
@@ -54,10 +54,10 @@ private:
     const GradientRun& m_run;
     const GradientScalars& m_scalars;
     int m_steps;
-    std::int64_t m_sequences; ///< that are attributed
+    std::int64_t m_sequences; ///< number of sequences to process
     bool m_lastOnly;
-    Matrix m_sums;    ///< [layers, heads] of complete sequences
-    Matrix m_pending; ///< of the sequence on its way
+    Matrix m_sums;    ///< [layers, heads] sums over complete sequences
+    Matrix m_pending; ///< [layers, heads] values of the sequence that runs
     std::int64_t m_tokens = 0;
     std::int64_t m_done = 0;
 };
@@ -119,7 +119,7 @@ std::vector<double> SelfAttribution::values(std::size_t, int layer) const {
 }
 
 /// Copies of a sequence, one for each scale, and the scalar to differentiate: the probabilities of its targets.
-/// @param top output of the last layer, which gives the likeliest class where the texts have no labels
+/// @param top output of the last layer; if texts have no labels, the likeliest class by it takes the label's place
 SelfAttribution::Copies SelfAttribution::copies(std::size_t sequence, std::vector<float> scales,
                                                 const at::Tensor& top) const {
     const std::vector<TokenSequence> same(scales.size(), m_run.sequences[sequence]);
@@ -163,7 +163,7 @@ void SelfAttribution::attribute(std::size_t sequence, const Progress& progress) 
     }
 }
 
-/// The sum over all points of the gradients with respect to a layer's attention: [heads, queries, keys].
+/// The sum over all steps of the gradients with respect to a layer's attention: [heads, queries, keys].
 at::Tensor SelfAttribution::gradientSum(int layer, std::size_t sequence, std::span<const at::Tensor> streams,
                                         const Progress& progress) const {
     const std::int64_t length = std::ssize(m_run.sequences[sequence].ids);
@@ -219,7 +219,7 @@ std::unique_ptr<GradientWork> selfAttribution(const Model& model, const Gradient
     return std::make_unique<SelfAttribution>(model, run, scalars, request);
 }
 
-/// Above the layer whose attention is scaled, on average half of the layers run.
+/// On average, half of the layers run for a step: those above the layer whose attention is scaled.
 double selfAttributionPasses(const Model& model, const GradientRun& run, const MetricRequest& request) {
     const double share = std::min(1.0, request.whole("sequences") / static_cast<double>(run.sequences.size()));
     return share * request.whole("steps") * model.spec().layerCount() / 2;

@@ -21,8 +21,8 @@ struct QueryKey {
 
 namespace {
 
-/// Each head's matrix as the norm of queries or keys leaves it: divided by its scale, its rows multiplied by the norm's
-/// weight. [heads, headDim, columns]
+/// Applies the norm of queries or keys to the heads' matrices: divides each by its root mean square row norm, and
+/// multiplies its rows by the norm's weight. [heads, headDim, columns]
 at::Tensor normedHeads(const at::Tensor& heads, const at::Tensor& gain) {
     const at::Tensor sizes = heads.flatten(1).norm(2, 1, true).unsqueeze(2); // [heads, 1, 1]
     return heads * gain.unsqueeze(1) * (std::sqrt(static_cast<double>(heads.size(1))) / sizes);
@@ -80,8 +80,8 @@ at::Tensor LayerWeights::inputGain() {
     const ModelSpec& spec = m_model.spec();
     if (spec.normPlace != NormPlace::after)
         return read(WeightName::attentionNorm) + spec.normWeightOffset;
-    // Post-norm: the norm that ends the previous layer. Of layers that share their weights only the first can read the
-    // embeddings, so the last one decides.
+    // Post-norm: the norm at the end of the previous layer. Of layers that share weights only the first may follow the
+    // embedding, and the others follow a layer; so the last of them is used.
     int last = m_layer;
     for (int layer = m_layer; layer < spec.layerCount(); ++layer)
         if (spec.storedLayer(layer) == spec.storedLayer(m_layer))
@@ -175,7 +175,8 @@ at::Tensor grams(const at::Tensor& heads) {
     return heads.bmm(heads.transpose(1, 2));
 }
 
-/// The rows that rotary positions rotate, as the first and second of each pair, and the rows that pass through.
+/// The rows of heads: the first and the second of each pair that rotary positions rotate, and the rows that they do not
+/// rotate.
 struct RotaryRows {
     at::Tensor first;  // [heads, dims / 2, columns]
     at::Tensor second; // [heads, dims / 2, columns]
@@ -192,7 +193,7 @@ at::Tensor squaredHeadNorms(const at::Tensor& query, const at::Tensor& key) {
     return (grams(query) * grams(key)).sum({1, 2});
 }
 
-/// The same as a mean over independent uniform rotary phases, which needs only the row norms of the pairs.
+/// Mean of squaredHeadNorms() over independent uniform rotary phases. For rotated rows it needs only their norms.
 at::Tensor meanSquaredHeadNorms(const at::Tensor& query, const at::Tensor& key, int rotaryDims) {
     const RotaryRows q = rotaryRows(query, rotaryDims);
     const RotaryRows k = rotaryRows(key, rotaryDims);
@@ -209,7 +210,8 @@ double squaredLayerNorm(const at::Tensor& groupQuery, const at::Tensor& key) {
     const std::int64_t columns = query.size(1);
     if (rows < columns / 2)
         return frobenius(query.mm(query.t()), keys.mm(keys.t()));
-    // Wide keys: the product itself is cheaper. float32 is exact enough here; its squares are summed in float64.
+    // With many key rows, the product itself is cheaper than Gram matrices. float32 is exact enough for it; its squares
+    // are summed in float64.
     const at::Tensor queryT = query.to(at::kFloat).t().contiguous();
     const at::Tensor keyBlocks = keys.to(at::kFloat);
     constexpr std::int64_t blockRows = 640;
@@ -221,7 +223,7 @@ double squaredLayerNorm(const at::Tensor& groupQuery, const at::Tensor& key) {
     return sum;
 }
 
-/// The same as a mean over rotary phases. All heads share the phases, so cross terms between groups remain.
+/// Mean of squaredLayerNorm() over rotary phases. All heads have the same phases, so cross terms between groups remain.
 double meanSquaredLayerNorm(const at::Tensor& groupQuery, const at::Tensor& key, int rotaryDims) {
     const auto byPair = [](const at::Tensor& rows) { return rows.transpose(0, 1).contiguous(); };
     const RotaryRows q = rotaryRows(groupQuery, rotaryDims);
@@ -248,13 +250,13 @@ bool averagesPhases(const LayerWeights& weights, const MetricRequest& request) {
     return request.flag("rope_averaged") && weights.spec().rotary.dims > 0;
 }
 
-/// Whether the products for wide layers give the request's values.
+/// Whether WideQueryKey can compute the request's values for this layer.
 bool isOfWideLayer(const LayerWeights& weights, const MetricRequest& request) {
     return weights.hasWideQueryKey(variant(request)) && !takesScaleOut(weights, request) &&
            !averagesPhases(weights, request);
 }
 
-/// Rounding can leave a sum of signed terms slightly below 0.
+/// Square root of a sum of signed terms, which rounding may have left slightly below 0.
 double root(double square) {
     return std::sqrt(std::max(square, 0.0));
 }
@@ -271,7 +273,7 @@ void gateNormOfHeads(LayerWeights& weights, const MetricRequest& request, std::s
     chosen.normedHeads = takesScaleOut(weights, request);
     const QueryKey& qk = weights.queryKey(chosen);
     const LayerSpec& layer = weights.spec();
-    const at::Tensor keys = qk.key.repeat_interleave(layer.heads / layer.kvHeads, 0); // one for each query head
+    const at::Tensor keys = qk.key.repeat_interleave(layer.heads / layer.kvHeads, 0); // copies, one for each query head
     fillRoots(averagesPhases(weights, request) ? meanSquaredHeadNorms(qk.query, keys, layer.rotary.dims)
                                                : squaredHeadNorms(qk.query, keys),
               cells);
@@ -296,7 +298,7 @@ void headwiseGateNorm(LayerWeights& weights, const MetricRequest& request, std::
 }
 
 void gateNorm(LayerWeights& weights, const MetricRequest& request, std::span<double> cells) {
-    // Heads that are normalised separately have no common scale in which they could cancel.
+    // Heads that are normalised separately cannot cancel each other, because they have no common scale.
     if (takesScaleOut(weights, request))
         return headwiseGateNorm(weights, request, cells);
     if (isOfWideLayer(weights, request)) {
@@ -354,7 +356,8 @@ bool hasNeurons(const LayerSpec& layer) {
 
 // --- the table -------------------------------------------------------------------------------------------------------
 
-/// The scale of W_q and W_k has no effect in models that normalise queries and keys, so the plain value means little.
+/// Warnings about options without effect; and for models that normalise queries and keys, where the scale of W_q and
+/// W_k has no effect, that the plain value means little.
 std::vector<std::string> gateNormNotes(const ModelSpec& spec, const MetricRequest& request) {
     const auto any = [&](auto has) { return std::ranges::any_of(spec.layers, has); };
     std::vector<std::string> notes;

@@ -18,30 +18,29 @@ class Tensor;
 
 namespace secateur {
 
-/// The rows of metrics that need nothing but weights.
+/// The table rows of the metrics from weights.
 std::span<const MetricInfo> weightMetrics();
 
 /// Variants of the query and key weights of a gate-norm (resources/manual/metrics.md, Gate-norm).
 struct QueryKeyVariant {
-    bool foldNorm = false;    ///< columns multiplied by the input norm's weight: scores as a function of the stream
+    bool foldNorm = false;    ///< columns multiplied by the input norm's weight, which is then part of W_q and W_k
     bool augmented = false;   ///< biases appended as one more column
     bool normedHeads = false; ///< each head divided by its scale and multiplied by the weights of its norm
     auto operator<=>(const QueryKeyVariant&) const = default;
 };
 
-/// The projections of one variant in float64; heads of a group stand side by side.
 struct QueryKey;
 struct WideSource;
 class WideQueryKey;
 
-/// Whether layers are so wide that each product uses all threads and a precision of its own choice
-/// (resources/manual/metrics.md, Gate-norm). The pages of such layers are released after they are measured.
+/// Whether layers are so wide that each product uses all threads, in a precision chosen for it
+/// (resources/manual/metrics.md, Gate-norm). The mapped pages of such a layer are released after it is measured.
 bool isWide(const ModelSpec& spec);
 
 /// The weights of one layer, read and converted once for all metrics that use them. Not thread-safe.
 class LayerWeights {
 public:
-    /// @param progress is checked between parts of long work
+    /// @param progress only checked for cancelling, between parts of long work
     LayerWeights(const Model& model, int layer, const Progress& progress);
     ~LayerWeights();
     LayerWeights(const LayerWeights&) = delete;
@@ -57,9 +56,9 @@ public:
     const Kernels& kernels() const { return m_model.kernels(); }
     /// @throws Cancelled
     void checkProgress() const { m_progress.check(); }
-    /// As the model stores it: any type, any strides.
+    /// A weight as the model stores it: any type, any strides.
     at::Tensor stored(WeightName which);
-    /// A sentence for each weight read so far that holds NaN or infinite numbers. Reads them again.
+    /// A sentence for each weight read so far that contains NaN or infinite numbers. Reads these weights again.
     std::vector<std::string> notFinite() const;
 
 private:

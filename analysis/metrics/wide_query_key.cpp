@@ -15,10 +15,10 @@ namespace {
 
 constexpr std::int64_t probes = 64;
 
-/// Largest relative change of a norm by rounding; beyond it a slower, more precise product is used.
+/// Largest relative error of a squared norm from rounding; beyond it a slower, more precise product is used.
 constexpr double mostBias = 3e-6;
 
-/// The fastest precision that keeps what bfloat16 loses.
+/// The fastest precision of rows from which products of any precision can be computed.
 Precision ofFactors(const Kernels& kernels) {
     const Precision first = kernels.precisions().front();
     return first == Precision::bf16 ? Precision::split : first;
@@ -32,7 +32,7 @@ Rows keyRows(const Kernels& kernels, const WideSource& source, Precision precisi
     return kernels.rows(source.key, source.gain, source.headDim, 1, precision);
 }
 
-/// Mean increase of the squared norm by rounding to the upper halves (resources/manual/metrics.md, Gate-norm).
+/// Mean increase of the squared norm when only Rows::high is used (resources/manual/metrics.md, Gate-norm).
 double addedByRounding(const Rows& query, const Rows& key) {
     return ((query.lost * key.squares).sum() + (query.squares * key.lost).sum()).item<double>();
 }
@@ -42,7 +42,7 @@ at::Tensor drawnSigns(std::int64_t columns) {
     static_assert(probes == 64, "a draw gives a sign to each");
     at::Tensor signs = at::empty({probes, columns}, at::kFloat);
     auto* values = signs.data_ptr<float>();
-    std::mt19937_64 random(1); // NOLINT: the same signs each time are what makes layers and runs comparable
+    std::mt19937_64 random(1); // NOLINT: always the same signs, so that layers and runs are comparable
     for (std::int64_t column = 0; column < columns; ++column) {
         const std::uint64_t bits = random();
         for (std::int64_t probe = 0; probe < probes; ++probe)
@@ -51,7 +51,8 @@ at::Tensor drawnSigns(std::int64_t columns) {
     return signs;
 }
 
-/// The same in the type of some rows. The last ones drawn are kept: layers of a width follow each other.
+/// drawnSigns() in the type and on the device of `like`. The last ones are kept, because the next layer mostly has the
+/// same width.
 at::Tensor randomSigns(const at::Tensor& like) {
     static std::mutex mutex;
     static at::Tensor last;
@@ -66,7 +67,7 @@ struct SquareEstimate {
     double standardError = 0;
 };
 
-/// Of ||query^T key||_F^2.
+/// Hutchinson's estimate of ||query^T key||_F^2.
 SquareEstimate estimatedSquare(const Kernels& kernels, const Rows& query, const Rows& key) {
     const at::Tensor projected = kernels.product(key.high, randomSigns(key.high).t()); // [rows, probes]
     const at::Tensor rounded = projected.to(query.high.scalar_type());
@@ -78,7 +79,7 @@ SquareEstimate estimatedSquare(const Kernels& kernels, const Rows& query, const 
     return {std::max(mean, 0.0), squares.std().item<double>() / std::sqrt(static_cast<double>(probes))};
 }
 
-/// What lies beside the diagonals of the Gram matrices of the rows of each block, whose diagonals are Rows::squares.
+/// The Gram matrices of the rows of each block without their diagonals, which Rows::squares holds more exactly.
 /// -> [blocks, rows / blocks, rows / blocks] float32, zero on the diagonals
 at::Tensor gramsBeside(const Kernels& kernels, const Rows& rows, std::int64_t blocks) {
     at::Tensor result = kernels.grams(rows, blocks);
@@ -86,7 +87,7 @@ at::Tensor gramsBeside(const Kernels& kernels, const Rows& rows, std::int64_t bl
     return result;
 }
 
-/// Some heads in a row, with their keys, as a source of its own.
+/// The source of `heads` consecutive heads, from `head` on, with their keys.
 WideSource part(const WideSource& source, std::int64_t head, std::int64_t heads) {
     const std::int64_t group = head * source.kvHeads / source.heads;
     const std::int64_t groups = std::max<std::int64_t>(1, heads * source.kvHeads / source.heads);
@@ -97,7 +98,7 @@ WideSource part(const WideSource& source, std::int64_t head, std::int64_t heads)
             static_cast<int>(heads),           static_cast<int>(groups),          source.headDim};
 }
 
-/// ||sum query^T key||_F^2 over all of a source from Gram matrices in float64.
+/// ||sum query^T key||_F^2 over all groups of a source, from Gram matrices in float64.
 double exactSquare(const Kernels& kernels, const WideSource& source) {
     const auto gram = [](const Rows& rows) {
         const at::Tensor values = rows.high.to(at::kDouble);
@@ -108,15 +109,16 @@ double exactSquare(const Kernels& kernels, const WideSource& source) {
         .item<double>();
 }
 
-/// Products summed in float32 are off by about 1e-7 of what independent rows would give: rows that cancel so far that
-/// this shows are multiplied again in float64.
+/// Whether a value has to be computed again in float64. Products with float32 sums have an error of about 1e-7 of the
+/// terms with equal rows (`independent`), which is too large if the terms cancel to a far smaller square.
 bool cancelsTooFar(double square, double independent) {
     constexpr double mostCancellation = 20;
     return independent > mostCancellation * square;
 }
 
-/// Squared norms of blocks of rows from their Gram matrices.
-/// @param keyGrams gramsBeside(key), of as many blocks as query has or fewer, each for as many of query in a row
+/// Squared norms of query^T key for each block of rows, from Gram matrices.
+/// @param keyGrams gramsBeside(key), with at most `blocks` blocks: each is for equally many consecutive blocks of
+/// `query`
 at::Tensor squaredProductNorms(const Kernels& kernels, const WideSource& source, const Rows& query, std::int64_t blocks,
                                const Rows& key, const at::Tensor& keyGrams) {
     const std::int64_t keyBlocks = keyGrams.size(0);
@@ -134,8 +136,8 @@ at::Tensor squaredProductNorms(const Kernels& kernels, const WideSource& source,
     return squares;
 }
 
-/// Whether rounding leaves one of them exact enough: that of rows that are rounded independently of each other, and
-/// that of rows that are rounded alike, as equal ones are.
+/// Whether the value of a block is exact enough in bfloat16, both if the rounding errors of its rows are independent,
+/// and if they are equal, as those of equal rows are.
 bool isExact(const GramInnerProducts& products, std::int64_t block) {
     constexpr double deviations = 3;
     const double square = products.values[block].item<double>();
@@ -145,7 +147,7 @@ bool isExact(const GramInnerProducts& products, std::int64_t block) {
     return std::max(apart, alike) / 2 < mostBias * square && !cancelsTooFar(square, independent);
 }
 
-/// Some heads of a source whose groups are one head each.
+/// The source of some heads. @param source with one head per group
 WideSource chosenHeads(const WideSource& source, const std::vector<std::int64_t>& heads) {
     const auto rowsOf = [&](const at::Tensor& t) {
         const at::Tensor blocks = t.reshape({source.heads, source.headDim, -1});
@@ -155,7 +157,8 @@ WideSource chosenHeads(const WideSource& source, const std::vector<std::int64_t>
     return {rowsOf(source.query), rowsOf(source.key), source.gain, count, count, source.headDim};
 }
 
-/// Squared norms of heads that have a key each: those that rounding may have moved too far are multiplied again.
+/// Squared norms of heads. Computes those again that rounding may have changed too much. @param source with one head
+/// per group
 at::Tensor squaredNormsOfBlocks(const Kernels& kernels, const WideSource& source, const GramInnerProducts& blocks) {
     at::Tensor squares = blocks.values.narrow(0, 0, source.heads).clone();
     std::vector<std::int64_t> inexact;
@@ -204,7 +207,7 @@ const at::Tensor& WideQueryKey::keyGram() {
 at::Tensor WideQueryKey::groupKeyGrams() {
     if (!prefersGrams(m_source))
         return gramsBeside(m_kernels, factors().key, m_source.kvHeads);
-    // The layer's own norm needs all of it, which holds those of the groups.
+    // The Gram matrix of all key rows, which the layer's norm needs, contains those of the groups.
     const at::Tensor& all = keyGram();
     const std::int64_t size = m_source.headDim;
     return all.as_strided({m_source.kvHeads, size, size}, {size * (all.size(1) + 1), all.size(1), 1});
@@ -235,12 +238,12 @@ Precision WideQueryKey::chosenPrecision() {
     const double added = addedByRounding(read.group, read.key);
     if (added == 0)
         return offered.front();
-    // One product of rounded rows says too little of what rounding moved it by.
+    // A single product of rounded rows does not show how much rounding changed it.
     if (std::ranges::find(offered, Precision::split) == offered.end())
         return Precision::float32;
     const SquareEstimate estimate = estimatedSquare(m_kernels, read.group, read.key);
     const double atLeast = estimate.square - 2 * estimate.standardError;
-    // A lower half loses 2^-8 of a number once more.
+    // Rows::low makes the rounding error of a number 2^8 times smaller or more, and its share in `added` 2^17 times.
     return added / 0x1p17 < mostBias * atLeast ? Precision::split : Precision::float32;
 }
 
@@ -280,7 +283,8 @@ Estimate WideQueryKey::estimateLayerNorm(const Kernels& kernels, const WideSourc
     const SquareEstimate estimate =
         estimatedSquare(kernels, groupRows(kernels, source, precision), keyRows(kernels, source, precision));
     const double value = std::sqrt(estimate.square);
-    // Of the root, by its slope; of a square that vanishes in its error, by the error's root.
+    // The error of the root follows from its slope; but if the square is smaller than its error, it is the error's
+    // root.
     return {value, std::min(estimate.standardError / (2 * value), std::sqrt(estimate.standardError))};
 }
 

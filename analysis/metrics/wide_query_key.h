@@ -16,31 +16,32 @@ struct Estimate {
     double standardError = 0;
 };
 
-/// Queries and keys of a layer as they are stored. For sources only: pulls in ATen.
+/// The query and key projections of a layer as they are stored. For sources only: pulls in ATen.
 struct WideSource {
     at::Tensor query; ///< [heads * headDim, hidden] of any type
     at::Tensor key;   ///< [kvHeads * headDim, hidden]
-    at::Tensor gain;  ///< [hidden] float32 that their columns are multiplied by; undefined = 1
+    at::Tensor gain;  ///< [hidden] float32: factors of the columns of both; undefined = 1
     int heads = 0;
     int kvHeads = 0;
     int headDim = 0;
 };
 
-/// Gate-norms of one wide layer from products in the precision that its cancellation allows, with sums in float64
-/// (resources/manual/metrics.md, Gate-norm). Reads and rounds the weights when a value needs them, and keeps them. Not
-/// thread-safe.
+/// Gate-norms of one wide layer, with sums in float64 and products in the lowest precision that is accurate enough for
+/// how far the layer's terms cancel (resources/manual/metrics.md, Gate-norm). Reads and rounds weights when they are
+/// first needed, and keeps them. Not thread-safe.
 class WideQueryKey {
 public:
     WideQueryKey(const Kernels& kernels, WideSource source);
 
     at::Tensor squaredHeadNorms();  ///< [heads] float64
-    at::Tensor squaredGroupNorms(); ///< [kvHeads] float64, the queries of each group summed
-    /// `between` is called between parts of the work, and may throw.
+    at::Tensor squaredGroupNorms(); ///< [kvHeads] float64, of the sum of each group's query heads
+    /// @param between called between parts of the work; may throw
     double squaredLayerNorm(const std::function<void()>& between);
-    /// Of the products of the last squaredLayerNorm().
+    /// Precision of the products in the last squaredLayerNorm().
     Precision precision() const { return m_precision; }
 
-    /// Whether the exact value takes long enough for an estimate to be useful; else Gram matrices give it at once.
+    /// Whether the exact layer value takes so long that an estimate is useful. Otherwise Gram matrices give the exact
+    /// value as fast.
     static bool isWorthEstimating(const WideSource& source);
     /// The layer's gate-norm from products with 64 vectors of random signs, the same ones for all layers of one width
     /// (Hutchinson's estimator; resources/manual/metrics.md, Gate-norm).
@@ -48,8 +49,8 @@ public:
 
 private:
     struct Factors {
-        Rows query; ///< of every head
-        Rows group; ///< summed over the heads of each group; the same as `query` where a group is one head
+        Rows query; ///< of all heads
+        Rows group; ///< summed over the heads of each group; equals `query` if groups have one head
         Rows key;
     };
 
@@ -61,10 +62,10 @@ private:
 
     const Kernels& m_kernels;
     WideSource m_source;
-    std::unique_ptr<const Factors> m_factors;          ///< once needed
-    std::unique_ptr<const GramInnerProducts> m_blocks; ///< of the heads, where the layer's value came from them
-    at::Tensor m_keyGram;                              ///< of all key rows without its diagonal, once needed
-    at::Tensor m_headNorms;                            ///< squared, once needed
+    std::unique_ptr<const Factors> m_factors;          ///< null until needed
+    std::unique_ptr<const GramInnerProducts> m_blocks; ///< of the heads; null unless the layer's value came from them
+    at::Tensor m_keyGram;                              ///< of all key rows, with a diagonal of 0; computed when needed
+    at::Tensor m_headNorms;                            ///< squared; computed when needed
     Precision m_precision;
 };
 

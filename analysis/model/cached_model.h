@@ -5,7 +5,7 @@
 
 namespace secateur {
 
-/// A checkpoint in another program's cache, which the window offers to open.
+/// A checkpoint in another program's cache; the window offers to open it.
 struct CachedModel {
     std::string name;          ///< "ORG/NAME"; for a single file followed by the file's name
     std::string path;          ///< path to open

@@ -18,15 +18,15 @@ namespace secateur {
 class Kernels;
 class Runner;
 
-/// The weights that a model may have: matrices are [out, in] whatever the file's layout, vectors are [out].
+/// The weights that a model may have. Matrices are [out, in] in any file layout, vectors are [out].
 enum class WeightName {
-    // Of the model as a whole: layer -1.
+    // Of the model as a whole; their layer is -1.
     embedding,         ///< [vocab, embeddingWidth]
     positionEmbedding, ///< [learnedPositions, embeddingWidth]
     typeEmbedding,     ///< [tokenTypes, embeddingWidth]
     embeddingNorm,
     embeddingNormBias,
-    embeddingProjection, ///< of ALBERT, to the width of the residual stream
+    embeddingProjection, ///< ALBERT: from embeddingWidth to the width of the residual stream
     embeddingProjectionBias,
     finalNorm,
     finalNormBias,
@@ -34,7 +34,7 @@ enum class WeightName {
     lmHeadBias,
     pooler,
     poolerBias,
-    classifierDense, ///< of RoBERTa, before the classifier
+    classifierDense, ///< RoBERTa: dense layer before the classifier
     classifierDenseBias,
     classifier,
     classifierBias,
@@ -79,41 +79,44 @@ public:
     const ModelSpec& spec() const { return card().spec; }
 
     virtual bool has(int layer, WeightName name) const = 0;
-    /// The weight in the stored type, or in float32 if the file holds it quantised. It is a view of the mapped file
-    /// where the layout allows, and not always contiguous. Differences between formats are undone: fused tensors are
-    /// split, rotary rows are in the half-rotation layout, norms are without the 1 that some files add.
+    /// The weight in the stored type, or in float32 if the file holds it quantised. If the layout allows, it is a view
+    /// of the mapped file; it is not always contiguous. Differences between formats are undone: fused tensors are
+    /// split, rotary rows have the half-rotation layout, and the 1 that some files add to norms is subtracted.
     /// @throws Error naming file and tensor
     virtual at::Tensor tensor(int layer, WeightName name) const = 0;
-    /// Some rows of a matrix, in the order given. Of a quantised matrix only these are converted.
+    /// Some rows of a matrix, in the given order. Of a quantised matrix only these rows are converted.
     /// @throws Error as tensor()
     virtual at::Tensor rows(int layer, WeightName name, std::span<const std::int64_t> indices) const;
     /// "model.safetensors: model.layers.0.self_attn.q_proj.weight", for messages. Empty if the model has no such
     /// weight.
     virtual std::string place(int layer, WeightName name) const = 0;
-    /// Checks that no file was truncated since it was opened: views would show zeros there. Call it after using them.
+    /// Checks that no file was truncated since it was opened, in which case views contain zeros. To be called after
+    /// views were used.
     /// @throws Error naming the file
     virtual void checkFiles() const {}
-    /// Hints that a weight will be needed soon, or not again soon: its pages may be read ahead, or dropped from memory.
+    /// Hints that a weight will be needed soon: its pages may be read ahead.
     virtual void expect(int, WeightName) const {}
+    /// Hints that a weight will not be needed soon: its pages may be dropped from memory.
     virtual void release(int, WeightName) const {}
-    /// Runs this model on texts. @throws Error if the model has weights only
+    /// The runner of this model. @throws Error if this model can only be inspected
     virtual const Runner& runner() const;
-    /// Sums and products for weight metrics, on the model's device.
+    /// The kernels for weight metrics, on the model's device.
     virtual const Kernels& kernels() const;
     /// "sha256:..." over names, shapes and a sample of the bytes; computed on first use (see Digests and fingerprint in
     /// resources/manual/formats.md).
     virtual std::string fingerprint() const = 0;
 };
 
+/// Whether a model has a weight.
 enum class Need { absent, optional, required };
 
 /// Whether a weight belongs to a layer rather than to the model as a whole.
 bool isOfLayer(WeightName name);
 bool isNorm(WeightName name); ///< whether it is a norm's weight, not its bias
-/// Whether a model of this spec has the weight. Models with tied embeddings have no lmHead of their own.
+/// Whether a model of this spec has the weight. With tied embeddings lmHead is absent.
 /// @param layer -1 = of the model as a whole
 Need needOf(const ModelSpec& spec, int layer, WeightName name);
-/// The shape of a weight by the spec, [out, in] for a matrix.
+/// The shape that a weight has by the spec; [out, in] for a matrix.
 std::vector<std::int64_t> expectedShape(const ModelSpec& spec, int layer, WeightName name);
 
 } // namespace secateur

@@ -8,7 +8,7 @@
 
 namespace secateur {
 
-/// Facts about a checkpoint that need no weights to be read. Sessions store them.
+/// Facts about a checkpoint that are known without reading its weights. Sessions store them.
 struct ModelCard {
     std::string path;   ///< as given when it was opened
     std::string format; ///< id in the format table

@@ -78,11 +78,12 @@ std::string_view name(AttentionKind kind) {
 
 namespace {
 
-// A structure may come from an untrusted file: bounds on what is allocated for it.
+// Bounds on the memory for a structure, which may come from an untrusted file.
 constexpr std::int64_t mostParts = 100'000'000; // heads and neurons together; the largest known models have 7 million
 constexpr int mostLayers = 100'000;
 
-/// Removes a number and the character after it from the text. @param after '\0' = the end of the text
+/// Reads a number and removes it from the text, with the character `after` that must follow. @param after '\0' = the
+/// text must end @returns false if the text begins differently
 bool take(std::string_view& text, char after, int& number) {
     const auto [end, failure] = std::from_chars(text.data(), text.data() + text.size(), number);
     if (failure != std::errc() || number < 0)

@@ -8,24 +8,24 @@ namespace secateur {
 
 enum class Family { decoder, encoder };
 
-/// Kind of a layer's attention. `none`: the sublayer is absent. `valueOnly`: each token attends to itself only (HARP),
-/// and the output is multiplied by LayerSpec::alpha. `linear`: the sublayer is one matrix.
+/// Kind of a layer's attention. `none`: there is no such sublayer. `valueOnly`: each token attends to itself only
+/// (HARP), and the output is multiplied by LayerSpec::alpha. `linear`: the sublayer is one matrix.
 enum class AttentionKind { full, none, valueOnly, linear };
 
 enum class NormKind { rms, layer };
-/// Places of a layer's norms. `before`: pre-norm, each sublayer's input is normalised. `sandwich`: its output too
-/// (Gemma 2 and 3). `parallel`: attention and MLP read the same normalised input (Phi). `after`: post-norm, the sum of
-/// stream and sublayer is normalised (encoders).
+/// Places of a layer's norms. `before` (pre-norm): the input of each sublayer is normalised. `sandwich`: the input and
+/// the output (Gemma 2 and 3). `parallel`: attention and MLP read the same normalised input (Phi). `after` (post-norm):
+/// the sum of the residual stream and the sublayer's output is normalised (encoders).
 enum class NormPlace { before, sandwich, parallel, after };
 enum class Positions { rotary, learned };
 enum class Activation { silu, geluTanh, geluErf, relu };
-/// `listed`: explicit divisors of the frequencies, from files whose divisors follow none of the formulas.
+/// `listed`: the file lists a divisor for each frequency, and no formula gives these divisors.
 enum class RopeScaling { none, linear, llama3, listed };
 
 /// Rotary positions in the half-rotation layout: pair i is (x[i], x[i + dims/2]) (see Rotary positions in
 /// resources/manual/architecture.md).
 struct RotarySpec {
-    int dims = 0; ///< rotary dimensions of a head; 0 = none; the rest of the head passes through
+    int dims = 0; ///< rotary dimensions of a head, 0 = none; further dimensions are not rotated
     double theta = 10000;
     RopeScaling scaling = RopeScaling::none;
     double factor = 1;
@@ -44,11 +44,11 @@ struct LayerSpec {
     int ffn = 0;
     AttentionKind attention = AttentionKind::full;
     double alpha = 1;
-    int window = 0; ///< visible keys, the token itself included; 0 = all
+    int window = 0; ///< number of visible keys, including the token itself; 0 = all
     RotarySpec rotary;
-    double scoreScale = 1;   ///< factor of the scores q·k
-    bool normsHeads = false; ///< each head's query and key are normalised before the rotation
-    int stored = -1;         ///< the layer of the file that holds the weights; -1 = the one of the same number
+    double scoreScale = 1;   ///< factor of the attention scores q·k
+    bool normsHeads = false; ///< whether each head's query and key are normalised before the rotation
+    int stored = -1;         ///< number of the layer in the file that holds the weights; -1 = the same number
     bool queryBias = false;
     bool keyBias = false;
     bool valueBias = false;
@@ -68,16 +68,16 @@ struct ModelSpec {
     Family family = Family::decoder;
     int hidden = 0;
     int vocab = 0;
-    int context = 0; ///< maximum sequence length; 0 = not stated
+    int context = 0; ///< maximum sequence length; 0 = the checkpoint does not state it
     std::vector<LayerSpec> layers;
     int embeddingWidth = 0; ///< width of the token embedding if a projection follows it (ALBERT); 0 = hidden
     double embeddingScale = 1;
     Positions positions = Positions::rotary;
-    int firstPosition = 0;    ///< row of the first token in the learned positions (RoBERTa: 2)
-    int learnedPositions = 0; ///< rows of the learned positions
-    int tokenTypes = 0;       ///< rows of the token type embedding
-    int classes = 0;          ///< of the classification head
-    int layersPerGroup = 1;   ///< stored layers in one group of ALBERT
+    int firstPosition = 0;    ///< row of the position embedding for the first token (RoBERTa: 2)
+    int learnedPositions = 0; ///< number of rows of the position embedding
+    int tokenTypes = 0;       ///< number of rows of the token type embedding
+    int classes = 0;          ///< number of classes of the classification head
+    int layersPerGroup = 1;   ///< ALBERT: number of stored layers in a group
     NormKind norm = NormKind::rms;
     NormPlace normPlace = NormPlace::before;
     double normEpsilon = 1e-6;
@@ -92,11 +92,12 @@ struct ModelSpec {
     int layerCount() const { return static_cast<int>(layers.size()); }
     int maxHeads() const;
     int maxKvHeads() const;
-    /// Number of the layer in the file that holds this layer's weights.
+    /// LayerSpec::stored with its default resolved.
     int storedLayer(int layer) const;
     /// Groups of layers that share their weights, in order; empty if every layer has its own.
     std::vector<std::vector<int>> tiedGroups() const;
-    /// "30x9/3x64+1536": layers x heads / KV heads x head size + MLP width; runs of equal layers are joined by commas.
+    /// "30x9/3x64+1536": layers x heads / KV heads x head size + MLP width, for each run of equal layers, separated by
+    /// commas.
     std::string structure() const;
     bool operator==(const ModelSpec&) const = default;
 };
@@ -104,8 +105,9 @@ struct ModelSpec {
 std::string_view name(Family family);
 std::string_view name(AttentionKind kind);
 
-/// A spec from ModelSpec::structure(): enough to read masks and to count what they cut. Layers without heads get no
-/// attention, layers with heads but without KV heads linear attention; no layers share their weights.
+/// A spec from the text of ModelSpec::structure(), for reading masks and counting their cuts without the model. Layers
+/// without heads get no attention; layers with heads but without KV heads get linear attention; no layers share
+/// weights.
 /// @throws Error if the text is not a structure, or has more layers, heads or neurons than any model
 ModelSpec specOf(const std::string& architecture, std::string_view structure);
 

@@ -19,10 +19,10 @@ namespace secateur {
 
 struct Session;
 
-/// The gradients that masks of a model are predicted from, and the text that they were measured on.
+/// The gradients from which changes of the loss are predicted, and the text on which they were measured.
 struct PredictionBasis {
     GateEffects effects; ///< of the dense model
-    std::string source;  ///< of the text: file or folder, or "built-in"
+    std::string source;  ///< the text's file or folder, or "built-in"
     std::string digest;  ///< of the token ids of all sequences
     std::int64_t sequenceLength = 0;
     std::string dtype = {};
@@ -31,35 +31,35 @@ struct PredictionBasis {
 };
 
 /// Predicts the change of the loss under a mask before it is measured (resources/manual/metrics.md, Prediction of a
-/// mask): to second order from the gates of the cut units, corrected by measured changes. A layer of which all heads
-/// are cut counts as its attention sublayer, a layer without attention and MLP as its block; neurons count one by one.
-/// Takes a millisecond or two. Not thread-safe while it learns.
+/// mask): a second-order estimate from the gates of the cut units, corrected by measured changes. If all heads of a
+/// layer are cut, the gate of its attention is closed instead of theirs; if attention and MLP are cut, the gate of the
+/// block. Neurons are added one by one. A prediction takes one or two milliseconds. Thread-safe except for learn().
 class Predictor {
 public:
-    /// @param singles measured changes, by gate, of single cuts, which replace the estimates; NaN = not measured; empty
-    /// = none is measured @throws Error when the basis belongs to another model
+    /// @param singles for each gate, the measured change of the loss if it alone is closed, which replaces the
+    /// estimate; NaN = not measured; empty = none is measured @throws Error if the basis is of another model
     Predictor(const ModelSpec& spec, std::shared_ptr<const PredictionBasis> basis, std::vector<double> singles = {});
 
     const PredictionBasis& basis() const { return *m_basis; }
     const ChangeScale& scale() const { return m_scale; }
 
-    /// Why a mask cannot be predicted, as a sentence without its full stop; empty where it can.
+    /// The reason why a mask cannot be predicted, as a sentence without full stop; empty if it can.
     std::string refusal(const PruningMask& mask) const;
-    /// Nothing where there is a refusal(). A mask that cuts nothing has the change 0.
+    /// The predicted change; nothing if there is a refusal(). 0 for a mask that cuts nothing.
     std::optional<Prediction> predict(const PruningMask& mask) const;
-    /// Without the corrections that were learnt. @throws Error with the refusal
+    /// The estimate without the correction by measured changes. @throws Error with the refusal
     RawChange raw(const PruningMask& mask) const;
-    /// First order alone, for comparison: it does not predict. @throws Error with the refusal
+    /// The first-order term alone, for comparison; it is no usable prediction. @throws Error with the refusal
     double firstOrder(const PruningMask& mask) const;
 
-    /// Learns from a measured change. Masks with a refusal are ignored.
+    /// Improves the correction by a measured change. Ignores masks with a refusal.
     void learn(const PruningMask& mask, double measuredNats);
 
 private:
     struct Cuts {
-        std::vector<double> gates; ///< as GateEffects::change()
+        std::vector<double> gates; ///< argument of GateEffects::change()
         std::array<double, cutKinds> sizes{};
-        double replaced = 0; ///< measured single cuts minus their estimates
+        double replaced = 0; ///< sum over gates with a measured change: that minus its estimate
         double neuronSlope = 0;
         double neuronFisher = 0;
         std::string refusal;
@@ -80,28 +80,28 @@ private:
     ModelSpec m_spec;
     std::shared_ptr<const PredictionBasis> m_basis;
     std::vector<double> m_singles;
-    std::vector<double> m_diagonal; ///< F_uu
+    std::vector<double> m_diagonal; ///< [gates] F_uu
     std::vector<Places> m_places;   ///< by layer
     ChangeScale m_scale;
 };
 
-/// How much of a text the gradients are measured on.
+/// The amount of text, and the number of passes, for measuring the gradients.
 struct PredictionRules {
     std::int64_t tokens = 1024;
     std::int64_t sequenceLength = sampledLength;
     int passes = fewestSignPasses;
 };
 
-/// Why masks of a model cannot be predicted, as a sentence without its full stop; empty where they can.
+/// The reason why no mask of a model can be predicted, as a sentence without full stop; empty if masks can be.
 std::string predictionRefusal(const ModelSpec& spec);
 
-/// Measured on the beginning of a text, in float32, with the dense model.
-/// @throws Error where there is a predictionRefusal(), or the text is too short; as gateEffects()
+/// Measures the gradients on the beginning of a text, in float32, with the dense model.
+/// @throws Error if there is a predictionRefusal(), or the text is too short; as gateEffects()
 std::shared_ptr<const PredictionBasis> predictionBasis(const Model& model, const EvaluationText& text,
                                                        const PredictionRules& rules, const Progress& progress);
 
-/// The predictor of a session's model: from the gradients, ablations and token-level evaluations that the session
-/// holds. Nothing where it holds no gradients.
+/// The predictor of a session's model, from the gradients, ablations and token_ppl evaluations in the session. Nothing
+/// if it has no gradients.
 std::optional<Predictor> predictorOf(const Session& session);
 
 } // namespace secateur

@@ -12,7 +12,8 @@
 
 namespace secateur {
 
-/// Attention probabilities of one head on one text: queries are rows, keys are columns; 0 where a key is not visible.
+/// Attention probabilities of one head on one text: queries are rows, keys are columns; 0 for a key that the query does
+/// not see.
 struct AttentionMap {
     HeadId head;
     int tokens = 0;
@@ -24,7 +25,7 @@ struct AttentionMap {
     }
 };
 
-/// A map reduced by maximum pooling, so that a single column stays visible.
+/// A map reduced by maximum pooling, so that a column of one token stays visible.
 struct AttentionThumbnail {
     HeadId head;
     int side = 0;              ///< cells along an edge: at most the number of tokens
@@ -33,7 +34,7 @@ struct AttentionThumbnail {
 
 /// Attention maps of one layer.
 struct LayerAttention {
-    std::optional<AttentionMap> map;            ///< of the requested head, unless it is cut
+    std::optional<AttentionMap> map;            ///< of the requested head; absent if it is cut
     std::vector<AttentionThumbnail> thumbnails; ///< of the heads that the mask keeps, in order
 };
 
@@ -43,20 +44,20 @@ struct AttentionRules {
     int thumbnailSide = 96;                            ///< maximum number of cells along an edge
 };
 
-/// Reads attention maps of one text. The constructor runs the model and keeps the residual stream of every k-th layer,
-/// with k as small as the budget allows. A request for a layer's maps runs on from the nearest kept stream.
+/// Computes attention maps of one text. The constructor runs the model and keeps the input of every k-th layer, with k
+/// as small as the budget allows. layer() runs the model from the nearest kept input below that layer.
 ///
-/// Not thread-safe: one thread at a time.
+/// Not thread-safe.
 class AttentionReader {
 public:
     /// @param ids the text, special tokens included
-    /// @throws Error for an empty text and for one longer than the model's context, and as the runner; Cancelled
+    /// @throws Error for an empty text, a text longer than the model's context, and as Runner; Cancelled
     AttentionReader(std::shared_ptr<const Model> model, const PruningMask& mask, const std::vector<int>& ids,
                     const AttentionRules& rules = {}, const Progress& progress = {});
     ~AttentionReader();
 
     int tokens() const;
-    /// @param head head whose full map is wanted; none = thumbnails only @throws Cancelled
+    /// @param head the head whose full map is computed; none = thumbnails only @throws Cancelled
     LayerAttention layer(int layer, std::optional<int> head = {}, const Progress& progress = {}) const;
 
 private:

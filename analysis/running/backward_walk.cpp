@@ -18,9 +18,9 @@ namespace secateur {
 
 namespace {
 
-constexpr double forwardShare = 0.25; ///< of the time, roughly: the backward pass also runs every layer again
+constexpr double forwardShare = 0.25; ///< rough share of the time: the backward pass also runs every layer again
 
-/// The forward and backward pass of some batches.
+/// Runs batches that go through the layers together forward and backward.
 class BackwardWalker {
 public:
     BackwardWalker(const Model& model, const Plan& plan, std::span<const Batch> batches, std::size_t first,
@@ -60,14 +60,15 @@ public:
     }
 
 private:
-    /// Takes over the streams of the layers below the first one that runs -> input of that layer.
+    /// Takes the inputs of lower layers from the trace. Returns the input of the first layer that runs.
     at::Tensor resume(std::size_t batch) {
         const std::vector<at::Tensor>& streams = m_trace->streams[m_first + batch];
         m_streams[batch].assign(streams.begin(), streams.begin() + m_trace->firstLayer);
         return streams[static_cast<std::size_t>(m_trace->firstLayer)].to(at::kFloat);
     }
 
-    /// The uppermost layers keep their graphs as far as memory allows; the others run again in the backward pass.
+    /// The lowest layer that keeps its graph: it and all above, as far as memory allows. Lower layers run again in the
+    /// backward pass.
     int firstRecorded(std::int64_t bytes) {
         int layer = m_layers;
         while (layer > 0 && bytes > 0 && m_plan.isResident()) {
@@ -87,7 +88,7 @@ private:
         return m_recorded[layer]->output();
     }
 
-    /// The taps of all passes.
+    /// The taps that any pass wants.
     std::vector<Tap> tapsOf(int layer, std::size_t batch) {
         std::vector<Tap> taps;
         for (std::size_t pass = 0; pass < scalarsOf(batch).size(); ++pass) {
@@ -143,14 +144,14 @@ private:
     const Runner& m_runner;
     const Plan& m_plan;
     std::span<const Batch> m_batches;
-    std::size_t m_first; ///< number of the first of these batches among all
+    std::size_t m_first; ///< index of the first of m_batches among all batches
     const BackwardSteps& m_steps;
     at::ScalarType m_type;
     BackwardTrace* m_trace;
     int m_layers;
-    std::vector<std::vector<at::Tensor>> m_streams;     ///< of each batch, X_l by layer
-    std::vector<std::vector<BackwardScalar>> m_scalars; ///< of each batch
-    std::vector<std::vector<at::Tensor>> m_gradients;   ///< of each batch, by pass
+    std::vector<std::vector<at::Tensor>> m_streams;     ///< for each batch, X_l by layer
+    std::vector<std::vector<BackwardScalar>> m_scalars; ///< for each batch
+    std::vector<std::vector<at::Tensor>> m_gradients;   ///< for each batch and pass, with respect to a layer's output
     int m_firstRecorded;
     std::map<int, std::unique_ptr<RecordedLayer>> m_recorded; ///< by layer; only while one batch runs at a time
     double m_done = 0;

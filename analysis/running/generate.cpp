@@ -32,7 +32,8 @@ std::vector<double> weightsOf(std::span<const float> logits, double temperature)
     return weights;
 }
 
-/// The likeliest tokens in descending order whose probabilities sum to topP; of equal ones the lower id first.
+/// The fewest likeliest tokens whose probabilities sum to at least topP, in descending order; of equal ones the lower
+/// id first.
 std::vector<int> nucleus(const std::vector<double>& weights, double topP) {
     std::vector<int> rest(weights.size());
     std::iota(rest.begin(), rest.end(), 0);
@@ -41,7 +42,7 @@ std::vector<int> nucleus(const std::vector<double>& weights, double topP) {
         const double second = weights[static_cast<std::size_t>(b)];
         return first != second ? first < second : a > b;
     };
-    // A heap: few tokens are taken, so sorting the whole vocabulary would be slower.
+    // A heap, because few tokens are taken, and sorting the whole vocabulary would be slower.
     std::ranges::make_heap(rest, comesLater);
     const double wanted = topP * std::accumulate(weights.begin(), weights.end(), 0.0);
     std::vector<int> taken;
@@ -97,12 +98,12 @@ int Sampler::draw(std::span<const float> logits) {
         if (left < 0)
             return token;
     }
-    return likeliest(logits); // rounding can leave `left` at 0 after the last token
+    return likeliest(logits); // only if rounding kept the loop from choosing a token
 }
 
 namespace {
 
-/// Maximum number of tokens of a text, new ones included.
+/// Maximum number of tokens of a text, including new tokens.
 std::int64_t mostTokens(const Model& model) {
     return model.spec().context > 0 ? model.spec().context : std::numeric_limits<int>::max();
 }
@@ -173,8 +174,8 @@ private:
         return static_cast<int>(std::min(std::int64_t{m_longest} + m_rules.newTokens, mostTokens(m_model)));
     }
 
-    /// The prompts in chunks of equal positions. A row whose prompt has ended repeats its last token at its position,
-    /// so that the last chunk ends with the last token of every prompt.
+    /// The prompts in chunks; the rows of a chunk have the same positions. A row whose prompt has ended repeats the
+    /// last token at its position, so that the last position of the last chunk is the end of every prompt.
     std::vector<Batch> promptChunks() const {
         const int step = std::max(1, m_rules.chunk / rows());
         std::vector<Batch> chunks;
@@ -194,7 +195,7 @@ private:
         return chunks;
     }
 
-    /// One token per row; texts that have ended repeat their last one.
+    /// A batch of the last token of each text; texts that have ended repeat theirs.
     Batch newestTokens() const {
         Batch batch{rows(), 1, {}, {}, {}, {}};
         for (const Text& text : m_texts) {
@@ -204,8 +205,8 @@ private:
         return batch;
     }
 
-    /// Runs consecutive batches -> logits after the last one, [rows, vocab]. All batches go through a layer before the
-    /// next one, so that weights that do not stay in memory are read once for a long prompt.
+    /// Runs consecutive batches and returns the logits after the last one, [rows, vocab]. All batches go through a
+    /// layer before the next layer begins, so that weights that do not stay in memory are read once for a long prompt.
     at::Tensor logits(std::span<const Batch> batches, KvCache& cache, const Progress& progress,
                       std::string_view text) const {
         std::vector<at::Tensor> streams;

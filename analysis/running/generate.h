@@ -16,8 +16,8 @@ namespace secateur {
 
 /// Rule for choosing the next token.
 struct Sampling {
-    double temperature = 0; ///< 0 = the likeliest token; of equally likely ones the one with the lowest id
-    double topP = 1;        ///< sample from the smallest set of likeliest tokens whose probabilities sum to this
+    double temperature = 0; ///< 0 = greedy: the likeliest token, of equally likely ones the one with the lowest id
+    double topP = 1; ///< sample from the smallest set of likeliest tokens whose probabilities sum to at least this
     std::uint64_t seed = 0;
 
     bool operator==(const Sampling&) const = default;
@@ -46,26 +46,27 @@ private:
 struct GenerationRules {
     int newTokens = 128;
     Sampling sampling = {};           ///< of the first text; each further text takes the next seed
-    std::vector<int> stopTokens = {}; ///< a text ends before any of them
-    /// Called after each new token and the sink: whether the text ends with it. Empty = it continues.
+    std::vector<int> stopTokens = {}; ///< a text ends before the first of these that is chosen
+    /// Called after each new token, when the sink has received it. Returns whether the text ends with it. Empty =
+    /// never.
     std::function<bool(std::size_t text)> isOver = {};
-    int chunk = 512; ///< maximum number of prompt tokens, of all texts together, that run at once: bounds memory
+    int chunk = 512; ///< maximum number of prompt tokens, of all texts together, that run at once; bounds memory
 };
 
-/// Why a text ends: it has all new tokens (or isOver() ended it), a stop token was chosen, or the context is full.
+/// Why a text ends. `complete`: it has all new tokens, or isOver() ended it. `stopToken`: a stop token was chosen.
 enum class TextEnd { complete, stopToken, contextFull };
 std::string_view name(TextEnd end);
 
 /// The continuation of one prompt.
 struct Continuation {
-    std::vector<int> tokens; ///< the new tokens, without the stop token
+    std::vector<int> tokens; ///< new tokens, without the stop token
     TextEnd end = TextEnd::complete;
 };
 
 /// Called with each new token as soon as it is chosen.
 using TokenSink = std::function<void(std::size_t text, int token)>;
 
-/// Continues several texts at once; prompts may differ in length, and a text does not depend on the others.
+/// Continues several texts at once. Prompts may differ in length; a text does not depend on the others.
 /// @param plan of model.runner()
 /// @param prompts token ids of each text
 /// @throws Error for encoders, and for prompts that are empty or leave no room in the model's context; UsageError as

@@ -18,7 +18,7 @@ double since(SteadyClock::time_point begin) {
     return std::chrono::duration<double>(SteadyClock::now() - begin).count();
 }
 
-/// One sequence of tokens from the whole vocabulary.
+/// One sequence with tokens from all of the vocabulary.
 Batch syntheticBatch(const ModelSpec& spec, int positions) {
     Batch batch{1, positions, {}, {}, {}, {}};
     constexpr std::int64_t stride = 7919;
@@ -32,7 +32,7 @@ int positionsToTime(const ModelSpec& spec) {
     return spec.context > 0 ? std::min(enough, spec.context) : enough;
 }
 
-/// The layer with the most operations: others may have none.
+/// The layer with the most operations. It is the one to time, because pruned models may have layers without any.
 int heaviestLayer(const ModelSpec& spec, int positions) {
     const PruningMask dense(spec);
     int heaviest = 0;
@@ -96,7 +96,7 @@ RunSpeed runSpeed(const Model& model, const Plan& plan, const Progress& progress
     RunSpeed speed;
     speed.secondsPerOperation = operations > 0 ? best / operations : 0;
     speed.lmHeadSeconds = bestHead / batch.positions;
-    // The first call of all also pays for one-off work, hence the smaller of the two.
+    // Two measurements of loading a layer; the smaller one, because the first run includes one-off work.
     speed.loadingSeconds =
         std::max(0.0, std::min(first - best, coldSeconds(runner, plan, layer, x, batch) - best)) * spec.layerCount();
     return speed;

@@ -11,37 +11,37 @@ namespace secateur {
 
 /// Speed of a model on this machine, estimated from one layer and the LM head.
 struct RunSpeed {
-    double secondsPerOperation = 0; ///< of layers, as layerOperations() counts them
+    double secondsPerOperation = 0; ///< for operations in layers, as layerOperations() counts them
     double lmHeadSeconds = 0;       ///< per position; 0 for encoders
     double loadingSeconds = 0;      ///< to read and convert the weights of all layers of the dense model
 };
 
-/// Times the layer with the most operations, the next layer once, and the LM head on synthetic tokens: less than a
-/// second except for large models. Weights converted for it stay with the plan.
+/// Times the layer with the most operations, the next layer once (with the loading of its weights), and the LM head, on
+/// random tokens. Takes less than a second except for large models. The plan keeps the weights that were loaded.
 /// @param plan of model.runner()
-/// @throws Error as the runner; Cancelled
+/// @throws Error as Runner; Cancelled
 RunSpeed runSpeed(const Model& model, const Plan& plan, const Progress& progress = {});
 
 /// Amount of work of a run.
 struct RunSize {
-    std::int64_t tokens = 0; ///< through all layers, padding included
-    int positions = 1;       ///< of a sequence
-    std::int64_t read = 0;   ///< positions at which logits are computed
+    std::int64_t tokens = 0; ///< number of tokens that run through all layers, padding included
+    int positions = 1;       ///< length of a sequence
+    std::int64_t read = 0;   ///< number of positions at which logits are computed
 };
 
-/// Estimated time of a run under a mask, without loading. @throws Error if the mask does not fit the model
+/// Estimated time of a run under a mask, without loading weights. @throws Error if the mask does not fit the model
 double runSeconds(const RunSpeed& speed, const ModelSpec& spec, const PruningMask& mask, const RunSize& size);
 
-/// Estimated time of loading under a mask. @param isDenseLoaded the dense model's layers are loaded: only the changed
-/// ones count
+/// Estimated time of loading a plan's weights.
+/// @param isDenseLoaded whether the dense model is loaded, so that only layers with cuts have to be
 double loadingSeconds(const RunSpeed& speed, const Plan& plan, bool isDenseLoaded);
 
-/// Time of one token through all layers and the LM head under a plan: one step of generation. Runs the whole model,
-/// twice if the plan is resident. 0 for encoders. @throws Error as the runner; Cancelled
+/// Measures the time of one step of generation: one token through all layers and the LM head. Runs the whole model,
+/// twice if the plan is resident. 0 for encoders. @throws Error as Runner; Cancelled
 double stepSeconds(const Model& model, const Plan& plan, const Progress& progress = {});
 
-/// Number of tokens that one dense pass takes in a minute, between 512 and 8,192: the default size of a text in
-/// interactive work.
+/// The default number of tokens in interactive work: as many as a forward pass of the dense model takes in a minute,
+/// but between 512 and 8,192.
 std::int64_t interactiveTokens(const RunSpeed& speed, const ModelSpec& spec);
 
 } // namespace secateur

@@ -25,12 +25,12 @@ namespace secateur {
 enum class ComputeType { automatic, float32, bfloat16, float16 };
 
 std::string_view name(ComputeType type);
-/// @throws Error naming the dtypes
+/// @throws Error listing the known dtypes
 ComputeType computeTypeOf(std::string_view name);
 
-/// A model under a mask, ready to run: converted weights without cut units, on the device. A layer's weights are
-/// converted when they are first needed and freed when memory is short; plans share layers whose masks are equal.
-/// Immutable; belongs to the Runner that made it.
+/// A model under a mask, ready to run: weights without cut units, converted, on the device. A layer's weights are
+/// converted when first needed, and freed when memory is short. Plans share layers whose masks are equal. Immutable;
+/// usable only with the Runner that made it.
 class Plan {
 public:
     virtual ~Plan() = default;
@@ -39,7 +39,7 @@ public:
     ComputeType type() const { return m_type; } ///< never automatic
     /// Why this type was chosen: "float32: ..." for ComputeType::automatic, else empty.
     const std::string& reason() const { return m_reason; }
-    /// Whether all layers fit the memory budget at once; if not, runs should go layer by layer (forEachLayer).
+    /// Whether all layers fit the memory budget together. If not, runs should go layer by layer (forEachLayer()).
     bool isResident() const { return m_isResident; }
 
 protected:
@@ -73,7 +73,7 @@ public:
     virtual void begin(int row, const KvCache& from, int fromRow, int positions) = 0;
 };
 
-/// Losses at each position of a batch, row after row; 0 and false where there is no target.
+/// Losses at each position of a batch, row after row; 0 and false at positions without target.
 struct TokenLosses {
     std::vector<float> nats;          ///< -log probability of the target
     std::vector<std::uint8_t> greedy; ///< whether the target is the likeliest token
@@ -82,10 +82,10 @@ struct TokenLosses {
 /// The scalar per row whose gradient lossGradient() computes (see The scalar that is differentiated in
 /// resources/manual/metrics.md).
 enum class Scalarisation {
-    taskLoss,    ///< weighted sum of the losses at the targets; classifiers: weight times cross-entropy of the label
-    logitNorm,   ///< Euclidean norm of all logits of the row
-    goldLogProb, ///< weighted sum of the log probabilities of the targets
-    pooledNorm,  ///< Euclidean norm of the pooled output; encoders only
+    taskLoss,        ///< weighted sum of the losses at the targets; classifiers: weighted cross-entropy of the label
+    logitNorm,       ///< Euclidean norm of all logits of the row
+    goldLogProb,     ///< weighted sum of the log probabilities of the targets
+    pooledNorm,      ///< Euclidean norm of the pooled output; encoders only
     goldProbability, ///< weighted sum of the probabilities of the targets
 };
 
@@ -106,28 +106,28 @@ public:
     /// X_0. @throws Error for tokens outside the vocabulary and positions beyond the learned ones
     virtual at::Tensor embed(const Plan& plan, const Batch& batch) const = 0;
 
-    /// X_(layer+1). With a cache the batch continues the positions in it, and its keys and values are added.
+    /// X_(layer+1). With a cache, the batch continues the positions in the cache, and its keys and values are appended.
     virtual at::Tensor runLayer(const Plan& plan, int layer, const at::Tensor& x, const Batch& batch,
                                 KvCache* cache = nullptr, LayerObserver* observer = nullptr) const = 0;
 
-    /// X_(layer+1) under several masks of this layer that cut more than the plan does; common parts are computed once.
-    /// Outputs are passed to the sink one after the other and may be kept.
+    /// X_(layer+1) under several masks of this layer, each with more cuts than the plan's. Parts that they have in
+    /// common are computed once. The sink receives the outputs one after the other, and may keep them.
     virtual void runVariants(const Plan& plan, int layer, const at::Tensor& x, const Batch& batch,
                              std::span<const LayerMask> variants, const VariantSink& sink) const = 0;
 
-    /// Runs a layer again, once, and computes its vector-Jacobian product for each gradient of its output. Results are
-    /// passed to the sink one after the other and may be kept.
+    /// Runs a layer once more, with its graph, and computes a vector-Jacobian product for each of `outputs`. The sink
+    /// receives the results one after the other, and may keep them.
     /// @param attentionScales [rows] factors of the attention probabilities of all heads; empty = 1
     virtual void backwardEach(const Plan& plan, int layer, const at::Tensor& x, const Batch& batch,
                               std::span<const OutputGradient> outputs, const BackwardSink& sink,
                               std::span<const float> attentionScales = {}) const = 0;
     /// Runs a layer and keeps its graph, so that the backward pass need not run it again.
-    /// @param wanted all taps whose gradients will be asked for
+    /// @param wanted all taps whose gradients RecordedLayer::backwardEach() may be asked for
     virtual std::unique_ptr<RecordedLayer> recordLayer(const Plan& plan, int layer, const at::Tensor& x,
                                                        const Batch& batch, std::span<const Tap> wanted) const = 0;
-    /// Approximate upper bound of the memory that a recorded layer holds besides its input and output, for any mask.
+    /// Approximate upper bound, for any mask, of the bytes that a recorded layer holds besides its input and output.
     virtual std::int64_t recordedBytes(int layer, const Batch& batch, std::span<const Tap> wanted) const = 0;
-    /// backwardEach() for one gradient, dOutput [rows, positions, hidden].
+    /// backwardEach() for one gradient of the output, dOutput [rows, positions, hidden].
     LayerGradients backward(const Plan& plan, int layer, const at::Tensor& x, const Batch& batch,
                             const at::Tensor& dOutput, std::span<const Tap> wanted,
                             std::span<const float> attentionScales = {}) const;
@@ -137,7 +137,8 @@ public:
     virtual at::Tensor lmHead(const Plan& plan, const at::Tensor& x, const Batch& batch,
                               bool lastPositionOnly = false) const = 0;
 
-    /// Losses at the targets, computed in chunks: the logits of all positions never exist at once. Decoders only.
+    /// Losses at the targets. Computed in chunks, so that the logits of all positions never exist at once. Decoders
+    /// only.
     /// @param targets [rows * positions], -1 = none
     virtual TokenLosses losses(const Plan& plan, const at::Tensor& x, const Batch& batch,
                                std::span<const int> targets) const = 0;
@@ -148,20 +149,20 @@ public:
     virtual LossGradient lossGradient(const Plan& plan, const at::Tensor& x, const Batch& batch, Scalarisation of,
                                       std::span<const int> targets, std::span<const float> weights) const = 0;
 
-    /// An empty cache. @param layer cache this layer only, for runs that go layer by layer; none = all layers
+    /// An empty cache. @param layer the only layer to cache, for runs that go layer by layer; none = all layers
     /// @throws Error for encoders
     virtual std::unique_ptr<KvCache> cache(const Plan& plan, int rows, int capacity,
                                            std::optional<int> layer = {}) const = 0;
 };
 
-/// Callbacks of a walk through the layers. Every function may be empty.
+/// Callbacks of forEachLayer(). Each of them may be empty.
 struct LayerWalk {
     int firstLayer = 0;
-    /// X_firstLayer of a batch; empty = the embedding, and firstLayer must be 0.
+    /// Returns X_firstLayer of a batch; empty = the embedding, for which firstLayer must be 0.
     std::function<at::Tensor(std::size_t batch)> start;
     /// Called before a layer with its input X_layer.
     std::function<void(int layer, std::size_t batch, const at::Tensor& input)> enters;
-    /// Runs a batch through a layer; empty = Runner::runLayer.
+    /// Runs a batch through a layer and returns the output; empty = Runner::runLayer().
     std::function<at::Tensor(int layer, std::size_t batch, const at::Tensor& input)> runs;
     /// Called after a layer with its output X_(layer+1).
     std::function<void(int layer, std::size_t batch, const at::Tensor& output)> passed;
@@ -170,8 +171,8 @@ struct LayerWalk {
     LayerObserver* observer = nullptr;
 };
 
-/// Runs batches from `firstLayer` to the last layer. With a resident plan one batch follows the other. Otherwise all
-/// batches go through each layer before the next, so that each weight is read and converted once.
+/// Runs batches from `firstLayer` to the last layer. With a resident plan, batches run one after another. Otherwise all
+/// batches go through a layer before the next layer begins, so that each weight is read and converted once.
 /// @throws Cancelled, within the time that one layer takes for one batch
 void forEachLayer(const Runner& runner, const Plan& plan, std::span<const Batch> batches, const LayerWalk& walk,
                   const Progress& progress = {});

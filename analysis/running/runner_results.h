@@ -29,12 +29,12 @@ struct OutputGradient {
     std::vector<Tap> wanted; ///< taps whose gradients are wanted
 };
 
-/// A layer that ran on a batch, with the graph of its backward pass. It depends on nothing that it was made from.
+/// A layer that ran on a batch, with its autograd graph. The arguments of Runner::recordLayer() need not outlive it.
 class RecordedLayer {
 public:
     virtual ~RecordedLayer() = default;
     virtual at::Tensor output() const = 0; ///< X_(layer+1)
-    /// Like Runner::backwardEach. May be called once: the graph is freed on the way.
+    /// Like Runner::backwardEach(). May be called only once, because it frees the graph.
     virtual void backwardEach(std::span<const OutputGradient> outputs, const Runner::BackwardSink& sink) = 0;
 };
 

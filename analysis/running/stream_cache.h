@@ -14,34 +14,34 @@ namespace secateur {
 /// Number of leading layers in which two masks are equal.
 int commonLayers(const PruningMask& one, const PruningMask& other);
 
-/// Residual streams X_l of batches, for the dense model and for the mask that each batch ran under last: layers that an
-/// edit does not reach need not run again. A stream is found by comparing the masks of the layers before it, without a
-/// digest. Streams are stored in float32, so a resumed run gives the results of a full one. The embedding (l = 0) is
-/// not stored: it costs little. For sources only: pulls in ATen.
+/// Caches the inputs X_l of layers for each batch, under the dense model and under the mask that the batch ran under
+/// last. A run under another mask resumes at the first layer that differs. X_l can be used if the masks agree in all
+/// layers below l; masks are compared directly, without digests. Streams are float32, so a resumed run gives the
+/// results of a full one. X_0, the embedding, is not kept because it costs little. For sources only: pulls in ATen.
 class StreamCache {
 public:
     using Mask = std::shared_ptr<const PruningMask>;
     enum class Of { dense, mask };
 
-    /// Keeps the streams of every k-th layer, with k as small as the budget allows.
-    /// @param streamBytes of one stream of all batches
+    /// Keeps the input of every k-th layer, with k as small as the budget allows.
+    /// @param streamBytes bytes of the inputs of one layer, of all batches together @param budget in bytes
     StreamCache(Mask dense, std::size_t batches, std::int64_t streamBytes, std::int64_t budget);
 
-    /// k; the number of layers if nothing is kept.
+    /// k, or the number of layers if nothing is kept.
     int interval() const { return m_interval; }
-    /// Bytes held now. Streams shared by dense model and mask count once.
+    /// Bytes that are held now. Streams shared by the dense model and the mask count once.
     std::int64_t bytes() const;
 
     /// The deepest layer whose input under this mask is kept; 0 = none.
-    /// @param onceDenseRan count the layers that will be kept once the dense model has run
+    /// @param onceDenseRan whether to assume that the dense model has run, so that its streams are kept
     int resumeLayer(std::size_t batch, const PruningMask& mask, bool onceDenseRan = false) const;
-    /// X_layer under a mask. @param layer resumeLayer(), or a lower one by whole intervals; not 0
+    /// X_layer under a mask. @param layer resumeLayer() or a lower multiple of interval(), except 0
     const at::Tensor& stream(std::size_t batch, const PruningMask& mask, int layer) const;
 
-    /// Starts a run of a batch from `firstLayer` under a mask: frees the streams of the mask before, except those that
-    /// the two masks share.
+    /// Starts a run of a batch from `firstLayer` under a mask: frees the streams of the previous mask, except those
+    /// that are valid for both.
     void begin(std::size_t batch, Of of, const Mask& mask, int firstLayer);
-    /// X_layer of the run that began last. Layers come in order, from firstLayer + 1 on.
+    /// Takes X_layer of the run that begin() started. To be called for all layers in order, from firstLayer + 1 on.
     void keep(std::size_t batch, Of of, int layer, const at::Tensor& x);
 
 private:
@@ -60,9 +60,9 @@ private:
     std::vector<Kept> m_last;
 };
 
-/// Streams that a backward walk leaves for the next walk over the same batches. After an edit of a layer the streams
-/// below it are unchanged, so that the forward pass resumes there. The backward pass covers all layers: gradients
-/// change everywhere. For sources only: pulls in ATen.
+/// Streams that a backward walk keeps for the next walk over the same batches. If the mask changed from some layer on,
+/// the streams below that layer are still valid, and the forward pass resumes there. The backward pass covers all
+/// layers, because all gradients change. For sources only: pulls in ATen.
 struct BackwardTrace {
     explicit BackwardTrace(std::size_t batches)
         : streams(batches)
@@ -77,11 +77,11 @@ struct BackwardTrace {
         values[batch].clear();
     }
 
-    bool keepsStreams = true; ///< if false, no walk can resume
-    int firstLayer = 0;       ///< first layer of the next walk; below it the mask must be that of the walk before
+    bool keepsStreams = true; ///< whether X_l are kept; if not, every walk begins at layer 0
+    int firstLayer = 0;       ///< layer at which the next forward pass resumes; below it the mask must be unchanged
     std::vector<std::vector<at::Tensor>> streams; ///< for each batch, X_l by layer
     std::vector<at::Tensor> tops;                 ///< for each batch, the output of the last layer
-    std::vector<std::vector<double>> values;      ///< for each batch, the first scalar of its rows; empty = no scalar
+    std::vector<std::vector<double>> values; ///< for each batch, the first scalar of each row; empty = not computed
 };
 
 } // namespace secateur

@@ -11,17 +11,18 @@
 
 namespace secateur {
 
-/// A command as the arguments of a program, its name first. Paths are used as given: a command that works in any folder
-/// needs absolute ones.
+/// A command as a program's name and its arguments. Paths are used as given: only with absolute paths does a command
+/// work in any folder.
 using CommandLine = std::vector<std::string>;
 
-/// Quoted for a POSIX shell.
+/// The command as text, quoted for a POSIX shell.
 std::string shellText(const CommandLine& command);
 
 /// @param resultIds at least one
 CommandLine measureCommand(const std::string& model, const std::vector<std::string>& resultIds);
-/// Commands that repeat measurements, one for each text. Results do not tell whether a text was a task.
-/// @param maskFile of the results that were measured under a mask
+/// Commands that repeat measurements, one for each text. Measurements on a task are repeated on its file as a text,
+/// because results do not record the difference.
+/// @param maskFile file of the mask under which results were measured
 std::vector<CommandLine> measureCommands(const std::string& model, const std::vector<const MetricResult*>& results,
                                          const std::string& maskFile);
 
@@ -29,18 +30,19 @@ std::vector<CommandLine> measureCommands(const std::string& model, const std::ve
 /// @param figure "id[:key=value]..." @param out file, whose extension decides the format
 CommandLine plotCommand(const std::string& source, const std::string& figure, const std::string& out = "figure.pdf");
 
-/// For figures of a prompt. @param maskFile that the model runs under; empty = dense
+/// The command for a figure of a prompt. @param maskFile file of the model's mask; empty = dense
 CommandLine plotPromptCommand(const std::string& model, const std::string& figure, const std::string& prompt,
                               const std::string& maskFile, const std::string& out = "figure.pdf");
 
-/// Commands that repeat an evaluation: one for its text, one for each task, one for its times. A text that was stopped
-/// is scored to its end. Unknown, and therefore missing: the field of a .jsonl, and files of examples and labels.
-/// @param maskFile the mask that it ran under; empty = dense
+/// Commands that repeat an evaluation: one for its text, one for each task, one for its times. Where the evaluation was
+/// stopped early, the command scores the whole text. The field of a .jsonl, and files of examples and labels, are
+/// missing from the commands, because evaluations do not record them.
+/// @param maskFile file of the mask of the evaluation; empty = dense
 std::vector<CommandLine> evaluateCommands(const std::string& model, const Evaluation& evaluation,
                                           const std::string& maskFile);
 
-/// The command that repeats how a strategy made a mask. None if the provenance is incomplete, or if the mask continued
-/// another one whose file has no absolute path.
+/// The command with which a strategy makes the same mask again. None if the provenance is incomplete, or if the mask
+/// extended another one whose file has no absolute path.
 std::optional<CommandLine> pruneCommand(const std::string& model, const MaskProvenance& provenance,
                                         const std::string& out);
 

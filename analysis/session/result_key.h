@@ -8,8 +8,9 @@
 
 namespace secateur {
 
-/// Names one measurement of a metric: RESULT_ID, RESULT_ID@KEY, or RESULT_ID@KEY-OTHER for a difference. A key is a
-/// measurementKey(), or `reference` for the latest result of the session's reference; empty = the latest.
+/// Names a measurement of a metric as RESULT_ID or RESULT_ID@KEY, or a difference of two as RESULT_ID@KEY-OTHER. KEY
+/// and OTHER are measurementKey()s, or `reference` for the latest result in the session's reference; empty = the latest
+/// result in the session.
 struct ResultKey {
     std::string resultId;
     std::string key;
@@ -18,22 +19,22 @@ struct ResultKey {
     std::string text() const;
 };
 
-/// The key of Session::reference.
+/// The key of results in Session::reference.
 inline constexpr std::string_view referenceKey = "reference";
 
 ResultKey parseResultKey(std::string_view text);
-/// The key with its id as in file names and figures.
+/// The key's text, with the result id in its form for file names.
 std::string fileForm(const ResultKey& key);
 
-/// Eight hexadecimal digits of a hash of mask, data, dtype and device: metrics measured together share them.
+/// Eight hexadecimal digits of a hash of mask, data, dtype and device; the same for metrics that are measured together.
 std::string measurementKey(const Measurement& measurement);
 
-/// The measurement that a key names; null if there is none, and for differences.
+/// The measurement that a key names; null if there is none, or if the key names a difference.
 const MetricResult* findResult(const Session& session, const ResultKey& key);
 
-/// The same for differences too, with a label where the session has several measurements of that result. A difference
-/// is NaN where either value is NaN; its standard error is that of independent estimates; it has no lengths. None if a
-/// measurement is missing, if the shapes differ, or for differences of classes.
+/// The measurement or difference that a key names, with a label if the session has several measurements of that result.
+/// A difference is NaN where either value is NaN, has no lengths, and takes the errors of estimates as independent.
+/// None if a measurement is missing, the shapes differ, or the values are classes.
 std::optional<MetricResult> resolveResult(const Session& session, const ResultKey& key);
 
 /// The label of resolveResult(), without computing values.
@@ -42,7 +43,8 @@ std::string labelOf(const Session& session, const ResultKey& key);
 /// "built-in text, 1,024 tokens · whole model", "weights · bfloat16": the conditions of a measurement.
 std::string measuredOn(const Session& session, const MetricResult& result);
 
-/// For labels: the conditions in which it differs from other measurements of this result; empty if it is the only one.
+/// A result's label: the conditions in which its measurement differs from others of the same result id; empty if it is
+/// the only one.
 std::string distinction(const Session& session, const MetricResult& result);
 
 } // namespace secateur

@@ -22,18 +22,18 @@
 
 namespace secateur {
 
-/// Functions of the backends that the window uses, filled in by the program that links both. All are called on a worker
-/// thread, throw Error and Cancelled, and hold no state.
+/// Functions of the backends that the window uses. The program, which links both, fills them in. All are called on a
+/// worker thread, throw Error and Cancelled, and hold no state.
 struct Services {
     std::function<std::shared_ptr<const Model>(const std::string& path, const Progress&)> openModel;
     /// Whether a path names a session rather than a model.
     std::function<bool(const std::string& path)> isSession;
     std::function<Session(const std::string& path)> readSession;
-    /// Writes beside the target and renames; replaces an existing file.
+    /// Writes a temporary file beside the path and renames it; replaces an existing file.
     std::function<void(const Session&, const std::string& path)> writeSession;
     /// Checkpoints in Hugging Face's cache, newest first.
     std::function<std::vector<CachedModel>(const Progress&)> cachedModels;
-    /// Metrics in the order of the requests; those that run the model use the choice (text, mask, dtype).
+    /// Measures metrics; results are in the order of the requests. Metrics that run the model use the choice.
     std::function<std::vector<MetricResult>(const Model&, std::span<const MetricRequest>, const MeasureChoice&,
                                             const Progress&, const LayerSink&)>
         measure = [](const Model& model, std::span<const MetricRequest> requests, const MeasureChoice&,
@@ -41,15 +41,15 @@ struct Services {
                      const LayerSink& layerDone) { return secateur::measure(model, requests, progress, layerDone); };
     /// Runs a strategy on the chosen text; the mask of the choice is ignored.
     std::function<PruneResult(const Model&, const PruneRequest&, const MeasureChoice&, const Progress&)> prune;
-    /// The change of the gradients by a cut, on the chosen text; the mask of the choice is ignored.
+    /// Measures how a cut changes the gradients, on the chosen text; the mask of the choice is ignored.
     std::function<GradientChange(const Model&, const GradientChangeRequest&, const MeasureChoice&, const Progress&)>
         gradientChange;
-    /// Reads a text and splits it into windows for a model.
+    /// Reads a text and divides it into windows for a model.
     std::function<EvaluationText(const Model&, const TextRequest&, const Progress&)> readText;
-    /// Reads a task file, with the names of the classes of a classifier.
+    /// Reads a task file; for a classifier also the names of its classes.
     std::function<AskedTask(const Model&, const TaskRequest&, const Progress&)> readTask;
     std::function<std::shared_ptr<const Tokenizer>(const Model&)> openTokenizer;
-    /// Whether the weights of two plans of one model fit in memory together, for runs that take turns.
+    /// Whether the weights of two plans of one model fit in memory together, so that timed runs can take turns.
     std::function<bool(const Plan&, const Plan&)> stayTogether;
     /// The tokens of a prompt. @throws Error if the model has no tokenizer that can be read
     std::function<PromptTokens(const Model&, const std::string& text)> readPrompt;
@@ -64,9 +64,10 @@ struct Services {
     std::function<void(const MaskRecord&, const std::string& path)> writeMask;
     /// Export targets, in the order in which they are offered.
     std::span<const ExportTarget> exportTargets;
-    /// Writes a checkpoint, with mask and card beside it, whole or not at all. @returns a sentence on what was written
+    /// Writes a checkpoint with its mask file and card, whole or not at all. @returns a sentence about the written
+    /// files
     std::function<std::string(const Model&, const ExportTarget&, const ExportRequest&, const Progress&)> exportModel;
-    std::vector<std::string> modelExtensions; ///< of model files: ".gguf"
+    std::vector<std::string> modelExtensions; ///< extensions of model files: ".gguf"
 };
 
 } // namespace secateur

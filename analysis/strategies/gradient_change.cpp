@@ -20,7 +20,7 @@ MetricRequest gnormOf(const std::string& scalarisation) {
     return parseMetricRequests("gnorm:scalarisation=" + scalarisation).front();
 }
 
-/// [hidden, columns] float64: a row times this matrix gives the means of `width` numbers each.
+/// A matrix [hidden, columns] float64: the product of a row with it has the means of each `width` consecutive numbers.
 at::Tensor poolingOf(std::int64_t hidden, std::int64_t width) {
     const at::Tensor column = at::arange(hidden, at::kLong).floor_divide(width);
     const at::Tensor pooling = at::one_hot(column).to(at::kDouble);
@@ -39,7 +39,7 @@ public:
         , m_batches(batchesOf(model, {}, run))
         , m_sums(m_spec.layers.size()) {}
 
-    /// [heads, columns] of each layer
+    /// Runs the walk and returns, for each layer, the pooled mean gradients, [heads, columns].
     std::vector<Matrix> means(const Progress& progress) {
         BackwardSteps steps;
         steps.scalars = [&](std::size_t batch) {
@@ -62,7 +62,8 @@ private:
         return KeptUnits(layerOf(layer), m_run.plan.mask().layer(layer)).heads;
     }
 
-    /// Uses that the mean of a block of an outer product is the product of the means.
+    /// Adds the pooled gradient of a layer. The mean over a block of an outer product is the product of the two means,
+    /// so the gradient itself is not computed.
     void add(const LayerBackward& pulled) {
         const auto& taps = pulled.gradients.taps;
         const auto query = taps.find(Tap::query);
@@ -102,7 +103,7 @@ private:
     GradientScalars m_scalars;
     ScalarChoice m_of;
     PaddedBatches m_batches;
-    std::vector<at::Tensor> m_sums; ///< of each layer, of shared ones in the first: [kept heads, columns] float64
+    std::vector<at::Tensor> m_sums; ///< [kept heads, columns] float64 for each layer; for tied ones in the first
 };
 
 } // namespace

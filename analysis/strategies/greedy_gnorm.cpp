@@ -25,12 +25,12 @@ namespace secateur {
 
 namespace {
 
-/// Where a run stops.
+/// When a run stops.
 struct GreedyStop {
     enum class At {
         budget,
-        floor, ///< before the quality is more than `worse` below that of the base
-        knee,  ///< after the whole budget, with the mask of the curve's knee
+        floor, ///< before the step that makes the quality more than `worse` worse than the base's
+        knee,  ///< after the whole budget; the result is the mask at the knee of the curve
     };
     At at = At::budget;
     double worse = 0;
@@ -55,7 +55,7 @@ GreedyStop greedyStopOf(std::string_view option) {
                      "--strategy");
 }
 
-/// Heads to cut in a step.
+/// The option `per_step`: number of heads to cut in a step.
 int perStepOf(const StrategyRequest& request) {
     const std::string text = request.option("per_step");
     int heads = 0;
@@ -65,18 +65,18 @@ int perStepOf(const StrategyRequest& request) {
     return heads;
 }
 
-/// Quality of a model, from what a backward walk recorded.
+/// Measures the quality of a model from the streams that a backward walk kept.
 class GreedyQuality {
 public:
-    /// @param scalar whose values the walks record. All arguments must outlive it.
+    /// All arguments must outlive this object. @param scalar the one whose values are in BackwardTrace::values
     GreedyQuality(const Model& model, const PaddedBatches& batches, std::span<const int> labels,
                   const GradientScalars& scalars, Scalarisation scalar);
 
     std::string_view id() const;
-    /// Quality under a plan. The first call must come before the first cut: `agreement` and `pooled_distance` compare
-    /// with it.
+    /// The quality under a plan. The first call must be before the first cut: `agreement` and `pooled_distance` compare
+    /// later outputs with those of the first call.
     double measure(const Plan& plan, const BackwardTrace& trace);
-    /// Loss of quality from one value to another; negative = better.
+    /// By how much the quality is worse after than before; negative = better.
     double worsening(double before, double after) const;
 
 private:
@@ -93,7 +93,7 @@ private:
     Scalarisation m_scalar;
     Kind m_kind;
     at::Tensor m_labels; ///< [texts] int64, in the order of the batches
-    at::Tensor m_before; ///< [texts, hidden] float64
+    at::Tensor m_before; ///< [texts, hidden] float64: pooled outputs of the first call
 };
 
 GreedyQuality::GreedyQuality(const Model& model, const PaddedBatches& batches, std::span<const int> labels,
@@ -145,7 +145,7 @@ double GreedyQuality::worsening(double before, double after) const {
     return isBetterLow ? after - before : before - after;
 }
 
-/// Where the walk's own scalar is the loss, its values serve: no logits are computed twice.
+/// Mean loss per target. If the walk's scalar is the loss, takes its values, so that logits are not computed twice.
 double GreedyQuality::loss(const Plan& plan, const BackwardTrace& trace) const {
     double nats = 0;
     double targets = 0;
@@ -190,13 +190,13 @@ double GreedyQuality::distance(const at::Tensor& pooled) {
     return (1 - (pooled * m_before).sum(1) / lengths).mean().item<double>();
 }
 
-/// Heads that a budget cuts. @throws UsageError when it cannot be met
+/// Number of heads that a budget cuts. @throws UsageError if it cannot be met
 std::size_t headsOf(const ModelSpec& spec, const PruneRequest& request) {
     const PruningMask any = pruneBy(spec, request, randomValues(spec, CutUnit::head, 0));
     return newlyCut(spec, CutUnit::head, request.base.value_or(PruningMask(spec)), any);
 }
 
-/// Progress of one step as a part of the whole, with the number of the step in its text.
+/// Progress of one step: a part of that of all steps, with the number of the step in its text.
 Progress stepProgress(const Progress& all, std::size_t step, std::size_t steps) {
     const auto share = [&](std::size_t done) { return static_cast<double>(done) / static_cast<double>(steps + 1); };
     return Progress(
@@ -264,13 +264,14 @@ private:
                 .memory = {.trace = &m_trace}};
     }
 
-    /// Moves on to the next mask. Its plan shares the unchanged layers, and its walk begins at the first changed one.
+    /// Makes the plan of the next mask, which shares the unchanged layers. The next walk begins at the first changed
+    /// one.
     void take(const PruningMask& mask) {
         m_trace.firstLayer = m_trace.keepsStreams ? commonLayers(m_plan->mask(), mask) : 0;
         m_plan = m_model.runner().plan(mask, m_plan->type());
     }
 
-    /// @returns the quality under the plan @param needsScores whether to measure the metric for a further step, too
+    /// @returns the quality under the plan @param needsScores whether to measure the metric too, for a further step
     double measure(bool needsScores, const Progress& progress) {
         if (needsScores) {
             MetricResult found = std::move(measureGradient(m_model, gradientRun(), std::array{m_metric}, progress)[0]);

@@ -7,26 +7,27 @@
 
 namespace secateur {
 
-/// Greedy-Gnorm and its inverse (resources/manual/strategies.md, Greedy-Gnorm): measures the gradient norm of all kept
-/// heads under the mask so far, cuts `per_step` heads from one end of that ranking, records the quality of the model on
-/// the same text, and repeats until `stop` is reached. Of equal heads the first is cut; a head without gradient ranks
-/// lowest. Residual streams below the first changed layer are reused from step to step; this changes no number.
+/// Greedy-Gnorm and its inverse (resources/manual/strategies.md, Greedy-Gnorm). Each step measures the gradient norms
+/// of all kept heads under the mask so far, cuts `per_step` heads from one end of the ranking, and records the quality
+/// of the model on the same text; steps repeat until `stop` is reached. Of heads with equal norms the first is cut; a
+/// head without gradient ranks lowest. Residual streams below the first changed layer are reused from step to step,
+/// which does not change results.
 /// @returns the mask with its history
-/// @throws UsageError as cutLowest(), before anything is measured, and as measureGradient(); Error when the text has no
-/// sequence; Cancelled, without a result
+/// @throws UsageError as cutLowest(), before anything is measured, and as measureGradient(); Error if the text has no
+/// sequence; Cancelled, even if steps are complete
 PruneResult runGreedily(const PruneContext& context);
 
-/// Steps that a budget takes. @throws UsageError as cutLowest()
+/// Number of steps for the request's budget. @throws UsageError as cutLowest()
 std::size_t greedySteps(const ModelSpec& spec, const PruneRequest& request);
 
-/// Checks `stop` and `per_step`. @throws UsageError
+/// Checks the options `stop` and `per_step`. @throws UsageError
 void checkGreedyOptions(const StrategyRequest& request);
 
-/// The number of steps after which a curve from (0, 0) lies farthest below its chord, with both axes scaled to 1 at the
-/// end. All steps where the end is no worse than the beginning; 0 where the curve is never below its chord; of equal
-/// distances the first.
-/// @param cuts heads cut in all, after each step
-/// @param worse loss of quality since the beginning, after each step; positive = worse
+/// The knee of a curve of quality lost against heads cut: the number of steps after which the curve lies farthest below
+/// the straight line from (0, 0) to its end; of equal distances the first. 0 if it is never below that line; all steps
+/// if quality at the end is no worse than at the beginning.
+/// @param cuts total number of heads cut after each step
+/// @param worse quality lost since the beginning, after each step; positive = worse
 std::size_t kneeOf(std::span<const double> cuts, std::span<const double> worse);
 
 } // namespace secateur

@@ -14,7 +14,7 @@ namespace secateur {
 /// Heads that pass a filter: [layers][heads].
 using PassingHeads = std::vector<std::vector<bool>>;
 
-/// What conditions on heads are tested on.
+/// Data on which conditions on heads are tested.
 struct HeadFacts {
     const ModelSpec& spec;
     std::function<const MetricResult*(const std::string& resultId)> result; ///< null = not measured
@@ -22,27 +22,29 @@ struct HeadFacts {
     std::function<bool(HeadId)> isProtected;
 };
 
-/// Conditions on heads, as a person writes them: "layer 3-12, sink_head > 0.5, not cut". A head passes when it meets
-/// all of them. They are separated by comma or "and":
+/// Conditions on heads, as the user writes them: "layer 3-12, sink_head > 0.5, not cut". A head passes if it meets all
+/// of them. Conditions are separated by commas or "and":
 ///   layer 3, layer 3-12, head 0-3
 ///   METRIC < NUMBER, and with <=, > and >=
 ///   METRIC lowest 10 %, METRIC highest 20: among all heads of the model
 ///   METRIC is CLASS, METRIC is not CLASS, pattern is CLASS (of attention_pattern)
 ///   cut, protected
-/// "not" in front negates a condition. METRIC is a result id; of a metric with a value per layer or KV group, a head
-/// has the value of its own. A head without a value meets neither a condition on it nor the negation.
+/// "not" in front negates a condition. METRIC is a result id. If the metric has a value per layer or KV group, a head
+/// has the value of its layer or group. A head without a value meets neither a condition on the metric nor its
+/// negation.
 class HeadRule {
 public:
     /// Lets every head pass.
     HeadRule() = default;
-    /// @throws UsageError on the first condition that cannot be read
+    /// @throws UsageError naming the first condition that cannot be read
     explicit HeadRule(std::string_view text);
 
     bool empty() const { return m_conditions.empty(); }
-    /// Result ids in the conditions.
+    /// Result ids of the metrics in the conditions.
     std::vector<std::string> metrics() const;
+    /// Whether a condition is `cut` or `protected`, whose answers change with edits of the masks.
     bool asksForMask() const;
-    /// @throws Error when a metric is not measured
+    /// @throws Error if a metric is not measured
     PassingHeads passing(const HeadFacts& facts) const;
 
 private:
@@ -54,9 +56,9 @@ private:
         int last = 0;
         std::string metric = {};
         std::string relation = {};  ///< value: "<", "<=", ">" or ">="
-        double number = 0;          ///< value: the limit; end: how many
+        double number = 0;          ///< value: the limit; end: the number or percentage of heads
         bool isPercentage = false;  ///< end
-        bool isHighest = false;     ///< end
+        bool isHighest = false;     ///< end: "highest", not "lowest"
         std::size_t whichClass = 0; ///< inClass
     };
 
@@ -67,8 +69,8 @@ private:
     std::vector<Condition> m_conditions;
 };
 
-/// A result without the values of cells that a filter leaves out: heads that fail; KV groups, attention sublayers and
-/// blocks with a head that fails; MLPs and neurons of layers in which no head passes.
+/// A result in which values of units that a filter leaves out are NaN: heads that fail; KV groups, attention sublayers
+/// and blocks that contain a head that fails; MLPs and neurons of layers in which no head passes.
 MetricResult resultOfPassing(MetricResult result, const ModelSpec& spec, const PassingHeads& heads);
 
 } // namespace secateur

@@ -21,20 +21,20 @@
 
 namespace secateur {
 
-/// What a person asks of a strategy.
+/// The user's choice of a strategy and its inputs.
 struct PruneRequest {
     StrategyRequest strategy;
     Budget budget;
-    std::string protect = "none";    ///< as Protection::parse reads it
-    std::uint64_t seed = 0;          ///< of strategies that need one
+    std::string protect = "none";    ///< argument of Protection::parse()
+    std::uint64_t seed = 0;          ///< only for strategies that need one
     std::optional<PruningMask> base; ///< mask to extend; absent = the dense model
 };
 
 struct PruneResult {
     PruningMask mask;
-    std::optional<MetricResult> metric = {}; ///< that a ranking strategy measured, on the dense model whatever the base
+    std::optional<MetricResult> metric = {};  ///< values by which a ranking strategy cut, always of the dense model
     std::optional<PruneHistory> history = {}; ///< of a strategy that cuts in steps
-    std::optional<MeasuredData> data = {};    ///< that such a strategy measured on
+    std::optional<MeasuredData> data = {};    ///< text on which a strategy that cuts in steps measured
     std::vector<std::string> warnings = {};
 };
 
@@ -44,20 +44,20 @@ using MeasureMetric = std::function<MetricResult(const MetricRequest& metric, co
 /// The text that a strategy measures on while it cuts.
 struct CalibrationText {
     std::span<const TokenSequence> sequences;
-    std::span<const int> labels = {};     ///< as GradientRun
-    std::int64_t batchTokens = 4096;      ///< as GradientRun
-    std::int64_t streamBytes = 1LL << 30; ///< of residual streams kept from step to step; if they need more, none is
+    std::span<const int> labels = {};     ///< as GradientRun::labels
+    std::int64_t batchTokens = 4096;      ///< as GradientRun::batchTokens
+    std::int64_t streamBytes = 1LL << 30; ///< maximum for keeping streams from step to step; none are kept beyond it
     ComputeType type = ComputeType::automatic;
     std::optional<MeasuredData> data = {}; ///< for the mask's provenance
 };
 
-/// What strategies get from their caller besides the model.
+/// Inputs of strategies besides the model and the request.
 struct PruneInputs {
-    MeasureMetric measure = {};               ///< absent: metrics of weights alone can be measured
-    std::optional<CalibrationText> text = {}; ///< of strategies with StrategyInfo::steps
+    MeasureMetric measure = {};               ///< absent = only metrics from weights can be measured
+    std::optional<CalibrationText> text = {}; ///< for strategies with StrategyInfo::steps
 };
 
-/// What StrategyInfo::run() works on.
+/// The argument of StrategyInfo::run().
 struct PruneContext {
     const Model& model;
     const PruneRequest& request;
@@ -66,9 +66,9 @@ struct PruneContext {
     Protection protection;
     const Progress& progress;
 
-    /// The base with the units of lowest (or highest) value cut, as many as the budget says. @throws as cutLowest()
+    /// The base with the units of lowest (or highest) value cut, as many as the budget states. @throws as cutLowest()
     PruningMask cutBy(const Matrix& values) const;
-    /// @throws as cutLowest(), if the budget cannot be met whatever the values
+    /// @throws as cutLowest() if the budget cannot be met with any values
     void checkBudget() const;
     /// Values of the metric that the request ranks by, measured on the dense model. @throws as measure()
     MetricResult measureMetric() const;
@@ -79,59 +79,63 @@ PruneResult runRandom(const PruneContext& context);
 /// Measures the metric of the request on the dense model and cuts one end of its ranking.
 PruneResult runRanking(const PruneContext& context);
 
-/// Runs a strategy to a mask. The same request gives the same mask.
-/// @throws UsageError as cutLowest() and Protection::parse(), before anything is measured where possible; Error when an
+/// Makes a mask by a strategy. The same request gives the same mask.
+/// @throws UsageError as cutLowest() and Protection::parse(), if possible before anything is measured; Error if an
 /// input is missing or measuring fails; Cancelled
 PruneResult prune(const Model& model, const PruneRequest& request, const PruneInputs& inputs, const Progress& progress);
 
 /// The mask of a ranking strategy from known values of its metric. @throws as cutLowest()
 PruningMask pruneBy(const ModelSpec& spec, const PruneRequest& request, const Matrix& values);
 
-/// Passes through the model that a strategy makes over its calibration text; 0 where it needs none.
-/// @throws UsageError when the budget cannot be met
+/// Number of passes through the model over the calibration text that a strategy takes; 0 if it needs no such text.
+/// @throws UsageError if the budget cannot be met
 double calibrationPasses(const ModelSpec& spec, const PruneRequest& request);
 
-/// "50 heads in 50 steps: loss 2.31 -> 2.35 nats/token", of the steps that the mask holds, then of those behind them.
+/// "50 heads in 50 steps: loss 2.31 -> 2.35 nats/token", for the steps whose cuts the mask has, then for steps that
+/// were undone.
 std::string sentence(const PruneHistory& history);
 
 /// For the mask's record: strategy, options (`protect` among them), budget, seed, time and version.
-/// @param base name or file of the mask that was extended; recorded where that mask cuts anything
+/// @param base name or file of the mask that was extended; recorded only if that mask cuts something
 MaskProvenance provenanceOf(const PruneRequest& request, const std::string& base);
-/// The same with the text and the history of the result.
+/// The same, with the text and the history of the result.
 MaskProvenance provenanceOf(const PruneRequest& request, const std::string& base, const PruneResult& result);
 
-/// Which units to cut by their values. Needs no model, and is fast enough to follow a slider.
+/// Rules for choosing the units to cut by their values.
 struct CutOrder {
     CutUnit unit = CutUnit::head;
     bool highestFirst = false;
-    Budget budget;         ///< a share counts all units of the model, protected and cut ones too, and is rounded down
-    bool perLayer = false; ///< apply the budget to each layer that has a unit that can be cut
+    Budget budget;         ///< a percentage is of all units, protected and cut ones included, and is rounded down
+    bool perLayer = false; ///< whether the budget applies to each layer with a unit that can be cut, not to the model
 };
 
-/// Extends a mask by the units of lowest (or highest) value; of equal values the lowest layer, then the lowest index is
-/// cut first. Units that are protected, already cut or without a value (NaN) cannot be cut, and only new cuts count
-/// against the budget. Layers that share their weights count once, with the mean of their values.
-/// @param values rows = layers, columns = units of a layer; one column for sublayers and blocks
-/// @throws UsageError when the budget is no whole number of units, no share from 0 to 100 %, or larger than possible
-/// (names the largest possible one). Error when the values or the mask have another structure
+/// Adds cuts of the units of lowest (or highest) value to a mask; of equal values the lowest layer, then the lowest
+/// index is cut first. Units that are protected, already cut or without a value (NaN) cannot be cut. The budget counts
+/// new cuts only. Layers that share their weights count once, with the mean of their values. Needs no model, and is
+/// fast enough to follow a slider.
+/// @param values [layers, units of a layer]; one column for sublayers and blocks
+/// @throws UsageError if the budget is a count that is negative or not whole, a percentage outside 0 to 100, or larger
+/// than possible (the message then names the largest possible one); Error if `values` or `base` do not match the
+/// structure of `spec`
 PruningMask cutLowest(const ModelSpec& spec, const Matrix& values, const CutOrder& order, const Protection& protection,
                       const PruningMask& base);
 
-/// Extends a mask by all units with values up to a bound (from a bound on, when the highest are cut first), inclusive.
+/// Adds cuts of all units whose value is at most `bound` (at least, if the highest are cut first); the budget of
+/// `order` does not apply.
 PruningMask cutWithin(const ModelSpec& spec, const Matrix& values, const CutOrder& order, double bound,
                       const Protection& protection, const PruningMask& base);
 
-/// Number of units that `after` cuts and `before` does not; layers that share their weights count once.
+/// Number of units that `after` cuts and `before` keeps; layers that share their weights count once.
 std::size_t newlyCut(const ModelSpec& spec, CutUnit unit, const PruningMask& before, const PruningMask& after);
 
 /// Number of units of the model; layers that share their weights count once.
 std::size_t unitCount(const ModelSpec& spec, CutUnit unit);
 
-/// Values drawn uniformly from [0, 1), the same for the same seed with any standard library. Cutting the lowest of them
-/// cuts at random, and a larger budget contains a smaller one.
+/// Values drawn uniformly from [0, 1), the same for a seed with any standard library. Cutting the units of lowest value
+/// cuts at random, and the cuts of a larger budget include those of a smaller one.
 Matrix randomValues(const ModelSpec& spec, CutUnit unit, std::uint64_t seed);
 
-/// The unit that a metric ranks. @throws UsageError when it ranks none
+/// The unit that a metric ranks (MetricInfo::ranks). @throws UsageError if it ranks none
 CutUnit unitOf(const MetricInfo& metric);
 
 } // namespace secateur

@@ -35,7 +35,7 @@ constexpr std::array chosenMetricOptions{metric, perLayer, reversed};
 constexpr std::array rankingOptions{perLayer, reversed};
 constexpr std::array greedyOptions{perStep, reversed, stop};
 
-constexpr double passesPerGreedyStep = 3.5; ///< half of a forward pass, on average, and a backward pass
+constexpr double passesPerGreedyStep = 3.5; ///< half a forward pass on average, and a backward pass, which counts as 3
 
 constexpr StrategyInfo randomStrategy(std::string_view id, std::string_view summary, std::string_view removes,
                                       std::string_view budget, CutUnit unit) {
@@ -102,7 +102,7 @@ constexpr std::array strategies{
                  .needsMetricOption = true},
 };
 
-/// The metric that a strategy is to rank by; nullptr where it needs none.
+/// The metric that a strategy ranks by; nullptr if it needs none.
 const MetricInfo* metricOf(const StrategyInfo& info, const ParsedRequest& parsed) {
     if (!info.needsMetricOption)
         return findMetric(info.metric);
@@ -122,7 +122,7 @@ bool isOwn(const StrategyInfo& info, const std::string& option) {
     return std::ranges::find(info.options, option, &OptionInfo::name) != info.options.end();
 }
 
-/// What types alone do not say of the options.
+/// Checks options beyond their types.
 void checkValues(const StrategyRequest& request) {
     if (request.metric)
         checkOptions(*request.metric);
@@ -144,7 +144,7 @@ std::string direction(CutEnd end) {
     return "of the metric";
 }
 
-/// A line of the manual's table.
+/// A row of the manual's table.
 std::string tableRow(const StrategyInfo& strategy) {
     const MetricInfo* const ranked = findMetric(strategy.metric);
     std::vector<std::string> options;

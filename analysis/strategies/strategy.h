@@ -21,54 +21,54 @@ struct PruneRequest;
 struct PruneResult;
 struct StrategyRequest;
 
-/// The end of a ranking that a strategy cuts.
+/// The end of the ranking that a strategy cuts. `ofMetric`: the one that the metric's row names.
 enum class CutEnd { none, lowest, highest, ofMetric };
 
-/// One row of the strategy table: everything the lists and the documentation say of a strategy, what it needs, and what
-/// it does.
+/// One row of the strategy table: the texts of a strategy for lists and documentation, its inputs, and the function
+/// that makes its mask.
 struct StrategyInfo {
     std::string_view id;
     std::string_view summary;
     std::string_view removes;
-    std::string_view budget; ///< what it counts, in units and in per cent
+    std::string_view budget; ///< text: the units that a number counts, and the whole of which it is a percentage
     std::string_view source;
     /// Makes the mask (prune.h). @throws as prune()
     PruneResult (&run)(const PruneContext& context);
 
     CutEnd end = CutEnd::none;
     std::span<const OptionInfo> options = {}; ///< its own; allOptions() adds those of its metric
-    std::optional<CutUnit> unit = {};         ///< that it cuts; absent = the unit of its metric
-    std::string_view metric = {};             ///< id of the metric that it always ranks by
-    bool needsMetricOption = false;           ///< ranks by the metric that the option `metric` names
-    bool needsSeed = false;                   ///< the mask depends on PruneRequest::seed
-    double passesPerStep = 0;                 ///< through the model over the calibration text, for each of `steps`
-    /// Into how many steps a budget falls, of a strategy that measures on a calibration text while it cuts; null =
-    /// needs no such text. @throws UsageError when the budget cannot be met
+    std::optional<CutUnit> unit = {};         ///< unit that it cuts; absent = the one that its metric ranks
+    std::string_view metric = {};             ///< id of the metric that it always ranks by; empty = none
+    bool needsMetricOption = false;           ///< whether it ranks by the metric that the option `metric` names
+    bool needsSeed = false;                   ///< whether the mask depends on PruneRequest::seed
+    double passesPerStep = 0;                 ///< passes over the calibration text in each step
+    /// For strategies that measure on a calibration text while they cut: the number of steps for the request's budget.
+    /// null = needs no such text. @throws UsageError if the budget cannot be met
     std::size_t (*steps)(const ModelSpec& spec, const PruneRequest& request) = nullptr;
-    /// Checks what the types of its options do not say. @throws UsageError
+    /// Checks options beyond their types. @throws UsageError
     void (*check)(const StrategyRequest& request) = nullptr;
 };
 
 /// All strategies, in the order in which lists show them. resources/manual/strategies.md defines them.
 std::span<const StrategyInfo> allStrategies();
-/// nullptr when there is none of that id
+/// The row with this id; nullptr if there is none.
 const StrategyInfo* findStrategy(std::string_view id, std::span<const StrategyInfo> table = allStrategies());
-/// The strategy that cuts that end of a metric's ranking in steps and measures the metric again after each; nullptr
-/// when there is none.
+/// The strategy that cuts this end of a metric's ranking in steps, and measures the metric again after each step;
+/// nullptr if there is none.
 const StrategyInfo* stepwiseStrategy(std::string_view metricId, bool highestFirst,
                                      std::span<const StrategyInfo> table = allStrategies());
-/// Its own options, then those of the metric that it always ranks by.
+/// The strategy's own options, then those of the metric that it always ranks by.
 std::vector<OptionInfo> allOptions(const StrategyInfo& strategy);
-/// The table of the manual, in Markdown, a line for each strategy.
+/// The manual's table of strategies in Markdown.
 std::string strategyTable(std::span<const StrategyInfo> table = allStrategies());
 
 /// A strategy with its options. Holds only options that differ from their defaults.
 struct StrategyRequest {
     const StrategyInfo* info = nullptr;
     std::map<std::string, std::string> options; ///< the strategy's own
-    std::optional<MetricRequest> metric;        ///< that it ranks by
+    std::optional<MetricRequest> metric;        ///< the metric that it ranks by
 
-    /// Own options and the metric's.
+    /// The strategy's own options and the metric's.
     std::map<std::string, std::string> allOptions() const;
     /// "gate_norm:fold_norm=true": strategy and options in one word (resources/manual/formats.md, Result ids).
     std::string resultId() const;
@@ -76,21 +76,21 @@ struct StrategyRequest {
     std::string option(std::string_view name) const;
     bool flag(std::string_view name) const { return option(name) == "true"; }
     CutUnit unit() const;
-    /// Whether the units of highest value are cut first: the row's end, or with reversed=true the other.
+    /// Whether the units of highest value are cut first: by StrategyInfo::end; with reversed=true the opposite.
     bool highestFirst() const;
 };
 
-/// Reads "id[:key=value]...". Options that the strategy does not have go to its metric.
-/// @throws UsageError listing what is known; when the option `metric` names no metric, one without a pruning direction
-/// or one that ranks no unit
+/// Reads "id[:key=value]...". Options that the strategy does not have are the metric's.
+/// @throws UsageError for unknown strategies and options, listing the known ones; and if the option `metric` names no
+/// metric, one without a pruning direction, or one that ranks no unit
 StrategyRequest parseStrategyRequest(std::string_view text, std::span<const StrategyInfo> table = allStrategies());
 
-/// The strategy that cuts by any metric, from whichever end. @throws UsageError as parseStrategyRequest()
+/// A request for the strategy that cuts by any metric, from either end. @throws UsageError as parseStrategyRequest()
 StrategyRequest byMetric(const MetricRequest& metric, bool highestFirst, bool perLayer);
 
 /// Reads "8" (units) or "12.5%". @throws UsageError
 Budget parseBudget(std::string_view text);
-/// As parseBudget() reads it.
+/// The budget as text that parseBudget() reads.
 std::string budgetText(const Budget& budget);
 
 } // namespace secateur

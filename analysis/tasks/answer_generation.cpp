@@ -19,7 +19,7 @@ namespace secateur {
 
 namespace {
 
-/// Tokens that each text of a pair keeps, if `room` is less than both have together.
+/// Numbers of tokens that the texts of a pair keep if they have more than `room` together.
 std::pair<std::size_t, std::size_t> keptOfPair(std::size_t first, std::size_t second, std::size_t room) {
     const std::size_t shorter = std::min({first, second, room / 2});
     const std::size_t longer = room - shorter;
@@ -34,7 +34,8 @@ void erase(Encoding& encoding, std::size_t begin, std::size_t end) {
     cut(encoding.types);
 }
 
-/// Lower case of A to Z: data sets and checkpoints often differ only in case ("positive", "POSITIVE").
+/// The text with a to z for A to Z: labels of data sets and checkpoints often differ in case only ("positive",
+/// "POSITIVE").
 std::string lowerCase(std::string text) {
     std::ranges::transform(text, text.begin(), [](char c) { return c >= 'A' && c <= 'Z' ? c - 'A' + 'a' : c; });
     return text;
@@ -159,10 +160,10 @@ TaskRun classifyTexts(const Model& model, const Plan& plan, const Tokenizer& tok
 
 namespace {
 
-constexpr std::int64_t cachedPerToken = 4; ///< cached tokens of a batch, relative to batchTokens
+constexpr std::int64_t cachedPerToken = 4; ///< maximum number of cached tokens of a batch, divided by batchTokens
 constexpr std::int64_t mostRows = 64;
 
-/// An answer during generation.
+/// An answer while it is generated.
 class Draft {
 public:
     Draft(const AnswerPrompt& prompt, const std::vector<int>& ids, const Tokenizer& tokenizer)
@@ -257,7 +258,7 @@ private:
         return ids;
     }
 
-    /// Number of prompts of the next batch, longest first.
+    /// Number of prompts in the next batch. @param order the prompts that are left, longest first
     std::size_t batchRows(std::span<const std::size_t> order) const {
         const auto longest = std::ssize(m_ids[order.front()]);
         std::int64_t most = 0;

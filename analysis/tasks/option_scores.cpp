@@ -18,16 +18,18 @@ namespace {
 
 using Ids = std::span<const int>;
 
-/// Minimum number of shared tokens, or of saved tokens, for which a separate piece pays off: examples, questions.
+/// A separate piece pays off if adjacent questions share at least this many tokens (leastExamples), or if it saves the
+/// options of a question at least this many (leastShared).
 constexpr std::size_t leastExamples = 32;
 constexpr std::size_t leastShared = 8;
-/// Maximum tokens in the cache of a batch, relative to batchTokens: short options may follow long questions.
+/// Maximum number of tokens in the KV cache of a batch, divided by batchTokens: short options may follow long
+/// questions.
 constexpr std::int64_t mostCached = 4;
-/// Tokens of a batch at which matrix products reach nearly full speed. Larger batches take only rows of similar length,
-/// because padding costs as much as tokens.
+/// Number of tokens in a batch at which matrix products have nearly full speed. Beyond it, only rows of similar length
+/// are added, because padding costs as much as tokens.
 constexpr std::int64_t enoughTokens = 256;
 
-/// The last token predicts nothing.
+/// The tokens that run through the model: all but the last, which predicts nothing.
 Ids inputOf(const OptionTokens& option) {
     return Ids(option.ids).first(option.ids.size() - 1);
 }
@@ -68,8 +70,8 @@ public:
 private:
     const std::vector<OptionTokens>& question(std::size_t place) const { return m_questions[m_chosen[place]]; }
 
-    /// End of the run of questions that share their examples with the one at `begin`, and the number of shared tokens.
-    /// A question that would halve the shared beginning starts a new run.
+    /// The questions from `begin` on that share their examples: the index after the last one, and the number of shared
+    /// tokens. A question that would halve the shared beginning is not included.
     std::pair<std::size_t, std::size_t> family(std::size_t begin) const {
         std::size_t end = begin + 1;
         std::size_t shared = 0;
@@ -134,7 +136,7 @@ private:
         return first;
     }
 
-    /// Each target goes to the piece between root and `leaf` that holds its position.
+    /// Adds the targets of an option, each to the piece that contains its position, on the way from `leaf` to the root.
     void addTargets(const OptionTokens& option, OptionId id, std::size_t leaf) {
         for (std::size_t i = option.firstScored; i < option.ids.size(); ++i) {
             const int position = static_cast<int>(i) - 1;
@@ -145,7 +147,7 @@ private:
         }
     }
 
-    /// Longest first, so that the rows of a batch have similar lengths.
+    /// Puts pieces into batches, the longest first, so that the rows of a batch have similar lengths.
     void makeBatches() {
         std::vector<std::size_t> order(m_tree.pieces.size());
         std::iota(order.begin(), order.end(), std::size_t{0});
@@ -231,11 +233,12 @@ OptionTree optionTree(std::span<const std::vector<OptionTokens>> questions, std:
 
 namespace {
 
-/// Maximum bytes of residual streams in memory: more if each pass over the layers has to read the weights again.
+/// Maximum bytes of residual streams in memory. Large models, whose weights are read again in each pass over the
+/// layers, have more, so that there are fewer passes.
 constexpr std::int64_t streamBytes = std::int64_t{256} << 20U;
 constexpr std::int64_t streamBytesOfLargeModels = std::int64_t{2} << 30U;
 
-/// Runs all batches of a tree through one layer before the next, so that keys and values of one layer only are kept.
+/// Runs all batches of a tree through a layer before the next layer begins, so that only one layer has a KV cache.
 class TreeRun {
 public:
     TreeRun(const Runner& runner, const Plan& plan, const OptionTree& tree)
@@ -290,7 +293,7 @@ private:
             caches[batch].reset();
     }
 
-    /// A cache whose rows hold the tokens in front of the pieces of a batch.
+    /// A cache for the pieces of a batch, which contains the tokens in front of each.
     std::unique_ptr<KvCache> beginnings(int layer, std::size_t batch,
                                         const std::vector<std::unique_ptr<KvCache>>& caches) const {
         int capacity = 0;
@@ -307,7 +310,7 @@ private:
         return cache;
     }
 
-    /// Logits are computed only at positions with targets.
+    /// Adds up the scores of a batch's targets. Logits are computed only at positions with targets.
     void score(std::size_t batch, std::vector<std::vector<OptionScore>>& scores) {
         std::vector<std::int64_t> positions;
         std::vector<int> tokens;
@@ -341,7 +344,7 @@ private:
     std::vector<at::Tensor> m_streams;
 };
 
-/// Number of questions at the front of `order` with at most `mostTokens` tokens together, at least one.
+/// Number of questions at the front of `order` that have at most `mostTokens` tokens together; at least 1.
 std::size_t together(std::span<const std::vector<OptionTokens>> questions, std::span<const std::size_t> order,
                      std::int64_t mostTokens) {
     std::int64_t tokens = 0;

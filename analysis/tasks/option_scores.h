@@ -19,18 +19,18 @@ struct OptionId {
     std::size_t option = 0;
 };
 
-/// A scored token and the input position that predicts it.
+/// A token to score, and the input position that predicts it.
 struct OptionTarget {
     int position = 0;
     int token = 0;
     OptionId of;
 };
 
-/// A node of an OptionTree: a run of input tokens that one or several options share, following those of its parent.
+/// A node of an OptionTree: consecutive input tokens of one or more options, which follow the tokens of its parent.
 struct OptionPiece {
     std::optional<std::size_t> parent; ///< index of an earlier piece
     int depth = 0;                     ///< number of ancestors
-    int begin = 0;                     ///< position of its first token
+    int begin = 0;                     ///< position of its first token in the options' inputs
     std::vector<int> ids;
     std::vector<OptionTarget> targets;
     bool hasChildren = false;
@@ -38,27 +38,27 @@ struct OptionPiece {
     int end() const { return begin + static_cast<int>(ids.size()); }
 };
 
-/// The inputs of several questions as a prefix tree, with its pieces in batches of similar length, parents before
+/// The inputs of several questions as a prefix tree. Its pieces are put into batches of similar length, parents before
 /// children.
 struct OptionTree {
     std::vector<OptionPiece> pieces;
-    std::vector<std::vector<std::size_t>> batches; ///< pieces, all of one depth
+    std::vector<std::vector<std::size_t>> batches; ///< for each batch, indices of its pieces, which have one depth
 
     std::int64_t tokens() const;
     /// The pieces of a batch as rows, padded on the right.
     Batch batch(std::size_t index) const;
 };
 
-/// Number of input tokens of all options, as if nothing were shared.
+/// Number of input tokens of all options; shared beginnings count for each option.
 std::int64_t inputTokens(std::span<const std::vector<OptionTokens>> questions);
 
 /// An order in which questions with equal beginnings are adjacent.
 std::vector<std::size_t> neighbourOrder(std::span<const std::vector<OptionTokens>> questions);
 
-/// The tree of some questions. It has three levels: beginnings shared by adjacent questions (examples), beginnings
-/// shared by the options of a question, and the rest of each option.
-/// @param chosen indices into questions, in neighbourOrder() @param batchTokens maximum of a batch, padding included,
-/// unless a single row has more
+/// The prefix tree of some questions. It has three levels: beginnings that adjacent questions share (examples),
+/// beginnings that the options of a question share, and the rest of each option.
+/// @param chosen indices in `questions`, in neighbourOrder() @param batchTokens maximum of a batch, padding included; a
+/// longer piece runs alone
 OptionTree optionTree(std::span<const std::vector<OptionTokens>> questions, std::span<const std::size_t> chosen,
                       std::int64_t batchTokens);
 
@@ -68,10 +68,10 @@ struct OptionScore {
     bool isGreedy = true;      ///< whether each token was the likeliest
 };
 
-/// Scores options. Equal inputs and shared beginnings run once. Results equal those of scoring the options one by one,
-/// except for rounding in different batches.
-/// @param plan of model.runner() @param questions the options of each
-/// @param batchTokens maximum that runs at once, padding included; bounds memory and does not affect results
+/// Scores options. Equal inputs and shared beginnings run once. Results are those of scoring the options one by one,
+/// except for rounding, which depends on the batches.
+/// @param plan of model.runner() @param questions for each question, its options
+/// @param batchTokens maximum of a batch, padding included; bounds memory
 /// @returns a score for each option
 /// @throws Error for encoders and non-finite results; Cancelled within the time of one layer on one batch
 std::vector<std::vector<OptionScore>> scoreOptions(const Model& model, const Plan& plan,

@@ -15,30 +15,31 @@ namespace secateur {
 
 /// How a model answers the questions of a task.
 enum class TaskKind {
-    choice,         ///< with the likeliest of several continuations
-    lastWord,       ///< correct if the greedy continuation is the expected one
-    classification, ///< with a classifier's label of a text
-    generation,     ///< with a generated text, compared with reference answers
+    choice,         ///< by the likeliest of several continuations
+    lastWord,       ///< by the greedy continuation, which is right if it is the expected one
+    classification, ///< by the label that a classifier gives a text
+    generation,     ///< by a generated text, which is compared with reference answers
 };
 
-/// A format of task files, one JSON object a line, with its prompts (resources/manual/formats.md, Task files;
-/// resources/manual/evaluation.md, Prompts).
+/// A format of task files, which have one JSON object per line, and of the prompts made from them
+/// (resources/manual/formats.md, Task files; resources/manual/evaluation.md, Prompts).
 struct TaskFormat {
     std::string_view id;
     std::string_view summary;
     TaskKind kind;
     std::string_view metric; ///< id of the metric that papers report
-    std::string_view fields; ///< of a row, named as on the Hugging Face hub
+    std::string_view fields; ///< fields of a row, named as on the Hugging Face hub
 };
 
 std::span<const TaskFormat> taskFormats();
-/// @throws UsageError that lists the known formats
+/// The format with this id. @throws UsageError that lists the known formats
 const TaskFormat& taskFormat(std::string_view id);
 
-/// A continuation of a context. The lengths are those of the choice in it: the divisors of acc_norm and acc_bytes.
+/// A continuation of a context. `codePoints` and `bytes` are the length of the choice in the continuation, by which
+/// acc_norm and acc_bytes divide.
 struct TaskOption {
     std::string context;
-    std::string continuation; ///< including the blank in front
+    std::string continuation; ///< including the space in front
     std::size_t codePoints = 0;
     std::size_t bytes = 0;
 
@@ -49,7 +50,7 @@ struct TaskOption {
 struct TaskQuestion {
     std::size_t line = 0;    ///< in its file, from 1
     std::string subject;     ///< empty if the format has none
-    std::string description; ///< in front of examples and context
+    std::string description; ///< text in front of the examples and the context
     std::vector<TaskOption> options;
     std::size_t gold = 0;
 
@@ -57,7 +58,7 @@ struct TaskQuestion {
     std::string solved() const { return options.at(gold).context + options.at(gold).continuation; }
 };
 
-/// One text of TaskKind classification.
+/// One text, or pair of texts, of TaskKind classification.
 struct LabelledText {
     std::size_t line = 0;
     std::string text;
@@ -69,10 +70,10 @@ struct LabelledText {
 struct AnswerPrompt {
     std::size_t line = 0;
     std::string prompt;
-    std::vector<std::string> answers; ///< reference answers; each is right
-    std::vector<std::string> stops;   ///< texts that end the generated text and are not part of it
+    std::vector<std::string> answers; ///< reference answers, any of which is right
+    std::vector<std::string> stops;   ///< the generated text ends before the first of these
     int mostTokens = 256;
-    std::string extract; ///< regular expression; its last match in the generated text is the answer; empty = whole text
+    std::string extract; ///< regular expression whose last match in the generated text is compared; empty = whole text
 };
 
 /// The content of a task file. The format decides whether `questions`, `texts` or `prompts` is filled.
@@ -84,7 +85,7 @@ struct Task {
     std::vector<AnswerPrompt> prompts = {};
 };
 
-/// A context and its continuation as tokens. Those from `firstScored` on are predicted.
+/// A context and its continuation as tokens. The tokens from `firstScored` on are scored.
 struct OptionTokens {
     std::vector<int> ids;
     std::size_t firstScored = 0; ///< at least 1
@@ -93,25 +94,25 @@ struct OptionTokens {
 };
 
 struct OptionTokenRules {
-    /// tokenizerDefault, always or never; firstOnly is the same as tokenizerDefault.
+    /// firstOnly is the same as tokenizerDefault.
     BosRule bos = BosRule::tokenizerDefault;
-    std::size_t mostInputs = 0; ///< maximum number of input tokens; the first ones are left out; 0 = no limit
+    std::size_t mostInputs = 0; ///< maximum number of input tokens, beyond which the first are dropped; 0 = no limit
 };
 
-/// The tokens of a context, with special tokens by the rule; may be empty.
+/// The tokens of a context, with special tokens as `bos` states; may be empty.
 std::vector<int> contextTokens(std::string_view text, const Tokenizer& tokenizer, BosRule bos);
 
-/// The options of a question as tokens (resources/manual/evaluation.md, Tokens). Blanks at the end of a context move to
-/// the continuation. The continuation's tokens are those of both texts together, behind as many as the context has
-/// alone. An empty context becomes one BOS, or EOS if the tokenizer has no BOS.
-/// @throws Error with the line, if a continuation has no tokens or more than the model's maximum
+/// The options of a question as tokens (resources/manual/evaluation.md, Tokens). Spaces at the end of a context move to
+/// the continuation. Context and continuation are encoded together; if the context alone has n tokens, the continuation
+/// has those after the first n. An empty context becomes one BOS, or EOS if the tokenizer has no BOS.
+/// @throws Error with the question's line if a continuation has no tokens, or more than rules.mostInputs
 std::vector<OptionTokens> optionTokens(const TaskQuestion& question, const Tokenizer& tokenizer,
                                        const OptionTokenRules& rules);
 
-/// Choice of the solved questions in front of each question.
+/// Choice of the examples (solved questions) in front of each question.
 enum class ShotChoice {
-    first, ///< the first of the list; of the question's own subject, if it has one
-    drawn, ///< drawn anew for each question; lm-eval draws others
+    first, ///< the first in the list; for a question with a subject, the first of that subject
+    drawn, ///< drawn separately for each question; the draw differs from lm-eval's
 };
 
 struct ShotRules {
@@ -120,18 +121,19 @@ struct ShotRules {
     std::uint64_t seed = 1234;
 };
 
-/// Origin of the examples, as results name it: "first 5 of the list", "own few-shot draw (5, seed 1234)"; empty without
+/// How the examples were chosen, for results: "first 5 of the list", "own few-shot draw (5, seed 1234)"; empty without
 /// examples.
 std::string shotLabel(const ShotRules& rules);
 
 /// Puts descriptions and examples in front of the contexts (resources/manual/evaluation.md, Examples). A question is
-/// never its own example. Only `context` of the options changes.
-/// @param all questions of the task, in the order of the file @param examples to choose from
-/// @throws Error with the subject, if there are too few examples
+/// never its own example. Changes only TaskOption::context.
+/// @param all questions of the task, in the order of the file @param examples questions to choose examples from
+/// @throws Error with the subject if there are too few examples
 std::vector<TaskQuestion> withShots(std::span<const TaskQuestion> all, std::span<const TaskQuestion> examples,
                                     const ShotRules& rules);
 
-/// 0 to count - 1, shuffled. The order depends on count and seed only; the first k are the questions of a limit k.
+/// 0 to count - 1, shuffled. The order depends on count and seed only. With a limit of k, the first k are the indices
+/// of the questions to ask.
 std::vector<std::size_t> shuffledOrder(std::size_t count, std::uint64_t seed);
 
 } // namespace secateur

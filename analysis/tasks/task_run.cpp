@@ -41,7 +41,7 @@ TaskMetric accuracy(TaskKind kind, AnswerBy by, std::span<const AnsweredQuestion
     return meanMetric(name(by), right);
 }
 
-/// Per word, not per token.
+/// Perplexity per word, not per token.
 TaskMetric questionPerplexity(std::span<const AnsweredQuestion> questions) {
     std::vector<double> nats;
     for (const AnsweredQuestion& question : questions)
@@ -157,8 +157,8 @@ PairedAnswers pairedAnswers(TaskKind kind, AnswerBy by, std::span<const Answered
 
 namespace {
 
-/// Perplexity is the exponential of the mean loss, so its error is, to first order, the perplexity times that of the
-/// loss.
+/// The difference of perplexities. Perplexity is the exponential of the mean loss, so its standard error is, to first
+/// order, the perplexity times the standard error of the loss.
 MetricDifference perplexityDifference(const TaskRun& first, const TaskRun& second) {
     const double before = first.scores.metric("perplexity").value;
     const double after = second.scores.metric("perplexity").value;

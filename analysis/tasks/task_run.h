@@ -15,7 +15,7 @@
 
 namespace secateur {
 
-/// Criterion of the chosen answer: the log probability of an option, or that divided by the length of its choice.
+/// By which score of the options the answer is chosen: the log probability, or that divided by the choice's length.
 enum class AnswerBy {
     total,      ///< "acc"
     codePoints, ///< "acc_norm"
@@ -29,28 +29,29 @@ struct AnsweredQuestion {
     std::string subject;
     std::size_t gold = 0;
     std::vector<OptionScore> scores; ///< one for each option
-    std::size_t byTotal = 0;         ///< option chosen by each criterion; the first of equal ones
+    std::size_t byTotal = 0;         ///< option chosen by each score; of equal ones the first
     std::size_t byCodePoints = 0;
     std::size_t byBytes = 0;
 
     std::size_t answer(AnswerBy by) const;
 };
 
-/// lastWord: whether the expected word is the greedy one, for every criterion.
+/// Whether the chosen option is the right one. lastWord: whether the expected word is the greedy one, for any `by`.
 bool isRight(TaskKind kind, AnswerBy by, const AnsweredQuestion& question);
 
 AnsweredQuestion answered(const TaskQuestion& question, const std::vector<OptionScore>& scores);
 
-/// A mean over questions with its standard error (sample deviation, ddof 1), which is NaN for fewer than two questions.
+/// A mean over questions with its standard error (from the sample deviation with ddof 1), which is NaN for fewer than
+/// two questions.
 struct TaskMetric {
-    /// "acc", "acc_norm", "acc_bytes"; lastWord: "acc", "perplexity"; classification: "acc"; generation: "exact_match",
-    /// "f1"
+    /// choice: "acc", "acc_norm", "acc_bytes"; lastWord: "acc", "perplexity"; classification: "acc"; generation:
+    /// "exact_match", "f1".
     std::string id;
     double value = 0;
     double standardError = 0;
 };
 
-/// @param values of each question
+/// @param values one for each question
 TaskMetric meanMetric(std::string_view id, std::span<const double> values);
 
 struct SubjectScore {
@@ -63,17 +64,17 @@ struct SubjectScore {
 struct TaskScores {
     std::size_t count = 0;
     std::vector<TaskMetric> metrics;
-    std::vector<SubjectScore> subjects; ///< by name; empty if the format has none
+    std::vector<SubjectScore> subjects; ///< sorted by name; empty if the format has no subjects
     double subjectMean = 0;             ///< mean of the subjects' accuracies; NaN without subjects
 
     /// @throws UsageError that lists the known metrics
     const TaskMetric& metric(std::string_view id) const;
 };
 
-/// For all kinds but generation. @throws Error if there are no questions
+/// Scores of a task of any kind but generation. @throws Error if there are no questions
 TaskScores taskScores(TaskKind kind, std::span<const AnsweredQuestion> questions);
 
-/// Two runs over the same questions, compared question by question (McNemar's table).
+/// Comparison of two runs question by question: counts of McNemar's table.
 struct PairedAnswers {
     std::size_t bothRight = 0;
     std::size_t onlyFirst = 0;
@@ -83,7 +84,7 @@ struct PairedAnswers {
     double standardError = 0; ///< of the difference; NaN for fewer than two questions
 };
 
-/// @param first whether each question is right @param second as many
+/// @param first, second for each question, whether the run answered it right
 PairedAnswers pairedAnswers(const std::vector<bool>& first, const std::vector<bool>& second);
 /// @throws Error if the runs are not of the same questions in the same order
 PairedAnswers pairedAnswers(TaskKind kind, AnswerBy by, std::span<const AnsweredQuestion> first,
@@ -94,7 +95,7 @@ struct TaskRules {
     ShotRules shots = {};
     std::size_t limit = 0; ///< maximum number of questions, drawn by `seed`; 0 = all
     std::uint64_t seed = 1234;
-    OptionTokenRules tokens = {}; ///< mostInputs 0 = the model's context
+    OptionTokenRules tokens = {}; ///< here a mostInputs of 0 means the model's context
     std::int64_t batchTokens = 4096;
 };
 
@@ -104,7 +105,7 @@ struct WrittenAnswer {
     std::string text;     ///< without the stop text
     std::string compared; ///< the part that is compared with the reference answers
     bool isExact = false;
-    double f1 = 0; ///< of words, with the nearest reference answer
+    double f1 = 0; ///< over words, with the reference answer for which it is highest
 };
 
 /// The result of a task, with every answer.
@@ -113,10 +114,10 @@ struct TaskRun {
     std::vector<AnsweredQuestion> questions; ///< in the order of the file
     TaskScores scores;
     std::string shots;                       ///< shotLabel()
-    std::vector<WrittenAnswer> written = {}; ///< TaskKind generation, instead of questions
+    std::vector<WrittenAnswer> written = {}; ///< for TaskKind generation, instead of `questions`
 };
 
-/// Indices of the questions that the limit leaves of `count`, ascending.
+/// Ascending indices of the questions that rules.limit leaves of `count`.
 std::vector<std::size_t> chosenQuestions(std::size_t count, const TaskRules& rules);
 
 /// The options of the chosen questions as tokens, with examples in front.
@@ -126,9 +127,9 @@ std::vector<std::vector<OptionTokens>> askedOptions(const ModelSpec& spec, const
                                                     std::span<const TaskQuestion> examples, const TaskRules& rules,
                                                     const Progress& progress = {});
 
-/// Evaluates a task of kind choice or lastWord. Neither the chosen questions nor their examples depend on model and
-/// mask, so runs can be paired.
-/// @param plan of model.runner() @param examples to put in front of questions; may be the task's own
+/// Evaluates a task of kind choice or lastWord. The chosen questions and their examples depend on neither model nor
+/// mask, so that runs can be compared question by question.
+/// @param plan of model.runner() @param examples questions to choose examples from; may be the task's own
 /// @throws Error for tasks without questions, encoders, too few examples, and continuations longer than the model's
 /// context; Cancelled
 TaskRun runTask(const Model& model, const Plan& plan, const Tokenizer& tokenizer, const Task& task,
@@ -142,18 +143,18 @@ struct MetricDifference {
     std::optional<PairedAnswers> answers; ///< for metrics that count right answers
 };
 
-/// For TaskKind generation. @throws Error if there are no answers
+/// Scores of a task of TaskKind generation. @throws Error if there are no answers
 TaskScores writtenScores(std::span<const WrittenAnswer> written);
 
-/// Differences of all metrics of two runs of a task. The error of a difference of perplexities is propagated from the
-/// paired log probabilities.
+/// Differences of all metrics between two runs of a task, second minus first. The standard error of a difference of
+/// perplexities is propagated from the paired log probabilities.
 /// @throws Error if the runs are not of the same questions in the same order
 std::vector<MetricDifference> taskDifferences(const TaskRun& first, const TaskRun& second);
 
-/// The computation that one evaluation of a task needs.
+/// The amount of computation in one evaluation of a task.
 struct TaskWork {
-    std::size_t questions = 0;  ///< chosen questions, texts or prompts
-    RunSize size;               ///< shared beginnings count once
+    std::size_t questions = 0;  ///< number of chosen questions, texts or prompts
+    RunSize size;               ///< beginnings that options share count once
     std::int64_t newTokens = 0; ///< TaskKind generation: maximum number of generated tokens
     std::int64_t steps = 0;     ///< generation steps; one step adds a token to each answer of a batch
 };
@@ -163,7 +164,8 @@ struct TaskWork {
 TaskWork taskWork(const ModelSpec& spec, const Tokenizer& tokenizer, const Task& task,
                   std::span<const TaskQuestion> examples, const TaskRules& rules, const Progress& progress = {});
 
-/// Expected seconds under a mask, without loading. @param stepSeconds of stepSeconds(); used for newTokens only
+/// Expected seconds under a mask, without loading weights.
+/// @param stepSeconds the result of stepSeconds(); used only if the task generates tokens
 double taskSeconds(const RunSpeed& speed, const ModelSpec& spec, const PruningMask& mask, const TaskWork& work,
                    double stepSeconds = 0);
 

@@ -4,7 +4,6 @@
 #include "analysis/base/text.h"
 #include "analysis/base/usage_error.h"
 
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -36,7 +35,8 @@ void replaceEach(std::string& text, const std::array<Replacement, count>& replac
         replaceAll(text, from, to);
 }
 
-/// lm-eval's pattern contains literal slashes, as in a JavaScript regular expression, so it hardly ever matches.
+/// Repeats an oddity of lm-eval: one of its patterns contains literal slashes, as around a JavaScript regular
+/// expression, and so hardly ever matches.
 void replaceSlashedDigits(std::string& text) {
     constexpr std::string_view before = "/' ";
     constexpr std::size_t length = before.size() + 2;
@@ -52,7 +52,7 @@ void replaceSlashedDigits(std::string& text) {
     }
 }
 
-/// Removes white space just inside each pair, from `open` to the next `close`.
+/// Removes the white space after each `open` and before the next `close`.
 void tightenPairs(std::string& text, char open, char close) {
     std::string tight;
     std::size_t at = 0;
@@ -260,7 +260,7 @@ private:
         return fmt::format("{}", fmt::join(rows, "\n\n"));
     }
 
-    /// The BOS in front of each window of tokenPpl.
+    /// The BOS in front of each window of tokenPpl, if there is one.
     std::optional<int> windowPrefix() const {
         if (rules().bos != BosMode::everyWindow && rules().bos != BosMode::always)
             return std::nullopt;

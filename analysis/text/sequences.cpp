@@ -27,7 +27,7 @@ Encoding part(const Encoding& whole, std::size_t begin, std::size_t count) {
         {whole.ids.begin() + from, whole.ids.begin() + to}, {whole.types.begin() + from, whole.types.begin() + to}, {}};
 }
 
-/// The special tokens that the tokenizer puts around any text, found by encoding one letter with and without them.
+/// The special tokens that the tokenizer puts around any text. Finds them by encoding a letter with and without them.
 SpecialTokens specialTokensOf(const Tokenizer& tokenizer) {
     const std::string_view sample = "a";
     const Encoding whole = tokenizer.encode(sample);

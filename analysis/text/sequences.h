@@ -16,28 +16,28 @@ enum class TextSplit {
     document, ///< at two or more blank lines
     line,     ///< each line that is not blank
     stream,   ///< the whole text is one document; only its first sequence begins with special tokens
-    windows,  ///< as stream; a tail that is shorter than a sequence is left out
+    windows,  ///< as stream, but a last sequence that is shorter than the others is left out
 };
 
 /// Which sequences begin with BOS, if the model has one.
 enum class BosRule {
-    tokenizerDefault, ///< all, if the tokenizer puts a BOS in front of texts
-    always,           ///< all
+    tokenizerDefault, ///< all sequences, if the tokenizer puts a BOS in front of texts
+    always,           ///< all sequences
     never,
     firstOnly, ///< the first sequence of each document
 };
 
-/// How texts become sequences of tokens.
+/// Rules for dividing texts into sequences of tokens.
 struct SequenceRules {
     TextSplit split = TextSplit::document;
     BosRule bos = BosRule::tokenizerDefault;
-    std::int64_t length = 512; ///< maximum tokens of a sequence, special tokens included
-    std::int64_t mostTokens = std::numeric_limits<std::int64_t>::max(); ///< of all sequences; the last one is cut
-    std::int64_t shortestTail = 16; ///< a shorter rest of a longer document is dropped
+    std::int64_t length = 512; ///< maximum number of tokens of a sequence, special tokens included
+    std::int64_t mostTokens = std::numeric_limits<std::int64_t>::max(); ///< maximum of all sequences; cuts the last one
+    std::int64_t shortestTail = 16; ///< the last sequence of a longer document is dropped if it has fewer tokens
     SpecialText special = SpecialText::parsed;
 };
 
-/// A stretch of a document as tokens.
+/// Consecutive tokens of a document.
 struct TokenSequence {
     std::vector<int> ids;
     std::vector<int> types;
@@ -50,7 +50,7 @@ struct SequenceSet {
     std::int64_t droppedTails = 0;
 };
 
-/// The documents of a plain text, without the blank lines around them.
+/// The documents of a plain text, without blank lines at either end.
 std::vector<std::string_view> splitDocuments(std::string_view text, TextSplit split);
 
 /// Sequences in the order of the documents, up to `mostTokens`. Each begins and ends with the special tokens that the

@@ -6,7 +6,7 @@ namespace secateur {
 
 namespace {
 
-constexpr std::string_view replacement = "\xEF\xBF\xBD"; // U+FFFD; an incomplete character decodes to it, too
+constexpr std::string_view replacement = "\xEF\xBF\xBD"; // U+FFFD, to which an incomplete character is decoded too
 
 /// The part of a text that later tokens cannot change: all but the replacement characters at its end.
 std::string_view certainPart(std::string_view text) {
@@ -33,8 +33,8 @@ std::string TextStream::finish() {
 std::string TextStream::grow(bool final) {
     std::string text = m_tokenizer.decode(m_ids, m_skipSpecial);
     if (!text.starts_with(m_shown)) {
-        // An invalid byte changes how the byte tokens before it are decoded. Returned text cannot be taken back, so the
-        // window starts again after it.
+        // An invalid byte changed how the byte tokens before it are decoded. Returned text cannot be changed, so m_ids
+        // begins again after it.
         m_ids.erase(m_ids.begin(), m_ids.begin() + static_cast<std::ptrdiff_t>(m_settled));
         m_settled = 0;
         m_shown.clear();
@@ -48,8 +48,8 @@ std::string TextStream::grow(bool final) {
         m_shown = certain;
         return fresh;
     }
-    // The window moves on. The tokens before the newest ones stay as context, so that leading blanks are decoded as
-    // within a text.
+    // Drops the old context. The tokens that were new become the context, so that leading spaces of the next ones are
+    // decoded as inside a text.
     m_ids.erase(m_ids.begin(), m_ids.begin() + static_cast<std::ptrdiff_t>(m_settled));
     m_settled = m_ids.size();
     m_shown = m_tokenizer.decode(m_ids, m_skipSpecial);

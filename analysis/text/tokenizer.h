@@ -9,7 +9,7 @@
 
 namespace secateur {
 
-/// Bytes [begin, end) of a text; begin = end for a token that the tokenizer added itself.
+/// The bytes [begin, end) of a text that a token stands for; empty for tokens that the tokenizer added.
 struct TextRange {
     std::size_t begin = 0;
     std::size_t end = 0;
@@ -17,14 +17,14 @@ struct TextRange {
     bool operator==(const TextRange&) const = default;
 };
 
-/// What special text ("<s>", "[MASK]") inside a text means.
+/// How the text of a special token ("<s>", "[MASK]") in an input is encoded.
 enum class SpecialText {
-    parsed, ///< the special token
-    plain,  ///< its letters; tokens that were added without being special stay tokens
+    parsed, ///< as the special token
+    plain,  ///< as ordinary text; added tokens that are not special are still encoded as one token
 };
 
 struct EncodeOptions {
-    bool addSpecial = true; ///< the tokens that the checkpoint puts around a text: BOS, CLS, SEP
+    bool addSpecial = true; ///< add the tokens that the checkpoint puts around a text: BOS, CLS, SEP
     SpecialText special = SpecialText::parsed;
     bool ranges = false; ///< fill in Encoding::ranges
 };
@@ -32,19 +32,19 @@ struct EncodeOptions {
 /// A text as tokens.
 struct Encoding {
     std::vector<int> ids;
-    std::vector<int> types;        ///< token type of each id; 1 in the second segment
-    std::vector<TextRange> ranges; ///< of each id, when asked for, in the text that the token came from (the second
-                                   ///< text of a pair counts from 0 again); whole characters, so ranges may overlap
+    std::vector<int> types;        ///< token type of each id; 1 in the second text of a pair
+    std::vector<TextRange> ranges; ///< range of each id in its text (in a pair, in its own one of the two), if
+                                   ///< EncodeOptions::ranges; of whole characters, so ranges may overlap
 };
 
 /// Facts of a tokenizer.
 struct TokenizerCard {
     std::string kind;   ///< "BPE", "WordPiece", "Unigram", "word list"
-    std::string source; ///< the file it was read from
+    std::string source; ///< the file from which it was read
     int size = 0;       ///< one more than the largest id
     std::optional<int> bos, eos, unknown, separator, padding, classifier, mask;
-    bool addsBos = false;     ///< with addSpecial, encode() begins with BOS (or CLS)
-    std::string chatTemplate; ///< as the checkpoint spells it, for reading; it is never executed
+    bool addsBos = false;     ///< whether, with addSpecial, encode() begins with BOS (or CLS)
+    std::string chatTemplate; ///< as in the checkpoint, for display only; never executed
     std::vector<std::string> warnings;
 };
 
@@ -54,13 +54,13 @@ public:
     virtual ~Tokenizer() = default;
 
     virtual const TokenizerCard& card() const = 0;
-    /// Each maximal invalid part of a character counts as U+FFFD.
+    /// Encodes a text. Invalid UTF-8 is read as U+FFFD, one for each maximal part of a character.
     /// @throws Error if the text needs an unknown token and the vocabulary has none
     virtual Encoding encode(std::string_view text, const EncodeOptions& options = {}) const = 0;
-    /// Two texts as one sequence, as the checkpoint joins them.
+    /// Encodes two texts as one sequence, joined as the checkpoint does.
     virtual Encoding encodePair(std::string_view first, std::string_view second,
                                 const EncodeOptions& options = {}) const = 0;
-    /// Valid UTF-8; ids outside the vocabulary are left out.
+    /// The text of tokens, valid UTF-8. Ids outside the vocabulary are left out.
     virtual std::string decode(std::span<const int> ids, bool skipSpecial = false) const = 0;
     /// The token as the vocabulary spells it ("Ġthe"); nothing for an id outside the vocabulary.
     virtual std::optional<std::string> token(int id) const = 0;
@@ -68,18 +68,18 @@ public:
     virtual bool isSpecial(int id) const = 0;
 };
 
-/// Decodes tokens one by one and never returns part of a character. The results of add() and finish() together are
+/// Decodes tokens one by one and never returns part of a character. The results of add() and finish(), joined, equal
 /// Tokenizer::decode() of all ids, unless later ids change how earlier ones are decoded (byte tokens that are not valid
-/// UTF-8). The tokenizer must outlive it.
+/// UTF-8). The tokenizer must outlive this object.
 class TextStream {
 public:
     explicit TextStream(const Tokenizer& tokenizer, bool skipSpecial = false)
         : m_tokenizer(tokenizer)
         , m_skipSpecial(skipSpecial) {}
 
-    /// The text that later tokens cannot change; empty while a character is incomplete.
+    /// Returns the new text that later tokens cannot change; empty while a character is incomplete.
     std::string add(int id);
-    /// The text that was held back.
+    /// Returns the text that add() held back.
     std::string finish();
 
 private:
@@ -87,16 +87,16 @@ private:
 
     const Tokenizer& m_tokenizer;
     bool m_skipSpecial;
-    std::vector<int> m_ids;    ///< the window of tokens that is decoded again with each new one
-    std::size_t m_settled = 0; ///< tokens at the front of the window that serve as context only
-    std::string m_shown;       ///< text of the window that was returned already
+    std::vector<int> m_ids;    ///< the latest tokens, which are decoded again with each new one
+    std::size_t m_settled = 0; ///< number of tokens at the front of m_ids that are context only
+    std::string m_shown;       ///< text of m_ids that was already returned
 };
 
 /// A prompt as tokens with labels.
 struct PromptTokens {
     std::vector<int> ids;
-    std::vector<std::string> labels; ///< text of each token, with "␣" for a space and "⏎" for a line break; tokens that
-                                     ///< the tokenizer added itself as the vocabulary spells them
+    std::vector<std::string> labels; ///< text of each token, with "␣" for a space and "⏎" for a line break; for tokens
+                                     ///< that the tokenizer added, the vocabulary's spelling
 };
 
 } // namespace secateur

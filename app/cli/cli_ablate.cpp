@@ -51,7 +51,7 @@ const MetricInfo& ablationOf(CutUnit unit) {
     return *std::ranges::find(rows, unit, [](const MetricInfo& row) { return row.ranks.value(); });
 }
 
-/// @throws UsageError naming the known ones
+/// The requested metrics. @throws UsageError listing the known ones
 std::vector<MetricRequest> requestsOf(const AblateArguments& arguments) {
     const std::string options = arguments.screen > 0
                                     ? fmt::format(":screen={}:exact={}", arguments.screen, arguments.exact)
@@ -81,20 +81,21 @@ std::optional<BosMode> modeOf(BosRule rule) {
     return {};
 }
 
-/// A kill loses at most this time, and the layer that runs. Writing takes some milliseconds.
+/// Interval between writes: if the program is killed, at most this time and the running layer are lost. A write takes
+/// some milliseconds.
 constexpr auto mostUnkept = std::chrono::seconds(10);
 
-/// The session that `ablate --out` adds to. Values that it holds are not measured again, and new values are written
-/// while the run goes on.
+/// The session file of `ablate --out`. Values in it are not measured again, and new values are written while the run
+/// goes on.
 class AblationKeeper {
 public:
-    /// @param mask under which the model runs @throws Error when the file cannot be added to, or is of another model
+    /// @param mask under which the model runs @throws Error if the file cannot be changed, or is of another model
     AblationKeeper(std::string path, const Model& model, const std::optional<SessionMask>& mask);
 
     const std::string& path() const { return m_path; }
-    /// The session's results for these requests, measured in the same way.
+    /// The session's results for these requests. @param like measurement that they must have, except for the time
     std::vector<MetricResult> known(const std::vector<MetricRequest>& requests, const Measurement& like) const;
-    /// Writes the results, unless it did so a moment ago. @throws Error
+    /// Writes the results if the last write was long enough ago. @throws Error
     void keepNowAndThen(const std::vector<MetricResult>& results);
     /// Writes the results. @throws Error
     void keep(const std::vector<MetricResult>& results);
@@ -102,7 +103,7 @@ public:
 private:
     std::string m_path;
     Session m_held;      ///< content of the file
-    Session m_additions; ///< what keep() adds to the file, except the results: the model and its mask
+    Session m_additions; ///< data that keep() adds to the file with the results: the model and its mask
     std::chrono::steady_clock::time_point m_lastKept = std::chrono::steady_clock::now();
 };
 
@@ -146,7 +147,7 @@ void AblationKeeper::keep(const std::vector<MetricResult>& results) {
 struct AblatedTask {
     AskedTask asked;
     std::shared_ptr<const Tokenizer> tokenizer;
-    MeasuredData data; ///< its questions, and the tokens of one run
+    MeasuredData data; ///< number of its questions, and of the tokens of one run
 };
 
 AblationEffect accuracyDecrease(const AskedTask& asked, const TaskRun& dense, const TaskRun& run) {
@@ -155,7 +156,7 @@ AblationEffect accuracyDecrease(const AskedTask& asked, const TaskRun& dense, co
     return {-found->value, found->standardError};
 }
 
-/// Fills in what identifies a measurement.
+/// Fills in data and measurement of the results.
 void describeTaskResults(std::vector<MetricResult>& results, const ReadyModel& ready, const AblatedTask& task) {
     for (MetricResult& result : results) {
         result.data = task.data;
@@ -163,7 +164,7 @@ void describeTaskResults(std::vector<MetricResult>& results, const ReadyModel& r
     }
 }
 
-/// @param asked as its file says @throws Error as workOf()
+/// Prepares a task for ablation. @param asked the task as read from its file @throws Error as workOf()
 AblatedTask ablatedTask(const ReadyModel& ready, AskedTask asked, const Progress& progress) {
     nameClasses(asked, ready.model->card());
     AblatedTask task{std::move(asked), openTokenizer(ready.model->card()), {}};
@@ -178,8 +179,8 @@ AblatedTask ablatedTask(const ReadyModel& ready, AskedTask asked, const Progress
     return task;
 }
 
-/// The decrease of the accuracy that papers report of the task.
-/// @param requests of accuracy @throws as askTask(); Cancelled before there is a value
+/// Measures the decrease of the accuracy that papers report for the task.
+/// @param requests all with of=accuracy @throws as askTask(); Cancelled if stopped before the first value
 std::vector<MetricResult> ablateTask(const ReadyModel& ready, const AblatedTask& task,
                                      const std::vector<MetricRequest>& requests, const AblationMemory& memory,
                                      const Progress& progress) {
@@ -204,7 +205,7 @@ std::vector<MetricResult> ablateTask(const ReadyModel& ready, const AblatedTask&
     return results;
 }
 
-/// Ablates on a text or a task, and continues a session where there is one.
+/// Runs ablations on a text or a task. If the session file exists, continues from its values.
 class Ablating {
 public:
     Ablating(const AblateArguments& arguments, const Console& console)
@@ -312,7 +313,7 @@ private:
     std::vector<AskedTask> m_tasks;
     ReadyModel m_ready;
     std::optional<AblationKeeper> m_keeper;
-    bool m_isNew = false; ///< whether there are new values
+    bool m_isNew = false; ///< whether new values were measured
 };
 
 /// A unit and its value.
@@ -361,7 +362,7 @@ void printEnds(const MetricResult& result) {
         fmt::print("{} units in all: --json lists them, --out keeps them for `plot`\n", rows.size());
 }
 
-/// @returns whether it ran to its end
+/// @returns false if it was stopped
 bool ablateVerb(const AblateArguments& arguments, const Console& console) {
     const auto begin = std::chrono::steady_clock::now();
     if (arguments.tasks.paths.size() > 1)

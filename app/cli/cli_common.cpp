@@ -36,7 +36,7 @@ Style styleOf(const std::string& mode) {
     return mode == "plain" ? Style::plain : mode == "json" ? Style::json : Style::none;
 }
 
-/// Prints at most ten times a second, plain lines once a second, and always the first and the last report.
+/// Prints reports of progress: at most ten per second, or one per second as plain lines; always the first and the last.
 class Printer {
 public:
     explicit Printer(Style style)
@@ -70,7 +70,7 @@ private:
     bool m_printed = false;
 };
 
-/// Characters of a text: UTF-8 continuation bytes do not count.
+/// Number of characters of a text; UTF-8 continuation bytes do not count.
 std::size_t width(const std::string& text) {
     std::size_t count = 0;
     for (const char c : text)
@@ -110,7 +110,7 @@ std::int64_t bytesOf(const std::string& text) {
     std::ranges::transform(unit, unit.begin(), [](char c) { return c >= 'A' && c <= 'Z' ? c - 'A' + 'a' : c; });
     if (unit.ends_with('b'))
         unit.pop_back();
-    const std::size_t power = unit.empty() ? 0 : units.find(unit) + 1; // 0 for an unknown unit: npos + 1
+    const std::size_t power = unit.empty() ? 0 : units.find(unit) + 1; // an unknown unit gives npos + 1 = 0
     const double bytes = size * std::pow(1000.0, static_cast<double>(power));
     if (failure != std::errc() || unit.size() > 1 || (power == 0 && !unit.empty()) || !(bytes >= 1 && bytes < 1e18))
         throw UsageError(fmt::format("\"{}\" is not a size; examples are 2G, 500M and 1000000", text),

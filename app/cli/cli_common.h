@@ -21,7 +21,7 @@
 
 namespace secateur::cli {
 
-/// The common options of all verbs, with the progress reports and the request to stop.
+/// Options that all verbs have; prints progress, and receives the user's request to stop.
 struct Console {
     bool json = false;
     std::string progressMode = "auto";
@@ -34,14 +34,14 @@ struct Console {
     /// Progress on standard error: live on a terminal, as lines, or as JSON lines.
     Progress progress() const;
     bool showsProgress() const;
-    /// Prints the expected time of the work that begins now: a line, or a JSON line with "expected_seconds".
+    /// Prints the expected duration of the work that begins now, as a line of text or of JSON ("expected_seconds").
     void announce(double expectedSeconds, std::string_view text) const;
 };
 
 /// --json, --progress, --threads, --device, --log-level
 void addCommonOptions(CLI::App& verb, Console& console);
 
-/// @param memoryBudget bytes of converted weights; 0 = half of the free memory
+/// Opens a model. @param memoryBudget bytes of converted weights; 0 = half of the free memory
 std::shared_ptr<const Model> open(const std::string& path, const Console& console, const Progress& progress,
                                   std::int64_t memoryBudget = 0);
 
@@ -61,14 +61,14 @@ void addMaskOption(CLI::App& verb, RunOptions& options);
 struct ReadyModel {
     std::shared_ptr<const Model> model;
     std::shared_ptr<const Plan> plan;
-    std::optional<MaskRecord> mask;    ///< as in its file; none = dense
-    std::vector<std::string> warnings; ///< of model, mask and memory
+    std::optional<MaskRecord> mask;    ///< content of the mask file; none = dense
+    std::vector<std::string> warnings; ///< about model, mask and memory
 };
 
-/// Reads a mask of a model and adds to the warnings.
+/// Reads a mask file for a model, and appends warnings.
 MaskRecord maskOf(const std::string& path, const Model& model, std::vector<std::string>& warnings);
 
-/// Opens the model and plans its run under the mask. The chosen dtype and its reason are logged.
+/// Opens the model and plans its run under the mask. Logs the chosen dtype and the reason for it.
 ReadyModel openToRun(const std::string& path, const RunOptions& options, const Console& console,
                      const Progress& progress);
 
@@ -84,7 +84,8 @@ ModelCard fullCard(const Model& model);
 /// Alignment of a column; `point` aligns decimal points.
 enum class Align { left, right, point };
 
-/// Columns two spaces apart; the first row is the header. Columns beyond `alignment` are left-aligned.
+/// A table as text, with two spaces between columns. The first row is the header. Columns beyond `alignment` are
+/// left-aligned.
 std::string table(std::vector<std::vector<std::string>> rows, const std::vector<Align>& alignment = {});
 
 /// Prints a table of a session's measurements; nothing if there are none.
@@ -104,10 +105,11 @@ void addMask(CLI::App& program, Console& console);
 void addPrune(CLI::App& program, Console& console);
 void addSession(CLI::App& program, Console& console);
 
-/// Prints the cuts of a mask layer by layer, what they save, and the KV heads that they leave in the cache.
-/// @param hasModel whether the price knows the weights
+/// Prints a mask's cuts layer by layer, its savings, and the KV groups that remain although some of their heads are
+/// cut.
+/// @param hasModel whether the sizes of the model's weights are known
 void printMask(const PruningMask& mask, const ModelSpec& spec, const Price& price, bool hasModel);
-/// Prints the cuts alone.
+/// Prints a mask's cuts layer by layer.
 void printCuts(const PruningMask& mask);
 
 void printNotes(const std::vector<std::string>& notes);

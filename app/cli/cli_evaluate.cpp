@@ -31,15 +31,15 @@ namespace {
 struct EvaluateArguments {
     std::string path;
     RunOptions run;
-    std::vector<std::string> masks; ///< files; empty = dense
+    std::vector<std::string> masks; ///< mask files; empty = dense
     std::string against = "dense";
     TextOptions text;
     TaskOptions tasks;
     LatencyOptions latency;
-    std::string out; ///< session; empty = none
+    std::string out; ///< session file; empty = none
     bool predicts = false;
 
-    /// Without --task and --latency the built-in text is scored.
+    /// Whether a text is scored: the named one, or the built-in text without --task and --latency.
     bool wantsText() const { return !text.path.empty() || (tasks.paths.empty() && !latency.isWanted); }
 };
 
@@ -53,8 +53,8 @@ std::optional<EvaluationKeeper> keeperOf(const EvaluateArguments& arguments, con
     return EvaluationKeeper(arguments.out, model);
 }
 
-/// What the run is compared with, planned in the run's dtype. Nothing with --against none, and for a dense run that
-/// would be compared with itself.
+/// The reference of the run, planned in the run's dtype. None with --against none, and none for a dense run that would
+/// be compared with itself.
 std::optional<PlannedMask> referenceOf(const EvaluateArguments& arguments, ReadyModel& ready,
                                        std::optional<EvaluationKeeper>& keeper) {
     if (arguments.against == "none" || (arguments.against == "dense" && !ready.mask))
@@ -76,7 +76,7 @@ void addPrice(Evaluation& evaluation, const ModelCard& card, const PruningMask& 
     evaluation.kvBytesPerToken = price.kvBytesPerToken.left;
 }
 
-/// The inputs of an evaluation, which are read before anything runs.
+/// The inputs of an evaluation. All are read before the model runs.
 struct Inputs {
     std::optional<EvaluationText> text;
     std::optional<SequenceSet> sequences; ///< instead of a text, for encoders without a head
@@ -84,7 +84,7 @@ struct Inputs {
     std::shared_ptr<const Tokenizer> tokenizer; ///< if there are tasks
 };
 
-/// The tokens for timing: those of the text, if there is one.
+/// The tokens to run on for timing: the beginning of the text, if there is one.
 std::vector<int> firstTokensOf(const Inputs& inputs) {
     if (inputs.text)
         return inputs.text->scored.windows.sequences.front().ids;

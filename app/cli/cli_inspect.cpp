@@ -118,7 +118,7 @@ void inspectSession(const std::string& path, bool json) {
     printCardNotes(session.model);
 }
 
-/// A token's text in one line.
+/// A token's text on one line.
 std::string shownText(std::string_view text) {
     std::string shown;
     for (const char byte : text)
@@ -287,7 +287,7 @@ void mergeVerb(const SessionArguments& arguments, const Console& console) {
     Session all = joined(arguments.paths);
     checkCanAdd(all.model, arguments.out);
     if (std::filesystem::exists(arguments.out))
-        all.view.clear(); // that of the file stays
+        all.view.clear(); // keeps the view that is in the file
     addToSession(all, arguments.out);
     const Session made = readSession(arguments.out);
     if (console.json)

@@ -34,7 +34,7 @@ constexpr std::array units{CutUnit::head,      CutUnit::kvGroup, CutUnit::neuron
 
 /// The named masks and their model.
 struct ReadMasks {
-    ModelCard card; ///< only its structure where no model was named
+    ModelCard card; ///< without --model, only the structure is filled in
     bool hasModel = false;
     std::vector<MaskRecord> records;
     std::vector<std::string> warnings;
@@ -61,7 +61,8 @@ ReadMasks readAll(const MaskArguments& arguments, const Console& console) {
     return masks;
 }
 
-/// The record of a new mask, with the name and fingerprint of the model that all masks were made on.
+/// The record of a new mask, with the name and fingerprint of the model that all masks were made for. Without --model,
+/// masks with different fingerprints give a record without one, and a warning.
 MaskRecord recordOf(ReadMasks& masks, PruningMask mask, std::string note) {
     MaskRecord record;
     record.mask = std::move(mask);
@@ -280,7 +281,7 @@ void exportVerb(ExportArguments arguments, const Console& console) {
         print(result);
 }
 
-/// The targets that --as takes: those that are available.
+/// The available export targets, which --as accepts.
 std::vector<const ExportTarget*> availableTargets() {
     std::vector<const ExportTarget*> targets;
     for (const ExportTarget& target : exportTargets())

@@ -62,7 +62,8 @@ std::string csvText(const MetricResult& result, const ModelSpec& spec) {
     return csv;
 }
 
-/// Called before the measurement, so that hours are not lost to a folder that cannot be made.
+/// Creates the folder for results, and checks that files can be written there. Called before measuring, so that no long
+/// work is lost.
 void makeFolder(const std::string& folder) {
     std::error_code failure;
     std::filesystem::create_directories(folder, failure);
@@ -77,7 +78,7 @@ void writeCsv(const std::string& folder, const std::vector<MetricResult>& result
                    csvText(result, spec));
 }
 
-/// Columns with the number of heads of each class.
+/// Adds a column for each class, with the number of heads of that class.
 template <typename AddColumn>
 void addClassColumns(const MetricResult& result, const AddColumn& addColumn) {
     const auto classes = result.request.info->classes;
@@ -88,8 +89,8 @@ void addClassColumns(const MetricResult& result, const AddColumn& addColumn) {
                   });
 }
 
-/// A row per layer; metrics with several cells as mean (of neurons, whose distributions have long tails, the median),
-/// minimum and maximum.
+/// Prints a row for each layer. A metric with several cells per layer has the columns mean, minimum and maximum; for
+/// neurons the median instead of the mean, because their distributions have long tails.
 void printTable(const std::vector<MetricResult>& results, const ModelSpec& spec) {
     std::vector<std::vector<std::string>> rows(spec.layers.size() + 1);
     const auto addColumn = [&](const std::string& header, auto textOf) {
@@ -122,14 +123,14 @@ void printTable(const std::vector<MetricResult>& results, const ModelSpec& spec)
     fmt::print("{}", table(rows, std::vector<Align>(rows[0].size(), Align::point)));
 }
 
-/// The results, in the order of the measurements.
+/// The measured results, with mask and notes.
 struct Measured {
     Session session;
     EvaluatedMask mask;
     std::vector<std::string> notes;
 };
 
-/// Opens the model, with a plan under the mask where a metric runs it.
+/// Opens the model. @param runs whether a metric runs it, so that it needs a plan under the mask
 ReadyModel opened(const MeasureArguments& arguments, bool runs, const Console& console, const Progress& progress) {
     if (runs)
         return openToRun(arguments.path, arguments.run, console, progress);
@@ -162,7 +163,7 @@ Measured measureRequests(const MeasureArguments& arguments, const Console& conso
     return all;
 }
 
-/// @returns whether it ran to its end
+/// @returns false if it was stopped
 bool measureVerb(const MeasureArguments& arguments, const Console& console) {
     const auto begin = std::chrono::steady_clock::now();
     const Measured all = measureRequests(arguments, console);

@@ -50,7 +50,7 @@ void checkCanDraw(const std::string&) {}
 void savePicture(const Figure& figure, const PlotArguments& arguments) {
     qputenv("QT_QPA_PLATFORM", "offscreen");
     qInstallMessageHandler([](QtMsgType, const QMessageLogContext&, const QString& text) {
-        spdlog::debug("{}", text.toStdString()); // Qt talks about desktops that a server does not have
+        spdlog::debug("{}", text.toStdString()); // Qt's messages are about missing parts of a desktop
     });
     int count = 1;
     char name[] = "secateur-cli";
@@ -72,7 +72,7 @@ void savePicture(const Figure&, const PlotArguments&) {}
 Session sessionFor(const PlotArguments& arguments, const FigureRequest& request, const Console& console) {
     if (isSession(arguments.path))
         return readSession(arguments.path);
-    const std::vector<MetricRequest> metrics = metricsOf(request); // refuses unknown metrics before the model is opened
+    const std::vector<MetricRequest> metrics = metricsOf(request); // refuses unknown metrics before opening the model
     const Progress progress = console.progress();
     ReadyModel ready{open(arguments.path, console, progress.part(0, 0)), nullptr, {}, {}};
     Session session;
@@ -86,7 +86,7 @@ void say(const std::vector<std::string>& notes) {
         fmt::print(stderr, "note: {}\n", note);
 }
 
-// One function per kind of source: prepares its inputs and draws.
+// One function for each kind of source, which prepares the inputs and draws.
 
 Figure drawFrom(const FromSession&, const PlotArguments& arguments, const FigureRequest& request,
                 const Console& console) {

@@ -28,12 +28,12 @@ struct PruneArguments {
     std::string protect = "none";
     std::string base;
     std::string out;
-    std::string session; ///< empty = no prediction
+    std::string session; ///< session file with the data for a prediction; empty = no prediction
     std::uint64_t seed = 0;
     MeasureOptions text;
 };
 
-/// Reads the text that a strategy measures on while it cuts, and announces how long its steps take.
+/// Reads the text on which a strategy measures while it cuts, and announces the expected duration.
 SequenceText textFor(const Model& model, const PruneRequest& request, const MeasureOptions& options,
                      const Console& console, const Progress& progress) {
     const double passes = calibrationPasses(model.spec(), request);
@@ -45,7 +45,7 @@ SequenceText textFor(const Model& model, const PruneRequest& request, const Meas
     return text;
 }
 
-/// Runs the strategy on what it needs of the options.
+/// Runs the strategy; measures metrics, or reads a text, if the strategy needs it.
 PruneResult pruned(const std::shared_ptr<const Model>& model, const PruneRequest& request,
                    const MeasureOptions& options, const Console& console, const Progress& progress) {
     std::vector<std::string> warnings;

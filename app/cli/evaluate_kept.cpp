@@ -58,7 +58,8 @@ void EvaluationKeeper::keep(std::shared_ptr<const PredictionBasis> basis) {
 
 namespace {
 
-/// Maximum time between savings if each group of windows reads the weights again; otherwise a group is one batch.
+/// Time between writes of the session if every group of windows has to read the weights again. Otherwise the session is
+/// written after each batch.
 constexpr double groupSeconds = 600;
 
 Evaluation evaluationOf(const ReadyModel& ready, const EvaluatedMask& mask) {
@@ -111,7 +112,7 @@ Evaluation KeptText::under(const EvaluatedMask& mask, const PruningMask& cuts, c
     Evaluation run = wanted(mask);
     const Evaluation* known = m_keeper.text(run);
     if (known && known->text->windows != run.text->windows)
-        known = nullptr; // the digests agree, but the windows do not
+        known = nullptr; // a run with the same digest, but on other windows
     if (known && known->text->isComplete()) {
         note(m_ready, fmt::format("{} losses were read from {}", possessive(mask), m_keeper.path()));
         run.text = known->text;

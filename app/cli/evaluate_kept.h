@@ -18,7 +18,7 @@
 
 namespace secateur::cli {
 
-/// The session of `evaluate --out`. Results that it holds are not computed again; new ones are written at once.
+/// The session of `evaluate --out`. Results in it are not computed again; new results are written at once.
 class EvaluationKeeper {
 public:
     /// @throws Error if the file cannot be extended, or is of another model
@@ -28,13 +28,13 @@ public:
     const Session& session() const { return m_session; }
     /// Adds a mask, unless it cuts nothing. @returns its name in the session
     std::string add(const std::string& name, const MaskRecord& mask);
-    /// Writes one more evaluation. @throws Error
+    /// Adds an evaluation and writes the file. @throws Error
     void keep(Evaluation evaluation);
 
-    /// Writes the gradients for predictions. @throws Error
+    /// Adds the gradients for predictions and writes the file. @throws Error
     void keep(std::shared_ptr<const PredictionBasis> basis);
 
-    /// Null if the session has no such run.
+    // The session's run that equals a wanted one in mask, data and rules; null if there is none.
     const Evaluation* text(const Evaluation& like) const { return sameText(m_session, like, like.mask.digest); }
     const TaskEvaluation* task(const Evaluation& like, const TaskEvaluation& task) const {
         return sameTask(m_session, like, task, like.mask.digest);
@@ -45,18 +45,18 @@ private:
     Session m_session; ///< the content of the file
 };
 
-/// Scores a text for `evaluate --out`: only what the session does not hold. Complete and stopped runs are kept; stopped
-/// ones continue later. The origin of reused losses is added to the model's warnings.
+/// Scores a text for `evaluate --out`, except for windows whose losses the session has. Complete and stopped runs are
+/// kept; stopped ones continue later. A warning states where reused losses come from.
 class KeptText {
 public:
-    /// All arguments must outlive it.
+    /// All arguments must outlive this object.
     KeptText(EvaluationKeeper& keeper, ReadyModel& ready, const EvaluationText& text, std::int64_t batchTokens);
 
-    /// @throws Error as TextEvaluator; Cancelled
+    /// The evaluation of a mask. @throws Error as TextEvaluator; Cancelled
     Evaluation under(const EvaluatedMask& mask, const PruningMask& cuts, const Progress& progress);
-    /// A run, compared with a reference.
+    /// The evaluation of a mask, compared with a reference.
     TextEvaluation under(const PlannedMask& run, const std::optional<PlannedMask>& reference, const Progress& progress);
-    /// Each mask, compared with the dense model. @param names of the masks
+    /// The evaluations of several masks, each compared with the dense model. @param names of the masks
     std::vector<Evaluation> under(const std::vector<std::string>& names, const std::vector<PruningMask>& masks,
                                   const Progress& progress);
 
@@ -68,21 +68,21 @@ private:
     ReadyModel& m_ready;
     const EvaluationText& m_text;
     std::int64_t m_batchTokens;
-    std::vector<std::string> m_warnings; ///< of all runs
+    std::vector<std::string> m_warnings; ///< that every evaluation gets
     std::optional<TextEvaluator> m_evaluator;
 };
 
-/// A task's run under a mask: from the session, or a new one, which is kept.
+/// A task's run under a mask: the one in the session, or a new one, which is kept.
 TaskRun keptTask(EvaluationKeeper& keeper, ReadyModel& ready, const PlannedMask& planned, const Tokenizer& tokenizer,
                  const AskedTask& asked, const Progress& progress);
 
-/// The predictor of the session, or a new one if it is requested, which is kept in the session. Nothing otherwise, and
-/// for texts that are scored per word.
-/// @throws Error, UsageError if it is requested but not possible; Cancelled
+/// The predictor of the session; or, if requested, a new one, whose gradients are kept in the session. Nothing if there
+/// is neither, and for texts that are scored per word.
+/// @throws Error, UsageError if a predictor is requested but not possible; Cancelled
 std::optional<Predictor> predictorFor(bool isRequested, const ReadyModel& ready, const EvaluationText& text,
                                       std::optional<EvaluationKeeper>& keeper, const Progress& progress);
 
-/// The prediction for a mask; if there is none, the reason is added to the warnings.
+/// The prediction for a mask. If there is none, appends the reason to the warnings.
 std::optional<Prediction> predicted(const std::optional<Predictor>& predictor, const PruningMask& mask,
                                     std::vector<std::string>& warnings);
 

@@ -24,8 +24,8 @@ struct TaskOptions : TaskRequest {
 void addTaskOptions(CLI::App& verb, TaskOptions& options);
 
 /// Reads the task files.
-/// @param bos of --bos; empty = tokenizer_default
-/// @throws UsageError for options that are not for tasks; Error with file and line
+/// @param bos value of --bos; empty = tokenizer_default
+/// @throws UsageError for options that tasks do not have; Error with file and line
 std::vector<AskedTask> readTasks(const TaskOptions& options, std::optional<BosMode> bos, std::int64_t batchTokens,
                                  const Progress& progress);
 

@@ -222,7 +222,7 @@ namespace {
 
 using Rows = std::vector<std::vector<std::string>>;
 
-/// Tokens for the longest run, without special tokens if there is a tokenizer.
+/// Random tokens for the longest timed run, without special tokens if there is a tokenizer.
 std::vector<int> drawnTokens(const Model& model, const LatencyOptions& options) {
     int most = options.generation.promptTokens;
     for (const int tokens : options.prefill.lengths)

@@ -33,17 +33,17 @@ struct PlannedMask {
     std::shared_ptr<const Plan> plan;
 };
 
-/// Reads the text and adds to the model's warnings.
+/// Reads the text, and appends its warnings to those of the model.
 EvaluationText readText(ReadyModel& ready, const TextOptions& options, const Progress& progress);
 
 TextEvaluation evaluateText(const ReadyModel& ready, const EvaluationText& text, std::int64_t batchTokens,
                             const PlannedMask& run, const std::optional<PlannedMask>& reference, const Progress& progress);
 
-/// The BOS rule of sequences and tasks for --bos. @param user "tasks" or "encoders", for the message
-/// @throws UsageError for modes of perplexity only
+/// The BOS rule that --bos means for sequences and tasks. @param user "tasks" or "encoders", for the message
+/// @throws UsageError for modes that only perplexity has
 BosRule bosRuleFor(std::optional<BosMode> mode, std::string_view user);
 
-/// "the built-in text" for sourceName()'s "built-in"; "dense" for a mask without a name.
+// Names to print: "the built-in text" for the source "built-in"; "dense" for a mask without a name.
 std::string shownSource(const std::string& source);
 std::string shownMask(const EvaluatedMask& mask);
 
@@ -52,7 +52,7 @@ void printText(const TextEvaluation& text, const Evaluation& evaluation);
 /// Prints several masks and the dense model.
 void printRuns(const std::vector<Evaluation>& runs);
 
-/// Reads the sequences for an encoder without an output head and adds to the warnings.
+/// Reads the sequences for an encoder without a classifier, and appends warnings.
 /// @throws UsageError for options of perplexity; Error for texts without documents
 SequenceSet readSequences(ReadyModel& ready, const TextOptions& options, const Progress& progress);
 
@@ -65,11 +65,11 @@ void printPooled(const PooledEvaluation& pooled, const Evaluation& evaluation);
 /// Options of `evaluate` for timing.
 struct LatencyOptions {
     bool isWanted = false;
-    bool wantsGeneration = false; ///< an option asks for it: encoders are then refused
+    bool wantsGeneration = false; ///< whether an option asks for generation; encoders are then refused
     LatencyRules generation;
     PrefillRules prefill;
 
-    /// Whether generation is timed; for an encoder only if explicitly wanted, which is then refused.
+    /// Whether generation is timed. For an encoder only if an option asks for it, so that the encoder is refused.
     bool generates(const ModelSpec& spec) const {
         return generation.newTokens > 0 && (spec.family == Family::decoder || wantsGeneration);
     }
@@ -78,7 +78,7 @@ struct LatencyOptions {
 /// --latency, --prompt-tokens, --new-tokens, --warmup, --runs, --lengths, --by
 void addLatencyOptions(CLI::App& verb, LatencyOptions& options);
 
-/// Times generation (decoders) and forward passes by length, and adds to the warnings.
+/// Times generation (decoders) and forward passes by length, and appends warnings.
 /// @param text tokens to run on; empty = ordinaryTokens()
 void timeModel(Evaluation& evaluation, ReadyModel& ready, LatencyOptions options, const std::vector<int>& text,
                const PlannedMask& run, const std::optional<PlannedMask>& reference, const Progress& progress);

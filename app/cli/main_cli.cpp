@@ -18,8 +18,8 @@ using namespace secateur;
 
 enum ExitStatus { ok = 0, failed = 1, wrongUsage = 2 };
 
-/// Ctrl+C requests a stop; a second one ends the program at once. Files are written to temporary names, so no partial
-/// file remains. A thread waits for signals, because little is allowed in a signal handler.
+/// Makes Ctrl+C request a stop; a second Ctrl+C ends the program at once. Files are written under temporary names, so
+/// that no incomplete file remains. A thread waits for signals, because a signal handler may do very little.
 void stopOnInterrupt(std::stop_source stop) {
     sigset_t stopSignals;
     sigemptyset(&stopSignals);
@@ -61,7 +61,7 @@ void build(CLI::App& program, cli::Console& console) {
     program.parse_complete_callback([&console] { spdlog::set_level(spdlog::level::from_str(console.logLevel)); });
 }
 
-/// CLI11's own message would be that a verb is missing.
+/// Refuses unknown verbs with a list of the known ones; CLI11 would only report that a verb is missing.
 void checkVerb(const CLI::App& program, int count, char** values) {
     if (count < 2 || values[1][0] == '-')
         return;
@@ -77,7 +77,7 @@ void checkVerb(const CLI::App& program, int count, char** values) {
 int main(int count, char** values) {
     spdlog::set_default_logger(spdlog::stderr_color_mt("secateur"));
     cli::Console console;
-    // Errors of usage are JSON too, even if parsing stops before this flag.
+    // Found before parsing, so that usage errors are JSON too, even if parsing stops before this option.
     console.json = std::find(values, values + count, std::string_view("--json")) != values + count;
     stopOnInterrupt(console.stop);
     CLI::App program("Secateur on the command line: study and prune transformers", "secateur-cli");

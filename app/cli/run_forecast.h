@@ -18,25 +18,27 @@ struct AblationPasses;
 
 namespace secateur::cli {
 
-/// The expected time that a verb prints before it runs a model. Nothing is timed if no progress is shown.
+/// The expected duration that a verb prints before it runs a model. Times nothing if no progress is shown.
 class RunForecast {
 public:
-    /// Times a layer and the LM head. @param plans that will run, one after the other
+    /// Times a layer and the LM head. @param plans those that will run one after the other
     RunForecast(const Model& model, std::vector<std::shared_ptr<const Plan>> plans, const Console& console,
                 const Progress& progress);
 
     bool isWanted() const { return m_isWanted; }
+    // Each of these adds the expected duration of a piece of work.
     /// @param factor duration relative to a plain forward pass
     void add(const RunSize& size, double factor = 1);
     /// @param name of the task; may be empty
     void add(const TaskWork& work, const std::string& name);
-    /// Ablation: one pass over the text without each part. @param size of one pass
+    /// Ablation over a text. @param size of one pass through the whole model @param passes cost in such passes
     void add(RunSize size, const AblationPasses& passes);
-    /// Ablation on a task: one run without each part, and one of the whole model. @param parts number of ablated parts
+    /// Ablation on a task: for each part one run without it, and one run of the whole model.
+    /// @param parts number of ablated parts
     void add(const TaskWork& work, const std::string& name, std::int64_t parts);
     /// Generation latency, warm-up included.
     void add(const LatencyRules& rules);
-    /// Forward passes by length: a lower bound, because more are run if they differ much.
+    /// Forward passes by length. A lower bound, because more passes are run if their durations differ much.
     void add(const PrefillRules& rules);
     /// Prints "about 42 s for 302,956 tokens, dense and under the mask" on standard error.
     void say() const;
@@ -48,8 +50,8 @@ private:
     bool m_isWanted;
     RunSpeed m_speed;
     double m_seconds = 0;
-    bool m_isMost = false;  ///< upper bound: answers may end earlier
-    bool m_isLeast = false; ///< lower bound: more passes may run
+    bool m_isMost = false;  ///< whether the sum is an upper bound, because answers may end earlier
+    bool m_isLeast = false; ///< whether the sum is a lower bound, because more passes may run
     std::vector<std::string> m_parts;
 };
 
@@ -62,7 +64,7 @@ inline constexpr double backwardFactor = 3;
 /// The work of one pass over a scored text, or over sequences without predicted tokens.
 RunSize sizeOf(const ScoredText& text);
 RunSize sizeOf(const SequenceSet& set);
-/// With logits at every position but the last of each sequence (decoders).
+/// The same for decoders, with logits at every position but the last of each sequence.
 RunSize predictedSizeOf(const SequenceSet& set, const ModelSpec& spec);
 
 /// "about 42 s for 302,956 tokens"

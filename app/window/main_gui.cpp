@@ -42,7 +42,8 @@ double bootSeconds() {
     return static_cast<double>(now.tv_sec) + static_cast<double>(now.tv_nsec) * 1e-9;
 }
 
-/// Field 22 of /proc/self/stat, in clock ticks since boot. Field 2 is a name in brackets that may hold spaces.
+/// The time of this process's start in seconds since boot: field 22 of /proc/self/stat, which is in clock ticks. Field
+/// 2 is a name in brackets that may contain spaces.
 std::optional<double> launchSeconds() {
     std::ifstream file("/proc/self/stat");
     const std::string stat{std::istreambuf_iterator<char>(file), {}};
@@ -60,13 +61,13 @@ std::optional<double> launchSeconds() {
     return ticks / static_cast<double>(sysconf(_SC_CLK_TCK));
 }
 
-/// Seconds since this process was launched, as the kernel counts them; without /proc, since the first call.
+/// Seconds since this process was launched; without /proc, since the first call.
 double processAge() {
     static const double begin = launchSeconds().value_or(bootSeconds());
     return bootSeconds() - begin;
 }
 
-/// Shows log lines in the window's log. Thread-safe.
+/// Passes log lines on to the window's log panel. Thread-safe.
 class PanelSink : public spdlog::sinks::base_sink<std::mutex> {
 public:
     explicit PanelSink(LogPanel* panel)
@@ -94,7 +95,7 @@ struct Arguments {
     QString screenshot;
     QString theme;
     QString tab;
-    QStringList head; ///< layer and head to select
+    QStringList head; ///< numbers of the layer and the head to select
     QString reference;
     QStringList show;    ///< result ids
     QStringList compare; ///< key of a measurement; a, b, both or difference
@@ -165,7 +166,7 @@ Arguments parse(const QCoreApplication& application) {
     return arguments;
 }
 
-/// Saves a screenshot once no job runs and everything is drawn, then ends the program.
+/// Waits until no job runs and everything is drawn, saves a screenshot, and ends the program.
 void takeScreenshot(MainWindow* window, const JobRunner* jobs, const QString& file) {
     constexpr int settleMs = 400;
     auto* timer = new QTimer(window);
@@ -195,7 +196,7 @@ void showCompared(Document& document, MainWindow& window, const Arguments& argum
     document.comparison()->compareWith(arguments.compare[0].toStdString());
 }
 
-/// Help and version work without a display.
+/// Whether the program opens a window: --help and --version work without a display.
 bool needsDisplay(int count, char** values) {
     static constexpr std::array<std::string_view, 5> answeredAtOnce{"-h", "--help", "--help-all", "-v", "--version"};
     return std::find_first_of(values + 1, values + count, answeredAtOnce.begin(), answeredAtOnce.end()) ==

@@ -30,7 +30,8 @@ namespace fs = std::filesystem;
 constexpr std::string_view prefix = ".secateur-";
 constexpr std::string_view suffix = ".tmp";
 constexpr std::size_t digits = 16;
-/// A file is locked a moment after its creation, and some file systems do not show locks to other machines.
+/// Younger files are never removed, because a file is locked only a moment after its creation, and some file systems do
+/// not show locks to other machines.
 constexpr auto leastAge = std::chrono::minutes(1);
 
 bool isUnfinished(std::string_view name) {
@@ -39,7 +40,7 @@ bool isUnfinished(std::string_view name) {
     return name.substr(prefix.size(), digits).find_first_not_of("0123456789abcdef") == std::string_view::npos;
 }
 
-/// For a folder, the latest time of the files in it.
+/// Time of the last write; for a folder, the latest of its files' times.
 fs::file_time_type lastWritten(const fs::path& path) {
     fs::file_time_type last = fs::last_write_time(path);
     if (fs::is_directory(path))
@@ -56,7 +57,8 @@ void removeIfAbandoned(const fs::path& path) {
         fs::remove_all(path);
 }
 
-/// No work depends on this: files that cannot be examined or removed are left to the next write.
+/// Removes temporary files that killed processes left behind. No work depends on it: files that cannot be examined or
+/// removed are left to the next write.
 void removeAbandoned(const fs::path& folder) {
     std::error_code failure;
     for (fs::directory_iterator item(folder, failure), end; !failure && item != end; item.increment(failure)) {
@@ -70,7 +72,8 @@ void removeAbandoned(const fs::path& folder) {
     }
 }
 
-/// A rename would replace a target without asking for permission to write it. @return permissions for the new file
+/// Checks that the target may be written, because a rename would replace it even without permission.
+/// @return permissions for the new file
 mode_t checkTarget(const std::string& name, const fs::path& target) {
     const fs::path folder = target.parent_path();
     if (!folder.empty() && !fs::is_directory(folder))
@@ -87,7 +90,7 @@ mode_t checkTarget(const std::string& name, const fs::path& target) {
     return there.st_mode & 07777;
 }
 
-/// Follows a link, so that the file it points to is replaced and not the link.
+/// Follows a link, so that not the link is replaced, but the file to which it points.
 std::string withLinksFollowed(const std::string& target) {
     std::error_code ignored;
     const fs::path real = fs::canonical(target, ignored);
@@ -108,8 +111,8 @@ void checkReplaceable(const std::string& name, const fs::path& target, bool mayR
         refuse("it holds other folders");
 }
 
-/// Whether the locked file still has its name. The previous holder removes it, and a lock on a removed file excludes
-/// nobody.
+/// Whether the locked file still has its name. The previous holder of the lock removes the file, and a lock on a
+/// removed file keeps nobody out.
 bool isStillAt(int file, const std::string& path) {
     struct stat locked {};
     struct stat now {};
@@ -139,7 +142,7 @@ Unfinished::Unfinished(const std::string& folder, Kind kind, const std::string& 
     } while (m_descriptor < 0 && errno == EEXIST);
     if (m_descriptor < 0)
         failWriting(name);
-    std::ignore = flock(m_descriptor, LOCK_EX | LOCK_NB); // where it is not supported, nothing is removed either
+    std::ignore = flock(m_descriptor, LOCK_EX | LOCK_NB); // may fail: without locks, nothing is removed either
 }
 
 Unfinished::~Unfinished() {
@@ -224,8 +227,8 @@ void AtomicFolder::commit() {
     for (const fs::directory_entry& item : fs::directory_iterator(path()))
         syncFile(item.path().string(), m_name);
     syncFolder(path());
-    // rename() replaces an empty folder or takes a free name. A folder with files is exchanged with the new one and
-    // then removed under the temporary name.
+    // rename() works if the name is free or belongs to an empty folder. A folder with files is exchanged with the new
+    // one, and then removed under the temporary name.
     if (std::rename(path().c_str(), m_target.c_str()) != 0 &&
         ((errno != ENOTEMPTY && errno != EEXIST) ||
          renameat2(AT_FDCWD, path().c_str(), AT_FDCWD, m_target.c_str(), RENAME_EXCHANGE) != 0))

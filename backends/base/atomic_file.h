@@ -7,14 +7,13 @@
 
 namespace secateur {
 
-/// A temporary file or folder beside the target of a write, named ".secateur-NUMBER.tmp" and locked as long as its
-/// writer lives. A killed process leaves it behind; the next write to the same folder, at least a minute later, removes
-/// it.
+/// A temporary file or folder beside the target of a write, named ".secateur-NUMBER.tmp" and locked while its writer
+/// lives. If a killed process leaves it behind, the next write to the same folder after at least a minute removes it.
 class Unfinished {
 public:
     enum class Kind { file, folder };
 
-    /// Creates it, empty. @param name the target as the user named it, for errors @throws Error
+    /// Creates an empty file or folder. @param name the target as the user named it, for errors @throws Error
     Unfinished(const std::string& folder, Kind kind, const std::string& name);
     ~Unfinished(); ///< unlocks, does not remove
     Unfinished(const Unfinished&) = delete;
@@ -40,15 +39,15 @@ public:
     AtomicFile(const AtomicFile&) = delete;
     AtomicFile& operator=(const AtomicFile&) = delete;
 
-    /// Where to write until commit().
+    /// The temporary path to write to, until commit().
     const std::string& path() const { return m_aside->path(); }
     /// Writes the complete content. @throws Error
     void write(std::string_view bytes);
-    /// Flushes the bytes to the disk ahead of commit(), which then is quick. @throws Error
+    /// Flushes the bytes to the disk, so that commit() will be quick. @throws Error
     void sync();
     /// Removes the target if it exists. @throws Error
     void removeTarget();
-    /// Flushes the bytes to the disk and takes the target's name. @throws Error
+    /// Flushes the bytes to the disk and renames the file to the target. @throws Error
     void commit();
 
 private:
@@ -69,16 +68,16 @@ void checkCanWrite(const std::string& target);
 class AtomicFolder {
 public:
     /// Creates an empty folder beside the target.
-    /// @param mayReplace whether to replace a folder that holds a file called `mark` and no folders
+    /// @param mayReplace whether the target may be replaced if it contains a file called `mark` and no folders
     /// @throws Error naming the target if it exists and may not be replaced, or the permission is missing
     AtomicFolder(const std::string& target, bool mayReplace, const std::string& mark);
     ~AtomicFolder();
     AtomicFolder(const AtomicFolder&) = delete;
     AtomicFolder& operator=(const AtomicFolder&) = delete;
 
-    /// Where to write until commit().
+    /// The temporary path to write to, until commit().
     const std::string& path() const { return m_aside->path(); }
-    /// Flushes all files to the disk and takes the target's name. @throws Error
+    /// Flushes all files to the disk and renames the folder to the target. @throws Error
     void commit();
 
 private:
@@ -87,7 +86,7 @@ private:
     std::optional<Unfinished> m_aside; ///< removed by the destructor
 };
 
-/// Excludes other Secateur processes from changing a file, which need not exist yet. They wait.
+/// Keeps other Secateur processes from changing a file, which need not exist yet: they wait for the lock.
 class FileLock {
 public:
     /// @param patience how long to wait for another process
@@ -98,7 +97,7 @@ public:
     FileLock& operator=(const FileLock&) = delete;
 
 private:
-    std::string m_lockPath; ///< a file beside the guarded one, whose own locks a rename would lose
+    std::string m_lockPath; ///< a separate file, because replacing the guarded file by a rename would lose a lock on it
     int m_file = -1;
 };
 

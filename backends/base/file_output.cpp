@@ -87,7 +87,7 @@ FileOutput::FileOutput(const std::string& path, std::string name)
 }
 
 void FileOutput::write(std::span<const std::byte> bytes) {
-    // For larger writes newer kernels allocate large pages first, which takes several times as long.
+    // Larger writes take several times as long, because newer kernels allocate large pages for them.
     constexpr std::size_t writtenAtOnce = std::size_t{64} << 10;
     while (!bytes.empty()) {
         const ssize_t written = ::write(m_file.get(), bytes.data(), std::min(bytes.size(), writtenAtOnce));

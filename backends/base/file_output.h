@@ -13,10 +13,11 @@
 
 namespace secateur {
 
-/// @throws Error why a file could not be written. @param name for the message @param reason an errno
+/// @throws Error always, with the reason why a file could not be written
+/// @param name of the file in the message @param reason an errno
 [[noreturn]] void failWriting(const std::string& name, int reason = errno);
 
-/// Closes a descriptor and preserves errno for the report of a failure.
+/// Owns a file descriptor. Closing it keeps errno unchanged, so that a failure can be reported afterwards.
 class Descriptor {
 public:
     explicit Descriptor(int file)
@@ -53,22 +54,22 @@ void syncFile(const std::string& path, const std::string& name);
 /// it.
 void syncFolder(const std::string& folder);
 
-/// A run of bytes of an output file: bytes of a source file, copied or changed, or new bytes.
+/// Consecutive bytes of an output file: bytes of a source file, copied or changed, or new bytes.
 struct FilePiece {
-    /// Fills `out` with the changed form of some whole units. @param first index of the first unit
+    /// Writes changed units to `out`. @param units whole units @param first index of the first one
     using Change =
         std::function<void(std::int64_t first, std::span<const std::byte> units, std::vector<std::byte>& out)>;
 
     std::span<const std::byte> source; ///< in the mapped file; empty = `own` is written
     std::vector<std::byte> own;
     std::size_t unit = 0;  ///< bytes of the source that are changed together
-    Change change;         ///< empty = copied
-    std::size_t bytes = 0; ///< of the output
+    Change change;         ///< empty = the source is copied
+    std::size_t bytes = 0; ///< number of bytes in the output
 };
 
-/// Unchanged bytes of a source.
+/// A piece that copies bytes of a source.
 FilePiece copyOf(std::span<const std::byte> source);
-/// New bytes.
+/// A piece of new bytes.
 FilePiece pieceOf(std::vector<std::byte> own);
 
 /// Writes files from pieces, one after the other, and reports progress.

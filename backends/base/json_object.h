@@ -12,8 +12,8 @@
 
 namespace secateur {
 
-/// A JSON object of an untrusted file: keys are unique, depth is limited, and values are read by type.
-/// An absent key and null both read as nothing; a value of another type is an Error that names file and key.
+/// A JSON object from an untrusted file. Keys are unique, and depth is limited. The getters return nothing for an
+/// absent key and for null, and throw an Error that names file and key for a value of another type.
 class JsonObject {
 public:
     /// @param subject the file, for messages. @throws Error if the text is not one JSON object
@@ -21,13 +21,13 @@ public:
 
     const std::string& subject() const { return m_subject; }
     std::vector<std::string> keys() const;
-    bool has(const std::string& key) const;   ///< also if it is null
+    bool has(const std::string& key) const;   ///< true even if the value is null
     bool isSet(const std::string& key) const; ///< neither absent nor null
 
     bool isText(const std::string& key) const;
     bool isObject(const std::string& key) const;
 
-    /// @throws Error outside least..most
+    /// A whole number. @throws Error also if it is outside least..most
     std::optional<std::int64_t> integer(const std::string& key, std::int64_t least, std::int64_t most) const;
     std::optional<double> number(const std::string& key) const;
     std::optional<bool> flag(const std::string& key) const;
@@ -42,7 +42,7 @@ public:
     /// A list of one text and one whole number from 0: ["[SEP]", 102].
     std::optional<std::pair<std::string, std::int64_t>> named(const std::string& key) const;
 
-    /// @throws Error at the first key that is not among these
+    /// Checks that all keys are known. @throws Error naming the first one that is not
     void allowOnly(std::initializer_list<std::string_view> known) const;
     /// @throws Error that names this key
     [[noreturn]] void refuse(const std::string& key, const std::string& message) const;

@@ -19,12 +19,12 @@
 
 namespace secateur {
 
-/// Keeps the program alive when a mapped file loses its pages. Access to a page beyond the end of a file raises SIGBUS;
-/// inside a guarded mapping, that page and all after it are replaced by zeros instead, and the guard remembers. Any
+/// Keeps the program alive if a mapped file is truncated. Access to a page beyond the end of a file raises SIGBUS;
+/// inside a guarded mapping, that page and all after it are then replaced by zeros, and wasHit() becomes true. Any
 /// other SIGBUS goes to the previous handler.
 class MappingGuard {
 public:
-    /// @param mapping whole pages except for the last; must outlive the guard
+    /// @param mapping begins at a page; must outlive the guard
     explicit MappingGuard(std::span<const std::byte> mapping);
     ~MappingGuard();
     MappingGuard(const MappingGuard&) = delete;
@@ -55,7 +55,7 @@ Error systemError(const char* what, const std::string& path) {
     return Error(std::string(what) + ": " + std::strerror(errno), path);
 }
 
-/// Bytes of an open file. @throws Error
+/// Size of an open file in bytes. @throws Error
 std::size_t sizeOf(int descriptor, const std::string& path) {
     struct stat status {};
     if (::fstat(descriptor, &status) != 0)
@@ -80,21 +80,21 @@ struct sigaction previous;
 
 static_assert(std::atomic<std::uintptr_t>::is_always_lock_free && std::atomic<Slot*>::is_always_lock_free);
 
-/// The slot of the mapping that contains an address, and the mapping's end.
+/// The slot of the mapping that contains an address; null if there is none. @param end becomes the end of the mapping
 Slot* slotAround(std::uintptr_t address, std::uintptr_t& end) {
     for (Slot* slot = slots.load(); slot; slot = slot->next) {
         const unsigned before = slot->generation.load();
         const std::uintptr_t begin = slot->begin.load();
         end = slot->end.load();
-        // A slot that is reassigned meanwhile does not belong to the mapping that this thread is reading.
+        // If the slot is reassigned meanwhile, it is not that of the mapping from which this thread reads.
         if (before % 2 == 0 && slot->generation.load() == before && address >= begin && address < end)
             return slot;
     }
     return nullptr;
 }
 
-/// Maps zeros from the page of the address to the end of the mapping: a file that ends before one page ends before all
-/// later ones, so that a truncation costs one signal.
+/// Maps zeros from the page of the address to the end of the mapping. All later pages are missing too, so a truncation
+/// costs only one signal.
 bool replaceByZeros(std::uintptr_t address, std::uintptr_t end) {
     const auto page = static_cast<std::uintptr_t>(::sysconf(_SC_PAGESIZE));
     const std::uintptr_t start = address / page * page;
@@ -155,7 +155,7 @@ Slot* freeSlot() {
 } // namespace
 
 std::shared_ptr<const MappedFile> MappedFile::open(const std::string& path) {
-    // O_NONBLOCK: a named pipe is refused below instead of waiting for its writer.
+    // O_NONBLOCK: opening a named pipe does not wait for a writer; the pipe is refused below.
     const int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     if (descriptor < 0)
         throw systemError("cannot be opened", path);
@@ -229,7 +229,8 @@ void MappedFile::release(std::span<const std::byte> part) const {
     advise(part, MADV_NORMAL, true);
 }
 
-/// Advises on whole pages: those inside the part, or all that it touches. The system may ignore it.
+/// Gives the system advice on whole pages, which it may ignore.
+/// @param inside whether only pages inside the part are meant, or all that it touches
 void MappedFile::advise(std::span<const std::byte> part, int advice, bool inside) const {
     if (m_descriptor < 0)
         return;

@@ -19,7 +19,7 @@ class MappedFile {
 public:
     /// @throws Error if it cannot be opened, is not a regular file or is empty
     static std::shared_ptr<const MappedFile> open(const std::string& path);
-    /// Bytes in memory that stand for a file of that path. @throws Error if there are none
+    /// Treats bytes in memory as a file with this path. @throws Error if there are none
     static std::shared_ptr<const MappedFile> inMemory(std::string path, std::vector<std::byte> bytes);
 
     ~MappedFile();
@@ -28,15 +28,16 @@ public:
 
     const std::string& path() const { return m_path; }
     std::span<const std::byte> bytes() const { return m_bytes; }
-    /// Call after reading from bytes(); costs a system call. A file that was replaced under its name is still whole.
-    /// @throws Error if the file has become shorter or some of it could not be read
+    /// Checks that all reads from bytes() so far were valid, by one system call. A file that was replaced by another
+    /// one of the same name is still whole.
+    /// @throws Error if the file has become shorter, or a part of it could not be read
     void checkWhole() const;
     /// Writes a part of bytes() to an open file, inside the kernel if the file systems support it.
     /// @return number of bytes written, at least one; -1 with errno set
     std::ptrdiff_t copyTo(int file, std::span<const std::byte> part) const;
-    /// Reads a part of bytes() ahead.
+    /// Announces that a part of bytes() will be read soon, so that it is read ahead.
     void expect(std::span<const std::byte> part) const;
-    /// Announces scattered reads in a part of bytes(), until it is released: nothing is read ahead.
+    /// Announces scattered reads in a part of bytes(): until release(), nothing is read ahead.
     void expectScattered(std::span<const std::byte> part) const;
     /// Removes the pages that lie completely in a part of bytes() from this process's memory; an access reloads them.
     void release(std::span<const std::byte> part) const;
@@ -64,13 +65,13 @@ public:
 
     std::size_t position() const { return m_position; }
     std::size_t left() const { return m_bytes.size() - m_position; }
-    /// @throws Error "... ends inside WHAT"
+    /// The next `count` bytes. @throws Error "... ends inside WHAT" if there are fewer
     std::span<const std::byte> take(std::uint64_t count, std::string_view what);
     std::uint8_t u8(std::string_view what);
     std::uint16_t u16(std::string_view what);
     std::uint32_t u32(std::string_view what);
     std::uint64_t u64(std::string_view what);
-    /// A 64-bit length, followed by as many bytes.
+    /// A text stored as a 64-bit length and its bytes.
     std::string_view text(std::string_view what);
 
 private:

@@ -56,17 +56,17 @@ std::optional<std::int64_t> numberIn(const fs::path& path) {
     return std::nullopt;
 }
 
-/// Files of a version of control groups.
+/// Names of the files of a version of Linux control groups.
 struct GroupFiles {
     const char* root;
     const char* limit;
-    std::array<std::string_view, 2> used; ///< lines of memory.stat. The page cache does not count: it can be dropped.
+    std::array<std::string_view, 2> used; ///< lines of memory.stat to add up; not the page cache, which can be dropped
 };
 
 constexpr GroupFiles groupsVersion1{"/sys/fs/cgroup/memory", "memory.limit_in_bytes", {"total_rss", ""}};
 constexpr GroupFiles groupsVersion2{"/sys/fs/cgroup", "memory.max", {"anon", "kernel"}};
 
-/// Bytes left of one group's limit.
+/// Number of bytes left of one group's limit.
 std::int64_t leftInGroup(const fs::path& folder, const GroupFiles& files) {
     const auto limit = numberIn(folder / files.limit);
     if (!limit)
@@ -95,7 +95,8 @@ constexpr unsigned wallSeconds = 60;
 constexpr const char* made = "made";
 constexpr const char* threw = "threw";
 
-/// The child's answer: `made` and the result, or `threw` and the parts of an Error; each text after its length.
+/// The child's answer as one message: `made` and the result, or `threw` and the parts of an Error. Each text follows
+/// its length.
 std::string joined(const std::vector<std::string>& texts) {
     std::string message;
     for (const std::string& text : texts) {
@@ -138,7 +139,7 @@ std::size_t addressSpace() {
     return pages * static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
 }
 
-/// Sets the child's limits, and lets a crash end it at once, without messages or core dumps.
+/// Sets the child's limits, and makes a crash end it at once, without messages or core dumps.
 void confine(unsigned processorSeconds, std::size_t moreMemory) {
     for (const int number : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGALRM, SIGXCPU, SIGPIPE})
         ::signal(number, SIG_DFL); // NOLINT: the macro is a C cast
@@ -174,7 +175,7 @@ void confine(unsigned processorSeconds, std::size_t moreMemory) {
     ::_exit(0);
 }
 
-/// Reads until the child ends, which closes its end of the pipe, or until its time is up.
+/// Reads the child's answer until the child ends, which closes its end of the pipe, or until its time is up.
 std::string readAll(int answers) {
     using Clock = std::chrono::steady_clock;
     const auto end = Clock::now() + std::chrono::seconds(wallSeconds);

@@ -18,10 +18,10 @@ std::int64_t availableMemory();
 
 /// Runs work on untrusted data in a forked child process, where it may crash, hang or exhaust memory, and returns its
 /// result. The child is ended after a minute, after `processorSeconds`, or when it needs more than `moreMemory` bytes
-/// in addition to this process's. The work must not take a lock that another thread may hold; its changes are not seen
-/// here.
+/// in addition to this process's. The work must not take a lock that another thread may hold. Changes that it makes to
+/// variables have no effect in this process.
 /// @returns nothing if the child crashed or was ended
-/// @throws Error what the work threw, or if no process can be created
+/// @throws Error the one that the work threw, or if no process can be created
 std::optional<std::string> runIsolated(const std::function<std::string()>& work, unsigned processorSeconds,
                                        std::size_t moreMemory);
 

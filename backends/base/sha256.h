@@ -25,12 +25,12 @@ private:
 };
 
 // A seal is the last line of a file, with the SHA-256 of all bytes before it. HDF5 1.10 crashes on some damaged files,
-// so the seal of a session is checked before HDF5 opens it. HDF5 ignores bytes beyond its own end, and removes them
-// when it writes.
+// so the seal of a session file is checked before HDF5 opens the file. HDF5 ignores bytes after the end of its data,
+// and removes them when it writes.
 
 /// The seal to append to these bytes.
 std::string sealOf(std::string_view bytes);
-/// Whether a file ends with a seal. A session without one was written or changed by another program.
+/// Whether a file ends with a seal. A session file without one was written or changed by another program.
 /// @throws Error if the seal does not match the bytes before it
 bool isSealed(std::span<const std::byte> file);
 

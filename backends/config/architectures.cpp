@@ -36,7 +36,7 @@ constexpr auto robertaName = names("roberta");
 constexpr auto xlmRobertaName = names("xlm-roberta");
 constexpr auto albertName = names("albert");
 
-// Checkpoints saved from a model without its head have no prefix.
+// Candidates for "{prefix}". Checkpoints that were saved from a model without its head have no prefix.
 constexpr auto modelPrefix = names("model.", "");
 constexpr auto gemma3Prefixes = names("model.language_model.", "language_model.model.", "model.", "");
 constexpr auto gpt2Prefixes = names("transformer.", "");
@@ -44,7 +44,7 @@ constexpr auto bertPrefixes = names("bert.", "");
 constexpr auto robertaPrefixes = names("roberta.", "");
 constexpr auto albertPrefixes = names("albert.", "");
 
-// Rotary frequencies: in old exports; and in GGUF as divisors, which gguf_config.cpp reads.
+// Tensors that are no weights. Old exports contain rotary frequencies; GGUF has divisors, which gguf_config.cpp reads.
 constexpr auto rotaryBuffers = names("*rotary_emb.inv_freq", "rope_freqs.weight");
 constexpr auto gemma3Unused = names("*rotary_emb.inv_freq", "vision_tower.*", "multi_modal_projector.*",
                                     "model.vision_tower.*", "model.multi_modal_projector.*");

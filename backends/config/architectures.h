@@ -11,7 +11,7 @@
 
 namespace secateur {
 
-/// The rows of a fused matrix that are a weight.
+/// The weight's part of a fused matrix: all of it, or the rows of queries, keys or values.
 enum class FusedPart { whole, query, key, value };
 
 /// The name of a weight's tensor in a format. "{layer}" stands for the layer's index, "{prefix}" for the prefix that
@@ -23,8 +23,8 @@ struct TensorPattern {
     bool transposed = false; ///< stored as [in, out]
 };
 
-/// Patterns of an architecture: its own, then those it shares with others. A weight may have several; the first one
-/// found in the file counts.
+/// Patterns of an architecture: its own, then those it shares with other architectures. A weight may have several
+/// patterns; the first that is found in the file counts.
 using TensorPatterns = std::array<std::span<const TensorPattern>, 2>;
 
 /// Keys of config.json that differ between configuration classes.
@@ -51,9 +51,9 @@ struct ConfigDefaults {
     double normEpsilon;
     int context;
     double ropeTheta = 0;
-    double rotaryShare = 1; ///< of a head's dimensions
-    int window = 0;         ///< if the key is absent; null means no window
-    int queryScalar = 0;    ///< scores are divided by its square root; 0 = by that of the head size
+    double rotaryShare = 1; ///< share of a head's dimensions that are rotated
+    int window = 0;         ///< only if the key is absent; if it is null there is no window
+    int queryScalar = 0;    ///< scores are divided by its square root; 0 = by the square root of the head size
     double scoreSoftcap = 0;
     double logitSoftcap = 0;
     bool tiedEmbeddings = false;
@@ -66,8 +66,8 @@ struct ConfigDefaults {
 enum class Windows { none, all, evenLayers, fiveOfSix, fromMaxWindowLayers };
 enum class Biases { none, byKey, queryKeyValue, all };
 
-/// One row of the architecture table: how files name the architecture, its configuration keys and defaults, facts of
-/// its layers, and the names of its tensors.
+/// One row of the architecture table: the architecture's names in files, its configuration keys and defaults, facts
+/// about its layers, and the names of its tensors.
 struct ArchitectureInfo {
     std::string_view id;
     std::string_view summary;
@@ -81,14 +81,14 @@ struct ArchitectureInfo {
     double normWeightOffset = 0;
     bool gatedMlp = true;
     Positions positions = Positions::rotary;
-    bool positionsFollowPadding = false; ///< the first position is the padding token's id plus one
-    bool scalesEmbedding = false;        ///< by the square root of the hidden size
-    bool normsHeads = false;             ///< normalises each head's query and key
+    bool positionsFollowPadding = false; ///< whether the first position is the padding token's id plus one
+    bool scalesEmbedding = false;        ///< whether embeddings are multiplied by the root of the hidden size
+    bool normsHeads = false;             ///< whether each head's query and key are normalised
     bool localRotary = false;            ///< sliding-window layers rotate by rope_local_base_freq, without scaling
     Windows windows = Windows::none;
     Biases biases = Biases::none;
     bool lmHeadBias = false;
-    std::span<const std::string_view> prefixes = {}; ///< candidates for "{prefix}", tried on the embedding's name
+    std::span<const std::string_view> prefixes = {}; ///< candidates for "{prefix}": the one with an embedding is used
     TensorPatterns hfTensors = {};
     std::span<const std::string_view> unused = {}; ///< tensors that are no weights; '*' at an end stands for any text
     bool ggufPairsRotaryRows = false; ///< GGUF stores the two rows of a rotary pair together (formats.md of the manual)
@@ -97,7 +97,7 @@ struct ArchitectureInfo {
 
 std::span<const ArchitectureInfo> allArchitectures();
 
-/// @throws Error listing the supported ones
+/// The architecture with this model_type. @throws Error listing the supported architectures
 const ArchitectureInfo& architectureOfModelType(const std::string& modelType);
 const ArchitectureInfo& architectureOfGguf(const std::string& name);
 
@@ -105,14 +105,14 @@ const ArchitectureInfo& architectureOfGguf(const std::string& name);
 inline constexpr std::int64_t mostLayers = 10'000;
 inline constexpr std::int64_t mostWidth = 1 << 24;
 
-/// A specification with the facts that the architecture determines.
+/// A specification in which only the facts of the architecture are filled in.
 ModelSpec specOf(const ArchitectureInfo& architecture);
 
 /// hidden / heads, the head size if the configuration does not give one. @throws Error if it is not a whole number
 int headDimOf(int hidden, int heads, const std::string& subject);
 
-/// Checks that KV groups have equal size, and that rotary dimensions are pairs inside a head. @throws Error naming the
-/// layer
+/// Checks that KV groups have equal sizes, and that the number of rotary dimensions is even and no larger than a head.
+/// @throws Error naming the layer
 void checkLayers(const ModelSpec& spec, const std::string& subject);
 
 } // namespace secateur

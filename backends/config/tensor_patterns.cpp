@@ -61,7 +61,7 @@ constexpr std::array phiPatterns{
     TensorPattern{WeightName::downBias, "{prefix}layers.{layer}.mlp.fc2.bias"},
 };
 
-// Conv1D stores its matrices as [in, out].
+// GPT-2's class Conv1D stores its matrices as [in, out].
 constexpr std::array gpt2Patterns{
     TensorPattern{WeightName::embedding, "{prefix}wte.weight"},
     TensorPattern{WeightName::positionEmbedding, "{prefix}wpe.weight"},

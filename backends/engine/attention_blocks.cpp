@@ -57,7 +57,7 @@ namespace {
 
 constexpr std::int64_t mostQueries = 256;
 
-/// Computes the probabilities block by block: visit(first head, first query, probabilities, visible keys).
+/// Computes the probabilities block by block, and calls visit(first head, first query, probabilities, visible keys).
 template <typename Visit>
 void forEachBlock(const at::Tensor& queries, const at::Tensor& keys, const AttentionInput& input, const Visit& visit) {
     constexpr std::int64_t mostScores = 1 << 24;
@@ -100,7 +100,7 @@ Places placesOf(const AttentionInput& input, std::int64_t firstQuery, std::int64
     return {byRow(first) + steps, byRow(end)};
 }
 
-/// [rows, heads, queries]
+/// A feature of each query's attention, [rows, heads, queries]. @param p probabilities
 at::Tensor featureOf(const AttentionFeature& feature, const at::Tensor& p, const at::Tensor& visible,
                      const Places& places) {
     const at::Tensor keys = at::arange(p.size(3), places.end.options());

@@ -17,7 +17,7 @@ namespace secateur {
 
 namespace {
 
-/// Keeps the tensors whose gradients are wanted.
+/// Observer that keeps the tensors whose gradients are wanted.
 class TapRecorder : public TapObserver {
 public:
     explicit TapRecorder(std::set<Tap> wanted)
@@ -33,7 +33,7 @@ private:
     std::map<Tap, at::Tensor> m_seen;
 };
 
-/// Brings tensors of taps to their documented shapes.
+/// Reshapes tensors of taps to the shapes documented at Tap.
 struct TapShape {
     std::int64_t rows;
     std::int64_t positions;
@@ -106,7 +106,7 @@ void backwardLayer(const LayerMath& math, const AttentionInput& input, const at:
 std::unique_ptr<RecordedLayer> recordLayerGraph(const LayerMath& math, const AttentionInput& input, const at::Tensor& x,
                                                 std::span<const Tap> wanted) {
     std::set<Tap> taps(wanted.begin(), wanted.end());
-    taps.insert(Tap::output); // or LayerMath::addMlp() may leave out the values
+    taps.insert(Tap::output); // otherwise LayerMath::addMlp() may leave out the values
     return std::make_unique<LayerGraph>(math, input, x, std::move(taps));
 }
 
@@ -133,7 +133,7 @@ std::int64_t graphBytes(const ModelSpec& spec, const LayerSpec& layer, const Bat
         case Tap::mlpOutput:
         case Tap::mlpUpdate:
             return hidden;
-        default: // views, or kept in any case
+        default: // views, or tensors that are kept in any case
             return 0;
         }
     };
@@ -149,7 +149,7 @@ std::int64_t graphBytes(const ModelSpec& spec, const LayerSpec& layer, const Bat
 
 namespace {
 
-/// Scalars and their gradients with respect to the logits.
+/// Scalars of tokens or rows, and their gradients with respect to the logits.
 struct Scalars {
     at::Tensor values;    ///< [n]
     at::Tensor gradients; ///< [n, classes]
@@ -178,7 +178,7 @@ public:
     }
 
 private:
-    /// Adds the values and gradients of scalarsOf(head(x)), where x [n, hidden] are some tokens of the stream.
+    /// Adds the values and gradients of scalarsOf(head(x)), where x [n, hidden] is the stream at `tokens`.
     template <typename Head, typename ScalarsOf>
     void add(const std::vector<std::int64_t>& tokens, const Head& head, const ScalarsOf& scalarsOf) {
         const at::Tensor places = at::tensor(tokens, at::kLong).to(m_x.device());
@@ -226,7 +226,7 @@ private:
                                                             : ofTargets(logits, places, kind);
                 });
         }
-        // So far these are s = |z|^2 / 2 and its gradient; the gradient of |z| = sqrt(2 s) is that of s over |z|.
+        // The values so far are s = |z|^2 / 2; the gradient of |z| = sqrt(2 s) is the gradient of s divided by |z|.
         for (int row = 0; kind == Scalarisation::logitNorm && row < m_batch.rows; ++row) {
             double& value = m_values[static_cast<std::size_t>(row)];
             value = std::sqrt(2 * value);
@@ -235,7 +235,7 @@ private:
         }
     }
 
-    /// Tokens that contribute to the scalar, as indices into the batch.
+    /// Tokens that contribute to the scalar, as indices in the batch.
     std::vector<std::int64_t> chosenTokens(Scalarisation kind) const {
         std::vector<std::int64_t> tokens;
         for (int row = 0; row < m_batch.rows; ++row)
@@ -285,7 +285,7 @@ private:
             fill(0, logits.size(0));
             return result;
         }
-        // Row by row: a row stays in the cache from one step to the next.
+        // Row by row, so that a row stays in the cache from one step to the next.
         at::parallel_for(0, logits.size(0), 1, [&](std::int64_t begin, std::int64_t end) {
             const c10::NoGradGuard noGraph;
             for (std::int64_t row = begin; row < end; ++row)

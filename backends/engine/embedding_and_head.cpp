@@ -12,7 +12,7 @@ namespace secateur {
 
 namespace {
 
-/// One index per token of the batch; padded positions get `padding`.
+/// index(row, position) for each token of the batch; `padding` for padded positions.
 template <typename Index>
 std::vector<std::int64_t> perToken(const Batch& batch, std::int64_t padding, Index index) {
     std::vector<std::int64_t> all;

@@ -5,8 +5,8 @@
 
 namespace secateur {
 
-/// X_0 of a batch, [tokens, hidden] float32: tokens, positions and types, normalised and widened as the model does it.
-/// For sources only: pulls in ATen.
+/// X_0 of a batch, [tokens, hidden] float32: the sum of token, position and type embeddings, with the model's norm and
+/// projection. For sources only: pulls in ATen.
 /// @throws Error for tokens, types and positions that the model does not have
 at::Tensor embedBatch(const Model& model, const EmbeddingAndHead& weights, const LayerMath& math, const Batch& batch,
                       const at::Device& device);
@@ -17,7 +17,7 @@ void checkBatch(const Batch& batch);
 /// The output head: LM head, pooler and classifier. For sources only: pulls in ATen.
 class OutputHead {
 public:
-    /// The arguments must outlive it.
+    /// The arguments must outlive this object.
     OutputHead(const ModelSpec& spec, const EmbeddingAndHead& weights, const LayerMath& math)
         : m_spec(spec)
         , m_weights(weights)
@@ -27,7 +27,8 @@ public:
     at::Tensor rawLogits(const at::Tensor& x) const;
     /// Decoders: logits after the softcap.
     at::Tensor logits(const at::Tensor& x) const;
-    /// Encoders: first tokens [rows, hidden] -> [rows, classes], or the pooled output if there is no classifier.
+    /// Encoders: final states of the first tokens [rows, hidden] -> [rows, classes], or the pooled output if there is
+    /// no classifier.
     at::Tensor classes(const at::Tensor& first) const;
     /// Encoders: the pooled output [rows, hidden].
     at::Tensor pooled(const at::Tensor& first) const;

@@ -84,7 +84,7 @@ void WeightStore::shrink(const Slot* except, std::int64_t most) {
 namespace {
 
 void append(std::string& key, const std::vector<bool>& flags) {
-    unsigned bits = 1; // the leading 1 marks the number of bits
+    unsigned bits = 1; // the leading 1 shows how many bits follow
     for (const bool flag : flags) {
         bits = bits << 1 | (flag ? 1U : 0U);
         if (bits & 0x100U) {
@@ -95,7 +95,7 @@ void append(std::string& key, const std::vector<bool>& flags) {
     key += static_cast<char>(bits);
 }
 
-/// A key of a layer's weights under a mask. @param layer number in the file: tied layers share their weights
+/// The key of a layer's weights under a mask. @param layer number in the file, the same for layers that share weights
 std::string keyOf(int layer, const LayerMask& mask, const Conversion& conversion) {
     std::string key = fmt::format("{} {} {} {} {} {} {} ", layer, static_cast<int>(conversion.type),
                                   static_cast<int>(conversion.form), static_cast<int>(mask.attention), mask.alpha,
@@ -117,8 +117,8 @@ std::int64_t totalBytes(const ModelSpec& spec, const PruningMask& mask, ComputeT
     return bytes;
 }
 
-/// Bytes worth keeping in the store. A plan that does not fit runs layer by layer: each layer is needed again only
-/// after all others, so two layers are enough.
+/// Maximum bytes of a plan's weights to keep in the store. A plan that does not fit runs layer by layer; then each
+/// layer is needed again only after all others, so two layers are enough.
 std::int64_t keptBytes(const ModelSpec& spec, const Plan& plan) {
     if (plan.isResident())
         return std::numeric_limits<std::int64_t>::max();
@@ -133,7 +133,7 @@ Conversion transposed(Conversion conversion) {
     return conversion;
 }
 
-/// Releases the mapped weights of a layer after their conversion.
+/// Releases the mapped pages of a layer's weights after their conversion.
 void releaseFile(const Model& model, int layer) {
     for (std::size_t name = 0; name < weightNameCount; ++name)
         model.release(layer, static_cast<WeightName>(name));

@@ -20,13 +20,13 @@ struct TypeChoice {
     std::string reason; ///< empty unless the type was chosen automatically
 };
 
-/// @param isProcessor the device is the CPU, not a CUDA device
-/// @param storedAs type of most weights of the checkpoint: "BF16", "Q4_1"
+/// @param isProcessor whether the device is the CPU, not a CUDA device
+/// @param storedAs stored type of most of the checkpoint's weights: "BF16", "Q4_1"
 /// @throws Error if the device does not support the type
 TypeChoice chooseType(ComputeType wanted, bool isProcessor, std::string_view storedAs);
 
-/// Converted weights by key, within a memory budget: the least recently used are freed first. Thread-safe; weights stay
-/// alive while a caller holds them.
+/// Keeps converted weights by key within a memory budget; frees the least recently used first. Thread-safe. Weights
+/// live as long as a caller has a pointer to them.
 class WeightStore {
 public:
     struct Item {
@@ -39,8 +39,8 @@ public:
 
     std::int64_t budget() const { return m_budget; }
 
-    /// The weights of a key, made if they are not there. Two threads with the same key make them once.
-    /// @param most maximum bytes kept in the store after this, within the budget
+    /// The weights of a key, which are made if the store does not have them; only once if two threads ask.
+    /// @param most maximum bytes in the store after this call, in addition to the limit of the budget
     template <typename Weights>
     std::shared_ptr<const Weights> get(const std::string& key, std::int64_t most,
                                        const std::function<Weights()>& make) {
@@ -67,10 +67,10 @@ private:
     std::map<std::string, std::shared_ptr<Slot>> m_slots;
 };
 
-/// The engine's plan, whose weights are made on demand. For sources only: pulls in ATen.
+/// The engine's plan. Its weights are made on demand. For sources only: pulls in ATen.
 class EnginePlan : public Plan {
 public:
-    /// @param model and store must outlive it
+    /// @param model, store must outlive this object
     EnginePlan(const Model& model, WeightStore& store, PruningMask mask, std::string reason,
                const Conversion& conversion);
 
@@ -78,13 +78,14 @@ public:
     LayerPointer layer(int index) const { return layer(index, mask().layer(index)); }
     /// A layer under a mask other than the plan's.
     LayerPointer layer(int index, const LayerMask& mask) const;
-    /// Weights for the backward pass: on the CPU in float32, packed with their transposes unless the engine is plain.
+    /// A layer's weights for the backward pass. On the CPU they are float32, and packed with their transposes unless
+    /// the engine is plain.
     LayerPointer gradientLayer(int index) const;
-    /// Attention's output projection of all heads, in the stored type.
+    /// The output projection of all heads, cut ones included, in the stored type.
     at::Tensor outputWeight(int index) const { return m_model.tensor(index, WeightName::output); }
     std::shared_ptr<const EmbeddingAndHead> embeddingAndHead() const;
     std::shared_ptr<const EmbeddingAndHead> gradientEmbeddingAndHead() const;
-    /// Whether the weights of both plans fit the budget together; shared ones count once.
+    /// Whether the weights of both plans fit the memory budget together; weights that they share count once.
     bool staysBeside(const EnginePlan& other) const;
 
 private:

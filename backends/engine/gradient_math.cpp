@@ -18,8 +18,8 @@ namespace secateur {
 
 namespace {
 
-/// The backward pass of LayerMath::context() on the CPU, without cache. It copies what it needs: the graph that it is
-/// part of may outlive the layer's weights.
+/// The backward pass of LayerMath::context() on the CPU, without cache. It keeps copies of its inputs, because its
+/// graph may outlive the layer's weights.
 class ContextBackward {
 public:
     /// @param projected the input of context(), contiguous
@@ -32,12 +32,12 @@ public:
         , m_lengths(input.lengths)
         , m_kvHeads(kvHeadOf(input.layer, at::kCPU))
         , m_projected(projected.view({input.rows, input.positions, -1})) {
-        m_shape.groupBegin = nullptr; // it points into the layer; run() sets our own
+        m_shape.groupBegin = nullptr; // pointed into the layer; run() sets it to m_groupBegin
     }
 
-    /// @param dContext [tokens, heads headDim] -> gradient of `projected`
+    /// The gradient of `projected`. @param dContext gradient of the context, [tokens, heads headDim]
     at::Tensor projectedGradient(const at::Tensor& dContext) const {
-        constexpr std::int64_t enoughTasks = 16; // for many threads
+        constexpr std::int64_t enoughTasks = 16; // enough for many threads
         const std::int64_t kvHeads = m_shape.kvHeads;
         const at::Tensor result = empty(m_shape.heads + 2 * kvHeads);
         const ProjectionGradients parts{result.narrow(2, 0, m_shape.heads), result.narrow(2, m_shape.heads, kvHeads),
@@ -53,7 +53,8 @@ public:
         return result.view({dContext.size(0), m_projected.size(2)});
     }
 
-    /// Gradients of queries, keys and values. @param perHead whether those of keys and values are per query head
+    /// Gradients of queries, keys and values.
+    /// @param perHead whether gradients of keys and values are separate for each query head
     ProjectionGradients headGradients(const at::Tensor& dContext, bool perHead) const {
         const std::int64_t keyHeads = perHead ? m_shape.heads : m_shape.kvHeads;
         const ProjectionGradients result{empty(m_shape.heads), empty(keyHeads), empty(keyHeads)};
@@ -89,7 +90,7 @@ using torch::autograd::variable_list;
 /// Maps the gradient of an operation's output to those of its inputs.
 using Backward = std::function<variable_list(const at::Tensor& gradient)>;
 
-/// A node of autograd's graph whose backward pass is a formula of ours.
+/// A node of autograd's graph whose backward pass is a function of this file.
 class FormulaNode : public Node {
 public:
     explicit FormulaNode(Backward backward)
@@ -108,8 +109,8 @@ private:
     Backward m_backward;
 };
 
-/// A node in libtorch's pointer type: std::shared_ptr in older versions, an intrusive pointer in newer ones. The unused
-/// parameter is the function that takes the pointer, for its type.
+/// A node in libtorch's pointer type: std::shared_ptr in older versions, an intrusive pointer in newer ones. The type
+/// is deduced from the unnamed parameter, a function that takes such a pointer.
 template <typename Pointer, typename NodeType = FormulaNode>
 Pointer newNode(void (*)(at::Tensor&, Pointer), Backward backward) {
     if constexpr (std::is_same_v<Pointer, std::shared_ptr<Node>>)
@@ -129,7 +130,7 @@ at::Tensor withNode(at::Tensor output, Backward backward, const Inputs&... input
     return output;
 }
 
-/// Forward by the CPU loops, backward by formulas; operations without a formula are those of ATen.
+/// Runs forward by the CPU loops, and backward by FormulaNodes; operations without one are ATen's.
 class GradientMath : public LayerMath {
 public:
     at::Tensor normalised(const Norm& norm, const at::Tensor& x) const override { return normalisedStream(norm, x); }
@@ -179,7 +180,7 @@ public:
         const at::Tensor hidden = activated(linear(layer.gateUp, input), spec.activation, spec.gatedMlp);
         if (!isLast || !layer.down.packed)
             return addLinear(sum, layer.down, hidden);
-        // Nothing reads the output's values: only its gradient is needed.
+        // Nothing reads the values of the output, so zeros stand for them; only the gradient is needed.
         const at::Tensor zeros = at::zeros({1, 1}, sum.options()).expand_as(sum);
         return sum + withNode(zeros, linearBackward(layer.down), hidden);
     }

@@ -135,7 +135,7 @@ private:
         if (observer.wants(Tap::attention) || input.attentionScales.defined())
             return attendedWithProbabilities(q, k, v, input, observer);
         const bool isFused = hasFusedAttention && !q.device().is_cpu() && input.spec.scoreSoftcap == 0;
-        // Padding is on the right, where a causal query does not see it.
+        // Padding is on the right, so causal queries do not see it, and no mask is needed.
         if (isFused && input.causal() && spec.window == 0 && !input.cache)
             return fusedAttention(q, k, v, {}, spec.scoreScale);
         const at::Tensor visible = visibleTo(input, 0, input.positions, k.size(2), q.device());
@@ -155,7 +155,8 @@ private:
         return at::matmul(p, v.to(p.scalar_type())).to(q.scalar_type());
     }
 
-    /// [rows, positions, heads, headDim] -> normalised if there is a norm, rotated, [rows, heads, positions, headDim]
+    /// Normalises heads, if there is a norm, and rotates them. -> [rows, heads, positions, headDim]
+    /// @param heads [rows, positions, heads, headDim]
     static at::Tensor rotated(const at::Tensor& heads, const Norm& norm, const AttentionInput& input) {
         at::Tensor x = norm ? plainNorm(heads, norm.kind, norm.epsilon, norm.weight, norm.bias) : heads;
         x = x.transpose(1, 2);
@@ -170,7 +171,7 @@ private:
         return plainRotary(x, rowTables(input.rotary.cosines), rowTables(input.rotary.sines));
     }
 
-    /// Appends keys and values to the cache -> all of them.
+    /// Appends keys and values to the cache. Returns all keys and values in it.
     static std::pair<at::Tensor, at::Tensor> throughCache(const at::Tensor& k, const at::Tensor& v,
                                                           const AttentionInput& input) {
         for (std::int64_t row = 0; row < input.rows; ++row) {
@@ -223,7 +224,7 @@ public:
     at::Tensor linear(const Linear& linear, const at::Tensor& input) const override {
         const std::int64_t tokens = input.size(0);
         at::Tensor result = at::empty({tokens, linear.out}, at::kFloat);
-        if (!linear.packed) // no inputs
+        if (!linear.packed) // the matrix has no inputs
             return linear.bias.defined() ? result.copy_(linear.bias) : result.zero_();
         if (linear.bias.defined())
             result.copy_(linear.bias.expand_as(result));
@@ -245,7 +246,7 @@ public:
         return hidden;
     }
 
-    /// In slices of tokens: the widest tensors of a layer never exist as a whole.
+    /// Runs the MLP on slices of tokens, so that the widest tensors of a layer never exist as a whole.
     at::Tensor addMlp(const at::Tensor& sum, const ModelSpec& spec, const PlanLayer& layer, const at::Tensor& input,
                       bool) const override {
         constexpr std::int64_t leastTokens = 256; // smaller products are slower

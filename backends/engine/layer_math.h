@@ -13,8 +13,8 @@
 
 namespace secateur {
 
-/// Observes the taps of one layer while it runs. The layer goes on with the very tensors that were observed, so that
-/// autograd gives gradients with respect to them. For sources only: pulls in ATen.
+/// Observes the taps of one layer while it runs. The layer continues with the same tensors that were observed, so that
+/// autograd can give gradients with respect to them. For sources only: pulls in ATen.
 class TapObserver {
 public:
     virtual ~TapObserver() = default;
@@ -47,7 +47,7 @@ struct AttentionInput {
     std::vector<int> first;   ///< [rows] position of the first token
     std::vector<int> lengths; ///< [rows] number of real tokens
     RotaryTable rotary;
-    LayerCache* cache = nullptr;     ///< null: keys and values are those of the batch only
+    LayerCache* cache = nullptr;     ///< null = queries see the keys of the batch only
     at::Tensor attentionScales = {}; ///< [rows] factors of the probabilities; undefined = 1
     bool causal() const { return spec.family == Family::decoder; }
 };
@@ -61,21 +61,22 @@ public:
 
     /// The normalised stream, as the input of a product.
     virtual at::Tensor normalised(const Norm& norm, const at::Tensor& x) const = 0;
-    /// The normalised stream, left in the type of the stream (float32), to be added or to become the stream.
+    /// The normalised stream in the type of the stream (float32), for norms after a sublayer.
     virtual at::Tensor normalisedStream(const Norm& norm, const at::Tensor& x) const = 0;
     /// x + added, and its norm as the input of a product.
     virtual std::pair<at::Tensor, at::Tensor> addAndNormalise(const Norm& norm, const at::Tensor& x,
                                                               const at::Tensor& added) const = 0;
     /// Converts to the plan's type.
     virtual at::Tensor forProduct(const at::Tensor& x) const = 0;
-    /// -> float32
+    /// input W^T + bias, in float32.
     virtual at::Tensor linear(const Linear& linear, const at::Tensor& input) const = 0;
     /// sum + linear(input). May overwrite `sum`.
     virtual at::Tensor addLinear(at::Tensor sum, const Linear& linear, const at::Tensor& input) const = 0;
-    /// The MLP's hidden units from its first projections -> the plan's type
+    /// The MLP's hidden units in the plan's type. @param projected output of the gate and up projections
     virtual at::Tensor activated(const at::Tensor& projected, Activation activation, bool gated) const = 0;
     /// sum + MLP(input), without taps. May overwrite `sum`.
-    /// @param isLast nothing reads the values of the result: an implementation with gradients may leave them out
+    /// @param isLast whether nothing reads the values of the result, so that an implementation with gradients may skip
+    /// them
     virtual at::Tensor addMlp(const at::Tensor& sum, const ModelSpec& spec, const PlanLayer& layer,
                               const at::Tensor& input, bool isLast) const = 0;
     /// The heads' contexts: projections [tokens, (heads + 2 kvHeads) headDim] -> [tokens, heads headDim] of the plan's
@@ -94,7 +95,7 @@ std::unique_ptr<const LayerMath> plainMath(ComputeType type);
 /// CPU loops with gradients, in float32, for weights packed with their transposes (Linear::transposed).
 std::unique_ptr<const LayerMath> gradientMath();
 
-/// The arguments of the CPU loops. They point into the arguments of these functions.
+// Arguments of the CPU loops. They contain pointers into the arguments of these functions.
 NormValues valuesOf(const Norm& norm);
 RotaryTables tablesOf(const RotaryTable& table);
 AttentionShape shapeOf(const AttentionInput& input);

@@ -106,7 +106,7 @@ void LayerPass::show(Tap tap, const at::Tensor& values) const {
 
 namespace {
 
-/// One layer from one input under several masks. The heads' contexts are computed once.
+/// Runs one layer from one input under several masks. The heads' contexts are computed once.
 class Variants {
 public:
     Variants(const EnginePlan& plan, int layer, const LayerMath& math, const AttentionInput& input, const at::Tensor& x)
@@ -146,7 +146,8 @@ private:
         return {m_input.spec, layer, m_input.rows, m_input.positions, m_input.first, m_input.lengths, m_input.rotary};
     }
 
-    /// In a parallel block the MLP does not depend on attention: it is computed once.
+    /// The layer's output for an attention update, with the MLP of the plan. In a parallel block the MLP does not
+    /// depend on attention, so it is computed once.
     at::Tensor withOwnMlp(const at::Tensor& update) {
         if (m_input.spec.normPlace != NormPlace::parallel)
             return m_pass.afterAttention(m_x, update, m_attentionInput);
@@ -180,7 +181,8 @@ private:
         return pass.attentionUpdate(m_math.linear(layer->output, pass.context(m_attentionInput)));
     }
 
-    /// The output projection of the kept heads, or that of all heads minus that of the cut ones: whichever are fewer.
+    /// The output projection of the variant's heads. If fewer heads are cut than kept, computed as that of all heads
+    /// minus that of the cut ones.
     at::Tensor withoutHeads(const LayerMask& variant) {
         std::vector<std::int64_t> cut;
         std::vector<std::int64_t> stay;
@@ -212,7 +214,7 @@ private:
         return m_math.linear(columns, chosen(m_context, heads));
     }
 
-    /// Columns of some heads.
+    /// The columns of some heads. @param all columns of all heads
     at::Tensor chosen(const at::Tensor& all, const std::vector<std::int64_t>& heads) const {
         const at::Tensor indices = at::tensor(heads, at::kLong).to(all.device());
         return all.reshape({all.size(0), -1, m_input.layer.spec.headDim}).index_select(1, indices).flatten(1);
@@ -231,7 +233,7 @@ private:
     at::Tensor m_output;
     at::Tensor m_update;
     at::Tensor m_withoutAttention;
-    at::Tensor m_outputWeight; ///< [hidden, heads * headDim] of all heads of the model
+    at::Tensor m_outputWeight; ///< [hidden, heads * headDim] for all heads of the layer, cut ones included
 };
 
 } // namespace
@@ -245,7 +247,7 @@ void runLayerVariants(const EnginePlan& plan, int layer, const LayerMath& math, 
 
 namespace {
 
-/// Frequencies and angles are float32, as in training and in transformers.
+/// Makes the rotary tables. Frequencies and angles are float32, as in training and in transformers.
 RotaryTable makeTable(const RotarySpec& spec, std::int64_t positions, const at::Device& device) {
     std::vector<float> frequencies;
     for (int pair = 0; pair < spec.dims / 2; ++pair)
@@ -271,7 +273,7 @@ RotaryTable RotaryCache::table(const RotarySpec& spec, std::int64_t positions, c
 
 namespace {
 
-/// Number of KV heads that a kept head reads.
+/// Number of KV heads with at least one kept query head.
 int keptKvHeads(const LayerSpec& spec, const LayerMask& mask) {
     int kept = 0;
     int last = -1;

@@ -15,20 +15,21 @@ namespace secateur {
 /// hidden]. For sources only: pulls in ATen.
 class LayerPass {
 public:
-    /// The arguments must outlive it.
+    /// The arguments must outlive this object.
     LayerPass(const LayerMath& math, const AttentionInput& input, TapObserver& observer);
 
     at::Tensor run(const at::Tensor& x) const;
 
     // The parts of run(), for variants that share some of them.
 
-    /// Attention's input: normalised except in post-norm models; of the plan's type. Undefined if nothing reads it.
+    /// The input of attention in the plan's type: normalised, except in post-norm models. Undefined if nothing reads
+    /// it.
     at::Tensor attentionInput(const at::Tensor& x) const;
     /// The heads' contexts, or the input of the output projection for kinds of attention without scores.
     at::Tensor context(const at::Tensor& input) const;
     /// The attention update from the output of the output projection.
     at::Tensor attentionUpdate(const at::Tensor& attentionOutput) const;
-    /// The rest of the layer -> its output. @param update attention update; undefined = none
+    /// Runs the rest of the layer and returns its output. @param update the attention update; undefined = none
     at::Tensor afterAttention(const at::Tensor& x, const at::Tensor& update, const at::Tensor& input) const;
 
 private:
@@ -62,7 +63,7 @@ private:
 /// The engine's KV cache. For sources only: pulls in ATen.
 class EngineCache : public KvCache {
 public:
-    /// @param only cache this layer only; none = all layers
+    /// @param only the only layer to cache; none = all layers
     EngineCache(const Plan& plan, const ModelSpec& spec, int rows, int capacity, const at::Device& device,
                 std::optional<int> only);
 

@@ -22,7 +22,7 @@ namespace secateur {
 
 namespace {
 
-/// Passes the taps of one layer to a LayerObserver.
+/// Passes the taps of one layer on to a LayerObserver.
 class LayerTapObserver : public TapObserver {
 public:
     LayerTapObserver(LayerObserver& observer, int layer, const AttentionInput& input)
@@ -61,7 +61,7 @@ std::int64_t budgetOf(const OpenOptions& options) {
     return options.device == "cpu" ? availableMemory() / 2 : std::numeric_limits<std::int64_t>::max();
 }
 
-/// Runs work without recording a graph, and translates libtorch's exceptions to Error.
+/// Runs work without recording a graph, and converts libtorch's exceptions to Error.
 template <typename Work>
 std::invoke_result_t<Work> withoutGraph(const std::string& path, const Work& work) {
     const c10::NoGradGuard noGraph;
@@ -296,7 +296,7 @@ private:
         return flat(x).index_select(0, at::tensor(last).to(m_device));
     }
 
-    /// Without a cache a batch must begin at position 0.
+    /// Checks that a batch without cache begins at position 0.
     static void checkWhole(const Batch& batch) {
         if (std::ranges::any_of(batch.firstPosition, [](int first) { return first > 0; }))
             throw Error("A batch that continues texts needs the cache of their beginnings");

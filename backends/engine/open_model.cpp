@@ -33,7 +33,7 @@ std::string commonestType(const std::vector<TensorSlot>& used) {
     return most == elements.end() ? std::string() : std::string(most->first);
 }
 
-/// A warning about tensors that nothing reads, if there are any.
+/// A warning about tensors of the checkpoint that are not used, if there are any. @param known tensors to leave out
 std::vector<std::string> unusedWarning(const Checkpoint& checkpoint, const std::vector<TensorSlot>& used,
                                        std::span<const std::string_view> known) {
     std::set<const TensorEntry*> read;
@@ -202,7 +202,7 @@ std::shared_ptr<const Model> modelFrom(std::unique_ptr<const Checkpoint> checkpo
 
 namespace {
 
-/// Opens something, and translates exceptions of the standard library to Error.
+/// Runs work that opens files, and converts exceptions of the standard library to Error.
 template <typename Work>
 auto opening(const std::string& path, Work work) {
     try {

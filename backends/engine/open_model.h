@@ -15,18 +15,18 @@ struct OpenOptions {
     std::string device = "cpu";    ///< "cpu", "cuda" or "cuda:N"
     std::int64_t memoryBudget = 0; ///< maximum bytes of converted weights on the device; 0 = half of the free memory
                                    ///< on the CPU, no limit on other devices
-    bool plain = false;            ///< use ATen only, as the reference that tests compare the CPU loops with
+    bool plain = false;            ///< use ATen only: the reference with which tests compare the CPU loops
 };
 
 /// Opens a directory or a file in one of the formats of formats.h: a Hugging Face directory (config.json with
 /// safetensors or PyTorch weights, sharded or not), a file of such weights next to its config.json, a .gguf file or a
-/// directory with one model in .gguf files. A repository's folder in the hub's cache stands for its snapshot. Finds
-/// every tensor and checks its shape; weights are mapped and read on demand.
+/// directory with one model in .gguf files. For a repository's folder in the hub's cache, opens its snapshot. Finds all
+/// tensors and checks their shapes; weights are mapped and read on demand.
 /// @throws Error naming the file, the place in it and the reason, or the device; Cancelled
 std::shared_ptr<const Model> openModel(const std::string& path, const Progress& progress = {},
                                        const OpenOptions& options = {});
 
-/// The runner of a model. @param model must outlive it
+/// The runner of a model. @param model must outlive the runner
 std::unique_ptr<const Runner> makeRunner(const Model& model, const OpenOptions& options);
 
 /// A tensor in a file.
@@ -38,7 +38,7 @@ struct TensorInfo {
     std::string file; ///< name of the file, without directory
 };
 
-/// All tensors of a checkpoint by name, of known and unknown architectures.
+/// All tensors of a checkpoint, sorted by name; its architecture may be unknown.
 /// @throws Error
 std::vector<TensorInfo> listTensors(const std::string& path);
 

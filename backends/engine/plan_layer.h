@@ -22,12 +22,12 @@ struct Norm {
     explicit operator bool() const { return weight.defined(); }
 };
 
-/// A matrix with bias: either `weight` or `packed` is set.
+/// A projection with its bias: either `weight` or `packed` is set.
 struct Linear {
     std::int64_t in = 0;
     std::int64_t out = 0;
     at::Tensor weight;                              ///< [out, in] in the plan's type
-    std::shared_ptr<const PackedMatrix> packed;     ///< the same, packed for the CPU
+    std::shared_ptr<const PackedMatrix> packed;     ///< the weight, packed for the CPU
     std::shared_ptr<const PackedMatrix> transposed; ///< the packed transpose, for the backward pass only
     at::Tensor bias;                                ///< float32, or undefined
 };
@@ -36,17 +36,17 @@ struct Linear {
 /// tensors for other devices.
 enum class WeightForm { packed, transposed, plain };
 
-/// The conversion of weights.
+/// How weights are converted.
 struct Conversion {
     ComputeType type = ComputeType::float32;
     WeightForm form = WeightForm::packed;
     at::Device device = at::kCPU;
 };
 
-/// One layer without its cut units. Attention is `none` if the whole sublayer is cut, including its bias.
+/// One layer without its cut units. spec.attention is `none` if the whole sublayer is cut, including its bias.
 struct PlanLayer {
     LayerSpec spec;              ///< heads, kvHeads and ffn count the kept units
-    bool dropped = false;        ///< the layer's output is its input
+    bool dropped = false;        ///< whether the block is dropped: the layer's output is its input
     std::vector<int> groupBegin; ///< [kvHeads + 1] query heads of each KV head: [groupBegin[g], groupBegin[g + 1])
     std::vector<int> keptHeads;  ///< numbers of the kept heads in the model
     bool hasMlp = true;

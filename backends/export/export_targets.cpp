@@ -96,9 +96,9 @@ namespace {
 
 constexpr const char* cardName = "README.md";
 constexpr const char* maskName = "model.mask.json";
-constexpr std::int64_t leastMemory = 1; ///< memory budget that keeps no layer longer than needed
+constexpr std::int64_t leastMemory = 1; ///< memory budget with which no layer is kept longer than needed
 
-/// Files beside the weights of a Hugging Face directory, by name.
+/// Names of the files beside the weights in a Hugging Face directory.
 struct CompanionFiles {
     std::vector<std::string> copied;  ///< configuration, tokenizer, code and other small files
     std::vector<std::string> leftOut; ///< weights in other formats, large and hidden files, folders
@@ -106,7 +106,7 @@ struct CompanionFiles {
 
 constexpr std::uintmax_t mostCompanionBytes = 64'000'000; ///< the largest tokenizers take about half
 
-/// Weights, optimiser states and graphs of the dense model, which do not belong to the export.
+/// Endings of weights, optimiser states and graphs of the dense model, which are left out of an export.
 constexpr std::array<std::string_view, 18> weightEndings{
     ".safetensors", ".bin",  ".pt",  ".pth", ".gguf",   ".h5",       ".msgpack", ".onnx", ".onnx_data",
     ".ot",          ".ckpt", ".npz", ".zip", ".tflite", ".mlmodelc", ".data",    ".ggml", ".index.json"};
@@ -120,7 +120,7 @@ bool isCompanion(const fs::directory_entry& item) {
            item.file_size(failure) <= mostCompanionBytes && !failure;
 }
 
-/// Sorts the files of a folder. @param taken names of files that the export writes itself, for neither list
+/// Lists the files of a folder as copied or left out. @param taken files that the export writes itself, in neither list
 CompanionFiles companionFiles(const std::string& folder, const std::set<std::string>& taken) {
     CompanionFiles files;
     for (const fs::directory_entry& item : fs::directory_iterator(folder)) {
@@ -199,7 +199,7 @@ private:
             throw Error("exists", file.string(), "Choose another name, or allow replacing it (--force)");
     }
 
-    /// Whether a file holds this very mask: eight.mask.json beside eight.gguf.
+    /// Whether a file contains the mask of the export: then eight.mask.json beside eight.gguf need not be replaced.
     bool holdsMask(const std::string& path) const {
         if (!fs::is_regular_file(path))
             return false;
@@ -238,13 +238,13 @@ private:
             addFile(path);
     }
 
-    /// Three files cannot be renamed at once: those of an earlier export are removed first, so that a model never has
-    /// the mask or the card of another one.
+    /// Commits model, mask and card. Three files cannot be renamed at once, so mask and card of an earlier export are
+    /// removed first: a model never has the mask or the card of another one.
     static void commitTogether(const std::vector<AtomicFile*>& files) {
         for (AtomicFile* file : files)
             file->sync();
         for (AtomicFile* file : files)
-            if (file != files.front()) // the model, which a rename replaces
+            if (file != files.front()) // the first is the model, which the rename replaces
                 file->removeTarget();
         for (AtomicFile* file : files)
             file->commit();

@@ -25,7 +25,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-/// Places in the directory of the entries of a tensor that may change.
+/// Offsets, in the directory, of the fields of a tensor that may change.
 struct GgufListing {
     std::size_t type = 0;
     std::size_t offset = 0;
@@ -69,9 +69,9 @@ GgufDirectory directoryOf(const MappedFile& file) {
     return directory;
 }
 
-/// The pieces of a GGUF file some of whose tensors change their size: those that cuts widen become float32, and the
-/// directory states the new places.
-/// @param file already read as GGUF @param cuts of its tensors, in order of their place
+/// The pieces of a GGUF file in which tensors change their size: WeightCut::isWidened makes them float32. The directory
+/// gets their new types and offsets.
+/// @param file a valid GGUF file @param cuts of its tensors, in order of their place
 std::vector<FilePiece> relaidGguf(const MappedFile& file, std::span<const TensorEntry> tensors,
                                   std::span<const WeightCut> cuts) {
     constexpr std::uint32_t float32 = 0;
@@ -86,7 +86,7 @@ std::vector<FilePiece> relaidGguf(const MappedFile& file, std::span<const Tensor
             inOrder.push_back(&tensor);
     std::ranges::sort(inOrder, {}, [](const TensorEntry* tensor) { return tensor->data.data(); });
 
-    std::vector<FilePiece> pieces(1); // the first one, the directory, is known at the end
+    std::vector<FilePiece> pieces(1); // the first piece, the directory, is filled in at the end
     std::size_t offset = 0;
     for (const TensorEntry* tensor : inOrder) {
         const auto cut = std::ranges::find(cuts, tensor, &WeightCut::entry);
@@ -107,7 +107,8 @@ std::vector<FilePiece> relaidGguf(const MappedFile& file, std::span<const Tensor
 
 using CrcTables = std::array<std::array<std::uint32_t, 256>, 8>;
 
-/// CRC-32 as zip uses it, eight bytes at a time: table k advances a byte over k zero bytes.
+/// Tables for the CRC-32 of zip archives, eight bytes at a time: table k has the effect of a byte followed by k zero
+/// bytes.
 constexpr CrcTables crcTables = [] {
     constexpr std::uint32_t polynomial = 0xedb88320;
     CrcTables made{};
@@ -149,8 +150,8 @@ bool isZip(const MappedFile& file) {
     return file.bytes().size() > magic.size() && std::memcmp(file.bytes().data(), magic.data(), magic.size()) == 0;
 }
 
-/// Writes the checksums of changed entries into a copy of an archive, wherever the archive states them.
-/// @param source the original archive @param copy the same but for the changed bytes
+/// Writes the new checksums of changed entries into a copy of an archive, at all places where the archive states them.
+/// @param source the original archive @param copy path of the copy, in which only the cut bytes differ
 void renewChecksums(const std::shared_ptr<const MappedFile>& source, const std::string& copy,
                     std::span<const WeightCut> cuts) {
     const ZipDirectory archive(source);
@@ -160,7 +161,7 @@ void renewChecksums(const std::shared_ptr<const MappedFile>& source, const std::
         overwrite(copy, place, std::as_bytes(std::span(&value, 1)));
     };
     for (const auto& [name, entry] : archive.entries()) {
-        // Compressed entries hold no tensors and no cuts.
+        // Compressed entries contain no tensors.
         if (entry.method != 0 || entry.bytes == 0)
             continue;
         const auto bytes = archive.bytes(name);
@@ -171,7 +172,8 @@ void renewChecksums(const std::shared_ptr<const MappedFile>& source, const std::
         constexpr std::size_t inRecord = 16;
         constexpr std::size_t inHeader = 14;
         write(static_cast<std::size_t>(entry.record) + inRecord, renewed);
-        // The local header repeats it, or a descriptor after the bytes, with or without a signature of four bytes.
+        // The checksum is also in the local header, or in a descriptor after the bytes, which may begin with a
+        // signature of four bytes.
         for (const std::size_t place : {static_cast<std::size_t>(entry.offset) + inHeader, begin + bytes.size(),
                                         begin + bytes.size() + sizeof renewed}) {
             std::uint32_t stated = 0;
@@ -200,7 +202,7 @@ std::vector<FilePiece> piecesOf(const MappedFile& file, const std::vector<Weight
     return pieces;
 }
 
-/// The index of the shards in an opened folder; null where there is none.
+/// The index of the shards in an opened folder; null if there is none.
 std::shared_ptr<const MappedFile> indexOf(const ModelCard& card, const fs::path& folder, std::size_t shards) {
     const HfWeights& weights = card.format == "pytorch" ? pytorchWeights : safetensorsWeights;
     const fs::path index = folder / weights.index;
@@ -228,7 +230,7 @@ MaskedFiles::MaskedFiles(const ModelCard& card, const PruningMask& mask)
 
 std::vector<std::shared_ptr<const MappedFile>> MaskedFiles::sources(const ModelCard& card) const {
     std::vector<std::shared_ptr<const MappedFile>> files;
-    if (m_isGguf) { // a part of a split file may hold no tensors
+    if (m_isGguf) { // not from the tensors: a part of a split file may have none
         const std::string path = fs::is_directory(card.path) ? ggufModelIn(card.path) : card.path;
         for (const GgufPart& part : readGgufParts(path, {}))
             files.push_back(part.file);
@@ -245,7 +247,7 @@ std::vector<std::shared_ptr<const MappedFile>> MaskedFiles::sources(const ModelC
 }
 
 void MaskedFiles::addFile(const std::shared_ptr<const MappedFile>& source, const std::vector<WeightCut>& cuts) {
-    // The source may be a second mapping of the file; cuts refer to the one of the tensors.
+    // `source` may be another mapping of the same file; the cuts refer to that of the checkpoint's tensors.
     const auto own = std::ranges::find_if(
         m_checkpoint->tensors(), [&](const TensorEntry& entry) { return entry.file->path() == source->path(); });
     File file{own != m_checkpoint->tensors().end() ? own->file : source, {}, {}};

@@ -20,7 +20,7 @@ void setBits(std::byte& target, unsigned mask, unsigned bits) {
     target = (target & ~static_cast<std::byte>(mask)) | static_cast<std::byte>(bits & mask);
 }
 
-// quants.cpp explains the block layouts. A part of a block is the numbers that share a scale.
+// quants.cpp explains the block layouts. Here, a part of a block is the set of numbers that share a scale.
 
 void partQ2_K(std::byte* block, int part) {
     block[part] = std::byte{0}; // scale and minimum
@@ -40,11 +40,11 @@ void partQ3_K(std::byte* block, int part) {
 void numberQ3_K(std::byte* block, int number) {
     const int run = number / 32;
     const int place = number % 32;
-    setBits(block[place], 1U << run, 1U << run); // a cleared bit subtracts 4
+    setBits(block[place], 1U << run, 1U << run); // if this bit is 0, 4 is subtracted
     setBits(block[32 + 32 * (run / 4) + place], 3U << 2 * (run % 4), 0);
 }
 
-/// Q4_K and Q5_K.
+/// Sets a part of a Q4_K or Q5_K block to 0.
 void partOfPacked(std::byte* block, int run) {
     std::byte* packed = block + 4;
     constexpr unsigned six = 63;
@@ -90,7 +90,7 @@ void numberQ4_0(std::byte* block, int number) {
 
 void numberQ5_0(std::byte* block, int number) {
     setNibble(block + 6, number, 0);
-    setBits(block[2 + number / 8], 1U << number % 8, 1U << number % 8); // the fifth bit alone is 16, the code of 0
+    setBits(block[2 + number / 8], 1U << number % 8, 1U << number % 8); // only the fifth bit: 16, the code of 0
 }
 
 void numberQ8_0(std::byte* block, int number) {
@@ -100,7 +100,7 @@ void numberQ8_0(std::byte* block, int number) {
 /// How the numbers of a block type are set to 0.
 struct Zeroing {
     std::string_view type;
-    int part;                                                   ///< numbers that share a scale
+    int part;                                                   ///< number of numbers that share a scale
     void (*zeroPart)(std::byte* block, int part) = nullptr;     ///< nullptr = the part is the block
     void (*zeroNumber)(std::byte* block, int number) = nullptr; ///< nullptr = no code for 0
 };
@@ -120,13 +120,13 @@ constexpr std::array zeroings{
     Zeroing{"IQ4_XS", 32, partIQ4_XS},
 };
 
-/// Blocks of other types can only become 0 as a whole.
+/// The row for a type; blocks of types without a row can become 0 only as a whole.
 Zeroing zeroingOf(const StorageType& type) {
     const auto found = std::ranges::find(zeroings, type.name, &Zeroing::type);
     return found == zeroings.end() ? Zeroing{type.name, type.elements} : *found;
 }
 
-/// Zeros numbers [begin, end) of one block.
+/// Sets the numbers [begin, end) of one block to 0.
 void zeroInBlock(const StorageType& type, const Zeroing& zeroing, std::byte* block, int begin, int end) {
     if (begin == 0 && end == type.elements) {
         std::memset(block, 0, static_cast<std::size_t>(type.bytes)); // including the scale of the whole block
@@ -199,13 +199,13 @@ private:
                 cutOutputs(layer, which, std::vector<bool>(static_cast<std::size_t>(slot.rows)));
     }
 
-    /// Inputs of a matrix: its columns as the engine multiplies.
+    /// Cuts inputs of a matrix: columns of [out, in].
     void cutInputs(int layer, WeightName which, const std::vector<bool>& kept, int width) {
         const TensorSlot slot = m_slots.slot(layer, which);
         add(slot, cutRanges(kept, width, 0), slot.transposed);
     }
 
-    /// Outputs of a matrix: its rows, or the entries of a bias.
+    /// Cuts outputs of a matrix: rows of [out, in], or entries of a bias.
     void cutOutputs(int layer, WeightName which, const std::vector<bool>& kept) {
         const TensorSlot slot = m_slots.slot(layer, which);
         add(slot, cutRanges(kept, 1, slot.begin), slot.entry && slot.entry->shape.size() > 1 && !slot.transposed);
@@ -232,7 +232,7 @@ private:
     std::vector<WeightCut> m_cuts;
 };
 
-/// Tied weights of a state dict share their bytes: a cut in one would cut the other.
+/// Refuses cuts of tensors that share bytes with others, as tied weights in a state dict do: both would be cut.
 void refuseShared(const std::vector<WeightCut>& cuts, const TensorSlots& slots) {
     for (const WeightCut& cut : cuts) {
         const auto overlaps = [&](const TensorSlot& slot) {
@@ -253,7 +253,7 @@ void zeroRows(const WeightCut& cut, std::int64_t firstRow, std::span<const std::
     target.resize(source.size());
     for (std::size_t i = 0; i * bytes < source.size(); ++i) {
         const std::span row(target.data() + i * bytes, bytes);
-        // Rows that are cut as a whole are not read.
+        // Rows that are cut as a whole need not be read.
         if (!cut.rows.empty() && cut.rows[static_cast<std::size_t>(firstRow) + i]) {
             std::ranges::fill(row, std::byte{0});
             continue;

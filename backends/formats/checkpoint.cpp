@@ -51,7 +51,7 @@ at::ScalarType scalarType(StorageType::Reading reading) {
 
 at::Tensor viewOf(const TensorEntry& entry) {
     const at::TensorOptions options = at::TensorOptions().dtype(scalarType(entry.type->reading));
-    // ATen takes a pointer to mutable data; the mapping is read-only and nothing writes to it.
+    // ATen takes a pointer to mutable data, but nothing writes to the mapping, which is read-only.
     auto* data = const_cast<std::byte*>(entry.data.data());
     const auto address = reinterpret_cast<std::uintptr_t>(data);
     if (address % static_cast<std::uintptr_t>(entry.type->bytes) != 0) {
@@ -125,8 +125,8 @@ bool isFirstLlama2c(std::string_view bytes) {
     if (bytes.size() <= sizeof header)
         return false;
     std::memcpy(header.data(), bytes.data(), sizeof header);
-    constexpr std::int32_t most = 1 << 24; // of real models; keeps the products below exact
-    // A negative vocabulary size stands for an LM head of its own.
+    constexpr std::int32_t most = 1 << 24; // larger than in real models; keeps the products below exact
+    // A negative vocabulary size means that the LM head is not tied to the embedding.
     header[5] = header[5] < 0 && header[5] > -most ? -header[5] : header[5];
     if (std::ranges::any_of(header, [](std::int32_t number) { return number < 1 || number > most; }))
         return false;
@@ -167,7 +167,7 @@ struct ForeignExtension {
     std::string_view hint;
 };
 
-/// Formats without a magic number.
+/// Formats that are recognised by the extension, because they have no magic number.
 constexpr std::array foreignExtensions{
     ForeignExtension{".onnx", "is an ONNX graph, which is not supported", "Open the model that it was exported from"},
     ForeignExtension{".msgpack", "holds weights of Flax, which are not supported",

@@ -36,12 +36,12 @@ struct TensorEntry {
 struct CheckpointDescription {
     ModelSpec spec;
     TensorPatterns tensors;                     ///< names in this format
-    std::span<const std::string_view> prefixes; ///< that the names may have
+    std::span<const std::string_view> prefixes; ///< prefixes that the names may have
     std::span<const std::string_view> unused;   ///< known tensors that are not weights
     std::string name;                           ///< of the model, for display
     std::string tokenizer;                      ///< its kind or file, or empty
-    bool pairsRotaryRows = false;               ///< the two rows of a rotary pair are stored together
-    bool addsOneToNorms = false;                ///< norm weights are stored as 1 + w
+    bool pairsRotaryRows = false;               ///< whether the two rows of a rotary pair are stored together
+    bool addsOneToNorms = false;                ///< whether norm weights are stored as 1 + w
 };
 
 /// Named tensors in mapped files, in any format. Immutable.
@@ -53,7 +53,7 @@ public:
 
     /// Sorted by name.
     std::span<const TensorEntry> tensors() const { return m_tensors; }
-    /// nullptr if there is no tensor of that name
+    /// The tensor with this name; nullptr if there is none.
     const TensorEntry* find(std::string_view name) const;
     /// Reads the configuration. @throws Error
     virtual CheckpointDescription describe() const = 0;
@@ -66,7 +66,7 @@ private:
     std::vector<TensorEntry> m_tensors;
 };
 
-/// Floats and integers as a view that keeps the file mapped; quantised types dequantised to float32 in memory.
+/// Floats and integers become a view that keeps the file mapped; quantised types are dequantised to float32 in memory.
 /// @throws Error if the type is not supported
 at::Tensor readTensor(const TensorEntry& entry);
 
@@ -74,11 +74,11 @@ at::Tensor readTensor(const TensorEntry& entry);
 std::int64_t elementCount(std::span<const std::int64_t> shape, const std::string& subject);
 /// "[49152, 576]"
 std::string shapeText(std::span<const std::int64_t> shape);
-/// @throws Error naming two tensors that share bytes
+/// Checks that tensors do not overlap; sorts them by place. @throws Error naming two tensors that share bytes
 void refuseOverlaps(std::vector<TensorEntry>& entries);
 
-/// Refuses a file in a known format other than those supported, such as a Git LFS pointer or a web page.
-/// @throws Error that names the format and says what to do
+/// Refuses files that are recognised as something else than weights, such as a Git LFS pointer or a web page.
+/// @throws Error that names the format and states what to do
 void refuseForeign(const MappedFile& file);
 
 /// Maps a file of weights. @throws Error if it cannot be opened or refuseForeign() refuses it

@@ -16,9 +16,9 @@ namespace secateur {
 struct FormatInfo {
     std::string_view id;
     std::string_view summary;
-    std::array<std::string_view, 3> extensions; ///< of a single file; unused ones are empty
-    bool (*recognises)(std::string_view bytes); ///< whether a file begins as those of this format do
-    bool (*holds)(const std::string& directory);
+    std::array<std::string_view, 3> extensions;  ///< of a single file; unused elements are empty
+    bool (*recognises)(std::string_view bytes);  ///< whether the first bytes of a file are those of this format
+    bool (*holds)(const std::string& directory); ///< whether a directory contains a model in this format
     /// @throws Error, Cancelled
     std::unique_ptr<const Checkpoint> (*open)(const std::string& path, const Progress&);
 };

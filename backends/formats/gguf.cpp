@@ -26,7 +26,7 @@ constexpr std::uint32_t mostGgufDimensions = 4;
 constexpr std::uint64_t longestName = 65535;
 constexpr std::int64_t defaultAlignment = 32;
 
-/// A tensor as listed in the directory; the data begins where the directory ends.
+/// A tensor as listed in the directory; the offset counts from the end of the directory, aligned.
 struct Listed {
     TensorEntry entry;
     std::uint64_t offset = 0;
@@ -57,7 +57,7 @@ Listed readListed(ByteReader& reader, std::uint64_t index, const std::shared_ptr
     const std::uint32_t dimensions = reader.u32(place);
     if (dimensions < 1 || dimensions > mostGgufDimensions)
         throw Error(fmt::format("has {} dimensions; 1 to {} are possible", dimensions, mostGgufDimensions), subject);
-    // The file lists the fastest dimension first.
+    // The file lists the fastest dimension first; TensorEntry has the slowest first.
     listed.entry.shape.resize(dimensions);
     for (std::uint32_t i = 0; i < dimensions; ++i) {
         const std::uint64_t size = reader.u64(place);
@@ -107,7 +107,7 @@ void readPreamble(ByteReader& reader, const std::string& path) {
 
 std::vector<TensorEntry> readTensors(ByteReader& reader, std::uint64_t count, const GgufMetadata& metadata,
                                      const std::shared_ptr<const MappedFile>& file) {
-    std::vector<Listed> listed; // grows as tensors are read: the stated number is untrusted
+    std::vector<Listed> listed; // grows as tensors are read, because the stated number is not trusted
     for (std::uint64_t i = 0; i < count; ++i)
         listed.push_back(readListed(reader, i, file));
     const std::uint64_t alignment = alignmentOf(metadata);
@@ -169,7 +169,7 @@ std::string partFileName(const std::string& model, int number, int count) {
     return fmt::format("{}-{:05}-of-{:05}{}", model, number, count, extension);
 }
 
-/// The number of parts by a file's metadata; 0 or 1 = not split.
+/// The number of parts that a file's metadata state; 0 or 1 = not split.
 int partCount(const GgufMetadata& metadata) {
     return static_cast<int>(metadata.integer("split.count", 0, mostParts).value_or(0));
 }
@@ -208,7 +208,7 @@ void checkTensorCount(const std::vector<GgufPart>& parts) {
                      fmt::format("expected {} tensors in {} parts, found {}", *stated, parts.size(), found));
 }
 
-/// One file of each model in a directory; the lowest part of a split model.
+/// One file of each model in a directory; of a split model the part with the lowest number.
 std::map<std::string, std::string> modelsIn(const std::string& directory) {
     std::map<std::string, std::string> models; // by name without part number
     for (const fs::directory_entry& item : fs::directory_iterator(directory)) {

@@ -11,7 +11,7 @@
 
 namespace secateur {
 
-/// One GGUF file, which may be a part of a split model. Metadata and tensors view `file`.
+/// One GGUF file, which may be a part of a split model. Metadata and tensors are views of `file`.
 struct GgufPart {
     std::shared_ptr<const MappedFile> file;
     GgufMetadata metadata;
@@ -21,7 +21,7 @@ struct GgufPart {
 /// Reads metadata and tensor directory of GGUF version 2 or 3. @throws Error
 GgufPart readGguf(const std::shared_ptr<const MappedFile>& file);
 
-/// Opens a GGUF file, all parts of a split model given any one, or the only model in a directory.
+/// Opens a GGUF file; if it is a part of a split model, all parts; or the only model in a directory.
 /// @throws Error, Cancelled
 std::unique_ptr<const Checkpoint> openGguf(const std::string& path, const Progress& progress);
 
@@ -32,7 +32,7 @@ struct GgufPartName {
     int count = 0;
 };
 
-/// Nothing if the name is not that of a part.
+/// The parts of a name; nothing if the file is not named as a part of a split model.
 std::optional<GgufPartName> ggufPartName(const std::string& fileName);
 
 /// All parts, in order, of the model that a file belongs to; the file alone if it is not split.
@@ -44,7 +44,7 @@ bool holdsGguf(const std::string& directory);
 /// The .gguf file in a directory, or a part of its only split model. @throws Error listing them if there are several
 std::string ggufModelIn(const std::string& directory);
 
-/// The description by a GGUF file's metadata, and by its tensors: biases, tied embeddings, rotary divisors.
+/// The description from a GGUF file's metadata; biases, tied embeddings and rotary divisors follow from its tensors.
 /// @throws Error naming the key
 CheckpointDescription describeGguf(const std::string& path, const GgufMetadata& metadata, const Checkpoint& checkpoint);
 

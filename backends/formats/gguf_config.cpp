@@ -23,7 +23,7 @@ namespace {
 
 constexpr std::int64_t mostTokens = std::numeric_limits<int>::max();
 
-/// Metadata of one architecture: keys begin with its name.
+/// The metadata keys of one architecture, which begin with its name.
 class Keys {
 public:
     Keys(const GgufMetadata& metadata, std::string prefix)
@@ -72,7 +72,7 @@ int headDim(const Keys& keys, int hidden, int mostHeads) {
     return size;
 }
 
-/// Reads llama3 scaling, which is stored as a tensor of divisors of the unscaled frequencies.
+/// Adds llama3 scaling, which is stored as a tensor of divisors of the unscaled frequencies, if there is one.
 RotarySpec withDivisors(const Keys& keys, const RotarySpec& rotary, const Checkpoint& checkpoint) {
     const TensorEntry* divisors = checkpoint.find("rope_freqs.weight");
     if (!divisors)
@@ -107,7 +107,8 @@ RotarySpec readRotary(const Keys& keys, const ArchitectureInfo& architecture, in
     return withDivisors(keys, rotary, checkpoint);
 }
 
-/// Rotary positions of Gemma 3's sliding-window layers; older files do not give their base, and llama.cpp assumes 1e4.
+/// Rotary positions of Gemma 3's sliding-window layers. Older files do not state their base, for which llama.cpp takes
+/// 1e4.
 RotarySpec localRotary(const Keys& keys, RotarySpec rotary) {
     rotary.theta = keys.positive("rope.freq_base_swa", 1e4);
     rotary.scaling = RopeScaling::none;
@@ -115,7 +116,7 @@ RotarySpec localRotary(const Keys& keys, RotarySpec rotary) {
     return rotary;
 }
 
-/// Biases are found by their tensors: the metadata does not mention them.
+/// Finds out which biases there are from the tensors, because the metadata does not state it.
 void findBiases(ModelSpec& spec, const TensorFinder& tensors) {
     for (int index = 0; index < spec.layerCount(); ++index) {
         LayerSpec& layer = spec.layers[static_cast<std::size_t>(index)];
@@ -129,8 +130,8 @@ void findBiases(ModelSpec& spec, const TensorFinder& tensors) {
     }
 }
 
-/// The metadata has no score scale. As in llama.cpp, the 27B models of Gemma 2 and 3, found by their number of layers,
-/// do not scale by the head size.
+/// The factor of attention scores, which the metadata does not state. As in llama.cpp, the 27B models of Gemma 2 and 3,
+/// which are recognised by their number of layers, do not scale by the head size.
 double scoreScale(const Keys& keys, const ArchitectureInfo& architecture, int size, int hidden, int heads,
                   std::size_t layers) {
     constexpr std::size_t gemma2Layers27B = 46;
@@ -187,7 +188,7 @@ std::vector<LayerSpec> readGgufLayers(const Keys& keys, const ArchitectureInfo& 
     return layers;
 }
 
-/// Number of rows of a matrix, which the metadata does not state; 0 if the file has no such tensor.
+/// Number of rows of a matrix, from its tensor, because the metadata does not state it; 0 if there is no such tensor.
 int rowsOf(const TensorFinder& tensors, WeightName weight) {
     const TensorEntry* entry = tensors.find(-1, weight).entry;
     if (!entry)

@@ -128,7 +128,7 @@ std::int64_t GgufMetadata::integerAt(const std::string& key, std::uint32_t type,
         case i32:
             return loadValue<std::int32_t>(source);
         case u64Type:
-            // Numbers beyond int64 wrap below zero, which no caller accepts.
+            // Numbers beyond int64 become negative, which no caller accepts.
             return static_cast<std::int64_t>(loadValue<std::uint64_t>(source));
         case i64:
             return loadValue<std::int64_t>(source);
@@ -217,7 +217,7 @@ std::optional<std::vector<float>> GgufMetadata::numbers(const std::string& key) 
 std::optional<std::vector<std::int64_t>> GgufMetadata::integers(const std::string& key, std::int64_t least,
                                                                 std::int64_t most) const {
     const auto count = arrayLength(key);
-    // Texts have no fixed size that integers() could step by.
+    // integers() needs elements of a fixed size, which texts do not have.
     const Value* value = find(key);
     if (count && scalarBytes(value->elementType) == 0)
         refuse(key, "expected a list of whole numbers");

@@ -28,7 +28,8 @@ public:
     std::optional<std::string> text(const std::string& key) const;
     std::optional<double> number(const std::string& key) const;
     std::optional<std::int64_t> integer(const std::string& key, std::int64_t least, std::int64_t most) const;
-    /// An array of `count` whole numbers; a single number is repeated. @throws Error if the array has another length
+    /// An array of `count` whole numbers; a single number stands for `count` equal ones. @throws Error if the array has
+    /// another length
     std::optional<std::vector<std::int64_t>> integers(const std::string& key, std::size_t count, std::int64_t least,
                                                       std::int64_t most) const;
     std::optional<bool> flag(const std::string& key) const;

@@ -101,7 +101,7 @@ const std::string fullAttention = "full_attention";
 const std::string slidingAttention = "sliding_attention";
 
 int headDim(const JsonObject& config, const ArchitectureInfo& architecture, int hidden, int heads) {
-    // null means hidden / heads, an absent key the class's default.
+    // If the key is null, the size is hidden / heads; if it is absent, the configuration class's default.
     const int otherwise = config.has("head_dim") ? 0 : architecture.defaults.headDim;
     const int size = widthAt(config, "head_dim", otherwise);
     return size > 0 ? size : headDimOf(hidden, heads, config.subject());
@@ -112,7 +112,7 @@ int kvHeads(const JsonObject& config, const ArchitectureInfo& architecture, int 
     return widthAt(config, "num_key_value_heads", otherwise > 0 ? otherwise : heads);
 }
 
-/// @param kind the layer's kind in layer_types, by which rope_parameters may be grouped
+/// @param kind of the layer in layer_types; rope_parameters may have an object for each kind
 RotarySpec readRotary(const JsonObject& config, const ArchitectureInfo& architecture, int size,
                       const std::string& kind) {
     RotarySpec rotary;
@@ -190,7 +190,8 @@ std::vector<bool> windowed(const JsonObject& config, const ArchitectureInfo& arc
     return local;
 }
 
-/// Heads that transformers 4 removed from the weights: {"0": [1, 5]}, by index of the stored layer.
+/// Subtracts heads that transformers 4 removed from the weights. The key is {"0": [1, 5]}, by index of the stored
+/// layer.
 void takeOutPrunedHeads(const JsonObject& config, std::vector<LayerSpec>& layers) {
     const auto pruned = config.object("pruned_heads");
     if (!pruned)
@@ -226,7 +227,7 @@ void shareLayers(const JsonObject& config, std::vector<LayerSpec>& layers) {
                       fmt::format("{} groups of {} layers cannot form {} layers", groups, inner, applications));
     std::vector<LayerSpec> all;
     for (int application = 0; application < applications; ++application) {
-        // The formula of transformers, which also holds if the number of groups is not a divisor.
+        // The formula of transformers; the number of groups need not divide the number of applications.
         const int group = static_cast<int>(application / (static_cast<double>(applications) / groups));
         for (int i = 0; i < inner; ++i) {
             all.push_back(layers[static_cast<std::size_t>(application)]);
@@ -280,7 +281,7 @@ JsonObject readConfig(const std::string& path) {
     return JsonObject::parse(charactersOf(bytes), path);
 }
 
-/// Refuses models that are not supported, by the key that describes them.
+/// Refuses models that are not supported, with an error that names the key.
 void refuseUnsupported(const JsonObject& config, Family family) {
     const auto refuseWhere = [&](const char* key, const char* why) {
         if (config.flag(key).value_or(false))
@@ -341,7 +342,8 @@ ModelSpec readSpec(const JsonObject& config, const ArchitectureInfo& architectur
     return spec;
 }
 
-/// The file's name; for a directory or "model..." the directory's name; in the hub's cache the repository's name.
+/// A model's name: that of the file; for a directory or a file "model..." that of the directory; in the hub's cache
+/// that of the repository.
 std::string nameOf(const fs::path& path) {
     const bool isDirectory = fs::is_directory(path);
     if (const std::string stem = path.stem().string(); !isDirectory && !stem.starts_with("model"))
@@ -378,7 +380,7 @@ CheckpointDescription describeHf(const std::string& path, const std::string& con
                     configPath, "Open the unquantised checkpoint or a GGUF file");
     try {
         const ArchitectureInfo& architecture = architectureOfModelType(*modelType);
-        // Multimodal checkpoints describe their language model in an object of its own.
+        // Multimodal checkpoints describe their language model in a separate object.
         const auto text = config.object("text_config");
         return {.spec = readSpec(text ? *text : config, architecture),
                 .tensors = architecture.hfTensors,

@@ -13,7 +13,7 @@ namespace secateur {
 /// @throws Error naming the key
 CheckpointDescription describeHf(const std::string& path, const std::string& configPath);
 
-/// Name of the tokenizer file that a Hugging Face directory is read with; empty if it has none.
+/// Name of the file from which the tokenizer of a Hugging Face directory is read; empty if there is none.
 std::string tokenizerFileIn(const std::string& directory);
 
 /// Class names of a classifier from its config.json, in order; empty if it does not name all of them.

@@ -12,22 +12,22 @@
 
 namespace secateur {
 
-/// Files of a format that hold the weights of a Hugging Face directory, whose config.json describes the model.
+/// Names of the weight files of a format in a Hugging Face directory, whose config.json describes the model.
 struct HfWeights {
-    std::string_view index;  ///< lists the shards; takes precedence over
-    std::string_view single; ///< one file with all weights
+    std::string_view index;  ///< file that lists the shards; takes precedence over `single`
+    std::string_view single; ///< file with all weights
     /// The tensors of one file. @throws Error
     std::vector<TensorEntry> (*read)(const std::shared_ptr<const MappedFile>& file);
 };
 
-/// Whether a directory holds a config.json and an index or a single file.
+/// Whether a directory contains a config.json and one of the two files.
 bool holdsWeights(const std::string& directory, const HfWeights& weights);
 
 /// Opens a directory, an index or a file in the folder of its config.json; all shards if the file is one of several.
 /// @throws Error, Cancelled
 std::unique_ptr<const Checkpoint> openHf(const std::string& path, const HfWeights& weights, const Progress& progress);
 
-/// Tensor names by file name.
+/// For each file name, the names of its tensors.
 using ShardIndex = std::map<std::string, std::vector<std::string>>;
 
 /// Reads a Hugging Face index ("model.safetensors.index.json"). File names must not contain a path.
@@ -39,7 +39,7 @@ std::vector<TensorEntry> safetensorsEntries(const std::shared_ptr<const MappedFi
 
 inline constexpr HfWeights safetensorsWeights{"model.safetensors.index.json", "model.safetensors", safetensorsEntries};
 
-/// Whether a file begins with the length of a header and a header.
+/// Whether a file begins with the length of a JSON header and the header.
 bool looksLikeSafetensors(std::string_view bytes);
 
 /// Opens a Hugging Face directory or a .safetensors file in the folder of its config.json; all shards if it is one of

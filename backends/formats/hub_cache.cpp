@@ -41,7 +41,7 @@ std::vector<fs::path> entriesOf(const fs::path& folder) {
 
 bool isFile(const fs::path& path) {
     std::error_code ignored;
-    return fs::is_regular_file(path, ignored); // follows links; false for a dangling one
+    return fs::is_regular_file(path, ignored); // follows links; false for a broken link
 }
 
 bool isFolder(const fs::path& path) {
@@ -77,7 +77,7 @@ std::vector<fs::path> filesIn(const fs::path& folder, Keep keep) {
     return files;
 }
 
-/// Files of the weights next to a config.json, in the first format found.
+/// The weight files next to a config.json, in the first format that is found.
 std::vector<fs::path> weightsIn(const fs::path& snapshot) {
     if (!isFile(snapshot / "config.json"))
         return {};
@@ -129,7 +129,7 @@ std::vector<std::vector<fs::path>> ggufsIn(const fs::path& folder) {
 
 std::vector<std::vector<fs::path>> allGgufs(const fs::path& snapshot) {
     std::vector<std::vector<fs::path>> models = ggufsIn(snapshot);
-    for (const fs::path& folder : entriesOf(snapshot)) // split models often have a folder of their own
+    for (const fs::path& folder : entriesOf(snapshot)) // split models often have a separate folder
         if (isFolder(folder))
             std::ranges::move(ggufsIn(folder), std::back_inserter(models));
     return models;
@@ -157,7 +157,7 @@ std::optional<fs::path> snapshotWithCheckpoint(const fs::path& repository) {
     return found == snapshots.end() ? std::nullopt : std::optional(*found);
 }
 
-/// "models--ORG--NAME" as the hub writes it: "ORG/NAME".
+/// The repository's name on the hub: "ORG/NAME" for "models--ORG--NAME".
 std::string hubName(const fs::path& repository) {
     std::string name = repository.filename().string().substr(repositoryPrefix.size());
     if (const std::size_t dashes = name.find("--"); dashes != std::string::npos)

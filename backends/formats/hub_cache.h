@@ -8,16 +8,17 @@
 
 namespace secateur {
 
-/// The folder where Hugging Face's programs keep downloads: $HF_HUB_CACHE, $HUGGINGFACE_HUB_CACHE, $HF_HOME/hub,
-/// $XDG_CACHE_HOME/huggingface/hub or ~/.cache/huggingface/hub. Empty if there is no home; need not exist.
+/// The folder in which Hugging Face's programs keep downloads: the first that is set of $HF_HUB_CACHE,
+/// $HUGGINGFACE_HUB_CACHE, $HF_HOME/hub and $XDG_CACHE_HOME/huggingface/hub, else ~/.cache/huggingface/hub. It need not
+/// exist. Empty if there is no home.
 std::string hubCacheFolder();
 
-/// All checkpoints in a hub cache, newest first: of each repository, the snapshot that refs/main names, else the newest
-/// one with a checkpoint. Links are followed; unreadable files are left out. @throws Cancelled
+/// All checkpoints in a hub cache, newest first. Of each repository, lists the snapshot that refs/main names, or else
+/// the newest one with a checkpoint. Follows links; leaves out unreadable files. @throws Cancelled
 std::vector<CachedModel> cachedModels(const std::string& folder, const Progress& progress = {});
 
-/// The snapshot in a repository's folder of a hub cache ("models--ORG--NAME"), or its GGUF file if it holds only one;
-/// any other path unchanged.
+/// For a repository's folder in a hub cache ("models--ORG--NAME"), its snapshot, or the GGUF file if that is all it
+/// contains; any other path unchanged.
 std::string snapshotOf(const std::string& path);
 
 } // namespace secateur

@@ -14,7 +14,7 @@ namespace secateur {
 
 namespace pickle_opcode {
 
-/// The instructions of protocols 2 to 5 that torch.save writes, and their variants.
+/// The instructions of pickle protocols 2 to 5 that torch.save writes, and their variants.
 enum PickleOpcode : std::uint8_t {
     mark = '(',
     stop = '.',
@@ -74,7 +74,7 @@ using PickleKind = PickleValue::Kind;
 using Index = std::uint32_t;
 
 constexpr std::size_t longestPickle = 256 << 20;
-constexpr std::size_t mostKept = 5'000'000; // values and references; a tensor needs about eighty
+constexpr std::size_t mostKept = 5'000'000; // number of values and references; a tensor needs about eighty
 constexpr std::uint8_t newestProtocol = 5;
 constexpr std::string_view orderedDictionary = "collections.OrderedDict";
 const char* const what = "a pickle";
@@ -125,7 +125,7 @@ private:
     /// The value on top of the stack. @throws Error if it is of another kind
     PickleValue& container(PickleKind kind);
     void extend(PickleKind kind, const std::vector<Index>& items);
-    /// Counts values, so that a small pickle cannot expand to a large value.
+    /// Counts values and limits their number, so that a small pickle cannot expand to a huge value.
     void account(std::size_t count);
     void remember(std::uint64_t place);
     void recall(std::uint64_t place);
@@ -236,7 +236,8 @@ std::string_view Machine::line() {
     return rest.substr(0, end);
 }
 
-/// Makes a dictionary of an OrderedDict, which is created empty or from a list of pairs; keeps any other call.
+/// Replaces a call of OrderedDict, without arguments or with a list of pairs, by a dictionary. Keeps any other call as
+/// a value.
 void Machine::call() {
     const Index arguments = take();
     const Index callable = take();

@@ -26,7 +26,7 @@ Error bigEndian(const std::string& subject) {
     return Error("is written in big-endian byte order, which is not supported", subject);
 }
 
-/// The archive's folder that holds the pickle, with a slash at its end.
+/// The folder of the archive that contains the pickle, with a slash at its end.
 std::string folderOf(const ZipDirectory& archive, const std::string& path) {
     for (const auto& [name, entry] : archive.entries()) {
         const std::size_t slash = name.find('/');
@@ -149,13 +149,13 @@ namespace {
 
 using Kind = PickleValue::Kind;
 
-// Many tensors may refer to one value of a pickle, so the data copied for each must be short.
+// Many tensors may refer to one value of a pickle, so the data that are copied for each tensor must be short.
 constexpr std::size_t mostDimensions = 64;
 constexpr std::size_t longestKey = 255;
 
 enum class Role { tensor, typedTensor, parameter, storage, dtype, ignored };
 
-/// A global that a state dict may name. Types are called as in safetensors.
+/// A global that a state dict may contain. `type` is the name in safetensors.
 struct TorchGlobal {
     std::string_view name;
     Role role;
@@ -211,7 +211,7 @@ constexpr auto globalNames = [] {
     return result;
 }();
 
-/// The global that a value is or calls; nullptr if neither.
+/// The global that a value is, or that it calls; nullptr if there is none.
 const TorchGlobal* globalOf(const Pickle& pickle, const PickleValue& value) {
     const PickleValue& named = value.kind == Kind::call ? pickle[value.items[0]] : value;
     if (named.kind != Kind::global)
@@ -247,7 +247,7 @@ const PickleValue* find(const Pickle& pickle, const PickleValue& dictionary, std
     return found;
 }
 
-/// The dictionary of tensors: the top-level value, or one that a training script stored in it with other values.
+/// The dictionary of tensors: the top-level value, or a value in it if a training script stored other data too.
 const PickleValue& stateDict(const Pickle& pickle, const std::string& subject) {
     const PickleValue& top = pickle[pickle.top];
     if (top.kind != Kind::dictionary)
@@ -281,7 +281,8 @@ public:
 
     TorchStorage storage() const { return torchStorage(m_pickle, argument(0), m_subject); }
 
-    /// The type of its elements. @param inStorage the storage's type
+    /// The tensor's element type: the dtype that _rebuild_tensor_v3 states, otherwise that of the storage.
+    /// @param inStorage the storage's type; nullptr if it is untyped
     const StorageType* type(const StorageType* inStorage) const {
         if (m_callee->role == Role::tensor) {
             if (!inStorage)
@@ -335,7 +336,7 @@ private:
     const PickleValue* m_arguments;
 };
 
-/// Whether the elements lie in order without gaps. Strides of dimensions with one element do not matter.
+/// Whether the elements are in order and without gaps. Strides of dimensions with one element do not matter.
 bool isContiguous(std::span<const std::int64_t> shape, std::span<const std::int64_t> strides) {
     if (shape.size() != strides.size())
         return false;
@@ -386,7 +387,7 @@ TorchStorage torchStorage(const Pickle& pickle, const PickleValue& value, const 
     const auto refuse = [&]() -> Error { return Error("does not name a storage", subject, "The file is damaged"); };
     if (value.kind != Kind::external)
         throw refuse();
-    // ("storage", class, key, device, count), and before 1.6 the storage that it is a view of
+    // ("storage", class, key, device, count), and before PyTorch 1.6 the storage of which it is a view
     const PickleValue& id = pickle[value.items[0]];
     if (id.kind != Kind::tuple || id.items.size() < 5 || pickle[id.items[0]].text != "storage")
         throw refuse();

@@ -15,24 +15,24 @@
 
 namespace secateur {
 
-/// The tensors of a state dict that torch.save wrote, as a zip archive or, before 1.6, as a sequence of pickles. The
-/// dict is the file's top-level value or its entry "state_dict", "model_state_dict" or "model". Tied weights share
-/// bytes. No code in the file is executed. @throws Error
+/// The tensors of a state dict that torch.save wrote, as a zip archive or, before PyTorch 1.6, as a sequence of
+/// pickles. The dict is the file's top-level value or its entry "state_dict", "model_state_dict" or "model". Tied
+/// weights share bytes. No code in the file is executed. @throws Error
 std::vector<TensorEntry> pytorchEntries(const std::shared_ptr<const MappedFile>& file);
 
 inline constexpr HfWeights pytorchWeights{"pytorch_model.bin.index.json", "pytorch_model.bin", pytorchEntries};
 
-/// Whether a file begins as those of torch.save do.
+/// Whether the first bytes of a file are those of a file by torch.save.
 bool looksLikePytorch(std::string_view bytes);
 
 /// Opens a Hugging Face directory or a file in the folder of its config.json; all shards if it is one of several.
 /// @throws Error, Cancelled
 std::unique_ptr<const Checkpoint> openPytorch(const std::string& path, const Progress& progress);
 
-/// Globals that a pickle of tensors may name: functions that rebuild tensors, storages, dtypes and a few containers.
+/// Globals that a pickle of tensors may contain: functions that rebuild tensors, storages, dtypes and a few containers.
 std::span<const std::string_view> pytorchGlobals();
 
-/// A storage: consecutive numbers that tensors are views of.
+/// A storage: consecutive numbers, of which tensors are views.
 struct TorchStorage {
     std::string key;
     const StorageType* type = nullptr; ///< nullptr = untyped, counted in bytes
@@ -43,7 +43,7 @@ struct TorchStorage {
 TorchStorage torchStorage(const Pickle& pickle, const PickleValue& value, const std::string& subject);
 
 /// The tensors of the state dict in a pickle.
-/// @param bytesOf finds the bytes of a storage; their number is checked here
+/// @param bytesOf returns the bytes of a storage, whose number this function checks
 /// @throws Error naming the tensor
 std::vector<TensorEntry> torchTensors(const Pickle& pickle, const std::shared_ptr<const MappedFile>& file,
                                       const std::function<std::span<const std::byte>(const TorchStorage&)>& bytesOf);

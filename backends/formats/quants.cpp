@@ -27,10 +27,10 @@ int signedAt(const std::byte* source) {
     return static_cast<std::int8_t>(std::to_integer<std::uint8_t>(*source));
 }
 
-// Block layouts are those of ggml. Blocks of 32 begin with their scale (and minimum) and store their first half in the
-// low nibbles and their second half in the high ones. Blocks of 256 are eight runs of 32 numbers; the bits of several
-// runs share 32 bytes, and a shift selects a run.
-// gguf-py multiplies a block's scale by a run's scale first, then by the number; the same order gives the same bits.
+// Block layouts are those of ggml. Blocks of 32 begin with their scale (and minimum); low nibbles have the first half
+// of the numbers, high nibbles the second half. Blocks of 256 are eight runs of 32 numbers; the bits of several runs
+// share 32 bytes, and a shift selects a run. As in gguf-py, a block's scale is multiplied by a run's scale first, then
+// by the number, which gives the same bits.
 
 constexpr int smallBlock = 32;
 constexpr int half = smallBlock / 2;
@@ -69,7 +69,7 @@ void unpackQ4_1(const std::byte* source, std::int64_t blocks, float* __restrict 
     }
 }
 
-/// The fifth bits of a block of 32, shifted to their value.
+/// Unpacks the fifth bits of a block of 32, each as 0 or 16.
 void fifthBits(const std::byte* source, std::array<int, smallBlock>& bits) {
     std::uint32_t packed = 0;
     std::memcpy(&packed, source, sizeof packed);
@@ -104,7 +104,8 @@ void unpackQ5_1(const std::byte* source, std::int64_t blocks, float* __restrict 
     }
 }
 
-/// 16 pairs of a scale (low nibble) and a minimum (high), for 16 numbers each; 2-bit numbers [64]; the scales of both.
+/// Layout: 16 pairs of a scale (low nibble) and a minimum (high nibble), for 16 numbers each; 2-bit numbers [64]; the
+/// scale of the scales and that of the minima.
 void unpackQ2_K(const std::byte* source, std::int64_t blocks, float* __restrict target) {
     constexpr int bytes = 16 + 64 + 4;
     for (std::int64_t block = 0; block < blocks; ++block, source += bytes, target += largeBlock) {
@@ -123,8 +124,8 @@ void unpackQ2_K(const std::byte* source, std::int64_t blocks, float* __restrict 
     }
 }
 
-/// Third bits [32], 2-bit numbers [64], 16 scales of 6 bits for 16 numbers each (low nibbles [8], upper bits [4]), the
-/// scale. A third bit of 0 subtracts 4.
+/// Layout: third bits [32], 2-bit numbers [64], 16 scales of 6 bits for 16 numbers each (low nibbles [8], upper bits
+/// [4]), the scale. If its third bit is 0, 4 is subtracted from a number.
 void unpackQ3_K(const std::byte* source, std::int64_t blocks, float* __restrict target) {
     constexpr int bytes = 32 + 64 + 12 + 2;
     for (std::int64_t block = 0; block < blocks; ++block, source += bytes, target += largeBlock) {
@@ -151,8 +152,9 @@ struct ScaleAndLeast {
     int least;
 };
 
-/// Scale and minimum of a run of Q4_K or Q5_K. The twelve bytes hold those of the first four runs in six bits each;
-/// those of the others have their low nibbles in the last four bytes and their upper two bits in the first eight bytes.
+/// Scale and minimum of a run of Q4_K or Q5_K. Of the twelve bytes, the first eight have those of the first four runs
+/// in six bits each. Those of the other runs have their low nibbles in the last four bytes, and their upper two bits in
+/// the free bits of the first eight bytes.
 ScaleAndLeast scaleAndLeast(const std::byte* packed, int run) {
     const int scale = unsignedAt(packed + run % 4);
     const int least = unsignedAt(packed + 4 + run % 4);
@@ -162,7 +164,7 @@ ScaleAndLeast scaleAndLeast(const std::byte* packed, int run) {
     return {(nibbles & 15) | (scale >> 2 & 48), nibbles >> 4 | (least >> 2 & 48)};
 }
 
-/// Two scales, packed scales and minima [12], 4-bit numbers [128].
+/// Layout: the scales of scales and of minima, packed scales and minima [12], 4-bit numbers [128].
 void unpackQ4_K(const std::byte* source, std::int64_t blocks, float* __restrict target) {
     constexpr int bytes = 4 + 12 + 128;
     for (std::int64_t block = 0; block < blocks; ++block, source += bytes, target += largeBlock) {
@@ -180,7 +182,7 @@ void unpackQ4_K(const std::byte* source, std::int64_t blocks, float* __restrict 
     }
 }
 
-/// As Q4_K, with the fifth bits [32] before the numbers.
+/// Layout: as Q4_K, with the fifth bits [32] before the numbers.
 void unpackQ5_K(const std::byte* source, std::int64_t blocks, float* __restrict target) {
     constexpr int bytes = 4 + 12 + 32 + 128;
     for (std::int64_t block = 0; block < blocks; ++block, source += bytes, target += largeBlock) {
@@ -200,7 +202,7 @@ void unpackQ5_K(const std::byte* source, std::int64_t blocks, float* __restrict 
     }
 }
 
-/// Low nibbles [128], upper two bits [64], a signed scale for each 16 numbers [16], the scale.
+/// Layout: low nibbles [128], upper two bits [64], a signed scale for each 16 numbers [16], the scale.
 void unpackQ6_K(const std::byte* source, std::int64_t blocks, float* __restrict target) {
     constexpr int bytes = 128 + 64 + 16 + 2;
     for (std::int64_t block = 0; block < blocks; ++block, source += bytes, target += largeBlock) {
@@ -235,7 +237,8 @@ void unpackIQ4_NL(const std::byte* source, std::int64_t blocks, float* target) {
         unpackUneven(source + 2, halfAt(source), target);
 }
 
-/// The scale, upper two bits of each run's scale [2], their low nibbles [4], 4-bit numbers [128], 16 bytes a run.
+/// Layout: the scale, the upper two bits of the runs' scales [2], their low nibbles [4], 4-bit numbers [128], of which
+/// each run has 16 bytes.
 void unpackIQ4_XS(const std::byte* source, std::int64_t blocks, float* target) {
     constexpr int bytes = 2 + 2 + 4 + 128;
     for (std::int64_t block = 0; block < blocks; ++block, source += bytes, target += largeBlock) {

@@ -20,9 +20,9 @@ struct StorageType {
         int32,
         int16,
         int8,
-        uint8,       ///< this and the types above are viewed in the file
+        uint8,       ///< this and the types above are read as views of the file
         boolean,     ///< a byte, true unless it is 0
-        dequantised, ///< to float32
+        dequantised, ///< converted to float32
         unsupported, ///< can be listed, but not read
     };
     /// Unpacks `blocks` blocks to `blocks * elements` numbers, on the calling thread.
@@ -33,15 +33,15 @@ struct StorageType {
     int elements;
     int bytes;
     Reading reading;
-    Unpack unpack = nullptr; ///< of a dequantised type
+    Unpack unpack = nullptr; ///< for Reading::dequantised only
 };
 
-/// The GGUF type of a number in the file; nullptr if there is none.
+/// The GGUF type with this number; nullptr if there is none.
 const StorageType* ggufType(std::uint32_t number);
-/// The safetensors type of a name in the header; nullptr if there is none.
+/// The safetensors type with this name; nullptr if there is none.
 const StorageType* safetensorsType(std::string_view name);
 
-/// "F32, F16, Q8_0": the supported types of the same format, for an error message.
+/// "F32, F16, Q8_0": the supported types of a format, for an error message. @param beside a type of that format
 std::string readableTypes(const StorageType& beside);
 
 /// Dequantises a tensor on all threads, with the same bits as gguf-py.

@@ -28,7 +28,7 @@ std::string filledIn(std::string_view pattern, std::string_view prefix, int laye
     return name;
 }
 
-/// Rows of a fused tensor before a part, and in total.
+/// Number of rows of a fused tensor before a part, and in total.
 struct FusedRows {
     std::int64_t before = 0;
     std::int64_t all = 0;

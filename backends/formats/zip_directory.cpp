@@ -42,7 +42,7 @@ std::uint32_t markAt(std::span<const std::byte> bytes, std::size_t position) {
     return mark;
 }
 
-/// Finds the end record, the last one of the file. Only a comment may follow, whose length the record states.
+/// Finds the end record, which is the last one of the file. Only a comment may follow it, whose length it states.
 std::optional<std::size_t> findEnd(std::span<const std::byte> bytes) {
     for (std::size_t tail = endRecordBytes; tail <= std::min(bytes.size(), endRecordBytes + longestComment); ++tail) {
         const std::size_t position = bytes.size() - tail;
@@ -101,7 +101,7 @@ Place findDirectory(const MappedFile& file) {
     return place;
 }
 
-/// Numbers beyond 32 bits are in an extra field, in this order; others are left out of it.
+/// Reads numbers beyond 32 bits from an extra field, which has only these, in the order below.
 void readZip64(ByteReader extra, ZipDirectory::Entry& entry) {
     const char* const what = "an extra field of a zip entry";
     while (extra.left() >= 4) {

@@ -10,8 +10,8 @@
 
 namespace secateur {
 
-/// The directory of a zip archive with uncompressed entries, which are viewed in the mapping. A zip library would copy
-/// tens of gigabytes.
+/// The directory of a zip archive with uncompressed entries. Entries are views of the mapped file; a zip library would
+/// copy tens of gigabytes.
 class ZipDirectory {
 public:
     /// Reads the end record and the central directory, with or without zip64. @throws Error
@@ -28,7 +28,8 @@ public:
     };
     const std::map<std::string, Entry>& entries() const { return m_entries; }
     bool has(const std::string& name) const { return m_entries.contains(name); }
-    /// @throws Error if there is no such entry, it is compressed or encrypted, or it exceeds the file
+    /// The content of an entry. @throws Error if there is no such entry, it is compressed or encrypted, or it exceeds
+    /// the file
     std::span<const std::byte> bytes(const std::string& name) const;
 
 private:

@@ -6,7 +6,7 @@ namespace secateur {
 
 namespace {
 
-/// One number per layer, or one list per layer of its units.
+/// For each layer a number, or a list with one number for each unit.
 OrderedJson values(const Matrix& matrix, Scope scope, const ModelSpec& spec) {
     OrderedJson rows = OrderedJson::array();
     for (std::size_t layer = 0; layer < matrix.rows(); ++layer) {
@@ -22,7 +22,7 @@ OrderedJson values(const Matrix& matrix, Scope scope, const ModelSpec& spec) {
     return rows;
 }
 
-/// The values, or a list of them for each prefix length.
+/// values() of a result; if it has prefix lengths, a list of values() with an element for each.
 OrderedJson allValues(const MetricResult& result, const ModelSpec& spec) {
     const Scope scope = result.request.info->scope;
     if (result.lengths.empty())
@@ -33,7 +33,7 @@ OrderedJson allValues(const MetricResult& result, const ModelSpec& spec) {
     return all;
 }
 
-/// The values of a metric with classes, as their names.
+/// The values of a metric with classes, as names of classes.
 OrderedJson classesOf(const MetricResult& result, const ModelSpec& spec) {
     const auto names = result.request.info->classes;
     OrderedJson rows = OrderedJson::array();

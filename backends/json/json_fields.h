@@ -17,21 +17,21 @@ namespace secateur {
 
 using OrderedJson = nlohmann::ordered_json;
 
-/// Indented. Text from files and paths need not be UTF-8: what is not is replaced rather than refused.
+/// The document as indented text. Texts from files and paths may be invalid UTF-8, which is replaced by U+FFFD.
 std::string jsonText(const OrderedJson& document);
 
-/// null where a value is not finite: JSON has no NaN.
+/// The value, or null if it is not finite, because JSON has no NaN.
 OrderedJson finiteOrNull(double value);
 
-/// A result in measureJson().
+/// The object of a result in measureJson().
 OrderedJson metricFields(const MetricResult& result, const ModelSpec& spec);
-/// The text that a model was measured on.
+/// The object of the text on which a model was measured.
 OrderedJson dataFields(const MeasuredData& data, const std::string& digest);
 
-/// A task in evaluationJson(), without the name of the reference's mask.
+/// The object of a task in evaluationJson(), without the name of the reference's mask.
 OrderedJson taskFields(const TaskEvaluation& task, bool answers);
 
-/// Times in evaluationJson(). @param reference the mask that the reference ran under, as JSON
+/// The objects of times in evaluationJson(). @param reference the reference's mask, as JSON
 OrderedJson latencyFields(const Latency& latency, const OrderedJson& reference);
 OrderedJson prefillFields(const Prefill& prefill, const OrderedJson& reference);
 

@@ -53,7 +53,7 @@ OrderedJson maskFields(const std::string& path, const PricedMask& mask, std::spa
     return result;
 }
 
-/// As in a mask file: 8, or "12.5%".
+/// A budget as in a mask file: 8, or "12.5%".
 OrderedJson budgetField(const Budget& budget) {
     return budget.isPercentage ? OrderedJson(budgetText(budget)) : OrderedJson(budget.amount);
 }

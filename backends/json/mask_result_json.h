@@ -20,16 +20,18 @@ struct PricedMask {
     bool hasModel = true;
 };
 
-/// {"mask", "digest", "removed", "left", "layers", "half_cut_groups", "warnings"} @param path of the mask; empty = null
+/// {"mask", "digest", "removed", "left", "layers", "half_cut_groups", "warnings"}
+/// @param path file of the mask, the value of "mask"; empty = null
 std::string maskResultJson(const std::string& path, const PricedMask& mask, std::span<const std::string> warnings);
 
-/// The same after {"strategy", "options", "budget", "seed"}, and followed by "history" (historyJson) and
-/// {"predicted_delta_nats", "predicted_interval"} where available. @param provenance how the mask was made
+/// The fields of maskResultJson(); before them "strategy", "options", "budget" and "seed", and after them, if
+/// available, "history" (historyJson()), "predicted_delta_nats" and "predicted_interval". @param provenance how the
+/// mask was made
 std::string pruneJson(const std::string& path, const MaskProvenance& provenance, const PricedMask& mask,
                       const std::optional<Prediction>& predicted, std::span<const std::string> warnings);
 
-/// {"mask", "removed", ...} of the cuts in only one of two masks, and "only_first", "only_second" and "both" with the
-/// same for each part.
+/// The fields of maskResultJson() for the cuts that exactly one of two masks has; then the objects "only_first",
+/// "only_second" and "both" with the same fields. @param either the cuts of exactly one mask
 std::string maskDifferenceJson(const std::string& path, const PricedMask& either, const PricedMask& onlyFirst,
                                const PricedMask& onlySecond, const PricedMask& both,
                                std::span<const std::string> warnings);

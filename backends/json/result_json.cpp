@@ -8,7 +8,7 @@ namespace secateur {
 
 namespace {
 
-/// null unless layers share weights.
+/// The groups of layers that share weights; null if there are none.
 OrderedJson tiedGroups(const ModelSpec& spec) {
     const auto groups = spec.tiedGroups();
     return groups.empty() ? OrderedJson() : OrderedJson(groups);
@@ -126,7 +126,7 @@ const char* kindName(FigureKind kind) {
     return "";
 }
 
-/// Times, if the model was timed.
+/// Adds times, if the model was timed.
 void addTimes(OrderedJson& fields, const Evaluation& evaluation) {
     const OrderedJson timedAgainst = maskFields(evaluation.timedAgainst);
     if (evaluation.latency)
@@ -142,7 +142,7 @@ OrderedJson continuationFields(const PromptContinuation& written) {
             {"end", name(written.continuation.end)}};
 }
 
-/// The units of the points of a scatter.
+/// Adds the units of the points of a scatter.
 void addUnits(OrderedJson& line, const Figure& figure, const FigureSeries& series) {
     line["layers"] = OrderedJson::array();
     for (const FigureUnit& unit : series.units)
@@ -275,7 +275,7 @@ std::string measureJson(const ModelCard& card, std::span<const MetricResult> res
             warnings.push_back(result.request.resultId() + ": " + warning);
     }
     const MetricResult* run = results.empty() ? nullptr : &results.front();
-    for (const MetricResult& result : results) // prefer a metric that ran the model: it has a text
+    for (const MetricResult& result : results) // preferably a metric that ran the model, because it has a text
         if (result.data && !run->data)
             run = &result;
     const Measurement measurement = run ? run->measurement : Measurement{};

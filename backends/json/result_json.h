@@ -19,27 +19,28 @@ namespace secateur {
 
 struct ExportResult;
 
-// The documents of `--json`, indented (resources/manual/formats.md, JSON output). Numbers keep every digit; units that
-// are missing or have no value are null.
+// The documents that `--json` prints, indented (resources/manual/formats.md, JSON output). Numbers keep all digits; a
+// unit that is missing or has no value is null.
 
 std::string inspectJson(const ModelCard& card);
 /// The card with one more field, "tensors".
 std::string inspectJson(const ModelCard& card, const std::vector<TensorInfo>& tensors);
 
-/// The tokenizer, and id, spelling and bytes [begin, end) in the text of each token.
+/// The tokenizer, and for each token of a text its id, its spelling and its bytes [begin, end) in the text.
 std::string tokensJson(const Tokenizer& tokenizer, std::string_view text, const Encoding& encoding);
 
-/// @param mask of the metrics that run the model; without a name = dense
-/// @param peakBytes maximum resident memory of the process @param warnings of model and run; none = the card's
+/// @param mask under which metrics ran the model; without a name = dense
+/// @param peakBytes maximum resident memory of the process @param warnings about model and run; none = the card's
 std::string measureJson(const ModelCard& card, std::span<const MetricResult> results, const EvaluatedMask& mask,
                         double seconds, std::int64_t peakBytes, std::span<const std::string> warnings = {});
 
-/// A prompt and its continuation, whose tokens decode to `text`.
+/// A prompt and its continuation, with the text and its tokens.
 std::string generationJson(const PromptContinuation& written, double seconds, std::span<const std::string> warnings);
 
 /// @param card with its fingerprint @param answers whether all answers to the questions of tasks are listed
 std::string evaluationJson(const ModelCard& card, const Evaluation& evaluation, bool answers = false);
-/// Several masks of one model: common fields once, one entry of "runs" for each mask. @param runs at least one
+/// Evaluations of one model under several masks: common fields once, and an entry of "runs" for each mask.
+/// @param runs at least one
 std::string evaluationsJson(const ModelCard& card, std::span<const Evaluation> runs, double seconds,
                             std::span<const std::string> warnings);
 
@@ -54,9 +55,9 @@ std::string errorJson(const Error& error);
 /// The numbers and labels of a figure.
 std::string figureJson(const Figure& figure);
 
-/// One line, for logs.
+/// A report of progress, as one line.
 std::string progressJson(double fraction, std::string_view text);
-/// The first line, with the expected duration.
+/// The line before all reports of progress, with the expected duration.
 std::string forecastJson(double expectedSeconds, std::string_view text);
 
 /// One line of `list KIND`.

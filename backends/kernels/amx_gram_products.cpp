@@ -17,7 +17,7 @@ public:
         , m_right(Side::right, source.size(0), source.size(1)) {
         for (at::Tensor* sums : {&m_rows.squares, &m_rows.rounded, &m_rows.lost})
             *sums = at::empty({source.size(0)}, at::kDouble);
-        // Some rows at a time: they are packed from the L2 cache.
+        // A few rows at a time, so that they are still in the L2 cache when they are packed.
         constexpr std::int64_t atOnce = widthOf(Side::right);
         forEachRow(m_right.factor().strips, atOnce * source.size(1), [&](std::int64_t strip) {
             const std::int64_t first = strip * atOnce;
@@ -37,7 +37,7 @@ public:
     const Rows& rows() const { return m_rows; }
     Pair pair() const { return {m_left.factor(), m_right.factor()}; }
 
-    /// Upper bound of the variance that rounding adds to an inner product of rows of two tiles.
+    /// Upper bound of the variance that rounding adds to an inner product of a row of tile a and a row of tile b.
     double variance(std::int64_t a, std::int64_t b) const {
         const double* squares = m_tileSquares.data_ptr<double>();
         const double* lost = m_tileLost.data_ptr<double>();
@@ -51,7 +51,8 @@ private:
         return padded.view({-1, tileWidth}).amax(1);
     }
 
-    /// Sum of squares of the columns' shares of the total: 1 / columns if all columns are alike, more if few dominate.
+    /// Sum of squares of the columns' shares in the total: 1 / columns if all columns are equal, more if a few
+    /// dominate.
     static double spreadOf(const at::Tensor& source, const at::Tensor& gain) {
         constexpr std::int64_t apart = 61; // a sample of rows is enough
         at::Tensor squares = columnSquares(source.slice(0, 0, source.size(0), apart));
@@ -74,10 +75,10 @@ void clearDiagonal(float* tile) {
         tile[i * tileWidth + i] = 0;
 }
 
-/// Sums over the tiles of each block of rows and, last, of all rows: values and their variances by rounding.
+/// Sums over tiles, for each block of rows and, last, for all rows: values, and their variances from rounding.
 class Sums {
 public:
-    /// @param numbers [2, blocks + 1] float64, accumulated into
+    /// @param numbers [2, blocks + 1] float64, to which terms are added
     Sums(const at::Tensor& numbers, std::int64_t tilesInBlock)
         : m_numbers(numbers.data_ptr<double>())
         , m_all(numbers.size(1) - 1)
@@ -134,7 +135,7 @@ private:
             clearDiagonal(query);
             clearDiagonal(key);
         }
-        // A tile off the diagonal also counts for its transpose, with the same rounding errors.
+        // A tile off the diagonal counts twice, for its transpose too, which has the same rounding errors.
         const double times = i == j ? 1 : 2;
         const TileSums tile = sumsOf(query, key);
         const double variance = m_query.variance(i, j) * tile.second + m_key.variance(i, j) * tile.first;
@@ -153,8 +154,9 @@ at::Tensor overBlocks(const at::Tensor& ofRows, std::int64_t blocks) {
     return at::cat({ofRows.view({blocks, -1}).sum(1), ofRows.sum().view({1})});
 }
 
-/// The part of rounding errors that is proportional to the numbers, as a factor. On average a product of different rows
-/// is off by the sum of their factors. For normally distributed numbers it is -1.4 times the lost share.
+/// The part of rounding errors that is proportional to the numbers, as a factor. The mean relative error of a product
+/// of different rows is the sum of their factors. For normally distributed numbers the factor is -1.4 times the lost
+/// share.
 at::Tensor roundingBias(const Rows& rows, std::int64_t blocks) {
     return overBlocks(rows.rounded - rows.squares - rows.lost, blocks) / (2 * overBlocks(rows.squares, blocks));
 }

@@ -74,10 +74,10 @@ bool hasUnitStride(const at::Tensor& matrix) {
     return matrix.stride(-1) == 1 || matrix.stride(-2) == 1;
 }
 
-/// Rows, packed as both factors of their Gram matrix.
+/// Rows that are packed as both factors of their Gram matrix.
 class PackedRows {
 public:
-    /// @param low the lower halves; undefined if there are none
+    /// @param low of the rows high + low; may be undefined
     PackedRows(const at::Tensor& high, const at::Tensor& low) {
         const Pair pair = add(high);
         m_pairs = {pair};
@@ -88,7 +88,7 @@ public:
         m_pairs.push_back({pair.left, lower.right});
     }
 
-    /// The pairs to multiply, without that of the two lower halves.
+    /// The pairs of factors to multiply, without low times low.
     std::span<const Pair> pairs() const { return m_pairs; }
 
 private:
@@ -129,7 +129,7 @@ void mirror(const Block& block, const at::Tensor& square) {
             numbers[j * stride + i] = numbers[i * stride + j];
 }
 
-/// A Gram matrix by all threads. @param to [rows, rows] float32
+/// Computes a Gram matrix by all threads. @param to [rows, rows] float32
 void wideGram(const at::Tensor& high, const at::Tensor& low, const at::Tensor& to) {
     const PackedRows packed(high, low);
     const Blocks blocks(packed.pairs().front().left, packed.pairs().front().right, true);
@@ -141,7 +141,7 @@ void wideGram(const at::Tensor& high, const at::Tensor& low, const at::Tensor& t
     });
 }
 
-/// A Gram matrix by one thread, in one block. Some terms are packed at a time: they stay in the L2 cache.
+/// Computes a Gram matrix by one thread, in one block. Packs a few terms at a time, so that they stay in the L2 cache.
 void narrowGram(const at::Tensor& high, const at::Tensor& low, const at::Tensor& to) {
     constexpr std::int64_t atOnce = 512;
     const std::int64_t size = high.size(0);
@@ -191,7 +191,7 @@ at::Tensor grams(const at::Tensor& high, const at::Tensor& low, std::int64_t blo
         return rows.defined() ? rows.narrow(0, i * size, size) : rows;
     };
     const auto gram = size > Blocks::widest ? wideGram : narrowGram;
-    // Wide ones one after the other, each by all threads.
+    // Wide matrices one after the other, each by all threads; narrow ones in parallel.
     at::parallel_for(0, blocks, size > Blocks::widest ? blocks : 1, [&](std::int64_t begin, std::int64_t end) {
         for (std::int64_t i = begin; i < end; ++i)
             gram(block(high, i), block(low, i), result[i]);

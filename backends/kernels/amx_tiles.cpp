@@ -10,7 +10,7 @@ const bool areBuilt = true;
 
 namespace {
 
-constexpr int rowBytes = 64; // of a tile: 16 numbers of float32, 16 pairs of bfloat16
+constexpr int rowBytes = 64; // row of a tile: 16 numbers of float32, or 16 pairs of bfloat16
 
 /// The processor's tile configuration: four full tiles.
 struct alignas(64) Configuration {
@@ -88,10 +88,10 @@ public:
 
 private:
     const std::byte* m_next;
-    std::int64_t m_lines; ///< per call
+    std::int64_t m_lines; ///< number of cache lines per call
 };
 
-/// Some steps of a pair of factors, from the first strips of a block on.
+/// Consecutive steps of a pair of factors, from the first strips of a block on.
 struct Chunk {
     const std::byte* left = nullptr;
     const std::byte* right = nullptr;
@@ -108,7 +108,7 @@ public:
         : m_pairs(pairs)
         , m_block(block) {}
 
-    /// The next chunk; one without steps at the end.
+    /// The next chunk; after the last, a chunk without steps.
     Chunk next() {
         if (m_pairs.empty())
             return {};
@@ -130,7 +130,7 @@ private:
     std::int64_t m_step = 0;
 };
 
-/// Computes the product of two strips in the two tiles at `product`. @param adds add to the tiles instead
+/// Computes the product of two strips into the two tiles at `product`. @param adds whether to add to these tiles
 void multiplyStrips(const std::byte* left, const std::byte* right, std::int64_t steps, bool adds, float* product,
                     Prefetcher& nextLeft, Prefetcher& nextRight) {
     if (adds) {
@@ -146,7 +146,7 @@ void multiplyStrips(const std::byte* left, const std::byte* right, std::int64_t 
         _tile_dpbf16ps(0, 2, 3);
         _tile_loadd(3, right + tileBytes, rowBytes);
         _tile_dpbf16ps(1, 2, 3);
-        // The left side comes from the L2 cache: prefetch it two steps ahead.
+        // The left side is in the L2 cache, and is prefetched two steps ahead.
         for (std::int64_t line = 0; line < tileBytes; line += rowBytes)
             _mm_prefetch(left + 2 * tileBytes + line, _MM_HINT_T0);
         nextLeft.fetch();
@@ -182,9 +182,9 @@ void pack(const Source& source, Side side, std::byte* piece) {
     }
 }
 
-// Only four tiles of eight, configured anew for each chunk: two threads of a core share the physical registers of
-// tiles. When all eight are in use (or were, when the system last saved and restored them), loads and products wait for
-// each other, which doubles the time.
+// Uses only four of the eight tiles, and configures them again for each chunk. Two threads of a core share the physical
+// registers of tiles: if all eight are in use (or were when the system last saved and restored them), loads and
+// products wait for each other, which doubles the time.
 void multiply(std::span<const Pair> pairs, const Block& block, bool adds, float* products) {
     Chunks chunks(pairs, block);
     for (Chunk chunk = chunks.next(); chunk.steps > 0;) {

@@ -9,12 +9,14 @@ namespace secateur::amx {
 // The inner loops of products of bfloat16 matrices on the matrix tiles of Intel's processors (AMX), summed in float32.
 // The tiles treat subnormal numbers as zero. amx_products.h has the products themselves.
 
-/// Whether the loops were compiled into this program; otherwise they do nothing. Only processors with tiles run them.
+/// Whether the loops were compiled into this program; otherwise they do nothing. They may be called only on processors
+/// with tiles.
 extern const bool areBuilt;
 
-/// Tiles are 16 x 16 numbers of float32, or 16 x 32 of bfloat16. A left factor is packed in strips of 16 rows, a right
-/// factor in strips of 32 columns; the terms of the sums are split into steps of 32. Eight steps of consecutive strips
-/// are stored together (a chunk), so that one strip of the right factor stays in the L1 cache.
+/// The side of a factor in a product. A tile has 16 x 16 numbers of float32, or 16 x 32 of bfloat16. A left factor is
+/// packed in strips of 16 rows, a right factor in strips of 32 columns; the terms of the sums are divided into steps of
+/// 32. For each eight steps (a chunk), all strips are stored one after another, so that a strip of the right factor's
+/// chunk stays in the L1 cache.
 enum class Side { left, right };
 
 constexpr std::int64_t tileWidth = 16;
@@ -49,23 +51,23 @@ struct Factor {
 /// The source of one piece: at most one strip of rows or columns, and at most 32 terms.
 struct Source {
     const std::uint16_t* numbers = nullptr;
-    std::int64_t stride = 0;    ///< between rows (columns) if the terms are contiguous, else between terms
-    bool termsAdjacent = false; ///< whether the terms of a sum are contiguous, or the rows (columns) of one term
-    std::int64_t width = 0;     ///< rows of the left factor, columns of the right one
-    std::int64_t depth = 0;     ///< terms
+    std::int64_t stride = 0;    ///< between rows (columns) if termsAdjacent, else between terms
+    bool termsAdjacent = false; ///< whether the terms of a row (column) are contiguous, or else the rows of a term
+    std::int64_t width = 0;     ///< number of rows of the left factor, or columns of the right one
+    std::int64_t depth = 0;     ///< number of terms
 };
 
 void pack(const Source& source, Side side, std::byte* piece);
 
-/// Some strips of the left factor times some of the right one.
+/// A block of a product: consecutive strips of the left factor times consecutive strips of the right one.
 struct Block {
     std::int64_t left = 0;
     std::int64_t leftCount = 0;
     std::int64_t right = 0;
     std::int64_t rightCount = 0;
-    bool lowerOnly = false; ///< skip the products of strips above the diagonal
+    bool lowerOnly = false; ///< whether products of strips above the diagonal are skipped
 
-    /// The first of its left strips that is multiplied with the right strip `right` + `column`.
+    /// Index in the block of the first left strip that is multiplied with the right strip `right` + `column`.
     std::int64_t firstLeft(std::int64_t column) const {
         const std::int64_t first = (right + column) * tilesOf(Side::right) - left;
         return !lowerOnly || first < 0 ? 0 : first < leftCount ? first : leftCount;
@@ -80,8 +82,8 @@ struct Pair {
 /// Size of the product of two strips: two adjacent tiles.
 constexpr std::int64_t productFloats = 2 * tileFloats;
 
-/// The sum of the products of some pairs, for all strips of a block. Skipped products are not written.
-/// @param adds add to `products`
+/// Computes the sum of the products of all pairs, for the strips of a block. Skipped products are not written.
+/// @param adds whether to add to `products` instead of replacing them
 /// @param products [rightCount, leftCount, productFloats], fastest if aligned to 64 bytes
 void multiply(std::span<const Pair> pairs, const Block& block, bool adds, float* products);
 

@@ -7,10 +7,10 @@ namespace secateur::SECATEUR_INSTRUCTION_SET {
 
 namespace {
 
-/// The backward pass of attention for the heads of a group, one after the other, each some queries at a time; the
-/// gradients of their keys and values are summed. For c = p v with p = softmax(s) and s = scale q k^T:
-/// dv = p^T dc; ds = p (dp - <dp, p>) with dp = dc v^T; dq = scale ds k, dk = scale ds^T q. A softcap multiplies ds by
-/// the derivative of cap tanh(s / cap).
+/// The backward pass of attention for the query heads of a group, one after the other, each a few queries at a time.
+/// The gradients of keys and values are summed over the heads. For c = p v with p = softmax(s) and s = scale q k^T: dv
+/// = p^T dc; ds = p (dp - <dp, p>) with dp = dc v^T; dq = scale ds k, dk = scale ds^T q. A softcap multiplies ds by the
+/// derivative of cap tanh(s / cap).
 class GroupAttentionBackward {
 public:
     GroupAttentionBackward(const GroupBackward& group, const AttentionShape& shape, float* scratch)
@@ -60,7 +60,7 @@ private:
             store(to + i, loadSome(from + i, m_shape.headDim - i));
     }
 
-    /// Copies a head, normalised and rotated.
+    /// Copies a head, normalises it, and rotates it.
     void rotated(const float* from, const NormValues& values, std::int64_t position, float* to) const {
         copy(from, to);
         if (values.weight)
@@ -95,7 +95,7 @@ private:
         clear(m_dValues, 0, m_group.count * m_columns);
     }
 
-    /// Clears whole vectors.
+    /// Sets whole vectors to 0.
     static void clear(float* numbers, std::int64_t begin, std::int64_t end) {
         for (std::int64_t i = begin; i < end; i += lanes)
             store(numbers + i, Vec{});
@@ -170,7 +170,7 @@ private:
                 m_columns);
     }
 
-    /// Queries of the block that see any of `count` keys.
+    /// Queries of the block that see at least one of `count` keys from `key` on.
     Range seenBy(const QueryTiles& tiles, std::int64_t key, int count) const {
         const std::int64_t window = m_shape.window;
         const std::int64_t before = m_shape.causal ? key : window > 0 ? key - window + 1 : 0;
@@ -219,17 +219,17 @@ private:
     const AttentionShape& m_shape;
     std::int64_t m_columns;
     std::int64_t m_stride = 0;
-    float* m_keyPanels;   // of [headDim, keysOfPanel]
-    float* m_valuePanels; // likewise
+    float* m_keyPanels;   // panels of [headDim, keysOfPanel]
+    float* m_valuePanels; // panels of [headDim, keysOfPanel]
     float* m_keys;        // [count, m_columns], rotated
     float* m_dKeys;       // [count, m_columns]
-    float* m_dValues;     // likewise
+    float* m_dValues;     // [count, m_columns]
     float* m_queries;     // [block, m_columns], rotated
     float* m_dContext;    // [block, m_columns]
-    float* m_dQueries;    // likewise
+    float* m_dQueries;    // [block, m_columns]
     float* m_scores;      // [block, m_stride]
-    float* m_dScores;     // likewise
-    float* m_capped;      // of one query
+    float* m_dScores;     // [block, m_stride]
+    float* m_capped;      // scores of one query after the softcap
 };
 
 } // namespace

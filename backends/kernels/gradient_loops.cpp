@@ -53,7 +53,7 @@ public:
     }
 
 private:
-    /// Query heads of a row that share the gradients of their keys and values.
+    /// Query heads of a row whose gradients of keys and values are summed.
     struct HeadTask {
         std::int64_t row;
         int group;
@@ -97,7 +97,7 @@ private:
     std::span<const int> m_lengths;
     const at::Tensor& m_dContext;
     const ProjectionGradients& m_result;
-    bool m_perHead; ///< gradients of keys and values are per query head
+    bool m_perHead; ///< whether each query head has its own gradients of keys and values
     GroupBackward m_common;
 };
 

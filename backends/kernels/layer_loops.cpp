@@ -151,15 +151,15 @@ void crossEntropyRows(const at::Tensor& logits, std::span<const int> targets, fl
     });
 }
 
-// Rows of several queries: the keys of a KV group are packed in panels once for all its heads; then each block of
-// queries of one head is a task for any free thread. For a single query packing would not pay off: all heads of a group
-// read runs of keys in their original layout, and the softmaxes of the runs are combined.
+// Attention of rows with several queries: the keys of a KV group are packed in panels once for all its heads; then each
+// block of queries of one head is a task for any free thread. For a single query packing would not pay off: the heads
+// of a group read runs of keys in their original layout, and the softmaxes over the runs are combined.
 
 namespace {
 
 constexpr std::int64_t blockQueries = VectorLoops::blockQueries;
 constexpr std::int64_t blockKeys = VectorLoops::blockKeys;
-/// Maximum size of packed keys at a time, unless one row needs more: they should stay in a cache.
+/// Maximum size of the keys that are packed at a time, so that they stay in a cache; more if a single row needs more.
 constexpr std::int64_t packedFloats = std::int64_t{1} << 22;
 
 std::int64_t quotientUp(std::int64_t a, std::int64_t b) {
@@ -171,9 +171,9 @@ struct Row {
     std::int64_t number = 0;
     std::int64_t first = 0;
     std::int64_t length = 0;
-    std::int64_t keyFrom = 0; ///< of the first query, down to a whole panel
+    std::int64_t keyFrom = 0; ///< first key that the first query sees, rounded down to a whole panel
     std::int64_t keyEnd = 0;
-    std::int64_t packed = 0; ///< where its packed keys begin
+    std::int64_t packed = 0; ///< offset of its packed keys
 };
 
 class Attention {
@@ -248,7 +248,8 @@ private:
     std::int64_t packedKeys(const Row& row) const {
         return quotientUp(row.keyEnd - row.keyFrom, m_loops.panelKeys) * m_loops.panelKeys;
     }
-    /// Entropies of shifted probabilities need those of all keys at once.
+    /// Number of keys whose scores are held at a time: all keys for entropies of shifted probabilities, which need
+    /// them.
     std::int64_t runKeysOf(const Row& row) const {
         const bool needsAll = std::ranges::any_of(m_wanted, [](const AttentionFeature& feature) {
             return feature.kind == AttentionFeature::Kind::shifted ||
@@ -257,7 +258,7 @@ private:
         return needsAll ? packedKeys(row) : blockKeys;
     }
     bool packsValues() const { return m_columns != m_shape.headDim; }
-    /// Size of one packed group of a row: panels of keys, then values padded to whole vectors unless they already are.
+    /// Size of one packed group of a row: panels of keys, then the values, if they have to be padded to whole vectors.
     std::int64_t packedGroup(const Row& row) const {
         return packedKeys(row) * (m_shape.headDim + (packsValues() ? m_columns : 0));
     }
@@ -294,7 +295,7 @@ private:
             for (std::int64_t group = 0; group < m_shape.kvHeads; ++group) {
                 for (std::int64_t key = 0; key < row.keyEnd - row.keyFrom; key += blockKeys)
                     packing.push_back({&row, group, key});
-                // The last blocks see the most keys, so they go first: threads finish at about the same time.
+                // The last blocks see the most keys. They run first, so that threads finish at about the same time.
                 for (std::int64_t block = quotientUp(row.length, blockQueries) - 1; block >= 0; --block)
                     for (std::int64_t head = firstHead(group); head < firstHead(group + 1); ++head)
                         blocks.push_back({&row, group, block * blockQueries, head});

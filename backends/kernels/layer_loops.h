@@ -23,7 +23,7 @@ struct NormValues {
     NormKind kind = NormKind::rms;
     double epsilon = 0;
     const float* weight = nullptr; ///< [width], with any offset added
-    const float* bias = nullptr;   ///< [width], or none
+    const float* bias = nullptr;   ///< [width]; null = none
 };
 
 /// x [rows, width] -> out [rows, width] (float32 or bfloat16).
@@ -38,7 +38,7 @@ struct AttentionShape {
     int kvHeads = 0;
     int headDim = 0;
     bool causal = true;
-    int window = 0; ///< query i sees keys j with i - window < j (and, when not causal, j < i + window); 0 = all
+    int window = 0; ///< query i sees keys j with i - window < j (and, if not causal, j < i + window); 0 = all
     float scale = 1;
     float softcap = 0; ///< scores become softcap * tanh(score / softcap) before the mask; 0 = none
     /// [kvHeads + 1]: query heads of KV head g are groupBegin[g] .. groupBegin[g + 1]; null = groups of equal size.
@@ -52,7 +52,7 @@ struct AttentionShape {
 struct RotaryTables {
     const float* cosines = nullptr;
     const float* sines = nullptr;
-    int dims = 0; ///< rotary dimensions of a head, 0 = none; the others pass through
+    int dims = 0; ///< rotary dimensions of a head, 0 = none; further dimensions are not rotated
 };
 
 /// Keys and values of each row: [rows, kvHeads, capacity, headDim] float32.
@@ -63,9 +63,9 @@ struct KeyValueViews {
 };
 
 /// Splits the projections [rows, positions, (heads + 2 kvHeads) headDim] into queries, keys and values. Normalises the
-/// heads of queries and keys (unless `weight` is null) and rotates them by position first[row] + i. Writes queries to
-/// `queries` [rows, heads, positions, headDim], and appends keys and values to the first[row] ones that are there. Only
-/// lengths[row] positions of each row are written.
+/// heads of queries and keys (unless the norm's `weight` is null), and rotates them by position first[row] + i. Writes
+/// queries to `queries` [rows, heads, positions, headDim], and keys and values behind the first[row] that are in
+/// `keysAndValues`. Writes only lengths[row] positions of each row.
 void placeHeads(const at::Tensor& projected, const AttentionShape& shape, const NormValues& queryNorm,
                 const NormValues& keyNorm, const RotaryTables& rotary, std::span<const int> first,
                 std::span<const int> lengths, const at::Tensor& queries, const KeyValueViews& keysAndValues);

@@ -18,7 +18,7 @@ namespace secateur {
 
 namespace {
 
-/// The pairs of halves to multiply, without that of the two lower halves.
+/// The pairs of tensors to multiply, without low times low.
 std::vector<std::pair<at::Tensor, at::Tensor>> pairsOf(const Rows& a, const Rows& b) {
     std::vector<std::pair<at::Tensor, at::Tensor>> pairs{{a.high, b.high}};
     if (a.low.defined())
@@ -41,7 +41,7 @@ bool hasTiles() {
 class MachineKernels : public Kernels {
 public:
     std::span<const Precision> precisions() const override {
-        // `split` needs three products of halves: slower than one in float32, except on tiles.
+        // `split` needs three products in bfloat16, which take longer than one in float32, except on tiles.
         static constexpr std::array tiles{Precision::bf16, Precision::split, Precision::float32};
         static constexpr std::array vectors{Precision::bf16, Precision::float32};
         static constexpr std::array neither{Precision::float32};
@@ -78,7 +78,7 @@ public:
     }
 
     at::Tensor columnSquares(const at::Tensor& weight) const override {
-        // ATen handles types that float32 cannot represent.
+        // By ATen for types with numbers that float32 cannot represent.
         const bool isWider = weight.scalar_type() == at::kDouble || !weight.is_floating_point();
         return isWider ? plainKernels().columnSquares(weight) : secateur::columnSquares(weight);
     }

@@ -7,7 +7,8 @@
 
 namespace secateur {
 
-/// The kernels for this machine's CPU, by matrix tiles and oneDNN: bfloat16 if the processor has instructions for it.
+/// The kernels for this machine's CPU, which use AMX tiles and oneDNN, and bfloat16 if the processor has instructions
+/// for it.
 const Kernels& machineKernels();
 
 /// The kernels for a device. @param device "cpu", "cuda" or "cuda:N" @throws Error if there is no such device
@@ -15,10 +16,10 @@ std::shared_ptr<const Kernels> kernelsOf(const std::string& device);
 
 /// Whether oneDNN can multiply bfloat16 matrices on this processor.
 bool multipliesBfloat16();
-/// Whether this processor has instructions for it; without them bfloat16 is no faster than float32.
+/// Whether this processor has instructions for bfloat16 products, without which they are no faster than float32.
 bool multipliesBfloat16Fast();
 
-/// Sums over tokens by the CPU loops (token_loops.cpp), which read each number once.
+/// The kernels for sums over tokens by the CPU loops (token_loops.cpp), which read each number once.
 const TokenKernels& machineTokenKernels();
 
 } // namespace secateur

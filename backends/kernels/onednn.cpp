@@ -29,8 +29,8 @@ dnnl::matmul::primitive_desc describe(const memory::desc& a, const memory::desc&
 #endif
 }
 
-/// Scratch memory of a product. oneDNN's own scratchpad belongs to the thread that made the primitive, so that two
-/// threads could not run it at once.
+/// Scratch memory of a product. oneDNN's own scratchpad belongs to the thread that made the primitive; with it, two
+/// threads could not run the primitive at once.
 memory scratchpad(const memory::desc& wanted) {
     thread_local at::Tensor room;
     const auto bytes = static_cast<std::int64_t>(wanted.get_size());
@@ -104,10 +104,10 @@ double sumOfSquares(const at::Tensor& block) {
         [](double a, double b) { return a + b; });
 }
 
-/// ||sum of a^T b over pairs||_F^2, by blocks of rows of the sum.
+/// ||sum over pairs of a^T b||_F^2, computed by blocks of rows of the sum.
 class BlockedNorm {
 public:
-    /// Maximum width of a block: wide enough for full speed, narrow enough to cancel soon.
+    /// Maximum width of a block: wide enough for full speed, and narrow enough that a stop takes effect soon.
     static constexpr std::int64_t mostColumns = 1280;
 
     explicit BlockedNorm(Pairs pairs)
@@ -165,13 +165,13 @@ at::Tensor multiplied(const at::Tensor& a, const at::Tensor& b) {
     return result;
 }
 
-/// Whether b is a transposed view of a: half of their product is enough.
+/// Whether b is a transposed view of a, so that half of their product is enough.
 bool isTransposeOf(const at::Tensor& b, const at::Tensor& a) {
     const at::Tensor transposed = a.t();
     return a.data_ptr() == b.data_ptr() && transposed.sizes() == b.sizes() && transposed.strides() == b.strides();
 }
 
-/// A Gram matrix: the lower half, some rows at a time, mirrored to the upper one.
+/// A Gram matrix. Computes the lower half, a few rows at a time, and mirrors it.
 at::Tensor gramOf(const at::Tensor& rows) {
     constexpr std::int64_t step = 256;
     const std::int64_t count = rows.size(0);

@@ -12,7 +12,7 @@
 
 namespace secateur::onednn {
 
-// ATen's tensors as oneDNN's, and products by oneDNN. For sources only: pulls in both.
+// ATen's tensors as oneDNN memory, and products by oneDNN. For sources only: pulls in both libraries.
 
 dnnl::engine& engine();
 dnnl::memory::data_type typeOf(const at::Tensor& tensor); ///< bfloat16, else float32
@@ -22,7 +22,7 @@ dnnl::memory::desc plainFloats(std::vector<std::int64_t> sizes);
 /// A copy in another layout.
 dnnl::memory reordered(const at::Tensor& tensor, const dnnl::memory::desc& layout, dnnl::stream& stream);
 
-/// c = a b, or c += a b, for one shape, for which oneDNN generates code. Several threads may run it at once.
+/// Computes c = a b, or c += a b, for one shape, for which oneDNN generates code. Several threads may run it at once.
 class Product {
 public:
     Product(const dnnl::memory::desc& a, const dnnl::memory::desc& b, const dnnl::memory::desc& c, bool adds);
@@ -38,8 +38,8 @@ private:
 /// a b in float32 for a [.., m, k] and b [.., k, n], both bfloat16 or both float32; one leading dimension or none.
 at::Tensor product(const at::Tensor& a, const at::Tensor& b);
 
-/// ||sum of a^T b over all pairs||_F^2, with squares summed in float64, for a [rows, columns] and b [rows, columns].
-/// The matrix is never held whole. `between` is called every few hundred milliseconds, and may throw.
+/// ||sum over all pairs of a^T b||_F^2, with squares summed in float64. The matrix is never held whole.
+/// @param pairs of a and b, each [rows, columns] @param between called every few hundred milliseconds; may throw
 double squaredNorm(std::span<const std::pair<at::Tensor, at::Tensor>> pairs, const std::function<void()>& between);
 
 } // namespace secateur::onednn

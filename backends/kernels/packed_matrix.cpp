@@ -15,7 +15,7 @@ namespace {
 
 using dnnl::memory;
 
-/// Number of input rows for which oneDNN chooses the layout, which hardly depends on it.
+/// Number of input rows for which oneDNN chooses the layout. The layout hardly depends on this number.
 constexpr std::int64_t typicalRows = 1024;
 /// Maximum number of shapes whose code is kept.
 constexpr std::size_t mostShapes = 512;
@@ -34,8 +34,8 @@ struct Shape {
     auto operator<=>(const Shape&) const = default;
 };
 
-/// Matrices of one shape share their code: all layers of a model have the same few shapes, and generating code takes as
-/// long as multiplying some hundred rows.
+/// The product for a shape. Matrices of one shape share its code, because all layers of a model have the same few
+/// shapes, and generating code takes as long as multiplying some hundred rows.
 std::shared_ptr<const onednn::Product> productOf(const Shape& shape, const memory::desc& weights) {
     static std::mutex mutex;
     static std::map<Shape, std::shared_ptr<const onednn::Product>> products;

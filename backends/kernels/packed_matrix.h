@@ -18,7 +18,7 @@ public:
     PackedMatrix(const PackedMatrix&) = delete;
     PackedMatrix& operator=(const PackedMatrix&) = delete;
 
-    /// result = input weight^T, or result += input weight^T, summed in float32.
+    /// result = input weight^T, or result += input weight^T if `adds`; summed in float32.
     /// @param input [n, in] of the weight's type, contiguous
     /// @param result [n, out] float32, contiguous
     void multiply(const at::Tensor& input, const at::Tensor& result, bool adds) const;

@@ -11,7 +11,7 @@ namespace secateur {
 
 // Loops over all threads of the runtime. For sources only: pulls in ATen.
 
-/// Calls body(task, scratch) for each task, in no particular order. Each thread has `floats` numbers of scratch memory.
+/// Calls body(task, scratch) for each task, in any order. Each thread has scratch memory for `floats` numbers.
 template <typename Body>
 void forEachTask(std::int64_t tasks, std::int64_t floats, const Body& body) {
     std::atomic<std::int64_t> next = 0;
@@ -26,7 +26,7 @@ void forEachTask(std::int64_t tasks, std::int64_t floats, const Body& body) {
 /// Calls body(row) for each row of `width` numbers.
 template <typename Body>
 void forEachRow(std::int64_t rows, std::int64_t width, const Body& body) {
-    constexpr std::int64_t grainNumbers = 1 << 14; // worth another thread
+    constexpr std::int64_t grainNumbers = 1 << 14; // fewer numbers do not pay off for another thread
     const std::int64_t grain = std::max<std::int64_t>(1, grainNumbers / std::max<std::int64_t>(1, width));
     at::parallel_for(0, rows, grain, [&](std::int64_t begin, std::int64_t end) {
         for (std::int64_t row = begin; row < end; ++row)

@@ -23,12 +23,12 @@ at::Tensor plainNorm(const at::Tensor& x, NormKind kind, double epsilon, const a
                      const at::Tensor& bias);
 
 /// Rotates heads [rows, heads, positions, headDim] by cosines and sines [rows or 1, positions, dims / 2]; dimensions
-/// from `dims` on pass through.
+/// from `dims` on are not rotated.
 at::Tensor plainRotary(const at::Tensor& heads, const at::Tensor& cosines, const at::Tensor& sines);
 
 /// Which keys each query sees, bool [rows, 1, queries, keys]. Query i of a row is at position first[row] + i and sees
-/// keys below first[row] + lengths[row], within window and causality. Queries after lengths[row], and any other that
-/// would see no key, see the key at their own position, or the last one.
+/// keys below first[row] + lengths[row], as far as window and causality allow. Queries after lengths[row], and any
+/// other that would see no key, see the key at their own position, or else the last key.
 at::Tensor visibleKeys(std::span<const int> first, std::span<const int> lengths, std::int64_t queries,
                        std::int64_t keys, bool causal, int window, const c10::Device& device);
 
@@ -43,11 +43,10 @@ at::Tensor plainProbabilities(const at::Tensor& q, const at::Tensor& k, const at
 /// `projected` [..., 2 width] (gate, then up) -> activation(gate) up, or [..., width] -> activation(up).
 at::Tensor plainActivation(const at::Tensor& projected, Activation activation, bool gated);
 
-/// softcap tanh(x / softcap); x where softcap is 0.
+/// softcap tanh(x / softcap); x if softcap is 0.
 at::Tensor plainSoftcap(const at::Tensor& x, double softcap);
 
-/// -log softmax at `targets` (int64, [rows]) of logits [rows, vocab], in float32 or wider; 0 where a target is
-/// negative.
+/// -log softmax of logits [rows, vocab] at `targets` (int64, [rows]), in float32 or wider; 0 for negative targets.
 at::Tensor plainCrossEntropy(const at::Tensor& logits, const at::Tensor& targets, double softcap);
 
 } // namespace secateur

@@ -14,8 +14,8 @@
 #include <span>
 #include <vector>
 
-// The loops are plain and short, so that the compiler vectorises them. It makes one version for each instruction set,
-// and the loader takes the best one for the processor.
+// The loops are plain and short, so that the compiler vectorises them. It compiles a version for each instruction set,
+// and the loader chooses the best one for the processor.
 #if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__)
 #define SECATEUR_PER_PROCESSOR __attribute__((target_clones("arch=x86-64-v4", "arch=x86-64-v3", "default")))
 #else
@@ -40,7 +40,7 @@ float fromBfloat16(std::uint16_t value) {
     return std::bit_cast<float>(static_cast<std::uint32_t>(value) << 16);
 }
 
-/// To the nearest, ties to even. NaN stays NaN.
+/// Rounds to the nearest bfloat16, ties to even. NaN stays NaN.
 std::uint16_t toBfloat16(float value) {
     const auto bits = std::bit_cast<std::uint32_t>(value);
     const std::uint32_t rounded = bits + 0x7fffU + ((bits >> 16) & 1U);
@@ -75,7 +75,8 @@ void multiply(float* values, const float* by, std::int64_t count) {
         values[i] *= by[i];
 }
 
-/// Splits values into bfloat16 halves; `values` becomes the remainder of the upper one. @param low may be null
+/// Splits values into bfloat16 numbers high + low. @param values become the remainders, value - high @param low may be
+/// null
 SECATEUR_PER_PROCESSOR
 void splitValues(float* values, float* rounded, std::uint16_t* high, std::uint16_t* low, std::int64_t count) {
 #pragma omp simd
@@ -91,7 +92,8 @@ void splitValues(float* values, float* rounded, std::uint16_t* high, std::uint16
         low[i] = toBfloat16(values[i]);
 }
 
-/// Sum of squares in float64, but 16 numbers of a lane at a time in float32: half of the time, for an error of 1e-9.
+/// Sum of squares in float64 of partial sums in float32 of 16 numbers in a lane, which takes half the time, with a
+/// relative error of 1e-9.
 SECATEUR_PER_PROCESSOR
 double squares(const float* values, std::int64_t count) {
     constexpr std::int64_t lanes = 32;

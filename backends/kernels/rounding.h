@@ -16,7 +16,8 @@ at::Tensor columnSquares(const at::Tensor& weight);
 /// Kernels::innerProducts. The result does not depend on the number of threads.
 at::Tensor innerProducts(const at::Tensor& a, const at::Tensor& b);
 
-/// Sum of squares of contiguous numbers, to 1e-8 relative: float32 sums of 16 numbers of a lane are added in float64.
+/// Sum of squares of contiguous numbers, with a relative error of 1e-8: each lane sums 16 numbers in float32, and these
+/// sums are added in float64.
 double sumOfSquares(const float* values, std::int64_t count);
 
 } // namespace secateur

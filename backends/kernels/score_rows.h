@@ -34,7 +34,8 @@ SECATEUR_INLINE Range intersection(Range a, Range b) {
     return intersection(a, b.begin, b.end);
 }
 
-/// Applies a softcap, or a scale that reverses the order, to the scores. Returns the scale that remains to be applied.
+/// Applies the softcap, or a scale that is not positive, to the scores. Returns the scale that exponentials() still has
+/// to apply.
 [[maybe_unused]] float applyScale(const AttentionShape& shape, float* scores, std::int64_t count) {
     if (shape.softcap > 0) {
         const float before = shape.scale / shape.softcap;
@@ -49,7 +50,7 @@ SECATEUR_INLINE Range intersection(Range a, Range b) {
     return 1;
 }
 
-/// Sets the scores from `begin` to `end` to minus infinity, in a row of whole vectors.
+/// Sets the scores [begin, end) of a row to minus infinity. The row has whole vectors.
 SECATEUR_INLINE void hide(float* scores, std::int64_t begin, std::int64_t end) {
     const Ints lane = laneNumbers();
     for (std::int64_t i = begin / lanes * lanes; i < end; i += lanes) {
@@ -60,7 +61,7 @@ SECATEUR_INLINE void hide(float* scores, std::int64_t begin, std::int64_t end) {
     }
 }
 
-/// Keys that any of `count` queries sees, the first of which is at position `first`.
+/// Keys that at least one of `count` consecutive queries sees. @param first position of the first query
 SECATEUR_INLINE Range visibleKeys(const AttentionShape& shape, std::int64_t first, int count, std::int64_t keyEnd) {
     const std::int64_t last = first + count - 1;
     const std::int64_t window = shape.window;
@@ -68,19 +69,19 @@ SECATEUR_INLINE Range visibleKeys(const AttentionShape& shape, std::int64_t firs
     return {window > 0 ? greater(0, first - window + 1) : 0, smaller(after, keyEnd)};
 }
 
-/// Consecutive queries of a row, in tiles of tileRows.
+/// Consecutive queries of a row, divided into tiles of tileRows.
 struct QueryTiles {
     const AttentionShape& shape;
-    std::int64_t first; ///< position of the first
+    std::int64_t first; ///< position of the first query
     int count;
     std::int64_t keyEnd; ///< end of the row's keys
 
-    /// Keys that any of the queries [query, query + some) sees.
+    /// Keys that at least one of the queries [query, query + some) sees.
     Range visible(int query, int some) const { return visibleKeys(shape, first + query, some, keyEnd); }
     Range visible() const { return visible(0, count); }
-    /// Size of the tile that begins with a query.
+    /// Number of queries in the tile that begins with `query`.
     int size(int query) const { return static_cast<int>(smaller(tileRows, count - query)); }
-    /// Keys that the tile of a query sees.
+    /// Keys that the tile with this query sees.
     Range keys(int query) const {
         const int begin = query / tileRows * tileRows;
         return visible(begin, size(begin));
@@ -100,8 +101,8 @@ SECATEUR_INLINE void forEachTile(const QueryTiles& tiles, Range keys, const Visi
 }
 
 /// to += weights rows, [queries, columns].
-/// @param weights of the first query and key; queries are `stride` apart
-/// @param rows of the first key, `rowStride` apart
+/// @param weights those of the first query and key come first; queries are `stride` apart
+/// @param rows that of the first key comes first; rows are `rowStride` apart
 [[maybe_unused]] void addRows(const QueryTiles& tiles, Range keys, const float* weights, std::int64_t stride,
                               const float* rows, std::int64_t rowStride, float* to, std::int64_t columns) {
     constexpr std::int64_t run = 64; // keys whose rows stay in the L1 cache while all tiles read them
@@ -118,15 +119,15 @@ SECATEUR_INLINE void forEachTile(const QueryTiles& tiles, Range keys, const Visi
         }
 }
 
-/// The state of one row's softmax: the exponentials are exp(score - largest).
+/// The state of a row's softmax over the keys so far. Exponentials are exp(score - largest).
 struct SoftmaxRow {
     float largest = 0;
     float sum = 0;
-    float rescale = 1;  ///< factor for the results of the keys before
+    float rescale = 1;  ///< factor for results of earlier keys, since `largest` changed
     float weighted = 0; ///< sum of exponential times (score - largest), if wanted
 };
 
-/// Continues a row's softmax: replaces `count` scores, whole vectors, by their exponentials.
+/// Continues a row's softmax: replaces scores by their exponentials. @param count a multiple of lanes
 template <bool weighs = false>
 SECATEUR_INLINE SoftmaxRow exponentials(SoftmaxRow row, float scale, float* scores, std::int64_t count) {
     Vec best = load(scores);

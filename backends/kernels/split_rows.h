@@ -4,18 +4,17 @@
 
 namespace secateur::avx512 {
 
-// The inner loops of rounding by the AVX-512 instructions for float16 and bfloat16, in one pass. rounding.cpp calls
-// them.
+// The inner loops of rounding.cpp, with AVX-512 instructions for float16 and bfloat16, in one pass over memory.
 
-/// Whether the loops were compiled into this program; otherwise they do nothing. Only processors with AVX-512 and its
-/// bfloat16 instructions run them.
+/// Whether the loops were compiled into this program; otherwise they do nothing. They may be called only on processors
+/// with AVX-512 and its bfloat16 instructions.
 extern const bool areBuilt;
 
-/// Sums of squares in float64, but 16 numbers of a lane at a time in float32: an error of 1e-9.
+/// Sums of squares in float64 of partial sums in float32 of 16 numbers in a lane; their relative error is 1e-9.
 struct Squares {
     double all = 0;     ///< of the numbers
-    double rounded = 0; ///< of their upper halves
-    double lost = 0;    ///< of the remainders
+    double rounded = 0; ///< of the rounded numbers
+    double lost = 0;    ///< of the remainders, number minus rounded number
 };
 
 /// Rounds `count` numbers to bfloat16 `high`, and the remainders to bfloat16 `low`, unless it is null. Numbers below

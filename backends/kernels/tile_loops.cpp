@@ -19,7 +19,7 @@ SECATEUR_INLINE Range keysOf(const AttentionFeature& feature, std::int64_t posit
     return {key, key + 1};
 }
 
-/// @param e exponentials, from the key at position 0
+/// The sum of exponentials over keys. @param e exponentials, from the key at position 0 on
 SECATEUR_INLINE float sumOver(const float* e, Range keys) {
     float sum = 0;
     for (std::int64_t key = keys.begin; key < keys.end; ++key)
@@ -27,7 +27,7 @@ SECATEUR_INLINE float sumOver(const float* e, Range keys) {
     return sum;
 }
 
-/// The two kinds of entropy that need a logarithm per key, over the visible keys.
+/// shiftedLog or shifted (AttentionFeature) over the visible keys; both need a logarithm for each key.
 SECATEUR_INLINE float shiftedEntropy(const float* e, std::int64_t count, std::int64_t seen, float factor, float epsilon,
                                      bool shiftsBoth) {
     const float added = shiftsBoth ? epsilon : 0;
@@ -36,7 +36,7 @@ SECATEUR_INLINE float shiftedEntropy(const float* e, std::int64_t count, std::in
         const Vec a = load(e + i) * factor;
         sum -= (a + added) * logarithm(a + epsilon);
     }
-    // a = 0 for keys that are not visible: their terms are subtracted.
+    // Keys that are not visible have a = 0, and terms that are subtracted here.
     const float ofNone = -added * logarithm(all(epsilon))[0];
     return sumOf(sum) - static_cast<float>(count - seen) * ofNone;
 }
@@ -124,7 +124,7 @@ private:
             store(context + i, load(context + i) * m_rows[query].rescale);
     }
 
-    /// @param e exponentials of the keys `all`; those that are not `seen` are 0
+    /// @param e exponentials of the keys `all`; 0 for keys that are not `seen`
     void sumFeatures(int query, const float* e, Range all, Range seen) const {
         const SoftmaxRow& row = m_rows[query];
         for (int i = 0; i < m_block.features.count; ++i) {

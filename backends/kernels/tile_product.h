@@ -9,7 +9,7 @@ namespace secateur::SECATEUR_INSTRUCTION_SET {
 namespace {
 
 constexpr std::int64_t blockKeys = VectorLoops::blockKeys;
-/// Stride of rows of scores: not a power of two, so that rows do not map to the same cache sets.
+/// Stride between rows of scores: no power of two, so that rows do not map to the same cache sets.
 constexpr std::int64_t strideOf(std::int64_t scores) {
     return scores + lanes;
 }
@@ -90,7 +90,7 @@ SECATEUR_INLINE void multiply(int rows, int vectors, const Product& product) {
     }
 }
 
-/// Multiplies `columns` columns, whole vectors, distributed evenly over passes.
+/// Multiplies columns in several passes with about equally many vectors each. @param columns a multiple of lanes
 [[maybe_unused]] void multiplyColumns(int rows, Product product, std::int64_t columns) {
     int left = static_cast<int>(columns / lanes);
     for (int passes = (left + tileVectors - 1) / tileVectors; passes > 0; --passes) {

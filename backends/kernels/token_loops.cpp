@@ -97,7 +97,7 @@ public:
     }
 
 private:
-    /// Sums magnitudes while the products are in registers.
+    /// Computes contributions in float32; sums magnitudes while the products are in registers.
     static at::Tensor contributionsOfFloats(const at::Tensor& context, const at::Tensor& weights) {
         const std::int64_t tokens = context.size(0) * context.size(1);
         const std::int64_t heads = weights.size(0);
@@ -135,8 +135,8 @@ private:
         return result;
     }
 
-    /// Products by oneDNN, for some tokens and one head per task: they stay in the thread's cache until they are
-    /// summed.
+    /// Computes contributions in bfloat16 by oneDNN. A task is one head for a few tokens, so that the products stay in
+    /// the thread's cache until they are summed.
     static at::Tensor contributionsOfHalves(const at::Tensor& context, const at::Tensor& weights) {
         const std::int64_t tokens = context.size(0) * context.size(1);
         const std::int64_t heads = weights.size(0);

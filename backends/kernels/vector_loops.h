@@ -8,17 +8,17 @@
 
 namespace secateur {
 
-/// Destination of numbers that are written as float32 or as bfloat16: one of the two is set.
+/// Destination of numbers, which are written as float32 or as bfloat16: one of the two pointers is set.
 struct Destination {
     float* floats = nullptr;
     std::uint16_t* halves = nullptr;
 };
 
-/// Wanted features of the attention of some queries, and their destination.
+/// Features of queries' attention to compute, and their destination.
 struct FeatureOutput {
     const AttentionFeature* wanted = nullptr;
     int count = 0;
-    float* values = nullptr; ///< of the first feature and query; queries are contiguous, features `stride` apart
+    float* values = nullptr; ///< the first feature of the first query; queries are contiguous, features `stride` apart
     std::int64_t stride = 0;
 };
 
@@ -27,7 +27,7 @@ struct QueryBlock {
     const float* queries = nullptr; ///< [count, headDim]
     int count = 0;                  ///< at most VectorLoops::blockQueries
     std::int64_t first = 0;         ///< position of the first query in the row
-    std::int64_t keyFrom = 0;       ///< the first packed key, a multiple of panelKeys
+    std::int64_t keyFrom = 0;       ///< index of the first packed key, a multiple of panelKeys
     std::int64_t keyEnd = 0;        ///< end of the row's keys
     const float* panels = nullptr;  ///< keys from keyFrom, in panels of [headDim, panelKeys]
     const float* values = nullptr;  ///< from keyFrom, valueStride apart, padded to whole vectors
@@ -35,10 +35,10 @@ struct QueryBlock {
     Destination context; ///< of the first query
     std::int64_t contextStride = 0;
     std::int64_t runKeys = 0; ///< number of keys whose scores are held at a time, a multiple of panelKeys
-    FeatureOutput features;   ///< entropies of shifted probabilities need all keys in one run
+    FeatureOutput features;   ///< shiftedLog and shifted need all keys in one run
 };
 
-/// One query per head of a KV group, and a run of keys that all of them see.
+/// One query for each head of a KV group, and consecutive keys that all of them see.
 struct QueryGroup {
     const float* queries = nullptr; ///< of the first head, queryStride apart
     std::int64_t queryStride = 0;
@@ -72,7 +72,7 @@ struct GroupBackward {
     std::int64_t dKeyStride = 0; ///< of dValues too
 };
 
-/// Vectors times a matrix; the results are the sums of magnitudes of the products.
+/// Products of vectors with a matrix; the result for each vector is the sum of the product's magnitudes.
 struct MagnitudeBlock {
     const float* vectors = nullptr; ///< `count` of `depth` numbers, vectorStride apart
     std::int64_t vectorStride = 0;
@@ -80,18 +80,18 @@ struct MagnitudeBlock {
     std::int64_t depth = 0;
     const float* panels = nullptr; ///< `columns` columns in panels of [depth, panelKeys], padded with zeros
     std::int64_t columns = 0;
-    double* sums = nullptr; ///< of each vector, sumStride apart
+    double* sums = nullptr; ///< one for each vector, sumStride apart
     std::int64_t sumStride = 0;
 };
 
-/// Rows of numbers whose columns are summed: either `floats` or `halves` is set.
+/// Rows of numbers, and sums over their columns: either `floats` or `halves` is set.
 struct ColumnBlock {
     const float* floats = nullptr;         ///< [rows, columns], `stride` from one row to the next
     const std::uint16_t* halves = nullptr; ///< the same in bfloat16
     std::int64_t stride = 0;
     std::int64_t rows = 0;
     std::int64_t columns = 0;
-    double* magnitudes = nullptr; ///< [columns], to which |v| is added
+    double* magnitudes = nullptr; ///< [columns]; |v| is added
     double* sums = nullptr;
     double* squares = nullptr;
 };
@@ -107,9 +107,9 @@ struct ExponentialSum {
 
 constexpr std::int64_t logitBlock = 2048;
 
-/// The loops over one row or block, for one instruction set. The caller provides `scratch` of scratchFloats() numbers.
+/// The loops over one row or block, compiled for one instruction set. `scratch` has room for scratchFloats() numbers.
 struct VectorLoops {
-    /// sum = x + added if `added` is given, and its norm; else the norm of x.
+    /// With `added`: sum = x + added, and its norm. Without: the norm of x.
     void (*norm)(const float* x, const float* added, float* sum, const NormValues& norm, std::int64_t width,
                  const Destination& out);
     /// Applies rotary positions to a head, in place.
@@ -119,7 +119,7 @@ struct VectorLoops {
     ExponentialSum (*sumExponentials)(const float* logits, std::int64_t count, std::int64_t target, float softcap);
     void (*attendBlock)(const QueryBlock& block, const AttentionShape& shape, float* scratch);
     void (*attendGroup)(const QueryGroup& group, const AttentionShape& shape, float* scratch);
-    /// Copies `count` keys, `stride` apart, to a panel; the last vector is padded with 0.
+    /// Copies `count` keys, `stride` apart, to a panel, whose last vector is padded with 0.
     void (*packKeys)(const float* keys, std::int64_t stride, std::int64_t count, int headDim, float* panel);
     void (*write)(const float* from, std::int64_t count, const Destination& to);
     /// products = x x, a a, z z, x a, x z, a z
@@ -130,11 +130,11 @@ struct VectorLoops {
     void (*addScaled)(const float* values, double factor, std::int64_t count, double* sums);
     void (*sumMagnitudes)(const MagnitudeBlock& block);
     double (*magnitudes)(const float* values, std::int64_t count); ///< sum of |v|
-    /// Backward passes: `result` is the gradient of the input, `gradient` that of the output.
+    // Backward passes: `gradient` is that of the output, `result` (dGate, dUp) that of the input.
     void (*normBackward)(const float* x, const float* gradient, const NormValues& norm, std::int64_t width,
                          float* result);
     void (*activateBackward)(const float* gate, const float* up, const float* gradient, Activation activation,
-                             std::int64_t width, float* dGate, float* dUp); ///< no gate, no dGate
+                             std::int64_t width, float* dGate, float* dUp); ///< gate and dGate may be null
     void (*attendBackward)(const GroupBackward& group, const AttentionShape& shape,
                            float* scratch); ///< of groupBackwardFloats()
     int lanes;
@@ -152,8 +152,8 @@ std::int64_t scratchFloats(const VectorLoops& loops, const AttentionShape& shape
 std::int64_t groupBackwardFloats(const VectorLoops& loops, const AttentionShape& shape, std::int64_t count);
 /// The loops for the best instruction set of this processor, unless useVectorLoops() chose others.
 const VectorLoops& vectorLoops();
-/// For tests and benchmarks: uses the loops for "generic", "v3" or "v4" from now on. False if this processor cannot run
-/// them or they were not built.
+/// For tests and benchmarks: makes vectorLoops() return the loops for "generic", "v3" or "v4". Returns false if this
+/// processor cannot run them or they were not built.
 bool useVectorLoops(std::string_view instructionSet);
 
 } // namespace secateur

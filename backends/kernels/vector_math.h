@@ -10,10 +10,10 @@ namespace secateur::SECATEUR_INSTRUCTION_SET {
 
 namespace {
 
-/// exp(x) for x up to 88.37 or NaN, to 1e-7 relative; 0 below -87.3, as subnormal results would be slow.
+/// exp(x) for x up to 88.37 or NaN, with a relative error of 1e-7; 0 below -87.3, because subnormal results are slow.
 SECATEUR_INLINE Vec exponentialBelow(Vec x) {
     constexpr float least = -87.336544F;
-    constexpr float shift = 0x1.8p23F; // added, it leaves the nearest integer in the lowest bits
+    constexpr float shift = 0x1.8p23F; // adding it moves the nearest integer into the lowest bits
     const Vec shifted = x * 1.442695041F + shift;
     const Vec power = shifted - shift;
     const Vec rest = x - power * 0.693359375F - power * -2.12194440e-4F;
@@ -31,13 +31,13 @@ SECATEUR_INLINE Vec exponentialBelow(Vec x) {
 #endif
 }
 
-/// exp(x); above 88.37 its value at 88.37.
+/// exp(x); for x above 88.37, exp(88.37).
 SECATEUR_INLINE Vec exponential(Vec x) {
     constexpr float most = 88.37F;
     return exponentialBelow(x > most ? all(most) : x);
 }
 
-/// tanh(x) to 3e-7 relative, near 0 too: a fitted quotient of polynomials, up to where the result is 1.
+/// tanh(x) with a relative error of 3e-7, also near 0: a fitted quotient of polynomials for |x| up to 9, where it is 1.
 SECATEUR_INLINE Vec hyperbolicTangent(Vec x) {
     constexpr float most = 9;
     Vec within = x > most ? all(most) : x;
@@ -57,8 +57,8 @@ SECATEUR_INLINE Vec hyperbolicTangent(Vec x) {
     return above * within / below;
 }
 
-/// The normal distribution function to a few 1e-7 relative: exp(-z^2) times a polynomial in 1 / (1 + z / 3), fitted to
-/// exp(z^2) erfc(z) / 2, with z = |x| / sqrt 2.
+/// The distribution function of the normal distribution, with a relative error of a few 1e-7. With z = |x| / sqrt 2, it
+/// is exp(-z^2) times a polynomial in 1 / (1 + z / 3) that was fitted to exp(z^2) erfc(z) / 2.
 SECATEUR_INLINE Vec normalBelow(Vec x) {
     const Vec magnitude = x < 0.0F ? -x : x;
     const Vec t = 1.0F / (1.0F + magnitude * 0.2357022604F);
@@ -76,7 +76,7 @@ SECATEUR_INLINE Vec normalBelow(Vec x) {
     return x < 0.0F ? tail : 1.0F - tail;
 }
 
-/// ln x for positive, normal x, to 1e-7.
+/// ln x for positive, normal x, with an error of 1e-7.
 SECATEUR_INLINE Vec logarithm(Vec x) {
     const Words bits = reinterpret_cast<Words>(x);
     Vec power = __builtin_convertvector(reinterpret_cast<Ints>(bits >> 23) - 127, Vec);

@@ -19,8 +19,8 @@ SECATEUR_INLINE void forEachVector(std::int64_t width, const Body& body) {
         body(i, width - i);
 }
 
-/// The sum of term(place, count) over the vectors of a row, in four independent sums: each addition waits for the one
-/// before it.
+/// The sum of term(place, count) over the vectors of a row. Has four independent partial sums, because an addition to a
+/// sum waits for the previous one.
 template <typename Term>
 SECATEUR_INLINE float sumOfVectors(std::int64_t width, const Term& term) {
     Vec sums[4]{};
@@ -36,7 +36,7 @@ SECATEUR_INLINE float sumOfVectors(std::int64_t width, const Term& term) {
     return sumOf((sums[0] + sums[1]) + (sums[2] + sums[3]));
 }
 
-/// Prefetches for loops with much computation between loads, which would otherwise wait for memory.
+/// Prefetches memory for loops with much computation between loads, which would otherwise wait for memory.
 SECATEUR_INLINE void fetchAhead(const float* from) {
     __builtin_prefetch(from + 512);
 }
@@ -45,7 +45,7 @@ SECATEUR_INLINE Vec firstLanes(Vec value, std::int64_t count) {
     return laneNumbers() < static_cast<std::int32_t>(count) ? value : Vec{};
 }
 
-/// A norm subtracts `mean`, then multiplies by `scale`.
+/// The numbers by which a norm maps a row: subtracts `mean`, then multiplies by `scale`.
 struct NormStatistics {
     float mean;
     float scale;
@@ -82,7 +82,7 @@ SECATEUR_INLINE Vec sigmoid(Vec x) {
     return 1.0F / (1.0F + exponential(-x));
 }
 
-/// Value and derivative of an activation; after inlining, the unused one costs nothing.
+/// Value and derivative of an activation function. After inlining, an unused one costs nothing.
 struct ValueAndDerivative {
     Vec value;
     Vec derivative;
@@ -92,7 +92,7 @@ struct Silu {
     SECATEUR_INLINE ValueAndDerivative operator()(Vec x) const {
         const Vec share = sigmoid(x);
         const Vec bend = x * share * (1.0F - share);
-        return {x * share, share + (x < -100.0F ? Vec{} : bend)}; // level far out: exponentials end at e^88
+        return {x * share, share + (x < -100.0F ? Vec{} : bend)}; // constant slope; exponential() is limited there
     }
 };
 
@@ -102,7 +102,7 @@ struct GeluTanh {
         const Vec square = x * x;
         const Vec share = sigmoid(x * (1.595769122F + 0.07135481627F * square));
         const Vec bend = x * share * (1.0F - share) * (1.595769122F + 3 * 0.07135481627F * square);
-        return {x * share, share + (square > 400.0F ? Vec{} : bend)}; // level far out, where products overflow
+        return {x * share, share + (square > 400.0F ? Vec{} : bend)}; // constant slope; products would overflow
     }
 };
 

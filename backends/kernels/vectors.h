@@ -3,10 +3,10 @@
 #include <cstdint>
 #include <utility>
 
-// Vectors of float32 of the widest size that the instruction set has. Sources that include this are compiled once for
-// each instruction set, each time with another SECATEUR_INSTRUCTION_SET. All their definitions are in the namespace of
-// that name or unnamed, and they include no standard headers with code: the linker would keep one copy of it, which
-// might not run on every processor.
+// Vectors of float32 of the widest size that the instruction set has. Sources that include this header are compiled
+// once for each instruction set, each time with another SECATEUR_INSTRUCTION_SET. All their definitions are in the
+// namespace of that name, or in unnamed ones, and they include no standard headers with inline functions: of those the
+// linker keeps one copy, which might not run on every processor.
 #ifndef SECATEUR_INSTRUCTION_SET
 #define SECATEUR_INSTRUCTION_SET generic
 #endif
@@ -50,7 +50,7 @@ SECATEUR_INLINE void store(float* to, Vec value) {
     __builtin_memcpy(to, &value, sizeof value);
 }
 
-/// The first `count` numbers, then zeros.
+/// Loads the first `count` numbers; the other lanes are 0.
 SECATEUR_INLINE Vec loadSome(const float* from, std::int64_t count) {
     if (count >= lanes)
         return load(from);
@@ -67,7 +67,7 @@ SECATEUR_INLINE void storeSome(float* to, Vec value, std::int64_t count) {
         to[lane] = value[lane];
 }
 
-/// Rounds to bfloat16, to the nearest, ties to even. NaN stays NaN.
+/// Rounds to the nearest bfloat16, ties to even. NaN stays NaN.
 SECATEUR_INLINE Halves rounded(Vec value) {
     const Words bits = reinterpret_cast<Words>(value);
     const Words nearest = bits + 0x7fffU + ((bits >> 16) & 1U);
@@ -115,7 +115,7 @@ SECATEUR_INLINE void transpose(Vec (&rows)[lanes]) {
         exchange<8>(rows);
 }
 
-/// Adds lanes in halves, in the same order on every path through the code.
+/// The sum of all lanes, always added in the same order.
 SECATEUR_INLINE float sumOf(Vec v) {
 #if defined(__AVX512F__)
     v += __builtin_shufflevector(v, v, 8, 9, 10, 11, 12, 13, 14, 15, 0, 1, 2, 3, 4, 5, 6, 7);

@@ -18,7 +18,7 @@ static_assert(std::is_same_v<hid_t, std::int64_t>);
 /// HDF5 keeps attributes in headers of 64 kB; a larger one means a damaged file.
 constexpr hsize_t mostAttributeElements = 1 << 20;
 constexpr std::size_t mostTextBytes = 1 << 24;
-/// 512 MB of doubles, ten times a neuron metric of the largest models.
+/// Maximum size of a dataset: 512 MB of doubles, ten times a neuron metric of the largest models.
 constexpr std::size_t mostCells = std::size_t{1} << 26;
 
 std::int64_t check(std::int64_t result, std::string_view what, const std::string& place) {
@@ -27,8 +27,8 @@ std::int64_t check(std::int64_t result, std::string_view what, const std::string
     return result;
 }
 
-/// By default HDF5 prints its error stack (a setting of each thread), and loads unknown filters from a folder named in
-/// the environment.
+/// Turns off two defaults of HDF5: printing its error stack (a setting of each thread), and loading unknown filters
+/// from a folder named in the environment.
 void silence() {
     H5Eset_auto2(H5E_DEFAULT, nullptr, nullptr);
     H5PLset_loading_state(0);
@@ -41,7 +41,7 @@ Handle inMemory() {
     return access;
 }
 
-/// HDF5 treats open files of the same name as one file, also in memory.
+/// A new name for a file in memory, because HDF5 treats open files of the same name as one file, also in memory.
 std::string unusedName() {
     static std::atomic<unsigned> count = 0;
     return fmt::format("session {}", count++);
@@ -146,7 +146,7 @@ Handle openImage(std::span<const std::byte> bytes) {
         throw Error("is not an HDF5 file");
     silence();
     const Handle access = inMemory();
-    // HDF5 copies the bytes; the parameter is not const because other drivers do not copy.
+    // HDF5 copies the bytes; the parameter is not const only because other drivers do not copy.
     check(H5Pset_file_image(access.id(), const_cast<std::byte*>(bytes.data()), bytes.size()), "be read", {});
     const hid_t file = H5Fopen(unusedName().c_str(), H5F_ACC_RDWR, access.id());
     if (file < 0)
@@ -319,7 +319,7 @@ void checkHoldsItsNumbers(const Handle& creation) {
         throw Error("keeps its numbers in another file, which no session does");
 }
 
-/// Refuses extents that are larger than the stored data, before memory is allocated for them.
+/// Whether the stored data can contain `cells` cells; checked before memory is allocated for them.
 bool areStored(const Handle& dataset, const Handle& creation, std::size_t cells) {
     constexpr hsize_t mostCompression = 1032; // of deflate
     const Handle type(H5Dget_type(dataset.id()), H5Tclose);

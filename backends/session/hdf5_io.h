@@ -34,17 +34,18 @@ private:
     Close m_close;
 };
 
-// Every function throws Error, its subject the place inside the file. None prints HDF5's own error stack.
+// Every function may throw Error, whose subject is the place inside the file. None prints HDF5's error stack.
 
-// Files are held in memory: HDF5 1.10 does not survive a failed write, and a file cannot change between check and read.
-// Nothing refers to other files: soft and external links, external data and filter plug-ins are refused.
+// Files are read and written in memory: HDF5 1.10 does not survive a failed write, and a file on disk could change
+// between check and read.
+// References to other files are refused: soft and external links, external data, and filter plug-ins.
 
 /// Whether bytes begin as an HDF5 file does.
 bool looksLikeHdf5(std::span<const std::byte> bytes);
 Handle createInMemory();
-/// A copy of the bytes of a file, to be read or changed.
+/// Opens a copy of a file's bytes in memory, for reading or changing.
 Handle openImage(std::span<const std::byte> bytes);
-/// The bytes of the whole file.
+/// The bytes of a whole file in memory.
 std::string image(const Handle& file);
 /// Opens or creates a group.
 Handle group(const Handle& parent, const std::string& name);
@@ -73,15 +74,15 @@ std::string readText(const Handle& object, const std::string& name);
 std::int64_t readInteger(const Handle& object, const std::string& name);
 double readNumber(const Handle& object, const std::string& name);
 
-/// A float64 dataset: [rows] for `flat` and one column, else [rows, columns]. With `leading`, the matrix is that many
-/// matrices, one below the other: [leading, rows / leading, ..].
+/// Writes a float64 dataset: [rows] if `flat` and the matrix has one column, else [rows, columns]. With `leading`, the
+/// matrix consists of that many matrices, one below another: [leading, rows / leading, ..].
 Handle writeMatrix(const Handle& group, const std::string& name, const Matrix& matrix, bool flat,
                    std::size_t leading = 0);
 Handle openDataset(const Handle& group, const std::string& name);
-/// @throws Error unless the file itself holds that many cells of the dataset
+/// Checks that the file contains as many cells as the dataset claims to have. @throws Error if not
 void checkIsStored(const Handle& dataset, std::size_t cells);
 /// @param leading number of matrices, as in writeMatrix()
-/// @throws Error unless the dataset has this shape and the file holds all its numbers
+/// @throws Error if the dataset has another shape, or the file does not contain all its numbers
 Matrix readMatrix(const Handle& dataset, std::size_t rows, std::size_t columns, std::size_t leading = 0);
 
 } // namespace secateur::hdf5

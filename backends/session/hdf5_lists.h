@@ -9,8 +9,8 @@
 
 namespace secateur::hdf5 {
 
-// Datasets of one dimension, for lists that are too long for attributes. Reading throws Error naming the dataset before
-// it allocates more than the file holds.
+// Datasets of one dimension, for lists that are too long for attributes. Reading a dataset that claims to be larger
+// than the file throws an Error that names it, before memory is allocated.
 
 /// int64 [n]
 Handle writeIntegerList(const Handle& group, const std::string& name, const std::vector<std::int64_t>& values);
@@ -18,11 +18,11 @@ Handle writeIntegerList(const Handle& group, const std::string& name, const std:
 Handle writeNumberList(const Handle& group, const std::string& name, const std::vector<double>& values);
 /// UTF-8, of variable length, [n]
 Handle writeTextList(const Handle& group, const std::string& name, const std::vector<std::string>& texts);
-/// uint8 [rows, values / rows], or [values] for `flat`; with an attribute `meaning`.
+/// uint8 [rows, values / rows], or [values] if `flat`; with an attribute `meaning`.
 Handle writeMarks(const Handle& group, const std::string& name, const std::vector<std::uint8_t>& values,
                   std::size_t rows, bool flat, const std::string& meaning);
 
-/// The next free number of a group whose members are numbered.
+/// The next free number in a group whose members are named by numbers.
 std::string nextNumber(const Handle& group);
 
 std::vector<std::int64_t> readIntegerList(const Handle& group, const std::string& name);

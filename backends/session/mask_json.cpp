@@ -23,7 +23,7 @@ using MaskJson = nlohmann::json;
 
 constexpr std::size_t longestMask = 32'000'000;
 constexpr std::int64_t maskVersion = 1;
-constexpr std::int64_t latest = 999; ///< that any program may ever write
+constexpr std::int64_t latest = 999; ///< highest version that is accepted as a number
 
 void checkVersion(const JsonObject& file) {
     constexpr const char* key = "secateur_mask";
@@ -140,13 +140,13 @@ LayerMask readLayer(const JsonObject& entry, int index, LayerMask layer) {
     if (!layer.mlp)
         refuseInside(entry, "mlp", {"neurons_cut"});
     layer.alpha = readAlpha(entry, layer.attention);
-    static_cast<void>(entry.sizes("heads_cut")); // heads are listed one by one
+    static_cast<void>(entry.sizes("heads_cut")); // refuses ranges: heads are listed one by one
     cut(entry, "heads_cut", index, "head", layer.heads);
     cut(entry, "neurons_cut", index, "neuron", layer.neurons);
     return layer;
 }
 
-/// Refuses repeated layers.
+/// The layer of an entry. @throws Error if it was listed before
 int readIndex(const JsonObject& entry, std::vector<bool>& listed) {
     const auto number = entry.integer("layer", 0, std::ssize(listed) - 1);
     if (!number)
@@ -324,7 +324,7 @@ std::string budgetJson(const std::optional<Budget>& budget) {
     return budget->isPercentage ? quoted(amount + "%") : amount;
 }
 
-/// One line per cut. Masks without a history have no such field.
+/// The field "history" with one line per cut; empty for masks without a history.
 std::string historyField(const std::optional<PruneHistory>& history) {
     return history ? ",\n    \"history\": " + historyJson(*history) : "";
 }

@@ -73,7 +73,7 @@ std::vector<std::int64_t> readCounts(const Handle& group, const char* name, std:
     return values;
 }
 
-/// Indices of windows or pages, strictly increasing.
+/// Reads indices of windows or pages, which must be strictly increasing.
 std::vector<std::int64_t> readPlaces(const Handle& group, const char* name, std::size_t length, std::int64_t end) {
     std::vector<std::int64_t> places = readCounts(group, name, 0, length);
     for (std::size_t i = 0; i < places.size(); ++i)
@@ -143,7 +143,7 @@ auto reading(const std::string& place, Read read) {
     }
 }
 
-/// The attributes of the whole evaluation.
+/// Reads the attributes of a whole evaluation.
 Evaluation readDescription(const Handle& group) {
     Evaluation evaluation;
     evaluation.mask = {hdf5::readText(group, "mask_name"), hdf5::readText(group, "mask_digest")};
@@ -155,7 +155,7 @@ Evaluation readDescription(const Handle& group) {
     return evaluation;
 }
 
-/// Runs of one kind, one group each.
+/// Reads the runs of one kind, each of which has a group.
 template <typename Read>
 auto readNumbered(const Handle& group, const std::string& place, const std::string& kind, Read read) {
     std::vector<decltype(read(group))> runs;

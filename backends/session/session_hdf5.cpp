@@ -31,7 +31,7 @@ using hdf5::Handle;
 constexpr std::int64_t sessionVersion = 4;
 constexpr const char* format = "secateur-session";
 
-/// HDF5 as packaged is not thread-safe.
+/// The lock for all use of HDF5, which as packaged is not thread-safe.
 std::mutex& library() {
     static std::mutex mutex;
     return mutex;
@@ -150,11 +150,11 @@ std::string grownSession(const Session& additions, const MappedFile& original) {
     return withSlope(file);
 }
 
-/// Runs work that passes a file's bytes to HDF5: in this process if their checksum is right, else in a child process,
+/// Runs work that passes a file's bytes to HDF5: in this process if they have a valid seal, else in a child process,
 /// which HDF5 may crash.
 std::string inSafety(const MappedFile& file, const std::function<std::string()>& work) {
     if (isSealed(file.bytes()) || !hdf5::looksLikeHdf5(file.bytes()))
-        return work(); // refuses other files without HDF5
+        return work(); // other files are refused before HDF5 sees them
     // HDF5 may loop on a damaged file; an intact one is read at hundreds of megabytes per second.
     const std::size_t size = file.bytes().size();
     const auto seconds = static_cast<unsigned>(1 + (size >> 23));
@@ -181,7 +181,7 @@ bool isSession(const std::string& path) {
     const std::filesystem::path extension = std::filesystem::path(path).extension();
     std::error_code ignored;
     if ((extension == ".h5" || extension == ".hdf5") && !std::filesystem::is_directory(path, ignored))
-        return true; // even if missing or damaged: reading it then says so
+        return true; // even if missing or damaged, which reading will report
     std::array<char, signature.size()> head{};
     std::ifstream(path, std::ios::binary).read(head.data(), head.size());
     return std::string_view(head.data(), head.size()) == signature;

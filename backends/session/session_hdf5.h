@@ -12,24 +12,25 @@ class MappedFile;
 // Thread-safe. A file that another program wrote or changed is read in a child process, since HDF5 may crash on a
 // damaged file.
 
-/// Whether a file is a session by its first bytes or its extension. With the extension it may be missing or damaged.
+/// Whether a path names a session, by the file's first bytes or by the extension. In the latter case the file may be
+/// missing or damaged.
 bool isSession(const std::string& path);
 
-/// Reads the whole session. Metrics unknown to this version are described by what the session says of them.
-/// @throws Error unless the file is a complete session of this version or an older one
+/// Reads a whole session. For metrics that this version does not know, takes title and other facts from the session.
+/// @throws Error if the file is not a complete session of this version or an older one
 Session readSession(const std::string& path);
 Session readSession(const MappedFile& file);
 
-/// Writes a new file beside `path` and renames it; replaces an existing file. Waits for another writer.
+/// Writes a new file beside `path` and renames it; replaces an existing file. Waits while another process writes.
 /// @throws Error
 void writeSession(const Session& session, const std::string& path);
 
-/// Adds results, masks, evaluations and view to a session of the same model, or writes a new session. All else in the
-/// file stays. Waits for another writer.
+/// Adds results, masks, evaluations and view to a session file of the same model, or writes a new file. Does not change
+/// other data in the file. Waits while another process writes.
 /// @throws Error if the file is of another model (both are named), is no session, or stays locked
 void addToSession(const Session& additions, const std::string& path);
 
-/// Checks before the work what addToSession() would refuse after it. @throws Error
+/// Checks, before long work, that addToSession() will be able to store its results. @throws Error as addToSession()
 void checkCanAdd(const ModelCard& model, const std::string& path);
 
 } // namespace secateur

@@ -26,7 +26,7 @@ namespace {
 using hdf5::Handle;
 
 constexpr std::uint8_t noCell = 255;
-/// Heads and neurons of a model; far above all models. A mask has a bit for each.
+/// Maximum number of heads and neurons, far above all models. A mask has a bit for each.
 constexpr std::int64_t mostCells = std::int64_t{1} << 28;
 
 std::size_t widest(const PruningMask& mask, std::vector<bool> LayerMask::*marks) {
@@ -36,7 +36,7 @@ std::size_t widest(const PruningMask& mask, std::vector<bool> LayerMask::*marks)
     return most;
 }
 
-/// [layers, widest]
+/// Writes marks of a mask, [layers, widest layer].
 void writeCells(const Handle& group, const char* name, const PruningMask& mask, std::vector<bool> LayerMask::*marks) {
     const std::size_t columns = widest(mask, marks);
     const auto layers = static_cast<std::size_t>(mask.layerCount());
@@ -95,7 +95,7 @@ void checkSize(const ModelSpec& spec) {
 
 constexpr const char* groupName = "prediction";
 constexpr std::array<std::string_view, cutKinds> kinds{"head", "attention", "mlp", "block", "bypass"};
-/// Units of a prediction; far above all models.
+/// Maximum number of units of a prediction, far above all models.
 constexpr std::size_t mostUnits = std::size_t{1} << 24;
 
 std::string unitText(const Gate& gate) {
@@ -103,7 +103,7 @@ std::string unitText(const Gate& gate) {
     return gate.of == Gate::Of::head ? fmt::format("{} {}", text, gate.head) : text;
 }
 
-/// @throws Error unless it is an integer from 0 to below `end`
+/// Reads an index. @throws Error if the text is not an integer from 0 to below `end`
 int indexOf(const std::string& text, int end, const std::string& unit) {
     int index = -1;
     const auto [last, error] = std::from_chars(text.data(), text.data() + text.size(), index);

@@ -20,7 +20,7 @@ template <typename Owner, typename Value>
 struct Field {
     const char* name;
     Value& (*get)(Owner&);
-    std::int64_t since = 1; ///< the version of the format that brought it
+    std::int64_t since = 1; ///< first version of the format with this field
 };
 
 #define FIELD(Owner, Value, name, member, ...)                                                                         \
@@ -84,7 +84,7 @@ constexpr std::array normPlaceNames{"before", "around", "parallel", "after"};
 constexpr std::array positionNames{"rotary", "learned"};
 constexpr std::array activationNames{"silu", "gelu_tanh", "gelu_erf", "relu"};
 
-/// Enumerations are stored by name, in the order of their declaration.
+/// The value of an enumeration that is stored as a name. @param names in the order of the declaration
 template <typename Enum, std::size_t count>
 Enum fromName(const std::array<const char*, count>& names, const std::string& text, const std::string& field) {
     const auto found = std::find(names.begin(), names.end(), text);
@@ -131,7 +131,7 @@ int smallCount(std::int64_t value, const std::string& name, std::int64_t most = 
     return static_cast<int>(value);
 }
 
-/// Fields missing in version 1, whose models all had rotary position embeddings as in llama.
+/// Fills in fields that version 1 did not have; its models all had rotary positions as in llama.
 void completeFirstVersion(const Handle& group, std::vector<LayerSpec>& layers) {
     const auto biases = sized(hdf5::readIntegers(group, "mlp_bias"), layers.size(), "mlp_bias");
     for (std::size_t i = 0; i < layers.size(); ++i) {

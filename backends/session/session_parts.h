@@ -14,12 +14,12 @@
 
 namespace secateur {
 
-// The groups of a session file, which session_hdf5.cpp puts together. Everything that reads throws Error, its subject
-// the place in the file (resources/manual/formats.md, Session).
+// Reading and writing of the groups of a session file, which session_hdf5.cpp puts together
+// (resources/manual/formats.md, Session). Functions that read throw Error, whose subject is the place in the file.
 
 /// The model card as attributes of a session's /model group: the fields of `inspect`, per-layer ones as arrays.
 void writeModelCard(const hdf5::Handle& group, const ModelCard& card);
-/// @param version of the session's format
+/// @param version version of the session format
 ModelCard readModelCard(const hdf5::Handle& group, std::int64_t version);
 
 /// A result and its group: /metrics/<group>/<number>.
@@ -30,27 +30,26 @@ struct StoredResult {
     std::int64_t order = 0; ///< position among all results of the session, in the order they were made
 };
 
-/// All of /metrics in the order it was made. A metric unknown to this version is described by what the file says of it,
-/// so that it can be shown and is not lost.
+/// All results of /metrics in the order they were made. For a metric that this version does not know, takes title and
+/// other facts from the file, so that it can be shown and is not lost.
 std::vector<StoredResult> readResults(const hdf5::Handle& file, const ModelSpec& spec);
 
-/// Adds a result as the latest of its id. It replaces an earlier one of the same measurement, unless that ran on more
-/// tokens. `stored` is updated.
+/// Adds a result as the latest of its id, as add() does to a session. Updates `stored`.
 void writeResult(const hdf5::Handle& metrics, const MetricResult& result, std::vector<StoredResult>& stored);
 
-/// All of /masks, from the JSON form of each. The arrays beside it are for other readers of the file.
+/// All masks of /masks, read from their JSON text. The arrays beside it are for other programs that read the file.
 std::vector<SessionMask> readMasks(const hdf5::Handle& file, const ModelSpec& spec);
 
-/// Writes the masks that are new or changed. @param held readMasks(), the beginning of `masks`
+/// Writes the masks that are new or changed. @param held masks in the file, with which `masks` begins
 void writeMasks(const hdf5::Handle& file, const std::vector<SessionMask>& masks, const std::vector<SessionMask>& held);
 
-/// All of /evaluations. Means and errors are computed again from the stored losses and answers.
+/// All evaluations of /evaluations. Means and errors are computed again from the stored losses and answers.
 std::vector<Evaluation> readEvaluations(const hdf5::Handle& file);
 
 /// Writes /evaluations to a file that has none.
 void writeEvaluations(const hdf5::Handle& file, const std::vector<Evaluation>& evaluations);
 
-/// Adds evaluations as add() does to a session. Only those that change are written.
+/// Adds evaluations as add() does to a session. Writes only those that change.
 void addEvaluations(const hdf5::Handle& file, std::vector<Evaluation> additions);
 
 /// A run of a task: its rules and every answer. Scores are computed again from the answers.
@@ -65,7 +64,7 @@ Latency readLatency(const hdf5::Handle& group);
 void writePrefill(const hdf5::Handle& group, const Prefill& prefill);
 Prefill readPrefill(const hdf5::Handle& group);
 
-/// The mask of the references of all times of an evaluation: attributes of the evaluation itself.
+/// Evaluation::timedAgainst, as attributes of the evaluation's group.
 void writeTimedAgainst(const hdf5::Handle& evaluation, const EvaluatedMask& mask);
 EvaluatedMask readTimedAgainst(const hdf5::Handle& evaluation);
 
@@ -74,12 +73,12 @@ PromptContinuation readContinuation(const hdf5::Handle& group);
 
 /// Replaces /prediction if the session has a prediction: `units` ("head 3 4", "bypass 7"), `gradient` [units],
 /// `fisher` [samples, units] (F = fisherᵀ fisher), `neuron_gradient` and `neuron_fisher` [layers, neurons], `slope`
-/// [kinds of cuts]. The slope is for other readers of the file: it is fitted again to the evaluations.
+/// [kinds of cuts]. `slope` is for other programs that read the file; Secateur fits it again to the evaluations.
 void writePrediction(const hdf5::Handle& file, const Session& session);
-/// Fits the slope to all evaluations of a file with a prediction. @param session the contents of the file
+/// In a file with a prediction, fits `slope` to all evaluations. @param session the contents of the file
 void writeSlope(const hdf5::Handle& file, const Session& session);
 
-/// Null if there is none. @throws Error also for values that do not fit the model
+/// The content of /prediction; null if there is none. @throws Error also for values that do not fit the model
 std::shared_ptr<const PredictionBasis> readPrediction(const hdf5::Handle& file, const ModelSpec& spec);
 
 } // namespace secateur

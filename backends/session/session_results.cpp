@@ -35,7 +35,7 @@ Enum readName(const std::array<Enum, count>& known, const Handle& dataset, const
     return *found;
 }
 
-/// A metric unknown to this version: a row of the table, rebuilt from the session.
+/// A metric that this version does not know: a row of the metric table, rebuilt from the session.
 struct ForeignMetric {
     std::string id;
     std::string title;
@@ -46,7 +46,7 @@ struct ForeignMetric {
     MetricInfo info{};
 };
 
-/// Results point to the row of their metric, so rebuilt rows live until the program ends.
+/// The rebuilt row of a metric. It lives until the program ends, because results point to the row of their metric.
 const MetricInfo* foreignMetric(const std::string& id, const Handle& dataset) {
     ForeignMetric metric{id,
                          hdf5::readText(dataset, "title"),
@@ -80,7 +80,7 @@ const MetricInfo* foreignMetric(const std::string& id, const Handle& dataset) {
     return &kept.info;
 }
 
-/// Options are not checked: another version may have others.
+/// Reads a result's request. Does not check options, because another version may have others.
 MetricRequest readRequest(const Handle& dataset) {
     ParsedRequest parsed = parseRequest(hdf5::readText(dataset, "result_id"));
     const MetricInfo* info = findMetric(parsed.id);
@@ -100,7 +100,7 @@ Matrix readErrors(const Handle& dataset, std::size_t rows, std::size_t columns) 
     return errors;
 }
 
-/// The values, for each prefix length if there are lengths.
+/// Reads the values; if there are prefix lengths, the values for each.
 void readValues(const Handle& dataset, std::size_t rows, std::size_t columns, MetricResult& result) {
     if (hdf5::hasAttribute(dataset, "lengths"))
         result.lengths = hdf5::readIntegers(dataset, "lengths");
@@ -157,8 +157,8 @@ std::optional<int> numberOf(const std::string& name) {
     return error == std::errc() && end == name.data() + name.size() ? std::optional(number) : std::nullopt;
 }
 
-/// The group of an earlier result of the same measurement (but for the time).
-/// @returns none if that one ran on more tokens
+/// The number of the group for a result: that of an earlier result of the same measurement (except for the time), or a
+/// new one. @returns none if the earlier result ran on more tokens
 std::optional<int> numberFor(const MetricResult& result, const std::string& group, std::vector<StoredResult>& stored) {
     int next = 0;
     for (auto other = stored.begin(); other != stored.end(); ++other) {
@@ -227,7 +227,7 @@ void writeMeasurement(const Handle& dataset, const MetricResult& result) {
     hdf5::writeInteger(dataset, "is_complete", result.isWhole ? 1 : 0);
 }
 
-/// The matrices of all lengths, one below the other.
+/// Puts the matrices of all prefix lengths one below another.
 Matrix stacked(const std::vector<Matrix>& matrices) {
     Matrix all(matrices.size() * matrices.front().rows(), matrices.front().columns());
     auto to = all.values().begin();

@@ -31,7 +31,7 @@ std::int64_t tokensInTime(const Model& model, const PruneRequest& request, const
     return std::max(least, tokens);
 }
 
-/// @param tokens maximum, where the choice leaves it open
+/// Reads the chosen text. @param tokens returns the maximum number of tokens if the choice has none
 SequenceText chosenText(const Model& model, const MeasureChoice& choice, const std::function<std::int64_t()>& tokens,
                         const Progress& progress) {
     SequenceRequest request;
@@ -66,7 +66,7 @@ std::vector<MetricResult> measureOnChoice(const Model& model, std::span<const Me
         input.plan = model.runner().plan(choice.mask ? *choice.mask : PruningMask(model.spec()));
         input.text = interactiveText(model, *input.plan, choice, rest.part(0, 0));
         input.measurement = measurementOf(model, *input.plan, input.text.digest);
-        input.batchTokens = 2048; // values become more precise while they are shown
+        input.batchTokens = 2048; // small, so that the shown values become more precise often
         warnings = input.text.warnings;
         return input;
     };

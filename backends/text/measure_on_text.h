@@ -12,10 +12,10 @@
 
 namespace secateur {
 
-/// What identifies a measurement under a plan. @param dataDigest of the text or the task
+/// The conditions of a measurement under a plan. @param dataDigest of the text or the task
 Measurement measurementOf(const Model& model, const Plan& plan, const std::string& dataDigest);
 
-/// measure() on a chosen text. Warnings about the text are among those of each result on it.
+/// measure() on a chosen text. Each result on the text has the warnings about it too.
 /// @throws as measure() and readSequenceText()
 std::vector<MetricResult> measureOnChoice(const Model& model, std::span<const MetricRequest> requests,
                                           const MeasureChoice& choice, const Progress& progress,
@@ -25,11 +25,12 @@ std::vector<MetricResult> measureOnChoice(const Model& model, std::span<const Me
 GradientChange gradientChangeOnChoice(const Model& model, const GradientChangeRequest& request,
                                       const MeasureChoice& choice, const Progress& progress);
 
-/// A text as strategies measure on it. Residual streams may take a share of the free memory. @param text outlives it
+/// A text as input of strategies. Residual streams may take a share of the free memory.
+/// @param text must outlive the result
 CalibrationText calibrationText(const SequenceText& text, std::int64_t batchTokens);
 
-/// prune() on a chosen text. Where the choice leaves the tokens open, a strategy that cuts in steps reads as many as
-/// all its steps take five minutes for, at least 512 and at most 8,192.
+/// prune() on a chosen text. If the choice does not limit the tokens, a strategy that cuts in steps reads as many
+/// tokens as all its steps can process in five minutes, but at least 512 and at most 8,192.
 /// @throws as measureOnChoice(), readSequenceText() and prune()
 PruneResult pruneOnChoice(const Model& model, const PruneRequest& request, const MeasureChoice& choice,
                           const Progress& progress);

@@ -79,7 +79,7 @@ SequenceSet sequencesOf(const SequenceRequest& request, const std::optional<Task
     return makeSequences({documents.begin(), documents.end()}, tokenizer, rules, progress);
 }
 
-/// The labelled texts of a task until the maximum number of tokens; a text is never cut in two.
+/// Reads the labelled texts of a task, as many as fit the maximum number of tokens as whole texts.
 void readLabelled(const Model& model, const Task& task, const Tokenizer& tokenizer, const SequenceRules& rules,
                   SequenceText& text) {
     TaskRules own;
@@ -122,7 +122,7 @@ ScoredText cut(const TextRequest& request, const PerplexityRules& rules, const T
     }
 }
 
-/// Makes line breaks, tabs and tokens of blanks visible.
+/// A token's text with visible signs for line breaks, tabs and spaces.
 std::string labelOf(std::string_view text) {
     std::string label;
     for (const char c : text)

@@ -31,7 +31,7 @@ struct Line {
     std::string text;
 };
 
-/// Lines that are not blank.
+/// The lines of a file that are not blank.
 std::vector<Line> linesOf(const std::string& path) {
     const auto file = MappedFile::open(path);
     const std::string content(reinterpret_cast<const char*>(file->bytes().data()), file->bytes().size());

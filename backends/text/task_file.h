@@ -33,12 +33,12 @@ void nameClasses(AskedTask& asked, const ModelCard& model);
 
 // --- rows of a task file (task_rows.cpp) -----------------------------------------------------------------------------
 
-/// The format (of taskFormats()) that has the fields of a row; nothing when none has.
+/// The format (id in taskFormats()) that has the fields of a row; nothing if none has.
 std::optional<std::string_view> detectedFormat(const JsonObject& row);
 
-/// A row as a question, for the kinds choice and lastWord. A format may have several sets of field names (those of the
-/// Hugging Face hub, those of the original files); the row decides.
-/// @param label from a separate file; empty = the label is in the row
+/// A row as a question, for the kinds choice and lastWord. If a format has several sets of field names (those of the
+/// Hugging Face hub, and those of the original files), uses the one that the row has.
+/// @param label from a separate file; absent = the label is in the row
 /// @throws Error naming row and field
 TaskQuestion taskQuestion(std::string_view formatId, const JsonObject& row,
                           const std::optional<std::string>& label = {});
@@ -55,27 +55,28 @@ std::size_t codePoints(std::string_view text);
 /// The first character in title case and all others in lower case, as Python's str.capitalize().
 std::string capitalised(std::string_view text);
 
-/// Removes WikiHow's markup from HellaSwag's texts: surrounding blanks, " [title]" (replaced by a full stop), other
-/// brackets, double blanks.
+/// Removes WikiHow's markup from HellaSwag's texts: spaces at the ends, " [title]" (replaced by a full stop), other
+/// texts in brackets, and double spaces.
 std::string withoutWikiHow(std::string_view text);
 
 // --- answers that a model writes -------------------------------------------------------------------------------------
 
-/// In lower case, without ASCII punctuation, without the words a, an and the, with single blanks: as SQuAD compares
-/// answers.
+/// An answer in the form in which SQuAD compares answers: in lower case, without ASCII punctuation, without the words
+/// a, an and the, with single spaces.
 std::string normalisedAnswer(std::string_view text);
 
-/// For answers that `extract` found in a text: in lower case, without commas, dollar signs and a final full stop. Signs
-/// and decimal points stay.
+/// An answer that `extract` found, in the form for comparing: in lower case, without commas, dollar signs and a final
+/// full stop. Signs and decimal points stay.
 std::string normalisedNumber(std::string_view text);
 
-/// Harmonic mean of precision and recall of words. 1 where both texts have no words, 0 where one has none.
+/// Harmonic mean of precision and recall of words. 1 if neither text has words, 0 if only one has.
 double wordF1(std::string_view found, std::string_view right);
 
-/// Compares written answers with the answers of a task's prompts. An answer is exact when it equals one of them after
-/// normalisation; a text in which `extract` finds nothing is not exact.
+/// A function that compares generated answers with the reference answers of a task. An answer is exact if it equals one
+/// of them after normalisation; a text in which `extract` finds nothing is not exact.
 /// @param path of the task, for messages
-/// @throws Error naming the line whose `extract` is no regular expression; the judge, when one takes too many steps
+/// @throws Error naming the line whose `extract` is no regular expression. The returned function throws Error if a
+/// regular expression takes too many steps
 AnswerJudge answerJudge(const Task& task, const std::string& path);
 
 } // namespace secateur

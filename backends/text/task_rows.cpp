@@ -4,7 +4,6 @@
 #include "analysis/base/text.h"
 #include "analysis/base/usage_error.h"
 
-
 #include <fmt/format.h>
 #include <unicode/locid.h>
 #include <unicode/unistr.h>
@@ -30,7 +29,7 @@ std::string replaced(std::string_view text, std::string_view old, std::string_vi
     return result += text.substr(begin);
 }
 
-/// Without each shortest "[...]" within a line.
+/// A text without every "[...]" that is within a line; the shortest match counts.
 std::string withoutBrackets(const std::string& text) {
     std::string kept;
     std::size_t at = 0;
@@ -76,7 +75,7 @@ std::vector<std::string> choicesOf(const JsonObject& row, const std::string& key
     return textsOf(row, key, leastChoices, mostChoices);
 }
 
-/// A number from `first`, written as such or in digits: which of `count` choices is right.
+/// The index of the right one of `count` choices, which a row states as a number or as digits, counted from `first`.
 std::size_t indexOf(const JsonObject& row, const std::string& key, std::size_t count, std::size_t first = 0) {
     const std::size_t last = first + count - 1;
     if (!row.isText(key)) {
@@ -91,7 +90,7 @@ std::size_t indexOf(const JsonObject& row, const std::string& key, std::size_t c
     row.refuse(key, fmt::format("expected a number from {} to {}, found \"{}\"", first, last, *row.text(key)));
 }
 
-/// Choices behind a context.
+/// A question with one context and several choices to continue it.
 TaskQuestion asked(const std::string& context, const std::vector<std::string>& choices, std::size_t gold) {
     TaskQuestion question;
     for (const std::string& choice : choices)
@@ -100,7 +99,7 @@ TaskQuestion asked(const std::string& context, const std::vector<std::string>& c
     return question;
 }
 
-/// One continuation behind several contexts.
+/// A question with several contexts that one text continues.
 TaskQuestion fitted(const std::vector<std::string>& contexts, const std::string& end, std::size_t gold) {
     TaskQuestion question;
     for (const std::string& context : contexts)
@@ -145,7 +144,7 @@ TaskQuestion winogrande(const JsonObject& row, const Label&) {
                   indexOf(row, "answer", 2, 1));
 }
 
-/// Choices with a label each, and the one that answerKey names.
+/// Choices and their labels, by which answerKey names one of them.
 struct LabelledChoices {
     std::vector<std::string> texts;
     std::vector<std::string> labels;
@@ -170,7 +169,7 @@ LabelledChoices labelledChoices(const JsonObject& row, const std::optional<JsonO
     return all;
 }
 
-/// @param stemKey of the question where it stands in the row itself
+/// @param stemKey key of the question's text if it is in the row itself
 TaskQuestion schoolQuestion(const JsonObject& row, const std::string& stemKey, std::string_view front,
                             std::string_view end) {
     const auto nested = row.isObject("question") ? row.object("question") : std::nullopt;
@@ -234,8 +233,8 @@ TaskQuestion lambada(const JsonObject& row, const Label&) {
     return asked(fieldText(row, "context"), {fieldText(row, "continuation")}, 0);
 }
 
-/// The original files of OpenBookQA have the same fields as ARC's, but ids such as "7-980", where ARC's ids begin with
-/// a letter.
+/// Whether a row is from an original file of OpenBookQA. These have the same fields as ARC's files, but ids such as
+/// "7-980", while ARC's ids begin with a letter.
 bool isNestedOpenBook(const JsonObject& row) {
     if (!row.isObject("question") || !row.isText("id"))
         return false;
@@ -251,7 +250,7 @@ struct RowFormat {
     TaskQuestion (*question)(const JsonObject&, const Label&);
 };
 
-/// The first row whose fields are all present counts.
+/// A task row has the first of these formats whose fields are all present.
 constexpr std::array<RowFormat, 19> rowFormats{{
     {"boolq", {"passage", "question"}, boolq},
     {"rte", {"sentence1", "sentence2"}, rte},

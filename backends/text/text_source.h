@@ -8,9 +8,9 @@
 
 namespace secateur {
 
-/// The documents at a path: in a folder one per file, by name; in a .jsonl file one per row, the text of `field` (if
-/// empty, the first one of "text", "content", "page" and "prompt" that the row has); in any other file, and in the
-/// built-in text (empty path), as `split` says.
+/// The documents at a path. In a folder, each file is a document, in the order of names. In a .jsonl file, each row is:
+/// the text of `field`, or if that is empty of the first of "text", "content", "page" and "prompt" that the row has.
+/// Any other file, and the built-in text (empty path), is divided by `split`.
 /// @throws Error naming the file, and the row of a .jsonl
 std::vector<std::string> readDocuments(const std::string& path, const std::string& field = {},
                                        TextSplit split = TextSplit::document);
@@ -18,8 +18,8 @@ std::vector<std::string> readDocuments(const std::string& path, const std::strin
 /// The name of a path in results: the path, or "built-in".
 std::string sourceName(const std::string& path);
 
-/// The text that is used when none is named: documents of prose, dialogue, code, tables and many languages, mixed so
-/// that every beginning is varied (resources/texts). UTF-8; split by TextSplit::document.
+/// The default text (resources/texts): documents of prose, dialogue, code, tables and many languages, mixed so that any
+/// beginning of it is varied. UTF-8; to be divided by TextSplit::document.
 std::string_view builtInText();
 
 } // namespace secateur

@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::size_t tabledCharacters = 0x10000;
 constexpr int noToken = -1;
-constexpr std::size_t shortWord = 48; // symbols up to which a search through all pairs is faster than a heap
+constexpr std::size_t shortWord = 48; // number of symbols up to which searching all pairs is faster than a heap
 
 } // namespace
 
@@ -121,7 +121,7 @@ void Bpe::encodeWord(std::string_view word, WordCache& cache, std::vector<TokenP
 }
 
 void Bpe::splitBytes(std::string_view word, std::vector<Symbol>& symbols) const {
-    // Bytes without a token are left out, so that their neighbours may merge; a neighbour takes their length.
+    // Bytes without a token are left out, so that their neighbours may merge; their length is added to a neighbour's.
     std::uint32_t lost = 0;
     for (const char letter : word) {
         const int id = m_byteIds[static_cast<unsigned char>(letter)];
@@ -181,7 +181,7 @@ void Bpe::split(std::string_view word, std::vector<Symbol>& symbols) const {
         const auto length = static_cast<std::uint32_t>(bytes);
         if (id != noToken || m_options.lateUnknown) {
             flush();
-            symbols.push_back({id, length + unknown}); // takes the length of characters left out
+            symbols.push_back({id, length + unknown}); // with the length of characters that were left out
             unknown = 0;
         } else if (!m_options.byteFallback || !addBytes(word.substr(at, bytes), symbols)) {
             if (!m_options.fuseUnknown)
@@ -224,7 +224,7 @@ void Bpe::mergeShort(std::vector<Symbol>& symbols) const {
 void Bpe::mergeLong(std::vector<Symbol>& symbols) const {
     struct Links {
         std::uint32_t previous, next;
-        PairTable::Merge merge; ///< with the next one
+        PairTable::Merge merge; ///< with the next symbol
     };
     const auto count = static_cast<std::uint32_t>(symbols.size());
     std::vector<Links> links(count);
@@ -294,7 +294,7 @@ void Bpe::emit(std::string_view word, const std::vector<Symbol>& symbols, std::v
 
 std::vector<BpeMerge> mergesByScore(const Vocabulary& vocabulary, const std::vector<float>& scores,
                                     const std::vector<bool>& usable) {
-    // Equal scores have equal ranks, of which the leftmost pair merges first, whatever its result.
+    // Equal scores give equal ranks, so that of these the leftmost pair merges first.
     std::vector<int> order;
     for (int id = 0; id < vocabulary.size(); ++id) {
         if (usable[static_cast<std::size_t>(id)])

@@ -11,7 +11,7 @@
 
 namespace secateur {
 
-/// The merges of a BPE model: pairs of symbols, their rank and their result.
+/// The merges of a BPE model, by pair of symbols: their rank and their result.
 class PairTable {
 public:
     static constexpr std::uint32_t never = 0xFFFFFFFFU;
@@ -61,18 +61,18 @@ struct BpeMerge {
 };
 
 struct BpeOptions {
-    bool byteLevel = false;    ///< words are bytes, spelled in GPT-2's alphabet in the vocabulary
-    bool byteFallback = false; ///< characters without a token become <0x..> tokens if these exist
-    bool fuseUnknown = false;  ///< neighbouring unknown characters become one token
-    bool wholeWords = false;   ///< a word that is a token is not built from merges
-    /// As in SentencePiece, a character without a token can merge, and becomes unknown only at the end.
+    bool byteLevel = false;    ///< whether symbols are bytes, which the vocabulary spells in GPT-2's alphabet
+    bool byteFallback = false; ///< whether characters without a token become <0x..> tokens, if these exist
+    bool fuseUnknown = false;  ///< whether neighbouring unknown characters become one token
+    bool wholeWords = false;   ///< whether a word that is a token becomes that token without merging
+    /// Whether a character without a token can merge, and becomes unknown only if it does not, as in SentencePiece.
     bool lateUnknown = false;
-    int unknown = -1;               ///< -1: unknown characters are left out
-    std::string continuationPrefix; ///< of every character except a word's first
-    std::string wordEnd;            ///< after a word's last character
+    int unknown = -1;               ///< id; -1: unknown characters are left out
+    std::string continuationPrefix; ///< put in front of every character but a word's first
+    std::string wordEnd;            ///< put after a word's last character
 };
 
-/// Byte-pair encoding: the pair of the lowest rank merges first; of equal ranks the leftmost.
+/// Byte-pair encoding: the pair with the lowest rank merges first; of equal ranks the leftmost.
 class Bpe : public TokenModel {
 public:
     /// @throws Error if a merge names an id that is not in the vocabulary
@@ -84,7 +84,7 @@ public:
 
 private:
     struct Symbol {
-        int id;              ///< of a token; below 0 for a character without one
+        int id;              ///< of its token; below 0 for a character without one
         std::uint32_t bytes; ///< 0 once it is merged into its left neighbour
     };
     void readBytes();
@@ -105,13 +105,14 @@ private:
     std::shared_ptr<const Vocabulary> m_vocabulary;
     BpeOptions m_options;
     PairTable m_merges;
-    std::array<int, 256> m_byteIds{};    ///< of byte letters, or of <0x..>; -1 = none
-    std::vector<int> m_characterIds;     ///< of the first 65536 code points, unless there are affixes; -1 = none
-    std::unique_ptr<Vocabulary> m_words; ///< byte-level tokens as the bytes that they spell, for wholeWords
-    bool m_wordsStart = false; ///< "▁" never merges with other text before it, so that words can be encoded separately
+    std::array<int, 256> m_byteIds{};    ///< ids of the letters of bytes, or of <0x..> tokens; -1 = none
+    std::vector<int> m_characterIds;     ///< ids of the first 65536 code points, unless there are affixes; -1 = none
+    std::unique_ptr<Vocabulary> m_words; ///< for wholeWords: byte-level tokens as the bytes that they spell
+    bool m_wordsStart = false; ///< whether "▁" never merges with text before it: words can be encoded separately
 };
 
-/// The merges of SentencePiece's BPE for a vocabulary: every way to split a token into two, higher scores first.
+/// The merges of SentencePiece's BPE for a vocabulary: all ways to split a token into two tokens, those with the
+/// highest scores of the whole token first.
 /// @param usable whether the token of an id may take part in merges
 std::vector<BpeMerge> mergesByScore(const Vocabulary& vocabulary, const std::vector<float>& scores,
                                     const std::vector<bool>& usable);

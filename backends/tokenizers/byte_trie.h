@@ -8,14 +8,14 @@
 
 namespace secateur {
 
-/// Finds the texts of a set that begin at a position of another text.
+/// A set of texts with values. Finds those that occur at a position of another text.
 class ByteTrie {
 public:
     static constexpr int none = -1;
 
     explicit ByteTrie(std::size_t expectedBytes = 0);
 
-    /// Replaces the value of an equal text. @param value 0 or more
+    /// Adds a text, or replaces the value of an equal one. @param value 0 or more
     void add(std::string_view text, int value);
     bool empty() const { return m_values.size() == 1; }
     bool mayBegin(char byte) const { return m_roots[static_cast<unsigned char>(byte)] != 0; }

@@ -31,17 +31,17 @@ struct PreKind {
     bool addsEos = false;
 };
 
-/// The keys that all kinds have.
+/// The values of keys that all kinds of vocabularies have.
 struct GgufVocabulary {
     const GgufMetadata& metadata;
     std::vector<ListedToken> tokens;
     std::vector<std::int64_t> types;
     std::vector<float> scores;
     std::shared_ptr<const Vocabulary> vocabulary;
-    const PreKind* pre = nullptr; ///< only of gpt2
+    const PreKind* pre = nullptr; ///< for gpt2 vocabularies only
 
     std::string subject(const char* name) const { return metadata.subject() + ": " + key(name); }
-    /// Files use an id beyond the vocabulary for "none".
+    /// The id of a special token; none if the file states an id outside the vocabulary, which stands for "none".
     std::optional<int> special(const char* name) const {
         const auto id = metadata.integer(key(name), std::numeric_limits<std::int64_t>::min(),
                                          std::numeric_limits<std::int64_t>::max());
@@ -137,7 +137,7 @@ void addSteps(const GgufVocabulary& source, const PreKind& pre, TokenizerParts& 
     }
 }
 
-/// A byte-level vocabulary.
+/// Reads a byte-level vocabulary.
 void readGpt2(GgufVocabulary& source, TokenizerParts& parts) {
     const PreKind& pre = preKindOf(source, parts.card);
     source.pre = &pre;
@@ -203,7 +203,7 @@ void readUnigram(GgufVocabulary& source, TokenizerParts& parts) {
     parts.normalizers.push_back(makeSentencePiece(std::move(rules)));
 }
 
-/// GGUF marks the beginnings of words in BERT's vocabularies; WordPiece marks the continuations.
+/// Reads a vocabulary of BERT. GGUF marks tokens at the beginnings of words, while WordPiece marks continuations.
 void readBert(GgufVocabulary& source, TokenizerParts& parts) {
     bool cased = false;
     for (std::size_t i = 0; i < source.tokens.size(); ++i) {

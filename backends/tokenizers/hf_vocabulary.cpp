@@ -22,7 +22,7 @@ std::optional<int> idOf(const TokenModel& model, const HfContext& context, const
     return added != context.added.end() ? std::optional(added->id) : model.vocabulary().find(text);
 }
 
-/// Collects the listed added tokens and those that roles name.
+/// Adds the listed added tokens, and the special tokens of roles.
 void addTokens(const HfContext& context, std::vector<std::pair<std::string, std::string>> roles,
                std::vector<AddedToken> more, TokenizerParts& parts) {
     std::vector<AddedToken> added = std::move(more);
@@ -69,7 +69,7 @@ void templateAsRoberta(const HfContext& context, TokenizerParts& parts) {
     parts.post.pair = {front, firstText, end, end, {TemplateItem::Kind::second, 0, {}}, end};
 }
 
-/// BOS and EOS by the flags of the configuration.
+/// Makes a template that adds BOS and EOS as the flags of the configuration state.
 void templateByFlags(const HfContext& context, bool bos, TokenizerParts& parts) {
     std::vector<TemplateItem> front;
     std::vector<TemplateItem> end;
@@ -103,7 +103,7 @@ std::string_view withoutEnd(std::string_view line) {
     return line;
 }
 
-/// XLM-RoBERTa's ids: four special tokens precede the pieces, without the file's first three.
+/// Changes the pieces to XLM-RoBERTa's ids: four special tokens take the place of the file's first three pieces.
 void shiftPieces(SentencePieceFile& file, const std::string& subject) {
     using Type = SentencePieceFile::Type;
     constexpr std::size_t ownSpecials = 3;
@@ -121,7 +121,7 @@ void shiftPieces(SentencePieceFile& file, const std::string& subject) {
     file.eos = 2;
 }
 
-/// Adds ALBERT's normalizers, which precede SentencePiece's.
+/// Adds ALBERT's normalizers in front of SentencePiece's.
 void addAlbertSteps(const HfContext& context, TokenizerParts& parts) {
     std::vector<NormalizerPtr> steps;
     steps.push_back(makeReplaceText("``", "\""));

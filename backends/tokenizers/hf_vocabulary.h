@@ -12,7 +12,7 @@
 
 namespace secateur {
 
-/// Facts about a vocabulary from the other files in its folder.
+/// Facts about a tokenizer from the other files in the folder of its vocabulary.
 struct HfContext {
     std::string folder;
     std::string modelType;                    ///< of config.json
@@ -36,13 +36,13 @@ struct HfContext {
 void readAddedTokens(const std::optional<JsonObject>& config, const std::optional<JsonObject>& added,
                      HfContext& context);
 
-// Tokenizers of folders without a tokenizer.json, as the original libraries build them. @throws Error
+// Tokenizers of folders without a tokenizer.json, built like those of the original libraries. @throws Error
 
-/// BERT's: one token per line.
+/// Reads the vocabulary of BERT: one token per line.
 TokenizerParts readVocabText(std::string_view text, const std::string& subject, const HfContext& context);
-/// Byte-level BPE: GPT-2's, RoBERTa's, Qwen's.
+/// Reads the byte-level BPE of GPT-2, RoBERTa and Qwen.
 TokenizerParts readVocabJson(std::string_view vocab, std::string_view merges, const HfContext& context);
-/// Llama's, Gemma's, Mistral's, ALBERT's and XLM-RoBERTa's, whose ids are shifted.
+/// Reads the SentencePiece model of Llama, Gemma, Mistral, ALBERT or XLM-RoBERTa; the last one's ids are shifted.
 TokenizerParts readHfSentencePiece(SentencePieceFile file, const std::string& subject, const HfContext& context);
 
 /// Reads Hugging Face's tokenizer.json. @param subject the file, for messages
@@ -51,14 +51,15 @@ TokenizerParts readTokenizerJson(std::string_view text, const std::string& subje
 
 // Steps of a tokenizer.json.
 std::vector<NormalizerPtr> readNormalizers(const JsonObject& document);
-/// @param byteLevel set to whether a step turns words into bytes
+/// @param byteLevel becomes true if a step turns words into bytes
 std::vector<PreTokenizerPtr> readPreTokenizers(const JsonObject& document, bool& byteLevel);
 PostProcessor readPostProcessor(const JsonObject& document);
 std::vector<DecoderPtr> readDecoders(const JsonObject& document);
 
-/// "type" of a step. @throws Error if it has none
+/// The field "type" of a step. @throws Error if it has none
 std::string typeOf(const JsonObject& step);
-/// The steps under a key: one, or those of a Sequence, nested ones too. @param listKey of a Sequence
+/// The steps under a key: a single one, or those of a Sequence, which may be nested.
+/// @param listKey key of a Sequence's list
 std::vector<JsonObject> stepsOf(const JsonObject& document, const std::string& key, const std::string& listKey);
 
 } // namespace secateur

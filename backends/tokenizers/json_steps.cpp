@@ -133,7 +133,7 @@ PreTokenizerPtr splitOf(const JsonObject& step) {
     const Pattern pattern = patternOf(step);
     const Delimiters delimiters = delimitersOf(step, "");
     const bool invert = flagOr(step, "invert", false);
-    // Known expressions match all of a text, so that isolating equals removing when inverted.
+    // The matches of a known expression cover all of a text, so `isolated` is the same as `removed` with invert.
     const auto rule = pattern.regex ? knownScanRule(*pattern.regex) : std::nullopt;
     if (rule && (delimiters == Delimiters::isolated || (delimiters == Delimiters::removed && invert)))
         return makeScan(*rule);

@@ -1,4 +1,4 @@
-// The normalizers that go by tables: Unicode's normal forms and SentencePiece's character map.
+// The normalizers that use tables: Unicode's normal forms and SentencePiece's character map.
 #include "analysis/base/error.h"
 #include "backends/tokenizers/byte_trie.h"
 #include "backends/tokenizers/normalizers.h"
@@ -20,7 +20,8 @@ namespace secateur {
 
 namespace {
 
-// A unit of the double array: the byte of its edge, the node it leads to, and whether a text ends there.
+// Fields of a unit of the double-array trie: the byte of its edge, the node to which it leads, whether a text ends
+// there.
 bool endsText(std::uint32_t unit) {
     return ((unit >> 8U) & 1U) != 0;
 }
@@ -51,7 +52,7 @@ const icu::Normalizer2* instanceOf(NormalForm form, UErrorCode& failure) {
     }
 }
 
-/// The characters of Unicode 9, which the original tokenizers know. They do not change later ones.
+/// The characters of Unicode 9. The original tokenizers know only these, and do not change later ones.
 const icu::UnicodeSet& unicode9(UErrorCode& failure) {
     static const icu::UnicodeSet set = [&] {
         icu::UnicodeSet made(icu::UnicodeString("[:age=9.0:]"), failure);
@@ -96,7 +97,7 @@ private:
         return normal;
     }
 
-    /// Splits an edit of several neighbouring characters into one per character, unless they changed their order.
+    /// Writes an edit of several neighbouring characters as one edit per character, unless their order changed.
     bool putEach(std::string_view text, std::size_t begin, std::size_t end, std::string_view becomes,
                  Rewriter& fresh) const {
         std::vector<std::string> parts;
@@ -135,8 +136,8 @@ private:
     std::unique_ptr<const icu::FilteredNormalizer2> m_form;
 };
 
-/// The end of the grapheme that begins at `at`, by Unicode's rules without those for flags and for emoji joined by
-/// U+200D, whose graphemes are longer than those the map applies to.
+/// The end of the grapheme that begins at `at`, by Unicode's rules, without those for flags and for emoji joined by
+/// U+200D: such graphemes are too long for the map.
 std::size_t graphemeEnd(std::string_view text, std::size_t at) {
     const auto breakOf = [](char32_t code) {
         return u_getIntPropertyValue(static_cast<UChar32>(code), UCHAR_GRAPHEME_CLUSTER_BREAK);
@@ -303,7 +304,7 @@ void Charsmap::walk(std::string_view text, std::size_t at, Found found) const {
             return;
         const bool whole = endsText(m_units[node]);
         node ^= offsetOf(m_units[node]);
-        // A text that ends inside a character would leave half of the character.
+        // Not a match that ends inside a character, because a part of the character would be left.
         if (!whole || (end + 1 < text.size() && unicode::isContinuation(text[end + 1])))
             continue;
         const std::size_t place = node < m_units.size() ? valueOf(m_units[node]) : m_replacements.size();

@@ -39,7 +39,7 @@ public:
         if (!take(letter))
             fail();
     }
-    /// Whether another element follows; skips the comma or the end.
+    /// Whether another element follows. Skips the comma in front of it, or the end.
     bool more(char end, bool first) {
         if (take(end))
             return false;
@@ -76,7 +76,7 @@ public:
         return true;
     }
 
-    /// Skips any value; checks only that brackets are balanced, as its reader checks the rest.
+    /// Skips any value. Checks only that brackets are balanced, because the value is read and checked elsewhere.
     void skip() {
         int depth = 0;
         do {
@@ -147,7 +147,7 @@ private:
     std::size_t m_at = 0;
 };
 
-/// Reads "model": moves the two lists to `parts`. @param copied end of the text that is in the rest
+/// Reads the object "model" and cuts out its two lists. @param copied end of the text that was copied to parts.rest
 void cutModel(Cursor& cursor, std::string_view text, TokenizerText& parts, std::size_t& copied) {
     if (cursor.peek() != '{')
         return cursor.skip();
@@ -162,14 +162,15 @@ void cutModel(Cursor& cursor, std::string_view text, TokenizerText& parts, std::
             continue;
         std::string_view& list = key == "vocab" ? parts.vocab : parts.merges;
         if (!list.empty())
-            continue; // a repeated key stays in the rest, whose reader refuses it
+            continue; // a repeated key is left in parts.rest, whose reader refuses it
         list = text.substr(begin, cursor.position() - begin);
         parts.rest.append(text.substr(copied, begin - copied)).append("null");
         copied = cursor.position();
     }
 }
 
-/// Halves of a line with several spaces: the first split into two tokens, or nothing.
+/// The halves of a line with several spaces, at the first space that divides it into two tokens; empty if there is
+/// none.
 MergeHalves cutLine(const std::string& line, const Vocabulary& vocabulary) {
     if (line.size() > 2 * longestToken + 1)
         return {};
@@ -184,7 +185,7 @@ MergeHalves cutLine(const std::string& line, const Vocabulary& vocabulary) {
 
 TokenizerText cutTokenizerText(std::string_view text, const std::string& subject) {
     TokenizerText parts;
-    std::size_t copied = 0; // text up to here is in the rest
+    std::size_t copied = 0; // text up to here was copied to parts.rest
     Cursor cursor(text, subject);
     cursor.expect('{');
     for (bool first = true; cursor.more('}', first); first = false) {

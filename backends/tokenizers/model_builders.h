@@ -14,26 +14,27 @@
 
 namespace secateur {
 
-/// A tokenizer.json without its two long lists, which hold nearly all of its bytes and are read separately.
+/// A tokenizer.json and, separately, its two long lists, which make up nearly all of its bytes.
 struct TokenizerText {
     std::string_view vocab;  ///< of "model"; empty if there is none
     std::string_view merges; ///< of "model"
-    std::string rest;        ///< the document, with null in their places
+    std::string rest;        ///< the document, with null in place of the lists
 };
 
-/// @param text valid UTF-8. @throws Error if it is not JSON; the rest is not checked completely
+/// Cuts the lists out of a document. @param text valid UTF-8 @throws Error if it is clearly not JSON; not all is
+/// checked
 TokenizerText cutTokenizerText(std::string_view text, const std::string& subject);
 
 struct ListedToken {
     std::string text;
     std::int64_t id = 0;
-    double score = 0; ///< in a list with scores, whose order gives the ids
+    double score = 0; ///< only in a list with scores, in which ids follow from the order
 };
 
 /// {"token": id, ...} or [["token", score], ...]. @throws Error
 std::vector<ListedToken> readTokenList(std::string_view json, const std::string& subject);
 
-/// Two tokens that merge. If a line has several spaces, the first is the whole line and the second is empty.
+/// Two tokens that merge. For a line with several spaces, the first is the whole line, and the second is empty.
 using MergeHalves = std::pair<std::string, std::string>;
 
 /// ["left right", ...] or [["left", "right"], ...]. @throws Error
@@ -45,11 +46,13 @@ MergeHalves mergeHalves(std::string_view line);
 /// @throws Error for repeated tokens or ids, ids beyond the vocabulary and invalid UTF-8
 std::shared_ptr<const Vocabulary> makeVocabulary(const std::vector<ListedToken>& tokens, const std::string& subject);
 
-/// Merges by rank, as ids. @param continuationPrefix removed from a right half. @throws Error naming the merge
+/// Merges as ids, in order of rank. @param continuationPrefix is removed from right halves @throws Error naming the
+/// merge
 std::vector<BpeMerge> resolveMerges(const Vocabulary& vocabulary, const std::vector<MergeHalves>& merges,
                                     const std::string& continuationPrefix, const std::string& subject);
 
-/// BERT's greedy model: splits a word from its front into the longest tokens. A word that cannot be split is unknown.
+/// BERT's greedy model: takes the longest token from the front of a word, again and again. A word that cannot be
+/// divided completely is unknown.
 class WordPiece : public TokenModel {
 public:
     /// @param unknown -1 = none: a word that cannot be split is an error
@@ -70,7 +73,7 @@ private:
     std::size_t m_longestWord; ///< in characters
 };
 
-/// A word is one token or unknown.
+/// A model in which a word is one token or unknown.
 class WordLevel : public TokenModel {
 public:
     WordLevel(std::shared_ptr<const Vocabulary> vocabulary, int unknown)

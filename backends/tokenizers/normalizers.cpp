@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::size_t mostTextBytes = std::numeric_limits<std::int32_t>::max(); // limit of 32-bit positions
 
-/// Rewrites each character by itself.
+/// A normalizer that rewrites each character by itself.
 class PerCharacter : public Normalizer {
 public:
     /// @param map appends the replacement of a character
@@ -84,7 +84,7 @@ private:
     bool m_right;
 };
 
-/// Several steps as one.
+/// Several normalizers as one.
 class NormalizerSteps : public Normalizer {
 public:
     explicit NormalizerSteps(std::vector<NormalizerPtr> steps)

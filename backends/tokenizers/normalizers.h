@@ -14,7 +14,7 @@
 
 namespace secateur {
 
-/// A text in the normalizers: valid UTF-8 that, if tracked, knows the origin of its bytes in the given text.
+/// A text that normalizers rewrite: valid UTF-8 and, if tracked, the origin of each byte in the given text.
 class AlignedText {
 public:
     AlignedText() = default;
@@ -25,7 +25,7 @@ public:
     std::size_t size() const { return m_text.size(); }
     bool tracked() const { return m_tracked; }
     AlignedText slice(std::size_t begin, std::size_t end) const;
-    /// The origin of bytes [begin, end), in whole characters; only if tracked.
+    /// The range of the given text, in whole characters, from which bytes [begin, end) come; only if tracked.
     TextRange origin(std::size_t begin, std::size_t end) const;
     /// Whether the byte at `at` comes from the first byte of the given text; needs no tracking.
     bool beginsAt(std::size_t at) const;
@@ -40,9 +40,9 @@ private:
 
     std::string m_text;
     bool m_tracked = false;
-    bool m_moved = false;      ///< the text was changed: origins are in m_spans, if tracked
-    std::size_t m_base = 0;    ///< origin of the first byte while the text is unchanged
-    bool m_first = true;       ///< the text begins where the given text began
+    bool m_moved = false;      ///< whether the text was changed; origins are then in m_spans, if tracked
+    std::size_t m_base = 0;    ///< origin of the first byte, as long as the text is unchanged
+    bool m_first = true;       ///< whether the text begins at the beginning of the given text
     std::vector<Span> m_spans; ///< origin of each byte
 };
 
@@ -57,7 +57,7 @@ public:
     void put(std::string_view bytes, std::size_t begin, std::size_t end);
     /// Writes new bytes in front of the old character at `at`, which counts as their origin.
     void putBefore(std::string_view bytes, std::size_t at);
-    /// Removes the last bytes written.
+    /// Removes the last `bytes` bytes of the new text.
     void drop(std::size_t bytes);
     const std::string& text() const { return m_fresh.m_text; }
     /// Replaces the old text; call once, at the end. @throws Error if it has become too long for 32-bit positions
@@ -75,12 +75,12 @@ public:
     Charsmap(std::string_view blob, const std::string& subject);
 
     struct Match {
-        std::size_t bytes = 0; ///< to replace
+        std::size_t bytes = 0; ///< number of bytes to replace
         std::string_view replacement;
     };
     /// The longest text of the map that begins at `at`; nothing if none does.
     std::optional<Match> longest(std::string_view text, std::size_t at) const;
-    /// The shortest one.
+    /// The shortest text of the map that begins at `at`; nothing if none does.
     std::optional<Match> shortest(std::string_view text, std::size_t at) const;
 
 private:
@@ -117,10 +117,10 @@ struct BertCleaning {
 struct SentencePieceRules {
     std::shared_ptr<const Charsmap> map;  ///< nullptr: characters are unchanged
     std::shared_ptr<const ByteTrie> kept; ///< texts that are not changed; nullptr: none
-    bool prefix = true;                   ///< a space in front
-    bool mergeBlanks = true;              ///< replaces several spaces by one, and removes those at the ends
-    bool blanksAtEnds = false;            ///< puts the prefix at the end instead
-    bool markBlanks = true;               ///< replaces spaces by "▁"
+    bool prefix = true;                   ///< whether to put a space in front
+    bool mergeBlanks = true;              ///< whether to replace several spaces by one, and remove those at the ends
+    bool blanksAtEnds = false;            ///< whether the prefix is put at the end instead
+    bool markBlanks = true;               ///< whether to replace spaces by "▁"
 };
 
 NormalizerPtr makeNormalForm(NormalForm form);

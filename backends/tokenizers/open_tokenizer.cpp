@@ -40,7 +40,7 @@ std::optional<JsonObject> jsonAt(const fs::path& path) {
     return JsonObject::parse(text.view(), path.string());
 }
 
-/// The token of "bos_token": "<s>", or of an object with "content".
+/// The token of a key such as "bos_token", whose value is a text or an object with "content".
 std::optional<std::string> namedToken(const std::optional<JsonObject>& object, const std::string& key) {
     if (!object || !object->has(key))
         return std::nullopt;
@@ -49,7 +49,7 @@ std::optional<std::string> namedToken(const std::optional<JsonObject>& object, c
     return object->isText(key) ? object->text(key) : std::nullopt;
 }
 
-/// Reads the files in the vocabulary's folder that describe it.
+/// Reads the other files in the folder of a vocabulary.
 HfContext contextOf(const fs::path& folder) {
     HfContext context;
     context.folder = folder.string();
@@ -97,7 +97,7 @@ TokenizerParts partsOf(const fs::path& path, const HfContext& context) {
     return parts;
 }
 
-/// Fills in the ids of special tokens; a name that is not in the vocabulary becomes a warning.
+/// Fills in the ids of special tokens; adds a warning for each that is not in the vocabulary.
 void fillCard(const HfContext& context, TokenizerParts& parts) {
     TokenizerCard& card = parts.card;
     const auto find = [&](const char* role, std::optional<int>& id) {
@@ -148,7 +148,7 @@ bool beginsAsGguf(const std::string& path) {
     return charactersOf(MappedFile::open(path)->bytes()).starts_with("GGUF");
 }
 
-/// The tokenizer of a GGUF model; a split one has its metadata in the first part.
+/// The tokenizer of a GGUF model. If the model is split, the metadata is in the first part.
 TokenizerParts fromGguf(const fs::path& path) {
     const std::vector<GgufPart> files = readGgufParts(path.string(), {});
     TokenizerParts parts = readGgufTokenizer(files.front().metadata);
@@ -177,7 +177,7 @@ TokenizerParts partsAt(const fs::path& path) {
     throw Error("is not a tokenizer, and its folder has none", path.string(), tokenizerHint);
 }
 
-/// Runs `work` and turns exceptions of the standard library into Errors.
+/// Runs `work`, and converts exceptions of the standard library to Error.
 template <typename Work>
 auto openingTokenizer(const std::string& path, Work work) {
     try {

@@ -15,7 +15,7 @@ namespace secateur {
 
 namespace {
 
-/// Beginning of the character before `at`.
+/// Offset of the character before `at`.
 std::size_t characterBefore(std::string_view text, std::size_t at) {
     --at;
     while (unicode::isContinuation(text[at]))
@@ -38,7 +38,7 @@ void append(Encoding& whole, const Encoding& part, int type) {
     whole.types.insert(whole.types.end(), part.ids.size(), type);
 }
 
-/// A pool of caches: concurrent calls of encode() take one each.
+/// A pool of caches, from which each of several concurrent calls of encode() takes one.
 class Caches {
 public:
     std::unique_ptr<WordCache> take() {
@@ -131,7 +131,7 @@ private:
             encoding.ranges.push_back(text.origin(begin, end));
     }
 
-    /// If ranges exclude spaces, so do those of added tokens that include white space.
+    /// Appends an added token. Its range excludes the white space that it includes, if ranges exclude spaces.
     void addFound(Encoding& encoding, const AddedTokens::Found& found, const AlignedText& text) const {
         std::size_t begin = found.begin;
         while (m_parts.post.trimsBlanks && begin < found.end) {

@@ -18,7 +18,7 @@
 
 namespace secateur {
 
-/// A step from tokens to text: rewrites the list of their texts. Immutable.
+/// A step of decoding: rewrites the list of the tokens' texts. Immutable.
 class Decoder {
 public:
     virtual ~Decoder() = default;
@@ -27,9 +27,9 @@ public:
 
 using DecoderPtr = std::unique_ptr<const Decoder>;
 
-/// Joins the bytes that the tokens spell in GPT-2's alphabet to one text.
+/// Joins the bytes that tokens spell in GPT-2's alphabet into one text.
 DecoderPtr makeByteLevelDecoder();
-/// Replaces runs of <0x..> tokens by the characters that they spell; each token of an invalid run by U+FFFD.
+/// Replaces consecutive <0x..> tokens by the characters that they spell; if these are not valid, each token by U+FFFD.
 DecoderPtr makeByteFallbackDecoder();
 DecoderPtr makeFuse();
 DecoderPtr makeStripDecoder(std::string character, std::size_t fromStart, std::size_t fromEnd);
@@ -46,10 +46,10 @@ DecoderPtr makeWordEndDecoder(std::string wordEnd);
 struct AddedToken {
     int id = 0;
     std::string text;
-    bool singleWord = false;  ///< only without adjacent word characters
-    bool stripsLeft = false;  ///< includes white space before it
-    bool stripsRight = false; ///< includes white space after it
-    bool normalized = true;   ///< matched after the normalizers, in normalised form
+    bool singleWord = false;  ///< whether it is matched only without adjacent word characters
+    bool stripsLeft = false;  ///< whether it includes the white space before it
+    bool stripsRight = false; ///< whether it includes the white space after it
+    bool normalized = true;   ///< whether its normalised form is matched in the normalised text
     bool special = false;
 };
 
@@ -57,19 +57,20 @@ struct AddedToken {
 class AddedTokens {
 public:
     AddedTokens() = default;
-    /// Of several tokens with one id the last counts. @param normalizers all of the tokenizer's
+    /// Of several tokens with one id the last counts. @param normalizers all normalizers of the tokenizer
     AddedTokens(std::vector<AddedToken> tokens, std::span<const NormalizerPtr> normalizers);
 
-    /// A run of text, or an added token in it.
+    /// A part of a text: plain text, or an added token.
     struct Found {
         std::size_t begin = 0;
         std::size_t end = 0;
         std::optional<int> id; ///< nothing for plain text
     };
-    /// Splits a text at added tokens, before the normalizers or after them. The parts cover the whole text.
+    /// Splits a text at added tokens. The parts cover the whole text.
+    /// @param normalized whether normalizers were applied to the text
     std::vector<Found> cut(std::string_view text, bool normalized, SpecialText special) const;
 
-    /// nullptr if no added token has this id
+    /// The added token with this id; nullptr if there is none.
     const AddedToken* find(int id) const;
     /// The id of the added token with this text.
     std::optional<int> id(std::string_view text) const;
@@ -94,8 +95,8 @@ struct TemplateItem {
 struct PostProcessor {
     std::vector<TemplateItem> single{{TemplateItem::Kind::first, 0, {}}};
     std::vector<TemplateItem> pair{{TemplateItem::Kind::first, 0, {}}, {TemplateItem::Kind::second, 1, {}}};
-    bool trimsBlanks = false; ///< ranges exclude spaces at a token's ends
-    bool keepsPrefix = false; ///< except one space at the beginning of a text, which the tokenizer may have added
+    bool trimsBlanks = false; ///< whether ranges exclude spaces at a token's ends
+    bool keepsPrefix = false; ///< if so, keep one space at the beginning of a text, which the tokenizer may have added
 
     bool addsFront() const { return !single.empty() && single.front().kind == TemplateItem::Kind::special; }
     void trim(Encoding& encoding, std::string_view text) const;
@@ -103,7 +104,7 @@ struct PostProcessor {
     Encoding join(Encoding first, const Encoding* second, const EncodeOptions& options) const;
 };
 
-/// A tokenizer as its steps, in order.
+/// The steps of a tokenizer, in order.
 struct TokenizerParts {
     AddedTokens added;
     std::vector<NormalizerPtr> normalizers;

@@ -81,7 +81,7 @@ private:
         return at;
     }
 
-    /// Bytes of 's, 't, 're, 've, 'm, 'll, 'd at `at`; 0 if there is none.
+    /// Length in bytes of a contraction ('s, 't, 're, 've, 'm, 'll, 'd) at `at`; 0 if there is none.
     std::size_t contraction(std::size_t at) const {
         const auto letterAt = [&](std::size_t i) {
             const char found = i < m_end ? m_text[i] : '\0';
@@ -135,8 +135,8 @@ private:
         return m_rule.newlinesApart ? run<newline>(at) : at;
     }
 
-    /// The end of a run of white space. Its last character belongs to the next piece, unless the run has a line end and
-    /// the rule has newlinesApart.
+    /// The end of a piece of white space. The last character of consecutive white space belongs to the next piece,
+    /// unless there is a line end and the rule has newlinesApart.
     std::size_t blanks(std::size_t at) const {
         std::size_t last = at;
         std::size_t end = at;
@@ -171,7 +171,7 @@ Cut cutOf(std::size_t begin, std::size_t end) {
     return {static_cast<std::uint32_t>(begin), static_cast<std::uint32_t>(end)};
 }
 
-/// Collects the parts of a word from its delimiters.
+/// Collects the parts of a word, given its delimiters.
 class Parts {
 public:
     Parts(std::vector<Part>& parts, Cut word)

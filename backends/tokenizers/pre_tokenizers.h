@@ -14,23 +14,23 @@
 
 namespace secateur {
 
-/// Bytes [begin, end) of a text: a word.
+/// The bytes [begin, end) of a word in a text.
 struct Cut {
     std::uint32_t begin = 0;
     std::uint32_t end = 0;
 };
 
-/// The regular expressions by which families of tokenizers split text, as code.
+/// A regular expression by which a family of tokenizers splits text, as options of scan(), which is faster.
 struct ScanRule {
-    bool foldedContractions = false; ///< 'S counts as 's
-    bool anyLetterPrefix = false;    ///< any one character except CR, LF, letters and numbers may precede letters
+    bool foldedContractions = false; ///< whether 'S counts as 's
+    bool anyLetterPrefix = false;    ///< whether any character but CR, LF, letters and numbers may precede letters
     bool newlinesApart = false;      ///< line ends join the marks before them, else white space up to them is one piece
     int mostDigits = 0;              ///< maximum digits of a piece, which then has no leading space; 0: no limit
 };
 
-/// The rule of an expression, by its exact text; nothing if it is not one of them.
+/// The rule that is equivalent to a regular expression with exactly this text; nothing if there is none.
 std::optional<ScanRule> knownScanRule(std::string_view pattern);
-/// The rule of GPT-2, also built into byte-level pre-tokenizers.
+/// The rule of GPT-2, which byte-level pre-tokenizers contain too.
 inline constexpr ScanRule gpt2Rule{};
 inline constexpr ScanRule llama3Rule{
     .foldedContractions = true, .anyLetterPrefix = true, .newlinesApart = true, .mostDigits = 3};
@@ -40,7 +40,7 @@ inline constexpr ScanRule qwen2Rule{
 /// Appends the pieces of a range of valid UTF-8, in order; together they are the whole range.
 void scan(const ScanRule& rule, std::string_view text, Cut range, std::vector<Cut>& pieces);
 
-/// A text and its words; text outside words is dropped.
+/// A text and its words; text outside words produces no tokens.
 struct Section {
     AlignedText text;
     std::vector<Cut> words;
@@ -56,23 +56,23 @@ public:
 
 using PreTokenizerPtr = std::unique_ptr<const PreTokenizer>;
 
-/// The place of the delimiters at which a text is split.
+/// What becomes of the delimiters at which a text is split.
 enum class Delimiters {
     removed,
-    isolated,   ///< words of their own
-    contiguous, ///< neighbouring ones are one word
+    isolated,   ///< each is a word
+    contiguous, ///< adjacent ones are one word
     mergedWithPrevious,
     mergedWithNext,
 };
 
-/// Delimiters: characters of a kind, a text, or the matches of an expression.
+/// What counts as a delimiter: characters of a kind, a text, or the matches of an expression.
 using DelimiterKind = bool (*)(char32_t);
 using DelimiterPattern = std::variant<DelimiterKind, std::string, std::shared_ptr<const Regex>>;
 
-/// The words before which Metaspace puts a mark: all, the first of the text, or none.
+/// The words in front of which Metaspace puts a mark: all, the first of the text, or none.
 enum class PrependScheme { always, first, never };
 
-/// @param invert exchanges delimiters and other text
+/// Splits words at delimiters. @param invert whether delimiters and other text exchange roles
 PreTokenizerPtr makeSplit(DelimiterPattern pattern, Delimiters delimiters, bool invert = false);
 /// Splits words into the pieces of a rule.
 PreTokenizerPtr makeScan(const ScanRule& rule);

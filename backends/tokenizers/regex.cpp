@@ -23,7 +23,7 @@ constexpr std::uint32_t mostKibibytes = 65'536;
 constexpr std::size_t stackStart = 32 * 1024;
 constexpr std::size_t stackLimit = 4 * 1024 * 1024;
 
-/// The members of White_Space: PCRE2's \s has one more character.
+/// The characters of White_Space, for \s; PCRE2's own \s has one character more.
 constexpr std::string_view spaces =
     R"(\t-\r \x{85}\x{A0}\x{1680}\x{2000}-\x{200A}\x{2028}\x{2029}\x{202F}\x{205F}\x{3000})";
 
@@ -37,7 +37,7 @@ int unicodeVersion() {
     return std::atoi(text.data());
 }
 
-/// Characters of a general category that are newer than PCRE2's Unicode, as members of a class.
+/// Characters of a general category that are newer than PCRE2's version of Unicode, as members of a character class.
 std::string newerMembers(std::string_view category) {
     std::string members;
     for (const auto& [first, last] : unicode::addedAfter(unicodeVersion(), category))
@@ -45,7 +45,8 @@ std::string newerMembers(std::string_view category) {
     return members;
 }
 
-/// Translates an expression from Oniguruma's syntax, which the original library uses, to PCRE2's; most of it is equal.
+/// Translates an expression from Oniguruma's syntax, which the original library uses, to PCRE2's. Most of it is the
+/// same.
 class Speller {
 public:
     Speller(std::string_view pattern, const std::string& subject)
@@ -92,7 +93,7 @@ private:
         if (m_depth > 0 && negated) {
             if (members != spaces)
                 refuse(fmt::format("{} inside a class", m_pattern.substr(m_at, 2)));
-            return copy(2); // equal except for one character
+            return copy(2); // the same except for one character
         }
         m_spelled += m_depth > 0 ? std::string(members) : fmt::format("[{}{}]", negated ? "^" : "", members);
         m_at += 2;
@@ -156,7 +157,7 @@ std::string messageOf(int code) {
     return reinterpret_cast<const char*>(text.data());
 }
 
-/// Whether an error is any of the limits; which one is met first depends on the compilation.
+/// Whether an error is one of the limits. Which limit is reached first depends on whether the expression was compiled.
 bool isLimit(int code) {
     return code == PCRE2_ERROR_MATCHLIMIT || code == PCRE2_ERROR_DEPTHLIMIT || code == PCRE2_ERROR_HEAPLIMIT ||
            code == PCRE2_ERROR_JIT_STACKLIMIT || code == PCRE2_ERROR_RECURSELOOP;
@@ -196,7 +197,7 @@ Regex::Regex(const std::string& pattern, std::string subject)
                       PCRE2_UTF | PCRE2_UCP | PCRE2_MULTILINE | PCRE2_NEVER_BACKSLASH_C, &failure, &place, nullptr);
     if (!m_compiled->code)
         throw Error(fmt::format("is not a valid regular expression: {}", messageOf(failure)), m_subject);
-    // Without a JIT compiler, matching is slower but gives the same results.
+    // May fail if there is no JIT compiler: matching is then slower, with the same results.
     pcre2_jit_compile(m_compiled->code, PCRE2_JIT_COMPLETE);
 }
 
@@ -242,7 +243,7 @@ bool Regex::Search::next(std::size_t& begin, std::size_t& end) {
         if (found == PCRE2_ERROR_NOMATCH)
             return false;
         if (found == PCRE2_ERROR_JIT_STACKLIMIT && !m_state->stack) {
-            // The default stack suffices for nearly all matches, and creating one takes time.
+            // Created only now, because the default stack suffices for nearly all matches, and creating one takes time.
             m_state->stack = pcre2_jit_stack_create(stackStart, stackLimit, nullptr);
             pcre2_jit_stack_assign(m_state->context, nullptr, m_state->stack);
             continue;
@@ -259,7 +260,7 @@ bool Regex::Search::next(std::size_t& begin, std::size_t& end) {
             m_at = end;
             return true;
         }
-        // An empty match: continue at the next character. With look-behind, the end may precede the beginning.
+        // After an empty match, continues at the next character. With look-behind, the end may precede the beginning.
         m_at = std::max(m_at, begin);
         m_at += m_at < m_text.size() ? unicode::characterAt(m_text, m_at).bytes : 1;
     }

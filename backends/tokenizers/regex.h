@@ -8,8 +8,8 @@
 
 namespace secateur {
 
-/// A regular expression of a tokenizer's file, in Oniguruma's syntax: ^ and $ match at the ends of lines. Compiled
-/// once; may be used from several threads.
+/// A regular expression from a tokenizer's file, in Oniguruma's syntax: ^ and $ match at the ends of lines.
+/// Thread-safe.
 class Regex {
 public:
     /// @param subject for messages. @throws Error if it cannot be compiled or is too large
@@ -29,8 +29,8 @@ public:
             match(begin, end);
     }
 
-    /// The first group that took part in the last match, or the whole match if the expression has no groups; nothing if
-    /// there is no match. @throws Error as above
+    /// Of the last match, the first group that took part in it, or the whole match if the expression has no groups;
+    /// nothing if there is no match. @throws Error as forEach()
     std::optional<std::string_view> last(std::string_view text) const;
 
 private:

@@ -33,7 +33,7 @@ struct SentencePieceFile {
 /// @throws Error if the file ends early or has invalid values
 SentencePieceFile parseSentencePiece(std::string_view bytes, const std::string& subject);
 
-/// The tokenizer as SentencePiece builds it: no special tokens are added to texts, and control pieces are added tokens.
+/// The tokenizer that SentencePiece would build: adds no special tokens to texts; control pieces are added tokens.
 /// @throws Error if something is inconsistent or unknown
 TokenizerParts makeSentencePieceParts(const SentencePieceFile& file, const std::string& subject);
 

@@ -19,7 +19,7 @@ struct Addition {
     std::uint8_t bits;
 };
 
-/// Additions of Unicode 15.1 and 16, for an older ICU.
+/// Characters that Unicode 15.1 and 16 added, for older versions of ICU.
 constexpr std::array additions{
     Addition{0x897, 0x897, mark},
     Addition{0x1B4E, 0x1B4F, punctuation},
@@ -209,7 +209,7 @@ bool isBertPunctuation(char32_t code) {
     if (code < 0x80)
         return (code >= '!' && code <= '/') || (code >= ':' && code <= '@') || (code >= '[' && code <= '`') ||
                (code >= '{' && code <= '~');
-    // As in Unicode 8, where two characters still were punctuation.
+    // As in Unicode 8, in which these two characters were still punctuation.
     return code == 0x166D || code == 0x111C9 || ((maskOf(code) & U_GC_P_MASK) != 0 && isAsOldAs(code, 8));
 }
 
@@ -255,7 +255,7 @@ std::vector<std::pair<char32_t, char32_t>> addedAfter(int version, std::string_v
     struct Category {
         std::string_view name;
         std::uint32_t mask;
-        std::uint8_t bits; ///< in the table, which knows more characters; 0: not of its classes
+        std::uint8_t bits; ///< bits in classes(), which has more characters; 0 = none of its classes
     };
     static constexpr std::array<Category, 13> categories{{{"L", U_GC_L_MASK, letter},
                                                           {"N", U_GC_N_MASK, number},

@@ -10,7 +10,7 @@
 /// Characters and the character classes that tokenizers use.
 namespace secateur::unicode {
 
-/// Bits of the classes in pre-tokenizers, by Unicode 16, the version that their regular expressions use.
+/// Bits of the character classes that pre-tokenizers use, by Unicode 16, the version of their regular expressions.
 enum Class : std::uint8_t {
     letter = 1,
     number = 2,
@@ -55,7 +55,7 @@ bool isValid(std::string_view text);
 /// The text as valid UTF-8, with one replacement character for each maximal invalid part.
 std::string repaired(std::string_view text);
 
-// Sets of the original tokenizers' libraries, some by older versions of Unicode.
+// Sets of characters as in the original tokenizer libraries, some by older versions of Unicode.
 bool isBertPunctuation(char32_t code);
 bool isBertControl(char32_t code);    ///< removed by BERT's cleaning, in addition to 0 and U+FFFD
 bool isNonspacingMark(char32_t code); ///< accents that BERT removes
@@ -70,7 +70,7 @@ inline bool isNumber(char32_t code) {
 }
 
 /// Ranges [first, last] of characters that Unicode versions after `version` added to a general category.
-/// @param category such as "L" or "Lu"; empty for any other name
+/// @param category such as "L" or "Lu"; for an unknown name the result is empty
 std::vector<std::pair<char32_t, char32_t>> addedAfter(int version, std::string_view category);
 
 /// Appends the full lower-case mapping of a character, without context; usually one character.

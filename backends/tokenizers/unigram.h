@@ -9,11 +9,11 @@
 namespace secateur {
 
 struct UnigramOptions {
-    int unknown = -1;              ///< -1 = none: unknown characters are an error
-    bool byteFallback = false;     ///< unknown characters become <0x..> tokens if these exist
-    bool singlePrecision = false;  ///< sums scores in float32, as SentencePiece does
-    std::vector<bool> usable;      ///< tokens that a text may be split into, by id; empty = all
-    std::vector<bool> userDefined; ///< tokens that take precedence over any other split; empty = none
+    int unknown = -1;              ///< id; -1 = none: unknown characters are an error
+    bool byteFallback = false;     ///< whether unknown characters become <0x..> tokens, if these exist
+    bool singlePrecision = false;  ///< whether scores are summed in float32, as in SentencePiece
+    std::vector<bool> usable;      ///< for each id, whether texts may be divided into this token; empty = all
+    std::vector<bool> userDefined; ///< for each id, whether the token takes precedence over others; empty = none
 };
 
 /// Splits a word into the most likely tokens, by the sum of their scores.
@@ -30,7 +30,7 @@ private:
     struct Node {
         double score = 0;
         std::uint32_t start = 0;
-        int id = -1; ///< of the token that ends here; -1 when none does
+        int id = -1; ///< of the token that ends here; -1 if none does
     };
     template <typename Score>
     void fill(std::string_view word, std::vector<Node>& ends) const;

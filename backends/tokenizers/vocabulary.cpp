@@ -15,10 +15,10 @@ namespace secateur {
 
 namespace {
 
-constexpr std::size_t spareIds = 100'000; // unused ids that a vocabulary may have
+constexpr std::size_t spareIds = 100'000; // maximum number of unused ids in a vocabulary
 constexpr std::size_t longestTexts = std::numeric_limits<std::uint32_t>::max();
 
-constexpr char32_t firstStandIn = 0x100; // of the characters that stand for unprintable bytes
+constexpr char32_t firstStandIn = 0x100; // first character that stands for an unprintable byte
 constexpr std::size_t letterCodes = 0x180;
 
 bool printsAsItself(unsigned byte) {
@@ -33,7 +33,7 @@ std::array<std::string, 256> makeLetters() {
     return letters;
 }
 
-/// The byte of each character, or -1.
+/// For each character, the byte for which it stands; -1 = none.
 std::array<int, letterCodes> makeBytes() {
     std::array<int, letterCodes> bytes{};
     bytes.fill(-1);
@@ -159,7 +159,7 @@ const TokenPiece* WordCache::find(std::string_view word, std::size_t& count) con
 }
 
 void WordCache::remember(std::string_view word, std::span<const TokenPiece> pieces) {
-    // Words without tokens are not cached: only the number of pieces limits the texts.
+    // Words without tokens are not cached, because only the number of pieces limits the size of the cache.
     if (pieces.empty())
         return;
     if (m_pieces.size() + pieces.size() > mostPieces) {

@@ -12,7 +12,7 @@
 
 namespace secateur {
 
-/// Limit for the bytes of a token, by which searching takes time. Real ones have up to a few hundred.
+/// Maximum number of bytes of a token, because long tokens slow down searching. Real tokens have up to a few hundred.
 inline constexpr std::size_t longestToken = 4096;
 inline constexpr std::int64_t mostIds = std::numeric_limits<int>::max();
 /// SentencePiece's mark for a space.
@@ -34,7 +34,7 @@ public:
     int size() const { return static_cast<int>(m_tokens.size()); }
     std::size_t tokens() const { return m_count; }
     const std::string& subject() const { return m_subject; }
-    /// @throws Error that neither a token nor an unknown token stands for this text
+    /// @throws Error always: the text has no token, and the vocabulary has no unknown token
     [[noreturn]] void refuseText(std::string_view text) const;
 
 private:
@@ -54,21 +54,21 @@ private:
     std::vector<std::uint32_t> m_slots; ///< hash table of id + 1; 0 is free
 };
 
-/// "tok...", quoted and shortened for a message.
+/// A token in quotes, shortened for a message.
 std::string inQuotes(std::string_view token);
 
 /// The printable character that stands for each byte in byte-level vocabularies (GPT-2's alphabet), as UTF-8.
 const std::array<std::string, 256>& byteLetters();
 
-/// The bytes that a token spells in that alphabet; nothing if it has other characters.
+/// The bytes that a token spells in GPT-2's alphabet; nothing if it has other characters.
 std::optional<std::string> spelledBytes(std::string_view token);
 
 /// "<0x0A>"
 std::string byteTokenName(unsigned char byte);
-/// The byte of such a name.
+/// The byte of a token such as "<0x0A>"; nothing for other tokens.
 std::optional<unsigned char> namedByte(std::string_view token);
 
-/// A token of a word: its id and the number of the word's bytes that it stands for.
+/// A token of a word: its id, and the number of bytes of the word that it stands for.
 struct TokenPiece {
     int id = 0;
     std::uint32_t bytes = 0;
@@ -81,7 +81,7 @@ public:
 
     static constexpr std::size_t longestWord = 64; ///< longer ones are rarely repeated
 
-    /// nullptr if the word is not cached
+    /// The tokens of a word; nullptr if it is not cached. @param count becomes their number
     const TokenPiece* find(std::string_view word, std::size_t& count) const;
     void remember(std::string_view word, std::span<const TokenPiece> pieces);
 

@@ -21,18 +21,18 @@ struct AttentionCell {
     bool operator==(const AttentionCell&) const = default;
 };
 
-/// The attention map of one head: a row for each query, a column for each key, the tokens beside them. The wheel
-/// scrolls, with Ctrl it zooms; the left or middle button pans, a double click shows everything; the arrows move the
-/// hovered cell.
+/// The attention map of one head, with a row for each query, a column for each key, and their tokens as labels. The
+/// wheel scrolls, with Ctrl it zooms; the left or middle button pans; a double click shows everything; the arrow keys
+/// move the hovered cell.
 class AttentionPlot : public QWidget {
     Q_OBJECT
 
 public:
     explicit AttentionPlot(QWidget* parent = nullptr);
 
-    /// Shows everything again. @param tokens those of the maps that follow
+    /// Sets the labels, and resets the zoom. @param tokens of the maps that will be shown
     void setTokens(const QStringList& tokens);
-    /// @param map null = the reason is shown in its place
+    /// @param map null = shows `reason` instead
     void setMap(std::shared_ptr<const MapPyramid> map, const ColourRange& range, const QString& reason = {});
     void resetZoom();
     /// Width of the colour bar with its labels.
@@ -42,7 +42,7 @@ public:
     const QStringList& tokens() const { return m_tokens; }
     std::optional<AttentionCell> hovered() const { return m_hovered; }
     std::optional<AttentionCell> cellAt(QPointF point) const;
-    /// Pixels of a cell; outside of the widget when it is scrolled out of sight.
+    /// The pixels of a cell; outside the widget if the cell is scrolled out of sight.
     QRect cellRect(AttentionCell cell) const;
 
 signals:
@@ -78,18 +78,18 @@ private:
     void paintHover(QPainter& painter) const;
     void paintColourBar(QPainter& painter) const;
     QFont labelFont() const;
-    /// Tokens from one label to the next.
+    /// Number of tokens from one label to the next.
     int labelStep() const;
     QString label(int token) const;
 
     std::shared_ptr<const MapPyramid> m_map;
     ColourRange m_range;
-    QString m_reason; ///< for the missing map
+    QString m_reason; ///< why there is no map
     QStringList m_tokens;
     QRect m_area;       ///< of the map, in pixels
-    double m_scale = 1; ///< pixels to a cell
+    double m_scale = 1; ///< pixels per cell
     QPointF m_first;    ///< key and query at the top left of the area
-    QImage m_picture;   ///< null = to be made again
+    QImage m_picture;   ///< null = has to be drawn again
     std::optional<AttentionCell> m_hovered;
     QPointF m_lastPoint;
 };

@@ -20,9 +20,9 @@ namespace secateur {
 
 class Document;
 
-/// Computes attention maps of a prompt for the window: at once the map of one head and the thumbnails of its layer, on
-/// demand the thumbnails of the other layers. Lives on the GUI thread. A new prompt or another mask cancels what was
-/// begun.
+/// Computes attention maps of a prompt for the window: first the map of one head with the thumbnails of its layer, and
+/// on demand the thumbnails of the other layers. A new prompt or another mask cancels the work. Lives on the GUI
+/// thread.
 class AttentionRun : public QObject {
     Q_OBJECT
 
@@ -31,39 +31,39 @@ public:
 
     const QString& prompt() const { return m_prompt; }
     void setPrompt(const QString& prompt);
-    /// Whether the model runs with the current mask instead of dense.
+    /// Whether the model runs under the current mask, not dense.
     bool isMasked() const { return m_masked; }
     void setMasked(bool masked);
     /// Whether there is a model to run.
     bool isAvailable() const;
 
-    /// Asks for a head's map; cancels that of another head.
+    /// Requests a head's map; cancels a request for another head.
     void show(HeadId head);
-    /// Asks for the thumbnails of all layers.
+    /// Requests the thumbnails of all layers.
     void readAll();
 
-    /// Null until the prompt was read; the first mostTokens of a longer one.
+    /// The prompt's tokens, but at most the first mostTokens; null until the prompt was read.
     const PromptTokens* tokens() const { return m_tokens ? &*m_tokens : nullptr; }
     static constexpr std::size_t mostTokens = 4096;
     /// The last map; null = none, or its head is cut.
     const std::shared_ptr<const MapPyramid>& map() const { return m_map; }
-    /// Sample of its values, for the range of its colours.
+    /// A sample of the map's values, to which the range of colours is fitted.
     const std::vector<double>& sample() const { return m_sample; }
     /// The map's head; empty before the first map.
     std::optional<HeadId> head() const { return m_head; }
-    /// Of the kept heads of the layers that were read.
+    /// Thumbnails of the kept heads of all layers that were read.
     const std::map<HeadId, AttentionThumbnail>& thumbnails() const { return m_thumbnails; }
     bool isRead(int layer) const { return m_layers.contains(layer); }
     bool isRunning() const { return m_job != 0; }
-    /// Why the prompt could not be run, as a sentence; empty = it could.
+    /// The reason why the prompt could not be run, as a sentence; empty = there was no failure.
     const QString& failure() const { return m_failure; }
 
 signals:
-    /// Another model, prompt or mask: all maps are gone.
+    /// All maps were removed, because the model, the prompt or the mask changed.
     void restarted();
     void tokensChanged();
     void mapChanged();
-    /// The thumbnails of a layer are there.
+    /// The thumbnails of a layer are available.
     void layerRead(int layer);
     void stateChanged();
 
@@ -84,8 +84,8 @@ private:
     bool m_masked = false;
     std::shared_ptr<Bench> m_bench;
     std::shared_ptr<Mailbox<ReadLayers>> m_incoming;
-    JobRunner::Id m_job = 0;    ///< that reads a map
-    JobRunner::Id m_allJob = 0; ///< that reads all layers
+    JobRunner::Id m_job = 0;    ///< the job that reads a map; 0 = none
+    JobRunner::Id m_allJob = 0; ///< the job that reads all layers; 0 = none
     std::optional<PromptTokens> m_tokens;
     std::shared_ptr<const MapPyramid> m_map;
     std::vector<double> m_sample;

@@ -17,9 +17,9 @@ namespace secateur {
 class HeadFilter;
 class Selection;
 
-/// Thumbnails of attention maps: of one layer in a number of columns, or of all layers as a contact sheet with layers
-/// from top to bottom and heads from left to right. The colours of each go from 0 to its own 99th percentile: they show
-/// its shape, not its size. A click selects a head.
+/// Thumbnails of attention maps: of one layer in several columns, or of all layers, from top to bottom, with heads from
+/// left to right. The colours of each thumbnail range from 0 to its own 99th percentile, so they show the shape of the
+/// attention, not its size. A click selects a head.
 class AttentionSheet : public QWidget {
     Q_OBJECT
 
@@ -45,7 +45,7 @@ public:
     QSize sizeHint() const override;
 
 signals:
-    /// Ctrl and the wheel. @param steps above 0 = larger thumbnails
+    /// The wheel was turned with Ctrl. @param steps above 0 = larger thumbnails
     void zoomWanted(double steps, const QPointF& about);
     void toolTipRequested(const QPoint& globalPosition, secateur::HeadId head);
     /// A thumbnail was double-clicked.
@@ -79,7 +79,7 @@ private:
     std::vector<int> m_rows; ///< by layer; -1 = not shown
     std::set<int> m_read;
     std::map<HeadId, AttentionThumbnail> m_thumbnails;
-    mutable std::map<HeadId, QPixmap> m_pictures; ///< of painted thumbnails
+    mutable std::map<HeadId, QPixmap> m_pictures; ///< of thumbnails that were painted before
     QString m_colours = "viridis";
     std::set<HeadId> m_pointedAt; ///< painted with a frame
     int m_side = 64;

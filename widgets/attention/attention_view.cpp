@@ -180,7 +180,7 @@ void AttentionView::connectAll() {
     });
 }
 
-/// Takes over the open model and the session's view of it.
+/// Shows the open model with the view settings kept in the session.
 void AttentionView::restore() {
     const auto& view = m_document->session().view;
     const auto kept = view.find("attention.prompt");
@@ -339,7 +339,7 @@ Figure AttentionView::currentFigure() const {
 
 CommandLine AttentionView::command(const std::string& maskFile) const {
     return plotPromptCommand(modelPath(*m_document), figureText({head(), m_colours->scale()}),
-                            m_run->prompt().toStdString(), maskFile);
+                             m_run->prompt().toStdString(), maskFile);
 }
 
 void AttentionView::contextMenuEvent(QContextMenuEvent* event) {

@@ -29,8 +29,8 @@ class HeadFilter;
 class JobRunner;
 class Selection;
 
-/// Attention maps of a prompt: that of the active head with thumbnails of its layer beside it, or thumbnails of all
-/// heads of the model. The prompt is edited in place. Nothing runs before the view is visible.
+/// Attention maps of a prompt, which is edited in the view: the map of the active head with thumbnails of its layer
+/// beside it, or thumbnails of all heads of the model. The model does not run before the view is visible.
 class AttentionView : public QWidget {
     Q_OBJECT
 
@@ -39,9 +39,9 @@ public:
 
     /// Heads that do not pass are drawn paler.
     void setFilter(const HeadFilter* filter);
-    /// The map on screen; without cells when there is none.
+    /// The map on screen; without cells if there is none.
     Figure currentFigure() const;
-    /// The command that draws the map again. @param maskFile of the mask that the model runs with; empty = dense
+    /// The command that draws the map again. @param maskFile file of the model's mask; empty = dense
     CommandLine command(const std::string& maskFile) const;
     /// Copying and saving, for the window's menus; they are also in the context menu.
     FigureActions* figureActions() const { return m_actions; }
@@ -57,9 +57,9 @@ public slots:
     void showAllHeads(bool all);
 
 signals:
-    /// The command to copy needs the current mask in a file.
+    /// The user wants to copy the command, which needs the current mask in a file.
     void maskedCommandWanted();
-    /// One line on the cell or head under the pointer; empty when there is none.
+    /// One line about the cell or head under the pointer; empty if there is none.
     void hoverText(const QString& text);
     /// A picture could not be saved.
     void failed(const QString& message);
@@ -74,14 +74,14 @@ private:
     void connectAll();
     void restore();
     void restart();
-    /// Asks for the active head's map, and for all thumbnails where they are shown. Runs nothing while invisible.
+    /// Requests the active head's map, and all thumbnails if they are shown. Runs nothing while invisible.
     void follow();
-    /// The map takes a square, the layer's thumbnails the rest of the width.
+    /// Divides the width: the map is a square, the layer's thumbnails have the rest.
     void shareWidth();
     void onLayerRead(int layer);
     void showMap();
     void updateHoverText();
-    /// A head's name, with its attention pattern where that is measured.
+    /// A head's name, with its attention pattern if that was measured.
     QString describe(HeadId head) const;
     /// Changes the size of thumbnails around a fixed point of the sheet.
     void resizeThumbnails(int side, const QPointF& about);
@@ -103,7 +103,7 @@ private:
     QScrollArea* m_stripArea;
     QScrollArea* m_sheetArea;
     FigureActions* m_actions;
-    QTimer* m_typing; ///< runs until the prompt is complete
+    QTimer* m_typing; ///< runs while the user may still be typing the prompt
     int m_stripLayer = -1;
 };
 

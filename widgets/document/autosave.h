@@ -17,30 +17,30 @@ class Document;
 /// An autosaved session of a program that ended without saving.
 struct Leftover {
     QString path;    ///< of the autosaved session
-    QString model;   ///< its name
+    QString model;   ///< name of the model
     QString session; ///< the session file that was open; empty = none
     int masks = 0;
     int evaluations = 0;
 };
 
-/// Writes masks and evaluations into the user's state folder within a second of a change; removes the file when they
-/// are saved or discarded. Reports a session that is open in another window too. Lives on the GUI thread; files are
-/// written on the global thread pool.
+/// Writes masks and evaluations into the user's state folder within a second of a change, and removes the file when
+/// they are saved or discarded. Also reports that the session is open in another window. Lives on the GUI thread; files
+/// are written on the global thread pool.
 class Autosave : public QObject {
     Q_OBJECT
 
 public:
-    /// @param folder of the state; made when it is needed
+    /// @param folder the state folder; created when it is needed
     Autosave(Document* document, const QString& folder, QObject* parent = nullptr);
     ~Autosave() override;
 
     /// $XDG_STATE_HOME/secateur, or ~/.local/state/secateur.
     static QString stateFolder();
 
-    /// Files of programs that have ended, the latest first. This program owns them from now on.
+    /// Autosaved sessions of programs that have ended, the latest first. From now on other programs leave them alone.
     std::list<Leftover> leftovers();
     void discard(const Leftover& leftover);
-    /// Whether the last change is on the disk.
+    /// Whether the last change was written.
     bool isWritten() const { return !m_pending && !m_writing; }
 
 signals:
@@ -62,10 +62,10 @@ private:
     Document* m_document;
     QString m_folder;
     QTimer* m_pause;
-    QElapsedTimer m_sinceChange; ///< the first that is pending
-    QString m_path;              ///< of what this program writes; empty until there is something
+    QElapsedTimer m_sinceChange; ///< since the first change that is not written
+    QString m_path;              ///< file that this program writes; empty before the first write
     std::unique_ptr<QLockFile> m_lock;
-    std::list<std::unique_ptr<QLockFile>> m_taken; ///< of leftovers
+    std::list<std::unique_ptr<QLockFile>> m_taken; ///< locks of leftovers
     std::unique_ptr<QLockFile> m_sessionLock;
     QString m_watched;
     QStringList

@@ -19,21 +19,20 @@ namespace secateur {
 class Document;
 class JobRunner;
 
-/// The open model's full path, for a command.
+/// The open model's absolute path, for a command.
 std::string modelPath(const Document& document);
 
 /// The command that draws a figure of metrics: from the model, or from the session if the checkpoint was not found.
 /// @param figure "id[:key=value]..."
 std::string plotText(const Document& document, const std::string& figure);
 
-/// Quoted for a shell, one line each.
+/// Commands as text, quoted for a shell, one per line.
 QString linesOf(const std::vector<CommandLine>& commands);
 /// Puts these lines on the clipboard.
 void copyCommands(const std::vector<CommandLine>& commands);
 
-/// Puts the command lines that repeat a result on the clipboard. If a command reads a mask file, the file is written
-/// first: an opened or saved file with that mask is used; otherwise one is written next to the session, or where the
-/// user chooses.
+/// Puts the commands that repeat a result on the clipboard. A command under a mask needs a mask file: a file with that
+/// mask that was opened or saved, or else one that is written next to the session or where the user chooses.
 class CommandCopier : public QObject {
     Q_OBJECT
 
@@ -43,12 +42,13 @@ public:
     /// The commands that measure results. @param keys results that are not measured are left out
     void copyMeasuring(const std::vector<std::string>& keys);
     void copyEvaluation(const Evaluation& evaluation);
-    /// The command of the strategy that made the current mask; for other masks the one that prints it.
+    /// Copies the command of the strategy that made the current mask; for other masks, the command that prints the
+    /// mask.
     void copyMask();
     /// Copies commands that run the model under the current mask.
-    /// @param commands makes them, given the path of the mask's file; an empty path = the dense model
+    /// @param commands returns the commands for the path of the mask file; an empty path = the dense model
     void copyUnderMask(std::function<std::vector<CommandLine>(const std::string& maskFile)> commands);
-    /// The command that exports under the current mask.
+    /// Copies the command that exports the model under the current mask.
     void copyExport();
 
 public slots:
@@ -82,7 +82,7 @@ private:
 
     Document* m_document;
     JobRunner* m_jobs;
-    QStringList m_maskFiles; ///< that were opened or saved, the latest first
+    QStringList m_maskFiles; ///< mask files that were opened or saved, the latest first
     std::optional<Wanted> m_wanted;
     std::set<quint64> m_own;
     quint64 m_turn = 0; ///< results of an earlier request are dropped

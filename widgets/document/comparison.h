@@ -18,8 +18,8 @@ struct MetricRequest;
 struct MetricResult;
 struct Session;
 
-/// Compares two measurements of every metric, A and B, in all views: on two texts, before and after a cut, or of the
-/// open model and a reference, which is a session or another model. Lives on the GUI thread.
+/// Compares two measurements of each metric, A and B, in all views: on two texts, before and after a cut, or of the
+/// open model and of a reference, which is a session or another model. Lives on the GUI thread.
 class Comparison : public QObject {
     Q_OBJECT
 
@@ -33,20 +33,21 @@ public:
     /// The key of B's measurements (result_key.h); empty = none.
     const std::string& other() const { return m_other; }
     Shown shown() const { return m_shown; }
-    /// @param other a key that some result of the session has, or the reference's; empty = no comparison
+    /// @param other key of a result of the session, or referenceKey; empty = no comparison
     void compareWith(const std::string& other);
     void show(Shown shown);
 
-    /// Opens a session or a model and compares with it. A model's metrics are measured as the open one's are.
+    /// Opens a session or a model as the reference and compares with it. A reference model is measured with the same
+    /// metrics as the open one.
     void openReference(const QString& path);
     void closeReference();
-    /// Null when there is none.
+    /// The opened reference; null if there is none.
     const Session* reference() const;
 
-    /// The key that views with one result show: A's, B's or their difference. The key of a single measurement is
+    /// The key for views that show one result: of A, of B or of their difference. A key that names a measurement is
     /// returned unchanged.
     std::string keyOf(const std::string& resultId) const;
-    /// The same for views with several results.
+    /// The keys for views that show several results.
     std::vector<std::string> keysOf(const std::string& resultId) const;
     /// Possible values of other(), with a description of each measurement, in the order of the session.
     std::vector<std::pair<std::string, QString>> choices() const;
@@ -55,7 +56,7 @@ public:
     QString nameOfB() const;
 
 signals:
-    /// keyOf() and keysOf() return other keys now.
+    /// The results of keyOf() and keysOf() changed.
     void changed();
     /// A request failed; the comparison is unchanged.
     void failed(const QString& message);
@@ -79,8 +80,8 @@ private:
     JobRunner* m_jobs;
     std::string m_other;
     Shown m_shown = Shown::difference;
-    std::shared_ptr<const Model> m_model;    ///< the reference's
-    std::map<JobRunner::Id, bool> m_running; ///< whether it opens the reference
+    std::shared_ptr<const Model> m_model;    ///< model of the reference
+    std::map<JobRunner::Id, bool> m_running; ///< own jobs, and whether each opens the reference
 };
 
 } // namespace secateur

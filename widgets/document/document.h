@@ -22,18 +22,18 @@ class MaskEditor;
 class MaskJobs;
 class Measurements;
 
-/// What is open: a session and, where the checkpoint could be found, its model. Holds the values; its parts do the work
-/// on them. Changes on the GUI thread alone; jobs get snapshots and bring values back.
+/// The open session and, if the checkpoint was found, its model. Holds the values; its parts (files(), measurements(),
+/// masks() and so on) do the work. Changes only on the GUI thread; jobs get copies of values and return results.
 class Document : public QObject {
     Q_OBJECT
 
 public:
-    /// What an opening brings back from the worker.
+    /// The result of a job that opens a model or a session.
     struct Opened {
         Session session;
-        std::shared_ptr<const Model> model; ///< null when the checkpoint was not found
+        std::shared_ptr<const Model> model; ///< null if the checkpoint was not found
         QString sessionPath;                ///< empty = not from a file
-        QString notice;                     ///< for the person; empty = nothing to say
+        QString notice;                     ///< message to the user; empty = none
     };
 
     Document(Services services, JobRunner* jobs, QObject* parent = nullptr);
@@ -43,65 +43,64 @@ public:
     bool isOpen() const { return m_prices.has_value(); }
     const Session& session() const { return m_session; }
     const ModelSpec& spec() const { return m_session.model.spec; }
-    /// Null when the session stands without its checkpoint.
+    /// The model; null if the session's checkpoint was not found.
     const std::shared_ptr<const Model>& model() const { return m_model; }
-    /// Parameters and operations of everything in the open model; null while nothing is open.
+    /// Prices of masks of the open model; null while nothing is open.
     const PriceList* prices() const { return m_prices ? &*m_prices : nullptr; }
-    /// Where the session was read from or saved to; empty = never.
+    /// The file from which the session was read, or to which it was saved last; empty = none.
     const QString& sessionPath() const { return m_sessionPath; }
-    /// Whether closing would lose something: the session differs from its file, or there are masks without one. The
-    /// first measurements of a model do not count.
+    /// Whether closing would lose changes that noteChange() reported since the session was opened or saved. The first
+    /// measurements of a model do not count.
     bool isModified() const { return m_modified; }
 
     // The parts.
     DocumentFiles* files() const { return m_files; }
     Measurements* measurements() const { return m_measurements; }
-    /// The masks of what is open, and their undo; begun anew with each opening.
+    /// The masks and their undo steps, which start over with each opening.
     MaskEditor* masks() const { return m_masks; }
     MaskJobs* maskJobs() const { return m_maskJobs; }
-    /// Which measurements all views compare.
+    /// The choice of measurements that all views compare.
     Comparison* comparison() const { return m_comparison; }
 
-    /// Keeps what was measured of a mask, and the mask itself.
+    /// Adds an evaluation of a mask to the session, with the mask.
     void addEvaluation(Evaluation evaluation, const MaskRecord& record);
-    /// Keeps the values from which the loss of masks is predicted.
+    /// Adds the gradients for predicting the loss under masks to the session.
     void setPrediction(std::shared_ptr<const PredictionBasis> basis);
-    /// The session that results are compared with; null = none.
+    /// Sets the session with which results are compared; null = none.
     void setReference(std::shared_ptr<const Session> reference);
     void setView(const std::string& name, const std::string& value) { m_session.view[name] = value; }
-    /// Makes the mask of an evaluation the current one. A mask of the list that is equal is chosen; otherwise it is
-    /// added.
+    /// Makes the mask of an evaluation the current one: an equal mask of the list, or else a new one in the list.
     void restoreMask(const EvaluatedMask& mask);
-    /// The session with the masks as they are now.
+    /// A copy of the session with the current masks.
     Session snapshot() const;
-    /// The same without results, which measuring gives again.
+    /// snapshot() without results, which can be measured again.
     Session unsaved() const;
 
     // For the parts.
-    /// Makes this what is open. A model that is not from a session is measured at once.
+    /// Replaces the open session and model. A model without a session is measured at once.
     void adopt(Opened opened);
-    /// The open session's checkpoint was found. @param path where
+    /// Sets the model of the open session when its checkpoint was found. @param path of the checkpoint
     void setModel(std::shared_ptr<const Model> model, const std::string& path);
-    /// The session lies in a file now. @param revision of what was written
+    /// Notes that the session was written to a file. @param revision revision() of the written session
     void setSaved(const QString& path, const std::string& fingerprint, quint64 revision);
-    /// Something is different that is worth saving.
+    /// Notes a change that should be saved.
     void noteChange();
     /// Counts changes worth saving.
     quint64 revision() const { return m_revision; }
-    /// Counts openings: what a job brings for another one is dropped.
+    /// Number of openings so far: results of jobs that were started for an earlier opening are dropped.
     quint64 generation() const { return m_generation; }
-    /// Starts a job whose failure is said in failed().
+    /// Starts a job; if it fails, failed() is emitted.
     JobRunner::Id start(const QString& title, JobRunner::Priority priority, JobRunner::Work work);
 
 signals:
-    /// Another model or session is open now.
+    /// Another model or session was opened.
     void opened();
-    /// The open session has its checkpoint now.
+    /// The open session's checkpoint was found.
     void modelLocated();
     void evaluationsChanged();
     void sessionPathChanged();
     void modifiedChanged();
-    /// A request of the user failed; what is open is unchanged.
+    /// A request of the user failed; the open session is unchanged.
     void failed(const QString& message);
     /// A notice for the user; not a failure.
     void noticed(const QString& message);

@@ -20,10 +20,10 @@ public:
 
     /// Whether a path has an extension of model files.
     bool isModelFile(const QString& path) const;
-    /// Opens a model or a session. What is open stays until the new one is read. The weight metrics of a model are then
-    /// measured. A second call cancels the first.
+    /// Opens a model or a session; the previous one stays open until the new one is read. Then measures the weight
+    /// metrics of a model. A second call cancels the first.
     void open(const QString& path);
-    /// Takes a checkpoint for an open session without one. It must have the session's fingerprint.
+    /// Opens the checkpoint of an open session without one. It must have the session's fingerprint.
     void locateModel(const QString& path);
     /// Opens an autosaved session as unsaved changes. @param session the file that was open; empty = none
     void recover(const QString& autosaved, const QString& session);
@@ -33,7 +33,7 @@ public:
 
 signals:
     void saved(const QString& path);
-    /// What recover() was asked for is open now.
+    /// The autosaved session given to recover() was opened.
     void recovered(const QString& autosaved);
 
 private:
@@ -44,7 +44,7 @@ private:
     Document* m_document;
     JobRunner* m_jobs;
     JobRunner::Id m_opening = 0;
-    std::map<JobRunner::Id, QString> m_saving; ///< to which file
+    std::map<JobRunner::Id, QString> m_saving; ///< for each job that saves, the path of the file
 };
 
 } // namespace secateur

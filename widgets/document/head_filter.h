@@ -14,7 +14,7 @@ namespace secateur {
 class Document;
 
 /// The filter of heads that all views share: heads that do not pass are drawn faintly and left out of selections. While
-/// its text cannot be parsed, every head passes. Lives on the GUI thread.
+/// its text cannot be parsed, all heads pass. Lives on the GUI thread.
 class HeadFilter : public QObject {
     Q_OBJECT
 
@@ -23,7 +23,7 @@ public:
 
     const QString& text() const { return m_text; }
     void setText(const QString& text);
-    /// Why the text cannot be parsed, in one sentence; empty = no error.
+    /// The reason why the text cannot be parsed, as a sentence; empty = no error.
     const QString& error() const { return m_error; }
     /// Whether there is a condition.
     bool isActive() const { return !m_rule.empty() && m_error.isEmpty(); }
@@ -38,7 +38,7 @@ public:
     QString summary() const;
 
 signals:
-    /// Other heads pass, or the error has changed.
+    /// The passing heads or the error changed.
     void changed();
 
 private:

@@ -18,15 +18,15 @@ namespace secateur {
 /// Whether a mask cuts a head, by itself or with its sublayer or block.
 bool isHeadCut(const PruningMask& mask, HeadId head);
 
-/// The list of masks; the current one is edited and shown in every view. Each action is one step of undo; quick repeats
-/// of one action are merged. Protected units are not cut (see refused()). Lives on the GUI thread.
+/// The list of masks; the current one is edited and shown in all views. Each action is one undo step; quick repeats of
+/// an action are merged. Protected units are not cut (see refused()). Lives on the GUI thread.
 class MaskEditor : public QObject {
     Q_OBJECT
 
 public:
     explicit MaskEditor(QObject* parent = nullptr);
 
-    /// Starts over, without steps to undo. @param masks those of a session, fitting the model; may be empty
+    /// Replaces all masks and removes all undo steps. @param masks of a session, which fit the model; may be empty
     void reset(const ModelSpec& spec, std::vector<NamedMask> masks = {});
 
     const ModelSpec& spec() const { return m_spec; }
@@ -36,53 +36,53 @@ public:
     QUndoStack* undoStack() { return &m_undo; }
     /// Whether the current mask cuts a head, by itself or with its sublayer or block.
     bool isCut(HeadId head) const { return isHeadCut(mask(), head); }
-    /// A mask with heads cut or restored, except protected ones; setHeadsCut() applies it to the current mask.
+    /// A mask with heads cut or restored, except protected ones, as by setHeadsCut().
     PruningMask withHeads(PruningMask from, const std::set<HeadId>& heads, bool cut) const;
 
-    // The current mask; each call is one action. Protected units are not cut; refused() counts them.
+    // Edits of the current mask; each call is one action. Protected units are not cut; refused() reports their number.
     void setHeadsCut(const std::set<HeadId>& heads, bool cut);
     void setNeuronsCut(int layer, std::span<const int> neurons, bool cut);
     /// @param alpha of bypassQk
     void setAttention(const std::set<int>& layers, AttentionCut attention, double alpha = 1);
     void setMlpCut(const std::set<int>& layers, bool cut);
     void setBlockCut(const std::set<int>& layers, bool cut);
-    /// Restores their heads, neurons, sublayers and blocks.
+    /// Restores the heads, neurons, sublayers and blocks of these layers.
     void restoreLayers(const std::set<int>& layers);
     void invertHeads();
     void clearMask();
-    /// Takes a mask from a threshold, a strategy or an evaluation.
-    /// @param repeats merges actions with the same text within a second into one step
+    /// Replaces the current mask by one from a threshold, a strategy or an evaluation.
+    /// @param repeats whether actions with the same text within a second are merged into one step
     void replaceMask(PruningMask mask, const QString& action, bool repeats = false,
                      std::optional<MaskProvenance> provenance = {});
     void setNote(const QString& note);
 
-    // The list of masks; each call is one action.
-    void addMask(const QString& name, MaskRecord record); ///< as the current one; @throws Error when it does not fit
+    // Edits of the list of masks; each call is one action.
+    void addMask(const QString& name, MaskRecord record); ///< as the current mask @throws Error if it does not fit
     void duplicateMask();
     void renameMask(const QString& name);
-    void removeMask(); ///< the current one; the list never gets empty
+    void removeMask(); ///< removes the current mask, unless it is the only one
     void setCurrent(std::size_t index);
 
     void setProtected(const Protection& units, const QString& action);
 
-    /// What a threshold would cut, drawn faintly until it is applied; ends with the next action, without undo.
+    /// Sets a preview of a mask, whose cuts are drawn faintly. It ends with the next action, and is no undo step.
     void setPreview(std::optional<PruningMask> preview);
     const std::optional<PruningMask>& preview() const { return m_preview; }
     /// Makes the preview the current mask.
     void applyPreview(const QString& action, std::optional<MaskProvenance> provenance = {});
 
-    /// The mask of the list that the current one is compared with; empty = none. Without undo.
+    /// Compares the current mask with another one of the list; empty = none. This is no undo step.
     void compareWith(std::optional<std::size_t> index);
     /// Compares with the next mask of the list; after the last, with none.
     void compareWithNext();
     /// Exchanges the current and the compared mask.
     void swapCompared();
-    /// Null = no comparison.
+    /// The mask with which the current one is compared; null = none.
     const PruningMask* compared() const;
     const std::string& comparedName() const { return m_compared; }
 
 signals:
-    /// Another mask is current, or its cuts changed.
+    /// Another mask became current, or its cuts changed.
     void maskChanged();
     /// The list changed: names, notes, number, the current or the compared mask.
     void listChanged();
@@ -100,7 +100,7 @@ private:
     /// Changes the current mask layer by layer.
     template <typename Change>
     void edit(const QString& action, const std::set<int>& layers, Change change);
-    /// The layers that may be cut as a whole; refused() counts the others.
+    /// The layers of which a sublayer or the block may be cut; refused() reports the number of the others.
     std::set<int> allowed(const std::set<int>& layers, bool cut);
     void show(const MaskState& state);
 

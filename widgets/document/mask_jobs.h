@@ -19,23 +19,24 @@ class MaskJobs : public QObject {
 public:
     explicit MaskJobs(Document* document);
 
-    /// Adds the mask of a file to the list and makes it current. Fails for other files and other models.
+    /// Adds the mask of a file to the list and makes it current. Fails for files of other kinds, and for masks of other
+    /// models.
     void openMask(const QString& path);
     /// Writes the current mask to a mask file.
     void saveMask(const QString& path);
-    /// The export target that the current mask is written as; null = none that is available can hold it.
+    /// The export target for the current mask; null if no available target can hold it.
     const ExportTarget* exportTarget() const;
     /// Writes a checkpoint of the model under the current mask.
     void exportModel(const QString& path);
-    /// Runs a strategy on the chosen text in the background. Its mask replaces the current one, or is added under a
-    /// name of its own where the current one has changed since.
-    /// @param request whose base is the current mask @param action name of the step in the undo list
+    /// Runs a strategy on the chosen text in the background. Its mask replaces the current one; if that has changed
+    /// meanwhile, it is added to the list under a new name.
+    /// @param request its base is the current mask @param action name of the undo step
     void prune(const PruneRequest& request, const QString& action);
 
 signals:
     void maskSaved(const QString& path);
     void maskOpened(const QString& path);
-    /// @param sentence what was written, and how well it agrees
+    /// @param sentence about the written files and their agreement with the masked model
     void exported(const QString& sentence);
 
 private:

@@ -29,47 +29,48 @@ enum class MetricState {
     stale, ///< measured under a mask other than the current one
 };
 
-/// Measurements of an open model: those that its session holds, and those that are being computed. Views ask for them
-/// by key, as parseResultKey() reads it. GUI thread.
+/// Measurements of the open model: those in its session, and those that are being computed. Views request them by key,
+/// in the form that parseResultKey() reads. Lives on the GUI thread.
 class Measurements : public QObject {
     Q_OBJECT
 
 public:
-    /// @param session the document's, which takes up what is measured
+    /// @param session of the document, to which new measurements are added
     Measurements(Document* document, Session& session, JobRunner* jobs);
 
-    /// Measures on a background job; layers appear as they are estimated and again as they are done. Leaves out what is
-    /// being computed already.
+    /// Measures metrics in a background job. Values of a layer appear when it is estimated, and again when it is done.
+    /// Leaves out metrics that are being computed already.
     void measure(const std::vector<MetricRequest>& requests);
-    /// The calibration text of metrics that run the model. Its mask is not set: it is the current one or none.
+    /// The calibration text of metrics that run the model. MeasureChoice::mask is not set; see measuresMasked().
     const MeasureChoice& measureChoice() const { return m_choice; }
-    /// Whether they are measured under the mask that is current when the job starts.
+    /// Whether metrics that run the model are measured under the mask that is current when the job starts.
     bool measuresMasked() const { return m_measuresMasked; }
     void chooseMeasuring(MeasureChoice choice, bool masked);
-    /// Deletes a measurement of the session. @param key not of the reference
+    /// Removes a measurement from the session. @param key not one of the reference
     void forget(const std::string& key);
 
     MetricState state(const std::string& key) const;
-    /// The measurement that a key means, partial while it is being computed, with standard errors for as long as some
-    /// of its layers are estimates; null when there is none. Valid until the next signal of this object.
+    /// The measurement that a key names; null if there is none. While it is being computed, it is partial, and has
+    /// standard errors as long as some layers are estimates. Valid until the next signal of this object.
     const MetricResult* result(const std::string& key) const;
-    /// What distinguishes a measurement from others of its metric; empty = there are none.
+    /// The conditions that distinguish a measurement from others of its metric; empty if there are no others.
     std::string label(const std::string& key) const;
-    /// A copy of the measurement with its label. @param key of a measurement that exists
+    /// A copy of a measurement with its label. @param key of an existing measurement
     MetricResult labelled(const std::string& key) const;
-    /// Whether it was measured under a mask other than the current one. Weight metrics are never stale.
+    /// Whether a result was measured under another mask than the current one. Weight metrics are never stale.
     bool isStale(const MetricResult& result) const;
-    /// The keys of all measurements of a result but the latest, in the order they were made, the reference's last.
+    /// The keys of all measurements of a result but the latest: in the order they were made, then those of the
+    /// reference.
     std::vector<std::string> otherKeys(const std::string& resultId) const;
-    /// Measured or being measured, in the order of the metric table, then of their options.
+    /// Ids of all results that are measured or being measured, in the order of the metric table, then by options.
     std::vector<std::string> resultIds() const;
 
     // For the document.
-    /// Cancels all measuring, before another model is open.
+    /// Cancels all measuring, before another model is opened.
     void abandon();
-    /// Takes the choice that the open session keeps.
+    /// Restores measureChoice() from the open session.
     void restoreChoice();
-    /// Every metric may have other measurements now.
+    /// Emits signals for all metrics, whose measurements may all have changed.
     void tellAllChanged();
 
 signals:
@@ -78,24 +79,24 @@ signals:
     /// The set of stale results has changed.
     void staleChanged();
     void measuringChosen();
-    /// Measuring of these has started.
+    /// Measuring of these metrics started.
     void measuringBegun(const std::vector<MetricRequest>& requests);
 
 private:
     /// Values of one layer, from the worker.
     struct LayerValues {
         std::vector<double> values;
-        std::vector<double> errors; ///< standard errors where they are estimates; else empty
+        std::vector<double> errors; ///< standard errors if the values are estimates; else empty
     };
     using Arrived = std::map<std::pair<std::size_t, int>, LayerValues>; ///< by request and layer
     struct Running {
         std::vector<MetricRequest> requests;
         std::shared_ptr<Mailbox<Arrived>> arrived;
     };
-    /// A result from its first layer to its last.
+    /// A result that is not complete.
     struct Partial {
         MetricResult result;
-        std::set<int> estimates; ///< layers
+        std::set<int> estimates; ///< layers whose values are estimates
     };
 
     JobRunner::Id start(const Running& running);
@@ -115,8 +116,8 @@ private:
     std::map<std::string, Partial> m_partial; ///< by result id
     MeasureChoice m_choice;
     bool m_measuresMasked = false;
-    std::set<std::string> m_stale;                                            ///< result ids
-    mutable std::optional<std::string> m_digest;                              ///< of the current mask, once asked for
+    std::set<std::string> m_stale;                                            ///< ids of stale results
+    mutable std::optional<std::string> m_digest;                              ///< of the current mask, if computed
     mutable std::map<std::string, std::optional<MetricResult>> m_differences; ///< by key
     JobRunner* m_jobs;
 };

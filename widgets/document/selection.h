@@ -9,7 +9,7 @@
 
 namespace secateur {
 
-/// The one selection, and the one hovered cell or layer, that all views share. Lives on the GUI thread.
+/// The selected heads and the hovered head or layer, which all views share. Lives on the GUI thread.
 class Selection : public QObject {
     Q_OBJECT
 
@@ -19,13 +19,13 @@ public:
     explicit Selection(QObject* parent = nullptr);
 
     const std::set<HeadId>& heads() const { return m_heads; }
-    /// The cell that the keyboard acts on and the inspector shows first.
+    /// The head on which keys act, and which the inspector shows first.
     std::optional<HeadId> active() const { return m_active; }
     std::optional<HeadId> hovered() const { return m_hovered; }
-    /// The layer of the hovered head, or a layer that is hovered as a whole.
+    /// The layer of the hovered head, or the hovered layer.
     std::optional<int> hoveredLayer() const { return m_hoveredLayer; }
 
-    /// Changes the selection; the active cell becomes `active`, or stays if that is empty and it is still selected.
+    /// Changes the selection. @param active the new active head; empty = the active head stays if it is still selected
     void select(const std::set<HeadId>& heads, Mode mode, std::optional<HeadId> active = {});
     void clear();
     void hover(std::optional<HeadId> head);

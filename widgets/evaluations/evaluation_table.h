@@ -19,7 +19,7 @@ class EvaluationTable : public QAbstractTableModel {
     Q_OBJECT
 
 public:
-    /// The numbers for sorting and toCsv().
+    /// Role of the number of a cell, for sorting.
     static constexpr int numberRole = Qt::UserRole;
 
     explicit EvaluationTable(Document* document, QObject* parent = nullptr);
@@ -48,7 +48,7 @@ private:
         std::vector<Cell> cells;
         std::size_t place = 0; ///< index in the session
         std::string key;       ///< unique: mask, text, rules, dtype, device
-        std::string state;     ///< changes whenever a cell changes
+        std::string state;     ///< differs if any cell differs
     };
     struct Column {
         QString title;
@@ -62,7 +62,7 @@ private:
     std::vector<Row> listRows() const;
     void complete(Row& row) const;
     void removeOthers(const std::vector<Row>& wanted);
-    /// Inserts a row, or moves the known one with its key there and updates it.
+    /// Inserts a row at `to`; if there is a row with its key, moves that there and updates it.
     void placeRow(Row row, int to);
     std::vector<std::string> tasksOf(const std::vector<Row>& rows) const;
     void listColumns();
@@ -71,7 +71,7 @@ private:
     Document* m_document;
     std::vector<Row> m_rows;
     std::vector<Column> m_columns;
-    std::vector<std::string> m_tasks; ///< names, a column each
+    std::vector<std::string> m_tasks; ///< names of the tasks, each of which has a column
 };
 
 } // namespace secateur

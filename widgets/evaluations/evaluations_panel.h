@@ -28,12 +28,12 @@ class EvaluationScatter : public FigureWidget {
 public:
     explicit EvaluationScatter(QWidget* parent = nullptr);
 
-    /// Draws a ring around this point only; empty, or a place without a point = no ring.
+    /// Draws a ring around a point, and removes the previous ring. @param place empty or without a point = no ring
     void highlight(std::optional<std::size_t> place);
     std::optional<std::size_t> highlighted() const { return m_highlighted; }
-    /// In pixels of the widget; empty if there is no such point.
+    /// The pixel of a point in the widget; empty if there is no such point.
     std::optional<QPoint> position(std::size_t place) const;
-    /// "eight", and its two values with their axes.
+    /// A point's name and its two values with their axes.
     QString text(std::size_t place) const;
 
 signals:
@@ -59,7 +59,7 @@ private:
     std::vector<Point> points() const;
     std::optional<Point> find(std::size_t place) const;
     QPointF pixels(const Point& point) const;
-    /// The nearest point within reach of the pointer.
+    /// The point nearest to a position, within a few pixels.
     std::optional<Point> under(const QPointF& position) const;
     void showText(const Point& point);
 
@@ -89,7 +89,7 @@ public slots:
     void copyRows();
 
 signals:
-    /// Requests the command that measures a row again on the clipboard.
+    /// The user wants to copy the command that measures a row again.
     void commandWanted(const secateur::Evaluation& evaluation);
     /// The current row changed.
     void currentChanged();

@@ -19,16 +19,16 @@ class ExtraRunner;
 /// "less than 1 s", "about 12 s", "about 3 min"
 QString durationText(double seconds);
 
-/// Measures tasks, speed and a continued prompt under the current mask, after its loss: first the dense model, once,
-/// then the mask, in short jobs. Results are kept when the mask changes or the work is stopped. Started by
-/// LiveEvaluation; lives on the GUI thread.
+/// Measures tasks, speed and a continued prompt under the current mask, after its loss. Each runs once with the dense
+/// model, then under the mask, in short jobs. Results are kept when the mask changes or the work is stopped. Started by
+/// LiveEvaluation. Lives on the GUI thread.
 class ExtraEvaluation : public QObject {
     Q_OBJECT
 
 public:
     enum class State {
         off,     ///< nothing is chosen, or there is no model to run
-        waiting, ///< for the loss, or for begin()
+        waiting, ///< until the loss is measured, or begin() is called
         running,
         stopped, ///< by the user
         complete,
@@ -40,22 +40,22 @@ public:
     const ExtraChoice& choice() const { return m_choice; }
     State state() const { return m_state; }
 
-    /// Of the current mask; null while there is none.
+    /// The result of an item under the current mask; null if there is none.
     const ExtraResult* result(const ExtraItem& item) const;
     const ExtraResult* denseResult(const ExtraItem& item) const;
-    /// Null until the model has been timed and the item read.
+    /// The forecast of an item; null until the model was timed and the item was read.
     const ExtraForecast* forecast(const ExtraItem& item) const;
-    /// Why an item cannot be measured; empty if it can.
+    /// The reason why an item cannot be measured; empty if it can.
     QString problem(const ExtraItem& item) const;
     bool isRunning(const ExtraItem& item) const { return m_state == State::running && m_step.item == item; }
-    /// For the missing results of the current mask; nothing until their forecasts are known.
+    /// Expected duration of the missing results of the current mask; nothing until all their forecasts are known.
     std::optional<double> secondsLeft() const;
     /// Progress of the running item, 0 to 1.
     double fraction() const { return m_fraction; }
 
     // Called by LiveEvaluation.
     void choose(const ExtraChoice& choice);
-    /// After another model was opened, or none.
+    /// To be called after another model was opened.
     void reset();
     /// Cancels the running item, because the mask changed or the text has to be scored first.
     void abandon();

@@ -12,7 +12,7 @@
 
 namespace secateur {
 
-/// Generation latency as `evaluate --latency` measures it, with fewer runs.
+/// A measurement of generation latency as by `evaluate --latency`, with fewer runs.
 struct SpeedRequest {
     int promptTokens = 12;
     int newTokens = 128;
@@ -22,7 +22,7 @@ struct SpeedRequest {
     bool operator==(const SpeedRequest&) const = default;
 };
 
-/// A measurement of a mask besides its loss on a text.
+/// A measurement under a mask, in addition to its loss on a text.
 using ExtraItem = std::variant<PromptRequest, TaskRequest, SpeedRequest>;
 
 /// The user's choice of extra measurements, in the order they run: the quickest first.
@@ -43,11 +43,11 @@ struct ExtraChoice {
     bool operator==(const ExtraChoice&) const = default;
 };
 
-/// The result of an item under one mask. The field of its kind is filled.
+/// The result of an item under one mask, in the field for its kind.
 struct ExtraResult {
     std::optional<PromptContinuation> written = {};
-    std::optional<TaskEvaluation> task = {}; ///< of masks: with the dense model as the reference
-    std::optional<Latency> latency = {};     ///< of masks: in turns with the dense model
+    std::optional<TaskEvaluation> task = {}; ///< under a mask: with the dense model as the reference
+    std::optional<Latency> latency = {};     ///< under a mask: timed in turns with the dense model
     std::string dtype = {};
     std::string device = {};
     double seconds = 0; ///< duration

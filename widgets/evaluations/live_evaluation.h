@@ -23,7 +23,7 @@ class Document;
 class ExtraEvaluation;
 class MaskPrediction;
 
-/// The user's choice of the text and the other settings, the same for all masks.
+/// The user's choice of the text and other settings of evaluations, the same for all masks.
 struct EvaluationChoice {
     TextRequest text;
     /// Maximum number of tokens; empty = as many as the dense model scores in a minute, from 512 to 8,192.
@@ -51,9 +51,9 @@ class LiveEvaluation : public QObject {
 
 public:
     enum class State {
-        unavailable, ///< no model is open, or only its session
+        unavailable, ///< no model is open, or a session without its checkpoint
         idle,        ///< not measured, and not requested
-        waiting,     ///< for a possible next edit
+        waiting,     ///< for a moment, because another edit may follow
         running,
         stopped, ///< by the user; results so far are kept
         complete,
@@ -66,15 +66,15 @@ public:
     const EvaluationChoice& choice() const { return m_choice; }
     ExtraEvaluation* extra() const { return m_extra; }
     MaskPrediction* prediction() const { return m_prediction; }
-    /// Evaluations on another text stay in the session but are no longer compared.
+    /// Sets the choice. Evaluations on another text stay in the session, but are no longer compared.
     void choose(const EvaluationChoice& choice);
 
     State state() const { return m_state; }
     /// Result so far of the current mask; null if there is none.
     const MaskEvaluation* shown() const { return m_shown ? &*m_shown : nullptr; }
-    /// Null until the text has been read.
+    /// Facts about the text; null until it was read.
     const EvaluationTextInfo* text() const { return m_text ? &*m_text : nullptr; }
-    /// For the rest of the current mask's text; nothing while unknown.
+    /// Expected time for the rest of the text under the current mask; nothing while unknown.
     std::optional<double> secondsLeft() const;
     /// The error message in state failed.
     const QString& failure() const { return m_failure; }

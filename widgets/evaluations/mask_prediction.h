@@ -20,16 +20,16 @@ namespace secateur {
 
 class Document;
 
-/// Predicted change of the loss of the current mask, or of its preview. Unless the session has them, the gradients for
-/// predictions are computed in the background after the first text was scored, and kept in the session. Measured
-/// changes calibrate later predictions.
+/// Predicts the change of the loss under the current mask, or its preview. If the session has no gradients for
+/// predictions, they are computed in the background after a text was scored for the first time, and kept in the
+/// session. Measured changes calibrate later predictions.
 class MaskPrediction : public QObject {
     Q_OBJECT
 
 public:
     enum class State {
-        waiting,   ///< for a scored text
-        computing, ///< gradients
+        waiting,   ///< until a text is scored
+        computing, ///< computing the gradients
         ready,
         refused, ///< not supported for this model, or failed
     };
@@ -39,9 +39,9 @@ public:
     State state() const { return m_state; }
     /// Progress while computing, 0 to 1.
     double fraction() const { return m_fraction; }
-    /// Of the preview, if there is one, else of the current mask; nothing if reason() is not empty.
+    /// The prediction for the preview, if there is one, else for the current mask; nothing if reason() is not empty.
     std::optional<Prediction> shown() const;
-    /// Why there is no prediction, as a sentence.
+    /// The reason why there is no prediction, as a sentence.
     QString reason() const;
 
     /// Learns from a scored text, and starts computing the gradients if there are none.
@@ -66,7 +66,7 @@ private:
     std::optional<Predictor> m_predictor;
 };
 
-/// Shows the prediction for the current mask or its preview, or why there is none.
+/// Shows the prediction for the current mask or its preview, or the reason why there is none.
 class PredictionBox : public QWidget {
     Q_OBJECT
 
@@ -82,7 +82,7 @@ private:
     QLabel* m_reason;
 };
 
-/// Shows what the current mask, or its preview, cuts and saves.
+/// Shows the numbers of cut units, and the savings, of the current mask or its preview.
 class PriceBox : public QWidget {
     Q_OBJECT
 

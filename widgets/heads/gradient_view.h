@@ -24,16 +24,16 @@ class FigureWidget;
 class Selection;
 class TextCombo;
 
-/// Change of the gradients of all query weights by a cut (Greedy-Gnorm, figure 2): of the active head in addition to
-/// the current mask, or of the mask compared with the dense model; in one layer or in all. Runs on demand; the last
-/// result stays on screen until the next.
+/// Shows how a cut changes the gradients of all query weights (Greedy-Gnorm, figure 2), in one layer or in all. The cut
+/// is either the active head, in addition to the current mask, or the current mask, compared with the dense model. Runs
+/// on demand; the last result stays on screen until the next one.
 class GradientView : public QWidget {
     Q_OBJECT
 
 public:
     GradientView(Document* document, JobRunner* jobs, Selection* selection, QWidget* parent = nullptr);
 
-    /// The picture on screen; without cells when there is none.
+    /// The picture on screen; without cells if there is none.
     Figure currentFigure() const;
     /// Copying and saving, for the window's menus; they are also in the context menu.
     FigureActions* figureActions() const { return m_actions; }
@@ -52,14 +52,14 @@ private:
     struct Request {
         GradientChangeRequest masks;
         GradientFigureRequest figure;
-        QString cut; ///< its name on screen
+        QString cut; ///< name of the cut on screen
     };
 
     void build();
     void connectAll();
     void restart();
     void take(const Request& request, GradientChange change);
-    /// Empty where both masks would be the same.
+    /// The request that the controls describe; empty if both masks would be the same.
     std::optional<Request> request() const;
     void follow();
     void draw();
@@ -80,8 +80,8 @@ private:
     FigureWidget* m_plot;
     FigureActions* m_actions;
     JobRunner::Id m_job = 0;
-    std::optional<Request> m_shown; ///< that m_change answers
-    std::string m_shownText;        ///< path of its calibration text; empty = built-in
+    std::optional<Request> m_shown; ///< the request of m_change
+    std::string m_shownText;        ///< path of the calibration text of m_change; empty = built-in
     GradientChange m_change;
     QString m_failure;
 };

@@ -18,33 +18,34 @@ namespace secateur {
 
 class MaskEditor;
 
-/// How a cell is hatched: lines from the lower left for a cut of the current mask, from the upper left for one of the
-/// compared mask.
+/// The hatching of a cell: lines from the lower left for a cut of the current mask, from the upper left for a cut of
+/// the compared mask.
 enum class Hatch { none, cut, preview, onlyThere, both };
 
 /// One layer's cuts as the grid shows them.
 struct LayerCuts {
     std::vector<Hatch> cells; ///< [heads]
-    std::vector<bool> locked; ///< [heads] protected one by one
+    std::vector<bool> locked; ///< [heads] whether the head itself is protected
     AttentionCut attention = AttentionCut::keep;
     double alpha = 1; ///< of bypassQk
     bool mlp = true;  ///< true = kept
     bool block = true;
-    bool hasMlp = false; ///< false = the model has none in this layer
+    bool hasMlp = false; ///< whether the layer has an MLP
     bool isProtected = false;
 };
 
-/// Cuts of the current mask, with those of its preview, or else of the compared mask.
+/// The cuts of the current mask together with those of its preview or, without a preview, of the compared mask.
 std::vector<LayerCuts> cutsOf(const MaskEditor& masks);
 
-/// Dark lines beside light ones, visible on every colour of a map, with the data between them.
+/// A brush for hatching: dark lines beside light ones, which are visible on all colours of a map; the map shows between
+/// them.
 /// @param cell the shorter side of the hatched cell, in units of the theme
 QBrush hatchBrush(Hatch hatch, double cell, const PlotTheme& theme, double pixelRatio);
 
-/// The mark of a protected unit: a lock, or a dot where there is no room for it.
+/// Draws the mark of a protected unit: a lock, or a dot if there is no room for one.
 void drawLock(QPainter& painter, const QRectF& box, const PlotTheme& theme);
 
-/// The cuts over the cells of the heads' grid. On the overlay, so that they follow a drag without the rest.
+/// Draws cuts over the cells of the heads' grid. It is on the overlay, so that dragging redraws only the overlay.
 class HeadsCuts : public CellsDrawing {
 public:
     using CellsDrawing::CellsDrawing;
@@ -65,10 +66,10 @@ private:
     void drawLocks(QCPPainter& painter, int layer) const;
 
     std::vector<LayerCuts> m_layers;
-    std::array<QBrush, 5> m_brushes; ///< by Hatch
+    std::array<QBrush, 5> m_brushes; ///< indexed by Hatch
 };
 
-/// One line under a heat map of heads that compares two masks: the hatch of each.
+/// One line under a heat map of heads that compares two masks: the legend of their hatchings.
 class HatchLegend : public QWidget {
     Q_OBJECT
 

@@ -16,10 +16,10 @@ class HeadsThreshold;
 class MaskEditor;
 class Selection;
 
-/// The grid of heads, in which mouse and keyboard select and cut. Select: click, Ctrl to toggle, Shift to extend, drag
-/// for a rectangle, Ctrl+Shift+drag for a lasso, headers for whole layers and columns, arrows. Cut: click and drag with
-/// the shears or with Alt, the switches beside a layer, the colour bar for a threshold, [ and ]. The wheel scrolls,
-/// with Ctrl it zooms; the middle button pans.
+/// The grid of heads, in which mouse and keyboard select and cut heads. Selecting: click, Ctrl to toggle, Shift to
+/// extend, drag for a rectangle, Ctrl+Shift+drag for a lasso, headers for whole layers and columns, arrow keys.
+/// Cutting: click and drag with the shears or with Alt, the switches beside a layer, the colour bar for a threshold, [
+/// and ]. The wheel scrolls, with Ctrl it zooms; the middle button pans.
 class HeadsGrid : public QWidget {
     Q_OBJECT
 
@@ -30,8 +30,8 @@ public:
 
     void setModel(const ModelSpec& spec);
     /// @param values [layers, heads]
-    /// @param byGroup KV groups are selected as a whole
-    /// @param classes their names, if values are indices of classes; empty = values are numbers
+    /// @param byGroup whether KV groups are selected as a whole
+    /// @param classes names of the classes, if values are indices of classes; empty = values are numbers
     void setValues(const Matrix& values, const ColourScale& scale, const QString& label, bool byGroup,
                    const QStringList& classes = {});
     /// Heads that do not pass are drawn paler and left out when several are selected at once; a click selects any head.
@@ -39,7 +39,7 @@ public:
     /// Sets the effect of dragging without modifiers.
     void setTool(Tool tool);
     HeadsThreshold* threshold() const { return m_threshold; }
-    /// The effect of a click at the pointer, or of the drag under way; empty over cells.
+    /// The effect of a click at the pointer, or of the current drag; empty over cells.
     const QString& hint() const { return m_hint; }
     void selectAll();
     void resetZoom();
@@ -50,7 +50,7 @@ public:
     QRect colourBarRect() const { return m_picture.colourBar().pixels(); }
     /// The layer whose label or switches a point is on.
     std::optional<int> layerAt(QPointF point) const;
-    /// Selects what is under a point, unless it is selected already: a menu opens there.
+    /// Selects the heads under a point, unless they are selected already, because a menu opens there.
     void selectForMenu(QPointF point);
 
 signals:
@@ -108,7 +108,7 @@ private:
     bool exists(HeadId head) const;
     int headCount(int layer) const;
     std::set<HeadId> headsBetween(HeadId from, HeadId to, HeadsPlace::Kind kind) const;
-    /// Those that pass the filter.
+    /// The heads of a set that pass the filter.
     std::set<HeadId> passing(const std::set<HeadId>& heads) const;
 
     Selection* m_selection;
@@ -125,9 +125,9 @@ private:
     Gesture m_gesture = Gesture::none;
     Qt::MouseButton m_button = Qt::NoButton; ///< of the gesture
     HeadsPlace m_anchor;                     ///< where the last gesture or key without Shift began
-    bool m_adds = false;                     ///< to m_before
-    bool m_removes = false;                  ///< from m_before
-    std::set<HeadId> m_before;               ///< selected before the gesture
+    bool m_adds = false;                     ///< whether the gesture adds to m_before
+    bool m_removes = false;                  ///< whether the gesture removes from m_before
+    std::set<HeadId> m_before;               ///< selection before the gesture
     std::optional<HeadId> m_activeBefore;
     QPolygonF m_lasso;
     QPointF m_lastPoint;

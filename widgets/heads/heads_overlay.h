@@ -16,14 +16,14 @@ class QPointF;
 
 namespace secateur {
 
-/// Over the cells of the heads' grid: the contour of the selection, frames of the active and the hovered cell, a veil
-/// over filtered cells, the lasso.
+/// Draws over the cells of the heads' grid: the contour of the selection, frames of the active and the hovered cell, a
+/// veil over cells that a filter leaves out, and the lasso.
 class HeadsOutlines : public CellsDrawing {
 public:
     using CellsDrawing::CellsDrawing;
 
     void setSelected(const std::set<HeadId>& heads) { m_selected = heads; }
-    /// @param count cells of the frame, from the head on
+    /// @param count number of cells in the frame, from the head on
     void setActive(std::optional<HeadId> head, int count);
     void setHovered(std::optional<HeadId> head, int count);
     /// @param passing [layers][heads] false = a veil lies over the cell
@@ -60,8 +60,8 @@ struct LayerSwitch {
 /// State of a switch and the effect of a click, for the status line.
 QString switchHint(const PruningMask& mask, const Protection& isProtected, LayerSwitch which);
 
-/// Four small switches beside each row of the heads' grid: attention, MLP and block, on while they are kept, and the
-/// lock. Low rows have squares without letters, very low rows have none.
+/// Four small switches beside each row of the heads' grid: attention, MLP and block, which are on while the part is
+/// kept, and the lock. In low rows they are squares without letters; very low rows have none.
 class LayerSwitches : public CellsDrawing {
 public:
     using CellsDrawing::CellsDrawing;
@@ -69,7 +69,7 @@ public:
     void setLayers(const std::vector<LayerCuts>& layers) { m_layers = layers; }
     void setHovered(std::optional<LayerSwitch> hovered) { m_hovered = hovered; }
 
-    /// Pixels of all four with the gap in front of them.
+    /// Width of all four switches with the gap in front of them, in pixels.
     int width() const;
     std::optional<LayerSwitch> at(QPointF point) const;
     /// Null for a switch that is not shown.

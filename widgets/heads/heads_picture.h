@@ -23,33 +23,33 @@ class QWidget;
 
 namespace secateur {
 
-/// The part of the heads' picture under a point. A header stands for its whole row or column.
+/// The part of the heads' picture under a point: a cell, or the header of a row or column.
 struct HeadsPlace {
     enum class Kind { cell, layerHeader, headHeader };
     Kind kind = Kind::cell;
     HeadId head; ///< for a header, the first cell behind it
 };
 
-/// The drawn grid of heads: cells, headers, switches and a bar of the mean beside each layer, the colour bar, the
-/// hatches of cuts, and the outlines of selected and hovered cells. Only draws and finds places; HeadsGrid reacts to
-/// the mouse.
+/// Draws the grid of heads: cells, headers, switches and a bar of the mean beside each layer, the colour bar, the
+/// hatching of cuts, and the outlines of selected and hovered cells. Also finds the place under a point. HeadsGrid
+/// reacts to mouse and keys.
 class HeadsPicture {
 public:
-    static constexpr double zoomPerNotch = 0.8; ///< of the wheel, or for one key
+    static constexpr double zoomPerNotch = 0.8; ///< factor for a notch of the wheel, or a key
 
     /// Fills its parent; mouse and keys pass through it.
     explicit HeadsPicture(QWidget* parent);
     ~HeadsPicture();
 
     void setTheme(const PlotTheme& theme);
-    /// Rows and columns; shows all of them again.
+    /// Sets the numbers of rows and columns, and resets the zoom.
     void setModel(const ModelSpec& spec);
-    /// @param values [layers, heads]; NaN = not known
+    /// @param values [layers, heads]; NaN = no value
     void setValues(const Matrix& values, const ColourScale& scale, const QString& label);
-    /// @param values [layers, heads] indices of names; NaN = not known
+    /// @param values [layers, heads] indices in `names`; NaN = no value
     void setClasses(const Matrix& values, const QStringList& names, const QString& label);
     void setSelected(const std::set<HeadId>& heads);
-    /// @param count cells of the frame, from the head on: those of a KV group
+    /// @param count number of cells in the frame, from the head on: those of a KV group
     void setActive(std::optional<HeadId> head, int count);
     void setHovered(std::optional<HeadId> head, int count);
     void setLasso(const QPolygonF& lasso);
@@ -57,7 +57,7 @@ public:
     void setPassing(const std::vector<std::vector<bool>>& passing);
     void setCuts(const std::vector<LayerCuts>& layers);
     void setHoveredSwitch(std::optional<LayerSwitch> hovered);
-    /// A line across the colour bar.
+    /// Draws a line across the colour bar at a value.
     void setThreshold(std::optional<double> value);
 
     std::optional<HeadsPlace> placeAt(QPointF point) const;
@@ -75,7 +75,7 @@ public:
     /// Scrolls just far enough to show a head.
     void reveal(HeadId head);
     void resetZoom();
-    /// Whether the whole grid fits on screen.
+    /// Whether the whole grid is on screen.
     bool showsEverything() const;
 
 private:

@@ -15,16 +15,16 @@ namespace secateur {
 
 class MaskEditor;
 
-/// Cuts the heads, or KV groups, whose value of the metric on screen lies beyond a threshold. A threshold that is moved
-/// starts from the mask before it, as long as nothing else has changed the mask since.
+/// Cuts the heads, or KV groups, whose value of the metric on screen lies beyond a threshold. When the threshold is
+/// moved, its cuts are made again from the mask before it, unless another action has changed the mask since.
 class HeadsThreshold : public QObject {
     Q_OBJECT
 
 public:
     HeadsThreshold(MaskEditor* masks, QObject* parent);
 
-    /// @param result of a metric of heads or KV groups, copied; null = none
-    /// @param filter that excluded some heads from the result; empty = none
+    /// @param result of a metric of heads or KV groups, which is copied; null = none
+    /// @param filter text of the filter that excluded heads from the result; empty = none
     void setResult(const MetricResult* result, const std::string& filter = {});
     bool isOffered() const;
     /// The metric's pruning direction; neither = no threshold is offered.
@@ -32,13 +32,13 @@ public:
 
     /// Shows the cuts of a threshold as the editor's preview.
     void preview(double threshold);
-    /// Makes the previewed cuts, as one step of undo.
+    /// Makes the previewed cuts as one undo step.
     void apply();
     void cancel();
-    /// Moves the threshold past so many values at once, and cuts.
+    /// Moves the threshold past `units` values, and cuts. @param units negative = cut fewer
     void step(int units);
 
-    /// The threshold; empty when the mask was changed otherwise since.
+    /// The threshold; empty if another action has changed the mask since.
     std::optional<double> marker() const { return m_dragged ? m_dragged : m_applied; }
     /// "37 heads below 0.0123"; empty without a threshold.
     QString text() const;
@@ -52,11 +52,11 @@ private:
     void followMask();
     CutUnit unit() const { return m_metric.info->scope == Scope::kvGroup ? CutUnit::kvGroup : CutUnit::head; }
     double valueAt(Place place) const;
-    /// Heads or KV groups with values beyond the threshold, cut and protected ones too.
+    /// Heads or KV groups with values beyond the threshold, including cut and protected ones.
     std::vector<Place> beyond(double threshold) const;
     std::vector<double> levels() const;
     PruningMask masked(const PruningMask& base, double threshold) const;
-    /// That of the strategy by_metric with a budget of as many units: it makes the same mask.
+    /// The provenance of the strategy by_metric with a budget of as many units, which makes the same mask.
     std::optional<MaskProvenance> provenance(double threshold) const;
     QString counted(std::size_t units) const;
     void cut(double threshold, const QString& action, bool repeats);
@@ -68,8 +68,8 @@ private:
     std::string m_filter;
     std::optional<double> m_dragged;
     std::optional<double> m_applied;
-    PruningMask m_base;                  ///< before the threshold
-    std::optional<PruningMask> m_result; ///< with it
+    PruningMask m_base;                  ///< the mask before the threshold's cuts
+    std::optional<PruningMask> m_result; ///< the mask with the threshold's cuts
 };
 
 } // namespace secateur

@@ -162,7 +162,7 @@ void HeadsView::showLegend() {
                        QString::fromStdString(masks.comparedName()));
 }
 
-/// Takes over the open model and the session's view of it.
+/// Shows the open model with the view settings kept in the session.
 void HeadsView::restore() {
     const auto& view = m_document->session().view;
     const auto metric = view.find("heads.metric");

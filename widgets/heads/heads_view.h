@@ -26,7 +26,7 @@ class MaskActions;
 class ResultCombo;
 class Selection;
 
-/// The layers x heads heat map of one metric. It shows the shared selection and changes it.
+/// The heat map of one metric, layers x heads. Shows and changes the shared selection.
 class HeadsView : public QWidget {
     Q_OBJECT
 
@@ -35,7 +35,7 @@ public:
 
     /// Heads that do not pass are drawn paler, and no threshold cuts them.
     void setFilter(const HeadFilter* filter);
-    /// The picture on screen, to copy, save or draw elsewhere; without cells when nothing is measured.
+    /// The picture on screen, to copy, save or draw elsewhere; without cells if nothing is measured.
     Figure currentFigure() const;
     /// Key of the chosen result, measured or not.
     std::string resultId() const;
@@ -49,16 +49,16 @@ public:
 public slots:
     void showMetric(const QString& resultId);
     void selectAll();
-    /// The numbers of the selected cells at full precision, as CSV; a single cell as the bare number.
+    /// Copies the values of the selected cells at full precision, as CSV; for a single cell only the number.
     void copyValues();
     void resetZoom();
 
 signals:
-    /// One line on the cell under the pointer, else on the active cell; empty when there is neither.
+    /// One line about the cell under the pointer, or else the active cell; empty if there is neither.
     void hoverText(const QString& text);
     /// Another result is on screen.
     void resultShown(const QString& resultId);
-    /// The command line that measures these results is to be copied.
+    /// The user wants to copy the command that measures these results.
     void commandWanted(const std::vector<std::string>& keys);
     /// A picture could not be saved.
     void failed(const QString& message);
@@ -78,7 +78,7 @@ private:
     void offerThreshold();
     /// Key of the result on screen: the chosen one, or its difference while two measurements are compared.
     std::string shownKey() const;
-    /// On the hovered head, else on the active one.
+    /// Updates the line about the hovered head, or else the active one.
     void updateHoverText();
     void showToolTip(const QPoint& globalPosition);
 

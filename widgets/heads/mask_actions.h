@@ -30,7 +30,7 @@ public:
 
     const QList<QAction*>& all() const { return m_all; }
     void fill(QMenu* menu) const;
-    /// Actions on layers apply to this one, unless it has selected heads: for a menu on a layer's label.
+    /// Sets the layer to which actions on layers apply if none of its heads is selected: for a menu on a layer's label.
     void setLayer(std::optional<int> layer);
 
 private:
@@ -56,18 +56,18 @@ private:
     QList<QAction*> m_all;
     QList<QAction*> m_ofHeads;  ///< enabled while heads are selected
     QList<QAction*> m_ofLayers; ///< enabled while there are layers to act on
-    QList<QAction*> m_ends;     ///< each the last of a group in the menu
+    QList<QAction*> m_ends;     ///< the last action of each group in the menu
     std::optional<int> m_layer;
 };
 
-/// Cutting by drag: every painted head gets the state that the first one is given. The editor's preview shows it during
-/// the drag; afterwards it is one step of undo.
+/// Cutting by dragging: all heads on the way get the state that the first one gets. The editor's preview shows it
+/// during the drag; afterwards it is one undo step.
 class HeadsShears {
 public:
     explicit HeadsShears(MaskEditor* masks)
         : m_masks(masks) {}
 
-    /// The drag cuts if one of these heads is not cut, else restores.
+    /// Begins a drag. It cuts if one of these heads is not cut; otherwise it restores.
     void begin(const std::set<HeadId>& heads);
     void paint(const std::set<HeadId>& heads);
     void apply();
@@ -79,10 +79,10 @@ private:
     bool m_cut = true;
 };
 
-/// An open pair of shears with its point at the pointer.
+/// A cursor that shows a pair of open shears with its point at the pointer.
 const QCursor& shearsCursor();
 
-/// Whether "cut or restore" cuts these heads: if some unprotected head is not cut, or if no head is cut.
+/// Whether the action "cut or restore" cuts these heads: if an unprotected head is not cut, or if no head is cut.
 bool wouldCut(const MaskEditor& masks, const std::set<HeadId>& heads);
 
 } // namespace secateur

@@ -11,12 +11,12 @@ class QUrl;
 
 namespace secateur {
 
-/// A heading of a manual page and the text below it, as far as the next heading.
+/// A heading of a manual page and the text below it, up to the next heading.
 struct ManualSection {
     QString title;
-    int level = 1;  ///< 1 = the page's own title
-    QString anchor; ///< as links write it: "gate-norm" for "Gate-Norm"
-    QString text;   ///< Markdown, for searching
+    int level = 1;  ///< 1 = the title of the page
+    QString anchor; ///< anchor in links: "gate-norm" for "Gate-Norm"
+    QString text;   ///< text in Markdown, for searching
 };
 
 struct ManualPage {
@@ -26,17 +26,17 @@ struct ManualPage {
     QList<ManualSection> sections;
 };
 
-/// A place in the manual where a search found its words.
+/// A section of the manual that a search found.
 struct ManualMatch {
     qsizetype page = 0;
     qsizetype section = 0;
     QString excerpt; ///< one line around the first word
 };
 
-/// The pages of the manual that the program carries, in reading order.
+/// The pages of the manual, which the program contains, in reading order.
 QList<ManualPage> manualPages();
 
-/// A page from its Markdown. Headings in code blocks are text.
+/// A page from its Markdown. Lines in code blocks are no headings.
 ManualPage manualPage(const QString& name, const QString& markdown);
 
 /// The anchor of a heading, as GitHub forms it: lower case, blanks as hyphens, no punctuation.
@@ -45,16 +45,16 @@ QString headingAnchor(const QString& title);
 /// Sections that contain every word of a query, those with a word in the title first. Empty for an empty query.
 QList<ManualMatch> searchManual(const QList<ManualPage>& pages, const QString& query);
 
-/// The manual beside the program: contents or search results on the left, a page on the right.
+/// The window of the manual: contents or search results on the left, a page on the right.
 class ManualWindow : public QDialog {
     Q_OBJECT
 
 public:
     explicit ManualWindow(QWidget* parent);
 
-    /// Shows a page and, unless the anchor is empty or unknown, the section of that anchor.
+    /// Shows a page and scrolls to the section with this anchor; to the top if the anchor is empty or unknown.
     void showPage(const QString& name, const QString& anchor = {});
-    /// Searches all pages, as if the words had been typed.
+    /// Searches all pages for words, as if the user had typed them.
     void search(const QString& words);
 
 protected:

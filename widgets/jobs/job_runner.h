@@ -10,9 +10,8 @@
 
 namespace secateur {
 
-/// Runs work on a thread for each priority. Jobs of one priority follow each other; a job waits in its next
-/// Progress::report until no job of a higher priority is left. Every signal arrives on the runner's own thread, one
-/// after another.
+/// Runs jobs on one thread for each priority. Jobs of one priority run one after another. While there is a job of a
+/// higher priority, a job waits in its next Progress::report(). Signals are emitted on the runner's own thread.
 class JobRunner : public QObject {
     Q_OBJECT
 
@@ -20,27 +19,28 @@ public:
     using Id = quint64;
     enum class Priority {
         background,
-        interactive, ///< the user waits for it
-        immediate,   ///< the user is looking at where it will appear; usually well under a second
+        interactive, ///< the user waits for the result
+        immediate,   ///< the user looks at the place of the result; usually takes well under a second
     };
-    /// Runs on a worker; returns what to do with the result on the runner's thread (may be empty).
+    /// Runs on a worker thread. Returns a function that delivers the result on the runner's thread; may be empty.
     using Work = std::function<std::function<void()>(const Progress&)>;
 
     explicit JobRunner(QObject* parent = nullptr);
-    /// Asks all work to stop and waits until each has looked at its Progress.
+    /// Asks all jobs to stop, and waits until they have: each stops when it next checks its Progress.
     ~JobRunner() override;
 
     /// @param title shown to the user
     Id start(const QString& title, Priority priority, Work work);
-    /// Asks a job to stop. Its delivery does not run, even if the work is already done; cancelled() still comes.
+    /// Asks a job to stop. Its delivery function is not called even if the work is already done; cancelled() is
+    /// emitted.
     void cancel(Id id);
     void cancelAll();
-    /// Whether every job's last signal was sent.
+    /// Whether all jobs are over and their last signals were emitted.
     bool isIdle() const;
 
 signals:
     void started(quint64 id, const QString& title);
-    /// At most about 30 times a second for each job. @param secondsLeft negative while unknown
+    /// Emitted at most about 30 times a second for each job. @param secondsLeft negative while unknown
     void progressed(quint64 id, double fraction, const QString& text, double secondsLeft);
     void finished(quint64 id);
     void cancelled(quint64 id);

@@ -11,7 +11,8 @@ namespace secateur {
 
 class JobRunner;
 
-/// Running and waiting jobs, with progress, time left and a button to cancel each; below them how the last ones ended.
+/// Running and waiting jobs, each with progress, time left and a button to cancel it; below them, how the latest jobs
+/// ended.
 class JobsPanel : public QScrollArea {
     Q_OBJECT
 
@@ -19,7 +20,7 @@ public:
     explicit JobsPanel(JobRunner* jobs, QWidget* parent = nullptr);
 
 signals:
-    /// The work in progress in a few words; empty when there is none.
+    /// The running work in a few words; empty if there is none.
     void summaryChanged(const QString& summary);
 
 private:
@@ -32,7 +33,7 @@ private:
     JobRunner* m_jobs;
     QVBoxLayout* m_column;
     QLabel* m_empty;
-    std::map<quint64, Row*> m_rows; ///< of jobs that are not over
+    std::map<quint64, Row*> m_rows; ///< rows of jobs that are not over
 };
 
 } // namespace secateur

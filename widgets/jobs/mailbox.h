@@ -6,8 +6,8 @@
 namespace secateur {
 
 /// Carries partial results from a worker to the window. The worker adds to the contents; the window takes them, which
-/// leaves the box empty. Nothing is signalled: the window looks when the job reports progress, and once more when it
-/// ends. Job and window share the box, since either may let go of it first.
+/// leaves the box empty. The box emits no signal: the window looks into it when the job reports progress, and when it
+/// ends. Job and window own the box together, because either may end first.
 template <typename Contents>
 class Mailbox {
 public:
@@ -18,7 +18,7 @@ public:
         change(m_contents);
     }
 
-    /// What was put since the last call.
+    /// The contents that were put in since the last call.
     Contents take() {
         const std::lock_guard lock(m_mutex);
         return std::exchange(m_contents, Contents());

@@ -14,7 +14,7 @@ class QToolButton;
 
 namespace secateur {
 
-/// Errors and notices above the views, one at a time, until they are dismissed. Errors come first.
+/// A bar above the views that shows errors and notices one at a time, until they are dismissed; errors first.
 class MessageBar : public QFrame {
     Q_OBJECT
 
@@ -31,7 +31,7 @@ public:
 
     void say(Kind kind, const QString& text, std::vector<Choice> choices = {});
     void dismiss();
-    /// Except messages with choices.
+    /// Dismisses all messages without choices.
     void dismissAll();
     /// The message on screen; empty = none.
     QString text() const;
@@ -53,7 +53,7 @@ private:
     QToolButton* m_dismiss;
 };
 
-/// The log: a line for each event, to read and to copy.
+/// The log, with a line for each event.
 class LogPanel : public QPlainTextEdit {
     Q_OBJECT
 

@@ -16,42 +16,43 @@ namespace secateur {
 
 class MaskEditor;
 
-/// Whether a unit is dropped: real = by the mask and its preview, preview = by one of them alone.
+/// Whether a unit is dropped. `real`: by the mask and its preview, or there is no preview; `preview`: by only one of
+/// them.
 enum class Cut { none, preview, real };
 
-/// One layer's cuts as a picture over the layers shows them.
+/// The cuts of one layer, as they are marked in a figure over the layers.
 struct LayerMark {
-    Cut attention = Cut::none; ///< dropped
+    Cut attention = Cut::none; ///< whether attention is dropped
     Cut mlp = Cut::none;
     Cut block = Cut::none;
     Cut bypass = Cut::none;
     double alpha = 1;        ///< of the bypass
-    double heads = 0;        ///< share cut one by one, from 0 to 1
-    double headsPreview = 0; ///< the same, by the preview
+    double heads = 0;        ///< share of heads that are cut one by one, from 0 to 1
+    double headsPreview = 0; ///< the same in the preview
     double neurons = 0;
     double neuronsPreview = 0;
     bool operator==(const LayerMark&) const = default;
 };
 
-/// One mark for each layer of the current mask. @param attention false = without cuts of attention
+/// One mark for each layer of the current mask. @param attention whether cuts of attention are included
 std::vector<LayerMark> layerMarks(const MaskEditor& masks, bool attention);
 
-/// "attention dropped · 120 of 1,536 neurons cut (7.8 %)"; empty where nothing is cut, or if there is no such layer.
+/// "attention dropped · 120 of 1,536 neurons cut (7.8 %)"; empty if nothing is cut, or if there is no such layer.
 QString cutSummary(const PruningMask& mask, int index);
 
-/// Direction of hatching: attention's lines come from the lower left, an MLP's from the upper left.
+/// Direction of hatching: `up`, from the lower left, for attention; `down`, from the upper left, for an MLP.
 enum class Slant { up, down, both };
 
-/// Thin lines with nothing between them, continuous from one box to the next.
-/// @param period between lines, in units of the theme
+/// A brush of thin lines, transparent between them, which continue from one box to the next.
+/// @param period distance between lines, in units of the theme
 QBrush slantBrush(Slant slant, Cut cut, double period, const PlotTheme& theme, double pixelRatio);
 
-/// From half a step before a layer to half a step behind it, as high as the axis rect.
-/// @param width share of the step
+/// The pixels of a layer's column: from half a step before it to half a step after it, as high as the axis rect.
+/// @param width of the column, as a share of the step
 QRect layerColumn(const QCPAxis& layers, int layer, double width = 1);
 
-/// Hatched bands behind the lines of a picture for units that are dropped as a whole, and below it a strip of bars for
-/// the shares of heads (left) and neurons (right) that are cut one by one.
+/// Marks cuts in a figure over the layers: hatched bands behind the lines for units that are dropped as a whole, and
+/// below them a strip of bars for the shares of heads (left) and neurons (right) that are cut one by one.
 class LayerMarks : public PlotDrawing {
 public:
     LayerMarks(QCPAxis* axis, const PlotTheme& theme);
@@ -74,7 +75,7 @@ private:
     std::vector<LayerMark> m_layers;
 };
 
-/// One line under a picture over the layers: the legend of its hatches and bars. Hidden while nothing is cut.
+/// One line under a figure over the layers: the legend of its hatching and bars. Hidden while nothing is cut.
 class LayerMarksLegend : public QWidget {
     Q_OBJECT
 

@@ -19,32 +19,32 @@ class LayerMarksLegend;
 class MaskEditor;
 class Selection;
 
-/// Units that are dropped as a whole.
+/// Units of a layer that can be dropped as a whole.
 enum class LayerUnit { attention, mlp, block };
 
-/// A picture over the layers with the legend of its marks. Names the values and cuts of the layer under the pointer,
-/// and drops or restores parts of the selected layers from keys and menus.
+/// A figure over the layers with the legend of its marks. Shows the values and cuts of the layer under the pointer as
+/// text, and drops or restores parts of the selected layers by keys and menus.
 class LayersPanel : public QWidget {
     Q_OBJECT
 
 public:
-    /// "gate-norm = 3.21" for each line at a layer. @param exact with all digits
+    /// Returns "gate-norm = 3.21" for each line of the figure at a layer. @param exact whether to give all digits
     using Values = std::function<QStringList(int layer, bool exact)>;
 
     LayersPanel(MaskEditor* masks, Selection* selection, LayersPlot::Marked marked, Values values);
 
     LayersPlot* plot() const { return m_plot; }
     LayerMarksLegend* legend() const { return m_legend; }
-    /// Drops a unit of the selected layers, or restores it where all of them that may be cut lack it. Layers that have
-    /// no such unit are passed over.
+    /// Drops a unit of the selected layers; if all of them that are not protected have dropped it already, restores it.
+    /// Leaves out layers without such a unit.
     void toggle(LayerUnit unit);
-    /// Adds entries that cut or restore the selected layers. @param event that opens the menu
+    /// Adds entries that cut or restore the selected layers. @param event the event that opens the menu
     void addCuts(QMenu& menu, const QContextMenuEvent& event);
-    /// Tells the values of the layer under the pointer, else of the one that keys move from.
+    /// Emits hoverText() for the layer under the pointer, or else the current layer.
     void updateHoverText();
 
 signals:
-    /// One line on a layer; empty when there is none.
+    /// One line about a layer; empty if there is none.
     void hoverText(const QString& text);
 
 private:
@@ -57,7 +57,7 @@ private:
     LayerMarksLegend* m_legend;
 };
 
-/// A page in place of a picture. @param text one line
+/// A page that is shown instead of a figure. @param text one line
 QLabel* emptyPage(const QString& text);
 
 } // namespace secateur

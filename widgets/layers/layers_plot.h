@@ -14,13 +14,13 @@ class HeadFilter;
 class MaskEditor;
 class Selection;
 
-/// A figure over the layers, in which layers are selected: click, Ctrl to toggle, Shift to extend, drag, arrows. A
-/// selected layer stands for its heads. Cuts of the mask are marked.
+/// A figure over the layers, in which layers are selected: click, Ctrl to toggle, Shift to extend, drag, arrow keys.
+/// Selecting a layer selects its heads. Cuts of the mask are marked.
 class LayersPlot : public FigureWidget {
     Q_OBJECT
 
 public:
-    /// Cuts that are marked.
+    /// The cuts that are marked.
     enum class Marked { everything, mlp };
 
     LayersPlot(MaskEditor* masks, Selection* selection, Marked marked, QWidget* parent);
@@ -28,24 +28,24 @@ public:
     void setModel(const ModelSpec& spec);
     /// Layers without a head that passes are drawn paler.
     void setFilter(const HeadFilter* filter);
-    /// Hovered in this view or in another.
+    /// The layer that is hovered in this view or in another one.
     std::optional<int> hoveredLayer() const;
-    /// The layer that keys move from: the active head's, or one without heads that was chosen in this view.
+    /// The layer from which keys move: that of the active head, or one without heads that was chosen in this view.
     std::optional<int> currentLayer() const { return m_current; }
     /// Layers of the selected heads, and the current one.
     std::set<int> selectedLayers() const;
-    /// Selects the layer at a point, unless it is selected already: a menu opens there.
+    /// Selects the layer at a point, unless it is selected already, because a menu opens there.
     void selectForMenu(QPointF point);
-    /// The middle of a layer on the axis.
+    /// The pixel of a layer on the axis.
     QPoint position(int layer) const;
     const std::vector<LayerMark>& marks() const { return m_cuts; }
 
 signals:
     void layerHovered();
     void currentLayerChanged();
-    /// Clicked, or Enter pressed on it.
+    /// A layer was clicked, or Enter was pressed on it.
     void layerActivated(int layer);
-    /// Space or Delete pressed.
+    /// Space or Delete was pressed.
     void cutWanted();
     void marksChanged();
     void toolTipRequested(const QPoint& globalPosition);
@@ -79,7 +79,7 @@ private:
     Selection* m_selection;
     Marked m_marked;
     const HeadFilter* m_filter = nullptr;
-    Marks* m_marks = nullptr; ///< these three belong to the plot
+    Marks* m_marks = nullptr; ///< this and the next two are owned by the plot
     Veil* m_veil = nullptr;
     LayerMarks* m_cutMarks = nullptr;
     std::vector<LayerMark> m_cuts;

@@ -168,7 +168,7 @@ void LayersView::cutOrRestore() {
     m_panel->toggle(unit);
 }
 
-/// Takes over the open model and the session's view of it.
+/// Shows the open model with the view settings kept in the session.
 void LayersView::restore() {
     const auto& view = m_document->session().view;
     const auto chosen = view.find("layers.metrics");

@@ -26,23 +26,23 @@ class LayersPanel;
 class LayersPlot;
 class Selection;
 
-/// Values per layer of several metrics in one plot; a click on a layer selects its heads. Cuts are marked; Space and
-/// the context menu cut and restore.
+/// A plot of several metrics over the layers. A click on a layer selects its heads. Cuts are marked; Space and the
+/// context menu cut and restore.
 class LayersView : public QWidget {
     Q_OBJECT
 
 public:
     LayersView(Document* document, Selection* selection, QWidget* parent = nullptr);
 
-    /// Means are over the heads that pass; layers without any are drawn paler.
+    /// Only heads that pass are included in means; layers without any are drawn paler.
     void setFilter(const HeadFilter* filter);
-    /// The picture on screen, to copy, save or draw elsewhere; without series when nothing is measured.
+    /// The picture on screen, to copy, save or draw elsewhere; without series if nothing is measured.
     Figure currentFigure() const;
     /// Copying and saving, for the window's menus; they are also in the context menu.
     FigureActions* figureActions() const { return m_actions; }
-    /// Result ids.
+    /// Result ids of the chosen metrics.
     const QStringList& chosenMetrics() const { return m_chosen; }
-    /// Keys of those that have values.
+    /// Keys of the chosen results that have values.
     std::vector<std::string> shownIds() const;
     LayersPlot* plot() const { return m_plot; }
     LayerMarksLegend* legend() const;
@@ -51,9 +51,9 @@ public slots:
     void chooseMetrics(const QStringList& resultIds);
 
 signals:
-    /// One line on the layer under the pointer, else on the current one; empty when there is neither.
+    /// One line about the layer under the pointer, or else the current layer; empty if there is neither.
     void hoverText(const QString& text);
-    /// The command line that measures these results is to be copied.
+    /// The user wants to copy the command that measures these results.
     void commandWanted(const std::vector<std::string>& keys);
     /// A picture could not be saved.
     void failed(const QString& message);
@@ -66,13 +66,13 @@ private:
     void restore();
     void keep();
     void listMetrics();
-    /// Draws with axes that fit the values.
+    /// Draws with axes that are fitted to the values.
     void refresh();
-    /// Draws with axes that change only where new values need it.
+    /// Draws new values; changes the axes only if the values need it (steadyRange()).
     void follow();
     void keepAxesSteady(Figure& figure);
     bool logarithmic() const;
-    /// "gate-norm = 3.21" for each line at a layer. @param exact with all digits
+    /// "gate-norm = 3.21" for each line at a layer. @param exact whether to give all digits
     QStringList valuesAt(int layer, bool exact) const;
     /// Drops or restores the unit that the first metric on screen measures.
     void cutOrRestore();
@@ -90,7 +90,7 @@ private:
     FigureActions* m_actions;
     QTimer* m_refresh;
     QStringList m_chosen;
-    std::optional<FigureAxis> m_left; ///< as drawn; empty = to be fitted
+    std::optional<FigureAxis> m_left; ///< the drawn axis; empty = has to be fitted
     std::optional<FigureAxis> m_right;
 };
 

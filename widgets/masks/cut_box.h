@@ -22,7 +22,7 @@ namespace secateur {
 class Document;
 class HeadFilter;
 
-/// "Cut the lowest N by a metric": all views show a preview of the cuts while the slider moves; the button cuts.
+/// Cuts the lowest (or highest) N units by a metric. While the slider moves, all views show a preview; the button cuts.
 /// Protected and already cut units do not count.
 class CutBox : public QWidget {
     Q_OBJECT
@@ -30,11 +30,11 @@ class CutBox : public QWidget {
 public:
     explicit CutBox(Document* document, QWidget* parent = nullptr);
 
-    /// Cuts only heads that pass the filter, and says so.
+    /// Sets a filter: only heads that pass it are cut, which the box states.
     void setFilter(const HeadFilter* filter);
 
 public slots:
-    /// Ranks by this result from now on, if its metric ranks units.
+    /// Chooses the result to rank by, if its metric ranks units.
     void showMetric(const QString& resultId);
 
 private:
@@ -49,7 +49,7 @@ private:
     PruneRequest request() const;
     void say(const QString& text);
     QString action() const;
-    /// The strategy that measures the chosen metric again after each step; null when there is none.
+    /// The strategy that measures the chosen metric again after each step; null if there is none.
     const StrategyInfo* stepwise() const;
     /// Whether to cut with that strategy.
     bool isStepwise() const;
@@ -73,7 +73,7 @@ private:
     QLabel* m_protected;
     QToolButton* m_protect;
     QPushButton* m_cut;
-    bool m_previewing = false; ///< the preview on screen is this box's
+    bool m_previewing = false; ///< whether the preview on screen is from this box
 };
 
 } // namespace secateur

@@ -17,7 +17,7 @@ class Document;
 class LiveEvaluation;
 class MaskEditor;
 
-/// The masks by name: the edited one, its name and note, and the actions on whole masks.
+/// The list of masks, the name and note of the current one, and actions on whole masks.
 class MaskListBox : public QWidget {
     Q_OBJECT
 
@@ -27,14 +27,14 @@ public:
 signals:
     void openWanted();
     void saveWanted();
-    /// The command that makes or shows the mask is wanted on the clipboard.
+    /// The user wants to copy the command that makes or shows the mask.
     void commandWanted();
 
 private:
     void refresh();
     void rename();
     void buildMenu();
-    /// Fills a submenu with the other masks. @param chosen gets a mask's place in the list
+    /// Fills a submenu with the other masks. @param chosen called with the index of the chosen mask in the list
     template <typename Chosen>
     void listOthers(QMenu* menu, Chosen chosen);
     void fillMenus();
@@ -49,8 +49,8 @@ private:
     QMenu* m_subtract;
 };
 
-/// The forms in which the current mask can be exported, with reasons against the others, and the nearest mask that more
-/// of them can hold.
+/// The export targets that can hold the current mask, and the reasons why others cannot. Offers the nearest mask that
+/// more targets can hold (legalised()).
 class ExportBox : public QWidget {
     Q_OBJECT
 
@@ -87,7 +87,7 @@ protected:
     bool eventFilter(QObject* watched, QEvent* event) override;
 
 private:
-    /// Makes the panel as wide as its widest row so far: no row is clipped, and the width never shrinks.
+    /// Makes the panel as wide as its widest row so far, so that no row is clipped and the width never shrinks.
     void makeRoom();
 
     MaskListBox* m_list;

@@ -17,21 +17,21 @@ class NeuronHistogram;
 class NeuronTable;
 class NeuronThreshold;
 
-/// One layer's neurons: the histogram of their values, and all of them in order, those that are pruned first on top.
-/// Space cuts or restores the selected ones; a threshold on the histogram cuts all beyond it.
+/// The neurons of one layer: the histogram of their values, and a table of all neurons in the order in which they are
+/// pruned. Space cuts or restores the selected neurons; a threshold in the histogram cuts all neurons beyond it.
 class LayerNeurons : public QWidget {
     Q_OBJECT
 
 public:
     LayerNeurons(MaskEditor* masks, NeuronThreshold* threshold, QWidget* parent = nullptr);
 
-    /// @param result may lack the layer's values @param command that draws the histogram again
+    /// @param result may have no values for the layer @param command the command that draws the histogram again
     void showLayer(const ModelCard& model, const MetricResult& result, int layer, bool logarithmic,
                    const std::string& command);
-    /// Copies the selected rows at full precision: as CSV, or the bare value of a single one.
+    /// Copies the selected rows at full precision as CSV; for a single row only the value.
     void copyValues() const;
     void selectAll();
-    /// Cuts the selected neurons, or restores them when all are cut.
+    /// Cuts the selected neurons; if all are cut, restores them.
     void cutOrRestore();
     bool hasRowsInFocus() const;
     QTableView* table() const { return m_rows; }
@@ -42,7 +42,8 @@ public:
 
 signals:
     void closeWanted();
-    /// The histogram's threshold is moved with the keys. @param steps of one per cent
+    /// Left or Right pressed on the histogram: requests a move of the threshold.
+    /// @param steps each one per cent of the neurons; negative = cut fewer
     void stepped(int steps);
 
 protected:
@@ -73,7 +74,7 @@ private:
     QTableView* m_rows;
     FigureActions* m_actions;
     Figure m_figure;
-    QString m_summary; ///< of the values; the title begins with it
+    QString m_summary; ///< summary of the values, with which the title begins
     std::string m_resultId;
     int m_layer = -1;
 };

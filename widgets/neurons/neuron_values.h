@@ -14,8 +14,8 @@
 
 namespace secateur {
 
-/// The neurons of one layer in the order of their values or of their indices: index, value and percentile. Cut neurons
-/// are struck out.
+/// The neurons of one layer with index, value and percentile, in the order of values or of indices. Cut neurons are
+/// struck out.
 class NeuronTable : public QAbstractTableModel {
     Q_OBJECT
 
@@ -27,9 +27,9 @@ public:
     using QAbstractTableModel::QAbstractTableModel;
 
     /// @param title of the column of values
-    /// @param isSameLayer whether the neurons are those of the values before, so that selected ones stay selected
+    /// @param isSameLayer whether the values are of the same layer as before, so that selected neurons stay selected
     void setValues(std::span<const double> values, const QString& title, bool isSameLayer);
-    /// @param states by neuron
+    /// @param states one for each neuron
     void setStates(std::vector<NeuronState> states);
     NeuronState state(int row) const;
     int neuron(int row) const { return m_order[static_cast<std::size_t>(row)]; }
@@ -47,16 +47,16 @@ private:
     /// Sorts again; persistent indices follow their neurons.
     void rearrange();
 
-    std::vector<double> m_values; ///< by neuron
+    std::vector<double> m_values; ///< of each neuron
     std::vector<NeuronState> m_states;
-    std::vector<double> m_sorted; ///< finite values
-    std::vector<int> m_order;     ///< neuron in each row
+    std::vector<double> m_sorted; ///< the finite values, sorted
+    std::vector<int> m_order;     ///< for each row, its neuron
     QString m_title;
     bool m_byIndex = false;
     bool m_descending = false;
 };
 
-/// Hatches the rows of cut neurons, and lightly those that a preview would cut or restore.
+/// Draws rows of cut neurons hatched, and rows that a preview would cut or restore lightly hatched.
 class NeuronDelegate : public QStyledItemDelegate {
     Q_OBJECT
 
@@ -66,31 +66,32 @@ public:
     void paint(QPainter* painter, const QStyleOptionViewItem& option, const QModelIndex& cell) const override;
 };
 
-/// The histogram of a layer's neurons with its cut part hatched and a threshold to drag.
+/// The histogram of a layer's neurons. Cut neurons are hatched; the threshold can be dragged.
 class NeuronHistogram : public FigureWidget {
     Q_OBJECT
 
 public:
     explicit NeuronHistogram(QWidget* parent = nullptr);
 
-    /// @param values by neuron, which the figure counts
+    /// @param values one for each neuron, of which the figure is the histogram
     void setValues(const Figure& figure, std::span<const double> values);
-    /// @param states by neuron
+    /// @param states one for each neuron
     void setStates(const std::vector<NeuronState>& states);
-    /// Drawn as ticks along the axis.
+    /// Sets the values of selected neurons, which are drawn as ticks along the axis.
     void setSelected(const std::vector<double>& values);
-    /// @param end where the threshold stands without a bound; neither = no threshold
+    /// @param end the end at which the threshold is drawn without a bound; neither = no threshold
     void setThreshold(std::optional<double> bound, PruneFirst end);
-    /// Pixel of a value on the axis.
+    /// The pixel of a value on the axis.
     QPoint position(double value) const;
 
 signals:
-    /// The threshold is dragged; infinite beyond the ends.
+    /// The threshold is being dragged. @param bound infinite beyond the ends
     void dragged(double bound);
     void released();
     /// Esc pressed, during a drag or not.
     void cancelled();
-    /// The threshold is moved with the arrows. @param steps of one per cent of the neurons
+    /// Left or Right pressed: requests a move of the threshold.
+    /// @param steps each one per cent of the neurons; negative = cut fewer
     void stepped(int steps);
     void enterPressed();
 
@@ -105,8 +106,8 @@ private:
     class Overlay;
     struct Drawn {
         std::vector<double> edges;
-        std::vector<double> cut;     ///< neurons in each bin
-        std::vector<double> preview; ///< neurons that would be cut or restored
+        std::vector<double> cut;     ///< number of cut neurons in each bin
+        std::vector<double> preview; ///< number of neurons in each bin that would be cut or restored
         std::vector<double> selected;
         std::optional<double> bound;
         PruneFirst end = PruneFirst::neither;
@@ -115,10 +116,10 @@ private:
     void count(const std::vector<NeuronState>& states);
     void replotOverlay();
 
-    Overlay* m_overlay = nullptr; ///< belongs to the plot
+    Overlay* m_overlay = nullptr; ///< owned by the plot
     Drawn m_drawn;
     std::vector<double> m_values;
-    std::vector<std::size_t> m_bins; ///< of each neuron; past the last = in none
+    std::vector<std::size_t> m_bins; ///< for each neuron, its bin; beyond the last bin = none
     std::optional<QPoint> m_pressed;
     bool m_dragging = false;
 };

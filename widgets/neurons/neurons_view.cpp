@@ -142,7 +142,7 @@ void NeuronsView::connectAll() {
         connect(actions, &FigureActions::failed, this, &NeuronsView::failed);
 }
 
-/// Takes over the open model and the session's view of it.
+/// Shows the open model with the view settings kept in the session.
 void NeuronsView::restore() {
     const auto& view = m_document->session().view;
     const auto kept = [&](const char* name) {

@@ -27,8 +27,8 @@ class NeuronThreshold;
 class ResultCombo;
 class Selection;
 
-/// The distribution of a neuron metric in every layer, and below it the neurons of the clicked layer. Cuts of MLPs and
-/// neurons are marked and made here: a share of each layer, or neurons one by one.
+/// The distribution of a neuron metric in every layer, and below it the neurons of the clicked layer. Marks cuts of
+/// MLPs and neurons, and makes them: a share of each layer, or neurons one by one.
 class NeuronsView : public QWidget {
     Q_OBJECT
 
@@ -37,7 +37,7 @@ public:
 
     /// Layers without a head that passes are drawn paler.
     void setFilter(const HeadFilter* filter);
-    /// The picture on screen, to copy, save or draw elsewhere; without series when nothing is measured.
+    /// The picture on screen, to copy, save or draw elsewhere; without series if nothing is measured.
     Figure currentFigure();
     /// Key of the chosen result, measured or not.
     std::string resultId() const;
@@ -53,15 +53,15 @@ public slots:
     /// Opens the layer's neurons below the picture.
     void openLayer(int layer);
     void closeLayer();
-    /// The selected rows of the open layer.
+    /// Copies the selected rows of the open layer.
     void copyValues();
 
 signals:
-    /// One line on the layer under the pointer, else on the current one; empty when there is neither.
+    /// One line about the layer under the pointer, or else the current layer; empty if there is neither.
     void hoverText(const QString& text);
     /// Another result is on screen.
     void resultShown(const QString& resultId);
-    /// The command line that measures these results is to be copied.
+    /// The user wants to copy the command that measures these results.
     void commandWanted(const std::vector<std::string>& keys);
     /// A picture could not be saved.
     void failed(const QString& message);
@@ -76,7 +76,7 @@ private:
     void restore();
     void keep();
     void refresh();
-    /// Computes the quantiles of changed layers, for about so long. Returns whether all are up to date.
+    /// Computes the quantiles of changed layers for about `budgetMs`. Returns whether all are up to date.
     bool summarise(int budgetMs);
     void draw();
     void showLayer();
@@ -86,7 +86,7 @@ private:
     /// Key of the result on screen: the chosen one, or its difference while two measurements are compared.
     std::string shownKey() const;
     const MetricResult* result() const;
-    /// "p25 = 3.21" for each quantile of a layer. @param exact with all digits
+    /// "p25 = 3.21" for each quantile of a layer. @param exact whether to give all digits
     QStringList quantilesOf(int layer, bool exact) const;
 
     Document* m_document;
@@ -103,10 +103,10 @@ private:
     FigureActions* m_actions;
     QTimer* m_refresh;
     std::string m_summarised; ///< key of the result of m_values and m_quantiles
-    Matrix m_values;          ///< copied, to know which layers have new values
+    Matrix m_values;          ///< copy of the values, to find layers with new ones
     Matrix m_quantiles;       ///< [layers, bandPercents]
     std::optional<int> m_openLayer;
-    bool m_layerIsStale = false; ///< the open layer is to be shown again
+    bool m_layerIsStale = false; ///< whether the open layer has to be shown again
 };
 
 } // namespace secateur

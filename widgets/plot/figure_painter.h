@@ -10,7 +10,7 @@ class QCustomPlot;
 
 namespace secateur {
 
-enum class FigureWidth { column, page }; ///< 8.4 cm and 17.4 cm, 8 pt text
+enum class FigureWidth { column, page }; ///< 8.4 cm and 17.4 cm, with text of 8 pt
 
 /// Clears a plot and draws a figure in it.
 void paintFigure(QCustomPlot& plot, const Figure& figure, const PlotTheme& theme);
@@ -18,11 +18,11 @@ void paintFigure(QCustomPlot& plot, const Figure& figure, const PlotTheme& theme
 /// The image that saveFigure() writes: 300 dpi on white.
 QImage figureImage(const Figure& figure, FigureWidth width);
 
-/// Writes PNG (300 dpi), SVG or PDF by the extension, on white, with title, caption and command as metadata. Writes
-/// beside the target and renames. Needs a QApplication (offscreen is enough). @throws Error
+/// Writes PNG (300 dpi), SVG or PDF, by the extension, on white, with title, caption and command as metadata. Writes a
+/// file beside the path and renames it. Needs a QApplication (offscreen is enough). @throws Error
 void saveFigure(const Figure& figure, const QString& path, FigureWidth width);
 
-/// Writes bytes beside the target and renames. @throws Error
+/// Writes a file beside the path and renames it. @throws Error
 void writeAside(const QString& path, const QByteArray& bytes);
 
 } // namespace secateur

@@ -15,7 +15,7 @@ class QWidget;
 
 namespace secateur {
 
-/// Draws a figure in the size, colours and font of the widget. The plot ignores mouse and keys.
+/// Draws a figure in the size, colours and font of the widget. The plot does not react to mouse and keys.
 class FigureWidget : public QWidget {
     Q_OBJECT
 
@@ -52,7 +52,8 @@ public:
     /// For menus: copy image, copy CSV, copy command, save in column width, save in page width.
     const QList<QAction*>& actions() const { return m_actions; }
     void setEnabled(bool enabled);
-    /// For a figure whose command takes further work. @param copies returns true if it copies the command itself
+    /// For figures whose command has to be prepared. @param copies copies the command and returns true, or returns
+    /// false
     void setCommandCopier(std::function<bool()> copies) { m_copies = std::move(copies); }
     /// Saves without asking for a file; the extension determines the format.
     void save(const QString& path, FigureWidth width);
@@ -74,7 +75,7 @@ private:
     std::function<Figure()> m_figure;
     std::function<bool()> m_copies;
     QList<QAction*> m_actions;
-    QString m_folder; ///< where the last picture was saved
+    QString m_folder; ///< folder of the picture that was saved last
 };
 
 } // namespace secateur

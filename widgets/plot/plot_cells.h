@@ -18,19 +18,20 @@ class QCPLayoutGrid;
 
 namespace secateur {
 
-/// The pixels of one cell, rounded so that neighbours meet without a seam.
+/// The pixels of one cell, rounded so that there is no gap between neighbours.
 QRect cellPixels(const QCPAxis& columns, const QCPAxis& rows, int row, int column);
 
-/// The cells of a matrix as rectangles, sharp at every zoom and in vector graphics. A handle: the axis rect owns the
-/// drawing.
+/// Draws the cells of a matrix as rectangles, sharp at every zoom and in vector graphics. This object is a handle of
+/// the drawing, which the axis rect owns.
 class PlotCells {
 public:
     PlotCells(QCPAxis* columns, QCPAxis* rows, const PlotTheme& theme);
 
     void setTheme(const PlotTheme& theme);
-    /// The value of cell (row, column) is drawn from column - 1/2 to column + 1/2.
+    /// Cell (row, column) extends from column - 1/2 to column + 1/2 on the axis.
     void setCells(const Matrix& cells, const ColourRange& range);
-    /// The number of cells in each row (the rest stays empty) and of cells in each group of a row (0 = no groups).
+    /// @param lengths number of cells of each row; the rest is empty
+    /// @param groups for each row, the number of cells in a group; 0 = no groups
     void setRows(const std::vector<int>& lengths, const std::vector<int>& groups);
 
 private:
@@ -38,7 +39,7 @@ private:
     Drawing* m_drawing;
 };
 
-/// The colour bar of a heat map: an axis rect of its own, with its axis on the right.
+/// The colour bar of a heat map: a separate axis rect, with an axis on the right.
 class PlotColourBar {
 public:
     PlotColourBar(QCPLayoutGrid& layout, int row, int column, const PlotTheme& theme);
@@ -49,9 +50,9 @@ public:
     void setRange(const ColourRange& range, const QString& label);
     /// Shows a legend of classes instead of the bar.
     void setClasses(const QStringList& names, const QString& label);
-    /// Pixels that the names of classes need beside the bar.
+    /// Width in pixels that the names of classes need beside the bar.
     int legendWidth(const QStringList& names) const;
-    /// A line across the bar, on the overlay layer. Values beyond the ends are drawn at the ends.
+    /// Draws a line across the bar at a value, on the overlay; for values beyond the ends, at the end.
     void setMarker(std::optional<double> value);
 
     QRect pixels() const;
@@ -66,7 +67,7 @@ private:
     QCPAxisRect* m_rect;
     Drawing* m_drawing;
     Marker* m_marker;
-    int m_labelPadding = 0; ///< of the bar, without a legend
+    int m_labelPadding = 0; ///< padding of the bar's label without a legend
 };
 
 } // namespace secateur

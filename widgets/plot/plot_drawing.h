@@ -13,12 +13,12 @@ class QCustomPlot;
 
 namespace secateur {
 
-/// Base of what is painted in a plot beside QCustomPlot's own parts: marks and outlines over cells, points or lines.
-/// The axis rect owns it: make it with new.
+/// Base of drawings in a plot that QCustomPlot has no class for: marks and outlines over cells, points or lines. The
+/// axis rect owns it, so it has to be created with new.
 class PlotDrawing {
 public:
-    /// From bottom to top. The overlay is drawn without the rest by replotOverlay(). Within a layer, later drawings lie
-    /// over earlier ones.
+    /// Layers from bottom to top. replotOverlay() draws only the overlay. Within a layer, later drawings cover earlier
+    /// ones.
     enum class Layer { grid, main, overlay };
     enum class Edges { sharp, smooth };
 
@@ -31,7 +31,7 @@ public:
 
 protected:
     virtual void draw(QCPPainter& painter) = 0;
-    /// The inside of the axis rect unless overridden.
+    /// The pixels in which to draw: the inside of the axis rect unless overridden.
     virtual QRect clipRect() const;
     const PlotTheme& theme() const { return m_theme; }
     QCPAxisRect* rect() const { return m_rect; }
@@ -44,15 +44,15 @@ private:
     PlotTheme m_theme;
 };
 
-/// Base of what is painted over the cells of a heat map, on the overlay.
+/// Base of drawings over the cells of a heat map, on the overlay.
 class CellsDrawing : public PlotDrawing {
 public:
     CellsDrawing(QCPAxis* columns, QCPAxis* rows, const PlotTheme& theme);
 
 protected:
-    /// Pixels of the cell and of the next ones in its row.
+    /// Pixels of `count` cells of a row, from `column` on.
     QRect pixels(int row, int column, int count = 1) const;
-    /// First and last of the rows on screen; the first is the greater where there is none.
+    /// First and last row on screen; the first is greater than the last if there is none.
     std::pair<int, int> rowsOnScreen(int rowCount) const;
     QCPAxis* rows() const { return m_rows; }
 
@@ -61,7 +61,7 @@ private:
     QCPAxis* m_rows;
 };
 
-/// Draws the overlay alone. Returns false, and draws nothing, while the plot is not visible.
+/// Draws only the overlay. Returns false, and draws nothing, while the plot is not visible.
 bool replotOverlay(QCustomPlot& plot);
 
 } // namespace secateur

@@ -21,12 +21,12 @@ struct PlotPoint {
     bool isCut = false;
 };
 
-/// Fast conversion of values of an axis to pixels, for many points.
+/// Converts values of an axis to pixels; fast, for many points.
 class AxisPixels {
 public:
     explicit AxisPixels(const QCPAxis& axis);
 
-    /// Not finite for values that the axis cannot show.
+    /// The pixel of a value; not finite for values that the axis cannot show.
     double operator()(double value) const;
 
 private:
@@ -35,15 +35,15 @@ private:
     bool m_logarithmic = false;
 };
 
-/// Diameter in pixels, smaller the less room each point has.
+/// Diameter of points in pixels: the more points, the smaller.
 double pointDiameter(std::size_t count, const QSize& room, const PlotTheme& theme);
 
-/// A disc with a rim, and the cross of cut units, to be drawn many times, centred on the points.
+// Pictures to draw many times, centred on points: a disc with a rim, and the cross of cut units.
 QPixmap pointPicture(double diameter, const QPen& rim, const QBrush& inside, double pixelRatio);
 QPixmap crossPicture(double diameter, QRgb colour, const PlotTheme& theme, double pixelRatio);
 
-/// Adds the points of a scatter, shuffled so that no layer hides the others. In vector graphics they are shapes; of
-/// very many points only the visible ones.
+/// Adds the points of a scatter, in shuffled order so that no layer hides the others. In vector graphics they are drawn
+/// as shapes; of very many points only the visible ones.
 void addPlotPoints(QCPAxis& x, QCPAxis& y, std::vector<PlotPoint> points, const PlotTheme& theme);
 
 /// The outline of a selection in progress: a lasso or a rectangle.

@@ -17,9 +17,9 @@ using ColourMap = std::array<QRgb, 256>;
 
 /// Ids in menu order: viridis, cividis, magma, and the diverging vik.
 QStringList colourMapIds();
-/// viridis for an unknown id
+/// The colour map with this id; viridis for an unknown id.
 const ColourMap& colourMap(const QString& id);
-/// Whether the middle of a map stands for 0, for signed values.
+/// Whether a map is for signed values, with 0 in the middle.
 bool isDiverging(const QString& id);
 
 /// The mapping from values to the colours of a map.
@@ -27,17 +27,17 @@ class ColourRange {
 public:
     /// From 0 to 1 in viridis.
     ColourRange() = default;
-    /// Fits the ends to the finite values by the scale. A logarithmic scale becomes linear if no value is positive; a
-    /// diverging map is centred on 0.
+    /// Fits the ends to the finite values, clipped as the scale states. A logarithmic scale becomes linear if no value
+    /// is positive; a diverging map is centred on 0.
     ColourRange(std::span<const double> values, const ColourScale& scale);
 
-    /// For classes, counted from 0: a colour for each.
+    /// A mapping from classes, counted from 0, to one colour for each.
     static ColourRange ofClasses(const QStringList& names);
 
     double lower() const { return m_lower; }
     double upper() const { return m_upper; }
     bool isLogarithmic() const { return m_logarithmic; }
-    /// Whether there are values outside, which have the colours of the ends.
+    /// Whether there are values below lower(), or above upper(); they have the colours of the ends.
     bool hasBelow() const { return m_hasBelow; }
     bool hasAbove() const { return m_hasAbove; }
 
@@ -62,17 +62,18 @@ bool spreadsWidely(std::span<const double> values);
 /// Whether there are values on both sides of 0.
 bool isSigned(std::span<const double> values);
 
-/// From minimum to maximum with a margin, whiskers included; from 0 if the minimum is close to it.
+/// The range of an axis for series: from minimum to maximum with a margin, whiskers included; from 0 if the minimum is
+/// close to 0.
 /// @param right true = series of the right axis, false = of the left axis
 AxisRange fittingRange(const std::vector<FigureSeries>& series, bool right, bool logarithmic);
 
-/// For a scatter: from minimum to maximum with a margin.
-/// @param along positions or values
+/// The range of an axis for a scatter: from minimum to maximum with a margin.
+/// @param along FigureSeries::positions for x, FigureSeries::values for y
 AxisRange pointRange(const std::vector<FigureSeries>& series, std::vector<double> FigureSeries::*along,
                      bool logarithmic);
 
-/// Keeps an axis steady while its values change: returns the shown range, unless the new values leave it or fill only a
-/// small part of it. An end that moves outwards gets an extra margin.
+/// Keeps an axis steady while its values change: returns the shown range unless the new values exceed it, or fill only
+/// a small part of it. An end that moves outwards gets an extra margin.
 AxisRange steadyRange(const AxisRange& shown, const AxisRange& fitting, bool logarithmic);
 
 } // namespace secateur

@@ -14,28 +14,28 @@ namespace secateur {
 
 class Document;
 
-/// Enables a box for logarithmic values or colours where all values are positive and spread widely.
-/// @param help tooltip while it is enabled
+/// Enables the check box of a logarithmic scale if it is useful for the values (spreadsWidely()).
+/// @param help tooltip while the box is enabled
 void offerLogarithm(QCheckBox& box, std::span<const double> values, const QString& help);
 
-/// How a picture's numbers become colours, as a person chooses it; remembered in the session under a name.
+/// Controls to choose how the numbers of a picture become colours. The session stores the choice under a name.
 class ColourControls : public QWidget {
     Q_OBJECT
 
 public:
-    /// @param name of the picture in the session's view: "heads"
+    /// @param name of the picture in Session::view: "heads"
     ColourControls(Document* document, std::string name, QWidget* parent = nullptr);
 
-    /// Offers what makes sense for values: a logarithm where they spread, a diverging map where they have both signs.
-    /// @param isDifference they are drawn in a diverging map, whatever is chosen
+    /// Offers the choices that make sense for values: a logarithmic scale if they spread widely, a diverging map if
+    /// they have both signs. @param isDifference whether they are always drawn in a diverging map
     void offer(std::span<const double> values, bool isDifference = false);
-    /// What is chosen, as far as it is offered.
+    /// The choice, as far as it is offered.
     ColourScale scale() const;
-    /// What the open session remembers.
+    /// Restores the choice from the open session.
     void restore();
 
 signals:
-    /// A person chose something else.
+    /// The user changed the choice.
     void changed();
 
 private:

@@ -15,7 +15,7 @@ namespace secateur {
 class Document;
 class HeadFilter;
 
-/// The field for conditions on heads. While it is hidden, every head passes.
+/// The bar with the input field for conditions on heads. While it is hidden, all heads pass.
 class FilterBar : public QWidget {
     Q_OBJECT
 
@@ -24,7 +24,7 @@ public:
 
     /// Shows itself and takes the focus.
     void open();
-    /// Hides itself and lets every head pass.
+    /// Hides itself and lets all heads pass.
     void clear();
     QLineEdit* input() const { return m_input; }
 
@@ -50,7 +50,7 @@ private:
 
 class Comparison;
 
-/// Names of A and B while two measurements are compared, and which of them the views show. Otherwise hidden.
+/// While two measurements are compared: the names of A and B, and the choice of what the views show. Otherwise hidden.
 class CompareBar : public QWidget {
     Q_OBJECT
 
@@ -65,7 +65,7 @@ private:
     QButtonGroup* m_shown;
 };
 
-/// The menu that chooses the measurements to compare, and which of them is shown.
+/// The menu to choose the measurements to compare, and what the views show.
 class CompareMenu : public QMenu {
     Q_OBJECT
 

@@ -21,7 +21,7 @@ namespace secateur {
 class Document;
 class TextCombo;
 
-/// Chooses what metrics that run the model are measured on: text, tokens, dense model or current mask.
+/// Controls for metrics that run the model: the text, the number of tokens, and the dense model or the current mask.
 class MeasuringBox : public QWidget {
     Q_OBJECT
 
@@ -38,15 +38,15 @@ private:
     QComboBox* m_mask;
 };
 
-/// All metrics with their state; variants with other options and earlier measurements are rows below their metric. A
-/// form measures the current metric with options.
+/// The list of all metrics with their state. Variants with other options, and earlier measurements, are rows below
+/// their metric. Below the list is a form to measure the current metric with options.
 class MetricList : public QWidget {
     Q_OBJECT
 
 public:
     explicit MetricList(Document* document, QWidget* parent = nullptr);
 
-    /// The metric of the form with its options. @throws UsageError for invalid options
+    /// The metric and the options in the form. @throws UsageError for invalid options
     MetricRequest request() const;
     /// Puts the focus on the options of the current metric.
     void editOptions();
@@ -54,9 +54,9 @@ public:
     void follow(const QString& resultId);
 
 signals:
-    /// The user chose a result to look at.
+    /// The user chose a result to show.
     void chosen(const QString& key);
-    /// The user wants the command line that measures these results.
+    /// The user wants to copy the command that measures these results.
     void commandWanted(const std::vector<std::string>& keys);
     void failed(const QString& message);
 
@@ -81,7 +81,7 @@ private:
     QFormLayout* m_form;
     MeasuringBox* m_measuring;
     QPushButton* m_measure;
-    std::vector<QWidget*> m_options; ///< object name = the option's name
+    std::vector<QWidget*> m_options; ///< their object names are the options' names
     const MetricInfo* m_formInfo;
     std::map<QString, std::pair<QTreeWidgetItem*, MetricRequest>> m_rows; ///< by key (result_key.h)
 };

@@ -16,7 +16,7 @@ class Document;
 QString toQString(std::string_view text);
 /// "gate-norm per head, fold_norm": the title and the options that are not default.
 QString metricTitle(const MetricRequest& request);
-/// Names of the classes that a metric's values stand for; empty where they are numbers.
+/// Names of the classes, if a metric's values stand for classes; else empty.
 QStringList classNames(const MetricInfo& metric);
 /// The features of a cell: "agreement 0.93" first, then "sink 0.71" and so on.
 QStringList featuresOf(const MetricResult& result, std::size_t row, std::size_t column,
@@ -27,8 +27,8 @@ QString metricHelp(const MetricRequest& request);
 /// A result that a document has or could measure.
 struct KnownResult {
     MetricRequest request;
-    QString key;   ///< as parseResultKey() reads it
-    QString title; ///< with its label, and whether it is not measured or stale
+    QString key;   ///< in the form that parseResultKey() reads
+    QString title; ///< with the label, and a remark if the result is not measured or stale
 };
 
 /// All metrics with default options, and all measurements that the document has or computes; in the order of the metric

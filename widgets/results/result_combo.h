@@ -17,7 +17,7 @@ namespace secateur {
 class Document;
 struct MetricInfo;
 
-/// Chooses a result that a document has or could measure, or one of several measurements of a metric.
+/// A combo box to choose a result that a document has or could measure, or one of several measurements of a metric.
 class ResultCombo : public QComboBox {
     Q_OBJECT
 
@@ -28,7 +28,7 @@ public:
 
     /// Key of the chosen result.
     std::string key() const;
-    /// @returns whether it is offered
+    /// Chooses a result. @returns whether it is offered
     bool choose(const QString& key);
 
 private:
@@ -38,14 +38,13 @@ private:
     Filter m_isOffered;
 };
 
-
-/// Text about a head for one result of the open document: value, rank, percentile, whether it is cut.
+/// Makes text about heads for one result of the open document: value, rank, percentile, whether the head is cut.
 class HeadReadout {
 public:
     explicit HeadReadout(const Document* document)
         : m_document(document) {}
 
-    /// Ranks the values that the result has now.
+    /// Sets the result, and ranks its current values.
     void setResult(const std::string& resultId);
     const MetricResult* result() const;
     /// Whether the result has one value for all heads of a KV group.
@@ -54,24 +53,25 @@ public:
     std::optional<double> value(HeadId head) const;
     /// [layers, heads]; a KV group's value is repeated for each of its heads.
     Matrix perHead() const;
-    /// One line with everything.
+    /// One line with all facts about a head.
     QString describe(HeadId head) const;
-    /// Name and value with all digits; empty without value and state.
+    /// Name and value of a head with all digits; empty if it has neither a value nor a state.
     QString exact(HeadId head) const;
-    /// For the clipboard: the number of a single head; for several, CSV with 1 for kept heads. Empty without values.
+    /// Text for the clipboard: for a single head its number; for several, CSV with a column that is 1 for kept heads.
+    /// Empty without values.
     QString copyOf(const std::set<HeadId>& heads) const;
 
 private:
     std::size_t column(HeadId head) const;
     QString cellName(HeadId head) const;
-    /// "sink (agreement 0.93; sink 0.71, entropy 1.2)" where values are classes; else empty.
+    /// "sink (agreement 0.93; sink 0.71, entropy 1.2)" if values are classes; else empty.
     QString classOf(HeadId head, std::string (*format)(double value)) const;
     QString state(HeadId head) const;
 
     const Document* m_document;
     std::string m_resultId;
-    std::vector<int> m_ranks;      ///< cell by cell
-    std::vector<bool> m_uncertain; ///< cell by cell: the rank may change, because values are estimates
+    std::vector<int> m_ranks;      ///< of each cell
+    std::vector<bool> m_uncertain; ///< for each cell, whether its rank may change, because values are estimates
 };
 
 } // namespace secateur

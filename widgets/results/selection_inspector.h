@@ -26,8 +26,8 @@ struct MetricCell {
     auto operator<=>(const MetricCell&) const = default;
 };
 
-/// All measurements of the selected heads, or of those under the pointer while none is selected: value and rank of one
-/// head, mean and range of several.
+/// Shows all measurements of the selected heads or, if none is selected, of the head or layer under the pointer: value
+/// and rank of one head, mean and range of several.
 class SelectionInspector : public QWidget {
     Q_OBJECT
 
@@ -45,7 +45,7 @@ private:
     /// Ranks of all cells of a result.
     struct Standing {
         std::vector<int> ranks;
-        std::vector<bool> certain; ///< false while the rank may change, because values are estimates
+        std::vector<bool> certain; ///< false if the rank may change, because values are estimates
     };
     void addClasses(const std::string& resultId, const MetricResult& result, const std::set<MetricCell>& cells);
     static Words featuresAt(const MetricResult& result, std::size_t row, std::size_t column);
@@ -57,7 +57,7 @@ private:
     std::vector<std::string> allKeys() const;
     /// Rank and percentile of a value.
     Words placeOf(const std::string& resultId, const MetricResult& result, std::size_t row, std::size_t column);
-    /// A metric with its value, and its place in the line below.
+    /// Adds a metric with its value, and in the line below its rank.
     void addRow(const std::string& resultId, const Words& value, const Words& place);
     const Standing& standingOf(const std::string& resultId, const MetricResult& result);
 

@@ -5,19 +5,19 @@
 
 namespace secateur {
 
-/// Chooses a text to run a model on: the built-in one, one of the last chosen, or a file.
+/// A combo box to choose a text to run a model on: the built-in text, a recent one, or a file.
 class TextCombo : public QComboBox {
     Q_OBJECT
 
 public:
     explicit TextCombo(QWidget* parent = nullptr);
 
-    /// Empty = the built-in text.
+    /// The path of the chosen text; empty = the built-in text.
     QString path() const { return m_path; }
     void setPath(const QString& path);
 
 signals:
-    /// A person chose another text.
+    /// The user chose another text.
     void chosen();
 
 private:

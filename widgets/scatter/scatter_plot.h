@@ -19,8 +19,8 @@ class HeadFilter;
 class MaskEditor;
 class Selection;
 
-/// Over the points of a scatter: rings around the selected, the active and the hovered ones, a veil over filtered ones,
-/// and the lasso or rectangle.
+/// Draws over the points of a scatter: rings around the selected, the active and the hovered points, a veil over points
+/// that a filter leaves out, and the lasso or rectangle.
 class ScatterMarks : public PlotDrawing {
 public:
     struct Point {
@@ -31,7 +31,7 @@ public:
 
     ScatterMarks(QCPAxisRect* rect, const PlotTheme& theme, double diameter);
 
-    /// Points that pass a filter; the others are drawn paler. Empty = there is no filter.
+    /// Sets the points that pass a filter; the others are drawn paler. Empty = there is no filter.
     void setPassing(std::optional<std::vector<Point>> points) { m_passing = std::move(points); }
     void setSelected(std::vector<Point> points) { m_selected = std::move(points); }
     void setActive(std::optional<Point> point) { m_active = point; }
@@ -52,9 +52,9 @@ private:
     QPolygonF m_outline;
 };
 
-/// One metric against another, in which heads are selected: click, Ctrl to toggle, Shift to add, drag for a rectangle,
-/// Ctrl+Shift+drag for a lasso, arrows to the next point. The point of a KV group or a layer stands for its heads;
-/// neurons are hovered, not selected. The wheel zooms, the middle button pans.
+/// A scatter of one metric against another, in which heads are selected: click, Ctrl to toggle, Shift to add, drag for
+/// a rectangle, Ctrl+Shift+drag for a lasso, arrow keys for the next point. Selecting the point of a KV group or layer
+/// selects its heads; neurons cannot be selected. The wheel zooms, the middle button pans.
 class ScatterPlot : public FigureWidget {
     Q_OBJECT
 
@@ -64,7 +64,7 @@ public:
 
     ScatterPlot(MaskEditor* masks, Selection* selection, QWidget* parent);
 
-    /// Keeps the zoom while the axes are the same. @param figure of metricScatter() @param scope of its points
+    /// Keeps the zoom if the axes are the same as before. @param figure from metricScatter() @param scope of its points
     void showFigure(Figure figure, Scope scope, const ModelSpec& spec);
     /// Points without a head that passes are drawn paler and left out when several are selected at once.
     void setFilter(const HeadFilter* filter);
@@ -72,22 +72,22 @@ public:
     void resetZoom();
     bool isZoomed() const { return m_view.has_value(); }
     void selectAll();
-    /// Selects the point, unless it is selected already: a menu opens there.
+    /// Selects the point at a pixel, unless it is selected already, because a menu opens there.
     void selectForMenu(QPointF point);
-    /// The point hovered here or in another view, as an index in the figure's series.
+    /// The point that is hovered here or in another view, as an index in the figure's series.
     std::optional<std::size_t> hoveredPoint() const;
-    /// The point that keys move from.
+    /// The point from which keys move.
     std::optional<std::size_t> currentPoint() const;
-    /// Pixel of a unit's point; empty if it has none.
+    /// The pixel of a unit's point; empty if it has none.
     std::optional<QPointF> position(FigureUnit unit) const;
 
 signals:
-    /// Another point is hovered or current.
+    /// The hovered or the current point changed.
     void pointChanged();
     void toolTipRequested(const QPoint& globalPosition);
-    /// A head's or KV group's point was double-clicked, or Enter pressed on it.
+    /// The point of a head or KV group was double-clicked, or Enter was pressed on it.
     void opened(secateur::HeadId head);
-    /// The same for a neuron's or layer's point.
+    /// The point of a neuron or layer was double-clicked, or Enter was pressed on it.
     void layerOpened(int layer);
 
 protected:
@@ -148,18 +148,18 @@ private:
     ModelSpec m_spec;
     std::map<FigureUnit, std::size_t> m_places; ///< index of each unit's point; empty for neurons
     std::vector<QPointF> m_pixels;              ///< of each point
-    std::vector<QRgb> m_colours;                ///< by layer
-    ScatterMarks* m_marks = nullptr;            ///< belongs to the plot; null while there are no points
-    std::optional<View> m_view;                 ///< empty = everything
-    double m_share = 1;                         ///< of each axis that is on screen
-    std::optional<std::size_t> m_hovered;       ///< here
-    std::optional<std::size_t> m_neuron;        ///< where keys move from among neurons
+    std::vector<QRgb> m_colours;                ///< of each layer
+    ScatterMarks* m_marks = nullptr;            ///< owned by the plot; null while there are no points
+    std::optional<View> m_view;                 ///< the zoomed ranges; empty = everything
+    double m_share = 1;                         ///< share of each axis that is on screen
+    std::optional<std::size_t> m_hovered;       ///< the point that is hovered in this view
+    std::optional<std::size_t> m_neuron;        ///< the neuron's point from which keys move
 
     Gesture m_gesture = Gesture::none;
     Qt::MouseButton m_button = Qt::NoButton; ///< of the gesture
     bool m_moved = false;
     bool m_adds = false;
-    std::set<HeadId> m_before; ///< selected before the gesture
+    std::set<HeadId> m_before; ///< selection before the gesture
     std::optional<HeadId> m_activeBefore;
     QPointF m_from;
     QPolygonF m_lasso;

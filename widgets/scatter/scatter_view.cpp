@@ -94,7 +94,7 @@ ScatterView::ScatterView(Document* document, JobRunner* jobs, Selection* selecti
     restore();
 }
 
-/// Takes over the open model and the session's view of it.
+/// Shows the open model with the view settings kept in the session.
 void ScatterView::restore() {
     const auto& view = m_document->session().view;
     const auto kept = [&](const char* name) {

@@ -30,19 +30,19 @@ class ResultCombo;
 class ScatterPlot;
 class Selection;
 
-/// Any metric against any other, with their rank correlation, or the map of rank differences. It shows the shared
-/// selection and changes it.
+/// A scatter of any metric against any other, with their rank correlation, or the map of their rank differences. Shows
+/// and changes the shared selection.
 class ScatterView : public QWidget {
     Q_OBJECT
 
 public:
-    /// @param maskActions whose keys work in this view too
+    /// @param maskActions actions whose keys work in this view too
     ScatterView(Document* document, JobRunner* jobs, Selection* selection, MaskActions* maskActions,
                 QWidget* parent = nullptr);
 
     /// Heads that do not pass are drawn paler.
     void setFilter(const HeadFilter* filter);
-    /// The picture on screen with all points; without series or cells when nothing can be compared.
+    /// The picture on screen with all points; without series or cells if nothing can be compared.
     Figure currentFigure() const;
     /// Keys of the results along x and y, measured or not (result_key.h).
     std::vector<std::string> keys() const;
@@ -60,13 +60,13 @@ public slots:
     void resetZoom();
 
 signals:
-    /// One line on the point under the pointer, else on the active one; empty when there is neither.
+    /// One line about the point under the pointer, or else the active one; empty if there is neither.
     void hoverText(const QString& text);
-    /// A head was double-clicked, or Enter pressed on it.
+    /// A head was double-clicked, or Enter was pressed on it.
     void opened(secateur::HeadId head);
-    /// The same for a neuron or layer.
+    /// A neuron or layer was double-clicked, or Enter was pressed on it.
     void layerOpened(int layer);
-    /// The command line that measures these results is to be copied.
+    /// The user wants to copy the command that measures these results.
     void commandWanted(const std::vector<std::string>& keys);
     /// A picture could not be saved.
     void failed(const QString& message);
@@ -80,8 +80,8 @@ private:
     struct Axis {
         ResultCombo* metric;
         QCheckBox* logarithmic;
-        bool isChosen = false;                ///< by the user or in the session
-        std::optional<MetricResult> result{}; ///< on screen
+        bool isChosen = false;                ///< whether the user or the session chose the metric
+        std::optional<MetricResult> result{}; ///< the result on screen
     };
 
     // scatter_view_build.cpp
@@ -97,9 +97,9 @@ private:
     void swapAxes();
     /// Key of the result to draw: the chosen one, or its difference while two measurements are compared.
     std::string key(const Axis& axis) const;
-    /// Takes the current values over, at once or when the view becomes visible.
+    /// Shows the current values, at once or when the view becomes visible.
     void refresh();
-    /// Pairs the values. If that is impossible, returns false and shows the reason.
+    /// Pairs the values of both metrics. If that is impossible, shows the reason and returns false.
     bool pairValues();
     void correlate();
     void showPoints();
@@ -110,7 +110,7 @@ private:
 
     // scatter_view_build.cpp
     void updateHoverText();
-    /// "L3.H1 · gate-norm per head = 3.21 · …". @param exact with all digits, in lines
+    /// "L3.H1 · gate-norm per head = 3.21 · …". @param exact whether to give all digits, one value per line
     QString describe(std::size_t point, bool exact) const;
     QString describe(HeadId head, bool exact) const;
     std::optional<QString> textUnder(bool exact) const;
@@ -137,8 +137,8 @@ private:
     Figure m_shown; ///< the points on screen
     PairedResults m_pairs;
     std::optional<RankCorrelation> m_correlation; ///< empty while it is computed
-    quint64 m_revision = 0;                       ///< of the values
-    bool m_isStale = true;                        ///< invisible since the values changed
+    quint64 m_revision = 0;                       ///< number of changes of the values
+    bool m_isStale = true;                        ///< whether the values changed while the view was invisible
     bool m_isCorrelating = false;
 };
 

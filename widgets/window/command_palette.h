@@ -17,8 +17,8 @@ class QListWidget;
 
 namespace secateur {
 
-/// How well a text matches what was typed. All letters must occur in order, in either case; letters at the beginnings
-/// of words and adjacent letters score higher. Empty = no match.
+/// How well a text matches the typed letters; empty = no match. All letters must occur in order, in upper or lower
+/// case; letters at the beginnings of words, and adjacent letters, score higher.
 std::optional<int> fuzzyScore(const QString& typed, const QString& text);
 
 /// A layer by its number.
@@ -27,9 +27,9 @@ struct LayerPlace {
     bool operator==(const LayerPlace&) const = default;
 };
 
-/// Heads and layers that match what was typed, likeliest first: "12.3", "L12.H3", "l12h3" and "12 3" are a head, "12"
-/// is a layer and its heads, "h3" is that head of each layer. Numbers that continue with more digits come last.
-/// @param most entries; the time does not grow with the number of heads
+/// Heads and layers that match the typed text, likeliest first. "12.3", "L12.H3", "l12h3" and "12 3" match a head; "12"
+/// matches a layer and its heads; "h3" matches head 3 of each layer. Longer numbers that begin with the typed digits
+/// come last. @param most maximum number of results; the time does not grow with the number of heads
 std::vector<std::variant<HeadId, LayerPlace>> placesFor(const QString& typed, const ModelSpec& spec, std::size_t most);
 
 /// Draws an item's text on the left, elided if necessary, and a detail in a muted colour on the right.
@@ -48,18 +48,18 @@ public:
 /// An entry of the palette.
 struct Command {
     QString title;
-    QString detail; ///< its shortcut or its kind
+    QString detail; ///< shortcut or kind
     std::function<void()> run;
 };
 
-/// Finds commands by a few of their letters. Covers the top of its parent while it is open.
+/// A list of commands that the user finds by typing a few letters. Covers the top of its parent while it is open.
 class CommandPalette : public QFrame {
     Q_OBJECT
 
 public:
     explicit CommandPalette(QWidget* parent);
 
-    /// Finds entries for what was typed, likeliest first.
+    /// Returns the entries that match the typed text, likeliest first.
     using Source = std::function<std::vector<Command>(const QString& typed)>;
     static constexpr std::size_t mostShown = 50;
 
@@ -77,7 +77,7 @@ private:
     void place();
 
     Source m_source;
-    std::vector<Command> m_commands; ///< listed now
+    std::vector<Command> m_commands; ///< the listed entries
     QLineEdit* m_input;
     QListWidget* m_list;
 };

@@ -16,23 +16,23 @@ class Document;
 class MessageBar;
 struct Leftover;
 
-/// Opening and saving: file dialogs, recent files, recovery of an earlier run's changes, and the question before
-/// unsaved changes are lost. Dialogs do not block; the folder is remembered.
+/// Opens and saves files: file dialogs, recent files, recovery of changes of an earlier run, and the question before
+/// unsaved changes are lost. Dialogs do not block, and remember the folder.
 class FileActions : public QObject {
     Q_OBJECT
 
 public:
-    /// @param messages where recovery is offered
+    /// @param messages bar in which recovery is offered
     FileActions(QMainWindow* window, Document* document, MessageBar* messages);
 
-    /// Asks first if there are unsaved changes.
+    /// Opens a model or session; if there are unsaved changes, asks first.
     void open(const QString& path);
     void chooseModel();
     void chooseModelFolder();
     void chooseSession();
     /// Chooses the checkpoint of an open session without one.
     void locateModel();
-    /// The path of a dropped model or session; empty = anything else.
+    /// The path of a dropped model or session; empty for anything else.
     QString openablePath(const QMimeData* data) const;
     void listRecent(QMenu* menu);
 
@@ -44,7 +44,7 @@ public:
     /// Asks where to write the mask file of a command. @param chosen called with the path
     void chooseCommandMask(const QString& name, std::function<void(const QString& path)> chosen);
 
-    /// Whether the window may close now. If not, it is closed once everything is saved or discarded.
+    /// Whether the window may close now. If not, asks the user, and closes it when changes are saved or discarded.
     bool mayClose();
 
 signals:
@@ -55,7 +55,7 @@ signals:
 private:
     void offerLeftovers(MessageBar* messages);
     void recover(const Leftover& leftover);
-    /// Offers to save unsaved changes before an action; then goes on unless the user cancels.
+    /// Offers to save unsaved changes before an action; then calls `next`, unless the user cancels.
     void askToSave(const QString& action, std::function<void()> next);
     void save(const QString& path, std::function<void()> next = {});
 
@@ -63,7 +63,7 @@ private:
     Document* m_document;
     Autosave* m_autosave;
     std::function<void()> m_afterSave;
-    bool m_closing = false; ///< the user discarded changes, or saved them, to close
+    bool m_closing = false; ///< whether the user saved or discarded changes in order to close
 };
 
 } // namespace secateur

@@ -10,7 +10,7 @@ namespace secateur {
 class Document;
 class HeadsView;
 
-/// Reports the first complete picture of the heads on screen, to measure the time of a launch.
+/// Reports when the heads' picture is first complete on screen, to measure how long a launch takes.
 class FirstPicture : public QObject {
     Q_OBJECT
 

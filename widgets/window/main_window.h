@@ -26,32 +26,32 @@ class ViewTabs;
 class WindowCommands;
 struct ExtraChoice;
 
-/// The main window. Puts its parts together: the views in the centre, the panels around them, files and menus.
+/// The main window. Connects its parts: the views in the centre, the panels around them, files and menus.
 class MainWindow : public QMainWindow {
     Q_OBJECT
 
 public:
-    /// Layout, theme and recent files are kept in QSettings.
+    /// QSettings store layout, theme and recent files.
     MainWindow(Document* document, JobRunner* jobs, QWidget* parent = nullptr);
     ~MainWindow() override;
 
-    /// Asks first if there are unsaved changes.
+    /// Opens a model or session; if there are unsaved changes, asks first.
     void open(const QString& path);
-    /// @param id as ViewTabs::showTab() takes it
+    /// @param id as in ViewTabs::showTab()
     void showTab(const QString& id);
-    /// Shows a measurement in the view of its scope. @param key as parseResultKey() reads it
+    /// Shows a measurement in the view of its scope. @param key in the form that parseResultKey() reads
     void showResult(const QString& key);
     /// Selects one head and shows it.
     void goTo(HeadId head);
     /// Opens the filter with these conditions.
     void filterHeads(const QString& conditions);
-    /// For this run only; the choice in the settings is kept.
+    /// Sets the theme for this run only; the settings do not change.
     void setTheme(const QString& id);
     HeadsView* headsView() const;
     LogPanel* log() const;
-    /// Chooses what is evaluated of each mask after its loss.
+    /// Chooses the extra measurements that follow the loss of each mask.
     void measureAlso(const ExtraChoice& choice);
-    /// Everything that the palette offers now.
+    /// All commands that the palette offers now.
     std::vector<Command> commands() const;
 
 protected:

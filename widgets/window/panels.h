@@ -22,7 +22,7 @@ class MaskPanel;
 class MetricList;
 class Selection;
 
-/// Facts about the open model: structure, sizes, warnings. Reads no weights.
+/// Shows facts about the open model: structure, sizes, warnings. Reads no weights.
 class ModelCardPanel : public QWidget {
     Q_OBJECT
 
@@ -51,7 +51,7 @@ class Panels : public QObject {
     Q_OBJECT
 
 public:
-    /// Fills the window's dock areas, and gives it its first size.
+    /// Fills the window's dock areas, and sets its initial size.
     Panels(QMainWindow* window, Document* document, JobRunner* jobs, Selection* selection, LiveEvaluation* live);
 
     const QList<QDockWidget*>& docks() const { return m_docks; }
@@ -62,15 +62,15 @@ public:
     JobsPanel* jobs() const { return m_jobs; }
     LogPanel* log() const { return m_log; }
 
-    /// Shows a dock and raises it.
+    // Each shows a dock and raises it.
     void showMetrics();
     void showJobs();
-    /// All docks: they are hidden on the welcome page.
+    /// Shows or hides all docks, which are hidden on the welcome page.
     void setShown(bool shown);
 
     void saveLayout() const;
     void restoreLayout();
-    /// As at the first launch.
+    /// Restores the layout of the first launch.
     void resetLayout();
 
 private:

@@ -7,12 +7,12 @@ class QAction;
 
 namespace secateur {
 
-/// All shortcuts: those of the actions, then mouse and keyboard in each view.
+/// Lists all shortcuts: those of actions, then mouse and keyboard in each view.
 class ShortcutSheet : public QDialog {
     Q_OBJECT
 
 public:
-    /// @param actions only those with a shortcut are listed
+    /// @param actions of which those with a shortcut are listed
     ShortcutSheet(const QList<QAction*>& actions, QWidget* parent);
 };
 

@@ -5,11 +5,11 @@
 
 namespace secateur {
 
-/// Ids in the order of the menu: system, light, dark.
+/// Ids of the themes in the order of the menu: system, light, dark.
 QStringList themeIds();
 
-/// Sets style and colours of the whole application; everything on screen follows at once. `system` takes light or dark
-/// from the platform as it is now.
+/// Sets style and colours of the whole application, which change at once. `system` chooses light or dark by the
+/// platform's current setting.
 void applyTheme(const QString& id);
 
 } // namespace secateur

@@ -25,7 +25,7 @@ QStringList recentFiles();
 void rememberRecentFile(const QString& path);
 void forgetRecentFiles();
 
-/// Looks for models in the Hugging Face cache on a thread of its own, so that a slow disk delays neither the window nor
+/// Looks for models in the Hugging Face cache on a separate thread, so that a slow disk delays neither the window nor
 /// the jobs.
 class CacheSearch : public QObject {
     Q_OBJECT
@@ -33,7 +33,7 @@ class CacheSearch : public QObject {
 public:
     using Search = std::function<std::vector<CachedModel>(const Progress&)>;
 
-    /// @param search runs on the worker; may be empty, then nothing is found
+    /// @param search runs on the separate thread; empty = finds nothing
     explicit CacheSearch(Search search, QObject* parent = nullptr);
 
     /// Starts a search unless one is running.
@@ -42,7 +42,7 @@ public:
     const std::vector<CachedModel>& models() const { return m_models; }
 
 signals:
-    /// A search is done.
+    /// A search has ended.
     void found();
 
 private:
@@ -58,7 +58,7 @@ class WelcomePage : public QWidget {
 public:
     explicit WelcomePage(QWidget* parent = nullptr);
 
-    /// Lists the recent files anew.
+    /// Updates the list of recent files.
     void refresh();
     /// Lists the models of the cache.
     void showCached(const std::vector<CachedModel>& models);
@@ -79,7 +79,7 @@ private:
     QListWidget* m_cached;
 };
 
-/// The centre of the window: the welcome page, the name of what is being opened, or the views of what is open.
+/// The centre of the window: the welcome page, a text while something is being opened, or the views of the open model.
 class CentralPages : public QStackedWidget {
     Q_OBJECT
 

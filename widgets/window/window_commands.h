@@ -43,25 +43,25 @@ struct WindowParts {
     WindowSearch* search;
 };
 
-/// The menus with their shortcuts, and when each action is enabled. Keeps the theme, which is chosen there.
+/// Builds the menus with their shortcuts, and enables their actions. Stores the theme, which is chosen in a menu.
 class WindowCommands : public QObject {
     Q_OBJECT
 
 public:
     explicit WindowCommands(const WindowParts& parts);
 
-    /// Everything that the palette offers now.
+    /// All commands that the palette offers now.
     std::vector<Command> offered() const;
-    /// For this run only; the choice in the settings is kept.
+    /// Sets the theme for this run only; the settings do not change.
     void setTheme(const QString& id);
     /// Applies the platform's colours if that theme is chosen.
     void followPlatformTheme();
 
 private:
     QAction* add(QMenu* menu, const QString& text, const QKeySequence& keys, std::function<void()> run);
-    /// Enabled while a model or a session is open.
+    /// Adds an action that is enabled while a model or a session is open.
     QAction* addForDocument(QMenu* menu, const QString& text, const QKeySequence& keys, std::function<void()> run);
-    /// Enabled while the model's weights are there.
+    /// Adds an action that is enabled while the model's weights are available.
     QAction* addForModel(QMenu* menu, const QString& text, const QKeySequence& keys, std::function<void()> run);
     void addFileMenu();
     void addEditMenu();
@@ -80,8 +80,8 @@ private:
     void about();
 
     WindowParts m_parts;
-    QList<QAction*> m_actions;                                         ///< of all menus
-    std::vector<std::pair<QAction*, std::function<bool()>>> m_enabled; ///< and when
+    QList<QAction*> m_actions;                                         ///< actions of all menus
+    std::vector<std::pair<QAction*, std::function<bool()>>> m_enabled; ///< actions, and whether each is enabled
     QActionGroup* m_themes = nullptr;
     ManualWindow* m_manual = nullptr;
     ShortcutSheet* m_sheet = nullptr;
