@@ -89,8 +89,9 @@ void addClassColumns(const MetricResult& result, const AddColumn& addColumn) {
                   });
 }
 
-/// Prints a row for each layer. A metric with several cells per layer has the columns mean, minimum and maximum; for
-/// neurons the median instead of the mean, because their distributions have long tails.
+/// Prints a row for each layer. A metric with classes has a column for each class. Another metric with several cells
+/// per layer has the columns mean, minimum and maximum. For neurons the first column is the median, because their
+/// distributions have long tails.
 void printTable(const std::vector<MetricResult>& results, const ModelSpec& spec) {
     std::vector<std::vector<std::string>> rows(spec.layers.size() + 1);
     const auto addColumn = [&](const std::string& header, auto textOf) {

@@ -1,4 +1,5 @@
-// Gate-norms against numpy in float64, which forms the product matrices (tests/data/make_fixtures.py).
+// The metrics of weights (gate-norm and Mag-SP) against numpy in float64 (tests/data/make_fixtures.py). For gate-norms
+// numpy forms the product matrices.
 
 #ifndef Q_MOC_RUN // moc cannot read ATen's headers
 #include "tests/support/suite.h"

@@ -181,7 +181,8 @@ class TestExport : public QObject {
     Q_OBJECT
 
 private:
-    /// A random mask that keeps about this share of heads and neurons.
+    /// A random mask. @param keep share of heads and neurons that stay, apart from whole sublayers and blocks, some of
+    /// which are dropped too
     static PruningMask maskOf(const Model& model, double keep = 0.6, unsigned seed = 1) {
         return DrawnMasks(model.spec(), seed).next(keep);
     }

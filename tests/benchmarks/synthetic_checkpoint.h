@@ -29,7 +29,7 @@ std::vector<Tensor> allTensors(const Shape& shape);
 
 void writeConfig(const std::filesystem::path& folder, const Shape& shape);
 
-/// A temporary folder with the model's config.json, deleted at the end of the run.
+/// A temporary folder with the model's config.json, deleted by the destructor.
 class ModelFolder {
 public:
     explicit ModelFolder(const Shape& shape);

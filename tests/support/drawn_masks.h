@@ -13,7 +13,8 @@ public:
         : m_spec(spec)
         , m_random(seed) {}
 
-    /// @param keep share of heads and neurons that stay
+    /// A random mask. @param keep share of heads and neurons that stay, apart from whole sublayers and blocks, some of
+    /// which are dropped too
     PruningMask next(double keep) {
         PruningMask mask(m_spec);
         for (int index = 0; index < m_spec.layerCount(); ++index) {

@@ -27,7 +27,7 @@ namespace secateur {
 struct HeadsPlace {
     enum class Kind { cell, layerHeader, headHeader };
     Kind kind = Kind::cell;
-    HeadId head; ///< for a header, the first cell behind it
+    HeadId head; ///< for a header, the first cell of its row or column
 };
 
 /// Draws the grid of heads: cells, headers, switches and a bar of the mean beside each layer, the colour bar, the
