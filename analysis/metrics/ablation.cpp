@@ -15,7 +15,7 @@ namespace {
 
 using SteadyClock = std::chrono::steady_clock;
 
-/// The results of a run, which are filled in value by value, and the receivers that learn of new values.
+/// The results of a run, filled in value by value. Passes new values on to their receivers.
 class AblationResults {
 public:
     AblationResults(const ModelSpec& spec, const PruningMask& mask, std::span<const MetricRequest> requests,
@@ -31,7 +31,7 @@ public:
 
     AblationTable& table() { return m_table; }
 
-    /// The units of a layer without a value, request by request.
+    /// The units of a layer that have no value yet, request by request.
     std::vector<AblationPart> missing(int layer) const {
         std::vector<AblationPart> parts;
         for (std::size_t request = 0; request < m_table.requests(); ++request)
@@ -48,7 +48,7 @@ public:
         return parts;
     }
 
-    /// The layers with missing().
+    /// The layers that have units without a value.
     std::vector<int> layers() const {
         std::vector<int> layers;
         for (int layer = 0; layer < m_layers; ++layer)
@@ -159,7 +159,7 @@ std::vector<MetricResult> measureExactly(const Model& model, const AblationRun& 
     return results.finish(!isDone);
 }
 
-/// Measures requests of which at least one is screened. They have little work in common, so each runs by itself.
+/// Measures requests of which at least one is screened. They could share little computation, so each runs by itself.
 class OneByOne {
 public:
     OneByOne(const Model& model, const AblationRun& run, std::span<const MetricRequest> requests,
@@ -226,7 +226,7 @@ AblationPasses ablationPasses(const Model& model, const AblationRun& run, std::s
     }
     passes.layers += static_cast<double>(std::ranges::count_if(requests, isScreened)) * screeningPasses;
     if (passes.parts > 0) {
-        passes.layers += 2; // of the whole model: one for its loss, one for its streams
+        passes.layers += 2; // the whole model runs once for its loss and once for its streams
         passes.lmHeads += 1;
     }
     return passes;

@@ -12,8 +12,9 @@
 namespace secateur {
 
 // Exact ablation: the increase of the loss when one unit is removed by itself (resources/manual/metrics.md, Ablation).
-// Each value equals that of a full evaluation under the mask with this cut added; the feature "error" of the result has
-// its standard error over sequences. Screened rankings (screened_ablation.h) contain predicted values too.
+// Each value equals the increase that a full evaluation finds when this cut is added to the mask. The feature "error"
+// of the result has the standard errors over sequences. Screened rankings (screened_ablation.h) contain predicted
+// values too.
 
 /// The plan, the text and the labels of a measurement.
 struct AblationRun {
@@ -22,7 +23,7 @@ struct AblationRun {
     std::span<const int> labels = {}; ///< of a classifier: the class of each sequence; empty = not known
     std::int64_t batchTokens = 4096;  ///< maximum of a batch, padding included; a longer sequence runs alone
     std::int64_t waitingBytes =
-        std::int64_t{1} << 30; ///< without a resident plan: bytes of streams that go through the layers above together
+        std::int64_t{1} << 30; ///< maximum of streams that wait for the next layers, if the plan is not resident
     AblationMemory memory = {};
 };
 
@@ -31,7 +32,7 @@ struct AblationRun {
 struct AblationPasses {
     double layers = 0;
     double lmHeads = 0;
-    std::int64_t parts = 0;
+    std::int64_t parts = 0; ///< number of these units
 };
 AblationPasses ablationPasses(const Model& model, const AblationRun& run, std::span<const MetricRequest> requests);
 
@@ -43,12 +44,12 @@ AblationPasses ablationPasses(const Model& model, const AblationRun& run, std::s
 /// complete layers (isWhole is false). The caller fills in the digests, the source and the rules of the text.
 /// @param layerDone is called for each complete layer
 /// @throws UsageError for encoders without a classifier or labels, and for requests with of=accuracy; Error if there is
-/// nothing to predict; Cancelled if stopped before the first value; checked between layers of each batch
+/// nothing to predict; Cancelled if stopped before the first value (checked between the layers of each batch)
 std::vector<MetricResult> measureAblation(const Model& model, const AblationRun& run,
                                           std::span<const MetricRequest> requests, const Progress& progress,
                                           const LayerSink& layerDone = {});
 
-/// The number of units that ablateEach() runs.
+/// The number of units without known values, for each of which ablateEach() runs a trial.
 std::int64_t partsToTry(const ModelSpec& spec, const PruningMask& mask, std::span<const MetricRequest> requests,
                         std::span<const MetricResult> known);
 

@@ -24,12 +24,12 @@ double exactShare(const MetricRequest& request);
 struct AblationPart {
     std::size_t request = 0; ///< index of the request that its value is for
     int layer = 0;           ///< the first of the layers that share its weights; the unit is removed from all of them
-    std::size_t column = 0;  ///< of its value in the matrix: the head, or 0
+    std::size_t column = 0;  ///< column of its value in the matrix: the head's index, or 0
     LayerMask without;       ///< the layer's mask with this unit cut too
 };
 
-/// The units of a layer that a mask keeps, in order, of the kind that the metric ranks. None for a layer that shares
-/// the weights of an earlier one. @param request index of the request @param of the request itself
+/// The units that a mask keeps in a layer, of the kind that the metric ranks, in order. None for a layer that shares
+/// the weights of an earlier layer. @param request index of the request @param of the request itself
 std::vector<AblationPart> partsOf(const ModelSpec& spec, const PruningMask& mask, int layer, std::size_t request,
                                   const MetricRequest& of);
 
@@ -42,12 +42,12 @@ struct AblationEffect {
 /// Results that are filled in value by value.
 class AblationTable {
 public:
-    /// @param known results of the same measurement, complete or not: the values of those with the id of a request are
-    /// taken over
+    /// @param known earlier results of the same measurement, which may be incomplete; results with the id of a request
+    /// give it their values
     AblationTable(const ModelSpec& spec, const PruningMask& mask, std::span<const MetricRequest> requests,
                   std::span<const MetricResult> known);
 
-    /// The units of a layer without a value for a request.
+    /// The units of a layer that have no value for a request yet.
     std::vector<AblationPart> missing(int layer, std::size_t request) const;
     std::size_t requests() const { return m_results.size(); }
     bool isComplete() const;
@@ -75,15 +75,15 @@ public:
     AblationCosts(const ModelSpec& spec, const PruningMask& mask, std::span<const TokenSequence> sequences);
 
     double lmHead() const;
-    /// The cost of the run without a unit: the layers above, and the part of its own layer that has to be computed for
-    /// it alone.
+    /// The cost of the run without a unit: of its layer's MLP, unless the unit is in it, and of the layers above. If
+    /// the layer shares its weights: of the whole layer and the layers above.
     double without(const AblationPart& part) const;
 
 private:
     const ModelSpec& m_spec;
     const PruningMask& m_mask;
     int m_positions = 1;
-    std::vector<double> m_above; ///< for each layer, operations per token from it to the last layer
+    std::vector<double> m_above; ///< [layers + 1] operations per token from a layer to the last one, both included
 };
 
 } // namespace secateur

@@ -106,9 +106,9 @@ AblationEffect riseOf(const std::vector<WindowLoss>& run, const std::vector<Wind
     return {rise.nats, rise.standardError};
 }
 
-/// Collects outputs of a layer without its units, stacks them into batches, and runs these through the layers above.
-/// With a resident plan, a batch runs as soon as it is full; otherwise as many batches as AblationRun::waitingBytes
-/// allows run together.
+/// Collects outputs of a layer, each computed without one unit. Stacks them into batches, and runs these through the
+/// layers above. With a resident plan, a batch runs as soon as it is full; otherwise as many batches as
+/// AblationRun::waitingBytes allows run together.
 class AblationWalk::Tails {
 public:
     Tails(const AblationWalk& walk, const std::vector<AblationPart>& parts, const Progress& progress)
@@ -253,8 +253,8 @@ std::vector<AblationWalk::Losses> AblationWalk::sideBySide(const std::vector<Abl
     return std::move(tails.losses);
 }
 
-/// For a unit of a layer that shares its weights: the layers that share them run without the unit too, so the model
-/// needs a plan without it.
+/// For a unit of a layer that shares its weights. The other layers that share them run without the unit too, so a plan
+/// is made for the mask with this unit cut.
 AblationWalk::Losses AblationWalk::underOwnPlan(const AblationPart& part, const Progress& progress) const {
     PruningMask mask = m_run.plan.mask();
     mask.setLayer(part.layer, part.without);

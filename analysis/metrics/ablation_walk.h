@@ -25,7 +25,7 @@ public:
     SequenceLosses(const Model& model, std::span<const TokenSequence> sequences, std::span<const int> labels);
 
     std::size_t sequences() const { return m_sequences.size(); }
-    std::int64_t tokens() const; ///< number in all sequences
+    std::int64_t tokens() const; ///< number of tokens in all sequences
 
     /// @param x output of the last layer @param rows index of each row's sequence
     /// @returns a loss for each row; WindowLoss::index is the index of its sequence
@@ -46,8 +46,8 @@ private:
 /// @param run, reference one loss for each sequence
 AblationEffect riseOf(const std::vector<WindowLoss>& run, const std::vector<WindowLoss>& reference);
 
-/// Takes the residual streams of the whole model up from layer to layer; at each layer, runs the rest of the model
-/// without one of the layer's units at a time.
+/// Runs the residual streams of the whole model up from layer to layer. At each layer, runs the rest of the model
+/// without the layer's units, one unit at a time.
 class AblationWalk {
 public:
     /// All arguments must outlive this object. @throws as measureAblation()
@@ -55,11 +55,11 @@ public:
 
     /// Computes the whole model's losses, and the inputs of the first layer. @throws Cancelled
     void begin(const Progress& progress);
-    /// Runs the streams up to the input of a layer, this one or a later one. @throws Cancelled
+    /// Runs the streams up to the input of a layer. @param layer the current layer or a later one @throws Cancelled
     void goTo(int layer, const Progress& progress);
     /// The effect of removing each of the parts.
-    /// @param parts units of the layer that goTo() reached, all of one request: values must not depend on other
-    /// requests, and parts that run in one batch affect each other's rounding
+    /// @param parts units of the layer that goTo() reached, all of one request. Parts that run in one batch affect each
+    /// other's rounding, and values must not depend on other requests
     std::vector<AblationEffect> without(const std::vector<AblationPart>& parts, const Progress& progress);
 
     const SequenceLosses& losses() const { return m_losses; }

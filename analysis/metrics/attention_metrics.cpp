@@ -64,7 +64,7 @@ std::vector<std::int64_t> lengthsOf(const MetricRequest& request, const std::str
     return lengths;
 }
 
-/// Whether a query sees a key.
+/// Whether the causal mask and the window let a query see a key.
 bool sees(const AttentionMetric::Row& row, std::int64_t query, std::int64_t key) {
     const bool isNear = row.window == 0 || std::abs(query - key) < row.window;
     return isNear && (!row.causal || key <= query);
@@ -157,13 +157,14 @@ void SinkMetric::chooseFeatures() {
     m_features = {{AttentionFeature::Kind::key, m_key}};
     if (m_key >= 0 || m_lengths.empty())
         return;
-    m_features.clear(); // a key that counts from the end has a position of its own in each prefix
+    m_features.clear(); // a key counted from the end has another position in each prefix
     for (const std::int64_t length : m_lengths)
         m_features.push_back(
             {AttentionFeature::Kind::key, static_cast<int>(std::max<std::int64_t>(0, length + m_key))});
 }
 
-/// Mean attention on the key over the queries of a prefix; NaN if the row is shorter, or has no such key.
+/// Mean attention on the key over the queries of a prefix; NaN if the row is shorter than the prefix, or the prefix has
+/// no such key.
 double SinkMetric::sink(const Row& row, int head, std::size_t prefix, std::int64_t length) const {
     const std::int64_t key = m_key < 0 ? length + m_key : m_key;
     if (length > row.length || key < 0 || key >= length)

@@ -15,8 +15,8 @@ namespace secateur {
 
 /// The values of one layer: one for each kept head, or a single one for metrics of layers.
 struct AttentionValues {
-    std::vector<std::vector<double>> values; ///< one row, or one for each of lengths(); NaN if no query counted
-    std::vector<std::vector<double>> features;
+    std::vector<std::vector<double>> values;   ///< one row, or one for each of lengths(); NaN if no query counted
+    std::vector<std::vector<double>> features; ///< one row for each of featureNames()
 };
 
 /// A metric of attention probabilities with its options (resources/manual/metrics.md, Attention sinks, patterns and
@@ -30,7 +30,7 @@ public:
         int heads = 0;
         bool causal = true;
         int window = 0;
-        /// [length] the feature features()[feature] of each query of a head.
+        /// The values of features()[feature] for the queries of a head, [length].
         std::function<const float*(int head, std::size_t feature)> numbers;
     };
 
@@ -53,7 +53,8 @@ protected:
     explicit AttentionMetric(int firstQuery)
         : m_firstQuery(firstQuery) {}
     /// Mean of a feature over the queries that count.
-    /// @param isShare whether to divide by the largest entropy that is possible for each query
+    /// @param isShare whether to divide each value by the logarithm of the number of keys that the query sees, the
+    /// largest entropy that is possible for it. Queries that see a single key are then left out
     double meanOver(const Row& row, int head, std::size_t feature, bool isShare) const;
 
     int m_firstQuery;
@@ -61,7 +62,7 @@ protected:
     std::vector<std::string> m_warnings;
 };
 
-// The functions of the rows' ForwardMetric::attention.
+// The functions for ForwardMetric::attention in rows of the metric table.
 // @throws UsageError for options that make no sense, in general or for a bidirectional model
 std::unique_ptr<const AttentionMetric> sinkOfHeads(const MetricRequest& request, std::int64_t longest, bool causal);
 std::unique_ptr<const AttentionMetric> sinkOfLayers(const MetricRequest& request, std::int64_t longest, bool causal);

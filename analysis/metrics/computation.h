@@ -29,8 +29,8 @@ struct WeightMetric {
     void (*compute)(LayerWeights& weights, const MetricRequest& request, std::span<double> cells);
     /// Whether a layer has the weights that compute() reads; other layers get no values.
     bool (*applies)(const LayerSpec& layer);
-    /// For metrics with one value per layer: a quick estimate of it; nothing for a layer whose exact value is quick
-    /// too.
+    /// For metrics with one value per layer: a quick estimate of this value; nothing for a layer whose exact value is
+    /// as quick.
     std::optional<Estimate> (*estimate)(LayerWeights& weights, const MetricRequest& request) = nullptr;
     /// Warnings about options that have no effect on this model, or values that mean little for it.
     std::vector<std::string> (*notes)(const ModelSpec& spec, const MetricRequest& request) = nullptr;
@@ -49,15 +49,15 @@ enum class SharedSums {
     none,
     stream,        ///< norms of the residual stream and its updates, and cosines between them, token by token
     similarity,    ///< cosines between the tokens of a sequence at the layer's output
-    context,       ///< each column of the output projection's input
+    context,       ///< sums of each column of the output projection's input
     contributions, ///< norm of each head's contribution to the attention output
-    neurons,       ///< each column of the down projection's input
+    neurons,       ///< sums of each column of the down projection's input
 };
 
 struct ForwardMetric {
     SharedSums reads = SharedSums::none;
-    /// Computes a value for each kept unit of a layer, or the layer's one value; NaN = none. Not for metrics of
-    /// attention.
+    /// Computes a value for each kept unit of a layer, or the layer's one value; NaN = none. Metrics of attention leave
+    /// it null.
     std::vector<double> (*finish)(const ForwardLayer& layer) = nullptr;
     /// Sums of this metric alone, in addition to the shared ones. For each layer and batch, accumulate() is called once
     /// for each of `taps` and adds to `sums`.
@@ -88,7 +88,8 @@ struct GradientMetric {
     BatchRule (*batches)(const MetricRequest& request) = nullptr;
     /// Number of backward passes with random signs of the token losses; nullptr: one pass without signs.
     int (*drawings)(const MetricRequest& request) = nullptr;
-    /// The default scalar of classifiers with labels: the loss of the labels, or else the norm of the logits.
+    /// Whether the default scalar of classifiers with labels is the loss of the labels; if not, it is the norm of the
+    /// logits.
     bool isOfLoss = true;
     /// For metrics whose passes differ from the above: their work, and its cost as a multiple of a backward pass of all
     /// sequences through all layers.
@@ -97,7 +98,7 @@ struct GradientMetric {
     double (*passes)(const Model& model, const GradientRun& run, const MetricRequest& request) = nullptr;
 };
 
-/// For metrics from runs without one unit at a time (ablation.h), of the kind that the row ranks.
+/// For metrics from runs that leave out one unit at a time (ablation.h). MetricInfo::ranks is the kind of unit.
 struct AblationMetric {
     const MetricInfo* ofAccuracy = nullptr; ///< title, unit and texts of the metric with of=accuracy
 };
@@ -105,7 +106,7 @@ struct AblationMetric {
 /// monostate: a metric from a session that this version does not know, and cannot compute.
 using MetricComputation = std::variant<std::monostate, WeightMetric, ForwardMetric, GradientMetric, AblationMetric>;
 
-/// The units of a layer that a mask keeps, with their numbers in the model.
+/// The units that a mask keeps in a layer, by their indices in the layer before the cuts.
 struct KeptUnits {
     std::vector<std::size_t> heads; ///< empty if attention computes no scores
     std::vector<std::size_t> neurons;

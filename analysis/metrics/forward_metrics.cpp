@@ -18,13 +18,13 @@ constexpr double noValue = std::numeric_limits<double>::quiet_NaN();
 
 // --- the residual stream ---------------------------------------------------------------------------------------------
 
-/// The value of a layer: a sum divided by a count.
+/// The value of a layer: one sum divided by another.
 std::vector<double> ratioOf(const ForwardLayer& layer, TokenSum sum, TokenSum count) {
     const bool hasValue = layer.kept.block && layer.part.at(count) > 0;
     return {hasValue ? layer.part.at(sum) / layer.part.at(count) : noValue};
 }
 
-/// Whether a cosine is between the streams before the norm of a post-norm model.
+/// Whether the request wants a cosine of the streams before the norm of a post-norm model.
 bool isBeforeNorm(const ForwardLayer& layer) {
     return layer.request.flag("before_norm") && layer.spec.normPlace == NormPlace::after;
 }
@@ -256,7 +256,7 @@ MetricInfo streamRow(std::string_view id, std::string_view title, std::string_vi
                       {.reads = SharedSums::stream, .finish = finish, .notes = streamNotes});
 }
 
-/// A row of a metric of heads or neurons that prunes the smallest values first.
+/// The table row of a metric of heads or neurons whose smallest values are pruned first.
 MetricInfo unitRow(std::string_view id, std::string_view title, std::string_view summary, std::string_view formula,
                    std::string_view source, Scope scope, std::span<const OptionInfo> options, SharedSums reads,
                    std::vector<double> (*finish)(const ForwardLayer&)) {

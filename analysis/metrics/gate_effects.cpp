@@ -22,8 +22,8 @@ bool canBypass(const LayerSpec& spec, const LayerMask& mask) {
     return spec.attention == AttentionKind::full && mask.attention == AttentionCut::keep && mask.keptHeads() > 0;
 }
 
-/// The mask with every attention bypassed that can be. Drops the MLPs of these layers, which are not needed for the
-/// attention update.
+/// The mask with the attention of each layer bypassed where that is possible. Drops the MLPs of these layers, which are
+/// not needed for the attention update.
 PruningMask bypassing(const ModelSpec& spec, PruningMask mask) {
     for (int layer = 0; layer < spec.layerCount(); ++layer) {
         LayerMask own = mask.layer(layer);
@@ -62,7 +62,7 @@ public:
         , m_bypassPlan(kinds.bypasses ? model.runner().plan(bypassing(model.spec(), m_mask), run.plan.type())
                                       : nullptr) {
         const ModelSpec& spec = model.spec();
-        // Random signs tell targets of a sequence apart; with a single target they are not needed.
+        // Random signs tell the targets of a sequence apart. A classifier has one target for each sequence.
         m_effects.passes = spec.family == Family::decoder ? std::max(1, passes) : 0;
         m_effects.gates.assign(m_gates.all().begin(), m_gates.all().end());
         std::size_t widest = 0;
@@ -133,7 +133,7 @@ private:
     }
 
     /// Adds the gradient of a bypass's gate. All passes of a batch go through a layer one after another, so the
-    /// bypassed update is computed in the first and kept for the others.
+    /// bypassed update is computed in the first pass and kept for the others.
     void readBypass(const LayerBackward& backward, Matrix& gradients) {
         const auto place = m_bypassOf.find(m_mask.tiedTo(backward.layer).front());
         const auto tap = backward.gradients.taps.find(Tap::attentionUpdate);
@@ -192,7 +192,7 @@ private:
         for (std::size_t row = 0; row < sequences.size(); ++row) {
             const std::span<const double> own = gradients.row(row);
             for (std::size_t gate = 0; pass == 0 && gate < own.size(); ++gate)
-                m_effects.slopes[gate] += own[gate] * m_scalars.targets(sequences[row]); // the scalar is a mean
+                m_effects.slopes[gate] += own[gate] * m_scalars.targets(sequences[row]); // the scalar is their mean
             if (isSample(pass))
                 std::ranges::copy(
                     own,
@@ -225,7 +225,7 @@ private:
     PaddedBatches m_batches;
     Gates m_gates;
     std::shared_ptr<const Plan> m_bypassPlan;
-    std::map<int, std::size_t> m_bypassOf; ///< gate by layer; of layers that share weights, by the first
+    std::map<int, std::size_t> m_bypassOf; ///< index of a layer's bypass gate, by the first layer that shares weights
     GateEffects m_effects;
     std::map<std::pair<std::size_t, std::size_t>, Matrix> m_open;                  ///< by batch and pass
     std::map<std::tuple<std::size_t, std::size_t, int>, at::Tensor> m_openNeurons; ///< by batch, pass and layer

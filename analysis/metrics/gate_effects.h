@@ -35,15 +35,16 @@ inline constexpr int fewestSignPasses = 4;         ///< fewer drawings of signs 
 inline constexpr std::int64_t sampledLength = 128; ///< length of sequences, in tokens, that gives a good estimate of F
 
 /// Computes the derivatives with 1 + `passes` backward passes, or with one pass if each sequence has one target. Layers
-/// that share their weights share one gate per unit; their neurons are in the row of the first of them.
+/// that share their weights share one gate per unit; their neurons are in the row of the first of these layers.
 /// @param run the derivatives are taken under the mask of its plan
 /// @throws UsageError for encoders without labels, which have no loss; Error if there is no sequence, or gradients are
 /// not finite; Cancelled
 GateEffects gateEffects(const Model& model, const GradientRun& run, int passes, const Progress& progress,
                         GateKinds kinds = {});
 
-/// Sequences cut into pieces of `length` tokens, the last piece of each perhaps shorter: shorter sequences give more
-/// samples of F for the same number of tokens. @param most maximum number of tokens of all pieces together
+/// Sequences cut into pieces of `length` tokens: shorter sequences give more samples of F for the same number of
+/// tokens. The last piece of a sequence may be shorter; pieces of fewer than 16 tokens are left out, except the first.
+/// @param most maximum number of tokens of all pieces together
 std::vector<TokenSequence> shortSequences(std::span<const TokenSequence> sequences, std::int64_t length,
                                           std::int64_t most);
 

@@ -43,7 +43,7 @@ public:
     std::span<const Gate> all() const { return m_gates; }
     /// The taps of the backward pass that read() needs.
     std::vector<Tap> taps(int layer) const;
-    /// Adds one layer's part of dF/dξ at ξ = 1. @param gradients [rows of the batch, gates]
+    /// Adds one layer's part of dF/dξ at ξ = 1, where F is the scalar of a row. @param gradients [rows, gates]
     void read(const LayerBackward& backward, Matrix& gradients) const;
 
 private:
@@ -59,7 +59,7 @@ private:
     std::vector<Places> m_places; ///< by layer
 };
 
-/// Called for each pass of each batch with dF/dξ, [rows, gates], in float64.
+/// Called for each pass of each batch. @param gradients dF/dξ [rows, gates] of the rows' scalars F
 using GateSink = std::function<void(std::size_t batch, std::size_t pass, const Matrix& gradients)>;
 
 /// Gradients of each row's scalars with respect to all gates, one backward pass for each scalar.

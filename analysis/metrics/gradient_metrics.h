@@ -28,7 +28,7 @@ struct BatchRule {
 };
 BatchRule batchRuleOf(const MetricRequest& request);
 
-/// Work that computes values of heads for one or more requests. The values become more precise while it runs.
+/// A computation of values of heads for one or more requests. The values become more precise while it runs.
 class GradientWork {
 public:
     virtual ~GradientWork() = default;
@@ -39,7 +39,7 @@ public:
     virtual std::vector<double> values(std::size_t request, int layer) const = 0;
     virtual std::int64_t tokens() const = 0;    ///< number of tokens that values() covers
     virtual std::int64_t sequences() const = 0; ///< number of sequences that values() covers
-    virtual std::int64_t allTokens() const = 0; ///< number of tokens that complete work covers
+    virtual std::int64_t allTokens() const = 0; ///< number of tokens that values() covers once run() has finished
     virtual std::vector<std::string> warnings() const { return {}; }
 };
 
@@ -48,11 +48,11 @@ std::unique_ptr<GradientWork> selfAttribution(const Model& model, const Gradient
                                               const GradientScalars& scalars, const MetricRequest& request);
 double selfAttributionPasses(const Model& model, const GradientRun& run, const MetricRequest& request);
 
-/// The choice of the scalar of a sequence that is differentiated.
+/// The scalar of a sequence that is differentiated.
 struct ScalarChoice {
     Scalarisation of = Scalarisation::taskLoss;
-    /// If set, the sum of the targets' losses with random signs instead of their mean. The value numbers the drawings
-    /// of signs, from 0.
+    /// If set, the scalar is the sum of the targets' losses with random signs instead of their mean. The value is the
+    /// number of the drawing of signs, from 0.
     std::optional<int> signs = {};
     bool operator==(const ScalarChoice&) const = default;
 };

@@ -20,7 +20,7 @@ namespace secateur {
 
 // The sums of gradient metrics over backward passes. For sources only: pulls in ATen.
 
-/// Sums over rows, for each head. n = number of targets of the row, v = gradient of the row's scalar with respect to
+/// Sums over rows, for each head. F = scalar of the row, n = number of its targets, v = gradient of F with respect to
 /// the head's gate.
 enum class HeadSum {
     queryNorm, ///< ‖∂F/∂W_q‖_F
@@ -82,7 +82,7 @@ public:
     const PassSums& of(std::size_t pass) const { return m_sums[pass]; }
 
 private:
-    /// Gradients of one layer, or so far of the layers that share its weights, for one batch and pass.
+    /// Gradients of one layer for one batch and pass. If layers share weights: the sum over those that ran so far.
     struct Open {
         std::array<at::Tensor, 3> squares;   ///< [rows, heads] float64; for a layer that shares no weights
         std::array<at::Tensor, 3> gradients; ///< [rows, heads, headDim, hidden]; for layers that share weights
@@ -117,7 +117,7 @@ NormForm fasterForm(std::int64_t positions, std::int64_t hidden);
 /// Norms of the gradients of several projections that have the same input.
 class ProjectionNorms {
 public:
-    /// @param input [rows, positions, hidden]; positions at which `delta` is 0 may hold anything
+    /// @param input [rows, positions, hidden]; positions at which `delta` is 0 may hold any finite numbers
     explicit ProjectionNorms(const at::Tensor& input, std::optional<NormForm> form = {});
 
     /// @param delta [rows, positions, heads, headDim] gradient of the output

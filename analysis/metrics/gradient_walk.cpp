@@ -40,7 +40,7 @@ void GradientWalk::plan(const MetricRequest& request) {
     std::vector<std::size_t>& passes = m_passesOf.emplace_back();
     const Scalarisation of = m_scalars.scalarisation(request);
     const auto& metric = std::get<GradientMetric>(request.info->computation);
-    // Random signs tell targets of a sequence apart; with a single target they are not needed.
+    // Random signs tell the targets of a sequence apart. A classifier has one target for each sequence.
     const bool isDrawn = metric.drawings && m_model.spec().family == Family::decoder;
     for (int drawing = 0; isDrawn && drawing < metric.drawings(request); ++drawing)
         passes.push_back(passOf({of, drawing}));

@@ -21,7 +21,7 @@ std::span<const double> numbersOf(const at::Tensor& tensor) {
     return {tensor.data_ptr<double>(), static_cast<std::size_t>(tensor.numel())};
 }
 
-/// Number of a row's positions that count. @param part index in LayerSums::parts
+/// Number of a row's positions over which a part sums. @param part index in LayerSums::parts
 int countOf(int length, std::size_t part) {
     return length - static_cast<int>(part);
 }
@@ -64,8 +64,9 @@ at::Tensor normalised(const at::Tensor& x, const SumNorm& norm) {
     return norm.bias.defined() ? weighted + norm.bias : weighted;
 }
 
-/// For post-norm models: cosines between the normalised stream with a sublayer's update and the same norm of the stream
-/// without it.
+/// For post-norm models: adds 1 - cosine between the normalised stream with a sublayer's update and the same norm of
+/// the stream without it. If an MLP update is given, also 1 - cosine of the stream before and after it, without the
+/// norm.
 void addNormalisedCosines(const LayerStreams& streams, std::int64_t row, int length,
                           const std::array<SumNorm, 2>& norms, LayerSums& sums) {
     const auto of = [&](const at::Tensor& all) { return all[row].narrow(0, 0, length).to(at::kDouble); };
@@ -90,7 +91,7 @@ void addNormalisedCosines(const LayerStreams& streams, std::int64_t row, int len
 
 /// Adds token similarity (mean cosine over pairs of tokens) and token spread (distance of tokens from their mean) of a
 /// sequence.
-/// @param unit sum of the tokens' vectors divided by their lengths @param plain sum of the vectors
+/// @param unit sum of the tokens' vectors, each divided by its length @param plain sum of the vectors themselves
 /// @param directed number of vectors that are not 0 @param squares sum of squared lengths @param count number of tokens
 void addSimilarity(std::span<const double> unit, std::span<const double> plain, double directed, double squares,
                    double count, PartSums& part) {
@@ -107,7 +108,7 @@ void addSimilarity(std::span<const double> unit, std::span<const double> plain, 
     part.at(TokenSum::spread) += squares > 0 ? std::sqrt(std::max(0.0, 1 - squaredLength(plain) / count / squares)) : 0;
 }
 
-/// @param products [rows, positions, 6]
+/// @param products [rows, positions, 6] in the order of Products
 void addSimilarities(const TokenKernels& kernels, const at::Tensor& z, const at::Tensor& products,
                      std::span<const int> lengths, LayerSums& sums) {
     const std::int64_t rows = z.size(0);

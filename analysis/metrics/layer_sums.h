@@ -23,7 +23,7 @@ namespace secateur {
 enum class TokenSum {
     rows,         ///< number of sequences that have tokens
     tokens,       ///< number of tokens
-    updates,      ///< number of tokens whose a is not 0
+    updates,      ///< number of tokens if the layer has an attention update, else 0
     input,        ///< |x|
     update,       ///< |a|
     attention,    ///< 1 - cos of the stream before and after attention
@@ -31,7 +31,7 @@ enum class TokenSum {
     mlp,          ///< 1 - cos of the stream before and after the MLP
     mlpSum,       ///< the same for post-norm models, before the norm
     block,        ///< 1 - cos(x, z)
-    undirected,   ///< number of cosines with a vector of length 0
+    undirected,   ///< number of cosines with a vector of length 0, apart from those of normalised streams
     pairs,        ///< number of sequences of at least two tokens
     similarity,   ///< token_similarity, summed over these sequences
     spread,       ///< token_spread, summed over these sequences
@@ -86,7 +86,7 @@ struct ColumnSizes {
 /// The output and down projections, for metrics that combine weights with activations. Each matrix is read once.
 class WritingWeights {
 public:
-    /// @param type of products with ofHeads()
+    /// @param type of the products that use ofHeads()
     /// @param keeps whether the tensors of ofHeads() stay in memory between batches
     WritingWeights(const Model& model, ComputeType type, bool keeps)
         : m_model(model)
@@ -94,8 +94,8 @@ public:
         , m_keeps(keeps) {}
 
     const ColumnSizes& columns(int layer, WeightName which);
-    /// The output projection's columns of these heads, [heads, hidden, headDim], on the device of `context`: bfloat16
-    /// if products are, else float32.
+    /// The output projection's columns of these heads, [heads, hidden, headDim], on the device of `context`. bfloat16
+    /// if products are in bfloat16, else float32.
     at::Tensor ofHeads(int layer, const std::vector<std::size_t>& heads, const at::Tensor& context);
 
 private:

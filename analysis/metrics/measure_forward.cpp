@@ -326,7 +326,7 @@ private:
         tell(layer);
     }
 
-    /// Adds the sums of a batch that passed the last layer: it counts for all layers or for none.
+    /// Adds the sums of a batch after the last layer, so that a batch counts for all layers or for none.
     void finishBatch(std::size_t batch) {
         for (int length : m_batches.batches[batch].lengths)
             m_tokens += length;

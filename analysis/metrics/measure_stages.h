@@ -20,7 +20,7 @@ std::vector<MetricResult> measureWeights(const Model& model, std::span<const Met
                                          const Progress& progress, const LayerSink& layerDone = {});
 
 /// The order in which layers get exact values after estimates: next comes the layer that is not separated
-/// (notSeparated()) from the most other layers; of equal ones the layer with the largest error. Layers without
+/// (notSeparated()) from the largest number of layers; of equal ones the layer with the largest error. Layers without
 /// estimates come in their order in the model.
 class LayerOrder {
 public:

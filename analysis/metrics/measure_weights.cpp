@@ -231,7 +231,8 @@ void LayerOrder::setEstimate(std::size_t layer, double value, double standardErr
     m_layers[layer].hasValue = true;
 }
 
-/// The number of other layers that are not separated from it by two standard errors.
+/// The number of layers, itself included if its value is an estimate, that are not separated from a layer by two
+/// standard errors of their difference.
 std::size_t LayerOrder::doubts(const Layer& layer) const {
     return static_cast<std::size_t>(std::ranges::count_if(m_layers, [&](const Layer& other) {
         return other.hasValue && layer.hasValue &&

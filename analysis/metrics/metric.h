@@ -41,7 +41,7 @@ struct MetricInfo {
     void (*check)(const MetricRequest& request) = nullptr;
     MetricComputation computation = {};
     std::span<const std::string_view> classes = {}; ///< if values are numbers of classes, from 0: the classes' names
-    bool isSlow = false;                            ///< far slower than others: left out of `all` and of its group
+    bool isSlow = false; ///< far slower than others: left out of `all` and of its group (but not of `ablation`)
 };
 
 /// The rows among which requests are looked up. A row must outlive all requests and results that point to it.
@@ -132,7 +132,7 @@ struct MetricResult {
     bool isWhole = true;    ///< false if the run was stopped before it covered all layers and tokens
     std::string label = {}; ///< distinguishes it from others of the same id in one view; not saved
 
-    /// Whether it covers less of the model or text than another one, measured in the same way.
+    /// Whether this result covers less of the model or text than another one, measured in the same way.
     bool isLessThan(const MetricResult& other) const;
     /// The standard error of one value; 0 if it is exact or missing.
     double errorAt(std::size_t row, std::size_t column) const;

@@ -20,8 +20,8 @@ namespace {
 
 /// Attributes the probability of the right answer to the attention of one layer after another
 /// (resources/manual/metrics.md, Self-attention attribution). Scales the attention of all heads of the layer in steps
-/// from 0 to nearly 1, which run as rows of one batch, and recomputes the layers above. A layer costs `steps` backward
-/// passes through it and the layers above.
+/// from 0 to nearly 1, and recomputes the layers above. The steps run as rows of one batch, or of several if the
+/// sequence is long. A layer costs `steps` backward passes through it and the layers above.
 class SelfAttribution : public GradientWork {
 public:
     /// All arguments must outlive this object. @throws UsageError for encoders without a classifier
@@ -119,7 +119,7 @@ std::vector<double> SelfAttribution::values(std::size_t, int layer) const {
 }
 
 /// Copies of a sequence, one for each scale, and the scalar to differentiate: the probabilities of its targets.
-/// @param top output of the last layer; if texts have no labels, the likeliest class by it takes the label's place
+/// @param top output of the last layer; without labels, the class that it makes likeliest takes the label's place
 SelfAttribution::Copies SelfAttribution::copies(std::size_t sequence, std::vector<float> scales,
                                                 const at::Tensor& top) const {
     const std::vector<TokenSequence> same(scales.size(), m_run.sequences[sequence]);

@@ -40,7 +40,7 @@ bool isWide(const ModelSpec& spec);
 /// The weights of one layer, read and converted once for all metrics that use them. Not thread-safe.
 class LayerWeights {
 public:
-    /// @param progress only checked for cancelling, between parts of long work
+    /// @param progress only checked for cancelling, between parts of a long computation
     LayerWeights(const Model& model, int layer, const Progress& progress);
     ~LayerWeights();
     LayerWeights(const LayerWeights&) = delete;

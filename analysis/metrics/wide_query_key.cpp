@@ -18,7 +18,8 @@ constexpr std::int64_t probes = 64;
 /// Largest relative error of a squared norm from rounding; beyond it a slower, more precise product is used.
 constexpr double mostBias = 3e-6;
 
-/// The fastest precision of rows from which products of any precision can be computed.
+/// The precision to which rows are rounded. It is the fastest one of these kernels; but where that is bf16, rows are
+/// split, so that products in bf16 and in split precision can use the same rows.
 Precision ofFactors(const Kernels& kernels) {
     const Precision first = kernels.precisions().front();
     return first == Precision::bf16 ? Precision::split : first;
@@ -51,8 +52,8 @@ at::Tensor drawnSigns(std::int64_t columns) {
     return signs;
 }
 
-/// drawnSigns() in the type and on the device of `like`. The last ones are kept, because the next layer mostly has the
-/// same width.
+/// drawnSigns() in the type and on the device of `like`. The latest signs are kept, because the next layer mostly has
+/// the same width.
 at::Tensor randomSigns(const at::Tensor& like) {
     static std::mutex mutex;
     static at::Tensor last;
@@ -109,8 +110,8 @@ double exactSquare(const Kernels& kernels, const WideSource& source) {
         .item<double>();
 }
 
-/// Whether a value has to be computed again in float64. Products with float32 sums have an error of about 1e-7 of the
-/// terms with equal rows (`independent`), which is too large if the terms cancel to a far smaller square.
+/// Whether a value has to be computed again in float64. Products with float32 sums have an error of about 1e-7 times
+/// `independent`, the sum of the terms with equal rows. This is too large if the terms cancel to a far smaller square.
 bool cancelsTooFar(double square, double independent) {
     constexpr double mostCancellation = 20;
     return independent > mostCancellation * square;
@@ -136,8 +137,8 @@ at::Tensor squaredProductNorms(const Kernels& kernels, const WideSource& source,
     return squares;
 }
 
-/// Whether the value of a block is exact enough in bfloat16, both if the rounding errors of its rows are independent,
-/// and if they are equal, as those of equal rows are.
+/// Whether the value of a block is exact enough in bfloat16: both if the rounding errors of its rows are independent,
+/// and if they are equal, as rounding errors of equal rows are.
 bool isExact(const GramInnerProducts& products, std::int64_t block) {
     constexpr double deviations = 3;
     const double square = products.values[block].item<double>();
@@ -157,8 +158,8 @@ WideSource chosenHeads(const WideSource& source, const std::vector<std::int64_t>
     return {rowsOf(source.query), rowsOf(source.key), source.gain, count, count, source.headDim};
 }
 
-/// Squared norms of heads. Computes those again that rounding may have changed too much. @param source with one head
-/// per group
+/// Squared norms of heads. Norms that rounding may have changed too much are computed again. @param source with one
+/// head per group
 at::Tensor squaredNormsOfBlocks(const Kernels& kernels, const WideSource& source, const GramInnerProducts& blocks) {
     at::Tensor squares = blocks.values.narrow(0, 0, source.heads).clone();
     std::vector<std::int64_t> inexact;
@@ -243,7 +244,8 @@ Precision WideQueryKey::chosenPrecision() {
         return Precision::float32;
     const SquareEstimate estimate = estimatedSquare(m_kernels, read.group, read.key);
     const double atLeast = estimate.square - 2 * estimate.standardError;
-    // Rows::low makes the rounding error of a number 2^8 times smaller or more, and its share in `added` 2^17 times.
+    // Rows::low makes the rounding error of a number at least 2^8 times smaller, and its mean share in `added` at least
+    // 2^17 times.
     return added / 0x1p17 < mostBias * atLeast ? Precision::split : Precision::float32;
 }
 
@@ -283,8 +285,8 @@ Estimate WideQueryKey::estimateLayerNorm(const Kernels& kernels, const WideSourc
     const SquareEstimate estimate =
         estimatedSquare(kernels, groupRows(kernels, source, precision), keyRows(kernels, source, precision));
     const double value = std::sqrt(estimate.square);
-    // The error of the root follows from its slope; but if the square is smaller than its error, it is the error's
-    // root.
+    // The error of the root follows from its slope; but if the square is less than a quarter of its error, it is the
+    // root of the square's error.
     return {value, std::min(estimate.standardError / (2 * value), std::sqrt(estimate.standardError))};
 }
 

@@ -26,9 +26,9 @@ struct WideSource {
     int headDim = 0;
 };
 
-/// Gate-norms of one wide layer, with sums in float64 and products in the lowest precision that is accurate enough for
-/// how far the layer's terms cancel (resources/manual/metrics.md, Gate-norm). Reads and rounds weights when they are
-/// first needed, and keeps them. Not thread-safe.
+/// Gate-norms of one wide layer. Sums are in float64, and products in the lowest precision that is accurate enough: the
+/// further a layer's terms cancel, the higher it is (resources/manual/metrics.md, Gate-norm). Weights are read and
+/// rounded when first needed, and kept. Not thread-safe.
 class WideQueryKey {
 public:
     WideQueryKey(const Kernels& kernels, WideSource source);
@@ -37,7 +37,7 @@ public:
     at::Tensor squaredGroupNorms(); ///< [kvHeads] float64, of the sum of each group's query heads
     /// @param between called between parts of the work; may throw
     double squaredLayerNorm(const std::function<void()>& between);
-    /// Precision of the products in the last squaredLayerNorm().
+    /// Precision of the products in the last squaredLayerNorm(). Not set if Gram matrices gave the value.
     Precision precision() const { return m_precision; }
 
     /// Whether the exact layer value takes so long that an estimate is useful. Otherwise Gram matrices give the exact
