@@ -47,7 +47,7 @@ private:
         Terms terms;
         double middle = 0;
         double noise = 0;     ///< expected error of an estimate of this size, as a multiple of spread()
-        double deviation = 0; ///< the same, including the uncertainty of the line
+        double deviation = 0; ///< noise combined with the uncertainty of the line
     };
     Guess guess(const RawChange& change) const;
     Terms solved(const Terms& right) const;

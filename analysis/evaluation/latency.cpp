@@ -87,7 +87,7 @@ private:
         return text;
     }
 
-    /// Expected seconds, from the latest run of each work; a work that has not run yet counts like the first one.
+    /// Expected seconds, from the latest run of each piece of work; a piece that has not run yet counts like the first.
     std::optional<double> secondsLeft() const {
         if (!m_latest.front())
             return std::nullopt;
@@ -105,8 +105,8 @@ private:
     Progress m_quiet;
     std::string_view m_what;
     std::vector<Timing> m_timings;
-    std::vector<std::optional<double>> m_latest; ///< seconds of each work's latest run
-    std::vector<int> m_done;                     ///< number of runs of each work, warm-up included
+    std::vector<std::optional<double>> m_latest; ///< for each piece of work, seconds of its latest run
+    std::vector<int> m_done;                     ///< for each piece of work, number of its runs, warm-up included
 };
 
 } // namespace

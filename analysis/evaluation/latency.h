@@ -40,25 +40,25 @@ struct Speedup {
 Speedup speedup(const Timing& reference, const Timing& run);
 
 struct TimingRules {
-    int warmup = 1; ///< runs of each work that are not counted
+    int warmup = 1; ///< runs of each piece of work that are not counted
     int leastRuns = 3;
     int mostRuns = 10;
-    /// After leastRuns, runs continue until relativeError() of every work is at most this.
+    /// After leastRuns, runs continue until Timing::relativeError() of every piece of work is at most this.
     double relativeError = 0.02;
-    /// Works take turns, so that a temporary slowdown of the machine affects all of them. Otherwise all runs of the
-    /// first work come before those of the second.
+    /// Whether the pieces of work take turns: one run of each, then the next run of each. A temporary slowdown of the
+    /// machine then affects all of them. Otherwise all runs of one piece come before those of the next.
     bool takesTurns = true;
 };
 
-/// A piece of work that is finished when it returns, including the work of the device. Its progress only checks for
-/// cancelling and reports nothing, so that no printing is timed.
+/// A piece of work. When it returns, the device has finished too. Its progress only checks for cancelling and reports
+/// nothing, so that no printing is timed.
 using TimedWork = std::function<void(const Progress& quiet)>;
 
-/// Times works. Reports progress between runs; after the first run the report names the seconds that leastRuns are
-/// expected to take.
-/// @param what name of the timed work in the reports
-/// @returns the timing of each work
-/// @throws UsageError if the rules ask for less than one run; Cancelled as soon as a work checks its progress
+/// Times pieces of work. Reports progress between runs; after the first run a report names the expected seconds until
+/// each piece has had leastRuns.
+/// @param what name of the work in the reports
+/// @returns one timing for each piece
+/// @throws UsageError if the rules ask for less than one run; Cancelled as soon as a piece checks its progress
 std::vector<Timing> timeWorks(std::span<const TimedWork> works, const TimingRules& rules, const Clock& clock,
                               const Progress& progress, std::string_view what);
 

@@ -157,7 +157,8 @@ struct MeanWithError {
     double standardError = 0;
 };
 
-/// Sum of losses divided by sum of weights, with the standard error of this ratio; with equal weights, of the mean.
+/// Sum of losses divided by sum of weights, with the standard error of this ratio. With equal weights it is the
+/// standard error of a mean.
 MeanWithError ratio(const std::vector<LossShare>& shares) {
     double nats = 0;
     double weight = 0;

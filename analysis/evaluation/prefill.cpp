@@ -18,7 +18,7 @@ namespace secateur {
 
 namespace {
 
-/// Waits until the device has finished: reading a number waits for all earlier work, which runs asynchronously.
+/// Waits until the device has finished. It runs asynchronously, but reading a number waits for all earlier operations.
 void waitFor(const at::Tensor& values) {
     if (!values.device().is_cpu())
         values.flatten().narrow(0, 0, 1).to(at::kCPU);
@@ -98,7 +98,7 @@ public:
 
 private:
     /// If a layer has no MLP, its time after attention is for adding the attention update to the stream, and is moved
-    /// to attention. If it has neither, its time is not counted.
+    /// to attention. The time of a layer without attention and MLP becomes part of SublayerSeconds::rest.
     void moveEmptySublayers(SublayerSeconds& seconds) const {
         for (std::size_t layer = 0; layer < seconds.mlp.size(); ++layer) {
             const LayerMask& mask = m_plan.mask().layer(static_cast<int>(layer));
@@ -229,7 +229,7 @@ std::vector<Prefill> prefillTimes(const Model& model, const TimedPlans& plans, c
 double latencySeconds(const RunSpeed& speed, const ModelSpec& spec, const PruningMask& mask, const LatencyRules& rules,
                       double stepSeconds) {
     const RunSize prompt{rules.promptTokens, rules.promptTokens, 1};
-    // Even a short prompt takes as long as one step of generation, because all weights are read.
+    // Even a short prompt takes at least as long as one step of generation, because all weights are read.
     const double begun = std::max(stepSeconds, runSeconds(speed, spec, mask, prompt));
     return (rules.warmup + rules.runs) * (begun + rules.newTokens * stepSeconds);
 }

@@ -229,7 +229,8 @@ private:
         return lowest;
     }
 
-    /// Updates the speed: its mean over the dense model's batches without the first, in which weights are converted.
+    /// Updates the speed, a mean over the dense model's batches. The first batch is left out, because weights are
+    /// converted in it.
     void addTime(double seconds, double tokens, bool isFirst) {
         if (isFirst)
             return;

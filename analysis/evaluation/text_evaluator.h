@@ -38,13 +38,13 @@ struct MaskEvaluation {
     bool isComplete() const { return run.windows.size() == windows; }
 };
 
-/// Scores a text under one mask after the other and reuses earlier work. It caches residual streams of the dense model
-/// and of the previous mask, and starts at the first layer that differs from them. Streams are float32, so losses equal
-/// those of a full run.
+/// Scores a text under one mask after the other and reuses earlier streams. It caches residual streams of the dense
+/// model and of the previous mask, and starts at the first layer in which the masks differ. Streams are float32, so
+/// losses equal those of a full run.
 ///
 /// Windows (wordPpl: pages) run in a shuffled order, so that the first ones are a fair sample of the text. The order is
 /// the same for every mask, so that any two runs have windows in common (pairedDifference()). Losses of the most recent
-/// masks are kept: cancelled or interrupted work continues where it stopped.
+/// masks are kept, so a cancelled run continues where it stopped.
 ///
 /// Not thread-safe.
 class TextEvaluator {
@@ -59,8 +59,8 @@ public:
 
     const ScoredText& text() const;
     ComputeType type() const; ///< never automatic
-    /// k if the budget allows caching the stream of every k-th layer: a mask edited in layer l then runs from layer
-    /// l - l % k on. The number of layers if no stream is cached: every mask then runs through all layers.
+    /// The stream of every k-th layer is cached; k depends on the budget. A mask that differs from layer l on runs from
+    /// layer l - l % k on. If no stream is cached, k is the number of layers, and every mask runs through all layers.
     int streamInterval() const;
     std::int64_t streamBytes() const; ///< bytes of streams that are cached now
 
