@@ -46,7 +46,8 @@ struct GramInnerProducts;
 struct Rows;
 
 /// The type to which the factors of a product are rounded; sums are float32 or wider. `split`: each number is the sum
-/// of two bfloat16 numbers, high and low, and products leave out low times low; their relative error is 2^-17.
+/// of two bfloat16 numbers, high and low, and products leave out low times low. The relative error of a product is
+/// about 2^-17.
 enum class Precision { bf16, split, float32 };
 
 const char* name(Precision precision);

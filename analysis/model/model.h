@@ -18,7 +18,8 @@ namespace secateur {
 class Kernels;
 class Runner;
 
-/// The weights that a model may have. Matrices are [out, in] in any file layout, vectors are [out].
+/// The weights that a model may have. Matrices of projections are always [out, in], whatever the layout of the file.
+/// Vectors are [out]. Embeddings have one row for each token, position or token type.
 enum class WeightName {
     // Of the model as a whole; their layer is -1.
     embedding,         ///< [vocab, embeddingWidth]
@@ -90,8 +91,8 @@ public:
     /// "model.safetensors: model.layers.0.self_attn.q_proj.weight", for messages. Empty if the model has no such
     /// weight.
     virtual std::string place(int layer, WeightName name) const = 0;
-    /// Checks that no file was truncated since it was opened, in which case views contain zeros. To be called after
-    /// views were used.
+    /// Checks that no file was truncated since it was opened: views of a truncated file contain zeros. To be called
+    /// after views were used.
     /// @throws Error naming the file
     virtual void checkFiles() const {}
     /// Hints that a weight will be needed soon: its pages may be read ahead.
@@ -107,13 +108,13 @@ public:
     virtual std::string fingerprint() const = 0;
 };
 
-/// Whether a model has a weight.
+/// Whether a model cannot, may or must have a weight.
 enum class Need { absent, optional, required };
 
 /// Whether a weight belongs to a layer rather than to the model as a whole.
 bool isOfLayer(WeightName name);
 bool isNorm(WeightName name); ///< whether it is a norm's weight, not its bias
-/// Whether a model of this spec has the weight. With tied embeddings lmHead is absent.
+/// Whether a model of this spec cannot, may or must have the weight. With tied embeddings lmHead is absent.
 /// @param layer -1 = of the model as a whole
 Need needOf(const ModelSpec& spec, int layer, WeightName name);
 /// The shape that a weight has by the spec; [out, in] for a matrix.

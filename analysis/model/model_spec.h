@@ -32,7 +32,7 @@ struct RotarySpec {
     double lowFrequencyFactor = 1;
     double highFrequencyFactor = 4;
     int originalContext = 0;
-    std::vector<float> divisors; ///< [dims / 2] of `listed`
+    std::vector<float> divisors; ///< [dims / 2] for RopeScaling::listed
     bool operator==(const RotarySpec&) const = default;
 };
 
