@@ -34,7 +34,7 @@ struct MaskDifference {
 };
 MaskDifference differenceOf(const PruningMask& first, const PruningMask& second);
 
-/// A unit that can be cut.
+/// The kinds of units that can be cut.
 enum class CutUnit { head, kvGroup, neuron, attention, mlp, block };
 std::string_view name(CutUnit unit);   ///< "head", "kv_group", ...
 std::string_view plural(CutUnit unit); ///< "heads", "KV groups", ..., for sentences

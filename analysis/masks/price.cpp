@@ -49,7 +49,8 @@ std::vector<double> operationsFrom(const ModelSpec& spec, const PruningMask& mas
     return sums;
 }
 
-/// Parts of a layer's weights, each of which is kept or removed by one rule. "By head": for each kept head.
+/// Parts of a layer's weights, each with one rule for what a mask keeps of it. "By head" and "by KV head": the share of
+/// the kept heads.
 enum class PricedPart {
     query,      ///< by head: rows of q and its bias
     key,        ///< by KV head
@@ -59,7 +60,7 @@ enum class PricedPart {
     headNorms,
     attentionNorm,
     attentionPostNorm,
-    neurons, ///< rows of gate and up and their biases, columns of down
+    neurons, ///< by neuron: rows of gate and up and their biases, columns of down
     downBias,
     mlpNorm,
     mlpPostNorm,
