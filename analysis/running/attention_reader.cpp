@@ -18,7 +18,7 @@ namespace secateur {
 
 namespace {
 
-/// Numbers of the heads with attention maps under a mask.
+/// Indices of the heads that have attention maps under a mask.
 std::vector<int> keptHeads(const LayerMask& mask) {
     std::vector<int> kept;
     if (dropsAttention(mask) || mask.attention == AttentionCut::bypassQk)
@@ -71,7 +71,7 @@ public:
     LayerAttention take() { return std::move(m_found); }
 
 private:
-    /// Reduces rows of queries into a thumbnail by their maxima. @param rows [queries, side]
+    /// Reduces rows of queries into a thumbnail by their maxima. @param rows [queries, side], already reduced by keys
     void shrink(const at::Tensor& rows, std::int64_t firstQuery, std::vector<float>& into) const {
         const auto values = std::span(rows.data_ptr<float>(), static_cast<std::size_t>(rows.numel()));
         const auto side = static_cast<std::size_t>(m_side);

@@ -34,8 +34,8 @@ struct AttentionThumbnail {
 
 /// Attention maps of one layer.
 struct LayerAttention {
-    std::optional<AttentionMap> map;            ///< of the requested head; absent if it is cut
-    std::vector<AttentionThumbnail> thumbnails; ///< of the heads that the mask keeps, in order
+    std::optional<AttentionMap> map;            ///< of the requested head; absent if the head is cut or bypassed
+    std::vector<AttentionThumbnail> thumbnails; ///< of the heads that are neither cut nor bypassed, in order
 };
 
 struct AttentionRules {

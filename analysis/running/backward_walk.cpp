@@ -18,7 +18,7 @@ namespace secateur {
 
 namespace {
 
-constexpr double forwardShare = 0.25; ///< rough share of the time: the backward pass also runs every layer again
+constexpr double forwardShare = 0.25; ///< rough share of the forward pass in the time
 
 /// Runs batches that go through the layers together forward and backward.
 class BackwardWalker {
@@ -67,8 +67,8 @@ private:
         return streams[static_cast<std::size_t>(m_trace->firstLayer)].to(at::kFloat);
     }
 
-    /// The lowest layer that keeps its graph: it and all above, as far as memory allows. Lower layers run again in the
-    /// backward pass.
+    /// The lowest layer that keeps its graph. All layers above it keep theirs too. Lower layers, for whose graphs there
+    /// is no memory, run again in the backward pass.
     int firstRecorded(std::int64_t bytes) {
         int layer = m_layers;
         while (layer > 0 && bytes > 0 && m_plan.isResident()) {

@@ -47,7 +47,7 @@ struct BackwardSteps {
 
 struct BackwardTrace; // stream_cache.h
 
-/// What a walk may keep in memory.
+/// Limits on the memory of a walk, and the streams that it shares with the next walk.
 struct BackwardMemory {
     ComputeType type = ComputeType::float32;    ///< type of the kept streams
     std::int64_t bytes = std::int64_t{1} << 30; ///< maximum bytes of streams, for plans that are not resident; resident
@@ -57,7 +57,8 @@ struct BackwardMemory {
 };
 
 /// The largest number of tokens in a batch for which the graphs of all layers fit memory.graphBytes, but at most
-/// `most`. Returns `most` for plans that are not resident, and if batches would be too small for fast products.
+/// `most`. Returns `most` for plans that are not resident, and if batches would have fewer than 128 tokens, which are
+/// too few for fast products.
 std::int64_t tokensAtOnce(const Model& model, const Plan& plan, std::span<const TokenSequence> sequences,
                           std::int64_t most, const BackwardMemory& memory);
 

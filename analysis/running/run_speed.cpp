@@ -96,7 +96,7 @@ RunSpeed runSpeed(const Model& model, const Plan& plan, const Progress& progress
     RunSpeed speed;
     speed.secondsPerOperation = operations > 0 ? best / operations : 0;
     speed.lmHeadSeconds = bestHead / batch.positions;
-    // Two measurements of loading a layer; the smaller one, because the first run includes one-off work.
+    // The smaller of two measurements of loading a layer, because the first run has costs that occur only once.
     speed.loadingSeconds =
         std::max(0.0, std::min(first - best, coldSeconds(runner, plan, layer, x, batch) - best)) * spec.layerCount();
     return speed;
