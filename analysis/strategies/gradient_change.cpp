@@ -20,7 +20,8 @@ MetricRequest gnormOf(const std::string& scalarisation) {
     return parseMetricRequests("gnorm:scalarisation=" + scalarisation).front();
 }
 
-/// A matrix [hidden, columns] float64: the product of a row with it has the means of each `width` consecutive numbers.
+/// A matrix [hidden, columns] float64. The product of a row vector with it has the means of each `width` consecutive
+/// numbers of the vector.
 at::Tensor poolingOf(std::int64_t hidden, std::int64_t width) {
     const at::Tensor column = at::arange(hidden, at::kLong).floor_divide(width);
     const at::Tensor pooling = at::one_hot(column).to(at::kDouble);
@@ -62,8 +63,8 @@ private:
         return KeptUnits(layerOf(layer), m_run.plan.mask().layer(layer)).heads;
     }
 
-    /// Adds the pooled gradient of a layer. The mean over a block of an outer product is the product of the two means,
-    /// so the gradient itself is not computed.
+    /// Adds the pooled gradient of a layer. The gradient is a sum of outer products of two vectors, and the mean over a
+    /// block of an outer product is the product of the vectors' means. So the gradient itself is not computed.
     void add(const LayerBackward& pulled) {
         const auto& taps = pulled.gradients.taps;
         const auto query = taps.find(Tap::query);

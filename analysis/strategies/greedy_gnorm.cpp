@@ -29,7 +29,7 @@ namespace {
 struct GreedyStop {
     enum class At {
         budget,
-        floor, ///< before the step that makes the quality more than `worse` worse than the base's
+        floor, ///< before the step after which the quality would be more than `worse` worse than without new cuts
         knee,  ///< after the whole budget; the result is the mask at the knee of the curve
     };
     At at = At::budget;
@@ -76,7 +76,7 @@ public:
     /// The quality under a plan. The first call must be before the first cut: `agreement` and `pooled_distance` compare
     /// later outputs with those of the first call.
     double measure(const Plan& plan, const BackwardTrace& trace);
-    /// By how much the quality is worse after than before; negative = better.
+    /// The loss of quality between two values of measure(); negative = the quality became better.
     double worsening(double before, double after) const;
 
 private:
@@ -92,7 +92,7 @@ private:
     const GradientScalars& m_scalars;
     Scalarisation m_scalar;
     Kind m_kind;
-    at::Tensor m_labels; ///< [texts] int64, in the order of the batches
+    at::Tensor m_labels; ///< [texts] int64, in the order of the batches: labels; for agreement, the first call's answers
     at::Tensor m_before; ///< [texts, hidden] float64: pooled outputs of the first call
 };
 
@@ -145,7 +145,8 @@ double GreedyQuality::worsening(double before, double after) const {
     return isBetterLow ? after - before : before - after;
 }
 
-/// Mean loss per target. If the walk's scalar is the loss, takes its values, so that logits are not computed twice.
+/// Mean loss per target. If the walk's scalar is the loss, uses the scalar's values, so that logits are not computed
+/// twice.
 double GreedyQuality::loss(const Plan& plan, const BackwardTrace& trace) const {
     double nats = 0;
     double targets = 0;
@@ -264,8 +265,8 @@ private:
                 .memory = {.trace = &m_trace}};
     }
 
-    /// Makes the plan of the next mask, which shares the unchanged layers. The next walk begins at the first changed
-    /// one.
+    /// Makes the plan of the next mask. It shares the unchanged layers with the current plan. The next walk begins at
+    /// the first changed layer.
     void take(const PruningMask& mask) {
         m_trace.firstLayer = m_trace.keepsStreams ? commonLayers(m_plan->mask(), mask) : 0;
         m_plan = m_model.runner().plan(mask, m_plan->type());

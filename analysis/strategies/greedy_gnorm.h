@@ -14,7 +14,7 @@ namespace secateur {
 /// which does not change results.
 /// @returns the mask with its history
 /// @throws UsageError as cutLowest(), before anything is measured, and as measureGradient(); Error if the text has no
-/// sequence; Cancelled, even if steps are complete
+/// sequence; Cancelled, also after some steps
 PruneResult runGreedily(const PruneContext& context);
 
 /// Number of steps for the request's budget. @throws UsageError as cutLowest()

@@ -48,6 +48,7 @@ public:
     PassingHeads passing(const HeadFacts& facts) const;
 
 private:
+    /// A comment in front of a colon names the kind of condition that uses the field.
     struct Condition {
         enum class Kind { layers, heads, value, end, inClass, cut, isProtected };
         Kind kind = Kind::cut;
