@@ -18,9 +18,9 @@ namespace {
 
 using Ids = std::span<const int>;
 
-/// A separate piece pays off if adjacent questions share at least this many tokens (leastExamples), or if it saves the
-/// options of a question at least this many (leastShared).
+/// A piece for the beginning of adjacent questions pays off from this number of shared tokens.
 constexpr std::size_t leastExamples = 32;
+/// A piece for the beginning of a question's options pays off from this number of tokens that need not run again.
 constexpr std::size_t leastShared = 8;
 /// Maximum number of tokens in the KV cache of a batch, divided by batchTokens: short options may follow long
 /// questions.
@@ -71,7 +71,7 @@ private:
     const std::vector<OptionTokens>& question(std::size_t place) const { return m_questions[m_chosen[place]]; }
 
     /// The questions from `begin` on that share their examples: the index after the last one, and the number of shared
-    /// tokens. A question that would halve the shared beginning is not included.
+    /// tokens. A question that would make the shared beginning less than half as long is not included.
     std::pair<std::size_t, std::size_t> family(std::size_t begin) const {
         std::size_t end = begin + 1;
         std::size_t shared = 0;
@@ -293,7 +293,7 @@ private:
             caches[batch].reset();
     }
 
-    /// A cache for the pieces of a batch, which contains the tokens in front of each.
+    /// A cache for the pieces of a batch. It contains the tokens in front of each piece.
     std::unique_ptr<KvCache> beginnings(int layer, std::size_t batch,
                                         const std::vector<std::unique_ptr<KvCache>>& caches) const {
         int capacity = 0;

@@ -15,7 +15,8 @@
 
 namespace secateur {
 
-/// By which score of the options the answer is chosen: the log probability, or that divided by the choice's length.
+/// The score by which the answer is chosen among the options: the log probability, or the log probability divided by
+/// the length of the choice.
 enum class AnswerBy {
     total,      ///< "acc"
     codePoints, ///< "acc_norm"
@@ -36,7 +37,8 @@ struct AnsweredQuestion {
     std::size_t answer(AnswerBy by) const;
 };
 
-/// Whether the chosen option is the right one. lastWord: whether the expected word is the greedy one, for any `by`.
+/// Whether the chosen option is the right one. lastWord: whether each token of the expected word is the likeliest one,
+/// for any `by`.
 bool isRight(TaskKind kind, AnswerBy by, const AnsweredQuestion& question);
 
 AnsweredQuestion answered(const TaskQuestion& question, const std::vector<OptionScore>& scores);
