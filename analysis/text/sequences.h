@@ -19,7 +19,7 @@ enum class TextSplit {
     windows,  ///< as stream, but a last sequence that is shorter than the others is left out
 };
 
-/// Which sequences begin with BOS, if the model has one.
+/// Which sequences begin with BOS, if the model has one. With TextSplit::stream and windows only the first can.
 enum class BosRule {
     tokenizerDefault, ///< all sequences, if the tokenizer puts a BOS in front of texts
     always,           ///< all sequences
@@ -33,7 +33,7 @@ struct SequenceRules {
     BosRule bos = BosRule::tokenizerDefault;
     std::int64_t length = 512; ///< maximum number of tokens of a sequence, special tokens included
     std::int64_t mostTokens = std::numeric_limits<std::int64_t>::max(); ///< maximum of all sequences; cuts the last one
-    std::int64_t shortestTail = 16; ///< the last sequence of a longer document is dropped if it has fewer tokens
+    std::int64_t shortestTail = 16; ///< the last sequence of a longer document is dropped if it has fewer text tokens
     SpecialText special = SpecialText::parsed;
 };
 
@@ -50,11 +50,12 @@ struct SequenceSet {
     std::int64_t droppedTails = 0;
 };
 
-/// The documents of a plain text, without blank lines at either end.
+/// The documents of a plain text, without blank lines at either end. With TextSplit::stream and windows the whole text,
+/// unchanged; none if it is blank.
 std::vector<std::string_view> splitDocuments(std::string_view text, TextSplit split);
 
 /// Sequences in the order of the documents, up to `mostTokens`. Each begins and ends with the special tokens that the
-/// tokenizer puts around a text; `length` includes them.
+/// tokenizer puts around a text, unless `split` or `bos` states otherwise; `length` includes them.
 /// @throws Error if special tokens alone fill `length`; Cancelled
 SequenceSet makeSequences(const std::vector<std::string_view>& documents, const Tokenizer& tokenizer,
                           const SequenceRules& rules, const Progress& progress = {});

@@ -33,8 +33,8 @@ struct EncodeOptions {
 struct Encoding {
     std::vector<int> ids;
     std::vector<int> types;        ///< token type of each id; 1 in the second text of a pair
-    std::vector<TextRange> ranges; ///< range of each id in its text (in a pair, in its own one of the two), if
-                                   ///< EncodeOptions::ranges; of whole characters, so ranges may overlap
+    std::vector<TextRange> ranges; ///< if EncodeOptions::ranges: the range of each id in its text, which is one of the
+                                   ///< two in a pair; a range has whole characters, so ranges may overlap
 };
 
 /// Facts of a tokenizer.
