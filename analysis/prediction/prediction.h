@@ -59,7 +59,7 @@ private:
     struct Cuts {
         std::vector<double> gates; ///< argument of GateEffects::change()
         std::array<double, cutKinds> sizes{};
-        double replaced = 0; ///< sum over gates with a measured change: that minus its estimate
+        double replaced = 0; ///< sum over gates with a measured change: measured change minus estimate
         double neuronSlope = 0;
         double neuronFisher = 0;
         std::string refusal;
@@ -92,16 +92,16 @@ struct PredictionRules {
     int passes = fewestSignPasses;
 };
 
-/// The reason why no mask of a model can be predicted, as a sentence without full stop; empty if masks can be.
+/// The reason why no mask of a model can be predicted, as a sentence without full stop; empty if there is none.
 std::string predictionRefusal(const ModelSpec& spec);
 
 /// Measures the gradients on the beginning of a text, in float32, with the dense model.
-/// @throws Error if there is a predictionRefusal(), or the text is too short; as gateEffects()
+/// @throws Error if there is a predictionRefusal(), or the text is too short; and as gateEffects()
 std::shared_ptr<const PredictionBasis> predictionBasis(const Model& model, const EvaluationText& text,
                                                        const PredictionRules& rules, const Progress& progress);
 
 /// The predictor of a session's model, from the gradients, ablations and token_ppl evaluations in the session. Nothing
-/// if it has no gradients.
+/// if the session has no gradients.
 std::optional<Predictor> predictorOf(const Session& session);
 
 } // namespace secateur
