@@ -40,7 +40,7 @@ struct ExportResult {
     double verifySeconds = 0;
 };
 
-/// The layout of a written checkpoint, as which it is opened again.
+/// The layout in which a written checkpoint is opened again.
 struct ExportLayout {
     std::string_view id; ///< "native": names and shapes of the source's own architecture
     ModelSpec spec;
