@@ -11,8 +11,8 @@
 
 namespace secateur {
 
-/// A command as a program's name and its arguments. Paths are used as given: only with absolute paths does a command
-/// work in any folder.
+/// A command as a program's name and its arguments. Paths are used as given: a command runs in any folder only if its
+/// paths are absolute.
 using CommandLine = std::vector<std::string>;
 
 /// The command as text, quoted for a POSIX shell.

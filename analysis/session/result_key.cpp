@@ -69,7 +69,7 @@ MetricResult difference(const MetricResult& a, const MetricResult& b) {
     return result;
 }
 
-/// The label of a measurement; of one in the reference, with the reference's name.
+/// The label of a measurement. For a measurement in the reference session it begins with the name of the reference.
 std::string ownLabel(const Session& session, const std::string& key, const MetricResult& result) {
     if (key != referenceKey)
         return distinction(session, result);

@@ -55,8 +55,8 @@ void add(Session& session, MetricResult result);
 std::string add(Session& session, SessionMask mask);
 
 /// Adds an evaluation as the latest. Replaces runs of the same text and tasks, times of the same numbers of tokens, and
-/// continuations of the same prompts if mask, dtype and device are the same; but not a text's run by one of fewer
-/// windows. If possible, the new runs join an evaluation of the same mask.
+/// continuations of the same prompts if mask, dtype and device are the same. Of two runs on a text the one with more
+/// windows stays. If possible, the new runs join an evaluation of the same mask.
 void add(Session& session, Evaluation evaluation);
 
 /// The evaluation under a mask that scored the same text as `other`, by the same rules; null if there is none.
