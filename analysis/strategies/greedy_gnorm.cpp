@@ -92,7 +92,7 @@ private:
     const GradientScalars& m_scalars;
     Scalarisation m_scalar;
     Kind m_kind;
-    at::Tensor m_labels; ///< [texts] int64, in the order of the batches: labels; for agreement, the first call's answers
+    at::Tensor m_labels; ///< [texts] int64, in the order of the batches; for `agreement` the answers of the first call
     at::Tensor m_before; ///< [texts, hidden] float64: pooled outputs of the first call
 };
 
