@@ -91,8 +91,8 @@ struct GradientMetric {
     /// Whether the default scalar of classifiers with labels is the loss of the labels; if not, it is the norm of the
     /// logits.
     bool isOfLoss = true;
-    /// For metrics whose passes differ from the above: their work, and its cost as a multiple of a backward pass of all
-    /// sequences through all layers.
+    /// For metrics whose passes differ from the above: their computation, and its cost as a multiple of a backward pass
+    /// of all sequences through all layers.
     std::unique_ptr<GradientWork> (*work)(const Model& model, const GradientRun& run, const GradientScalars& scalars,
                                           const MetricRequest& request) = nullptr;
     double (*passes)(const Model& model, const GradientRun& run, const MetricRequest& request) = nullptr;

@@ -43,7 +43,7 @@ public:
     virtual std::vector<std::string> warnings() const { return {}; }
 };
 
-/// The work of the metric self_attribution (self_attribution.cpp). @throws UsageError for encoders without a classifier
+/// Computes the metric self_attribution (self_attribution.cpp). @throws UsageError for encoders without a classifier
 std::unique_ptr<GradientWork> selfAttribution(const Model& model, const GradientRun& run,
                                               const GradientScalars& scalars, const MetricRequest& request);
 double selfAttributionPasses(const Model& model, const GradientRun& run, const MetricRequest& request);

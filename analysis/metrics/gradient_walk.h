@@ -17,11 +17,11 @@ namespace secateur {
 
 PaddedBatches batchesOf(const Model& model, const BatchRule& rule, const GradientRun& run);
 
-/// The work of all requests that use the same batches; they share backward passes.
+/// The computation of all requests that use the same batches. These requests share backward passes.
 class GradientWalk : public GradientWork {
 public:
     /// All arguments must outlive this object.
-    /// @param requests all with this rule and without GradientMetric::work @throws UsageError
+    /// @param requests of metrics with this rule and without GradientMetric::work @throws UsageError
     GradientWalk(const Model& model, const GradientRun& run, const GradientScalars& scalars, const BatchRule& rule,
                  std::span<const MetricRequest> requests);
 

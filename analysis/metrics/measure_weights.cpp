@@ -162,7 +162,7 @@ public:
     }
 
     void measure() {
-        // The next layer is chosen before this one is measured, so that its weights are read ahead.
+        // The next layer is chosen before the current one is measured, so that the next layer's weights are read ahead.
         for (std::optional<std::size_t> group = m_order.next(); group;) {
             m_progress.check();
             const std::optional<std::size_t> following = m_order.next();

@@ -24,7 +24,7 @@ std::string_view name(Scope scope);
 std::string_view name(Needs needs);
 std::string_view name(PruneFirst end);
 
-/// One row of the metric table: what lists, tooltips and the manual say of a metric, and how it is computed.
+/// One row of the metric table: the texts on a metric for lists, tooltips and the manual, and its computation.
 struct MetricInfo {
     std::string_view id;
     std::string_view title;

@@ -8,9 +8,8 @@
 
 namespace secateur {
 
-/// Marks the estimates of which it is uncertain whether they belong to the N lowest values: those whose interval of two
-/// standard errors reaches the cut-off, the middle between the N-th and the next value. None if there are at most N
-/// values.
+/// Marks the estimates that may or may not belong to the N lowest values: those whose interval of two standard errors
+/// reaches the cut-off, the middle between the N-th and the next value. None if there are at most N values.
 /// @param values NaN = no such cell @param errors standard errors, one for each value; 0 or NaN = exact
 /// @param lowest N
 std::vector<bool> reachesCutOff(std::span<const double> values, std::span<const double> errors, std::size_t lowest);

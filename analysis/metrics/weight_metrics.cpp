@@ -210,8 +210,8 @@ double squaredLayerNorm(const at::Tensor& groupQuery, const at::Tensor& key) {
     const std::int64_t columns = query.size(1);
     if (rows < columns / 2)
         return frobenius(query.mm(query.t()), keys.mm(keys.t()));
-    // With many key rows, the product itself is cheaper than Gram matrices. float32 is exact enough for it; its squares
-    // are summed in float64.
+    // With many key rows, the product itself is cheaper than Gram matrices, and float32 is exact enough for it. The
+    // squares of its elements are summed in float64.
     const at::Tensor queryT = query.to(at::kFloat).t().contiguous();
     const at::Tensor keyBlocks = keys.to(at::kFloat);
     constexpr std::int64_t blockRows = 640;
