@@ -26,7 +26,7 @@ struct PrefillRules {
 /// part of its sublayer; but post-norm models' norm of the sum with the attention update counts as part of the MLP, and
 /// the shared norm of a parallel block as part of attention. The device is synchronised between sublayers.
 struct SublayerSeconds {
-    std::vector<double> attention; ///< [layers]; 0 if the mask drops it
+    std::vector<double> attention; ///< [layers]; 0 in layers without attention
     std::vector<double> mlp;       ///< [layers], including the additions to the residual stream
     double rest = 0;               ///< embedding, LM head and the time between layers
 
@@ -47,7 +47,7 @@ struct Prefill {
     std::optional<Speedup> speedup; ///< if there is a reference
 };
 
-/// Those of 128, 512 and 2048 tokens that fit the model's context; if none does, the context.
+/// The lengths 128, 512 and 2048, as far as they fit the model's context; if none of them fits, the context's length.
 std::vector<int> defaultLengths(const ModelSpec& spec);
 
 /// Estimated bytes that a pass over one text needs on the CPU besides the weights.
