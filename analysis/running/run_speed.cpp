@@ -32,7 +32,7 @@ int positionsToTime(const ModelSpec& spec) {
     return spec.context > 0 ? std::min(enough, spec.context) : enough;
 }
 
-/// The layer with the most operations. It is the one to time, because pruned models may have layers without any.
+/// The layer with the most operations. This layer is timed, because pruned models may have layers without operations.
 int heaviestLayer(const ModelSpec& spec, int positions) {
     const PruningMask dense(spec);
     int heaviest = 0;
