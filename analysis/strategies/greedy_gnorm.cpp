@@ -197,7 +197,7 @@ std::size_t headsOf(const ModelSpec& spec, const PruneRequest& request) {
     return newlyCut(spec, CutUnit::head, request.base.value_or(PruningMask(spec)), any);
 }
 
-/// Progress of one step: a part of that of all steps, with the number of the step in its text.
+/// Progress of one step, as a part of the progress of all steps. Reports name the number of the step.
 Progress stepProgress(const Progress& all, std::size_t step, std::size_t steps) {
     const auto share = [&](std::size_t done) { return static_cast<double>(done) / static_cast<double>(steps + 1); };
     return Progress(

@@ -26,7 +26,7 @@ struct HeadFacts {
 /// of them. Conditions are separated by commas or "and":
 ///   layer 3, layer 3-12, head 0-3
 ///   METRIC < NUMBER, and with <=, > and >=
-///   METRIC lowest 10 %, METRIC highest 20: among all heads of the model
+///   METRIC lowest 10 %, METRIC highest 20: among all values of the metric
 ///   METRIC is CLASS, METRIC is not CLASS, pattern is CLASS (of attention_pattern)
 ///   cut, protected
 /// "not" in front negates a condition. METRIC is a result id. If the metric has a value per layer or KV group, a head
@@ -57,7 +57,7 @@ private:
         int last = 0;
         std::string metric = {};
         std::string relation = {};  ///< value: "<", "<=", ">" or ">="
-        double number = 0;          ///< value: the limit; end: the number or percentage of heads
+        double number = 0;          ///< value: the limit; end: the number or percentage of values
         bool isPercentage = false;  ///< end
         bool isHighest = false;     ///< end: "highest", not "lowest"
         std::size_t whichClass = 0; ///< inClass
