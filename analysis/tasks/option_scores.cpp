@@ -124,7 +124,7 @@ private:
         }
     }
 
-    /// For each option, the first one with the same input.
+    /// For each option, the index of the first option with the same input.
     static std::vector<std::size_t> equalInputs(const std::vector<OptionTokens>& options) {
         std::vector<std::size_t> first;
         for (std::size_t i = 0; i < options.size(); ++i) {
