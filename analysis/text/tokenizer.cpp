@@ -33,8 +33,8 @@ std::string TextStream::finish() {
 std::string TextStream::grow(bool final) {
     std::string text = m_tokenizer.decode(m_ids, m_skipSpecial);
     if (!text.starts_with(m_shown)) {
-        // An invalid byte changed how the byte tokens before it are decoded. Returned text cannot be changed, so m_ids
-        // begins again after it.
+        // An invalid byte changed how the byte tokens before it are decoded. Returned text cannot be changed, so the
+        // context in m_ids is dropped, and nothing of the remaining tokens counts as returned.
         m_ids.erase(m_ids.begin(), m_ids.begin() + static_cast<std::ptrdiff_t>(m_settled));
         m_settled = 0;
         m_shown.clear();
