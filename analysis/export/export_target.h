@@ -66,7 +66,7 @@ struct ExportTarget {
     std::string_view id;
     std::string_view name;    ///< "compact GGUF"
     std::string_view summary; ///< description of the written files
-    std::string_view opensIn; ///< programs that open it
+    std::string_view opensIn; ///< programs that open the written files
     ExportReasons& reasons;
     std::optional<ExportWriter> writer = {}; ///< absent = not available yet
 };
@@ -75,7 +75,7 @@ ExportReasons maskedReasons;      ///< source's format: cut weights are 0, all s
 ExportReasons compactGgufReasons; ///< GGUF with numbers of heads and neurons for each layer
 ExportReasons nativeReasons;      ///< smaller tensors in the model's own architecture
 ExportReasons deciLmReasons;      ///< DeciLM, whose layers may lack sublayers and differ in KV heads and width
-ExportReasons remoteCodeReasons;  ///< Hugging Face with Python code of its own
+ExportReasons remoteCodeReasons;  ///< Hugging Face with its own Python code
 ExportReasons paddedReasons;      ///< layers padded with zeros to the widest one
 
 /// @param table targets; the error's hint suggests one that can hold the mask
