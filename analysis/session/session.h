@@ -84,7 +84,7 @@ std::vector<Evaluation> joinMasks(Session& session, const Session& other);
 bool isEmpty(const Evaluation& evaluation);
 
 /// Adds an evaluation to a list as add() does, but does not remove evaluations that became empty, so that indices stay
-/// valid. @param isChanged one for each evaluation of the list: becomes true if it changes; grows with the list
+/// valid. @param isChanged one for each evaluation of the list: set to true if that one changes; grows with the list
 void place(std::vector<Evaluation>& evaluations, Evaluation evaluation, std::vector<bool>& isChanged);
 
 } // namespace secateur
