@@ -66,7 +66,7 @@ struct FigureSeries {
 struct ColourScale {
     std::string map = "viridis"; ///< id in the colour map table
     bool logarithmic = false;
-    double clipPercent = 1; ///< the colours span this percentile to 100 minus it; 0 = minimum to maximum
+    double clipPercent = 1; ///< the colours span percentiles clipPercent to 100 - clipPercent; 0 = minimum to maximum
     bool operator==(const ColourScale&) const = default;
 };
 

@@ -13,9 +13,9 @@ namespace secateur {
 
 // Figures from runs of the model, alike in the window and in `plot`.
 
-/// A square map at full resolution and at every half of it, down to a single cell. A cell of a coarser level is the
-/// maximum of four cells of the finer one, so that thin lines stay visible. Large maps are drawn from a level with
-/// about as many cells as pixels.
+/// A square map at full resolution and at levels of half the resolution of the level before, down to a single cell. A
+/// cell of a coarser level is the maximum of four cells of the finer one, so that thin lines stay visible. Large maps
+/// are drawn from a level with about as many cells as pixels.
 class MapPyramid {
 public:
     struct Level {
