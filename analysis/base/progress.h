@@ -9,8 +9,8 @@ namespace secateur {
 /// Thrown by Progress when the user asked to stop. Not an error: the caller that started the work catches it.
 class Cancelled {};
 
-/// Long work reports its progress here, and learns here that it should stop. A default-constructed one discards reports
-/// and never stops. Copies share the receiver of reports.
+/// A long computation reports its progress here, and learns here that it should stop. A default-constructed Progress
+/// discards reports and never stops. Copies share the receiver of reports.
 class Progress {
 public:
     /// @param fraction 0 to 1; called on the working thread
