@@ -37,7 +37,7 @@ inline constexpr std::int64_t sampledLength = 128; ///< length of sequences, in 
 /// Computes the derivatives with 1 + `passes` backward passes, or with one pass if each sequence has one target. Layers
 /// that share their weights share one gate per unit; their neurons are in the row of the first of these layers.
 /// @param run the derivatives are taken under the mask of its plan
-/// @throws UsageError for encoders without labels, which have no loss; Error if there is no sequence, or gradients are
+/// @throws UsageError for encoders without labels, which have no loss; Error if there is no target, or gradients are
 /// not finite; Cancelled
 GateEffects gateEffects(const Model& model, const GradientRun& run, int passes, const Progress& progress,
                         GateKinds kinds = {});
