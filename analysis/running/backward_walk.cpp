@@ -60,7 +60,7 @@ public:
     }
 
 private:
-    /// Takes the inputs of lower layers from the trace. Returns the input of the first layer that runs.
+    /// Takes the inputs of the layers below BackwardTrace::firstLayer from the trace. @returns the input of that layer
     at::Tensor resume(std::size_t batch) {
         const std::vector<at::Tensor>& streams = m_trace->streams[m_first + batch];
         m_streams[batch].assign(streams.begin(), streams.begin() + m_trace->firstLayer);

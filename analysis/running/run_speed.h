@@ -37,7 +37,7 @@ double runSeconds(const RunSpeed& speed, const ModelSpec& spec, const PruningMas
 double loadingSeconds(const RunSpeed& speed, const Plan& plan, bool isDenseLoaded);
 
 /// Measures the time of one step of generation: one token through all layers and the LM head. Runs the whole model,
-/// twice if the plan is resident. 0 for encoders. @throws Error as Runner; Cancelled
+/// twice if the plan is resident. 0 for models without an LM head. @throws Error as Runner; Cancelled
 double stepSeconds(const Model& model, const Plan& plan, const Progress& progress = {});
 
 /// The default number of tokens in interactive work: as many as a forward pass of the dense model takes in a minute,
