@@ -87,7 +87,7 @@ PruneResult prune(const Model& model, const PruneRequest& request, const PruneIn
 /// The mask of a ranking strategy from known values of its metric. @throws as cutLowest()
 PruningMask pruneBy(const ModelSpec& spec, const PruneRequest& request, const Matrix& values);
 
-/// Number of passes through the model over the calibration text that a strategy takes; 0 if it needs no such text.
+/// The cost of a strategy in forward passes over the calibration text; 0 if it needs no such text.
 /// @throws UsageError if the budget cannot be met
 double calibrationPasses(const ModelSpec& spec, const PruneRequest& request);
 

@@ -41,7 +41,7 @@ struct StrategyInfo {
     std::string_view metric = {};             ///< id of the metric that it always ranks by; empty = none
     bool needsMetricOption = false;           ///< whether it ranks by the metric that the option `metric` names
     bool needsSeed = false;                   ///< whether the mask depends on PruneRequest::seed
-    double passesPerStep = 0;                 ///< passes over the calibration text in each step
+    double passesPerStep = 0;                 ///< cost of a step, in forward passes over the calibration text
     /// For strategies that measure on a calibration text while they cut: the number of steps for the request's budget.
     /// null = needs no such text. @throws UsageError if the budget cannot be met
     std::size_t (*steps)(const ModelSpec& spec, const PruneRequest& request) = nullptr;
