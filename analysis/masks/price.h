@@ -14,7 +14,8 @@ namespace secateur {
 /// The kept parts of a layer, with counts.
 struct LayerParts {
     bool block = true; ///< false = dropped: the layer returns its input
-    /// `none` if absent, dropped or bypassed with alpha 0; `valueOnly` if bypassed with another alpha.
+    /// `none` if absent, dropped, or bypassed with alpha 0; `valueOnly` if bypassed with another alpha. The bypass may
+    /// be in the mask or in the layer itself.
     AttentionKind attention = AttentionKind::full;
     bool mlp = true;
     int heads = 0;   ///< 0 if attention is `none` or `linear`

@@ -13,8 +13,8 @@
 namespace secateur {
 
 /// Units that must not be cut. In a protected layer nothing is cut, dropped or bypassed. Protecting a head also
-/// protects its attention sublayer and block from being dropped, but not the other heads from being cut. Layers that
-/// share their weights are protected together.
+/// protects its attention sublayer from being dropped or bypassed, and its block from being dropped, but not the other
+/// heads from being cut. Layers that share their weights are protected together.
 struct Protection {
     std::set<int> layers;
     std::set<HeadId> heads;
@@ -36,7 +36,8 @@ struct Protection {
 
     bool empty() const { return layers.empty() && heads.empty(); }
     bool has(HeadId head) const { return layers.contains(head.layer) || heads.contains(head); }
-    /// Whether the layer or any of its heads is protected: its attention and block cannot be dropped.
+    /// Whether the layer or any of its heads is protected. Its attention can then be neither dropped nor bypassed, and
+    /// its block cannot be dropped.
     bool touches(int layer) const;
     /// Whether a unit must not be cut. @param index as for isCut()
     bool covers(const ModelSpec& spec, CutUnit unit, int layer, int index) const;
