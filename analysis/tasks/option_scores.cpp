@@ -147,7 +147,7 @@ private:
         }
     }
 
-    /// Puts pieces into batches, the longest first, so that the rows of a batch have similar lengths.
+    /// Puts pieces into batches: by depth, then the longest first, so that the rows of a batch have similar lengths.
     void makeBatches() {
         std::vector<std::size_t> order(m_tree.pieces.size());
         std::iota(order.begin(), order.end(), std::size_t{0});
