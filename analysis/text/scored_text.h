@@ -22,8 +22,8 @@ bool looksLikeWikitext(std::string_view text);
 /// with its line break; a blank line is an empty row.
 std::vector<std::string_view> wikitextRows(std::string_view text);
 
-/// The articles of a WikiText file, each from its top-level heading to the line break before the next one, which is
-/// left out (resources/manual/evaluation.md, word_ppl).
+/// The articles of a WikiText file, each from its top-level heading to the next one, without the last line break
+/// before that (resources/manual/evaluation.md, word_ppl). Text before the first heading is a page too.
 std::vector<std::string_view> wikitextPages(std::string_view text);
 
 /// A page without the spaces and marks that WikiText puts around punctuation. Makes the same replacements as lm-eval in
@@ -37,7 +37,7 @@ std::int64_t wordCount(std::string_view page);
 /// The two kinds of perplexity that papers report for a text. Values of one must never be compared with values of the
 /// other (resources/manual/evaluation.md, Perplexity).
 enum class TextProtocol {
-    tokenPpl, ///< per token, in independent windows of a fixed length; a shorter rest of the text is left out
+    tokenPpl, ///< per token, in independent windows of a fixed length; a shorter rest at the text's end is left out
     wordPpl,  ///< per word of the original file, page by page; every token is scored once
 };
 
