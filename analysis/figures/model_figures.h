@@ -36,7 +36,8 @@ public:
     float at(int row, int column) const { return m_levels.front().at(row, column); }
     /// The coarsest level whose cells cover at most `cells` cells of the map along an edge.
     const Level& level(double cells) const;
-    /// About `most` of the map's positive values or fewer, evenly spread over the map.
+    /// Positive values of the map, evenly spread over it: all of them if there are fewer than `most`, else between
+    /// `most` and twice as many.
     std::vector<double> sample(std::size_t most) const;
 
 private:
