@@ -47,7 +47,7 @@ struct GradientPass {
 /// The sums of one pass. Additive: batches may come in any order, and some may be missing.
 struct PassSums {
     std::map<HeadSum, Matrix> heads; ///< [layers, heads]; layers that share their weights use the row of the first
-    double rows = 0;                 ///< number of rows with at least one target
+    double rows = 0;                 ///< number of rows that have a scalar: at least one target, or any row for norms
     double targets = 0;
     double batches = 0;
 
