@@ -19,7 +19,7 @@ inline constexpr std::size_t cutKinds = 5;
 /// A second-order estimate of the change of the loss, before calibration by measurements.
 struct RawChange {
     double nats = 0;
-    std::array<double, cutKinds> shares{}; ///< share of each kind of cut in the estimate; the sum is 1, or all are 0
+    std::array<double, cutKinds> shares{}; ///< of the kinds of cuts in the second-order term; sum 1, or all 0
 };
 
 /// Calibrates estimated changes of the loss by measured ones (resources/manual/metrics.md, Prediction of a mask).

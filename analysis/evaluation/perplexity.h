@@ -68,7 +68,7 @@ struct LossDifference {
 };
 
 /// The difference over the windows (wordPpl: pages) that both runs scored.
-/// @throws Error if the rules or the texts differ, or if the runs have no window in common
+/// @throws Error if the rules (apart from mostTokens) or the texts differ, or if the runs have no window in common
 LossDifference pairedDifference(const Perplexity& run, const Perplexity& reference);
 
 /// The targets of a batch of windows.
