@@ -20,8 +20,8 @@ std::string shellText(const CommandLine& command);
 
 /// @param resultIds at least one
 CommandLine measureCommand(const std::string& model, const std::vector<std::string>& resultIds);
-/// Commands that repeat measurements, one for each text. Measurements on a task are repeated on its file as a text,
-/// because results do not record the difference.
+/// Commands that repeat measurements, one for each text and mask. Measurements on a task are repeated on its file as a
+/// text, because results do not record the difference.
 /// @param maskFile file of the mask under which results were measured
 std::vector<CommandLine> measureCommands(const std::string& model, const std::vector<const MetricResult*>& results,
                                          const std::string& maskFile);
@@ -34,9 +34,9 @@ CommandLine plotCommand(const std::string& source, const std::string& figure, co
 CommandLine plotPromptCommand(const std::string& model, const std::string& figure, const std::string& prompt,
                               const std::string& maskFile, const std::string& out = "figure.pdf");
 
-/// Commands that repeat an evaluation: one for its text, one for each task, one for its times. Where the evaluation was
-/// stopped early, the command scores the whole text. The field of a .jsonl, and files of examples and labels, are
-/// missing from the commands, because evaluations do not record them.
+/// Commands that repeat an evaluation: one for its text, one for its pooled outputs, one for each task, one for its
+/// times. If scoring was stopped early, the command scores the whole text. The field of a .jsonl, and files of examples
+/// and labels, are missing from the commands, because evaluations do not record them.
 /// @param maskFile file of the mask of the evaluation; empty = dense
 std::vector<CommandLine> evaluateCommands(const std::string& model, const Evaluation& evaluation,
                                           const std::string& maskFile);
