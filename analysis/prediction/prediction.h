@@ -57,9 +57,9 @@ public:
 
 private:
     struct Cuts {
-        std::vector<double> gates; ///< argument of GateEffects::change()
+        std::vector<double> gates;            ///< argument of GateEffects::change()
         std::array<double, cutKinds> sizes{}; ///< second-order term of each kind of cut
-        double replaced = 0; ///< sum over gates with a measured change: measured change minus estimate
+        double replaced = 0;                  ///< sum over gates with a measured change: measured change minus estimate
         double neuronSlope = 0;
         double neuronFisher = 0;
         std::string refusal;
