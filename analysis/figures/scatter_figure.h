@@ -29,7 +29,7 @@ struct ScatterLook {
 /// Scatter of one metric against another, coloured by layer, with their rank correlation. @throws as paired()
 Figure metricScatter(const ModelCard& model, const MetricResult& x, const MetricResult& y, const ScatterLook& look);
 
-/// Heat map of (rank by y - rank by x) / number of ranks, from -1 to 1, layers x heads (or KV groups, or one column).
+/// Heat map of (rank by y - rank by x) / (n - 1) for n ranks, from -1 to 1; layers x heads, KV groups or one column.
 /// Rank 1 is the unit that a metric prunes first; equal values share their mean rank.
 /// @throws as paired(); UsageError for neurons too, which are too many for a heat map
 Figure rankDifferenceMap(const ModelCard& model, const MetricResult& x, const MetricResult& y);
