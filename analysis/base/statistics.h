@@ -17,8 +17,7 @@ std::vector<double> percentiles(std::span<const double> values, std::span<const 
 /// Percentage of the other finite values that are below `value`, itself one of `values`. NaN if there are no others.
 double percentBelow(std::span<const double> values, double value);
 
-/// Rank of each value among the finite ones, 1 = first to be cut; of equal values the earlier one has the lower rank; 0
-/// for NaN.
+/// Rank of each value, 1 = first to be cut; of equal values the earlier one has the lower rank. NaN has no rank: 0.
 /// @param lowFirst whether the lowest value has rank 1
 std::vector<int> ranks(std::span<const double> values, bool lowFirst);
 
