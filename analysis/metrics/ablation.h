@@ -41,7 +41,8 @@ AblationPasses ablationPasses(const Model& model, const AblationRun& run, std::s
 /// each of its units, and each of these variants runs through the layers above. Memory holds the streams of one layer
 /// and a few variants of a batch. A unit of a layer that shares its weights is removed from all layers that share them.
 /// A run that continues from known values gives the same bits as an uninterrupted one. A stopped run returns the
-/// complete layers (isWhole is false). The caller fills in the digests, the source and the rules of the text.
+/// complete layers (isWhole is false). The caller fills in MetricResult::measurement and the remaining fields of
+/// MetricResult::data.
 /// @param layerDone is called for each complete layer
 /// @throws UsageError for encoders without a classifier or labels, and for requests with of=accuracy; Error if there is
 /// nothing to predict; Cancelled if stopped before the first value (checked between the layers of each batch)

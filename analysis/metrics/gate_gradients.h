@@ -19,7 +19,7 @@ struct Gate {
     enum class Of { head, attention, mlp, block, bypass };
     Of of;
     int layer;
-    int head = -1; ///< number in the model; -1 for gates of other units
+    int head = -1; ///< index in the layer, cut heads included; -1 for gates of other units
     bool operator==(const Gate&) const = default;
 };
 

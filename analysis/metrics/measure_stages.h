@@ -54,8 +54,8 @@ struct ForwardRun {
 /// Computes all requests from one pass over the sequences, under the plan's mask; cut units get no values. Sums are in
 /// float64. With a resident plan the run goes batch by batch, and the values of all layers become more precise
 /// together; otherwise it goes layer by layer. A stopped run returns the values from the complete batches, or layers
-/// (MetricResult::data counts their tokens, isWhole is false). The caller fills in the digests, the source and the
-/// rules of the text.
+/// (MetricResult::data counts their tokens, isWhole is false). The caller fills in MetricResult::measurement and the
+/// remaining fields of MetricResult::data.
 /// @param layerDone is called for all layers after each batch, or for each complete layer
 /// @throws UsageError for requests that do not suit the model or the sequences; Error if there is no sequence;
 /// Cancelled if stopped before the first value
@@ -81,7 +81,7 @@ double backwardPasses(const Model& model, const GradientRun& run, std::span<cons
 /// the same batches share one backward pass; self_attribution needs many passes of its own. Sums are in float64. Layers
 /// that share their weights get the same values, from the sum of their gradients, except for self_attribution. A
 /// stopped run returns the values from the complete batches (MetricResult::data counts their tokens, isWhole is false).
-/// The caller fills in the digests, the source and the rules of the text.
+/// The caller fills in MetricResult::measurement and the remaining fields of MetricResult::data.
 /// @param layerDone is called for all layers after some batches
 /// @throws UsageError for requests that do not suit the model or the sequences; Error if there is no sequence;
 /// Cancelled if stopped before the first value

@@ -130,7 +130,7 @@ struct MetricResult {
     std::vector<Matrix> overLengths = {};   ///< values for each prefix; `values` are those for the last
     std::vector<MetricFeature> features = {};
     bool isWhole = true;    ///< false if the run was stopped before it covered all layers and tokens
-    std::string label = {}; ///< distinguishes it from others of the same id in one view; not saved
+    std::string label = {}; ///< distinguishes this result from others with its id in one view; not saved
 
     /// Whether this result covers less of the model or text than another one, measured in the same way.
     bool isLessThan(const MetricResult& other) const;
