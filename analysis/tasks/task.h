@@ -71,7 +71,7 @@ struct AnswerPrompt {
     std::size_t line = 0;
     std::string prompt;
     std::vector<std::string> answers; ///< reference answers, any of which is right
-    std::vector<std::string> stops;   ///< the generated text ends before the first of these
+    std::vector<std::string> stops;   ///< stop texts: the answer ends before the first one that is generated
     int mostTokens = 256;
     std::string extract; ///< regular expression whose last match in the generated text is compared; empty = whole text
 };
