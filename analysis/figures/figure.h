@@ -18,7 +18,7 @@ enum class FigureKind {
     series,
     bands,     ///< distribution of the values at each position: one series per quantile, from minimum to maximum
     histogram, ///< one series: the counts of the bins
-    scatter,   ///< points; each series has its own colour
+    scatter,   ///< points, coloured by FigureSeries::shades or else by series
 };
 
 /// The ends of an axis.

@@ -13,7 +13,7 @@ namespace secateur {
 
 namespace {
 
-/// The column of a result's value for a unit of the same or a finer scope.
+/// The column that has the value of a unit. The unit's scope is the result's own or a finer one.
 /// @param result scope of the result @param unit scope of the unit @param index of the unit in its layer
 std::size_t cellOf(Scope result, Scope unit, const LayerSpec& layer, std::size_t index) {
     if (result == Scope::layer)
