@@ -87,7 +87,7 @@ struct PageSize {
 struct ScoredText {
     PerplexityRules rules;                ///< with defaults filled in
     bool isWikitext = false;              ///< whether the rules for raw WikiText files were applied
-    SequenceSet windows;                  ///< wordPpl: with their context tokens; TokenSequence::document is the page
+    SequenceSet windows;                  ///< wordPpl: context tokens included; TokenSequence::document is the page
     std::vector<std::size_t> firstScored; ///< for each window, the index of its first scored token
     std::vector<PageSize> pages;          ///< wordPpl only
 };
