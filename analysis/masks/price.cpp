@@ -55,7 +55,7 @@ enum class PricedPart {
     query,      ///< by head: rows of q and its bias
     key,        ///< by KV head
     value,      ///< by KV head
-    output,     ///< by head: columns of o; the whole of a linear attention
+    output,     ///< by head: columns of o; of a linear attention the whole matrix
     outputBias, ///< kept with the sublayer, even without heads
     headNorms,
     attentionNorm,
