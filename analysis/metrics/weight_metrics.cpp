@@ -193,7 +193,7 @@ at::Tensor squaredHeadNorms(const at::Tensor& query, const at::Tensor& key) {
     return (grams(query) * grams(key)).sum({1, 2});
 }
 
-/// Mean of squaredHeadNorms() over independent uniform rotary phases. It depends on the norms of rotated rows only.
+/// Mean of squaredHeadNorms() over independent uniform rotary phases. Of rotated rows only the norms matter.
 at::Tensor meanSquaredHeadNorms(const at::Tensor& query, const at::Tensor& key, int rotaryDims) {
     const RotaryRows q = rotaryRows(query, rotaryDims);
     const RotaryRows k = rotaryRows(key, rotaryDims);

@@ -70,8 +70,8 @@ void append(std::vector<Run>& runs, std::vector<Run> more) {
     std::ranges::move(more, std::back_inserter(runs));
 }
 
-/// Removes the runs of an earlier evaluation that a later one repeats. Of two runs on a text, removes the one with fewer
-/// windows.
+/// Removes the runs of an earlier evaluation that a later one repeats. Of two runs on a text it removes the run with
+/// fewer windows.
 /// @returns whether the earlier evaluation changed
 bool settle(Evaluation& earlier, Evaluation& later) {
     if (earlier.mask.digest != later.mask.digest || !isSameWay(earlier, later))

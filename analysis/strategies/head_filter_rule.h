@@ -42,7 +42,7 @@ public:
     bool empty() const { return m_conditions.empty(); }
     /// Result ids of the metrics in the conditions.
     std::vector<std::string> metrics() const;
-    /// Whether a condition is `cut` or `protected`: which heads meet it then changes with edits of masks and protection.
+    /// Whether a condition is `cut` or `protected`. The heads that meet it change when masks or protection are edited.
     bool asksForMask() const;
     /// @throws Error if a metric is not measured
     PassingHeads passing(const HeadFacts& facts) const;
