@@ -61,10 +61,11 @@ inline constexpr double measuringFactor = 1.5;
 inline constexpr double upFactor = 1;
 inline constexpr double backwardFactor = 3;
 
-/// The work of one pass over a scored text, or over sequences without predicted tokens.
+/// The work of one pass over a scored text. Counts logits at the scored positions.
 RunSize sizeOf(const ScoredText& text);
+/// The work of one pass over sequences, without logits.
 RunSize sizeOf(const SequenceSet& set);
-/// The same for decoders, with logits at every position but the last of each sequence.
+/// The work of one pass over sequences. For decoders, with logits at every position but the last of each sequence.
 RunSize predictedSizeOf(const SequenceSet& set, const ModelSpec& spec);
 
 /// "about 42 s for 302,956 tokens"
