@@ -101,7 +101,7 @@ bool isDevice(std::string_view text) {
            std::ranges::all_of(number, [](char c) { return c >= '0' && c <= '9'; });
 }
 
-/// "2G", "500MB", "1000000" -> bytes, with units as shortBytes() writes them. @throws UsageError
+/// "2G", "500MB", "1000000" -> bytes. Units are powers of 1000. @throws UsageError
 std::int64_t bytesOf(const std::string& text) {
     constexpr std::string_view units = "kmgt";
     double size = 0;

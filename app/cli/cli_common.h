@@ -41,7 +41,7 @@ struct Console {
 /// --json, --progress, --threads, --device, --log-level
 void addCommonOptions(CLI::App& verb, Console& console);
 
-/// Opens a model. @param memoryBudget bytes of converted weights; 0 = half of the free memory
+/// Opens a model. @param memoryBudget as in OpenOptions
 std::shared_ptr<const Model> open(const std::string& path, const Console& console, const Progress& progress,
                                   std::int64_t memoryBudget = 0);
 

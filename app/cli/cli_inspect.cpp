@@ -201,7 +201,7 @@ struct SessionArguments {
     std::string out;
 };
 
-/// Joins sessions of one model; the view is that of the first.
+/// Joins sessions of one model. Keeps the view of the first session.
 Session joined(const std::vector<std::string>& paths) {
     Session all = readSession(paths.front());
     for (std::size_t i = 1; i < paths.size(); ++i) {

@@ -62,7 +62,7 @@ ReadMasks readAll(const MaskArguments& arguments, const Console& console) {
 }
 
 /// The record of a new mask, with the name and fingerprint of the model that all masks were made for. Without --model,
-/// masks with different fingerprints give a record without one, and a warning.
+/// masks with different fingerprints give a record without fingerprint, and a warning.
 MaskRecord recordOf(ReadMasks& masks, PruningMask mask, std::string note) {
     MaskRecord record;
     record.mask = std::move(mask);
@@ -80,7 +80,7 @@ MaskRecord recordOf(ReadMasks& masks, PruningMask mask, std::string note) {
     return record;
 }
 
-/// A mask without cuts of protected units.
+/// Removes the cuts of protected units from a mask.
 PruningMask protectedMask(PruningMask mask, const MaskArguments& arguments, const ModelSpec& spec) {
     Protection::parse(arguments.protect, spec).restore(mask);
     return mask;

@@ -78,7 +78,7 @@ void writeCsv(const std::string& folder, const std::vector<MetricResult>& result
                    csvText(result, spec));
 }
 
-/// Adds a column for each class, with the number of heads of that class.
+/// Adds a column for each class, with the number of cells of that class.
 template <typename AddColumn>
 void addClassColumns(const MetricResult& result, const AddColumn& addColumn) {
     const auto classes = result.request.info->classes;
@@ -131,7 +131,7 @@ struct Measured {
     std::vector<std::string> notes;
 };
 
-/// Opens the model. @param runs whether a metric runs it, so that it needs a plan under the mask
+/// Opens the model. @param runs whether a metric runs the model, which then needs a plan under the mask
 ReadyModel opened(const MeasureArguments& arguments, bool runs, const Console& console, const Progress& progress) {
     if (runs)
         return openToRun(arguments.path, arguments.run, console, progress);

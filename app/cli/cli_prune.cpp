@@ -45,7 +45,7 @@ SequenceText textFor(const Model& model, const PruneRequest& request, const Meas
     return text;
 }
 
-/// Runs the strategy; measures metrics, or reads a text, if the strategy needs it.
+/// Runs the strategy. Measures metrics or reads a text if the strategy needs them.
 PruneResult pruned(const std::shared_ptr<const Model>& model, const PruneRequest& request,
                    const MeasureOptions& options, const Console& console, const Progress& progress) {
     std::vector<std::string> warnings;

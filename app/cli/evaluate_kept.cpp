@@ -58,8 +58,8 @@ void EvaluationKeeper::keep(std::shared_ptr<const PredictionBasis> basis) {
 
 namespace {
 
-/// Time between writes of the session if every group of windows has to read the weights again. Otherwise the session is
-/// written after each batch.
+/// Time of a group of windows. A stop loses at most the running group if each group has to read the weights again, and
+/// otherwise at most the running batch.
 constexpr double groupSeconds = 600;
 
 Evaluation evaluationOf(const ReadyModel& ready, const EvaluatedMask& mask) {

@@ -76,13 +76,14 @@ private:
 TaskRun keptTask(EvaluationKeeper& keeper, ReadyModel& ready, const PlannedMask& planned, const Tokenizer& tokenizer,
                  const AskedTask& asked, const Progress& progress);
 
-/// The predictor of the session; or, if requested, a new one, whose gradients are kept in the session. Nothing if there
-/// is neither, and for texts that are scored per word.
+/// The predictor of the session; or, if requested, a new one, whose gradients are kept in the session. Returns nothing
+/// if there is neither, and for texts that are scored per word.
 /// @throws Error, UsageError if a predictor is requested but not possible; Cancelled
 std::optional<Predictor> predictorFor(bool isRequested, const ReadyModel& ready, const EvaluationText& text,
                                       std::optional<EvaluationKeeper>& keeper, const Progress& progress);
 
-/// The prediction for a mask. If there is none, appends the reason to the warnings.
+/// The prediction for a mask; none without predictor. If the predictor refuses the mask, appends the reason to the
+/// warnings.
 std::optional<Prediction> predicted(const std::optional<Predictor>& predictor, const PruningMask& mask,
                                     std::vector<std::string>& warnings);
 

@@ -222,7 +222,8 @@ namespace {
 
 using Rows = std::vector<std::vector<std::string>>;
 
-/// Random tokens for the longest timed run, without special tokens if there is a tokenizer.
+/// Random tokens, as many as the prompt and the longest given length need; without special tokens if there is a
+/// tokenizer.
 std::vector<int> drawnTokens(const Model& model, const LatencyOptions& options) {
     int most = options.generation.promptTokens;
     for (const int tokens : options.prefill.lengths)

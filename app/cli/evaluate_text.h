@@ -83,7 +83,7 @@ void addLatencyOptions(CLI::App& verb, LatencyOptions& options);
 void timeModel(Evaluation& evaluation, ReadyModel& ready, LatencyOptions options, const std::vector<int>& text,
                const PlannedMask& run, const std::optional<PlannedMask>& reference, const Progress& progress);
 
-/// Prints the times of runs and reference.
+/// Prints the times of run and reference.
 void printLatency(const Evaluation& evaluation);
 
 } // namespace secateur::cli

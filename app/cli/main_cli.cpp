@@ -18,8 +18,9 @@ using namespace secateur;
 
 enum ExitStatus { ok = 0, failed = 1, wrongUsage = 2 };
 
-/// Makes Ctrl+C request a stop; a second Ctrl+C ends the program at once. Files are written under temporary names, so
-/// that no incomplete file remains. A thread waits for signals, because a signal handler may do very little.
+/// Makes Ctrl+C and SIGTERM request a stop; a second signal ends the program at once. Files are written under temporary
+/// names, so no incomplete file has its final name. A thread waits for signals, because a signal handler may do very
+/// little.
 void stopOnInterrupt(std::stop_source stop) {
     sigset_t stopSignals;
     sigemptyset(&stopSignals);

@@ -166,7 +166,7 @@ Arguments parse(const QCoreApplication& application) {
     return arguments;
 }
 
-/// Waits until no job runs and everything is drawn, saves a screenshot, and ends the program.
+/// Waits until no job has run for a moment, saves a screenshot, and ends the program.
 void takeScreenshot(MainWindow* window, const JobRunner* jobs, const QString& file) {
     constexpr int settleMs = 400;
     auto* timer = new QTimer(window);

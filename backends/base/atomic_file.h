@@ -29,7 +29,7 @@ private:
 };
 
 /// A file written beside its target and renamed into place by commit(): readers of the target see the old file or the
-/// complete new one. Without commit() the target stays as it was and nothing is left beside it.
+/// complete new one. Without commit() and removeTarget() the target stays as it was. Nothing is left beside it.
 class AtomicFile {
 public:
     /// Creates an empty file in the target's folder, with the permissions of an existing target.
@@ -68,7 +68,7 @@ void checkCanWrite(const std::string& target);
 class AtomicFolder {
 public:
     /// Creates an empty folder beside the target.
-    /// @param mayReplace whether the target may be replaced if it contains a file called `mark` and no folders
+    /// @param mayReplace whether the target may be replaced if it is empty, or contains a file `mark` and no folders
     /// @throws Error naming the target if it exists and may not be replaced, or the permission is missing
     AtomicFolder(const std::string& target, bool mayReplace, const std::string& mark);
     ~AtomicFolder();

@@ -50,8 +50,8 @@ private:
 void overwrite(const std::string& path, std::size_t offset, std::span<const std::byte> bytes);
 /// Flushes a file to the disk. @throws Error
 void syncFile(const std::string& path, const std::string& name);
-/// Flushes a folder to the disk, and with it the renames in it. Failures are ignored: not every file system supports
-/// it.
+/// Flushes a folder to the disk, and with it the renames in it. Failures are ignored, because not every file system
+/// supports flushing folders.
 void syncFolder(const std::string& folder);
 
 /// Consecutive bytes of an output file: bytes of a source file, copied or changed, or new bytes.

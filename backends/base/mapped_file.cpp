@@ -80,7 +80,7 @@ struct sigaction previous;
 
 static_assert(std::atomic<std::uintptr_t>::is_always_lock_free && std::atomic<Slot*>::is_always_lock_free);
 
-/// The slot of the mapping that contains an address; null if there is none. @param end becomes the end of the mapping
+/// The slot of the mapping that contains an address; null if there is none. @param end is set to the end of the mapping
 Slot* slotAround(std::uintptr_t address, std::uintptr_t& end) {
     for (Slot* slot = slots.load(); slot; slot = slot->next) {
         const unsigned before = slot->generation.load();
@@ -93,8 +93,8 @@ Slot* slotAround(std::uintptr_t address, std::uintptr_t& end) {
     return nullptr;
 }
 
-/// Maps zeros from the page of the address to the end of the mapping. All later pages are missing too, so a truncation
-/// costs only one signal.
+/// Maps zeros from the page of the address to the end of the mapping. After a truncation all later pages are missing
+/// too, so it costs only one signal.
 bool replaceByZeros(std::uintptr_t address, std::uintptr_t end) {
     const auto page = static_cast<std::uintptr_t>(::sysconf(_SC_PAGESIZE));
     const std::uintptr_t start = address / page * page;
@@ -212,7 +212,8 @@ std::ptrdiff_t MappedFile::copyTo(int file, std::span<const std::byte> part) con
         if (copied > 0)
             return copied;
     }
-    // Not every pair of file systems supports it. If the disk is full, write() fails again with that error.
+    // Not every pair of file systems supports copies inside the kernel. If the disk is full, write() fails again with
+    // that error.
     return ::write(file, part.data(), part.size());
 }
 

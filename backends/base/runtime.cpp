@@ -203,7 +203,7 @@ std::string readAll(int answers) {
 } // namespace
 
 void initialiseRuntime(int threads) {
-    // The first ATen call sets OpenMP to one thread unless it is told otherwise before.
+    // The first ATen call sets OpenMP to one thread, unless the number of threads is set before.
     at::set_num_threads(threads > 0 ? threads : std::max(1, static_cast<int>(std::thread::hardware_concurrency())));
     at::globalContext().setAllowTF32CuBLAS(false);
     // Large temporaries stay in the heap instead of being mapped and faulted in at every operation.

@@ -17,7 +17,7 @@ public:
     Sha256();
     void add(const void* data, std::size_t size);
     void add(std::int64_t number) { add(&number, sizeof number); }
-    /// 64 lower-case digits; call once, at the end.
+    /// 64 lower-case hexadecimal digits; call once, at the end.
     std::string hexadecimal();
 
 private:

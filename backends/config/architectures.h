@@ -11,7 +11,7 @@
 
 namespace secateur {
 
-/// The weight's part of a fused matrix: all of it, or the rows of queries, keys or values.
+/// The part of a fused matrix that is a weight: all of it, or the rows of queries, keys or values.
 enum class FusedPart { whole, query, key, value };
 
 /// The name of a weight's tensor in a format. "{layer}" stands for the layer's index, "{prefix}" for the prefix that
@@ -84,15 +84,15 @@ struct ArchitectureInfo {
     bool positionsFollowPadding = false; ///< whether the first position is the padding token's id plus one
     bool scalesEmbedding = false;        ///< whether embeddings are multiplied by the root of the hidden size
     bool normsHeads = false;             ///< whether each head's query and key are normalised
-    bool localRotary = false;            ///< sliding-window layers rotate by rope_local_base_freq, without scaling
+    bool localRotary = false;            ///< whether windowed layers rotate by rope_local_base_freq, without scaling
     Windows windows = Windows::none;
     Biases biases = Biases::none;
     bool lmHeadBias = false;
     std::span<const std::string_view> prefixes = {}; ///< candidates for "{prefix}": the one with an embedding is used
     TensorPatterns hfTensors = {};
     std::span<const std::string_view> unused = {}; ///< tensors that are no weights; '*' at an end stands for any text
-    bool ggufPairsRotaryRows = false; ///< GGUF stores the two rows of a rotary pair together (formats.md of the manual)
-    bool ggufAddsOneToNorms = false;  ///< GGUF stores norm weights as 1 + w
+    bool ggufPairsRotaryRows = false; ///< whether GGUF stores the rows of a rotary pair together (manual, formats.md)
+    bool ggufAddsOneToNorms = false;  ///< whether GGUF stores norm weights as 1 + w
 };
 
 std::span<const ArchitectureInfo> allArchitectures();

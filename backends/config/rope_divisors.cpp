@@ -25,10 +25,10 @@ bool reproduces(const RotarySpec& rotary, std::span<const float> divisors) {
     return true;
 }
 
-/// Fits the original context and the high frequency factor of llama3 scaling to the divisors. Between its two bounds,
-/// 1 / divisor is linear in original context / wavelength, so the divisors of two rotary pairs there determine both
-/// bounds. Only the ratios of context, low and high factor matter; the low factor is set to 1, as in all released
-/// models.
+/// Fits the original context and the high frequency factor of llama3 scaling to the divisors. Between the low and the
+/// high frequency factor, 1 / divisor is linear in original context / wavelength, so two rotary pairs in this range
+/// determine its bounds. Only the ratios of context, low and high factor matter; the low factor is set to 1, as in all
+/// released models.
 RotarySpec fitted(RotarySpec rotary, std::span<const float> divisors) {
     std::vector<std::pair<double, double>> between; // 1 / wavelength, weight of the unscaled frequency
     for (int pair = 0; pair < static_cast<int>(divisors.size()); ++pair) {

@@ -26,8 +26,8 @@ struct ProjectedHeads {
 /// @param projected [tokens, (heads + 2 kvHeads) headDim]
 ProjectedHeads projectedHeads(const at::Tensor& projected, const AttentionInput& input, TapObserver& observer);
 
-/// Which keys each query sees, bool [rows, 1, queries, keys], for queries from `firstQuery` on. Every query sees at
-/// least one.
+/// Whether each query sees each key, bool [rows, 1, queries, keys], for queries from `firstQuery` on. Every query sees
+/// at least one key.
 at::Tensor visibleTo(const AttentionInput& input, std::int64_t firstQuery, std::int64_t queries, std::int64_t keys,
                      const at::Device& device);
 

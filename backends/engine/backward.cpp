@@ -149,10 +149,10 @@ std::int64_t graphBytes(const ModelSpec& spec, const LayerSpec& layer, const Bat
 
 namespace {
 
-/// Scalars of tokens or rows, and their gradients with respect to the logits.
+/// Scalars of tokens or rows, and their gradients with respect to the head's outputs.
 struct Scalars {
     at::Tensor values;    ///< [n]
-    at::Tensor gradients; ///< [n, classes]
+    at::Tensor gradients; ///< [n, outputs]
 };
 
 /// The scalars of a batch and the gradient of their sum with respect to the stream.

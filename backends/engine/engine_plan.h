@@ -39,8 +39,8 @@ public:
 
     std::int64_t budget() const { return m_budget; }
 
-    /// The weights of a key, which are made if the store does not have them; only once if two threads ask.
-    /// @param most maximum bytes in the store after this call, in addition to the limit of the budget
+    /// The weights of a key. Makes them if the store does not have them, only once if several threads ask; then frees
+    /// other weights until the store holds at most `most` bytes and fits the budget.
     template <typename Weights>
     std::shared_ptr<const Weights> get(const std::string& key, std::int64_t most,
                                        const std::function<Weights()>& make) {

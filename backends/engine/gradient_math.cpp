@@ -18,7 +18,7 @@ namespace secateur {
 
 namespace {
 
-/// The backward pass of LayerMath::context() on the CPU, without cache. It keeps copies of its inputs, because its
+/// The backward pass of LayerMath::context() on the CPU, without cache. Keeps copies of its inputs, because autograd's
 /// graph may outlive the layer's weights.
 class ContextBackward {
 public:
@@ -32,7 +32,7 @@ public:
         , m_lengths(input.lengths)
         , m_kvHeads(kvHeadOf(input.layer, at::kCPU))
         , m_projected(projected.view({input.rows, input.positions, -1})) {
-        m_shape.groupBegin = nullptr; // pointed into the layer; run() sets it to m_groupBegin
+        m_shape.groupBegin = nullptr; // the copy points into the layer; run() sets it to m_groupBegin
     }
 
     /// The gradient of `projected`. @param dContext gradient of the context, [tokens, heads headDim]
@@ -130,7 +130,7 @@ at::Tensor withNode(at::Tensor output, Backward backward, const Inputs&... input
     return output;
 }
 
-/// Runs forward by the CPU loops, and backward by FormulaNodes; operations without one are ATen's.
+/// Runs forward by the CPU loops, and backward by FormulaNodes. Operations without a FormulaNode are those of ATen.
 class GradientMath : public LayerMath {
 public:
     at::Tensor normalised(const Norm& norm, const at::Tensor& x) const override { return normalisedStream(norm, x); }

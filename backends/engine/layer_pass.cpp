@@ -106,7 +106,7 @@ void LayerPass::show(Tap tap, const at::Tensor& values) const {
 
 namespace {
 
-/// Runs one layer from one input under several masks. The heads' contexts are computed once.
+/// Runs one layer from one input under several masks. The contexts of the plan's heads are computed once.
 class Variants {
 public:
     Variants(const EnginePlan& plan, int layer, const LayerMath& math, const AttentionInput& input, const at::Tensor& x)
@@ -167,7 +167,8 @@ private:
         return variant.heads == m_mask.heads ? m_update : withoutHeads(variant);
     }
 
-    /// The attention update of a variant whose kind of attention differs from the plan's.
+    /// The attention update of a variant with another kind of attention or another alpha, or with other heads if the
+    /// plan's attention is not full.
     at::Tensor updateOfVariantLayer(const LayerMask& variant) const {
         LayerMask attention = m_mask;
         attention.attention = variant.attention;

@@ -33,7 +33,7 @@ struct Linear {
 };
 
 /// Layout of converted weights: packed for products on the CPU, the packed transpose for the backward pass, or plain
-/// tensors for other devices.
+/// tensors for products by ATen.
 enum class WeightForm { packed, transposed, plain };
 
 /// How weights are converted.

@@ -199,7 +199,7 @@ private:
             throw Error("exists", file.string(), "Choose another name, or allow replacing it (--force)");
     }
 
-    /// Whether a file contains the mask of the export: then eight.mask.json beside eight.gguf need not be replaced.
+    /// Whether a file contains the mask of the export. Then an existing NAME.mask.json need not be replaced.
     bool holdsMask(const std::string& path) const {
         if (!fs::is_regular_file(path))
             return false;

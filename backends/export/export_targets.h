@@ -27,8 +27,9 @@ ExportResult exportModel(const Model& source, const ExportTarget& target, const 
                          const Progress& progress = {}, std::span<const ExportTarget> table = exportTargets());
 
 /// Writes a model with cut weights set to 0 (ExportWriter::write): format, names, shapes, types, split and small files
-/// of the source; no other byte of its weights changes. Also writes the mask (model.mask.json in a folder,
-/// NAME.mask.json beside a file; an existing file with the same mask stays) and a card (README.md or NAME.md).
+/// of the source; no other weight changes. Tensors with WeightCut::isWidened become float32.
+/// Also writes the mask (model.mask.json in a folder, NAME.mask.json beside a file; an existing file with the same mask
+/// stays) and a card (README.md or NAME.md).
 ExportResult writeMasked(const ExportTarget& target, const Model& source, const ExportRequest& request,
                          const Progress& progress);
 

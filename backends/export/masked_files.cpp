@@ -172,7 +172,7 @@ void renewChecksums(const std::shared_ptr<const MappedFile>& source, const std::
         constexpr std::size_t inRecord = 16;
         constexpr std::size_t inHeader = 14;
         write(static_cast<std::size_t>(entry.record) + inRecord, renewed);
-        // The checksum is also in the local header, or in a descriptor after the bytes, which may begin with a
+        // The checksum is also in the local header, or in a descriptor after the bytes. The descriptor may begin with a
         // signature of four bytes.
         for (const std::size_t place : {static_cast<std::size_t>(entry.offset) + inHeader, begin + bytes.size(),
                                         begin + bytes.size() + sizeof renewed}) {
@@ -247,7 +247,7 @@ std::vector<std::shared_ptr<const MappedFile>> MaskedFiles::sources(const ModelC
 }
 
 void MaskedFiles::addFile(const std::shared_ptr<const MappedFile>& source, const std::vector<WeightCut>& cuts) {
-    // `source` may be another mapping of the same file; the cuts refer to that of the checkpoint's tensors.
+    // `source` may be another mapping of the same file. The cuts refer to the mapping of the checkpoint's tensors.
     const auto own = std::ranges::find_if(
         m_checkpoint->tensors(), [&](const TensorEntry& entry) { return entry.file->path() == source->path(); });
     File file{own != m_checkpoint->tensors().end() ? own->file : source, {}, {}};

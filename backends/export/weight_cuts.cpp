@@ -90,7 +90,7 @@ void numberQ4_0(std::byte* block, int number) {
 
 void numberQ5_0(std::byte* block, int number) {
     setNibble(block + 6, number, 0);
-    setBits(block[2 + number / 8], 1U << number % 8, 1U << number % 8); // only the fifth bit: 16, the code of 0
+    setBits(block[2 + number / 8], 1U << number % 8, 1U << number % 8); // sets only the fifth bit: 16 is the code of 0
 }
 
 void numberQ8_0(std::byte* block, int number) {

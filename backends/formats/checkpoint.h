@@ -39,7 +39,7 @@ struct CheckpointDescription {
     std::span<const std::string_view> prefixes; ///< prefixes that the names may have
     std::span<const std::string_view> unused;   ///< known tensors that are not weights
     std::string name;                           ///< of the model, for display
-    std::string tokenizer;                      ///< its kind or file, or empty
+    std::string tokenizer;                      ///< the tokenizer's kind or file, or empty
     bool pairsRotaryRows = false;               ///< whether the two rows of a rotary pair are stored together
     bool addsOneToNorms = false;                ///< whether norm weights are stored as 1 + w
 };
@@ -86,7 +86,7 @@ std::shared_ptr<const MappedFile> openWeights(const std::string& path);
 
 /// "sha256:" and 64 lower-case hexadecimal digits, over the tensors in order of their names. For each: the name and a
 /// zero byte, the number of dimensions and each of them (int64, little-endian), and a sample of its stored bytes: all
-/// of up to 4096, else 16 pieces of 256 whose starts are spread evenly from the first byte to the last possible one.
+/// if there are at most 4096; else 16 pieces of 256 bytes, evenly spread from the first byte to the last.
 std::string fingerprintOf(const Checkpoint& checkpoint);
 
 } // namespace secateur

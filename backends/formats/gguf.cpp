@@ -26,7 +26,7 @@ constexpr std::uint32_t mostGgufDimensions = 4;
 constexpr std::uint64_t longestName = 65535;
 constexpr std::int64_t defaultAlignment = 32;
 
-/// A tensor as listed in the directory; the offset counts from the end of the directory, aligned.
+/// A tensor as listed in the directory. `offset` counts from the aligned end of the directory.
 struct Listed {
     TensorEntry entry;
     std::uint64_t offset = 0;
@@ -142,7 +142,7 @@ private:
 };
 
 constexpr std::string_view extension = ".gguf";
-constexpr std::int64_t mostParts = 65535; // both numbers are stored in 16 bits
+constexpr std::int64_t mostParts = 65535; // split.no and split.count are stored in 16 bits
 
 /// Removes a number of five digits from the end of a text and returns it; nothing if there is none.
 std::optional<int> takeNumber(std::string_view& text) {
@@ -169,7 +169,7 @@ std::string partFileName(const std::string& model, int number, int count) {
     return fmt::format("{}-{:05}-of-{:05}{}", model, number, count, extension);
 }
 
-/// The number of parts that a file's metadata state; 0 or 1 = not split.
+/// The number of parts that a file's metadata states; 0 or 1 = not split.
 int partCount(const GgufMetadata& metadata) {
     return static_cast<int>(metadata.integer("split.count", 0, mostParts).value_or(0));
 }
@@ -185,7 +185,7 @@ GgufPartName nameOf(const fs::path& file, int count) {
     return *name;
 }
 
-/// Checks that a part's metadata agree with its name.
+/// Checks that a part's metadata agrees with its name.
 void checkPart(const GgufPart& part, int number, int count) {
     const int found = partCount(part.metadata);
     if (found != count)

@@ -21,7 +21,7 @@ struct GgufPart {
 /// Reads metadata and tensor directory of GGUF version 2 or 3. @throws Error
 GgufPart readGguf(const std::shared_ptr<const MappedFile>& file);
 
-/// Opens a GGUF file; if it is a part of a split model, all parts; or the only model in a directory.
+/// Opens a GGUF file, all parts of a split model if the file is one of them, or the only model in a directory.
 /// @throws Error, Cancelled
 std::unique_ptr<const Checkpoint> openGguf(const std::string& path, const Progress& progress);
 
@@ -41,7 +41,8 @@ std::vector<GgufPart> readGgufParts(const std::string& path, const Progress& pro
 
 /// Whether a directory holds a .gguf file.
 bool holdsGguf(const std::string& directory);
-/// The .gguf file in a directory, or a part of its only split model. @throws Error listing them if there are several
+/// The .gguf file in a directory, or a part of its only split model. @throws Error if there is no model; or several,
+/// listing them
 std::string ggufModelIn(const std::string& directory);
 
 /// The description from a GGUF file's metadata; biases, tied embeddings and rotary divisors follow from its tensors.

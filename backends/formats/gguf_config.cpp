@@ -130,8 +130,8 @@ void findBiases(ModelSpec& spec, const TensorFinder& tensors) {
     }
 }
 
-/// The factor of attention scores, which the metadata does not state. As in llama.cpp, the 27B models of Gemma 2 and 3,
-/// which are recognised by their number of layers, do not scale by the head size.
+/// The factor of attention scores. If the file does not state it, it is 1 / sqrt(head size); in the 27B models of Gemma
+/// 2 and 3, which are recognised by their number of layers, 1 / sqrt(hidden / heads), as in llama.cpp.
 double scoreScale(const Keys& keys, const ArchitectureInfo& architecture, int size, int hidden, int heads,
                   std::size_t layers) {
     constexpr std::size_t gemma2Layers27B = 46;
@@ -147,7 +147,7 @@ bool isWindowed(const Keys& keys, const ArchitectureInfo& architecture, int laye
         return layer % 2 == 0;
     case Windows::fiveOfSix:
         return (layer + 1) % keys.integer("attention.sliding_window_pattern", 1, mostLayers).value_or(6) != 0;
-    default: // files have the key only if the window applies to all layers
+    default: // files state a window only if it applies to all layers
         return true;
     }
 }

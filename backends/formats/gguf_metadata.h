@@ -16,7 +16,7 @@ namespace secateur {
 /// The key-value pairs of a GGUF file. Values stay in the mapping and are decoded on request.
 class GgufMetadata {
 public:
-    /// Reads `count` pairs, checking every length. @throws Error
+    /// Reads `count` pairs, and checks every length. @throws Error
     GgufMetadata(ByteReader& reader, std::uint64_t count, std::string subject);
 
     const std::string& subject() const { return m_subject; }

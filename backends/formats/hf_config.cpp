@@ -342,8 +342,8 @@ ModelSpec readSpec(const JsonObject& config, const ArchitectureInfo& architectur
     return spec;
 }
 
-/// A model's name: that of the file; for a directory or a file "model..." that of the directory; in the hub's cache
-/// that of the repository.
+/// A model's name: the file's name; for a directory or a file "model...", the directory's name; in the hub's cache, the
+/// repository's name.
 std::string nameOf(const fs::path& path) {
     const bool isDirectory = fs::is_directory(path);
     if (const std::string stem = path.stem().string(); !isDirectory && !stem.starts_with("model"))

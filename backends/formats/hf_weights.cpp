@@ -136,7 +136,7 @@ std::pair<std::string_view, std::size_t> headerOf(const MappedFile& file) {
     return {charactersOf(bytes.subspan(lengthBytes, size)), lengthBytes + size};
 }
 
-/// @param data the part of the file in which offsets count
+/// @param data the part of the file from whose beginning offsets count
 TensorEntry entryOf(const JsonObject& header, const std::string& name, std::span<const std::byte> data,
                     const std::shared_ptr<const MappedFile>& file) {
     const std::string subject = file->path() + ": " + name;

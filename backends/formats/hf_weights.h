@@ -39,7 +39,7 @@ std::vector<TensorEntry> safetensorsEntries(const std::shared_ptr<const MappedFi
 
 inline constexpr HfWeights safetensorsWeights{"model.safetensors.index.json", "model.safetensors", safetensorsEntries};
 
-/// Whether a file begins with the length of a JSON header and the header.
+/// Whether the first bytes of a file are the length of a JSON header and its opening brace.
 bool looksLikeSafetensors(std::string_view bytes);
 
 /// Opens a Hugging Face directory or a .safetensors file in the folder of its config.json; all shards if it is one of

@@ -58,7 +58,7 @@ std::int64_t modifiedSeconds(const fs::path& path) {
     return std::chrono::duration_cast<std::chrono::seconds>(since).count();
 }
 
-/// Adds the size and the time of these files to a model.
+/// Adds the sizes of files to the size of a model, and updates its time if a file is newer.
 void addFiles(CachedModel& model, const std::vector<fs::path>& files) {
     for (const fs::path& file : files) {
         std::error_code failure;
@@ -111,7 +111,7 @@ std::optional<std::string> splitName(const std::string& name) {
     return name.substr(0, name.size() - form.size() + 1);
 }
 
-/// The files of each GGUF model, the one to open first. Image encoders ("mmproj") do not count.
+/// The files of each GGUF model; the first file is the one to open. Image encoders ("mmproj") do not count.
 std::vector<std::vector<fs::path>> ggufsIn(const fs::path& folder) {
     std::vector<std::vector<fs::path>> models;
     std::optional<std::string> current;

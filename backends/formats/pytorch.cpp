@@ -387,7 +387,8 @@ TorchStorage torchStorage(const Pickle& pickle, const PickleValue& value, const 
     const auto refuse = [&]() -> Error { return Error("does not name a storage", subject, "The file is damaged"); };
     if (value.kind != Kind::external)
         throw refuse();
-    // ("storage", class, key, device, count), and before PyTorch 1.6 the storage of which it is a view
+    // ("storage", class, key, device, count). The file format before PyTorch 1.6 adds a sixth field: None, or a
+    // description of the view if this storage is a view of another one.
     const PickleValue& id = pickle[value.items[0]];
     if (id.kind != Kind::tuple || id.items.size() < 5 || pickle[id.items[0]].text != "storage")
         throw refuse();

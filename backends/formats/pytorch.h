@@ -22,7 +22,7 @@ std::vector<TensorEntry> pytorchEntries(const std::shared_ptr<const MappedFile>&
 
 inline constexpr HfWeights pytorchWeights{"pytorch_model.bin.index.json", "pytorch_model.bin", pytorchEntries};
 
-/// Whether the first bytes of a file are those of a file by torch.save.
+/// Whether the first bytes of a file are those of a file that torch.save wrote.
 bool looksLikePytorch(std::string_view bytes);
 
 /// Opens a Hugging Face directory or a file in the folder of its config.json; all shards if it is one of several.
@@ -43,7 +43,7 @@ struct TorchStorage {
 TorchStorage torchStorage(const Pickle& pickle, const PickleValue& value, const std::string& subject);
 
 /// The tensors of the state dict in a pickle.
-/// @param bytesOf returns the bytes of a storage, whose number this function checks
+/// @param bytesOf returns the bytes of a storage; torchTensors() checks their number
 /// @throws Error naming the tensor
 std::vector<TensorEntry> torchTensors(const Pickle& pickle, const std::shared_ptr<const MappedFile>& file,
                                       const std::function<std::span<const std::byte>(const TorchStorage&)>& bytesOf);

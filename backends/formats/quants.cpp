@@ -152,9 +152,9 @@ struct ScaleAndLeast {
     int least;
 };
 
-/// Scale and minimum of a run of Q4_K or Q5_K. Of the twelve bytes, the first eight have those of the first four runs
-/// in six bits each. Those of the other runs have their low nibbles in the last four bytes, and their upper two bits in
-/// the free bits of the first eight bytes.
+/// Scale and minimum of a run of Q4_K or Q5_K, six bits each, of all runs packed in twelve bytes. The first eight bytes
+/// hold the scales and minima of the first four runs. For the other four, the last four bytes hold the low nibbles, and
+/// the free bits of the first eight bytes the upper two bits.
 ScaleAndLeast scaleAndLeast(const std::byte* packed, int run) {
     const int scale = unsignedAt(packed + run % 4);
     const int least = unsignedAt(packed + 4 + run % 4);

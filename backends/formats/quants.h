@@ -44,7 +44,7 @@ const StorageType* safetensorsType(std::string_view name);
 /// "F32, F16, Q8_0": the supported types of a format, for an error message. @param beside a type of that format
 std::string readableTypes(const StorageType& beside);
 
-/// Dequantises a tensor on all threads, with the same bits as gguf-py.
+/// Dequantises a tensor on all threads. The numbers have the same bits as those of gguf-py.
 /// @param target has source.size() / type.bytes * type.elements numbers
 void dequantise(const StorageType& type, std::span<const std::byte> source, std::span<float> target);
 

@@ -49,7 +49,7 @@ bool fits(std::string_view name, std::string_view pattern);
 /// A weight's place in a checkpoint: a whole tensor, or some rows of a fused [out, in] matrix.
 struct TensorSlot {
     const TensorEntry* entry = nullptr; ///< nullptr = the model has no such weight
-    std::int64_t begin = 0;             ///< first row of the weight
+    std::int64_t begin = 0;             ///< first row of the weight in the tensor
     std::int64_t rows = 0;
     bool transposed = false; ///< stored as [in, out]
 

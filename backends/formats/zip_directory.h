@@ -23,13 +23,13 @@ public:
         std::uint64_t storedBytes = 0;
         std::uint64_t bytes = 0;
         std::uint64_t offset = 0; ///< of the local header
-        std::uint64_t record = 0; ///< offset of its record in the directory
+        std::uint64_t record = 0; ///< offset in the file of the entry's record in the directory
         std::uint32_t checksum = 0;
     };
     const std::map<std::string, Entry>& entries() const { return m_entries; }
     bool has(const std::string& name) const { return m_entries.contains(name); }
-    /// The content of an entry. @throws Error if there is no such entry, it is compressed or encrypted, or it exceeds
-    /// the file
+    /// The content of an entry. @throws Error if there is no such entry, or it is compressed, encrypted, or extends
+    /// beyond the file
     std::span<const std::byte> bytes(const std::string& name) const;
 
 private:

@@ -1,6 +1,6 @@
 #pragma once
 
-// For sources only: brings the JSON library with it.
+// For sources only: pulls in the JSON library.
 
 #include "analysis/evaluation/evaluation.h"
 #include "analysis/evaluation/latency.h"

@@ -37,7 +37,8 @@ public:
     const Rows& rows() const { return m_rows; }
     Pair pair() const { return {m_left.factor(), m_right.factor()}; }
 
-    /// Upper bound of the variance that rounding adds to an inner product of a row of tile a and a row of tile b.
+    /// Estimate of the variance that rounding adds to an inner product of a row of tile a and a row of tile b, from the
+    /// largest row sums of each tile.
     double variance(std::int64_t a, std::int64_t b) const {
         const double* squares = m_tileSquares.data_ptr<double>();
         const double* lost = m_tileLost.data_ptr<double>();
@@ -51,8 +52,8 @@ private:
         return padded.view({-1, tileWidth}).amax(1);
     }
 
-    /// Sum of squares of the columns' shares in the total: 1 / columns if all columns are equal, more if a few
-    /// dominate.
+    /// Each column has a share in the sum of all squares. Returns the sum of the squared shares: 1 / columns if all are
+    /// equal, more if a few columns dominate.
     static double spreadOf(const at::Tensor& source, const at::Tensor& gain) {
         constexpr std::int64_t apart = 61; // a sample of rows is enough
         at::Tensor squares = columnSquares(source.slice(0, 0, source.size(0), apart));
@@ -75,7 +76,7 @@ void clearDiagonal(float* tile) {
         tile[i * tileWidth + i] = 0;
 }
 
-/// Sums over tiles, for each block of rows and, last, for all rows: values, and their variances from rounding.
+/// Sums of values, and of their variances from rounding, over tiles: for each block of rows, then for all rows.
 class Sums {
 public:
     /// @param numbers [2, blocks + 1] float64, to which terms are added
@@ -115,7 +116,7 @@ public:
     const Rows& key() const { return m_key.rows(); }
     const Blocks& blocks() const { return m_blocks; }
 
-    /// Adds the terms of different rows of one block.
+    /// Adds the terms of one block, except those of a row with itself.
     /// @param products scratch for the products of two blocks
     void addBlock(std::int64_t index, float* products, Sums sums) const {
         const Block& block = m_blocks.at(index);
@@ -135,7 +136,7 @@ private:
             clearDiagonal(query);
             clearDiagonal(key);
         }
-        // A tile off the diagonal counts twice, for its transpose too, which has the same rounding errors.
+        // A tile off the diagonal counts for its transpose too, which has the same rounding errors.
         const double times = i == j ? 1 : 2;
         const TileSums tile = sumsOf(query, key);
         const double variance = m_query.variance(i, j) * tile.second + m_key.variance(i, j) * tile.first;
@@ -149,13 +150,13 @@ private:
     Blocks m_blocks;
 };
 
-/// Sums over each block of rows and, last, over all rows.
+/// Sums over each block of rows, then over all rows.
 at::Tensor overBlocks(const at::Tensor& ofRows, std::int64_t blocks) {
     return at::cat({ofRows.view({blocks, -1}).sum(1), ofRows.sum().view({1})});
 }
 
 /// The part of rounding errors that is proportional to the numbers, as a factor. The mean relative error of a product
-/// of different rows is the sum of their factors. For normally distributed numbers the factor is -1.4 times the lost
+/// of different rows is the sum of their factors. For normally distributed numbers the factor is about minus the lost
 /// share.
 at::Tensor roundingBias(const Rows& rows, std::int64_t blocks) {
     return overBlocks(rows.rounded - rows.squares - rows.lost, blocks) / (2 * overBlocks(rows.squares, blocks));

@@ -77,7 +77,7 @@ bool hasUnitStride(const at::Tensor& matrix) {
 /// Rows that are packed as both factors of their Gram matrix.
 class PackedRows {
 public:
-    /// @param low of the rows high + low; may be undefined
+    /// The rows are high + low. @param low may be undefined
     PackedRows(const at::Tensor& high, const at::Tensor& low) {
         const Pair pair = add(high);
         m_pairs = {pair};

@@ -68,8 +68,8 @@ private:
     std::vector<Block> m_blocks;
 };
 
-/// Calls body(row, column, place) for each tile that multiply() computes of a block: the tile's position in the matrix,
-/// and its index in the block's products.
+/// Calls body(row, column, place) for each tile that multiply() computes of a block, with the tile's first row and
+/// column in the matrix, and its offset in the block's products.
 template <typename Body>
 void forEachTile(const Block& block, const Body& body) {
     for (std::int64_t column = 0; column < block.rightCount; ++column)
@@ -93,7 +93,7 @@ bool suitsNorm(const at::Tensor& a, const at::Tensor& b);
 at::Tensor grams(const at::Tensor& high, const at::Tensor& low, std::int64_t blocks);
 
 /// ||sum over all pairs of a^T b||_F^2, with squares summed in float64. The matrix is never held whole.
-/// @param pairs of a and b, [rows, columns] bfloat16; all a have one shape, and all b
+/// @param pairs of a and b, [rows, columns] bfloat16; all a have one shape, and so have all b
 /// @param between called every few hundred milliseconds; may throw
 double squaredNorm(std::span<const std::pair<at::Tensor, at::Tensor>> pairs, const std::function<void()>& between);
 

@@ -91,7 +91,7 @@ private:
     std::int64_t m_lines; ///< number of cache lines per call
 };
 
-/// Consecutive steps of a pair of factors, from the first strips of a block on.
+/// Consecutive steps of a pair of factors. The pointers are to the first strips of a block.
 struct Chunk {
     const std::byte* left = nullptr;
     const std::byte* right = nullptr;

@@ -32,7 +32,7 @@ constexpr std::int64_t widthOf(Side side) {
     return tilesOf(side) * tileWidth;
 }
 
-/// A packed factor of any size, padded with zeros.
+/// A packed factor of any size, padded with zeros. A piece is one step of one strip.
 struct Factor {
     std::byte* pieces = nullptr; ///< fastest if aligned to 64 bytes
     Side side = Side::left;
@@ -52,7 +52,7 @@ struct Factor {
 struct Source {
     const std::uint16_t* numbers = nullptr;
     std::int64_t stride = 0;    ///< between rows (columns) if termsAdjacent, else between terms
-    bool termsAdjacent = false; ///< whether the terms of a row (column) are contiguous, or else the rows of a term
+    bool termsAdjacent = false; ///< whether the terms of a row (column) are contiguous; else the rows (columns) are
     std::int64_t width = 0;     ///< number of rows of the left factor, or columns of the right one
     std::int64_t depth = 0;     ///< number of terms
 };
@@ -67,7 +67,7 @@ struct Block {
     std::int64_t rightCount = 0;
     bool lowerOnly = false; ///< whether products of strips above the diagonal are skipped
 
-    /// Index in the block of the first left strip that is multiplied with the right strip `right` + `column`.
+    /// Index, within the block, of the first left strip that is multiplied with the right strip `right` + `column`.
     std::int64_t firstLeft(std::int64_t column) const {
         const std::int64_t first = (right + column) * tilesOf(Side::right) - left;
         return !lowerOnly || first < 0 ? 0 : first < leftCount ? first : leftCount;

@@ -6,9 +6,10 @@
 
 namespace secateur {
 
-// The vector-Jacobian products of the loops of a layer (layer_loops.h), in float32, each in one pass over memory: they
-// map the gradient of a loop's output to that of its input. Tensors are contiguous unless said otherwise. The caller
-// allocates results; they do not depend on the number of threads. For sources only: pulls in ATen.
+// The vector-Jacobian products of the loops of a layer (layer_loops.h), in float32: they map the gradient of a loop's
+// output to that of its input. Each, except attention, passes over memory once. Tensors are contiguous unless said
+// otherwise. The caller allocates results; they do not depend on the number of threads. For sources only: pulls in
+// ATen.
 
 /// The backward pass of normRows().
 /// @param x [rows, width] input of the norm @param gradient of its output, [rows, width]

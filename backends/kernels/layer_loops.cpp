@@ -36,7 +36,7 @@ void normAll(const at::Tensor& x, const float* added, float* sum, const NormValu
     });
 }
 
-/// Normalises and rotates the heads of one position, and writes them to their places.
+/// Normalises and rotates the query and key heads of one position, and writes all heads to their places.
 class HeadPlacer {
 public:
     HeadPlacer(const AttentionShape& shape, const NormValues& queryNorm, const NormValues& keyNorm,
@@ -151,15 +151,16 @@ void crossEntropyRows(const at::Tensor& logits, std::span<const int> targets, fl
     });
 }
 
-// Attention of rows with several queries: the keys of a KV group are packed in panels once for all its heads; then each
-// block of queries of one head is a task for any free thread. For a single query packing would not pay off: the heads
-// of a group read runs of keys in their original layout, and the softmaxes over the runs are combined.
+// Attention of rows with several queries: the keys of a KV group are packed in panels once for all its heads. Then each
+// block of queries of one head is a task for any free thread. For a single query without features packing would not
+// pay off: the heads of a group read runs of keys in their original layout. The softmaxes over the runs are combined.
 
 namespace {
 
 constexpr std::int64_t blockQueries = VectorLoops::blockQueries;
 constexpr std::int64_t blockKeys = VectorLoops::blockKeys;
-/// Maximum size of the keys that are packed at a time, so that they stay in a cache; more if a single row needs more.
+/// Maximum size of the keys (and values, if they are padded) that are packed at a time, so that they stay in a cache;
+/// more if a single row needs more.
 constexpr std::int64_t packedFloats = std::int64_t{1} << 22;
 
 std::int64_t quotientUp(std::int64_t a, std::int64_t b) {
@@ -171,9 +172,9 @@ struct Row {
     std::int64_t number = 0;
     std::int64_t first = 0;
     std::int64_t length = 0;
-    std::int64_t keyFrom = 0; ///< first key that the first query sees, rounded down to a whole panel
+    std::int64_t keyFrom = 0; ///< first key that the first query sees; rounded down to a panel if keys are packed
     std::int64_t keyEnd = 0;
-    std::int64_t packed = 0; ///< offset of its packed keys
+    std::int64_t packed = 0; ///< offset of the row's packed keys
 };
 
 class Attention {
@@ -248,8 +249,7 @@ private:
     std::int64_t packedKeys(const Row& row) const {
         return quotientUp(row.keyEnd - row.keyFrom, m_loops.panelKeys) * m_loops.panelKeys;
     }
-    /// Number of keys whose scores are held at a time: all keys for entropies of shifted probabilities, which need
-    /// them.
+    /// Number of keys whose scores are held at a time. The features shifted and shiftedLog need those of all keys.
     std::int64_t runKeysOf(const Row& row) const {
         const bool needsAll = std::ranges::any_of(m_wanted, [](const AttentionFeature& feature) {
             return feature.kind == AttentionFeature::Kind::shifted ||
@@ -286,7 +286,7 @@ private:
         struct Task {
             const Row* row;
             std::int64_t group;
-            std::int64_t begin; // query, or key from keyFrom
+            std::int64_t begin; // first query, or first key counted from keyFrom
             std::int64_t head = 0;
         };
         std::vector<Task> packing;
@@ -349,7 +349,7 @@ private:
             const Row* row;
             std::int64_t group;
             std::int64_t runs;
-            std::int64_t partial; ///< of the first run
+            std::int64_t partial; ///< offset of the first run's results
         };
         std::vector<Task> groups;
         std::vector<std::pair<Task, std::int64_t>> runs;

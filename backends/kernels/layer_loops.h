@@ -13,10 +13,10 @@ class Tensor;
 
 namespace secateur {
 
-// The loops of a layer on the CPU, each in one pass over memory. Inputs are float32, contiguous and on the CPU; the
-// caller allocates outputs as float32 or, where documented, as bfloat16 for the product that reads them next. All
-// threads of the runtime are used; results do not depend on their number. Arguments are not checked: the engine calls
-// these loops with tensors that it made.
+// The loops of a layer on the CPU. Each, except attention, passes over memory once. Inputs are float32, contiguous and
+// on the CPU; the caller allocates outputs as float32 or, where documented, as bfloat16 for the product that reads them
+// next. All threads of the runtime are used; results do not depend on their number. Arguments are not checked: the
+// engine calls these loops with tensors that it made.
 
 /// One norm. Statistics are float32 sums of float32 products; epsilon is inside the root.
 struct NormValues {
@@ -64,8 +64,8 @@ struct KeyValueViews {
 
 /// Splits the projections [rows, positions, (heads + 2 kvHeads) headDim] into queries, keys and values. Normalises the
 /// heads of queries and keys (unless the norm's `weight` is null), and rotates them by position first[row] + i. Writes
-/// queries to `queries` [rows, heads, positions, headDim], and keys and values behind the first[row] that are in
-/// `keysAndValues`. Writes only lengths[row] positions of each row.
+/// queries to `queries` [rows, heads, positions, headDim]. Writes keys and values to `keysAndValues`, behind the
+/// first[row] positions that it already holds. Writes only lengths[row] positions of each row.
 void placeHeads(const at::Tensor& projected, const AttentionShape& shape, const NormValues& queryNorm,
                 const NormValues& keyNorm, const RotaryTables& rotary, std::span<const int> first,
                 std::span<const int> lengths, const at::Tensor& queries, const KeyValueViews& keysAndValues);

@@ -18,7 +18,7 @@ namespace secateur {
 
 namespace {
 
-/// The pairs of tensors to multiply, without low times low.
+/// The pairs of tensors to multiply. Leaves out low times low.
 std::vector<std::pair<at::Tensor, at::Tensor>> pairsOf(const Rows& a, const Rows& b) {
     std::vector<std::pair<at::Tensor, at::Tensor>> pairs{{a.high, b.high}};
     if (a.low.defined())

@@ -16,10 +16,11 @@ std::shared_ptr<const Kernels> kernelsOf(const std::string& device);
 
 /// Whether oneDNN can multiply bfloat16 matrices on this processor.
 bool multipliesBfloat16();
-/// Whether this processor has instructions for bfloat16 products, without which they are no faster than float32.
+/// Whether this processor has instructions for bfloat16 products. Without them, such products are no faster than
+/// those of float32.
 bool multipliesBfloat16Fast();
 
-/// The kernels for sums over tokens by the CPU loops (token_loops.cpp), which read each number once.
+/// The kernels for sums over tokens, by loops on the CPU (token_loops.cpp).
 const TokenKernels& machineTokenKernels();
 
 } // namespace secateur

@@ -107,7 +107,7 @@ double sumOfSquares(const at::Tensor& block) {
 /// ||sum over pairs of a^T b||_F^2, computed by blocks of rows of the sum.
 class BlockedNorm {
 public:
-    /// Maximum width of a block: wide enough for full speed, and narrow enough that a stop takes effect soon.
+    /// Maximum number of rows of a block: enough for full speed, and few enough that a stop takes effect soon.
     static constexpr std::int64_t mostColumns = 1280;
 
     explicit BlockedNorm(Pairs pairs)

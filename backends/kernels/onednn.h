@@ -35,7 +35,8 @@ private:
     dnnl::matmul m_primitive;
 };
 
-/// a b in float32 for a [.., m, k] and b [.., k, n], both bfloat16 or both float32; one leading dimension or none.
+/// The product a b in float32. a [.., m, k] and b [.., k, n] are both bfloat16 or both float32, with one leading
+/// dimension or none.
 at::Tensor product(const at::Tensor& a, const at::Tensor& b);
 
 /// ||sum over all pairs of a^T b||_F^2, with squares summed in float64. The matrix is never held whole.

@@ -24,7 +24,7 @@ memory::desc inputOf(std::int64_t rows, std::int64_t columns, memory::data_type 
     return {{rows, columns}, type, memory::format_tag::ab};
 }
 
-/// The shape of a product, which determines its code; the layout of the weights follows from it.
+/// The shape of a product, which determines its code and the layout of the weights.
 struct Shape {
     std::int64_t rows;
     std::int64_t in;

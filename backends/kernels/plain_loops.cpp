@@ -15,8 +15,8 @@ at::Tensor widened(const at::Tensor& x) {
     return x.scalar_type() == at::kDouble ? x : x.to(at::kFloat);
 }
 
-/// Applies an activation function. Not by at::gelu(), whose 1 + erf() and 1 + tanh() lose all digits by cancellation
-/// far below 0.
+/// Applies an activation function. Does not use at::gelu(): far below 0, its 1 + erf() and 1 + tanh() lose all digits
+/// by cancellation.
 at::Tensor activated(const at::Tensor& x, Activation activation) {
     switch (activation) {
     case Activation::silu:

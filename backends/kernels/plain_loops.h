@@ -16,7 +16,8 @@ struct Device;
 namespace secateur {
 
 // The loops of layer_loops.h in ATen: for any device, with autograd, and as the reference of tests. bfloat16 and
-// float16 are computed in float32 and rounded once, at the end; float64 stays float64.
+// float16 are computed in float32, except by plainSoftcap(). Results are rounded to the input's type once, at the end,
+// except by plainProbabilities() and plainCrossEntropy(). float64 stays float64.
 
 /// A norm over the last dimension. `weight` and `bias` may be undefined; any offset is part of `weight`.
 at::Tensor plainNorm(const at::Tensor& x, NormKind kind, double epsilon, const at::Tensor& weight,
@@ -26,9 +27,9 @@ at::Tensor plainNorm(const at::Tensor& x, NormKind kind, double epsilon, const a
 /// from `dims` on are not rotated.
 at::Tensor plainRotary(const at::Tensor& heads, const at::Tensor& cosines, const at::Tensor& sines);
 
-/// Which keys each query sees, bool [rows, 1, queries, keys]. Query i of a row is at position first[row] + i and sees
-/// keys below first[row] + lengths[row], as far as window and causality allow. Queries after lengths[row], and any
-/// other that would see no key, see the key at their own position, or else the last key.
+/// Whether each query sees each key, bool [rows, 1, queries, keys]. Query i of a row is at position first[row] + i and
+/// sees keys below first[row] + lengths[row], as far as window and causality allow. Queries after lengths[row], and any
+/// other that would see no key, see the key at their own position, or the last key if their position is behind it.
 at::Tensor visibleKeys(std::span<const int> first, std::span<const int> lengths, std::int64_t queries,
                        std::int64_t keys, bool causal, int window, const c10::Device& device);
 

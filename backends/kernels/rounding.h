@@ -16,8 +16,7 @@ at::Tensor columnSquares(const at::Tensor& weight);
 /// Kernels::innerProducts. The result does not depend on the number of threads.
 at::Tensor innerProducts(const at::Tensor& a, const at::Tensor& b);
 
-/// Sum of squares of contiguous numbers, with a relative error of 1e-8: each lane sums 16 numbers in float32, and these
-/// sums are added in float64.
+/// Sum of squares of contiguous numbers, with a relative error of about 1e-8.
 double sumOfSquares(const float* values, std::int64_t count);
 
 } // namespace secateur

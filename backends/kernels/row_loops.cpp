@@ -6,7 +6,7 @@ namespace secateur::SECATEUR_INSTRUCTION_SET {
 
 namespace {
 
-/// out = (x - mean) scale weight + bias
+/// out = (x - mean) * scale * weight + bias
 template <typename To>
 SECATEUR_INLINE void writeNormed(const float* x, float mean, float scale, const NormValues& values, std::int64_t width,
                                  To* out) {

@@ -100,9 +100,9 @@ SECATEUR_INLINE void forEachTile(const QueryTiles& tiles, Range keys, const Visi
         }
 }
 
-/// to += weights rows, [queries, columns].
-/// @param weights those of the first query and key come first; queries are `stride` apart
-/// @param rows that of the first key comes first; rows are `rowStride` apart
+/// Adds the products of weights and rows to `to` [queries, columns].
+/// @param weights [queries, keys], `stride` from one query to the next
+/// @param rows [keys, columns], `rowStride` from one key to the next
 [[maybe_unused]] void addRows(const QueryTiles& tiles, Range keys, const float* weights, std::int64_t stride,
                               const float* rows, std::int64_t rowStride, float* to, std::int64_t columns) {
     constexpr std::int64_t run = 64; // keys whose rows stay in the L1 cache while all tiles read them
@@ -123,7 +123,7 @@ SECATEUR_INLINE void forEachTile(const QueryTiles& tiles, Range keys, const Visi
 struct SoftmaxRow {
     float largest = 0;
     float sum = 0;
-    float rescale = 1;  ///< factor for results of earlier keys, since `largest` changed
+    float rescale = 1;  ///< factor for results of earlier keys, because `largest` changed
     float weighted = 0; ///< sum of exponential times (score - largest), if wanted
 };
 

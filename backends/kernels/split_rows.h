@@ -10,7 +10,8 @@ namespace secateur::avx512 {
 /// with AVX-512 and its bfloat16 instructions.
 extern const bool areBuilt;
 
-/// Sums of squares in float64 of partial sums in float32 of 16 numbers in a lane; their relative error is 1e-9.
+/// Sums of squares, with a relative error of about 1e-8: each lane adds 16 squares in float32; these partial sums are
+/// added in float64.
 struct Squares {
     double all = 0;     ///< of the numbers
     double rounded = 0; ///< of the rounded numbers

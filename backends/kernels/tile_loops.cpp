@@ -27,7 +27,7 @@ SECATEUR_INLINE float sumOver(const float* e, Range keys) {
     return sum;
 }
 
-/// shiftedLog or shifted (AttentionFeature) over the visible keys; both need a logarithm for each key.
+/// The feature shifted, if `shiftsBoth`, or shiftedLog (see AttentionFeature), over the visible keys.
 SECATEUR_INLINE float shiftedEntropy(const float* e, std::int64_t count, std::int64_t seen, float factor, float epsilon,
                                      bool shiftsBoth) {
     const float added = shiftsBoth ? epsilon : 0;
@@ -36,7 +36,7 @@ SECATEUR_INLINE float shiftedEntropy(const float* e, std::int64_t count, std::in
         const Vec a = load(e + i) * factor;
         sum -= (a + added) * logarithm(a + epsilon);
     }
-    // Keys that are not visible have a = 0, and terms that are subtracted here.
+    // Keys that are not visible have a = 0. Their terms are subtracted here.
     const float ofNone = -added * logarithm(all(epsilon))[0];
     return sumOf(sum) - static_cast<float>(count - seen) * ofNone;
 }

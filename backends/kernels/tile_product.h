@@ -18,7 +18,7 @@ constexpr std::int64_t strideOf(std::int64_t scores) {
 struct Product {
     const float* a;
     std::int64_t aStride; ///< from row to row
-    std::int64_t aStep;   ///< along the depth
+    std::int64_t aStep;   ///< from column to column
     const float* b;
     std::int64_t bStride;
     std::int64_t depth;

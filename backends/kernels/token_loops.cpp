@@ -97,7 +97,7 @@ public:
     }
 
 private:
-    /// Computes contributions in float32; sums magnitudes while the products are in registers.
+    /// Computes contributions in float32. Sums magnitudes while the products are in the L1 cache.
     static at::Tensor contributionsOfFloats(const at::Tensor& context, const at::Tensor& weights) {
         const std::int64_t tokens = context.size(0) * context.size(1);
         const std::int64_t heads = weights.size(0);
@@ -119,7 +119,7 @@ private:
         at::Tensor result = at::empty({context.size(0), context.size(1), heads}, at::kDouble);
         const std::int64_t blocks = blocksOf(tokens, blockTokens);
         forEachTask(blocks * heads, 0, [&](std::int64_t task, float*) {
-            const std::int64_t head = task % heads; // all heads of some tokens, while these are in the cache
+            const std::int64_t head = task % heads; // the heads take turns on the same tokens, which stay in the cache
             const std::int64_t first = task / heads * blockTokens;
             MagnitudeBlock block;
             block.vectors = own.data_ptr<float>() + (first * heads + head) * depth;

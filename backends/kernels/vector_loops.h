@@ -30,7 +30,7 @@ struct QueryBlock {
     std::int64_t keyFrom = 0;       ///< index of the first packed key, a multiple of panelKeys
     std::int64_t keyEnd = 0;        ///< end of the row's keys
     const float* panels = nullptr;  ///< keys from keyFrom, in panels of [headDim, panelKeys]
-    const float* values = nullptr;  ///< from keyFrom, valueStride apart, padded to whole vectors
+    const float* values = nullptr;  ///< values from keyFrom on, valueStride apart, padded to whole vectors
     std::int64_t valueStride = 0;
     Destination context; ///< of the first query
     std::int64_t contextStride = 0;
@@ -102,17 +102,17 @@ struct ExponentialSum {
     float largestCapped = 0;
     float targetCapped = 0;
     double sum = 0;                  ///< of exp(capped logit - largestCapped)
-    std::int64_t blockOfLargest = 0; ///< index of the first block of logitBlock numbers that contains it
+    std::int64_t blockOfLargest = 0; ///< index of the block of logitBlock numbers with the first largest logit
 };
 
 constexpr std::int64_t logitBlock = 2048;
 
 /// The loops over one row or block, compiled for one instruction set. `scratch` has room for scratchFloats() numbers.
 struct VectorLoops {
-    /// With `added`: sum = x + added, and its norm. Without: the norm of x.
+    /// out = norm(x); or, if `added` is not null, sum = x + added and out = norm(sum).
     void (*norm)(const float* x, const float* added, float* sum, const NormValues& norm, std::int64_t width,
                  const Destination& out);
-    /// Applies rotary positions to a head, in place.
+    /// Rotates a head by the angles of its position, in place.
     void (*rotate)(const float* cosines, const float* sines, int dims, float* head);
     void (*activate)(const float* gate, const float* up, Activation activation, std::int64_t width,
                      const Destination& out);
@@ -122,11 +122,11 @@ struct VectorLoops {
     /// Copies `count` keys, `stride` apart, to a panel, whose last vector is padded with 0.
     void (*packKeys)(const float* keys, std::int64_t stride, std::int64_t count, int headDim, float* panel);
     void (*write)(const float* from, std::int64_t count, const Destination& to);
-    /// products = x x, a a, z z, x a, x z, a z
+    /// products = <x, x>, <a, a>, <z, z>, <x, a>, <x, z>, <a, z>
     void (*innerProducts)(const float* x, const float* a, const float* z, std::int64_t width, double* products);
-    /// Adds |v|, v and v v to three sums of each column.
+    /// Adds |v|, v and v^2 of each number v to three sums of its column.
     void (*addColumns)(const ColumnBlock& block);
-    /// sums += factor v
+    /// sums += factor * values
     void (*addScaled)(const float* values, double factor, std::int64_t count, double* sums);
     void (*sumMagnitudes)(const MagnitudeBlock& block);
     double (*magnitudes)(const float* values, std::int64_t count); ///< sum of |v|

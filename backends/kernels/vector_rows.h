@@ -36,7 +36,7 @@ SECATEUR_INLINE float sumOfVectors(std::int64_t width, const Term& term) {
     return sumOf((sums[0] + sums[1]) + (sums[2] + sums[3]));
 }
 
-/// Prefetches memory for loops with much computation between loads, which would otherwise wait for memory.
+/// Prefetches memory. Loops with much computation between loads would otherwise wait for memory.
 SECATEUR_INLINE void fetchAhead(const float* from) {
     __builtin_prefetch(from + 512);
 }
@@ -82,7 +82,7 @@ SECATEUR_INLINE Vec sigmoid(Vec x) {
     return 1.0F / (1.0F + exponential(-x));
 }
 
-/// Value and derivative of an activation function. After inlining, an unused one costs nothing.
+/// Value and derivative of an activation function. If one of them is not used, inlining removes its computation.
 struct ValueAndDerivative {
     Vec value;
     Vec derivative;
@@ -92,7 +92,7 @@ struct Silu {
     SECATEUR_INLINE ValueAndDerivative operator()(Vec x) const {
         const Vec share = sigmoid(x);
         const Vec bend = x * share * (1.0F - share);
-        return {x * share, share + (x < -100.0F ? Vec{} : bend)}; // constant slope; exponential() is limited there
+        return {x * share, share + (x < -100.0F ? Vec{} : bend)}; // bend tends to 0, but exponential() is limited
     }
 };
 
@@ -102,7 +102,7 @@ struct GeluTanh {
         const Vec square = x * x;
         const Vec share = sigmoid(x * (1.595769122F + 0.07135481627F * square));
         const Vec bend = x * share * (1.0F - share) * (1.595769122F + 3 * 0.07135481627F * square);
-        return {x * share, share + (square > 400.0F ? Vec{} : bend)}; // constant slope; products would overflow
+        return {x * share, share + (square > 400.0F ? Vec{} : bend)}; // bend tends to 0, but products would overflow
     }
 };
 

@@ -5,8 +5,8 @@
 
 // Vectors of float32 of the widest size that the instruction set has. Sources that include this header are compiled
 // once for each instruction set, each time with another SECATEUR_INSTRUCTION_SET. All their definitions are in the
-// namespace of that name, or in unnamed ones, and they include no standard headers with inline functions: of those the
-// linker keeps one copy, which might not run on every processor.
+// namespace of that name, or in unnamed ones. They include no standard headers with inline functions: the linker keeps
+// only one copy of such a function, perhaps with instructions that not every processor has.
 #ifndef SECATEUR_INSTRUCTION_SET
 #define SECATEUR_INSTRUCTION_SET generic
 #endif

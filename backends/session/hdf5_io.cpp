@@ -15,7 +15,7 @@ namespace {
 
 static_assert(std::is_same_v<hid_t, std::int64_t>);
 
-/// HDF5 keeps attributes in headers of 64 kB; a larger one means a damaged file.
+/// HDF5 keeps attributes in headers of 64 kB. An attribute with more elements than this means a damaged file.
 constexpr hsize_t mostAttributeElements = 1 << 20;
 constexpr std::size_t mostTextBytes = 1 << 24;
 /// Maximum size of a dataset: 512 MB of doubles, ten times a neuron metric of the largest models.

@@ -38,7 +38,7 @@ private:
 
 // Files are read and written in memory: HDF5 1.10 does not survive a failed write, and a file on disk could change
 // between check and read.
-// References to other files are refused: soft and external links, external data, and filter plug-ins.
+// References to other files (soft and external links, external data) and filter plug-ins are refused.
 
 /// Whether bytes begin as an HDF5 file does.
 bool looksLikeHdf5(std::span<const std::byte> bytes);

@@ -23,7 +23,7 @@ using MaskJson = nlohmann::json;
 
 constexpr std::size_t longestMask = 32'000'000;
 constexpr std::int64_t maskVersion = 1;
-constexpr std::int64_t latest = 999; ///< highest version that is accepted as a number
+constexpr std::int64_t latest = 999; ///< largest number that can be a version
 
 void checkVersion(const JsonObject& file) {
     constexpr const char* key = "secateur_mask";
@@ -165,7 +165,7 @@ PruningMask readMaskLayers(const JsonObject& file, const ModelSpec& spec) {
     const PruningMask whole(spec);
     PruningMask mask = whole;
     std::vector<bool> listed(spec.layers.size());
-    std::vector<int> cutAs(spec.layers.size(), -1); // the listed layer that set this one, itself or one of its group
+    std::vector<int> cutAs(spec.layers.size(), -1); // by layer: the entry that cut it, its own or a tied layer's
     for (const JsonObject& entry : *entries) {
         entry.allowOnly({"layer", "block", "attention", "alpha", "heads_cut", "mlp", "neurons_cut"});
         const int index = readIndex(entry, listed);

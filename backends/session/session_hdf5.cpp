@@ -150,11 +150,11 @@ std::string grownSession(const Session& additions, const MappedFile& original) {
     return withSlope(file);
 }
 
-/// Runs work that passes a file's bytes to HDF5: in this process if they have a valid seal, else in a child process,
-/// which HDF5 may crash.
+/// Runs work that passes a file's bytes to HDF5: in this process if the bytes have a valid seal, else in a child
+/// process, because HDF5 may crash.
 std::string inSafety(const MappedFile& file, const std::function<std::string()>& work) {
     if (isSealed(file.bytes()) || !hdf5::looksLikeHdf5(file.bytes()))
-        return work(); // other files are refused before HDF5 sees them
+        return work(); // files in other formats are refused before HDF5 sees them
     // HDF5 may loop on a damaged file; an intact one is read at hundreds of megabytes per second.
     const std::size_t size = file.bytes().size();
     const auto seconds = static_cast<unsigned>(1 + (size >> 23));
@@ -191,7 +191,8 @@ Session readSession(const MappedFile& file) {
     return onFile(file.path(), [&] {
         if (isSealed(file.bytes()))
             return read(hdf5::openImage(file.bytes()));
-        // The child returns a session that this program wrote.
+        // A file without a valid seal is read in a child process. The child returns the session as a file that it wrote
+        // itself, which is safe to open here.
         const std::string copy = inSafety(file, [&] { return newSession(read(hdf5::openImage(file.bytes()))); });
         return read(hdf5::openImage(std::as_bytes(std::span(copy))));
     });

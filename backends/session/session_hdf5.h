@@ -12,8 +12,8 @@ class MappedFile;
 // Thread-safe. A file that another program wrote or changed is read in a child process, since HDF5 may crash on a
 // damaged file.
 
-/// Whether a path names a session, by the file's first bytes or by the extension. In the latter case the file may be
-/// missing or damaged.
+/// Whether a path names a session: by its extension, even if the file is missing or damaged; else by the file's first
+/// bytes.
 bool isSession(const std::string& path);
 
 /// Reads a whole session. For metrics that this version does not know, takes title and other facts from the session.
@@ -25,8 +25,8 @@ Session readSession(const MappedFile& file);
 /// @throws Error
 void writeSession(const Session& session, const std::string& path);
 
-/// Adds results, masks, evaluations and view to a session file of the same model, or writes a new file. Does not change
-/// other data in the file. Waits while another process writes.
+/// Adds results, masks, evaluations, prediction and view to a session file of the same model, or writes a new file.
+/// Keeps all other data of the file. Waits while another process writes.
 /// @throws Error if the file is of another model (both are named), is no session, or stays locked
 void addToSession(const Session& additions, const std::string& path);
 

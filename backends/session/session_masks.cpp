@@ -36,7 +36,7 @@ std::size_t widest(const PruningMask& mask, std::vector<bool> LayerMask::*marks)
     return most;
 }
 
-/// Writes marks of a mask, [layers, widest layer].
+/// Writes for each head or neuron whether a mask keeps it, [layers, widest layer].
 void writeCells(const Handle& group, const char* name, const PruningMask& mask, std::vector<bool> LayerMask::*marks) {
     const std::size_t columns = widest(mask, marks);
     const auto layers = static_cast<std::size_t>(mask.layerCount());

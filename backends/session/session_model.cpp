@@ -131,7 +131,7 @@ int smallCount(std::int64_t value, const std::string& name, std::int64_t most = 
     return static_cast<int>(value);
 }
 
-/// Fills in fields that version 1 did not have; its models all had rotary positions as in llama.
+/// Fills in fields that version 1 did not have. All models of version 1 had rotary positions as in llama.
 void completeFirstVersion(const Handle& group, std::vector<LayerSpec>& layers) {
     const auto biases = sized(hdf5::readIntegers(group, "mlp_bias"), layers.size(), "mlp_bias");
     for (std::size_t i = 0; i < layers.size(); ++i) {

@@ -157,8 +157,8 @@ std::optional<int> numberOf(const std::string& name) {
     return error == std::errc() && end == name.data() + name.size() ? std::optional(number) : std::nullopt;
 }
 
-/// The number of the group for a result: that of an earlier result of the same measurement (except for the time), or a
-/// new one. @returns none if the earlier result ran on more tokens
+/// The number of a result in its group: that of an earlier result of the same measurement (except for the time), which
+/// is removed from `stored`, or a new number. @returns none if the earlier result is to stay, because it has more data
 std::optional<int> numberFor(const MetricResult& result, const std::string& group, std::vector<StoredResult>& stored) {
     int next = 0;
     for (auto other = stored.begin(); other != stored.end(); ++other) {

@@ -265,7 +265,7 @@ PrefillTiming readPass(const Handle& group, const std::string& prefix) {
     if (seconds.mlp.size() != seconds.attention.size())
         throw Error(fmt::format("should hold {} values and holds {}", seconds.attention.size(), seconds.mlp.size()),
                     prefix + "_mlp_seconds");
-    if (!std::isfinite(seconds.rest)) // it may be below 0, if passes timed by sublayer took longer
+    if (!std::isfinite(seconds.rest)) // below 0 if the passes timed by sublayer took longer
         throw Error(fmt::format("cannot be {}", seconds.rest), prefix + "_rest_seconds");
     pass.bySublayer = std::move(seconds);
     return pass;

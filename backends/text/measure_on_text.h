@@ -15,7 +15,7 @@ namespace secateur {
 /// The conditions of a measurement under a plan. @param dataDigest of the text or the task
 Measurement measurementOf(const Model& model, const Plan& plan, const std::string& dataDigest);
 
-/// measure() on a chosen text. Each result on the text has the warnings about it too.
+/// measure() on a chosen text. Each result on the text also has the warnings about the text.
 /// @throws as measure() and readSequenceText()
 std::vector<MetricResult> measureOnChoice(const Model& model, std::span<const MetricRequest> requests,
                                           const MeasureChoice& choice, const Progress& progress,

@@ -79,7 +79,7 @@ SequenceSet sequencesOf(const SequenceRequest& request, const std::optional<Task
     return makeSequences({documents.begin(), documents.end()}, tokenizer, rules, progress);
 }
 
-/// Reads the labelled texts of a task, as many as fit the maximum number of tokens as whole texts.
+/// Reads the labelled texts of a task, as many as fit the maximum number of tokens, but at least one.
 void readLabelled(const Model& model, const Task& task, const Tokenizer& tokenizer, const SequenceRules& rules,
                   SequenceText& text) {
     TaskRules own;

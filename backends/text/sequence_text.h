@@ -23,7 +23,7 @@ struct SequenceRequest {
     std::string task;                                        ///< file of a task, whose prompts are the documents
     std::string field;                                       ///< of a .jsonl's rows; empty = found automatically
     TaskFileOptions taskOptions = {};                        ///< for reading `task`
-    SequenceRules rules = {.length = 0, .mostTokens = 8192}; ///< length 0 = 512, of encoders 128, or the context
+    SequenceRules rules = {.length = 0, .mostTokens = 8192}; ///< length 0 = 512 (encoders: 128), at most the context
 };
 
 /// Reads a text and divides it into sequences with the model's own tokenizer (resources/manual/metrics.md, Calibration
@@ -50,11 +50,12 @@ PromptTokens promptTokens(const Model& model, const std::string& text);
 /// @param labels of the sequences, for classifiers, which are hashed too; empty = none
 std::string dataDigest(const SequenceSet& set, std::span<const int> labels = {});
 
-/// The same of all questions and right answers of a task, and of the questions that may serve as examples. Two runs of
+/// A digest of all questions and right answers of a task, and of the questions that may serve as examples. Two runs of
 /// a task can be compared if they have the same digest.
 std::string dataDigest(const Task& task, std::span<const TaskQuestion> examples);
 
-/// The same of a task and its rules (shots, limit, BOS). Measurements with equal digests used the same data.
+/// A digest of a task and its rules (shots, limit, seeds, BOS, maximum tokens). Measurements with equal digests used
+/// the same data.
 std::string dataDigest(const AskedTask& asked);
 
 } // namespace secateur

@@ -72,8 +72,8 @@ std::string normalisedNumber(std::string_view text);
 /// Harmonic mean of precision and recall of words. 1 if neither text has words, 0 if only one has.
 double wordF1(std::string_view found, std::string_view right);
 
-/// A function that compares generated answers with the reference answers of a task. An answer is exact if it equals one
-/// of them after normalisation; a text in which `extract` finds nothing is not exact.
+/// A function that compares generated answers with the reference answers of a task. An answer is exact if it equals a
+/// reference answer after normalisation; a text in which `extract` finds nothing is not exact.
 /// @param path of the task, for messages
 /// @throws Error naming the line whose `extract` is no regular expression. The returned function throws Error if a
 /// regular expression takes too many steps

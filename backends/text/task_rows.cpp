@@ -29,7 +29,7 @@ std::string replaced(std::string_view text, std::string_view old, std::string_vi
     return result += text.substr(begin);
 }
 
-/// A text without every "[...]" that is within a line; the shortest match counts.
+/// A text without its parts "[...]". A part lies within a line, and ends at the first "]".
 std::string withoutBrackets(const std::string& text) {
     std::string kept;
     std::size_t at = 0;
@@ -233,7 +233,7 @@ TaskQuestion lambada(const JsonObject& row, const Label&) {
     return asked(fieldText(row, "context"), {fieldText(row, "continuation")}, 0);
 }
 
-/// Whether a row is from an original file of OpenBookQA. These have the same fields as ARC's files, but ids such as
+/// Whether a row is from an original file of OpenBookQA. Such rows have the same fields as ARC's rows, but ids such as
 /// "7-980", while ARC's ids begin with a letter.
 bool isNestedOpenBook(const JsonObject& row) {
     if (!row.isObject("question") || !row.isText("id"))

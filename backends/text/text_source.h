@@ -8,8 +8,9 @@
 
 namespace secateur {
 
-/// The documents at a path. In a folder, each file is a document, in the order of names. In a .jsonl file, each row is:
-/// the text of `field`, or if that is empty of the first of "text", "content", "page" and "prompt" that the row has.
+/// The documents at a path. In a folder, each file that is neither hidden nor empty is a document, in the order of
+/// names. In a .jsonl file, each row is a document: the text of `field` or, if `field` is empty, of the first of
+/// "text", "content", "page" and "prompt" in the row.
 /// Any other file, and the built-in text (empty path), is divided by `split`.
 /// @throws Error naming the file, and the row of a .jsonl
 std::vector<std::string> readDocuments(const std::string& path, const std::string& field = {},

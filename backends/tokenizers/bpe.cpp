@@ -121,7 +121,8 @@ void Bpe::encodeWord(std::string_view word, WordCache& cache, std::vector<TokenP
 }
 
 void Bpe::splitBytes(std::string_view word, std::vector<Symbol>& symbols) const {
-    // Bytes without a token are left out, so that their neighbours may merge; their length is added to a neighbour's.
+    // If there is no unknown token, bytes without a token are left out, so that their neighbours may merge. Their
+    // length is added to that of a neighbour.
     std::uint32_t lost = 0;
     for (const char letter : word) {
         const int id = m_byteIds[static_cast<unsigned char>(letter)];
@@ -167,7 +168,8 @@ bool Bpe::addBytes(std::string_view character, std::vector<Symbol>& symbols) con
 void Bpe::split(std::string_view word, std::vector<Symbol>& symbols) const {
     if (m_options.byteLevel)
         return splitBytes(word, symbols);
-    // As in Hugging Face's library, an unknown token is emitted before the next known one, even after bytes.
+    // As in Hugging Face's library, an unknown token is emitted only before the next character that does not become
+    // <0x..> tokens, so that <0x..> tokens of later characters may precede it.
     std::uint32_t unknown = 0;
     const auto flush = [&] {
         if (unknown == 0 || m_options.unknown < 0)

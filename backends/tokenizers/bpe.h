@@ -24,7 +24,7 @@ public:
     explicit PairTable(std::size_t pairs)
         : m_slots(std::bit_ceil(2 * pairs + 2)) {}
 
-    /// Replaces an earlier merge of the pair. At most as many pairs as given to the constructor.
+    /// Sets the merge of a pair; replaces an earlier one. The constructor states the maximum number of pairs.
     void set(int left, int right, Merge merge) { m_slots[slotOf(keyOf(left, right))] = {keyOf(left, right), merge}; }
     Merge find(int left, int right) const {
         // Symbols without an id never merge.

@@ -37,7 +37,7 @@ public:
 
 private:
     struct Edge {
-        std::uint64_t key = 0; ///< node and byte; 0 = free, as edges of node 0 are in m_roots
+        std::uint64_t key = 0; ///< node and byte; 0 = free, because edges of node 0 are in m_roots
         std::uint32_t node = 0;
     };
 

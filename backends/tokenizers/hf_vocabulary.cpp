@@ -22,7 +22,7 @@ std::optional<int> idOf(const TokenModel& model, const HfContext& context, const
     return added != context.added.end() ? std::optional(added->id) : model.vocabulary().find(text);
 }
 
-/// Adds the listed added tokens, and the special tokens of roles.
+/// Makes the added tokens: the special tokens of roles, `more`, and those that the folder's files list.
 void addTokens(const HfContext& context, std::vector<std::pair<std::string, std::string>> roles,
                std::vector<AddedToken> more, TokenizerParts& parts) {
     std::vector<AddedToken> added = std::move(more);

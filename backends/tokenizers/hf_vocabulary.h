@@ -42,7 +42,7 @@ void readAddedTokens(const std::optional<JsonObject>& config, const std::optiona
 TokenizerParts readVocabText(std::string_view text, const std::string& subject, const HfContext& context);
 /// Reads the byte-level BPE of GPT-2, RoBERTa and Qwen.
 TokenizerParts readVocabJson(std::string_view vocab, std::string_view merges, const HfContext& context);
-/// Reads the SentencePiece model of Llama, Gemma, Mistral, ALBERT or XLM-RoBERTa; the last one's ids are shifted.
+/// Reads the SentencePiece model of Llama, Gemma, Mistral, ALBERT or XLM-RoBERTa. XLM-RoBERTa's ids are shifted.
 TokenizerParts readHfSentencePiece(SentencePieceFile file, const std::string& subject, const HfContext& context);
 
 /// Reads Hugging Face's tokenizer.json. @param subject the file, for messages

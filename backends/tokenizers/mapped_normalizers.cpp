@@ -20,8 +20,8 @@ namespace secateur {
 
 namespace {
 
-// Fields of a unit of the double-array trie: the byte of its edge, the node to which it leads, whether a text ends
-// there.
+// Fields of a unit of the double-array trie: whether a text ends there, the place of its replacement (if the unit is a
+// leaf), the byte of the unit's edge, and the offset to the units of the next bytes.
 bool endsText(std::uint32_t unit) {
     return ((unit >> 8U) & 1U) != 0;
 }
@@ -52,7 +52,7 @@ const icu::Normalizer2* instanceOf(NormalForm form, UErrorCode& failure) {
     }
 }
 
-/// The characters of Unicode 9. The original tokenizers know only these, and do not change later ones.
+/// The characters of Unicode 9. The original tokenizers know only these, and do not change characters added later.
 const icu::UnicodeSet& unicode9(UErrorCode& failure) {
     static const icu::UnicodeSet set = [&] {
         icu::UnicodeSet made(icu::UnicodeString("[:age=9.0:]"), failure);
@@ -97,7 +97,8 @@ private:
         return normal;
     }
 
-    /// Writes an edit of several neighbouring characters as one edit per character, unless their order changed.
+    /// Writes an edit of several neighbouring characters as one edit per character. Returns false if `becomes` is not
+    /// the sequence of the characters' own normal forms.
     bool putEach(std::string_view text, std::size_t begin, std::size_t end, std::string_view becomes,
                  Rewriter& fresh) const {
         std::vector<std::string> parts;
@@ -188,7 +189,7 @@ public:
 private:
     static constexpr std::size_t longestGrapheme = 5;
 
-    /// Replaces all of [at, end) by the replacement of its shortest prefix in the map, as the original does.
+    /// Replaces all of [at, end) by the replacement of its shortest prefix in the map, as Hugging Face's library does.
     bool mapWhole(std::string_view text, std::size_t at, std::size_t end, Rewriter& fresh) const {
         const auto match = m_map->shortest(text.substr(0, end), at);
         if (match)
@@ -304,7 +305,7 @@ void Charsmap::walk(std::string_view text, std::size_t at, Found found) const {
             return;
         const bool whole = endsText(m_units[node]);
         node ^= offsetOf(m_units[node]);
-        // Not a match that ends inside a character, because a part of the character would be left.
+        // A match that ends inside a character does not count: a part of the character would be left.
         if (!whole || (end + 1 < text.size() && unicode::isContinuation(text[end + 1])))
             continue;
         const std::size_t place = node < m_units.size() ? valueOf(m_units[node]) : m_replacements.size();

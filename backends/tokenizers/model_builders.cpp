@@ -39,7 +39,7 @@ public:
         if (!take(letter))
             fail();
     }
-    /// Whether another element follows. Skips the comma in front of it, or the end.
+    /// Whether another element follows. Skips the comma in front of the element, or `end`.
     bool more(char end, bool first) {
         if (take(end))
             return false;

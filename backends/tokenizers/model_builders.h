@@ -21,7 +21,7 @@ struct TokenizerText {
     std::string rest;        ///< the document, with null in place of the lists
 };
 
-/// Cuts the lists out of a document. @param text valid UTF-8 @throws Error if it is clearly not JSON; not all is
+/// Cuts the lists out of a document. @param text valid UTF-8 @throws Error if it is clearly not JSON; not everything is
 /// checked
 TokenizerText cutTokenizerText(std::string_view text, const std::string& subject);
 

@@ -27,7 +27,7 @@ public:
     AlignedText slice(std::size_t begin, std::size_t end) const;
     /// The range of the given text, in whole characters, from which bytes [begin, end) come; only if tracked.
     TextRange origin(std::size_t begin, std::size_t end) const;
-    /// Whether the byte at `at` comes from the first byte of the given text; needs no tracking.
+    /// Whether `at` is the beginning of a text that begins where the given text does; needs no tracking.
     bool beginsAt(std::size_t at) const;
 
 private:

@@ -131,7 +131,7 @@ private:
             encoding.ranges.push_back(text.origin(begin, end));
     }
 
-    /// Appends an added token. Its range excludes the white space that it includes, if ranges exclude spaces.
+    /// Appends an added token. If ranges exclude spaces, its range leaves out white space before the token's text.
     void addFound(Encoding& encoding, const AddedTokens::Found& found, const AlignedText& text) const {
         std::size_t begin = found.begin;
         while (m_parts.post.trimsBlanks && begin < found.end) {

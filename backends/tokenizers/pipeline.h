@@ -37,12 +37,12 @@ DecoderPtr makeReplaceTextDecoder(std::string pattern, std::string replacement);
 DecoderPtr makeReplaceRegexDecoder(std::shared_ptr<const Regex> pattern, std::string replacement);
 DecoderPtr makeMetaspaceDecoder(std::string mark, PrependScheme scheme);
 /// Puts spaces before all tokens except those with the prefix, which is removed.
-/// @param cleanUp whether to remove spaces before English punctuation
+/// @param cleanUp whether to remove spaces before English punctuation and contractions
 DecoderPtr makeWordPieceDecoder(std::string prefix, bool cleanUp);
 /// Puts spaces in place of word-end marks.
 DecoderPtr makeWordEndDecoder(std::string wordEnd);
 
-/// A token that is matched in the text before it is split into words.
+/// A token that is matched before the text is split into words.
 struct AddedToken {
     int id = 0;
     std::string text;
@@ -80,7 +80,7 @@ public:
 private:
     std::map<int, AddedToken> m_tokens;
     ByteTrie m_plain;      ///< matched before the normalizers
-    ByteTrie m_normalized; ///< matched after them
+    ByteTrie m_normalized; ///< matched after the normalizers
 };
 
 /// An element of a template: the first or the second text, or special tokens.
@@ -96,7 +96,7 @@ struct PostProcessor {
     std::vector<TemplateItem> single{{TemplateItem::Kind::first, 0, {}}};
     std::vector<TemplateItem> pair{{TemplateItem::Kind::first, 0, {}}, {TemplateItem::Kind::second, 1, {}}};
     bool trimsBlanks = false; ///< whether ranges exclude spaces at a token's ends
-    bool keepsPrefix = false; ///< if so, keep one space at the beginning of a text, which the tokenizer may have added
+    bool keepsPrefix = false; ///< whether ranges keep one space at a text's beginning, perhaps added by the tokenizer
 
     bool addsFront() const { return !single.empty() && single.front().kind == TemplateItem::Kind::special; }
     void trim(Encoding& encoding, std::string_view text) const;

@@ -93,7 +93,7 @@ private:
             return 2;
         if ((first == 'r' && second == 'e') || (first == 'v' && second == 'e') || (first == 'l' && second == 'l'))
             return 3;
-        constexpr std::string_view longS = "\xC5\xBF"; // its upper case is also S
+        constexpr std::string_view longS = "\xC5\xBF"; // U+017F, whose upper case is S
         return m_rule.foldedContractions && m_text.substr(at + 1).starts_with(longS) ? 3 : 0;
     }
 
@@ -135,8 +135,8 @@ private:
         return m_rule.newlinesApart ? run<newline>(at) : at;
     }
 
-    /// The end of a piece of white space. The last character of consecutive white space belongs to the next piece,
-    /// unless there is a line end and the rule has newlinesApart.
+    /// The end of a piece of white space. The last of several white-space characters belongs to the next piece, unless
+    /// the text ends after it. If the rule has newlinesApart, the piece ends after the last line end, if there is one.
     std::size_t blanks(std::size_t at) const {
         std::size_t last = at;
         std::size_t end = at;

@@ -20,11 +20,11 @@ struct Cut {
     std::uint32_t end = 0;
 };
 
-/// A regular expression by which a family of tokenizers splits text, as options of scan(), which is faster.
+/// A regular expression by which a family of tokenizers splits text, as options of scan(). scan() is faster.
 struct ScanRule {
     bool foldedContractions = false; ///< whether 'S counts as 's
     bool anyLetterPrefix = false;    ///< whether any character but CR, LF, letters and numbers may precede letters
-    bool newlinesApart = false;      ///< line ends join the marks before them, else white space up to them is one piece
+    bool newlinesApart = false;      ///< whether line ends join marks before them, and blanks up to them are a piece
     int mostDigits = 0;              ///< maximum digits of a piece, which then has no leading space; 0: no limit
 };
 
@@ -59,8 +59,8 @@ using PreTokenizerPtr = std::unique_ptr<const PreTokenizer>;
 /// What becomes of the delimiters at which a text is split.
 enum class Delimiters {
     removed,
-    isolated,   ///< each is a word
-    contiguous, ///< adjacent ones are one word
+    isolated,   ///< each delimiter is a word
+    contiguous, ///< adjacent delimiters are one word
     mergedWithPrevious,
     mergedWithNext,
 };

@@ -135,7 +135,7 @@ private:
         if (follows("[^"))
             refuse("a negated class inside a class");
         if (m_pattern[m_at] == '[') {
-            ++m_depth; // its members join the outer class
+            ++m_depth; // the members of a nested class join the outer class
             ++m_at;
         } else if (m_pattern[m_at] == ']' && --m_depth > 0) {
             ++m_at;

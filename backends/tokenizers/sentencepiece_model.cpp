@@ -179,8 +179,8 @@ std::unique_ptr<const TokenModel> modelOf(const SentencePieceFile& file, std::sh
     return std::make_unique<Bpe>(std::move(vocabulary), merges, options);
 }
 
-/// Makes added tokens of pieces: user-defined pieces are matched in normalised text; control pieces, which
-/// SentencePiece itself never matches, in the given text.
+/// Makes added tokens of pieces. User-defined pieces of BPE models are matched in normalised text. Control pieces,
+/// which SentencePiece itself never matches, are matched in the given text.
 void addTokens(const SentencePieceFile& file, TokenizerParts& parts) {
     std::vector<AddedToken> added;
     for (std::size_t i = 0; i < file.pieces.size(); ++i) {
@@ -245,7 +245,7 @@ TokenizerParts makeSentencePieceParts(const SentencePieceFile& file, const std::
     const auto idOf = [&](std::int64_t id) {
         return id >= 0 && id < vocabulary->size() ? std::optional(static_cast<int>(id)) : std::nullopt;
     };
-    // By the piece of type "unknown", not by the id in the trainer's options.
+    // The unknown token is the piece of type "unknown", not the id in the trainer's options.
     const auto unknown = std::ranges::find(file.pieces, Type::unknown, &SentencePieceFile::Piece::type);
     if (unknown == file.pieces.end())
         throw Error("has no unknown piece", subject);

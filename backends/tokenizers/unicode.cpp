@@ -255,7 +255,7 @@ std::vector<std::pair<char32_t, char32_t>> addedAfter(int version, std::string_v
     struct Category {
         std::string_view name;
         std::uint32_t mask;
-        std::uint8_t bits; ///< bits in classes(), which has more characters; 0 = none of its classes
+        std::uint8_t bits; ///< bit in classes(), which has characters that an older ICU lacks; 0 = no such bit
     };
     static constexpr std::array<Category, 13> categories{{{"L", U_GC_L_MASK, letter},
                                                           {"N", U_GC_N_MASK, number},

@@ -10,7 +10,7 @@ namespace secateur {
 
 namespace {
 
-constexpr double unknownPenalty = 10; // score of an unknown character, below that of the least likely token
+constexpr double unknownPenalty = 10; // difference of an unknown character's score from that of the least likely token
 
 bool bitAt(const std::vector<bool>& bits, int id) {
     return static_cast<std::size_t>(id) < bits.size() && bits[static_cast<std::size_t>(id)];

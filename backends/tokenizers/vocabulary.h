@@ -79,9 +79,9 @@ class WordCache {
 public:
     WordCache();
 
-    static constexpr std::size_t longestWord = 64; ///< longer ones are rarely repeated
+    static constexpr std::size_t longestWord = 64; ///< in bytes; longer words are rarely repeated
 
-    /// The tokens of a word; nullptr if it is not cached. @param count becomes their number
+    /// The tokens of a word; nullptr if it is not cached. @param count is set to their number
     const TokenPiece* find(std::string_view word, std::size_t& count) const;
     void remember(std::string_view word, std::span<const TokenPiece> pieces);
 
@@ -104,7 +104,7 @@ class TokenModel {
 public:
     virtual ~TokenModel() = default;
 
-    /// Appends the word's tokens; their lengths add up to the word's.
+    /// Appends the word's tokens. Their lengths add up to the length of the word.
     /// @param word valid UTF-8, not empty. @throws Error if no token stands for a part of it
     virtual void encode(std::string_view word, WordCache& cache, std::vector<TokenPiece>& pieces) const = 0;
     virtual const Vocabulary& vocabulary() const = 0;
