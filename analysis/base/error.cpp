@@ -1,18 +1,16 @@
 #include "analysis/base/error.h"
 
-#include <algorithm>
+#include "analysis/base/shown_text.h"
+
+#include <utility>
 
 namespace secateur {
 
 namespace {
 
-/// Replaces control characters by '?'. Names from files may contain them, and they break lines and control terminals.
-std::string plain(std::string text) {
-    constexpr unsigned char firstPrintable = 0x20;
-    constexpr unsigned char del = 0x7f;
-    std::replace_if(
-        text.begin(), text.end(), [](unsigned char letter) { return letter < firstPrintable || letter == del; }, '?');
-    return text;
+/// Names from files may break lines, control terminals or have any length.
+const std::string& madeSafe(std::string& text) {
+    return text = shownLine(text);
 }
 
 std::string joinedSentence(const std::string& message, const std::string& subject, const std::string& hint) {
@@ -25,10 +23,10 @@ std::string joinedSentence(const std::string& message, const std::string& subjec
 } // namespace
 
 Error::Error(std::string message, std::string subject, std::string hint)
-    : std::runtime_error(plain(joinedSentence(message, subject, hint)))
-    , m_message(plain(std::move(message)))
-    , m_subject(plain(std::move(subject)))
-    , m_hint(plain(std::move(hint))) {}
+    : std::runtime_error(joinedSentence(madeSafe(message), madeSafe(subject), madeSafe(hint)))
+    , m_message(std::move(message))
+    , m_subject(std::move(subject))
+    , m_hint(std::move(hint)) {}
 
 Error Error::within(const std::string& outerSubject) const {
     return Error(m_message, m_subject.empty() ? outerSubject : outerSubject + ": " + m_subject, m_hint);

@@ -1,5 +1,7 @@
 #include "analysis/export/export_card.h"
 
+#include "analysis/base/replaceable.h"
+#include "analysis/base/shown_text.h"
 #include "analysis/base/text.h"
 #include "analysis/masks/mask_algebra.h"
 #include "analysis/running/runner.h"
@@ -42,7 +44,7 @@ std::string provenanceText(const MaskRecord& record) {
     std::string text;
     const auto add = [&text](std::string_view what, const std::string& value) {
         if (!value.empty())
-            text += fmt::format("- {}: {}\n", what, value);
+            text += fmt::format("- {}: {}\n", markdownLine(what), markdownLine(value));
     };
     if (const auto& provenance = record.provenance) {
         add("method", provenance->strategy);
@@ -71,6 +73,11 @@ std::size_t metadataLength(std::string_view text) {
 }
 
 } // namespace
+
+std::string sentence(const LogitDifference& verified) {
+    return fmt::format("Verified: logits match the masked model (max. difference {} of {} on {} tokens)",
+                       significant(verified.most), significant(verified.scale), verified.tokens);
+}
 
 Batch probeTokens(const ModelSpec& spec) {
     constexpr int rows = 4;
@@ -119,19 +126,18 @@ std::string exportCard(const ExportFacts& facts, std::string_view sourceCard) {
     std::string card(sourceCard.substr(0, metadata));
     card +=
         fmt::format("# {0}, pruned\n\n"
-                    "{0} as a {1} export, written by Secateur {2} on {3}. Cut weights are 0; names, shapes and "
+                    "{0} as a {1} {2}{3} on {4}. Cut weights are 0; names, shapes and "
                     "types are the source's, so it opens in the same programs, and is neither smaller nor faster.\n\n"
-                    "- source: {4}, {5}\n- fingerprint of the source: {6}\n- mask: `{7}`\n",
-                    facts.source.name, facts.target, facts.version, utcNow(), facts.source.spec.architecture,
-                    facts.source.spec.structure(), facts.source.fingerprint, facts.maskFile);
+                    "- source: {5}, {6}\n- fingerprint of the source: {7}\n- mask: {8}\n",
+                    markdownLine(facts.source.name), facts.target, exportCardMark, facts.version, utcNow(),
+                    facts.source.spec.architecture, facts.source.spec.structure(), facts.source.fingerprint,
+                    markdownLine(facts.maskFile));
     card += "\n## What was cut\n\n" + cutTable(facts.record.mask);
     card += "\n## How\n\n" + provenanceText(facts.record);
     card += "\n## Measured\n\n";
     for (const std::string& line : facts.measured)
-        card += "- " + line + "\n";
-    card += fmt::format("- The logits of {} drawn tokens differ from those of the source under the mask by at most {} "
-                        "(largest logit {}; float32)\n",
-                        facts.verified.tokens, significant(facts.verified.most), significant(facts.verified.scale));
+        card += "- " + markdownLine(line) + "\n";
+    card += "- " + sentence(facts.verified) + ", in float32\n";
     const std::string_view rest = sourceCard.substr(metadata);
     if (rest.find_first_not_of(" \t\r\n") != std::string_view::npos)
         card += "\n---\n\n" + std::string(rest.substr(rest.find_first_not_of("\r\n")));

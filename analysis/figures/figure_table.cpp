@@ -1,5 +1,6 @@
 #include "analysis/figures/figure_table.h"
 
+#include "analysis/base/known_ids.h"
 #include "analysis/base/statistics.h"
 #include "analysis/base/text.h"
 #include "analysis/base/usage_error.h"
@@ -49,6 +50,15 @@ double optionNumber(const FigureOptions& options, const std::string& name) {
     return value;
 }
 
+/// The option `layer` of figures that show one layer, or all layers: none for -1. @throws UsageError
+std::optional<int> layerOf(const FigureOptions& options, const ModelSpec& spec) {
+    const double layer = optionNumber(options, "layer");
+    if (layer < -1 || layer >= spec.layerCount())
+        throw UsageError(fmt::format("the model has layers 0 to {}; -1 shows all", spec.layerCount() - 1),
+                         "layer=" + options.at("layer"));
+    return layer < 0 ? std::nullopt : std::optional(static_cast<int>(layer));
+}
+
 /// Ids of the maps in widgets/plot/plot_scale.cpp.
 constexpr std::array<std::string_view, 4> colourMaps{"viridis", "cividis", "magma", "vik"};
 
@@ -93,12 +103,8 @@ Figure neurons(const Session& session, const FigureOptions& options) {
                                      name(result.request.info->scope)),
                          options.at("metric"));
     const bool logarithmic = options.at("log") == "true";
-    const double layer = optionNumber(options, "layer");
-    if (layer >= session.model.spec.layerCount())
-        throw UsageError(fmt::format("the model has layers 0 to {}", session.model.spec.layerCount() - 1),
-                         "layer=" + options.at("layer"));
-    if (layer >= 0)
-        return neuronHistogram(session.model, result, static_cast<int>(layer), logarithmic);
+    if (const auto layer = layerOf(options, session.model.spec))
+        return neuronHistogram(session.model, result, *layer, logarithmic);
     Matrix quantiles(result.values.rows(), bandPercents.size());
     for (std::size_t row = 0; row < quantiles.rows(); ++row)
         std::ranges::copy(percentiles(result.values.row(row), bandPercents), quantiles.row(row).begin());
@@ -198,16 +204,13 @@ GradientChangeRequest comparedMasks(const ModelSpec& spec, const PruningMask& ma
 /// Draws the change of the gradients on a text, measured before and after a cut.
 Figure gradientChanges(const TextInputs& inputs, const FigureOptions& options) {
     const ModelSpec& spec = inputs.model.spec();
-    const int layer = static_cast<int>(optionNumber(options, "layer"));
-    if (layer >= spec.layerCount())
-        throw UsageError(fmt::format("the model has layers 0 to {}", spec.layerCount() - 1),
-                         "layer=" + options.at("layer"));
+    const std::optional<int> layer = layerOf(options, spec);
     const GradientChangeRequest masks = comparedMasks(spec, inputs.plan.mask(), options);
     const GradientRun run{
         .plan = inputs.plan, .sequences = inputs.sequences, .labels = inputs.labels, .batchTokens = inputs.batchTokens};
     const GradientChange change = gradientChange(inputs.model, masks, run, inputs.progress);
     const std::optional<HeadId> cut = cutHead(options.at("cut"));
-    return gradientChangeFigure(inputs.model.card(), change, layer < 0 ? std::nullopt : std::optional(layer),
+    return gradientChangeFigure(inputs.model.card(), change, layer,
                                 cut ? headName(cut->layer, cut->head) : inputs.maskName, coloursOf(options));
 }
 
@@ -294,12 +297,8 @@ std::span<const FigureInfo> allFigures() {
 FigureRequest parseFigureRequest(std::string_view text, std::span<const FigureInfo> table) {
     ParsedRequest parsed = parseRequest(text);
     const auto found = std::ranges::find(table, parsed.id, &FigureInfo::id);
-    if (found == table.end()) {
-        std::vector<std::string> known;
-        for (const FigureInfo& figure : table)
-            known.emplace_back(figure.id);
-        throw UsageError(fmt::format("unknown figure; the known ones are {}", join(known, ", ")), parsed.id);
-    }
+    if (found == table.end())
+        refuseUnknown("figure", parsed.id, idsOf(table));
     validateOptions(parsed, found->options);
     FigureRequest request{&*found, {}, std::string(text)};
     for (const OptionInfo& option : found->options)

@@ -1,5 +1,6 @@
 #include "analysis/metrics/metric.h"
 
+#include "analysis/base/known_ids.h"
 #include "analysis/base/text.h"
 #include "analysis/base/usage_error.h"
 #include "analysis/metrics/ablation_parts.h"
@@ -46,13 +47,9 @@ MetricRequest single(std::string_view text, MetricTable table) {
     ParsedRequest parsed = parseRequest(text);
     const MetricInfo* info = findMetric(parsed.id, table);
     if (!info) {
-        std::vector<std::string> known;
-        for (const MetricInfo* metric : table)
-            known.emplace_back(metric->id);
-        throw UsageError(fmt::format("unknown metric; the known ones are {}, or a group: weights, forward, gradient, "
-                                     "ablation, all",
-                                     join(known, ", ")),
-                         parsed.id);
+        std::vector<std::string_view> known = idsOf(table);
+        known.insert(known.end(), {"weights", "forward", "gradient", "ablation", "all"});
+        refuseUnknown("metric", parsed.id, known);
     }
     validateOptions(parsed, info->options);
     MetricRequest request{describedBy(info, parsed.options), std::move(parsed.options)};

@@ -1,5 +1,6 @@
 #include "analysis/strategies/head_filter_rule.h"
 
+#include "analysis/base/known_ids.h"
 #include "analysis/base/statistics.h"
 #include "analysis/base/text.h"
 #include "analysis/base/usage_error.h"
@@ -70,8 +71,11 @@ std::pair<int, int> rangeOf(const std::vector<std::string>& words) {
 MetricRequest metricOf(const std::string& word) {
     const std::string id = word == "pattern" ? "attention_pattern" : word;
     const MetricInfo* info = findMetric(parseRequest(id).id);
-    if (!info)
-        throw UsageError("is neither a metric nor layer, head, cut or protected", word);
+    if (!info) {
+        std::vector<std::string_view> known = idsOf(allMetrics());
+        known.insert(known.end(), {"pattern", "layer", "head", "cut", "protected"});
+        refuseUnknown("metric", word, known);
+    }
     if (info->scope == Scope::neuron)
         throw UsageError("has one value per neuron and none per head", word);
     return parseMetricRequests(id).front();

@@ -1,5 +1,6 @@
 #include "analysis/strategies/strategy.h"
 
+#include "analysis/base/known_ids.h"
 #include "analysis/base/text.h"
 #include "analysis/base/usage_error.h"
 #include "analysis/strategies/greedy_gnorm.h"
@@ -233,12 +234,8 @@ bool StrategyRequest::highestFirst() const {
 StrategyRequest parseStrategyRequest(std::string_view text, std::span<const StrategyInfo> table) {
     ParsedRequest parsed = parseRequest(text);
     const StrategyInfo* const info = findStrategy(parsed.id, table);
-    if (!info) {
-        std::vector<std::string> known;
-        for (const StrategyInfo& strategy : table)
-            known.emplace_back(strategy.id);
-        throw UsageError(fmt::format("unknown strategy; the known ones are {}", join(known, ", ")), parsed.id);
-    }
+    if (!info)
+        refuseUnknown("strategy", parsed.id, idsOf(table));
     const MetricInfo* const ranked = metricOf(*info, parsed);
     std::vector<OptionInfo> known(info->options.begin(), info->options.end());
     if (ranked)

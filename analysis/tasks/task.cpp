@@ -1,8 +1,8 @@
 #include "analysis/tasks/task.h"
 
 #include "analysis/base/error.h"
+#include "analysis/base/known_ids.h"
 #include "analysis/base/text.h"
-#include "analysis/base/usage_error.h"
 
 #include <fmt/format.h>
 
@@ -53,10 +53,7 @@ const TaskFormat& taskFormat(std::string_view id) {
     const auto found = std::ranges::find(formats, id, &TaskFormat::id);
     if (found != formats.end())
         return *found;
-    std::vector<std::string> known;
-    for (const TaskFormat& format : formats)
-        known.emplace_back(format.id);
-    throw UsageError(fmt::format("unknown task format; the known ones are {}", join(known, ", ")), std::string(id));
+    refuseUnknown("task format", id, idsOf(formats));
 }
 
 namespace {

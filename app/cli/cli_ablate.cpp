@@ -140,6 +140,7 @@ void AblationKeeper::keep(const std::vector<MetricResult>& results) {
     more.created = utcNow();
     more.results = results;
     addToSession(more, m_path);
+    noteWritten(m_path);
     m_lastKept = std::chrono::steady_clock::now();
 }
 
@@ -346,20 +347,22 @@ void printEnds(const MetricResult& result) {
     const MetricInfo& info = *result.request.info;
     const std::vector<Row> rows = rowsOf(result);
     const auto textOf = [](const Row& row) {
-        return std::vector<std::string>{row.part, significant(row.value, 4), significant(row.error, 2)};
+        return std::array<std::string, 3>{row.part, significant(row.value, 4), significant(row.error, 2)};
     };
-    std::vector<std::vector<std::string>> lines{
-        {std::string(name(info.scope)),
-         fmt::format("{}{}", info.title, info.unit.empty() ? "" : fmt::format(" ({})", info.unit)), "error"}};
+    Rows<3> lines;
     for (std::size_t i = 0; i < rows.size(); ++i) {
         if (rows.size() > lowest + highest && i == lowest)
-            lines.push_back({"...", "", ""});
+            lines.push_back({"..."});
         if (rows.size() <= lowest + highest || i < lowest || i + highest >= rows.size())
             lines.push_back(textOf(rows[i]));
     }
-    fmt::print("{}", table(lines, {Align::left, Align::point, Align::point}));
+    const std::string unit = info.unit.empty() ? "" : fmt::format(" ({})", info.unit);
+    print(Table({{std::string(name(info.scope))},
+                 {std::string(info.title) + unit, Align::point},
+                 {"error", Align::point}},
+                lines));
     if (rows.size() > lowest + highest)
-        fmt::print("{} units in all: --json lists them, --out keeps them for `plot`\n", rows.size());
+        print("{} units in all: --json lists them, --out keeps them for `plot`\n", rows.size());
 }
 
 /// @returns false if it was stopped
@@ -372,17 +375,16 @@ bool ablateVerb(const AblateArguments& arguments, const Console& console) {
     const bool isWhole = std::ranges::all_of(ablating.results, &MetricResult::isWhole);
     const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
     if (console.json) {
-        fmt::print("{}\n", measureJson(fullCard(ablating.model()), ablating.results, ablating.mask, seconds,
+        printJson(measureJson(fullCard(ablating.model()), ablating.results, ablating.mask, seconds,
                                        peakBytes(), ablating.warnings));
         return isWhole;
     }
     for (const MetricResult& result : ablating.results)
         printEnds(result);
-    for (const std::string& warning : ablating.warnings)
-        fmt::print(stderr, "note: {}\n", warning);
+    printNotes(ablating.warnings);
     for (const MetricResult& result : ablating.results)
         for (const std::string& warning : result.warnings)
-            fmt::print(stderr, "note: {}: {}\n", result.request.resultId(), warning);
+            printNote("{}: {}", result.request.resultId(), warning);
     return isWhole;
 }
 

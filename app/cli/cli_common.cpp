@@ -19,6 +19,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <chrono>
 #include <cmath>
@@ -43,7 +44,7 @@ public:
         : m_style(style) {}
     ~Printer() {
         if (m_style == Style::live && m_printed)
-            fmt::print(stderr, "\r\x1b[K");
+            printError("\r\x1b[K");
     }
 
     void operator()(double fraction, std::string_view text) {
@@ -55,12 +56,11 @@ public:
         m_last = now;
         m_printed = true;
         if (m_style == Style::live)
-            fmt::print(stderr, "\r\x1b[K{:3.0f} %  {}", fraction * 100, text);
+            printError("\r\x1b[K" + lineOf("{:3.0f} %  {}", fraction * 100, text));
         else if (m_style == Style::plain)
-            fmt::print(stderr, "{:3.0f} %  {}\n", fraction * 100, text);
+            printError(lineOf("{:3.0f} %  {}", fraction * 100, text) + "\n");
         else
-            fmt::print(stderr, "{}\n", progressJson(fraction, text));
-        std::fflush(stderr);
+            printError(shownText(progressJson(fraction, text)) + "\n");
     }
 
 private:
@@ -69,27 +69,6 @@ private:
     std::chrono::steady_clock::time_point m_last;
     bool m_printed = false;
 };
-
-/// Number of characters of a text; UTF-8 continuation bytes do not count.
-std::size_t width(const std::string& text) {
-    std::size_t count = 0;
-    for (const char c : text)
-        count += (static_cast<unsigned char>(c) & 0xC0U) != 0x80U ? 1U : 0U;
-    return count;
-}
-
-/// Pads numbers on the right, so that their decimal points are aligned in a right-aligned column.
-void alignPoints(std::vector<std::vector<std::string>>& rows, std::size_t column) {
-    const auto tail = [&](const std::vector<std::string>& row) {
-        const std::size_t point = row[column].find('.');
-        return point == std::string::npos ? 0 : row[column].size() - point;
-    };
-    std::size_t longest = 0;
-    for (std::size_t i = 1; i < rows.size(); ++i)
-        longest = std::max(longest, tail(rows[i]));
-    for (std::size_t i = 1; i < rows.size(); ++i)
-        rows[i][column].append(longest - tail(rows[i]), ' ');
-}
 
 /// "cpu", "cuda", or "cuda:" with a number (resources/manual/using.md, The command line).
 bool isDevice(std::string_view text) {
@@ -133,10 +112,9 @@ bool Console::showsProgress() const {
 void Console::announce(double expectedSeconds, std::string_view text) const {
     const Style style = styleOf(progressMode);
     if (style == Style::json)
-        fmt::print(stderr, "{}\n", forecastJson(expectedSeconds, text));
+        printError(shownText(forecastJson(expectedSeconds, text)) + "\n");
     else if (style != Style::none)
-        fmt::print(stderr, "{}{}\n", style == Style::live ? "\r\x1b[K" : "", text);
-    std::fflush(stderr);
+        printError((style == Style::live ? "\r\x1b[K" : "") + shownLine(text) + "\n");
 }
 
 void addCommonOptions(CLI::App& verb, Console& console) {
@@ -213,6 +191,10 @@ Progress withTimeLeft(const Progress& progress, const Console& console) {
         console.stop.get_token());
 }
 
+void addForceOption(CLI::App& verb, bool& force) {
+    verb.add_flag("--force", force, "Replace an existing file of another kind; files of models are never replaced");
+}
+
 std::int64_t peakBytes() {
     rusage usage{};
     getrusage(RUSAGE_SELF, &usage);
@@ -225,39 +207,16 @@ ModelCard fullCard(const Model& model) {
     return card;
 }
 
-std::string table(std::vector<std::vector<std::string>> rows, const std::vector<Align>& alignment) {
-    std::vector<std::size_t> widths;
-    for (std::size_t column = 0; column < alignment.size(); ++column)
-        if (alignment[column] == Align::point)
-            alignPoints(rows, column);
-    for (const auto& row : rows)
-        for (std::size_t column = 0; column < row.size(); ++column) {
-            widths.resize(std::max(widths.size(), column + 1));
-            widths[column] = std::max(widths[column], width(row[column]));
-        }
-    std::string text;
-    for (const auto& row : rows) {
-        for (std::size_t column = 0; column < row.size(); ++column) {
-            const std::string space(widths[column] - width(row[column]), ' ');
-            const bool isLeft = column >= alignment.size() || alignment[column] == Align::left;
-            text += (column > 0 ? "  " : "") + (isLeft ? row[column] + space : space + row[column]);
-        }
-        text.erase(text.find_last_not_of(' ') + 1);
-        text += '\n';
-    }
-    return text;
-}
-
 void printResults(const Session& session) {
     if (session.results.empty())
         return;
-    std::vector<std::vector<std::string>> rows{
-        {"metric", "key", "one per", "measured on", "dtype", "device", "created (UTC)"}};
+    Rows<7> rows;
     for (const MetricResult& result : session.results)
         rows.push_back({result.request.resultId(), measurementKey(result.measurement),
                         std::string(name(result.request.info->scope)), measuredOn(session, result),
                         result.measurement.dtype, result.measurement.device, result.measurement.created});
-    fmt::print("\n{}", table(std::move(rows)));
+    print("\n");
+    print(Table({{"metric"}, {"key"}, {"one per"}, {"measured on"}, {"dtype"}, {"device"}, {"created (UTC)"}}, rows));
 }
 
 double secondsSince(std::chrono::steady_clock::time_point begin) {
@@ -276,16 +235,15 @@ double cutShare(const Share<Number>& share) {
 }
 
 template <typename Number, typename Text>
-std::vector<std::string> row(const char* what, const Share<Number>& share, Text text) {
+std::array<std::string, 5> row(const char* what, const Share<Number>& share, Text text) {
     return {what, text(share.all), text(share.left), text(share.saved()), percent(cutShare(share))};
 }
 
-std::string priceTable(const Price& price, bool hasModel) {
+Table priceTable(const Price& price, bool hasModel) {
     const auto count = [](auto number) { return grouped(static_cast<std::uint64_t>(number)); };
     const auto bytes = [](auto number) { return shortBytes(static_cast<double>(number)); };
     const auto operations = [](double number) { return shortCount(number); };
-    std::vector<std::vector<std::string>> rows{
-        {"", "model", "kept", "cut", ""},
+    Rows<5> rows{
         row("heads", price.heads, count),
         row("KV heads", price.kvHeads, count),
         row("neurons", price.neurons, count),
@@ -301,7 +259,7 @@ std::string priceTable(const Price& price, bool hasModel) {
         rows.push_back(row("operations per token", price.operationsPerToken, operations));
     }
     const Align right = Align::right;
-    return table(rows, {Align::left, right, right, right, right});
+    return Table({{"", Align::left}, {"model", right}, {"kept", right}, {"cut", right}, {"", right}}, rows);
 }
 
 } // namespace
@@ -309,25 +267,22 @@ std::string priceTable(const Price& price, bool hasModel) {
 void printCuts(const PruningMask& mask) {
     for (int index = 0; index < mask.layerCount(); ++index)
         if (const std::string cuts = description(mask.layer(index)); !cuts.empty())
-            fmt::print("  L{}: {}\n", index, cuts);
+            printText(fmt::format("  L{}: {}\n", index, cuts)); // the list of neurons may be long
 }
 
 void printMask(const PruningMask& mask, const ModelSpec& spec, const Price& price, bool hasModel) {
-    fmt::print("{}\n", mask.keepsAll() ? "cuts nothing" : "cuts");
+    print("{}\n", mask.keepsAll() ? "cuts nothing" : "cuts");
     printCuts(mask);
-    fmt::print("\n{}", priceTable(price, hasModel));
+    print("\n");
+    print(priceTable(price, hasModel));
     if (price.bypassed > 0)
-        fmt::print("{} attention sublayer{} bypassed\n", price.bypassed, price.bypassed == 1 ? "" : "s");
+        print("{} attention sublayer{} bypassed\n", price.bypassed, price.bypassed == 1 ? "" : "s");
     if (price.halfCutGroups.empty())
         return;
-    fmt::print("\nKV groups that stay in the cache, because some of their heads are kept:\n");
+    print("\n{} {} (shared with uncut heads):\n", counted(price.halfCutGroups.size(), "KV head"),
+          price.halfCutGroups.size() == 1 ? "stays" : "stay");
     for (const HalfCutGroup& group : price.halfCutGroups)
-        fmt::print("  {}\n", sentence(group, spec, mask));
-}
-
-void printNotes(const std::vector<std::string>& notes) {
-    for (const std::string& note : notes)
-        fmt::print(stderr, "note: {}\n", note);
+        print("  {}\n", sentence(group, spec, mask));
 }
 
 } // namespace secateur::cli

@@ -7,6 +7,7 @@
 #include "analysis/model/model.h"
 #include "analysis/running/runner.h"
 #include "analysis/session/session.h"
+#include "app/cli/output.h"
 
 #include <CLI/CLI.hpp>
 
@@ -78,15 +79,11 @@ Progress withTimeLeft(const Progress& progress, const Console& console);
 /// Peak resident memory of this process.
 std::int64_t peakBytes();
 
+/// --force, for verbs that write files of which no model consists
+void addForceOption(CLI::App& verb, bool& force);
+
 /// The model card with its fingerprint.
 ModelCard fullCard(const Model& model);
-
-/// Alignment of a column; `point` aligns decimal points.
-enum class Align { left, right, point };
-
-/// A table as text, with two spaces between columns. The first row is the header. Columns beyond `alignment` are
-/// left-aligned.
-std::string table(std::vector<std::vector<std::string>> rows, const std::vector<Align>& alignment = {});
 
 /// Prints a table of a session's measurements; nothing if there are none.
 void printResults(const Session& session);
@@ -111,7 +108,5 @@ void addSession(CLI::App& program, Console& console);
 void printMask(const PruningMask& mask, const ModelSpec& spec, const Price& price, bool hasModel);
 /// Prints a mask's cuts layer by layer.
 void printCuts(const PruningMask& mask);
-
-void printNotes(const std::vector<std::string>& notes);
 
 } // namespace secateur::cli

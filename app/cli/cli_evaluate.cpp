@@ -198,12 +198,11 @@ void evaluateSeveral(const EvaluateArguments& arguments, const Console& console)
         throw UsageError("an encoder without a head is evaluated under one mask only", "--mask");
     const std::vector<Evaluation> runs = evaluateMasks(ready, arguments, console);
     if (console.json) {
-        fmt::print("{}\n", evaluationsJson(fullCard(*ready.model), runs, secondsSince(begin), ready.warnings));
+        printJson(evaluationsJson(fullCard(*ready.model), runs, secondsSince(begin), ready.warnings));
         return;
     }
     printRuns(runs);
-    for (const std::string& warning : ready.warnings)
-        fmt::print(stderr, "note: {}\n", warning);
+    printNotes(ready.warnings);
 }
 
 Inputs readInputs(ReadyModel& ready, const EvaluateArguments& arguments, std::vector<AskedTask> tasks,
@@ -296,7 +295,7 @@ void evaluateOne(const EvaluateArguments& arguments, const Console& console) {
     Evaluation evaluation = evaluated(ready, arguments, std::move(tasks), console);
     evaluation.seconds = secondsSince(begin);
     if (console.json) {
-        fmt::print("{}\n", evaluationJson(fullCard(*ready.model), evaluation, arguments.tasks.listsAnswers));
+        printJson(evaluationJson(fullCard(*ready.model), evaluation, arguments.tasks.listsAnswers));
         return;
     }
     if (evaluation.text)
@@ -306,8 +305,7 @@ void evaluateOne(const EvaluateArguments& arguments, const Console& console) {
     for (const TaskEvaluation& task : evaluation.tasks)
         printTask(task, evaluation);
     printLatency(evaluation);
-    for (const std::string& warning : evaluation.warnings)
-        fmt::print(stderr, "note: {}\n", warning);
+    printNotes(evaluation.warnings);
 }
 
 void evaluateVerb(EvaluateArguments& arguments, const Console& console) {

@@ -37,9 +37,14 @@ void forecast(const ReadyModel& ready, const PromptRequest& prompt, const Tokeni
     expected.say();
 }
 
+/// Prints generated text. A terminal would carry out its control characters.
 void printNow(std::string_view text) {
-    fmt::print("{}", text);
-    std::fflush(stdout);
+    if (isOnTerminal())
+        printText(text);
+    else
+        printBytes(text);
+    if (!flushOutput())
+        throw OutputFailure();
 }
 
 void generateVerb(const GenerateArguments& arguments, const Console& console) {
@@ -58,14 +63,13 @@ void generateVerb(const GenerateArguments& arguments, const Console& console) {
     const double seconds = secondsSince(begin);
     spdlog::info("{} tokens in {:.2f} s", continuation.tokens.size(), seconds);
     if (console.json) {
-        fmt::print("{}\n", generationJson(written, seconds, ready.warnings));
+        printJson(generationJson(written, seconds, ready.warnings));
         return;
     }
-    fmt::print("\n");
-    for (const std::string& warning : ready.warnings)
-        fmt::print(stderr, "note: {}\n", warning);
+    print("\n");
+    printNotes(ready.warnings);
     if (continuation.end == TextEnd::contextFull)
-        fmt::print(stderr, "note: the text ends because the model's context of {} tokens is full\n",
+        printNote("the text ends because the model's context of {} tokens is full",
                    ready.model->spec().context);
 }
 

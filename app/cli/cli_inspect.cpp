@@ -9,6 +9,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <array>
 #include <filesystem>
 #include <optional>
 #include <string>
@@ -65,7 +66,7 @@ std::string layersText(const ModelSpec& spec) {
 
 void printCard(const ModelCard& card) {
     const ModelSpec& spec = card.spec;
-    std::vector<std::vector<std::string>> rows{
+    Rows<2> rows{
         {"model", card.name},
         {"path", card.path},
         {"format", card.format},
@@ -85,15 +86,15 @@ void printCard(const ModelCard& card) {
         {"fingerprint", card.fingerprint}};
     if (spec.family == Family::decoder)
         rows.push_back({"embeddings", spec.tiedEmbeddings ? "tied" : "separate"});
-    fmt::print("{}", table(rows));
+    print(Table({{}, {}}, rows));
 }
 
 void printTensors(const std::vector<TensorInfo>& tensors) {
-    std::vector<std::vector<std::string>> rows{{"tensor", "type", "shape", "size", "file"}};
+    Rows<5> rows;
     for (const TensorInfo& tensor : tensors)
         rows.push_back(
             {tensor.name, tensor.dtype, shapeText(tensor), shortBytes(static_cast<double>(tensor.bytes)), tensor.file});
-    fmt::print("{}", table(rows, {Align::left, Align::left, Align::right, Align::right}));
+    print(Table({{"tensor"}, {"type"}, {"shape", Align::right}, {"size", Align::right}, {"file"}}, rows));
 }
 
 std::vector<TensorInfo> sortedTensors(const std::string& path) {
@@ -103,14 +104,13 @@ std::vector<TensorInfo> sortedTensors(const std::string& path) {
 }
 
 void printCardNotes(const ModelCard& card) {
-    for (const std::string& warning : card.warnings)
-        fmt::print(stderr, "note: {}\n", warning);
+    printNotes(card.warnings);
 }
 
 void inspectSession(const std::string& path, bool json) {
     const Session session = readSession(path);
     if (json) {
-        fmt::print("{}\n", inspectJson(session.model));
+        printJson(inspectJson(session.model));
         return;
     }
     printCard(session.model);
@@ -118,29 +118,20 @@ void inspectSession(const std::string& path, bool json) {
     printCardNotes(session.model);
 }
 
-/// A token's text on one line.
-std::string shownText(std::string_view text) {
-    std::string shown;
-    for (const char byte : text)
-        shown += byte == '\n' ? "\\n" : byte == '\t' ? "\\t" : byte == '\r' ? "\\r" : std::string(1, byte);
-    return shown;
-}
-
 void printTokens(const Tokenizer& tokenizer, std::string_view text, const Encoding& encoding) {
     const TokenizerCard& card = tokenizer.card();
-    fmt::print("{} of {} tokens, from {}\n\n", card.kind, grouped(static_cast<std::uint64_t>(card.size)), card.source);
-    std::vector<std::vector<std::string>> rows{{"id", "token", "bytes", "text"}};
+    print("{} of {} tokens, from {}\n\n", card.kind, grouped(static_cast<std::uint64_t>(card.size)), card.source);
+    Rows<4> rows;
     for (std::size_t i = 0; i < encoding.ids.size(); ++i) {
         const TextRange& range = encoding.ranges[i];
-        rows.push_back({std::to_string(encoding.ids[i]), shownText(tokenizer.token(encoding.ids[i]).value_or("")),
+        rows.push_back({std::to_string(encoding.ids[i]), tokenizer.token(encoding.ids[i]).value_or(""),
                         range.begin == range.end ? "added" : fmt::format("{}-{}", range.begin, range.end),
-                        shownText(text.substr(range.begin, range.end - range.begin))});
+                        std::string(text.substr(range.begin, range.end - range.begin))});
     }
-    fmt::print("{}", table(rows, {Align::right}));
+    print(Table({{"id", Align::right}, {"token"}, {"bytes"}, {"text"}}, rows));
     if (!card.chatTemplate.empty())
-        fmt::print("\nchat template (not executed):\n{}\n", card.chatTemplate);
-    for (const std::string& warning : card.warnings)
-        fmt::print(stderr, "note: {}\n", warning);
+        printText("\nchat template (not executed):\n" + card.chatTemplate + "\n");
+    printNotes(card.warnings);
 }
 
 void inspectTokens(const InspectArguments& arguments, bool json) {
@@ -149,7 +140,7 @@ void inspectTokens(const InspectArguments& arguments, bool json) {
         *arguments.tokens,
         {.special = arguments.parseSpecial ? SpecialText::parsed : SpecialText::plain, .ranges = true});
     if (json)
-        fmt::print("{}\n", tokensJson(*tokenizer, *arguments.tokens, encoding));
+        printJson(tokensJson(*tokenizer, *arguments.tokens, encoding));
     else
         printTokens(*tokenizer, *arguments.tokens, encoding);
 }
@@ -163,9 +154,9 @@ void inspect(const InspectArguments& arguments, const Console& console) {
         return inspectSession(arguments.path, console.json);
     const ModelCard card = fullCard(*open(arguments.path, console, console.progress()));
     if (console.json && arguments.tensors)
-        fmt::print("{}\n", inspectJson(card, sortedTensors(arguments.path)));
+        printJson(inspectJson(card, sortedTensors(arguments.path)));
     else if (console.json)
-        fmt::print("{}\n", inspectJson(card));
+        printJson(inspectJson(card));
     else if (arguments.tensors)
         printTensors(sortedTensors(arguments.path));
     else
@@ -224,9 +215,9 @@ std::vector<std::string> taskCells(const Evaluation& evaluation) {
     return cells;
 }
 
-std::vector<std::string> row(const Session& session, const Evaluation& stored) {
+std::array<std::string, 9> row(const Session& session, const Evaluation& stored) {
     const Evaluation evaluation = compared(session, stored);
-    std::vector<std::string> cells{evaluation.mask.name.empty() ? "dense" : evaluation.mask.name,
+    std::array<std::string, 9> cells{evaluation.mask.name.empty() ? "dense" : evaluation.mask.name,
                                    "",
                                    "",
                                    "",
@@ -253,30 +244,39 @@ std::vector<std::string> row(const Session& session, const Evaluation& stored) {
 void printEvaluations(const Session& session) {
     if (session.evaluations.empty())
         return;
-    std::vector<std::vector<std::string>> rows{
-        {"mask", "perplexity", "nats", "difference", "windows", "text", "type", "tasks", "tokens/s"}};
+    Rows<9> rows;
     for (const Evaluation& evaluation : session.evaluations)
         rows.push_back(row(session, evaluation));
-    fmt::print("\n{}", table(std::move(rows), {Align::left, Align::right, Align::point, Align::point, Align::right,
-                                               Align::left, Align::left, Align::left, Align::point}));
+    print("\n");
+    print(Table({{"mask"},
+                 {"perplexity", Align::right},
+                 {"nats", Align::point},
+                 {"difference", Align::point},
+                 {"windows", Align::right},
+                 {"text"},
+                 {"type"},
+                 {"tasks"},
+                 {"tokens/s", Align::point}},
+                rows));
 }
 
 void printMasks(const Session& session) {
     if (session.masks.empty())
         return;
-    std::vector<std::vector<std::string>> rows{{"mask", "digest"}};
+    Rows<2> rows;
     for (const SessionMask& mask : session.masks)
         rows.push_back({mask.name, mask.digest});
-    fmt::print("\n{}", table(std::move(rows)));
+    print("\n");
+    print(Table({{"mask"}, {"digest"}}, rows));
 }
 
 void showVerb(const SessionArguments& arguments, const Console& console) {
     const Session session = readSession(arguments.paths.front());
     if (console.json) {
-        fmt::print("{}\n", sessionJson(session));
+        printJson(sessionJson(session));
         return;
     }
-    fmt::print("{}: {} ({}), {}, made {}\n", arguments.paths.front(), session.model.name,
+    print("{}: {} ({}), {}, made {}\n", arguments.paths.front(), session.model.name,
                session.model.spec.architecture, session.model.fingerprint, session.created);
     printResults(session);
     printMasks(session);
@@ -289,11 +289,12 @@ void mergeVerb(const SessionArguments& arguments, const Console& console) {
     if (std::filesystem::exists(arguments.out))
         all.view.clear(); // keeps the view that is in the file
     addToSession(all, arguments.out);
+    noteWritten(arguments.out);
     const Session made = readSession(arguments.out);
     if (console.json)
-        fmt::print("{}\n", sessionJson(made));
+        printJson(sessionJson(made));
     else
-        fmt::print("{}: {}, {}, {}\n", arguments.out, counted(made.results.size(), "measurement"),
+        print("{}: {}, {}, {}\n", arguments.out, counted(made.results.size(), "measurement"),
                    counted(made.masks.size(), "mask"), counted(made.evaluations.size(), "evaluation"));
 }
 

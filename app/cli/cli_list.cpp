@@ -87,7 +87,7 @@ constexpr std::array kinds{
     Kind{"formats", formats}, Kind{"figures", figures},       Kind{"tasks", tasks}};
 
 void printItems(const std::vector<ListItem>& items) {
-    std::vector<std::vector<std::string>> rows;
+    Rows<2> rows;
     for (const ListItem& item : items) {
         rows.push_back({item.id, item.summary});
         for (const auto& [name, text] : item.fields)
@@ -96,7 +96,7 @@ void printItems(const std::vector<ListItem>& items) {
         for (const OptionInfo& option : item.options)
             rows.push_back({fmt::format("  :{}={}", option.name, option.defaultValue), std::string(option.meaning)});
     }
-    fmt::print("{}", table(rows));
+    print(Table({{}, {}}, rows));
 }
 
 } // namespace
@@ -113,7 +113,7 @@ void addList(CLI::App& program, Console& console) {
     verb->callback([kind, &console] {
         for (const Kind& known : kinds)
             if (known.name == *kind && console.json)
-                fmt::print("{}\n", listJson(*kind, known.items()));
+                printJson(listJson(*kind, known.items()));
             else if (known.name == *kind)
                 printItems(known.items());
     });

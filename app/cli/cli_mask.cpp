@@ -27,6 +27,7 @@ struct MaskArguments {
     std::string out;
     std::string protect = "none";
     std::string unit = "head";
+    bool force = false;
 };
 
 constexpr std::array units{CutUnit::head,      CutUnit::kvGroup, CutUnit::neuron,
@@ -89,7 +90,7 @@ PruningMask protectedMask(PruningMask mask, const MaskArguments& arguments, cons
 void tell(const ReadMasks& masks, const PruningMask& mask, const std::string& path, const Console& console) {
     const Price price = PriceList(masks.card).price(mask);
     if (console.json) {
-        fmt::print("{}\n", maskResultJson(path, {mask, price, masks.hasModel}, masks.warnings));
+        printJson(maskResultJson(path, {mask, price, masks.hasModel}, masks.warnings));
         return;
     }
     printMask(mask, masks.spec(), price, masks.hasModel);
@@ -98,8 +99,10 @@ void tell(const ReadMasks& masks, const PruningMask& mask, const std::string& pa
 
 void write(ReadMasks& masks, const PruningMask& mask, const std::string& note, const MaskArguments& arguments) {
     const MaskRecord record = recordOf(masks, mask, note);
-    if (!arguments.out.empty())
-        writeMask(arguments.out, record);
+    if (arguments.out.empty())
+        return;
+    writeMask(arguments.out, record, arguments.force);
+    noteWritten(arguments.out);
 }
 
 void showMask(const MaskArguments& arguments, const Console& console) {
@@ -107,11 +110,11 @@ void showMask(const MaskArguments& arguments, const Console& console) {
     const MaskRecord& record = masks.records.front();
     if (!console.json) {
         const std::string name = record.modelName.empty() ? "" : record.modelName + ", ";
-        fmt::print("for {}{} {}\n", name, record.mask.architecture(), record.mask.structure());
+        print("for {}{} {}\n", name, record.mask.architecture(), record.mask.structure());
         if (!record.note.empty())
-            fmt::print("note: {}\n", record.note);
+            print("note: {}\n", record.note);
         if (record.provenance && !record.provenance->strategy.empty())
-            fmt::print("made by {} {}\n", record.provenance->strategy, record.provenance->created);
+            print("made by {} {}\n", record.provenance->strategy, record.provenance->created);
     }
     tell(masks, record.mask, arguments.files.front(), console);
 }
@@ -129,7 +132,7 @@ void combine(const char* what, Combine with, const MaskArguments& arguments, con
 }
 
 void printPart(const std::string& title, const PruningMask& mask) {
-    fmt::print("{}{}\n", title, mask.keepsAll() ? ": nothing" : "");
+    print("{}{}\n", title, mask.keepsAll() ? ": nothing" : "");
     printCuts(mask);
 }
 
@@ -149,7 +152,7 @@ void diffMasks(const MaskArguments& arguments, const Console& console) {
     const std::array priced{prices.price(either), prices.price(parts.onlyFirst), prices.price(parts.onlySecond),
                             prices.price(parts.both)};
     const bool hasModel = masks.hasModel;
-    fmt::print("{}\n", maskDifferenceJson(
+    printJson(maskDifferenceJson(
                            arguments.out, {either, priced[0], hasModel}, {parts.onlyFirst, priced[1], hasModel},
                            {parts.onlySecond, priced[2], hasModel}, {parts.both, priced[3], hasModel}, masks.warnings));
 }
@@ -178,7 +181,7 @@ void legalise(const MaskArguments& arguments, const Console& console) {
         throw UsageError("the nearest mask with equal KV groups cuts some of them", "--protect");
     write(masks, legal.mask, fmt::format("{} with equal KV groups", arguments.files.front()), arguments);
     if (!console.json)
-        fmt::print("{} cut in addition, {} kept after all\n", counted(legal.cut.size(), "head"),
+        print("{} cut in addition, {} kept after all\n", counted(legal.cut.size(), "head"),
                    counted(legal.kept.size(), "head"));
     tell(masks, legal.mask, arguments.out, console);
 }
@@ -195,7 +198,7 @@ CLI::App* addVerb(CLI::App& parent, const char* verbName, const char* summary, i
     addCommonOptions(*verb, console);
     verb->callback([work = std::move(work), arguments, &console] {
         if (!arguments->out.empty())
-            checkCanWrite(arguments->out);
+            checkCanWrite(arguments->out, FileKind::mask, arguments->force);
         work(*arguments, console);
     });
     return verb;
@@ -207,6 +210,7 @@ void addOutput(CLI::App& verb, MaskArguments& arguments) {
     verb.add_option("--protect", arguments.protect,
                     "Units that the result does not cut: first_last, none, or layers and heads such as 0,29,3.4,5.1-3")
         ->capture_default_str();
+    addForceOption(verb, arguments.force);
 }
 
 } // namespace
@@ -255,39 +259,39 @@ struct ExportArguments {
     ExportRequest request;
 };
 
-void print(const ExportResult& result) {
-    std::vector<std::vector<std::string>> rows{{"file", "bytes"}};
+void printExport(const ExportResult& result) {
+    Rows<2> rows;
     for (const ExportedFile& file : result.files)
         rows.push_back({file.path, grouped(static_cast<std::uint64_t>(file.bytes))});
-    fmt::print("{}", table(std::move(rows), {Align::left, Align::right}));
-    fmt::print("reopened: the logits of {} tokens differ from the masked model's by at most {} (largest logit {})\n",
-               result.verified.tokens, significant(result.verified.most), significant(result.verified.scale));
+    print(Table({{"file"}, {"bytes", Align::right}}, rows));
+    print("{}\n", sentence(result.verified));
     if (!result.leftOut.empty())
-        fmt::print("left out: {}\n", join(result.leftOut, ", "));
-    for (const std::string& warning : result.warnings)
-        fmt::print(stderr, "note: {}\n", warning);
+        print("left out: {}\n", join(result.leftOut, ", "));
+    printNotes(result.warnings);
+}
+
+/// The target with this id. @throws UsageError also if it is not available yet
+const ExportTarget& availableTarget(const std::string& id) {
+    const ExportTarget& target = exportTarget(id);
+    if (!target.writer)
+        throw UsageError(fmt::format("{} is not available yet", target.name), "--as");
+    return target;
 }
 
 void exportVerb(ExportArguments arguments, const Console& console) {
+    const ExportTarget& target = availableTarget(arguments.target);
     const Progress progress = console.progress();
     const auto model = open(arguments.path, console, progress.part(0, 0));
     std::vector<std::string> warnings;
     arguments.request.record = maskOf(arguments.mask, *model, warnings);
-    ExportResult result = exportModel(*model, exportTarget(arguments.target), arguments.request, progress);
+    ExportResult result = exportModel(*model, target, arguments.request, progress);
     result.warnings.insert(result.warnings.begin(), warnings.begin(), warnings.end());
+    for (const ExportedFile& file : result.files)
+        noteWritten(file.path);
     if (console.json)
-        fmt::print("{}\n", exportJson(result));
+        printJson(exportJson(result));
     else
-        print(result);
-}
-
-/// The available export targets, which --as accepts.
-std::vector<const ExportTarget*> availableTargets() {
-    std::vector<const ExportTarget*> targets;
-    for (const ExportTarget& target : exportTargets())
-        if (target.writer)
-            targets.push_back(&target);
-    return targets;
+        printExport(result);
 }
 
 } // namespace
@@ -295,15 +299,14 @@ std::vector<const ExportTarget*> availableTargets() {
 void addExport(CLI::App& program, Console& console) {
     auto arguments = std::make_shared<ExportArguments>();
     CLI::App* verb = program.add_subcommand("export", "Write a checkpoint of a model under a mask");
-    std::vector<std::string> ids, summaries;
-    for (const ExportTarget* target : availableTargets()) {
-        ids.emplace_back(target->id);
-        summaries.push_back(fmt::format("{}: {}", target->id, target->summary));
-    }
+    std::vector<std::string> summaries;
+    for (const ExportTarget& target : exportTargets())
+        if (target.writer)
+            summaries.push_back(fmt::format("{}: {}", target.id, target.summary));
     verb->add_option("MODEL", arguments->path, "Hugging Face directory, or a file in a format of `list formats`")
         ->required();
     verb->add_option("--mask", arguments->mask, "Mask .json with the cuts")->option_text("FILE")->required();
-    verb->add_option("--as", arguments->target, join(summaries, "; "))->check(CLI::IsMember(ids))->required();
+    verb->add_option("--as", arguments->target, join(summaries, "; "))->required();
     verb->add_option("--out", arguments->request.path,
                      "Path to write: a .gguf file if MODEL is a single .gguf file, else a folder")
         ->option_text("PATH")

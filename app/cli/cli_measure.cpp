@@ -26,6 +26,7 @@ struct MeasureArguments {
     MeasureOptions text;
     std::string out;
     std::string csv;
+    bool force = false;
 };
 
 /// A line for each cell: its place, then value, class and features.
@@ -62,20 +63,35 @@ std::string csvText(const MetricResult& result, const ModelSpec& spec) {
     return csv;
 }
 
-/// Creates the folder for results, and checks that files can be written there. Called before measuring, so that no long
-/// work is lost.
-void makeFolder(const std::string& folder) {
+std::string csvPath(const std::string& folder, const MetricRequest& request) {
+    return (std::filesystem::path(folder) / (fileForm(request.resultId()) + ".csv")).string();
+}
+
+/// Creates the folder for results, and checks that their files can be written there. Called before measuring, so that
+/// no long work is lost.
+void makeFolder(const std::string& folder, const std::vector<MetricRequest>& requests, bool force) {
     std::error_code failure;
     std::filesystem::create_directories(folder, failure);
     if (failure)
         throw Error("the folder cannot be made: " + failure.message(), folder);
-    checkCanWrite((std::filesystem::path(folder) / "trial.csv").string());
+    for (const MetricRequest& request : requests)
+        checkCanWrite(csvPath(folder, request), FileKind::csv, force);
 }
 
-void writeCsv(const std::string& folder, const std::vector<MetricResult>& results, const ModelSpec& spec) {
-    for (const MetricResult& result : results)
-        writeWhole((std::filesystem::path(folder) / (fileForm(result.request.resultId()) + ".csv")).string(),
-                   csvText(result, spec));
+/// Writes the session and the CSV files: all, or none if the disk is full.
+void keep(const MeasureArguments& arguments, const Session& session) {
+    AtomicFiles tables;
+    if (!arguments.csv.empty())
+        for (const MetricResult& result : session.results)
+            tables.add(csvPath(arguments.csv, result.request), csvText(result, session.model.spec), FileKind::csv,
+                       arguments.force);
+    if (!arguments.out.empty()) {
+        addToSession(session, arguments.out);
+        noteWritten(arguments.out);
+    }
+    tables.commit();
+    if (!arguments.csv.empty())
+        noteWritten(arguments.csv);
 }
 
 /// Adds a column for each class, with the number of cells of that class.
@@ -93,11 +109,9 @@ void addClassColumns(const MetricResult& result, const AddColumn& addColumn) {
 /// per layer has the columns mean, minimum and maximum. For neurons the first column is the median, because their
 /// distributions have long tails.
 void printTable(const std::vector<MetricResult>& results, const ModelSpec& spec) {
-    std::vector<std::vector<std::string>> rows(spec.layers.size() + 1);
-    const auto addColumn = [&](const std::string& header, auto textOf) {
-        rows[0].push_back(header);
-        for (std::size_t layer = 0; layer < spec.layers.size(); ++layer)
-            rows[layer + 1].push_back(textOf(layer));
+    Table table(spec.layers.size());
+    const auto addColumn = [&](const std::string& title, const auto& textOf) {
+        table.add({title, Align::point}, textOf);
     };
     addColumn("layer", [](std::size_t layer) { return std::to_string(layer); });
     for (const MetricResult& result : results) {
@@ -121,7 +135,7 @@ void printTable(const std::vector<MetricResult>& results, const ModelSpec& spec)
         addColumn("min", [&](std::size_t layer) { return number(finiteRange(cells(layer)).first); });
         addColumn("max", [&](std::size_t layer) { return number(finiteRange(cells(layer)).second); });
     }
-    fmt::print("{}", table(rows, std::vector<Align>(rows[0].size(), Align::point)));
+    print(table);
 }
 
 /// The measured results, with mask and notes.
@@ -150,7 +164,7 @@ Measured measureRequests(const MeasureArguments& arguments, const Console& conso
     if (!arguments.out.empty())
         checkCanAdd(all.session.model, arguments.out);
     if (!arguments.csv.empty())
-        makeFolder(arguments.csv);
+        makeFolder(arguments.csv, requests, arguments.force);
     all.session.results = measureAll(ready, arguments.text, requests, console, progress);
     if (ready.mask) {
         all.mask = {std::filesystem::path(arguments.run.mask).filename().string(), maskDigest(ready.mask->mask)};
@@ -172,21 +186,17 @@ bool measureVerb(const MeasureArguments& arguments, const Console& console) {
     const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
     spdlog::info("measured {} in {:.2f} s", arguments.metrics, seconds);
 
-    if (!arguments.out.empty())
-        addToSession(session, arguments.out);
-    if (!arguments.csv.empty())
-        writeCsv(arguments.csv, session.results, session.model.spec);
+    keep(arguments, session);
     const bool isWhole = std::ranges::all_of(session.results, &MetricResult::isWhole);
     if (console.json) {
-        fmt::print("{}\n", measureJson(session.model, session.results, all.mask, seconds, peakBytes(), all.notes));
+        printJson(measureJson(session.model, session.results, all.mask, seconds, peakBytes(), all.notes));
         return isWhole;
     }
     printTable(session.results, session.model.spec);
-    for (const std::string& warning : all.notes)
-        fmt::print(stderr, "note: {}\n", warning);
+    printNotes(all.notes);
     for (const MetricResult& result : session.results)
         for (const std::string& warning : result.warnings)
-            fmt::print(stderr, "note: {}: {}\n", result.request.resultId(), warning);
+            printNote("{}: {}", result.request.resultId(), warning);
     return isWhole;
 }
 
@@ -207,6 +217,7 @@ void addMeasure(CLI::App& program, Console& console) {
     addRunOptions(*verb, arguments->run);
     verb->add_option("--out", arguments->out, "Session .h5 to write, or to add to");
     verb->add_option("--csv", arguments->csv, "Folder for one CSV file per result");
+    addForceOption(*verb, arguments->force);
     addCommonOptions(*verb, console);
     verb->footer("Example: secateur-cli measure Llama-3.1-8B --metric weights,gate_norm:fold_norm=true --out llama.h5");
     verb->callback([arguments, &console] { console.isIncomplete = !measureVerb(*arguments, console); });

@@ -42,6 +42,7 @@ struct PlotArguments {
     MeasureOptions text;
     std::optional<std::string> prompt; ///< for figures of a prompt
     RunOptions run;
+    bool force = false;
 };
 
 #ifdef SECATEUR_WITH_QT
@@ -57,7 +58,7 @@ void savePicture(const Figure& figure, const PlotArguments& arguments) {
     char* values[] = {name, nullptr};
     const QApplication application(count, values);
     saveFigure(figure, QString::fromStdString(arguments.out),
-               arguments.width == "column" ? FigureWidth::column : FigureWidth::page);
+               arguments.width == "column" ? FigureWidth::column : FigureWidth::page, arguments.force);
 }
 #else
 [[noreturn]] void checkCanDraw(const std::string& out) {
@@ -79,11 +80,6 @@ Session sessionFor(const PlotArguments& arguments, const FigureRequest& request,
     session.model = fullCard(*ready.model);
     session.results = measureAll(ready, arguments.text, metrics, console, progress);
     return session;
-}
-
-void say(const std::vector<std::string>& notes) {
-    for (const std::string& note : notes)
-        fmt::print(stderr, "note: {}\n", note);
 }
 
 // One function for each kind of source, which prepares the inputs and draws.
@@ -108,7 +104,7 @@ Figure drawFrom(const FromPrompt& source, const PlotArguments& arguments, const 
     std::vector<std::string> warnings;
     PruningMask mask =
         arguments.run.mask.empty() ? PruningMask(model->spec()) : maskOf(arguments.run.mask, *model, warnings).mask;
-    say(warnings);
+    printNotes(warnings);
     const PromptInputs inputs{model, std::move(mask), computeTypeOf(arguments.run.dtype),
                               promptTokens(*model, *arguments.prompt), progress};
     Figure figure = source.draw(inputs, request.options);
@@ -125,8 +121,8 @@ Figure drawFrom(const FromText& source, const PlotArguments& arguments, const Fi
     RunForecast forecast(*ready.model, {ready.plan}, console, progress.part(0, 0));
     forecast.add(sizeOf(text.set), source.forwards * upFactor + source.backwards * backwardFactor);
     forecast.say();
-    say(ready.warnings);
-    say(text.warnings);
+    printNotes(ready.warnings);
+    printNotes(text.warnings);
     const TextInputs inputs{.model = *ready.model,
                             .plan = *ready.plan,
                             .maskName = std::filesystem::path(arguments.run.mask).filename().string(),
@@ -178,7 +174,8 @@ void plot(const PlotArguments& arguments, const Console& console) {
     const bool isDrawn = kind != ".csv" && kind != ".json";
     if (isDrawn)
         checkCanDraw(arguments.out);
-    checkCanWrite(arguments.out);
+    const FileKind fileKind = figureFileKind(kind.substr(1));
+    checkCanWrite(arguments.out, fileKind, arguments.force);
     const FigureRequest request = parseFigureRequest(arguments.figure);
     checkSource(arguments, request);
     const Figure figure = std::visit([&](const auto& source) { return drawFrom(source, arguments, request, console); },
@@ -186,9 +183,11 @@ void plot(const PlotArguments& arguments, const Console& console) {
     if (isDrawn)
         savePicture(figure, arguments);
     else
-        writeWhole(arguments.out, kind == ".csv" ? toCsv(figure) : figureJson(figure) + "\n");
+        writeWhole(arguments.out, kind == ".csv" ? toCsv(figure) : figureJson(figure) + "\n", fileKind,
+                   arguments.force);
+    noteWritten(arguments.out);
     if (console.json)
-        fmt::print("{}\n", figureJson(figure));
+        printJson(figureJson(figure));
 }
 
 } // namespace
@@ -210,6 +209,7 @@ void addPlot(CLI::App& program, Console& console) {
     verb->add_option("--reference", arguments->reference,
                      "Session or model that `reference` names in RESULT@reference and RESULT@KEY-reference")
         ->option_text("FILE");
+    addForceOption(*verb, arguments->force);
     addMeasureOptions(*verb, arguments->text);
     addCommonOptions(*verb, console);
     verb->footer("Example: secateur-cli plot llama.h5 --figure heads:metric=gate_norm_head:log=true --out heads.pdf\n"

@@ -30,6 +30,7 @@ struct PruneArguments {
     std::string out;
     std::string session; ///< session file with the data for a prediction; empty = no prediction
     std::uint64_t seed = 0;
+    bool force = false;
     MeasureOptions text;
 };
 
@@ -89,7 +90,7 @@ std::optional<Prediction> predictedFrom(const std::string& path, const ModelCard
 void pruneVerb(const PruneArguments& arguments, const Console& console) {
     PruneRequest request{
         parseStrategyRequest(arguments.strategy), parseBudget(arguments.budget), arguments.protect, arguments.seed, {}};
-    checkCanWrite(arguments.out);
+    checkCanWrite(arguments.out, FileKind::mask, arguments.force);
     MaskRecord record;
     std::vector<std::string> warnings;
     ModelCard card;
@@ -106,20 +107,21 @@ void pruneVerb(const PruneArguments& arguments, const Console& console) {
     }
     record.modelName = card.name;
     record.fingerprint = card.fingerprint;
-    writeMask(arguments.out, record);
+    writeMask(arguments.out, record, arguments.force);
+    noteWritten(arguments.out);
 
     const Price price = PriceList(card).price(record.mask);
     const auto prediction = predictedFrom(arguments.session, card, record.mask, warnings);
     if (console.json) {
-        fmt::print("{}\n", pruneJson(arguments.out, *record.provenance, {record.mask, price}, prediction, warnings));
+        printJson(pruneJson(arguments.out, *record.provenance, {record.mask, price}, prediction, warnings));
         return;
     }
-    fmt::print("{} with a budget of {} ", request.strategy.resultId(), budgetText(request.budget));
+    print("{} with a budget of {} ", request.strategy.resultId(), budgetText(request.budget));
     printMask(record.mask, card.spec, price, true);
     if (record.provenance->history)
-        fmt::print("\n{}\n", sentence(*record.provenance->history));
+        print("\n{}\n", sentence(*record.provenance->history));
     if (prediction)
-        fmt::print("predicted change of the loss: {}\n", sentence(*prediction));
+        print("predicted change of the loss: {}\n", sentence(*prediction));
     printNotes(warnings);
 }
 
@@ -146,6 +148,7 @@ void addPrune(CLI::App& program, Console& console) {
     verb->add_option("--seed", arguments->seed, "Seed of random strategies")
         ->check(CLI::Range(std::uint64_t{0}, std::uint64_t{std::numeric_limits<std::int64_t>::max()}))
         ->capture_default_str();
+    addForceOption(*verb, arguments->force);
     addMeasureOptions(*verb, arguments->text);
     addCommonOptions(*verb, console);
     verb->footer("Example: secateur-cli prune Llama-3.1-8B --strategy gate_norm --budget 8 --out cut.mask.json");

@@ -44,6 +44,7 @@ void EvaluationKeeper::keep(Evaluation evaluation) {
         more.masks.push_back(*mask);
     more.evaluations.push_back(evaluation);
     addToSession(more, m_path);
+    noteWritten(m_path);
     secateur::add(m_session, std::move(evaluation));
 }
 
@@ -53,6 +54,7 @@ void EvaluationKeeper::keep(std::shared_ptr<const PredictionBasis> basis) {
     more.created = utcNow();
     more.prediction = basis;
     addToSession(more, m_path);
+    noteWritten(m_path);
     m_session.prediction = std::move(basis);
 }
 

@@ -8,6 +8,8 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
+
 namespace secateur::cli {
 
 namespace {
@@ -32,47 +34,44 @@ void checkOptions(const TaskOptions& options) {
         taskFormat(options.format);
 }
 
-std::vector<std::string> metricsRow(const std::string& label, const std::vector<TaskMetric>& metrics) {
-    std::vector<std::string> row{label};
-    for (const TaskMetric& metric : metrics)
-        row.push_back(withError(metric.value, metric.standardError));
-    return row;
+/// The cells of a metric's column: the run alone, or reference, run, their difference and the changed answers.
+std::vector<std::string> cellsOf(const TaskEvaluation& task, const TaskMetric& metric) {
+    const std::string run = withError(metric.value, metric.standardError);
+    if (!task.reference)
+        return {run};
+    const TaskMetric& reference = task.reference->run.scores.metric(metric.id);
+    const std::vector<MetricDifference>& differences = task.reference->differences;
+    const auto found = std::ranges::find(differences, metric.id, &MetricDifference::id);
+    if (found == differences.end())
+        return {withError(reference.value, reference.standardError), run, "", ""};
+    const auto& answers = found->answers;
+    return {withError(reference.value, reference.standardError), run, withError(found->value, found->standardError),
+            answers ? fmt::format("{}, {}", answers->onlyFirst, answers->onlySecond) : ""};
 }
 
 void printMetrics(const TaskEvaluation& task, const Evaluation& evaluation) {
-    std::vector<std::vector<std::string>> rows{{""}};
-    std::vector<Align> alignment{Align::left};
-    for (const TaskMetric& metric : task.run.scores.metrics) {
-        rows.front().push_back(metric.id == taskFormat(task.formatId).metric ? metric.id + " *" : metric.id);
-        alignment.push_back(Align::point);
-    }
+    std::vector<std::string> labels{shownMask(evaluation.mask)};
     if (task.reference)
-        rows.push_back(metricsRow(shownMask(task.reference->mask), task.reference->run.scores.metrics));
-    rows.push_back(metricsRow(shownMask(evaluation.mask), task.run.scores.metrics));
-    if (task.reference) {
-        std::vector<TaskMetric> differences;
-        std::vector<std::string> changes{"right then wrong, wrong then right"};
-        for (const MetricDifference& difference : task.reference->differences) {
-            differences.push_back({difference.id, difference.value, difference.standardError});
-            const auto& answers = difference.answers;
-            changes.push_back(answers ? fmt::format("{}, {}", answers->onlyFirst, answers->onlySecond) : "");
-        }
-        rows.push_back(metricsRow("difference", differences));
-        rows.push_back(std::move(changes));
+        labels = {shownMask(task.reference->mask), labels.front(), "difference", "right then wrong, wrong then right"};
+    Table table(labels.size());
+    table.add({}, [&](std::size_t row) { return labels[row]; });
+    for (const TaskMetric& metric : task.run.scores.metrics) {
+        const std::string title = metric.id == taskFormat(task.formatId).metric ? metric.id + " *" : metric.id;
+        table.add({title, Align::point}, [cells = cellsOf(task, metric)](std::size_t row) { return cells.at(row); });
     }
-    fmt::print("{}", table(std::move(rows), alignment));
+    print(table);
 }
 
 void printSubjects(const TaskEvaluation& task) {
     const TaskScores& scores = task.run.scores;
     if (scores.subjects.empty())
         return;
-    std::vector<std::vector<std::string>> rows{{"subject", "questions", "acc"}};
+    Rows<3> rows;
     for (const SubjectScore& subject : scores.subjects)
         rows.push_back({subject.subject, grouped(subject.count),
                         withError(subject.accuracy.value, subject.accuracy.standardError)});
     rows.push_back({"mean of subjects", "", significant(scores.subjectMean)});
-    fmt::print("{}", table(std::move(rows), {Align::left, Align::right, Align::point}));
+    print(Table({{"subject"}, {"questions", Align::right}, {"acc", Align::point}}, rows));
 }
 
 } // namespace
@@ -134,7 +133,7 @@ void printTask(const TaskEvaluation& task, const Evaluation& evaluation) {
     const std::size_t count = task.run.scores.count;
     const std::string of = count < task.questions ? fmt::format(" of {}", grouped(task.questions)) : "";
     const std::string examples = task.run.shots.empty() ? "" : ", examples: " + task.run.shots;
-    fmt::print("{} ({}): {}{} questions{}, {}; * = the metric that papers report\n", task.name, task.formatId,
+    print("{} ({}): {}{} questions{}, {}; * = the metric that papers report\n", task.name, task.formatId,
                grouped(count), of, examples, evaluation.dtype);
     printMetrics(task, evaluation);
     printSubjects(task);

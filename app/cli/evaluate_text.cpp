@@ -15,6 +15,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <array>
 #include <string>
 #include <utility>
 
@@ -22,14 +23,14 @@ namespace secateur::cli {
 
 namespace {
 
-std::vector<std::string> row(const EvaluatedMask& mask, const Perplexity& run) {
+std::array<std::string, 3> row(const EvaluatedMask& mask, const Perplexity& run) {
     return {shownMask(mask), significant(run.perplexity(), 6), withError(run.lossNats, run.standardError)};
 }
 
 void printHeading(const TextEvaluation& text, const Evaluation& evaluation) {
     const Perplexity& run = text.perplexity;
     const bool byWords = run.rules.protocol == TextProtocol::wordPpl;
-    fmt::print("{} of {}: {}{} tokens in {} {} of {}, BOS {}, {}\n", name(run.rules.protocol), shownSource(text.source),
+    print("{} of {}: {}{} tokens in {} {} of {}, BOS {}, {}\n", name(run.rules.protocol), shownSource(text.source),
                byWords ? fmt::format("{} pages, ", grouped(run.pages.size())) : "",
                grouped(static_cast<std::uint64_t>(run.tokens)), grouped(run.windows.size()),
                run.windows.size() == 1 ? "window" : "windows", run.rules.window, name(run.rules.bos.value()),
@@ -97,18 +98,18 @@ void printText(const TextEvaluation& text, const Evaluation& evaluation) {
     const Perplexity& run = text.perplexity;
     const bool byWords = run.rules.protocol == TextProtocol::wordPpl;
     printHeading(text, evaluation);
-    std::vector<std::vector<std::string>> rows{{"", "perplexity", lossUnit(text)}};
+    Rows<3> rows;
     if (text.reference)
         rows.push_back(row(text.reference->mask, text.reference->perplexity));
     rows.push_back(row(evaluation.mask, run));
     if (text.reference)
         rows.push_back(
             {"difference", "", withError(text.reference->difference.nats, text.reference->difference.standardError)});
-    fmt::print("{}", table(std::move(rows), {Align::left, Align::right, Align::point}));
+    print(Table({{}, {"perplexity", Align::right}, {lossUnit(text), Align::point}}, rows));
     if (evaluation.predicted)
-        fmt::print("predicted change of the loss: {}\n", sentence(*evaluation.predicted));
+        print("predicted change of the loss: {}\n", sentence(*evaluation.predicted));
     if (byWords)
-        fmt::print("{} words, {} bytes: {} per byte, {} bits per byte\n",
+        print("{} words, {} bytes: {} per byte, {} bits per byte\n",
                    grouped(static_cast<std::uint64_t>(run.words())), grouped(static_cast<std::uint64_t>(run.bytes())),
                    significant(run.bytePerplexity(), 6), significant(run.bitsPerByte(), 6));
 }
@@ -116,22 +117,19 @@ void printText(const TextEvaluation& text, const Evaluation& evaluation) {
 void printRuns(const std::vector<Evaluation>& runs) {
     const TextEvaluation& first = runs.front().text.value();
     printHeading(first, runs.front());
-    std::vector<std::vector<std::string>> rows{{"", "perplexity", lossUnit(first), "difference"}};
-    const bool anyPredicted =
-        std::ranges::any_of(runs, [](const Evaluation& run) { return run.predicted.has_value(); });
-    if (anyPredicted)
-        rows.front().emplace_back("predicted");
-    rows.push_back(row({}, first.reference->perplexity));
-    for (const Evaluation& run : runs) {
+    Rows<3> rows{row({}, first.reference->perplexity)};
+    for (const Evaluation& run : runs)
         rows.push_back(row(run.mask, run.text->perplexity));
-        const LossDifference& difference = run.text->reference->difference;
-        rows.back().push_back(withError(difference.nats, difference.standardError));
-        if (anyPredicted)
-            rows.back().push_back(run.predicted ? sentence(*run.predicted) : "");
-    }
-    for (std::vector<std::string>& own : rows)
-        own.resize(rows.front().size());
-    fmt::print("{}", table(std::move(rows), {Align::left, Align::right, Align::point, Align::point, Align::left}));
+    Table table({{}, {"perplexity", Align::right}, {lossUnit(first), Align::point}}, rows);
+    table.add({"difference", Align::point}, [&](std::size_t at) { // the first row is the dense model
+        const LossDifference difference = at > 0 ? runs[at - 1].text->reference->difference : LossDifference();
+        return at > 0 ? withError(difference.nats, difference.standardError) : "";
+    });
+    if (std::ranges::any_of(runs, [](const Evaluation& run) { return run.predicted.has_value(); }))
+        table.add({"predicted"}, [&](std::size_t at) {
+            return at > 0 && runs[at - 1].predicted ? sentence(*runs[at - 1].predicted) : "";
+        });
+    print(table);
 }
 
 void addTextOptions(CLI::App& verb, TextOptions& options) {
@@ -206,21 +204,18 @@ PooledEvaluation evaluatePooled(const ReadyModel& ready, const TextOptions& opti
 
 void printPooled(const PooledEvaluation& pooled, const Evaluation& evaluation) {
     const PooledDistance& distance = pooled.distance;
-    fmt::print("{} on {}: {} tokens in {} {} of at most {}, {}\n",
+    print("{} on {}: {} tokens in {} {} of at most {}, {}\n",
                distance.hasPooler ? "Pooled output" : "Final state of the first token (no pooler)",
                shownSource(pooled.source), grouped(static_cast<std::uint64_t>(distance.tokens)),
                grouped(distance.sequences), distance.sequences == 1 ? "sequence" : "sequences", pooled.sequenceLength,
                evaluation.dtype);
     const auto shown = [](const MeanDistance& mean) { return withError(mean.value, mean.standardError); };
-    fmt::print("{}", table({{"", "relative distance", "cosine distance"},
-                            {fmt::format("{} to {}", shownMask(evaluation.mask), shownMask(pooled.reference)),
-                             shown(distance.relative), shown(distance.cosine)}},
-                           {Align::left, Align::point, Align::point}));
+    print(Table({{}, {"relative distance", Align::point}, {"cosine distance", Align::point}},
+                Rows<3>{{fmt::format("{} to {}", shownMask(evaluation.mask), shownMask(pooled.reference)),
+                         shown(distance.relative), shown(distance.cosine)}}));
 }
 
 namespace {
-
-using Rows = std::vector<std::vector<std::string>>;
 
 /// Random tokens, as many as the prompt and the longest given length need; without special tokens if there is a
 /// tokenizer.
@@ -239,9 +234,9 @@ std::string spreadOf(const Speedup& speedup) {
 
 void printGeneration(const Latency& latency, const Evaluation& evaluation) {
     const LatencyRules& rules = latency.rules;
-    fmt::print("{} tokens after a {}-token prompt, batch 1, {}: {} runs after {} of warm-up\n", rules.newTokens,
-               rules.promptTokens, evaluation.dtype, latency.run.seconds.size(), rules.warmup);
-    Rows rows{{"seconds", "median", "mean", "p10", "p90", "tokens/s"}};
+    print("generate {} tokens after a {}-token prompt, {} runs after {} of warm-up, batch 1, {}\n", rules.newTokens,
+          rules.promptTokens, latency.run.seconds.size(), rules.warmup, evaluation.dtype);
+    Rows<6> rows;
     const auto add = [&](const EvaluatedMask& mask, const Timing& timing) {
         rows.push_back({shownMask(mask), significant(timing.median(), 4), significant(timing.mean(), 4),
                         significant(timing.percentile(10), 4), significant(timing.percentile(90), 4),
@@ -250,39 +245,45 @@ void printGeneration(const Latency& latency, const Evaluation& evaluation) {
     if (latency.reference)
         add(evaluation.timedAgainst, *latency.reference);
     add(evaluation.mask, latency.run);
-    std::vector alignment(6, Align::point);
-    alignment[0] = Align::left;
-    fmt::print("{}", table(std::move(rows), alignment));
+    print(Table({{"seconds"},
+                 {"median", Align::point},
+                 {"mean", Align::point},
+                 {"p10", Align::point},
+                 {"p90", Align::point},
+                 {"tokens/s", Align::point}},
+                rows));
     if (latency.speedup)
-        fmt::print("speed-up {:.3f} (p10 to p90 of neighbouring runs: {})\n", latency.speedup->ratio,
+        print("speed-up {:.3f} (p10 to p90 of neighbouring runs: {})\n", latency.speedup->ratio,
                    spreadOf(*latency.speedup));
 }
 
 void printPasses(const Evaluation& evaluation) {
-    const bool isCompared = evaluation.prefills.front().reference.has_value();
-    fmt::print("seconds of a forward pass, median of at least {} runs, {}\n",
-               std::ranges::min(evaluation.prefills, {}, [](const Prefill& p) { return p.run.timing.seconds.size(); })
-                   .run.timing.seconds.size(),
-               evaluation.dtype);
-    Rows rows{{"tokens", shownMask(evaluation.mask)}};
+    const std::vector<Prefill>& prefills = evaluation.prefills;
+    print("seconds of a forward pass, median of at least {} runs, {}\n",
+          std::ranges::min(prefills, {}, [](const Prefill& p) { return p.run.timing.seconds.size(); })
+              .run.timing.seconds.size(),
+          evaluation.dtype);
+    const bool isCompared = prefills.front().reference.has_value();
+    Table table(prefills.size());
+    const auto add = [&](const std::string& title, Align align, const auto& cellOf) {
+        table.add({title, align}, [&](std::size_t row) { return cellOf(prefills[row]); });
+    };
+    add("tokens", Align::right, [](const Prefill& prefill) { return std::to_string(prefill.tokens); });
     if (isCompared)
-        rows.front() = {"tokens", shownMask(evaluation.timedAgainst), shownMask(evaluation.mask), "speed-up",
-                        "p10 to p90"};
-    for (const Prefill& prefill : evaluation.prefills) {
-        rows.push_back({std::to_string(prefill.tokens)});
-        if (isCompared)
-            rows.back().push_back(significant(prefill.reference->timing.median(), 4));
-        rows.back().push_back(significant(prefill.run.timing.median(), 4));
-        if (isCompared) {
-            rows.back().push_back(fmt::format("{:.3f}", prefill.speedup->ratio));
-            rows.back().push_back(spreadOf(*prefill.speedup));
-        }
+        add(shownMask(evaluation.timedAgainst), Align::point,
+            [](const Prefill& prefill) { return significant(prefill.reference->timing.median(), 4); });
+    add(shownMask(evaluation.mask), Align::point,
+        [](const Prefill& prefill) { return significant(prefill.run.timing.median(), 4); });
+    if (isCompared) {
+        add("speed-up", Align::point,
+            [](const Prefill& prefill) { return fmt::format("{:.3f}", prefill.speedup->ratio); });
+        add("p10 to p90", Align::left, [](const Prefill& prefill) { return spreadOf(*prefill.speedup); });
     }
-    fmt::print("{}", table(std::move(rows), {Align::right, Align::point, Align::point, Align::point}));
+    print(table);
 }
 
 void printSublayers(const Evaluation& evaluation) {
-    Rows rows{{"tokens", "mean seconds", "attention", "MLP", "rest", "attention"}};
+    Rows<6> rows;
     const auto add = [&](int tokens, const EvaluatedMask& mask, const SublayerSeconds& seconds) {
         rows.push_back({std::to_string(tokens), shownMask(mask), significant(seconds.attentionTotal(), 4),
                         significant(seconds.mlpTotal(), 4), significant(seconds.rest, 3),
@@ -294,9 +295,14 @@ void printSublayers(const Evaluation& evaluation) {
         if (prefill.run.bySublayer)
             add(prefill.tokens, evaluation.mask, *prefill.run.bySublayer);
     }
-    if (rows.size() > 1)
-        fmt::print("{}", table(std::move(rows),
-                               {Align::right, Align::left, Align::point, Align::point, Align::point, Align::point}));
+    if (!rows.empty())
+        print(Table({{"tokens", Align::right},
+                     {"mean seconds"},
+                     {"attention", Align::point},
+                     {"MLP", Align::point},
+                     {"rest", Align::point},
+                     {"attention", Align::point}},
+                    rows));
 }
 
 } // namespace

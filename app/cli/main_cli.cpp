@@ -1,16 +1,24 @@
+#include "analysis/base/shown_text.h"
 #include "analysis/base/text.h"
 #include "analysis/base/usage_error.h"
 #include "app/cli/cli_common.h"
+#include "app/cli/output.h"
+#include "backends/base/runtime.h"
 #include "backends/json/result_json.h"
 
 #include <fmt/core.h>
+#include <spdlog/pattern_formatter.h>
 #include <spdlog/sinks/stdout_color_sinks.h>
 #include <spdlog/spdlog.h>
 
 #include <algorithm>
 #include <csignal>
+#include <memory>
+#include <sstream>
+#include <string>
 #include <string_view>
 #include <thread>
+#include <utility>
 
 namespace {
 
@@ -37,10 +45,44 @@ void stopOnInterrupt(std::stop_source stop) {
 
 int fail(const Error& error, int status, const cli::Console& console) {
     if (console.json)
-        fmt::print("{}\n", errorJson(error));
-    else
-        fmt::print(stderr, "secateur-cli: {}\n", error.what());
+        cli::printJson(errorJson(error));
+    if (!console.json || !cli::flushOutput())
+        cli::printError(shownLine(std::string("secateur-cli: ") + error.what()) + "\n");
     return status;
+}
+
+/// Prints help, version or a usage error.
+int explain(const CLI::App& program, const CLI::ParseError& error, const cli::Console& console) {
+    if (error.get_exit_code() != 0 && console.json)
+        return fail(UsageError(error.what(), {}, "Run with --help for more information"), wrongUsage, console);
+    std::ostringstream out;
+    std::ostringstream failure;
+    const int status = program.exit(error, out, failure) == 0 ? ok : wrongUsage;
+    cli::printText(out.str());
+    cli::printError(shownText(failure.str()));
+    return status;
+}
+
+/// The message of an exception from a library. libtorch's is followed by a list of the functions that were running.
+std::string firstLine(std::string_view message) {
+    return std::string(message.substr(0, message.find('\n')));
+}
+
+/// Shows log messages as all texts from files are shown.
+class ShownPayload : public spdlog::custom_flag_formatter {
+public:
+    void format(const spdlog::details::log_msg& message, const std::tm&, spdlog::memory_buf_t& out) override {
+        const std::string text = shownLine({message.payload.data(), message.payload.size()});
+        out.append(text.data(), text.data() + text.size());
+    }
+    std::unique_ptr<spdlog::custom_flag_formatter> clone() const override { return std::make_unique<ShownPayload>(); }
+};
+
+void startLog() {
+    spdlog::set_default_logger(spdlog::stderr_color_mt("secateur"));
+    auto formatter = std::make_unique<spdlog::pattern_formatter>();
+    formatter->add_flag<ShownPayload>('*').set_pattern("[%Y-%m-%d %H:%M:%S.%e] [%n] [%^%l%$] %*");
+    spdlog::set_formatter(std::move(formatter));
 }
 
 void build(CLI::App& program, cli::Console& console) {
@@ -73,26 +115,15 @@ void checkVerb(const CLI::App& program, int count, char** values) {
         throw UsageError(fmt::format("unknown verb; the known ones are {}", join(known, ", ")), values[1]);
 }
 
-} // namespace
-
-int main(int count, char** values) {
-    spdlog::set_default_logger(spdlog::stderr_color_mt("secateur"));
-    cli::Console console;
-    // Found before parsing, so that usage errors are JSON too, even if parsing stops before this option.
-    console.json = std::find(values, values + count, std::string_view("--json")) != values + count;
-    stopOnInterrupt(console.stop);
+int run(int count, char** values, cli::Console& console) {
     CLI::App program("Secateur on the command line: study and prune transformers", "secateur-cli");
     build(program, console);
     try {
         checkVerb(program, count, values);
         program.parse(count, values);
-        if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0)
-            return fmt::print(stderr, "secateur-cli: standard output cannot be written\n"), failed;
         return console.isIncomplete ? failed : ok;
     } catch (const CLI::ParseError& error) {
-        if (error.get_exit_code() != 0 && console.json)
-            return fail(UsageError(error.what(), {}, "Run with --help for more information"), wrongUsage, console);
-        return program.exit(error) == 0 ? ok : wrongUsage;
+        return explain(program, error, console);
     } catch (const UsageError& error) {
         return fail(error, wrongUsage, console);
     } catch (const Error& error) {
@@ -100,6 +131,25 @@ int main(int count, char** values) {
     } catch (const Cancelled&) {
         return fail(Error("cancelled"), failed, console);
     } catch (const std::exception& error) {
-        return fail(Error(error.what()), failed, console);
+        return fail(Error(firstLine(error.what())), failed, console);
     }
+}
+
+} // namespace
+
+int main(int count, char** values) {
+    reserveStandardStreams();
+    std::signal(SIGPIPE, SIG_IGN); // a closed pipe is a failed write; NOLINT: the macro is a C cast
+    startLog();
+    cli::Console console;
+    // Found before parsing, so that usage errors are JSON too, even if parsing stops before this option.
+    console.json = std::find(values, values + count, std::string_view("--json")) != values + count;
+    stopOnInterrupt(console.stop);
+    int status = failed;
+    try {
+        status = run(count, values, console);
+    } catch (const cli::OutputFailure&) {
+        status = failed; // finishStreams() says why
+    }
+    return cli::finishStreams(status, !console.json);
 }

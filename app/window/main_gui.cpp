@@ -1,4 +1,5 @@
 #include "app/window/window_services.h"
+#include "backends/base/runtime.h"
 #include "widgets/document/comparison.h"
 #include "widgets/document/document.h"
 #include "widgets/document/mask_jobs.h"
@@ -206,6 +207,7 @@ bool needsDisplay(int count, char** values) {
 } // namespace
 
 int main(int count, char** values) {
+    reserveStandardStreams();
     const double before = processAge();
     if (!needsDisplay(count, values))
         qputenv("QT_QPA_PLATFORM", "offscreen");

@@ -57,10 +57,7 @@ Services windowServices() {
     services.exportModel = [](const Model& model, const ExportTarget& target, const ExportRequest& request,
                               const Progress& progress) {
         const ExportResult result = exportModel(model, target, request, progress);
-        return fmt::format(
-            "{}: reopened; the logits of {} tokens differ from the masked model's by at most {} (largest "
-            "logit {})",
-            result.path, result.verified.tokens, significant(result.verified.most), significant(result.verified.scale));
+        return fmt::format("{}. {}", result.path, sentence(result.verified));
     };
     services.modelExtensions = modelExtensions();
     return services;

@@ -2,6 +2,7 @@
 
 #include "analysis/base/error.h"
 #include "backends/base/file_output.h"
+#include "backends/base/mapped_file.h"
 
 #include <fcntl.h>
 #include <fmt/core.h>
@@ -33,12 +34,6 @@ constexpr std::size_t digits = 16;
 /// Younger files are never removed, because a file is locked only a moment after its creation, and some file systems do
 /// not show locks to other machines.
 constexpr auto leastAge = std::chrono::minutes(1);
-
-bool isUnfinished(std::string_view name) {
-    if (name.size() != prefix.size() + digits + suffix.size() || !name.starts_with(prefix) || !name.ends_with(suffix))
-        return false;
-    return name.substr(prefix.size(), digits).find_first_not_of("0123456789abcdef") == std::string_view::npos;
-}
 
 /// Time of the last write; for a folder, the latest of its files' times.
 fs::file_time_type lastWritten(const fs::path& path) {
@@ -72,21 +67,26 @@ void removeAbandoned(const fs::path& folder) {
     }
 }
 
-/// Checks that the target may be written, because a rename would replace it even without permission.
-/// @return permissions for the new file
-mode_t checkTarget(const std::string& name, const fs::path& target) {
+/// Checks that the target may be written and replaced, because a rename would replace any file, even without
+/// permission. @return permissions for the new file
+mode_t checkTarget(const std::string& name, const fs::path& target, FileKind kind, bool force) {
     const fs::path folder = target.parent_path();
     if (!folder.empty() && !fs::is_directory(folder))
         throw Error(fmt::format("cannot be written: there is no folder {}", folder.string()), name, "Make it first");
     struct stat there {};
-    if (stat(target.c_str(), &there) != 0)
+    if (stat(target.c_str(), &there) != 0) {
+        if (fs::is_symlink(fs::symlink_status(target)))
+            refuseDanglingLink(name);
         return 0;
+    }
     if (S_ISDIR(there.st_mode))
         throw Error("cannot be written: it is a folder", name, "Name a file");
     if (!S_ISREG(there.st_mode))
         throw Error("cannot be written: it is not a regular file", name, "Name another file");
     if (access(target.c_str(), W_OK) != 0)
         failWriting(name);
+    if (there.st_size > 0)
+        checkReplaceable(name, charactersOf(MappedFile::open(target.string())->bytes()), kind, force);
     return there.st_mode & 07777;
 }
 
@@ -97,7 +97,8 @@ std::string withLinksFollowed(const std::string& target) {
     return ignored ? target : real.string();
 }
 
-void checkReplaceable(const std::string& name, const fs::path& target, bool mayReplace, const std::string& mark) {
+void checkFolder(const std::string& name, const fs::path& target, bool mayReplace,
+                 const std::function<bool(const std::string&)>& isOwn) {
     if (!mayReplace)
         throw Error("exists", name, "Choose another name, or say that it may be replaced (--force)");
     const auto refuse = [&](const char* why) {
@@ -105,7 +106,7 @@ void checkReplaceable(const std::string& name, const fs::path& target, bool mayR
     };
     if (!fs::is_directory(target))
         refuse("it is not a folder");
-    if (!fs::is_empty(target) && !fs::exists(target / mark))
+    if (!fs::is_empty(target) && !isOwn(target.string()))
         refuse("it is a folder that no export wrote");
     if (std::ranges::any_of(fs::directory_iterator(target), [](const auto& item) { return item.is_directory(); }))
         refuse("it holds other folders");
@@ -155,11 +156,11 @@ void Unfinished::unlock() {
     m_descriptor = -1;
 }
 
-AtomicFile::AtomicFile(const std::string& target)
+AtomicFile::AtomicFile(const std::string& target, FileKind kind, bool force)
     : m_name(target)
     , m_target(withLinksFollowed(target)) {
     const fs::path path(m_target);
-    const mode_t mode = checkTarget(m_name, path);
+    const mode_t mode = checkTarget(m_name, path, kind, force);
     m_aside.emplace(path.parent_path().string(), Unfinished::Kind::file, m_name);
     if (mode != 0)
         std::ignore = fchmod(m_aside->descriptor(), mode);
@@ -191,17 +192,36 @@ void AtomicFile::commit() {
     syncFolder(fs::path(m_target).parent_path().string());
 }
 
-void writeWhole(const std::string& target, std::string_view bytes) {
-    AtomicFile aside(target);
+void writeWhole(const std::string& target, std::string_view bytes, FileKind kind, bool force) {
+    AtomicFile aside(target, kind, force);
     aside.write(bytes);
     aside.commit();
 }
 
-void checkCanWrite(const std::string& target) {
-    const AtomicFile trial(target);
+void checkCanWrite(const std::string& target, FileKind kind, bool force) {
+    const AtomicFile trial(target, kind, force);
 }
 
-AtomicFolder::AtomicFolder(const std::string& target, bool mayReplace, const std::string& mark)
+void AtomicFiles::add(const std::string& target, std::string_view bytes, FileKind kind, bool force) {
+    AtomicFile& file = m_files.emplace_back(target, kind, force);
+    file.write(bytes);
+    file.sync();
+}
+
+void AtomicFiles::commit() {
+    for (AtomicFile& file : m_files)
+        file.commit();
+    m_files.clear();
+}
+
+bool isUnfinished(std::string_view name) {
+    if (name.size() != prefix.size() + digits + suffix.size() || !name.starts_with(prefix) || !name.ends_with(suffix))
+        return false;
+    return name.substr(prefix.size(), digits).find_first_not_of("0123456789abcdef") == std::string_view::npos;
+}
+
+AtomicFolder::AtomicFolder(const std::string& target, bool mayReplace,
+                           const std::function<bool(const std::string&)>& isOwn)
     : m_name(target) {
     fs::path path = fs::absolute(target).lexically_normal();
     if (!path.has_filename()) // "folder/"
@@ -211,7 +231,7 @@ AtomicFolder::AtomicFolder(const std::string& target, bool mayReplace, const std
         path = real;
     m_target = path.string();
     if (fs::exists(fs::symlink_status(path)))
-        checkReplaceable(m_name, path, mayReplace, mark);
+        checkFolder(m_name, path, mayReplace, isOwn);
     if (!fs::is_directory(path.parent_path()))
         throw Error(fmt::format("cannot be written: there is no folder {}", path.parent_path().string()), m_name,
                     "Make it first");

@@ -1,6 +1,10 @@
 #pragma once
 
+#include "analysis/base/replaceable.h"
+
 #include <chrono>
+#include <functional>
+#include <list>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -33,8 +37,10 @@ private:
 class AtomicFile {
 public:
     /// Creates an empty file in the target's folder, with the permissions of an existing target.
-    /// @throws Error naming the target if the folder or the permission is missing, or the target is not a regular file
-    explicit AtomicFile(const std::string& target);
+    /// @param kind of the new file @param force whether to replace a file of another kind (replaceable.h)
+    /// @throws Error naming the target if the folder or the permission is missing, the target is not a regular file, or
+    /// it is a file that is not replaced by this kind
+    AtomicFile(const std::string& target, FileKind kind, bool force = false);
     ~AtomicFile();
     AtomicFile(const AtomicFile&) = delete;
     AtomicFile& operator=(const AtomicFile&) = delete;
@@ -57,20 +63,36 @@ private:
 };
 
 /// Replaces a file by these bytes with an AtomicFile. @throws Error
-void writeWhole(const std::string& target, std::string_view bytes);
+void writeWhole(const std::string& target, std::string_view bytes, FileKind kind, bool force = false);
 
 /// Checks before long work that its result can be written: creates a file beside the target and removes it.
 /// @throws Error
-void checkCanWrite(const std::string& target);
+void checkCanWrite(const std::string& target, FileKind kind, bool force = false);
+
+/// Several files that are written together: none takes its name before all have been written to the disk.
+class AtomicFiles {
+public:
+    /// @throws Error as AtomicFile
+    void add(const std::string& target, std::string_view bytes, FileKind kind, bool force = false);
+    /// Renames all files to their targets. @throws Error
+    void commit();
+
+private:
+    std::list<AtomicFile> m_files;
+};
+
+/// Whether a file's name is that of an Unfinished.
+bool isUnfinished(std::string_view name);
 
 /// A folder filled beside its target and renamed into place by commit(): readers of the target see the old folder or
 /// the complete new one. Without commit() nothing is left.
 class AtomicFolder {
 public:
     /// Creates an empty folder beside the target.
-    /// @param mayReplace whether the target may be replaced if it is empty, or contains a file `mark` and no folders
+    /// @param mayReplace whether the target may be replaced if it is empty, or `isOwn` is true of it and it contains no
+    /// folders
     /// @throws Error naming the target if it exists and may not be replaced, or the permission is missing
-    AtomicFolder(const std::string& target, bool mayReplace, const std::string& mark);
+    AtomicFolder(const std::string& target, bool mayReplace, const std::function<bool(const std::string&)>& isOwn);
     ~AtomicFolder();
     AtomicFolder(const AtomicFolder&) = delete;
     AtomicFolder& operator=(const AtomicFolder&) = delete;

@@ -203,6 +203,9 @@ std::string readAll(int answers) {
 } // namespace
 
 void initialiseRuntime(int threads) {
+    if (::access("/proc/cpuinfo", R_OK) != 0)
+        throw Error("cannot be read, and the number of processor cores is unknown without it", "/proc/cpuinfo",
+                    "Mount /proc");
     // The first ATen call sets OpenMP to one thread, unless the number of threads is set before.
     at::set_num_threads(threads > 0 ? threads : std::max(1, static_cast<int>(std::thread::hardware_concurrency())));
     at::globalContext().setAllowTF32CuBLAS(false);
@@ -210,6 +213,12 @@ void initialiseRuntime(int threads) {
     constexpr int keptBytes = 1 << 28;
     mallopt(M_MMAP_THRESHOLD, keptBytes);
     mallopt(M_TRIM_THRESHOLD, keptBytes);
+}
+
+void reserveStandardStreams() {
+    for (const int stream : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO})
+        if (::fcntl(stream, F_GETFD) < 0 && errno == EBADF)
+            static_cast<void>(::open("/", O_RDONLY | O_DIRECTORY)); // gets the lowest free number, which is this one
 }
 
 std::int64_t availableMemory() {

@@ -12,6 +12,10 @@ namespace secateur {
 /// @param threads 0 = one per core
 void initialiseRuntime(int threads);
 
+/// Opens closed standard streams, so that no file that the program opens later gets their number and receives what is
+/// printed. Writing to them still fails. Call it first in main().
+void reserveStandardStreams();
+
 /// Bytes that this process may still allocate: the machine's available memory or the rest of its control group's limit,
 /// whichever is less.
 std::int64_t availableMemory();

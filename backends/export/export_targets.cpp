@@ -1,8 +1,8 @@
 #include "backends/export/export_targets.h"
 
 #include "analysis/base/error.h"
+#include "analysis/base/known_ids.h"
 #include "analysis/base/text.h"
-#include "analysis/base/usage_error.h"
 #include "analysis/export/export_card.h"
 #include "analysis/running/runner.h"
 #include "backends/base/atomic_file.h"
@@ -74,10 +74,7 @@ const ExportTarget& exportTarget(std::string_view id, std::span<const ExportTarg
     const auto found = std::ranges::find(table, id, &ExportTarget::id);
     if (found != table.end())
         return *found;
-    std::vector<std::string> known;
-    for (const ExportTarget& target : table)
-        known.emplace_back(target.id);
-    throw UsageError(fmt::format("unknown target; the known ones are {}", join(known, ", ")), std::string(id));
+    refuseUnknown("export target", id, idsOf(table));
 }
 
 ExportResult exportModel(const Model& source, const ExportTarget& target, const ExportRequest& request,
@@ -120,12 +117,13 @@ bool isCompanion(const fs::directory_entry& item) {
            item.file_size(failure) <= mostCompanionBytes && !failure;
 }
 
-/// Lists the files of a folder as copied or left out. @param taken files that the export writes itself, in neither list
+/// Lists the files of a folder as copied or left out.
+/// @param taken files that the export writes itself; neither they nor unfinished files of any writer are in a list
 CompanionFiles companionFiles(const std::string& folder, const std::set<std::string>& taken) {
     CompanionFiles files;
     for (const fs::directory_entry& item : fs::directory_iterator(folder)) {
         const std::string name = item.path().filename().string();
-        if (!taken.contains(name))
+        if (!taken.contains(name) && !isUnfinished(name))
             (isCompanion(item) ? files.copied : files.leftOut).push_back(name);
     }
     std::ranges::sort(files.copied);
@@ -146,6 +144,15 @@ std::string contentOf(const fs::path& file) {
 
 void put(const fs::path& file, const std::string& content) {
     FileOutput(file.string(), file.filename().string()).write(std::as_bytes(std::span(content)));
+}
+
+bool isOwnCard(const fs::path& card) {
+    return fs::is_regular_file(card) && isExportCard(contentOf(card));
+}
+
+/// Whether an export wrote a folder.
+bool isOwnFolder(const std::string& folder) {
+    return fs::exists(fs::path(folder) / maskName) && isOwnCard(fs::path(folder) / cardName);
 }
 
 class MaskedExport {
@@ -222,12 +229,15 @@ private:
             refuseExisting(path);
         if (!isMaskThere)
             refuseExisting(maskPath);
-        AtomicFile model(m_request.path);
-        AtomicFile card(cardPath);
+        if (fs::exists(m_request.path) && !isOwnCard(cardPath))
+            throw Error(fmt::format("is not replaced: {} does not say that an export wrote it", cardPath),
+                        m_request.path, "Choose another name, or remove the file before");
+        AtomicFile model(m_request.path, FileKind::gguf);
+        AtomicFile card(cardPath, FileKind::exportCard);
         std::vector<AtomicFile*> files{&model, &card};
         std::optional<AtomicFile> mask;
         if (!isMaskThere)
-            files.push_back(&mask.emplace(maskPath));
+            files.push_back(&mask.emplace(maskPath, FileKind::mask));
         write([&](const std::string&) { return model.path(); });
         verify(model.path());
         if (mask)
@@ -253,7 +263,7 @@ private:
     void exportFolder() {
         const fs::path folder = fs::path(m_files.names().front()).parent_path();
         refuseSource(folder.empty() ? "." : folder);
-        AtomicFolder aside(m_request.path, m_request.mayReplace, maskName);
+        AtomicFolder aside(m_request.path, m_request.mayReplace, isOwnFolder);
         const fs::path made(aside.path());
         write([&](const std::string& name) { return (made / fs::path(name).filename()).string(); });
         if (!m_files.isGguf())

@@ -140,7 +140,6 @@ LayerMask readLayer(const JsonObject& entry, int index, LayerMask layer) {
     if (!layer.mlp)
         refuseInside(entry, "mlp", {"neurons_cut"});
     layer.alpha = readAlpha(entry, layer.attention);
-    static_cast<void>(entry.sizes("heads_cut")); // refuses ranges: heads are listed one by one
     cut(entry, "heads_cut", index, "head", layer.heads);
     cut(entry, "neurons_cut", index, "neuron", layer.neurons);
     return layer;
@@ -403,8 +402,8 @@ std::string maskJson(const MaskRecord& record) {
                        provenanceJson(record.provenance));
 }
 
-void writeMask(const std::string& path, const MaskRecord& record) {
-    writeWhole(path, maskJson(record));
+void writeMask(const std::string& path, const MaskRecord& record, bool force) {
+    writeWhole(path, maskJson(record), FileKind::mask, force);
 }
 
 namespace {

@@ -35,8 +35,9 @@ std::string historyJson(const PruneHistory& history);
 /// A mask as JSON, with one line per layer in ascending order; of layers that share weights, only the first. Equal
 /// records give equal text. Invalid UTF-8 is replaced.
 std::string maskJson(const MaskRecord& record);
-/// Writes a mask file beside its path and renames it. @throws Error
-void writeMask(const std::string& path, const MaskRecord& record);
+/// Writes a mask file beside its path and renames it. @param force whether to replace a file that is no mask
+/// @throws Error
+void writeMask(const std::string& path, const MaskRecord& record, bool force = false);
 
 /// "dense" for a mask that keeps all, else "sha256:" and 64 lower-case hexadecimal digits. The hashed bytes are
 /// architecture and structure, each followed by a zero byte; then, for each layer with cuts, in order: its number, 1

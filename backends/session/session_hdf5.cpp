@@ -4,16 +4,19 @@
 #include "analysis/base/text.h"
 #include "analysis/session/session.h"
 #include "backends/base/atomic_file.h"
-
+#include "backends/base/file_output.h"
 #include "backends/base/mapped_file.h"
 #include "backends/base/runtime.h"
 #include "backends/base/sha256.h"
 #include "backends/session/hdf5_io.h"
 #include "backends/session/session_parts.h"
 
+#include <fcntl.h>
 #include <fmt/core.h>
+#include <sys/file.h>
 
 #include <array>
+#include <cerrno>
 #include <filesystem>
 #include <fstream>
 #include <functional>
@@ -163,6 +166,14 @@ std::string inSafety(const MappedFile& file, const std::function<std::string()>&
     throw Error("is damaged: HDF5 cannot read all of it", {}, "Copy it again from its source");
 }
 
+/// Refuses a file that another program has open for writing. HDF5 locks such a file, whose bytes are incomplete until it
+/// is closed.
+void refuseOpenElsewhere(const std::string& path) {
+    const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+    if (file.get() >= 0 && ::flock(file.get(), LOCK_SH | LOCK_NB) != 0 && errno == EWOULDBLOCK)
+        throw Error("is open for writing in another program", path, "Close it there and try again");
+}
+
 /// Runs work under the lock of HDF5; errors name the file.
 template <typename Work>
 auto onFile(const std::string& path, Work work) {
@@ -188,6 +199,7 @@ bool isSession(const std::string& path) {
 }
 
 Session readSession(const MappedFile& file) {
+    refuseOpenElsewhere(file.path());
     return onFile(file.path(), [&] {
         if (isSealed(file.bytes()))
             return read(hdf5::openImage(file.bytes()));
@@ -206,29 +218,32 @@ Session readSession(const std::string& path) {
 }
 
 void writeSession(const Session& session, const std::string& path) {
-    checkCanWrite(path);
+    checkCanWrite(path, FileKind::session);
+    refuseOpenElsewhere(path);
     const FileLock lock(path);
-    writeWhole(path, onFile(path, [&] { return newSession(session); }));
+    writeWhole(path, onFile(path, [&] { return newSession(session); }), FileKind::session);
 }
 
 void addToSession(const Session& additions, const std::string& path) {
-    checkCanWrite(path);
+    checkCanWrite(path, FileKind::session);
     const FileLock lock(path);
     if (!std::filesystem::exists(path)) {
-        writeWhole(path, onFile(path, [&] { return newSession(additions); }));
+        writeWhole(path, onFile(path, [&] { return newSession(additions); }), FileKind::session);
         return;
     }
+    refuseOpenElsewhere(path);
     const auto file = MappedFile::open(path);
     const std::string grown =
         onFile(path, [&] { return inSafety(*file, [&] { return grownSession(additions, *file); }); });
     file->checkWhole();
-    writeWhole(path, grown);
+    writeWhole(path, grown, FileKind::session);
 }
 
 void checkCanAdd(const ModelCard& model, const std::string& path) {
-    checkCanWrite(path);
+    checkCanWrite(path, FileKind::session);
     if (!std::filesystem::exists(path))
         return;
+    refuseOpenElsewhere(path);
     const auto file = MappedFile::open(path);
     onFile(path, [&] {
         inSafety(*file, [&] {

@@ -251,7 +251,9 @@ void TestHeadFilter::badTextIsRefusedInASentence_data() {
     QTest::newRow("not what") << "not"
                               << "followed by a condition";
     QTest::newRow("words") << "cut head"
-                           << "neither a metric nor";
+                           << "Unknown metric \"cut\"";
+    QTest::newRow("misspelt") << "sink_had > 0.5"
+                              << "Unknown metric \"sink_had\". Did you mean sink_head?";
     QTest::newRow("option") << "gate_norm:fold_norm > 1"
                             << "fold_norm";
 }
@@ -387,7 +389,7 @@ void TestHeadFilter::barSaysHowManyPassAndWhatIsWrong() {
     };
     QCOMPARE(text("Heads that pass"), QString("4 of 16 heads"));
     QTest::keyClicks(bar.input(), ", gate");
-    QVERIFY2(text("What is wrong with the filter").contains("gate is neither a metric nor"),
+    QVERIFY2(text("What is wrong with the filter").contains("Unknown metric \"gate\""),
              qPrintable(text("What is wrong with the filter")));
     QCOMPARE(text("Heads that pass"), QString());
     QVERIFY(bench.filter.passes({0, 0})); // an unreadable filter lets all heads pass

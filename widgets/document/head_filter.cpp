@@ -17,10 +17,11 @@ namespace {
 
 constexpr int frameMs = 16;
 
-/// The error without the hint, as a sentence.
+/// The error as a sentence. Of the hints only "Did you mean ...?" fits in the line.
 QString sentence(const Error& error) {
     std::string text = error.subject().empty() ? error.message() : error.subject() + ' ' + error.message();
-    return QString::fromStdString(text + '.');
+    text += error.hint().ends_with('?') ? ". " + error.hint() : ".";
+    return QString::fromStdString(text);
 }
 
 } // namespace

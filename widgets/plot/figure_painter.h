@@ -19,10 +19,11 @@ void paintFigure(QCustomPlot& plot, const Figure& figure, const PlotTheme& theme
 QImage figureImage(const Figure& figure, FigureWidth width);
 
 /// Writes PNG (300 dpi), SVG or PDF, by the extension, on white, with title, caption and command as metadata. Writes a
-/// file beside the path and renames it. Needs a QApplication (offscreen is enough). @throws Error
-void saveFigure(const Figure& figure, const QString& path, FigureWidth width);
+/// file beside the path and renames it. Needs a QApplication (offscreen is enough).
+/// @param force whether to replace a file of another kind (analysis/base/replaceable.h) @throws Error
+void saveFigure(const Figure& figure, const QString& path, FigureWidth width, bool force = false);
 
-/// Writes a file beside the path and renames it. @throws Error
-void writeAside(const QString& path, const QByteArray& bytes);
+/// Writes a figure's file, whose extension names its kind, beside the path and renames it. @throws Error
+void writeAside(const QString& path, const QByteArray& bytes, bool force = false);
 
 } // namespace secateur

@@ -1,8 +1,10 @@
 #include "analysis/base/error.h"
+#include "analysis/base/replaceable.h"
 #include "widgets/plot/figure_painter.h"
 #include "widgets/plot/plot_axes.h"
 
 #include <QBuffer>
+#include <QFile>
 #include <QFileInfo>
 #include <QImageWriter>
 #include <QPageSize>
@@ -153,6 +155,19 @@ QByteArray asSvg(const Figure& figure, FigureWidth width) {
     return withPortableText(buffer.data());
 }
 
+/// Checks that what exists at a path may be replaced. @throws Error
+void checkOldFile(const QString& path, bool force) {
+    const QFileInfo info(path);
+    if (info.isSymLink() && !info.exists())
+        refuseDanglingLink(path.toStdString());
+    QFile old(path);
+    if (!info.isFile() || info.size() == 0 || !old.open(QIODevice::ReadOnly))
+        return;
+    const QByteArray content = old.readAll();
+    checkReplaceable(path.toStdString(), {content.constData(), static_cast<std::size_t>(content.size())},
+                     figureFileKind(info.suffix().toLower().toStdString()), force);
+}
+
 } // namespace
 
 QImage figureImage(const Figure& figure, FigureWidth width) {
@@ -165,19 +180,20 @@ QImage figureImage(const Figure& figure, FigureWidth width) {
     return image;
 }
 
-void saveFigure(const Figure& figure, const QString& path, FigureWidth width) {
+void saveFigure(const Figure& figure, const QString& path, FigureWidth width, bool force) {
     const QString extension = QFileInfo(path).suffix().toLower();
     if (extension == "png")
-        writeAside(path, asPng(figure, width));
+        writeAside(path, asPng(figure, width), force);
     else if (extension == "svg")
-        writeAside(path, asSvg(figure, width));
+        writeAside(path, asSvg(figure, width), force);
     else if (extension == "pdf")
-        writeAside(path, asPdf(figure, width));
+        writeAside(path, asPdf(figure, width), force);
     else
         throw Error("pictures are written as .png, .svg or .pdf", path.toStdString());
 }
 
-void writeAside(const QString& path, const QByteArray& bytes) {
+void writeAside(const QString& path, const QByteArray& bytes, bool force) {
+    checkOldFile(path, force);
     QSaveFile file(path);
     if (!file.open(QIODevice::WriteOnly) || file.write(bytes) != bytes.size() || !file.commit())
         throw Error("cannot be written: " + file.errorString().toStdString(), path.toStdString());

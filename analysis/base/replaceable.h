@@ -1,0 +1,40 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace secateur {
+
+/// Kinds of files that Secateur writes.
+enum class FileKind {
+    mask,
+    session,
+    png,
+    svg,
+    pdf,
+    csv,
+    figureJson, ///< `plot --out FILE.json`
+    gguf,       ///< an export in one file
+    exportCard, ///< the card beside it
+};
+
+/// The kind of a figure's file by its lower-case extension without the dot: "png". @throws Error for another one
+FileKind figureFileKind(std::string_view extension);
+
+/// Checks the rule for replacing files, which holds for every writer: a file is replaced only by one of the same kind,
+/// and an empty file by any. With `force` other files are replaced too, except for files of models.
+/// @param name of the existing file @param content all its bytes @param by kind of the new file
+/// @throws Error if the file is to stay
+void checkReplaceable(const std::string& name, std::string_view content, FileKind by, bool force = false);
+
+/// Throws the error for a link whose target does not exist: writing would create a file in an unexpected place.
+/// @throws Error always
+[[noreturn]] void refuseDanglingLink(const std::string& name);
+
+/// Whether a text is the card of an export (analysis/export/export_card.h).
+bool isExportCard(std::string_view content);
+
+/// The words in an export's card by which isExportCard() knows it.
+inline constexpr std::string_view exportCardMark = "export, written by Secateur ";
+
+} // namespace secateur
