@@ -87,7 +87,11 @@ private slots:
         QTest::addColumn<QString>("request");
         QTest::addColumn<QString>("sentence");
         QTest::newRow("metric") << "gate_nrom"
-                                << "unknown metric; the known ones are gate_norm, ";
+                                << "Unknown metric \"gate_nrom\". Did you mean gate_norm?";
+        QTest::newRow("group") << "forwrad"
+                               << "Did you mean forward?";
+        QTest::newRow("another") << "magic"
+                                 << "Unknown metric \"magic\". The known ones are gate_norm, ";
         QTest::newRow("option") << "gate_norm:fold=true"
                                 << "its options are augmented, fold_norm, qk_norm, rope_averaged";
         QTest::newRow("type") << "gate_norm:fold_norm=yes"
@@ -97,7 +101,7 @@ private slots:
         QTest::newRow("twice") << "gate_norm:fold_norm=true:fold_norm=true"
                                << "is given twice";
         QTest::newRow("empty") << ""
-                               << "unknown metric";
+                               << "Unknown metric \"\"";
     }
     void wrongRequestsSayWhatIsKnown() {
         QFETCH(QString, request);

@@ -271,7 +271,9 @@ private slots:
         QTest::addColumn<QString>("expected");
         QTest::newRow("unknown")
             << "gatenorm"
-            << "unknown strategy; the known ones are gate_norm, gnorm_greedy, gnorm_inverse, random_head";
+            << "Unknown strategy \"gatenorm\". Did you mean gate_norm?";
+        QTest::newRow("another") << "magic"
+                                 << "The known ones are gate_norm, gnorm_greedy, gnorm_inverse, random_head";
         QTest::newRow("option") << "gate_norm:fold=true"
                                 << "its options are per_layer, reversed, augmented";
         QTest::newRow("random") << "random_head:reversed=true"
@@ -281,7 +283,7 @@ private slots:
         QTest::newRow("group") << "by_metric:metric=weights"
                                << "is a group";
         QTest::newRow("metric") << "by_metric:metric=magic"
-                                << "unknown metric";
+                                << "Unknown metric \"magic\"";
         QTest::newRow("type") << "gate_norm:reversed=1"
                               << "must have a value of type bool";
     }

@@ -128,12 +128,28 @@ private slots:
         QTest::newRow("unknown option") << QStringList{"inspect", model, "--fast"} << 2 << "--fast";
         QTest::newRow("no metric") << QStringList{"measure", model} << 2 << "--metric";
         QTest::newRow("unknown metric") << QStringList{"measure", model, "--metric", "gate"} << 2
-                                        << "gate: unknown metric; the known ones are gate_norm";
+                                        << "Unknown metric \"gate\". The known ones are gate_norm";
+        QTest::newRow("misspelt metric") << QStringList{"measure", model, "--metric", "sink_had"} << 2
+                                         << "Unknown metric \"sink_had\". Did you mean sink_head?";
+        QTest::newRow("misspelt strategy")
+            << QStringList{"prune", model, "--strategy", "gate_nrom", "--budget", "1", "--out", "m.json"} << 2
+            << "Unknown strategy \"gate_nrom\". Did you mean gate_norm?";
+        QTest::newRow("misspelt figure") << QStringList{"plot", model, "--figure", "head", "--out", "cat.csv"} << 2
+                                         << "Unknown figure \"head\". Did you mean heads?";
+        QTest::newRow("misspelt target")
+            << QStringList{"export", model, "--mask", "m.json", "--as", "maskd", "--out", "x"} << 2
+            << "Unknown export target \"maskd\". Did you mean masked?";
+        QTest::newRow("target of later")
+            << QStringList{"export", model, "--mask", "m.json", "--as", "gguf", "--out", "x"} << 2
+            << "compact GGUF is not available yet";
+        QTest::newRow("layer before all")
+            << QStringList{"plot", model, "--figure", "neurons:layer=-2", "--out", "cat.csv"} << 2
+            << "layer=-2: the model has layers 0 to 1; -1 shows all";
         QTest::newRow("unknown metric option")
             << QStringList{"measure", model, "--metric", "gate_norm:fold=true"} << 2 << "its options are";
         QTest::newRow("unknown kind") << QStringList{"list", "cats"} << 2 << "KIND";
         QTest::newRow("unknown figure") << QStringList{"plot", model, "--figure", "cat", "--out", "cat.csv"} << 2
-                                        << "the known ones are heads";
+                                        << "The known ones are heads";
         QTest::newRow("unknown picture") << QStringList{"plot", model, "--figure", "heads", "--out", "cat.gif"} << 2
                                          << ".gif";
         QTest::newRow("unknown colours") << QStringList{"plot",  model,    "--figure", "heads:colours=jet",

@@ -362,7 +362,7 @@ private slots:
         row("window of a task", {"--task", words, "--window", "16"}, 2, "--window: requires --text");
         row("no task there", {"--task", "/nonexistent.jsonl"}, 1, "/nonexistent.jsonl: ");
         row("unknown format", {"--task", words, "--format", "piqua"}, 2,
-            "piqua: unknown task format; the known ones are boolq");
+            "Unknown task format \"piqua\". Did you mean piqa?");
         row("another format", {"--task", words, "--format", "piqa"}, 1, "words.jsonl: has no labels");
         row("labels of another format", {"--task", words, "--labels", text}, 2, "is for format piqa only");
         row("labels of two", {"--task", words, "--task", texts, "--labels", text}, 2,

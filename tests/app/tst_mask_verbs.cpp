@@ -155,7 +155,7 @@ private slots:
         QTest::addColumn<int>("status");
         QTest::addColumn<QString>("message");
         const QStringList prune{"prune", model, "--out", "OUT", "--strategy"};
-        QTest::newRow("strategy") << prune + QStringList{"magic", "--budget", "1"} << 2 << "unknown strategy";
+        QTest::newRow("strategy") << prune + QStringList{"magic", "--budget", "1"} << 2 << "Unknown strategy \"magic\"";
         QTest::newRow("budget") << prune + QStringList{"gate_norm", "--budget", "lots"} << 2 << "neither a number";
         QTest::newRow("too much") << prune + QStringList{"gate_norm", "--budget", "3"} << 2
                                   << "3 of 2 attention sublayers cannot be cut: at most 2 can";

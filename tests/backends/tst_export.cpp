@@ -290,6 +290,25 @@ private slots:
         QVERIFY(result.leftOut.empty());
     }
 
+    void anExportInsideItsSourceDoesNotListItself() {
+        const Scratch scratch;
+        const std::string source = copyOfFixture(scratch, "gqa-f32", "source");
+        const auto model = openModel(source);
+        const ExportResult result = exportMasked(*model, {recordOf(maskOf(*model)), source + "/out"});
+        QVERIFY2(result.leftOut.empty(), result.leftOut.empty() ? "" : result.leftOut.front().c_str());
+    }
+
+    void namesCannotBreakTheCard() {
+        const Scratch scratch;
+        const auto model = fixture("gqa-f32");
+        MaskRecord record = recordOf(maskOf(*model));
+        record.note = "<script>alert(1)</script>\n# A heading\n[link](https://example.org) \x1b[2J";
+        exportMasked(*model, {record, scratch.path("out").toStdString()});
+        const QByteArray card = contentOf(scratch.path("out/README.md"));
+        QVERIFY(card.contains("- note: \\<script\\>alert(1)\\</script\\>\\\\n\\# A heading\\\\n"
+                              "\\[link\\](https://example.org) \\\\u001b\\[2J\n"));
+    }
+
     void smallFilesAreCopiedAndWeightsOfOtherFormatsLeftOut() {
         const Scratch scratch;
         const std::string source = copyOfFixture(scratch, "qwen2", "source");
@@ -392,8 +411,17 @@ private slots:
         QVERIFY(refusal(*model, scratch.path("none/model.gguf")).contains("there is no folder"));
         QCOMPARE(contentOf(scratch.path("there.gguf")), "old");
         QCOMPARE(namesIn(scratch.path()), (QStringList{"free.md", "there.gguf"}));
-        QCOMPARE(refusal(*model, scratch.path("there.gguf"), true), "accepted");
-        QVERIFY(contentOf(scratch.path("there.gguf")).startsWith("GGUF"));
+        // What no export wrote stays, even with --force.
+        QVERIFY(refusal(*model, scratch.path("there.gguf"), true).contains("does not say that an export wrote it"));
+        QVERIFY(refusal(*model, scratch.path("free.gguf"), true).startsWith("free.md: exists and is not the card"));
+        const QString other = QString::fromStdString(copyOfFixture(scratch, "gqa-q4_0-gguf", "other")) + "/model.gguf";
+        const QByteArray weights = contentOf(other);
+        QVERIFY(refusal(*model, other, true).contains("does not say that an export wrote it"));
+        QCOMPARE(contentOf(other), weights);
+        QCOMPARE(refusal(*model, scratch.path("new.gguf")), "accepted");
+        QVERIFY(refusal(*model, scratch.path("new.gguf")).startsWith("new.gguf: exists"));
+        QCOMPARE(refusal(*model, scratch.path("new.gguf"), true), "accepted");
+        QVERIFY(contentOf(scratch.path("new.gguf")).startsWith("GGUF"));
 
         const std::string own = copyOfFixture(scratch, "gqa-q8_0-gguf", "own") + "/model.gguf";
         QVERIFY(refusal(*openModel(own), QString::fromStdString(own), true).contains("is the model itself"));
@@ -436,6 +464,10 @@ private slots:
         QVERIFY(refusal("mine", false).startsWith("mine: exists"));
         QVERIFY(refusal("mine", true).contains("it is a folder that no export wrote"));
         QVERIFY(refusal("source", true).contains("is the model itself"));
+        // A model's folder in which somebody put a mask is no export.
+        copyOfFixture(scratch, "gqa-f32-bias", "model");
+        writeMask(scratch.path("model/model.mask.json").toStdString(), record);
+        QVERIFY(refusal("model", true).contains("it is a folder that no export wrote"));
         QCOMPARE(refusal("out", false), "accepted");
         QVERIFY(refusal("out", false).startsWith("out: exists"));
         scratch.write("out/stale.txt", "of before");

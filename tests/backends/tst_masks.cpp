@@ -301,9 +301,14 @@ private slots:
             return parsed(document(raggedModel, layers, more), raggedSpec()).record.mask == mask;
         };
         QVERIFY(reads(R"({"heads_cut":[2,0],"neurons_cut":[5,2,1,0],"layer":0})"));
+        QVERIFY(reads(R"({"heads_cut":[[2,2],0],"neurons_cut":[5,2,1,0],"layer":0})"));
         QVERIFY(reads(R"({"layer":0,"heads_cut":[0,2],"neurons_cut":[[5,5],[0,1],2]},{"layer":3},{"layer":1})"));
         QVERIFY(reads(R"({"layer":0,"heads_cut":[0,2],"neurons_cut":[[0,2],5],"mlp":null,"alpha":null})",
                       R"(,"note":null,"provenance":{},"bias_compensation":null)"));
+        // Ranges include both ends.
+        const PruningMask ranges =
+            parsed(document(raggedModel, R"({"layer":0,"heads_cut":[[0,1]]})"), raggedSpec()).record.mask;
+        QVERIFY(ranges.layer(0).heads == (std::vector<bool>{false, false, true}));
         QCOMPARE(
             parsed(document(raggedModel, {}, R"(,"provenance":{"budget":8})"), raggedSpec()).record.provenance->budget,
             (Budget{8, false}));

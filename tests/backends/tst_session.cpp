@@ -13,6 +13,7 @@
 #include <QtTest>
 
 #include <fcntl.h>
+#include <hdf5.h>
 #include <sys/file.h>
 #include <sys/resource.h>
 #include <unistd.h>
@@ -234,15 +235,15 @@ private slots:
 
     void aFailedWriteLeavesTheOldFile() {
         const Scratch scratch;
-        const std::string path = scratch.write("kept.csv", "old");
+        const std::string path = scratch.write("kept.csv", "layer,value\r\nold");
         {
-            const AtomicFile abandoned(path);
+            const AtomicFile abandoned(path, FileKind::csv);
             QFile half(QString::fromStdString(abandoned.path()));
             QVERIFY(half.open(QIODevice::WriteOnly) && half.write("new") == 3);
         }
-        QCOMPARE(contents(path), "old");
+        QCOMPARE(contents(path), "layer,value\r\nold");
         QCOMPARE(listing(scratch), QStringList{"kept.csv"});
-        writeWhole(path, "new");
+        writeWhole(path, "new", FileKind::csv);
         QCOMPARE(contents(path), "new");
         QCOMPARE(listing(scratch), QStringList{"kept.csv"});
     }
@@ -259,7 +260,7 @@ private slots:
         const rlimit tight{4096, usual.rlim_max};
         setrlimit(RLIMIT_FSIZE, &tight);
         const QString session = scratch.refusal([&] { writeSession(raggedSession(), path); });
-        const QString text = scratch.refusal([&] { writeWhole(path, std::string(5000, 'x')); });
+        const QString text = scratch.refusal([&] { writeWhole(path, std::string(5000, 'x'), FileKind::session); });
         setrlimit(RLIMIT_FSIZE, &usual);
         std::signal(SIGXFSZ, ignored);
         QCOMPARE(session, "s.h5: cannot be written: File too large. Nothing was changed");
@@ -272,12 +273,12 @@ private slots:
     void placesThatCannotBeWrittenAreRefusedAtOnce() {
         const Scratch scratch;
         const auto refusal = [&](const QString& name) {
-            return scratch.refusal([&] { AtomicFile(scratch.path(name).toStdString()); });
+            return scratch.refusal([&] { AtomicFile(scratch.path(name).toStdString(), FileKind::session); });
         };
         QCOMPARE(refusal("no/s.h5"), "no/s.h5: cannot be written: there is no folder no. Make it first");
         QVERIFY(QDir(scratch.path()).mkdir("folder"));
         QCOMPARE(refusal("folder"), "folder: cannot be written: it is a folder. Name a file");
-        QCOMPARE(scratch.refusal([] { AtomicFile("/dev/null"); }),
+        QCOMPARE(scratch.refusal([] { AtomicFile("/dev/null", FileKind::session); }),
                  "/dev/null: cannot be written: it is not a regular file. Name another file");
         if (geteuid() == 0)
             return; // the administrator may write everywhere
@@ -288,14 +289,42 @@ private slots:
 
     void linksAndPermissionsStayAsTheyWere() {
         const Scratch scratch;
-        const std::string path = scratch.write("real.csv", "old");
+        const std::string path = scratch.write("real.csv", "layer,value\r\nold");
         const auto mode = QFile::ReadOwner | QFile::WriteOwner | QFile::ReadUser | QFile::WriteUser;
         QVERIFY(QFile::setPermissions(QString::fromStdString(path), mode));
         QVERIFY(QFile::link("real.csv", scratch.path("link.csv")));
-        writeWhole(scratch.path("link.csv").toStdString(), "new");
+        writeWhole(scratch.path("link.csv").toStdString(), "new", FileKind::csv);
         QCOMPARE(contents(path), "new");
         QVERIFY(QFileInfo(scratch.path("link.csv")).isSymLink());
         QCOMPARE(QFile::permissions(QString::fromStdString(path)), mode);
+    }
+
+    void aSessionThatAnotherProgramWritesIsNamed() {
+        const Scratch scratch;
+        const std::string path = scratch.path("s.h5").toStdString();
+        writeSession(raggedSession(), path);
+        const hdf5::Handle other(H5Fopen(path.c_str(), H5F_ACC_RDWR, H5P_DEFAULT), H5Fclose); // as h5py with mode "r+"
+        const QString expected = "s.h5: is open for writing in another program. Close it there and try again";
+        QCOMPARE(scratch.refusal([&] { readSession(path); }), expected);
+        QCOMPARE(scratch.refusal([&] { addToSession(raggedSession(), path); }), expected);
+        QCOMPARE(scratch.refusal([&] { checkCanAdd(raggedSession().model, path); }), expected);
+        QCOMPARE(scratch.refusal([&] { writeSession(raggedSession(), path); }), expected);
+    }
+
+    void onlySessionsAreReplacedBySessions() {
+        const Scratch scratch;
+        for (const QByteArray& content : {QByteArray("{\"model_type\":\"llama\"}"), QByteArray("notes"),
+                                          QByteArray("\x89HDF\r\n\x1a\nweights of Keras")}) {
+            const std::string path = scratch.write("there.h5", content);
+            const QString expected =
+                "there.h5: exists and is not a session. Choose another name, or remove the file before";
+            QCOMPARE(scratch.refusal([&] { writeSession(raggedSession(), path); }), expected);
+            QCOMPARE(scratch.refusal([&] { addToSession(raggedSession(), path); }), expected);
+            QCOMPARE(contents(path), content);
+        }
+        const std::string empty = scratch.write("there.h5", "");
+        writeSession(raggedSession(), empty); // as made by mktemp
+        QCOMPARE(readSession(empty).results.size(), 4);
     }
 
     void writersWaitForEachOther() {

@@ -157,7 +157,7 @@ private:
             csv += fmt::format("{},{:.6f},{:.6f},{:.6f},{:.6f}\n", layer, best, dense, best / dense, share);
         }
         if (const auto file = m_arguments.named.find("--csv"); file != m_arguments.named.end())
-            writeWhole(file->second, csv);
+            writeWhole(file->second, csv, FileKind::csv);
     }
 
     std::vector<int> timedLayers() const {

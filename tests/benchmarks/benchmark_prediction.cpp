@@ -317,7 +317,7 @@ private:
                 csv += fmt::format("{},{},{:.6g},{:.6g},{:.6g},{:.6g},{:.6g},{:.9g}\n", drawn.kind, drawn.cuts,
                                    drawn.first, drawn.second, drawn.predicted.nats, drawn.predicted.low,
                                    drawn.predicted.high, drawn.measured);
-        writeWhole(m_arguments.named.at("--out"), csv);
+        writeWhole(m_arguments.named.at("--out"), csv, FileKind::csv);
     }
 
     const Model& m_model;

@@ -88,6 +88,7 @@ void addModels(Table& table) {
 }
 
 void addCuts(Table& table) {
+    const QString ranges = "expected a list of whole numbers from 0 and of ranges [first, last], found ";
     table.whole("no layers", QByteArray(R"({"secateur_mask":1,"model":)") + raggedModel + "}", "layers: is missing");
     table.whole("layers by name", QByteArray(R"({"secateur_mask":1,"layers":{},"model":)") + raggedModel + "}",
                 "layers: expected a list of objects, found {}");
@@ -108,20 +109,21 @@ void addCuts(Table& table) {
                  one + "heads_cut: names head 0, but layer 2 has 0");
     table.layers("a head twice", R"({"layer":0,"heads_cut":[1,1]})", one + "heads_cut: names head 1 twice");
     table.layers("a negative head", R"({"layer":0,"heads_cut":[-1]})",
-                 one + "heads_cut: expected a list of whole numbers from 0, found [-1]");
-    table.layers("half a head", R"({"layer":0,"heads_cut":[0.5]})",
-                 one + "heads_cut: expected a list of whole numbers from 0, found [0.5]");
-    table.layers("a range of heads", R"({"layer":0,"heads_cut":[[0,1]]})",
-                 one + "heads_cut: expected a list of whole numbers from 0, found [[0,1]]");
-    table.layers("heads in words", R"({"layer":0,"heads_cut":"all"})",
-                 one + "heads_cut: expected a list of whole numbers, found \"all\"");
+                 one + "heads_cut: " + ranges + "-1");
+    table.layers("half a head", R"({"layer":0,"heads_cut":[0.5]})", one + "heads_cut: " + ranges + "0.5");
+    table.layers("a range of too many heads", R"({"layer":1,"heads_cut":[[0,2]]})",
+                 one + "heads_cut: names head 2, but layer 1 has 2");
+    table.layers("a head in two ranges", R"({"layer":0,"heads_cut":[[0,1],[1,2]]})",
+                 one + "heads_cut: names head 1 twice");
+    table.layers("a range of heads backwards", R"({"layer":0,"heads_cut":[[1,0]]})",
+                 one + "heads_cut: " + ranges + "[1,0]");
+    table.layers("heads in words", R"({"layer":0,"heads_cut":"all"})", one + "heads_cut: " + ranges + "\"all\"");
     table.layers("a neuron too many", R"({"layer":1,"neurons_cut":[9]})",
                  one + "neurons_cut: names neuron 9, but layer 1 has 9");
     table.layers("a range of too many", R"({"layer":1,"neurons_cut":[[0,9223372036854775807]]})",
                  one + "neurons_cut: names neuron 9223372036854775807, but layer 1 has 9");
     table.layers("a neuron twice", R"({"layer":1,"neurons_cut":[[2,5],5]})", one + "neurons_cut: names neuron 5 twice");
-    const QString expected =
-        one + "neurons_cut: expected a list of whole numbers from 0 and of ranges [first, last], found ";
+    const QString expected = one + "neurons_cut: " + ranges;
     table.layers("a range backwards", R"({"layer":1,"neurons_cut":[[5,2]]})", expected + "[5,2]");
     table.layers("half a range", R"({"layer":1,"neurons_cut":[[5]]})", expected + "[5]");
     table.layers("a range of three", R"({"layer":1,"neurons_cut":[[1,2,3]]})", expected + "[1,2,3]");

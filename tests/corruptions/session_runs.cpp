@@ -114,7 +114,7 @@ void addTasks(Corruptions& rows) {
         addChanged(rows, name, {"evaluations", "0", "tasks/0"}, work, sentence);
     };
     choices("an unknown format", text("format", "riddles"),
-            "riddles: unknown task format; the known ones are boolq, rte, hellaswag, winogrande, arc, openbookqa, "
+            "Unknown task format \"riddles\". The known ones are boolq, rte, hellaswag, winogrande, arc, openbookqa, "
             "piqa, mmlu, generic, lambada, generate, classification");
     choices("an unknown choice of examples", text("shot_choice", "best"),
             "shot_choice: holds the unknown value \"best\". Open it with a newer Secateur");

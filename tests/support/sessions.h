@@ -95,7 +95,11 @@ inline std::span<const std::byte> bytesOf(const QByteArray& bytes) {
 inline void change(const std::string& path, const std::function<void(const hdf5::Handle&)>& work) {
     const hdf5::Handle file = hdf5::openImage(bytesOf(contents(path)));
     work(file);
-    writeWhole(path, hdf5::image(file));
+    const std::string image = hdf5::image(file);
+    QFile(QString::fromStdString(path)).remove();
+    QFile changed(QString::fromStdString(path));
+    if (!changed.open(QIODevice::WriteOnly) || changed.write(image.data(), std::ssize(image)) != std::ssize(image))
+        throw Error("cannot be changed", path);
 }
 
 } // namespace secateur::test

@@ -270,13 +270,29 @@ private slots:
 
     void failureLeavesWhatWasThere() {
         const QString target = path("kept.png");
-        writeAside(target, "before");
+        const QByteArray before = "\x89PNG\r\n\x1a\nbefore";
+        writeAside(target, before);
         QVERIFY_EXCEPTION_THROWN(saveFigure(heatMap(2, 2), path("no/such/folder.png"), FigureWidth::column), Error);
         QVERIFY_EXCEPTION_THROWN(saveFigure(heatMap(2, 2), path("kept.bmp"), FigureWidth::column), Error);
-        QCOMPARE(contents(target), QByteArray("before"));
+        QCOMPARE(contents(target), before);
         saveFigure(heatMap(2, 2), target, FigureWidth::column);
-        QVERIFY(contents(target).startsWith("\x89PNG"));
+        QVERIFY(contents(target).startsWith("\x89PNG") && contents(target) != before);
         QCOMPARE(QDir(QFileInfo(target).path()).entryList({"kept*"}, QDir::Files), QStringList("kept.png"));
+    }
+
+    void otherFilesAreNotReplaced() {
+        const QString target = path("thesis.pdf");
+        const QByteArray text = "a text of somebody";
+        QFile file(target);
+        QVERIFY(file.open(QIODevice::WriteOnly) && file.write(text) == text.size());
+        file.close();
+        QVERIFY_EXCEPTION_THROWN(saveFigure(heatMap(2, 2), target, FigureWidth::column), Error);
+        QCOMPARE(contents(target), text);
+        saveFigure(heatMap(2, 2), target, FigureWidth::column, true);
+        QVERIFY(contents(target).startsWith("%PDF-"));
+        QVERIFY(QFile::link(path("nowhere.png"), path("link.png")));
+        QVERIFY_EXCEPTION_THROWN(saveFigure(heatMap(2, 2), path("link.png"), FigureWidth::column), Error);
+        QVERIFY(!QFile::exists(path("nowhere.png")));
     }
 
 private:
