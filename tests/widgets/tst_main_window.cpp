@@ -153,6 +153,7 @@ private slots:
     void openedModelFillsThePanels();
     void sessionWithoutItsModelShowsWhatIsStored();
     void modelIsOpenedByDroppingIt();
+    void labelsShowTextAsItIs();
     void otherFilesAreNotTaken();
     void errorsStayUntilDismissed();
     void failedOpeningLeadsBackToTheWelcomePage();
@@ -349,6 +350,18 @@ void TestMainWindow::modelIsOpenedByDroppingIt() {
     QCOMPARE(program.document.session().model.name, "small.gguf");
     QVERIFY(drop(program.window.get(), program.folder.path())); // a folder is a candidate for a model
     program.settle();
+}
+
+void TestMainWindow::labelsShowTextAsItIs() {
+    Program program;
+    program.openSession();
+    for (QLabel* label : program.window->findChildren<QLabel*>()) {
+        label->ensurePolished(); // as before they are shown
+        QVERIFY2(label->textFormat() != Qt::AutoText, qPrintable(label->text()));
+    }
+    QLabel name("<b>name</b>", program.window.get());
+    name.ensurePolished();
+    QCOMPARE(name.textFormat(), Qt::PlainText);
 }
 
 void TestMainWindow::otherFilesAreNotTaken() {

@@ -99,6 +99,7 @@ void AttentionView::build() {
     m_size->setFixedWidth(fontMetrics().averageCharWidth() * 16);
     m_size->hide();
     m_title->setAccessibleName(tr("Head shown"));
+    m_title->setTextFormat(Qt::RichText);
     auto* controls = new QWidget;
     auto* row = new QHBoxLayout(controls);
     row->setContentsMargins(8, 0, 8, 6);

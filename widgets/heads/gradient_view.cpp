@@ -76,6 +76,7 @@ void GradientView::build() {
     second->addWidget(m_colours);
     second->addStretch();
     m_title->setAccessibleName(tr("Title of the picture"));
+    m_title->setTextFormat(Qt::RichText);
     m_title->setContentsMargins(8, 0, 8, 6);
     m_reason->setAccessibleName(tr("Reason for the missing picture"));
     m_reason->setAlignment(Qt::AlignCenter);
@@ -198,7 +199,7 @@ void GradientView::onEnded(quint64 job, const QString& message) {
     m_failure = message;
     follow();
     if (m_shown)
-        m_title->setText(message);
+        m_title->setText(message.toHtmlEscaped());
 }
 
 void GradientView::draw() {
@@ -211,7 +212,8 @@ void GradientView::draw() {
     for (const Matrix& layer : m_change.layers)
         values.insert(values.end(), layer.values().begin(), layer.values().end());
     m_colours->offer(values, true);
-    m_title->setText(tr("<b>%1 cut</b>: change of ∂F/∂W_q by this cut, rows are heads").arg(m_shown->cut));
+    m_title->setText(
+        tr("<b>%1 cut</b>: change of ∂F/∂W_q by this cut, rows are heads").arg(m_shown->cut.toHtmlEscaped()));
     m_plot->setFigure(currentFigure());
 }
 

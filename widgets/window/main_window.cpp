@@ -22,12 +22,14 @@
 #include "widgets/results/metric_list.h"
 #include "widgets/window/file_actions.h"
 #include "widgets/window/panels.h"
+#include "widgets/window/plain_labels.h"
 #include "widgets/window/theme.h"
 #include "widgets/window/view_tabs.h"
 #include "widgets/window/welcome_page.h"
 #include "widgets/window/window_commands.h"
 #include "widgets/window/window_search.h"
 
+#include <QApplication>
 #include <QCloseEvent>
 #include <QFileInfo>
 #include <QLabel>
@@ -54,6 +56,7 @@ MainWindow::MainWindow(Document* document, JobRunner* jobs, QWidget* parent)
     , m_copier(new CommandCopier(document, jobs, this))
     , m_messages(new MessageBar) {
     setObjectName("MainWindow");
+    qApp->installEventFilter(new PlainLabels(this));
     setAcceptDrops(true);
     setDockNestingEnabled(true);
     applyTheme(QSettings().value("theme", "system").toString());
