@@ -93,13 +93,14 @@ std::string lowerCase(std::string_view text) {
 
 /// Files of checkpoints that have no weights in them: configuration and tokenizer.
 constexpr std::array<std::string_view, 15> companionNames{
-    "config.json",           "generation_config.json", "tokenizer.json",          "tokenizer_config.json",
-    "tokenizer.model",       "spiece.model",           "special_tokens_map.json", "added_tokens.json",
-    "preprocessor_config.json", "chat_template.json",  "chat_template.jinja",     "vocab.json",
-    "vocab.txt",             "merges.txt",             "sentencepiece.bpe.model"};
+    "config.json",              "generation_config.json", "tokenizer.json",          "tokenizer_config.json",
+    "tokenizer.model",          "spiece.model",           "special_tokens_map.json", "added_tokens.json",
+    "preprocessor_config.json", "chat_template.json",     "chat_template.jinja",     "vocab.json",
+    "vocab.txt",                "merges.txt",             "sentencepiece.bpe.model"};
 
-constexpr std::array<std::string_view, 12> weightEndings{".safetensors", ".gguf", ".ggml", ".bin",     ".pt",  ".pth",
-                                                         ".ckpt",        ".onnx", ".ot",   ".msgpack", ".npz", ".index.json"};
+constexpr std::array<std::string_view, 12> weightFileEndings{".safetensors", ".gguf", ".ggml",    ".bin",
+                                                             ".pt",          ".pth",  ".ckpt",    ".onnx",
+                                                             ".ot",          ".npz",  ".msgpack", ".index.json"};
 
 /// A header's length (64 bits) and the header, a JSON object.
 bool isSafetensors(std::string_view content) {
@@ -108,14 +109,14 @@ bool isSafetensors(std::string_view content) {
 
 /// PyTorch's archives, and pickles of protocol 2 to 5.
 bool isPyTorch(std::string_view content) {
-    return content.starts_with("PK\x03\x04") || (content.size() > 1 && content[0] == '\x80' && content[1] >= 2 &&
-                                                 content[1] <= 5);
+    const bool isPickle = content.size() > 1 && content[0] == '\x80' && content[1] >= 2 && content[1] <= 5;
+    return isPickle || content.starts_with("PK\x03\x04");
 }
 
 bool isModelFile(std::string_view path, std::string_view content) {
     const std::string name = lowerCase(path.substr(path.find_last_of('/') + 1)); // npos + 1 = 0
     return std::ranges::find(companionNames, name) != companionNames.end() ||
-           std::ranges::any_of(weightEndings, [&](std::string_view ending) { return name.ends_with(ending); }) ||
+           std::ranges::any_of(weightFileEndings, [&](std::string_view ending) { return name.ends_with(ending); }) ||
            isGguf(content) || isSafetensors(content) || isPyTorch(content);
 }
 

@@ -113,7 +113,7 @@ AblationKeeper::AblationKeeper(std::string path, const Model& model, const std::
     if (mask)
         m_additions.masks.push_back(*mask);
     checkCanAdd(m_additions.model, m_path);
-    if (std::filesystem::exists(m_path))
+    if (hasContent(m_path))
         m_held = readSession(m_path);
 }
 
@@ -375,8 +375,8 @@ bool ablateVerb(const AblateArguments& arguments, const Console& console) {
     const bool isWhole = std::ranges::all_of(ablating.results, &MetricResult::isWhole);
     const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
     if (console.json) {
-        printJson(measureJson(fullCard(ablating.model()), ablating.results, ablating.mask, seconds,
-                                       peakBytes(), ablating.warnings));
+        printJson(measureJson(fullCard(ablating.model()), ablating.results, ablating.mask, seconds, peakBytes(),
+                              ablating.warnings));
         return isWhole;
     }
     for (const MetricResult& result : ablating.results)

@@ -70,7 +70,7 @@ void generateVerb(const GenerateArguments& arguments, const Console& console) {
     printNotes(ready.warnings);
     if (continuation.end == TextEnd::contextFull)
         printNote("the text ends because the model's context of {} tokens is full",
-                   ready.model->spec().context);
+                  ready.model->spec().context);
 }
 
 } // namespace

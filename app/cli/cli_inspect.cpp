@@ -277,7 +277,7 @@ void showVerb(const SessionArguments& arguments, const Console& console) {
         return;
     }
     print("{}: {} ({}), {}, made {}\n", arguments.paths.front(), session.model.name,
-               session.model.spec.architecture, session.model.fingerprint, session.created);
+          session.model.spec.architecture, session.model.fingerprint, session.created);
     printResults(session);
     printMasks(session);
     printEvaluations(session);
@@ -286,7 +286,7 @@ void showVerb(const SessionArguments& arguments, const Console& console) {
 void mergeVerb(const SessionArguments& arguments, const Console& console) {
     Session all = joined(arguments.paths);
     checkCanAdd(all.model, arguments.out);
-    if (std::filesystem::exists(arguments.out))
+    if (hasContent(arguments.out))
         all.view.clear(); // keeps the view that is in the file
     addToSession(all, arguments.out);
     noteWritten(arguments.out);
@@ -295,7 +295,7 @@ void mergeVerb(const SessionArguments& arguments, const Console& console) {
         printJson(sessionJson(made));
     else
         print("{}: {}, {}, {}\n", arguments.out, counted(made.results.size(), "measurement"),
-                   counted(made.masks.size(), "mask"), counted(made.evaluations.size(), "evaluation"));
+              counted(made.masks.size(), "mask"), counted(made.evaluations.size(), "evaluation"));
 }
 
 } // namespace

@@ -152,9 +152,9 @@ void diffMasks(const MaskArguments& arguments, const Console& console) {
     const std::array priced{prices.price(either), prices.price(parts.onlyFirst), prices.price(parts.onlySecond),
                             prices.price(parts.both)};
     const bool hasModel = masks.hasModel;
-    printJson(maskDifferenceJson(
-                           arguments.out, {either, priced[0], hasModel}, {parts.onlyFirst, priced[1], hasModel},
-                           {parts.onlySecond, priced[2], hasModel}, {parts.both, priced[3], hasModel}, masks.warnings));
+    printJson(maskDifferenceJson(arguments.out, {either, priced[0], hasModel}, {parts.onlyFirst, priced[1], hasModel},
+                                 {parts.onlySecond, priced[2], hasModel}, {parts.both, priced[3], hasModel},
+                                 masks.warnings));
 }
 
 void invert(const MaskArguments& arguments, const Console& console) {
@@ -182,7 +182,7 @@ void legalise(const MaskArguments& arguments, const Console& console) {
     write(masks, legal.mask, fmt::format("{} with equal KV groups", arguments.files.front()), arguments);
     if (!console.json)
         print("{} cut in addition, {} kept after all\n", counted(legal.cut.size(), "head"),
-                   counted(legal.kept.size(), "head"));
+              counted(legal.kept.size(), "head"));
     tell(masks, legal.mask, arguments.out, console);
 }
 

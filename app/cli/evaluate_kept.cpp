@@ -14,7 +14,6 @@
 
 #include <algorithm>
 #include <chrono>
-#include <filesystem>
 #include <utility>
 
 namespace secateur::cli {
@@ -23,7 +22,7 @@ EvaluationKeeper::EvaluationKeeper(std::string path, const Model& model)
     : m_path(std::move(path)) {
     const ModelCard card = fullCard(model);
     checkCanAdd(card, m_path);
-    if (std::filesystem::exists(m_path))
+    if (hasContent(m_path))
         m_session = readSession(m_path);
     m_session.model = card;
 }

@@ -134,7 +134,7 @@ void printTask(const TaskEvaluation& task, const Evaluation& evaluation) {
     const std::string of = count < task.questions ? fmt::format(" of {}", grouped(task.questions)) : "";
     const std::string examples = task.run.shots.empty() ? "" : ", examples: " + task.run.shots;
     print("{} ({}): {}{} questions{}, {}; * = the metric that papers report\n", task.name, task.formatId,
-               grouped(count), of, examples, evaluation.dtype);
+          grouped(count), of, examples, evaluation.dtype);
     printMetrics(task, evaluation);
     printSubjects(task);
 }

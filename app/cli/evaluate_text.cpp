@@ -31,10 +31,10 @@ void printHeading(const TextEvaluation& text, const Evaluation& evaluation) {
     const Perplexity& run = text.perplexity;
     const bool byWords = run.rules.protocol == TextProtocol::wordPpl;
     print("{} of {}: {}{} tokens in {} {} of {}, BOS {}, {}\n", name(run.rules.protocol), shownSource(text.source),
-               byWords ? fmt::format("{} pages, ", grouped(run.pages.size())) : "",
-               grouped(static_cast<std::uint64_t>(run.tokens)), grouped(run.windows.size()),
-               run.windows.size() == 1 ? "window" : "windows", run.rules.window, name(run.rules.bos.value()),
-               evaluation.dtype);
+          byWords ? fmt::format("{} pages, ", grouped(run.pages.size())) : "",
+          grouped(static_cast<std::uint64_t>(run.tokens)), grouped(run.windows.size()),
+          run.windows.size() == 1 ? "window" : "windows", run.rules.window, name(run.rules.bos.value()),
+          evaluation.dtype);
 }
 
 const char* lossUnit(const TextEvaluation& text) {
@@ -110,8 +110,8 @@ void printText(const TextEvaluation& text, const Evaluation& evaluation) {
         print("predicted change of the loss: {}\n", sentence(*evaluation.predicted));
     if (byWords)
         print("{} words, {} bytes: {} per byte, {} bits per byte\n",
-                   grouped(static_cast<std::uint64_t>(run.words())), grouped(static_cast<std::uint64_t>(run.bytes())),
-                   significant(run.bytePerplexity(), 6), significant(run.bitsPerByte(), 6));
+              grouped(static_cast<std::uint64_t>(run.words())), grouped(static_cast<std::uint64_t>(run.bytes())),
+              significant(run.bytePerplexity(), 6), significant(run.bitsPerByte(), 6));
 }
 
 void printRuns(const std::vector<Evaluation>& runs) {
@@ -205,10 +205,10 @@ PooledEvaluation evaluatePooled(const ReadyModel& ready, const TextOptions& opti
 void printPooled(const PooledEvaluation& pooled, const Evaluation& evaluation) {
     const PooledDistance& distance = pooled.distance;
     print("{} on {}: {} tokens in {} {} of at most {}, {}\n",
-               distance.hasPooler ? "Pooled output" : "Final state of the first token (no pooler)",
-               shownSource(pooled.source), grouped(static_cast<std::uint64_t>(distance.tokens)),
-               grouped(distance.sequences), distance.sequences == 1 ? "sequence" : "sequences", pooled.sequenceLength,
-               evaluation.dtype);
+          distance.hasPooler ? "Pooled output" : "Final state of the first token (no pooler)",
+          shownSource(pooled.source), grouped(static_cast<std::uint64_t>(distance.tokens)),
+          grouped(distance.sequences), distance.sequences == 1 ? "sequence" : "sequences", pooled.sequenceLength,
+          evaluation.dtype);
     const auto shown = [](const MeanDistance& mean) { return withError(mean.value, mean.standardError); };
     print(Table({{}, {"relative distance", Align::point}, {"cosine distance", Align::point}},
                 Rows<3>{{fmt::format("{} to {}", shownMask(evaluation.mask), shownMask(pooled.reference)),
@@ -254,7 +254,7 @@ void printGeneration(const Latency& latency, const Evaluation& evaluation) {
                 rows));
     if (latency.speedup)
         print("speed-up {:.3f} (p10 to p90 of neighbouring runs: {})\n", latency.speedup->ratio,
-                   spreadOf(*latency.speedup));
+              spreadOf(*latency.speedup));
 }
 
 void printPasses(const Evaluation& evaluation) {

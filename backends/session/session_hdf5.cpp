@@ -217,6 +217,12 @@ Session readSession(const std::string& path) {
     return session;
 }
 
+bool hasContent(const std::string& path) {
+    std::error_code ignored;
+    const auto size = std::filesystem::file_size(path, ignored);
+    return !ignored && size > 0;
+}
+
 void writeSession(const Session& session, const std::string& path) {
     checkCanWrite(path, FileKind::session);
     refuseOpenElsewhere(path);
@@ -227,7 +233,7 @@ void writeSession(const Session& session, const std::string& path) {
 void addToSession(const Session& additions, const std::string& path) {
     checkCanWrite(path, FileKind::session);
     const FileLock lock(path);
-    if (!std::filesystem::exists(path)) {
+    if (!hasContent(path)) {
         writeWhole(path, onFile(path, [&] { return newSession(additions); }), FileKind::session);
         return;
     }
@@ -241,7 +247,7 @@ void addToSession(const Session& additions, const std::string& path) {
 
 void checkCanAdd(const ModelCard& model, const std::string& path) {
     checkCanWrite(path, FileKind::session);
-    if (!std::filesystem::exists(path))
+    if (!hasContent(path))
         return;
     refuseOpenElsewhere(path);
     const auto file = MappedFile::open(path);

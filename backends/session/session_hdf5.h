@@ -30,6 +30,9 @@ void writeSession(const Session& session, const std::string& path);
 /// @throws Error if the file is of another model (both are named), is no session, or stays locked
 void addToSession(const Session& additions, const std::string& path);
 
+/// Whether there is a file to add to; an empty one counts as none.
+bool hasContent(const std::string& path);
+
 /// Checks, before long work, that addToSession() will be able to store its results. @throws Error as addToSession()
 void checkCanAdd(const ModelCard& model, const std::string& path);
 

@@ -99,6 +99,8 @@ QList<Option> optionsOf(const QStringList& words) {
 QStringList neededBy(const QString& command) {
     if (command.contains(" measure "))
         return {"--metric"};
+    if (command.contains("gnorm_greedy")) // takes minutes on the built-in text
+        return {"--strategy", "--budget", "--out", "--text", "--task"};
     if (command.contains(" prune "))
         return {"--strategy", "--budget", "--out"};
     if (command.contains(" export "))
@@ -203,10 +205,9 @@ public:
 
 private:
     void writeTexts() const {
-        const QByteArray page = " = Title = \n\n The first page has words , and then some more of them . \n\n"
-                                " = Another = \n\n The second page is as long , or nearly so . \n\n";
+        const QByteArray page = " = Title = \n\n" + repeated(" The page has # words , and then more of them .", 24) + "\n\n";
         for (const char* name : {"wiki.raw", "wiki.test.raw"})
-            m_scratch.write(name, repeated(page, 8));
+            m_scratch.write(name, repeated(page, 4));
         m_scratch.write("sentences.txt", repeated("This is sentence # of them.\n", 8));
         m_scratch.write("alpaca.jsonl", repeated(R"({"prompt": "Say #: ", "answers": ["#"]})" "\n", 4));
         for (const char* name : {"sst2.jsonl", "sst2_validation.jsonl"})

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "analysis/base/error.h"
 #include "analysis/session/session.h"
 #include "backends/base/atomic_file.h"
 #include "backends/session/hdf5_io.h"
