@@ -41,6 +41,9 @@ struct Console {
 /// --json, --progress, --threads, --device, --log-level
 void addCommonOptions(CLI::App& verb, Console& console);
 
+/// A check of an option whose text a model reads: it must be UTF-8.
+CLI::Validator isUtf8();
+
 /// Opens a model. @param memoryBudget as in OpenOptions
 std::shared_ptr<const Model> open(const std::string& path, const Console& console, const Progress& progress,
                                   std::int64_t memoryBudget = 0);

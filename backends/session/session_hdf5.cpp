@@ -13,9 +13,7 @@
 
 #include <fmt/core.h>
 
-#include <array>
 #include <filesystem>
-#include <fstream>
 #include <functional>
 #include <mutex>
 #include <span>
@@ -182,9 +180,7 @@ bool isSession(const std::string& path) {
     std::error_code ignored;
     if ((extension == ".h5" || extension == ".hdf5") && !std::filesystem::is_directory(path, ignored))
         return true; // even if missing or damaged, which reading will report
-    std::array<char, signature.size()> head{};
-    std::ifstream(path, std::ios::binary).read(head.data(), head.size());
-    return std::string_view(head.data(), head.size()) == signature;
+    return beginningOf(path, signature.size()) == signature;
 }
 
 Session readSession(const MappedFile& file) {

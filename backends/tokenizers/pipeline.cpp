@@ -1,6 +1,7 @@
 #include "backends/tokenizers/pipeline.h"
 
 #include "analysis/base/text.h"
+#include "backends/tokenizers/growth.h"
 #include "backends/tokenizers/unicode.h"
 #include "backends/tokenizers/vocabulary.h"
 
@@ -36,6 +37,13 @@ void append(Encoding& whole, const Encoding& part, int type) {
     whole.ids.insert(whole.ids.end(), part.ids.begin(), part.ids.end());
     whole.ranges.insert(whole.ranges.end(), part.ranges.begin(), part.ranges.end());
     whole.types.insert(whole.types.end(), part.ids.size(), type);
+}
+
+std::size_t bytesOf(const std::vector<std::string>& texts) {
+    std::size_t bytes = 0;
+    for (const std::string& text : texts)
+        bytes += text.size();
+    return bytes;
 }
 
 /// A pool of caches, from which each of several concurrent calls of encode() takes one.
@@ -87,8 +95,9 @@ public:
             if (text && !(skipSpecial && isSpecial(id)))
                 tokens.push_back(*std::move(text));
         }
+        const std::size_t most = growthLimit(bytesOf(tokens) + tokens.size());
         for (const auto& step : m_parts.decoders)
-            step->apply(tokens);
+            step->apply(tokens, most);
         return join(tokens, m_parts.decoders.empty() ? " " : "");
     }
 
@@ -119,6 +128,8 @@ private:
                 addFound(encoding, found, whole);
             else
                 encodeRaw(whole.slice(found.begin, found.end), options, *cache, encoding);
+            if (encoding.ids.size() > growthLimit(text.size()))
+                refuseGrowth(text.size(), "tokens");
         }
         m_parts.post.trim(encoding, text);
         m_caches.giveBack(std::move(cache));
@@ -276,8 +287,11 @@ Encoding PostProcessor::join(Encoding first, const Encoding* second, const Encod
         first.types.assign(first.ids.size(), items.front().type);
         return first;
     }
+    const std::size_t given = first.ids.size() + (second ? second->ids.size() : 0);
     Encoding whole;
     for (const TemplateItem& item : items) {
+        if (whole.ids.size() > growthLimit(given))
+            refuseGrowth(given, "tokens");
         if (item.kind == TemplateItem::Kind::first) {
             append(whole, first, item.type);
         } else if (item.kind == TemplateItem::Kind::second && second) {
@@ -300,7 +314,17 @@ namespace {
 
 using Tokens = std::vector<std::string>;
 
-void replaceAll(std::string& text, std::string_view pattern, std::string_view replacement) {
+constexpr std::size_t noLimit = std::string::npos;
+
+void checkDecoded(std::size_t bytes, std::size_t most) {
+    if (bytes > most)
+        throw Error("grow to more than 32 bytes for each of theirs in the decoder of the tokenizer, the limit",
+                    "the tokens' texts", "Look for replacements in the tokenizer's file");
+}
+
+/// @param most bytes of the new text @throws Error if it becomes longer
+void replaceAll(std::string& text, std::string_view pattern, std::string_view replacement,
+                std::size_t most = noLimit) {
     std::size_t at = pattern.empty() ? std::string::npos : text.find(pattern);
     if (at == std::string::npos)
         return;
@@ -309,22 +333,50 @@ void replaceAll(std::string& text, std::string_view pattern, std::string_view re
     for (; at != std::string::npos; at = text.find(pattern, kept)) {
         fresh.append(text, kept, at - kept).append(replacement);
         kept = at + pattern.size();
+        checkDecoded(fresh.size(), most);
     }
+    text = fresh.append(text, kept);
+}
+
+void replaceAll(std::string& text, const Regex& pattern, std::string_view replacement, std::size_t most) {
+    std::string fresh;
+    std::size_t kept = 0;
+    pattern.forEach(text, [&](std::size_t begin, std::size_t end) {
+        fresh.append(text, kept, begin - kept).append(replacement);
+        kept = end;
+        checkDecoded(fresh.size(), most);
+    });
     text = fresh.append(text, kept);
 }
 
 class DecoderSteps : public Decoder {
 public:
-    explicit DecoderSteps(std::function<void(Tokens&)> work)
+    using Work = std::function<void(Tokens& tokens, std::size_t mostBytes)>;
+
+    explicit DecoderSteps(Work work)
         : m_work(std::move(work)) {}
-    void apply(Tokens& tokens) const override { m_work(tokens); }
+    void apply(Tokens& tokens, std::size_t mostBytes) const override { m_work(tokens, mostBytes); }
 
 private:
-    std::function<void(Tokens&)> m_work;
+    Work m_work;
 };
 
-DecoderPtr decoder(std::function<void(Tokens&)> work) {
-    return std::make_unique<DecoderSteps>(std::move(work));
+/// A decoder whose texts hardly grow.
+DecoderPtr decoder(const std::function<void(Tokens&)>& work) {
+    return std::make_unique<DecoderSteps>([work](Tokens& tokens, std::size_t) { work(tokens); });
+}
+
+/// A decoder that replaces texts of the tokens. @param replace replaces in one token's text, up to a number of bytes
+DecoderPtr replacingDecoder(const std::function<void(std::string& token, std::size_t most)>& replace) {
+    return std::make_unique<DecoderSteps>([replace](Tokens& tokens, std::size_t mostBytes) {
+        std::size_t bytes = bytesOf(tokens);
+        for (std::string& token : tokens) {
+            bytes -= token.size();
+            replace(token, mostBytes - std::min(mostBytes, bytes));
+            bytes += token.size();
+        }
+        checkDecoded(bytes, mostBytes);
+    });
 }
 
 void spellBytes(Tokens& tokens) {
@@ -403,24 +455,13 @@ DecoderPtr makeStripDecoder(std::string character, std::size_t fromStart, std::s
 }
 
 DecoderPtr makeReplaceTextDecoder(std::string pattern, std::string replacement) {
-    return decoder([=](Tokens& tokens) {
-        for (std::string& token : tokens)
-            replaceAll(token, pattern, replacement);
-    });
+    return replacingDecoder(
+        [=](std::string& token, std::size_t most) { replaceAll(token, pattern, replacement, most); });
 }
 
 DecoderPtr makeReplaceRegexDecoder(std::shared_ptr<const Regex> pattern, std::string replacement) {
-    return decoder([=](Tokens& tokens) {
-        for (std::string& token : tokens) {
-            std::string fresh;
-            std::size_t kept = 0;
-            pattern->forEach(token, [&](std::size_t begin, std::size_t end) {
-                fresh.append(token, kept, begin - kept).append(replacement);
-                kept = end;
-            });
-            token = fresh.append(token, kept);
-        }
-    });
+    return replacingDecoder(
+        [=](std::string& token, std::size_t most) { replaceAll(token, *pattern, replacement, most); });
 }
 
 DecoderPtr makeMetaspaceDecoder(std::string mark, PrependScheme scheme) {
